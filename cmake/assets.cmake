@@ -1,0 +1,31 @@
+# Embeds whole folders into a target: the bytes through .incbin, and a table of (path, begin, end) that the
+# assets room reads. Paths are relative to the source tree: "playbooks/init.yaml".
+function(gpuadm_embed_assets target)
+  cmake_parse_arguments(ARG "" "" "DIRECTORIES" ${ARGN})
+  set(asm ${CMAKE_CURRENT_BINARY_DIR}/assets_embedded.S)
+  set(files)
+  foreach(directory ${ARG_DIRECTORIES})
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${directory}/*)
+    list(APPEND files ${found})
+  endforeach()
+  list(SORT files)
+  set(data "    .section .rodata\n")
+  set(table "")
+  set(count 0)
+  foreach(file ${files})
+    string(APPEND data ".Ln${count}: .asciz \"${file}\"\n.Lb${count}: .incbin \"${CMAKE_CURRENT_SOURCE_DIR}/${file}\"\n"
+                       ".Le${count}: .byte 0\n")
+    string(APPEND table "    .quad .Ln${count}, .Lb${count}, .Le${count}\n")
+    math(EXPR count "${count} + 1")
+  endforeach()
+  set(text "${data}    .section .data.rel.ro,\"aw\"\n    .balign 8\n    .globl gpuadm_assets_table\n"
+           "gpuadm_assets_table:\n${table}    .globl gpuadm_assets_count\n    .balign 8\n"
+           "gpuadm_assets_count: .quad ${count}\n    .section .note.GNU-stack,\"\",@progbits\n")
+  list(JOIN text "" text)
+  file(CONFIGURE OUTPUT ${asm} CONTENT "${text}" @ONLY)
+  target_sources(${target} PRIVATE ${asm})
+  set(depends ${files})
+  list(TRANSFORM depends PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  set_source_files_properties(${asm} PROPERTIES OBJECT_DEPENDS "${depends}")
+  set_source_files_properties(${asm} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+endfunction()

@@ -1,0 +1,132 @@
+#pragma once
+
+#include "gpuadm/base/error.hpp"
+#include "gpuadm/base/secret.hpp"
+#include "gpuadm/report/style.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// One function per verb: a table of contents that strings the rooms together.
+namespace app {
+
+using base::Result;
+
+/// How a verb ended where nothing was wrong with the question. `cli` maps it, and every Fault, to an exit
+/// code.
+enum class Outcome {
+  done,
+  failed,       ///< a step failed; hosts may have changed
+  blocked,      ///< findings forbid going on; nothing was changed
+  unreachable,  ///< no host could be reached, or one that everything depends on; nothing was changed
+  interrupted   ///< Ctrl-C
+};
+
+enum class Format { text, json, probe };
+
+/// Where a verb speaks and whom it may ask. Results go to `out`, narration and questions to `err` or the
+/// terminal.
+struct Io {
+  report::Write out, err;
+  report::Style out_style, err_style;
+  /// Something secret, without echo. Nothing: there is no terminal, or the operator gave none.
+  std::function<std::optional<base::Secret>(const std::string& prompt)> ask_secret;
+  /// Yes or no. Nothing: there is no terminal to ask on.
+  std::function<std::optional<bool>(const std::string& question)> confirm;
+};
+
+/// How to log in, from the command line. What is empty comes from the cluster file, then from `ssh -G`.
+struct Connection {
+  std::string user;
+  std::uint16_t port = 0;
+  std::filesystem::path identity;
+  std::string client;                                   ///< auto, libssh2, openssh
+  std::string host_key_checking;                        ///< accept-new, strict
+  std::filesystem::path sudo_password_file;             ///< must be ours and 0600
+  std::optional<int> window, connect_timeout, timeout;  ///< hosts; seconds; seconds a command
+};
+
+/// Which hosts. Without a file and targets: this machine. With both, targets are names of hosts in the file.
+struct Hosts {
+  std::filesystem::path file;
+  std::vector<std::string> targets;
+};
+
+struct Common {
+  std::filesystem::path assets;  ///< --assets; empty: none
+  Connection connection;
+};
+
+// --- gpuadm init, gpuadm playbook run ----------------------------------------------------------------
+
+/// What shall be done: shown only, asked for (a question on the terminal), or agreed to beforehand (-y).
+enum class Consent { preview, ask, given };
+
+struct InitOptions {
+  Common common;
+  Hosts hosts;
+  bool list_phases = false;
+  std::vector<std::string> phases, skip_phases;  ///< empty `phases`: all
+  std::vector<std::string> ignore;               ///< ids of findings that shall not block
+  Consent consent = Consent::ask;
+  std::filesystem::path bundle;
+  std::string kubernetes_version;
+  Format format = Format::text;
+};
+[[nodiscard]] Result<Outcome> init(const InitOptions& options, Io& io);
+
+struct PlaybookOptions {
+  Common common;
+  Hosts hosts;
+  std::filesystem::path playbook;
+  Consent consent = Consent::ask;
+  Format format = Format::text;
+};
+[[nodiscard]] Result<Outcome> run_playbook(const PlaybookOptions& options, Io& io);
+
+// --- gpuadm doctor, facts ----------------------------------------------------------------------------
+
+struct DoctorOptions {
+  Common common;
+  Hosts hosts;
+  bool list = false;
+  std::vector<std::string> only, skip;  ///< ids; a prefix ending in a dot means all below it
+  std::string stage = "preflight";      ///< preflight, node
+  Format format = Format::text;
+};
+[[nodiscard]] Result<Outcome> doctor(const DoctorOptions& options, Io& io);
+
+struct FactsOptions {
+  Common common;
+  Hosts hosts;
+  Format format = Format::text;
+};
+[[nodiscard]] Result<Outcome> facts(const FactsOptions& options, Io& io);
+
+// --- gpuadm config, assets, explain, version: nothing is connected to ---------------------------------
+
+/// Every key of the cluster file with type, default and meaning.
+[[nodiscard]] Result<Outcome> config_explain(Format format, Io& io);
+/// Reads the file and lints gates and flags against its version.
+[[nodiscard]] Result<Outcome> config_lint(const Common& common, const std::filesystem::path& file,
+                                          Format format, Io& io);
+/// The file completed with every default, as a cluster file.
+[[nodiscard]] Result<Outcome> config_show(const std::filesystem::path& file, Format format, Io& io);
+
+[[nodiscard]] Result<Outcome> assets_list(const Common& common, Io& io);
+[[nodiscard]] Result<Outcome> assets_show(const Common& common, const std::string& path, Io& io);
+/// What the operator's overrides change, as unified diffs.
+[[nodiscard]] Result<Outcome> assets_diff(const Common& common, Io& io);
+/// Writes every asset in force below a folder, which must be empty or missing.
+[[nodiscard]] Result<Outcome> assets_export(const Common& common, const std::filesystem::path& folder,
+                                            Io& io);
+
+/// What a check looks at and why.
+[[nodiscard]] Result<Outcome> explain(const std::string& id, Io& io);
+[[nodiscard]] Result<Outcome> version(Format format, Io& io);
+
+}  // namespace app

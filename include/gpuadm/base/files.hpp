@@ -1,0 +1,29 @@
+#pragma once
+
+#include "gpuadm/base/error.hpp"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace base {
+
+/// The whole file; at most `limit` bytes, more is an error.
+[[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit = 64u << 20);
+/// Writes beside the target, then renames; parents are made (0700). `mode` is the file's.
+[[nodiscard]] Result<> write_file(const std::filesystem::path& path, std::string_view text,
+                                  unsigned mode = 0600);
+
+/// $HOME, else the password database's.
+[[nodiscard]] std::filesystem::path home();
+/// $XDG_STATE_HOME/gpuadm, else ~/.local/state/gpuadm.
+[[nodiscard]] std::filesystem::path state_directory();
+/// $XDG_CONFIG_HOME/gpuadm, else ~/.config/gpuadm.
+[[nodiscard]] std::filesystem::path config_directory();
+
+/// Lower-case hex.
+[[nodiscard]] std::string sha256(std::string_view bytes);
+[[nodiscard]] Result<std::string> sha256_of_file(const std::filesystem::path& path);
+[[nodiscard]] std::string base64(std::string_view bytes);
+
+}  // namespace base

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "gpuadm/base/tree.hpp"
+#include "gpuadm/facts/facts.hpp"
+#include "gpuadm/report/finding.hpp"
+#include "gpuadm/spec/cluster.hpp"
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Facts and intent in, findings out. Pure.
+namespace checks {
+
+/// When a check has something to say. A check may have several.
+enum class Stage : unsigned { preflight = 1, node = 2, cluster = 4 };
+
+/// One row of the table, as others see it.
+struct About {
+  std::string_view id, title, why;
+  unsigned stages;  ///< Stage bits
+};
+[[nodiscard]] std::vector<About> table();
+
+/// Static facts about hardware and software, read from the data assets once.
+struct Data;
+/// Reads data/*.csv given their texts by path; Fault::parse names file and line.
+[[nodiscard]] base::Result<std::shared_ptr<const Data>> read_data(
+    const std::function<base::Result<std::string>(std::string_view path)>& asset);
+
+/// Runs every check of a stage: host by host in name order, checks in table order, then the checks across
+/// hosts. Passes are included (Verdict::pass) so that a report can count them. A host that could not be
+/// reached is left out. Rules that depend on the Kubernetes version take cluster.kubernetes.version, else
+/// that of the kubeadm on the host, else (source: packages) the catalog's; who knows the version of a bundle
+/// puts it into `cluster` first.
+[[nodiscard]] std::vector<report::Finding> examine(const spec::Cluster& cluster, const facts::Census& census,
+                                                   const Data& data, Stage stage);
+
+/// Lints feature gates and kubelet flags of a cluster against a Kubernetes minor; used by examine, and by
+/// `config lint`.
+[[nodiscard]] std::vector<report::Finding> lint(const spec::Cluster& cluster, const base::Version& kubernetes,
+                                                const Data& data);
+
+}  // namespace checks

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "gpuadm/base/tree.hpp"
+#include "gpuadm/playbook/playbook.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// Which step on which host in which phase, as a value that can be printed and compared.
+namespace plan {
+
+using base::Result;
+
+enum class Kind { shell, file, wait, upload };
+
+/// One step on one host, rendered: nothing is left to decide but what earlier steps save.
+struct Action {
+  std::string id, title;
+  Kind kind = Kind::shell;
+  base::Variables variables;       ///< set at the head of the program
+  std::string check, apply;        ///< bodies; a wait has no apply
+  std::vector<std::string> later;  ///< names of saved variables it reads
+  std::string saves;
+  std::chrono::seconds timeout{60};
+  playbook::Effects effects;
+  std::string path;                            ///< of a file
+  std::optional<std::filesystem::path> input;  ///< of an upload: the local file
+};
+
+/// A host's way through a phase.
+struct Walk {
+  std::string host;
+  std::vector<Action> actions;
+};
+
+/// A phase is a barrier; inside it hosts go on independently.
+struct Stage {
+  std::string name, title;
+  bool refresh = false;
+  std::vector<Walk> walks;
+};
+
+struct Plan {
+  std::string playbook;
+  std::string prelude;
+  std::vector<Stage> stages;
+  [[nodiscard]] std::size_t size() const;  ///< actions
+};
+
+/// Which phases to leave out.
+struct Choice {
+  std::vector<std::string> phases;       ///< only these; empty: all
+  std::vector<std::string> skip_phases;  ///< not these
+};
+
+/// Fault::usage for a phase that the playbook does not have, with the nearest.
+[[nodiscard]] Result<> known_phases(const playbook::Playbook& playbook, const Choice& choice);
+
+/// Renders a playbook for every host that has facts. Errors name the step and what is missing.
+[[nodiscard]] Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census,
+                                const playbook::Library& library, const assets::Bundle* bundle,
+                                const Choice& choice);
+
+/// For plan.json and the plan cases: no prelude; contents of files by their SHA-256.
+[[nodiscard]] base::Tree to_tree(const Plan& plan);
+
+}  // namespace plan

@@ -1,0 +1,161 @@
+#pragma once
+
+#include "gpuadm/assets/assets.hpp"
+#include "gpuadm/base/error.hpp"
+#include "gpuadm/base/shell.hpp"
+#include "gpuadm/base/tree.hpp"
+#include "gpuadm/base/version.hpp"
+#include "gpuadm/facts/facts.hpp"
+#include "gpuadm/spec/cluster.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+/// YAML steps and templates to typed steps: load, select, render. See docs/reference/playbooks.md.
+namespace playbook {
+
+using base::Result;
+
+/// A POSIX-sh text, or one for each OS family. Constant: values reach it as variables only.
+struct Script {
+  std::map<std::string, std::string> by_family;  ///< "debian", "redhat", "suse"; "" serves every family
+  [[nodiscard]] bool empty() const { return by_family.empty(); }
+  /// The text for a family, or nullptr where the step cannot run there.
+  [[nodiscard]] const std::string* find(facts::Family family) const;
+};
+
+/// `check` exits 0 = satisfied, 1 = needed, anything else = failure, with the reason on stderr.
+struct Shell {
+  Script check, apply;
+};
+
+/// A file on the host; check (SHA-256) and apply (journal, write atomically) are derived.
+struct File {
+  std::string path;
+  std::string mode = "0644";
+  std::string content_from;  ///< asset path of a template, or "compose:NAME", or empty: `content`
+  std::string content;       ///< written in the playbook itself; a template too
+  std::string restarts;      ///< a unit that must be restarted once this file has changed
+};
+
+/// Polled until `check` exits 0 or the step's timeout has passed.
+struct Wait {
+  Script check;
+  std::string says;  ///< what it waits for
+};
+
+/// One action for every bundle file of a kind: `check` as in Shell, `apply` gets the file on its stdin. Both
+/// read $bundle_name, $bundle_target, $bundle_mode, $bundle_sha256.
+struct Upload {
+  assets::BundleKind kind = assets::BundleKind::file;
+  Script check, apply;
+};
+
+/// What an operator wants to know before it happens.
+struct Effects {
+  std::vector<std::string> packages, restarts;
+  bool reboot = false;
+};
+
+struct Step {
+  std::string id, title;
+  std::vector<std::string> on;     ///< selectors; all must hold
+  std::vector<std::string> reads;  ///< variables
+  std::string saves;  ///< stdout becomes this variable for later steps of the same run; kept secret
+  std::chrono::seconds timeout{60};
+  Effects effects;
+  std::variant<Shell, File, Wait, Upload> does;
+};
+
+struct Phase {
+  std::string name, title;
+  bool refresh = false;  ///< facts are read again after it, where it has changed something
+  std::vector<Step> steps;
+};
+
+struct Playbook {
+  std::string id, title;
+  std::vector<Phase> phases;
+};
+
+/// Every pinned version, image and URL: playbooks/catalog.yaml.
+struct Catalog {
+  base::Tree tree;
+  /// The value of a key for a Kubernetes minor: `perKubernetes.<newest listed minor <= version>.<key>`, else
+  /// `defaults.<key>`.
+  [[nodiscard]] std::optional<std::string> find(const std::string& key,
+                                                const base::Version& kubernetes) const;
+};
+
+/// What a step is rendered from.
+struct Context {
+  const spec::Cluster& cluster;
+  const spec::Host& host;
+  const facts::Facts& facts;
+  const Catalog& catalog;
+  const assets::Bundle* bundle = nullptr;
+  base::Version kubernetes;  ///< the version this run installs or finds
+};
+
+/// The Kubernetes version of a run: the cluster file's, else the bundle's, else the installed kubeadm's, else
+/// the catalog's. Fault::spec where the sources contradict each other.
+[[nodiscard]] Result<base::Version> kubernetes_version(const spec::Cluster& cluster,
+                                                       const facts::Facts& facts, const Catalog& catalog,
+                                                       const assets::Bundle* bundle);
+
+/// The playbooks of one run, and what they need from the assets.
+class Library {
+ public:
+  /// Reads playbooks/NAME.yaml with the step files that it names, and the catalog. Errors name file, line and
+  /// column.
+  [[nodiscard]] static Result<Library> load(const assets::Store& store, std::string_view name);
+  /// The same for a playbook of the operator's. Its templates are relative to its own folder.
+  [[nodiscard]] static Result<Library> load_file(const assets::Store& store,
+                                                 const std::filesystem::path& file);
+
+  [[nodiscard]] const Playbook& playbook() const { return playbook_; }
+  [[nodiscard]] const Catalog& catalog() const { return catalog_; }
+  /// The functions that every program may call on the host (playbooks/prelude.sh).
+  [[nodiscard]] const std::string& prelude() const { return prelude_; }
+  /// The text of a template.
+  [[nodiscard]] Result<std::string> text(const std::string& path) const;
+
+ private:
+  const assets::Store* store_ = nullptr;
+  std::filesystem::path folder_;
+  Playbook playbook_;
+  Catalog catalog_;
+  std::string prelude_;
+};
+
+/// Whether every selector holds. An unknown one is refused when the playbook is loaded.
+[[nodiscard]] bool selected(const Step& step, const Context& context);
+[[nodiscard]] std::vector<std::string> selectors();
+
+/// The value of a variable; nothing: no variable of that name. What a step saves is not found here.
+[[nodiscard]] std::optional<std::string> variable(const std::string& name, const Context& context);
+[[nodiscard]] std::vector<std::string> variables();
+
+/// `text` with each ${name} replaced. An unknown name is Fault::spec naming it; names in `later` are left
+/// standing.
+[[nodiscard]] Result<std::string> fill(std::string_view text, const base::Variables& values,
+                                       const std::vector<std::string>& later, std::string_view source);
+
+/// A file composed with its format's library from what is on the host.
+struct Composed {
+  std::string content;
+  std::optional<std::string>
+      base_sha256;  ///< of what it was made from, "absent" where there was no file; nothing: from no file
+};
+/// `name`: one of composers(), for example "containerd-config". What cannot be read is refused, with its
+/// place.
+[[nodiscard]] Result<Composed> compose(std::string_view name, const Context& context);
+[[nodiscard]] std::vector<std::string> composers();
+
+}  // namespace playbook

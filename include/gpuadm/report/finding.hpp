@@ -1,0 +1,30 @@
+#pragma once
+
+#include "gpuadm/base/tree.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace report {
+
+enum class Severity { note, warning, blocker };
+
+/// What a check says. `unknown` (the probe could not run) and `timeout` are never shown as pass.
+enum class Verdict { pass, fail, skip, unknown, timeout };
+
+struct Finding {
+  std::string id;  ///< of the check, for example "host.disk.swap-on"
+  Severity severity = Severity::note;
+  Verdict verdict = Verdict::fail;
+  std::string host;                    ///< empty: the whole cluster
+  std::string says, evidence, remedy;  ///< remedy: a step id, or a sentence
+  std::string caused_by;  ///< id of the finding on the same host that explains this one, or empty
+};
+
+[[nodiscard]] std::string_view name_of(Severity severity);
+[[nodiscard]] std::string_view name_of(Verdict verdict);
+[[nodiscard]] base::Tree to_tree(const Finding& finding);
+
+}  // namespace report

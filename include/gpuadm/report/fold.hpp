@@ -1,0 +1,36 @@
+#pragma once
+
+#include "gpuadm/base/tree.hpp"
+#include "gpuadm/report/event.hpp"
+#include "gpuadm/report/style.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace report {
+
+/// What a run did, from its events alone.
+struct HostReport {
+  std::string host;
+  int satisfied = 0, changed = 0, needed = 0, skipped = 0, failed = 0;  ///< steps
+};
+
+struct FailedStep {
+  std::string host, stage, step, why, hint;
+};
+
+struct Report {
+  std::vector<HostReport> hosts;  ///< in the order in which they first appear
+  std::vector<FailedStep> failures;
+  double seconds = 0;  ///< first to last event
+  [[nodiscard]] int changed() const;
+  [[nodiscard]] int needed() const;
+};
+
+[[nodiscard]] Report fold(std::span<const Event> events);
+/// A line a host and one for all ("0 changed"); failures again, with what to type.
+[[nodiscard]] std::string to_text(const Report& report, const Style& style);
+[[nodiscard]] base::Tree to_tree(const Report& report);
+
+}  // namespace report

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "gpuadm/base/error.hpp"
+#include "gpuadm/report/event.hpp"
+#include "gpuadm/report/style.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+namespace report {
+
+/// For people: a heading a phase, a line a step and host that changed, failed or waits; satisfied steps are
+/// counted
+/// (`verbose` names them, `quiet` leaves failures only). A failure says why and what to type.
+[[nodiscard]] std::unique_ptr<Reporter> terminal(Write write, Style style);
+
+/// For machines: one JSON object a line, each flushed before on() returns.
+[[nodiscard]] std::unique_ptr<Reporter> json_lines(Write write);
+/// The same into a file (0600, its folder must exist). Fault::usage where it cannot be made.
+[[nodiscard]] base::Result<std::unique_ptr<Reporter>> json_lines(const std::filesystem::path& file);
+
+/// Tells each of several, in order. They must outlive it.
+[[nodiscard]] std::unique_ptr<Reporter> fan_out(std::vector<Reporter*> to);
+
+/// Keeps every event, for fold().
+class Collector final : public Reporter {
+ public:
+  void on(const Event& event) override { events_.push_back(event); }
+  [[nodiscard]] const std::vector<Event>& events() const { return events_; }
+
+ private:
+  std::vector<Event> events_;
+};
+
+}  // namespace report

@@ -1,0 +1,145 @@
+#pragma once
+
+#include "gpuadm/base/error.hpp"
+#include "gpuadm/base/tree.hpp"
+#include "gpuadm/base/version.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What the operator wrote, completed with defaults. Never edited afterwards.
+namespace spec {
+
+using base::Result;
+
+enum class Role { control_plane, worker };
+enum class Source { packages, installed, bundle };  ///< where Kubernetes comes from
+enum class Swap { keep, limited, off };             ///< keep: failSwapOn=false, NoSwap
+enum class Engine { containerd, docker, crio };
+enum class Ownership { adopt, install };  ///< adopt what is healthy, or install
+enum class NetworkPlugin { flannel, bridge, none };
+enum class Schedulable { automatic, yes, no };  ///< automatic: untaint when there is one node
+enum class HostKeys { accept_new, strict, pinned };
+enum class SshClient { automatic, libssh2, openssh };
+enum class SudoPolicy { automatic, never, password };
+enum class DriverPolicy { use, install };
+enum class Allocator { device_plugin, dra, none };
+enum class Sharing { exclusive, time_slicing, mps };
+
+/// Where and how to log in. What is empty or 0 comes from the operator's OpenSSH configuration (`ssh -G`).
+struct Endpoint {
+  bool local = false;  ///< this machine, without SSH
+  std::string address;
+  std::uint16_t port = 0;
+  std::string user;
+  std::string identity_file;
+  std::string host_key;  ///< pinned: "SHA256:…"
+};
+
+struct GpuProfile {
+  Sharing sharing = Sharing::exclusive;
+  int replicas = 1;
+};
+
+struct Host {
+  std::string name;  ///< unique; the label in every report. Empty node name: the host's own hostname
+  Role role = Role::control_plane;
+  Endpoint endpoint;
+  std::map<std::string, std::string> labels;
+  GpuProfile gpu;
+  base::Mark mark;
+};
+
+struct Kubernetes {
+  std::optional<base::Version>
+      version;  ///< nothing: what is installed, what the bundle has, or the catalog's
+  Source source = Source::packages;
+  std::string node_name;
+  std::string image_repository;  ///< empty: kubeadm's default for the version
+};
+
+struct Network {
+  NetworkPlugin plugin = NetworkPlugin::flannel;
+  std::string pod_cidr = "10.244.0.0/16";
+  std::string service_cidr = "10.96.0.0/12";
+  std::string dns_domain = "cluster.local";
+};
+
+struct ControlPlane {
+  std::string endpoint;           ///< host:port for several control planes; empty: the first host's address
+  std::string advertise_address;  ///< empty: the address of the default route
+  Schedulable schedulable = Schedulable::automatic;
+};
+
+struct Runtime {
+  Engine engine = Engine::containerd;
+  Ownership ownership = Ownership::adopt;
+};
+
+struct Gpu {
+  DriverPolicy driver = DriverPolicy::use;
+  Allocator allocator = Allocator::device_plugin;
+  GpuProfile defaults;
+};
+
+struct Ssh {
+  std::string user;
+  std::uint16_t port = 0;
+  std::string identity_file;
+  SudoPolicy sudo = SudoPolicy::automatic;
+  SshClient client = SshClient::automatic;
+  HostKeys host_keys = HostKeys::accept_new;
+  int window = 64;            ///< hosts in flight
+  int connect_timeout = 15;   ///< seconds
+  int command_timeout = 600;  ///< seconds, where a step says nothing else
+};
+
+/// Extra settings that pass through untouched, as trees.
+struct Patches {
+  base::Tree kubelet;                ///< KubeletConfiguration
+  base::Tree kube_proxy;             ///< KubeProxyConfiguration
+  base::Tree cluster_configuration;  ///< kubeadm ClusterConfiguration
+  base::Tree runtime;                ///< containerd config.toml or daemon.json
+};
+
+struct Cluster {
+  std::string name = "gpuadm";
+  Kubernetes kubernetes;
+  Network network;
+  ControlPlane control_plane;
+  Swap swap = Swap::keep;
+  Runtime runtime;
+  Gpu gpu;
+  Ssh ssh;
+  std::map<std::string, std::string> mirrors;   ///< registry -> mirror URL
+  std::map<std::string, bool> feature_gates;    ///< for kubelet and control plane; linted against the version
+  std::vector<std::string> kubelet_extra_args;  ///< "--flag=value", linted
+  Patches patches;
+  std::vector<Host> hosts;
+};
+
+/// Reads a cluster file (apiVersion gpuadm/v1alpha1, kind GpuCluster). Every problem is named at once, one a
+/// line, each `source:line:column: what (did you mean …?)`: Fault::spec.
+[[nodiscard]] Result<Cluster> parse(std::string_view yaml, std::string_view source);
+
+/// The cluster of `gpuadm init` without a file: this machine where `target` is empty, else
+/// `[user@]host[:port]` (IPv6 in brackets). Fault::usage for a target that cannot be read.
+[[nodiscard]] Result<Cluster> single(std::string_view target);
+
+/// One target as an endpoint.
+[[nodiscard]] Result<Endpoint> parse_target(std::string_view target);
+
+/// The completed cluster as a cluster file again; patches included.
+[[nodiscard]] base::Tree to_tree(const Cluster& cluster);
+
+/// Every key with its type, default and meaning, for `gpuadm config explain`.
+struct Key {
+  std::string path, type, fallback, says;
+};
+[[nodiscard]] const std::vector<Key>& keys();
+
+}  // namespace spec

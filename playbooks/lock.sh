@@ -1,0 +1,53 @@
+# shellcheck shell=sh disable=SC2154
+# Takes the lock of the host. Stands behind prelude.sh. $gpuadm_steal: the run whose owner the client knows to be dead.
+# Exit 0: ours. 10: held; stdout has the owner's line. 11: a program of a dead run is still running after the deadline.
+
+# owner_is_dead RUN
+owner_is_dead() {
+  [ "$1" != "$gpuadm_steal" ] || return 0
+  gpuadm_last=0
+  [ ! -f "$gpuadm_lock/beat" ] || read -r gpuadm_last <"$gpuadm_lock/beat" || :
+  gpuadm_age=$(($(uptime_seconds) - ${gpuadm_last:-0}))
+  [ "$gpuadm_age" -gt 90 ] || [ "$gpuadm_age" -lt 0 ]
+}
+
+journal_open
+gpuadm_end=$(($(uptime_seconds) + gpuadm_timeout))
+while ! mkdir "$gpuadm_lock" 2>/dev/null; do
+  gpuadm_holder=
+  [ ! -f "$gpuadm_lock/owner" ] || read -r gpuadm_holder _ <"$gpuadm_lock/owner" || :
+  [ "$gpuadm_holder" != "$gpuadm_run" ] || exit 0
+  if lock_program_runs; then
+    if [ "$gpuadm_holder" != "$gpuadm_steal" ]; then
+      cat "$gpuadm_lock/owner"
+      exit 10
+    fi
+    if [ "$(uptime_seconds)" -ge "$gpuadm_end" ]; then
+      cat "$gpuadm_lock/owner"
+      exit 11
+    fi
+    sleep 0.5
+    continue
+  fi
+  # A lock without an owner is one whose maker died between two lines.
+  if [ -z "$gpuadm_holder" ]; then
+    sleep 1
+    [ ! -s "$gpuadm_lock/owner" ] || continue
+  elif ! owner_is_dead "$gpuadm_holder"; then
+    cat "$gpuadm_lock/owner"
+    exit 10
+  fi
+  # Renaming is what two takers cannot both do; what was renamed must still be the dead one's.
+  if mv "$gpuadm_lock" "$gpuadm_lock.dead.$$" 2>/dev/null; then
+    gpuadm_moved=
+    [ ! -f "$gpuadm_lock.dead.$$/owner" ] || read -r gpuadm_moved _ <"$gpuadm_lock.dead.$$/owner" || :
+    if [ "$gpuadm_moved" != "$gpuadm_holder" ]; then
+      mv "$gpuadm_lock.dead.$$" "$gpuadm_lock"
+      continue
+    fi
+    rm -rf "$gpuadm_lock.dead.$$"
+    say "took over the lock that ${gpuadm_holder:-a run that died at once} left behind"
+  fi
+done
+lock_beat
+printf '%s\n' "$gpuadm_run $gpuadm_client $gpuadm_owner" >"$gpuadm_lock/owner"

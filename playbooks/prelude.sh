@@ -1,0 +1,318 @@
+# shellcheck shell=sh disable=SC2154
+# Functions that stand before every program gpuadm runs on a host. POSIX sh, no tool beyond coreutils and awk.
+# The runner sets gpuadm_run, gpuadm_step, gpuadm_client, gpuadm_owner, gpuadm_timeout and the step's variables.
+
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+LC_ALL=C
+export PATH LC_ALL
+umask 022
+gpuadm_home=/var/lib/gpuadm
+gpuadm_journal=$gpuadm_home/journal
+gpuadm_lock=$gpuadm_home/lock
+gpuadm_tab=$(printf '\t')
+
+# say TEXT: one line for the operator.
+say() { printf '%s\n' "$*" >&2; }
+# die TEXT: the reason of a failure, for the operator.
+die() {
+  say "$*"
+  exit 3
+}
+have() { command -v "$1" >/dev/null 2>&1; }
+# uptime_seconds: a clock that no one sets.
+uptime_seconds() {
+  read -r gpuadm_up _ </proc/uptime
+  printf '%s\n' "${gpuadm_up%%.*}"
+}
+sha256_of() { sha256sum <"$1" | cut -d' ' -f1; }
+
+# --- The journal: what a host was before gpuadm touched it -------------------------------------------
+# journal/log has one line a thing, tab-separated: kind, name, what it was, step, run. The first line for a
+# thing counts. journal/blobs/SHA256 holds what files contained.
+
+journal_open() {
+  [ -d "$gpuadm_journal/blobs" ] && return
+  mkdir -p "$gpuadm_journal/blobs"
+  chmod 0700 "$gpuadm_home" "$gpuadm_journal" "$gpuadm_journal/blobs"
+}
+
+# journal_has KIND NAME
+journal_has() {
+  [ -f "$gpuadm_journal/log" ] && awk -F '\t' -v k="$1" -v n="$2" \
+    '$1 == k && $2 == n { found = 1; exit } END { exit !found }' "$gpuadm_journal/log"
+}
+
+# journal_line KIND NAME STATE
+journal_line() {
+  printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$gpuadm_step" "$gpuadm_run" >>"$gpuadm_journal/log"
+  sync "$gpuadm_journal/log" 2>/dev/null || :
+}
+
+# journal_file PATH: before a file is written, moved or removed. Missing parents are noted as well.
+journal_file() {
+  case $1 in *"$gpuadm_tab"* | *"
+"*) die "gpuadm does not touch a path with a tab or a line end in it: $1" ;; esac
+  journal_open
+  ! journal_has file "$1" || return 0
+  if [ -L "$1" ]; then
+    journal_line file "$1" "link $(readlink "$1")"
+  elif [ -f "$1" ]; then
+    gpuadm_sha=$(sha256_of "$1")
+    if [ ! -f "$gpuadm_journal/blobs/$gpuadm_sha" ]; then
+      cp -p "$1" "$gpuadm_journal/blobs/.$gpuadm_sha.$$"
+      chmod 0600 "$gpuadm_journal/blobs/.$gpuadm_sha.$$"
+      sync "$gpuadm_journal/blobs/.$gpuadm_sha.$$" 2>/dev/null || :
+      mv -f "$gpuadm_journal/blobs/.$gpuadm_sha.$$" "$gpuadm_journal/blobs/$gpuadm_sha"
+    fi
+    journal_line file "$1" "was $(stat -c '%a %u %g %Y' "$1") $gpuadm_sha"
+  elif [ -e "$1" ]; then
+    die "$1 is no plain file: move it away, then run again"
+  else
+    journal_parents "$1"
+    journal_line file "$1" absent
+  fi
+}
+
+# journal_parents PATH: the directories that must be made for it.
+journal_parents() {
+  gpuadm_parent=$(dirname "$1")
+  while [ ! -e "$gpuadm_parent" ]; do
+    journal_has directory "$gpuadm_parent" || journal_line directory "$gpuadm_parent" absent
+    gpuadm_parent=$(dirname "$gpuadm_parent")
+  done
+}
+
+# journal_unit UNIT: before a unit is started, stopped, enabled, disabled or masked.
+journal_unit() {
+  journal_open
+  journal_has unit "$1" || journal_line unit "$1" \
+    "$(systemctl is-enabled "$1" 2>/dev/null || :) $(systemctl is-active "$1" 2>/dev/null || :)"
+}
+
+# journal_sysctl KEY: a path below /proc/sys.
+journal_sysctl() {
+  journal_open
+  journal_has sysctl "$1" || journal_line sysctl "$1" "$(cat "/proc/sys/$1" 2>/dev/null || echo absent)"
+}
+
+# journal_module NAME: before a module is loaded or unloaded.
+journal_module() {
+  journal_open
+  ! journal_has module "$1" || return 0
+  if [ -d "/sys/module/$1" ]; then journal_line module "$1" loaded; else journal_line module "$1" absent; fi
+}
+
+# journal_package NAME: before a package is installed, upgraded or held.
+journal_package() {
+  journal_open
+  ! journal_has package "$1" || return 0
+  if have dpkg-query; then
+    gpuadm_was=$(dpkg-query -W -f '${db:Status-Abbrev}${Version}' "$1" 2>/dev/null || echo absent)
+  else
+    gpuadm_was=$(rpm -q "$1" 2>/dev/null || echo absent)
+  fi
+  journal_line package "$1" "$gpuadm_was"
+}
+
+# journal_made KIND NAME: something that has no before, for example an image or a cluster.
+journal_made() {
+  journal_open
+  journal_has "$1" "$2" || journal_line "$1" "$2" absent
+}
+
+# --- Files -------------------------------------------------------------------------------------------
+
+# file_is PATH MODE: whether it holds $content. Where not, what it holds is printed.
+file_is() {
+  [ -f "$1" ] || return 1
+  if [ "$(printf '%s' "$content" | sha256sum)" = "$(sha256sum <"$1")" ] &&
+    [ "$(stat -L -c '%a' "$1")" = "${2#0}" ]; then
+    return 0
+  fi
+  head -c 262144 "$1"
+  return 1
+}
+
+# file_put PATH MODE [UNIT]: writes $content beside the target and renames; a unit that reads it is marked for a
+# restart first, so that a run cut off in between restarts it the next time. A link is followed.
+# $base_sha256: what the content was made from; where the file is no longer that, nothing is written.
+file_put() {
+  gpuadm_path=$(readlink -f "$1" 2>/dev/null || printf '%s' "$1")
+  if [ -n "${base_sha256:-}" ]; then
+    gpuadm_now=absent
+    [ ! -f "$gpuadm_path" ] || gpuadm_now=$(sha256_of "$gpuadm_path")
+    [ "$gpuadm_now" = "$base_sha256" ] || die "$1 has changed since it was read: run again"
+  fi
+  journal_file "$gpuadm_path"
+  [ -z "${3:-}" ] || unit_stale "$3"
+  [ -d "$(dirname "$gpuadm_path")" ] || mkdir -p "$(dirname "$gpuadm_path")"
+  gpuadm_new=$gpuadm_path.gpuadm.$$
+  (umask 077 && printf '%s' "$content" >"$gpuadm_new")
+  chmod "$2" "$gpuadm_new"
+  sync "$gpuadm_new" 2>/dev/null || :
+  mv -f "$gpuadm_new" "$gpuadm_path"
+  ! have restorecon || restorecon "$gpuadm_path" 2>/dev/null || :
+}
+
+# file_install PATH MODE: the same with what comes on stdin, which must have the sum $bundle_sha256.
+file_install() {
+  journal_file "$1"
+  mkdir -p "$(dirname "$1")"
+  gpuadm_new=$1.gpuadm.$$
+  trap 'rm -f "$gpuadm_new"' EXIT
+  cat >"$gpuadm_new"
+  [ "$(sha256_of "$gpuadm_new")" = "$bundle_sha256" ] || die "$1 arrived damaged: run again"
+  chmod "$2" "$gpuadm_new"
+  sync "$gpuadm_new" 2>/dev/null || :
+  mv -f "$gpuadm_new" "$1"
+}
+
+# file_restore PATH: what the journal says it was. Fails where the journal knows nothing of it.
+file_restore() {
+  gpuadm_state=$(awk -F '\t' -v n="$1" '$1 == "file" && $2 == n { print $3; exit }' "$gpuadm_journal/log")
+  case $gpuadm_state in
+    absent) rm -f "$1" ;;
+    was\ *)
+      gpuadm_sha=${gpuadm_state##* }
+      gpuadm_meta=${gpuadm_state#was }
+      cp "$gpuadm_journal/blobs/$gpuadm_sha" "$1.gpuadm.$$"
+      chmod "${gpuadm_meta%% *}" "$1.gpuadm.$$"
+      mv -f "$1.gpuadm.$$" "$1"
+      ;;
+    *) return 1 ;;
+  esac
+}
+
+# --- Manifests ---------------------------------------------------------------------------------------
+# /etc/kubernetes/gpuadm/NAME.yaml, and in the cluster the sum of what was applied last.
+
+manifest_is_applied() {
+  export KUBECONFIG=/etc/kubernetes/admin.conf
+  gpuadm_file=/etc/kubernetes/gpuadm/$1.yaml
+  [ -f "$gpuadm_file" ] || return 1
+  [ "$(kubectl --request-timeout=10s -n kube-system get configmap gpuadm -o "jsonpath={.data.$1}" 2>/dev/null)" = \
+    "$(sha256_of "$gpuadm_file")" ] || return 1
+  kubectl --request-timeout=10s get -f "$gpuadm_file" -o name >/dev/null 2>&1 || return 1
+}
+
+manifest_apply() {
+  export KUBECONFIG=/etc/kubernetes/admin.conf
+  gpuadm_file=/etc/kubernetes/gpuadm/$1.yaml
+  kubectl --request-timeout=30s apply -f "$gpuadm_file"
+  kubectl --request-timeout=10s -n kube-system create configmap gpuadm 2>/dev/null || : "it is there"
+  kubectl --request-timeout=10s -n kube-system patch configmap gpuadm --type merge \
+    -p "{\"data\":{\"$1\":\"$(sha256_of "$gpuadm_file")\"}}"
+}
+
+# --- Units -------------------------------------------------------------------------------------------
+
+# unit_stale UNIT: it runs with settings that are no longer the file's.
+unit_stale() {
+  mkdir -p "$gpuadm_home/stale"
+  : >"$gpuadm_home/stale/$1"
+}
+unit_is_stale() { [ -e "$gpuadm_home/stale/$1" ]; }
+unit_is_fresh() { rm -f "$gpuadm_home/stale/$1"; }
+unit_is_active() { systemctl is-active --quiet "$1"; }
+
+# --- The lock: two runs on one host exclude each other -----------------------------------------------
+# lock/owner: run, client machine, and who. lock/program: pid and start time of the program that is running here.
+# lock/beat: uptime in seconds when the owner was last heard of. A lock is alive while its program runs or its last
+# beat is less than 90 s old.
+
+process_start() { awk '{ sub(/.*\) /, ""); print $20 }' "/proc/$1/stat" 2>/dev/null; }
+
+lock_program_runs() {
+  [ -f "$gpuadm_lock/program" ] || return 1
+  read -r gpuadm_pid gpuadm_start <"$gpuadm_lock/program" || return 1
+  [ -n "$gpuadm_pid" ] && [ "$(process_start "$gpuadm_pid")" = "$gpuadm_start" ]
+}
+
+lock_beat() { uptime_seconds >"$gpuadm_lock/beat"; }
+
+# lock_enter: the lock is ours, and this program is the one that runs under it.
+lock_enter() {
+  gpuadm_holder=
+  [ ! -f "$gpuadm_lock/owner" ] || read -r gpuadm_holder _ <"$gpuadm_lock/owner" || :
+  if [ "$gpuadm_holder" != "$gpuadm_run" ]; then
+    say "this run no longer holds the lock of the host${gpuadm_holder:+: $gpuadm_holder does}"
+    exit 97
+  fi
+  printf '%s %s\n' "$$" "$(process_start $$)" >"$gpuadm_lock/program"
+  lock_beat
+}
+lock_leave() {
+  rm -f "$gpuadm_lock/program"
+  lock_beat
+}
+
+# --- Steps: step_check and step_apply are defined behind this ----------------------------------------
+# Exit: 100 satisfied, 101 changed, 102 apply failed, 103 still needed after apply, 104 check failed, 97 no lock.
+# None of their commands stands in a condition: sh would switch `set -e` off inside it.
+
+step_end() {
+  lock_leave
+  exit "$1"
+}
+
+# step_finish STATUS: behind an apply that ended so.
+step_finish() {
+  if [ "$1" -ne 0 ]; then
+    say "(exit status $1)"
+    step_end 102
+  fi
+  (
+    set -eu
+    step_check
+  ) </dev/null
+  gpuadm_rc=$?
+  [ "$gpuadm_rc" -eq 0 ] || step_end 103
+  step_end 101
+}
+
+step_run() {
+  lock_enter
+  (
+    set -eu
+    step_check
+  ) </dev/null
+  gpuadm_rc=$?
+  case $gpuadm_rc in
+    0) step_end 100 ;;
+    1) ;;
+    *) step_end 104 ;;
+  esac
+  (
+    set -eu
+    step_apply
+  ) </dev/null >&2
+  step_finish $?
+}
+
+# With the bundle file on stdin.
+step_upload() {
+  lock_enter
+  (
+    set -eu
+    step_apply
+  ) >&2
+  step_finish $?
+}
+
+step_wait() {
+  lock_enter
+  gpuadm_end=$(($(uptime_seconds) + gpuadm_timeout))
+  while :; do
+    gpuadm_said=$(
+      set -eu
+      step_check </dev/null 2>&1
+    )
+    gpuadm_rc=$?
+    [ "$gpuadm_rc" -ne 0 ] || step_end 100
+    if [ "$(uptime_seconds)" -ge "$gpuadm_end" ]; then
+      say "$gpuadm_said"
+      step_end 102
+    fi
+    sleep 0.5
+  done
+}

@@ -1,0 +1,77 @@
+#include "app/census.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+using base::Fault;
+
+constexpr std::chrono::seconds probe_timeout{120};  // every command in it has its own, shorter one
+
+Result<facts::Facts> read(const std::string& host, const transport::Exit& exit, base::Time answered) {
+  auto facts = facts::parse(exit.out);
+  if (!facts && exit.status == 0)
+    return base::fail(facts.error().fault, fmt::format("{}: {}", host, facts.error().what),
+                      facts.error().hint);
+  if (!facts)
+    return base::fail(Fault::remote, fmt::format("{}: the probe ended with status {}: {}", host, exit.status,
+                                                 base::tail(exit.err.empty() ? exit.out : exit.err, 3)));
+  if (facts && facts->clock && facts->clock_end) {
+    // The login comes before the probe and may take seconds, so only its end is compared: the way back is
+    // short.
+    const std::chrono::duration<double> probed(*facts->clock_end - *facts->clock);
+    facts::place_clock(*facts, answered - std::chrono::duration_cast<base::Time::duration>(probed), answered);
+  }
+  return facts;
+}
+
+}  // namespace
+
+bool is_unreachable(base::Fault fault) {
+  return fault == Fault::unreachable || fault == Fault::auth || fault == Fault::host_key ||
+         fault == Fault::timeout;
+}
+
+bool Seen::none_reached() const {
+  return !census.empty() && std::ranges::all_of(census, [](const auto& entry) {
+    return !entry.second && is_unreachable(entry.second.error().fault);
+  });
+}
+
+Result<Seen> take_census(transport::Fleet& fleet, const assets::Store& assets, Afterwards afterwards) {
+  const std::string script = TRY(assets.read("playbooks/probe.sh"));
+  for (const std::string& host : fleet.hosts())
+    fleet.submit(host, {.label = "read the facts", .script = script, .timeout = probe_timeout});
+  Seen seen;
+  while (auto completion = fleet.next()) {
+    const base::Time answered = base::now();
+    auto& [host, result] = *completion;
+    if (afterwards == Afterwards::close_connection) fleet.at(host).close();
+    if (!result) {
+      seen.census.insert_or_assign(host, std::unexpected(result.error()));
+      continue;
+    }
+    seen.census.insert_or_assign(host, read(host, *result, answered));
+    seen.probes.insert_or_assign(host, std::move(result->out));
+  }
+  if (fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted while the facts were read");
+  return seen;
+}
+
+base::Tree to_tree(const facts::Census& census) {
+  base::Tree tree = base::Tree::map();
+  for (const auto& [host, facts] : census)
+    tree.set(host, facts ? facts::to_tree(*facts)
+                         : base::Tree::map_of(
+                               {{"error", base::Tree::map_of({{"fault", base::name_of(facts.error().fault)},
+                                                              {"what", facts.error().what},
+                                                              {"hint", facts.error().hint}})}}));
+  return tree;
+}
+
+}  // namespace app

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "gpuadm/app/app.hpp"
+#include "gpuadm/assets/assets.hpp"
+#include "gpuadm/facts/facts.hpp"
+#include "gpuadm/transport/fleet.hpp"
+
+#include <map>
+#include <string>
+
+namespace app {
+
+/// Whether a fault means that the host could not be connected to, logged into, trusted, or waited for.
+[[nodiscard]] bool is_unreachable(base::Fault fault);
+
+/// What the hosts say of themselves, and the text it was read from (absent where a host gave none).
+struct Seen {
+  facts::Census census;
+  std::map<std::string, std::string> probes;
+  /// No host answered because none could be reached, logged into or trusted.
+  [[nodiscard]] bool none_reached() const;
+};
+
+/// Whether a host that has answered is needed again.
+enum class Afterwards { keep_connection, close_connection };
+
+/// Runs playbooks/probe.sh on every host of the fleet, one round trip each. A host that fails is data; the
+/// error is for a missing asset.
+[[nodiscard]] Result<Seen> take_census(transport::Fleet& fleet, const assets::Store& assets,
+                                       Afterwards afterwards = Afterwards::keep_connection);
+
+/// {host: facts} and {host: {error: …}}.
+[[nodiscard]] base::Tree to_tree(const facts::Census& census);
+
+}  // namespace app

@@ -1,0 +1,150 @@
+#include "app/conduct.hpp"
+
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/report/fold.hpp"
+#include "gpuadm/run/run.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace app {
+
+namespace {
+
+using report::Did;
+
+void tell(report::Reporter& reporter, Did did, const std::string& text) {
+  report::Event event;
+  event.did = did;
+  event.detail = text;
+  reporter.on(event);
+}
+
+/// Passes everything on and keeps the ids of the steps that are needed.
+class Needed final : public report::Reporter {
+ public:
+  explicit Needed(report::Reporter& next) : next_(next) {}
+  void on(const report::Event& event) override {
+    if (event.did == Did::needed) ids_.insert(event.host + "\n" + event.step);
+    next_.on(event);
+  }
+  [[nodiscard]] bool has(const std::string& host, const std::string& step) const {
+    return ids_.contains(host + "\n" + step);
+  }
+
+ private:
+  report::Reporter& next_;
+  std::set<std::string> ids_;
+};
+
+std::string listed(const std::set<std::string>& names) {
+  return base::join(std::vector(names.begin(), names.end()), ", ");
+}
+
+/// "12 steps are needed on 1 host; packages: containerd; restarts: containerd.service".
+std::string summary(const plan::Plan& plan, const Needed& needed, int count) {
+  std::set<std::string> packages;
+  std::set<std::string> restarts;
+  std::set<std::string> hosts;
+  bool reboot = false;
+  for (const plan::Stage& stage : plan.stages)
+    for (const plan::Walk& walk : stage.walks)
+      for (const plan::Action& action : walk.actions) {
+        if (!needed.has(walk.host, action.id)) continue;
+        hosts.insert(walk.host);
+        packages.insert(action.effects.packages.begin(), action.effects.packages.end());
+        restarts.insert(action.effects.restarts.begin(), action.effects.restarts.end());
+        reboot = reboot || action.effects.reboot;
+      }
+  std::string text =
+      fmt::format("{} step{} needed on {}", count, count == 1 ? " is" : "s are", listed(hosts));
+  if (!packages.empty()) text += "; installs packages: " + listed(packages);
+  if (!restarts.empty()) text += "; restarts: " + listed(restarts);
+  if (reboot) text += "; a host must be rebooted";
+  return text;
+}
+
+Outcome outcome_of(const run::Outcome& outcome) {
+  if (outcome.interrupted) return Outcome::interrupted;
+  return outcome.failed.empty() ? Outcome::done : Outcome::failed;
+}
+
+/// The stages from first to last, with facts read again where a stage asks for it.
+Result<Outcome> apply(const Score& score, plan::Plan plan, Seen seen, transport::Fleet& fleet,
+                      report::Reporter& reporter, const run::Identity& who) {
+  run::Outcome outcome;
+  while (true) {
+    outcome = run::execute(plan, fleet, reporter, run::Mode::apply, who, outcome.next_stage,
+                           std::move(outcome.saved));
+    if (!outcome.refresh) return outcome_of(outcome);
+    seen = TRY(take_census(fleet, score.assets));
+    for (const auto& [host, facts] : seen.census)
+      if (!facts) return std::unexpected(facts.error());
+    plan = TRY(plan::make(score.cluster, seen.census, score.library, score.bundle, score.choice));
+  }
+}
+
+}  // namespace
+
+Result<Outcome> conduct(const Score& score, Seen seen, transport::Fleet& fleet, report::Reporter& reporter,
+                        const RunFolder& folder, Io& io) {
+  const plan::Plan plan =
+      TRY(plan::make(score.cluster, seen.census, score.library, score.bundle, score.choice));
+  TRY(folder.save("plan.json", plan::to_tree(plan)));
+  const run::Identity who = run::identity();
+  Needed needed(reporter);
+  const run::Outcome preview = run::execute(plan, fleet, needed, run::Mode::preview, who);
+  if (!preview.failed.empty() || preview.interrupted) return outcome_of(preview);
+  if (preview.needed == 0) {
+    tell(reporter, Did::finished, "nothing is to be done");
+    return Outcome::done;
+  }
+  tell(reporter, Did::note, summary(plan, needed, preview.needed));
+  if (score.consent == Consent::preview) {
+    tell(reporter, Did::finished, "a dry run: nothing was changed");
+    return Outcome::done;
+  }
+  if (score.consent == Consent::ask) {
+    const std::optional<bool> yes = io.confirm ? io.confirm("Go on?") : std::nullopt;
+    if (!yes)
+      return base::fail(base::Fault::usage, "there is no terminal to ask on",
+                        "add -y to agree beforehand, or --dry-run to only look");
+    if (!*yes) {
+      tell(reporter, Did::finished, "nothing was changed");
+      return Outcome::interrupted;
+    }
+  }
+  std::vector<std::string> hosts;
+  for (const auto& [host, facts] : seen.census) hosts.push_back(host);
+  const run::Scripts scripts{score.library.prelude(), TRY(score.assets.read("playbooks/lock.sh"))};
+  TRY(run::lock(hosts, fleet, reporter, scripts, who));
+  Result<Outcome> outcome = apply(score, plan, std::move(seen), fleet, reporter, who);
+  run::unlock(hosts, fleet, reporter, scripts, who);
+  return outcome;
+}
+
+Result<std::unique_ptr<Telling>> Telling::open(const RunFolder& folder, Format format, Io& io) {
+  auto telling = std::make_unique<Telling>();
+  std::vector<report::Reporter*> to = {&telling->collector_};
+  telling->file_ = TRY(report::json_lines(folder.path() / "events.jsonl"));
+  to.push_back(telling->file_.get());
+  if (format == Format::text) {
+    telling->terminal_ = report::terminal(io.out, io.out_style);
+    to.push_back(telling->terminal_.get());
+  }
+  telling->all_ = report::fan_out(std::move(to));
+  return telling;
+}
+
+Result<> Telling::close(const RunFolder& folder, Format format, Io& io) {
+  terminal_.reset();
+  const report::Report report = report::fold(collector_.events());
+  TRY(folder.save("report.json", report::to_tree(report)));
+  io.out(format == Format::text ? report::to_text(report, io.out_style)
+                                : base::json::write(report::to_tree(report)) + "\n");
+  return {};
+}
+
+}  // namespace app

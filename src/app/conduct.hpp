@@ -1,0 +1,44 @@
+#pragma once
+
+#include "gpuadm/app/app.hpp"
+#include "gpuadm/assets/assets.hpp"
+#include "gpuadm/plan/plan.hpp"
+#include "gpuadm/playbook/playbook.hpp"
+#include "gpuadm/report/reporters.hpp"
+#include "gpuadm/spec/cluster.hpp"
+
+#include "app/census.hpp"
+#include "app/run_folder.hpp"
+
+namespace app {
+
+/// What a playbook is conducted with.
+struct Score {
+  const spec::Cluster& cluster;
+  const assets::Store& assets;
+  const playbook::Library& library;
+  const assets::Bundle* bundle = nullptr;
+  plan::Choice choice;
+  Consent consent = Consent::ask;
+};
+
+/// From facts to a finished run: plan, preview with diffs, the question, locks, stages (facts read again
+/// where a stage says so), unlock. Everything is told to `reporter` and saved in `folder`.
+[[nodiscard]] Result<Outcome> conduct(const Score& score, Seen seen, transport::Fleet& fleet,
+                                      report::Reporter& reporter, const RunFolder& folder, Io& io);
+
+/// Events to the terminal (or nowhere but the files, for Format::json), to events.jsonl and to the final
+/// report.
+class Telling {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Telling>> open(const RunFolder& folder, Format format, Io& io);
+  [[nodiscard]] report::Reporter& reporter() { return *all_; }
+  /// Prints and saves the folded report.
+  [[nodiscard]] Result<> close(const RunFolder& folder, Format format, Io& io);
+
+ private:
+  std::unique_ptr<report::Reporter> terminal_, file_, all_;
+  report::Collector collector_;
+};
+
+}  // namespace app

@@ -1,0 +1,44 @@
+#include "app/connections.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include "app/secret_file.hpp"
+
+#include <fmt/format.h>
+
+namespace app {
+
+Result<std::unique_ptr<Connections>> Connections::open(const spec::Cluster& cluster,
+                                                       const Connection& connection, Io& io) {
+  transport::Options options;
+  options.host_keys = cluster.ssh.host_keys;
+  options.client = cluster.ssh.client;
+  options.sudo = cluster.ssh.sudo;
+  options.connect_timeout = std::chrono::seconds(cluster.ssh.connect_timeout);
+  if (!connection.sudo_password_file.empty())
+    options.sudo_password = TRY(read_secret_file(connection.sudo_password_file));
+  return std::unique_ptr<Connections>(new Connections(cluster, std::move(options), io));
+}
+
+Connections::Connections(const spec::Cluster& cluster, transport::Options options, Io& io)
+    : cluster_(cluster) {
+  transport::Operator person;
+  person.ask_secret = io.ask_secret;
+  person.tell = [&io](const std::string& host, const std::string& line) {
+    if (io.err_style.verbosity != report::Verbosity::quiet)
+      io.err(fmt::format("{}: {}\n", base::printable(host), base::printable(line)));
+  };
+  session_ = transport::make_session(std::move(options), std::move(person));
+}
+
+std::unique_ptr<transport::Fleet> Connections::fleet(Access access) {
+  auto fleet = std::make_unique<transport::Fleet>(cluster_.ssh.window, &interrupt_);
+  for (const spec::Host& host : cluster_.hosts) {
+    auto opened = transport::open(*session_, host.name, host.endpoint);
+    fleet->add(host.name,
+               access == Access::read_only ? transport::read_only(std::move(opened)) : std::move(opened));
+  }
+  return fleet;
+}
+
+}  // namespace app

@@ -1,0 +1,76 @@
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/spec/cluster.hpp"
+
+#include "app/census.hpp"
+#include "app/connections.hpp"
+#include "app/findings.hpp"
+#include "app/run_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+/// The checks that `--only` and `--skip` leave. A host that cannot be reached is always told.
+bool wanted(const DoctorOptions& options, std::string_view id) {
+  const auto listed = [&](const std::vector<std::string>& patterns) {
+    return std::ranges::any_of(patterns, [&](const std::string& pattern) { return matches(id, pattern); });
+  };
+  return (options.only.empty() || listed(options.only)) && !listed(options.skip);
+}
+
+std::string stages_of(unsigned stages) {
+  std::string text;
+  for (const auto& [stage, name] : {std::pair{checks::Stage::preflight, "preflight"},
+                                    {checks::Stage::node, "node"},
+                                    {checks::Stage::cluster, "cluster"}})
+    if ((stages & static_cast<unsigned>(stage)) != 0) text += (text.empty() ? "" : ",") + std::string(name);
+  return text;
+}
+
+Outcome list(const DoctorOptions& options, Io& io) {
+  base::Tree tree = base::Tree::list();
+  std::string text;
+  for (const checks::About& about : every_check()) {
+    if (!wanted(options, about.id)) continue;
+    tree.push(base::Tree::map_of(
+        {{"id", about.id}, {"title", about.title}, {"why", about.why}, {"stages", stages_of(about.stages)}}));
+    text += fmt::format("{:<40} {}\n", about.id, about.title);
+  }
+  io.out(options.format == Format::json ? base::json::write(tree) + "\n" : text);
+  return Outcome::done;
+}
+
+}  // namespace
+
+Result<Outcome> doctor(const DoctorOptions& options, Io& io) {
+  TRY(known_ids(options.only));
+  TRY(known_ids(options.skip));
+  if (options.list) return list(options, io);
+
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
+  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(Access::read_only);
+  const Seen seen = TRY(take_census(*fleet, assets, Afterwards::close_connection));
+
+  const checks::Stage stage = options.stage == "node" ? checks::Stage::node : checks::Stage::preflight;
+  std::vector<report::Finding> findings = TRY(find(cluster, seen.census, assets, stage));
+  std::erase_if(findings, [&](const report::Finding& finding) {
+    return finding.id != reachable && !wanted(options, finding.id);
+  });
+
+  const RunFolder folder = TRY(RunFolder::make(cluster.name));
+  TRY(folder.save("cluster.yaml", spec::to_tree(cluster)));
+  TRY(folder.save("facts.json", to_tree(seen.census)));
+  TRY(folder.save("findings.json", report::to_tree(findings)));
+
+  io.out(options.format == Format::json ? base::json::write(report::to_tree(findings)) + "\n"
+                                        : report::to_text(findings, io.out_style));
+  if (seen.none_reached()) return Outcome::unreachable;
+  return std::ranges::any_of(findings, report::blocks) ? Outcome::blocked : Outcome::done;
+}
+
+}  // namespace app

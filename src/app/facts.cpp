@@ -1,0 +1,52 @@
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/yaml.hpp"
+#include "gpuadm/spec/cluster.hpp"
+
+#include "app/census.hpp"
+#include "app/connections.hpp"
+#include "app/run_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+std::string text_of(const Seen& seen, const base::Tree& tree, Format format) {
+  if (format == Format::json) return base::json::write(tree) + "\n";
+  if (format == Format::text) return base::printable(base::yaml::write(tree), std::string::npos);
+  return seen.probes.empty() ? std::string() : seen.probes.begin()->second;
+}
+
+}  // namespace
+
+Result<Outcome> facts(const FactsOptions& options, Io& io) {
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
+  if (options.format == Format::probe && cluster.hosts.size() != 1)
+    return base::fail(base::Fault::usage, "-o probe shows one host", "name one");
+  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(Access::read_only);
+  const Seen seen = TRY(take_census(*fleet, assets, Afterwards::close_connection));
+
+  const RunFolder folder = TRY(RunFolder::make(cluster.name));
+  TRY(folder.save("cluster.yaml", spec::to_tree(cluster)));
+  const base::Tree tree = to_tree(seen.census);
+  TRY(folder.save("facts.json", tree));
+
+  io.out(text_of(seen, tree, options.format));
+  Outcome outcome = Outcome::done;
+  for (const auto& [host, facts] : seen.census) {
+    if (facts) continue;
+    const base::Error& error = facts.error();
+    io.err(base::printable(error.what) + "\n");
+    if (!error.hint.empty()) io.err(fmt::format("  do: {}\n", base::printable(error.hint)));
+    if (outcome != Outcome::failed)
+      outcome = is_unreachable(error.fault) ? Outcome::unreachable : Outcome::failed;
+  }
+  return outcome;
+}
+
+}  // namespace app

@@ -1,0 +1,76 @@
+#include "app/findings.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include "app/census.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+/// Errors of a host begin with its name, under which a finding stands anyway.
+std::string without_host(const std::string& host, const std::string& what) {
+  return what.starts_with(host + ": ") ? what.substr(host.size() + 2) : what;
+}
+
+report::Finding unreached(const std::string& host, const base::Error& error) {
+  return {.id = std::string(reachable),
+          .severity = report::Severity::blocker,
+          .verdict = error.fault == base::Fault::timeout ? report::Verdict::timeout : report::Verdict::fail,
+          .host = host,
+          .says = without_host(host, error.what),
+          .evidence = {},
+          .remedy = error.hint,
+          .caused_by = {}};
+}
+
+}  // namespace
+
+std::vector<checks::About> every_check() {
+  constexpr auto always =
+      static_cast<unsigned>(checks::Stage::preflight) | static_cast<unsigned>(checks::Stage::node);
+  std::vector<checks::About> rows = checks::table();
+  rows.insert(rows.begin(), {reachable, "the host can be reached and logged into",
+                             "nothing can be said of a host, or done to it, without a login", always});
+  return rows;
+}
+
+Result<std::vector<report::Finding>> find(const spec::Cluster& cluster, const facts::Census& census,
+                                          const assets::Store& assets, checks::Stage stage) {
+  const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
+  std::vector<report::Finding> findings;
+  for (const auto& [host, facts] : census)
+    if (!facts) findings.push_back(unreached(host, facts.error()));
+  std::ranges::move(checks::examine(cluster, census, *data, stage), std::back_inserter(findings));
+  return findings;
+}
+
+bool matches(std::string_view id, std::string_view pattern) {
+  return pattern.ends_with('.') ? id.starts_with(pattern) : id == pattern;
+}
+
+Result<> known_ids(std::span<const std::string> patterns) {
+  std::vector<std::string> ids;
+  for (const checks::About& about : every_check()) ids.emplace_back(about.id);
+  for (const std::string& pattern : patterns) {
+    if (std::ranges::any_of(ids, [&](const std::string& id) { return matches(id, pattern); })) continue;
+    const auto near = base::nearest(pattern, ids);
+    return base::fail(base::Fault::usage, fmt::format("no check is called {}", base::printable(pattern)),
+                      near ? fmt::format("did you mean {}?", *near) : "gpuadm doctor --list shows them all");
+  }
+  return {};
+}
+
+Result<> ignore(std::vector<report::Finding>& findings, std::span<const std::string> ids) {
+  TRY(known_ids(ids));
+  for (report::Finding& finding : findings)
+    if (blocks(finding) &&
+        std::ranges::any_of(ids, [&](const std::string& id) { return matches(finding.id, id); }))
+      finding.severity = report::Severity::warning;
+  return {};
+}
+
+}  // namespace app

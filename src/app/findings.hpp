@@ -1,0 +1,37 @@
+#pragma once
+
+#include "gpuadm/app/app.hpp"
+#include "gpuadm/assets/assets.hpp"
+#include "gpuadm/checks/checks.hpp"
+#include "gpuadm/report/findings.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace app {
+
+/// The id of the finding that a host could not be reached; every other finding comes from the table of
+/// checks.
+inline constexpr std::string_view reachable = "host.ssh.reachable";
+
+/// Everything that findings come from: reachability, then the table of checks.
+[[nodiscard]] std::vector<checks::About> every_check();
+
+/// Every finding of a stage: hosts that could not be reached (host.ssh.reachable) first, then what the checks
+/// say.
+[[nodiscard]] Result<std::vector<report::Finding>> find(const spec::Cluster& cluster,
+                                                        const facts::Census& census,
+                                                        const assets::Store& assets, checks::Stage stage);
+
+/// Findings with these ids no longer block: blockers become warnings. Fault::usage for an id that is none,
+/// with the nearest.
+[[nodiscard]] Result<> ignore(std::vector<report::Finding>& findings, std::span<const std::string> ids);
+
+/// Whether an id is the pattern, or below it where the pattern ends in a dot.
+[[nodiscard]] bool matches(std::string_view id, std::string_view pattern);
+
+/// Fault::usage for a pattern that no check matches, with the nearest.
+[[nodiscard]] Result<> known_ids(std::span<const std::string> patterns);
+
+}  // namespace app

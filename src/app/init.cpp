@@ -1,0 +1,148 @@
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/report/findings.hpp"
+
+#include "app/conduct.hpp"
+#include "app/connections.hpp"
+#include "app/findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace app {
+
+namespace {
+
+/// The phases around a playbook's own.
+constexpr std::pair<const char*, const char*> before[] = {
+    {"connect", "Log in to every host"},
+    {"facts", "Read what is on the hosts, one round trip each"},
+    {"preflight", "Look for what would make it fail"},
+    {"plan", "Show what is to be done, with diffs"},
+    {"lock", "Keep other runs off the hosts"}};
+constexpr std::pair<const char*, const char*> after[] = {{"unlock", "Let other runs in"},
+                                                         {"report", "Say what was done"}};
+
+void list_phases(const playbook::Playbook& playbook, Io& io) {
+  const auto line = [&](std::string_view name, std::string_view title) {
+    io.out(fmt::format("{:<20} {}\n", name, title));
+  };
+  for (const auto& [name, title] : before) line(name, title);
+  for (const playbook::Phase& phase : playbook.phases) line(phase.name, phase.title);
+  for (const auto& [name, title] : after) line(name, title);
+}
+
+/// The cluster file, with what the command line says about versions laid over it.
+Result<spec::Cluster> cluster_of(const InitOptions& options) {
+  spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
+  if (!options.kubernetes_version.empty()) {
+    cluster.kubernetes.version = base::Version::parse(options.kubernetes_version);
+    if (!cluster.kubernetes.version || cluster.kubernetes.version->minor < 0)
+      return base::fail(
+          base::Fault::usage,
+          fmt::format("'{}' is no Kubernetes version", base::printable(options.kubernetes_version, 50)),
+          "for example: --kubernetes-version 1.36");
+  }
+  if (!options.bundle.empty()) cluster.kubernetes.source = spec::Source::bundle;
+  if (cluster.kubernetes.source == spec::Source::bundle && options.bundle.empty())
+    return base::fail(base::Fault::usage, "kubernetes.source is 'bundle', and no bundle is named",
+                      "add --bundle DIR");
+  return cluster;
+}
+
+/// What the checks say, shown; whether something blocks.
+Result<bool> is_blocked(const InitOptions& options, const spec::Cluster& cluster, const facts::Census& census,
+                        const assets::Store& assets, const RunFolder& folder, Io& io) {
+  std::vector<report::Finding> findings = TRY(find(cluster, census, assets, checks::Stage::preflight));
+  TRY(ignore(findings, options.ignore));
+  TRY(folder.save("findings.json", report::to_tree(findings)));
+  if (options.format == Format::text) io.out(report::to_text(findings, io.out_style));
+  return std::ranges::any_of(findings, report::blocks);
+}
+
+/// The operator's own copy of a remote cluster's kubeconfig, and the line that uses it.
+Result<> fetch_kubeconfig(const spec::Cluster& cluster, transport::Fleet& fleet, Io& io) {
+  const auto first = std::ranges::find(cluster.hosts, spec::Role::control_plane, &spec::Host::role);
+  if (first == cluster.hosts.end() || first->endpoint.local) return {};
+  transport::Command command;
+  command.label = "read the kubeconfig";
+  command.script = "[ ! -f /etc/kubernetes/admin.conf ] || cat /etc/kubernetes/admin.conf";
+  fleet.submit(first->name, std::move(command));
+  const auto completion = fleet.next();
+  if (!completion || !completion->result || completion->result->status != 0 ||
+      completion->result->out.empty())
+    return {};
+  const std::filesystem::path file = base::state_directory() / cluster.name / "kubeconfig";
+  TRY(base::write_file(file, completion->result->out, 0600));
+  io.err(fmt::format("the cluster is reached with: kubectl --kubeconfig {} get nodes\n", file.string()));
+  return {};
+}
+
+}  // namespace
+
+Result<Outcome> init(const InitOptions& options, Io& io) {
+  // Everything that can be wrong without a host is found before any is asked.
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const playbook::Library library = TRY(playbook::Library::load(assets, "init"));
+  if (options.list_phases) {
+    list_phases(library.playbook(), io);
+    return Outcome::done;
+  }
+  TRY(plan::known_phases(library.playbook(), {options.phases, options.skip_phases}));
+  TRY(known_ids(options.ignore));
+  const spec::Cluster cluster = TRY(cluster_of(options));
+  std::optional<assets::Bundle> bundle;
+  if (!options.bundle.empty()) bundle = TRY(assets::open_bundle(options.bundle));
+  const RunFolder folder = TRY(RunFolder::make(cluster.name));
+  TRY(folder.save("cluster.yaml", spec::to_tree(cluster)));
+
+  // Facts, one round trip a host.
+  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
+  const auto fleet =
+      connections->fleet(options.consent == Consent::preview ? Access::read_only : Access::full);
+  Seen seen = TRY(take_census(*fleet, assets));
+  TRY(folder.save("facts.json", to_tree(seen.census)));
+  const auto lost = std::ranges::find_if(seen.census, [](const auto& entry) { return !entry.second; });
+  if (lost != seen.census.end()) return std::unexpected(lost->second.error());
+  if (fleet->interrupted()) return Outcome::interrupted;
+
+  // Judgement. Nothing has been changed so far.
+  if (TRY(is_blocked(options, cluster, seen.census, assets, folder, io))) return Outcome::blocked;
+
+  // Action.
+  const auto telling = TRY(Telling::open(folder, options.format, io));
+  const Score score{
+      cluster,        assets, library, bundle ? &*bundle : nullptr, {options.phases, options.skip_phases},
+      options.consent};
+  const Result<Outcome> outcome = conduct(score, std::move(seen), *fleet, telling->reporter(), folder, io);
+  TRY(telling->close(folder, options.format, io));
+  if (outcome && *outcome == Outcome::done && options.consent != Consent::preview)
+    TRY(fetch_kubeconfig(cluster, *fleet, io));
+  return outcome;
+}
+
+Result<Outcome> run_playbook(const PlaybookOptions& options, Io& io) {
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const playbook::Library library = TRY(playbook::Library::load_file(assets, options.playbook));
+  const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
+  const RunFolder folder = TRY(RunFolder::make(cluster.name));
+  TRY(folder.save("cluster.yaml", spec::to_tree(cluster)));
+
+  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
+  const auto fleet =
+      connections->fleet(options.consent == Consent::preview ? Access::read_only : Access::full);
+  Seen seen = TRY(take_census(*fleet, assets));
+  TRY(folder.save("facts.json", to_tree(seen.census)));
+  const auto lost = std::ranges::find_if(seen.census, [](const auto& entry) { return !entry.second; });
+  if (lost != seen.census.end()) return std::unexpected(lost->second.error());
+  if (fleet->interrupted()) return Outcome::interrupted;
+
+  const auto telling = TRY(Telling::open(folder, options.format, io));
+  const Score score{cluster, assets, library, nullptr, {}, options.consent};
+  const Result<Outcome> outcome = conduct(score, std::move(seen), *fleet, telling->reporter(), folder, io);
+  TRY(telling->close(folder, options.format, io));
+  return outcome;
+}
+
+}  // namespace app

@@ -1,0 +1,40 @@
+#include "app/run_folder.hpp"
+
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/time.hpp"
+#include "gpuadm/base/yaml.hpp"
+
+#include <fmt/format.h>
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace app {
+
+Result<RunFolder> RunFolder::make(std::string_view cluster) {
+  const std::filesystem::path parent = base::state_directory() / cluster;
+  const auto refuse = [&](std::string_view why) {
+    return base::fail(base::Fault::usage, fmt::format("{}: {}", parent.string(), why),
+                      "set XDG_STATE_HOME to a folder that you may write to");
+  };
+  std::error_code error;
+  std::filesystem::create_directories(parent, error);
+  if (error) return refuse(error.message());
+  const std::string name = base::stamp(base::now());
+  for (int i = 1; i < 100; ++i) {
+    std::filesystem::path path = parent / (i == 1 ? name : fmt::format("{}-{}", name, i));
+    if (::mkdir(path.c_str(), 0700) == 0) return RunFolder(std::move(path));
+    if (errno != EEXIST) return refuse(std::strerror(errno));
+  }
+  return refuse("too many runs in one second");
+}
+
+Result<> RunFolder::save(std::string_view name, const base::Tree& tree) const {
+  return base::write_file(
+      path_ / name, name.ends_with(".yaml") ? base::yaml::write(tree) : base::json::write(tree) + "\n", 0600);
+}
+
+}  // namespace app

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "gpuadm/app/app.hpp"
+#include "gpuadm/base/tree.hpp"
+
+#include <filesystem>
+#include <string_view>
+
+namespace app {
+
+/// ~/.local/state/gpuadm/<cluster>/<time>/ (0700): every value of a run between two arrows, as files (0600).
+/// The test cases, the bug report and the audit trail.
+class RunFolder {
+ public:
+  [[nodiscard]] static Result<RunFolder> make(std::string_view cluster);
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  /// `name` ends in .json or .yaml, and is written as that.
+  [[nodiscard]] Result<> save(std::string_view name, const base::Tree& tree) const;
+
+ private:
+  explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+}  // namespace app

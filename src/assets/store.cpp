@@ -1,0 +1,94 @@
+#include "gpuadm/assets/assets.hpp"
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+
+#include "assets/embedded.hpp"
+#include "assets/inside.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace assets {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Regular files below a folder, relative to it. Folders that cannot be read count as empty: they override
+/// nothing.
+std::set<std::string> files_below(const fs::path& folder) {
+  std::set<std::string> found;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    if (entry->is_regular_file(error)) found.insert(entry->path().lexically_relative(folder).string());
+  return found;
+}
+
+/// The first folder's file of that name.
+std::optional<fs::path> override_of(const std::vector<fs::path>& folders, std::string_view path) {
+  std::error_code error;
+  for (const fs::path& folder : folders)
+    if (fs::is_regular_file(folder / path, error)) return folder / path;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Store> Store::open(const std::filesystem::path& directory) {
+  Store store;
+  if (!directory.empty()) {
+    std::error_code error;
+    const fs::path absolute = fs::canonical(directory, error);
+    if (error || !fs::is_directory(absolute, error))
+      return base::fail(base::Fault::usage, fmt::format("--assets {}: no such directory", directory.string()),
+                        "gpuadm assets export DIR makes one with every file");
+    store.directories_.push_back(absolute);
+  }
+  store.directories_.push_back(base::config_directory() / "assets");
+  store.directories_.emplace_back("/etc/gpuadm/assets");
+  return store;
+}
+
+Result<std::string> Store::read(std::string_view path) const {
+  if (!is_inside(path))
+    return base::fail(base::Fault::usage,
+                      fmt::format("'{}' is no path of an asset", base::printable(path, 200)));
+  if (const auto file = override_of(directories_, path)) return base::read_file(*file);
+  if (const auto found = embedded().find(path); found != embedded().end()) return std::string(found->second);
+  return base::fail(base::Fault::bug, fmt::format("there is no asset {}", base::printable(path, 200)),
+                    "gpuadm assets list shows every one");
+}
+
+std::optional<std::string> Store::shipped(std::string_view path) {
+  const auto found = embedded().find(path);
+  return found == embedded().end() ? std::nullopt : std::optional<std::string>(found->second);
+}
+
+std::vector<std::string> Store::list(std::string_view prefix) const {
+  std::set<std::string> paths;
+  for (const auto& [path, bytes] : embedded()) paths.emplace(path);
+  for (const fs::path& folder : directories_) paths.merge(files_below(folder));
+  std::erase_if(paths,
+                [&](const std::string& path) { return !path.starts_with(prefix) || !is_inside(path); });
+  return {paths.begin(), paths.end()};
+}
+
+std::string Store::origin(std::string_view path) const {
+  const auto file = is_inside(path) ? override_of(directories_, path) : std::nullopt;
+  return file ? file->string() : "embedded";
+}
+
+std::vector<Store::Override> Store::overrides() const {
+  std::vector<Override> found;
+  for (const std::string& path : list()) {
+    const auto file = override_of(directories_, path);
+    if (!file) continue;
+    const auto sum = base::sha256_of_file(*file);
+    found.push_back({path, file->string(), sum ? *sum : "unreadable: " + sum.error().what});
+  }
+  return found;
+}
+
+}  // namespace assets

@@ -1,0 +1,142 @@
+#include "gpuadm/base/files.hpp"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+
+namespace base {
+
+namespace {
+
+struct Descriptor {
+  int fd = -1;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+std::unexpected<Error> system_error(std::string_view doing, const std::filesystem::path& path) {
+  return fail(Fault::usage, fmt::format("cannot {} {}: {}", doing, path.string(), std::strerror(errno)));
+}
+
+/// Hashes what `next` gives until it gives nothing.
+template <class Next>
+std::string digest(Next next) {
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
+  EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
+  for (std::string_view piece = next(); !piece.empty(); piece = next())
+    EVP_DigestUpdate(context.get(), piece.data(), piece.size());
+  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
+  unsigned length = 0;
+  EVP_DigestFinal_ex(context.get(), bytes.data(), &length);
+  std::string hex;
+  for (unsigned i = 0; i < length; ++i) hex += fmt::format("{:02x}", bytes[i]);
+  return hex;
+}
+
+std::filesystem::path from_environment(const char* variable, const char* otherwise) {
+  const char* value = std::getenv(variable);
+  return (value && *value == '/' ? std::filesystem::path(value) : home() / otherwise) / "gpuadm";
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.fd < 0) return system_error("read", path);
+  std::string text;
+  std::array<char, 65536> buffer{};
+  for (;;) {
+    const ssize_t count = ::read(file.fd, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error("read", path);
+    if (count == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(count));
+    if (text.size() > limit)
+      return fail(Fault::usage, fmt::format("{} is larger than {} bytes", path.string(), limit));
+  }
+}
+
+Result<> write_file(const std::filesystem::path& path, std::string_view text, unsigned mode) {
+  std::error_code ignored;
+  if (path.has_parent_path() && !std::filesystem::exists(path.parent_path(), ignored)) {
+    std::filesystem::path made;
+    for (const auto& part : path.parent_path()) {
+      made /= part;
+      if (::mkdir(made.c_str(), 0700) != 0 && errno != EEXIST)
+        return system_error("make the directory", made);
+    }
+  }
+  std::string temporary = path.string() + ".XXXXXX";
+  Descriptor file{::mkstemp(temporary.data())};
+  if (file.fd < 0) return system_error("write", path);
+  ::fchmod(file.fd, mode);
+  for (std::string_view rest = text; !rest.empty();) {
+    const ssize_t count = ::write(file.fd, rest.data(), rest.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      auto error = system_error("write", path);
+      ::unlink(temporary.c_str());
+      return error;
+    }
+    rest.remove_prefix(static_cast<std::size_t>(count));
+  }
+  ::fsync(file.fd);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    auto error = system_error("write", path);
+    ::unlink(temporary.c_str());
+    return error;
+  }
+  return {};
+}
+
+std::filesystem::path home() {
+  if (const char* value = std::getenv("HOME"); value && *value == '/') return value;
+  if (const passwd* entry = ::getpwuid(::getuid()); entry && entry->pw_dir) return entry->pw_dir;
+  return "/";
+}
+
+std::filesystem::path state_directory() {
+  return from_environment("XDG_STATE_HOME", ".local/state");
+}
+std::filesystem::path config_directory() {
+  return from_environment("XDG_CONFIG_HOME", ".config");
+}
+
+std::string sha256(std::string_view bytes) {
+  return digest([&] { return std::exchange(bytes, std::string_view()); });
+}
+
+Result<std::string> sha256_of_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return system_error("read", path);
+  std::string buffer(1u << 20, '\0');
+  std::string hex = digest([&] {
+    file.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+    return std::string_view(buffer.data(), static_cast<std::size_t>(file.gcount()));
+  });
+  if (file.bad()) return system_error("read", path);
+  return hex;
+}
+
+std::string base64(std::string_view bytes) {
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
+  const int length =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                      reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
+  text.resize(static_cast<std::size_t>(length));
+  return text;
+}
+
+}  // namespace base

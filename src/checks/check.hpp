@@ -1,0 +1,95 @@
+#pragma once
+
+#include "gpuadm/base/version.hpp"
+#include "gpuadm/checks/checks.hpp"
+
+#include "checks/data.hpp"
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// A check is one function, one row of a table, and a folder of cases (tests/cases/checks/<id>).
+namespace checks {
+
+using report::Severity;
+
+constexpr unsigned preflight = static_cast<unsigned>(Stage::preflight);
+constexpr unsigned node = static_cast<unsigned>(Stage::node);
+
+/// What a check of one host may look at.
+struct Subject {
+  const spec::Cluster& cluster;
+  const spec::Host& host;
+  const facts::Facts& facts;
+  const Data& data;
+  Stage stage;
+  std::optional<base::Version> kubernetes;  ///< what is asked for, installed, or would be
+};
+
+/// What a check across hosts may look at; hosts that answered, by name.
+struct Group {
+  const spec::Cluster& cluster;
+  std::map<std::string, const facts::Facts*> hosts;
+};
+
+/// Where a check says what it found. One that says nothing has passed.
+class Verdicts {
+ public:
+  Verdicts(std::string_view id, std::string host, std::vector<report::Finding>& into)
+      : id_(id), host_(std::move(host)), into_(into) {}
+
+  /// `remedy`: what to type, or the id of the playbook step that does it.
+  void fail(Severity severity, const std::string& says, const std::string& evidence, std::string remedy);
+  void pass(const std::string& says);
+  /// Does not apply here, and why.
+  void skip(const std::string& why);
+  /// The facts it needs could not be read.
+  void unknown(const std::string& why);
+  [[nodiscard]] bool silent() const { return count_ == 0; }
+
+ private:
+  void add(report::Verdict verdict, Severity severity, const std::string& says, const std::string& evidence,
+           std::string remedy);
+  std::string_view id_;
+  std::string host_;
+  std::vector<report::Finding>& into_;
+  int count_ = 0;
+};
+
+struct Check {
+  std::string_view id;
+  std::string_view title;  ///< what is so where it passes
+  std::string_view why;
+  unsigned stages = 0;
+  void (*examine)(const Subject&, Verdicts&) = nullptr;  ///< of one host
+  void (*across)(const Group&, Verdicts&) = nullptr;     ///< of all hosts together
+};
+
+// The rows of each area, in the order of the report. all_checks() has them all.
+[[nodiscard]] std::span<const Check> access_checks();
+[[nodiscard]] std::span<const Check> host_checks();
+[[nodiscard]] std::span<const Check> identity_checks();
+[[nodiscard]] std::span<const Check> disk_checks();
+[[nodiscard]] std::span<const Check> package_checks();
+[[nodiscard]] std::span<const Check> kernel_checks();
+[[nodiscard]] std::span<const Check> cgroup_checks();
+[[nodiscard]] std::span<const Check> security_checks();
+[[nodiscard]] std::span<const Check> network_checks();
+[[nodiscard]] std::span<const Check> runtime_checks();
+[[nodiscard]] std::span<const Check> containerd_checks();
+[[nodiscard]] std::span<const Check> kubeadm_checks();
+[[nodiscard]] std::span<const Check> kubelet_checks();
+[[nodiscard]] std::span<const Check> driver_checks();
+[[nodiscard]] std::span<const Check> gpu_checks();
+[[nodiscard]] std::span<const Check> toolkit_checks();
+[[nodiscard]] const std::vector<Check>& all_checks();
+
+/// The id of a check that explains another one's failure on the same host, from the causal order; empty where
+/// none does. `failed`: ids that failed there.
+[[nodiscard]] std::string cause_of(std::string_view id, std::span<const std::string> failed);
+
+}  // namespace checks

@@ -1,0 +1,154 @@
+#include "checks/data.hpp"
+
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/yaml.hpp"
+
+#include "checks/csv.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace checks {
+
+namespace {
+
+using base::Result;
+using base::Version;
+using Asset = std::function<Result<std::string>(std::string_view path)>;
+using Rows = std::vector<std::vector<std::string>>;
+
+Result<Rows> rows_of(const Asset& asset, const std::string& path, const std::vector<std::string>& header) {
+  const std::string text = TRY(asset(path));
+  return read_csv(text, header, path);
+}
+
+std::unexpected<base::Error> bad(const std::string& path, const std::string& key, std::string_view what) {
+  return base::fail(base::Fault::parse, fmt::format("{}: {}: {}", path, key, what));
+}
+
+/// An empty cell is nothing; anything else must be a version.
+Result<std::optional<Version>> minor_of(const std::string& path, const std::string& key,
+                                        const std::string& cell) {
+  if (cell.empty()) return std::optional<Version>();
+  const auto version = Version::parse(cell);
+  if (!version || version->minor < 0) return bad(path, key, fmt::format("'{}' is no version", cell));
+  return version;
+}
+
+Result<> read_gpus(const Asset& asset, Data& data) {
+  const std::string path = "data/gpus.csv";
+  const Rows rows = TRY(rows_of(asset, path,
+                                {"pci_device_id", "subsystem_vendor:device", "product_name", "pci_ids_name",
+                                 "chip", "architecture", "compute_capability", "class", "last_driver_branch",
+                                 "kernel_module_flavor", "first_open_driver_listing", "source"}));
+  for (const auto& row : rows) {
+    const std::string key = row[1].empty() ? row[0] : row[0] + "/" + row[1];
+    GpuModel model{.name = row[2], .architecture = row[5], .compute_capability = row[6], .flavor = row[9]};
+    model.last_branch = branch_of(row[8]);
+    if (!row[8].empty() && !model.last_branch) return bad(path, key, "last_driver_branch is no number");
+    if (!data.gpus.emplace(key, std::move(model)).second) return bad(path, key, "stands there twice");
+  }
+  return {};
+}
+
+Result<> read_branches(const Asset& asset, Data& data) {
+  const std::string path = "data/driver-branches.csv";
+  const Rows rows = TRY(rows_of(asset, path,
+                                {"branch", "status", "architectures_supported", "min_cuda", "max_cuda",
+                                 "kernel_modules", "notes", "source"}));
+  for (const auto& row : rows) {
+    const auto branch = branch_of(row[0]);
+    if (!branch) return bad(path, row[0], "is no driver branch");
+    data.branches.emplace(*branch, Branch{row[1], row[2], row[1].starts_with("EOL")});
+  }
+  return {};
+}
+
+/// The rows `minor-version,12.x,>=525.60.13,…`.
+Result<> read_compatibility(const Asset& asset, Data& data) {
+  const std::string path = "data/cuda-compat-rules.csv";
+  for (const auto& row :
+       TRY(rows_of(asset, path, {"rule", "applies_to", "requirement", "notes", "source"}))) {
+    if (row[0] != "minor-version" || !row[2].starts_with(">=")) continue;
+    const auto major = base::to_int(row[1].substr(0, row[1].find('.')));
+    const auto driver = Version::parse(std::string_view(row[2]).substr(2));
+    if (!major || !driver) return bad(path, row[1], "is no rule that can be read");
+    data.cuda_majors.push_back({static_cast<int>(*major), *driver, row[2].substr(2)});
+  }
+  std::ranges::sort(data.cuda_majors, {}, &CudaMajor::major);
+  return {};
+}
+
+Result<> read_gates(const Asset& asset, Data& data) {
+  const std::string path = "data/feature-gates.csv";
+  const Rows rows =
+      TRY(rows_of(asset, path, {"gate", "alpha", "beta", "stable", "deprecated", "on", "locked", "removed"}));
+  for (const auto& row : rows) {
+    Gate gate;
+    std::size_t column = 1;
+    for (auto* field :
+         {&gate.alpha, &gate.beta, &gate.stable, &gate.deprecated, &gate.on, &gate.locked, &gate.removed})
+      *field = TRY(minor_of(path, row[0], row[column++]));
+    if (!data.gates.emplace(row[0], gate).second) return bad(path, row[0], "stands there twice");
+  }
+  return {};
+}
+
+Result<> read_flags(const Asset& asset, Data& data) {
+  const std::string path = "data/kubelet-flags.csv";
+  for (const auto& row : TRY(rows_of(asset, path, {"flag", "since", "deprecated", "removed", "note"}))) {
+    Flag flag{.note = row[4]};
+    flag.since = TRY(minor_of(path, row[0], row[1]));
+    flag.deprecated = TRY(minor_of(path, row[0], row[2]));
+    flag.removed = TRY(minor_of(path, row[0], row[3]));
+    for (const auto& version : {flag.since, flag.removed})
+      if (version) data.newest = std::max(data.newest, *version);
+    if (!data.flags.emplace(row[0], std::move(flag)).second) return bad(path, row[0], "stands there twice");
+  }
+  return {};
+}
+
+Result<> read_catalog(const Asset& asset, Data& data) {
+  const std::string path = "playbooks/catalog.yaml";
+  const base::Tree catalog = TRY(base::yaml::read(TRY(asset(path)), path));
+  if (const base::Tree* version = catalog.at({"defaults", "kubernetes"}))
+    data.kubernetes = Version::parse(version->text());
+  const base::Tree* minors = catalog.find("perKubernetes");
+  if (!minors) return bad(path, "perKubernetes", "is missing");
+  for (const auto& [minor, values] : minors->entries()) {
+    const auto version = Version::parse(minor);
+    if (!version) return bad(path, minor, "is no Kubernetes minor");
+    if (const base::Tree* image = values.find("pause_image")) data.pause_images[*version] = image->text();
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<Version> Gate::first() const {
+  std::optional<Version> lowest;
+  for (const auto& version : {alpha, beta, stable, deprecated})
+    if (version && (!lowest || *version < *lowest)) lowest = version;
+  return lowest;
+}
+
+const GpuModel* Data::find_gpu(const std::string& device, const std::string& subsystem) const {
+  for (const std::string& key : {device + "/" + subsystem, device})
+    if (const auto place = gpus.find(key); place != gpus.end()) return &place->second;
+  return nullptr;
+}
+
+std::optional<int> branch_of(const std::string& driver_version) {
+  const auto version = Version::parse(driver_version);
+  return version ? std::optional(version->major) : std::nullopt;
+}
+
+Result<std::shared_ptr<const Data>> read_data(const Asset& asset) {
+  auto data = std::make_shared<Data>();
+  for (const auto read : {read_gpus, read_branches, read_compatibility, read_gates, read_flags, read_catalog})
+    TRY(read(asset, *data));
+  return data;
+}
+
+}  // namespace checks

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "gpuadm/base/version.hpp"
+#include "gpuadm/checks/checks.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace checks {
+
+/// A GPU model: gpus.csv.
+struct GpuModel {
+  std::string name, architecture, compute_capability;
+  std::optional<int> last_branch;  ///< nothing: still supported
+  std::string flavor;              ///< "either", "open-only", "proprietary", or empty: unknown
+};
+
+/// A driver branch: driver-branches.csv.
+struct Branch {
+  std::string status, architectures;
+  bool ended = false;
+};
+
+/// A CUDA major and the lowest driver that runs its images by minor-version compatibility:
+/// cuda-compat-rules.csv.
+struct CudaMajor {
+  int major = 0;
+  base::Version driver;
+  std::string text;  ///< the same as it is written
+};
+
+/// In which Kubernetes minor a feature gate became what: feature-gates.csv.
+struct Gate {
+  std::optional<base::Version> alpha, beta, stable, deprecated, on, locked, removed;
+  /// The minor that knew it first.
+  [[nodiscard]] std::optional<base::Version> first() const;
+};
+
+/// A flag of the kubelet: kubelet-flags.csv.
+struct Flag {
+  std::optional<base::Version> since, deprecated, removed;
+  std::string note;
+};
+
+struct Data {
+  std::map<std::string, GpuModel> gpus;  ///< "2335" and "2335/10de:18bf"
+  std::map<int, Branch> branches;
+  std::vector<CudaMajor> cuda_majors;  ///< ascending
+  std::map<std::string, Gate> gates;
+  std::map<std::string, Flag> flags;
+  std::optional<base::Version>
+      kubernetes;        ///< what is installed where nothing is asked for; playbooks/catalog.yaml
+  base::Version newest;  ///< the newest minor the gates and flags know of
+  std::map<base::Version, std::string> pause_images;  ///< from a Kubernetes minor on; playbooks/catalog.yaml
+
+  /// The model of a device, by subsystem where that is known.
+  [[nodiscard]] const GpuModel* find_gpu(const std::string& device, const std::string& subsystem) const;
+};
+
+/// "535.54.03" is branch 535.
+[[nodiscard]] std::optional<int> branch_of(const std::string& driver_version);
+
+}  // namespace checks

@@ -1,0 +1,79 @@
+#include "checks/check.hpp"
+
+#include <algorithm>
+
+namespace checks {
+
+namespace {
+
+using report::Finding;
+using report::Verdict;
+
+std::optional<base::Version> kubernetes_of(const spec::Cluster& cluster, const facts::Facts& facts,
+                                           const Data& data) {
+  if (cluster.kubernetes.version) return cluster.kubernetes.version;
+  if (cluster.kubernetes.source == spec::Source::bundle) return std::nullopt;
+  if (facts.kubernetes.kubeadm) return base::Version::parse(*facts.kubernetes.kubeadm);
+  return cluster.kubernetes.source == spec::Source::packages ? data.kubernetes : std::nullopt;
+}
+
+/// The host as the cluster file has it; one that is not in there is a control plane of its own.
+const spec::Host& host_named(const spec::Cluster& cluster, const std::string& name, spec::Host& other) {
+  const auto place = std::ranges::find(cluster.hosts, name, &spec::Host::name);
+  if (place != cluster.hosts.end()) return *place;
+  other.name = name;
+  return other;
+}
+
+void examine_host(const Subject& subject, const std::string& name, std::vector<Finding>& findings) {
+  std::vector<Finding> here;
+  // A probe that found no tool and no path has not looked.
+  const bool blank = subject.facts.tools.empty() && subject.facts.paths.empty();
+  for (const Check& check : all_checks()) {
+    if ((check.stages & static_cast<unsigned>(subject.stage)) == 0 || !check.examine) continue;
+    Verdicts verdicts(check.id, name, here);
+    check.examine(subject, verdicts);
+    if (verdicts.silent() && blank) verdicts.unknown("the probe read nothing of this host");
+    if (verdicts.silent()) verdicts.pass(std::string(check.title));
+  }
+  std::vector<std::string> failed;
+  for (const Finding& finding : here)
+    if (finding.verdict == Verdict::fail) failed.push_back(finding.id);
+  for (Finding& finding : here)
+    if (finding.verdict == Verdict::fail) finding.caused_by = cause_of(finding.id, failed);
+  std::ranges::move(here, std::back_inserter(findings));
+}
+
+}  // namespace
+
+std::vector<report::Finding> examine(const spec::Cluster& cluster, const facts::Census& census,
+                                     const Data& data, Stage stage) {
+  std::vector<Finding> findings;
+  Group group{cluster, {}};
+  for (const auto& [name, facts] : census)
+    if (facts) group.hosts.emplace(name, &*facts);
+  for (const auto& [name, facts] : group.hosts) {
+    spec::Host other;
+    const Subject subject{cluster, host_named(cluster, name, other),    *facts, data,
+                          stage,   kubernetes_of(cluster, *facts, data)};
+    examine_host(subject, name, findings);
+  }
+  for (const Check& check : all_checks()) {
+    if ((check.stages & static_cast<unsigned>(stage)) == 0 || !check.across) continue;
+    Verdicts verdicts(check.id, {}, findings);
+    if (group.hosts.size() < 2)
+      verdicts.skip("there is only one host to look at");
+    else
+      check.across(group, verdicts);
+    if (verdicts.silent()) verdicts.pass(std::string(check.title));
+  }
+  return findings;
+}
+
+std::vector<About> table() {
+  std::vector<About> rows;
+  for (const Check& check : all_checks()) rows.push_back({check.id, check.title, check.why, check.stages});
+  return rows;
+}
+
+}  // namespace checks

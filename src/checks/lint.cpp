@@ -1,0 +1,158 @@
+#include "checks/lint.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace checks {
+
+namespace {
+
+using base::Version;
+
+/// The oldest minor that kubelet-flags.csv is complete for.
+constexpr Version oldest_flags{1, 20, -1};
+
+template <class Map>
+std::string suggestion(const std::string& name, const Map& known, std::string_view prefix) {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : known) names.push_back(key);
+  const auto near = base::nearest(name, names);
+  return near ? fmt::format("did you mean {}{}?", prefix, *near) : fmt::format("remove {}{}", prefix, name);
+}
+
+bool reached(const std::optional<Version>& since, const Version& kubernetes) {
+  return since && kubernetes >= *since;
+}
+
+Complaint gone_gate(const std::string& name, const Gate& gate, const std::string& minor) {
+  Complaint complaint{
+      Severity::blocker,
+      fmt::format("the feature gate {} is gone since Kubernetes {}", name, gate.removed->text()),
+      fmt::format("a kubelet of {} does not start with it", minor), "remove it from featureGates"};
+  if (name == "Accelerators")
+    complaint.says +=
+        ": it gave GPUs to Docker containers before there were device plugins, which are on by default since "
+        "1.10";
+  else if (gate.stable)
+    complaint.says += ": what it switched is always on";
+  return complaint;
+}
+
+std::vector<Complaint> lint_gate(const std::string& name, bool value, const Version& kubernetes,
+                                 const Data& data) {
+  const std::string minor = kubernetes.minor_text();
+  const auto place = data.gates.find(name);
+  if (place == data.gates.end()) {
+    const bool newer = kubernetes > data.newest && kubernetes.minor > data.newest.minor;
+    return {{newer ? Severity::warning : Severity::blocker,
+             fmt::format("{} is no feature gate that is known", name),
+             newer ? fmt::format("known are those up to Kubernetes {}", data.newest.minor_text())
+                   : fmt::format("a kubelet of {} does not start with it", minor),
+             suggestion(name, data.gates, "")}};
+  }
+  const Gate& gate = place->second;
+  if (const auto first = gate.first(); first && kubernetes < *first)
+    return {{Severity::blocker,
+             fmt::format("the feature gate {} came with Kubernetes {}", name, first->text()),
+             fmt::format("a kubelet of {} does not start with it", minor),
+             fmt::format("remove it from featureGates, or use Kubernetes {} or newer", first->text())}};
+  if (reached(gate.removed, kubernetes)) return {gone_gate(name, gate, minor)};
+  const bool usual = reached(gate.on, kubernetes);
+  if (reached(gate.locked, kubernetes) && value != usual)
+    return {{Severity::blocker, fmt::format("the feature gate {} cannot be set to {} any more", name, value),
+             fmt::format("it is locked to {} since Kubernetes {}", usual, gate.locked->text()),
+             "remove it from featureGates"}};
+  if (value == usual)
+    return {
+        {Severity::note,
+         fmt::format("the feature gate {} is {} in Kubernetes {} anyway", name, usual ? "on" : "off", minor),
+         fmt::format("{}={}", name, value), "remove it from featureGates"}};
+  if (reached(gate.deprecated, kubernetes))
+    return {
+        {Severity::warning,
+         fmt::format("the feature gate {} is deprecated since Kubernetes {}", name, gate.deprecated->text()),
+         fmt::format("{}={}", name, value), "do without it before it is removed"}};
+  return {};
+}
+
+/// "--feature-gates=A=true,B=false"
+std::map<std::string, bool> gates_in(std::string_view value) {
+  std::map<std::string, bool> gates;
+  for (const std::string_view item : base::split(value, ','))
+    if (const std::size_t equals = item.find('='); equals != std::string_view::npos)
+      gates.emplace(base::trim(item.substr(0, equals)),
+                    base::lower(base::trim(item.substr(equals + 1))) == "true");
+  return gates;
+}
+
+std::vector<Complaint> lint_flag(const std::string& name, const Version& kubernetes, const Data& data) {
+  const std::string minor = kubernetes.minor_text();
+  const auto place = data.flags.find(name);
+  if (place == data.flags.end()) {
+    const bool certain = kubernetes >= oldest_flags && kubernetes.minor <= data.newest.minor;
+    return {{certain ? Severity::blocker : Severity::warning,
+             fmt::format("the kubelet has no flag --{} that is known", name),
+             certain ? fmt::format("a kubelet of {} does not start with it", minor)
+                     : fmt::format("known are those of Kubernetes 1.20 to {}", data.newest.minor_text()),
+             suggestion(name, data.flags, "--")}};
+  }
+  const Flag& flag = place->second;
+  const std::string note = flag.note.empty() ? "" : ": " + flag.note;
+  if (flag.since && kubernetes < *flag.since)
+    return {{Severity::blocker,
+             fmt::format("the kubelet flag --{} came with Kubernetes {}", name, flag.since->text()),
+             fmt::format("a kubelet of {} does not start with it", minor), fmt::format("remove --{}", name)}};
+  if (reached(flag.removed, kubernetes))
+    return {
+        {Severity::blocker,
+         fmt::format("the kubelet flag --{} is gone since Kubernetes {}{}", name, flag.removed->text(), note),
+         fmt::format("a kubelet of {} does not start with it", minor), fmt::format("remove --{}", name)}};
+  return {};
+}
+
+}  // namespace
+
+std::vector<Complaint> lint_gates(const std::map<std::string, bool>& gates, const Version& kubernetes,
+                                  const Data& data) {
+  std::vector<Complaint> all;
+  for (const auto& [name, value] : gates)
+    std::ranges::move(lint_gate(name, value, kubernetes, data), std::back_inserter(all));
+  return all;
+}
+
+std::vector<Complaint> lint_flags(const std::vector<std::string>& flags, const Version& kubernetes,
+                                  const Data& data) {
+  std::vector<Complaint> all;
+  for (const std::string& flag : flags) {
+    const std::size_t start = flag.find_first_not_of('-');
+    if (start != 2 || start == std::string::npos) {
+      all.push_back({Severity::blocker, fmt::format("'{}' is no kubelet flag", flag),
+                     "flags begin with two dashes", "write it as --flag=value"});
+      continue;
+    }
+    const std::size_t equals = flag.find('=');
+    const std::string name =
+        base::replace_all(flag.substr(2, equals == std::string::npos ? equals : equals - 2), "_", "-");
+    std::ranges::move(lint_flag(name, kubernetes, data), std::back_inserter(all));
+    if (name == "feature-gates" && equals != std::string::npos)
+      std::ranges::move(lint_gates(gates_in(std::string_view(flag).substr(equals + 1)), kubernetes, data),
+                        std::back_inserter(all));
+  }
+  return all;
+}
+
+std::vector<report::Finding> lint(const spec::Cluster& cluster, const base::Version& kubernetes,
+                                  const Data& data) {
+  std::vector<report::Finding> findings;
+  Verdicts gates("kubelet.feature-gates", {}, findings), flags("kubelet.unknown-flags", {}, findings);
+  for (const Complaint& c : lint_gates(cluster.feature_gates, kubernetes, data))
+    gates.fail(c.severity, c.says, c.evidence, c.remedy);
+  for (const Complaint& c : lint_flags(cluster.kubelet_extra_args, kubernetes, data))
+    flags.fail(c.severity, c.says, c.evidence, c.remedy);
+  return findings;
+}
+
+}  // namespace checks

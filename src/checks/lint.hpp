@@ -1,0 +1,26 @@
+#pragma once
+
+#include "gpuadm/base/version.hpp"
+
+#include "checks/check.hpp"
+#include "checks/data.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace checks {
+
+/// Something a kubelet of a version would not accept, or that does nothing there.
+struct Complaint {
+  Severity severity = Severity::note;
+  std::string says, evidence, remedy;
+};
+
+[[nodiscard]] std::vector<Complaint> lint_gates(const std::map<std::string, bool>& gates,
+                                                const base::Version& kubernetes, const Data& data);
+/// Flags as on a command line, "--flag=value"; gates in --feature-gates are linted, too.
+[[nodiscard]] std::vector<Complaint> lint_flags(const std::vector<std::string>& flags,
+                                                const base::Version& kubernetes, const Data& data);
+
+}  // namespace checks

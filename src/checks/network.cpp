@@ -1,0 +1,173 @@
+#include "gpuadm/base/network.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include "checks/see.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace checks {
+
+namespace {
+
+using base::Cidr;
+
+std::vector<facts::Route> default_routes(const facts::Facts& facts) {
+  std::vector<facts::Route> routes;
+  std::ranges::copy_if(facts.route_table, std::back_inserter(routes),
+                       [](const facts::Route& route) { return route.destination.ends_with("/0"); });
+  return routes;
+}
+
+void default_route(const Subject& s, Verdicts& out) {
+  if (s.facts.all_addresses.empty()) return out.unknown("addresses could not be read");
+  const auto routes = default_routes(s.facts);
+  if (!routes.empty())
+    return out.pass(fmt::format("by {}, address {}", routes.front().link, s.facts.default_address));
+  const bool named = !s.cluster.control_plane.advertise_address.empty();
+  out.fail(
+      named || !is_control_plane(s) ? Severity::warning : Severity::blocker, "there is no default route",
+      "kubeadm takes the address of the default route to announce the API server",
+      named ? "ip route add default via GATEWAY; without one the host reaches no registry"
+            : "ip route add default via GATEWAY, or set controlPlane.advertiseAddress in the cluster file");
+}
+
+void node_ip(const Subject& s, Verdicts& out) {
+  const std::string& wanted = s.cluster.control_plane.advertise_address;
+  if (wanted.empty() || !is_control_plane(s))
+    return out.skip("no controlPlane.advertiseAddress is asked for");
+  std::vector<std::string> own;
+  for (const facts::Address& address : s.facts.all_addresses)
+    own.push_back(address.cidr.substr(0, address.cidr.find('/')));
+  if (!has(own, wanted))
+    out.fail(Severity::blocker, fmt::format("{} is no address of this host", wanted),
+             "its addresses: " + list(own), "set controlPlane.advertiseAddress to one of them, or remove it");
+}
+
+void resolv_conf(const Subject& s, Verdicts& out) {
+  if (!s.facts.resolver) return out.unknown("/etc/resolv.conf could not be read");
+  const facts::Resolver& resolver = s.facts.real_resolver ? *s.facts.real_resolver : *s.facts.resolver;
+  const std::string file = s.facts.real_resolver ? "/run/systemd/resolve/resolv.conf" : "/etc/resolv.conf";
+  // kubelet and kube-apiserver limits: 3 name servers, 32 search domains, 2048 characters.
+  if (resolver.nameservers.empty())
+    out.fail(Severity::warning, "no name server is set", file,
+             "name one in " + file + ", or use the distribution's resolver");
+  if (resolver.nameservers.size() > 3)
+    out.fail(Severity::warning, "more than three name servers: pods use the first three",
+             list(resolver.nameservers), "keep three of them in " + file);
+  if (resolver.search.size() > 32 || base::join(resolver.search, " ").size() > 2048)
+    out.fail(Severity::warning, "more search domains than a pod may have",
+             fmt::format("{} domains", resolver.search.size()),
+             "keep at most 32 domains and 2048 characters in " + file);
+}
+
+void coredns_loop(const Subject& s, Verdicts& out) {
+  if (!s.facts.resolver) return out.unknown("/etc/resolv.conf could not be read");
+  if (const base::Tree* file = s.cluster.patches.kubelet.find("resolvConf"))
+    return out.pass("patches.kubelet names " + file->text());
+  // kubeadm hands pods the resolver behind systemd-resolved where that service runs.
+  if (is_active(s.facts, "systemd-resolved.service") && s.facts.real_resolver) return;
+  for (const std::string& server : s.facts.resolver->nameservers)
+    if (server.starts_with("127.") || server == "::1")
+      return out.fail(
+          Severity::warning, "CoreDNS would ask itself for names outside the cluster",
+          "/etc/resolv.conf names " + server,
+          "write a file with the real name servers and name it in the cluster file: patches: { kubelet: { "
+          "resolvConf: FILE } }");
+}
+
+/// Whether NO_PROXY covers a network, an address or a domain.
+bool covered(const std::vector<std::string_view>& entries, const std::string& wanted) {
+  const auto net = Cidr::parse(wanted);
+  return std::ranges::any_of(entries, [&](std::string_view raw) {
+    const std::string entry(base::trim(raw));
+    if (entry.empty()) return false;
+    if (entry == "*" || entry == wanted) return true;
+    const auto other = Cidr::parse(entry);
+    if (net && other) return other->contains(*net);
+    const std::string_view domain = std::string_view(entry).substr(entry.starts_with('.') ? 1 : 0);
+    return !net && (wanted.ends_with("." + std::string(domain)) || wanted == domain);
+  });
+}
+
+/// The value of a proxy variable in either spelling.
+std::string value_of(const std::map<std::string, std::string>& variables, const std::string& name) {
+  for (const auto& [key, value] : variables)
+    if (base::lower(key) == name) return value;
+  return {};
+}
+
+bool has_proxy(const std::map<std::string, std::string>& variables) {
+  return !value_of(variables, "http_proxy").empty() || !value_of(variables, "https_proxy").empty();
+}
+
+std::vector<std::string> uncovered(const Subject& s, const std::map<std::string, std::string>& variables) {
+  const std::string no_proxy = value_of(variables, "no_proxy");
+  const auto entries = base::split(no_proxy, ',');
+  const auto& network = s.cluster.network;
+  std::vector<std::string> missing;
+  for (const std::string& wanted : {network.pod_cidr, network.service_cidr, s.facts.default_address})
+    if (!wanted.empty() && !covered(entries, wanted)) missing.push_back(wanted);
+  for (const std::string& domain : {std::string("svc"), network.dns_domain})
+    if (!covered(entries, "kubernetes." + domain)) missing.push_back("." + domain);
+  return missing;
+}
+
+std::string engine_unit(const Subject& s) {
+  return uses(s, spec::Engine::docker) ? "docker.service" : "containerd.service";
+}
+
+void proxy_covers(const Subject& s, Verdicts& out) {
+  const auto unit = s.facts.units.find(engine_unit(s));
+  const auto& own =
+      unit == s.facts.units.end() ? std::map<std::string, std::string>{} : unit->second.environment;
+  if (!has_proxy(s.facts.environment) && !has_proxy(own)) return out.skip("no proxy is set");
+  for (const auto& [where, variables] :
+       {std::pair{std::string("the login"), s.facts.environment}, {engine_unit(s), own}}) {
+    if (!has_proxy(variables)) continue;
+    if (const auto missing = uncovered(s, variables); !missing.empty())
+      out.fail(Severity::warning, fmt::format("{} sends traffic inside the cluster to the proxy", where),
+               "NO_PROXY lacks " + list(missing), "add to NO_PROXY: " + base::join(missing, ","));
+  }
+}
+
+void proxy(const Subject& s, Verdicts& out) {
+  const auto unit = s.facts.units.find(engine_unit(s));
+  const bool login = has_proxy(s.facts.environment);
+  const bool engine = unit != s.facts.units.end() && has_proxy(unit->second.environment);
+  if (!login && !engine) return out.pass("no proxy is set");
+  if (login && !engine)
+    return out.fail(
+        Severity::warning, "the container runtime does not know the proxy that the login uses",
+        fmt::format("{} in the login, nothing in {}", list({"http_proxy or https_proxy"}), engine_unit(s)),
+        fmt::format("write /etc/systemd/system/{}.d/proxy.conf with [Service] and Environment= lines, then: "
+                    "systemctl daemon-reload && systemctl restart {}",
+                    engine_unit(s), engine_unit(s)));
+  out.pass("the container runtime has its own proxy settings");
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {"net.default-route", "there is a default route", "kubeadm announces the API server at its address",
+     preflight, default_route},
+    {"net.node-ip-correct", "the announced address is one of the host's", "nobody else answers there",
+     preflight, node_ip},
+    {"net.resolv-conf-valid", "pods can use the host's resolver",
+     "the kubelet hands it to pods and cuts what is too much", preflight | node, resolv_conf},
+    {"net.coredns-loop", "CoreDNS has somebody else to ask",
+     "a resolver on a loopback address is CoreDNS itself in a pod", preflight | node, coredns_loop},
+    {"host.env.proxy", "the container runtime knows the proxy", "it pulls images through it", preflight,
+     proxy},
+    {"net.proxy-covers-cluster-cidr", "traffic inside the cluster passes no proxy",
+     "a proxy outside does not know pods and services", preflight, proxy_covers},
+});
+
+}  // namespace
+
+std::span<const Check> network_checks() {
+  return rows;
+}
+
+}  // namespace checks

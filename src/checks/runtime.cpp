@@ -1,0 +1,155 @@
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+
+#include "checks/see.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace checks {
+
+namespace {
+
+using base::Version;
+using spec::Engine;
+
+std::string unit_of(Engine engine) {
+  switch (engine) {
+    case Engine::docker:
+      return "docker.service";
+    case Engine::crio:
+      return "crio.service";
+    case Engine::containerd:
+      break;
+  }
+  return "containerd.service";
+}
+
+void present(const Subject& s, Verdicts& out) {
+  const Engine engine = s.cluster.runtime.engine;
+  const auto& f = s.facts;
+  const std::string version = engine == Engine::docker       ? (f.docker ? f.docker->version : "")
+                              : engine == Engine::containerd ? (f.containerd ? f.containerd->version : "")
+                                                             : f.crio.value_or("");
+  const std::string name = unit_of(engine).substr(0, unit_of(engine).find('.'));
+  const std::string step = engine == Engine::docker ? "runtime.docker." : "runtime.containerd.";
+  const bool live = s.stage == Stage::node;
+  if (version.empty()) {
+    if (engine == Engine::crio)
+      return out.fail(Severity::blocker, "CRI-O is not installed", "there is no crio",
+                      "install cri-o, or use another runtime.engine");
+    return out.fail(live ? Severity::blocker : Severity::note, name + " is not installed yet",
+                    "there is no such program", live ? "run gpuadm init again" : step + "install");
+  }
+  if (!is_active(f, unit_of(engine)))
+    return out.fail(live ? Severity::blocker : Severity::note, name + " does not run",
+                    unit_of(engine) + " is not active",
+                    live ? "journalctl -u " + unit_of(engine) + ", then: systemctl restart " + unit_of(engine)
+                    : engine == Engine::crio ? "systemctl enable --now crio"
+                                             : step + "running");
+  out.pass(name + " " + version);
+}
+
+void socket(const Subject& s, Verdicts& out) {
+  if (!uses(s, Engine::containerd)) return out.skip("the runtime is not containerd");
+  if (!s.facts.containerd || !is_active(s.facts, "containerd.service"))
+    return out.skip("containerd does not run");
+  if (!s.facts.containerd->socket)
+    return out.fail(Severity::warning, "containerd runs without its socket",
+                    "no /run/containerd/containerd.sock",
+                    "look for another address under [grpc] in /etc/containerd/config.toml; then: systemctl "
+                    "restart containerd");
+  const auto& config = s.facts.kubernetes.kubelet_config;
+  const base::Tree* endpoint =
+      s.stage == Stage::node && config ? config->find("containerRuntimeEndpoint") : nullptr;
+  if (endpoint && !endpoint->text().empty() && !endpoint->text().ends_with("/run/containerd/containerd.sock"))
+    out.fail(Severity::blocker, "the kubelet asks another runtime than the one meant", endpoint->text(),
+             "set containerRuntimeEndpoint in /var/lib/kubelet/config.yaml, then: systemctl restart kubelet");
+}
+
+void sockets(const Subject& s, Verdicts& out) {
+  const auto& found = s.facts.cri_sockets;
+  if (found.empty()) return out.skip("no runtime is there yet");
+  if (found.size() > 1)
+    out.pass("several runtimes are there; gpuadm tells kubeadm which to use: " + list(found));
+}
+
+/// kubelet: CRI v1alpha2 only until 1.22, both until 1.25, v1 only from 1.26. containerd: v1 from 1.6,
+/// v1alpha2 until 1.7.
+void v1_api(const Subject& s, Verdicts& out) {
+  if (!uses(s, Engine::containerd)) return out.skip("the runtime is not containerd");
+  if (!s.facts.containerd || s.facts.containerd->version.empty())
+    return out.skip("containerd is not installed");
+  const auto& containerd = *s.facts.containerd;
+  const auto version = Version::parse(containerd.version);
+  if (version && kubernetes_from(s, 26) && *version < Version{1, 6, -1})
+    return out.fail(Severity::blocker,
+                    fmt::format("Kubernetes {} needs containerd 1.6 or newer", kubernetes_text(s)),
+                    "containerd " + containerd.version, "upgrade containerd");
+  if (version && kubernetes_before(s, 23) && *version >= Version{2, 0, -1})
+    return out.fail(Severity::blocker,
+                    fmt::format("Kubernetes {} asks for CRI v1alpha2, which containerd 2 has no more",
+                                kubernetes_text(s)),
+                    "containerd " + containerd.version,
+                    "use containerd 1.7 or older, or Kubernetes 1.23 or newer");
+  if (!containerd.cri_status)
+    return out.unknown("containerd was not asked: it does not run, or ctr is missing");
+  if (*containerd.cri_status == "ok") return out.pass("containerd's CRI plugin is loaded");
+  const bool live = s.stage == Stage::node;
+  out.fail(live ? Severity::blocker : Severity::warning, "containerd runs without its CRI plugin",
+           *containerd.cri_status == "skip" ? "the plugin is not loaded"
+                                            : "the plugin's state is " + *containerd.cri_status,
+           live ? "journalctl -u containerd | grep -i cri" : "runtime.containerd.config");
+}
+
+void cri_dockerd(const Subject& s, Verdicts& out) {
+  if (!uses(s, Engine::docker)) return out.skip("the runtime is not Docker");
+  if (kubernetes_before(s, 24)) return out.pass("the kubelet speaks to Docker by itself");
+  if (!has(s.facts.tools, "cri-dockerd"))
+    out.fail(Severity::blocker,
+             fmt::format("Kubernetes {} needs cri-dockerd to use Docker", kubernetes_text(s)),
+             "there is no cri-dockerd",
+             "set runtime.engine to containerd (Docker brings it along), or install cri-dockerd");
+}
+
+void daemon_json(const Subject& s, Verdicts& out) {
+  if (!uses(s, Engine::docker)) return out.skip("the runtime is not Docker");
+  if (!s.facts.docker) return out.skip("Docker is not installed");
+  const auto& text = s.facts.docker->daemon_json;
+  if (text && !base::trim(*text).empty()) {
+    const auto json = base::json::read(*text, "/etc/docker/daemon.json");
+    if (!json || !json->is_map())
+      return out.fail(Severity::blocker, "/etc/docker/daemon.json cannot be read",
+                      json ? "it is no JSON object" : json.error().what,
+                      "mend or move the file; gpuadm does not write over it");
+  }
+  const auto& driver = s.facts.docker->cgroup_driver;
+  if (driver && *driver != cgroup_driver(s))
+    out.fail(s.stage == Stage::node ? Severity::blocker : Severity::note,
+             "Docker and the kubelet use different cgroup drivers",
+             fmt::format("Docker: {}, kubelet: {}", *driver, cgroup_driver(s)), "runtime.docker.config");
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {"rt.present", "the container runtime is installed and runs", "the kubelet starts pods with it",
+     preflight | node, present},
+    {"rt.cri.socket", "the runtime's socket is where the kubelet looks",
+     "the kubelet speaks to the runtime over it", preflight | node, socket},
+    {"kubeadm.crisocket-ambiguous", "kubeadm knows which runtime to use",
+     "kubeadm refuses to choose among several", preflight, sockets},
+    {"rt.cri.v1-api", "the runtime speaks the CRI version of this Kubernetes",
+     "old kubelets and new runtimes have no version in common", preflight | node, v1_api},
+    {"rt.docker.cri-dockerd", "the kubelet can use Docker", "Kubernetes 1.24 dropped its own adapter",
+     preflight, cri_dockerd},
+    {"rt.docker.daemon-json", "Docker's configuration is sound",
+     "the kubelet and Docker must use one cgroup driver", preflight | node, daemon_json},
+});
+
+}  // namespace
+
+std::span<const Check> runtime_checks() {
+  return rows;
+}
+
+}  // namespace checks

@@ -1,0 +1,124 @@
+#include "checks/see.hpp"
+
+#include "gpuadm/base/network.hpp"
+#include "gpuadm/base/text.hpp"
+
+#include <algorithm>
+
+namespace checks {
+
+bool has(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::string list(const std::vector<std::string>& names) {
+  return base::join(names, ", ");
+}
+
+std::string kubernetes_text(const Subject& subject) {
+  return subject.kubernetes ? subject.kubernetes->text() : "the chosen version";
+}
+
+bool kubernetes_from(const Subject& subject, int minor) {
+  return subject.kubernetes && *subject.kubernetes >= base::Version{1, minor, -1};
+}
+
+bool kubernetes_before(const Subject& subject, int minor) {
+  return subject.kubernetes && *subject.kubernetes < base::Version{1, minor, -1};
+}
+
+bool is_control_plane(const Subject& subject) {
+  return subject.host.role == spec::Role::control_plane;
+}
+
+bool uses(const Subject& subject, spec::Engine engine) {
+  return subject.cluster.runtime.engine == engine;
+}
+
+bool is_active(const facts::Facts& facts, const std::string& unit) {
+  const auto place = facts.units.find(unit);
+  return place != facts.units.end() &&
+         (place->second.active == "active" || place->second.active == "activating");
+}
+
+bool is_loaded(const facts::Facts& facts, std::string_view module) {
+  return has(facts.modules, module) || has(facts.modules_builtin, module);
+}
+
+bool is_loadable(const facts::Facts& facts, std::string_view module) {
+  return is_loaded(facts, module) || has(facts.modules_loadable, module);
+}
+
+std::string cgroup_driver(const Subject& subject) {
+  // A kubelet that runs keeps its driver: its pods lie in that tree.
+  const auto& running = subject.facts.kubernetes.kubelet_config;
+  if (running && standing_of(subject) == Standing::running) {
+    const base::Tree* driver = running->find("cgroupDriver");
+    return driver ? driver->text() : "cgroupfs";
+  }
+  if (const base::Tree* driver = subject.cluster.patches.kubelet.find("cgroupDriver")) return driver->text();
+  return subject.facts.os.init == "systemd" ? "systemd" : "cgroupfs";
+}
+
+bool kubelet_accepts_swap(const Subject& subject) {
+  const auto& on_host = subject.facts.kubernetes.kubelet_config;
+  if (subject.stage == Stage::node && on_host) {
+    const base::Tree* fails = on_host->find("failSwapOn");
+    return fails && fails->as_bool() == false;
+  }
+  if (const base::Tree* fails = subject.cluster.patches.kubelet.find("failSwapOn"))
+    return fails->as_bool() == false;
+  return subject.cluster.swap != spec::Swap::off;
+}
+
+namespace {
+
+/// "https://192.0.2.1:6443" and "https://[fd00::1]:6443" to the host part.
+std::string host_of(std::string_view server) {
+  if (const auto scheme = server.find("://"); scheme != std::string_view::npos)
+    server.remove_prefix(scheme + 3);
+  if (server.starts_with('[')) return std::string(server.substr(1, server.find(']') - 1));
+  return std::string(server.substr(0, server.find(':')));
+}
+
+/// Whether a kubeconfig's server is the one that this cluster has: its endpoint, or an address of the host
+/// itself.
+bool is_our_server(const Subject& subject, const std::string& server) {
+  const std::string host = host_of(server);
+  const auto& plane = subject.cluster.control_plane;
+  if (!plane.endpoint.empty()) return host == host_of(plane.endpoint);
+  if (!plane.advertise_address.empty() && host == plane.advertise_address) return true;
+  if (!is_control_plane(subject)) return true;
+  if (host == subject.facts.hostname || host == "127.0.0.1" || host == "localhost") return true;
+  return std::ranges::any_of(subject.facts.all_addresses, [&](const facts::Address& address) {
+    return address.cidr.substr(0, address.cidr.find('/')) == host;
+  });
+}
+
+}  // namespace
+
+Standing standing_of(const Subject& subject) {
+  const auto& kubernetes = subject.facts.kubernetes;
+  const bool configured = kubernetes.kubelet_conf || kubernetes.admin_conf;
+  if (configured && is_active(subject.facts, "kubelet.service")) {
+    const std::string& server = kubernetes.kubelet_conf ? kubernetes.kubelet_server : kubernetes.admin_server;
+    const bool complete = kubernetes.kubelet_conf && (kubernetes.admin_conf || !is_control_plane(subject));
+    // A server that could not be read says nothing against it.
+    if (complete && (server.empty() || is_our_server(subject, server))) return Standing::running;
+    return subject.facts.gpuadm_installed ? Standing::unfinished : Standing::foreign;
+  }
+  const bool any = configured || kubernetes.bootstrap_conf || kubernetes.ca || kubernetes.etcd_data ||
+                   !kubernetes.manifests.empty();
+  if (!any) return Standing::none;
+  return subject.facts.gpuadm_installed ? Standing::unfinished : Standing::leftovers;
+}
+
+bool has_gpu(const facts::Facts& facts) {
+  return !facts.pci_gpus.empty() || facts.driver.has_value() || !facts.gpus.empty();
+}
+
+Severity gpu_severity(const Subject& subject) {
+  return subject.stage == Stage::node ? Severity::blocker : Severity::warning;
+}
+
+}  // namespace checks

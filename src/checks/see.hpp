@@ -1,0 +1,49 @@
+#pragma once
+
+#include "checks/check.hpp"
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Questions about a host that several checks ask.
+namespace checks {
+
+[[nodiscard]] bool has(const std::vector<std::string>& names, std::string_view name);
+[[nodiscard]] std::string list(const std::vector<std::string>& names);
+/// The version as somebody would type it: "1.36" or "1.36.4"; "the chosen version" where it is not known.
+[[nodiscard]] std::string kubernetes_text(const Subject& subject);
+/// Whether the Kubernetes version is known and at least / before this minor of 1.
+[[nodiscard]] bool kubernetes_from(const Subject& subject, int minor);
+[[nodiscard]] bool kubernetes_before(const Subject& subject, int minor);
+
+[[nodiscard]] bool is_control_plane(const Subject& subject);
+[[nodiscard]] bool uses(const Subject& subject, spec::Engine engine);
+/// A unit that is loaded and active (or activating).
+[[nodiscard]] bool is_active(const facts::Facts& facts, const std::string& unit);
+/// A kernel module that is loaded, built in, or there to be loaded.
+[[nodiscard]] bool is_loaded(const facts::Facts& facts, std::string_view module);
+[[nodiscard]] bool is_loadable(const facts::Facts& facts, std::string_view module);
+/// The cgroup driver that the kubelet uses, or will use.
+[[nodiscard]] std::string cgroup_driver(const Subject& subject);
+/// Whether the kubelet keeps running with swap on: of the cluster file before, of the host's own file
+/// afterwards.
+[[nodiscard]] bool kubelet_accepts_swap(const Subject& subject);
+
+/// What of Kubernetes a host has already.
+enum class Standing {
+  none,        ///< nothing
+  running,     ///< a kubelet that runs and belongs to the cluster meant here
+  unfinished,  ///< what an interrupted run of gpuadm left: running it again goes on from there
+  leftovers,   ///< files of an earlier cluster, and no kubelet that runs
+  foreign      ///< a kubelet that runs and belongs to another cluster
+};
+[[nodiscard]] Standing standing_of(const Subject& subject);
+
+[[nodiscard]] bool has_gpu(const facts::Facts& facts);
+/// Severity of something that keeps GPUs from working but not Kubernetes: a warning before, a blocker on a
+/// live node.
+[[nodiscard]] Severity gpu_severity(const Subject& subject);
+
+}  // namespace checks

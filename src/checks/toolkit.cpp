@@ -1,0 +1,96 @@
+#include "gpuadm/base/text.hpp"
+
+#include "checks/see.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace checks {
+
+namespace {
+
+using base::Version;
+
+/// A GPU host with a driver, where containers could have GPUs; says why not otherwise.
+bool is_ready_for_toolkit(const Subject& s, Verdicts& out) {
+  if (!has_gpu(s.facts))
+    out.skip("no NVIDIA GPU on the PCI bus");
+  else if (s.cluster.gpu.allocator == spec::Allocator::none)
+    out.skip("gpu.allocator is none");
+  else
+    return true;
+  return false;
+}
+
+void installed(const Subject& s, Verdicts& out) {
+  if (!is_ready_for_toolkit(s, out)) return;
+  if (s.facts.nvidia_ctk || has(s.facts.tools, "nvidia-container-runtime"))
+    return out.pass("NVIDIA Container Toolkit " + s.facts.nvidia_ctk.value_or(""));
+  out.fail(gpu_severity(s), "the NVIDIA Container Toolkit is not installed: pods cannot use GPUs",
+           "neither nvidia-ctk nor nvidia-container-runtime is in PATH",
+           "add NVIDIA's repository (https://nvidia.github.io/libnvidia-container) and: apt-get install "
+           "nvidia-container-toolkit");
+}
+
+/// NVIDIA's security bulletins: CVE-2025-23266 is fixed in 1.17.8, CVE-2025-23359 in 1.17.4, CVE-2024-0132
+/// in 1.16.2.
+void version_cve(const Subject& s, Verdicts& out) {
+  if (!s.facts.nvidia_ctk) return out.skip("the NVIDIA Container Toolkit is not installed");
+  const auto version = Version::parse(*s.facts.nvidia_ctk);
+  if (!version) return out.unknown("its version could not be read");
+  if (*version < Version{1, 17, 8})
+    return out.fail(Severity::warning, "containers can break out through this NVIDIA Container Toolkit",
+                    fmt::format("{}; CVE-2025-23266 is fixed in 1.17.8", *s.facts.nvidia_ctk),
+                    "apt-get install --only-upgrade nvidia-container-toolkit");
+  out.pass(*s.facts.nvidia_ctk);
+}
+
+void runtime_registered(const Subject& s, Verdicts& out) {
+  if (!is_ready_for_toolkit(s, out)) return;
+  if (!s.facts.nvidia_ctk && !has(s.facts.tools, "nvidia-container-runtime"))
+    return out.skip("the NVIDIA Container Toolkit is not installed");
+  if (!uses(s, spec::Engine::containerd) || !s.facts.containerd)
+    return out.skip("the runtime is not containerd");
+  if (s.facts.containerd->runtimes.contains("nvidia"))
+    return out.pass("containerd has a runtime called nvidia");
+  out.fail(s.stage == Stage::node ? Severity::blocker : Severity::note,
+           "containerd does not know the nvidia runtime yet", "no runtime called nvidia in its configuration",
+           s.stage == Stage::node
+               ? "nvidia-ctk runtime configure --runtime=containerd && systemctl restart containerd"
+               : "runtime.containerd.config");
+}
+
+void legacy(const Subject& s, Verdicts& out) {
+  std::vector<std::string> seen;
+  for (const char* name : {"nvidia-docker", "nvidia-docker2"})
+    if (const auto place = s.facts.packages.find(name);
+        place != s.facts.packages.end() && place->second.installed)
+      seen.push_back(fmt::format("package {} {}", name, place->second.version));
+  if (is_active(s.facts, "nvidia-docker.service")) seen.emplace_back("nvidia-docker.service runs");
+  if (s.facts.paths.contains("/var/lib/nvidia-docker")) seen.emplace_back("/var/lib/nvidia-docker");
+  if (!seen.empty())
+    out.fail(Severity::warning, "nvidia-docker is still here; the NVIDIA Container Toolkit has replaced it",
+             list(seen),
+             "apt-get purge nvidia-docker nvidia-docker2, rm -r /var/lib/nvidia-docker, install "
+             "nvidia-container-toolkit");
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {"nct.installed", "the NVIDIA Container Toolkit is installed",
+     "it gives containers the driver and the devices", preflight | node, installed},
+    {"nct.version-cve", "the toolkit has no known hole", "older ones let containers become root on the host",
+     preflight | node, version_cve},
+    {"nct.runtime-registered", "the container runtime knows the nvidia runtime",
+     "pods ask for it by its RuntimeClass", preflight | node, runtime_registered},
+    {"nct.legacy-nvidia-docker", "no nvidia-docker of old", "its plugin and its volumes get in the way",
+     preflight | node, legacy},
+});
+
+}  // namespace
+
+std::span<const Check> toolkit_checks() {
+  return rows;
+}
+
+}  // namespace checks

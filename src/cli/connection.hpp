@@ -1,0 +1,14 @@
+#pragma once
+
+#include "gpuadm/app/app.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace cli {
+
+/// `[TARGET…] -f FILE`
+void add_hosts(CLI::App& verb, app::Hosts& hosts);
+/// How to log in and how long to wait.
+void add_connection(CLI::App& verb, app::Connection& connection);
+
+}  // namespace cli

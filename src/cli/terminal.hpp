@@ -1,0 +1,11 @@
+#pragma once
+
+#include "gpuadm/app/app.hpp"
+
+namespace cli {
+
+/// Standard output and error as they are (colour and live lines only on a terminal, colour not with
+/// NO_COLOR), and questions on /dev/tty.
+[[nodiscard]] app::Io make_io(report::Verbosity verbosity, report::Colour wish);
+
+}  // namespace cli

@@ -1,0 +1,201 @@
+#include "cli/verbs.hpp"
+
+#include "cli/connection.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace cli {
+namespace {
+
+const std::map<std::string, app::Format> text_or_json = {{"text", app::Format::text},
+                                                         {"json", app::Format::json}};
+
+/// Adds `-o` with its names: spelled out by hand, since an enumeration would be shown as numbers.
+void add_format(CLI::App& verb, app::Format& format,
+                std::map<std::string, app::Format> names = text_or_json) {
+  std::string text;
+  for (const auto& [name, value] : names) text += (text.empty() ? "" : "|") + name;
+  verb.add_option_function<std::string>(
+          "-o,--output", [&format, names](const std::string& name) { format = names.at(name); },
+          "The form of the result")
+      ->option_text(text)
+      ->check(CLI::IsMember(names));
+}
+
+/// A list in one word, "A,B"; given again it grows.
+void add_list(CLI::App& verb, const char* name, std::vector<std::string>& list, const char* text,
+              const char* says) {
+  verb.add_option(name, list, says)->delimiter(',')->allow_extra_args(false)->option_text(text);
+}
+
+void add_consent(CLI::App& verb, app::Consent& consent) {
+  auto* dry_run = verb.add_flag_callback(
+      "--dry-run", [&consent] { consent = app::Consent::preview; },
+      "Show what would change, and change nothing");
+  verb.add_flag_callback(
+          "-y,--yes", [&consent] { consent = app::Consent::given; }, "Do not ask")
+      ->excludes(dry_run);
+}
+
+class Verbs {
+ public:
+  Verbs(CLI::App& root, Global& global, Verb& chosen) : root_(root), global_(global), chosen_(chosen) {}
+
+  void add_all() {
+    add_init();
+    add_doctor();
+    add_facts();
+    add_playbook();
+    add_config();
+    add_assets();
+    add_explain();
+  }
+
+ private:
+  template <class Call>
+  void on(CLI::App* verb, Call call) {
+    verb->fallthrough();
+    verb->final_callback([&chosen = chosen_, call = std::move(call)] { chosen = call; });
+  }
+
+  /// A verb that connects to hosts: its own options, then those of every such verb.
+  template <class Options>
+  std::shared_ptr<Options> hosts_verb(CLI::App* verb,
+                                      base::Result<app::Outcome> (*does)(const Options&, app::Io&)) {
+    auto options = std::make_shared<Options>();
+    add_hosts(*verb, options->hosts);
+    add_connection(*verb, options->common.connection);
+    on(verb, [options, does, &global = global_](app::Io& io) {
+      options->common.assets = global.assets;
+      return does(*options, io);
+    });
+    return options;
+  }
+
+  void add_init() {
+    auto* verb = root_.add_subcommand("init", "Turn a machine into a Kubernetes cluster");
+    const auto options = hosts_verb(verb, app::init);
+    verb->add_flag("--list-phases", options->list_phases, "Show the phases in order, and do nothing");
+    add_list(*verb, "--phases", options->phases, "A,B", "Only these");
+    add_list(*verb, "--skip-phases", options->skip_phases, "A,B", "All but these");
+    add_list(*verb, "--ignore", options->ignore, "ID,...", "Findings that shall not block");
+    add_consent(*verb, options->consent);
+    verb->add_option("--bundle", options->bundle, "Install from this folder and nothing else")
+        ->option_text("DIR");
+    verb->add_option("--kubernetes-version", options->kubernetes_version, "For example 1.34 or 1.34.2")
+        ->option_text("VERSION");
+    add_format(*verb, options->format);
+  }
+
+  void add_doctor() {
+    auto* verb = root_.add_subcommand("doctor", "Say what stands in the way, and what to do about it");
+    const auto options = hosts_verb(verb, app::doctor);
+    verb->add_flag("--list", options->list, "Show every check, and connect to nothing");
+    add_list(*verb, "--only", options->only, "ID,...", "Only these checks; gpu. means all below it");
+    add_list(*verb, "--skip", options->skip, "ID,...", "All but these checks");
+    verb->add_option("--stage", options->stage,
+                     "preflight: before an installation; node: on a machine that is in a cluster")
+        ->check(CLI::IsMember({"preflight", "node"}))
+        ->option_text("STAGE");
+    add_format(*verb, options->format);
+  }
+
+  void add_facts() {
+    auto* verb = root_.add_subcommand("facts", "Show what machines are");
+    const auto options = hosts_verb(verb, app::facts);
+    auto names = text_or_json;
+    names.emplace("probe", app::Format::probe);
+    add_format(*verb, options->format, std::move(names));
+  }
+
+  void add_playbook() {
+    auto* group = add_group("playbook", "Run steps of your own on the same engine");
+    auto* verb = group->add_subcommand("run", "Run a playbook");
+    const auto options = std::make_shared<app::PlaybookOptions>();
+    verb->add_option("PLAYBOOK", options->playbook, "The playbook")->required()->option_text("FILE");
+    add_hosts(*verb, options->hosts);
+    add_consent(*verb, options->consent);
+    add_format(*verb, options->format);
+    add_connection(*verb, options->common.connection);
+    on(verb, [options, &global = global_](app::Io& io) {
+      options->common.assets = global.assets;
+      return app::run_playbook(*options, io);
+    });
+  }
+
+  void add_config() {
+    struct Options {
+      std::filesystem::path file;
+      app::Format format = app::Format::text;
+    };
+    auto* group = add_group("config", "The cluster file");
+    const auto options = std::make_shared<Options>();
+    const auto add = [&](const char* name, const char* says, auto call) {
+      auto* verb = group->add_subcommand(name, says);
+      add_format(*verb, options->format);
+      on(verb, std::move(call));
+      return verb;
+    };
+    const auto add_file = [&](CLI::App* verb) {
+      verb->add_option("-f,--file,FILE", options->file, "The cluster file")->required()->option_text("FILE");
+    };
+    add("explain", "Every key with its type, default and meaning",
+        [options](app::Io& io) { return app::config_explain(options->format, io); });
+    add_file(add("lint", "Check a file, its feature gates and flags against its version",
+                 [options, &global = global_](app::Io& io) {
+                   return app::config_lint({.assets = global.assets, .connection = {}}, options->file,
+                                           options->format, io);
+                 }));
+    add_file(add("show", "A file completed with every default",
+                 [options](app::Io& io) { return app::config_show(options->file, options->format, io); }));
+  }
+
+  void add_assets() {
+    auto* group = add_group("assets", "Playbooks, templates and data, and what replaces them");
+    const auto argument = std::make_shared<std::string>();
+    const auto common = [&global = global_] {
+      return app::Common{.assets = global.assets, .connection = {}};
+    };
+    on(group->add_subcommand("list", "Every asset and where it comes from"),
+       [common](app::Io& io) { return app::assets_list(common(), io); });
+    on(group->add_subcommand("diff", "What overrides change"),
+       [common](app::Io& io) { return app::assets_diff(common(), io); });
+    auto* show = group->add_subcommand("show", "One asset");
+    show->add_option("PATH", *argument, "As in the list")->required()->option_text(" ");
+    on(show, [=](app::Io& io) { return app::assets_show(common(), *argument, io); });
+    auto* write = group->add_subcommand("export", "Write all of them to a folder");
+    write->add_option("DIR", *argument, "Empty or missing")->required()->option_text(" ");
+    on(write, [=](app::Io& io) { return app::assets_export(common(), *argument, io); });
+  }
+
+  void add_explain() {
+    auto* verb = root_.add_subcommand("explain", "What a check looks at, and why");
+    const auto id = std::make_shared<std::string>();
+    verb->add_option("ID", *id, "As in `gpuadm doctor --list`")->required()->option_text(" ");
+    on(verb, [id](app::Io& io) { return app::explain(*id, io); });
+
+    auto* version = root_.add_subcommand("version", "Which gpuadm this is");
+    const auto format = std::make_shared<app::Format>();
+    add_format(*version, *format);
+    on(version, [format](app::Io& io) { return app::version(*format, io); });
+  }
+
+  CLI::App* add_group(const char* name, const char* says) {
+    return root_.add_subcommand(name, says)->require_subcommand(0, 1)->fallthrough();
+  }
+
+  CLI::App& root_;
+  Global& global_;
+  Verb& chosen_;
+};
+
+}  // namespace
+
+void add_verbs(CLI::App& root, Global& global, Verb& chosen) {
+  Verbs(root, global, chosen).add_all();
+}
+
+}  // namespace cli

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "gpuadm/app/app.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+namespace cli {
+
+/// What every verb takes, before or behind its name.
+struct Global {
+  std::filesystem::path assets;
+  bool verbose = false, quiet = false, no_color = false;
+};
+
+/// What argv asks for: called once everything is parsed.
+using Verb = std::function<base::Result<app::Outcome>(app::Io&)>;
+
+/// Declares every verb with its options. Parsing sets `chosen`. Both must outlive `root`'s parsing.
+void add_verbs(CLI::App& root, Global& global, Verb& chosen);
+
+}  // namespace cli

@@ -1,0 +1,30 @@
+#include "gpuadm/base/text.hpp"
+
+#include "facts/read.hpp"
+
+namespace facts {
+
+Result<Facts> parse(std::string_view probe_output) {
+  const Sections sections = TRY(Sections::split(probe_output));
+  Facts facts;
+  facts.noise = std::string(base::trim(sections.noise));
+  read_disks(sections, facts);
+  read_software(sections, facts);
+  read_machine(sections, facts);
+  read_kernel(sections, facts);
+  read_network(sections, facts);
+  read_runtimes(sections, facts);
+  read_kubernetes(sections, facts);
+  read_gpus(sections, facts);
+  return facts;
+}
+
+void place_clock(Facts& facts, base::Time sent, base::Time answered) {
+  if (!facts.clock || !facts.clock_end) return;
+  const auto seconds = [](base::Time time) {
+    return std::chrono::duration<double>(time.time_since_epoch()).count();
+  };
+  facts.clock_offset = ((*facts.clock - seconds(sent)) + (*facts.clock_end - seconds(answered))) / 2;
+}
+
+}  // namespace facts

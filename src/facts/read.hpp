@@ -1,0 +1,21 @@
+#pragma once
+
+#include "gpuadm/facts/facts.hpp"
+
+#include "facts/sections.hpp"
+
+/// One reader a concern: sections in, its part of the facts out. What is missing or odd is left empty.
+namespace facts {
+
+/// Paths of interest, disks and mounts. First: others look at the paths.
+void read_disks(const Sections& sections, Facts& facts);
+void read_software(const Sections& sections, Facts& facts);
+/// After read_software: looks at units.
+void read_machine(const Sections& sections, Facts& facts);
+void read_kernel(const Sections& sections, Facts& facts);
+void read_network(const Sections& sections, Facts& facts);
+void read_runtimes(const Sections& sections, Facts& facts);
+void read_kubernetes(const Sections& sections, Facts& facts);
+void read_gpus(const Sections& sections, Facts& facts);
+
+}  // namespace facts

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "gpuadm/base/error.hpp"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace facts {
+
+/// One section of probe output. Views point into the text that was split.
+struct Section {
+  std::vector<std::string_view> lines;
+  std::optional<int> status;  ///< exit status of the program behind it
+  bool cut = false;
+  /// The lines as one text again.
+  [[nodiscard]] std::string text() const;
+  /// The first line, trimmed; empty where there is none.
+  [[nodiscard]] std::string first() const;
+};
+
+/// Probe output by section name; docs/reference/probe.md has the form.
+class Sections {
+ public:
+  /// The text must outlive the sections. Fault::parse where it is no probe output or was cut off.
+  [[nodiscard]] static base::Result<Sections> split(std::string_view text);
+
+  [[nodiscard]] const Section* find(std::string_view name) const;
+  /// The first line of a section, trimmed, or nothing where the section is missing.
+  [[nodiscard]] std::optional<std::string> first(std::string_view name) const;
+  /// The whole text of a section, or nothing where the section is missing.
+  [[nodiscard]] std::optional<std::string> text(std::string_view name) const;
+  /// The lines of a section; none where it is missing.
+  [[nodiscard]] const std::vector<std::string_view>& lines(std::string_view name) const;
+  /// Every section whose name begins and ends like this.
+  void each(std::string_view prefix, std::string_view suffix,
+            const std::function<void(const std::string& name, const Section&)>& visit) const;
+
+  std::string noise;  ///< what stood before the first line
+
+ private:
+  std::map<std::string, Section, std::less<>> sections_;
+};
+
+}  // namespace facts

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "gpuadm/facts/facts.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// Parts of to_tree(), and what they share.
+namespace facts {
+
+using base::Tree;
+
+template <class T>
+Tree tree_of(const std::optional<T>& value) {
+  return value ? Tree(*value) : Tree();
+}
+
+template <class T>
+Tree list_of(const std::vector<T>& values, Tree (*one)(const T&)) {
+  Tree list = Tree::list();
+  for (const T& value : values) list.push(one(value));
+  return list;
+}
+
+inline Tree map_of(const std::map<std::string, std::string>& values) {
+  Tree::Map map;
+  map.reserve(values.size());
+  for (const auto& [key, value] : values) map.emplace_back(key, value);
+  return map;
+}
+
+[[nodiscard]] Tree software_tree(const Facts& facts);
+[[nodiscard]] Tree runtimes_tree(const Facts& facts);
+[[nodiscard]] Tree kubernetes_tree(const KubernetesTools& kubernetes);
+[[nodiscard]] Tree nvidia_tree(const Facts& facts);
+
+}  // namespace facts

@@ -1,0 +1,161 @@
+#include "gpuadm/base/text.hpp"
+
+#include "facts/tree.hpp"
+
+#include <algorithm>
+
+namespace facts {
+
+namespace {
+
+/// Runtime configurations may hold registry passwords.
+Tree redacted(const std::optional<std::string>& text) {
+  if (!text) return {};
+  std::string all;
+  for (const std::string_view line : base::lines(*text)) {
+    const std::size_t equals = line.find_first_of("=:");
+    const std::string name = base::lower(line.substr(0, std::min(equals, line.size())));
+    const bool secret =
+        equals != std::string_view::npos &&
+        (name.find("password") != std::string::npos || name.find("token") != std::string::npos ||
+         name.find("auth") != std::string::npos || name.find("secret") != std::string::npos);
+    all += secret ? std::string(line.substr(0, equals + 1)) + " \"***\"" : std::string(line);
+    all += '\n';
+  }
+  return all;
+}
+
+Tree lock(const PackageLock& l) {
+  return Tree::map_of({{"file", l.file}, {"pid", l.pid}, {"program", l.program}});
+}
+
+Tree repository(const Repository& r) {
+  return Tree::map_of({{"file", r.file}, {"line", r.line}});
+}
+
+Tree containerd(const std::optional<Containerd>& c) {
+  if (!c) return {};
+  Tree runtimes = Tree::map();
+  for (const auto& [name, systemd] : c->runtimes)
+    runtimes.set(name, Tree::map_of({{"systemdCgroup", systemd}}));
+  Tree drop_ins = Tree::map();
+  for (const auto& [name, text] : c->drop_in_texts) drop_ins.set(name, redacted(text));
+  return Tree::map_of({{"version", c->version},
+                       {"socket", c->socket},
+                       {"config", redacted(c->config)},
+                       {"configVersion", tree_of(c->config_version)},
+                       {"dropIns", drop_ins},
+                       {"error", c->error},
+                       {"criDisabled", tree_of(c->cri_disabled)},
+                       {"criStatus", tree_of(c->cri_status)},
+                       {"sandboxImage", tree_of(c->sandbox_image)},
+                       {"runtimes", runtimes},
+                       {"defaultRuntime", c->default_runtime},
+                       {"root", c->root}});
+}
+
+Tree docker(const std::optional<Docker>& d) {
+  if (!d) return {};
+  return Tree::map_of({{"version", d->version},
+                       {"socket", d->socket},
+                       {"daemonJson", redacted(d->daemon_json)},
+                       {"cgroupDriver", tree_of(d->cgroup_driver)},
+                       {"defaultRuntime", d->default_runtime},
+                       {"storageDriver", d->storage_driver},
+                       {"root", d->root}});
+}
+
+Tree pci_gpu(const PciGpu& g) {
+  return Tree::map_of({{"slot", g.slot},
+                       {"deviceId", g.device_id},
+                       {"subsystem", g.subsystem},
+                       {"class", g.pci_class},
+                       {"driver", g.driver}});
+}
+
+Tree gpu(const Gpu& g) {
+  return Tree::map_of({{"index", g.index},
+                       {"uuid", g.uuid},
+                       {"name", g.name},
+                       {"busId", g.bus_id},
+                       {"memoryMib", tree_of(g.memory_mib)},
+                       {"computeCapability", tree_of(g.compute_capability)},
+                       {"architecture", tree_of(g.architecture)},
+                       {"persistence", tree_of(g.persistence)},
+                       {"mig", tree_of(g.mig)},
+                       {"migPending", tree_of(g.mig_pending)},
+                       {"computeMode", tree_of(g.compute_mode)},
+                       {"recoveryAction", tree_of(g.recovery_action)}});
+}
+
+}  // namespace
+
+Tree software_tree(const Facts& f) {
+  Tree units = Tree::map(), packages = Tree::map();
+  for (const auto& [name, unit] : f.units)
+    units.set(name, Tree::map_of({{"load", unit.load},
+                                  {"active", unit.active},
+                                  {"sub", unit.sub},
+                                  {"enabled", unit.enabled},
+                                  {"proxies", map_of(unit.environment)}}));
+  for (const auto& [name, package] : f.packages)
+    packages.set(
+        name, Tree::map_of(
+                  {{"version", package.version}, {"installed", package.installed}, {"held", package.held}}));
+  return Tree::map_of({{"tools", map_of(f.tool_paths)},
+                       {"paths", map_of(f.paths)},
+                       {"units", units},
+                       {"packages", packages},
+                       {"packageLocks", list_of(f.package_locks, lock)},
+                       {"repositories", list_of(f.repositories, repository)},
+                       {"selinux", tree_of(f.selinux)},
+                       {"apparmor", tree_of(f.apparmor)}});
+}
+
+Tree runtimes_tree(const Facts& f) {
+  return Tree::map_of({{"sockets", Tree::list_of(f.cri_sockets)},
+                       {"containerd", containerd(f.containerd)},
+                       {"docker", docker(f.docker)},
+                       {"crio", tree_of(f.crio)},
+                       {"runc", tree_of(f.runc)},
+                       {"nvidiaCtk", tree_of(f.nvidia_ctk)}});
+}
+
+Tree kubernetes_tree(const KubernetesTools& k) {
+  return Tree::map_of({{"kubeadm", tree_of(k.kubeadm)},
+                       {"kubelet", tree_of(k.kubelet)},
+                       {"kubectl", tree_of(k.kubectl)},
+                       {"adminConf", k.admin_conf},
+                       {"adminServer", k.admin_server},
+                       {"kubeletConf", k.kubelet_conf},
+                       {"kubeletServer", k.kubelet_server},
+                       {"bootstrapConf", k.bootstrap_conf},
+                       {"ca", k.ca},
+                       {"manifests", Tree::list_of(k.manifests)},
+                       {"etcdData", k.etcd_data},
+                       {"cniConfigs", Tree::list_of(k.cni_configs)},
+                       {"cniBinaries", Tree::list_of(k.cni_binaries)},
+                       {"kubeletConfig", tree_of(k.kubelet_config)},
+                       {"kubeletConfigError", k.kubelet_config_error},
+                       {"kubeletFlags", k.kubelet_flags}});
+}
+
+Tree nvidia_tree(const Facts& f) {
+  Tree driver;
+  if (f.driver)
+    driver = Tree::map_of({{"version", f.driver->version},
+                           {"openModules", tree_of(f.driver->open_modules)},
+                           {"cuda", tree_of(f.driver->cuda)},
+                           {"library", tree_of(f.driver->library)}});
+  return Tree::map_of({{"pci", list_of(f.pci_gpus, pci_gpu)},
+                       {"driver", driver},
+                       {"driverInstalled", tree_of(f.driver_installed)},
+                       {"libraries", Tree::list_of(f.driver_libraries)},
+                       {"nouveauBlacklisted", f.nouveau_blacklisted},
+                       {"deviceNodes", Tree::list_of(f.device_nodes)},
+                       {"smiStatus", tree_of(f.nvidia_smi_status)},
+                       {"smiSays", f.nvidia_smi_says},
+                       {"gpus", list_of(f.gpus, gpu)}});
+}
+
+}  // namespace facts

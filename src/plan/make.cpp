@@ -1,0 +1,217 @@
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/plan/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace plan {
+
+namespace {
+
+using playbook::Context;
+using playbook::Script;
+using playbook::Step;
+
+/// Says which step of which host an error is about.
+std::unexpected<base::Error> about(const Step& step, const Context& context, base::Error error) {
+  error.what = fmt::format("{}: step {}: {}", context.host.name, step.id, error.what);
+  return std::unexpected(std::move(error));
+}
+
+struct Maker {
+  const playbook::Library& library;
+  const Context& context;
+  const Step& step;
+  const std::vector<std::string>& saved;  ///< names that earlier steps save
+
+  Result<Action> base_action(Kind kind) const {
+    Action action;
+    action.id = step.id;
+    action.title = step.title;
+    action.kind = kind;
+    action.timeout = step.timeout;
+    action.effects = step.effects;
+    action.saves = step.saves;
+    for (const std::string& name : step.reads) {
+      if (std::ranges::find(saved, name) != saved.end()) {
+        action.later.push_back(name);
+      } else if (auto value = playbook::variable(name, context)) {
+        action.variables[name] = *value;
+      } else {
+        return base::fail(base::Fault::spec, fmt::format("it reads '{}', which no source has", name));
+      }
+    }
+    return action;
+  }
+
+  Result<std::string> script(const Script& script) const {
+    if (script.empty()) return std::string();
+    const std::string* text = script.find(context.facts.os.family);
+    if (!text)
+      return base::fail(
+          base::Fault::spec, fmt::format("it has no script for {}", context.facts.os.pretty),
+          "leave the phase out with --skip-phases and do it by hand, or add the script with --assets");
+    return *text;
+  }
+
+  Result<std::vector<Action>> operator()(const playbook::Shell& shell) const {
+    Action action = TRY(base_action(Kind::shell));
+    action.check = TRY(script(shell.check));
+    action.apply = TRY(script(shell.apply));
+    return std::vector{std::move(action)};
+  }
+
+  Result<std::vector<Action>> operator()(const playbook::Wait& wait) const {
+    Action action = TRY(base_action(Kind::wait));
+    action.title = wait.says;
+    action.check = TRY(script(wait.check));
+    return std::vector{std::move(action)};
+  }
+
+  Result<std::vector<Action>> operator()(const playbook::File& file) const {
+    Action action = TRY(base_action(Kind::file));
+    std::string content = file.content;
+    std::string base_sha256;
+    if (file.content_from.starts_with("compose:")) {
+      playbook::Composed composed = TRY(playbook::compose(file.content_from.substr(8), context));
+      content = std::move(composed.content);
+      base_sha256 = composed.base_sha256.value_or("");
+    } else {
+      if (!file.content_from.empty()) content = TRY(library.text(file.content_from));
+      content = TRY(playbook::fill(content, action.variables, action.later,
+                                   file.content_from.empty() ? step.id : file.content_from));
+    }
+    action.path = file.path;
+    action.check = "file_is \"$path\" \"$mode\"\n";
+    action.apply = "file_put \"$path\" \"$mode\" \"$restarts\"\n";
+    action.variables = {{"path", file.path},
+                        {"mode", file.mode},
+                        {"content", std::move(content)},
+                        {"restarts", file.restarts},
+                        {"base_sha256", std::move(base_sha256)}};
+    return std::vector{std::move(action)};
+  }
+
+  Result<std::vector<Action>> operator()(const playbook::Upload& upload) const {
+    std::vector<Action> actions;
+    if (!context.bundle) return actions;
+    for (const assets::BundleFile& file : context.bundle->files) {
+      if (file.kind != upload.kind) continue;
+      Action action = TRY(base_action(Kind::upload));
+      const std::string name = file.name.empty() ? file.target.empty() ? file.path : file.target : file.name;
+      action.id = step.id + ":" + name;
+      action.title = step.title + ": " + name;
+      action.check = TRY(script(upload.check));
+      action.apply = TRY(script(upload.apply));
+      action.input = context.bundle->directory / file.path;
+      action.variables.merge(base::Variables{{"bundle_name", file.name},
+                                             {"bundle_target", file.target},
+                                             {"bundle_mode", file.mode.empty() ? "0644" : file.mode},
+                                             {"bundle_sha256", file.sha256}});
+      actions.push_back(std::move(action));
+    }
+    return actions;
+  }
+};
+
+bool chosen(const std::string& phase, const Choice& choice) {
+  const auto named = [&](const std::vector<std::string>& names) {
+    return std::ranges::any_of(
+        names, [&](const std::string& name) { return name == phase || phase.starts_with(name + "/"); });
+  };
+  return (choice.phases.empty() || named(choice.phases)) && !named(choice.skip_phases);
+}
+
+}  // namespace
+
+Result<> known_phases(const playbook::Playbook& playbook, const Choice& choice) {
+  std::vector<std::string> names;
+  for (const playbook::Phase& phase : playbook.phases) {
+    names.push_back(phase.name);
+    const std::string group = phase.name.substr(0, phase.name.find('/'));
+    if (std::ranges::find(names, group) == names.end()) names.push_back(group);
+  }
+  for (const auto* list : {&choice.phases, &choice.skip_phases})
+    for (const std::string& name : *list) {
+      if (std::ranges::find(names, name) != names.end()) continue;
+      const auto near = base::nearest(name, names);
+      return base::fail(base::Fault::usage,
+                        fmt::format("no phase is called '{}'{}", name,
+                                    near ? fmt::format(" (did you mean '{}'?)", *near) : ""),
+                        fmt::format("gpuadm {} --list-phases", playbook.id));
+    }
+  return {};
+}
+
+Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census, const playbook::Library& library,
+                  const assets::Bundle* bundle, const Choice& choice) {
+  TRY(known_phases(library.playbook(), choice));
+  Plan plan{library.playbook().id, library.prelude(), {}};
+  std::map<std::string, base::Version> versions;
+  for (const spec::Host& host : cluster.hosts) {
+    const auto facts = census.find(host.name);
+    if (facts == census.end() || !facts->second) continue;
+    versions[host.name] =
+        TRY(playbook::kubernetes_version(cluster, *facts->second, library.catalog(), bundle));
+  }
+  std::vector<std::string> saved;
+  for (const playbook::Phase& phase : library.playbook().phases) {
+    if (!chosen(phase.name, choice)) continue;
+    Stage stage{phase.name, phase.title, phase.refresh, {}};
+    for (const spec::Host& host : cluster.hosts) {
+      if (!versions.contains(host.name)) continue;
+      const Context context{cluster,           host,   *census.at(host.name),
+                            library.catalog(), bundle, versions.at(host.name)};
+      Walk walk{host.name, {}};
+      for (const Step& step : phase.steps) {
+        if (!playbook::selected(step, context)) continue;
+        auto actions = std::visit(Maker{library, context, step, saved}, step.does);
+        if (!actions) return about(step, context, actions.error());
+        std::ranges::move(*actions, std::back_inserter(walk.actions));
+      }
+      if (!walk.actions.empty()) stage.walks.push_back(std::move(walk));
+    }
+    for (const Step& step : phase.steps)
+      if (!step.saves.empty()) saved.push_back(step.saves);
+    plan.stages.push_back(std::move(stage));
+  }
+  return plan;
+}
+
+std::size_t Plan::size() const {
+  std::size_t count = 0;
+  for (const Stage& stage : stages)
+    for (const Walk& walk : stage.walks) count += walk.actions.size();
+  return count;
+}
+
+base::Tree to_tree(const Plan& plan) {
+  using base::Tree;
+  constexpr const char* kinds[] = {"shell", "file", "wait", "upload"};
+  Tree stages = Tree::list();
+  for (const Stage& stage : plan.stages) {
+    Tree walks = Tree::list();
+    for (const Walk& walk : stage.walks) {
+      Tree actions = Tree::list();
+      for (const Action& action : walk.actions) {
+        Tree tree = Tree::map_of(
+            {{"id", action.id}, {"title", action.title}, {"kind", kinds[static_cast<int>(action.kind)]}});
+        if (!action.path.empty()) tree.set("path", action.path);
+        if (const auto content = action.variables.find("content"); content != action.variables.end())
+          tree.set("sha256", base::sha256(content->second));
+        if (!action.later.empty()) tree.set("later", Tree::list_of(action.later));
+        if (!action.effects.packages.empty()) tree.set("packages", Tree::list_of(action.effects.packages));
+        if (!action.effects.restarts.empty()) tree.set("restarts", Tree::list_of(action.effects.restarts));
+        if (action.effects.reboot) tree.set("reboot", true);
+        actions.push(std::move(tree));
+      }
+      walks.push(Tree::map_of({{"host", walk.host}, {"actions", actions}}));
+    }
+    stages.push(Tree::map_of({{"phase", stage.name}, {"title", stage.title}, {"walks", walks}}));
+  }
+  return Tree::map_of({{"playbook", plan.playbook}, {"stages", stages}});
+}
+
+}  // namespace plan

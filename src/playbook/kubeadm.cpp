@@ -1,0 +1,168 @@
+#include "playbook/kubeadm.hpp"
+
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/yaml.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace playbook {
+
+namespace {
+
+using base::Tree;
+using base::Version;
+
+/// extraArgs: a map before v1beta4, a list of name and value from then on.
+Tree extra_args(const std::map<std::string, std::string>& args, const std::string& api) {
+  if (api != "v1beta4") {
+    Tree map = Tree::map();
+    for (const auto& [name, value] : args) map.set(name, value);
+    return map;
+  }
+  Tree list = Tree::list();
+  for (const auto& [name, value] : args) list.push(Tree::map_of({{"name", name}, {"value", value}}));
+  return list;
+}
+
+Tree gates_tree(const std::map<std::string, bool>& gates) {
+  Tree tree = Tree::map();
+  for (const auto& [name, on] : gates) tree.set(name, on);
+  return tree;
+}
+
+std::string gates_text(const std::map<std::string, bool>& gates) {
+  std::vector<std::string> parts;
+  for (const auto& [name, on] : gates) parts.push_back(fmt::format("{}={}", name, on));
+  return base::join(parts, ",");
+}
+
+/// NodeSwap is a gate that must be set from 1.22 to 1.29; from 1.30 it is on (KEP-2400).
+std::map<std::string, bool> feature_gates(const Context& context) {
+  std::map<std::string, bool> gates = context.cluster.feature_gates;
+  const bool swap = context.cluster.swap == spec::Swap::limited;
+  if (swap && context.kubernetes >= Version{1, 22, 0} && context.kubernetes < Version{1, 30, 0})
+    gates.emplace("NodeSwap", true);
+  return gates;
+}
+
+Tree init_configuration(const Context& context, const std::string& api) {
+  Tree registration = Tree::map_of({{"name", node_name(context)}, {"criSocket", cri_socket(context)}});
+  std::map<std::string, std::string> args;
+  for (const std::string& arg : context.cluster.kubelet_extra_args) {
+    const std::size_t equals = arg.find('=');
+    const std::string name =
+        arg.substr(arg.find_first_not_of('-'),
+                   equals == std::string::npos ? equals : equals - arg.find_first_not_of('-'));
+    args[name] = equals == std::string::npos ? "true" : arg.substr(equals + 1);
+  }
+  if (!args.empty()) registration.set("kubeletExtraArgs", extra_args(args, api));
+  return Tree::map_of({{"apiVersion", "kubeadm.k8s.io/" + api},
+                       {"kind", "InitConfiguration"},
+                       {"localAPIEndpoint",
+                        Tree::map_of({{"advertiseAddress", advertise_address(context)}, {"bindPort", 6443}})},
+                       {"nodeRegistration", registration}});
+}
+
+Tree cluster_configuration(const Context& context, const std::string& api) {
+  const spec::Cluster& cluster = context.cluster;
+  Tree tree = Tree::map_of({{"apiVersion", "kubeadm.k8s.io/" + api},
+                            {"kind", "ClusterConfiguration"},
+                            {"clusterName", cluster.name},
+                            {"kubernetesVersion", "v" + context.kubernetes.text()},
+                            {"networking", Tree::map_of({{"podSubnet", cluster.network.pod_cidr},
+                                                         {"serviceSubnet", cluster.network.service_cidr},
+                                                         {"dnsDomain", cluster.network.dns_domain}})}});
+  if (!cluster.control_plane.endpoint.empty())
+    tree.set("controlPlaneEndpoint", cluster.control_plane.endpoint);
+  if (!cluster.kubernetes.image_repository.empty())
+    tree.set("imageRepository", cluster.kubernetes.image_repository);
+  if (!cluster.feature_gates.empty()) {
+    const Tree args = extra_args({{"feature-gates", gates_text(cluster.feature_gates)}}, api);
+    for (const char* component : {"apiServer", "controllerManager", "scheduler"})
+      tree.set(component, Tree::map_of({{"extraArgs", args}}));
+  }
+  tree.merge(cluster.patches.cluster_configuration.is_map() ? cluster.patches.cluster_configuration
+                                                            : Tree::map());
+  return tree;
+}
+
+Tree kubelet_configuration(const Context& context) {
+  const spec::Cluster& cluster = context.cluster;
+  Tree tree = Tree::map_of({{"apiVersion", "kubelet.config.k8s.io/v1beta1"},
+                            {"kind", "KubeletConfiguration"},
+                            {"cgroupDriver", cgroup_driver(context)}});
+  if (cluster.swap != spec::Swap::off) tree.set("failSwapOn", false);
+  if (cluster.swap == spec::Swap::limited && context.kubernetes >= Version{1, 22, 0})
+    tree.set("memorySwap", Tree::map_of({{"swapBehavior", "LimitedSwap"}}));
+  if (const auto gates = feature_gates(context); !gates.empty()) tree.set("featureGates", gates_tree(gates));
+  tree.merge(cluster.patches.kubelet.is_map() ? cluster.patches.kubelet : Tree::map());
+  return tree;
+}
+
+Tree kube_proxy_configuration(const Context& context) {
+  Tree tree =
+      Tree::map_of({{"apiVersion", "kubeproxy.config.k8s.io/v1alpha1"}, {"kind", "KubeProxyConfiguration"}});
+  tree.merge(context.cluster.patches.kube_proxy.is_map() ? context.cluster.patches.kube_proxy : Tree::map());
+  return tree;
+}
+
+}  // namespace
+
+std::string node_name(const Context& context) {
+  if (!context.cluster.kubernetes.node_name.empty() && context.cluster.hosts.size() == 1)
+    return context.cluster.kubernetes.node_name;
+  return base::lower(context.facts.hostname);
+}
+
+std::string advertise_address(const Context& context) {
+  return context.cluster.control_plane.advertise_address.empty()
+             ? context.facts.default_address
+             : context.cluster.control_plane.advertise_address;
+}
+
+std::string cri_socket(const Context& context) {
+  const bool docker = context.cluster.runtime.engine == spec::Engine::docker;
+  if (docker && context.kubernetes < Version{1, 24, 0}) return "/var/run/dockershim.sock";
+  const std::string path = docker ? "/run/cri-dockerd.sock" : "/run/containerd/containerd.sock";
+  return context.kubernetes < Version{1, 24, 0} ? path : "unix://" + path;
+}
+
+std::string kubeadm_api(const Version& kubernetes) {
+  if (kubernetes < Version{1, 22, 0}) return "v1beta2";
+  if (kubernetes < Version{1, 31, 0}) return "v1beta3";
+  return "v1beta4";
+}
+
+std::string cgroup_driver(const Context& context) {
+  if (const Tree* asked = context.cluster.patches.kubelet.find("cgroupDriver")) return asked->text();
+
+  return context.facts.os.init == "systemd" ? "systemd" : "cgroupfs";
+}
+
+std::string pause_image(const Context& context) {
+  if (context.bundle)
+    for (const assets::BundleFile& file : context.bundle->files)
+      if (file.kind == assets::BundleKind::image && file.name.find("/pause:") != std::string::npos)
+        return file.name;
+  const std::string repository = context.cluster.kubernetes.image_repository;
+  const std::string image = context.catalog.find("pause_image", context.kubernetes).value_or("");
+  return repository.empty() || image.empty() ? image : repository + image.substr(image.rfind('/'));
+}
+
+Result<std::string> compose_kubeadm_config(const Context& context) {
+  if (advertise_address(context).empty())
+    return base::fail(base::Fault::spec,
+                      fmt::format("{}: no address to announce was found", context.host.name),
+                      "set controlPlane.advertiseAddress in the cluster file");
+  const std::string api = kubeadm_api(context.kubernetes);
+  // The comment stands in the first document: kubeadm refuses one that holds nothing else.
+  return "# Written by gpuadm. What it is made from: the cluster file, and the facts of this host.\n" +
+         base::yaml::write(init_configuration(context, api)) + "---\n" +
+         base::yaml::write(cluster_configuration(context, api)) + "---\n" +
+         base::yaml::write(kubelet_configuration(context)) + "---\n" +
+         base::yaml::write(kube_proxy_configuration(context));
+}
+
+}  // namespace playbook

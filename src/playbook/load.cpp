@@ -1,0 +1,232 @@
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/yaml.hpp"
+#include "gpuadm/playbook/playbook.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace playbook {
+
+namespace {
+
+using base::Fault;
+using base::Tree;
+
+std::unexpected<base::Error> refuse(const Tree& at, std::string_view source, const std::string& what) {
+  return base::fail(Fault::spec, fmt::format("{}:{}:{}: {}", source, at.mark.line, at.mark.column, what));
+}
+
+/// Every key of a map is one of these.
+Result<> known(const Tree& map, std::string_view source, const std::vector<std::string>& keys) {
+  if (!map.is_map()) return refuse(map, source, "a map is needed here");
+  for (const auto& [key, value] : map.entries()) {
+    if (std::ranges::find(keys, key) != keys.end()) continue;
+    const auto near = base::nearest(key, keys);
+    Tree key_place;
+    key_place.mark = value.key_mark;
+    return refuse(
+        key_place, source,
+        fmt::format("unknown key '{}'{}", key, near ? fmt::format(" (did you mean '{}'?)", *near) : ""));
+  }
+  return {};
+}
+
+Result<std::string> word(const Tree& map, std::string_view source, std::string_view key,
+                         bool required = false) {
+  const Tree* value = map.find(key);
+  if (!value) {
+    if (required) return refuse(map, source, fmt::format("'{}' is missing", key));
+    return std::string();
+  }
+  if (!value->is_scalar()) return refuse(*value, source, fmt::format("'{}' must be a text", key));
+  return value->text();
+}
+
+Result<std::vector<std::string>> list(const Tree& map, std::string_view source, std::string_view key) {
+  std::vector<std::string> items;
+  if (const Tree* value = map.find(key)) {
+    if (value->is_string()) return std::vector{value->text()};
+    if (!value->is_list()) return refuse(*value, source, fmt::format("'{}' must be a list", key));
+    for (const Tree& item : value->items()) items.push_back(item.text());
+  }
+  return items;
+}
+
+Result<Script> script(const Tree& map, std::string_view source, std::string_view key) {
+  Script result;
+  const Tree* value = map.find(key);
+  if (!value) return result;
+  if (const std::string* text = value->as_string()) {
+    result.by_family[""] = *text;
+    return result;
+  }
+  TRY(known(*value, source, {"debian", "redhat", "suse"}));
+  for (const auto& [family, text] : value->entries()) result.by_family[family] = text.text();
+  return result;
+}
+
+Result<Script> needed_script(const Tree& map, std::string_view source, std::string_view key) {
+  Script result = TRY(script(map, source, key));
+  if (result.empty()) return refuse(map, source, fmt::format("'{}' is missing", key));
+  return result;
+}
+
+using Does = std::variant<Shell, File, Wait, Upload>;
+
+Result<Does> does_of(const Tree& step, std::string_view source) {
+  if (const Tree* shell = step.find("shell")) {
+    TRY(known(*shell, source, {"check", "apply"}));
+    return Shell{TRY(needed_script(*shell, source, "check")), TRY(script(*shell, source, "apply"))};
+  }
+  if (const Tree* file = step.find("file")) {
+    TRY(known(*file, source, {"path", "mode", "template", "compose", "content", "restarts"}));
+    File result;
+    result.path = TRY(word(*file, source, "path", true));
+    if (const std::string mode = TRY(word(*file, source, "mode")); !mode.empty()) result.mode = mode;
+    result.content_from = TRY(word(*file, source, "template"));
+    if (const std::string name = TRY(word(*file, source, "compose")); !name.empty()) {
+      if (const auto all = composers(); std::ranges::find(all, name) == all.end())
+        return refuse(*file, source, fmt::format("no composer is called '{}'", name));
+      result.content_from = "compose:" + name;
+    }
+    result.content = TRY(word(*file, source, "content"));
+    result.restarts = TRY(word(*file, source, "restarts"));
+    if (result.content_from.empty() == !file->find("content"))
+      return refuse(*file, source, "one of 'template', 'compose' and 'content' is needed");
+    return result;
+  }
+  if (const Tree* wait = step.find("wait")) {
+    TRY(known(*wait, source, {"check", "says"}));
+    return Wait{TRY(needed_script(*wait, source, "check")), TRY(word(*wait, source, "says", true))};
+  }
+  if (const Tree* upload = step.find("upload")) {
+    TRY(known(*upload, source, {"kind", "check", "apply"}));
+    const std::string kind = TRY(word(*upload, source, "kind", true));
+    const std::map<std::string, assets::BundleKind> kinds = {{"binary", assets::BundleKind::binary},
+                                                             {"image", assets::BundleKind::image},
+                                                             {"package", assets::BundleKind::package},
+                                                             {"file", assets::BundleKind::file}};
+    if (!kinds.contains(kind))
+      return refuse(*upload, source, fmt::format("no bundle files are of kind '{}'", kind));
+    return Upload{kinds.at(kind), TRY(needed_script(*upload, source, "check")),
+                  TRY(needed_script(*upload, source, "apply"))};
+  }
+  return refuse(step, source, "a step needs one of 'shell', 'file', 'wait' and 'upload'");
+}
+
+Result<Step> step_of(const Tree& tree, std::string_view source) {
+  TRY(known(
+      tree, source,
+      {"id", "title", "on", "reads", "saves", "timeout", "effects", "shell", "file", "wait", "upload"}));
+  Step step;
+  step.id = TRY(word(tree, source, "id", true));
+  step.title = TRY(word(tree, source, "title", true));
+  step.on = TRY(list(tree, source, "on"));
+  step.reads = TRY(list(tree, source, "reads"));
+  step.saves = TRY(word(tree, source, "saves"));
+  for (const std::string& selector : step.on)
+    if (const auto all = selectors(); std::ranges::find(all, selector) == all.end()) {
+      const auto near = base::nearest(selector, all);
+      return refuse(*tree.find("on"), source,
+                    fmt::format("no selector is called '{}'{}", selector,
+                                near ? fmt::format(" (did you mean '{}'?)", *near) : ""));
+    }
+  if (const Tree* timeout = tree.find("timeout")) {
+    const auto seconds = timeout->as_int();
+    if (!seconds || *seconds < 1 || *seconds > 86400)
+      return refuse(*timeout, source, "'timeout' is seconds, 1 to 86400");
+    step.timeout = std::chrono::seconds(*seconds);
+  }
+  if (const Tree* effects = tree.find("effects")) {
+    TRY(known(*effects, source, {"packages", "restarts", "reboot"}));
+    step.effects.packages = TRY(list(*effects, source, "packages"));
+    step.effects.restarts = TRY(list(*effects, source, "restarts"));
+    if (const Tree* reboot = effects->find("reboot")) step.effects.reboot = reboot->as_bool().value_or(false);
+  }
+  step.does = TRY(does_of(tree, source));
+  return step;
+}
+
+Result<Playbook> playbook_of(const Tree& tree, std::string_view source, const assets::Store& store) {
+  TRY(known(tree, source, {"id", "title", "phases"}));
+  Playbook playbook{TRY(word(tree, source, "id", true)), TRY(word(tree, source, "title", true)), {}};
+  std::map<std::string, std::string> seen;
+  const Tree* phases = tree.find("phases");
+  if (!phases || !phases->is_list()) return refuse(tree, source, "'phases' must be a list");
+  for (const Tree& entry : phases->items()) {
+    TRY(known(entry, source, {"phase", "title", "from", "steps", "refresh"}));
+    Phase phase{TRY(word(entry, source, "phase", true)), TRY(word(entry, source, "title", true)), false, {}};
+    if (const Tree* refresh = entry.find("refresh")) phase.refresh = refresh->as_bool().value_or(false);
+    for (const std::string& name : TRY(list(entry, source, "from"))) {
+      const std::string path = "playbooks/" + name;
+      const Tree file = TRY(base::yaml::read(TRY(store.read(path)), path));
+      if (!file.is_list()) return refuse(file, path, "a step file is a list of steps");
+      for (const Tree& step : file.items()) phase.steps.push_back(TRY(step_of(step, path)));
+    }
+    if (const Tree* steps = entry.find("steps"))
+      for (const Tree& step : steps->items()) phase.steps.push_back(TRY(step_of(step, source)));
+    for (const Step& step : phase.steps)
+      if (!seen.emplace(step.id, phase.name).second)
+        return refuse(entry, source, fmt::format("the step id '{}' is here twice", step.id));
+    playbook.phases.push_back(std::move(phase));
+  }
+  return playbook;
+}
+
+}  // namespace
+
+const std::string* Script::find(facts::Family family) const {
+  const char* names[] = {"debian", "redhat", "suse", "other"};
+  const auto own = by_family.find(names[static_cast<int>(family)]);
+  if (own != by_family.end()) return &own->second;
+  const auto any = by_family.find("");
+  return any != by_family.end() ? &any->second : nullptr;
+}
+
+std::optional<std::string> Catalog::find(const std::string& key, const base::Version& kubernetes) const {
+  const Tree* found = tree.at({"defaults", key});
+  base::Version best{-1, -1, -1};
+  if (const Tree* minors = tree.find("perKubernetes"))
+    for (const auto& [minor, values] : minors->entries()) {
+      const auto from = base::Version::parse(minor);
+      const Tree* value = values.find(key);
+      if (!from || !value || *from < best || base::Version{kubernetes.major, kubernetes.minor, -1} < *from)
+        continue;
+      best = *from;
+      found = value;
+    }
+  if (!found) return std::nullopt;
+  return found->text();
+}
+
+Result<Library> Library::load(const assets::Store& store, std::string_view name) {
+  const std::string path = fmt::format("playbooks/{}.yaml", name);
+  Library library;
+  library.store_ = &store;
+  library.catalog_.tree =
+      TRY(base::yaml::read(TRY(store.read("playbooks/catalog.yaml")), "playbooks/catalog.yaml"));
+  library.prelude_ = TRY(store.read("playbooks/prelude.sh"));
+  library.playbook_ = TRY(playbook_of(TRY(base::yaml::read(TRY(store.read(path)), path)), path, store));
+  return library;
+}
+
+Result<Library> Library::load_file(const assets::Store& store, const std::filesystem::path& file) {
+  Library library;
+  library.store_ = &store;
+  library.folder_ = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  library.catalog_.tree =
+      TRY(base::yaml::read(TRY(store.read("playbooks/catalog.yaml")), "playbooks/catalog.yaml"));
+  library.prelude_ = TRY(store.read("playbooks/prelude.sh"));
+  library.playbook_ = TRY(
+      playbook_of(TRY(base::yaml::read(TRY(base::read_file(file)), file.string())), file.string(), store));
+  return library;
+}
+
+Result<std::string> Library::text(const std::string& path) const {
+  if (!folder_.empty() && !path.starts_with("templates/")) return base::read_file(folder_ / path);
+  return store_->read(path);
+}
+
+}  // namespace playbook

@@ -1,0 +1,82 @@
+#include "gpuadm/playbook/playbook.hpp"
+
+#include <algorithm>
+
+namespace playbook {
+
+namespace {
+
+using base::Version;
+using spec::Engine;
+using spec::NetworkPlugin;
+using spec::Role;
+using spec::Source;
+using spec::Swap;
+
+bool has_gpu(const Context& context) {
+  return !context.facts.pci_gpus.empty() || !context.facts.gpus.empty() || context.facts.driver.has_value();
+}
+
+bool schedulable(const Context& context) {
+  if (context.cluster.control_plane.schedulable != spec::Schedulable::automatic)
+    return context.cluster.control_plane.schedulable == spec::Schedulable::yes;
+  return context.cluster.hosts.size() == 1;
+}
+
+bool is_first_control_plane(const Context& context) {
+  const auto first = std::ranges::find(context.cluster.hosts, Role::control_plane, &spec::Host::role);
+  return first != context.cluster.hosts.end() && first->name == context.host.name;
+}
+
+/// What is installed already and is what was asked for is used as it is.
+bool installs_packages(const Context& context) {
+  if (context.bundle || context.cluster.kubernetes.source != Source::packages) return false;
+  for (const auto& tool : {context.facts.kubernetes.kubeadm, context.facts.kubernetes.kubelet,
+                           context.facts.kubernetes.kubectl}) {
+    const auto version = tool ? base::Version::parse(*tool) : std::nullopt;
+    if (!version || (tool != context.facts.kubernetes.kubectl && *version != context.kubernetes)) return true;
+  }
+  return false;
+}
+
+struct Selector {
+  const char* name;
+  bool (*holds)(const Context&);
+};
+
+constexpr Selector table[] = {
+    {"all", [](const Context&) { return true; }},
+    {"control-plane", [](const Context& c) { return c.host.role == Role::control_plane; }},
+    {"first-control-plane", is_first_control_plane},
+    {"worker", [](const Context& c) { return c.host.role == Role::worker; }},
+    {"schedulable", schedulable},
+    {"gpu", has_gpu},
+    {"device-plugin",
+     [](const Context& c) { return c.cluster.gpu.allocator == spec::Allocator::device_plugin; }},
+    {"containerd", [](const Context& c) { return c.cluster.runtime.engine == Engine::containerd; }},
+    {"docker", [](const Context& c) { return c.cluster.runtime.engine == Engine::docker; }},
+    {"swap-off", [](const Context& c) { return c.cluster.swap == Swap::off; }},
+    {"swap-kept", [](const Context& c) { return c.cluster.swap != Swap::off; }},
+    {"network-flannel", [](const Context& c) { return c.cluster.network.plugin == NetworkPlugin::flannel; }},
+    {"network-bridge", [](const Context& c) { return c.cluster.network.plugin == NetworkPlugin::bridge; }},
+    {"network-gpuadm", [](const Context& c) { return c.cluster.network.plugin != NetworkPlugin::none; }},
+    {"source-packages", installs_packages},
+    {"source-bundle", [](const Context& c) { return c.bundle != nullptr; }},
+};
+
+}  // namespace
+
+bool selected(const Step& step, const Context& context) {
+  return std::ranges::all_of(step.on, [&](const std::string& name) {
+    const auto* row = std::ranges::find_if(table, [&](const Selector& s) { return name == s.name; });
+    return row != std::end(table) && row->holds(context);
+  });
+}
+
+std::vector<std::string> selectors() {
+  std::vector<std::string> names;
+  for (const Selector& selector : table) names.emplace_back(selector.name);
+  return names;
+}
+
+}  // namespace playbook

@@ -1,0 +1,131 @@
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/playbook/playbook.hpp"
+
+#include "playbook/kubeadm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace playbook {
+
+namespace {
+
+std::string cluster_name(const Context& c) {
+  return c.cluster.name;
+}
+std::string pod_cidr(const Context& c) {
+  return c.cluster.network.pod_cidr;
+}
+std::string service_cidr(const Context& c) {
+  return c.cluster.network.service_cidr;
+}
+std::string kubernetes_version_text(const Context& c) {
+  return c.kubernetes.text();
+}
+std::string kubernetes_minor(const Context& c) {
+  return c.kubernetes.minor_text();
+}
+std::string engine(const Context& c) {
+  return c.cluster.runtime.engine == spec::Engine::docker ? "docker" : "containerd";
+}
+
+std::string architecture(const Context& c) {
+  return c.facts.os.architecture == "aarch64" ? "arm64" : "amd64";
+}
+
+/// Phases that kubeadm must leave out: its preflight is ours, and an add-on the bundle does not carry cannot
+/// start.
+std::string kubeadm_skip_phases(const Context& c) {
+  std::vector<std::string> phases = {"preflight"};
+  if (c.bundle && std::ranges::find(c.bundle->absent, "coredns") != c.bundle->absent.end())
+    phases.emplace_back("addon/coredns");
+  return base::join(phases, ",");
+}
+
+/// What apt is asked for: exactly this patch, or the newest of the minor.
+std::string package_version(const Context& c) {
+  return c.kubernetes.patch < 0 ? c.kubernetes.text() + ".*" : c.kubernetes.text() + "-*";
+}
+
+struct Row {
+  const char* name;
+  std::string (*value)(const Context&);
+};
+
+constexpr Row table[] = {
+    {"advertise_address", advertise_address},
+    {"architecture", architecture},
+    {"cluster_name", cluster_name},
+    {"cri_socket", cri_socket},
+    {"engine", engine},
+    {"kubeadm_skip_phases", kubeadm_skip_phases},
+    {"kubernetes_minor", kubernetes_minor},
+    {"kubernetes_version", kubernetes_version_text},
+    {"node_name", node_name},
+    {"package_version", package_version},
+    {"pod_cidr", pod_cidr},
+    {"service_cidr", service_cidr},
+};
+
+}  // namespace
+
+std::optional<std::string> variable(const std::string& name, const Context& context) {
+  const auto* row = std::ranges::find_if(table, [&](const Row& r) { return name == r.name; });
+  if (row != std::end(table)) return row->value(context);
+  return context.catalog.find(name, context.kubernetes);
+}
+
+std::vector<std::string> variables() {
+  std::vector<std::string> names;
+  for (const Row& row : table) names.emplace_back(row.name);
+  return names;
+}
+
+Result<base::Version> kubernetes_version(const spec::Cluster& cluster, const facts::Facts& facts,
+                                         const Catalog& catalog, const assets::Bundle* bundle) {
+  const auto asked = cluster.kubernetes.version;
+  const auto carried = bundle ? base::Version::parse(bundle->kubernetes) : std::nullopt;
+  const auto installed =
+      facts.kubernetes.kubeadm ? base::Version::parse(*facts.kubernetes.kubeadm) : std::nullopt;
+  const auto contradicts = [&](const base::Version& version) {
+    return asked && (asked->major != version.major || asked->minor != version.minor ||
+                     (asked->patch >= 0 && asked->patch != version.patch));
+  };
+  if (carried) {
+    if (contradicts(*carried))
+      return base::fail(base::Fault::spec,
+                        fmt::format("kubernetes.version is {}, but the bundle {} carries {}", asked->text(),
+                                    bundle->directory.string(), carried->text()),
+                        "set kubernetes.version to what the bundle carries, or name another bundle");
+    return *carried;
+  }
+  if (cluster.kubernetes.source == spec::Source::installed) {
+    if (!installed)
+      return base::fail(
+          base::Fault::spec, "kubernetes.source is 'installed', but the host has no kubeadm",
+          "install kubeadm and kubelet, or use `kubernetes: { source: packages }` or --bundle DIR");
+    if (contradicts(*installed))
+      return base::fail(
+          base::Fault::spec,
+          fmt::format("kubernetes.version is {}, but kubeadm on the host is {}", asked->text(),
+                      installed->text()),
+          "set kubernetes.version to what is installed, or use `kubernetes: { source: packages }`");
+    return *installed;
+  }
+  if (asked && asked->patch >= 0) return *asked;
+  // What the host has already is kept where nothing else is asked for: running init again never upgrades.
+  if (installed && !contradicts(*installed)) return *installed;
+  if (asked) {
+    const auto newest = catalog.find("kubernetes", *asked);
+    const auto version = newest ? base::Version::parse(*newest) : std::nullopt;
+    if (version && version->minor == asked->minor) return *version;
+    return *asked;
+  }
+  const auto fallback = catalog.find("kubernetes", base::Version{9999, 0, 0});
+  if (!fallback)
+    return base::fail(base::Fault::bug, "playbooks/catalog.yaml has no default Kubernetes version");
+  return *base::Version::parse(*fallback);
+}
+
+}  // namespace playbook

@@ -1,0 +1,124 @@
+#include "gpuadm/report/findings.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include "report/paint.hpp"
+#include "report/tally.hpp"
+
+#include <fmt/format.h>
+
+namespace report {
+namespace {
+
+constexpr std::size_t margin = 11;  // of what stands under a finding
+
+bool open(const Finding& finding) {
+  return finding.verdict != Verdict::pass && finding.verdict != Verdict::skip;
+}
+
+/// Blockers, warnings, notes, then what could not be told.
+int rank(const Finding* finding) {
+  if (finding->verdict == Verdict::unknown) return 3;
+  return 2 - static_cast<int>(finding->severity);
+}
+
+std::string label(const Finding& finding, const Style& style) {
+  const std::string word = fmt::format(
+      "{:<8}", finding.verdict == Verdict::unknown ? std::string_view("unknown") : name_of(finding.severity));
+  constexpr Ink inks[] = {Ink::red, Ink::yellow, Ink::cyan, Ink::dim};
+  return paint(style, inks[rank(&finding)], word);
+}
+
+std::string under(std::string_view word, std::string_view text) {
+  const std::string head = fmt::format("{:{}}{} ", "", margin, word);
+  return head + hang(text, head.size()) + "\n";
+}
+
+std::string id_of(const Finding& finding, const Style& style) {
+  return paint(style, Ink::dim, fmt::format("({})", base::printable(finding.id)));
+}
+
+/// A pass or what does not apply: one line.
+std::string closed(const Finding& finding, const Style& style) {
+  return fmt::format("  {:<8} {} {}\n", name_of(finding.verdict), hang(finding.says, margin),
+                     id_of(finding, style));
+}
+
+std::string one(const Finding& finding, std::span<const Finding* const> explained, const Style& style) {
+  std::string text =
+      fmt::format("  {} {} {}\n", label(finding, style), hang(finding.says, margin), id_of(finding, style));
+  if (!finding.evidence.empty()) text += under("seen:", finding.evidence);
+  if (!finding.remedy.empty()) text += under("do:  ", remedy_text(finding.remedy));
+  for (const Finding* other : explained)
+    text += under("so:  ", fmt::format("{} ({})", first_line(other->says), other->id));
+  return text;
+}
+
+/// What explains a finding in the end, among those shown: itself where nothing does, or where causes go in a
+/// circle.
+const Finding* root(const Finding* finding, std::span<const Finding* const> shown) {
+  const Finding* at = finding;
+  for (std::size_t hop = 0; hop <= shown.size(); ++hop) {
+    const auto cause = std::ranges::find(shown, at->caused_by, &Finding::id);
+    if (cause == shown.end()) return at;
+    at = *cause;
+  }
+  return finding;
+}
+
+/// Everything about one host; hosts with the same body are shown together.
+std::string body(std::span<const Finding* const> findings, const Style& style) {
+  std::vector<const Finding*> shown;
+  std::vector<Finding> all;
+  for (const Finding* finding : findings) {
+    all.push_back(*finding);
+    if (open(*finding)) shown.push_back(finding);
+  }
+  std::ranges::stable_sort(shown, {}, rank);
+  std::map<const Finding*, std::vector<const Finding*>> explains;
+  for (const Finding* finding : shown)
+    if (const Finding* cause = root(finding, shown); cause != finding) explains[cause].push_back(finding);
+  std::string text;
+  for (const Finding* finding : shown)
+    if (root(finding, shown) == finding) text += one(*finding, explains[finding], style);
+  if (style.verbosity == Verbosity::verbose)
+    for (const Finding* finding : findings)
+      if (!open(*finding)) text += closed(*finding, style);
+  return text + fmt::format("  {}\n", to_text(tally(all)));
+}
+
+std::string heading(const std::vector<std::string>& hosts) {
+  constexpr std::size_t most = 8;
+  const std::vector<std::string> first(
+      hosts.begin(), hosts.begin() + static_cast<std::ptrdiff_t>(std::min(most, hosts.size())));
+  std::string text = base::printable(base::join(first, ", "), 1000);
+  if (hosts.size() > most) text += fmt::format(" and {} more", hosts.size() - most);
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(std::span<const Finding> findings, const Style& style) {
+  std::vector<std::pair<std::string, std::vector<const Finding*>>> hosts;
+  for (const Finding& finding : findings) {
+    const std::string name = finding.host.empty() ? "the whole cluster" : finding.host;
+    auto at = std::ranges::find(hosts, name, [](const auto& host) { return host.first; });
+    if (at == hosts.end()) at = hosts.insert(at, {name, {}});
+    at->second.push_back(&finding);
+  }
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // body -> hosts
+  for (const auto& [name, of_host] : hosts) {
+    const std::string text = body(of_host, style);
+    auto at = std::ranges::find(groups, text, [](const auto& group) { return group.first; });
+    if (at == groups.end()) at = groups.insert(at, {text, {}});
+    at->second.push_back(name);
+  }
+  std::string text;
+  const Tally sum = tally(findings);
+  if (style.verbosity != Verbosity::quiet || sum.blockers > 0)
+    for (const auto& [shown, names] : groups)
+      text += fmt::format("{}\n{}\n", paint(style, Ink::bold, heading(names)), shown);
+  return text + fmt::format("{}: {}\n", count(sum.hosts.size(), "host"), to_text(sum));
+}
+
+}  // namespace report

@@ -1,0 +1,121 @@
+#include "gpuadm/report/fold.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include "report/paint.hpp"
+
+#include <fmt/format.h>
+
+namespace report {
+namespace {
+
+bool decides(Did did) {
+  return did == Did::satisfied || did == Did::applied || did == Did::needed || did == Did::skipped ||
+         did == Did::failed;
+}
+
+int& counter(HostReport& host, Did did) {
+  switch (did) {
+    case Did::applied:
+      return host.changed;
+    case Did::needed:
+      return host.needed;
+    case Did::skipped:
+      return host.skipped;
+    case Did::failed:
+      return host.failed;
+    default:
+      return host.satisfied;
+  }
+}
+
+std::string counts(const HostReport& host) {
+  std::vector<std::string> parts;
+  if (host.failed) parts.push_back(fmt::format("{} failed", host.failed));
+  if (host.needed) parts.push_back(fmt::format("{} needed", host.needed));
+  parts.push_back(fmt::format("{} changed", host.changed));
+  if (host.satisfied) parts.push_back(fmt::format("{} ok", host.satisfied));
+  if (host.skipped) parts.push_back(fmt::format("{} skipped", host.skipped));
+  return base::join(parts, ", ");
+}
+
+HostReport sum(const Report& report) {
+  HostReport all;
+  for (const HostReport& host : report.hosts) {
+    all.satisfied += host.satisfied;
+    all.changed += host.changed;
+    all.needed += host.needed;
+    all.skipped += host.skipped;
+    all.failed += host.failed;
+  }
+  return all;
+}
+
+}  // namespace
+
+int Report::changed() const {
+  return sum(*this).changed;
+}
+int Report::needed() const {
+  return sum(*this).needed;
+}
+
+Report fold(std::span<const Event> events) {
+  Report report;
+  std::map<std::string, std::map<std::string, Did>> last;  // host -> step -> what it came to
+  for (const Event& event : events) {
+    if (!decides(event.did)) continue;
+    if (event.did == Did::failed)
+      report.failures.push_back({event.host, event.stage, event.step, event.detail, event.hint});
+    if (event.host.empty()) continue;
+    if (!last.contains(event.host)) report.hosts.push_back({.host = event.host});
+    last[event.host][event.step] = event.did;
+  }
+  for (HostReport& host : report.hosts)
+    for (const auto& [step, did] : last[host.host]) ++counter(host, did);
+  if (!events.empty())
+    report.seconds = std::chrono::duration<double>(events.back().at - events.front().at).count();
+  return report;
+}
+
+std::string to_text(const Report& report, const Style& style) {
+  std::size_t width = 0;
+  for (const HostReport& host : report.hosts) width = std::max(width, host.host.size());
+  std::string text;
+  if (report.hosts.size() > 1 && style.verbosity != Verbosity::quiet)
+    for (const HostReport& host : report.hosts)
+      text += fmt::format("  {:<{}}  {}\n", base::printable(host.host), width, counts(host));
+  for (const FailedStep& failure : report.failures) {
+    text += fmt::format("{} {} {}: {}\n", paint(style, Ink::red, "failed"), base::printable(failure.host),
+                        base::printable(failure.step), hang(failure.why, 7));
+    if (!failure.hint.empty()) text += fmt::format("       do: {}\n", hang(failure.hint, 11));
+  }
+  return text + fmt::format("{}: {} ({})\n", count(report.hosts.size(), "host"), counts(sum(report)),
+                            base::human_seconds(report.seconds));
+}
+
+base::Tree to_tree(const Report& report) {
+  const HostReport all = sum(report);
+  base::Tree hosts = base::Tree::list(), failures = base::Tree::list();
+  for (const HostReport& host : report.hosts)
+    hosts.push(base::Tree::map_of({{"host", host.host},
+                                   {"ok", host.satisfied},
+                                   {"changed", host.changed},
+                                   {"needed", host.needed},
+                                   {"skipped", host.skipped},
+                                   {"failed", host.failed}}));
+  for (const FailedStep& failure : report.failures)
+    failures.push(base::Tree::map_of({{"host", failure.host},
+                                      {"stage", failure.stage},
+                                      {"step", failure.step},
+                                      {"why", failure.why},
+                                      {"hint", failure.hint}}));
+  return base::Tree::map_of({{"changed", all.changed},
+                             {"needed", all.needed},
+                             {"failed", all.failed},
+                             {"seconds", report.seconds},
+                             {"hosts", std::move(hosts)},
+                             {"failures", std::move(failures)}});
+}
+
+}  // namespace report

@@ -1,0 +1,43 @@
+#include "report/paint.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include <fmt/format.h>
+
+namespace report {
+
+std::string paint(const Style& style, Ink ink, std::string_view text) {
+  if (style.colour == Colour::no || text.empty()) return std::string(text);
+  constexpr std::string_view codes[] = {"1", "2", "31", "32", "33", "36"};
+  return fmt::format("\x1b[{}m{}\x1b[0m", codes[static_cast<int>(ink)], text);
+}
+
+std::string fit(std::string_view text, int columns) {
+  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
+  if (columns <= 0 || std::ranges::count_if(text, begins) <= columns) return std::string(text);
+  const int keep = std::max(0, columns - 3);
+  std::size_t end = 0;
+  for (int seen = 0; end < text.size(); ++end)
+    if (begins(text[end]) && ++seen > keep) break;
+  return std::string(text.substr(0, end)) + "...";
+}
+
+std::string hang(std::string_view text, std::size_t columns) {
+  return base::replace_all(base::printable(base::trim(text)), "\n", "\n" + std::string(columns, ' '));
+}
+
+std::string first_line(std::string_view text) {
+  return base::printable(base::trim(text.substr(0, text.find('\n'))));
+}
+
+std::string count(std::size_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
+std::string remedy_text(std::string_view remedy) {
+  const bool is_step =
+      remedy.find(' ') == std::string_view::npos && remedy.find('.') != std::string_view::npos;
+  return is_step ? fmt::format("gpuadm init does it (step {})", remedy) : std::string(remedy);
+}
+
+}  // namespace report

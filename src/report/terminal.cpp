@@ -1,0 +1,217 @@
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/report/reporters.hpp"
+
+#include "report/paint.hpp"
+
+#include <fmt/format.h>
+
+namespace report {
+namespace {
+
+constexpr std::size_t widest_host = 24;
+
+struct Word {
+  std::string_view text;
+  Ink ink;
+};
+
+Word word(Did did) {
+  switch (did) {
+    case Did::satisfied:
+      return {"ok", Ink::green};
+    case Did::needed:
+      return {"needed", Ink::cyan};
+    case Did::applied:
+      return {"changed", Ink::yellow};
+    case Did::waiting:
+      return {"waits", Ink::dim};
+    case Did::skipped:
+      return {"skipped", Ink::dim};
+    case Did::failed:
+      return {"failed", Ink::red};
+    default:
+      return {"note", Ink::dim};
+  }
+}
+
+/// Whether such an event's detail is its step's title, not a reason.
+bool is_titled(Did did) {
+  return did == Did::satisfied || did == Did::needed || did == Did::applied;
+}
+
+class Terminal final : public Reporter {
+ public:
+  Terminal(Write write, Style style) : write_(std::move(write)), style_(style) {}
+  ~Terminal() override {
+    end_stage();
+    erase();
+  }
+
+  void on(const Event& event) override {
+    switch (event.did) {
+      case Did::started:
+        started(event);
+        break;
+      case Did::finished:
+        finished(event);
+        break;
+      default:
+        happened(event);
+    }
+    draw();
+  }
+
+ private:
+  void started(const Event& event) {
+    if (!event.step.empty()) {
+      titles_[event.step] = event.detail;
+      running_[event.host] = title(event);
+    } else if (!event.stage.empty()) {
+      end_stage();
+      stage_ = event.stage;
+      stage_title_ = event.detail;
+    } else if (style_.verbosity != Verbosity::quiet) {
+      line(paint(style_, Ink::bold, first_line(event.detail)));
+    }
+  }
+
+  void finished(const Event& event) {
+    end_stage();
+    running_.clear();
+    if (!event.detail.empty() && style_.verbosity != Verbosity::quiet) line(first_line(event.detail));
+  }
+
+  /// Something about a step or a host, or a note.
+  void happened(const Event& event) {
+    if (event.did == Did::waiting) {
+      running_[event.host] = fmt::format("{}: {}", title(event), first_line(event.detail));
+      if (style_.view == View::live || !news(event)) return;
+    } else {
+      running_.erase(event.host);
+    }
+    if (event.did == Did::satisfied) {
+      ++satisfied_;
+      if (style_.verbosity != Verbosity::verbose) return;
+    }
+    if (style_.verbosity == Verbosity::quiet && event.did != Did::failed) return;
+    if (event.did == Did::note && event.host.empty()) return line(first_line(event.detail));
+    head();
+    line(fit(describe(event), event.did == Did::failed ? 0 : style_.width), event.did);
+    if (!event.hint.empty()) line(fmt::format("{:{}}do: {}", "", margin(), hang(event.hint, margin() + 4)));
+    if (event.did == Did::needed || style_.verbosity == Verbosity::verbose) diff(event.diff);
+  }
+
+  /// Whether a wait says something else than before: a pipe gets each line once.
+  bool news(const Event& event) {
+    std::string& told = told_[event.host + "\n" + event.step];
+    return std::exchange(told, event.detail) != event.detail;
+  }
+
+  std::string title(const Event& event) const {
+    const auto known = titles_.find(event.step);
+    return base::printable(known == titles_.end() || known->second.empty() ? event.step : known->second);
+  }
+
+  std::size_t margin() const { return 2 + host_width_ + 2 + 9; }
+
+  std::string describe(const Event& event) {
+    const std::string host = base::printable(event.host);
+    host_width_ = std::min(widest_host, std::max(host_width_, host.size()));
+    std::string text = event.step.empty() ? std::string() : title(event);
+    if (is_titled(event.did) && !event.detail.empty())
+      text = first_line(event.detail);
+    else if (!event.detail.empty())
+      text += (text.empty() ? "" : ": ") +
+              (event.did == Did::failed ? hang(event.detail, margin()) : first_line(event.detail));
+    if (event.seconds >= 0.1) text += fmt::format(" ({})", base::human_seconds(event.seconds));
+    return fmt::format("  {:<{}}  {:<8} {}", host, host_width_, word(event.did).text, text);
+  }
+
+  void diff(const std::string& text) {
+    for (const std::string_view row : base::lines(text)) {
+      const std::string shown = fit(fmt::format("{:{}}{}", "", margin(), base::printable(row)), style_.width);
+      const bool header = row.starts_with("+++") || row.starts_with("---");
+      line(header                 ? paint(style_, Ink::dim, shown)
+           : row.starts_with('+') ? paint(style_, Ink::green, shown)
+           : row.starts_with('-') ? paint(style_, Ink::red, shown)
+                                  : shown);
+    }
+  }
+
+  /// The phase's name, once, before the first line in it.
+  void head() {
+    if (headed_ || stage_.empty()) return;
+    headed_ = true;
+    line(paint(style_, Ink::bold, heading()));
+  }
+
+  std::string heading() const {
+    const std::string name = base::printable(stage_);
+    return stage_title_.empty() ? name : fmt::format("{}: {}", name, first_line(stage_title_));
+  }
+
+  /// What was satisfied is told in one line, and in the heading's own where there was nothing else.
+  void end_stage() {
+    if (satisfied_ > 0 && style_.verbosity == Verbosity::normal) {
+      const std::string steps = count(satisfied_, "step");
+      if (headed_)
+        line(fmt::format("  {:<{}}  {:<8} {} more", "", host_width_, "ok", steps), Did::satisfied);
+      else
+        line(fmt::format("{}  {}", paint(style_, Ink::bold, heading()),
+                         paint(style_, Ink::green, fmt::format("ok ({})", steps))));
+    }
+    satisfied_ = 0;
+    headed_ = false;
+    stage_.clear();
+    told_.clear();
+  }
+
+  void line(std::string text, Did did) {
+    const Word of = word(did);
+    const std::size_t at = text.find(of.text, 2 + host_width_);
+    if (at != std::string::npos) text.replace(at, of.text.size(), paint(style_, of.ink, of.text));
+    line(text);
+  }
+
+  void line(std::string_view text) {
+    erase();
+    write_(fmt::format("{}\n", text));
+  }
+
+  void erase() {
+    if (!std::exchange(drawn_, {}).empty()) write_("\r\x1b[K");
+  }
+
+  /// The last line of a live view: who is busy with what. Never wider than the terminal, or it could not be
+  /// taken back.
+  void draw() {
+    if (style_.view != View::live || style_.verbosity == Verbosity::quiet) return;
+    if (running_.empty()) return erase();
+    const auto& [host, what] = *running_.begin();
+    std::string text = fmt::format("{}  {} ...", base::printable(host), what);
+    if (running_.size() > 1) text = fmt::format("{} busy; {}", count(running_.size(), "host"), text);
+    text = fit("  " + text, style_.width > 1 ? style_.width - 1 : 79);
+    if (text == drawn_) return;
+    erase();
+    write_(paint(style_, Ink::dim, text));
+    drawn_ = text;
+  }
+
+  Write write_;
+  Style style_;
+  std::string stage_, stage_title_;
+  bool headed_ = false;  ///< the phase's name has been written
+  std::string drawn_;    ///< the status line at the bottom, or empty
+  std::size_t satisfied_ = 0, host_width_ = 4;
+  std::map<std::string, std::string> titles_;   ///< step -> title
+  std::map<std::string, std::string> running_;  ///< host -> what it does
+  std::map<std::string, std::string> told_;     ///< host and step -> the last thing it waited for
+};
+
+}  // namespace
+
+std::unique_ptr<Reporter> terminal(Write write, Style style) {
+  return std::make_unique<Terminal>(std::move(write), style);
+}
+
+}  // namespace report

@@ -1,0 +1,164 @@
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/run/run.hpp"
+
+#include "run/program.hpp"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+
+namespace run {
+
+namespace {
+
+void note(report::Reporter& reporter, const std::string& host, const std::string& stage,
+          const std::string& text) {
+  report::Event event{base::now(), host, stage, ""};
+  event.detail = text;
+  reporter.on(event);
+}
+
+constexpr std::chrono::seconds program_patience{600};  // for a command that a dead run left running
+constexpr int held = 10;
+constexpr int still_running = 11;
+
+/// Field 22 of /proc/PID/stat, or nothing where there is no such process.
+std::string start_time(long pid) {
+  const auto stat = base::read_file(fmt::format("/proc/{}/stat", pid), 4096);
+  if (!stat) return {};
+  const auto fields = base::words(std::string_view(*stat).substr(stat->rfind(')') + 1));
+  return fields.size() > 19 ? std::string(fields[19]) : std::string();
+}
+
+std::string machine_id() {
+  const auto id = base::read_file("/etc/machine-id", 4096);
+  if (id && !base::trim(*id).empty()) return std::string(base::trim(*id));
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+/// lock/owner: "RUN CLIENT WHO pid PID start START".
+struct Owner {
+  std::string run, client, who, pid, start;
+};
+
+Owner read_owner(std::string_view line) {
+  const auto words = base::words(base::trim(line));
+  Owner owner;
+  if (words.size() < 7) return owner;
+  owner.run = words[0];
+  owner.client = words[1];
+  owner.who = base::printable(words[2], 200);
+  owner.pid = words[4];
+  owner.start = words[6];
+  return owner;
+}
+
+/// Whether the owner ran on this machine and is gone.
+bool is_dead(const Owner& owner, const Identity& who) {
+  return !owner.run.empty() && owner.client == who.client &&
+         start_time(base::to_int(owner.pid).value_or(-1)) != owner.start;
+}
+
+transport::Command lock_command(const std::string& prelude, const std::string& lock_script,
+                                const Identity& who, const std::string& steal) {
+  transport::Command command;
+  command.label = "take the host's lock";
+  command.script = head(prelude, who, "lock", program_patience) +
+                   base::assignments({{"gpuadm_steal", steal}}) + lock_script;
+  command.effect = transport::Effect::changes;
+  command.timeout = program_patience + std::chrono::seconds(30);
+  return command;
+}
+
+}  // namespace
+
+Identity identity() {
+  Identity who;
+  who.pid = ::getpid();
+  who.started = start_time(who.pid);
+  who.run = fmt::format("{}-{}", base::stamp(base::now()), who.pid);
+  who.client = machine_id();
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  const char* user = std::getenv("SUDO_USER") ? std::getenv("SUDO_USER") : std::getenv("USER");
+  who.owner = fmt::format("{}@{} pid {} start {}", user ? user : "root", name, who.pid, who.started);
+  return who;
+}
+
+Result<> lock(const std::vector<std::string>& hosts, transport::Fleet& fleet, report::Reporter& reporter,
+              const Scripts& scripts, const Identity& who) {
+  std::vector<std::string> taken;
+  std::optional<base::Error> error;
+  for (const std::string& host : hosts)
+    fleet.submit(host, lock_command(scripts.prelude, scripts.lock, who, ""));
+  while (auto completion = fleet.next()) {
+    const std::string& host = completion->host;
+    if (!completion->result) {
+      error = completion->result.error();
+      continue;
+    }
+    const transport::Exit& exit = *completion->result;
+    if (!base::trim(exit.err).empty() && exit.status == 0)
+      note(reporter, host, "lock", base::tail(exit.err, 2));
+    if (exit.status == 0) {
+      taken.push_back(host);
+      continue;
+    }
+    const Owner owner = read_owner(exit.out);
+    if (exit.status == held && is_dead(owner, who)) {
+      reporter.on(
+          {base::now(), host, "lock", "", report::Did::note,
+           fmt::format(
+               "the run {} of {} is dead; taking over its lock as soon as what it left running has ended",
+               owner.run, owner.who),
+           "", "", "", 0});
+      fleet.submit(host, lock_command(scripts.prelude, scripts.lock, who, owner.run));
+    } else if (exit.status == held) {
+      error = base::Error{
+          base::Fault::blocked,
+          fmt::format("{}: another run holds this host: {} of {} (pid {})", host, owner.run, owner.who,
+                      owner.pid),
+          "wait for it to end; if its machine is gone, the lock expires 90 s after its last sign of life"};
+    } else if (exit.status == still_running) {
+      error = base::Error{
+          base::Fault::timeout,
+          fmt::format("{}: a command of the dead run {} is still running after {} s", host, owner.run,
+                      program_patience.count()),
+          "look for it with: ps -o pid,etime,args -p $(cut -d' ' -f1 /var/lib/gpuadm/lock/program)"};
+    } else {
+      error =
+          base::Error{base::Fault::remote,
+                      fmt::format("{}: the lock could not be taken: {}", host, base::tail(exit.err, 3)), ""};
+    }
+  }
+  if (!error) return {};
+  unlock(taken, fleet, reporter, scripts, who);
+  return std::unexpected(*error);
+}
+
+void unlock(const std::vector<std::string>& hosts, transport::Fleet& fleet, report::Reporter& reporter,
+            const Scripts& scripts, const Identity& who) {
+  for (const std::string& host : hosts) {
+    transport::Command command;
+    command.label = "free the host's lock";
+    command.purpose = transport::Purpose::clean_up;
+    command.script = head(scripts.prelude, who, "unlock", std::chrono::seconds(20)) +
+                     "read -r holder _ <\"$gpuadm_lock/owner\" || exit 0\n"
+                     "[ \"$holder\" != \"$gpuadm_run\" ] || rm -rf \"$gpuadm_lock\"\n";
+    command.effect = transport::Effect::changes;
+    command.timeout = std::chrono::seconds(20);
+    fleet.submit(host, std::move(command));
+  }
+  while (auto completion = fleet.next())
+    if (!completion->result)
+      note(reporter, completion->host, "unlock",
+           "the lock could not be freed; it expires by itself within 90 s");
+}
+
+}  // namespace run

@@ -1,0 +1,109 @@
+#include "run/preview.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include "run/program.hpp"
+
+#include <fmt/format.h>
+
+#include <random>
+
+namespace run {
+
+namespace {
+
+using report::Did;
+using report::Event;
+
+std::string nonce() {
+  std::random_device device;
+  return fmt::format("gpuadm-{:08x}{:08x}{:08x}", device(), device(), device());
+}
+
+struct Item {
+  const plan::Stage* stage;
+  const plan::Action* action;
+};
+
+Event event_of(const std::string& host, const Item& item, const Checked& checked) {
+  const plan::Action& action = *item.action;
+  Event event;
+  event.host = host;
+  event.stage = item.stage->name;
+  event.step = action.id;
+  event.detail = action.title;
+  event.did = checked.status == 0 ? Did::satisfied : Did::needed;
+  if (checked.status == 0) return event;
+  if (action.kind == plan::Kind::file && action.later.empty()) {
+    const bool there = checked.status == 1 && !checked.said.empty();
+    event.diff = base::unified_diff(there ? checked.said : "", action.variables.at("content"),
+                                    there ? action.path : "/dev/null", action.path);
+  } else if (checked.status > 1) {
+    // Often a tool that an earlier step installs: it is looked at again before anything acts.
+    event.detail += fmt::format(" (cannot be told yet: {})", base::tail(checked.said, 1));
+  }
+  return event;
+}
+
+using Items = std::map<std::string, std::vector<Item>>;
+
+void tell_stage(const plan::Stage& stage, const Items& items,
+                const std::map<std::string, std::vector<Checked>>& checked, Outcome& outcome,
+                report::Reporter& reporter) {
+  Event heading{base::now(), "", stage.name, ""};
+  heading.did = Did::started;
+  heading.detail = stage.title;
+  reporter.on(heading);
+  for (const auto& [host, results] : checked) {
+    const std::vector<Item>& all = items.at(host);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].stage != &stage) continue;
+      const Event event = event_of(host, all[i], results[i]);
+      ++(event.did == Did::satisfied ? outcome.satisfied : outcome.needed);
+      reporter.on(event);
+    }
+  }
+}
+
+}  // namespace
+
+Outcome preview(const plan::Plan& plan, transport::Fleet& fleet, report::Reporter& reporter,
+                const Identity& who) {
+  Outcome outcome;
+  const std::string mark = nonce();
+  std::map<std::string, std::vector<Item>> items;
+  for (const plan::Stage& stage : plan.stages)
+    for (const plan::Walk& walk : stage.walks)
+      for (const plan::Action& action : walk.actions) items[walk.host].push_back({&stage, &action});
+  for (const auto& [host, all] : items) {
+    std::vector<const plan::Action*> actions;
+    for (const Item& item : all) actions.push_back(item.action);
+    transport::Command command;
+    command.label = "look at what is to be done";
+    command.script = preview_program(actions, plan.prelude, who, mark);
+    command.timeout = std::chrono::seconds(120);
+    command.output_limit = 64u << 20;
+    fleet.submit(host, std::move(command));
+  }
+  std::map<std::string, std::vector<Checked>> checked;
+  while (auto completion = fleet.next()) {
+    const std::string& host = completion->host;
+    if (completion->result) {
+      checked[host] = read_preview(completion->result->out, items[host].size(), mark);
+      continue;
+    }
+    const base::Error& error = completion->result.error();
+    outcome.failed.insert(host);
+    outcome.interrupted = outcome.interrupted || error.fault == base::Fault::interrupted;
+    Event event{base::now(), host, "plan", ""};
+    event.did = Did::failed;
+    event.detail = error.what;
+    event.hint = error.hint;
+    reporter.on(event);
+  }
+  for (const plan::Stage& stage : plan.stages) tell_stage(stage, items, checked, outcome, reporter);
+  outcome.next_stage = plan.stages.size();
+  return outcome;
+}
+
+}  // namespace run

@@ -1,0 +1,74 @@
+#include "run/program.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include <fmt/format.h>
+
+namespace run {
+
+namespace {
+
+std::string function(const char* name, const std::string& body) {
+  return fmt::format("{}() {{\n:\n{}\n}}\n", name, body);
+}
+
+std::string program(const plan::Action& action, const std::string& prelude, const Identity& who,
+                    const char* last) {
+  return head(prelude, who, action.id, action.timeout) + base::assignments(action.variables) +
+         function("step_check", action.check) + function("step_apply", action.apply) + last;
+}
+
+}  // namespace
+
+std::string head(const std::string& prelude, const Identity& who, const std::string& step,
+                 std::chrono::seconds timeout) {
+  return prelude + base::assignments({{"gpuadm_run", who.run},
+                                      {"gpuadm_step", step},
+                                      {"gpuadm_client", who.client},
+                                      {"gpuadm_owner", who.owner},
+                                      {"gpuadm_timeout", std::to_string(timeout.count())}});
+}
+
+std::string step_program(const plan::Action& action, const std::string& prelude, const Identity& who) {
+  return program(action, prelude, who, action.kind == plan::Kind::wait ? "step_wait\n" : "step_run\n");
+}
+
+std::string check_program(const plan::Action& action, const std::string& prelude, const Identity& who) {
+  return program(action, prelude, who, "set -eu\nstep_check\n");
+}
+
+std::string upload_program(const plan::Action& action, const std::string& prelude, const Identity& who) {
+  return program(action, prelude, who, "step_upload\n");
+}
+
+std::string preview_program(std::span<const plan::Action* const> actions, const std::string& prelude,
+                            const Identity& who, const std::string& nonce) {
+  std::string text = head(prelude, who, "preview", std::chrono::seconds(0));
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    const plan::Action& action = *actions[i];
+    if (!action.later.empty()) continue;  // what it reads is not known before earlier steps have run
+    text += fmt::format(
+        "echo; echo {0}-begin-{1}\n(\n{2}{3}set -eu\nstep_check\n) </dev/null 2>&1\ngpuadm_rc=$?\necho; echo "
+        "{0}-end-{1} $gpuadm_rc\n",
+        nonce, i, base::assignments(action.variables), function("step_check", action.check));
+  }
+  return text + "exit 0\n";
+}
+
+std::vector<Checked> read_preview(std::string_view output, std::size_t actions, const std::string& nonce) {
+  std::vector<Checked> results(actions);
+  for (std::size_t i = 0; i < actions; ++i) {
+    const std::string begin = fmt::format("\n{}-begin-{}\n", nonce, i);
+    const std::string end = fmt::format("\n{}-end-{} ", nonce, i);
+    const std::size_t from = output.find(begin);
+    const std::size_t to = from == std::string_view::npos ? from : output.find(end, from);
+    if (to == std::string_view::npos) continue;
+    const std::string_view status = output.substr(to + end.size());
+    const std::size_t text = from + begin.size();
+    results[i].status = static_cast<int>(base::to_int(status.substr(0, status.find('\n'))).value_or(-1));
+    results[i].said = std::string(to > text ? output.substr(text, to - text) : std::string_view());
+  }
+  return results;
+}
+
+}  // namespace run

@@ -1,0 +1,81 @@
+#pragma once
+
+#include "spec/types.hpp"
+
+namespace spec {
+
+/// What a key means, and what holds where it is missing and no default of its own can say that.
+struct Meaning {
+  std::string says;
+  std::string absent;
+};
+
+/// One key of a T (the cluster, a host): the same row reads, writes and explains it.
+template <class T>
+struct Field {
+  std::string path;  ///< "network.podCIDR"
+  std::string type;
+  Meaning meaning;
+  std::function<void(const Tree&, T&, Problems&)> read;
+  std::function<Tree(const T&)> write;  ///< null where there is nothing to write
+};
+
+template <class T, class V, class... Members>
+[[nodiscard]] Field<T> field(std::string path, const Type<V>& type, Meaning meaning, Members... members) {
+  const auto member = [=](auto& of) -> auto& { return (of.*....*members); };
+  const auto read = [=](const Tree& tree, T& into, Problems& problems) {
+    if (auto value = type.read(tree, path, problems)) member(into) = std::move(*value);
+  };
+  return {path, type.name, std::move(meaning), read, [=](const T& from) { return type.write(member(from)); }};
+}
+
+/// Reads the keys of `map`, which stand under `prefix` in the table; what has no value keeps its default.
+template <class T>
+void read_fields(const Tree& map, const std::string& prefix, const std::vector<Field<T>>& fields, T& into,
+                 Problems& problems) {
+  std::vector<std::string> known;
+  for (const Field<T>& field : fields) {
+    if (!field.path.starts_with(prefix)) continue;
+    std::string key = field.path.substr(prefix.size(), field.path.find('.', prefix.size()) - prefix.size());
+    if (known.empty() || known.back() != key) known.push_back(std::move(key));
+  }
+  problems.add_unknown_keys(map, prefix, known);
+  for (const auto& [key, value] : map.entries()) {
+    if (value.is_null()) continue;
+    const std::string path = prefix + key;
+    for (const Field<T>& field : fields)
+      if (field.path == path) field.read(value, into, problems);
+    const bool section =
+        std::ranges::any_of(fields, [&](const auto& field) { return field.path.starts_with(path + "."); });
+    if (section && !value.is_map()) add_unexpected(problems, value, path, "map");
+    if (section && value.is_map()) read_fields(value, path + ".", fields, into, problems);
+  }
+}
+
+/// The opposite of read_fields.
+template <class T>
+[[nodiscard]] Tree write_fields(const T& from, const std::string& prefix,
+                                const std::vector<Field<T>>& fields) {
+  Tree map = Tree::map();
+  for (const Field<T>& field : fields) {
+    Tree value = field.write(from);
+    if (value.is_null()) continue;
+    Tree* at = &map;
+    for (std::string_view key : base::split(std::string_view(field.path).substr(prefix.size()), '.'))
+      at = &(*at)[key];
+    *at = std::move(value);
+  }
+  return map;
+}
+
+/// The table's rows as `gpuadm config explain` shows them; defaults are what `T()` writes.
+template <class T>
+void explain_fields(const std::vector<Field<T>>& fields, std::vector<Key>& into) {
+  for (const Field<T>& field : fields) {
+    const std::string fallback =
+        field.meaning.absent.empty() ? field.write(T()).text() : field.meaning.absent;
+    into.push_back({field.path, field.type, fallback, field.meaning.says});
+  }
+}
+
+}  // namespace spec

@@ -1,0 +1,174 @@
+#include "spec/hosts.hpp"
+
+#include "gpuadm/base/network.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+namespace spec {
+
+namespace {
+
+const std::string prefix = "hosts[].";
+
+bool is_alphanumeric(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
+
+/// "SHA256:" and 32 bytes in base64 without padding, as `ssh-keygen -l` prints it.
+bool is_fingerprint(const std::string& text) {
+  constexpr std::string_view start = "SHA256:";
+  return text.starts_with(start) && text.size() == start.size() + 43 &&
+         std::ranges::all_of(text.substr(start.size()),
+                             [](char c) { return is_alphanumeric(c) || c == '+' || c == '/'; });
+}
+
+/// A name in reports: a DNS name, or the address of a host without one.
+bool is_host_name(const std::string& text) {
+  return base::is_dns_name(text) || (is_address(text) && text.find(':') != std::string::npos);
+}
+
+Type<Role> role() {
+  return choice<Role>({{"controlPlane", Role::control_plane}, {"worker", Role::worker}});
+}
+
+Type<bool> only_if_true() {
+  Type<bool> type = truth();
+  type.write = [](const bool& value) { return value ? Tree(true) : Tree(); };
+  return type;
+}
+
+std::optional<std::vector<Host>> read_hosts(const Tree& list, const std::string& path, Problems& problems) {
+  if (!list.is_list()) {
+    add_unexpected(problems, list, path, "list of hosts");
+    return std::nullopt;
+  }
+  std::vector<Host> hosts;
+  for (const Tree& item : list.items()) {
+    Host& host = hosts.emplace_back();
+    host.mark = item.mark;
+    if (item.is_map())
+      read_fields(item, prefix, host_fields(), host, problems);
+    else
+      add_unexpected(problems, item, "hosts[]", "map with name, address, role …");
+  }
+  return hosts;
+}
+
+void judge_login(const Host& host, const Tree& tree, HostKeys host_keys, Problems& problems) {
+  if (host.endpoint.local) {
+    for (const char* key : {"address", "port", "user", "identityFile", "hostKey"})
+      if (const Tree* value = tree.find(key))
+        problems.add(value->key_mark,
+                     fmt::format("{}{}: not with 'local: true', this machine without SSH", prefix, key));
+  } else if (tree.is_map() && !tree.find("name") && !tree.find("address")) {
+    problems.add(tree.mark, "hosts[]: needs a name, an address or 'local: true'");
+  } else if (host_keys == HostKeys::pinned && tree.is_map() && !tree.find("hostKey")) {
+    problems.add(tree.mark,
+                 fmt::format("{}hostKey: missing for {}, and ssh.hostKeys is pinned", prefix, host.name));
+  }
+}
+
+void judge_control_planes(const Cluster& cluster, const Tree& list, Problems& problems) {
+  Problems unreadable("");
+  for (const Tree& item : list.items())
+    if (const Tree* value = item.find("role"); value && !value->is_null())
+      (void)role().read(*value, "", unreadable);
+  if (!unreadable.empty() || cluster.hosts.empty()) return;
+  const auto count = std::ranges::count(cluster.hosts, Role::control_plane, &Host::role);
+  if (count == 0)
+    problems.add(list.mark, "hosts: none has the role controlPlane");
+  else if (count % 2 == 0)
+    problems.add(list.mark,
+                 fmt::format("hosts: {0} control planes; etcd needs an odd number, because {0} survive no "
+                             "more failures than {1}",
+                             count, count - 1));
+}
+
+}  // namespace
+
+const std::vector<Field<Host>>& host_fields() {
+  static const std::vector<Field<Host>> fields = {
+      field<Host>(prefix + "name", text_where("DNS name", is_host_name),
+                  {"The host in every report; unique.", "the address, localhost for this machine"},
+                  &Host::name),
+      field<Host>(prefix + "local", only_if_true(), {"This machine, without SSH.", "false"}, &Host::endpoint,
+                  &Endpoint::local),
+      field<Host>(prefix + "address", address(), {"Where it is reached.", "the name"}, &Host::endpoint,
+                  &Endpoint::address),
+      field<Host>(prefix + "port", port(), {"Port of its SSH server.", "ssh.port"}, &Host::endpoint,
+                  &Endpoint::port),
+      field<Host>(prefix + "user", user_name(), {"Who logs in.", "ssh.user"}, &Host::endpoint,
+                  &Endpoint::user),
+      field<Host>(prefix + "identityFile", text("path"),
+                  {"The private key to log in with.", "ssh.identityFile"}, &Host::endpoint,
+                  &Endpoint::identity_file),
+      field<Host>(
+          prefix + "hostKey", text_where("fingerprint such as SHA256:… of ssh-keygen -l", is_fingerprint),
+          {"The only host key to accept.", "as ssh.hostKeys says"}, &Host::endpoint, &Endpoint::host_key),
+      field<Host>(
+          prefix + "role", role(),
+          {"What it does in the cluster.", "worker; controlPlane for the first host where no host is one"},
+          &Host::role),
+      field<Host>(prefix + "labels", labels(), {"Labels of its node."}, &Host::labels),
+      field<Host>(prefix + "gpu.sharing", sharing(), {"How pods share its GPUs.", "gpu.sharing"}, &Host::gpu),
+  };
+  return fields;
+}
+
+Type<std::vector<Host>> hosts() {
+  return {"list of hosts", read_hosts, [](const std::vector<Host>& hosts) {
+            Tree list;
+            for (const Host& host : hosts) list.push(write_fields(host, prefix, host_fields()));
+            return list;
+          }};
+}
+
+void complete_hosts(Cluster& cluster, const Tree& list) {
+  const auto says = [&](std::size_t index, std::initializer_list<std::string_view> path) {
+    const Tree* value = list.items()[index].at(path);
+    return value && !value->is_null();
+  };
+  std::vector<Host>& hosts = cluster.hosts;
+  bool led = false;
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    if (says(i, {"role"}))
+      led = led || hosts[i].role == Role::control_plane;
+    else
+      hosts[i].role = Role::worker;
+  if (!led && !hosts.empty() && !says(0, {"role"})) hosts.front().role = Role::control_plane;
+
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    Host& host = hosts[i];
+    Endpoint& at = host.endpoint;
+    if (!says(i, {"gpu", "sharing"})) host.gpu = cluster.gpu.defaults;
+    if (host.name.empty()) host.name = at.local ? "localhost" : at.address;
+    if (at.local) continue;
+    if (at.address.empty()) at.address = host.name;
+    if (at.port == 0) at.port = cluster.ssh.port;
+    if (at.user.empty()) at.user = cluster.ssh.user;
+    if (at.identity_file.empty()) at.identity_file = cluster.ssh.identity_file;
+  }
+}
+
+void judge_hosts(const Cluster& cluster, const Tree& list, Problems& problems) {
+  if (list.is_list() && list.items().empty()) problems.add(list.mark, "hosts: needs at least one");
+  std::set<std::string> names, addresses;
+  for (std::size_t i = 0; i < cluster.hosts.size(); ++i) {
+    const Host& host = cluster.hosts[i];
+    const Endpoint& at = host.endpoint;
+    judge_login(host, list.items()[i], cluster.ssh.host_keys, problems);
+    if (!host.name.empty() && !names.insert(host.name).second)
+      problems.add(host.mark, fmt::format("{}name: two hosts are called {}", prefix, host.name));
+    const std::string where = at.local             ? "local"
+                              : at.address.empty() ? ""
+                                                   : fmt::format("{} port {}", at.address, at.port);
+    if (!where.empty() && !addresses.insert(where).second)
+      problems.add(host.mark, at.local ? "hosts[].local: two hosts are this machine"
+                                       : fmt::format("{}address: two hosts are at {}", prefix, at.address));
+  }
+  judge_control_planes(cluster, list, problems);
+}
+
+}  // namespace spec

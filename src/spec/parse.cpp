@@ -1,0 +1,45 @@
+#include "gpuadm/base/yaml.hpp"
+#include "gpuadm/spec/cluster.hpp"
+
+#include "spec/cluster_fields.hpp"
+#include "spec/hosts.hpp"
+#include "spec/network.hpp"
+
+namespace spec {
+
+Result<Cluster> parse(std::string_view yaml, std::string_view source) {
+  const Tree file = TRY(base::yaml::read(yaml, source));
+  Problems problems(source);
+  Cluster cluster;
+  if (file.is_map())
+    read_fields(file, "", cluster_fields(), cluster, problems);
+  else
+    add_unexpected(problems, file, "cluster file", "map");
+  for (const char* key : {"apiVersion", "kind", "hosts"})
+    if (const Tree* value = file.find(key); file.is_map() && (!value || value->is_null()))
+      problems.add(value ? value->mark : file.mark, fmt::format("{}: missing", key));
+
+  static const Tree no_hosts;
+  const Tree* list = file.find("hosts");
+  complete_hosts(cluster, list ? *list : no_hosts);
+  judge_hosts(cluster, list ? *list : no_hosts, problems);
+  judge_networks(cluster, file, problems);
+  if (!problems.empty()) return std::unexpected(problems.error("gpuadm config explain shows every key"));
+  return cluster;
+}
+
+base::Tree to_tree(const Cluster& cluster) {
+  return write_fields(cluster, "", cluster_fields());
+}
+
+const std::vector<Key>& keys() {
+  static const std::vector<Key> keys = [] {
+    std::vector<Key> all;
+    explain_fields(cluster_fields(), all);
+    explain_fields(host_fields(), all);
+    return all;
+  }();
+  return keys;
+}
+
+}  // namespace spec

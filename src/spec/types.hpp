@@ -1,0 +1,108 @@
+#pragma once
+
+#include "gpuadm/base/problems.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/spec/cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// What a value of the cluster file can be: how it is named, read and written.
+namespace spec {
+
+using base::Problems;
+using base::Tree;
+
+template <class V>
+struct Type {
+  std::string name;  ///< after "expected", and in the table of keys
+  /// The value, or nothing and at least one problem. `path` is the key as messages name it.
+  std::function<std::optional<V>(const Tree&, const std::string& path, Problems&)> read;
+  /// Null where there is nothing worth writing.
+  std::function<Tree(const V&)> write;
+};
+
+/// "network.plugin: expected flannel | bridge | none, got 'calico'"
+void add_unexpected(Problems& problems, const Tree& tree, const std::string& path,
+                    const std::string& expected, const std::optional<std::string>& nearest = {});
+
+/// A word or number, as written, that `good` accepts. Empty is written as nothing.
+[[nodiscard]] Type<std::string> text_where(std::string name, std::function<bool(const std::string&)> good);
+[[nodiscard]] Type<std::string> text(std::string name);
+[[nodiscard]] Type<std::string> dns_name();
+[[nodiscard]] Type<std::string> address();  ///< what one can connect to: an IP address or a host name
+[[nodiscard]] Type<std::string> ip_address();
+[[nodiscard]] Type<std::string> host_and_port();
+[[nodiscard]] Type<std::string> network();  ///< CIDR without host bits
+[[nodiscard]] Type<std::string> user_name();
+[[nodiscard]] Type<std::map<std::string, std::string>> labels();
+[[nodiscard]] Type<bool> truth();
+[[nodiscard]] Type<std::uint16_t> port();  ///< 0 is written as nothing
+[[nodiscard]] Type<int> whole_number(int least, int most = std::numeric_limits<int>::max());
+[[nodiscard]] Type<std::optional<base::Version>> kubernetes_version();
+[[nodiscard]] Type<GpuProfile> sharing();
+[[nodiscard]] Type<Tree> settings();  ///< any map, passed through
+[[nodiscard]] Type<std::vector<std::string>> list_of(const std::string& items_name, Type<std::string> item);
+
+// The same judgements for a target on a command line.
+[[nodiscard]] bool is_address(const std::string& text);
+[[nodiscard]] bool is_user_name(const std::string& text);
+[[nodiscard]] std::optional<std::uint16_t> to_port(std::string_view text);
+
+template <class E>
+[[nodiscard]] Type<E> choice(std::vector<std::pair<std::string, E>> values) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : values) names.push_back(name);
+  const std::string expected = base::join(names, " | ");
+  const auto read = [=](const Tree& tree, const std::string& path, Problems& problems) -> std::optional<E> {
+    for (const auto& [name, value] : values)
+      if (tree.text() == name) return value;
+    add_unexpected(problems, tree, path, expected, base::nearest(tree.text(), names));
+    return std::nullopt;
+  };
+  const auto write = [=](const E& wanted) -> Tree {
+    for (const auto& [name, value] : values)
+      if (value == wanted) return name;
+    return {};
+  };
+  return {expected, read, write};
+}
+
+/// A map whose keys `good` accepts; `key_name` names them in messages.
+template <class V>
+[[nodiscard]] Type<std::map<std::string, V>> map_of(const std::string& key_name,
+                                                    std::function<bool(const std::string&)> good,
+                                                    const Type<V>& type) {
+  using Values = std::map<std::string, V>;
+  const std::string expected = fmt::format("map of {} to {}", key_name, type.name);
+  const auto read = [=](const Tree& tree, const std::string& path, Problems& problems) {
+    std::optional<Values> result;
+    if (!tree.is_map()) {
+      add_unexpected(problems, tree, path, expected);
+      return result;
+    }
+    result.emplace();
+    for (const auto& [key, value] : tree.entries()) {
+      const std::string shown = base::printable(key, 100);
+      if (!good(key)) problems.add(value.key_mark, fmt::format("{}: '{}' is no {}", path, shown, key_name));
+      if (auto item = type.read(value, path + "." + shown, problems)) (*result)[key] = std::move(*item);
+    }
+    return result;
+  };
+  const auto write = [=](const Values& values) {
+    Tree tree;
+    for (const auto& [key, value] : values) tree.set(key, type.write(value));
+    return tree;
+  };
+  return {expected, read, write};
+}
+
+}  // namespace spec

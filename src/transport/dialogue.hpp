@@ -1,0 +1,112 @@
+#pragma once
+
+#include "gpuadm/base/secret.hpp"
+#include "gpuadm/transport/transport.hpp"
+
+#include "transport/wire.hpp"
+
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace transport {
+
+/// One output stream: what comes before the start mark is noise, what comes after is the program's, up to a
+/// limit.
+class Capture {
+ public:
+  Capture(std::string mark, std::size_t limit) : mark_(std::move(mark) + "\n"), limit_(limit) {}
+  void feed(std::string_view bytes);
+  [[nodiscard]] bool begun() const { return begun_; }
+  /// What came before the mark; its beginning and its end where it is long.
+  [[nodiscard]] const std::string& noise() const { return noise_; }
+  void forget_noise() { noise_.clear(); }
+
+  std::string kept;
+  std::size_t dropped = 0;
+
+ private:
+  std::string mark_, noise_;
+  std::size_t limit_;
+  bool begun_ = false;
+};
+
+/// Who is spoken to, for messages.
+struct Peer {
+  std::string host;   ///< the label
+  std::string user;   ///< the login user, or empty for this machine
+  std::string login;  ///< what to type to get there: "ssh -p 22 me@host", or empty for this machine
+};
+
+/// One command as bytes in and bytes out, whatever carries them: climbs to root, sends the program or the
+/// file, takes the output apart. Has no descriptor and no clock.
+class Dialogue {
+ public:
+  Dialogue(Command command, Root root, const Marks& marks, Peer peer, Tell tell);
+  ~Dialogue() { wipe(); }
+  Dialogue(const Dialogue&) = delete;
+  Dialogue& operator=(const Dialogue&) = delete;
+
+  /// What the login shell is to run.
+  [[nodiscard]] std::string line() const { return command_line(command_, root_, marks_, tell_); }
+  [[nodiscard]] const Command& command() const { return command_; }
+
+  /// Bytes to write to stdin now; empty: nothing yet, or nothing more. The same bytes until wrote() takes
+  /// them. Fault::remote where the input file cannot be read.
+  [[nodiscard]] Result<std::string_view> pending();
+  void wrote(std::size_t bytes) { sent_ += bytes; }
+  /// Everything was written: stdin may be closed.
+  [[nodiscard]] bool all_written() const { return all_queued_ && sent_ == queue_.size(); }
+
+  void out(std::string_view bytes);
+  void err(std::string_view bytes);
+
+  /// sudo waits for a password: answer with give().
+  [[nodiscard]] bool wants_password() const { return prompts_ > answers_; }
+  void give(const base::Secret& password);
+  [[nodiscard]] const base::Secret& given() const { return given_; }
+  /// Why there is no point in going on, once that is known.
+  [[nodiscard]] const std::optional<base::Error>& failure() const { return failure_; }
+
+  /// The answer, or why the program never began. `status` is the channel's.
+  [[nodiscard]] Result<Exit> end(int status);
+  /// The status behind the end mark, once it has come (Tell::end_mark).
+  [[nodiscard]] std::optional<int> told() const;
+  /// The program began: what the host does from here on is its own.
+  [[nodiscard]] bool begun() const { return out_.begun(); }
+  /// The way to root is found, or was not looked for: the login itself is over.
+  [[nodiscard]] bool climbed() const {
+    return prompts_ > 0 || (root_ != Root::is_login && root_ != Root::free && !climbing_);
+  }
+  /// What came on stderr before the program began.
+  [[nodiscard]] const std::string& noise() const { return err_.noise(); }
+  /// The last of what came on stderr.
+  [[nodiscard]] std::string last_words() const;
+  /// What the host said before the program began, for messages.
+  [[nodiscard]] std::string said() const;
+  /// How to become root next time.
+  [[nodiscard]] Root learned() const { return learned_; }
+
+ private:
+  void listen();
+  void send_program();
+  void wipe();
+  [[nodiscard]] base::Error not_begun(int status) const;
+
+  Command command_;
+  Root root_, learned_;
+  const Marks& marks_;
+  Peer peer_;
+  Tell tell_;
+  Capture out_, err_;
+  std::string queue_, err_tail_;
+  std::size_t sent_ = 0;
+  bool climbing_ = false, all_queued_ = false;
+  int prompts_ = 0, answers_ = 0;
+  base::Secret given_;
+  std::ifstream file_;
+  std::optional<base::Error> failure_;
+};
+
+}  // namespace transport

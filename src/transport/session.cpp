@@ -1,0 +1,68 @@
+#include "transport/session.hpp"
+
+#include "transport/ssh/state.hpp"
+
+#include <fmt/format.h>
+
+#include <sys/random.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+
+namespace transport {
+
+namespace {
+constexpr rlim_t enough_files = 65536;
+
+std::string random_hex() {
+  unsigned char bytes[8] = {};
+  if (::getrandom(bytes, sizeof bytes, 0) < 0) bytes[0] = 1;  // a mark need not be secret, only unlikely
+  std::string text;
+  for (unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
+}
+}  // namespace
+
+Session::Session(Options with, Operator the_operator)
+    : options(std::move(with)),
+      marks(random_hex()),
+      ssh(std::make_unique<SshState>(*this)),
+      operator_(std::move(the_operator)) {}
+
+Session::~Session() = default;
+
+void Session::forget(const std::string& key, const base::Secret& wrong) {
+  const auto known = answers_.find(key);
+  if (known != answers_.end() && known->second && known->second->reveal() == wrong.reveal())
+    answers_.erase(known);
+}
+
+std::optional<base::Secret> Session::ask(const std::string& key, const std::string& prompt) {
+  if (const auto known = answers_.find(key); known != answers_.end()) return known->second;
+  if (!operator_.ask_secret) return std::nullopt;
+  auto answer = waiting([&] { return operator_.ask_secret(prompt); });
+  return answers_.emplace(key, std::move(answer)).first->second;
+}
+
+void Session::tell(const std::string& host, const std::string& line) const {
+  if (operator_.tell) operator_.tell(host, line);
+}
+
+void Session::tell_once(const std::string& line) {
+  if (told_.insert(line).second) tell("", line);
+}
+
+void SessionDelete::operator()(Session* session) const {
+  delete session;
+}
+
+SessionPtr make_session(Options options, Operator the_operator) {
+  rlimit files{};  // every host's connection stays open
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+    files.rlim_cur = std::max(files.rlim_cur, std::min<rlim_t>(files.rlim_max, enough_files));
+    ::setrlimit(RLIMIT_NOFILE, &files);
+  }
+  return SessionPtr(new Session(std::move(options), std::move(the_operator)));
+}
+
+}  // namespace transport

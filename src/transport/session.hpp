@@ -1,0 +1,58 @@
+#pragma once
+
+#include "gpuadm/transport/transport.hpp"
+
+#include "transport/wire.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace transport {
+
+struct SshState;
+
+class Session {
+ public:
+  Session(Options options, Operator the_operator);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const Options options;
+  const Marks marks;
+  const std::unique_ptr<SshState> ssh;
+
+  /// Time without the time that the operator took to answer: deadlines run on it.
+  [[nodiscard]] base::Instant now() const { return base::Clock::now() - asked_for_; }
+  /// A deadline of now()'s as poll sees it.
+  [[nodiscard]] base::Instant real(base::Instant deadline) const { return deadline + asked_for_; }
+
+  /// Asks the operator once for what `key` names; later calls get the same answer. Nothing: nobody to ask, or
+  /// refused.
+  [[nodiscard]] std::optional<base::Secret> ask(const std::string& key, const std::string& prompt);
+  /// The answer was wrong: the next ask() asks again.
+  void forget(const std::string& key) { answers_.erase(key); }
+  /// As above, unless another host has had the operator type a new one since.
+  void forget(const std::string& key, const base::Secret& wrong);
+  void tell(const std::string& host, const std::string& line) const;
+  /// A line that concerns no single host, told once.
+  void tell_once(const std::string& line);
+  /// Runs what may block on a person (an agent that asks to confirm): its time is the operator's.
+  template <class Work>
+  auto waiting(Work&& work) {
+    const base::Instant from = base::Clock::now();
+    auto result = work();
+    asked_for_ += base::Clock::now() - from;
+    return result;
+  }
+
+ private:
+  Operator operator_;
+  std::map<std::string, std::optional<base::Secret>> answers_;
+  std::set<std::string> told_;
+  base::Clock::duration asked_for_{};
+};
+
+}  // namespace transport

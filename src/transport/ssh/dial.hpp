@@ -1,0 +1,52 @@
+#pragma once
+
+#include "transport/child.hpp"
+#include "transport/ssh/resolver.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace transport {
+
+/// A byte stream to a host's SSH server: TCP, address after address, or a proxy command's stdin and stdout.
+class Dial {
+ public:
+  /// `proxy` empty: TCP to host:port. `keep_alive`: seconds of silence after which the network is asked
+  /// whether the peer still lives; three times that without an answer ends the connection.
+  Dial(std::string host, std::uint16_t port, std::vector<std::string> proxy, int keep_alive);
+
+  /// True once connected. Fault::unreachable names the address and the reason.
+  [[nodiscard]] base::Result<bool> advance();
+  void interests(std::vector<pollfd>& into) const;
+  [[nodiscard]] std::optional<base::Instant> wake() const;
+  /// The address after a hanging one is tried; says whether there is one.
+  [[nodiscard]] bool try_next();
+
+  /// Non-blocking.
+  [[nodiscard]] int descriptor() const { return child_ ? child_->in.get() : socket_.get(); }
+  /// "192.0.2.1:22", or the proxy command.
+  [[nodiscard]] const std::string& peer() const { return peer_; }
+  [[nodiscard]] bool is_proxy() const { return !proxy_.empty(); }
+  /// What the proxy command said on stderr.
+  [[nodiscard]] std::string proxy_says();
+  /// Acknowledge at once what has come: saves 40 ms on small answers.
+  void acknowledge() const;
+
+ private:
+  [[nodiscard]] base::Result<bool> begin_connect();
+  void refused(int error);
+
+  std::string host_;
+  std::uint16_t port_;
+  std::vector<std::string> proxy_;
+  int keep_alive_;
+  std::optional<Resolver> resolver_;
+  std::vector<Address> left_;
+  Descriptor socket_;
+  std::optional<Child> child_;
+  bool connecting_ = false;
+  std::string peer_, problem_, proxy_words_;
+};
+
+}  // namespace transport

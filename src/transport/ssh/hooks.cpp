@@ -1,0 +1,67 @@
+#include "transport/ssh/hooks.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+namespace transport {
+
+namespace {
+constexpr std::size_t least_charge = 256;  // per call: libssh2 reads a banner byte by byte
+constexpr std::size_t longest_greeting = 64u << 10;
+constexpr std::size_t kept_greeting = 200;
+
+ssize_t receive(libssh2_socket_t socket, void* buffer, size_t length, int, void** abstract) {
+  Hooks& hooks = *static_cast<Hooks*>(*abstract);
+  if (hooks.budget == 0) return -EAGAIN;
+  if (!hooks.greeted && hooks.received > longest_greeting) return -ECONNABORTED;
+  const ssize_t got = ::recv(socket, buffer, length, 0);
+  if (got < 0) return -errno;
+  const auto size = static_cast<std::size_t>(got);
+  hooks.budget -= std::min(hooks.budget, std::max(size, least_charge));
+  hooks.received += size;
+  if (hooks.first.size() < kept_greeting)
+    hooks.first.append(static_cast<const char*>(buffer), std::min(size, kept_greeting - hooks.first.size()));
+  return got;
+}
+
+void disconnected(LIBSSH2_SESSION*, int, const char* message, int length, const char*, int, void** abstract) {
+  if (message && length > 0)
+    static_cast<Hooks*>(*abstract)->goodbye.assign(
+        message, std::min<std::size_t>(static_cast<std::size_t>(length), 300));
+}
+}  // namespace
+
+void FreeSession::operator()(LIBSSH2_SESSION* session) const {
+  // The socket is shut down by now, so that nothing can wait for it.
+  while (::libssh2_session_free(session) == LIBSSH2_ERROR_EAGAIN) {
+  }
+}
+
+SessionHandle make_handle(Hooks& hooks) {
+  SessionHandle handle(::libssh2_session_init_ex(nullptr, nullptr, nullptr, &hooks));
+  if (!handle) return handle;
+  ::libssh2_session_set_blocking(handle.get(), 0);
+  ::libssh2_session_callback_set(handle.get(), LIBSSH2_CALLBACK_RECV, reinterpret_cast<void*>(receive));
+  ::libssh2_session_callback_set(handle.get(), LIBSSH2_CALLBACK_DISCONNECT,
+                                 reinterpret_cast<void*>(disconnected));
+  return handle;
+}
+
+// Not left to libssh2 1.10, which drops unknown names with an overlapping memcpy.
+void prefer(LIBSSH2_SESSION* session, int method, const std::string& names) {
+  const char** supported = nullptr;
+  const int count = ::libssh2_session_supported_algs(session, method, &supported);
+  std::vector<std::string> wanted;
+  for (auto name : base::split(names, ','))
+    if (count > 0 && std::find(supported, supported + count, name) != supported + count)
+      wanted.emplace_back(name);
+  if (count > 0) ::libssh2_free(session, supported);
+  if (!wanted.empty()) ::libssh2_session_method_pref(session, method, base::join(wanted, ",").c_str());
+}
+
+}  // namespace transport

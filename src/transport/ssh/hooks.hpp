@@ -1,0 +1,36 @@
+#pragma once
+
+#include <libssh2.h>
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+
+namespace transport {
+
+class Login;
+
+/// What libssh2's callbacks reach through a session's abstract pointer, and the limits under which it reads.
+struct Hooks {
+  Login* login = nullptr;
+  std::size_t budget =
+      0;  ///< bytes that may still be read in this turn: a flood must not starve the other hosts
+  std::size_t received = 0;  ///< bytes so far
+  bool greeted = false;      ///< the SSH handshake is through
+  std::string first;         ///< the first bytes, for a server that speaks no SSH
+  std::string goodbye;       ///< the server's words on disconnecting
+};
+
+struct FreeSession {
+  void operator()(LIBSSH2_SESSION* session) const;
+};
+using SessionHandle = std::unique_ptr<LIBSSH2_SESSION, FreeSession>;
+
+/// A non-blocking libssh2 session that reads through `hooks`. Null where memory is out.
+[[nodiscard]] SessionHandle make_handle(Hooks& hooks);
+
+/// Sets the algorithms of a kind (LIBSSH2_METHOD_…) to those of a comma-separated list that this libssh2 has.
+void prefer(LIBSSH2_SESSION* session, int method, const std::string& names);
+
+}  // namespace transport

@@ -1,0 +1,79 @@
+#pragma once
+
+#include "transport/dialogue.hpp"
+#include "transport/ssh/config_cache.hpp"
+#include "transport/ssh/dial.hpp"
+#include "transport/ssh/hooks.hpp"
+#include "transport/ssh/host_key.hpp"
+#include "transport/ssh/login.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace transport {
+
+/// A logged-in libssh2 connection to one host, from `ssh -G` to the last credential, under one deadline.
+class Link {
+ public:
+  Link(Session& session, std::string host, spec::Endpoint endpoint);
+  ~Link() { close(); }
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  /// Begins to connect, or does nothing where that was done.
+  void begin();
+  /// True once logged in. After an error the link is closed and begin() starts anew.
+  [[nodiscard]] Result<bool> advance();
+  void interests(std::vector<pollfd>& into) const;
+  [[nodiscard]] std::optional<base::Instant> wake() const;
+  /// Says good-bye and closes, without waiting.
+  void close();
+
+  [[nodiscard]] bool ready() const { return phase_ == Phase::ready; }
+  [[nodiscard]] LIBSSH2_SESSION* handle() const { return handle_.get(); }
+  /// A turn of reading and writing begins, or ends.
+  void turn() { hooks_.budget = bytes_a_turn; }
+  void turned() const;
+  /// Bytes received so far.
+  [[nodiscard]] std::size_t received() const { return hooks_.received; }
+  /// Why the OpenSSH client must serve this host; set by a failure.
+  [[nodiscard]] const std::optional<std::string>& unserved() const { return unserved_; }
+  /// Whom messages speak of. The user is known once `ssh -G` has answered.
+  [[nodiscard]] const Peer& peer() const { return peer_; }
+  /// The words for a connection that broke while `doing`.
+  [[nodiscard]] base::Error lost(const std::string& doing);
+
+ private:
+  enum class Phase { idle, pause, config, dial, handshake, login, ready };
+  static constexpr std::size_t bytes_a_turn = 512u << 10;
+
+  [[nodiscard]] Result<bool> go_on();
+  [[nodiscard]] Result<bool> ask_config();
+  [[nodiscard]] Result<bool> dial();
+  [[nodiscard]] Result<bool> shake_hands();
+  [[nodiscard]] Result<bool> log_in();
+  [[nodiscard]] Result<> check_host_key();
+  [[nodiscard]] Result<bool> handshake_failed(int code);
+  [[nodiscard]] base::Error too_late() const;
+  [[nodiscard]] bool may_move() const { return session_.options.client == spec::SshClient::automatic; }
+  void drop();
+
+  Session& session_;
+  std::string host_;
+  spec::Endpoint endpoint_;
+  ConfigQuestion question_;
+  Peer peer_;
+  Phase phase_ = Phase::idle;
+  base::Instant deadline_, address_deadline_, pause_until_;
+  int attempts_ = 0;
+  std::optional<Config> config_;
+  std::optional<Dial> dial_;
+  std::optional<HostKeyCheck> host_key_;
+  std::optional<Login> login_;
+  Hooks hooks_;
+  SessionHandle handle_;
+  std::optional<std::string> unserved_;
+};
+
+}  // namespace transport

@@ -1,0 +1,219 @@
+#include "transport/ssh/login.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include "transport/ssh/bytes.hpp"
+#include "transport/ssh/hooks.hpp"
+#include "transport/ssh/state.hpp"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace transport {
+
+namespace {
+using base::Fault;
+constexpr int password_tries = 3;
+
+// libssh2 frees what it gets from a callback with free().
+char* copy(std::string_view text) {
+  char* bytes = static_cast<char*>(std::malloc(text.size() + 1));
+  if (bytes) std::memcpy(bytes, text.data(), text.size());
+  return bytes;
+}
+
+struct Offered {
+  const Identity& identity;
+  std::string problem;
+};
+
+int sign_for_libssh2(LIBSSH2_SESSION*, unsigned char** signature, size_t* size, const unsigned char* data,
+                     size_t length, void** abstract) {
+  auto& offered = *static_cast<Offered*>(*abstract);
+  const auto made = offered.identity.sign({reinterpret_cast<const char*>(data), length});
+  if (!made) {
+    offered.problem = made.error().what;
+    return -1;
+  }
+  *signature = reinterpret_cast<unsigned char*>(copy(*made));
+  *size = made->size();
+  return *signature ? 0 : -1;
+}
+
+void answer_for_libssh2(const char*, int, const char*, int, int count,
+                        const LIBSSH2_USERAUTH_KBDINT_PROMPT* prompts,
+                        LIBSSH2_USERAUTH_KBDINT_RESPONSE* responses, void** hooks) {
+  Login& login = *static_cast<Hooks*>(*hooks)->login;
+  for (int i = 0; i < count; ++i) {
+    const std::string prompt(prompts[i].text, prompts[i].length);
+    const std::string text = login.answer(prompt, prompts[i].echo != 0);
+    responses[i].text = copy(text);
+    responses[i].length = static_cast<unsigned>(text.size());
+  }
+}
+
+bool hung_up(int code) {
+  return code == LIBSSH2_ERROR_SOCKET_DISCONNECT || code == LIBSSH2_ERROR_SOCKET_RECV ||
+         code == LIBSSH2_ERROR_SOCKET_SEND;
+}
+
+bool has_ticket() {
+  if (const char* cache = std::getenv("KRB5CCNAME")) return *cache != '\0';
+  return std::filesystem::exists(fmt::format("/tmp/krb5cc_{}", ::getuid()));
+}
+}  // namespace
+
+Login::Login(Session& session, LIBSSH2_SESSION* handle, std::string host, const Config& config,
+             KeyRing::Offer offer)
+    : session_(session),
+      handle_(handle),
+      host_(std::move(host)),
+      user_(config.user),
+      address_(config.host_name),
+      port_(config.port),
+      gssapi_(config.gssapi),
+      offer_(std::move(offer)) {}
+
+Result<bool> Login::advance() {
+  while (true) {
+    const Stage before = stage_;
+    Result<bool> done = false;
+    switch (stage_) {
+      case Stage::keys:
+        done = try_keys();
+        break;
+      case Stage::methods:
+        done = ask_methods();
+        break;
+      case Stage::interactive:
+        done = try_interactive();
+        break;
+      case Stage::password:
+        done = try_password();
+        break;
+    }
+    if (!done || *done || stage_ == before) return done;
+  }
+}
+
+Result<bool> Login::try_keys() {
+  while (next_key_ < offer_.identities.size()) {
+    const Identity& identity = offer_.identities[next_key_];
+    Offered offered{identity, ""};
+    void* abstract = &offered;
+    const int code = ::libssh2_userauth_publickey(
+        handle_, user_.c_str(), reinterpret_cast<const unsigned char*>(identity.blob.data()),
+        identity.blob.size(), sign_for_libssh2, &abstract);
+    if (code == LIBSSH2_ERROR_EAGAIN) return false;
+    if (code == 0) {
+      session_.ssh->keys.prefer(identity.blob);
+      return true;
+    }
+    if (hung_up(code)) return base::fail(Fault::unreachable, "");
+    tried_ += (tried_.empty() ? "" : ", ") + identity.label;
+    if (!offered.problem.empty()) tried_ += " (" + offered.problem + ")";
+    ++next_key_;
+  }
+  stage_ = Stage::methods;
+  return false;
+}
+
+Result<bool> Login::ask_methods() {
+  const char* methods = ::libssh2_userauth_list(handle_, user_.data(), static_cast<unsigned>(user_.size()));
+  if (!methods) {
+    if (::libssh2_userauth_authenticated(handle_) != 0) return true;
+    if (::libssh2_session_last_errno(handle_) == LIBSSH2_ERROR_EAGAIN) return false;
+    return base::fail(Fault::unreachable, "");
+  }
+  methods_ = base::printable(methods, 200);
+  unserved_ = for_openssh();
+  if (unserved_) return refused();
+  stage_ = Stage::interactive;
+  return false;
+}
+
+std::optional<std::string> Login::for_openssh() const {
+  if (!offer_.left_out.empty()) return "libssh2 cannot offer the " + offer_.left_out.front();
+  if (gssapi_ && methods_.find("gssapi") != std::string::npos && has_ticket()) return "libssh2 has no GSSAPI";
+  const char* banner = ::libssh2_session_banner_get(handle_);
+  const bool rsa = std::any_of(
+      offer_.identities.begin(), offer_.identities.end(),
+      [](const Identity& identity) { return Reader(identity.blob).string().starts_with("rsa-"); });
+  if (rsa && ::libssh2_version(0x010b00) == nullptr && (!banner || !std::strstr(banner, "OpenSSH")))
+    return fmt::format("libssh2 {} cannot offer an RSA key to this kind of server", ::libssh2_version(0));
+  return std::nullopt;
+}
+
+bool Login::take_password() {
+  password_ = session_.ask(
+      key_of_password(), fmt::format("Password of {} ({} asks for it; used for every host): ", user_, host_));
+  return password_.has_value();
+}
+
+std::string Login::answer(const std::string& prompt, bool shown) {
+  prompted_ = true;
+  if (!shown && base::lower(prompt).find("password") != std::string::npos) {
+    if (take_password()) return password_->reveal();
+  } else {
+    const std::string key = "prompt of " + host_;
+    const auto typed =
+        session_.ask(key, fmt::format("{} asks: {} ", host_, base::trim(base::printable(prompt, 200))));
+    session_.forget(key);
+    if (typed) return typed->reveal();
+  }
+  nobody_answers_ = true;
+  return {};
+}
+
+Result<bool> Login::try_interactive() {
+  while (methods_.find("keyboard-interactive") != std::string::npos && !nobody_answers_ &&
+         passwords_tried_ < password_tries) {
+    const int code = ::libssh2_userauth_keyboard_interactive_ex(
+        handle_, user_.data(), static_cast<unsigned>(user_.size()), answer_for_libssh2);
+    if (code == LIBSSH2_ERROR_EAGAIN) return false;
+    if (code == 0) return true;
+    if (hung_up(code)) return base::fail(Fault::unreachable, "");
+    if (!prompted_) break;  // offered, and nothing behind it
+    ++passwords_tried_;
+    if (password_) session_.forget(key_of_password(), *std::exchange(password_, std::nullopt));
+  }
+  stage_ = Stage::password;
+  return false;
+}
+
+Result<bool> Login::try_password() {
+  static constexpr std::string_view word = "password";
+  const auto offered = base::split(methods_, ',');
+  const bool possible = std::find(offered.begin(), offered.end(), word) != offered.end();
+  while (possible && !nobody_answers_ && passwords_tried_ < password_tries) {
+    if (!password_ && !take_password()) break;
+    const std::string& text = password_->reveal();
+    const int code =
+        ::libssh2_userauth_password_ex(handle_, user_.data(), static_cast<unsigned>(user_.size()),
+                                       text.data(), static_cast<unsigned>(text.size()), nullptr);
+    if (code == LIBSSH2_ERROR_EAGAIN) return false;
+    if (code == 0) return true;
+    if (hung_up(code)) return base::fail(Fault::unreachable, "");
+    ++passwords_tried_;
+    session_.forget(key_of_password(), *std::exchange(password_, std::nullopt));
+  }
+  return refused();
+}
+
+std::unexpected<base::Error> Login::refused() const {
+  std::string tried = tried_.empty() ? "there is no key to offer" : "it refused " + tried_;
+  if (passwords_tried_ > 0)
+    tried += fmt::format(" and {} password{}", passwords_tried_, passwords_tried_ > 1 ? "s" : "");
+  return base::fail(
+      Fault::auth, fmt::format("{}: cannot log in as {}: {}; it takes {}", host_, user_, tried, methods_),
+      fmt::format("put your key there: ssh-copy-id -p {} {}@{}; or name another with identityFile", port_,
+                  user_, address_));
+}
+
+}  // namespace transport

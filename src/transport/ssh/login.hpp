@@ -1,0 +1,55 @@
+#pragma once
+
+#include "transport/session.hpp"
+#include "transport/ssh/config.hpp"
+#include "transport/ssh/key_ring.hpp"
+
+#include <libssh2.h>
+
+#include <optional>
+#include <string>
+
+namespace transport {
+
+/// Proves to a server who we are: keys, then keyboard-interactive, then a password.
+class Login {
+ public:
+  Login(Session& session, LIBSSH2_SESSION* handle, std::string host, const Config& config,
+        KeyRing::Offer offer);
+
+  /// True once logged in; false while waiting. Fault::auth once nothing is left to try; Fault::unreachable
+  /// where the server hung up, for the caller to put into words.
+  [[nodiscard]] Result<bool> advance();
+  /// Why the OpenSSH client may succeed where this failed.
+  [[nodiscard]] const std::optional<std::string>& unserved() const { return unserved_; }
+
+  /// For libssh2's callback: answers one prompt of keyboard-interactive.
+  [[nodiscard]] std::string answer(const std::string& prompt, bool shown);
+
+ private:
+  enum class Stage { keys, methods, interactive, password };
+  [[nodiscard]] Result<bool> try_keys();
+  [[nodiscard]] Result<bool> ask_methods();
+  [[nodiscard]] Result<bool> try_interactive();
+  [[nodiscard]] Result<bool> try_password();
+  [[nodiscard]] std::optional<std::string> for_openssh() const;
+  [[nodiscard]] bool take_password();
+  [[nodiscard]] std::unexpected<base::Error> refused() const;
+  [[nodiscard]] std::string key_of_password() const { return "password " + user_; }
+
+  Session& session_;
+  LIBSSH2_SESSION* handle_;
+  std::string host_, user_, address_;
+  std::uint16_t port_;
+  bool gssapi_;
+  KeyRing::Offer offer_;
+  Stage stage_ = Stage::keys;
+  std::size_t next_key_ = 0;
+  std::string methods_, tried_;
+  std::optional<base::Secret> password_;
+  int passwords_tried_ = 0;
+  bool prompted_ = false, nobody_answers_ = false;
+  std::optional<std::string> unserved_;
+};
+
+}  // namespace transport

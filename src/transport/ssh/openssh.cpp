@@ -1,0 +1,128 @@
+#include "transport/ssh/openssh.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include "transport/piped.hpp"
+#include "transport/ssh/state.hpp"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+namespace transport {
+
+namespace {
+using base::Fault;
+using Argv = std::vector<std::string>;
+constexpr int left_alone = 60;  // seconds that a master lives on after a crash of ours
+
+// %f is the fingerprint of the key that the host shows; the pinned key is printed as a known one, no other is
+// known.
+std::string pin(const std::string& fingerprint) {
+  std::string wanted = "SHA256:";  // letters of base64 only: anything else could be read by ssh or the shell
+  for (char c : std::string_view(fingerprint).substr(fingerprint.starts_with(wanted) ? wanted.size() : 0))
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '+' || c == '/') wanted += c;
+  return fmt::format(
+      R"(-oKnownHostsCommand=/bin/sh -c "if [ \"$1\" = \"$2\" ]; then echo \"* $3 $4\"; fi" sh %f {} %t %K)",
+      wanted);
+}
+
+Argv host_key_options(const Options& options, const spec::Endpoint& endpoint) {
+  if (options.host_keys == spec::HostKeys::pinned || !endpoint.host_key.empty())
+    return {"-oStrictHostKeyChecking=yes", "-oUserKnownHostsFile=/dev/null",
+            "-oGlobalKnownHostsFile=/dev/null", pin(endpoint.host_key)};
+  Argv argv{options.host_keys == spec::HostKeys::accept_new ? "-oStrictHostKeyChecking=accept-new"
+                                                            : "-oStrictHostKeyChecking=yes"};
+  if (!options.known_hosts.empty()) argv.push_back("-oUserKnownHostsFile=" + options.known_hosts.string());
+  return argv;
+}
+
+Argv client(const Options& options, const spec::Endpoint& endpoint, const std::string& control) {
+  Argv argv{"ssh",
+            "-T",
+            "-a",
+            "-x",
+            "-oBatchMode=yes",
+            "-oControlMaster=auto",
+            "-oControlPath=" + control,
+            fmt::format("-oControlPersist={}", left_alone),
+            "-oClearAllForwardings=yes",
+            "-oPermitLocalCommand=no",
+            fmt::format("-oConnectTimeout={}", options.connect_timeout.count()),
+            fmt::format("-oServerAliveInterval={}", options.keep_alive.count()),
+            "-oServerAliveCountMax=3"};
+  if (!options.ssh_config.empty()) argv.insert(argv.end(), {"-F", options.ssh_config.string()});
+  if (endpoint.port != 0) argv.insert(argv.end(), {"-p", std::to_string(endpoint.port)});
+  if (!endpoint.user.empty()) argv.insert(argv.end(), {"-l", endpoint.user});
+  if (!endpoint.identity_file.empty()) argv.insert(argv.end(), {"-i", endpoint.identity_file});
+  const Argv keys = host_key_options(options, endpoint);
+  argv.insert(argv.end(), keys.begin(), keys.end());
+  return argv;
+}
+
+// OpenSSH has one exit status for all of its failures, so here its words must tell them apart; they are not
+// translated.
+base::Error explain(const Peer& peer, const std::string& words, bool begun) {
+  const auto says = [&](std::string_view text) { return words.find(text) != std::string::npos; };
+  const std::string quoted = words.empty() ? "it said nothing" : words;
+  if (begun)
+    return {Fault::unreachable, fmt::format("{}: the connection was lost: {}", peer.host, quoted),
+            "see whether the host is up, and run again: what is done already is found done"};
+  if (says("Host key verification failed") || says("REMOTE HOST IDENTIFICATION"))
+    return {Fault::host_key, fmt::format("{}: the host key was refused: {}", peer.host, quoted),
+            "look at it by hand: " + peer.login};
+  if (says("Permission denied") || says("Too many authentication failures"))
+    return {Fault::auth, fmt::format("{}: cannot log in: {}", peer.host, quoted),
+            "log in by hand to see what is missing: " + peer.login};
+  return {Fault::unreachable, fmt::format("{}: ssh: {}", peer.host, quoted), "try by hand: " + peer.login};
+}
+// "Warning: Permanently added '[192.0.2.1]:2222' (ED25519) to the list of known hosts."
+void tell_new_key(const Session& session, const std::string& host, const std::string& words) {
+  static constexpr std::string_view added = "Permanently added '";
+  const std::size_t from = words.find(added);
+  if (from == std::string::npos) return;
+  const std::string name =
+      words.substr(from + added.size(), words.find('\'', from + added.size()) - from - added.size());
+  Argv argv{"ssh-keygen", "-l", "-F", name};
+  if (!session.options.known_hosts.empty())
+    argv.insert(argv.end(), {"-f", session.options.known_hosts.string()});
+  std::string out, print = "fingerprint unknown";
+  if (auto child = Child::spawn(argv, Child::Wiring::pipes)) {
+    child->wait(std::chrono::milliseconds(500));
+    while (child->out.is_open() && Child::read(child->out, out) == Child::Read::some) {
+    }
+  }
+  out = base::replace_all(std::move(out), "\n", " ");
+  for (auto word : base::words(out))
+    if (word.starts_with("SHA256:")) print = word;
+  session.tell(host, fmt::format("new host key of {}: {}, added by ssh", name, print));
+}
+}  // namespace
+
+std::unique_ptr<Transport> openssh(Session& session, const std::string& host,
+                                   const spec::Endpoint& endpoint) {
+  const Options& options = session.options;
+  const Argv argv = client(options, endpoint, session.ssh->new_control_path());
+  const std::string where = endpoint.user.empty() ? endpoint.address : endpoint.user + "@" + endpoint.address;
+  Peer peer{host, endpoint.user.empty() ? "the login user" : endpoint.user,
+            endpoint.port == 0 ? "ssh " + where : fmt::format("ssh -p {} {}", endpoint.port, where)};
+  Way way;
+  way.kind = "openssh";
+  way.tell = Tell::end_mark;
+  way.argv = [argv, address = endpoint.address](const std::string& line) {
+    Argv all = argv;
+    all.insert(all.end(), {"--", address, line});
+    return all;
+  };
+  way.connect_timeout = options.connect_timeout;
+  way.failed = [peer](const std::string& words, bool begun) { return explain(peer, words, begun); };
+  way.connected = [&session, host](const std::string& words) { tell_new_key(session, host, words); };
+  way.hang_up = [argv, address = endpoint.address] {
+    Argv all = argv;
+    all.insert(all.end(), {"-O", "exit", "--", address});
+    if (auto child = Child::spawn(all, Child::Wiring::pipes)) child->wait(std::chrono::milliseconds(500));
+  };
+  return piped(session, std::move(peer), std::move(way));
+}
+
+}  // namespace transport

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "transport/ssh/config_cache.hpp"
+#include "transport/ssh/key_ring.hpp"
+#include "transport/ssh/known_hosts.hpp"
+
+namespace transport {
+
+/// What all SSH connections of a session share.
+struct SshState {
+  explicit SshState(Session& session);
+  ~SshState();
+  SshState(const SshState&) = delete;
+  SshState& operator=(const SshState&) = delete;
+
+  ConfigCache configs;
+  KnownHosts known_hosts;
+  KeyRing keys;
+
+  /// A socket for a master connection of the OpenSSH client, in a folder that only we may enter.
+  [[nodiscard]] std::string new_control_path();
+
+ private:
+  std::string control_folder_;
+  int controls_ = 0;
+};
+
+}  // namespace transport

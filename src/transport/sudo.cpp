@@ -1,0 +1,32 @@
+#include "transport/sudo.hpp"
+
+#include <fmt/format.h>
+
+namespace transport {
+
+Root first_root(const Session& session, const std::string& user) {
+  if (user == "root") return Root::is_login;
+  return session.options.sudo == spec::SudoPolicy::never ? Root::forbidden : Root::ask;
+}
+
+Result<> answer_sudo(Session& session, Dialogue& dialogue, const Peer& peer) {
+  const std::string key = "sudo " + peer.user;
+  if (dialogue.failure()) {
+    session.forget(key, dialogue.given());
+    return std::unexpected(*dialogue.failure());
+  }
+  if (!dialogue.wants_password()) return {};
+  auto password = session.options.sudo_password;
+  if (!password) password = session.ask(key, fmt::format("Password of {} for sudo: ", peer.user));
+  if (!password)
+    return base::fail(
+        base::Fault::auth,
+        fmt::format("{}: sudo wants the password of {}, and nobody can be asked", peer.host, peer.user),
+        fmt::format("run gpuadm in a terminal, add --sudo-password-file FILE, or allow it there with "
+                    "`visudo`: {} ALL=(ALL) NOPASSWD: ALL",
+                    peer.user));
+  dialogue.give(*password);
+  return {};
+}
+
+}  // namespace transport

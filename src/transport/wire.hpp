@@ -1,0 +1,41 @@
+#pragma once
+
+#include "gpuadm/transport/transport.hpp"
+
+#include <string>
+#include <string_view>
+
+/// The wire form: what is sent to a host's login shell, and how its answer is told from everything around it.
+namespace transport {
+
+/// How a command becomes root on a host.
+enum class Root {
+  is_login,  ///< the login user is root, or root is not wanted
+  ask,       ///< finds out: root already, or sudo, with a password where sudo prompts for one
+  free,      ///< sudo is known to ask for nothing
+  forbidden  ///< no sudo: the login user must be root
+};
+
+/// Lines that a program prints to be recognised by. The random part keeps them apart from what a host says by
+/// itself.
+struct Marks {
+  explicit Marks(const std::string& nonce);
+  std::string start;     ///< first line of the program's own stdout and stderr
+  std::string end;       ///< with the status behind it, where nothing else tells it
+  std::string root;      ///< the login user is root: the program may be sent
+  std::string sudo;      ///< sudo has let us through: the program may be sent
+  std::string no_sudo;   ///< there is no sudo
+  std::string password;  ///< sudo's prompt, on stderr
+};
+
+/// Whether the exit status must be told by the program, because the way there cannot tell it from its own.
+enum class Tell { channel_status, end_mark };
+
+/// The command line for the login shell: constant text, one of few forms. The script is in it only where
+/// stdin carries a file (Command::input).
+[[nodiscard]] std::string command_line(const Command& command, Root root, const Marks& marks, Tell tell);
+
+/// What goes to stdin of `sh -s`: a program that does nothing unless it has arrived wholly.
+[[nodiscard]] std::string program(const Command& command, const Marks& marks);
+
+}  // namespace transport

@@ -1,0 +1,46 @@
+#include "gpuadm/base/toml.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace base;
+
+TEST_CASE("toml: an assignment keeps comments, order and foreign keys") {
+  const std::string text =
+      "# mine\nversion = 2\nroot = \"/data\" # disk\n\n[plugins.\"io.containerd.grpc.v1.cri\"]\n"
+      "  # keep\n  restrict_oom_score_adj = true\n";
+  const std::vector<toml::Assignment> set = {
+      {{"plugins", "io.containerd.grpc.v1.cri", "sandbox_image"}, "k8s.gcr.io/pause:3.2"},
+      {{"plugins", "io.containerd.grpc.v1.cri", "containerd", "runtimes", "runc", "options", "SystemdCgroup"},
+       true},
+      {{"root"}, "/disk"},
+      {{"disabled_plugins"}, Tree::list()}};
+  const auto result = toml::set(text, set, "config.toml");
+  REQUIRE(result);
+  CHECK(*result ==
+        "disabled_plugins = []\n# mine\nversion = 2\nroot = \"/disk\" # "
+        "disk\n\n[plugins.\"io.containerd.grpc.v1.cri\"]\n"
+        "  sandbox_image = \"k8s.gcr.io/pause:3.2\"\n"
+        "  # keep\n  restrict_oom_score_adj = true\n\n"
+        "[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc.options]\n  SystemdCgroup = true\n");
+  CHECK(*toml::set(*result, set, "config.toml") == *result);
+}
+
+TEST_CASE("toml: inline tables, dotted keys and multi-line arrays are edited or written anew, never broken") {
+  for (const std::string text : {"a = { b = 1 }\n", "a.b = 1\n", "[a]\nb = [\n  1,\n  2,\n]\nc = 3\n",
+                                 "[[a.list]]\nx = 1\n", "", "a = {}\n", "[a.deep]\nx=1"}) {
+    CAPTURE(text);
+    const std::vector<toml::Assignment> set = {{{"a", "b"}, "new"}, {{"a", "n", "m"}, 5}};
+    const auto result = toml::set(text, set, "t");
+    REQUIRE(result);
+    const auto tree = toml::read(*result, "t");
+    REQUIRE(tree);
+    CHECK(*tree->at({"a", "b"}) == Tree("new"));
+    CHECK(*tree->at({"a", "n", "m"}) == Tree(5));
+  }
+}
+
+TEST_CASE("toml: what cannot be read is refused with its place") {
+  const auto result = toml::read("a = 1\na = 2\n", "config.toml");
+  REQUIRE(!result);
+  CHECK(result.error().what.starts_with("config.toml:2:"));
+}

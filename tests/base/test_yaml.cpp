@@ -1,0 +1,173 @@
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/yaml.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace base;
+
+TEST_CASE("yaml: plain scalars are typed, quoted ones are text, and 1.30 stays 1.30") {
+  const auto tree = yaml::read("a: 1.30\nb: \"1.30\"\nc: true\nd: 7\ne:\nf: 1.20.2\n", "x");
+  REQUIRE(tree);
+  CHECK(tree->at({"a"})->is_real());
+  CHECK(tree->at({"a"})->text() == "1.30");
+  CHECK(tree->at({"b"})->is_string());
+  CHECK(tree->at({"c"})->as_bool() == true);
+  CHECK(tree->at({"d"})->as_int() == 7);
+  CHECK(tree->at({"e"})->is_null());
+  CHECK(tree->at({"f"})->is_string());
+  CHECK(tree->at({"d"})->mark.line == 4);
+}
+
+TEST_CASE("yaml: duplicate keys and broken syntax are named with their place") {
+  CHECK(yaml::read("a: 1\nb: 2\na: 3\n", "f.yaml").error().what == "f.yaml:3:1: the key 'a' is here twice");
+  CHECK(yaml::read("a: [1\n", "f.yaml").error().what.starts_with("f.yaml:2:"));
+}
+
+TEST_CASE("yaml: what is written reads back the same") {
+  Tree tree = Tree::map_of({{"text", "true"},
+                            {"number", 3},
+                            {"empty", ""},
+                            {"lines", "a\nb\n"},
+                            {"version", "1.20"},
+                            {"on", "on"},
+                            {"list", Tree::list_of({"a", "2"})},
+                            {"none", Tree::map()},
+                            {"nothing", Tree()}});
+  const auto back = yaml::read(yaml::write(tree), "x");
+  REQUIRE(back);
+  CHECK(*back == tree);
+}
+
+TEST_CASE("yaml: every string reads back as it was, as a value, a key and an item") {
+  std::vector<std::string> strings = {"",
+                                      " ",
+                                      "a",
+                                      "a b",
+                                      "a: b",
+                                      "a:b",
+                                      "a #b",
+                                      "#b",
+                                      "- a",
+                                      "-",
+                                      "?",
+                                      "1",
+                                      "1.30",
+                                      "0x1f",
+                                      "1e3",
+                                      "1:20",
+                                      "0o17",
+                                      ".inf",
+                                      "~",
+                                      "null",
+                                      "Yes",
+                                      "off",
+                                      "<<",
+                                      "=",
+                                      "*a",
+                                      "&a",
+                                      "!a",
+                                      "%a",
+                                      "@a",
+                                      "`a",
+                                      "{",
+                                      "[a]",
+                                      "'a'",
+                                      "\"a\"",
+                                      "a,b",
+                                      "...",
+                                      "---",
+                                      "2001-01-01",
+                                      "\xc3\xbc",
+                                      "\xe2\x80\xa8",
+                                      "\xef\xbb\xbf",
+                                      "\xc2\x85",
+                                      "\x01",
+                                      "\x7f",
+                                      "\t",
+                                      "a\tb",
+                                      "\\",
+                                      "a\nb",
+                                      "a\nb\n",
+                                      "a\n\n\n",
+                                      "\n",
+                                      "\na",
+                                      " a\nb\n",
+                                      "a\n  b\n\n c\n",
+                                      "a \nb ",
+                                      "a\r\nb\n",
+                                      "#!/bin/sh\nx\n"};
+  std::uint32_t state = 1;
+  const std::string alphabet = "aZ0 .-:#\n\t'\"\\{}[]&*!|>%@`,?_/=~";
+  for (int i = 0; i < 2000; ++i) {
+    std::string& text = strings.emplace_back();
+    for (state = state * 1664525 + 1013904223; state >> 28; state = state * 1664525 + 1013904223)
+      text += alphabet[(state >> 16) % alphabet.size()];
+  }
+  for (const std::string& text : strings) {
+    CAPTURE(text);
+    const Tree tree =
+        Tree::map_of({{"value", text},
+                      {"list", Tree::List{text, Tree::List{text, 1}, Tree::map_of({{"b", text}})}},
+                      {"k" + text, 1}});
+    const auto again = yaml::read(yaml::write(tree), "again");
+    REQUIRE_MESSAGE(again, again.error().what);
+    CHECK(*again == tree);
+    const auto alone = yaml::read(yaml::write(Tree(text)), "alone");
+    REQUIRE_MESSAGE(alone, alone.error().what);
+    CHECK(*alone == Tree(text));
+  }
+}
+
+TEST_CASE("yaml: written in blocks, bare where every reader takes it for a word") {
+  const Tree tree = Tree::map_of(
+      {{"list", Tree::List{"a", Tree::map_of({{"b", 1}, {"c", Tree::List{2.0}}}), Tree::List{true, Tree()}}},
+       {"empty", Tree::List{Tree::map(), Tree::list()}},
+       {"words", Tree::List{"yes", "10.0.0.1", "10.0.0.0/8", "100Mi", "registry.k8s.io/pause:3.9", "--v=2"}},
+       {"script", "echo a\necho b\n"}});
+  CHECK(yaml::write(tree) == R"(list:
+  - a
+  - b: 1
+    c:
+      - 2.0
+  - - true
+    - null
+empty:
+  - {}
+  - []
+words:
+  - "yes"
+  - "10.0.0.1"
+  - 10.0.0.0/8
+  - 100Mi
+  - registry.k8s.io/pause:3.9
+  - "--v=2"
+script: |
+  echo a
+  echo b
+)");
+}
+
+TEST_CASE("json: what is written reads back the same, and is as JSON has it") {
+  const Tree tree = Tree::map_of({{"text", "a\"b\\c\n\t\r\x01\x7f ü"},
+                                  {"numbers", Tree::List{-1, 0, 1.0, 0.1, 1e300, -2.5}},
+                                  {"truth", Tree::List{true, false, Tree()}},
+                                  {"empty", Tree::List{Tree::map(), Tree::list(), ""}}});
+  for (const int indent : {0, 2}) {
+    const auto again = json::read(json::write(tree, indent), "again");
+    REQUIRE(again);
+    CHECK(*again == tree);
+  }
+  CHECK(json::write(tree, 0) ==
+        R"({"text":"a\"b\\c\n\t\r\u0001)"
+        "\x7f ü"
+        R"(","numbers":[-1,0,1.0,0.1,1e+300,-2.5],"truth":[true,false,null],"empty":[{},[],""]})");
+  CHECK(json::write(Tree::map_of({{"a", Tree::List{1, Tree::map()}}})) ==
+        "{\n  \"a\": [\n    1,\n    {}\n  ]\n}");
+  CHECK(json::write(Tree("\xff\xed\xa0\x80")) == "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
+}
+
+TEST_CASE("json: errors name line and column; output is one tree") {
+  CHECK(json::read("{\n \"a\": }", "d.json").error().what == "d.json:2:7: this is no JSON");
+  CHECK(json::write(Tree::map_of({{"b", 1}, {"a", Tree::list_of({"x"})}}), 0) == "{\"b\":1,\"a\":[\"x\"]}");
+  CHECK(!json::read(std::string(10000, '['), "x"));
+}

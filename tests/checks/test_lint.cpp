@@ -1,0 +1,100 @@
+#include "gpuadm/report/finding.hpp"
+
+#include "checks/data.hpp"
+#include "checks/lint.hpp"
+#include "checks/repository_data.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <array>
+
+namespace {
+
+struct Row {
+  const char* kubernetes;
+  const char* what;      ///< a gate "Name=true" or a flag "--name=value"
+  const char* severity;  ///< empty: nothing to complain of
+  const char* says;      ///< a part of what is said
+};
+
+constexpr std::array rows = std::to_array<Row>({
+    // gates
+    {"1.20", "Accelerators=true", "blocker", "gone since Kubernetes 1.12: it gave GPUs to Docker containers"},
+    {"1.20", "DevicePlugins=true", "note", "on in Kubernetes 1.20 anyway"},
+    {"1.27", "DevicePlugins=true", "note", "anyway"},
+    {"1.28", "DevicePlugins=true", "blocker", "gone since Kubernetes 1.28: what it switched is always on"},
+    {"1.21", "NodeSwap=true", "blocker", "came with Kubernetes 1.22"},
+    {"1.22", "NodeSwap=true", "", ""},
+    {"1.29", "NodeSwap=true", "", ""},
+    {"1.30", "NodeSwap=true", "note", "on in Kubernetes 1.30 anyway"},
+    {"1.33", "NodeSwap=false", "", ""},
+    {"1.34", "NodeSwap=false", "blocker", "cannot be set to false any more"},
+    {"1.34", "NodeSwap=true", "note", "anyway"},
+    {"1.25", "DynamicResourceAllocation=true", "blocker", "came with Kubernetes 1.26"},
+    {"1.33", "DynamicResourceAllocation=true", "", ""},
+    {"1.34", "DynamicResourceAllocation=true", "note", "anyway"},
+    {"1.33", "DRAExtendedResource=true", "blocker", "came with Kubernetes 1.34"},
+    {"1.33", "NodeSwapp=true", "blocker", "no feature gate that is known"},
+    {"1.40", "SomethingNew=true", "warning", "no feature gate that is known"},
+    // flags
+    {"1.20", "--container-runtime=remote", "", ""},
+    {"1.26", "--container-runtime=remote", "", ""},
+    {"1.27", "--container-runtime=remote", "blocker", "gone since Kubernetes 1.27: only remote was left"},
+    {"1.23", "--network-plugin=cni", "", ""},
+    {"1.24", "--network-plugin=cni", "blocker", "went with dockershim"},
+    {"1.34", "--pod-infra-container-image=pause", "", ""},
+    {"1.35", "--pod-infra-container-image=pause", "blocker", "gone since Kubernetes 1.35"},
+    {"1.21", "--seccomp-default", "blocker", "came with Kubernetes 1.22"},
+    {"1.33", "--max_pods=200", "", ""},
+    {"1.33", "--max-pod=200", "blocker", "no flag --max-pod that is known"},
+    {"1.40", "--not-yet-known", "warning", "no flag --not-yet-known that is known"},
+    {"1.33", "max-pods=200", "blocker", "is no kubelet flag"},
+    {"1.33", "--feature-gates=DevicePlugins=true", "blocker", "DevicePlugins is gone"},
+});
+
+std::vector<checks::Complaint> lint(const Row& row, const checks::Data& data) {
+  const std::string what = row.what;
+  const auto version = base::Version::parse(row.kubernetes).value();
+  const std::size_t equals = what.find('=');
+  if (what.starts_with("--") || what[0] >= 'a') return checks::lint_flags({what}, version, data);
+  return checks::lint_gates({{what.substr(0, equals), what.substr(equals + 1) == "true"}}, version, data);
+}
+
+}  // namespace
+
+TEST_CASE("gates and flags are judged by the Kubernetes minor") {
+  const auto data = repository_data();
+  for (const Row& row : rows) {
+    CAPTURE(row.kubernetes);
+    CAPTURE(row.what);
+    const auto complaints = lint(row, *data);
+    if (std::string_view(row.severity).empty()) {
+      CHECK_MESSAGE(complaints.empty(), (complaints.empty() ? "" : complaints.front().says));
+      continue;
+    }
+    REQUIRE(complaints.size() == 1);
+    CHECK(report::name_of(complaints.front().severity) == row.severity);
+    CHECK_MESSAGE(complaints.front().says.find(row.says) != std::string::npos, complaints.front().says);
+    CHECK(!complaints.front().remedy.empty());
+  }
+}
+
+TEST_CASE("a mistyped gate or flag is answered with the nearest one") {
+  const auto data = repository_data();
+  CHECK(checks::lint_gates({{"NodeSwapp", true}}, {1, 33, -1}, *data).front().remedy ==
+        "did you mean NodeSwap?");
+  CHECK(checks::lint_flags({"--max-pod=1"}, {1, 33, -1}, *data).front().remedy == "did you mean --max-pods?");
+}
+
+TEST_CASE("lint judges what the cluster file sets") {
+  auto cluster = spec::single("").value();
+  CHECK(checks::lint(cluster, {1, 33, -1}, *repository_data()).empty());
+  cluster.feature_gates["Accelerators"] = true;
+  cluster.kubelet_extra_args = {"--container-runtime=remote"};
+  const auto findings = checks::lint(cluster, {1, 33, -1}, *repository_data());
+  REQUIRE(findings.size() == 2);
+  CHECK(findings[0].id == "kubelet.feature-gates");
+  CHECK(findings[1].id == "kubelet.unknown-flags");
+  CHECK(findings[1].severity == report::Severity::blocker);
+}

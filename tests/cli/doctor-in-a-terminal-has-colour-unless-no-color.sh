@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Colour on a terminal, none with NO_COLOR or --no-color.
+. "$(dirname "$0")/common"
+
+in_terminal() { TERM=xterm script -qec "$*" /dev/null </dev/null >out 2>&1 || true; }
+in_terminal "$GPUADM" doctor
+grep -q $'\033\[1m' out
+in_terminal env NO_COLOR=1 "$GPUADM" doctor
+hides $'\033\[1m'
+in_terminal "$GPUADM" doctor --no-color
+hides $'\033\[1m'

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# A verb that is none: exit 2 and the nearest one.
+. "$(dirname "$0")/common"
+
+exits 2 gpuadm docter
+complains "gpuadm has no verb docter"
+complains "did you mean doctor?"
+exits 2 gpuadm config lnt
+complains "did you mean lint?"

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# gpuadm is killed in every phase in turn; the next run goes on, and the last one ends with a cluster.
+. "$(dirname "$0")/common"
+
+a_host node
+reached=0
+for phase in $(phases); do
+  init_begins
+  if in_phase "$phase" "$running"; then
+    reached=$((reached + 1))
+    kill -9 "$running"
+  fi
+  wait "$running" || true
+done
+[ "$reached" -ge 8 ] || fail "only $reached phases were reached"
+exits 0 init -y
+has_a_cluster node
+exits 0 init -y
+says "0 changed"

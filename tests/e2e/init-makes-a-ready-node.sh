@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# A fresh host becomes a cluster with real pods; a second init changes and restarts nothing.
+. "$(dirname "$0")/common"
+
+a_host node
+exits 0 init -y
+has_a_cluster node
+
+before=$(units node)
+exits 0 init -y
+says "0 changed"
+[ "$(units node)" = "$before" ] || fail "units were restarted"

@@ -1,0 +1,89 @@
+#include "gpuadm/facts/facts.hpp"
+
+#include "facts/probe_text.hpp"
+#include "facts/words.hpp"
+#include "facts/xml.hpp"
+
+#include <doctest/doctest.h>
+
+using facts::parse;
+
+TEST_CASE("GPUs are NVIDIA devices of class 0300 and 0302, not bridges and sound") {
+  const auto facts = parse(probe_text(
+      {{"pci",
+        "0000:01:00.0 class=030000 vendor=10de device=2684 subsystem=10de:165b driver=nouveau numa=0\n"
+        "0000:01:00.1 class=040300 vendor=10de device=22BA subsystem=10de:165b driver=snd_hda_intel numa=0\n"
+        "0000:03:00.0 class=068000 vendor=10de device=22a3 subsystem=10de:1796 driver= numa=0\n"
+        "0000:41:00.0 class=030200 vendor=10de device=20B2 subsystem=10de:1463 driver= numa=1"}}));
+  REQUIRE(facts->pci_gpus.size() == 2);
+  CHECK(facts->pci_gpus[0].driver == "nouveau");
+  CHECK(facts->pci_gpus[1].device_id == "20b2");
+}
+
+TEST_CASE("a proprietary module is told from an open one, with and without sysfs") {
+  const auto read = [](std::string_view line) {
+    return parse(probe_text({{"/proc/driver/nvidia/version", line}}))->driver;
+  };
+  const auto closed =
+      read("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024");
+  CHECK(closed->version == "535.183.01");
+  CHECK(closed->open_modules == false);
+  const auto open =
+      read("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build");
+  CHECK(open->version == "580.159.04");
+  CHECK(open->open_modules == true);
+}
+
+TEST_CASE("a hung or failing nvidia-smi is a fact with its status and words") {
+  const auto facts = parse(probe_text(
+      {{"nvidia-smi",
+        "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 550.54\n? 18"}}));
+  CHECK(facts->nvidia_smi_status == 18);
+  CHECK(facts->nvidia_smi_says == "Failed to initialize NVML: Driver/library version mismatch");
+  CHECK(facts->gpus.empty());
+  CHECK(parse(probe_text({{"nvidia-smi", "? 124"}}))->nvidia_smi_status == 124);
+}
+
+TEST_CASE("values that nvidia-smi does not have are no values") {
+  for (const char* none : {"[N/A]", "N/A", "[Not Supported]", "Not Supported", "[Unknown Error]", "",
+                           "[Insufficient Permissions]", "Requested functionality has been deprecated"})
+    CHECK(!facts::known(none));
+  CHECK(facts::known(" 0 ") == "0");
+  const auto facts =
+      parse(probe_text({{"nvidia-smi", "GPU 0: NVIDIA GB10 (UUID: GPU-1)\n? 0"},
+                        {"nvidia-smi-xml",
+                         "<nvidia_smi_log><gpu "
+                         "id=\"0\"><uuid>GPU-1</uuid><fb_memory_usage><total>N/A</total></fb_memory_usage>"
+                         "<persistence_mode>Enabled</persistence_mode></gpu></nvidia_smi_log>\n? 0"},
+                        {"nvidia-smi-fields", "index, uuid, compute_cap\n0, GPU-1, [N/A]\n? 0"}}));
+  REQUIRE(facts->gpus.size() == 1);
+  CHECK(!facts->gpus[0].memory_mib);
+  CHECK(!facts->gpus[0].compute_capability);
+  CHECK(facts->gpus[0].persistence == "Enabled");
+}
+
+TEST_CASE("lines of MIG devices are not GPUs") {
+  const auto facts = parse(probe_text(
+      {{"nvidia-smi", "GPU 0: NVIDIA A100 (UUID: GPU-1)\n  MIG 1g.5gb     Device  0: (UUID: MIG-2)\n? 0"}}));
+  CHECK(facts->gpus.size() == 1);
+}
+
+TEST_CASE("the library in force is the one that fits the loaded module, else the newest") {
+  const auto library = [](std::string_view paths) {
+    return parse(probe_text({{"/sys/module/nvidia/version", "550.54.15"}, {"gpu-libraries", paths}}))
+        ->driver->library;
+  };
+  CHECK(library("/a/libnvidia-ml.so.1\n/a/libnvidia-ml.so.580.65.06\n/b/libnvidia-ml.so.550.54.15") ==
+        "550.54.15");
+  CHECK(library("/a/libnvidia-ml.so.535.183.01\n/b/libnvidia-ml.so.580.65.06") == "580.65.06");
+  CHECK(!library("/a/libnvidia-ml.so.1"));
+}
+
+TEST_CASE("XML that does not close, does not match or nests without end is no XML") {
+  CHECK(facts::read_xml("<a><b>1 &amp; 2</b><c/></a>")->at({"b"}) == "1 & 2");
+  for (const char* bad : {"", "<a>", "<a></b>", "</a>", "<a", "<a></a><b></b>", "text"})
+    CHECK(!facts::read_xml(bad));
+  std::string deep;
+  for (int i = 0; i < 100000; ++i) deep += "<a>";
+  CHECK(!facts::read_xml(deep));
+}

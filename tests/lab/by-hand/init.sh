@@ -1,0 +1,27 @@
+# shellcheck shell=sh
+# shellcheck disable=SC2154 # variables and wait_for come from prepare.sh
+# Control plane.
+mkdir -p /etc/kubernetes
+cat >/etc/kubernetes/kubeadm.yaml <<E
+apiVersion: kubeadm.k8s.io/v1beta2
+kind: InitConfiguration
+localAPIEndpoint: { advertiseAddress: $address }
+nodeRegistration: { name: $name, criSocket: $socket, taints: [] }
+---
+apiVersion: kubeadm.k8s.io/v1beta2
+kind: ClusterConfiguration
+kubernetesVersion: v1.20.2
+networking: { podSubnet: 10.244.0.0/16, serviceSubnet: 10.96.0.0/12 }
+---
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cgroupDriver: cgroupfs
+---
+apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+conntrack: { maxPerCore: 0, min: 0 }
+E
+kubeadm init --config /etc/kubernetes/kubeadm.yaml --skip-phases=preflight,addon/coredns
+
+export KUBECONFIG=/etc/kubernetes/admin.conf
+wait_for 120 "the node $name to be Ready" kubectl wait --for=condition=Ready --timeout=5s "node/$name"

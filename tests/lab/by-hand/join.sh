@@ -1,0 +1,11 @@
+# shellcheck shell=sh
+# shellcheck disable=SC2154 # variables come from prepare.sh; $token and $hash are set before it
+mkdir -p /etc/kubernetes
+cat >/etc/kubernetes/kubeadm.yaml <<E
+apiVersion: kubeadm.k8s.io/v1beta2
+kind: JoinConfiguration
+nodeRegistration: { name: $name, criSocket: $socket }
+discovery:
+  bootstrapToken: { apiServerEndpoint: $endpoint, token: $token, caCertHashes: ["$hash"] }
+E
+kubeadm join --config /etc/kubernetes/kubeadm.yaml --skip-phases=preflight

@@ -1,0 +1,45 @@
+# shellcheck shell=bash
+# Root file systems, each made once by mmdebstrap. Hosts are overlays on them.
+
+IMAGE_BASE=(systemd systemd-sysv dbus openssh-server sudo iproute2 iptables kmod procps ca-certificates)
+IMAGE_NODE=(ethtool socat conntrack ebtables curl)
+
+# Prints the suite and the packages of an image.
+image_recipe() { # image_recipe NAME
+  case $1 in
+    bookworm-bare) echo bookworm "${IMAGE_BASE[@]}" ;;
+    bookworm-containerd) echo bookworm "${IMAGE_BASE[@]}" "${IMAGE_NODE[@]}" containerd runc containernetworking-plugins ;;
+    bookworm-docker) echo bookworm "${IMAGE_BASE[@]}" "${IMAGE_NODE[@]}" docker.io runc containernetworking-plugins ;;
+    trixie-containerd) echo trixie "${IMAGE_BASE[@]}" "${IMAGE_NODE[@]}" containerd runc containernetworking-plugins ;;
+    sid-containerd) echo sid "${IMAGE_BASE[@]}" "${IMAGE_NODE[@]}" containerd runc containernetworking-plugins ;;
+    *) return 1 ;;
+  esac
+}
+
+# A mirror of sid may lag behind the days that its release file is valid for.
+lab_image() ( # lab_image NAME
+  local name=${1:-} recipe suite packages dir id
+  recipe=$(image_recipe "$name") || die "no such image: '$name'"
+  suite=${recipe%% *} packages=${recipe#* }
+  id=$({ printf '%s\n' "$recipe"; cat "$LAB_HOME/image/prepare" "$LAB_HOME/image/lab-init"; } | sha256sum | cut -c1-12)
+  dir=$LAB_CACHE/images/$name-$id
+  hold_lock "$LAB_CACHE/images/$name.lock" 600 "another build of the image $name"
+  if [ ! -e "$dir.complete" ]; then
+    say "building the image $name"
+    rm -rf "$dir" "$dir.new"
+    if ! mmdebstrap --mode=root --variant=minbase --include="${packages// /,}" \
+      --aptopt='APT::Install-Recommends "false"' --aptopt='Acquire::Check-Valid-Until "false"' --dpkgopt=path-exclude='/usr/share/man/*' \
+      --dpkgopt=path-exclude='/usr/share/locale/*' --dpkgopt=path-exclude='/usr/share/info/*' \
+      --customize-hook="$LAB_HOME/image/prepare \"\$1\"" \
+      "$suite" "$dir.new" "$LAB_MIRROR" >"$LAB_CACHE/images/$name.log" 2>&1; then
+      tail -n 20 "$LAB_CACHE/images/$name.log" >&2
+      rm -rf "$dir.new"
+      die "the image $name could not be built; all of its log: $LAB_CACHE/images/$name.log"
+    fi
+    mv "$dir.new" "$dir"
+    touch "$dir.complete"
+    prune "$LAB_CACHE/images" "$name-*"
+  fi
+  touch "$dir"
+  printf '%s\n' "$dir"
+)

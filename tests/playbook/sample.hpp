@@ -1,0 +1,33 @@
+#pragma once
+
+#include "gpuadm/assets/assets.hpp"
+#include "gpuadm/playbook/playbook.hpp"
+
+#include <doctest/doctest.h>
+
+/// A workstation with one GPU, Debian 12, containerd 1.6: what a Context needs, owned in one place.
+struct Sample {
+  assets::Store store = *assets::Store::open({});
+  playbook::Library library = *playbook::Library::load(store, "init");
+  spec::Cluster cluster = *spec::single("");
+  facts::Facts facts;
+  base::Version kubernetes{1, 20, 2};
+  std::optional<assets::Bundle> bundle;
+
+  Sample() {
+    facts.hostname = "Box";
+    facts.default_address = "192.0.2.11";
+    facts.os.family = facts::Family::debian;
+    facts.os.architecture = "x86_64";
+    facts.os.init = "systemd";
+    facts.containerd = facts::Containerd{};
+    facts.containerd->version = "1.6.20";
+    facts.docker = facts::Docker{};
+    facts.docker->version = "20.10.24";
+    facts.pci_gpus = {{"0000:00:06.0", "2335", "10de:18bf", "0302", "nvidia"}};
+  }
+  [[nodiscard]] playbook::Context context() const {
+    return {cluster,           cluster.hosts.front(),       facts,
+            library.catalog(), bundle ? &*bundle : nullptr, kubernetes};
+  }
+};

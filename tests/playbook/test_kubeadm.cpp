@@ -1,0 +1,71 @@
+#include "gpuadm/base/yaml.hpp"
+
+#include "playbook/sample.hpp"
+
+namespace {
+std::vector<base::Tree> documents(const Sample& sample) {
+  const auto composed = playbook::compose("kubeadm-config", sample.context());
+  REQUIRE(composed);
+  std::vector<base::Tree> all = *base::yaml::read_all(composed->content, "kubeadm.yaml");
+  REQUIRE(all.size() == 4);
+  return all;
+}
+std::string text(const base::Tree& tree, const std::vector<std::string>& path) {
+  const base::Tree* found = tree.at(path);
+  return found ? found->text() : "(absent)";
+}
+}  // namespace
+
+TEST_CASE("kubeadm: its configuration has the API version and socket form that the version reads") {
+  struct Row {
+    base::Version version;
+    const char *api, *socket;
+  };
+  for (const Row& row :
+       {Row{{1, 20, 2}, "kubeadm.k8s.io/v1beta2", "/run/containerd/containerd.sock"},
+        Row{{1, 22, 0}, "kubeadm.k8s.io/v1beta3", "/run/containerd/containerd.sock"},
+        Row{{1, 24, 0}, "kubeadm.k8s.io/v1beta3", "unix:///run/containerd/containerd.sock"},
+        Row{{1, 30, 5}, "kubeadm.k8s.io/v1beta3", "unix:///run/containerd/containerd.sock"},
+        Row{{1, 31, 0}, "kubeadm.k8s.io/v1beta4", "unix:///run/containerd/containerd.sock"},
+        Row{{1, 37, 0}, "kubeadm.k8s.io/v1beta4", "unix:///run/containerd/containerd.sock"}}) {
+    Sample sample;
+    sample.kubernetes = row.version;
+    CAPTURE(row.version.text());
+    const auto all = documents(sample);
+    CHECK(text(all[0], {"apiVersion"}) == row.api);
+    CHECK(text(all[1], {"apiVersion"}) == row.api);
+    CHECK(text(all[0], {"nodeRegistration", "criSocket"}) == row.socket);
+    CHECK(text(all[0], {"nodeRegistration", "name"}) == "box");
+    CHECK(text(all[1], {"kubernetesVersion"}) == "v" + row.version.text());
+  }
+}
+
+TEST_CASE("kubeadm: swap is kept, limited or off as the version allows") {
+  Sample sample;
+  CHECK(text(documents(sample)[2], {"failSwapOn"}) == "false");
+  CHECK(text(documents(sample)[2], {"memorySwap", "swapBehavior"}) == "(absent)");
+  sample.cluster.swap = spec::Swap::limited;
+  sample.kubernetes = {1, 28, 0};
+  CHECK(text(documents(sample)[2], {"memorySwap", "swapBehavior"}) == "LimitedSwap");
+  CHECK(text(documents(sample)[2], {"featureGates", "NodeSwap"}) == "true");
+  sample.kubernetes = {1, 34, 0};
+  CHECK(text(documents(sample)[2], {"featureGates", "NodeSwap"}) == "(absent)");
+  sample.cluster.swap = spec::Swap::off;
+  CHECK(text(documents(sample)[2], {"failSwapOn"}) == "(absent)");
+}
+
+TEST_CASE("kubeadm: patches pass through, and extra arguments take the form of their API") {
+  Sample sample;
+  sample.cluster.patches.kube_proxy = base::Tree::map_of({{"conntrack", base::Tree::map_of({{"min", 0}})}});
+  sample.cluster.patches.kubelet = base::Tree::map_of({{"maxPods", 50}, {"cgroupDriver", "cgroupfs"}});
+  sample.cluster.kubelet_extra_args = {"--node-ip=192.0.2.11"};
+  auto all = documents(sample);
+  CHECK(text(all[3], {"conntrack", "min"}) == "0");
+  CHECK(text(all[2], {"maxPods"}) == "50");
+  CHECK(text(all[2], {"cgroupDriver"}) == "cgroupfs");
+  CHECK(text(all[0], {"nodeRegistration", "kubeletExtraArgs", "node-ip"}) == "192.0.2.11");
+  sample.kubernetes = {1, 31, 0};
+  all = documents(sample);
+  REQUIRE(all[0].at({"nodeRegistration", "kubeletExtraArgs"})->is_list());
+  CHECK(text(all[0].at({"nodeRegistration", "kubeletExtraArgs"})->items()[0], {"name"}) == "node-ip");
+}

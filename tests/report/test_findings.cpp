@@ -1,0 +1,104 @@
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/report/findings.hpp"
+
+#include "report/expected.hpp"
+
+namespace {
+
+using report::Finding;
+using report::Severity;
+using report::Verdict;
+
+std::vector<Finding> of_four_hosts() {
+  std::vector<Finding> findings = {
+      {.id = "net.route.mtu",
+       .severity = Severity::note,
+       .host = "cp1",
+       .says = "MTU is 1450",
+       .evidence = "eth0"},
+      {.id = "host.disk.swap-on",
+       .severity = Severity::warning,
+       .host = "cp1",
+       .says = "Swap is on",
+       .evidence = "/swapfile file 2097148\n/dev/sda2 partition 1048572",
+       .remedy = "os.swap.keep"},
+      {.id = "rt.containerd.cri",
+       .severity = Severity::blocker,
+       .host = "cp1",
+       .says = "containerd's CRI is off",
+       .evidence = "disabled_plugins = [\"cri\"]",
+       .remedy = "remove cri from disabled_plugins"},
+      {.id = "kubelet.runtime",
+       .severity = Severity::blocker,
+       .host = "cp1",
+       .says = "The kubelet has no runtime",
+       .caused_by = "rt.containerd.cri"},
+      {.id = "kubelet.ready",
+       .severity = Severity::blocker,
+       .host = "cp1",
+       .says = "The node is not ready",
+       .caused_by = "kubelet.runtime"},
+      {.id = "gpu.driver.smi-runs",
+       .severity = Severity::blocker,
+       .verdict = Verdict::unknown,
+       .host = "cp1",
+       .says = "nvidia-smi: permission denied"},
+      {.id = "host.cpu.count",
+       .severity = Severity::blocker,
+       .verdict = Verdict::pass,
+       .host = "cp1",
+       .says = "8 CPUs"},
+      {.id = "host.identity.unique-mac",
+       .severity = Severity::blocker,
+       .says = "gpu1 and gpu2 share a MAC",
+       .evidence = "02:00:00:00:00:01",
+       .remedy = "give each machine its own"},
+  };
+  for (const char* host : {"gpu1", "gpu2", "gpu3"}) {
+    findings.push_back({.id = "host.cpu.count", .verdict = Verdict::pass, .host = host, .says = "64 CPUs"});
+    findings.push_back(
+        {.id = "gpu.mig", .verdict = Verdict::skip, .host = host, .says = "no GPU can do MIG"});
+  }
+  return findings;
+}
+
+}  // namespace
+
+TEST_CASE("findings are grouped by host, blockers first, causes with what they explain, passes counted") {
+  const std::string text = to_text(of_four_hosts(), {});
+  CHECK(text == expected("findings.txt", text));
+}
+
+TEST_CASE("verbose findings name passes and what does not apply") {
+  const std::string text = to_text(of_four_hosts(), {.verbosity = report::Verbosity::verbose});
+  CHECK(text == expected("findings-verbose.txt", text));
+}
+
+TEST_CASE("findings as JSON are one object a result and a summary") {
+  const std::string text = fmt::format("{}\n", base::json::write(to_tree(of_four_hosts())));
+  CHECK(text == expected("findings.json", text));
+}
+
+TEST_CASE("findings that cause each other are shown all the same") {
+  const std::vector<Finding> circle = {{.id = "a", .host = "h", .says = "first", .caused_by = "b"},
+                                       {.id = "b", .host = "h", .says = "second", .caused_by = "c"},
+                                       {.id = "c", .host = "h", .says = "third", .caused_by = "a"}};
+  const std::string text = to_text(circle, {});
+  for (const char* says : {"first", "second", "third"}) CHECK(text.find(says) != std::string::npos);
+}
+
+TEST_CASE("evidence from a host cannot reach the terminal as an escape sequence") {
+  const std::vector<Finding> hostile = {
+      {.id = "x", .host = "h\x1b]0;owned\x07", .says = "\x1b[2J", .evidence = "\xff\x1b"}};
+  const std::string text = to_text(hostile, {});
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(text.find("\\x1b[2J") != std::string::npos);
+}
+
+TEST_CASE("only a failed or timed-out check of severity blocker blocks") {
+  CHECK(blocks(Finding{.severity = Severity::blocker, .verdict = Verdict::fail}));
+  CHECK(blocks(Finding{.severity = Severity::blocker, .verdict = Verdict::timeout}));
+  CHECK_FALSE(blocks(Finding{.severity = Severity::blocker, .verdict = Verdict::unknown}));
+  CHECK_FALSE(blocks(Finding{.severity = Severity::blocker, .verdict = Verdict::pass}));
+  CHECK_FALSE(blocks(Finding{.severity = Severity::warning, .verdict = Verdict::fail}));
+}

@@ -1,0 +1,132 @@
+#include "gpuadm/report/reporters.hpp"
+
+#include "report/expected.hpp"
+
+namespace {
+
+using report::Did;
+using report::Event;
+
+std::vector<Event> run_of_two_hosts() {
+  const auto at = base::Time{};
+  return {
+      {.at = at, .did = Did::started, .detail = "init lab: 2 hosts"},
+      {.at = at, .stage = "os/swap", .did = Did::started, .detail = "Swap"},
+      {.at = at,
+       .host = "cp1",
+       .stage = "os/swap",
+       .step = "os.swap.keep",
+       .did = Did::started,
+       .detail = "Swap is kept"},
+      {.at = at, .host = "cp1", .stage = "os/swap", .step = "os.swap.keep", .did = Did::satisfied},
+      {.at = at, .host = "gpu1", .stage = "os/swap", .step = "os.swap.keep", .did = Did::satisfied},
+      {.at = at, .stage = "os/modules", .did = Did::started, .detail = "Kernel modules"},
+      {.at = at,
+       .host = "cp1",
+       .stage = "os/modules",
+       .step = "os.modules",
+       .did = Did::started,
+       .detail = "Load br_netfilter and overlay"},
+      {.at = at,
+       .host = "gpu1",
+       .stage = "os/modules",
+       .step = "os.modules",
+       .did = Did::started,
+       .detail = "Load br_netfilter and overlay"},
+      {.at = at,
+       .host = "cp1",
+       .stage = "os/modules",
+       .step = "os.modules",
+       .did = Did::applied,
+       .seconds = 0.34},
+      {.at = at,
+       .host = "gpu1",
+       .stage = "os/modules",
+       .step = "os.modules",
+       .did = Did::failed,
+       .detail = "modprobe: FATAL: Module br_netfilter not found\nin directory /lib/modules/\x1b[31m6.1.0",
+       .hint = "apt install linux-modules-extra, then run again"},
+      {.at = at, .stage = "verify/cluster", .did = Did::started, .detail = "The node is Ready"},
+      {.at = at,
+       .host = "cp1",
+       .stage = "verify/cluster",
+       .step = "verify.ready",
+       .did = Did::started,
+       .detail = "Node Ready"},
+      {.at = at,
+       .host = "cp1",
+       .stage = "verify/cluster",
+       .step = "verify.ready",
+       .did = Did::waiting,
+       .detail = "NetworkNotReady"},
+      {.at = at,
+       .host = "cp1",
+       .stage = "verify/cluster",
+       .step = "verify.ready",
+       .did = Did::waiting,
+       .detail = "NetworkNotReady"},
+      {.at = at,
+       .host = "cp1",
+       .stage = "verify/cluster",
+       .step = "verify.ready",
+       .did = Did::satisfied,
+       .seconds = 12},
+      {.at = at,
+       .host = "cp1",
+       .stage = "verify/cluster",
+       .step = "verify.coredns",
+       .did = Did::skipped,
+       .detail = "the bundle has none"},
+      {.at = at, .did = Did::finished},
+  };
+}
+
+std::string shown(const std::vector<Event>& events, report::Style style) {
+  std::string text;
+  {
+    const auto terminal = report::terminal([&](std::string_view more) { text += more; }, style);
+    for (const Event& event : events) terminal->on(event);
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a run in a pipe is whole lines without colour") {
+  const std::string text = shown(run_of_two_hosts(), {});
+  CHECK(text == expected("run-plain.txt", text));
+}
+
+TEST_CASE("a verbose run names what was satisfied") {
+  const std::string text = shown(run_of_two_hosts(), {.verbosity = report::Verbosity::verbose});
+  CHECK(text == expected("run-verbose.txt", text));
+}
+
+TEST_CASE("a quiet run shows failures only") {
+  const std::string text = shown(run_of_two_hosts(), {.verbosity = report::Verbosity::quiet});
+  CHECK(text == expected("run-quiet.txt", text));
+}
+
+TEST_CASE("a live run keeps one status line no wider than the terminal and takes it back") {
+  const std::string text = visible(
+      shown(run_of_two_hosts(), {.colour = report::Colour::yes, .view = report::View::live, .width = 40}));
+  CHECK(text == expected("run-live.txt", text));
+}
+
+TEST_CASE("what a step would change in a file is shown as a diff") {
+  const std::string text =
+      shown({{.host = "cp1",
+              .stage = "os/sysctl",
+              .step = "os.sysctl",
+              .did = Did::needed,
+              .diff = "--- /etc/sysctl.d/99-gpuadm.conf\n+++ planned\n@@ -0,0 +1 @@\n+a = 1\n"}},
+            {});
+  CHECK(text == expected("run-preview.txt", text));
+}
+
+TEST_CASE("a host that says megabytes of escape sequences gets one harmless bounded line") {
+  const std::string noise(3u << 20, '\x1b');
+  const std::string text = shown({{.host = "cp1", .step = "x", .did = Did::failed, .detail = noise}}, {});
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(text.size() < 20'000);
+}

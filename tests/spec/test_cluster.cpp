@@ -1,0 +1,119 @@
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/spec/cluster.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+using namespace spec;
+
+namespace {
+
+Cluster every_key() {
+  const auto text = base::read_file(GPUADM_TESTS_DIR "/cases/spec/every-key/cluster.yaml");
+  REQUIRE(text);
+  auto cluster = parse(*text, "cluster.yaml");
+  REQUIRE_MESSAGE(cluster, cluster.error().what);
+  return std::move(*cluster);
+}
+
+}  // namespace
+
+TEST_CASE("every key of a cluster file lands in its field") {
+  const Cluster c = every_key();
+  CHECK(c.name == "lab");
+  CHECK(c.kubernetes.version == base::Version{1, 30, -1});
+  CHECK(c.kubernetes.source == Source::bundle);
+  CHECK(c.kubernetes.node_name == "node.lab");
+  CHECK(c.kubernetes.image_repository == "registry.lab:5000/k8s");
+  CHECK(c.network.plugin == NetworkPlugin::bridge);
+  CHECK(c.network.pod_cidr == "fd00:10::/56");
+  CHECK(c.network.service_cidr == "fd00:20::/112");
+  CHECK(c.network.dns_domain == "lab.internal");
+  CHECK(c.control_plane.endpoint == "[2001:db8::1]:6443");
+  CHECK(c.control_plane.advertise_address == "2001:db8::1");
+  CHECK(c.control_plane.schedulable == Schedulable::no);
+  CHECK(c.swap == Swap::limited);
+  CHECK(c.runtime.engine == Engine::docker);
+  CHECK(c.runtime.ownership == Ownership::install);
+  CHECK(c.gpu.driver == DriverPolicy::install);
+  CHECK(c.gpu.allocator == Allocator::none);
+  CHECK(c.gpu.defaults.sharing == Sharing::mps);
+  CHECK(c.gpu.defaults.replicas == 3);
+  CHECK(c.ssh.user == "ubuntu");
+  CHECK(c.ssh.port == 2222);
+  CHECK(c.ssh.identity_file == "~/.ssh/lab key");
+  CHECK(c.ssh.sudo == SudoPolicy::password);
+  CHECK(c.ssh.client == SshClient::openssh);
+  CHECK(c.ssh.host_keys == HostKeys::pinned);
+  CHECK(c.ssh.window == 8);
+  CHECK(c.ssh.connect_timeout == 5);
+  CHECK(c.ssh.command_timeout == 900);
+  CHECK(c.mirrors.at("registry.k8s.io") == "https://mirror.lab/k8s");
+  CHECK(c.feature_gates == std::map<std::string, bool>{{"NodeSwap", true}, {"GracefulNodeShutdown", false}});
+  CHECK(c.kubelet_extra_args == std::vector<std::string>{"--max-pods=200", "--v=2"});
+  CHECK(c.patches.kubelet.at({"evictionHard", "memory.available"})->text() == "100Mi");
+  CHECK(c.patches.kube_proxy.at({"conntrack", "min"})->as_int() == 0);
+  CHECK(c.patches.cluster_configuration.at({"apiServer", "certSANs"})->items()[1].is_string());
+  CHECK(c.patches.runtime.at({"plugins", "cri", "restrict_oom_score_adj"})->as_bool() == true);
+
+  REQUIRE(c.hosts.size() == 3);
+  const Host& cp1 = c.hosts[0];
+  CHECK(cp1.name == "cp1");
+  CHECK(cp1.role == Role::control_plane);
+  CHECK(cp1.endpoint.address == "fe80::1%eth0");
+  CHECK(cp1.endpoint.port == 22);
+  CHECK(cp1.endpoint.user == "root");
+  CHECK(cp1.endpoint.identity_file == "/keys/cp1");
+  CHECK(cp1.endpoint.host_key == "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU");
+  CHECK(cp1.labels ==
+        std::map<std::string, std::string>{{"lab.example/pool", "a"}, {"spare", "true"}, {"slot", "7"}});
+  CHECK(cp1.gpu.sharing == Sharing::exclusive);
+  CHECK(cp1.mark.line == 55);
+
+  const Host& gpu1 = c.hosts[1];
+  CHECK(gpu1.role == Role::worker);
+  CHECK(gpu1.endpoint.user == "ubuntu");
+  CHECK(gpu1.endpoint.port == 2222);
+  CHECK(gpu1.gpu.sharing == Sharing::time_slicing);
+  CHECK(gpu1.gpu.replicas == 4);
+
+  CHECK(c.hosts[2].endpoint.local);
+  CHECK(c.hosts[2].endpoint.user.empty());
+  CHECK(c.hosts[2].gpu.sharing == Sharing::mps);
+}
+
+TEST_CASE("the every-key case has every key") {
+  const auto text = base::read_file(GPUADM_TESTS_DIR "/cases/spec/every-key/cluster.yaml");
+  REQUIRE(text);
+  for (const Key& key : keys()) {
+    CAPTURE(key.path);
+    CHECK(text->find(key.path.substr(key.path.rfind('.') + 1) + ":") != std::string::npos);
+  }
+}
+
+TEST_CASE("keys are unique, and each says what it is and what holds without it") {
+  std::set<std::string> paths;
+  for (const Key& key : keys()) {
+    CAPTURE(key.path);
+    CHECK(paths.insert(key.path).second);
+    CHECK_FALSE(key.type.empty());
+    CHECK(key.says.ends_with("."));
+  }
+  const auto fallback = [](std::string_view path) {
+    return std::ranges::find(keys(), path, &Key::path)->fallback;
+  };
+  CHECK(fallback("network.podCIDR") == "10.244.0.0/16");
+  CHECK(fallback("swap") == "keep");
+  CHECK(fallback("ssh.window") == "64");
+  CHECK(fallback("gpu.sharing") == "exclusive");
+  CHECK(fallback("ssh.user") == "as OpenSSH's configuration says");
+}
+
+TEST_CASE("a cluster file that is binary, deep or endless is refused") {
+  CHECK_FALSE(parse(std::string("\0\xff\xfe{{{", 6), "x"));
+  CHECK_FALSE(parse(std::string(100000, '['), "x"));
+  CHECK_FALSE(parse(std::string(100000, '{'), "x"));
+}

@@ -1,0 +1,132 @@
+#include <doctest/doctest.h>
+//
+#include "gpuadm/base/shell.hpp"
+
+#include "sshd.hpp"
+
+using namespace testing_transport;
+
+TEST_CASE("ssh: 64 MiB are streamed to a program without being held in memory") {
+  if (!can_serve()) return;
+  Sshd sshd;
+  REQUIRE(shell("head -c 67108864 /dev/urandom > " + (sshd.place.path / "big").string()) == 0);
+  Client client(sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519")));
+  auto command = reads("sha256sum | cut -d' ' -f1");
+  command.input = sshd.place.path / "big";
+  command.timeout = 60s;
+  const auto exit = client(command);
+  if (!exit) FAIL(exit.error().what);
+  CHECK(exit->out == base::sha256_of_file(sshd.place.path / "big").value() + "\n");
+}
+
+TEST_CASE("ssh: a large script and a large answer arrive whole") {
+  if (!can_serve()) return;
+  Sshd sshd;
+  Client client(sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519")));
+  std::string text;
+  while (text.size() < 3'000'000) text += "it's line " + std::to_string(text.size()) + "\n";
+  auto command = reads("printf '%s' " + base::quote(text));
+  const auto exit = client(command);
+  if (!exit) FAIL(exit.error().what);
+  CHECK(exit->out.size() == text.size());
+  CHECK(base::sha256(exit->out) == base::sha256(text));
+}
+
+TEST_CASE("ssh: a program that stops reading its file is answered") {
+  if (!can_serve()) return;
+  Sshd sshd;
+  Client client(sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519")));
+  auto command = reads("head -c 3; exit 5");
+  command.input = sshd.place.write("file", std::string(20'000'000, 'x'));
+  const auto exit = client(command);
+  if (!exit) FAIL(exit.error().what);
+  CHECK(exit->out == "xxx");
+  CHECK(exit->status == 5);
+  CHECK(client("echo next")->out == "next\n");
+}
+
+TEST_CASE("ssh: 200 hosts through a window of 64, and a second command over the same connections") {
+  if (!can_serve()) return;
+  Sshd sshd;
+  const std::string key = sshd.user_key("ed", "ed25519");
+  auto session = transport::make_session(sshd.options(), {});
+  transport::Fleet fleet(64, nullptr);
+  for (int i = 1; i <= 200; ++i) {
+    const std::string host = fmt::format("127.0.{}.{}", i / 100, 1 + i % 100);
+    fleet.add(host, transport::open(*session, host, sshd.endpoint(key, "root", host)));
+  }
+  for (int round = 0; round < 2; ++round) {
+    for (const auto& host : fleet.hosts()) fleet.submit(host, reads("echo $SSH_CONNECTION | cut -d' ' -f3"));
+    int good = 0;
+    while (auto completion = fleet.next()) {
+      if (!completion->result) FAIL(completion->result.error().what);
+      good += completion->result->out == completion->host + "\n";
+    }
+    CHECK(good == 200);
+  }
+}
+
+TEST_CASE("ssh: a first Ctrl-C lets running commands finish, a second closes them") {
+  if (!can_serve()) return;
+  Sshd sshd;
+  const std::string key = sshd.user_key("ed", "ed25519");
+  for (const int presses : {1, 2}) {
+    CAPTURE(presses);
+    base::Interrupt interrupt;
+    auto session = transport::make_session(sshd.options(), {});
+    transport::Fleet fleet(2, &interrupt);
+    for (const char* host : {"a", "b", "c"}) {
+      fleet.add(host, transport::open(*session, host, sshd.endpoint(key)));
+      fleet.submit(host, reads(presses == 1 ? "sleep 2; echo done" : "sleep 20"));
+    }
+    std::thread presser([&] {
+      for (int i = 0; i < presses; ++i) {
+        std::this_thread::sleep_for(1s);
+        ::kill(::getpid(), SIGINT);
+      }
+    });
+    const auto from = base::Clock::now();
+    int done = 0, ended = 0;
+    while (auto completion = fleet.next())
+      completion->result                                             ? ++done
+      : completion->result.error().fault == base::Fault::interrupted ? ++ended
+                                                                     : 0;
+    presser.join();
+    CHECK(done == (presses == 1 ? 2 : 0));
+    CHECK(ended == (presses == 1 ? 1 : 3));
+    CHECK(base::Clock::now() - from < 10s);
+  }
+}
+
+TEST_CASE("ssh: a jump host and a proxy command of ssh_config lead to the host") {
+  if (!can_serve()) return;
+  Sshd jump, sshd;
+  const std::string key = sshd.user_key("ed", "ed25519");
+  std::ofstream(jump.place.path / "authorized", std::ios::app) << base::read_file(key + ".pub").value();
+  auto options = sshd.options();
+  const std::string common = "IdentityAgent none\nIdentityFile " + key + "\n";
+  options.ssh_config = sshd.place.write(
+      "jumping", fmt::format("Host target\n HostName 127.0.0.1\n Port {0}\n ProxyJump "
+                             "root@127.0.0.1:{1}\nHost commanded\n HostName "
+                             "127.0.0.1\n Port {0}\n ProxyCommand ssh -F none -W %h:%p -p {1} -i {2} "
+                             "-oUserKnownHostsFile={3} root@127.0.0.1\n"
+                             "Host broken\n ProxyCommand echo no way >&2; exit 1\n"
+                             "Host lost\n ProxyJump root@127.0.0.1:{4}\nHost *\n {5}",
+                             sshd.port, jump.port, key, options.known_hosts.string(), free_port(), common));
+  for (const char* host : {"target", "commanded"}) {
+    CAPTURE(host);
+    Client client(options, {.address = host, .user = "root"});
+    const auto exit = client("echo $SSH_CONNECTION | cut -d' ' -f4");
+    if (!exit) FAIL(exit.error().what);
+    CHECK(exit->out == std::to_string(sshd.port) + "\n");
+    CHECK(jump.log().find("Accepted publickey") != std::string::npos);
+  }
+  const auto broken = Client(options, {.address = "broken", .user = "root"})("true");
+  REQUIRE_FALSE(broken);
+  CAPTURE(broken.error().what);
+  CHECK(broken.error().what.find("no way") != std::string::npos);
+  const auto lost = Client(options, {.address = "lost", .user = "root"})("true");
+  REQUIRE_FALSE(lost);
+  CAPTURE(lost.error().what);
+  CHECK(lost.error().what.find("Connection refused") != std::string::npos);
+}
