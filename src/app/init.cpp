@@ -51,6 +51,17 @@ Result<spec::Cluster> cluster_of(const InitOptions& options) {
   return cluster;
 }
 
+/// Settles the version that this run installs or finds, so that the checks judge what will be there: the
+/// first control plane's.
+Result<> settle_version(spec::Cluster& cluster, const facts::Census& census, const playbook::Library& library,
+                        const assets::Bundle* bundle) {
+  const auto first = std::ranges::find(cluster.hosts, spec::Role::control_plane, &spec::Host::role);
+  if (first == cluster.hosts.end()) return {};
+  cluster.kubernetes.version =
+      TRY(playbook::kubernetes_version(cluster, *census.at(first->name), library.catalog(), bundle));
+  return {};
+}
+
 /// What the checks say, shown; whether something blocks.
 Result<bool> is_blocked(const InitOptions& options, const spec::Cluster& cluster, const facts::Census& census,
                         const assets::Store& assets, const RunFolder& folder, Io& io) {
@@ -91,7 +102,7 @@ Result<Outcome> init(const InitOptions& options, Io& io) {
   }
   TRY(plan::known_phases(library.playbook(), {options.phases, options.skip_phases}));
   TRY(known_ids(options.ignore));
-  const spec::Cluster cluster = TRY(cluster_of(options));
+  spec::Cluster cluster = TRY(cluster_of(options));
   std::optional<assets::Bundle> bundle;
   if (!options.bundle.empty()) bundle = TRY(assets::open_bundle(options.bundle));
   const RunFolder folder = TRY(RunFolder::make(cluster.name));
@@ -106,6 +117,8 @@ Result<Outcome> init(const InitOptions& options, Io& io) {
   const auto lost = std::ranges::find_if(seen.census, [](const auto& entry) { return !entry.second; });
   if (lost != seen.census.end()) return std::unexpected(lost->second.error());
   if (fleet->interrupted()) return Outcome::interrupted;
+
+  TRY(settle_version(cluster, seen.census, library, bundle ? &*bundle : nullptr));
 
   // Judgement. Nothing has been changed so far.
   if (TRY(is_blocked(options, cluster, seen.census, assets, folder, io))) return Outcome::blocked;

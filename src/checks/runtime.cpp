@@ -106,11 +106,12 @@ void v1_api(const Subject& s, Verdicts& out) {
 void cri_dockerd(const Subject& s, Verdicts& out) {
   if (!uses(s, Engine::docker)) return out.skip("the runtime is not Docker");
   if (kubernetes_before(s, 24)) return out.pass("the kubelet speaks to Docker by itself");
-  if (!has(s.facts.tools, "cri-dockerd"))
-    out.fail(Severity::blocker,
-             fmt::format("Kubernetes {} needs cri-dockerd to use Docker", kubernetes_text(s)),
-             "there is no cri-dockerd",
-             "set runtime.engine to containerd (Docker brings it along), or install cri-dockerd");
+  if (has(s.facts.tools, "cri-dockerd")) return out.pass("cri-dockerd is there");
+  if (!s.kubernetes) return out.unknown("the Kubernetes version is not known yet");
+  out.fail(Severity::blocker,
+           fmt::format("Kubernetes {} needs cri-dockerd to use Docker", kubernetes_text(s)),
+           "there is no cri-dockerd",
+           "set runtime.engine to containerd (Docker brings it along), or install cri-dockerd");
 }
 
 void daemon_json(const Subject& s, Verdicts& out) {

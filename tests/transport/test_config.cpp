@@ -78,6 +78,26 @@ TEST_CASE("ssh config: hosts that the configuration does not tell apart share on
   CHECK(ask(cache, {"b.named", "", 0}).host_name == "b.named.example.com");
 }
 
+TEST_CASE("ssh config: a host is woken by an answer that another one took") {
+  if (!std::filesystem::exists("/usr/bin/ssh")) {
+    MESSAGE("left out: needs openssh-client");
+    return;
+  }
+  Place place;
+  transport::ConfigCache cache(
+      place.write("config", "Host *.named\n  HostName %h.example.com\nHost *\n  User all\n"));
+  CHECK(!*cache.ask({"one", "", 0}));
+  CHECK(!*cache.ask({"a.named", "", 0}));
+  CHECK(!cache.ready({"two", "", 0}));
+  CHECK(!cache.ready({"b.named", "", 0}));
+  CHECK(ask(cache, {"one", "", 0}).user == "all");
+  CHECK(cache.ready({"two", "", 0}));
+  // These two turn out to need an answer each.
+  CHECK(ask(cache, {"a.named", "", 0}).host_name == "a.named.example.com");
+  CHECK(ask(cache, {"c.named", "", 0}).host_name == "c.named.example.com");
+  CHECK(cache.ready({"b.named", "", 0}));
+}
+
 TEST_CASE("ssh config: a Match line makes every host its own question") {
   if (!std::filesystem::exists("/usr/bin/ssh")) {
     MESSAGE("left out: needs openssh-client");

@@ -74,4 +74,9 @@ void ConfigCache::interests(const ConfigQuestion& question, std::vector<pollfd>&
     found->second->child.interests(into, Child::Writes::no);
 }
 
+bool ConfigCache::ready(const ConfigQuestion& question) const {
+  const auto found = queries_.find(key_of(question));
+  return found == queries_.end() || found->second->answer;
+}
+
 }  // namespace transport

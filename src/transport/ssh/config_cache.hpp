@@ -29,6 +29,9 @@ class ConfigCache {
   /// with ssh's words where it cannot read its configuration.
   [[nodiscard]] base::Result<std::optional<Config>> ask(const ConfigQuestion& question);
   void interests(const ConfigQuestion& question, std::vector<pollfd>& into) const;
+  /// Whether ask() need not wait for a descriptor: another host may have taken the answer that both waited
+  /// for, or found that each needs one of its own.
+  [[nodiscard]] bool ready(const ConfigQuestion& question) const;
   /// How often ssh was asked.
   [[nodiscard]] std::size_t questions() const { return queries_.size(); }
 

@@ -241,6 +241,7 @@ void Link::interests(std::vector<pollfd>& into) const {
 
 std::optional<base::Instant> Link::wake() const {
   if (phase_ == Phase::idle || phase_ == Phase::ready) return std::nullopt;
+  if (phase_ == Phase::config && session_.ssh->configs.ready(question_)) return base::Clock::now();
   base::Instant next = session_.real(deadline_);
   if (phase_ == Phase::pause) next = std::min(next, session_.real(pause_until_));
   if (phase_ == Phase::dial && dial_) {
