@@ -21,15 +21,6 @@ bool wanted(const DoctorOptions& options, std::string_view id) {
   return (options.only.empty() || listed(options.only)) && !listed(options.skip);
 }
 
-std::string stages_of(unsigned stages) {
-  std::string text;
-  for (const auto& [stage, name] : {std::pair{checks::Stage::preflight, "preflight"},
-                                    {checks::Stage::node, "node"},
-                                    {checks::Stage::cluster, "cluster"}})
-    if ((stages & static_cast<unsigned>(stage)) != 0) text += (text.empty() ? "" : ",") + std::string(name);
-  return text;
-}
-
 Outcome list(const DoctorOptions& options, Io& io) {
   base::Tree tree = base::Tree::list();
   std::string text;

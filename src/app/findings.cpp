@@ -38,6 +38,15 @@ std::vector<checks::About> every_check() {
   return rows;
 }
 
+std::string stages_of(unsigned stages) {
+  std::string text;
+  for (const auto& [stage, name] : {std::pair{checks::Stage::preflight, "preflight"},
+                                    {checks::Stage::node, "node"},
+                                    {checks::Stage::cluster, "cluster"}})
+    if ((stages & static_cast<unsigned>(stage)) != 0) text += (text.empty() ? "" : ",") + std::string(name);
+  return text;
+}
+
 Result<std::vector<report::Finding>> find(const spec::Cluster& cluster, const facts::Census& census,
                                           const assets::Store& assets, checks::Stage stage) {
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));

@@ -18,6 +18,9 @@ inline constexpr std::string_view reachable = "host.ssh.reachable";
 /// Everything that findings come from: reachability, then the table of checks.
 [[nodiscard]] std::vector<checks::About> every_check();
 
+/// "preflight,node" for the bits of checks::About::stages.
+[[nodiscard]] std::string stages_of(unsigned stages);
+
 /// Every finding of a stage: hosts that could not be reached (host.ssh.reachable) first, then what the checks
 /// say.
 [[nodiscard]] Result<std::vector<report::Finding>> find(const spec::Cluster& cluster,

@@ -12,7 +12,8 @@
 #include <string_view>
 #include <vector>
 
-/// A check is one function, one row of a table, and a folder of cases (tests/cases/checks/<id>).
+/// A check is one function, one row of a table, an article (data/checks), and a folder of cases
+/// (tests/cases/checks/<id>).
 namespace checks {
 
 using report::Severity;
@@ -87,9 +88,5 @@ struct Check {
 [[nodiscard]] std::span<const Check> gpu_checks();
 [[nodiscard]] std::span<const Check> toolkit_checks();
 [[nodiscard]] const std::vector<Check>& all_checks();
-
-/// The id of a check that explains another one's failure on the same host, from the causal order; empty where
-/// none does. `failed`: ids that failed there.
-[[nodiscard]] std::string cause_of(std::string_view id, std::span<const std::string> failed);
 
 }  // namespace checks

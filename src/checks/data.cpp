@@ -148,6 +148,7 @@ Result<std::shared_ptr<const Data>> read_data(const Asset& asset) {
   auto data = std::make_shared<Data>();
   for (const auto read : {read_gpus, read_branches, read_compatibility, read_gates, read_flags, read_catalog})
     TRY(read(asset, *data));
+  data->catalogue = TRY(read_catalogue(asset));
   return data;
 }
 

@@ -3,6 +3,8 @@
 #include "gpuadm/base/version.hpp"
 #include "gpuadm/checks/checks.hpp"
 
+#include "checks/catalogue.hpp"
+
 #include <map>
 #include <optional>
 #include <string>
@@ -45,6 +47,7 @@ struct Flag {
 };
 
 struct Data {
+  Catalogue catalogue;
   std::map<std::string, GpuModel> gpus;  ///< "2335" and "2335/10de:18bf"
   std::map<int, Branch> branches;
   std::vector<CudaMajor> cuda_majors;  ///< ascending

@@ -36,11 +36,9 @@ void examine_host(const Subject& subject, const std::string& name, std::vector<F
     if (verdicts.silent() && blank) verdicts.unknown("the probe read nothing of this host");
     if (verdicts.silent()) verdicts.pass(std::string(check.title));
   }
-  std::vector<std::string> failed;
-  for (const Finding& finding : here)
-    if (finding.verdict == Verdict::fail) failed.push_back(finding.id);
   for (Finding& finding : here)
-    if (finding.verdict == Verdict::fail) finding.caused_by = cause_of(finding.id, failed);
+    if (finding.verdict == Verdict::fail)
+      finding.caused_by = cause_of(finding.id, here, subject.data.catalogue);
   std::ranges::move(here, std::back_inserter(findings));
 }
 
@@ -68,6 +66,11 @@ std::vector<report::Finding> examine(const spec::Cluster& cluster, const facts::
     if (verdicts.silent()) verdicts.pass(std::string(check.title));
   }
   return findings;
+}
+
+const Article* article(const Data& data, std::string_view id) {
+  const auto place = data.catalogue.find(id);
+  return place == data.catalogue.end() ? nullptr : &place->second;
 }
 
 std::vector<About> table() {

@@ -172,10 +172,18 @@ class Verbs {
   }
 
   void add_explain() {
-    auto* verb = root_.add_subcommand("explain", "What a check looks at, and why");
-    const auto id = std::make_shared<std::string>();
-    verb->add_option("ID", *id, "As in `gpuadm doctor --list`")->required()->option_text(" ");
-    on(verb, [id](app::Io& io) { return app::explain(*id, io); });
+    auto* verb = root_.add_subcommand("explain", "What a check looks at, why, and what mends it");
+    const auto options = std::make_shared<app::ExplainOptions>();
+    verb->add_option("ID", options->ids, "As in `gpuadm doctor --list`; gpu. means all below it")
+        ->required()
+        ->option_text("...");
+    auto names = text_or_json;
+    names.emplace("markdown", app::Format::markdown);
+    add_format(*verb, options->format, std::move(names));
+    on(verb, [options, &global = global_](app::Io& io) {
+      options->common.assets = global.assets;
+      return app::explain(*options, io);
+    });
 
     auto* version = root_.add_subcommand("version", "Which gpuadm this is");
     const auto format = std::make_shared<app::Format>();

@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
-# A check's title and reason; a typo names the nearest.
+# What a check is about, in three forms; a typo names the nearest.
 . "$(dirname "$0")/common"
 
 exits 0 gpuadm explain host.cpu.count
-says "host.cpu.count"
+says "Why"
 [ "$(wc -l <out)" -ge 3 ]
 exits 2 gpuadm explain host.cpu.conut
 complains "host.cpu.count"
 exits 0 gpuadm explain host.ssh.reachable
 says "host.ssh.reachable"
+exits 0 gpuadm explain gpu. -o json
+jq -e 'map(select(.id == "gpu.driver.smi-runs" and (.causedBy | index("gpu.driver.installed")))) | length == 1' out
+exits 0 gpuadm explain gpu.driver.installed -o markdown
+says "# gpu.driver.installed"

@@ -26,7 +26,7 @@ enum class Outcome {
   interrupted   ///< Ctrl-C
 };
 
-enum class Format { text, json, probe };
+enum class Format { text, json, probe, markdown };
 
 /// Where a verb speaks and whom it may ask. Results go to `out`, narration and questions to `err` or the
 /// terminal.
@@ -125,8 +125,13 @@ struct FactsOptions {
 [[nodiscard]] Result<Outcome> assets_export(const Common& common, const std::filesystem::path& folder,
                                             Io& io);
 
-/// What a check looks at and why.
-[[nodiscard]] Result<Outcome> explain(const std::string& id, Io& io);
+struct ExplainOptions {
+  Common common;
+  std::vector<std::string> ids;  ///< of checks; a prefix ending in a dot means all below it
+  Format format = Format::text;
+};
+/// What checks look at, why, and what mends it.
+[[nodiscard]] Result<Outcome> explain(const ExplainOptions& options, Io& io);
 [[nodiscard]] Result<Outcome> version(Format format, Io& io);
 
 }  // namespace app

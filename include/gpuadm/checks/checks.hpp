@@ -25,11 +25,23 @@ struct About {
 };
 [[nodiscard]] std::vector<About> table();
 
+/// What is known of a check beside its function: data/checks/<area>.yaml.
+struct Article {
+  std::vector<std::string> caused_by;  ///< checks that explain its failure, the nearest first
+  std::string symptom;                 ///< what an operator sees who has not asked gpuadm
+  std::string probe;                   ///< what is read on the host
+  std::string fix;                     ///< what mends it
+  std::string by_hand;                 ///< how to look without gpuadm
+};
+
 /// Static facts about hardware and software, read from the data assets once.
 struct Data;
-/// Reads data/*.csv given their texts by path; Fault::parse names file and line.
+/// Reads data/ given its texts by path; Fault::parse names file and line.
 [[nodiscard]] base::Result<std::shared_ptr<const Data>> read_data(
     const std::function<base::Result<std::string>(std::string_view path)>& asset);
+
+/// The article of a check; nullptr where it has none.
+[[nodiscard]] const Article* article(const Data& data, std::string_view id);
 
 /// Runs every check of a stage: host by host in name order, checks in table order, then the checks across
 /// hosts. Passes are included (Verdict::pass) so that a report can count them. A host that could not be

@@ -1,0 +1,103 @@
+#include "checks/catalogue.hpp"
+
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/yaml.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <set>
+
+namespace checks {
+
+namespace {
+
+using base::Result;
+using base::Tree;
+using report::Finding;
+using report::Verdict;
+
+/// What an id begins with.
+constexpr const char* areas[] = {"host",    "kernel",  "sec", "gpu", "rdma", "rt", "nct",
+                                 "kubeadm", "kubelet", "net", "st",  "cl",   "gk"};
+
+std::unexpected<base::Error> bad(const std::string& path, const std::string& id, std::string_view what) {
+  return base::fail(base::Fault::parse, fmt::format("{}: {}: {}", path, id, what));
+}
+
+Result<Article> read_article(const std::string& path, const std::string& id, const Tree& tree) {
+  Article article;
+  for (const auto& [key, value] : tree.entries()) {
+    if (key == "causedBy" && value.is_list()) {
+      for (const Tree& cause : value.items()) article.caused_by.push_back(cause.text());
+      continue;
+    }
+    auto* const text = key == "symptom"  ? &article.symptom
+                       : key == "probe"  ? &article.probe
+                       : key == "fix"    ? &article.fix
+                       : key == "byHand" ? &article.by_hand
+                                         : nullptr;
+    if (!text) return bad(path, id, fmt::format("'{}' is no key of an article", key));
+    *text = base::trim(value.text());
+  }
+  return article;
+}
+
+/// Whether `id` is among its own causes' causes.
+bool in_circle(const std::string& id, const Catalogue& catalogue) {
+  std::set<std::string> seen;
+  std::deque<std::string> todo{id};
+  while (!todo.empty()) {
+    const auto article = catalogue.find(todo.front());
+    todo.pop_front();
+    for (const std::string& cause : article->second.caused_by) {
+      if (cause == id) return true;
+      if (seen.insert(cause).second) todo.push_back(cause);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<Catalogue> read_catalogue(const std::function<Result<std::string>(std::string_view path)>& asset) {
+  Catalogue catalogue;
+  for (const char* area : areas) {
+    const std::string path = fmt::format("data/checks/{}.yaml", area);
+    const Tree tree = TRY(base::yaml::read(TRY(asset(path)), path));
+    for (const auto& [id, article] : tree.entries()) {
+      if (!id.starts_with(std::string(area) + "."))
+        return bad(path, id, fmt::format("ids in this file begin with '{}.'", area));
+      catalogue.emplace(id, TRY(read_article(path, id, article)));
+    }
+  }
+  for (const auto& [id, article] : catalogue)
+    for (const std::string& cause : article.caused_by)
+      if (!catalogue.contains(cause))
+        return bad("data/checks", id, fmt::format("no check is called {}", cause));
+  for (const auto& [id, article] : catalogue)
+    if (in_circle(id, catalogue)) return bad("data/checks", id, "is its own cause");
+  return catalogue;
+}
+
+std::string cause_of(std::string_view id, std::span<const Finding> of_host, const Catalogue& catalogue) {
+  const auto any = [&](const std::string& check, Verdict verdict) {
+    return std::ranges::any_of(
+        of_host, [&](const Finding& finding) { return finding.id == check && finding.verdict == verdict; });
+  };
+  std::set<std::string> seen;
+  std::deque<std::string> todo{std::string(id)};
+  while (!todo.empty()) {
+    const auto article = catalogue.find(todo.front());
+    todo.pop_front();
+    if (article == catalogue.end()) continue;
+    for (const std::string& cause : article->second.caused_by) {
+      if (any(cause, Verdict::fail) || any(cause, Verdict::timeout)) return cause;
+      if (!any(cause, Verdict::pass) && seen.insert(cause).second) todo.push_back(cause);
+    }
+  }
+  return {};
+}
+
+}  // namespace checks
