@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/text.hpp"
 
+#include "report/chains.hpp"
 #include "report/paint.hpp"
 #include "report/tally.hpp"
 
@@ -11,16 +12,6 @@ namespace report {
 namespace {
 
 constexpr std::size_t margin = 11;  // of what stands under a finding
-
-bool open(const Finding& finding) {
-  return finding.verdict != Verdict::pass && finding.verdict != Verdict::skip;
-}
-
-/// Blockers, warnings, notes, then what could not be told.
-int rank(const Finding* finding) {
-  if (finding->verdict == Verdict::unknown) return 3;
-  return 2 - static_cast<int>(finding->severity);
-}
 
 std::string label(const Finding& finding, const Style& style) {
   const std::string word = fmt::format(
@@ -54,33 +45,12 @@ std::string one(const Finding& finding, std::span<const Finding* const> explaine
   return text;
 }
 
-/// What explains a finding in the end, among those shown: itself where nothing does, or where causes go in a
-/// circle.
-const Finding* root(const Finding* finding, std::span<const Finding* const> shown) {
-  const Finding* at = finding;
-  for (std::size_t hop = 0; hop <= shown.size(); ++hop) {
-    const auto cause = std::ranges::find(shown, at->caused_by, &Finding::id);
-    if (cause == shown.end()) return at;
-    at = *cause;
-  }
-  return finding;
-}
-
 /// Everything about one host; hosts with the same body are shown together.
 std::string body(std::span<const Finding* const> findings, const Style& style) {
-  std::vector<const Finding*> shown;
   std::vector<Finding> all;
-  for (const Finding* finding : findings) {
-    all.push_back(*finding);
-    if (open(*finding)) shown.push_back(finding);
-  }
-  std::ranges::stable_sort(shown, {}, rank);
-  std::map<const Finding*, std::vector<const Finding*>> explains;
-  for (const Finding* finding : shown)
-    if (const Finding* cause = root(finding, shown); cause != finding) explains[cause].push_back(finding);
+  for (const Finding* finding : findings) all.push_back(*finding);
   std::string text;
-  for (const Finding* finding : shown)
-    if (root(finding, shown) == finding) text += one(*finding, explains[finding], style);
+  for (const Chain& chain : chains(findings)) text += one(*chain.first, chain.follow, style);
   if (style.verbosity == Verbosity::verbose)
     for (const Finding* finding : findings)
       if (!open(*finding)) text += closed(*finding, style);
@@ -99,15 +69,8 @@ std::string heading(const std::vector<std::string>& hosts) {
 }  // namespace
 
 std::string to_text(std::span<const Finding> findings, const Style& style) {
-  std::vector<std::pair<std::string, std::vector<const Finding*>>> hosts;
-  for (const Finding& finding : findings) {
-    const std::string name = finding.host.empty() ? "the whole cluster" : finding.host;
-    auto at = std::ranges::find(hosts, name, [](const auto& host) { return host.first; });
-    if (at == hosts.end()) at = hosts.insert(at, {name, {}});
-    at->second.push_back(&finding);
-  }
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // body -> hosts
-  for (const auto& [name, of_host] : hosts) {
+  for (const auto& [name, of_host] : by_host(findings)) {
     const std::string text = body(of_host, style);
     auto at = std::ranges::find(groups, text, [](const auto& group) { return group.first; });
     if (at == groups.end()) at = groups.insert(at, {text, {}});

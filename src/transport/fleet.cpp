@@ -157,12 +157,11 @@ void Fleet::turn(base::Instant deadline) {
   ::poll(fds_.data(), fds_.size(), wait);
   if (signal_fds > 0 && fds_[0].revents != 0) on_signal();
 
-  const base::Instant now = base::Clock::now();
   const auto ready = [&](const Lane& lane) {
     for (std::size_t i = lane.first_fd; i < lane.end_fd; ++i)
       if (fds_[i].revents != 0) return true;
     const auto wake = lane.transport->wake();
-    return wake && *wake <= now;
+    return wake && *wake <= base::Clock::now();  // asked after wake(), which may say "now"
   };
   for (std::size_t i = 0; i < running_.size();) {
     Lane* lane = running_[i];

@@ -102,3 +102,27 @@ TEST_CASE("only a failed or timed-out check of severity blocker blocks") {
   CHECK_FALSE(blocks(Finding{.severity = Severity::blocker, .verdict = Verdict::pass}));
   CHECK_FALSE(blocks(Finding{.severity = Severity::warning, .verdict = Verdict::fail}));
 }
+
+TEST_CASE("findings as JUnit, as a page and for Prometheus") {
+  const auto findings = of_four_hosts();
+  const base::Time at{std::chrono::seconds(1'700'000'000)};
+  const std::string junit = report::to_junit(findings);
+  CHECK(junit == expected("findings.junit.xml", junit));
+  const std::string page = report::to_html(findings, "lab <1>", at);
+  CHECK(page == expected("findings.html", page));
+  const std::string metrics = report::to_prometheus(findings, at);
+  CHECK(metrics == expected("findings.prom", metrics));
+}
+
+TEST_CASE("what a host says cannot leave its place in a page, a suite or a metric") {
+  std::vector<Finding> findings(1);
+  findings[0].host = "a\"b";
+  findings[0].says = "<script>alert('x')</script>\x1b[31m & \"";
+  findings[0].evidence = "]]></failure>\n";
+  for (const std::string& text : {report::to_junit(findings), report::to_html(findings, "x", {})}) {
+    CHECK(text.find("<script>") == std::string::npos);
+    CHECK(text.find("]]></failure>\n<") == std::string::npos);
+    CHECK(text.find('\x1b') == std::string::npos);
+  }
+  CHECK(report::to_prometheus(findings, {}).find("host=\"a\\\"b\"") != std::string::npos);
+}

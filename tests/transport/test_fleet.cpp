@@ -17,7 +17,35 @@ void add_local(transport::Fleet& fleet, transport::Session& session, int count) 
     fleet.add(name, transport::open(session, name, {.local = true}));
   }
 }
+
+/// Goes on at its second call, and asks for that call by the clock alone: it has no descriptor.
+class ByTheClock final : public transport::Transport {
+ public:
+  base::Result<void> start(transport::Command) override {
+    calls_ = 0;
+    return {};
+  }
+  void interests(std::vector<pollfd>&) const override {}
+  std::optional<base::Instant> wake() const override { return base::Clock::now(); }
+  base::Result<std::optional<transport::Exit>> advance() override {
+    return ++calls_ < 2 ? std::nullopt : std::optional(transport::Exit{});
+  }
+  void close() override {}
+  std::string kind() const override { return "by the clock"; }
+
+ private:
+  int calls_ = 0;
+};
 }  // namespace
+
+TEST_CASE("fleet: a transport that says \"now\" is called, with or without a descriptor") {
+  transport::Fleet fleet(1, nullptr);
+  fleet.add("one", std::make_unique<ByTheClock>());
+  fleet.submit("one", reads("true"));
+  const auto completion = fleet.next_until(base::Clock::now() + 5s);
+  REQUIRE(completion);
+  CHECK(completion->result);
+}
 
 TEST_CASE("fleet: no more hosts than the window are in flight, and every command ends") {
   Place place;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gpuadm/base/time.hpp"
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/report/finding.hpp"
 #include "gpuadm/report/style.hpp"
@@ -15,6 +16,16 @@ namespace report {
 
 /// {summary: {blockers, warnings, notes, passed, skipped, unknown}, findings: [one object a result]}.
 [[nodiscard]] base::Tree to_tree(std::span<const Finding> findings);
+
+/// JUnit XML: a suite a host, a test case a result; what could not be told is an error.
+[[nodiscard]] std::string to_junit(std::span<const Finding> findings);
+
+/// One HTML page that needs nothing else: summary, hosts by areas, findings with evidence and what follows
+/// from them.
+[[nodiscard]] std::string to_html(std::span<const Finding> findings, std::string_view cluster, base::Time at);
+
+/// For Prometheus' textfile collector: gpuadm_finding, gpuadm_checks, gpuadm_doctor_timestamp_seconds.
+[[nodiscard]] std::string to_prometheus(std::span<const Finding> findings, base::Time at);
 
 /// Whether any finding forbids going on: a failed, unknown or timed-out check of severity blocker.
 [[nodiscard]] bool blocks(const Finding& finding);

@@ -1,0 +1,57 @@
+#include "report/chains.hpp"
+
+#include <algorithm>
+
+namespace report {
+
+namespace {
+
+/// What explains a finding in the end, among those shown: itself where nothing does, or where causes go in a
+/// circle.
+const Finding* root(const Finding* finding, std::span<const Finding* const> shown) {
+  const Finding* at = finding;
+  for (std::size_t hop = 0; hop <= shown.size(); ++hop) {
+    const auto cause = std::ranges::find(shown, at->caused_by, &Finding::id);
+    if (cause == shown.end()) return at;
+    at = *cause;
+  }
+  return finding;
+}
+
+}  // namespace
+
+bool open(const Finding& finding) {
+  return finding.verdict != Verdict::pass && finding.verdict != Verdict::skip;
+}
+
+int rank(const Finding* finding) {
+  if (finding->verdict == Verdict::unknown) return 3;
+  return 2 - static_cast<int>(finding->severity);
+}
+
+std::vector<Chain> chains(std::span<const Finding* const> of_host) {
+  std::vector<const Finding*> shown;
+  for (const Finding* finding : of_host)
+    if (open(*finding)) shown.push_back(finding);
+  std::ranges::stable_sort(shown, {}, rank);
+  std::vector<Chain> found;
+  for (const Finding* finding : shown)
+    if (root(finding, shown) == finding) found.push_back({finding, {}});
+  for (const Finding* finding : shown)
+    if (const Finding* first = root(finding, shown); first != finding)
+      std::ranges::find(found, first, &Chain::first)->follow.push_back(finding);
+  return found;
+}
+
+std::vector<std::pair<std::string, std::vector<const Finding*>>> by_host(std::span<const Finding> findings) {
+  std::vector<std::pair<std::string, std::vector<const Finding*>>> hosts;
+  for (const Finding& finding : findings) {
+    const std::string name = finding.host.empty() ? "the whole cluster" : finding.host;
+    auto at = std::ranges::find(hosts, name, [](const auto& host) { return host.first; });
+    if (at == hosts.end()) at = hosts.insert(at, {name, {}});
+    at->second.push_back(&finding);
+  }
+  return hosts;
+}
+
+}  // namespace report

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "gpuadm/report/finding.hpp"
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace report {
+
+/// A finding that nothing explains, and what follows from it.
+struct Chain {
+  const Finding* first = nullptr;
+  std::vector<const Finding*> follow;
+};
+
+/// Whether a finding asks for attention: it neither passed nor was skipped.
+[[nodiscard]] bool open(const Finding& finding);
+
+/// 0 blockers, 1 warnings, 2 notes, 3 what could not be told.
+[[nodiscard]] int rank(const Finding* finding);
+
+/// The open findings of one host as chains, the gravest first, else in their own order. Causes in a circle
+/// count as none.
+[[nodiscard]] std::vector<Chain> chains(std::span<const Finding* const> of_host);
+
+/// Findings by host in the order of their first one; those of the whole cluster under "the whole cluster".
+[[nodiscard]] std::vector<std::pair<std::string, std::vector<const Finding*>>> by_host(
+    std::span<const Finding> findings);
+
+}  // namespace report
