@@ -1,14 +1,17 @@
+#include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
 #include "app/census.hpp"
 #include "app/connections.hpp"
 #include "app/findings.hpp"
+#include "app/recording.hpp"
 #include "app/run_folder.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace app {
 namespace {
@@ -34,34 +37,95 @@ Outcome list(const DoctorOptions& options, Io& io) {
   return Outcome::done;
 }
 
+/// What is to be judged: hosts, or a recording of some.
+Result<Recording> look(const DoctorOptions& options, const assets::Store& assets, Io& io) {
+  if (!options.from.empty()) {
+    if (!options.hosts.targets.empty() || !options.hosts.file.empty())
+      return base::fail(base::Fault::usage, "--from judges a recording: it goes with no host and no file");
+    return load_recording(options.from);
+  }
+  spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
+  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(Access::read_only);
+  Seen seen = TRY(take_census(*fleet, assets, Afterwards::close_connection));
+  return Recording{std::move(cluster), std::move(seen)};
+}
+
+/// What tells findings of two runs apart.
+std::string key_of(const std::string& host, const std::string& id) {
+  return host + "\n" + id;
+}
+
+/// The open findings of an earlier run, as `doctor -o json` and the run folder have them.
+Result<std::set<std::string>> read_baseline(const std::filesystem::path& file) {
+  const base::Tree tree = TRY(base::json::read(TRY(base::read_file(file)), file.string()));
+  const base::Tree* findings = tree.find("findings");
+  if (!findings || !findings->is_list())
+    return base::fail(base::Fault::usage, fmt::format("--baseline {}: it has no findings", file.string()),
+                      "gpuadm doctor -o json > FILE makes one");
+  std::set<std::string> known;
+  for (const base::Tree& finding : findings->items()) {
+    const auto text = [&](const char* key) {
+      const base::Tree* value = finding.find(key);
+      return value ? value->text() : std::string();
+    };
+    if (text("result") != "pass" && text("result") != "skip") known.insert(key_of(text("host"), text("id")));
+  }
+  return known;
+}
+
+std::string in_form(const std::vector<report::Finding>& findings, const spec::Cluster& cluster, Format format,
+                    const report::Style& style) {
+  switch (format) {
+    case Format::json:
+      return base::json::write(report::to_tree(findings)) + "\n";
+    case Format::junit:
+      return report::to_junit(findings);
+    case Format::html:
+      return report::to_html(findings, cluster.name, base::now());
+    case Format::prometheus:
+      return report::to_prometheus(findings, base::now());
+    default:
+      return report::to_text(findings, style);
+  }
+}
+
+/// Whether a finding is as grave as the operator will not have.
+bool fails(const report::Finding& finding, std::optional<report::Severity> least) {
+  return least && finding.severity >= *least &&
+         (finding.verdict == report::Verdict::fail || finding.verdict == report::Verdict::timeout);
+}
+
 }  // namespace
 
 Result<Outcome> doctor(const DoctorOptions& options, Io& io) {
   TRY(known_ids(options.only));
   TRY(known_ids(options.skip));
   if (options.list) return list(options, io);
+  const auto known =
+      options.baseline.empty() ? std::set<std::string>() : TRY(read_baseline(options.baseline));
 
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
-  const auto fleet = connections->fleet(Access::read_only);
-  const Seen seen = TRY(take_census(*fleet, assets, Afterwards::close_connection));
+  const Recording looked = TRY(look(options, assets, io));
+  if (!options.record.empty()) TRY(save_recording(options.record, looked));
 
   const checks::Stage stage = options.stage == "node" ? checks::Stage::node : checks::Stage::preflight;
-  std::vector<report::Finding> findings = TRY(find(cluster, seen.census, assets, stage));
+  std::vector<report::Finding> findings = TRY(find(looked.cluster, looked.seen.census, assets, stage));
   std::erase_if(findings, [&](const report::Finding& finding) {
-    return finding.id != reachable && !wanted(options, finding.id);
+    return (finding.id != reachable && !wanted(options, finding.id)) ||
+           known.contains(key_of(finding.host, finding.id));
   });
 
-  const RunFolder folder = TRY(RunFolder::make(cluster.name));
-  TRY(folder.save("cluster.yaml", spec::to_tree(cluster)));
-  TRY(folder.save("facts.json", to_tree(seen.census)));
+  const RunFolder folder = TRY(RunFolder::make(looked.cluster.name));
+  TRY(folder.save("cluster.yaml", spec::to_tree(looked.cluster)));
+  TRY(folder.save("facts.json", to_tree(looked.seen.census)));
   TRY(folder.save("findings.json", report::to_tree(findings)));
 
-  io.out(options.format == Format::json ? base::json::write(report::to_tree(findings)) + "\n"
-                                        : report::to_text(findings, io.out_style));
-  if (seen.none_reached()) return Outcome::unreachable;
-  return std::ranges::any_of(findings, report::blocks) ? Outcome::blocked : Outcome::done;
+  io.out(in_form(findings, looked.cluster, options.format, io.out_style));
+  if (looked.seen.none_reached()) return Outcome::unreachable;
+  return std::ranges::any_of(findings, [&](const auto& finding) { return fails(finding, options.fail_on); })
+             ? Outcome::blocked
+             : Outcome::done;
 }
 
 }  // namespace app

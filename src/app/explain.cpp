@@ -31,17 +31,11 @@ Parts parts_of(const Page& page) {
            {"stages", "Stages", stages_of(page.about.stages)}}};
 }
 
-base::Tree list_of(const std::vector<std::string>& ids) {
-  base::Tree list = base::Tree::list();
-  for (const std::string& id : ids) list.push(id);
-  return list;
-}
-
 base::Tree to_tree(const Page& page) {
   base::Tree tree = base::Tree::map_of({{"id", page.about.id}, {"title", page.about.title}});
   for (const auto& [key, heading, text] : parts_of(page)) tree.set(key, text);
-  tree.set("causedBy", list_of(page.article.caused_by));
-  tree.set("explains", list_of(page.explains));
+  tree.set("causedBy", base::Tree::list_of(page.article.caused_by));
+  tree.set("explains", base::Tree::list_of(page.explains));
   return tree;
 }
 

@@ -15,7 +15,6 @@ namespace app {
 namespace {
 
 std::string text_of(const Seen& seen, const base::Tree& tree, Format format) {
-  if (format == Format::json) return base::json::write(tree) + "\n";
   if (format == Format::text) return base::printable(base::yaml::write(tree), std::string::npos);
   return seen.probes.empty() ? std::string() : seen.probes.begin()->second;
 }
@@ -34,9 +33,10 @@ Result<Outcome> facts(const FactsOptions& options, Io& io) {
   const RunFolder folder = TRY(RunFolder::make(cluster.name));
   TRY(folder.save("cluster.yaml", spec::to_tree(cluster)));
   const base::Tree tree = to_tree(seen.census);
-  TRY(folder.save("facts.json", tree));
+  const std::string json = base::json::write(tree) + "\n";
+  TRY(folder.save_text("facts.json", json));
 
-  io.out(text_of(seen, tree, options.format));
+  io.out(options.format == Format::json ? json : text_of(seen, tree, options.format));
   Outcome outcome = Outcome::done;
   for (const auto& [host, facts] : seen.census) {
     if (facts) continue;

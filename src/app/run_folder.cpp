@@ -33,8 +33,11 @@ Result<RunFolder> RunFolder::make(std::string_view cluster) {
 }
 
 Result<> RunFolder::save(std::string_view name, const base::Tree& tree) const {
-  return base::write_file(
-      path_ / name, name.ends_with(".yaml") ? base::yaml::write(tree) : base::json::write(tree) + "\n", 0600);
+  return save_text(name, name.ends_with(".yaml") ? base::yaml::write(tree) : base::json::write(tree) + "\n");
+}
+
+Result<> RunFolder::save_text(std::string_view name, std::string_view text) const {
+  return base::write_file(path_ / name, text, 0600);
 }
 
 }  // namespace app

@@ -16,6 +16,8 @@ class RunFolder {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   /// `name` ends in .json or .yaml, and is written as that.
   [[nodiscard]] Result<> save(std::string_view name, const base::Tree& tree) const;
+  /// The same for text that is written already.
+  [[nodiscard]] Result<> save_text(std::string_view name, std::string_view text) const;
 
  private:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}

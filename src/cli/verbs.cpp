@@ -13,6 +13,9 @@ namespace {
 const std::map<std::string, app::Format> text_or_json = {{"text", app::Format::text},
                                                          {"json", app::Format::json}};
 
+constexpr report::Severity severities[] = {report::Severity::blocker, report::Severity::warning,
+                                           report::Severity::note};
+
 /// Adds `-o` with its names: spelled out by hand, since an enumeration would be shown as numbers.
 void add_format(CLI::App& verb, app::Format& format,
                 std::map<std::string, app::Format> names = text_or_json) {
@@ -100,7 +103,28 @@ class Verbs {
                      "preflight: before an installation; node: on a machine that is in a cluster")
         ->check(CLI::IsMember({"preflight", "node"}))
         ->option_text("STAGE");
-    add_format(*verb, options->format);
+    verb->add_option_function<std::string>(
+            "--fail-on",
+            [options](const std::string& name) {
+              options->fail_on.reset();
+              for (const auto severity : severities)
+                if (name == report::name_of(severity)) options->fail_on = severity;
+            },
+            "The lightest finding that makes it exit 3 (blocker)")
+        ->check(CLI::IsMember({"blocker", "warning", "note", "never"}))
+        ->option_text("SEVERITY");
+    verb->add_option("--baseline", options->baseline, "Show only what is new since this findings.json")
+        ->option_text("FILE");
+    verb->add_option("--record", options->record,
+                     "Save what was read there, without secrets and with names and addresses replaced")
+        ->option_text("DIR");
+    verb->add_option("--from", options->from, "Judge what was recorded there, and connect to nothing")
+        ->option_text("DIR");
+    auto names = text_or_json;
+    names.insert({{"junit", app::Format::junit},
+                  {"html", app::Format::html},
+                  {"prometheus", app::Format::prometheus}});
+    add_format(*verb, options->format, std::move(names));
   }
 
   void add_facts() {

@@ -1,5 +1,6 @@
 #include "transport/recording.hpp"
 
+#include "gpuadm/base/fault.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
@@ -7,16 +8,12 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cctype>
 
 namespace transport {
 
 namespace {
 using base::Fault;
-constexpr std::array faults{Fault::usage,    Fault::spec,        Fault::unreachable, Fault::auth,
-                            Fault::host_key, Fault::timeout,     Fault::remote,      Fault::parse,
-                            Fault::blocked,  Fault::interrupted, Fault::bug};
 
 std::string slug(std::string_view label) {
   std::string text;
@@ -34,9 +31,8 @@ Result<base::Error> read_error(const base::Tree& tree, const std::string& source
   const base::Tree* what = tree.find("what");
   const base::Tree* hint = tree.find("hint");
   const std::string name = tree.find("fault")->text();
-  for (Fault fault : faults)
-    if (base::name_of(fault) == name)
-      return base::Error{fault, what ? what->text() : "", hint ? hint->text() : ""};
+  if (const auto fault = base::fault_named(name))
+    return base::Error{*fault, what ? what->text() : "", hint ? hint->text() : ""};
   return base::fail(Fault::parse, fmt::format("{}: no fault is called {}", source, name));
 }
 }  // namespace

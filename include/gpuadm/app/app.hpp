@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/error.hpp"
 #include "gpuadm/base/secret.hpp"
+#include "gpuadm/report/finding.hpp"
 #include "gpuadm/report/style.hpp"
 
 #include <cstdint>
@@ -26,7 +27,7 @@ enum class Outcome {
   interrupted   ///< Ctrl-C
 };
 
-enum class Format { text, json, probe, markdown };
+enum class Format { text, json, probe, markdown, junit, html, prometheus };
 
 /// Where a verb speaks and whom it may ask. Results go to `out`, narration and questions to `err` or the
 /// terminal.
@@ -96,6 +97,12 @@ struct DoctorOptions {
   bool list = false;
   std::vector<std::string> only, skip;  ///< ids; a prefix ending in a dot means all below it
   std::string stage = "preflight";      ///< preflight, node
+  /// The lightest severity that makes the outcome `blocked`; nothing: none does.
+  std::optional<report::Severity> fail_on = report::Severity::blocker;
+  std::filesystem::path
+      baseline;                  ///< findings.json of an earlier run, whose open findings are not shown again
+  std::filesystem::path record;  ///< where to save what was read, see docs/reference/recordings.md
+  std::filesystem::path from;    ///< a recording to judge instead of hosts
   Format format = Format::text;
 };
 [[nodiscard]] Result<Outcome> doctor(const DoctorOptions& options, Io& io);

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "gpuadm/base/error.hpp"
+
+#include <optional>
+#include <string_view>
+
+namespace base {
+
+/// The fault that name_of calls so.
+[[nodiscard]] std::optional<Fault> fault_named(std::string_view name);
+
+}  // namespace base
