@@ -2,17 +2,25 @@
 
 #include "gpuadm/base/text.hpp"
 
+#include "base/utf8.hpp"
+
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <charconv>
 #include <cmath>
+#include <map>
+#include <optional>
+#include <sstream>
 
 namespace base::yaml {
 
 namespace {
 
-constexpr int max_depth = 128;
+constexpr std::size_t max_depth = 128;
+constexpr std::size_t most_documents = 1000;
+constexpr std::size_t most_values = 1'000'000;
 
 /// A plain scalar by YAML 1.2's core schema.
 Tree typed(const std::string& text) {
@@ -31,56 +39,124 @@ Tree typed(const std::string& text) {
   return text;
 }
 
-struct Reader {
-  std::string_view source;
+/// Makes trees of the parser's events. What repeats by aliases counts each time, so that a short text cannot
+/// become a large tree.
+class Builder final : public YAML::EventHandler {
+ public:
+  explicit Builder(std::string_view source) : source_(source) {}
+  [[nodiscard]] std::vector<Tree> take() { return std::move(documents_); }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    // The parser can stay where it is for ever, one empty document after the other.
+    if (documents_.size() >= most_documents)
+      refuse(mark, fmt::format("more than {} documents", most_documents));
+    documents_.emplace_back();
+    anchors_.clear();
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(mark, Tree(), anchor, nullptr); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto known = anchors_.find(anchor);
+    if (known == anchors_.end()) refuse(mark, "an alias within what it stands for");
+    const Tree copy = known->second;
+    count_ += size_of(copy);
+    add(mark, copy, 0, copy.is_scalar() && !copy.is_null() ? &copy.written : nullptr);
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    if (tag == "!" || tag == "tag:yaml.org,2002:str") return add(mark, value, anchor, &value);
+    Tree tree = typed(value);
+    tree.written = value;
+    add(mark, std::move(tree), anchor, &value);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    begin(mark, Tree::list(), anchor);
+  }
+  void OnSequenceEnd() override { end(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    begin(mark, Tree::map(), anchor);
+  }
+  void OnMapEnd() override { end(); }
+
+ private:
+  struct Frame {
+    Tree tree;
+    YAML::Mark mark;
+    YAML::anchor_t anchor;
+    std::optional<std::string> key;
+    Mark key_mark;
+  };
 
   [[noreturn]] void refuse(const YAML::Mark& mark, const std::string& what) const {
-    throw Error{Fault::spec, fmt::format("{}:{}:{}: {}", source, mark.line + 1, mark.column + 1, what), {}};
+    throw Error{Fault::spec, fmt::format("{}:{}:{}: {}", source_, mark.line + 1, mark.column + 1, what), {}};
   }
 
-  Tree convert(const YAML::Node& node, int depth) const {
-    if (depth > max_depth) refuse(node.Mark(), fmt::format("nested deeper than {} levels", max_depth));
-    Tree tree = value(node, depth);
-    tree.mark = {node.Mark().line + 1, node.Mark().column + 1};
-    return tree;
+  void begin(const YAML::Mark& mark, Tree tree, YAML::anchor_t anchor) {
+    if (frames_.size() >= max_depth) refuse(mark, fmt::format("nested deeper than {} levels", max_depth));
+    if (!frames_.empty() && frames_.back().tree.is_map() && !frames_.back().key)
+      refuse(mark, "a key must be a word");
+    frames_.push_back({std::move(tree), mark, anchor, {}, {}});
   }
 
-  Tree value(const YAML::Node& node, int depth) const {
-    switch (node.Type()) {
-      case YAML::NodeType::Undefined:
-      case YAML::NodeType::Null:
-        return {};
-      case YAML::NodeType::Scalar: {
-        if (node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str") return node.Scalar();
-        Tree tree = typed(node.Scalar());
-        tree.written = node.Scalar();
-        return tree;
-      }
-      case YAML::NodeType::Sequence: {
-        Tree list = Tree::list();
-        for (const YAML::Node& item : node) list.push(convert(item, depth + 1));
-        return list;
-      }
-      case YAML::NodeType::Map:
-        return map(node, depth);
+  void end() {
+    Frame frame = std::move(frames_.back());
+    frames_.pop_back();
+    add(frame.mark, std::move(frame.tree), frame.anchor, nullptr);
+  }
+
+  /// `scalar`: the value as it is written, where it can be a key.
+  void add(const YAML::Mark& mark, Tree value, YAML::anchor_t anchor, const std::string* scalar) {
+    if (++count_ > most_values) refuse(mark, fmt::format("more than {} values", most_values));
+    value.mark = {mark.line + 1, mark.column + 1};
+    if (anchor != 0) anchors_[anchor] = value;
+    if (frames_.empty()) {
+      documents_.back() = std::move(value);
+      return;
     }
-    return {};
+    Frame& frame = frames_.back();
+    if (frame.tree.is_list()) return frame.tree.push(std::move(value));
+    if (!frame.key) {
+      if (!scalar) refuse(mark, "a key must be a word");
+      if (frame.tree.find(*scalar))
+        refuse(mark, fmt::format("the key '{}' is here twice", printable(*scalar, 100)));
+      frame.key = *scalar;
+      frame.key_mark = value.mark;
+      return;
+    }
+    Tree& there = frame.tree.set(*frame.key, std::move(value));
+    there.key_mark = frame.key_mark;
+    if (there.is_null()) there.mark = there.key_mark;
+    frame.key.reset();
   }
 
-  Tree map(const YAML::Node& node, int depth) const {
-    Tree tree = Tree::map();
-    for (const auto& entry : node) {
-      if (!entry.first.IsScalar()) refuse(entry.first.Mark(), "a key must be a word");
-      const std::string& key = entry.first.Scalar();
-      if (tree.find(key))
-        refuse(entry.first.Mark(), fmt::format("the key '{}' is here twice", printable(key, 100)));
-      Tree& value = tree.set(key, convert(entry.second, depth + 1));
-      value.key_mark = {entry.first.Mark().line + 1, entry.first.Mark().column + 1};
-      if (value.mark.line == 0 || value.is_null()) value.mark = value.key_mark;
-    }
-    return tree;
+  /// Values that an alias adds.
+  [[nodiscard]] static std::size_t size_of(const Tree& tree) {
+    std::size_t size = 1;
+    for (const Tree& item : tree.items()) size += size_of(item);
+    for (const auto& [key, item] : tree.entries()) size += size_of(item);
+    return size;
   }
+
+  std::string_view source_;
+  std::vector<Tree> documents_;
+  std::vector<Frame> frames_;
+  std::map<YAML::anchor_t, Tree> anchors_;
+  std::size_t count_ = 0;
 };
+
+/// The place of the first byte that is no UTF-8, or nothing.
+std::optional<Mark> not_utf8(std::string_view text) {
+  Mark mark{1, 1};
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return mark;
+    mark = text.front() == '\n' ? Mark{mark.line + 1, 1} : Mark{mark.line, mark.column + 1};
+    text.remove_prefix(length);
+  }
+  return std::nullopt;
+}
 
 template <class Function>
 auto guarded(std::string_view source, Function function) -> Result<decltype(function())> {
@@ -106,11 +182,16 @@ Result<Tree> read(std::string_view text, std::string_view source) {
 }
 
 Result<std::vector<Tree>> read_all(std::string_view text, std::string_view source) {
+  if (const auto mark = not_utf8(text))
+    return fail(Fault::spec,
+                fmt::format("{}:{}:{}: this is no UTF-8 text", source, mark->line, mark->column));
   return guarded(source, [&] {
-    std::vector<Tree> documents;
-    for (const YAML::Node& node : YAML::LoadAll(std::string(text)))
-      documents.push_back(Reader{source}.convert(node, 0));
-    return documents;
+    Builder builder(source);
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(builder)) {
+    }
+    return builder.take();
   });
 }
 

@@ -2,6 +2,8 @@
 
 #include "spec/types.hpp"
 
+#include <algorithm>
+
 namespace spec {
 
 /// What a key means, and what holds where it is missing and no default of its own can say that.

@@ -23,6 +23,26 @@ TEST_CASE("yaml: duplicate keys and broken syntax are named with their place") {
   CHECK(yaml::read("a: [1\n", "f.yaml").error().what.starts_with("f.yaml:2:"));
 }
 
+TEST_CASE("yaml: a text that is short but would be endless or huge is refused") {
+  CHECK(yaml::read(",\x13pi", "f").error().fault == Fault::spec);
+  std::string bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\n";
+  for (char c = 'b'; c < 'i'; ++c)
+    bomb += fmt::format("{0}: &{0} [*{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}]\n", c,
+                        static_cast<char>(c - 1));
+  CHECK(yaml::read(bomb, "f").error().what.find("more than 1000000 values") != std::string::npos);
+  CHECK(yaml::read("a: &a [*a]\n", "f").error().what == "f:1:8: an alias within what it stands for");
+  CHECK(yaml::read(std::string(1000, '['), "f").error().fault == Fault::spec);
+  CHECK(yaml::read("a: b\nc: \x96\n", "f").error().what == "f:2:4: this is no UTF-8 text");
+}
+
+TEST_CASE("yaml: aliases stand for what was anchored, also as keys") {
+  const auto tree = yaml::read("a: &x 1.30\nb: *x\nc: {*x : 2}\nd: &l [1]\ne: *l\n", "f");
+  REQUIRE(tree);
+  CHECK(tree->at({"b"})->text() == "1.30");
+  CHECK(tree->at({"c", "1.30"})->as_int() == 2);
+  CHECK(tree->at({"e"})->items().size() == 1);
+}
+
 TEST_CASE("yaml: what is written reads back the same") {
   Tree tree = Tree::map_of({{"text", "true"},
                             {"number", 3},
