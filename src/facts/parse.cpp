@@ -16,6 +16,8 @@ Result<Facts> parse(std::string_view probe_output) {
   read_runtimes(sections, facts);
   read_kubernetes(sections, facts);
   read_gpus(sections, facts);
+  read_kernel_log(sections, facts);
+  read_fabric(sections, facts);
   return facts;
 }
 

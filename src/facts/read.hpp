@@ -17,5 +17,9 @@ void read_network(const Sections& sections, Facts& facts);
 void read_runtimes(const Sections& sections, Facts& facts);
 void read_kubernetes(const Sections& sections, Facts& facts);
 void read_gpus(const Sections& sections, Facts& facts);
+/// The log, and the Xids and SXids in it.
+void read_kernel_log(const Sections& sections, Facts& facts);
+/// After read_gpus: NVLink and topology of the GPUs, NVSwitches and who manages them.
+void read_fabric(const Sections& sections, Facts& facts);
 
 }  // namespace facts
