@@ -16,12 +16,20 @@ void read_pci(const Sections& sections, Facts& facts) {
     const auto words = base::words(line);
     auto values = pairs(line);
     const std::string kind = values["class"].substr(0, 4);
+    const auto numa = count(values["numa"]);
+    const auto node =
+        numa ? std::optional(static_cast<int>(std::min<std::uint64_t>(*numa, 1024))) : std::nullopt;
+    if (!words.empty() && values["vendor"] == "15b3" && kind.starts_with("02"))
+      facts.pci_nics.push_back({slot_of(words[0]), kind, values["driver"], values["place"], node});
     if (words.empty() || values["vendor"] != "10de" || (kind != "0300" && kind != "0302")) continue;
     facts.pci_gpus.push_back({.slot = slot_of(words[0]),
                               .device_id = base::lower(values["device"]),
                               .subsystem = base::lower(values["subsystem"]),
                               .pci_class = kind,
-                              .driver = values["driver"]});
+                              .driver = values["driver"],
+                              .iommu = values["iommu"],
+                              .place = values["place"],
+                              .numa = node});
   }
 }
 

@@ -70,7 +70,10 @@ Tree pci_gpu(const PciGpu& g) {
                        {"deviceId", g.device_id},
                        {"subsystem", g.subsystem},
                        {"class", g.pci_class},
-                       {"driver", g.driver}});
+                       {"driver", g.driver},
+                       {"iommu", g.iommu},
+                       {"place", g.place},
+                       {"numa", tree_of(g.numa)}});
 }
 
 Tree gpu(const Gpu& g) {
@@ -97,6 +100,7 @@ Tree software_tree(const Facts& f) {
                                   {"active", unit.active},
                                   {"sub", unit.sub},
                                   {"enabled", unit.enabled},
+                                  {"memlock", tree_of(unit.memlock)},
                                   {"proxies", map_of(unit.environment)}}));
   for (const auto& [name, package] : f.packages)
     packages.set(
