@@ -149,6 +149,15 @@ listing() {
   done
 }
 
+# listing_of NAME PATH…: a section with those that exist.
+listing_of() {
+  section "$1"
+  shift
+  for entry in "$@"; do
+    [ -e "$entry" ] && line "$entry"
+  done
+}
+
 # --- What files say --------------------------------------------------------------------------------
 
 MODULES='overlay|br_netfilter|bridge|nf_conntrack|nf_tables|ip_tables|vxlan|geneve|ip_vs|ip_vs_rr|ip_vs_wrr|ip_vs_sh|xt_comment|xt_conntrack|xt_mark|xt_MASQUERADE|zram|nvidia|nvidia-uvm|nvidia-modeset|nvidia-drm|nvidia-peermem|nvidia-fs|gdrdrv|ib_core|ib_uverbs|ib_umad|mlx5_core|dm_thin_pool|nouveau|nova_core'
@@ -185,17 +194,23 @@ files() {
   for file in /etc/systemd/system/containerd.service.d/*.conf /etc/systemd/system/docker.service.d/*.conf; do
     [ -e "$file" ] && set -- "$@" '~[pP][rR][oO][xX][yY]' "$file"
   done
-  set -- "$@" '~' /proc/cmdline /proc/uptime /proc/loadavg /proc/buddyinfo /proc/swaps /proc/modules /proc/cgroups /sys/fs/cgroup/cgroup.controllers \
+  set -- "$@" '~' /proc/cmdline /proc/loadavg /proc/buddyinfo /proc/swaps /proc/modules /proc/cgroups \
+    /sys/fs/cgroup/cgroup.controllers \
     /proc/net/ip_tables_names /proc/net/ip6_tables_names \
     /etc/resolv.conf /run/systemd/resolve/resolv.conf /sys/fs/selinux/enforce \
     /sys/module/apparmor/parameters/enabled /sys/kernel/security/lockdown \
     /etc/containerd/config.toml /etc/docker/daemon.json /etc/crictl.yaml \
     /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env /etc/default/kubelet /etc/sysconfig/kubelet \
-    /run/systemd/container /proc/driver/nvidia/version /sys/module/nvidia/version /sys/module/nvidia/refcnt
+    /run/systemd/container /proc/driver/nvidia/version /sys/module/nvidia/version /sys/module/nvidia/refcnt \
+    /proc/uptime /proc/version /sys/devices/system/node/online \
+    '~^[A-Z_]+=' /usr/share/nvidia/nvswitch/fabricmanager.cfg '~'
   for file in /etc/containerd/conf.d/*.toml /etc/containerd/config.d/*.toml \
     /etc/systemd/system/kubelet.service.d/*.conf /usr/lib/systemd/system/kubelet.service.d/*.conf \
     /etc/systemd/zram-generator.conf /usr/lib/systemd/zram-generator.conf /var/lib/gpuadm/lock/*; do
     [ -f "$file" ] && set -- "$@" "$file"
+  done
+  for file in /etc/ld.so.conf.d/*.conf; do
+    case $file in *cuda* | *nvidia*) set -- "$@" '~^ *[/]' "$file" '~' ;; esac
   done
   for driver in nvidia nouveau; do
     for file in /etc/modprobe.d/*"$driver"*.conf /usr/lib/modprobe.d/*"$driver"*.conf; do
@@ -227,6 +242,8 @@ files() {
   limit 10 awk "$FILES" "$@" '='
 }
 
+LOG='NVRM|nvidia|SXid|AER: |PCIe Bus Error|BAR [0-9].*(no space|failed|can.t assign)|Out of memory|invoked oom|oom-kill|blocked for more than|soft lockup|hard LOCKUP|rcu.*stall|segfault.*lib(nccl|cuda|nvidia)|I/O error|EXT4-fs error|XFS .*error|Hardware Error|EDAC|NETDEV WATCHDOG|unregister_netdevice: waiting|nvme.*(timeout, |removing after)|md.raid.*failure|emounting filesystem read-only|XFS .*orruption|mlx5.*(power|emperature)'
+
 kernel_config() {
   [ -r "/boot/config-$release" ] && return
   [ -r /proc/config.gz ] || return
@@ -246,6 +263,8 @@ paths() {
     /proc/sys/net/bridge /lib/modules/"$release" /lib/modules/"$release"/build \
     /usr/bin/nvidia-uninstall /var/lib/nvidia-docker /run/nvidia/driver /dev/dxg /etc/nv_tegra_release \
     /etc/cdi /run/cdi /etc/cdi/nvidia.yaml /run/cdi/nvidia.yaml /etc/nvidia-container-runtime/config.toml /dev/nvidia* \
+    /dev/nvidia-caps-imex-channels/channel0 /lib/firmware/nvidia/*/gsp_*.bin /etc/apt/preferences.d/*nvidia* \
+    /var/lib/dkms/nvidia*/* /var/lib/dkms/nvidia*/*/"$release" /opt/nvidia/nvlsm \
     /dev/infiniband/* /dev/gdrdrv /run/mellanox/drivers/.driver-ready /sys/class/iommu/*; do
     if [ -S "$path" ]; then
       line socket "$path"
@@ -262,9 +281,12 @@ paths() {
     systemctl modprobe sysctl swapoff ip ss iptables ip6tables nft mount umount nsenter conntrack ebtables ethtool socat \
     tc touch apt-get dpkg dnf yum zypper rpm containerd ctr runc crun nerdctl dockerd docker crio cri-dockerd crictl \
     kubeadm kubelet kubectl nvidia-smi nvidia-ctk nvidia-container-runtime nvidia-container-cli nvidia-persistenced \
-    nvidia-modprobe nv-fabricmanager mokutil getenforce apparmor_parser mount.nfs iscsiadm ipset smartctl; do
+    nvidia-modprobe nv-fabricmanager dkms gcc make ld dcgmi mokutil getenforce \
+    apparmor_parser mount.nfs iscsiadm ipset smartctl; do
     path=$(command -v "$tool" 2>/dev/null) && line "$tool" "$path"
   done
+  # systemd resolves the devices that it lets a container have through these links.
+  [ -e /dev/nvidiactl ] && listing_of dev-char /dev/char/195:*
   section /sys/module/
   (
     IFS='|'
@@ -318,6 +340,13 @@ rdma() {
   done
 }
 
+# The total in one of a device's files of PCIe error counters; nothing where it has none.
+aer_total() {
+  while read -r kind number; do
+    case $kind in TOTAL_*) printf '%s' "$number" ;; esac
+  done <"$1"
+} 2>/dev/null
+
 # Every PCI function of vendor 10de (NVIDIA) and 15b3 (Mellanox); which of them are GPUs is the reader's business.
 pci() {
   section pci
@@ -325,7 +354,7 @@ pci() {
     vendor=''
     { read -r vendor <"$device/vendor"; } 2>/dev/null
     case $vendor in 0x10de | 0x15b3) ;; *) continue ;; esac
-    class='' id='' subvendor='' subdevice='' numa='' driver='' iommu=''
+    class='' id='' subvendor='' subdevice='' numa='' driver='' iommu='' aer=''
     {
       read -r class <"$device/class"
       read -r id <"$device/device"
@@ -342,8 +371,11 @@ pci() {
     done
     # Where it hangs: the bridges above it are part of the name.
     cd -P "$device" 2>/dev/null && place=${PWD#/sys/devices/} && cd / || place=
+    [ -r "$device/aer_dev_fatal" ] && aer=" aer=$(aer_total "$device/aer_dev_correctable"):$(
+      aer_total "$device/aer_dev_nonfatal"
+    ):$(aer_total "$device/aer_dev_fatal")"
     line "$slot class=${class#0x} vendor=${vendor#0x} device=${id#0x} subsystem=${subvendor#0x}:${subdevice#0x}" \
-      "driver=$driver numa=$numa iommu=$iommu place=$place"
+      "driver=$driver numa=$numa iommu=$iommu place=$place$aer"
   done
 }
 
@@ -418,7 +450,9 @@ units() {
       firewalld.service ufw.service nftables.service apparmor.service fapolicyd.service NetworkManager.service \
       systemd-resolved.service systemd-timesyncd.service chrony.service chronyd.service ntp.service ntpsec.service \
       ntpd.service openntpd.service unattended-upgrades.service apt-daily.service apt-daily-upgrade.service \
-      zramswap.service multipathd.service iscsid.service systemd-networkd.service nvidia-persistenced.service nvidia-fabricmanager.service \
+      zramswap.service multipathd.service iscsid.service systemd-networkd.service nvidia-persistenced.service \
+      nvidia-fabricmanager.service \
+      nvlsm.service nvidia-imex.service nvidia-dcgm.service \
       nvidia-cdi-refresh.service nvidia-cdi-refresh.path nvidia-docker.service '*.swap' 2>/dev/null
     printf '\n%s\n' "$?"
   } | awk 'BEGIN { RS = "" } !/LoadState=not-found/ { printf "%s%s\n", gap, $0; gap = "\n" }' |
@@ -497,12 +531,14 @@ kubernetes() {
   has kubeadm && quiet kubeadm 5 kubeadm version -o short
   has kubectl && quiet kubectl 5 kubectl version --client -o json
   has curl || return 0
-  [ -e /etc/kubernetes/kubelet.conf ] && quiet kube-proxy-mode 2 curl -sf --noproxy '*' --max-time 1 http://127.0.0.1:10249/proxyMode
+  [ -e /etc/kubernetes/kubelet.conf ] &&
+    quiet kube-proxy-mode 2 curl -sf --noproxy '*' --max-time 1 http://127.0.0.1:10249/proxyMode
   # How long etcd's disk took, as etcd has counted since it started.
   [ -e /etc/kubernetes/manifests/etcd.yaml ] && {
     limit 3 curl -sf --noproxy '*' --max-time 2 http://127.0.0.1:2381/metrics 2>/dev/null
     printf '\n%s\n' "$?"
-  } | awk '/^etcd_disk_(wal_fsync|backend_commit)_duration_seconds_(bucket|count)/ || /^[0-9]/' | awk -v name=etcd-metrics "$FRAME"
+  } | awk '/^etcd_disk_(wal_fsync|backend_commit)_duration_seconds_(bucket|count)/ || /^[0-9]/' |
+    awk -v name=etcd-metrics "$FRAME"
   return 0
 }
 
@@ -536,7 +572,52 @@ runtime() {
   has nvidia-ctk && quiet nvidia-ctk 5 nvidia-ctk --version
 }
 
+# Of the kernel's log the first line, so that one sees how far back it goes, and the newest of interest.
+kernel_log() {
+  {
+    limit 5 dmesg 2>/dev/null || { has journalctl && limit 10 journalctl -k -b --no-pager -o short-monotonic 2>/dev/null; }
+    printf '\n%s\n' "$?"
+  } | awk -v re="$LOG" '
+    NR > 2 { if (NR == 3 || (held ~ re && held !~ /ommand line: /)) kept[n++ % 300] = substr(held, 1, 400) }
+    NR == 3 { first = held }
+    { held = last; last = $0 }
+    END {
+      if (NR < 3 || last != "0") exit
+      print "=== kernel-log"
+      print "| " substr(first, 1, 400)
+      for (i = n > 300 ? n - 300 : 1; i < n; i++) print "| " kept[i % 300]
+      print "? 0"
+    }'
+}
+
+# What was built outside of the package manager, and by which compiler.
+dkms_tools() {
+  for tree in /var/lib/dkms/nvidia*; do
+    [ -d "$tree" ] || continue
+    has gcc && quiet gcc 3 gcc -dumpversion
+    return
+  done
+}
+
+fabric() {
+  has nv-fabricmanager && quiet fabricmanager 3 nv-fabricmanager --version
+  [ -r /var/log/fabricmanager.log ] || return
+  {
+    limit 3 tail -c 200000 /var/log/fabricmanager.log 2>/dev/null | awk '
+      tolower($0) ~ /fatal|error|nothing_to_do|success/ { kept[n++ % 60] = substr($0, 1, 400) }
+      END { for (i = n > 60 ? n - 60 : 0; i < n; i++) print kept[i % 60] }'
+    printf '\n0\n'
+  } | awk -v name=fabricmanager-log "$FRAME"
+}
+
 gpu() {
+  kernel_log
+  dkms_tools
+  fabric
+  section gpu-libraries-dangling
+  for file in /usr/lib/*/libnvidia-*.so* /usr/lib/*/libcuda.so* /usr/lib64/libnvidia-*.so* /usr/lib64/libcuda.so*; do
+    [ -L "$file" ] && [ ! -e "$file" ] && line "$file"
+  done
   section gpu-libraries
   for file in /usr/lib/*/libnvidia-ml.so.* /usr/lib64/libnvidia-ml.so.* /usr/lib/libnvidia-ml.so.* \
     /usr/local/nvidia/lib*/libnvidia-ml.so.* /opt/nvidia/lib*/libnvidia-ml.so.* \
@@ -556,20 +637,34 @@ gpu() {
     if [ -z "$smi" ] && has "$program"; then smi=$program; fi
   done
   [ -n "$smi" ] || return 0
+  { read -r began _ </proc/uptime; } 2>/dev/null
   text=$(limit 30 "$smi" -L 2>&1)
   status=$?
+  { read -r ended _ </proc/uptime; } 2>/dev/null
   frame nvidia-smi "$text" "$status"
+  section nvidia-smi-uptime
+  line "$began $ended"
   [ "$status" = 0 ] || return 0
   {
     limit 20 "$smi" -q -x 2>/dev/null
     printf '\n%s\n' "$?"
   } | awk -v name=nvidia-smi-xml -v max=1048576 -v skip='<supported_clocks>' -v until='</supported_clocks>' "$FRAME"
   # A driver refuses the whole query where it does not know one of the fields.
-  for fields in index,uuid,compute_cap,gpu_recovery_action index,uuid,compute_cap; do
-    text=$(limit 20 "$smi" "--query-gpu=$fields" --format=csv 2>/dev/null) || continue
-    frame nvidia-smi-fields "$text" 0
+  for fields in index,uuid,compute_cap,inforom.checksum_validation index,uuid,compute_cap; do
+    answer=$(limit 20 "$smi" "--query-gpu=$fields" --format=csv 2>/dev/null) || continue
+    frame nvidia-smi-fields "$answer" 0
     break
   done
+  answer=$(limit 20 "$smi" nvlink -s 2>/dev/null)
+  case $answer in
+    *'Link '*)
+      frame nvidia-smi-nvlink "$answer" 0
+      quiet nvidia-smi-nvlink-errors 20 "$smi" nvlink -e
+      ;;
+  esac
+  case $text in *"${newline}GPU "*) quiet nvidia-smi-topology 20 "$smi" topo -m ;; esac
+  # On these the switches are managed through a network card that says so in its product data.
+  case $text in *B[23]00*) quiet nvlink-managers 5 grep -la SW_MNG /sys/class/infiniband/*/device/vpd ;; esac
 }
 
 # --- All of it -------------------------------------------------------------------------------------

@@ -80,6 +80,7 @@ struct Check {
 [[nodiscard]] std::span<const Check> feature_checks();
 [[nodiscard]] std::span<const Check> limit_checks();
 [[nodiscard]] std::span<const Check> platform_checks();
+[[nodiscard]] std::span<const Check> log_checks();
 [[nodiscard]] std::span<const Check> cgroup_checks();
 [[nodiscard]] std::span<const Check> security_checks();
 [[nodiscard]] std::span<const Check> protection_checks();
@@ -95,6 +96,14 @@ struct Check {
 [[nodiscard]] std::span<const Check> kubelet_checks();
 [[nodiscard]] std::span<const Check> driver_checks();
 [[nodiscard]] std::span<const Check> gpu_checks();
+[[nodiscard]] std::span<const Check> gpu_pci_checks();
+[[nodiscard]] std::span<const Check> gpu_install_checks();
+[[nodiscard]] std::span<const Check> gpu_log_checks();
+[[nodiscard]] std::span<const Check> gpu_fabric_checks();
+[[nodiscard]] std::span<const Check> gpu_nvlink_checks();
+[[nodiscard]] std::span<const Check> gpu_memory_checks();
+[[nodiscard]] std::span<const Check> gpu_power_checks();
+[[nodiscard]] std::span<const Check> gpu_use_checks();
 [[nodiscard]] std::span<const Check> toolkit_checks();
 [[nodiscard]] const std::vector<Check>& all_checks();
 

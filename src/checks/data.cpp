@@ -44,7 +44,11 @@ Result<> read_gpus(const Asset& asset, Data& data) {
                                  "kernel_module_flavor", "first_open_driver_listing", "source"}));
   for (const auto& row : rows) {
     const std::string key = row[1].empty() ? row[0] : row[0] + "/" + row[1];
-    GpuModel model{.name = row[2], .architecture = row[5], .compute_capability = row[6], .flavor = row[9]};
+    GpuModel model{.name = row[2],
+                   .architecture = row[5],
+                   .compute_capability = row[6],
+                   .flavor = row[9],
+                   .kind = row[7]};
     model.last_branch = branch_of(row[8]);
     if (!row[8].empty() && !model.last_branch) return bad(path, key, "last_driver_branch is no number");
     if (!data.gpus.emplace(key, std::move(model)).second) return bad(path, key, "stands there twice");
@@ -109,6 +113,26 @@ Result<> read_flags(const Asset& asset, Data& data) {
   return {};
 }
 
+Result<> read_xids(const Asset& asset, Data& data) {
+  const auto read = [&](const std::string& path, const std::vector<std::string>& header,
+                        std::map<int, XidKind>& into,
+                        XidKind (*kind)(const std::vector<std::string>&)) -> Result<> {
+    for (const auto& row : TRY(rows_of(asset, path, header))) {
+      const auto code = base::to_int(row[0]);
+      if (!code || *code < 0 || *code > 99999) return bad(path, row[0], "is no number of an Xid");
+      if (!into.emplace(static_cast<int>(*code), kind(row)).second)
+        return bad(path, row[0], "stands there twice");
+    }
+    return {};
+  };
+  TRY(read("data/xid.csv", {"xid", "name", "mnemonic", "severity", "action", "notes", "source"}, data.xids,
+           [](const std::vector<std::string>& row) { return XidKind{row[1], row[4], row[3]}; }));
+  return read("data/sxid.csv", {"sxid", "name", "always_fatal", "action", "source"}, data.sxids,
+              [](const std::vector<std::string>& row) {
+                return XidKind{row[1], row[3], row[2] == "true" ? "error" : "warn"};
+              });
+}
+
 Result<> read_catalog(const Asset& asset, Data& data) {
   const std::string path = "playbooks/catalog.yaml";
   const base::Tree catalog = TRY(base::yaml::read(TRY(asset(path)), path));
@@ -146,7 +170,8 @@ std::optional<int> branch_of(const std::string& driver_version) {
 
 Result<std::shared_ptr<const Data>> read_data(const Asset& asset) {
   auto data = std::make_shared<Data>();
-  for (const auto read : {read_gpus, read_branches, read_compatibility, read_gates, read_flags, read_catalog})
+  for (const auto read :
+       {read_gpus, read_branches, read_compatibility, read_gates, read_flags, read_xids, read_catalog})
     TRY(read(asset, *data));
   data->catalogue = TRY(read_catalogue(asset));
   return data;

@@ -17,6 +17,7 @@ struct GpuModel {
   std::string name, architecture, compute_capability;
   std::optional<int> last_branch;  ///< nothing: still supported
   std::string flavor;              ///< "either", "open-only", "proprietary", or empty: unknown
+  std::string kind;                ///< "datacenter", "workstation", "geforce" …
 };
 
 /// A driver branch: driver-branches.csv.
@@ -46,6 +47,12 @@ struct Flag {
   std::string note;
 };
 
+/// What an Xid or an SXid means: xid.csv, sxid.csv.
+struct XidKind {
+  std::string name, action;
+  std::string severity;  ///< of an Xid: "error", "warn", "info"; of an SXid: "error" where always fatal
+};
+
 struct Data {
   Catalogue catalogue;
   std::map<std::string, GpuModel> gpus;  ///< "2335" and "2335/10de:18bf"
@@ -53,6 +60,7 @@ struct Data {
   std::vector<CudaMajor> cuda_majors;  ///< ascending
   std::map<std::string, Gate> gates;
   std::map<std::string, Flag> flags;
+  std::map<int, XidKind> xids, sxids;
   std::optional<base::Version>
       kubernetes;        ///< what is installed where nothing is asked for; playbooks/catalog.yaml
   base::Version newest;  ///< the newest minor the gates and flags know of

@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/gpu_see.hpp"
 
 #include <fmt/format.h>
 
@@ -70,13 +70,6 @@ void smi_runs(const Subject& s, Verdicts& out) {
   std::vector<std::string> names;
   for (const Gpu& gpu : s.facts.gpus) names.push_back(gpu.name);
   out.pass(list(names));
-}
-
-/// A host whose nvidia-smi lists GPUs; says why not otherwise.
-bool lists_gpus(const Subject& s, Verdicts& out) {
-  if (!s.facts.gpus.empty()) return true;
-  out.skip(has_gpu(s.facts) ? "nvidia-smi lists no GPU" : "no NVIDIA GPU on the PCI bus");
-  return false;
 }
 
 void libs_present(const Subject& s, Verdicts& out) {

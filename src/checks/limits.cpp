@@ -15,12 +15,15 @@ namespace {
 struct Limit {
   const char* key;
   const char* what;
-  std::optional<long long> (*used)(const facts::Facts&);  ///< nullptr: that cannot be read
-  int percent;                                            ///< of the limit: more in use is a warning
-  long long least, advised;                               ///< a lower limit is a note, and what to set then
+  std::optional<long long> (*used)(const facts::Facts&);
+  int percent;               ///< of the limit: more in use is a warning; 0: not counted
+  long long least, advised;  ///< a lower limit is a note, and what to set then
   const char* effect;
 };
 
+std::optional<long long> not_counted(const facts::Facts&) {
+  return std::nullopt;
+}
 std::optional<long long> open_files(const facts::Facts& facts) {
   return sysctl_of(facts, "fs.file-nr");
 }
@@ -50,8 +53,8 @@ constexpr Limit pid_max{"kernel.pid_max",
                         "no program can start: 'fork: resource temporarily unavailable'"};
 constexpr Limit map_count{"vm.max_map_count",
                           "memory maps of a process",
-                          nullptr,
-                          100,
+                          not_counted,
+                          0,
                           262144,
                           1048576,
                           "frameworks that map many files fail with 'cannot allocate memory'"};
@@ -74,7 +77,7 @@ template <const Limit& limit>
 void within(const Subject& s, Verdicts& out) {
   const auto most = sysctl_of(s.facts, limit.key);
   if (!most) return out.unknown(fmt::format("{} could not be read", limit.key));
-  const auto used = limit.used ? limit.used(s.facts) : std::nullopt;
+  const auto used = limit.used(s.facts);
   const long long advised = std::max(limit.advised, *most > (1ll << 60) ? *most : *most * 2);
   const std::string remedy = fmt::format("sysctl -w {}={} and write it to a file in /etc/sysctl.d", limit.key,
                                          used && *most >= limit.least ? advised : limit.advised);
@@ -84,7 +87,7 @@ void within(const Subject& s, Verdicts& out) {
   if (*most < limit.least)
     return out.fail(Severity::note, fmt::format("the limit of {} is low: {}", limit.what, limit.effect),
                     fmt::format("{} = {}", limit.key, *most), remedy);
-  if (limit.used && !used)
+  if (limit.percent > 0 && !used)
     return out.unknown(fmt::format("how many {} there are could not be read", limit.what));
   out.pass(used ? fmt::format("{} of {}", *used, *most) : fmt::format("{} = {}", limit.key, *most));
 }

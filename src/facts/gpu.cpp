@@ -6,6 +6,8 @@
 #include "facts/xml.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace facts {
 
@@ -16,20 +18,29 @@ void read_pci(const Sections& sections, Facts& facts) {
     const auto words = base::words(line);
     auto values = pairs(line);
     const std::string kind = values["class"].substr(0, 4);
-    const auto numa = count(values["numa"]);
-    const auto node =
-        numa ? std::optional(static_cast<int>(std::min<std::uint64_t>(*numa, 1024))) : std::nullopt;
+    std::optional<int> numa;
+    if (const auto node = base::to_int(values["numa"]); node && *node >= -1 && *node < 4096)
+      numa = static_cast<int>(*node);
     if (!words.empty() && values["vendor"] == "15b3" && kind.starts_with("02"))
-      facts.pci_nics.push_back({slot_of(words[0]), kind, values["driver"], values["place"], node});
-    if (words.empty() || values["vendor"] != "10de" || (kind != "0300" && kind != "0302")) continue;
-    facts.pci_gpus.push_back({.slot = slot_of(words[0]),
-                              .device_id = base::lower(values["device"]),
-                              .subsystem = base::lower(values["subsystem"]),
-                              .pci_class = kind,
-                              .driver = values["driver"],
-                              .iommu = values["iommu"],
-                              .place = values["place"],
-                              .numa = node});
+      facts.pci_nics.push_back({slot_of(words[0]), kind, values["driver"], values["place"], numa});
+    if (words.empty() || values["vendor"] != "10de") continue;
+    const std::string device = base::lower(values["device"]);
+    if (kind == "0680" && (device == "1af1" || device == "22a3"))
+      facts.nvswitches.push_back(slot_of(words[0]));
+    if (kind != "0300" && kind != "0302") continue;
+    PciGpu gpu{.slot = slot_of(words[0]),
+               .device_id = device,
+               .subsystem = base::lower(values["subsystem"]),
+               .pci_class = kind,
+               .driver = values["driver"],
+               .iommu = values["iommu"],
+               .place = values["place"],
+               .numa = numa};
+    const auto errors = base::split(values["aer"], ':');
+    if (errors.size() == 3)
+      if (const auto fatal = count(errors[2]))
+        gpu.aer = PciGpu::Aer{count(errors[0]).value_or(0), count(errors[1]).value_or(0), *fatal};
+    facts.pci_gpus.push_back(std::move(gpu));
   }
 }
 
@@ -79,6 +90,20 @@ void read_files(const Sections& sections, Facts& facts) {
         facts.nouveau_blacklisted = true;
     }
   };
+  for (const std::string_view line : sections.lines("gpu-libraries-dangling"))
+    facts.dangling_libraries.emplace_back(line);
+  if (sections.find("dev-char")) {
+    facts.dev_char.emplace();
+    for (const std::string_view line : sections.lines("dev-char")) facts.dev_char->emplace_back(line);
+  }
+  sections.each("/etc/ld.so.conf.d/", ".conf", [&](const std::string& name, const Section& section) {
+    for (const std::string_view line : section.lines) facts.linker_folders.emplace(base::trim(line), name);
+  });
+  if (const Section* gcc = sections.find("gcc"); gcc && gcc->status == 0) facts.gcc = known(gcc->first());
+  // "Linux version 6.8.0-45-generic (buildd@…) (x86_64-linux-gnu-gcc-13 (Ubuntu 13.2.0-23) 13.2.0, GNU ld …"
+  const std::string built = sections.first("/proc/version").value_or("");
+  if (const std::size_t gcc = built.find("gcc"), comma = built.find(", GNU ld"); gcc < comma)
+    if (comma != std::string::npos) facts.kernel_compiler = base::words(built.substr(0, comma)).back();
   sections.each("/etc/modprobe.d/", ".conf", look);
   sections.each("/usr/lib/modprobe.d/", ".conf", look);
 }
@@ -87,6 +112,7 @@ void read_files(const Sections& sections, Facts& facts) {
 void read_list(const Section& list, Facts& facts) {
   for (const std::string_view line : list.lines) {
     const std::size_t colon = line.find(": "), uuid = line.rfind(" (UUID: ");
+    if (line.starts_with("WARNING")) facts.smi_warnings.emplace_back(base::printable(line, 300));
     if (!line.starts_with("GPU ") || colon == std::string_view::npos || uuid == std::string_view::npos ||
         uuid < colon)
       continue;
@@ -104,6 +130,62 @@ std::optional<std::string> at(const Element& element, std::initializer_list<std:
   return text ? known(*text) : std::nullopt;
 }
 
+/// Older drivers have other names for some of the readings.
+std::string reading_name(std::string path) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> renamed = {{
+      {"clocks_throttle_reasons/clocks_throttle_reason_", "clocks_event_reasons/clocks_event_reason_"},
+      {"power_readings/power_limit", "gpu_power_readings/current_power_limit"},
+      {"power_readings/", "gpu_power_readings/"},
+  }};
+  for (const auto& [old, name] : renamed)
+    if (path.starts_with(old)) return std::string(name) + path.substr(old.size());
+  return path;
+}
+
+void read_leaves(const Element& element, const std::string& path, std::map<std::string, std::string>& into) {
+  for (const Element& child : element.children) read_leaves(child, path + "/" + child.name, into);
+  if (!element.children.empty() || into.size() > 500) return;
+  if (auto value = known(element.text)) into.emplace(reading_name(path), base::printable(*value, 200));
+}
+
+/// What checks look at; clocks that are supported and lists of pages would be long.
+constexpr std::array<std::string_view, 24> groups = {"serial",
+                                                     "vbios_version",
+                                                     "performance_state",
+                                                     "fan_speed",
+                                                     "gsp_firmware_version",
+                                                     "gpu_virtualization_mode",
+                                                     "vgpu_software_licensed_product",
+                                                     "pci",
+                                                     "utilization",
+                                                     "fb_memory_usage",
+                                                     "bar1_memory_usage",
+                                                     "cc_protected_memory_usage",
+                                                     "clocks_event_reasons",
+                                                     "clocks_throttle_reasons",
+                                                     "ecc_mode",
+                                                     "ecc_errors",
+                                                     "retired_pages",
+                                                     "remapped_rows",
+                                                     "temperature",
+                                                     "gpu_power_readings",
+                                                     "power_readings",
+                                                     "clocks",
+                                                     "max_clocks",
+                                                     "fabric"};
+
+void read_details_of(const Element& element, Gpu& gpu) {
+  for (const Element& child : element.children) {
+    if (std::ranges::find(groups, child.name) != groups.end()) read_leaves(child, child.name, gpu.readings);
+    if (child.name == "mig_devices")
+      gpu.mig_devices = static_cast<int>(std::ranges::count(child.children, "mig_device", &Element::name));
+    if (child.name != "processes" || child.children.size() > 1000) continue;
+    for (const Element& process : child.children)
+      gpu.processes.push_back({at(process, {"pid"}).value_or(""), at(process, {"type"}).value_or(""),
+                               base::printable(at(process, {"process_name"}).value_or(""), 200)});
+  }
+}
+
 void read_details(const Section& section, Facts& facts) {
   const auto log = read_xml(section.text());
   if (!log || log->name != "nvidia_smi_log") return;
@@ -117,6 +199,7 @@ void read_details(const Section& section, Facts& facts) {
     const auto gpu =
         std::find_if(facts.gpus.begin(), facts.gpus.end(), [&](const Gpu& g) { return g.uuid == uuid; });
     if (gpu == facts.gpus.end()) continue;
+    read_details_of(element, *gpu);
     gpu->bus_id = slot_of(at(element, {"pci", "pci_bus_id"}).value_or(""));
     gpu->architecture = at(element, {"product_architecture"});
     gpu->persistence = at(element, {"persistence_mode"});
@@ -139,7 +222,10 @@ void read_fields(const Section& section, Facts& facts) {
     for (std::size_t i = 0; i < std::min(cells.size(), header.size()); ++i)
       values[base::trim(header[i])] = base::trim(cells[i]);
     for (Gpu& gpu : facts.gpus)
-      if (gpu.uuid == values["uuid"]) gpu.compute_capability = known(values["compute_cap"]);
+      if (gpu.uuid == values["uuid"]) {
+        gpu.compute_capability = known(values["compute_cap"]);
+        gpu.inforom_checksum = known(values["inforom.checksum_validation"]);
+      }
   }
 }
 
@@ -148,6 +234,12 @@ void read_smi(const Sections& sections, Facts& facts) {
   if (!smi) return;
   // Output without a status was cut: the program went on and on.
   facts.nvidia_smi_status = smi->status.value_or(255);
+  if (const auto times = base::words(sections.lines("nvidia-smi-uptime").empty()
+                                         ? std::string_view()
+                                         : sections.lines("nvidia-smi-uptime").front());
+      times.size() == 2)
+    if (const auto began = base::to_real(times[0]), ended = base::to_real(times[1]); began && ended)
+      facts.smi_seconds = *ended - *began;
   if (*facts.nvidia_smi_status != 0) {
     facts.nvidia_smi_says = base::printable(smi->first(), 300);
     return;

@@ -12,6 +12,7 @@ Result<Facts> parse(std::string_view probe_output) {
   read_software(sections, facts);
   read_machine(sections, facts);
   read_kernel(sections, facts);
+  read_kernel_log(sections, facts);
   read_state(sections, facts);
   read_storage(sections, facts);
   read_network(sections, facts);
@@ -19,6 +20,7 @@ Result<Facts> parse(std::string_view probe_output) {
   read_runtimes(sections, facts);
   read_kubernetes(sections, facts);
   read_gpus(sections, facts);
+  read_fabric(sections, facts);
   return facts;
 }
 

@@ -13,7 +13,7 @@ void read_software(const Sections& sections, Facts& facts);
 /// After read_software: looks at units.
 void read_machine(const Sections& sections, Facts& facts);
 void read_kernel(const Sections& sections, Facts& facts);
-/// After read_disks.
+/// After read_disks and read_kernel_log.
 void read_state(const Sections& sections, Facts& facts);
 void read_storage(const Sections& sections, Facts& facts);
 void read_rdma(const Sections& sections, Facts& facts);
@@ -21,5 +21,9 @@ void read_network(const Sections& sections, Facts& facts);
 void read_runtimes(const Sections& sections, Facts& facts);
 void read_kubernetes(const Sections& sections, Facts& facts);
 void read_gpus(const Sections& sections, Facts& facts);
+/// The log, and the Xids and SXids in it.
+void read_kernel_log(const Sections& sections, Facts& facts);
+/// After read_gpus: NVLink and topology of the GPUs, NVSwitches and who manages them.
+void read_fabric(const Sections& sections, Facts& facts);
 
 }  // namespace facts

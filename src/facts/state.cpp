@@ -113,8 +113,6 @@ void read_security(const Sections& sections, Facts& facts) {
 
 void read_state(const Sections& sections, Facts& facts) {
   facts.command_line = sections.first("/proc/cmdline");
-  if (const auto words = base::words(sections.first("/proc/uptime").value_or("")); !words.empty())
-    facts.uptime = base::to_real(words[0]);
   // "0.00 0.01 0.05 1/128 25183": running and all threads.
   if (const auto words = base::words(sections.first("/proc/loadavg").value_or("")); words.size() > 3)
     if (const auto slash = words[3].find('/'); slash != std::string_view::npos)

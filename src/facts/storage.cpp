@@ -57,13 +57,13 @@ std::optional<double> slowest(const Section& metrics, std::string_view name) {
   for (const std::string_view line : metrics.lines) {
     if (!line.starts_with(name)) continue;
     const auto words = base::words(line);
-    const auto number = words.size() == 2 ? base::to_real(words[1]) : std::nullopt;
+    const double times = words.size() == 2 ? base::to_real(words[1]).value_or(-1) : -1;
     const std::size_t le = line.find("le=\"");
-    if (!number) continue;
+    if (times < 0) continue;
     if (le == std::string_view::npos)
-      all = *number;
+      all = times;
     else if (const auto bound = base::to_real(line.substr(le + 4, line.find('"', le + 4) - le - 4)))
-      buckets.emplace_back(*bound, *number);
+      buckets.emplace_back(*bound, times);
   }
   // A few writes say nothing.
   if (all < 100) return std::nullopt;

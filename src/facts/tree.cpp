@@ -57,6 +57,10 @@ Tree os(const Facts& f) {
                        {"euid", f.euid}});
 }
 
+Tree log_line(const LogLine& l) {
+  return Tree::map_of({{"seconds", l.seconds}, {"text", l.text}});
+}
+
 Tree kernel(const Facts& f) {
   Tree areas = f.swap ? Tree::list() : Tree();
   if (f.swap)
@@ -71,7 +75,10 @@ Tree kernel(const Facts& f) {
                        {"modulesBuiltin", Tree::list_of(f.modules_builtin)},
                        {"modulesLoadable", Tree::list_of(f.modules_loadable)},
                        {"config", f.kernel_config ? map_of(*f.kernel_config) : Tree()},
-                       {"sysctls", map_of(f.sysctls)}});
+                       {"sysctls", map_of(f.sysctls)},
+                       {"uptime", tree_of(f.uptime)},
+                       {"numaNodes", f.numa_nodes},
+                       {"log", f.kernel_log ? list_of(*f.kernel_log, log_line) : Tree()}});
 }
 
 Tree clock(const Facts& f) {

@@ -66,6 +66,10 @@ Tree docker(const std::optional<Docker>& d) {
 }
 
 Tree pci_gpu(const PciGpu& g) {
+  Tree aer;
+  if (g.aer)
+    aer = Tree::map_of(
+        {{"correctable", g.aer->correctable}, {"nonfatal", g.aer->nonfatal}, {"fatal", g.aer->fatal}});
   return Tree::map_of({{"slot", g.slot},
                        {"deviceId", g.device_id},
                        {"subsystem", g.subsystem},
@@ -73,7 +77,29 @@ Tree pci_gpu(const PciGpu& g) {
                        {"driver", g.driver},
                        {"iommu", g.iommu},
                        {"place", g.place},
-                       {"numa", tree_of(g.numa)}});
+                       {"numa", tree_of(g.numa)},
+                       {"aer", aer}});
+}
+
+Tree process(const GpuProcess& p) {
+  return Tree::map_of({{"pid", p.pid}, {"type", p.type}, {"name", p.name}});
+}
+
+Tree nvlinks(const std::optional<NvLinks>& n) {
+  if (!n) return {};
+  Tree errors = Tree::map();
+  for (const auto& [what, times] : n->errors) errors.set(what, times);
+  return Tree::map_of({{"active", n->active}, {"inactive", Tree::list_of(n->inactive)}, {"errors", errors}});
+}
+
+Tree xid(const Xid& x) {
+  return Tree::map_of({{"seconds", x.seconds}, {"slot", x.slot}, {"code", x.code}, {"text", x.text}});
+}
+
+Tree fabric_manager(const FabricManager& m) {
+  return Tree::map_of({{"version", tree_of(m.version)},
+                       {"log", m.log ? Tree::list_of(*m.log) : Tree()},
+                       {"config", map_of(m.config)}});
 }
 
 Tree gpu(const Gpu& g) {
@@ -88,7 +114,13 @@ Tree gpu(const Gpu& g) {
                        {"mig", tree_of(g.mig)},
                        {"migPending", tree_of(g.mig_pending)},
                        {"computeMode", tree_of(g.compute_mode)},
-                       {"recoveryAction", tree_of(g.recovery_action)}});
+                       {"recoveryAction", tree_of(g.recovery_action)},
+                       {"inforomChecksum", tree_of(g.inforom_checksum)},
+                       {"migDevices", g.mig_devices},
+                       {"processes", list_of(g.processes, process)},
+                       {"nvlinks", nvlinks(g.nvlinks)},
+                       {"pathsTo", Tree::list_of(g.paths_to)},
+                       {"readings", map_of(g.readings)}});
 }
 
 }  // namespace
@@ -101,6 +133,7 @@ Tree software_tree(const Facts& f) {
                                   {"sub", unit.sub},
                                   {"enabled", unit.enabled},
                                   {"memlock", tree_of(unit.memlock)},
+                                  {"restarts", tree_of(unit.restarts)},
                                   {"proxies", map_of(unit.environment)}}));
   for (const auto& [name, package] : f.packages)
     packages.set(
@@ -157,6 +190,18 @@ Tree nvidia_tree(const Facts& f) {
                        {"libraries", Tree::list_of(f.driver_libraries)},
                        {"nouveauBlacklisted", f.nouveau_blacklisted},
                        {"deviceNodes", Tree::list_of(f.device_nodes)},
+                       {"devChar", f.dev_char ? Tree::list_of(*f.dev_char) : Tree()},
+                       {"danglingLibraries", Tree::list_of(f.dangling_libraries)},
+                       {"linkerFolders", map_of(f.linker_folders)},
+                       {"gcc", tree_of(f.gcc)},
+                       {"kernelCompiler", f.kernel_compiler},
+                       {"nvswitches", Tree::list_of(f.nvswitches)},
+                       {"nvlinkManagers", Tree::list_of(f.nvlink_managers)},
+                       {"fabricManager", fabric_manager(f.fabric_manager)},
+                       {"xids", list_of(f.xids, xid)},
+                       {"sxids", list_of(f.sxids, xid)},
+                       {"smiSeconds", tree_of(f.smi_seconds)},
+                       {"smiWarnings", Tree::list_of(f.smi_warnings)},
                        {"smiStatus", tree_of(f.nvidia_smi_status)},
                        {"smiSays", f.nvidia_smi_says},
                        {"gpus", list_of(f.gpus, gpu)}});

@@ -76,6 +76,7 @@ struct Unit {
   std::string load, active, sub, enabled;
   std::map<std::string, std::string> environment;  ///< proxy variables only
   std::optional<std::string> memlock;              ///< LimitMEMLOCK: bytes, or "infinity"
+  std::optional<std::uint64_t> restarts;           ///< by systemd, since it was started by hand or at boot
 };
 
 /// A process that waits in the kernel (D) or has ended and was not collected (Z).
@@ -180,7 +181,23 @@ struct PciGpu {
   std::string iommu;  ///< how the IOMMU translates for it: "identity", "DMA", "DMA-FQ"; empty: not at all, or
                       ///< not known
   std::string place;  ///< with the bridges above: pci0000:15/0000:15:01.0/…; empty: not known
-  std::optional<int> numa;
+  std::optional<int> numa;  ///< -1: the firmware names none
+  struct Aer {
+    std::uint64_t correctable = 0, nonfatal = 0, fatal = 0;
+  };
+  std::optional<Aer> aer;  ///< errors of PCI Express since boot
+};
+
+/// A program on a GPU, as nvidia-smi lists it.
+struct GpuProcess {
+  std::string pid, type, name;  ///< type "C" computes, "G" draws
+};
+
+/// NVLink of one GPU.
+struct NvLinks {
+  int active = 0;
+  std::vector<std::string> inactive;            ///< numbers of the links that are down
+  std::map<std::string, std::uint64_t> errors;  ///< "link 3: Replay" -> count; those above zero
 };
 
 /// One GPU as nvidia-smi lists it.
@@ -190,6 +207,34 @@ struct Gpu {
   std::optional<std::uint64_t> memory_mib;
   std::optional<std::string> compute_capability, persistence, mig;
   std::optional<std::string> architecture, mig_pending, compute_mode, recovery_action;
+  /// Leaves of `nvidia-smi -q -x` by path below the GPU, "temperature/gpu_temp": those of the groups that
+  /// checks look at and that have data, under the names that driver 580 has for them.
+  std::map<std::string, std::string> readings;
+  int mig_devices = 0;
+  std::vector<GpuProcess> processes;
+  std::optional<std::string> inforom_checksum;
+  std::optional<NvLinks> nvlinks;
+  std::vector<std::string> paths_to;  ///< to each GPU by index, of `nvidia-smi topo -m`: "X", "NV18", "PIX"
+};
+
+struct FabricManager {
+  std::optional<std::string> version;           ///< of the program
+  std::optional<std::vector<std::string>> log;  ///< lines of its log that tell of errors or success
+  std::map<std::string, std::string> config;
+};
+
+/// A line of the kernel's log.
+struct LogLine {
+  double seconds = 0;  ///< after boot
+  std::string text;
+};
+
+/// An Xid of a GPU, or an SXid of an NVSwitch.
+struct Xid {
+  double seconds = 0;  ///< after boot
+  std::string slot;    ///< 0000:2a:00.0; of Xids without a function .0 is meant
+  int code = 0;
+  std::string text;  ///< what follows the number
 };
 
 struct Driver {
@@ -294,11 +339,24 @@ struct Facts {
   bool nouveau_blacklisted = false;
   std::vector<std::string> device_nodes;  ///< /dev/nvidia*
   std::vector<Gpu> gpus;
-  std::optional<int> nvidia_smi_status;     ///< exit status; 124/137: hung; nothing: no such program
-  std::string nvidia_smi_says;              ///< first line of its error
-  std::optional<std::string> command_line;  ///< of the kernel
-  std::optional<double> uptime;             ///< seconds
-  std::optional<std::uint64_t> threads;     ///< of all processes
+  std::vector<std::string> nvswitches;       ///< slots on the PCI bus
+  std::vector<std::string> nvlink_managers;  ///< network cards that manage NVLink switches (NVLink 5)
+  FabricManager fabric_manager;
+  std::optional<std::vector<std::string>> dev_char;   ///< /dev/char/195:*; nothing: no driver to have them
+  std::vector<std::string> dangling_libraries;        ///< links of the driver's libraries to nowhere
+  std::map<std::string, std::string> linker_folders;  ///< of CUDA in /etc/ld.so.conf.d: folder -> file
+  std::optional<std::string> gcc;                     ///< version; asked only where DKMS has a driver
+  std::string kernel_compiler;                        ///< version of the gcc that built the kernel
+  std::optional<double> smi_seconds;                  ///< that nvidia-smi -L took
+  std::vector<std::string> smi_warnings;              ///< what nvidia-smi -L said beside the list
+  std::optional<int> nvidia_smi_status;            ///< exit status; 124/137: hung; nothing: no such program
+  std::string nvidia_smi_says;                     ///< first line of its error
+  std::optional<double> uptime;                    ///< seconds since boot
+  std::string numa_nodes;                          ///< "0" or "0-1"; /sys/devices/system/node/online
+  std::optional<std::vector<LogLine>> kernel_log;  ///< the first line, then the newest 300 of interest
+  std::vector<Xid> xids, sxids;                    ///< in that log
+  std::optional<std::string> command_line;         ///< of the kernel
+  std::optional<std::uint64_t> threads;            ///< of all processes
   std::optional<std::vector<Process>> stuck;
   std::vector<FreeBlocks> free_blocks;
   std::string clocksource, governor, lockdown, umask, utc_offset;

@@ -1,0 +1,191 @@
+#include "gpuadm/base/text.hpp"
+
+#include "checks/gpu_see.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace checks {
+
+namespace {
+
+using facts::Gpu;
+using facts::PciGpu;
+
+/// In a virtual machine the bus is made up.
+bool is_virtual(const facts::Facts& facts) {
+  if (facts.os.virtualization && *facts.os.virtualization != "none") return true;
+  return std::ranges::any_of(facts.gpus, [](const Gpu& gpu) {
+    return word(gpu, "gpu_virtualization_mode/virtualization_mode").value_or("None") != "None";
+  });
+}
+
+bool has_pci(const Subject& s, Verdicts& out) {
+  if (s.facts.pci_gpus.empty()) out.skip("no NVIDIA GPU on the PCI bus");
+  return !s.facts.pci_gpus.empty();
+}
+
+void count_of_board(const Subject& s, Verdicts& out) {
+  if (!has_pci(s, out)) return;
+  if (s.facts.nvswitches.empty()) return out.skip("there is no NVSwitch to tell how many GPUs belong to it");
+  if (is_virtual(s.facts)) return out.skip("a virtual machine has the GPUs that it was given");
+  if (s.facts.pci_gpus.size() % 8 != 0)
+    out.fail(gpu_severity(s), "boards with NVSwitches have eight GPUs; not all of them are on the bus",
+             fmt::format("{} GPUs, {} NVSwitches", s.facts.pci_gpus.size(), s.facts.nvswitches.size()),
+             "power the machine off and on; have the missing GPU's seat checked where that does not bring it "
+             "back");
+}
+
+/// Machines of one product with GPUs of one model have as many of them.
+void count_across(const Group& group, Verdicts& out) {
+  std::map<std::string, std::map<std::size_t, std::vector<std::string>>> kinds;
+  for (const auto& [name, f] : group.hosts)
+    if (!f->pci_gpus.empty() && !f->product.empty() && !is_virtual(*f))
+      kinds[f->vendor + " " + f->product + " with 10de:" + f->pci_gpus.front().device_id][f->pci_gpus.size()]
+          .push_back(name);
+  for (const auto& [kind, counts] : kinds) {
+    if (counts.size() < 2) continue;
+    std::vector<std::string> evidence;
+    for (const auto& [number, names] : counts) evidence.push_back(fmt::format("{}: {}", number, list(names)));
+    out.fail(Severity::warning, "machines of one kind have different numbers of GPUs",
+             fmt::format("{}; {}", kind, base::join(evidence, "; ")),
+             "power the ones with fewer off and on; look at dmesg | grep -E 'NVRM|pcieport' there");
+  }
+}
+
+void bar_size(const Subject& s, Verdicts& out) {
+  if (!has_pci(s, out) || !has_log(s, out)) return;
+  static constexpr std::array<std::string_view, 3> signs = {"no space for", "failed to assign",
+                                                            "t assign; no space"};
+  for (const std::string& line : log_lines(s.facts, signs))
+    for (const PciGpu& gpu : s.facts.pci_gpus)
+      if (line.find(gpu.slot) != std::string::npos && line.find("BAR ") != std::string::npos)
+        return out.fail(Severity::warning, "the firmware gave a GPU no room for its memory window", line,
+                        "switch on 'Above 4G decoding' in the firmware's setup, or boot with pci=realloc");
+  static constexpr std::array<std::string_view, 1> invalid = {
+      "This PCI I/O region assigned to your NVIDIA device is invalid"};
+  if (const auto lines = log_lines(s.facts, invalid); !lines.empty())
+    out.fail(Severity::warning, "the firmware gave a GPU no room for its memory window", lines.back(),
+             "switch on 'Above 4G decoding' in the firmware's setup, or boot with pci=realloc");
+}
+
+void aer(const Subject& s, Verdicts& out) {
+  if (!has_pci(s, out)) return;
+  bool any = false;
+  for (const PciGpu& gpu : s.facts.pci_gpus) {
+    if (!gpu.aer) continue;
+    any = true;
+    const double minutes = std::max(1.0, s.facts.uptime.value_or(0) / 60);
+    const bool many = s.facts.uptime && static_cast<double>(gpu.aer->correctable) > minutes;
+    if (gpu.aer->fatal > 0 || gpu.aer->nonfatal > 0 || many)
+      out.fail(Severity::warning, fmt::format("the PCI Express link of {} has errors", gpu.slot),
+               fmt::format("{} fatal, {} not fatal, {} corrected", gpu.aer->fatal, gpu.aer->nonfatal,
+                           gpu.aer->correctable),
+               "reseat the GPU or its riser and cables; watch dmesg | grep AER");
+  }
+  if (!any) out.skip("the GPUs here do not report it");
+}
+
+void link_width(const Subject& s, Verdicts& out) {
+  if (!lists_gpus(s, out)) return;
+  if (is_virtual(s.facts)) return out.skip("in a virtual machine the bus is made up");
+  bool any = false;
+  for (const Gpu& gpu : s.facts.gpus) {
+    const auto now = number(gpu, "pci/pci_gpu_link_info/link_widths/current_link_width");
+    const auto most = number(gpu, "pci/pci_gpu_link_info/link_widths/max_link_width");
+    if (!now || !most) continue;
+    any = true;
+    if (*now < *most)
+      out.fail(Severity::warning, fmt::format("{} has lost lanes of its PCI Express link", name_of(gpu)),
+               fmt::format("x{:.0f} of x{:.0f}, {}", *now, *most, gpu.bus_id),
+               "reseat the GPU or its riser; check the slot's bifurcation in the firmware's setup");
+  }
+  if (!any) out.skip("the GPUs here do not report it");
+}
+
+void link_gen(const Subject& s, Verdicts& out) {
+  if (!lists_gpus(s, out)) return;
+  if (is_virtual(s.facts)) return out.skip("in a virtual machine the bus is made up");
+  bool any = false;
+  for (const Gpu& gpu : s.facts.gpus) {
+    const std::string path = "pci/pci_gpu_link_info/pcie_gen/";
+    const auto now = number(gpu, path + "current_link_gen"), most = number(gpu, path + "max_link_gen");
+    const auto able = number(gpu, path + "max_device_link_gen");
+    if (!now || !most) continue;
+    any = true;
+    // An idle GPU saves power with a slow link.
+    const bool busy = number(gpu, "utilization/gpu_util").value_or(0) >= 50;
+    if (busy && *now < *most)
+      out.fail(Severity::warning, fmt::format("{} is at work over a slow PCI Express link", name_of(gpu)),
+               fmt::format("generation {:.0f} of {:.0f}", *now, *most),
+               "reseat the GPU or its riser; check the slot's speed in the firmware's setup");
+    else if (able && *most < *able)
+      out.fail(Severity::note, fmt::format("{} could do more than its slot", name_of(gpu)),
+               fmt::format("slot of generation {:.0f}, GPU of {:.0f}", *most, *able),
+               "check the slot's speed in the firmware's setup, or move the GPU to a faster slot");
+  }
+  if (!any) out.skip("the GPUs here do not report it");
+}
+
+void numa_affinity(const Subject& s, Verdicts& out) {
+  if (!has_pci(s, out)) return;
+  if (s.facts.numa_nodes.empty()) return out.unknown("the NUMA nodes could not be read");
+  if (s.facts.numa_nodes == "0") return out.skip("the machine has one NUMA node");
+  std::vector<std::string> lost;
+  for (const PciGpu& gpu : s.facts.pci_gpus)
+    if (gpu.numa == -1) lost.push_back(gpu.slot);
+  if (!lost.empty())
+    out.fail(Severity::note, "the firmware does not say which processor a GPU is next to",
+             fmt::format("{}; NUMA nodes {}", list(lost), s.facts.numa_nodes),
+             "upgrade the firmware; in a virtual machine have the host pass on its NUMA topology");
+}
+
+/// Where a fabric joins the GPUs, every pair has as many links.
+void topology(const Subject& s, Verdicts& out) {
+  if (!lists_gpus(s, out)) return;
+  std::map<std::string, std::string> pairs;  // kind of path -> one pair that has it
+  bool fabric = !s.facts.nvswitches.empty();
+  for (const Gpu& gpu : s.facts.gpus) {
+    fabric = fabric || word(gpu, "fabric/state");
+    for (std::size_t other = 0; other < gpu.paths_to.size(); ++other)
+      if (gpu.paths_to[other] != "X")
+        pairs.emplace(gpu.paths_to[other],
+                      fmt::format("GPU {} to {}: {}", gpu.index, other, gpu.paths_to[other]));
+  }
+  if (!fabric || pairs.empty()) return out.skip("no fabric joins the GPUs");
+  std::vector<std::string> evidence;
+  for (const auto& [kind, pair] : pairs) evidence.push_back(pair);
+  if (pairs.size() > 1)
+    out.fail(Severity::note, "not every pair of GPUs is joined alike", list(evidence),
+             "look at nvidia-smi topo -m and nvidia-smi nvlink -s; then at the fabric manager's log");
+  else
+    out.pass("every pair: " + pairs.begin()->first);
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {"gpu.pci.count-matches-spec", "every GPU of the machine is on the bus",
+     "a GPU that fails early is not even there", preflight | node, count_of_board, count_across},
+    {"gpu.pci.bar-size", "the GPUs have room for their memory windows",
+     "without it the driver cannot use them", preflight | node, bar_size},
+    {"gpu.pci.aer", "the PCI Express links have no errors", "a bad contact costs speed first, then the GPU",
+     preflight | node, aer},
+    {"gpu.pci.link-width", "the PCI Express links are as wide as they can be",
+     "half the lanes is half the speed", preflight | node, link_width},
+    {"gpu.pci.link-gen", "the PCI Express links are as fast as they can be",
+     "each generation halves the time", preflight | node, link_gen},
+    {"gpu.pci.numa-affinity", "it is known which processor a GPU is next to",
+     "the kubelet puts pods next to their GPU by it", preflight | node, numa_affinity},
+    {"gpu.pci.topology-manifest", "every pair of GPUs is joined alike", "the slowest pair sets the speed",
+     preflight | node, topology},
+});
+
+}  // namespace
+
+std::span<const Check> gpu_pci_checks() {
+  return rows;
+}
+
+}  // namespace checks
