@@ -16,6 +16,7 @@ function put(s) {
   print "| " s
 }
 BEGIN { print "=== " name; if (!max) max = 65536 }
+keep != "" && $0 !~ keep && $0 !~ /^[0-9]+$/ { next }
 skip != "" && $0 ~ skip { skipping = 1 }
 skipping { if ($0 ~ until) skipping = 0; next }
 { if (n > 1) put(held); held = last; last = $0; n++ }
@@ -131,6 +132,16 @@ quiet() {
     limit "$@" 2>/dev/null
     printf '\n%s\n' "$?"
   } | awk -v name="$name" "$FRAME"
+}
+
+# kept NAME REGEX SECONDS COMMAND…: the same, only the lines that match.
+kept() {
+  name=$1 keep=$2
+  shift 2
+  {
+    limit "$@" 2>/dev/null
+    printf '\n%s\n' "$?"
+  } | awk -v name="$name" -v keep="$keep" "$FRAME"
 }
 
 # frame NAME TEXT STATUS: the same for output that is here already.
@@ -435,11 +446,7 @@ iptables_rules() {
     *nf_tables*) [ -d /sys/module/nf_tables ] || [ ! -e "/lib/modules/$release/modules.dep" ] || return ;;
     *) grep -qx filter /proc/net/ip_tables_names 2>/dev/null || return ;;
   esac
-  has iptables-save || return
-  {
-    limit 5 iptables-save -t filter 2>/dev/null
-    printf '\n%s\n' "$?"
-  } | awk '/^:(INPUT|FORWARD|OUTPUT) / || /^-A (INPUT|FORWARD) / || /^[0-9]/' | awk -v name=iptables-filter "$FRAME"
+  has iptables-save && kept iptables-filter '^(:|-A )(INPUT|FORWARD|OUTPUT) ' 5 iptables-save -t filter
 }
 
 # One call for all; units that are not there are left out.
@@ -534,11 +541,9 @@ kubernetes() {
   [ -e /etc/kubernetes/kubelet.conf ] &&
     quiet kube-proxy-mode 2 curl -sf --noproxy '*' --max-time 1 http://127.0.0.1:10249/proxyMode
   # How long etcd's disk took, as etcd has counted since it started.
-  [ -e /etc/kubernetes/manifests/etcd.yaml ] && {
-    limit 3 curl -sf --noproxy '*' --max-time 2 http://127.0.0.1:2381/metrics 2>/dev/null
-    printf '\n%s\n' "$?"
-  } | awk '/^etcd_disk_(wal_fsync|backend_commit)_duration_seconds_(bucket|count)/ || /^[0-9]/' |
-    awk -v name=etcd-metrics "$FRAME"
+  [ -e /etc/kubernetes/manifests/etcd.yaml ] &&
+    kept etcd-metrics '^etcd_disk_(wal_fsync|backend_commit)_duration_seconds_(bucket|count)' \
+      3 curl -sf --noproxy '*' --max-time 2 http://127.0.0.1:2381/metrics
   return 0
 }
 

@@ -69,11 +69,16 @@ constexpr Sign oom{
     "the machine ran out of memory and a process was killed",
     "give pods memory limits, reserve memory for the system (systemReserved of the kubelet), or add memory"};
 constexpr Sign machine_check{
-    {{{"[hardware error]"}, {"edac", " ue "}, {"machine check exception"}, {"mce:", "uncorrected"}}},
-    {"severity: corrected", "corrected error, no action"},
+    {{{"machine check exception"},
+      {"[hardware error]", "uncorrected"},
+      {"mce:", "uncorrected"},
+      {"edac", " ue "},
+      {"event severity: fatal"},
+      {"event severity: recoverable"}}},
+    {},
     0,
     Severity::blocker,
-    "the processor or main memory reports hardware errors",
+    "the processor or main memory reports errors that were not corrected",
     "drain the node; ras-mc-ctl --summary or the BMC's log names the part; exchange it"};
 constexpr Sign disk{{{{"i/o error"},
                       {"ext4-fs error"},

@@ -148,7 +148,7 @@ struct Firewall {
   std::optional<bool> ufw;                      ///< enabled in /etc/ufw/ufw.conf
   std::string ufw_forward;                      ///< DEFAULT_FORWARD_POLICY
   std::map<std::string, std::string> policies;  ///< of INPUT, FORWARD and OUTPUT in the table filter
-  std::vector<std::string> rules;               ///< of INPUT and FORWARD, as iptables-save writes them
+  std::vector<std::string> rules;               ///< of the same, as iptables-save writes them
 };
 
 /// A network card of Mellanox or NVIDIA on the PCI bus.
