@@ -90,7 +90,8 @@ void buddyinfo(const Subject& s, Verdicts& out) {
 
 void iommu(const Subject& s, Verdicts& out) {
   if (!has_gpu(s.facts)) return out.skip("no NVIDIA GPU on the PCI bus");
-  if (!is_bare_metal(s.facts)) return out.skip("a virtual machine: its host has the IOMMU");
+  if (!is_bare_metal(s.facts))
+    return out.skip("not bare metal, as far as is known: the host around it has the IOMMU");
   if (!has_peers(s.facts))
     return out.skip("one GPU and no RDMA: nothing reads its memory past the processor");
   if (s.facts.iommus.empty()) return out.pass("no IOMMU is on");
@@ -109,7 +110,8 @@ void iommu(const Subject& s, Verdicts& out) {
 
 void acs(const Subject& s, Verdicts& out) {
   if (!has_peers(s.facts)) return out.skip("no two devices that would talk to each other");
-  if (!is_bare_metal(s.facts)) return out.skip("a virtual machine: its host has the bridges");
+  if (!is_bare_metal(s.facts))
+    return out.skip("not bare metal, as far as is known: the host around it has the bridges");
   if (!s.facts.acs_bridges) return out.unknown("lspci is not on this host, or the driver is not loaded");
   std::vector<std::string> bridges;
   for (const std::string& slot : *s.facts.acs_bridges)

@@ -116,7 +116,8 @@ bool share_bridge(const std::string& one, const std::string& other) {
 void topology(const Subject& s, Verdicts& out) {
   if (s.facts.pci_gpus.empty() || s.facts.pci_nics.empty())
     return out.skip("no GPU, or no RDMA card of NVIDIA");
-  if (!is_bare_metal(s.facts)) return out.skip("a virtual machine does not show where its devices are");
+  if (!is_bare_metal(s.facts))
+    return out.skip("not bare metal, as far as is known: where devices are does not show");
   std::vector<std::string> far;
   std::size_t near = 0;
   for (const facts::PciGpu& gpu : s.facts.pci_gpus) {

@@ -47,7 +47,8 @@ const facts::BlockDevice* block_device_of(const facts::Facts& facts, const std::
 }
 
 void disk_type(const Subject& s, Verdicts& out) {
-  if (!is_bare_metal(s.facts)) return out.skip("what a virtual disk lies on cannot be seen");
+  if (!is_bare_metal(s.facts))
+    return out.skip("not bare metal, as far as is known: what a virtual disk lies on does not show");
   std::vector<std::string> slow;
   bool any = false;
   for (const std::string& path : {std::string(is_control_plane(s) ? "/var/lib/etcd" : ""), images_root(s)}) {

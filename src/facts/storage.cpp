@@ -60,9 +60,10 @@ std::optional<double> slowest(const Section& metrics, std::string_view name) {
     const double times = words.size() == 2 ? base::to_real(words[1]).value_or(-1) : -1;
     const std::size_t le = line.find("le=\"");
     if (times < 0) continue;
-    if (le == std::string_view::npos)
-      all = times;
-    else if (const auto bound = base::to_real(line.substr(le + 4, line.find('"', le + 4) - le - 4)))
+    const bool bounded = le != std::string_view::npos && line.find("+Inf") == std::string_view::npos;
+    if (le == std::string_view::npos) all = times;
+    if (!bounded) continue;
+    if (const auto bound = base::to_real(line.substr(le + 4, line.find('"', le + 4) - le - 4)))
       buckets.emplace_back(*bound, times);
   }
   // A few writes say nothing.
