@@ -351,12 +351,16 @@ rdma() {
   done
 }
 
-# The total in one of a device's files of PCIe error counters; nothing where it has none.
-aer_total() {
-  while read -r kind number; do
-    case $kind in TOTAL_*) printf '%s' "$number" ;; esac
-  done <"$1"
-} 2>/dev/null
+# The totals of a device's counters of PCI Express errors, as " aer=correctable:nonfatal:fatal".
+aer_totals() {
+  for kind in correctable nonfatal fatal; do
+    [ -r "$1/aer_dev_$kind" ] || return
+    while read -r key number; do
+      case $key in TOTAL_*) aer=${aer:+$aer:}$number ;; esac
+    done <"$1/aer_dev_$kind"
+  done
+  aer=" aer=$aer"
+}
 
 # Every PCI function of vendor 10de (NVIDIA) and 15b3 (Mellanox); which of them are GPUs is the reader's business.
 pci() {
@@ -382,9 +386,7 @@ pci() {
     done
     # Where it hangs: the bridges above it are part of the name.
     cd -P "$device" 2>/dev/null && place=${PWD#/sys/devices/} && cd / || place=
-    [ -r "$device/aer_dev_fatal" ] && aer=" aer=$(aer_total "$device/aer_dev_correctable"):$(
-      aer_total "$device/aer_dev_nonfatal"
-    ):$(aer_total "$device/aer_dev_fatal")"
+    aer_totals "$device"
     line "$slot class=${class#0x} vendor=${vendor#0x} device=${id#0x} subsystem=${subvendor#0x}:${subdevice#0x}" \
       "driver=$driver numa=$numa iommu=$iommu place=$place$aer"
   done

@@ -56,6 +56,7 @@ std::vector<report::Finding> examine(const spec::Cluster& cluster, const facts::
                           stage,   kubernetes_of(cluster, *facts, data)};
     examine_host(subject, name, findings);
   }
+  if (group.hosts.empty()) return findings;
   for (const Check& check : all_checks()) {
     if ((check.stages & static_cast<unsigned>(stage)) == 0 || !check.across) continue;
     Verdicts verdicts(check.id, {}, findings);

@@ -51,3 +51,15 @@ TEST_CASE("a data file that an operator has spoilt is named") {
   REQUIRE(!data);
   CHECK(data.error().what == "data/feature-gates.csv: X: 'soon' is no version");
 }
+
+TEST_CASE("Xids and SXids are told apart by how bad they are, and each says what to do") {
+  const auto data = repository_data();
+  CHECK(data->xids.at(79).severity == "error");
+  CHECK(data->xids.at(31).severity == "warn");
+  CHECK(data->sxids.at(10003).severity == "error");
+  for (const auto& [code, kind] : data->xids) {
+    CAPTURE(code);
+    CHECK((kind.severity == "error" || kind.severity == "warn" || kind.severity == "info"));
+    CHECK(!kind.action.empty());
+  }
+}
