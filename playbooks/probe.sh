@@ -16,6 +16,7 @@ function put(s) {
   print "| " s
 }
 BEGIN { print "=== " name; if (!max) max = 65536 }
+keep != "" && $0 !~ keep && $0 !~ /^[0-9]+$/ { next }
 skip != "" && $0 ~ skip { skipping = 1 }
 skipping { if ($0 ~ until) skipping = 0; next }
 { if (n > 1) put(held); held = last; last = $0; n++ }
@@ -25,8 +26,8 @@ END {
   if (!cut) print "? " last
 }'
 
-# Prints files. Arguments: a path is a section of its own; "=name" begins a table of "path value" lines, "=" ends it;
-# "~regex" keeps only the lines that match, "~" keeps all again. What cannot be read is left out.
+# Prints files. Arguments: a path is a section of its own; "=name" begins a table of "path value" lines (the first line of
+# each file), "=" ends it; "~regex" keeps only the lines that match, "~" keeps all again. What cannot be read is left out.
 # shellcheck disable=SC2016
 FILES='
 function clean(s) {
@@ -51,8 +52,14 @@ function whole(path,    text, got, used) {
   }
   close(path)
 }
-function cell(path,    text) {
-  if ((getline text < path) > 0) print "| " label(path) " " clean(text)
+function cell(path,    text, got) {
+  got = (getline text < path)
+  if (got > 0 && text ~ /^entries /) got = (getline text < path)
+  if (got > 0 && (only == "" || text ~ only) && cells < 131072) {
+    text = "| " label(path) " " clean(text)
+    cells += length(text)
+    print text
+  }
   close(path)
 }
 BEGIN {
@@ -60,7 +67,7 @@ BEGIN {
     a = ARGV[i]
     if (a ~ /[[:cntrl:]]/) continue
     kind = substr(a, 1, 1)
-    if (kind == "=") { table = substr(a, 2); if (table != "") print "=== " table }
+    if (kind == "=") { table = substr(a, 2); cells = 0; if (table != "") print "=== " table }
     else if (kind == "~") { only = substr(a, 2); mask = only != "" }
     else if (table != "") cell(a)
     else whole(a)
@@ -127,6 +134,16 @@ quiet() {
   } | awk -v name="$name" "$FRAME"
 }
 
+# kept NAME REGEX SECONDS COMMAND…: the same, only the lines that match.
+kept() {
+  name=$1 keep=$2
+  shift 2
+  {
+    limit "$@" 2>/dev/null
+    printf '\n%s\n' "$?"
+  } | awk -v name="$name" -v keep="$keep" "$FRAME"
+}
+
 # frame NAME TEXT STATUS: the same for output that is here already.
 frame() {
   printf '%s\n%s\n' "$2" "$3" | awk -v name="$1" "$FRAME"
@@ -154,18 +171,18 @@ listing_of() {
 
 # --- What files say --------------------------------------------------------------------------------
 
-MODULES='overlay|br_netfilter|bridge|nf_conntrack|nf_tables|ip_tables|vxlan|geneve|ip_vs|ip_vs_rr|ip_vs_wrr|ip_vs_sh|xt_comment|xt_conntrack|xt_mark|xt_MASQUERADE|zram|nvidia|nvidia-uvm|nvidia-modeset|nvidia-drm|nvidia-peermem|nouveau|nova_core'
+MODULES='overlay|br_netfilter|bridge|nf_conntrack|nf_tables|ip_tables|vxlan|geneve|ip_vs|ip_vs_rr|ip_vs_wrr|ip_vs_sh|xt_comment|xt_conntrack|xt_mark|xt_MASQUERADE|zram|nvidia|nvidia-uvm|nvidia-modeset|nvidia-drm|nvidia-peermem|nvidia-fs|gdrdrv|ib_core|ib_uverbs|ib_umad|mlx5_core|dm-thin-pool|nouveau|nova_core'
 CONFIG='NAMESPACES|NET_NS|PID_NS|IPC_NS|UTS_NS|CGROUPS|CGROUP_BPF|CGROUP_PIDS|CGROUP_SCHED|CGROUP_HUGETLB|CPUSETS|MEMCG|INET|EXT4_FS|PROC_FS|NETFILTER_XT_TARGET_REDIRECT|NETFILTER_XT_MATCH_COMMENT|FAIR_GROUP_SCHED|OVERLAY_FS|CFS_BANDWIDTH|SECCOMP|SECCOMP_FILTER|BRIDGE_NETFILTER|VXLAN|NF_CONNTRACK|MODULES'
-MOUNTS='^[^ ]+ (/|/boot|/tmp|/run|/opt|/opt/cni|/usr|/usr/local/nvidia|/var|/var/lib|/var/lib/(kubelet|containerd|docker|etcd)|/sys/fs/cgroup(/[^/ ]*)?) '
+MOUNTS='^[^ ]+ (/|/boot|/tmp|/run|/opt|/opt/cni|/usr|/usr/local/nvidia|/var|/var/lib|/var/lib/(kubelet|containerd|docker|etcd)|/sys/fs/cgroup(/[^/ ]*)?) |^(/dev/|[^ ]+:)[^ ]* /[^/ ]+(/[^/ ]+)?(/[^/ ]+)? '
 
 files() {
   set -- /etc/os-release
   [ -e /etc/os-release ] || set -- /usr/lib/os-release
   set -- "$@" /proc/sys/kernel/osrelease /proc/sys/kernel/hostname /proc/1/comm /etc/machine-id \
     /sys/class/dmi/id/product_uuid /sys/class/dmi/id/sys_vendor /sys/class/dmi/id/product_name \
-    '~^(Uid|Cpus_allowed_list):' /proc/self/status \
+    '~^(Uid|Umask|Cpus_allowed_list):' /proc/self/status \
     '~^(MemTotal|MemAvailable|SwapTotal|SwapFree|HugePages_Total|Hugepagesize):' /proc/meminfo \
-    '~[[:space:]]swap[[:space:]]' /etc/fstab \
+    '~^[[:space:]]*[^#[:space:]]' /etc/fstab \
     "~$MOUNTS" /proc/mounts \
     "~[/]($MODULES)\\.ko" "/lib/modules/$release/modules.builtin" \
     "~^[^:]*/($MODULES)\\.ko[^:]*:" "/lib/modules/$release/modules.dep" \
@@ -173,15 +190,23 @@ files() {
     '~^(nodev)?[[:space:]]overlay$' /proc/filesystems \
     '~^(ENABLED|IPV6)=' /etc/ufw/ufw.conf '~^DEFAULT_FORWARD_POLICY=' /etc/default/ufw \
     '~[pP][rR][oO][xX][yY]' /etc/environment \
+    '~^ *(blacklist|devnode)' /etc/multipath.conf '~^InitiatorName=' /etc/iscsi/initiatorname.iscsi \
     '~^ *server:' /etc/kubernetes/admin.conf /etc/kubernetes/kubelet.conf \
     '~^(deb|Types|URIs|Suites|Signed-By|baseurl|enabled|\[).*' /etc/apt/sources.list
+  for file in /etc/NetworkManager/conf.d/*.conf /usr/lib/NetworkManager/conf.d/*.conf; do
+    [ -e "$file" ] && set -- "$@" '~^unmanaged-devices' "$file"
+  done
+  for file in /etc/systemd/networkd.conf /etc/systemd/networkd.conf.d/*.conf; do
+    [ -e "$file" ] && set -- "$@" '~^ManageForeign' "$file"
+  done
   for file in /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources /etc/yum.repos.d/*.repo; do
     case ${file##*/} in debian.* | ubuntu.* | '*'*) ;; *) set -- "$@" "$file" ;; esac
   done
   for file in /etc/systemd/system/containerd.service.d/*.conf /etc/systemd/system/docker.service.d/*.conf; do
     [ -e "$file" ] && set -- "$@" '~[pP][rR][oO][xX][yY]' "$file"
   done
-  set -- "$@" '~' /proc/swaps /proc/modules /proc/cgroups /sys/fs/cgroup/cgroup.controllers \
+  set -- "$@" '~' /proc/cmdline /proc/loadavg /proc/buddyinfo /proc/swaps /proc/modules /proc/cgroups \
+    /sys/fs/cgroup/cgroup.controllers \
     /proc/net/ip_tables_names /proc/net/ip6_tables_names \
     /etc/resolv.conf /run/systemd/resolve/resolv.conf /sys/fs/selinux/enforce \
     /sys/module/apparmor/parameters/enabled /sys/kernel/security/lockdown \
@@ -209,13 +234,26 @@ files() {
     net/ipv4/conf/all/rp_filter net/ipv4/conf/default/rp_filter net/netfilter/nf_conntrack_max \
     fs/inotify/max_user_instances fs/inotify/max_user_watches fs/file-max kernel/pid_max vm/max_map_count \
     vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops \
-    kernel/keys/root_maxkeys kernel/keys/root_maxbytes vm/swappiness; do
+    kernel/keys/root_maxkeys kernel/keys/root_maxbytes vm/swappiness \
+    fs/file-nr net/netfilter/nf_conntrack_count net/ipv4/neigh/default/gc_thresh3 kernel/numa_balancing; do
     set -- "$@" "/proc/sys/$key"
   done
+  # Only files whose reading cannot fail once they are open: some awks end there.
+  set -- "$@" =sysfs /proc/net/stat/arp_cache \
+    /sys/devices/system/clocksource/clocksource0/current_clocksource \
+    /sys/devices/system/cpu/cpufreq/policy0/scaling_governor \
+    /sys/devices/system/edac/mc/mc*/[cu]e_count /sys/kernel/mm/hugepages/hugepages-*/nr_hugepages \
+    /sys/module/mlx5_core/version /sys/module/nvidia_fs/version \
+    /sys/class/nvme/nvme*/state /sys/block/dm-*/dm/name /sys/block/md*/md/degraded /sys/block/md*/md/array_state
+  for disk in /sys/block/*; do
+    case ${disk##*/} in loop* | ram* | zram* | sr* | nbd* | rbd* | '*') ;;
+      *) set -- "$@" "$disk/queue/rotational" ;; esac
+  done
+  set -- "$@" /sys/class/infiniband_verbs/uverbs*/ibdev
   limit 10 awk "$FILES" "$@" '='
 }
 
-LOG='NVRM|nvidia|SXid|AER: |PCIe Bus Error|BAR [0-9].*(no space|failed|can.t assign)|Out of memory|invoked oom|oom-kill|blocked for more than|soft lockup|hard LOCKUP|rcu.*stall|segfault.*lib(nccl|cuda|nvidia)|I/O error|EXT4-fs error|XFS .*error|Hardware Error|EDAC|NETDEV WATCHDOG'
+LOG='NVRM|nvidia|SXid|AER: |PCIe Bus Error|BAR [0-9].*(no space|failed|can.t assign)|Out of memory|invoked oom|oom-kill|blocked for more than|soft lockup|hard LOCKUP|rcu.*stall|segfault.*lib(nccl|cuda|nvidia)|I/O error|EXT4-fs error|XFS .*error|Hardware Error|EDAC|NETDEV WATCHDOG|unregister_netdevice: waiting|nvme.*(timeout, |removing after)|md.raid.*failure|emounting filesystem read-only|XFS .*orruption|mlx5.*(power|emperature)'
 
 kernel_config() {
   [ -r "/boot/config-$release" ] && return
@@ -237,7 +275,8 @@ paths() {
     /usr/bin/nvidia-uninstall /var/lib/nvidia-docker /run/nvidia/driver /dev/dxg /etc/nv_tegra_release \
     /etc/cdi /run/cdi /etc/cdi/nvidia.yaml /run/cdi/nvidia.yaml /etc/nvidia-container-runtime/config.toml /dev/nvidia* \
     /dev/nvidia-caps-imex-channels/channel0 /lib/firmware/nvidia/*/gsp_*.bin /etc/apt/preferences.d/*nvidia* \
-    /var/lib/dkms/nvidia*/* /var/lib/dkms/nvidia*/*/"$release" /opt/nvidia/nvlsm; do
+    /var/lib/dkms/nvidia*/* /var/lib/dkms/nvidia*/*/"$release" /opt/nvidia/nvlsm \
+    /dev/infiniband/* /dev/gdrdrv /run/mellanox/drivers/.driver-ready /sys/class/iommu/*; do
     if [ -S "$path" ]; then
       line socket "$path"
     elif [ -d "$path" ]; then
@@ -253,7 +292,8 @@ paths() {
     systemctl modprobe sysctl swapoff ip ss iptables ip6tables nft mount umount nsenter conntrack ebtables ethtool socat \
     tc touch apt-get dpkg dnf yum zypper rpm containerd ctr runc crun nerdctl dockerd docker crio cri-dockerd crictl \
     kubeadm kubelet kubectl nvidia-smi nvidia-ctk nvidia-container-runtime nvidia-container-cli nvidia-persistenced \
-    nvidia-modprobe nv-fabricmanager dkms gcc make ld dcgmi mokutil getenforce; do
+    nvidia-modprobe nv-fabricmanager dkms gcc make ld dcgmi mokutil getenforce \
+    apparmor_parser mount.nfs iscsiadm ipset smartctl; do
     path=$(command -v "$tool" 2>/dev/null) && line "$tool" "$path"
   done
   # systemd resolves the devices that it lets a container have through these links.
@@ -267,7 +307,14 @@ paths() {
     done
   )
   listing /etc/kubernetes/manifests /etc/kubernetes/pki /var/lib/etcd /etc/cni/net.d /opt/cni/bin /usr/lib/cni \
-    /usr/libexec/cni /etc/containerd/certs.d /var/lib/gpuadm /sys/fs/cgroup
+    /usr/libexec/cni /etc/containerd/certs.d /var/lib/gpuadm /sys/fs/cgroup /sys/fs/pstore /var/lib/systemd/pstore
+}
+
+# values PATH…: a "path value" line for each of these short files; reading one of a device may fail.
+values() {
+  for path in "$@"; do
+    { read -r value <"$path"; } 2>/dev/null && line "$path" "$value"
+  done
 }
 
 links() {
@@ -282,6 +329,26 @@ links() {
     [ -e "$link/device" ] && physical=yes
     line "${link##*/} address=$address mtu=$mtu state=$state physical=$physical"
   done
+  section link-values
+  for link in /sys/class/net/*; do
+    { [ -e "$link/device" ] && [ ! -e "$link/device/physfn" ]; } || continue
+    values "$link/speed" "$link/duplex" "$link/carrier_changes" \
+      "$link/statistics/rx_packets" "$link/statistics/tx_packets" "$link/statistics/rx_errors" "$link/statistics/tx_errors"
+  done
+}
+
+rdma() {
+  [ -d /sys/class/infiniband ] || return
+  section rdma
+  for device in /sys/class/infiniband/*; do
+    [ -d "$device" ] || continue
+    values "$device/fw_ver"
+    for port in "$device"/ports/*; do
+      values "$port/state" "$port/phys_state" "$port/rate" "$port/link_layer" "$port/gid_attrs/ndevs/0" \
+        "$port/counters/link_downed" "$port/counters/symbol_error" "$port/counters/port_rcv_errors" \
+        "$port/counters/link_error_recovery" "$port"/gid_attrs/types/[0-7]
+    done
+  done
 }
 
 # The totals of a device's counters of PCI Express errors, as " aer=correctable:nonfatal:fatal".
@@ -295,20 +362,21 @@ aer_totals() {
   aer=" aer=$aer"
 }
 
-# Every PCI function of vendor 10de; which of them are GPUs is the reader's business.
+# Every PCI function of vendor 10de (NVIDIA) and 15b3 (Mellanox); which of them are GPUs is the reader's business.
 pci() {
   section pci
   for device in /sys/bus/pci/devices/*; do
     vendor=''
     { read -r vendor <"$device/vendor"; } 2>/dev/null
-    [ "$vendor" = 0x10de ] || continue
-    class='' id='' subvendor='' subdevice='' numa='' driver='' aer=''
+    case $vendor in 0x10de | 0x15b3) ;; *) continue ;; esac
+    class='' id='' subvendor='' subdevice='' numa='' driver='' iommu='' aer=''
     {
       read -r class <"$device/class"
       read -r id <"$device/device"
       read -r subvendor <"$device/subsystem_vendor"
       read -r subdevice <"$device/subsystem_device"
       read -r numa <"$device/numa_node"
+      read -r iommu <"$device/iommu_group/type"
     } 2>/dev/null
     slot=${device##*/}
     for bound in /sys/bus/pci/drivers/*/"$slot"; do
@@ -316,9 +384,11 @@ pci() {
       driver=${bound%/*}
       driver=${driver##*/}
     done
+    # Where it hangs: the bridges above it are part of the name.
+    cd -P "$device" 2>/dev/null && place=${PWD#/sys/devices/} && cd / || place=
     aer_totals "$device"
-    line "$slot class=${class#0x} vendor=10de device=${id#0x} subsystem=${subvendor#0x}:${subdevice#0x}" \
-      "driver=$driver numa=$numa$aer"
+    line "$slot class=${class#0x} vendor=${vendor#0x} device=${id#0x} subsystem=${subvendor#0x}:${subdevice#0x}" \
+      "driver=$driver numa=$numa iommu=$iommu place=$place$aer"
   done
 }
 
@@ -330,10 +400,18 @@ disks() {
   if has stat; then
     quiet disks 5 stat -f -c '%n type=%T block=%S blocks=%b free=%a inodes=%c inodes_free=%d' "$@"
   fi
+  # The kernel lists mounted XFS file systems here.
+  for mounted in /sys/fs/xfs/*/log; do
+    if [ -e "$mounted" ] && has xfs_info; then
+      quiet xfs 3 xfs_info /var/lib
+      break
+    fi
+  done
 }
 
 network() {
   links
+  rdma
   if has ip; then
     run ip-links 5 ip -o link show
     run addresses 5 ip -o addr show
@@ -358,19 +436,31 @@ system() {
     run container 3 systemd-detect-virt -c
   fi
   has systemctl && units
-  has iptables && run iptables 3 iptables -V
+  has iptables && iptables_rules
   packages
+}
+
+# Reading a table that is not there would load modules.
+iptables_rules() {
+  text=$(limit 3 iptables -V 2>&1)
+  frame iptables "$text" "$?"
+  case $text in
+    *nf_tables*) [ -d /sys/module/nf_tables ] || [ ! -e "/lib/modules/$release/modules.dep" ] || return ;;
+    *) grep -qx filter /proc/net/ip_tables_names 2>/dev/null || return ;;
+  esac
+  has iptables-save && kept iptables-filter '^(:|-A )(INPUT|FORWARD|OUTPUT) ' 5 iptables-save -t filter
 }
 
 # One call for all; units that are not there are left out.
 units() {
   {
-    limit 5 systemctl show --no-pager -p Id,LoadState,ActiveState,SubState,UnitFileState,NRestarts,Environment \
+    limit 5 systemctl show --no-pager -p Id,LoadState,ActiveState,SubState,UnitFileState,NRestarts,LimitMEMLOCK,Environment \
       containerd.service docker.service docker.socket crio.service cri-docker.service cri-docker.socket kubelet.service \
       firewalld.service ufw.service nftables.service apparmor.service fapolicyd.service NetworkManager.service \
       systemd-resolved.service systemd-timesyncd.service chrony.service chronyd.service ntp.service ntpsec.service \
       ntpd.service openntpd.service unattended-upgrades.service apt-daily.service apt-daily-upgrade.service \
-      zramswap.service multipathd.service nvidia-persistenced.service nvidia-fabricmanager.service \
+      zramswap.service multipathd.service iscsid.service systemd-networkd.service nvidia-persistenced.service \
+      nvidia-fabricmanager.service \
       nvlsm.service nvidia-imex.service nvidia-dcgm.service \
       nvidia-cdi-refresh.service nvidia-cdi-refresh.path nvidia-docker.service '*.swap' 2>/dev/null
     printf '\n%s\n' "$?"
@@ -383,13 +473,13 @@ packages() {
   if [ -r /var/lib/dpkg/status ]; then
     limit 5 awk '
       BEGIN { print "=== packages" }
-      /^Package: / { package = $2; keep = package ~ /^(containerd|docker|runc$|crun$|cri-|kube|kubernetes|nvidia|libnvidia|cuda-(drivers|compat|keyring)|libcuda|containernetworking|conntrack$|socat$|ethtool$|iptables$|nftables$)/ }
+      /^Package: / { package = $2; keep = package ~ /^(containerd|docker|runc$|crun$|cri-|kube|kubernetes|nvidia|libnvidia|cuda-(drivers|compat|keyring)|libcuda|containernetworking|conntrack$|socat$|ethtool$|iptables$|nftables$|mlnx-ofed|mlnx-tools|doca-|rdma-core$)/ }
       keep && /^Status: / { want = $2; state = $4 }
       keep && /^Version: / { print "| " package " " $2 " " want " " state; keep = 0 }
     ' /var/lib/dpkg/status
   elif has rpm; then
     quiet packages 10 rpm -qa --qf '%{NAME} %{VERSION}-%{RELEASE} install installed\n' 'kube*' 'containerd*' 'docker*' \
-      'runc' 'cri-*' 'nvidia*' 'libnvidia*' 'cuda*' 'container-selinux' 'containernetworking*' 'conntrack*'
+      'runc' 'cri-*' 'nvidia*' 'libnvidia*' 'cuda*' 'container-selinux' 'containernetworking*' 'conntrack*' 'mlnx-*' 'doca-*' 'rdma-core'
   fi
   [ -r /var/lib/dpkg/lock ] && [ -r /proc/locks ] || return
   limit 3 ls -i /var/lib/dpkg/lock-frontend /var/lib/dpkg/lock /var/lib/apt/lists/lock 2>/dev/null | awk '
@@ -415,13 +505,48 @@ names() {
   has getent && [ -n "$host" ] && run resolves 4 getent ahosts "$host"
   # Asking systemd-timedated would start it.
   has chronyc && quiet chrony 3 chronyc -n tracking
+  hardware
   return 0
+}
+
+# What the firmware, the disks and the security modules say of themselves.
+hardware() {
+  # What waits without end, and what ended and was not collected.
+  section processes
+  cat /proc/[0-9]*/stat 2>/dev/null | awk '
+    match($0, /[)] [DZ] /) && n++ < 256 { print "| " substr($0, 1, 400) }'
+  boot=/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
+  [ -r "$boot" ] && quiet secure-boot 2 od -An -tu1 "$boot"
+  if [ -e /sys/fs/selinux/enforce ] && [ -r /var/log/audit/audit.log ] && has tail; then
+    section selinux-denials
+    limit 3 tail -c 262144 /var/log/audit/audit.log | awk '
+      /avc: +denied/ && /container|kubelet|nvidia|spc_t/ { denied[n++ % 20] = substr($0, 1, 400) }
+      END { for (i = n > 20 ? n - 20 : 0; i < n; i++) print "| " denied[i % 20] }'
+  fi
+  # Only drives of the two kinds that are asked at once, and none that sleeps.
+  has smartctl || return
+  section smart
+  count=0
+  for disk in /dev/nvme[0-9] /dev/nvme[0-9][0-9] /dev/sd[a-z]; do
+    { [ -e "$disk" ] && [ "$count" -lt 16 ]; } || continue
+    count=$((count + 1))
+    limit 4 smartctl -n standby -HA "$disk" 2>/dev/null | awk -v disk="$disk" '
+      /self-assessment|SMART Health Status|^Critical Warning|^Percentage Used/ { print "| " disk " " $0 }'
+  done
 }
 
 kubernetes() {
   has kubelet && quiet kubelet 5 kubelet --version
   has kubeadm && quiet kubeadm 5 kubeadm version -o short
   has kubectl && quiet kubectl 5 kubectl version --client -o json
+  has curl || return 0
+  [ -e /etc/kubernetes/kubelet.conf ] &&
+    quiet kube-proxy-mode 2 curl -sf --noproxy '*' --max-time 1 http://127.0.0.1:10249/proxyMode
+  # How long etcd's disk took, as etcd has counted since it started.
+  [ -e /etc/kubernetes/manifests/etcd.yaml ] &&
+    kept etcd-metrics '^etcd_disk_(wal_fsync|backend_commit)_duration_seconds_(bucket|count)' \
+      3 curl -sf --noproxy '*' --max-time 2 http://127.0.0.1:2381/metrics
+  return 0
 }
 
 # A daemon is asked only where it runs: asking through a socket unit would start it.
@@ -508,6 +633,12 @@ gpu() {
     [ -e "$file" ] && line "$file"
   done
   has modinfo && quiet nvidia-module 3 modinfo -F version nvidia
+  if [ -e /proc/driver/nvidia/version ] && [ -e /sys/class/iommu ] && has lspci; then
+    {
+      limit 5 lspci -vv -d ::0604 2>/dev/null
+      printf '\n%s\n' "$?"
+    } | awk '/^[0-9a-f]+:/ { slot = $1 } /ACSCtl:/ { print slot, $0 } /^[0-9]+$/' | awk -v name=acs "$FRAME"
+  fi
   smi=
   for program in nvidia-smi /usr/local/nvidia/bin/nvidia-smi /opt/nvidia/bin/nvidia-smi /usr/lib/wsl/lib/nvidia-smi; do
     if [ -z "$smi" ] && has "$program"; then smi=$program; fi
@@ -547,7 +678,7 @@ gpu() {
 
 clock() {
   section "$1"
-  line "$(date +%s.%N 2>/dev/null)"
+  line "$(date '+%s.%N %z' 2>/dev/null)"
 }
 
 everything() {

@@ -14,25 +14,6 @@ namespace {
 using facts::Disk;
 using facts::Mount;
 
-/// The disk that holds a path: the longest listed path that it lies in.
-const Disk* disk_of(const facts::Facts& facts, std::string_view path) {
-  const Disk* best = nullptr;
-  for (const Disk& disk : facts.disks) {
-    const bool holds = disk.path == "/" || path == disk.path || path.starts_with(disk.path + "/");
-    if (holds && (!best || disk.path.size() > best->path.size())) best = &disk;
-  }
-  return best;
-}
-
-const Mount* mount_of(const facts::Facts& facts, std::string_view path) {
-  const Mount* best = nullptr;
-  for (const Mount& mount : facts.mounts) {
-    const bool holds = mount.path == "/" || path == mount.path || path.starts_with(mount.path + "/");
-    if (holds && (!best || mount.path.size() >= best->path.size())) best = &mount;
-  }
-  return best;
-}
-
 /// Images of a control plane alone take about 1 GB unpacked; images with CUDA 5 to 20 GB each.
 constexpr std::uint64_t least_kib = 2ull << 20, wanted_kib = 20ull << 20;
 

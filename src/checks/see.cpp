@@ -113,6 +113,50 @@ Standing standing_of(const Subject& subject) {
   return subject.facts.gpuadm_installed ? Standing::unfinished : Standing::leftovers;
 }
 
+std::optional<long long> sysctl_of(const facts::Facts& facts, const std::string& key) {
+  const auto place = facts.sysctls.find(key);
+  if (place == facts.sysctls.end()) return std::nullopt;
+  const auto words = base::words(place->second);
+  return words.empty() ? std::nullopt : base::to_int(words[0]);
+}
+
+const facts::Disk* disk_of(const facts::Facts& facts, std::string_view path) {
+  const facts::Disk* best = nullptr;
+  for (const facts::Disk& disk : facts.disks) {
+    const bool holds = disk.path == "/" || path == disk.path || path.starts_with(disk.path + "/");
+    if (holds && (!best || disk.path.size() > best->path.size())) best = &disk;
+  }
+  return best;
+}
+
+const facts::Mount* mount_of(const facts::Facts& facts, std::string_view path) {
+  const facts::Mount* best = nullptr;
+  for (const facts::Mount& mount : facts.mounts) {
+    const bool holds = mount.path == "/" || path == mount.path || path.starts_with(mount.path + "/");
+    if (holds && (!best || mount.path.size() >= best->path.size())) best = &mount;
+  }
+  return best;
+}
+
+bool has_cni(const facts::Facts& facts, std::string_view name) {
+  return std::ranges::any_of(facts.kubernetes.cni_configs,
+                             [&](const std::string& file) { return file.find(name) != std::string::npos; });
+}
+
+bool is_bare_metal(const facts::Facts& facts) {
+  return facts.os.virtualization == "none";
+}
+
+bool has_peers(const facts::Facts& facts) {
+  return facts.pci_gpus.size() > 1 || (!facts.pci_gpus.empty() && !facts.rdma_ports.empty());
+}
+
+bool has_rdma(const Subject& subject, Verdicts& out) {
+  if (!subject.facts.rdma_devices.empty() || !subject.facts.rdma_ports.empty()) return true;
+  out.skip("no RDMA device");
+  return false;
+}
+
 bool has_gpu(const facts::Facts& facts) {
   return !facts.pci_gpus.empty() || facts.driver.has_value() || !facts.gpus.empty();
 }

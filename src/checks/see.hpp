@@ -41,6 +41,21 @@ enum class Standing {
 };
 [[nodiscard]] Standing standing_of(const Subject& subject);
 
+/// The number of a kernel parameter, the first where it has several.
+[[nodiscard]] std::optional<long long> sysctl_of(const facts::Facts& facts, const std::string& key);
+/// The disk, the mount that holds a path: the longest listed path that it lies in.
+[[nodiscard]] const facts::Disk* disk_of(const facts::Facts& facts, std::string_view path);
+[[nodiscard]] const facts::Mount* mount_of(const facts::Facts& facts, std::string_view path);
+/// Whether a network plugin of this name is configured here.
+[[nodiscard]] bool has_cni(const facts::Facts& facts, std::string_view name);
+/// A machine of its own; false for virtual machines, and where it is not known.
+[[nodiscard]] bool is_bare_metal(const facts::Facts& facts);
+/// Whether devices have reason to read each other's memory: several GPUs, or a GPU and a card for RDMA.
+[[nodiscard]] bool has_peers(const facts::Facts& facts);
+
+/// A host with RDMA devices; says why not otherwise.
+[[nodiscard]] bool has_rdma(const Subject& subject, Verdicts& out);
+
 [[nodiscard]] bool has_gpu(const facts::Facts& facts);
 /// Severity of something that keeps GPUs from working but not Kubernetes: a warning before, a blocker on a
 /// live node.

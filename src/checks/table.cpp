@@ -8,11 +8,13 @@ const std::vector<Check>& all_checks() {
   static const std::vector<Check> all = [] {
     std::vector<Check> rows;
     for (const auto area :
-         {access_checks,     host_checks,        identity_checks, disk_checks,       package_checks,
-          kernel_checks,     cgroup_checks,      security_checks, network_checks,    runtime_checks,
-          containerd_checks, kubeadm_checks,     kubelet_checks,  driver_checks,     gpu_checks,
-          gpu_pci_checks,    gpu_install_checks, gpu_log_checks,  gpu_fabric_checks, gpu_nvlink_checks,
-          gpu_memory_checks, gpu_power_checks,   gpu_use_checks,  toolkit_checks})
+         {access_checks,     host_checks,        identity_checks,   disk_checks,       package_checks,
+          kernel_checks,     feature_checks,     limit_checks,      platform_checks,   log_checks,
+          cgroup_checks,     security_checks,    protection_checks, network_checks,    link_checks,
+          rdma_checks,       rdma_port_checks,   storage_checks,    drive_checks,      runtime_checks,
+          containerd_checks, kubeadm_checks,     kubelet_checks,    driver_checks,     gpu_checks,
+          gpu_pci_checks,    gpu_install_checks, gpu_log_checks,    gpu_fabric_checks, gpu_nvlink_checks,
+          gpu_memory_checks, gpu_power_checks,   gpu_use_checks,    toolkit_checks})
       std::ranges::copy(area(), std::back_inserter(rows));
     return rows;
   }();

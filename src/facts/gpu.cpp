@@ -18,6 +18,11 @@ void read_pci(const Sections& sections, Facts& facts) {
     const auto words = base::words(line);
     auto values = pairs(line);
     const std::string kind = values["class"].substr(0, 4);
+    std::optional<int> numa;
+    if (const auto node = base::to_int(values["numa"]); node && *node >= -1 && *node < 4096)
+      numa = static_cast<int>(*node);
+    if (!words.empty() && values["vendor"] == "15b3" && kind.starts_with("02"))
+      facts.pci_nics.push_back({slot_of(words[0]), kind, values["driver"], values["place"], numa});
     if (words.empty() || values["vendor"] != "10de") continue;
     const std::string device = base::lower(values["device"]);
     if (kind == "0680" && (device == "1af1" || device == "22a3"))
@@ -27,9 +32,10 @@ void read_pci(const Sections& sections, Facts& facts) {
                .device_id = device,
                .subsystem = base::lower(values["subsystem"]),
                .pci_class = kind,
-               .driver = values["driver"]};
-    if (const auto numa = base::to_int(values["numa"]); numa && *numa >= -1 && *numa < 4096)
-      gpu.numa = static_cast<int>(*numa);
+               .driver = values["driver"],
+               .iommu = values["iommu"],
+               .place = values["place"],
+               .numa = numa};
     const auto errors = base::split(values["aer"], ':');
     if (errors.size() == 3)
       if (const auto fatal = count(errors[2]))

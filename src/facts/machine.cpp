@@ -75,6 +75,7 @@ std::optional<bool> read_synchronized(const Sections& sections, const Facts& fac
 std::optional<double> read_clock(const Sections& sections, std::string_view name) {
   auto text = sections.first(name);
   if (!text) return std::nullopt;
+  text->resize(std::min(text->size(), text->find(' ')));
   if (const std::size_t percent = text->find('%'); percent != std::string::npos) text->resize(percent);
   if (text->ends_with('.')) text->pop_back();
   return base::to_real(*text);
@@ -91,10 +92,13 @@ void read_machine(const Sections& sections, Facts& facts) {
   facts.product = sections.first("/sys/class/dmi/id/product_name").value_or("");
   facts.clock = read_clock(sections, "clock");
   facts.clock_end = read_clock(sections, "clock-end");
+  if (const auto words = base::words(sections.first("clock").value_or("")); words.size() > 1)
+    facts.utc_offset = std::string(words[1]);
   facts.clock_synchronized = read_synchronized(sections, facts);
   for (const std::string_view line : sections.lines("/proc/self/status")) {
     const auto words = base::words(line);
     if (words.size() > 2 && words[0] == "Uid:") facts.euid = std::string(words[2]);
+    if (words.size() > 1 && words[0] == "Umask:") facts.umask = std::string(words[1]);
     if (words.size() > 1 && words[0] == "Cpus_allowed_list:") facts.cpus = count_cpus(words[1]);
   }
   for (const std::string_view line : sections.lines("/proc/meminfo")) {

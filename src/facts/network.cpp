@@ -62,6 +62,27 @@ void read_links(const Sections& sections, Facts& facts) {
   }
 }
 
+/// "/sys/class/net/eth0/speed 100000"; a link without carrier says -1 or nothing.
+void read_link_values(const Sections& sections, Facts& facts) {
+  for (const std::string_view line : sections.lines("link-values")) {
+    const auto words = base::words(line);
+    const auto parts = base::split(words.empty() ? line : words[0], '/');
+    if (words.size() != 2 || parts.size() < 6) continue;
+    const auto link = std::find_if(facts.links.begin(), facts.links.end(), [&](const Link& other) {
+      return other.physical && other.name == parts[4];
+    });
+    if (link == facts.links.end()) continue;
+    const auto value = count(words[1]);
+    const std::string_view name = parts.back();
+    if (name == "duplex") link->duplex = std::string(words[1]);
+    if (!value) continue;
+    if (name == "speed" && *value > 0 && *value < 10'000'000) link->speed = static_cast<int>(*value);
+    if (name == "carrier_changes") link->changes = value;
+    if (name.ends_with("_packets")) link->packets = link->packets.value_or(0) + *value;
+    if (name.ends_with("_errors")) link->errors = link->errors.value_or(0) + *value;
+  }
+}
+
 /// `ip -o addr`: "4: eth0    inet 192.0.2.2/24 brd 192.0.2.255 scope global eth0\ …"
 void read_addresses(const Sections& sections, Facts& facts) {
   for (const std::string_view line : sections.lines("addresses")) {
@@ -179,6 +200,7 @@ void read_own_name(const Sections& sections, Facts& facts) {
 
 void read_network(const Sections& sections, Facts& facts) {
   read_links(sections, facts);
+  read_link_values(sections, facts);
   if (sections.find("addresses")) {
     read_addresses(sections, facts);
     read_routes(sections, "routes", false, facts);
@@ -203,6 +225,19 @@ void read_network(const Sections& sections, Facts& facts) {
   facts.resolver = read_resolver(sections.find("/etc/resolv.conf"));
   facts.real_resolver = read_resolver(sections.find("/run/systemd/resolve/resolv.conf"));
   read_own_name(sections, facts);
+  // "unmanaged-devices=interface-name:cali*;interface-name:flannel*"
+  const auto unmanaged = [&](const std::string&, const Section& section) {
+    for (const auto& [name, value] : assignments(section.text()))  // `+=` leaves a plus at the name
+      for (const std::string_view device : base::split(value, ';'))
+        if (!device.empty()) facts.unmanaged_devices.emplace_back(device);
+  };
+  sections.each("/etc/NetworkManager/conf.d/", ".conf", unmanaged);
+  sections.each("/usr/lib/NetworkManager/conf.d/", ".conf", unmanaged);
+  sections.each("/etc/systemd/networkd.conf", "", [&](const std::string&, const Section& section) {
+    for (const auto& [name, value] : assignments(section.text())) facts.networkd[name] = value;
+  });
+  if (const Section* mode = sections.find("kube-proxy-mode"); mode && mode->status == 0)
+    facts.proxy_mode = known(mode->first());
 }
 
 }  // namespace facts

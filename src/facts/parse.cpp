@@ -12,11 +12,14 @@ Result<Facts> parse(std::string_view probe_output) {
   read_software(sections, facts);
   read_machine(sections, facts);
   read_kernel(sections, facts);
+  read_kernel_log(sections, facts);
+  read_state(sections, facts);
+  read_storage(sections, facts);
   read_network(sections, facts);
+  read_rdma(sections, facts);
   read_runtimes(sections, facts);
   read_kubernetes(sections, facts);
   read_gpus(sections, facts);
-  read_kernel_log(sections, facts);
   read_fabric(sections, facts);
   return facts;
 }

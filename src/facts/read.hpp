@@ -13,6 +13,10 @@ void read_software(const Sections& sections, Facts& facts);
 /// After read_software: looks at units.
 void read_machine(const Sections& sections, Facts& facts);
 void read_kernel(const Sections& sections, Facts& facts);
+/// After read_disks and read_kernel_log.
+void read_state(const Sections& sections, Facts& facts);
+void read_storage(const Sections& sections, Facts& facts);
+void read_rdma(const Sections& sections, Facts& facts);
 void read_network(const Sections& sections, Facts& facts);
 void read_runtimes(const Sections& sections, Facts& facts);
 void read_kubernetes(const Sections& sections, Facts& facts);

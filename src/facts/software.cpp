@@ -49,6 +49,7 @@ void read_units(const Sections& sections, Facts& facts) {
     if (key == "ActiveState") unit.active = std::string(value);
     if (key == "SubState") unit.sub = std::string(value);
     if (key == "UnitFileState") unit.enabled = std::string(value);
+    if (key == "LimitMEMLOCK") unit.memlock = std::string(value);
     if (key == "NRestarts") unit.restarts = count(value);
     if (key == "Environment") add_proxies(read_environment(value), unit.environment);
   }
@@ -91,6 +92,13 @@ Firewall read_firewall(const Sections& sections) {
     firewall.ufw = base::lower(assignments(*text)["ENABLED"]) == "yes";
   if (const auto text = sections.text("/etc/default/ufw"))
     firewall.ufw_forward = assignments(*text)["DEFAULT_FORWARD_POLICY"];
+  for (const std::string_view line : sections.lines("iptables-filter")) {
+    const auto words = base::words(line);
+    if (words.size() > 1 && words[0].starts_with(':'))
+      firewall.policies.emplace(words[0].substr(1), words[1]);
+    else
+      firewall.rules.emplace_back(line);
+  }
   return firewall;
 }
 

@@ -100,8 +100,16 @@ Tree mount(const Mount& m) {
 }
 
 Tree link(const Link& l) {
-  return Tree::map_of(
-      {{"name", l.name}, {"mac", l.mac}, {"mtu", l.mtu}, {"state", l.state}, {"physical", l.physical}});
+  return Tree::map_of({{"name", l.name},
+                       {"mac", l.mac},
+                       {"mtu", l.mtu},
+                       {"state", l.state},
+                       {"physical", l.physical},
+                       {"speed", tree_of(l.speed)},
+                       {"duplex", l.duplex},
+                       {"changes", tree_of(l.changes)},
+                       {"packets", tree_of(l.packets)},
+                       {"errors", tree_of(l.errors)}});
 }
 
 Tree address(const Address& a) {
@@ -131,7 +139,9 @@ Tree network(const Facts& f) {
                                 {"backend", w.backend},
                                 {"legacyTables", Tree::list_of(w.legacy_tables)},
                                 {"ufw", tree_of(w.ufw)},
-                                {"ufwForward", w.ufw_forward}});
+                                {"ufwForward", w.ufw_forward},
+                                {"policies", map_of(w.policies)},
+                                {"rules", Tree::list_of(w.rules)}});
   return Tree::map_of({{"links", list_of(f.links, link)},
                        {"addresses", list_of(f.all_addresses, address)},
                        {"defaultAddress", f.default_address},
@@ -140,6 +150,9 @@ Tree network(const Facts& f) {
                        {"resolver", resolver(f.resolver)},
                        {"realResolver", resolver(f.real_resolver)},
                        {"proxies", map_of(f.environment)},
+                       {"unmanagedDevices", Tree::list_of(f.unmanaged_devices)},
+                       {"networkd", map_of(f.networkd)},
+                       {"proxyMode", tree_of(f.proxy_mode)},
                        {"firewall", firewall}});
 }
 
@@ -152,7 +165,10 @@ base::Tree to_tree(const Facts& facts) {
                        {"kernel", kernel(facts)},
                        {"disks", list_of(facts.disks, disk)},
                        {"mounts", list_of(facts.mounts, mount)},
+                       {"state", state_tree(facts)},
+                       {"storage", storage_tree(facts)},
                        {"network", network(facts)},
+                       {"rdma", rdma_tree(facts)},
                        {"software", software_tree(facts)},
                        {"runtimes", runtimes_tree(facts)},
                        {"kubernetes", kubernetes_tree(facts.kubernetes)},

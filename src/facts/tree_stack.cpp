@@ -75,6 +75,8 @@ Tree pci_gpu(const PciGpu& g) {
                        {"subsystem", g.subsystem},
                        {"class", g.pci_class},
                        {"driver", g.driver},
+                       {"iommu", g.iommu},
+                       {"place", g.place},
                        {"numa", tree_of(g.numa)},
                        {"aer", aer}});
 }
@@ -130,6 +132,7 @@ Tree software_tree(const Facts& f) {
                                   {"active", unit.active},
                                   {"sub", unit.sub},
                                   {"enabled", unit.enabled},
+                                  {"memlock", tree_of(unit.memlock)},
                                   {"restarts", tree_of(unit.restarts)},
                                   {"proxies", map_of(unit.environment)}}));
   for (const auto& [name, package] : f.packages)

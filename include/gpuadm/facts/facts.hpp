@@ -44,6 +44,28 @@ struct Mount {
   std::vector<std::string> options;
 };
 
+/// A line of /etc/fstab that is in force.
+struct FstabEntry {
+  std::string device, path, type, options;
+};
+
+/// A disk, array or volume as /sys/block has it.
+struct BlockDevice {
+  std::string name;
+  std::optional<bool> rotational;
+  std::string volume;                     ///< of the device mapper: its name
+  std::optional<std::uint64_t> degraded;  ///< of an array: members that are missing
+  std::string array_state;
+};
+
+/// What a drive says of itself (smartctl).
+struct DriveHealth {
+  std::string device;
+  std::optional<bool> passed;
+  std::optional<std::string> critical;  ///< NVMe's critical warning, "0x00" where there is none
+  std::optional<std::uint64_t> wear;    ///< percent of the planned writes that are used up
+};
+
 struct SwapArea {
   std::string path, type;
   std::uint64_t kib = 0;
@@ -53,7 +75,23 @@ struct SwapArea {
 struct Unit {
   std::string load, active, sub, enabled;
   std::map<std::string, std::string> environment;  ///< proxy variables only
+  std::optional<std::string> memlock;              ///< LimitMEMLOCK: bytes, or "infinity"
   std::optional<std::uint64_t> restarts;           ///< by systemd, since it was started by hand or at boot
+};
+
+/// A process that waits in the kernel (D) or has ended and was not collected (Z).
+struct Process {
+  int pid = 0;
+  std::string name;
+  char state = 0;
+  std::optional<double> age;  ///< seconds since it started
+};
+
+/// Free memory of a zone: blocks of 2^index pages.
+struct FreeBlocks {
+  int node = 0;
+  std::string zone;
+  std::vector<std::uint64_t> orders;
 };
 
 struct Package {
@@ -81,7 +119,11 @@ struct Listener {
 struct Link {
   std::string name, mac, state;
   int mtu = 0;
-  bool physical = false;  ///< has a device behind it
+  bool physical = false;                         ///< has a device behind it
+  std::optional<int> speed;                      ///< Mbit/s; of physical links, as all below
+  std::string duplex;                            ///< "full", "half", "unknown"
+  std::optional<std::uint64_t> changes;          ///< how often the carrier came or went
+  std::optional<std::uint64_t> packets, errors;  ///< both directions
 };
 
 struct Address {
@@ -100,22 +142,45 @@ struct Resolver {
 };
 
 struct Firewall {
-  std::optional<std::string> iptables;     ///< version
-  std::string backend;                     ///< of iptables: "nf_tables" or "legacy"; empty: not known
-  std::vector<std::string> legacy_tables;  ///< tables of the legacy backend in the kernel
-  std::optional<bool> ufw;                 ///< enabled in /etc/ufw/ufw.conf
-  std::string ufw_forward;                 ///< DEFAULT_FORWARD_POLICY
+  std::optional<std::string> iptables;          ///< version
+  std::string backend;                          ///< of iptables: "nf_tables" or "legacy"; empty: not known
+  std::vector<std::string> legacy_tables;       ///< tables of the legacy backend in the kernel
+  std::optional<bool> ufw;                      ///< enabled in /etc/ufw/ufw.conf
+  std::string ufw_forward;                      ///< DEFAULT_FORWARD_POLICY
+  std::map<std::string, std::string> policies;  ///< of INPUT, FORWARD and OUTPUT in the table filter
+  std::vector<std::string> rules;               ///< of the same, as iptables-save writes them
+};
+
+/// A network card of Mellanox or NVIDIA on the PCI bus.
+struct PciNic {
+  std::string slot, pci_class, driver;  ///< as in PciGpu
+  std::string place;
+  std::optional<int> numa;
+};
+
+struct RdmaPort {
+  std::string device;  ///< "mlx5_0"
+  int port = 0;
+  std::string state, physical, layer;  ///< "ACTIVE", "LinkUp", "InfiniBand" or "Ethernet"
+  std::string link;                    ///< network interface of an Ethernet port
+  std::optional<int> gbps;
+  std::string width;  ///< "4X"
+  std::optional<std::uint64_t> link_downed, symbol_errors, receive_errors, recoveries;
+  std::vector<std::string> gid_types;  ///< "IB/RoCE v1", "RoCE v2": of the first few
 };
 
 // --- NVIDIA ------------------------------------------------------------------------------------------
 
 /// One NVIDIA device of class 0300 or 0302 on the PCI bus.
 struct PciGpu {
-  std::string slot;         ///< 0000:00:06.0
-  std::string device_id;    ///< "2335", lower case
-  std::string subsystem;    ///< "10de:18bf"
-  std::string pci_class;    ///< "0302"
-  std::string driver;       ///< bound kernel driver, or empty
+  std::string slot;       ///< 0000:00:06.0
+  std::string device_id;  ///< "2335", lower case
+  std::string subsystem;  ///< "10de:18bf"
+  std::string pci_class;  ///< "0302"
+  std::string driver;     ///< bound kernel driver, or empty
+  std::string iommu;  ///< how the IOMMU translates for it: "identity", "DMA", "DMA-FQ"; empty: not at all, or
+                      ///< not known
+  std::string place;  ///< with the bridges above: pci0000:15/0000:15:01.0/…; empty: not known
   std::optional<int> numa;  ///< -1: the firmware names none
   struct Aer {
     std::uint64_t correctable = 0, nonfatal = 0, fatal = 0;
@@ -290,7 +355,38 @@ struct Facts {
   std::string numa_nodes;                          ///< "0" or "0-1"; /sys/devices/system/node/online
   std::optional<std::vector<LogLine>> kernel_log;  ///< the first line, then the newest 300 of interest
   std::vector<Xid> xids, sxids;                    ///< in that log
-  bool gpuadm_installed = false;                   ///< /var/lib/gpuadm/journal is there
+  std::optional<std::string> command_line;         ///< of the kernel
+  std::optional<std::uint64_t> threads;            ///< of all processes
+  std::optional<std::vector<Process>> stuck;
+  std::vector<FreeBlocks> free_blocks;
+  std::string clocksource, governor, lockdown, umask, utc_offset;
+  std::optional<std::string> time_server;                       ///< what chrony follows; empty: nothing
+  std::map<std::uint64_t, std::uint64_t> huge_pages;            ///< KiB of a page -> how many are reserved
+  std::optional<std::uint64_t> ecc_corrected, ecc_uncorrected;  ///< errors of main memory since boot
+  std::optional<std::uint64_t> neighbours;                      ///< entries of the ARP table
+  std::optional<std::vector<std::string>> crash_records;  ///< what pstore has kept of a kernel that died
+  std::optional<bool> secure_boot;
+  std::vector<std::string> iommus;
+  std::optional<std::vector<std::string>> acs_bridges;  ///< PCI bridges that send what devices say to each
+                                                        ///< other upwards
+  std::optional<std::vector<std::string>> selinux_denials;  ///< of containers, the last few
+  std::vector<FstabEntry> fstab;
+  std::vector<BlockDevice> block_devices;
+  std::map<std::string, std::string> nvme_states;  ///< "nvme0" -> "live"
+  std::vector<DriveHealth> drives;
+  std::optional<bool> xfs_ftype;  ///< of /var/lib where that is XFS
+  std::string iscsi_initiator;
+  std::vector<std::string> multipath_rules;       ///< blacklist lines of /etc/multipath.conf
+  std::vector<std::string> unmanaged_devices;     ///< what NetworkManager leaves alone
+  std::map<std::string, std::string> networkd;    ///< ManageForeign… settings
+  std::optional<double> etcd_fsync, etcd_commit;  ///< seconds, of 99 in 100, since etcd started
+  std::optional<std::string> proxy_mode;          ///< what the running kube-proxy says
+  std::vector<PciNic> pci_nics;
+  std::map<std::string, std::string> rdma_devices;  ///< name -> firmware
+  std::vector<std::string> rdma_verbs;              ///< devices that programs can open
+  std::vector<RdmaPort> rdma_ports;
+  std::string mlx5_version, nvidia_fs_version;  ///< empty: not loaded, or without a version
+  bool gpuadm_installed = false;                ///< /var/lib/gpuadm/journal is there
   std::string euid;
   std::string noise;  ///< what the login printed before the probe began, the first 200 bytes
 };
