@@ -2,6 +2,7 @@
 #include "gpuadm/spec/cluster.hpp"
 
 #include "app/census.hpp"
+#include "app/cluster_view.hpp"
 #include "app/connections.hpp"
 #include "app/findings.hpp"
 #include "app/run_folder.hpp"
@@ -45,10 +46,17 @@ Result<Outcome> doctor(const DoctorOptions& options, Io& io) {
   const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
   const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(Access::read_only);
-  const Seen seen = TRY(take_census(*fleet, assets, Afterwards::close_connection));
+  const Seen seen = TRY(
+      take_census(*fleet, assets,
+                  options.stage == "cluster" ? Afterwards::keep_connection : Afterwards::close_connection));
 
-  const checks::Stage stage = options.stage == "node" ? checks::Stage::node : checks::Stage::preflight;
-  std::vector<report::Finding> findings = TRY(find(cluster, seen.census, assets, stage));
+  std::vector<report::Finding> findings;
+  if (options.stage == "cluster") {
+    findings = TRY(find_in_cluster(cluster, seen.census, *fleet, assets));
+  } else {
+    const checks::Stage stage = options.stage == "node" ? checks::Stage::node : checks::Stage::preflight;
+    findings = TRY(find(cluster, seen.census, assets, stage));
+  }
   std::erase_if(findings, [&](const report::Finding& finding) {
     return finding.id != reachable && !wanted(options, finding.id);
   });

@@ -113,6 +113,41 @@ Standing standing_of(const Subject& subject) {
   return subject.facts.gpuadm_installed ? Standing::unfinished : Standing::leftovers;
 }
 
+const facts::Containerd* containerd_of(const Subject& s, Verdicts& out) {
+  if (!uses(s, spec::Engine::containerd))
+    out.skip("the runtime is not containerd");
+  else if (!s.facts.containerd || s.facts.containerd->version.empty())
+    out.skip("containerd is not installed");
+  else
+    return &*s.facts.containerd;
+  return nullptr;
+}
+
+const facts::Disk* disk_of(const facts::Facts& facts, std::string_view path) {
+  const facts::Disk* found = nullptr;
+  for (const facts::Disk& disk : facts.disks) {
+    const bool above = disk.path == "/" || path == disk.path || path.starts_with(disk.path + "/");
+    if (above && (!found || disk.path.size() > found->path.size())) found = &disk;
+  }
+  return found;
+}
+
+bool is_node(const Subject& subject, Verdicts& out) {
+  if (subject.facts.kubernetes.kubelet_conf) return true;
+  out.skip("the host is no node yet");
+  return false;
+}
+
+bool is_ready_for_toolkit(const Subject& s, Verdicts& out) {
+  if (!has_gpu(s.facts))
+    out.skip("no NVIDIA GPU on the PCI bus");
+  else if (s.cluster.gpu.allocator == spec::Allocator::none)
+    out.skip("gpu.allocator is none");
+  else
+    return true;
+  return false;
+}
+
 bool has_gpu(const facts::Facts& facts) {
   return !facts.pci_gpus.empty() || facts.driver.has_value() || !facts.gpus.empty();
 }

@@ -8,9 +8,13 @@ const std::vector<Check>& all_checks() {
   static const std::vector<Check> all = [] {
     std::vector<Check> rows;
     for (const auto area :
-         {access_checks, host_checks, identity_checks, disk_checks, package_checks, kernel_checks,
-          cgroup_checks, security_checks, network_checks, runtime_checks, containerd_checks, kubeadm_checks,
-          kubelet_checks, driver_checks, gpu_checks, toolkit_checks})
+         {access_checks,          host_checks,          identity_checks,     disk_checks,
+          package_checks,         kernel_checks,        cgroup_checks,       security_checks,
+          network_checks,         runtime_checks,       containerd_checks,   runtime_settings_checks,
+          kubeadm_checks,         join_checks,          kubelet_checks,      kubelet_state_checks,
+          driver_checks,          gpu_checks,           toolkit_checks,      cdi_checks,
+          cluster_checks,         cluster_nodes_checks, cluster_pods_checks, cluster_gpu_checks,
+          cluster_operator_checks})
       std::ranges::copy(area(), std::back_inserter(rows));
     return rows;
   }();

@@ -14,6 +14,7 @@ Result<Facts> parse(std::string_view probe_output) {
   read_kernel(sections, facts);
   read_network(sections, facts);
   read_runtimes(sections, facts);
+  read_toolkit(sections, facts);
   read_kubernetes(sections, facts);
   read_gpus(sections, facts);
   return facts;

@@ -15,6 +15,7 @@ void read_machine(const Sections& sections, Facts& facts);
 void read_kernel(const Sections& sections, Facts& facts);
 void read_network(const Sections& sections, Facts& facts);
 void read_runtimes(const Sections& sections, Facts& facts);
+void read_toolkit(const Sections& sections, Facts& facts);
 void read_kubernetes(const Sections& sections, Facts& facts);
 void read_gpus(const Sections& sections, Facts& facts);
 

@@ -95,7 +95,7 @@ struct DoctorOptions {
   Hosts hosts;
   bool list = false;
   std::vector<std::string> only, skip;  ///< ids; a prefix ending in a dot means all below it
-  std::string stage = "preflight";      ///< preflight, node
+  std::string stage = "preflight";      ///< preflight, node, cluster
   Format format = Format::text;
 };
 [[nodiscard]] Result<Outcome> doctor(const DoctorOptions& options, Io& io);
