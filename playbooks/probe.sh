@@ -184,6 +184,7 @@ files() {
     '~^(MemTotal|MemAvailable|SwapTotal|SwapFree|HugePages_Total|Hugepagesize):' /proc/meminfo \
     '~^[[:space:]]*[^#[:space:]]' /etc/fstab \
     "~$MOUNTS" /proc/mounts \
+    '~^[0-9]+ [0-9]+ [^ ]+ [^ ]+ /(var|var/lib|var/lib/kubelet)? ' /proc/self/mountinfo \
     "~[/]($MODULES)\\.ko" "/lib/modules/$release/modules.builtin" \
     "~^[^:]*/($MODULES)\\.ko[^:]*:" "/lib/modules/$release/modules.dep" \
     "~^CONFIG_($CONFIG)=" "/boot/config-$release" \
@@ -205,6 +206,9 @@ files() {
   for file in /etc/systemd/system/containerd.service.d/*.conf /etc/systemd/system/docker.service.d/*.conf; do
     [ -e "$file" ] && set -- "$@" '~[pP][rR][oO][xX][yY]' "$file"
   done
+  for file in /etc/cdi/*.yaml /run/cdi/*.yaml; do
+    [ -f "$file" ] && set -- "$@" '~^kind:|^ *-? *name: |hostPath: .*/lib(cuda|nvidia-ml)[.]so[.][0-9]' "$file"
+  done
   set -- "$@" '~' /proc/cmdline /proc/loadavg /proc/buddyinfo /proc/swaps /proc/modules /proc/cgroups \
     /sys/fs/cgroup/cgroup.controllers \
     /proc/net/ip_tables_names /proc/net/ip6_tables_names \
@@ -212,10 +216,12 @@ files() {
     /sys/module/apparmor/parameters/enabled /sys/kernel/security/lockdown \
     /etc/containerd/config.toml /etc/docker/daemon.json /etc/crictl.yaml \
     /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env /etc/default/kubelet /etc/sysconfig/kubelet \
+    /var/lib/kubelet/cpu_manager_state /var/lib/kubelet/memory_manager_state /etc/crio/crio.conf \
+    /etc/nvidia-container-runtime/config.toml \
     /run/systemd/container /proc/driver/nvidia/version /sys/module/nvidia/version /sys/module/nvidia/refcnt \
     /proc/uptime /proc/version /sys/devices/system/node/online \
     '~^[A-Z_]+=' /usr/share/nvidia/nvswitch/fabricmanager.cfg '~'
-  for file in /etc/containerd/conf.d/*.toml /etc/containerd/config.d/*.toml \
+  for file in /etc/containerd/conf.d/*.toml /etc/containerd/config.d/*.toml /etc/crio/crio.conf.d/* \
     /etc/systemd/system/kubelet.service.d/*.conf /usr/lib/systemd/system/kubelet.service.d/*.conf \
     /etc/systemd/zram-generator.conf /usr/lib/systemd/zram-generator.conf /var/lib/gpuadm/lock/*; do
     [ -f "$file" ] && set -- "$@" "$file"
@@ -268,7 +274,9 @@ paths() {
   section paths
   for path in /run/containerd/containerd.sock /run/crio/crio.sock /run/cri-dockerd.sock /run/docker.sock /run/docker.pid \
     /etc/kubernetes/admin.conf /etc/kubernetes/kubelet.conf /etc/kubernetes/bootstrap-kubelet.conf \
-    /etc/kubernetes/pki/ca.crt /var/lib/kubelet/config.yaml /run/reboot-required /run/ostree-booted \
+    /etc/kubernetes/pki/ca.crt /var/lib/kubelet/config.yaml /var/lib/kubelet/pki/kubelet-client-current.pem \
+    /var/lib/kubelet/pki/kubelet-server-current.pem /var/lib/kubelet/pod-resources/kubelet.sock \
+    /usr/share/containers/oci/hooks.d/oci-nvidia-hook.json /run/reboot-required /run/ostree-booted \
     /run/systemd/timesync/synchronized /run/systemd/container /.dockerenv /run/.containerenv \
     /var/lib/gpuadm/journal /var/lib/gpuadm/lock /sys/fs/cgroup/cgroup.controllers /sys/fs/cgroup/unified \
     /proc/sys/net/bridge /lib/modules/"$release" /lib/modules/"$release"/build \
@@ -306,8 +314,8 @@ paths() {
       [ -d "/sys/module/$module" ] && line "$module"
     done
   )
-  listing /etc/kubernetes/manifests /etc/kubernetes/pki /var/lib/etcd /etc/cni/net.d /opt/cni/bin /usr/lib/cni \
-    /usr/libexec/cni /etc/containerd/certs.d /var/lib/gpuadm /sys/fs/cgroup /sys/fs/pstore /var/lib/systemd/pstore
+  listing /etc/kubernetes/manifests /etc/kubernetes/pki /var/lib/kubelet/device-plugins /var/lib/etcd /etc/cni/net.d \
+    /opt/cni/bin /usr/lib/cni /usr/libexec/cni /etc/containerd/certs.d /var/lib/gpuadm /sys/fs/cgroup /sys/fs/pstore /var/lib/systemd/pstore
 }
 
 # values PATH…: a "path value" line for each of these short files; reading one of a device may fail.
@@ -454,7 +462,8 @@ iptables_rules() {
 # One call for all; units that are not there are left out.
 units() {
   {
-    limit 5 systemctl show --no-pager -p Id,LoadState,ActiveState,SubState,UnitFileState,NRestarts,LimitMEMLOCK,Environment \
+    limit 5 systemctl show --no-pager -p Id,LoadState,ActiveState,SubState,UnitFileState,NRestarts,Environment \
+      -p LimitNOFILE,LimitMEMLOCK,TasksMax,Delegate \
       containerd.service docker.service docker.socket crio.service cri-docker.service cri-docker.socket kubelet.service \
       firewalld.service ufw.service nftables.service apparmor.service fapolicyd.service NetworkManager.service \
       systemd-resolved.service systemd-timesyncd.service chrony.service chronyd.service ntp.service ntpsec.service \
@@ -539,14 +548,43 @@ kubernetes() {
   has kubelet && quiet kubelet 5 kubelet --version
   has kubeadm && quiet kubeadm 5 kubeadm version -o short
   has kubectl && quiet kubectl 5 kubectl version --client -o json
+  metrics
+  [ -d /etc/kubernetes ] || return 0
+  certificates
+  # The journal is slow: it is asked where a kubelet that should run has not got through to its API server.
+  if [ -e /etc/kubernetes/kubelet.conf ] || [ -e /etc/kubernetes/bootstrap-kubelet.conf ]; then
+    if [ ! -e /var/lib/kubelet/pki/kubelet-client-current.pem ] || ! limit 3 systemctl is-active -q kubelet 2>/dev/null; then
+      quiet kubelet-log 5 journalctl -u kubelet -n 60 -o cat -q --no-pager
+    fi
+  fi
+  return 0
+}
+
+# What kube-proxy and etcd say of themselves; of etcd how long its disk took since it started.
+metrics() {
   has curl || return 0
   [ -e /etc/kubernetes/kubelet.conf ] &&
     quiet kube-proxy-mode 2 curl -sf --noproxy '*' --max-time 1 http://127.0.0.1:10249/proxyMode
-  # How long etcd's disk took, as etcd has counted since it started.
   [ -e /etc/kubernetes/manifests/etcd.yaml ] &&
     kept etcd-metrics '^etcd_disk_(wal_fsync|backend_commit)_duration_seconds_(bucket|count)' \
       3 curl -sf --noproxy '*' --max-time 2 http://127.0.0.1:2381/metrics
-  return 0
+}
+
+# When the certificates of the kubelet and the control plane end; keys are not read.
+certificates() {
+  has openssl || return 0
+  section certificates
+  for file in /var/lib/kubelet/pki/kubelet-client-current.pem /var/lib/kubelet/pki/kubelet-server-current.pem \
+    /etc/kubernetes/pki/*.crt /etc/kubernetes/pki/etcd/*.crt; do
+    [ -r "$file" ] || continue
+    ends=$(limit 2 openssl x509 -noout -enddate -in "$file" 2>/dev/null) && line "$file ${ends#notAfter=}"
+  done
+  for file in /etc/kubernetes/admin.conf /etc/kubernetes/super-admin.conf /etc/kubernetes/controller-manager.conf \
+    /etc/kubernetes/scheduler.conf; do
+    [ -r "$file" ] || continue
+    ends=$(sed -n 's/^ *client-certificate-data: *//p' "$file" | base64 -d 2>/dev/null |
+      limit 2 openssl x509 -noout -enddate 2>/dev/null) && line "$file ${ends#notAfter=}"
+  done
 }
 
 # A daemon is asked only where it runs: asking through a socket unit would start it.
@@ -632,6 +670,12 @@ gpu() {
     /usr/lib/*/libcuda.so.[0-9]* /usr/lib64/libcuda.so.[0-9]* /usr/local/nvidia/lib*/libcuda.so.[0-9]*; do
     [ -e "$file" ] && line "$file"
   done
+  if [ -c /dev/nvidia0 ] && [ -e /sys/fs/selinux/enforce ]; then
+    quiet device-label 2 ls -Z /dev/nvidia0
+  fi
+  if [ -e /proc/driver/nvidia/version ] && has nvidia-container-cli; then
+    run nvidia-container-cli 10 nvidia-container-cli info
+  fi
   has modinfo && quiet nvidia-module 3 modinfo -F version nvidia
   if [ -e /proc/driver/nvidia/version ] && [ -e /sys/class/iommu ] && has lspci; then
     {

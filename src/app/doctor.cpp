@@ -3,6 +3,7 @@
 #include "gpuadm/spec/cluster.hpp"
 
 #include "app/census.hpp"
+#include "app/cluster_view.hpp"
 #include "app/connections.hpp"
 #include "app/findings.hpp"
 #include "app/recording.hpp"
@@ -37,18 +38,37 @@ Outcome list(const DoctorOptions& options, Io& io) {
   return Outcome::done;
 }
 
-/// What is to be judged: hosts, or a recording of some.
-Result<Recording> look(const DoctorOptions& options, const assets::Store& assets, Io& io) {
-  if (!options.from.empty()) {
-    if (!options.hosts.targets.empty() || !options.hosts.file.empty())
-      return base::fail(base::Fault::usage, "--from judges a recording: it goes with no host and no file");
-    return load_recording(options.from);
-  }
-  spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
+struct Judged {
+  Recording looked;
+  std::vector<report::Finding> findings;
+};
+
+/// A recording in place of hosts.
+Result<Judged> judge_recording(const DoctorOptions& options, const assets::Store& assets) {
+  if (!options.hosts.targets.empty() || !options.hosts.file.empty())
+    return base::fail(base::Fault::usage, "--from judges a recording: it goes with no host and no file");
+  if (options.stage == "cluster")
+    return base::fail(base::Fault::usage, "--stage cluster asks a cluster: it goes with no recording");
+  Judged judged{TRY(load_recording(options.from)), {}};
+  const checks::Stage stage = options.stage == "node" ? checks::Stage::node : checks::Stage::preflight;
+  judged.findings = TRY(find(judged.looked.cluster, judged.looked.seen.census, assets, stage));
+  return judged;
+}
+
+/// Looks at the hosts, or at what was recorded of some, and judges.
+Result<Judged> judge(const DoctorOptions& options, const assets::Store& assets, Io& io) {
+  if (!options.from.empty()) return judge_recording(options, assets);
+  const bool in_cluster = options.stage == "cluster";
+  Judged judged{{TRY(read_cluster(options.hosts, options.common.connection)), {}}, {}};
+  auto& [cluster, seen] = judged.looked;
   const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(Access::read_only);
-  Seen seen = TRY(take_census(*fleet, assets, Afterwards::close_connection));
-  return Recording{std::move(cluster), std::move(seen)};
+  seen = TRY(
+      take_census(*fleet, assets, in_cluster ? Afterwards::keep_connection : Afterwards::close_connection));
+  const checks::Stage stage = options.stage == "node" ? checks::Stage::node : checks::Stage::preflight;
+  judged.findings = in_cluster ? TRY(find_in_cluster(cluster, seen.census, *fleet, assets))
+                               : TRY(find(cluster, seen.census, assets, stage));
+  return judged;
 }
 
 /// What tells findings of two runs apart.
@@ -106,11 +126,11 @@ Result<Outcome> doctor(const DoctorOptions& options, Io& io) {
       options.baseline.empty() ? std::set<std::string>() : TRY(read_baseline(options.baseline));
 
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const Recording looked = TRY(look(options, assets, io));
+  Judged judged = TRY(judge(options, assets, io));
+  const Recording& looked = judged.looked;
+  std::vector<report::Finding>& findings = judged.findings;
   if (!options.record.empty()) TRY(save_recording(options.record, looked));
 
-  const checks::Stage stage = options.stage == "node" ? checks::Stage::node : checks::Stage::preflight;
-  std::vector<report::Finding> findings = TRY(find(looked.cluster, looked.seen.census, assets, stage));
   std::erase_if(findings, [&](const report::Finding& finding) {
     return (finding.id != reachable && !wanted(options, finding.id)) ||
            known.contains(key_of(finding.host, finding.id));

@@ -47,12 +47,17 @@ std::string stages_of(unsigned stages) {
   return text;
 }
 
-Result<std::vector<report::Finding>> find(const spec::Cluster& cluster, const facts::Census& census,
-                                          const assets::Store& assets, checks::Stage stage) {
-  const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
+std::vector<report::Finding> unreached_in(const facts::Census& census) {
   std::vector<report::Finding> findings;
   for (const auto& [host, facts] : census)
     if (!facts) findings.push_back(unreached(host, facts.error()));
+  return findings;
+}
+
+Result<std::vector<report::Finding>> find(const spec::Cluster& cluster, const facts::Census& census,
+                                          const assets::Store& assets, checks::Stage stage) {
+  const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
+  std::vector<report::Finding> findings = unreached_in(census);
   std::ranges::move(checks::examine(cluster, census, *data, stage), std::back_inserter(findings));
   return findings;
 }

@@ -21,6 +21,9 @@ inline constexpr std::string_view reachable = "host.ssh.reachable";
 /// "preflight,node" for the bits of checks::About::stages.
 [[nodiscard]] std::string stages_of(unsigned stages);
 
+/// host.ssh.reachable for every host that could not be reached.
+[[nodiscard]] std::vector<report::Finding> unreached_in(const facts::Census& census);
+
 /// Every finding of a stage: hosts that could not be reached (host.ssh.reachable) first, then what the checks
 /// say.
 [[nodiscard]] Result<std::vector<report::Finding>> find(const spec::Cluster& cluster,

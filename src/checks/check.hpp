@@ -20,6 +20,7 @@ using report::Severity;
 
 constexpr unsigned preflight = static_cast<unsigned>(Stage::preflight);
 constexpr unsigned node = static_cast<unsigned>(Stage::node);
+constexpr unsigned in_cluster = static_cast<unsigned>(Stage::cluster);
 
 /// What a check of one host may look at.
 struct Subject {
@@ -35,6 +36,14 @@ struct Subject {
 struct Group {
   const spec::Cluster& cluster;
   std::map<std::string, const facts::Facts*> hosts;
+};
+
+/// What a check of the cluster may look at: what its control plane says, and the hosts that answered.
+struct Whole {
+  const spec::Cluster& cluster;
+  const facts::ClusterFacts& facts;
+  std::map<std::string, const facts::Facts*> hosts;  ///< by the name of the node
+  const Data& data;
 };
 
 /// Where a check says what it found. One that says nothing has passed.
@@ -68,6 +77,7 @@ struct Check {
   unsigned stages = 0;
   void (*examine)(const Subject&, Verdicts&) = nullptr;  ///< of one host
   void (*across)(const Group&, Verdicts&) = nullptr;     ///< of all hosts together
+  void (*whole)(const Whole&, Verdicts&) = nullptr;      ///< of the cluster
 };
 
 // The rows of each area, in the order of the report. all_checks() has them all.
@@ -92,8 +102,11 @@ struct Check {
 [[nodiscard]] std::span<const Check> drive_checks();
 [[nodiscard]] std::span<const Check> runtime_checks();
 [[nodiscard]] std::span<const Check> containerd_checks();
+[[nodiscard]] std::span<const Check> runtime_settings_checks();
 [[nodiscard]] std::span<const Check> kubeadm_checks();
+[[nodiscard]] std::span<const Check> join_checks();
 [[nodiscard]] std::span<const Check> kubelet_checks();
+[[nodiscard]] std::span<const Check> kubelet_state_checks();
 [[nodiscard]] std::span<const Check> driver_checks();
 [[nodiscard]] std::span<const Check> gpu_checks();
 [[nodiscard]] std::span<const Check> gpu_pci_checks();
@@ -105,6 +118,12 @@ struct Check {
 [[nodiscard]] std::span<const Check> gpu_power_checks();
 [[nodiscard]] std::span<const Check> gpu_use_checks();
 [[nodiscard]] std::span<const Check> toolkit_checks();
+[[nodiscard]] std::span<const Check> cdi_checks();
+[[nodiscard]] std::span<const Check> cluster_checks();
+[[nodiscard]] std::span<const Check> cluster_nodes_checks();
+[[nodiscard]] std::span<const Check> cluster_pods_checks();
+[[nodiscard]] std::span<const Check> cluster_gpu_checks();
+[[nodiscard]] std::span<const Check> cluster_operator_checks();
 [[nodiscard]] const std::vector<Check>& all_checks();
 
 }  // namespace checks

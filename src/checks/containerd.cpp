@@ -13,17 +13,6 @@ namespace {
 
 using base::Version;
 
-/// containerd where it is the runtime and is installed; says why not otherwise.
-const facts::Containerd* containerd_of(const Subject& s, Verdicts& out) {
-  if (!uses(s, spec::Engine::containerd))
-    out.skip("the runtime is not containerd");
-  else if (!s.facts.containerd || s.facts.containerd->version.empty())
-    out.skip("containerd is not installed");
-  else
-    return &*s.facts.containerd;
-  return nullptr;
-}
-
 void disabled_cri(const Subject& s, Verdicts& out) {
   const auto* containerd = containerd_of(s, out);
   if (!containerd) return;

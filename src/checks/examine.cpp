@@ -69,6 +69,23 @@ std::vector<report::Finding> examine(const spec::Cluster& cluster, const facts::
   return findings;
 }
 
+std::vector<report::Finding> examine_cluster(const spec::Cluster& cluster, const facts::Census& census,
+                                             const facts::ClusterFacts& facts, const Data& data) {
+  std::vector<Finding> findings;
+  Whole whole{cluster, facts, {}, data};
+  for (const auto& [name, host] : census)
+    if (host) whole.hosts.emplace(host->hostname.empty() ? name : host->hostname, &*host);
+  for (const Check& check : all_checks()) {
+    if (!check.whole) continue;
+    Verdicts verdicts(check.id, {}, findings);
+    check.whole(whole, verdicts);
+    if (verdicts.silent()) verdicts.pass(std::string(check.title));
+  }
+  for (Finding& finding : findings)
+    if (finding.verdict == Verdict::fail) finding.caused_by = cause_of(finding.id, findings, data.catalogue);
+  return findings;
+}
+
 const Article* article(const Data& data, std::string_view id) {
   const auto place = data.catalogue.find(id);
   return place == data.catalogue.end() ? nullptr : &place->second;

@@ -59,13 +59,6 @@ void unknown_flags(const Subject& s, Verdicts& out) {
   tell(lint_flags(flags, *version, s.data), out);
 }
 
-/// A node that is one already; says why not otherwise.
-bool is_node(const Subject& s, Verdicts& out) {
-  if (s.facts.kubernetes.kubelet_conf) return true;
-  out.skip("the host is no node yet");
-  return false;
-}
-
 void service_active(const Subject& s, Verdicts& out) {
   if (!is_node(s, out)) return;
   const auto unit = s.facts.units.find("kubelet.service");

@@ -109,9 +109,9 @@ void memlock(const Subject& s, Verdicts& out) {
   if (!has_rdma(s, out)) return;
   const std::string name = uses(s, spec::Engine::docker) ? "docker.service" : "containerd.service";
   const auto unit = s.facts.units.find(name);
-  if (unit == s.facts.units.end() || !unit->second.memlock)
+  if (unit == s.facts.units.end() || !unit->second.limits.contains("LimitMEMLOCK"))
     return out.unknown("LimitMEMLOCK of " + name + " could not be read");
-  const std::string& limit = *unit->second.memlock;
+  const std::string& limit = unit->second.limits.at("LimitMEMLOCK");
   // systemd writes infinity as the greatest number, too.
   if (limit != "infinity" && limit != "18446744073709551615")
     out.fail(Severity::warning, "containers may not lock enough memory for RDMA",

@@ -157,6 +157,32 @@ bool has_rdma(const Subject& subject, Verdicts& out) {
   return false;
 }
 
+const facts::Containerd* containerd_of(const Subject& s, Verdicts& out) {
+  if (!uses(s, spec::Engine::containerd))
+    out.skip("the runtime is not containerd");
+  else if (!s.facts.containerd || s.facts.containerd->version.empty())
+    out.skip("containerd is not installed");
+  else
+    return &*s.facts.containerd;
+  return nullptr;
+}
+
+bool is_node(const Subject& subject, Verdicts& out) {
+  if (subject.facts.kubernetes.kubelet_conf) return true;
+  out.skip("the host is no node yet");
+  return false;
+}
+
+bool is_ready_for_toolkit(const Subject& s, Verdicts& out) {
+  if (!has_gpu(s.facts))
+    out.skip("no NVIDIA GPU on the PCI bus");
+  else if (s.cluster.gpu.allocator == spec::Allocator::none)
+    out.skip("gpu.allocator is none");
+  else
+    return true;
+  return false;
+}
+
 bool has_gpu(const facts::Facts& facts) {
   return !facts.pci_gpus.empty() || facts.driver.has_value() || !facts.gpus.empty();
 }

@@ -31,6 +31,15 @@ namespace checks {
 /// afterwards.
 [[nodiscard]] bool kubelet_accepts_swap(const Subject& subject);
 
+/// containerd where it is the runtime and is installed; says why not otherwise.
+[[nodiscard]] const facts::Containerd* containerd_of(const Subject& subject, Verdicts& out);
+/// The file system that a path lies on, or nullptr.
+[[nodiscard]] const facts::Disk* disk_of(const facts::Facts& facts, std::string_view path);
+/// A node that is one already; says why not otherwise.
+[[nodiscard]] bool is_node(const Subject& subject, Verdicts& out);
+/// A host with a GPU where containers could have it; says why not otherwise.
+[[nodiscard]] bool is_ready_for_toolkit(const Subject& subject, Verdicts& out);
+
 /// What of Kubernetes a host has already.
 enum class Standing {
   none,        ///< nothing
@@ -43,8 +52,6 @@ enum class Standing {
 
 /// The number of a kernel parameter, the first where it has several.
 [[nodiscard]] std::optional<long long> sysctl_of(const facts::Facts& facts, const std::string& key);
-/// The disk, the mount that holds a path: the longest listed path that it lies in.
-[[nodiscard]] const facts::Disk* disk_of(const facts::Facts& facts, std::string_view path);
 [[nodiscard]] const facts::Mount* mount_of(const facts::Facts& facts, std::string_view path);
 /// Whether a network plugin of this name is configured here.
 [[nodiscard]] bool has_cni(const facts::Facts& facts, std::string_view name);

@@ -12,17 +12,6 @@ namespace {
 
 using base::Version;
 
-/// A GPU host with a driver, where containers could have GPUs; says why not otherwise.
-bool is_ready_for_toolkit(const Subject& s, Verdicts& out) {
-  if (!has_gpu(s.facts))
-    out.skip("no NVIDIA GPU on the PCI bus");
-  else if (s.cluster.gpu.allocator == spec::Allocator::none)
-    out.skip("gpu.allocator is none");
-  else
-    return true;
-  return false;
-}
-
 void installed(const Subject& s, Verdicts& out) {
   if (!is_ready_for_toolkit(s, out)) return;
   if (s.facts.nvidia_ctk || has(s.facts.tools, "nvidia-container-runtime"))

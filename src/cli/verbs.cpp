@@ -100,8 +100,9 @@ class Verbs {
     add_list(*verb, "--only", options->only, "ID,...", "Only these checks; gpu. means all below it");
     add_list(*verb, "--skip", options->skip, "ID,...", "All but these checks");
     verb->add_option("--stage", options->stage,
-                     "preflight: before an installation; node: on a machine that is in a cluster")
-        ->check(CLI::IsMember({"preflight", "node"}))
+                     "preflight: before an installation; node: on a machine that is in a cluster; "
+                     "cluster: what the control plane says of all of them")
+        ->check(CLI::IsMember({"preflight", "node", "cluster"}))
         ->option_text("STAGE");
     verb->add_option_function<std::string>(
             "--fail-on",

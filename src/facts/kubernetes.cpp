@@ -5,6 +5,8 @@
 #include "facts/read.hpp"
 #include "facts/words.hpp"
 
+#include <chrono>
+
 namespace facts {
 
 namespace {
@@ -58,6 +60,65 @@ void read_kubelet(const Sections& sections, KubernetesTools& kubernetes) {
   }
 }
 
+/// {"policyName":"static",…}; the line may be cut.
+std::optional<std::string> policy_in(const Sections& sections, std::string_view name) {
+  const std::string text = sections.first(name).value_or("");
+  constexpr std::string_view key = "\"policyName\":\"";
+  const std::size_t at = text.find(key);
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t begin = at + key.size();
+  return text.substr(begin, text.find('"', begin) - begin);
+}
+
+/// "36 35 98:0 / /var/lib rw,noatime shared:1 - ext4 …": the longest mount point is the one that counts.
+std::optional<bool> shared_mount(const Sections& sections) {
+  std::optional<bool> shared;
+  std::size_t longest = 0;
+  for (const std::string_view line : sections.lines("/proc/self/mountinfo")) {
+    const auto words = base::words(line);
+    if (words.size() < 7 || words[4].size() < longest) continue;
+    longest = words[4].size();
+    shared = line.find(" shared:") < line.find(" - ");
+  }
+  return shared;
+}
+
+/// "Nov 20 10:00:00 2027 GMT", as openssl writes it.
+std::optional<double> date_in(std::string_view text) {
+  static constexpr std::string_view months = "JanFebMarAprMayJunJulAugSepOctNovDec";
+  const auto words = base::words(text);
+  if (words.size() < 4) return std::nullopt;
+  const auto month = months.find(words[0]);
+  const auto day = base::to_int(words[1]), year = base::to_int(words[3]);
+  const auto time = base::split(words[2], ':');
+  if (words[0].size() != 3 || month == std::string_view::npos || !day || !year || time.size() != 3)
+    return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)),
+                                         std::chrono::month(static_cast<unsigned>(month / 3 + 1)),
+                                         std::chrono::day(static_cast<unsigned>(*day))};
+  if (!date.ok()) return std::nullopt;
+  const auto days = std::chrono::sys_days(date).time_since_epoch();
+  return static_cast<double>(std::chrono::seconds(days).count() + base::to_int(time[0]).value_or(0) * 3600 +
+                             base::to_int(time[1]).value_or(0) * 60 + base::to_int(time[2]).value_or(0));
+}
+
+void read_state(const Sections& sections, KubernetesTools& kubernetes) {
+  kubernetes.cpu_state = policy_in(sections, "/var/lib/kubelet/cpu_manager_state");
+  kubernetes.memory_state = policy_in(sections, "/var/lib/kubelet/memory_manager_state");
+  kubernetes.shared_mount = shared_mount(sections);
+  if (sections.find("/var/lib/kubelet/device-plugins/"))
+    kubernetes.device_plugins = names_in(sections, {"/var/lib/kubelet/device-plugins/"});
+  for (const std::string_view line : sections.lines("kubelet-log")) kubernetes.kubelet_log.emplace_back(line);
+  if (!sections.find("certificates")) return;
+  auto& certificates = kubernetes.certificates.emplace();
+  for (const std::string_view line : sections.lines("certificates")) {
+    const std::size_t blank = line.find(' ');
+    if (blank == std::string_view::npos) continue;
+    if (const auto ends = date_in(line.substr(blank)))
+      certificates.push_back({std::string(line.substr(0, blank)), *ends});
+  }
+}
+
 }  // namespace
 
 void read_kubernetes(const Sections& sections, Facts& facts) {
@@ -76,6 +137,7 @@ void read_kubernetes(const Sections& sections, Facts& facts) {
   kubernetes.cni_binaries = names_in(sections, {"/opt/cni/bin/", "/usr/lib/cni/", "/usr/libexec/cni/"});
   kubernetes.etcd_data = !sections.lines("/var/lib/etcd/").empty();
   read_kubelet(sections, kubernetes);
+  read_state(sections, kubernetes);
 }
 
 }  // namespace facts

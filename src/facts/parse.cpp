@@ -18,6 +18,7 @@ Result<Facts> parse(std::string_view probe_output) {
   read_network(sections, facts);
   read_rdma(sections, facts);
   read_runtimes(sections, facts);
+  read_toolkit(sections, facts);
   read_kubernetes(sections, facts);
   read_gpus(sections, facts);
   read_fabric(sections, facts);

@@ -19,6 +19,7 @@ void read_storage(const Sections& sections, Facts& facts);
 void read_rdma(const Sections& sections, Facts& facts);
 void read_network(const Sections& sections, Facts& facts);
 void read_runtimes(const Sections& sections, Facts& facts);
+void read_toolkit(const Sections& sections, Facts& facts);
 void read_kubernetes(const Sections& sections, Facts& facts);
 void read_gpus(const Sections& sections, Facts& facts);
 /// The log, and the Xids and SXids in it.

@@ -1,5 +1,6 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/toml.hpp"
+#include "gpuadm/base/yaml.hpp"
 
 #include "facts/read.hpp"
 #include "facts/words.hpp"
@@ -25,6 +26,13 @@ std::string text_at(const Tree* tree, std::initializer_list<std::string_view> pa
   return found ? found->text() : std::string();
 }
 
+std::vector<std::string> texts_at(const Tree* tree, std::initializer_list<std::string_view> path) {
+  std::vector<std::string> texts;
+  if (const Tree* found = tree ? tree->at(path) : nullptr)
+    for (const Tree& item : found->items()) texts.push_back(item.text());
+  return texts;
+}
+
 bool disables_cri(const Tree& config) {
   const Tree* list = config.find("disabled_plugins");
   if (!list) return false;
@@ -45,6 +53,13 @@ void read_settings(const Tree& config, Containerd& containerd) {
   if (sandbox.empty()) sandbox = text_at(images, {"sandbox_image"});
   if (!sandbox.empty()) containerd.sandbox_image = sandbox;
   containerd.default_runtime = text_at(runtime, {"containerd", "default_runtime_name"});
+  if (const Tree* cdi = runtime ? runtime->find("enable_cdi") : nullptr)
+    containerd.enable_cdi = cdi->as_bool();
+  containerd.cdi_dirs = texts_at(runtime, {"cdi_spec_dirs"});
+  containerd.registry_config_path = text_at(images, {"registry", "config_path"});
+  containerd.old_mirrors.clear();
+  if (const Tree* mirrors = images ? images->at({"registry", "mirrors"}) : nullptr)
+    for (const auto& [name, settings] : mirrors->entries()) containerd.old_mirrors.push_back(name);
   const Tree* runtimes = runtime ? runtime->at({"containerd", "runtimes"}) : nullptr;
   if (!runtimes) return;
   for (const auto& [name, settings] : runtimes->entries()) {
@@ -91,8 +106,10 @@ std::optional<Containerd> read_containerd(const Sections& sections, const Facts&
       containerd.error = base::tail(dump->text(), 3);
     } else {
       containerd.dump = dump->text();
-      if (const auto config = base::toml::read(*containerd.dump, "containerd config dump"))
+      if (const auto config = base::toml::read(*containerd.dump, "containerd config dump")) {
         read_settings(*config, containerd);
+        containerd.loaded_files = texts_at(&*config, {"imports"});
+      }
     }
   }
   containerd.cri_status = read_cri_status(sections.find("containerd-plugins"));
@@ -117,6 +134,30 @@ std::optional<Docker> read_docker(const Sections& sections, const Facts& facts) 
   return docker;
 }
 
+std::optional<CrioConfig> read_crio(const Sections& sections) {
+  std::optional<CrioConfig> crio;
+  sections.each("/etc/crio/crio.conf", "", [&](const std::string& name, const Section& section) {
+    if (!crio) crio.emplace();
+    const auto config = base::toml::read(section.text(), name);
+    if (!config) {
+      crio->error = config.error().what;
+      return;
+    }
+    const Tree* runtime = config->at({"crio", "runtime"});
+    if (const auto text = text_at(runtime, {"cgroup_manager"}); !text.empty()) crio->cgroup_manager = text;
+    if (const auto text = text_at(runtime, {"default_runtime"}); !text.empty()) crio->default_runtime = text;
+    if (const Tree* runtimes = runtime ? runtime->find("runtimes") : nullptr)
+      for (const auto& [runtime_name, settings] : runtimes->entries()) crio->runtimes.push_back(runtime_name);
+  });
+  return crio;
+}
+
+std::optional<std::string> read_crictl(const Sections& sections) {
+  const auto text = sections.text("/etc/crictl.yaml");
+  const auto yaml = text ? base::yaml::read(*text, "/etc/crictl.yaml") : base::fail(base::Fault::parse, "");
+  return yaml ? std::optional(text_at(&*yaml, {"runtime-endpoint"})) : std::nullopt;
+}
+
 std::optional<std::string> version_of(const Sections& sections, std::string_view name) {
   const auto line = sections.first(name);
   return line ? version_in(*line) : std::nullopt;
@@ -127,6 +168,8 @@ std::optional<std::string> version_of(const Sections& sections, std::string_view
 void read_runtimes(const Sections& sections, Facts& facts) {
   facts.containerd = read_containerd(sections, facts);
   facts.docker = read_docker(sections, facts);
+  facts.crio_config = read_crio(sections);
+  facts.crictl_endpoint = read_crictl(sections);
   facts.crio = version_of(sections, "crio");
   facts.runc = version_of(sections, "runc");
   facts.nvidia_ctk = version_of(sections, "nvidia-ctk");

@@ -49,8 +49,8 @@ void read_units(const Sections& sections, Facts& facts) {
     if (key == "ActiveState") unit.active = std::string(value);
     if (key == "SubState") unit.sub = std::string(value);
     if (key == "UnitFileState") unit.enabled = std::string(value);
-    if (key == "LimitMEMLOCK") unit.memlock = std::string(value);
     if (key == "NRestarts") unit.restarts = count(value);
+    if (key.starts_with("Limit") || key == "TasksMax" || key == "Delegate") unit.limits.emplace(key, value);
     if (key == "Environment") add_proxies(read_environment(value), unit.environment);
   }
   finish();

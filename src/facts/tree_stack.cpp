@@ -51,7 +51,39 @@ Tree containerd(const std::optional<Containerd>& c) {
                        {"sandboxImage", tree_of(c->sandbox_image)},
                        {"runtimes", runtimes},
                        {"defaultRuntime", c->default_runtime},
-                       {"root", c->root}});
+                       {"root", c->root},
+                       {"enableCdi", tree_of(c->enable_cdi)},
+                       {"cdiDirs", Tree::list_of(c->cdi_dirs)},
+                       {"loadedFiles", Tree::list_of(c->loaded_files)},
+                       {"registryConfigPath", c->registry_config_path},
+                       {"oldMirrors", Tree::list_of(c->old_mirrors)}});
+}
+
+Tree crio_config(const std::optional<CrioConfig>& c) {
+  if (!c) return {};
+  return Tree::map_of({{"cgroupManager", c->cgroup_manager},
+                       {"defaultRuntime", c->default_runtime},
+                       {"runtimes", Tree::list_of(c->runtimes)},
+                       {"error", c->error}});
+}
+
+Tree cdi(const CdiSpec& c) {
+  return Tree::map_of({{"file", c.file},
+                       {"kind", c.kind},
+                       {"devices", Tree::list_of(c.devices)},
+                       {"versions", Tree::list_of(c.versions)}});
+}
+
+Tree toolkit(const Toolkit& t) {
+  return Tree::map_of({{"config", tree_of(t.config)},
+                       {"configError", t.config_error},
+                       {"cliStatus", tree_of(t.cli_status)},
+                       {"cliSays", t.cli_says},
+                       {"cdi", list_of(t.cdi, cdi)}});
+}
+
+Tree certificate(const Certificate& c) {
+  return Tree::map_of({{"path", c.path}, {"ends", c.ends}});
 }
 
 Tree docker(const std::optional<Docker>& d) {
@@ -132,9 +164,9 @@ Tree software_tree(const Facts& f) {
                                   {"active", unit.active},
                                   {"sub", unit.sub},
                                   {"enabled", unit.enabled},
-                                  {"memlock", tree_of(unit.memlock)},
                                   {"restarts", tree_of(unit.restarts)},
-                                  {"proxies", map_of(unit.environment)}}));
+                                  {"proxies", map_of(unit.environment)},
+                                  {"limits", map_of(unit.limits)}}));
   for (const auto& [name, package] : f.packages)
     packages.set(
         name, Tree::map_of(
@@ -155,7 +187,11 @@ Tree runtimes_tree(const Facts& f) {
                        {"docker", docker(f.docker)},
                        {"crio", tree_of(f.crio)},
                        {"runc", tree_of(f.runc)},
-                       {"nvidiaCtk", tree_of(f.nvidia_ctk)}});
+                       {"nvidiaCtk", tree_of(f.nvidia_ctk)},
+                       {"crioConfig", crio_config(f.crio_config)},
+                       {"crictlEndpoint", tree_of(f.crictl_endpoint)},
+                       {"toolkit", toolkit(f.toolkit)},
+                       {"deviceLabel", tree_of(f.device_label)}});
 }
 
 Tree kubernetes_tree(const KubernetesTools& k) {
@@ -174,7 +210,13 @@ Tree kubernetes_tree(const KubernetesTools& k) {
                        {"cniBinaries", Tree::list_of(k.cni_binaries)},
                        {"kubeletConfig", tree_of(k.kubelet_config)},
                        {"kubeletConfigError", k.kubelet_config_error},
-                       {"kubeletFlags", k.kubelet_flags}});
+                       {"kubeletFlags", k.kubelet_flags},
+                       {"kubeletLog", Tree::list_of(k.kubelet_log)},
+                       {"devicePlugins", k.device_plugins ? Tree::list_of(*k.device_plugins) : Tree()},
+                       {"certificates", k.certificates ? list_of(*k.certificates, certificate) : Tree()},
+                       {"cpuState", tree_of(k.cpu_state)},
+                       {"memoryState", tree_of(k.memory_state)},
+                       {"sharedMount", tree_of(k.shared_mount)}});
 }
 
 Tree nvidia_tree(const Facts& f) {

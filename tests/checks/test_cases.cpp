@@ -109,6 +109,13 @@ std::vector<Finding> examine(const Tree& test, const checks::Data& data) {
   std::vector<std::string> names;
   for (const auto& [name, facts] : census) names.push_back(name);
   const Tree* stage = test.find("stage");
+  if (stage && stage->text() == "cluster") {
+    const Tree* overview = test.find("overview");
+    const auto facts =
+        facts::parse_cluster(edit(read(cases / "checks/base/cluster.txt"), overview ? *overview : Tree()));
+    REQUIRE(facts.has_value());
+    return checks::examine_cluster(cluster_of(test, names), census, *facts, data);
+  }
   return checks::examine(cluster_of(test, names), census, data,
                          stage && stage->text() == "node" ? checks::Stage::node : checks::Stage::preflight);
 }

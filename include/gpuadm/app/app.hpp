@@ -96,7 +96,7 @@ struct DoctorOptions {
   Hosts hosts;
   bool list = false;
   std::vector<std::string> only, skip;  ///< ids; a prefix ending in a dot means all below it
-  std::string stage = "preflight";      ///< preflight, node
+  std::string stage = "preflight";      ///< preflight, node, cluster
   /// The lightest severity that makes the outcome `blocked`; nothing: none does.
   std::optional<report::Severity> fail_on = report::Severity::blocker;
   std::filesystem::path

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gpuadm/base/tree.hpp"
+#include "gpuadm/facts/cluster.hpp"
 #include "gpuadm/facts/facts.hpp"
 #include "gpuadm/report/finding.hpp"
 #include "gpuadm/spec/cluster.hpp"
@@ -50,6 +51,13 @@ struct Data;
 /// puts it into `cluster` first.
 [[nodiscard]] std::vector<report::Finding> examine(const spec::Cluster& cluster, const facts::Census& census,
                                                    const Data& data, Stage stage);
+
+/// Runs the checks of the stage `cluster`: what its control plane says, compared with the hosts that
+/// answered.
+[[nodiscard]] std::vector<report::Finding> examine_cluster(const spec::Cluster& cluster,
+                                                           const facts::Census& census,
+                                                           const facts::ClusterFacts& facts,
+                                                           const Data& data);
 
 /// Lints feature gates and kubelet flags of a cluster against a Kubernetes minor; used by examine, and by
 /// `config lint`.

@@ -75,7 +75,7 @@ struct SwapArea {
 struct Unit {
   std::string load, active, sub, enabled;
   std::map<std::string, std::string> environment;  ///< proxy variables only
-  std::optional<std::string> memlock;              ///< LimitMEMLOCK: bytes, or "infinity"
+  std::map<std::string, std::string> limits;       ///< LimitNOFILE, LimitMEMLOCK, TasksMax, Delegate
   std::optional<std::uint64_t> restarts;           ///< by systemd, since it was started by hand or at boot
 };
 
@@ -260,6 +260,40 @@ struct Containerd {
   std::optional<std::string> sandbox_image;
   std::map<std::string, bool> runtimes;  ///< runtime -> its SystemdCgroup
   std::string default_runtime, root;
+  std::optional<bool> enable_cdi;         ///< nothing: the dump does not say
+  std::vector<std::string> cdi_dirs;      ///< cdi_spec_dirs
+  std::vector<std::string> loaded_files;  ///< `imports` of the dump: every file that was read
+  std::string registry_config_path;
+  std::vector<std::string> old_mirrors;  ///< registries under registry.mirrors
+};
+
+/// Of CRI-O's configuration files, in the order they are read.
+struct CrioConfig {
+  std::string cgroup_manager, default_runtime;
+  std::vector<std::string> runtimes;
+  std::string error;
+};
+
+/// A CDI specification on the host.
+struct CdiSpec {
+  std::string file, kind;             ///< "nvidia.com/gpu"
+  std::vector<std::string> devices;   ///< "0", "GPU-…", "all"
+  std::vector<std::string> versions;  ///< of the driver libraries it mounts
+};
+
+/// The NVIDIA Container Toolkit's own configuration and word.
+struct Toolkit {
+  std::optional<base::Tree> config;  ///< /etc/nvidia-container-runtime/config.toml
+  std::string config_error;
+  std::optional<int> cli_status;  ///< of `nvidia-container-cli info`
+  std::string cli_says;           ///< where it failed
+  std::vector<CdiSpec> cdi;
+};
+
+/// A certificate and when it ends, seconds since 1970.
+struct Certificate {
+  std::string path;
+  double ends = 0;
 };
 
 struct Docker {
@@ -280,7 +314,12 @@ struct KubernetesTools {
   std::string admin_server, kubelet_server;  ///< `server:` of the two kubeconfigs
   std::optional<base::Tree> kubelet_config;  ///< /var/lib/kubelet/config.yaml, where it parses
   std::string kubelet_config_error;
-  std::string kubelet_flags;  ///< KUBELET_KUBEADM_ARGS and KUBELET_EXTRA_ARGS
+  std::string kubelet_flags;                               ///< KUBELET_KUBEADM_ARGS and KUBELET_EXTRA_ARGS
+  std::optional<std::vector<std::string>> device_plugins;  ///< names in /var/lib/kubelet/device-plugins
+  std::optional<std::vector<Certificate>> certificates;
+  std::vector<std::string> kubelet_log;                ///< last lines, where the kubelet does not run
+  std::optional<std::string> cpu_state, memory_state;  ///< policies in the kubelet's checkpoint files
+  std::optional<bool> shared_mount;                    ///< /var/lib/kubelet lies on a shared mount
 };
 
 // --- All of it ---------------------------------------------------------------------------------------
@@ -330,7 +369,11 @@ struct Facts {
   std::optional<Containerd> containerd;
   std::optional<Docker> docker;
   std::optional<std::string> crio, runc, nvidia_ctk;  ///< versions
-  std::vector<std::string> cri_sockets;               ///< of the known places, those that are there
+  std::optional<CrioConfig> crio_config;
+  std::optional<std::string> crictl_endpoint;  ///< of /etc/crictl.yaml; empty: it names none
+  Toolkit toolkit;
+  std::optional<std::string> device_label;  ///< SELinux type of /dev/nvidia0
+  std::vector<std::string> cri_sockets;     ///< of the known places, those that are there
   KubernetesTools kubernetes;
   std::vector<PciGpu> pci_gpus;
   std::optional<Driver> driver;

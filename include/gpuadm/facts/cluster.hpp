@@ -1,0 +1,111 @@
+#pragma once
+
+#include "gpuadm/base/error.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What a control plane says of its cluster, typed; nothing about good or bad.
+namespace facts {
+
+struct Condition {
+  std::string status, reason;  ///< "True", "KubeletReady"
+};
+
+struct Taint {
+  std::string key, value, effect;
+};
+
+struct Toleration {
+  std::string key, op, value, effect;  ///< an empty key tolerates all
+};
+
+struct Node {
+  std::string name;
+  std::map<std::string, std::string> labels;
+  std::vector<Taint> taints;
+  bool unschedulable = false;
+  std::string pod_cidr, address, message;  ///< message: of the condition Ready
+  std::map<std::string, Condition> conditions;
+  std::map<std::string, std::string> capacity, allocatable;  ///< "nvidia.com/gpu" -> "8"
+  std::string kubelet, runtime, os, kernel;                  ///< versions as nodeInfo has them
+};
+
+struct Pod {
+  std::string space, name, owner, node, phase;  ///< owner: kind of its controller
+  std::string runtime_class;
+  std::map<std::string, long long> gpus;       ///< limits of resources of nvidia.com
+  std::vector<std::string> waiting;            ///< reasons of containers that wait, init containers first
+  int restarts = 0;                            ///< most of any container
+  std::vector<std::string> ended;              ///< why containers ended last time: "OOMKilled"
+  std::string visible_devices;                 ///< NVIDIA_VISIBLE_DEVICES
+  std::string reason, waits_for, unscheduled;  ///< of the status, of a waiting container, of PodScheduled
+  [[nodiscard]] std::string full() const { return space + "/" + name; }
+};
+
+struct DaemonSet {
+  std::string space, name;
+  int desired = 0, ready = 0;
+  std::vector<Toleration> tolerations;
+};
+
+struct Deployment {
+  std::string space, name;
+  int replicas = 0, available = 0;
+};
+
+struct Event {
+  std::string space, kind, name, reason, message;
+  int count = 1;
+};
+
+struct Quota {
+  std::string space, name;
+  std::map<std::string, std::string> hard, used;
+};
+
+struct Webhook {
+  std::string configuration;
+  std::vector<std::string> failing_services;  ///< namespace/name behind failurePolicy Fail
+};
+
+struct ApiService {
+  std::string name, available, message;
+};
+
+struct ResourceSlice {
+  std::string driver, node;
+};
+
+/// std::optional = could not be read; an empty list = read, and there are none.
+struct ClusterFacts {
+  std::optional<double> clock;  ///< of the control plane
+  std::optional<int> ready_status;
+  std::vector<std::string> not_ready;  ///< checks of /readyz that fail
+  std::string version;                 ///< of the API server
+  std::optional<std::vector<Node>> nodes;
+  std::optional<std::vector<Pod>> pods;
+  std::optional<std::vector<DaemonSet>> daemon_sets;
+  std::optional<std::vector<Deployment>> deployments;
+  std::optional<std::map<std::string, std::string>> runtime_classes;  ///< name -> handler
+  std::optional<std::vector<Event>> events;                           ///< of type Warning
+  std::optional<std::map<std::string, double>> leases;                ///< node -> when it was renewed
+  std::optional<std::vector<Quota>> quotas;
+  std::optional<std::vector<Webhook>> webhooks;
+  std::optional<std::map<std::string, bool>> endpoints;  ///< namespace/name -> has an address
+  std::optional<std::vector<ApiService>> api_services;
+  std::optional<std::map<std::string, std::string>> namespaces;  ///< name -> pod-security enforce
+  std::optional<std::map<std::string, std::string>> policies;    ///< ClusterPolicy -> state
+  std::optional<std::vector<ResourceSlice>> slices;
+  std::optional<std::vector<std::string>> deprecated_apis;      ///< "policy/v1beta1 podsecuritypolicies 1.25"
+  std::map<std::string, std::vector<std::string>> plugin_logs;  ///< pod -> last lines
+  std::optional<std::map<std::string, double>> etcd;            ///< metrics by name
+};
+
+/// Reads what playbooks/cluster.sh printed (docs/reference/cluster.md). As parse() of a host's facts.
+[[nodiscard]] base::Result<ClusterFacts> parse_cluster(std::string_view output);
+
+}  // namespace facts

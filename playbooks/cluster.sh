@@ -1,0 +1,125 @@
+#!/bin/sh
+# Reads what a control plane says of its cluster, and changes nothing. Runs on a host with an administrator's kubeconfig.
+# Framed as playbooks/probe.sh is (docs/reference/probe.md); a line of a table has its columns apart by tabs.
+
+# The last line of the input is the status, made by ask().
+# shellcheck disable=SC2016
+FRAME='
+function put(s) {
+  if (length(s) > 32000) s = substr(s, 1, 32000)
+  used += length(s) + 3
+  if (used > max) { print "! cut"; cut = 1; exit }
+  print "| " s
+}
+BEGIN { print "=== " name; if (!max) max = 2097152 }
+{ if (n > 1 && (only == "" || held ~ only)) put(held); held = last; last = $0; n++ }
+END {
+  if (cut) exit
+  if (n > 1 && held != "" && (only == "" || held ~ only)) put(held)
+  if (!cut) print "? " last
+}'
+
+has() { command -v "$1" >/dev/null 2>&1; }
+if timeout -k 1 5 true 2>/dev/null; then
+  limit() { timeout -k 5 "$@"; }
+else
+  limit() {
+    shift
+    "$@"
+  }
+fi
+
+# ask NAME REGEX COMMAND…: a section with the lines of the command's output that match.
+ask() {
+  name=$1 only=$2
+  shift 2
+  {
+    limit 15 "$@" 2>/dev/null
+    printf '\n%s\n' "$?"
+  } | awk -v name="$name" -v only="$only" "$FRAME"
+}
+
+api() {
+  kubectl --kubeconfig "$config" --request-timeout=10s "$@"
+}
+
+# table NAME WHAT COLUMN…: one line an item.
+table() {
+  section=$1 what=$2
+  shift 2
+  template=
+  for column in "$@"; do
+    [ -z "$template" ] || template="$template{\"\\t\"}"
+    template="$template$column"
+  done
+  # shellcheck disable=SC2086
+  ask "$section" '' kubectl --kubeconfig "$config" --request-timeout=10s get $what \
+    -o jsonpath="{range .items[*]}$template{\"\\n\"}{end}"
+}
+
+# Of the pods of the device plugin, the last lines; of eight at most.
+plugin_log() {
+  api get pods -A -o jsonpath='{range .items[*]}{.metadata.namespace}{" "}{.metadata.name}{"\n"}{end}' 2>/dev/null |
+    grep nvidia-device-plugin | head -n 8 |
+    while read -r namespace pod; do
+      ask "device-plugin-log/$pod" '' kubectl --kubeconfig "$config" --request-timeout=10s -n "$namespace" logs "$pod" \
+        --tail=40 --all-containers </dev/null
+    done
+}
+
+everything() {
+  export LC_ALL=C
+  PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+  echo 'gpuadm-probe 1'
+  echo '=== clock'
+  echo "| $(date +%s)"
+  config=
+  for file in /etc/kubernetes/admin.conf /etc/kubernetes/super-admin.conf /etc/rancher/rke2/rke2.yaml; do
+    if [ -z "$config" ] && [ -r "$file" ]; then config=$file; fi
+  done
+  if [ -n "$config" ] && has kubectl; then
+    ask readyz '' kubectl --kubeconfig "$config" --request-timeout=10s get --raw '/readyz?verbose'
+    ask version '' kubectl --kubeconfig "$config" --request-timeout=10s get --raw /version
+    table nodes nodes '{.metadata.name}' '{.metadata.labels}' '{.spec.taints}' '{.spec.unschedulable}' '{.spec.podCIDR}' \
+      '{range .status.conditions[*]}{.type}={.status}:{.reason} {end}' '{.status.capacity}' '{.status.allocatable}' \
+      '{.status.nodeInfo.kubeletVersion}' '{.status.nodeInfo.containerRuntimeVersion}' '{.status.nodeInfo.osImage}' \
+      '{.status.nodeInfo.kernelVersion}' '{.status.addresses[?(@.type=="InternalIP")].address}' \
+      '{.status.conditions[?(@.type=="Ready")].message}'
+    table leases '-n kube-node-lease leases' '{.metadata.name}' '{.spec.renewTime}'
+    table pods '-A pods' '{.metadata.namespace}' '{.metadata.name}' '{.metadata.ownerReferences[0].kind}' \
+      '{.spec.nodeName}' '{.status.phase}' '{.spec.runtimeClassName}' '{.spec.containers[*].resources.limits}' \
+      '{.status.initContainerStatuses[*].state.waiting.reason} {.status.containerStatuses[*].state.waiting.reason}' \
+      '{.status.containerStatuses[*].restartCount}' '{.status.containerStatuses[*].lastState.terminated.reason}' \
+      '{.spec.containers[*].env[?(@.name=="NVIDIA_VISIBLE_DEVICES")].value}' '{.status.reason}' \
+      '{.status.containerStatuses[*].state.waiting.message}' \
+      '{.status.conditions[?(@.type=="PodScheduled")].message}'
+    table daemonsets '-A daemonsets' '{.metadata.namespace}' '{.metadata.name}' '{.status.desiredNumberScheduled}' \
+      '{.status.numberReady}' '{.spec.template.spec.tolerations}'
+    table deployments '-A deployments' '{.metadata.namespace}' '{.metadata.name}' '{.spec.replicas}' \
+      '{.status.availableReplicas}'
+    table runtimeclasses runtimeclasses '{.metadata.name}' '{.handler}'
+    table namespaces namespaces '{.metadata.name}' '{.metadata.labels.pod-security\.kubernetes\.io/enforce}'
+    table quotas '-A resourcequotas' '{.metadata.namespace}' '{.metadata.name}' '{.status.hard}' '{.status.used}'
+    table webhooks validatingwebhookconfigurations,mutatingwebhookconfigurations '{.metadata.name}' \
+      '{range .webhooks[*]}{.failurePolicy}/{.clientConfig.service.namespace}/{.clientConfig.service.name} {end}'
+    table endpoints '-A endpoints' '{.metadata.namespace}/{.metadata.name}' '{.subsets[*].addresses[*].ip}'
+    table apiservices apiservices '{.metadata.name}' '{.status.conditions[?(@.type=="Available")].status}' \
+      '{.status.conditions[?(@.type=="Available")].message}'
+    table events '-A events --field-selector type=Warning' '{.metadata.namespace}' '{.involvedObject.kind}' \
+      '{.involvedObject.name}' '{.reason}' '{.count}' '{.message}'
+    table clusterpolicies clusterpolicies.nvidia.com '{.metadata.name}' '{.status.state}' \
+      '{.status.conditions[?(@.type=="Error")].message}'
+    table resourceslices resourceslices.resource.k8s.io '{.metadata.name}' '{.spec.driver}' '{.spec.nodeName}'
+    ask deprecated-apis '^apiserver_requested_deprecated_apis' \
+      kubectl --kubeconfig "$config" --request-timeout=10s get --raw /metrics
+    plugin_log
+  fi
+  if has curl && [ -e /etc/kubernetes/manifests/etcd.yaml ]; then
+    ask etcd-metrics '^etcd_(server_has_leader|server_quota_backend_bytes|mvcc_db_total_size|server_leader_changes)' \
+      curl -s -m 5 http://127.0.0.1:2381/metrics
+  fi
+  echo '=== end'
+}
+
+answer=$(everything </dev/null)
+printf '%s\n' "$answer"

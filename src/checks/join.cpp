@@ -1,0 +1,96 @@
+#include "gpuadm/base/network.hpp"
+#include "gpuadm/base/text.hpp"
+
+#include "checks/see.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+/// How a node finds its control plane.
+namespace checks {
+
+namespace {
+
+void apiserver_endpoint(const Subject& s, Verdicts& out) {
+  const std::string& endpoint = s.cluster.control_plane.endpoint;
+  const auto planes = std::ranges::count(s.cluster.hosts, spec::Role::control_plane, &spec::Host::role);
+  const bool told_apart = planes < std::ssize(s.cluster.hosts);
+  // Without a worker among them the hosts may be a list to look at, and no cluster.
+  if (endpoint.empty() && planes > 1 && told_apart)
+    return out.fail(Severity::blocker, "several control planes have no common endpoint",
+                    fmt::format("{} hosts with role control-plane, and no controlPlane.endpoint", planes),
+                    "set controlPlane.endpoint to a load balancer or a virtual address in front of them");
+  if (endpoint.empty()) return out.pass("the first host's own address");
+  std::string host = endpoint.substr(0, endpoint.rfind(':'));
+  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  const auto address = base::Cidr::parse(host);
+  const auto within = [&](std::string_view cidr) {
+    const auto net = base::Cidr::parse(cidr);
+    return address && net && net->contains(*address);
+  };
+  if (host == "localhost" || within("127.0.0.0/8") || within("::1/128"))
+    return out.fail(Severity::blocker, "the endpoint is a name for each host itself", endpoint,
+                    "set controlPlane.endpoint to an address that every node reaches");
+  for (const auto& [key, cidr] : {std::pair{"network.podCIDR", s.cluster.network.pod_cidr},
+                                  std::pair{"network.serviceCIDR", s.cluster.network.service_cidr}})
+    if (within(cidr))
+      out.fail(Severity::blocker, fmt::format("the endpoint lies inside {}", key),
+               fmt::format("{} is in {}", host, cidr),
+               "set controlPlane.endpoint to an address outside the cluster");
+}
+
+struct Trouble {
+  std::string_view contains, says, remedy;
+};
+constexpr std::array troubles = {
+    Trouble{"certificate has expired", "a certificate between kubelet and API server has expired",
+            "kubeadm certs check-expiration on the control plane; date on both hosts"},
+    Trouble{"certificate is not yet valid", "the clocks of kubelet and API server differ",
+            "timedatectl on both hosts; mend time synchronization"},
+    Trouble{"certificate signed by unknown authority", "the kubelet trusts the CA of another cluster",
+            "kubeadm reset -f, then join again with a fresh kubeadm token create --print-join-command"},
+    Trouble{"Unauthorized", "the API server does not accept the kubelet's credentials",
+            "kubeadm token create --print-join-command on the control plane, then join again"},
+    Trouble{"no such host", "the kubelet cannot resolve the API server's name",
+            "add the name of controlPlane.endpoint to DNS or /etc/hosts"},
+    Trouble{"no route to host", "the API server's host cannot be reached",
+            "ip route get its address; check firewalls"},
+    Trouble{"i/o timeout", "the API server does not answer the kubelet",
+            "check firewalls and routes to port 6443"},
+    Trouble{"connection refused", "nothing answers at the API server's port",
+            "crictl ps -a | grep kube-apiserver on the control plane"},
+    Trouble{"TLS handshake timeout", "the API server is too slow to answer",
+            "check its load, and the MTU on the way"},
+};
+
+void kubelet_bootstrap(const Subject& s, Verdicts& out) {
+  const auto& kubernetes = s.facts.kubernetes;
+  if (!kubernetes.kubelet_conf && !kubernetes.bootstrap_conf)
+    return out.skip("the host has not joined a cluster");
+  if (kubernetes.kubelet_log.empty())
+    return s.facts.paths.contains("/var/lib/kubelet/pki/kubelet-client-current.pem")
+               ? out.pass("the kubelet has its certificate")
+               : out.unknown("the kubelet's journal could not be read");
+  for (const Trouble& trouble : troubles)
+    for (auto line = kubernetes.kubelet_log.rbegin(); line != kubernetes.kubelet_log.rend(); ++line)
+      if (line->find(trouble.contains) != std::string::npos)
+        return out.fail(Severity::blocker, std::string(trouble.says), *line, std::string(trouble.remedy));
+  out.pass("its journal shows no trouble with the API server");
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {"kubeadm.apiserver-endpoint", "every node can use the control plane's endpoint",
+     "it is written into every kubeconfig and certificate", preflight, apiserver_endpoint},
+    {"kubeadm.kubelet-bootstrap", "the kubelet gets through to its API server",
+     "without it the host never becomes a node", node, kubelet_bootstrap},
+});
+
+}  // namespace
+
+std::span<const Check> join_checks() {
+  return rows;
+}
+
+}  // namespace checks
