@@ -11,7 +11,6 @@ namespace checks {
 
 namespace {
 
-using base::Version;
 
 std::string mode_of(const facts::Toolkit& toolkit) {
   const base::Tree* mode =

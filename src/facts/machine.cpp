@@ -92,8 +92,8 @@ void read_machine(const Sections& sections, Facts& facts) {
   facts.product = sections.first("/sys/class/dmi/id/product_name").value_or("");
   facts.clock = read_clock(sections, "clock");
   facts.clock_end = read_clock(sections, "clock-end");
-  if (const auto words = base::words(sections.first("clock").value_or("")); words.size() > 1)
-    facts.utc_offset = std::string(words[1]);
+  const std::string clock = sections.first("clock").value_or("");
+  if (const auto words = base::words(clock); words.size() > 1) facts.utc_offset = std::string(words[1]);
   facts.clock_synchronized = read_synchronized(sections, facts);
   for (const std::string_view line : sections.lines("/proc/self/status")) {
     const auto words = base::words(line);

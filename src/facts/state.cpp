@@ -114,7 +114,8 @@ void read_security(const Sections& sections, Facts& facts) {
 void read_state(const Sections& sections, Facts& facts) {
   facts.command_line = sections.first("/proc/cmdline");
   // "0.00 0.01 0.05 1/128 25183": running and all threads.
-  if (const auto words = base::words(sections.first("/proc/loadavg").value_or("")); words.size() > 3)
+  const std::string load = sections.first("/proc/loadavg").value_or("");
+  if (const auto words = base::words(load); words.size() > 3)
     if (const auto slash = words[3].find('/'); slash != std::string_view::npos)
       facts.threads = count(words[3].substr(slash + 1));
   if (const Section* processes = sections.find("processes")) {
