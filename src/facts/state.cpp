@@ -95,9 +95,10 @@ void read_time_source(const Sections& sections, Facts& facts) {
 void read_security(const Sections& sections, Facts& facts) {
   facts.lockdown = chosen(sections.first("/sys/kernel/security/lockdown").value_or(""));
   // Four bytes of attributes, then the value.
-  if (const Section* variable = sections.find("secure-boot"); variable && variable->status == 0)
-    if (const auto words = base::words(variable->first()); words.size() == 5)
-      facts.secure_boot = words[4] == "1";
+  if (const Section* variable = sections.find("secure-boot"); variable && variable->status == 0) {
+    const std::string bytes = variable->first();
+    if (const auto words = base::words(bytes); words.size() == 5) facts.secure_boot = words[4] == "1";
+  }
   if (const Section* denials = sections.find("selinux-denials"))
     facts.selinux_denials.emplace(denials->lines.begin(), denials->lines.end());
   for (const auto& [path, kind] : facts.paths)
