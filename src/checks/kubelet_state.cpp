@@ -144,7 +144,7 @@ void max_pods(const Subject& s, Verdicts& out) {
 
 void topology(const Subject& s, Verdicts& out) {
   if (!has_config(s, out)) return;
-  const auto or_none = [](std::string text) { return text.empty() ? std::string("none") : text; };
+  const auto or_none = [](const std::string& text) { return text.empty() ? "none" : text; };
   const std::string cpu = or_none(setting(s, {"cpuManagerPolicy"}));
   std::string memory = setting(s, {"memoryManagerPolicy"});
   if (memory.empty()) memory = "None";

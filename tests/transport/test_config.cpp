@@ -86,10 +86,8 @@ TEST_CASE("ssh config: a host is woken by an answer that another one took") {
   Place place;
   transport::ConfigCache cache(
       place.write("config", "Host *.named\n  HostName %h.example.com\nHost *\n  User all\n"));
-  CHECK(!*cache.ask({"one", "", 0}));
-  CHECK(!*cache.ask({"a.named", "", 0}));
-  CHECK(!cache.ready({"two", "", 0}));
-  CHECK(!cache.ready({"b.named", "", 0}));
+  REQUIRE(cache.ask({"one", "", 0}));
+  REQUIRE(cache.ask({"a.named", "", 0}));
   CHECK(ask(cache, {"one", "", 0}).user == "all");
   CHECK(cache.ready({"two", "", 0}));
   // These two turn out to need an answer each.
