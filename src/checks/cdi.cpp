@@ -11,7 +11,6 @@ namespace checks {
 
 namespace {
 
-
 std::string mode_of(const facts::Toolkit& toolkit) {
   const base::Tree* mode =
       toolkit.config ? toolkit.config->at({"nvidia-container-runtime", "mode"}) : nullptr;
