@@ -18,7 +18,7 @@ constexpr report::Severity severities[] = {report::Severity::blocker, report::Se
 
 /// Adds `-o` with its names: spelled out by hand, since an enumeration would be shown as numbers.
 void add_format(CLI::App& verb, app::Format& format,
-                std::map<std::string, app::Format> names = text_or_json) {
+                const std::map<std::string, app::Format>& names = text_or_json) {
   std::string text;
   for (const auto& [name, value] : names) text += (text.empty() ? "" : "|") + name;
   verb.add_option_function<std::string>(
@@ -125,7 +125,7 @@ class Verbs {
     names.insert({{"junit", app::Format::junit},
                   {"html", app::Format::html},
                   {"prometheus", app::Format::prometheus}});
-    add_format(*verb, options->format, std::move(names));
+    add_format(*verb, options->format, names);
   }
 
   void add_facts() {
@@ -133,7 +133,7 @@ class Verbs {
     const auto options = hosts_verb(verb, app::facts);
     auto names = text_or_json;
     names.emplace("probe", app::Format::probe);
-    add_format(*verb, options->format, std::move(names));
+    add_format(*verb, options->format, names);
   }
 
   void add_playbook() {
@@ -204,7 +204,7 @@ class Verbs {
         ->option_text("...");
     auto names = text_or_json;
     names.emplace("markdown", app::Format::markdown);
-    add_format(*verb, options->format, std::move(names));
+    add_format(*verb, options->format, names);
     on(verb, [options, &global = global_](app::Io& io) {
       options->common.assets = global.assets;
       return app::explain(*options, io);
