@@ -6,7 +6,6 @@ namespace playbook {
 
 namespace {
 
-using base::Version;
 using spec::Engine;
 using spec::NetworkPlugin;
 using spec::Role;
