@@ -146,12 +146,15 @@ class Builder final : public YAML::EventHandler {
   std::size_t count_ = 0;
 };
 
-/// The place of the first byte that is no UTF-8, or nothing.
-std::optional<Mark> not_utf8(std::string_view text) {
+/// The place of the first byte that is no UTF-8, or a control character that YAML forbids (1.2, 5.1), or
+/// nothing.
+std::optional<Mark> not_yaml(std::string_view text) {
   Mark mark{1, 1};
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
-    if (length == 0) return mark;
+    const auto byte = static_cast<unsigned char>(text.front());
+    const bool control = (byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') || byte == 0x7f;
+    if (length == 0 || control) return mark;
     mark = text.front() == '\n' ? Mark{mark.line + 1, 1} : Mark{mark.line, mark.column + 1};
     text.remove_prefix(length);
   }
@@ -182,9 +185,9 @@ Result<Tree> read(std::string_view text, std::string_view source) {
 }
 
 Result<std::vector<Tree>> read_all(std::string_view text, std::string_view source) {
-  if (const auto mark = not_utf8(text))
-    return fail(Fault::spec,
-                fmt::format("{}:{}:{}: this is no UTF-8 text", source, mark->line, mark->column));
+  if (const auto mark = not_yaml(text))
+    return fail(Fault::spec, fmt::format("{}:{}:{}: a byte that is not allowed in YAML", source, mark->line,
+                                         mark->column));
   return guarded(source, [&] {
     Builder builder(source);
     std::istringstream stream{std::string(text)};
