@@ -32,7 +32,10 @@ END {
 FILES='
 function clean(s) {
   if (length(s) > 8000) s = substr(s, 1, 8000)
-  if (mask) gsub(/:\/\/[^\/@ ]*@/, "://***@", s)
+  if (mask) {
+    gsub(/:\/\/[^\/@ ]*@/, "://***@", s)
+    gsub(/pass(word|wd)?=[^, ]+/, "password=***", s)
+  }
   return s
 }
 function label(path) {
@@ -209,7 +212,7 @@ files() {
   for file in /etc/cdi/*.yaml /run/cdi/*.yaml; do
     [ -f "$file" ] && set -- "$@" '~^kind:|^ *-? *name: |hostPath: .*/lib(cuda|nvidia-ml)[.]so[.][0-9]' "$file"
   done
-  set -- "$@" '~' /proc/cmdline /proc/loadavg /proc/buddyinfo /proc/swaps /proc/modules /proc/cgroups \
+  set -- "$@" '~.' /proc/cmdline '~' /proc/loadavg /proc/buddyinfo /proc/swaps /proc/modules /proc/cgroups \
     /sys/fs/cgroup/cgroup.controllers \
     /proc/net/ip_tables_names /proc/net/ip6_tables_names \
     /etc/resolv.conf /run/systemd/resolve/resolv.conf /sys/fs/selinux/enforce \
