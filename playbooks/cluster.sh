@@ -23,6 +23,7 @@ has() { command -v "$1" >/dev/null 2>&1; }
 if timeout -k 1 5 true 2>/dev/null; then
   limit() { timeout -k 5 "$@"; }
 else
+  # kubectl and curl have a limit of their own, too.
   limit() {
     shift
     "$@"
@@ -37,10 +38,6 @@ ask() {
     limit 15 "$@" 2>/dev/null
     printf '\n%s\n' "$?"
   } | awk -v name="$name" -v only="$only" "$FRAME"
-}
-
-api() {
-  kubectl --kubeconfig "$config" --request-timeout=10s "$@"
 }
 
 # table NAME WHAT COLUMN…: one line an item.
@@ -59,7 +56,8 @@ table() {
 
 # Of the pods of the device plugin, the last lines; of eight at most.
 plugin_log() {
-  api get pods -A -o jsonpath='{range .items[*]}{.metadata.namespace}{" "}{.metadata.name}{"\n"}{end}' 2>/dev/null |
+  limit 15 kubectl --kubeconfig "$config" --request-timeout=10s get pods -A \
+    -o jsonpath='{range .items[*]}{.metadata.namespace}{" "}{.metadata.name}{"\n"}{end}' 2>/dev/null |
     grep nvidia-device-plugin | head -n 8 |
     while read -r namespace pod; do
       ask "device-plugin-log/$pod" '' kubectl --kubeconfig "$config" --request-timeout=10s -n "$namespace" logs "$pod" \
