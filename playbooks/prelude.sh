@@ -160,12 +160,24 @@ file_install() {
   mkdir -p "$(dirname "$1")"
   gpuadm_new=$1.gpuadm.$$
   trap 'rm -f "$gpuadm_new"' EXIT
-  cat >"$gpuadm_new"
-  [ "$(sha256_of "$gpuadm_new")" = "$bundle_sha256" ] || die "$1 arrived damaged: run again"
+  # Summed while it comes; a disk that is full spoils the sum.
+  gpuadm_sha=$({ tee "$gpuadm_new" || echo damaged; } | sha256sum | cut -d' ' -f1)
+  [ "$gpuadm_sha" = "$bundle_sha256" ] || die "$1 arrived damaged: run again"
   chmod "$2" "$gpuadm_new"
   sync "$gpuadm_new" 2>/dev/null || :
   mv -f "$gpuadm_new" "$1"
+  mkdir -p "$gpuadm_home/sums"
+  printf '%s\n' "$gpuadm_sha $(file_identity "$1")" >"$(file_sum_note "$1")"
 }
+
+# file_has_sum PATH SHA256: a file that was installed with that sum is not read again while nobody has written to it.
+file_has_sum() {
+  [ -f "$1" ] || return 1
+  if [ "$(cat "$(file_sum_note "$1")" 2>/dev/null)" = "$2 $(file_identity "$1")" ]; then return 0; fi
+  [ "$(sha256_of "$1")" = "$2" ]
+}
+file_sum_note() { printf '%s/sums/%s' "$gpuadm_home" "$(printf %s "$1" | tr / _)"; }
+file_identity() { stat -L -c '%n %d %i %s %y %z' "$1"; }
 
 # file_restore PATH: what the journal says it was. Fails where the journal knows nothing of it.
 file_restore() {

@@ -25,3 +25,10 @@ kubeadm init --config /etc/kubernetes/kubeadm.yaml --skip-phases=preflight,addon
 
 export KUBECONFIG=/etc/kubernetes/admin.conf
 wait_for 120 "the node $name to be Ready" kubectl wait --for=condition=Ready --timeout=5s "node/$name"
+pods_run() {
+  pods=$(kubectl -n kube-system get pods --no-headers) || return 1
+  for component in etcd kube-apiserver kube-controller-manager kube-scheduler kube-proxy; do
+    printf '%s\n' "$pods" | grep -q "^$component-.* Running " || return 1
+  done
+}
+wait_for 120 "the control plane's pods to run" pods_run
