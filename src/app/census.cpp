@@ -1,5 +1,6 @@
 #include "app/census.hpp"
 
+#include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include <fmt/format.h>
@@ -30,6 +31,14 @@ Result<facts::Facts> read(const std::string& host, const transport::Exit& exit, 
   return facts;
 }
 
+base::Tree host_tree(const Result<facts::Facts>& facts) {
+  if (facts) return facts::to_tree(*facts);
+  const base::Error& error = facts.error();
+  return base::Tree::map_of(
+      {{"error", base::Tree::map_of(
+                     {{"fault", base::name_of(error.fault)}, {"what", error.what}, {"hint", error.hint}})}});
+}
+
 }  // namespace
 
 bool is_unreachable(base::Fault fault) {
@@ -43,7 +52,8 @@ bool Seen::none_reached() const {
   });
 }
 
-Result<Seen> take_census(transport::Fleet& fleet, const assets::Store& assets, Afterwards afterwards) {
+Result<Seen> take_census(transport::Fleet& fleet, const assets::Store& assets, Afterwards afterwards,
+                         Texts texts) {
   const std::string script = TRY(assets.read("playbooks/probe.sh"));
   for (const std::string& host : fleet.hosts())
     fleet.submit(host, {.label = "read the facts", .script = script, .timeout = probe_timeout});
@@ -57,7 +67,7 @@ Result<Seen> take_census(transport::Fleet& fleet, const assets::Store& assets, A
       continue;
     }
     seen.census.insert_or_assign(host, read(host, *result, answered));
-    seen.probes.insert_or_assign(host, std::move(result->out));
+    if (texts == Texts::kept) seen.probes.insert_or_assign(host, std::move(result->out));
   }
   if (fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted while the facts were read");
   return seen;
@@ -65,13 +75,14 @@ Result<Seen> take_census(transport::Fleet& fleet, const assets::Store& assets, A
 
 base::Tree to_tree(const facts::Census& census) {
   base::Tree tree = base::Tree::map();
-  for (const auto& [host, facts] : census)
-    tree.set(host, facts ? facts::to_tree(*facts)
-                         : base::Tree::map_of(
-                               {{"error", base::Tree::map_of({{"fault", base::name_of(facts.error().fault)},
-                                                              {"what", facts.error().what},
-                                                              {"hint", facts.error().hint}})}}));
+  for (const auto& [host, facts] : census) tree.set(host, host_tree(facts));
   return tree;
+}
+
+std::string to_json(const facts::Census& census) {
+  base::json::Members members;
+  for (const auto& [host, facts] : census) members.add(host, host_tree(facts));
+  return std::move(members).end();
 }
 
 }  // namespace app

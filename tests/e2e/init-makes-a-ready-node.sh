@@ -10,3 +10,7 @@ before=$(units node)
 exits 0 init -y
 says "0 changed"
 [ "$(units node)" = "$before" ] || fail "units were restarted"
+
+# What the doctor says of a healthy node and cluster: nothing that stands in the way.
+exits 0 gpuadm doctor -f cluster.yaml --stage node --fail-on blocker
+exits 0 gpuadm doctor -f cluster.yaml --stage cluster --fail-on warning
