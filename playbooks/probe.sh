@@ -204,7 +204,8 @@ files() {
     [ -e "$file" ] && set -- "$@" '~^ManageForeign' "$file"
   done
   for file in /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources /etc/yum.repos.d/*.repo; do
-    case ${file##*/} in debian.* | ubuntu.* | '*'*) ;; *) set -- "$@" "$file" ;; esac
+    case ${file##*/} in debian.* | ubuntu.* | '*'*) ;;
+      *) set -- "$@" '~^(deb|Types|URIs|Suites|Signed-By|baseurl|enabled|\[).*' "$file" ;; esac
   done
   for file in /etc/systemd/system/containerd.service.d/*.conf /etc/systemd/system/docker.service.d/*.conf; do
     [ -e "$file" ] && set -- "$@" '~[pP][rR][oO][xX][yY]' "$file"

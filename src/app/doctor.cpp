@@ -1,10 +1,12 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
 #include "app/census.hpp"
 #include "app/cluster_view.hpp"
 #include "app/connections.hpp"
+#include "app/demo.hpp"
 #include "app/findings.hpp"
 #include "app/recording.hpp"
 #include "app/run_folder.hpp"
@@ -43,9 +45,47 @@ struct Judged {
   std::vector<report::Finding> findings;
 };
 
+bool names_hosts(const DoctorOptions& options) {
+  return !options.hosts.targets.empty() || !options.hosts.file.empty();
+}
+
+Outcome list_demos(const std::vector<Demo>& all, Format format, Io& io) {
+  base::Tree tree = base::Tree::list();
+  std::string text;
+  for (const Demo& demo : all) {
+    tree.push(base::Tree::map_of({{"name", demo.name},
+                                  {"title", demo.title},
+                                  {"leads", demo.leads},
+                                  {"machine", demo.machine},
+                                  {"stage", stages_of(static_cast<unsigned>(demo.stage))}}));
+    text += fmt::format("{:<26} {} ({})\n", demo.name, demo.title, demo.leads);
+  }
+  io.out(format == Format::json ? base::json::write(tree) + "\n" : text);
+  return Outcome::done;
+}
+
+/// A machine that is well but for one fault, in place of hosts.
+Result<Judged> judge_demo(const DoctorOptions& options, const assets::Store& assets) {
+  if (names_hosts(options) || !options.from.empty())
+    return base::fail(base::Fault::usage,
+                      "--demo judges a recording of its own: it goes with no host and no file");
+  const std::vector<Demo> all = TRY(demos(assets));
+  const auto demo = std::ranges::find(all, *options.demo, &Demo::name);
+  if (demo == all.end()) {
+    std::vector<std::string> names;
+    for (const Demo& one : all) names.push_back(one.name);
+    const auto near = base::nearest(*options.demo, names);
+    return base::fail(base::Fault::usage, fmt::format("no demo is called {}", base::printable(*options.demo)),
+                      near ? fmt::format("did you mean {}?", *near) : "gpuadm doctor --demo shows them all");
+  }
+  Judged judged{TRY(recording_of(*demo, assets)), {}};
+  judged.findings = TRY(find(judged.looked.cluster, judged.looked.seen.census, assets, demo->stage));
+  return judged;
+}
+
 /// A recording in place of hosts.
 Result<Judged> judge_recording(const DoctorOptions& options, const assets::Store& assets) {
-  if (!options.hosts.targets.empty() || !options.hosts.file.empty())
+  if (names_hosts(options))
     return base::fail(base::Fault::usage, "--from judges a recording: it goes with no host and no file");
   if (options.stage == "cluster")
     return base::fail(base::Fault::usage, "--stage cluster asks a cluster: it goes with no recording");
@@ -57,6 +97,7 @@ Result<Judged> judge_recording(const DoctorOptions& options, const assets::Store
 
 /// Looks at the hosts, or at what was recorded of some, and judges.
 Result<Judged> judge(const DoctorOptions& options, const assets::Store& assets, Io& io) {
+  if (options.demo) return judge_demo(options, assets);
   if (!options.from.empty()) return judge_recording(options, assets);
   const bool in_cluster = options.stage == "cluster";
   Judged judged{{TRY(read_cluster(options.hosts, options.common.connection)), {}}, {}};
@@ -106,7 +147,7 @@ std::string in_form(const std::vector<report::Finding>& findings, const spec::Cl
     case Format::prometheus:
       return report::to_prometheus(findings, base::now());
     default:
-      return report::to_text(findings, style);
+      return report::headline(findings, style) + "\n\n" + report::to_text(findings, style);
   }
 }
 
@@ -126,6 +167,7 @@ Result<Outcome> doctor(const DoctorOptions& options, Io& io) {
       options.baseline.empty() ? std::set<std::string>() : TRY(read_baseline(options.baseline));
 
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  if (options.demo && options.demo->empty()) return list_demos(TRY(demos(assets)), options.format, io);
   Judged judged = TRY(judge(options, assets, io));
   const Recording& looked = judged.looked;
   std::vector<report::Finding>& findings = judged.findings;

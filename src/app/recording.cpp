@@ -5,6 +5,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/facts/edit.hpp"
 #include "gpuadm/facts/redact.hpp"
 
 #include <fmt/format.h>
@@ -55,13 +56,11 @@ Result<base::Error> read_error(const Tree& host, const std::string& source) {
                     fmt::format("{}: no fault is called '{}'", source, base::printable(text("fault"), 50)));
 }
 
-Result<facts::Facts> read_host(const fs::path& probe, const Tree* about, Seen& seen,
+Result<facts::Facts> read_host(const std::string& probe, const Tree& about, Seen& seen,
                                const std::string& name) {
-  const std::string text = TRY(base::read_file(probe));
-  facts::Facts facts = TRY(facts::parse(text));
-  if (about)
-    if (const Tree* offset = about->find("clockOffset")) facts.clock_offset = offset->as_real();
-  seen.probes[name] = text;
+  facts::Facts facts = TRY(facts::parse(probe));
+  if (const Tree* offset = about.find("clockOffset")) facts.clock_offset = offset->as_real();
+  seen.probes[name] = probe;
   return facts;
 }
 
@@ -81,7 +80,8 @@ Result<Recording> load_probe(const fs::path& folder) {
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '-';
   Recording recording{TRY(cluster_named(name)), {}};
-  recording.seen.census.emplace(name, TRY(read_host(folder / "probe.txt", nullptr, recording.seen, name)));
+  const std::string probe = TRY(base::read_file(folder / "probe.txt"));
+  recording.seen.census.emplace(name, TRY(read_host(probe, {}, recording.seen, name)));
   return recording;
 }
 
@@ -115,34 +115,51 @@ Result<> save_recording(const fs::path& folder, const Recording& recording) {
                                                           {"hosts", hosts}})));
 }
 
+Result<Recording> read_recording(const ReadFile& read, const std::string& place, const Tree& over) {
+  const std::string index = place + "/recording.yaml";
+  Tree tree = TRY(base::yaml::read(TRY(read("recording.yaml")), index));
+  const Tree* written = tree.find("form");
+  if (!written || written->text() != form)
+    return base::fail(Fault::parse, fmt::format("{}: this gpuadm reads '{}'", index, form));
+  Tree cluster = TRY(base::yaml::read(TRY(read("cluster.yaml")), place + "/cluster.yaml"));
+  if (const Tree* changes = over.find("cluster"); changes && changes->is_map()) cluster.merge(*changes);
+  Recording recording{TRY(spec::parse(base::yaml::write(cluster), place + "/cluster.yaml")), {}};
+  Tree* hosts = tree.find("hosts");
+  if (!hosts) return base::fail(Fault::parse, fmt::format("{}: hosts: is missing", index));
+  if (const Tree* changes = over.find("hosts"); changes && changes->is_map()) {
+    for (const auto& [name, changed] : changes->entries())
+      if (!hosts->find(name)) return base::fail(Fault::parse, fmt::format("{} has no host {}", place, name));
+    hosts->merge(*changes);
+  }
+  for (const auto& [name, about] : hosts->entries()) {
+    if (name.find('/') != name.npos || name.starts_with('.'))
+      return base::fail(Fault::parse,
+                        fmt::format("{}: '{}' is no host's name", index, base::printable(name, 50)));
+    if (about.find("fault")) {
+      recording.seen.census.emplace(name, std::unexpected(TRY(read_error(about, index))));
+      continue;
+    }
+    const auto probe = read("hosts/" + name + "/probe.txt");
+    if (!probe) {
+      recording.seen.census.emplace(name, std::unexpected(probe.error()));
+      continue;
+    }
+    const std::string text = TRY(facts::edited(*probe, about));
+    recording.seen.census.emplace(name, read_host(text, about, recording.seen, name));
+  }
+  return recording;
+}
+
 Result<Recording> load_recording(const fs::path& folder) {
   std::error_code error;
-  const fs::path index = folder / "recording.yaml";
-  if (!fs::exists(index, error)) {
+  if (!fs::exists(folder / "recording.yaml", error)) {
     if (fs::exists(folder / "probe.txt", error)) return load_probe(folder);
     return base::fail(Fault::usage,
                       fmt::format("{}: no recording: it has no recording.yaml", folder.string()),
                       "gpuadm doctor --record DIR makes one");
   }
-  const Tree tree = TRY(base::yaml::read(TRY(base::read_file(index)), index.string()));
-  const Tree* written = tree.find("form");
-  if (!written || written->text() != form)
-    return base::fail(Fault::parse, fmt::format("{}: this gpuadm reads '{}'", index.string(), form));
-  const fs::path file = folder / "cluster.yaml";
-  Recording recording{TRY(spec::parse(TRY(base::read_file(file)), file.string())), {}};
-  const Tree* hosts = tree.find("hosts");
-  if (!hosts) return base::fail(Fault::parse, fmt::format("{}: hosts: is missing", index.string()));
-  for (const auto& [name, about] : hosts->entries()) {
-    if (name.find('/') != name.npos || name.starts_with('.'))
-      return base::fail(Fault::parse,
-                        fmt::format("{}: '{}' is no host's name", index.string(), base::printable(name, 50)));
-    const fs::path probe = folder / "hosts" / name / "probe.txt";
-    if (about.find("fault"))
-      recording.seen.census.emplace(name, std::unexpected(TRY(read_error(about, index.string()))));
-    else
-      recording.seen.census.emplace(name, read_host(probe, &about, recording.seen, name));
-  }
-  return recording;
+  return read_recording([&](const std::string& file) { return base::read_file(folder / file); },
+                        folder.string());
 }
 
 }  // namespace app

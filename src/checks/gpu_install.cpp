@@ -238,6 +238,9 @@ void gsp_firmware(const Subject& s, Verdicts& out) {
   if (!s.facts.driver) return out.skip("no NVIDIA driver is loaded");
   if (!s.facts.driver->open_modules.value_or(false) || !s.facts.gpus.empty())
     return out.skip("the GPUs here do without");
+  // The firmware may lie elsewhere; a driver that misses it says so.
+  if (const auto& log = s.facts.kernel_log; log && !log->empty() && log->front().seconds < 120)
+    return out.pass("no such line in the log since boot");
   const std::string folder = "/lib/firmware/nvidia/" + s.facts.driver->version + "/";
   if (std::ranges::none_of(s.facts.paths, [&](const auto& path) { return path.first.starts_with(folder); }))
     out.fail(gpu_severity(s), "the firmware (GSP) that belongs to the driver is missing",

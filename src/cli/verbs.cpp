@@ -121,6 +121,11 @@ class Verbs {
         ->option_text("DIR");
     verb->add_option("--from", options->from, "Judge what was recorded there, and connect to nothing")
         ->option_text("DIR");
+    verb->add_option_function<std::string>(
+            "--demo", [options](const std::string& name) { options->demo = name; },
+            "Judge a machine with this fault, of which gpuadm has a recording; without a name: show them all")
+        ->expected(0, 1)
+        ->option_text("[NAME]");
     auto names = text_or_json;
     names.insert({{"junit", app::Format::junit},
                   {"html", app::Format::html},

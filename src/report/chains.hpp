@@ -9,12 +9,6 @@
 
 namespace report {
 
-/// A finding that nothing explains, and what follows from it.
-struct Chain {
-  const Finding* first = nullptr;
-  std::vector<const Finding*> follow;
-};
-
 /// Whether a finding asks for attention: it neither passed nor was skipped.
 [[nodiscard]] bool open(const Finding& finding);
 

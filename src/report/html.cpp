@@ -29,6 +29,7 @@ body { margin: 0 auto; max-width: 72rem; padding: 1.5rem; background: var(--pape
   font: 16px/1.5 system-ui, sans-serif; }
 h1 { margin: 0; font-size: 1.6rem; } h2 { margin: 2rem 0 .5rem; font-size: 1.2rem; } h3 { margin: 0; font-size: 1rem; }
 p.when { margin: .2rem 0 1rem; color: var(--dim); }
+p.first { margin: 0 0 1rem; font-weight: 600; }
 ul.tiles { display: flex; flex-wrap: wrap; gap: .6rem; margin: 0; padding: 0; list-style: none; }
 ul.tiles li { min-width: 7rem; padding: .5rem .9rem; border: 1px solid var(--line); border-radius: .5rem;
   background: var(--card); color: var(--dim); }
@@ -151,9 +152,10 @@ std::string to_html(std::span<const Finding> findings, std::string_view cluster,
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n<title>{0}</title>\n<style>{1}</style>\n"
-      "</head>\n<body>\n<h1>{0}</h1>\n<p class=\"when\">{2}</p>\n{3}<h2>Hosts and "
-      "areas</h2>\n{4}{5}</body>\n</html>\n",
-      title, style, base::iso8601(at), tiles(tally(findings)), matrix(hosts), bodies(hosts));
+      "</head>\n<body>\n<h1>{0}</h1>\n<p class=\"when\">{2}</p>\n<p class=\"first\">{3}</p>\n"
+      "{4}<h2>Hosts and areas</h2>\n{5}{6}</body>\n</html>\n",
+      title, style, base::iso8601(at), escape(headline(findings, {})), tiles(tally(findings)), matrix(hosts),
+      bodies(hosts));
 }
 
 }  // namespace report

@@ -50,6 +50,13 @@ base::Tree to_tree(std::span<const Finding> findings) {
   const auto number = [](std::size_t n) { return base::Tree(static_cast<std::int64_t>(n)); };
   base::Tree list = base::Tree::list();
   for (const Finding& finding : findings) list.push(to_tree(finding));
+  base::Tree first;
+  if (const auto chain = first_broken(findings)) {
+    std::vector<std::string> follow;
+    for (const Finding* finding : chain->follow) follow.push_back(finding->id);
+    first = base::Tree::map_of(
+        {{"id", chain->first->id}, {"host", chain->first->host}, {"follow", base::Tree::list_of(follow)}});
+  }
   return base::Tree::map_of({{"summary", base::Tree::map_of({{"hosts", number(sum.hosts.size())},
                                                              {"blockers", number(sum.blockers)},
                                                              {"warnings", number(sum.warnings)},
@@ -57,6 +64,7 @@ base::Tree to_tree(std::span<const Finding> findings) {
                                                              {"unknown", number(sum.unknown)},
                                                              {"passed", number(sum.passed)},
                                                              {"skipped", number(sum.skipped)}})},
+                             {"first", std::move(first)},
                              {"findings", std::move(list)}});
 }
 

@@ -2,6 +2,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/checks/checks.hpp"
+#include "gpuadm/facts/edit.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -27,55 +28,19 @@ std::string read(const fs::path& path) {
   return *text;
 }
 
-/// Text with the first place of each `change` altered.
-std::string change(std::string text, const Tree& host) {
-  const Tree none;
-  const Tree* changes = host.find("change");
-  for (const auto& [from, to] : (changes ? *changes : none).entries()) {
-    const std::size_t at = text.find(from);
-    REQUIRE_MESSAGE(at != std::string::npos, from);
-    text.replace(at, from.size(), to.text());
-  }
-  return text;
-}
-
-/// Probe output with sections taken out, replaced ("name") or added to ("name+").
 std::string edit(const std::string& probe, const Tree& edits) {
-  const Tree none;
-  const Tree* sections = edits.find("probe");
-  std::set<std::string> replaced;
-  if (const Tree* without = edits.find("without"))
-    for (const Tree& name : without->items()) replaced.insert(name.text());
-  for (const auto& [name, content] : (sections ? *sections : none).entries())
-    if (!name.ends_with('+')) replaced.insert(name);
-
-  const auto lines_of = [](const Tree& content) {
-    const std::string text = content.text();
-    std::string lines;
-    for (const std::string_view line : base::lines(text))
-      lines += (line.starts_with("? ") ? "" : "| ") + std::string(line) + "\n";
-    return lines;
-  };
-  std::string text;
-  bool keep = true;
-  for (const std::string_view line : base::lines(probe)) {
-    if (line.starts_with("=== ")) keep = !replaced.contains(std::string(line.substr(4)));
-    if (line == "=== end") break;
-    if (keep) text += std::string(line) + "\n";
-    if (keep && sections && line.starts_with("=== "))
-      if (const Tree* more = sections->find(std::string(line.substr(4)) + "+")) text += lines_of(*more);
-  }
-  for (const auto& [name, content] : (sections ? *sections : none).entries())
-    if (!name.ends_with('+')) text += "=== " + name + "\n" + lines_of(content);
-  return text + "=== end\n";
+  auto text = facts::edited(probe, edits);
+  REQUIRE_MESSAGE(text.has_value(), (text ? "" : text.error().what));
+  return *text;
 }
 
 facts::Facts facts_of(const Tree& host) {
   const Tree* base = host.find("base");
   const std::string name = base ? base->text() : "plain";
   const fs::path capture = cases / "facts" / name / "probe.txt";
-  auto facts = facts::parse(edit(
-      change(read(fs::exists(capture) ? capture : cases / "checks/base" / (name + ".txt")), host), host));
+  const std::string text =
+      edit(read(fs::exists(capture) ? capture : cases / "checks/base" / (name + ".txt")), host);
+  auto facts = facts::parse(text);
   REQUIRE(facts.has_value());
   if (const Tree* offset = host.find("clockOffset")) facts->clock_offset = offset->as_real();
   return *facts;

@@ -69,6 +69,41 @@ TEST_CASE("findings are grouped by host, blockers first, causes with what they e
   CHECK(text == expected("findings.txt", text));
 }
 
+TEST_CASE("a report begins with the first broken link over all hosts") {
+  auto findings = of_four_hosts();
+  CHECK(headline(findings, {}) ==
+        "First broken link: containerd's CRI is off (rt.containerd.cri) on cp1; 2 findings follow from it");
+  REQUIRE(first_broken(findings));
+  CHECK(first_broken(findings)->first == &findings[2]);
+  for (const char* host : {"gpu1", "gpu2"})
+    findings.push_back(
+        {.id = "rt.containerd.cri", .severity = Severity::blocker, .host = host, .says = "off"});
+  CHECK(headline(findings, {}) ==
+        "First broken link: containerd's CRI is off (rt.containerd.cri) on cp1 and 2 more hosts; 2 findings "
+        "follow from it");
+  CHECK(headline(findings, {.colour = report::Colour::yes}).starts_with("\x1b[31m"));
+}
+
+TEST_CASE(
+    "a grave consequence puts its cause before warnings, and a blocker that nothing explains before both") {
+  std::vector<Finding> findings = {
+      {.id = "a", .severity = Severity::warning, .host = "h", .says = "alone"},
+      {.id = "b", .severity = Severity::warning, .host = "h", .says = "cause"},
+      {.id = "c", .severity = Severity::blocker, .host = "h", .says = "consequence", .caused_by = "b"}};
+  CHECK(headline(findings, {}) == "First broken link: cause (b); 1 finding follows from it");
+  findings.push_back({.id = "d", .severity = Severity::blocker, .host = "h", .says = "itself"});
+  CHECK(headline(findings, {}) == "First broken link: itself (d)");
+}
+
+TEST_CASE("where nothing is broken the report says so") {
+  CHECK(report::headline({}, {}) == "Nothing was checked");
+  std::vector<Finding> findings = {{.id = "a", .severity = Severity::note, .host = "h", .says = "x"}};
+  CHECK(headline(findings, {}) == "Nothing is broken");
+  findings.push_back({.id = "b", .verdict = Verdict::unknown, .host = "h", .says = "not read"});
+  CHECK(headline(findings, {}) == "Nothing broken was found; 1 check could not tell");
+  CHECK_FALSE(first_broken(findings));
+}
+
 TEST_CASE("verbose findings name passes and what does not apply") {
   const std::string text = to_text(of_four_hosts(), {.verbosity = report::Verbosity::verbose});
   CHECK(text == expected("findings-verbose.txt", text));

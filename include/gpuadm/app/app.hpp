@@ -103,6 +103,8 @@ struct DoctorOptions {
       baseline;                  ///< findings.json of an earlier run, whose open findings are not shown again
   std::filesystem::path record;  ///< where to save what was read, see docs/reference/recordings.md
   std::filesystem::path from;    ///< a recording to judge instead of hosts
+  /// One of gpuadm's own recordings of broken machines to judge instead of hosts; empty: they are listed.
+  std::optional<std::string> demo;
   Format format = Format::text;
 };
 [[nodiscard]] Result<Outcome> doctor(const DoctorOptions& options, Io& io);

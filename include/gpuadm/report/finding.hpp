@@ -23,6 +23,12 @@ struct Finding {
   std::string caused_by;  ///< id of the finding on the same host that explains this one, or empty
 };
 
+/// A finding that nothing explains, and what follows from it.
+struct Chain {
+  const Finding* first = nullptr;
+  std::vector<const Finding*> follow;
+};
+
 [[nodiscard]] std::string_view name_of(Severity severity);
 [[nodiscard]] std::string_view name_of(Verdict verdict);
 [[nodiscard]] base::Tree to_tree(const Finding& finding);

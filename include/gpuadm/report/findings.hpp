@@ -5,16 +5,27 @@
 #include "gpuadm/report/finding.hpp"
 #include "gpuadm/report/style.hpp"
 
+#include <optional>
 #include <span>
 #include <string>
 
 namespace report {
 
+/// The first broken link over all hosts: of the failures that nothing explains, the one whose chain has the
+/// gravest, then the one that comes first in the order of the checks. Nothing where no blocker and no warning
+/// is open.
+[[nodiscard]] std::optional<Chain> first_broken(std::span<const Finding> findings);
+
+/// One line for people: the first broken link, on which hosts, and how much follows from it; or that nothing
+/// is broken.
+[[nodiscard]] std::string headline(std::span<const Finding> findings, const Style& style);
+
 /// For people: grouped by host, blockers first, what is explained by another finding under it, one remedy
 /// each; passes counted (`verbose` names them). Ends with one line for all.
 [[nodiscard]] std::string to_text(std::span<const Finding> findings, const Style& style);
 
-/// {summary: {blockers, warnings, notes, passed, skipped, unknown}, findings: [one object a result]}.
+/// {summary: {blockers, warnings, notes, passed, skipped, unknown}, first: {id, host, follow} of the first
+/// broken link, or null, findings: [one object a result]}.
 [[nodiscard]] base::Tree to_tree(std::span<const Finding> findings);
 
 /// JUnit XML: a suite a host, a test case a result; what could not be told is an error.

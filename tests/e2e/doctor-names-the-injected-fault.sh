@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Faults are injected into a host, one after the other: the report's first line names each, and what follows is folded.
+# tests/faults/lab.sh has them. With GPUADM_REWRITE_CASES set the first lines are kept for docs/doctor-faults.md.
+. "$(dirname "$0")/common"
+# shellcheck source=tests/faults/lab.sh
+. "$top/tests/faults/lab.sh"
+
+# on_node FUNCTION: runs it there.
+on_node() {
+  {
+    echo 'set -e; export KUBECONFIG=/etc/kubernetes/admin.conf'
+    declare -f "$1"
+    echo "$1"
+  } | timeout 120 "$top/tests/lab/lab" ssh node bash -s
+}
+
+doctor() { # doctor STAGE OPTION...
+  local stage=$1
+  shift
+  timeout 60 "$top/tests/lab/lab" net "$GPUADM" doctor -f cluster.yaml --stage "$stage" --fail-on never "$@" </dev/null
+}
+
+# What a host of the lab says when it is well: what is so of labs only is not told again.
+is_well() { doctor "$1" -o json >"$1.json"; }
+
+# names FAULT: whether the first line names it, and what follows from it is below it.
+names() {
+  local id stage=${stage_of[$1]}
+  doctor "$stage" --baseline "$stage.json" >out 2>err || return 1
+  head -n 1 out | grep -q "^First broken link: .* (${leads_of[$1]})" || return 1
+  for id in ${folds_of[$1]}; do grep -q "^ *so: .*($id)$" out || return 1; done
+}
+
+all_is_ready() {
+  kubectl wait --for=condition=Ready --timeout=60s node --all
+  kubectl wait -n kube-system --for=condition=Ready --timeout=100s pods --all
+}
+
+wrong=()
+: >results.tsv
+try() { # try FAULT
+  local verdict=named begun=$SECONDS
+  on_node "$1.breaks" >breaks.log 2>&1 || verdict="not injected: $(tail -n 1 breaks.log)"
+  [ "$verdict" != named ] || names "$1" || verdict=missed
+  [ "$verdict" = "${verdict#not}" ] || : >out
+  printf '%s\t%s\n' "$1" "$(head -n 1 out)" >>results.tsv
+  printf '%-34s %-9s %s s  %s\n' "$1" "${stage_of[$1]}" "$((SECONDS - begun))" "$verdict"
+  [ "$verdict" = named ] || { wrong+=("$1") && head -n 20 out; }
+  on_node "$1.mends" >mends.log 2>&1 || { cat mends.log && fail "$1 could not be mended"; }
+}
+
+try_all() { # try_all STAGE
+  local name
+  is_well "$1"
+  for name in "${faults[@]}"; do [ "${stage_of[$name]}" != "$1" ] || try "$name"; done
+}
+
+a_host node
+try_all preflight
+exits 0 init -y
+try_all node
+on_node all_is_ready >ready.log 2>&1 || fail "$(tail -n 3 ready.log)"
+try_all cluster
+
+if [ -n "${GPUADM_REWRITE_CASES:-}" ]; then cp results.tsv "$top/tests/faults/lab-results.tsv"; fi
+echo "${#faults[@]} faults, ${#wrong[@]} not named: ${wrong[*]-}"
+[ ${#wrong[@]} = 0 ]
