@@ -17,6 +17,7 @@ exits 0 gpuadm doctor -f cluster.yaml --stage cluster --fail-on blocker
 
 # The program that computes on GPUs runs in a pod of its own image; this host has no GPU, and it says so.
 on node 'ctr -n k8s.io images import -' <"${GPUADM%/*}/proof/image.tar" >/dev/null
+# shellcheck disable=SC2016 # expanded on the host
 on node 'export KUBECONFIG=/etc/kubernetes/admin.conf
   kubectl run proof --image=gpuadm.local/proof:1 --image-pull-policy=Never --restart=Never >/dev/null
   for i in $(seq 60); do
