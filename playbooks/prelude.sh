@@ -27,8 +27,9 @@ uptime_seconds() {
 sha256_of() { sha256sum <"$1" | cut -d' ' -f1; }
 
 # --- The journal: what a host was before gpuadm touched it -------------------------------------------
-# journal/log has one line a thing, tab-separated: kind, name, what it was, step, run. The first line for a
-# thing counts. journal/blobs/SHA256 holds what files contained.
+# journal/log has one line a thing and run, tab-separated: kind, name, what it was, step, run. The first line for a thing
+# in a run counts. A line "+KIND" says what the run made of it; "reader", which unit reads a file.
+# journal/blobs/SHA256 holds what files contained. docs/reference/journal.md
 
 journal_open() {
   [ -d "$gpuadm_journal/blobs" ] && return
@@ -36,10 +37,11 @@ journal_open() {
   chmod 0700 "$gpuadm_home" "$gpuadm_journal" "$gpuadm_journal/blobs"
 }
 
-# journal_has KIND NAME
+# journal_has KIND NAME [RUN]: whether some run, or that one, has touched it.
 journal_has() {
-  [ -f "$gpuadm_journal/log" ] && awk -F '\t' -v k="$1" -v n="$2" \
-    '$1 == k && $2 == n { found = 1; exit } END { exit !found }' "$gpuadm_journal/log"
+  [ -f "$gpuadm_journal/log" ] && kind=$1 name=$2 run=${3:-} awk -F '\t' '
+    $1 == ENVIRON["kind"] && $2 == ENVIRON["name"] && (ENVIRON["run"] == "" || $5 == ENVIRON["run"]) { found = 1; exit }
+    END { exit !found }' "$gpuadm_journal/log"
 }
 
 # journal_line KIND NAME STATE
@@ -48,76 +50,124 @@ journal_line() {
   sync "$gpuadm_journal/log" 2>/dev/null || :
 }
 
+# thing_now KIND NAME: what it is now, in the words of the journal.
+thing_now() {
+  case $1 in
+    file)
+      if [ -L "$2" ]; then
+        printf 'link %s\n' "$(readlink "$2")"
+      elif [ -f "$2" ]; then
+        printf 'was %s %s\n' "$(stat -c '%a %u %g %.9Y' "$2")" "$(sha256_of "$2")"
+      elif [ -e "$2" ]; then
+        echo other
+      else
+        echo absent
+      fi
+      ;;
+    directory) if [ -d "$2" ]; then echo there; else echo absent; fi ;;
+    unit) printf '%s %s\n' "$(systemctl is-enabled "$2" 2>/dev/null || :)" "$(systemctl is-active "$2" 2>/dev/null || :)" ;;
+    sysctl) { cat "/proc/sys/$2" 2>/dev/null || echo absent; } | tr '\t' ' ' ;;
+    module) if [ -d "/sys/module/$(printf %s "$2" | tr - _)" ]; then echo loaded; else echo absent; fi ;;
+    package) package_now "$2" ;;
+    # With its priority, where it was given one.
+    swap) name=$2 awk '$1 == ENVIRON["name"] { is = $5 < 0 ? "on" : "on " $5 } END { print is == "" ? "off" : is }' /proc/swaps ;;
+    image) if gpuadm_list=$(ctr --timeout 10s -n k8s.io images ls -q "name==$2" 2>/dev/null); then
+      if [ -n "$gpuadm_list" ]; then echo there; else echo absent; fi
+    elif have ctr; then echo unknown; else echo absent; fi ;;
+    docker-image) if timeout 10 docker image inspect "$2" >/dev/null 2>&1; then echo there; else echo absent; fi ;;
+    cluster) if [ -e /etc/kubernetes/admin.conf ] || [ -e /etc/kubernetes/kubelet.conf ]; then echo there; else echo absent; fi ;;
+    *) echo unknown ;;
+  esac
+}
+
+# package_now NAME: "absent", or its state and version.
+package_now() {
+  if have dpkg-query; then
+    gpuadm_is=$(dpkg-query -W -f '${db:Status-Abbrev}${Version}' "$1" 2>/dev/null) || gpuadm_is=absent
+    case $gpuadm_is in un* | pn*) gpuadm_is=absent ;; esac
+    printf '%s\n' "$gpuadm_is"
+  else
+    rpm -q "$1" 2>/dev/null || echo absent
+  fi
+}
+
+# journal_thing KIND NAME: notes what it is, once a run.
+journal_thing() {
+  journal_open
+  journal_has "$1" "$2" "$gpuadm_run" || journal_line "$1" "$2" "$(thing_now "$1" "$2")"
+}
+
 # journal_file PATH: before a file is written, moved or removed. Missing parents are noted as well.
 journal_file() {
+  journal_original "$1"
+  journal_touched file "$1"
+}
+
+# journal_original PATH: the same for who says with journal_wrote what becomes of it.
+journal_original() {
   case $1 in *"$gpuadm_tab"* | *"
 "*) die "gpuadm does not touch a path with a tab or a line end in it: $1" ;; esac
   journal_open
-  ! journal_has file "$1" || return 0
-  if [ -L "$1" ]; then
-    journal_line file "$1" "link $(readlink "$1")"
-  elif [ -f "$1" ]; then
-    gpuadm_sha=$(sha256_of "$1")
-    if [ ! -f "$gpuadm_journal/blobs/$gpuadm_sha" ]; then
-      cp -p "$1" "$gpuadm_journal/blobs/.$gpuadm_sha.$$"
-      chmod 0600 "$gpuadm_journal/blobs/.$gpuadm_sha.$$"
-      sync "$gpuadm_journal/blobs/.$gpuadm_sha.$$" 2>/dev/null || :
-      mv -f "$gpuadm_journal/blobs/.$gpuadm_sha.$$" "$gpuadm_journal/blobs/$gpuadm_sha"
-    fi
-    journal_line file "$1" "was $(stat -c '%a %u %g %Y' "$1") $gpuadm_sha"
-  elif [ -e "$1" ]; then
-    die "$1 is no plain file: move it away, then run again"
-  else
-    journal_parents "$1"
-    journal_line file "$1" absent
-  fi
+  ! journal_has file "$1" "$gpuadm_run" || return 0
+  gpuadm_was=$(thing_now file "$1")
+  case $gpuadm_was in
+    was\ *) journal_keep "$1" "${gpuadm_was##* }" ;;
+    absent) journal_parents "$1" ;;
+    other) die "$1 is no plain file: move it away, then run again" ;;
+  esac
+  journal_line file "$1" "$gpuadm_was"
+}
+
+# journal_keep PATH SHA256: what it contains.
+journal_keep() {
+  gpuadm_blob=$gpuadm_journal/blobs/$2
+  [ ! -f "$gpuadm_blob" ] || return 0
+  (umask 077 && cp "$1" "$gpuadm_blob.$$")
+  sync "$gpuadm_blob.$$" 2>/dev/null || :
+  mv -f "$gpuadm_blob.$$" "$gpuadm_blob"
 }
 
 # journal_parents PATH: the directories that must be made for it.
 journal_parents() {
   gpuadm_parent=$(dirname "$1")
   while [ ! -e "$gpuadm_parent" ]; do
-    journal_has directory "$gpuadm_parent" || journal_line directory "$gpuadm_parent" absent
+    journal_thing directory "$gpuadm_parent"
     gpuadm_parent=$(dirname "$gpuadm_parent")
   done
 }
 
-# journal_unit UNIT: before a unit is started, stopped, enabled, disabled or masked.
-journal_unit() {
-  journal_open
-  journal_has unit "$1" || journal_line unit "$1" \
-    "$(systemctl is-enabled "$1" 2>/dev/null || :) $(systemctl is-active "$1" 2>/dev/null || :)"
+# journal_touched KIND NAME: when the step ends, the journal is told what it has become, so that undo can tell this
+# run's work from what somebody did later.
+journal_touched() { printf '%s\t%s\n' "$1" "$2" >>"$gpuadm_journal/touched"; }
+journal_close() {
+  [ -f "$gpuadm_journal/touched" ] || return 0
+  while IFS=$gpuadm_tab read -r gpuadm_kind gpuadm_name; do
+    journal_line "+$gpuadm_kind" "$gpuadm_name" "$(thing_now "$gpuadm_kind" "$gpuadm_name")"
+  done <"$gpuadm_journal/touched"
+  rm -f "$gpuadm_journal/touched"
+}
+
+# journal_wrote PATH NEW [SHA256]: it is about to become the file NEW.
+journal_wrote() {
+  journal_line +file "$1" "was $(stat -c '%a %u %g %.9Y' "$2") ${3:-$(sha256_of "$2")}"
 }
 
 # journal_sysctl KEY: a path below /proc/sys.
 journal_sysctl() {
-  journal_open
-  journal_has sysctl "$1" || journal_line sysctl "$1" "$(cat "/proc/sys/$1" 2>/dev/null || echo absent)"
+  journal_thing sysctl "$1"
+  journal_touched sysctl "$1"
 }
 
+# journal_unit UNIT: before a unit is started, stopped, enabled, disabled or masked.
+journal_unit() { journal_thing unit "$1"; }
 # journal_module NAME: before a module is loaded or unloaded.
-journal_module() {
-  journal_open
-  ! journal_has module "$1" || return 0
-  if [ -d "/sys/module/$1" ]; then journal_line module "$1" loaded; else journal_line module "$1" absent; fi
-}
-
+journal_module() { journal_thing module "$1"; }
 # journal_package NAME: before a package is installed, upgraded or held.
-journal_package() {
-  journal_open
-  ! journal_has package "$1" || return 0
-  if have dpkg-query; then
-    gpuadm_was=$(dpkg-query -W -f '${db:Status-Abbrev}${Version}' "$1" 2>/dev/null || echo absent)
-  else
-    gpuadm_was=$(rpm -q "$1" 2>/dev/null || echo absent)
-  fi
-  journal_line package "$1" "$gpuadm_was"
-}
-
-# journal_made KIND NAME: something that has no before, for example an image or a cluster.
+journal_package() { journal_thing package "$1"; }
+# journal_made KIND NAME: something that has no before, for example a cluster.
 journal_made() {
   journal_open
-  journal_has "$1" "$2" || journal_line "$1" "$2" absent
+  journal_has "$1" "$2" "$gpuadm_run" || journal_line "$1" "$2" absent
 }
 
 # --- Files -------------------------------------------------------------------------------------------
@@ -143,20 +193,24 @@ file_put() {
     [ ! -f "$gpuadm_path" ] || gpuadm_now=$(sha256_of "$gpuadm_path")
     [ "$gpuadm_now" = "$base_sha256" ] || die "$1 has changed since it was read: run again"
   fi
-  journal_file "$gpuadm_path"
-  [ -z "${3:-}" ] || unit_stale "$3"
+  journal_original "$gpuadm_path"
+  if [ -n "${3:-}" ]; then
+    journal_has reader "$gpuadm_path" "$gpuadm_run" || journal_line reader "$gpuadm_path" "$3"
+    unit_stale "$3"
+  fi
   [ -d "$(dirname "$gpuadm_path")" ] || mkdir -p "$(dirname "$gpuadm_path")"
   gpuadm_new=$gpuadm_path.gpuadm.$$
   (umask 077 && printf '%s' "$content" >"$gpuadm_new")
   chmod "$2" "$gpuadm_new"
   sync "$gpuadm_new" 2>/dev/null || :
+  journal_wrote "$gpuadm_path" "$gpuadm_new"
   mv -f "$gpuadm_new" "$gpuadm_path"
   ! have restorecon || restorecon "$gpuadm_path" 2>/dev/null || :
 }
 
 # file_install PATH MODE: the same with what comes on stdin, which must have the sum $bundle_sha256.
 file_install() {
-  journal_file "$1"
+  journal_original "$1"
   mkdir -p "$(dirname "$1")"
   gpuadm_new=$1.gpuadm.$$
   trap 'rm -f "$gpuadm_new"' EXIT
@@ -165,6 +219,7 @@ file_install() {
   [ "$gpuadm_sha" = "$bundle_sha256" ] || die "$1 arrived damaged: run again"
   chmod "$2" "$gpuadm_new"
   sync "$gpuadm_new" 2>/dev/null || :
+  journal_wrote "$1" "$gpuadm_new" "$gpuadm_sha"
   mv -f "$gpuadm_new" "$1"
   mkdir -p "$gpuadm_home/sums"
   printf '%s\n' "$gpuadm_sha $(file_identity "$1")" >"$(file_sum_note "$1")"
@@ -179,20 +234,45 @@ file_has_sum() {
 file_sum_note() { printf '%s/sums/%s' "$gpuadm_home" "$(printf %s "$1" | tr / _)"; }
 file_identity() { stat -L -c '%n %d %i %s %y %z' "$1"; }
 
-# file_restore PATH: what the journal says it was. Fails where the journal knows nothing of it.
-file_restore() {
-  gpuadm_state=$(awk -F '\t' -v n="$1" '$1 == "file" && $2 == n { print $3; exit }' "$gpuadm_journal/log")
-  case $gpuadm_state in
+# file_become PATH STATE: what the journal says it was.
+file_become() {
+  case $2 in
     absent) rm -f "$1" ;;
+    link\ *)
+      ln -s "${2#link }" "$1.gpuadm.$$"
+      mv -fT "$1.gpuadm.$$" "$1"
+      ;;
     was\ *)
-      gpuadm_sha=${gpuadm_state##* }
-      gpuadm_meta=${gpuadm_state#was }
-      cp "$gpuadm_journal/blobs/$gpuadm_sha" "$1.gpuadm.$$"
-      chmod "${gpuadm_meta%% *}" "$1.gpuadm.$$"
+      # shellcheck disable=SC2086 # was, mode, owner, group, time, sum
+      set -- "$1" $2
+      (umask 077 && cp "$gpuadm_journal/blobs/$7" "$1.gpuadm.$$")
+      chown "$4:$5" "$1.gpuadm.$$"
+      chmod "$3" "$1.gpuadm.$$"
+      touch -d "@$6" "$1.gpuadm.$$"
+      sync "$1.gpuadm.$$" 2>/dev/null || :
       mv -f "$1.gpuadm.$$" "$1"
+      ! have restorecon || restorecon "$1" 2>/dev/null || :
       ;;
     *) return 1 ;;
   esac
+}
+
+# file_restore PATH: what it was before this run, or before the last one that touched it. Fails where the journal knows
+# nothing of it.
+file_restore() {
+  gpuadm_state=$(name=$1 run=$gpuadm_run awk -F '\t' '
+    $1 == "file" && $2 == ENVIRON["name"] { if ($5 != ENVIRON["run"]) last = $3; else if (own == "") own = $3 }
+    END { print own == "" ? last : own }' "$gpuadm_journal/log")
+  journal_original "$1"
+  file_become "$1" "$gpuadm_state" || return 1
+  journal_line +file "$1" "$(thing_now file "$1")"
+}
+
+# would_become PATH: for checks of what a step will write; the new text is on stdin. A preview shows the difference.
+would_become() {
+  if [ "$gpuadm_step" != preview ] || ! have diff; then return 0; fi
+  if [ -f "$1" ]; then gpuadm_old=$1; else gpuadm_old=/dev/null; fi
+  diff -u --label "$gpuadm_old" --label "$1" "$gpuadm_old" - | head -c 262144 || :
 }
 
 # --- Manifests ---------------------------------------------------------------------------------------
@@ -251,6 +331,7 @@ lock_enter() {
     exit 97
   fi
   printf '%s %s\n' "$$" "$(process_start $$)" >"$gpuadm_lock/program"
+  rm -f "$gpuadm_journal/touched" # of a step that was killed
   lock_beat
 }
 lock_leave() {
@@ -263,6 +344,7 @@ lock_leave() {
 # None of their commands stands in a condition: sh would switch `set -e` off inside it.
 
 step_end() {
+  journal_close
   lock_leave
   exit "$1"
 }

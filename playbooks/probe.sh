@@ -196,13 +196,14 @@ files() {
     '~[pP][rR][oO][xX][yY]' /etc/environment \
     '~^ *(blacklist|devnode)' /etc/multipath.conf '~^InitiatorName=' /etc/iscsi/initiatorname.iscsi \
     '~^ *server:' /etc/kubernetes/admin.conf /etc/kubernetes/kubelet.conf \
-    '~^(deb|Types|URIs|Suites|Signed-By|baseurl|enabled|\[).*' /etc/apt/sources.list
+    '~^(cluster|file)[[:space:]](kubeadm|/etc/(cni|kubernetes)/[^[:space:]]*)[[:space:]]absent' /var/lib/gpuadm/journal/log
   for file in /etc/NetworkManager/conf.d/*.conf /usr/lib/NetworkManager/conf.d/*.conf; do
     [ -e "$file" ] && set -- "$@" '~^unmanaged-devices' "$file"
   done
   for file in /etc/systemd/networkd.conf /etc/systemd/networkd.conf.d/*.conf; do
     [ -e "$file" ] && set -- "$@" '~^ManageForeign' "$file"
   done
+  set -- "$@" '~^(deb|Types|URIs|Suites|Signed-By|baseurl|enabled|\[).*' /etc/apt/sources.list
   for file in /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources /etc/yum.repos.d/*.repo; do
     case ${file##*/} in debian.* | ubuntu.* | '*'*) ;;
       *) set -- "$@" '~^(deb|Types|URIs|Suites|Signed-By|baseurl|enabled|\[).*' "$file" ;; esac
@@ -282,7 +283,7 @@ paths() {
     /var/lib/kubelet/pki/kubelet-server-current.pem /var/lib/kubelet/pod-resources/kubelet.sock \
     /usr/share/containers/oci/hooks.d/oci-nvidia-hook.json /run/reboot-required /run/ostree-booted \
     /run/systemd/timesync/synchronized /run/systemd/container /.dockerenv /run/.containerenv \
-    /var/lib/gpuadm/journal /var/lib/gpuadm/lock /sys/fs/cgroup/cgroup.controllers /sys/fs/cgroup/unified \
+    /var/lib/gpuadm/lock /sys/fs/cgroup/cgroup.controllers /sys/fs/cgroup/unified \
     /proc/sys/net/bridge /lib/modules/"$release" /lib/modules/"$release"/build \
     /usr/bin/nvidia-uninstall /usr/bin/gcc-[0-9]* /var/lib/nvidia-docker /run/nvidia/driver /dev/dxg /etc/nv_tegra_release \
     /etc/cdi /run/cdi /etc/cdi/nvidia.yaml /run/cdi/nvidia.yaml /etc/nvidia-container-runtime/config.toml /dev/nvidia* \

@@ -71,27 +71,40 @@ Outcome outcome_of(const run::Outcome& outcome) {
   return outcome.failed.empty() ? Outcome::done : Outcome::failed;
 }
 
-/// The stages from first to last, with facts read again where a stage asks for it.
-Result<Outcome> apply(const Score& score, plan::Plan plan, Seen seen, transport::Fleet& fleet,
-                      report::Reporter& reporter, const run::Identity& who) {
+/// The stages from first to last, with the plan made again where a stage asks for it.
+Result<Outcome> apply(const Performance& performance, transport::Fleet& fleet, report::Reporter& reporter,
+                      const run::Identity& who) {
+  plan::Plan plan = performance.plan;
   run::Outcome outcome;
   while (true) {
     outcome = run::execute(plan, fleet, reporter, run::Mode::apply, who, outcome.next_stage,
                            std::move(outcome.saved));
     if (!outcome.refresh) return outcome_of(outcome);
-    seen = TRY(take_census(fleet, score.assets));
-    for (const auto& [host, facts] : seen.census)
-      if (!facts) return std::unexpected(facts.error());
-    plan = TRY(plan::make(score.cluster, seen.census, score.library, score.bundle, score.choice));
+    plan = TRY(performance.again());
   }
 }
 
 }  // namespace
 
-Result<Outcome> conduct(const Score& score, Seen seen, transport::Fleet& fleet, report::Reporter& reporter,
+Result<Outcome> conduct(const Score& score, const Seen& seen, transport::Fleet& fleet,
+                        report::Reporter& reporter, const RunFolder& folder, Io& io) {
+  const auto plan_of = [&score](const facts::Census& census) {
+    return plan::make(score.cluster, census, score.library, score.bundle, score.choice);
+  };
+  Performance performance{score.assets, TRY(plan_of(seen.census)), {}, score.consent, {}};
+  for (const auto& [host, facts] : seen.census) performance.hosts.push_back(host);
+  performance.again = [&]() -> Result<plan::Plan> {
+    const Seen fresh = TRY(take_census(fleet, score.assets));
+    for (const auto& [host, facts] : fresh.census)
+      if (!facts) return std::unexpected(facts.error());
+    return plan_of(fresh.census);
+  };
+  return perform(performance, fleet, reporter, folder, io);
+}
+
+Result<Outcome> perform(const Performance& performance, transport::Fleet& fleet, report::Reporter& reporter,
                         const RunFolder& folder, Io& io) {
-  const plan::Plan plan =
-      TRY(plan::make(score.cluster, seen.census, score.library, score.bundle, score.choice));
+  const plan::Plan& plan = performance.plan;
   TRY(folder.save("plan.json", plan::to_tree(plan)));
   const run::Identity who = run::identity();
   Needed needed(reporter);
@@ -102,11 +115,11 @@ Result<Outcome> conduct(const Score& score, Seen seen, transport::Fleet& fleet, 
     return Outcome::done;
   }
   tell(reporter, Did::note, summary(plan, needed, preview.needed));
-  if (score.consent == Consent::preview) {
+  if (performance.consent == Consent::preview) {
     tell(reporter, Did::finished, "a dry run: nothing was changed");
     return Outcome::done;
   }
-  if (score.consent == Consent::ask) {
+  if (performance.consent == Consent::ask) {
     const std::optional<bool> yes = io.confirm ? io.confirm("Go on?") : std::nullopt;
     if (!yes)
       return base::fail(base::Fault::usage, "there is no terminal to ask on",
@@ -116,12 +129,10 @@ Result<Outcome> conduct(const Score& score, Seen seen, transport::Fleet& fleet, 
       return Outcome::interrupted;
     }
   }
-  std::vector<std::string> hosts;
-  for (const auto& [host, facts] : seen.census) hosts.push_back(host);
-  const run::Scripts scripts{score.library.prelude(), TRY(score.assets.read("playbooks/lock.sh"))};
-  TRY(run::lock(hosts, fleet, reporter, scripts, who));
-  Result<Outcome> outcome = apply(score, plan, std::move(seen), fleet, reporter, who);
-  run::unlock(hosts, fleet, reporter, scripts, who);
+  const run::Scripts scripts{plan.prelude, TRY(performance.assets.read("playbooks/lock.sh"))};
+  TRY(run::lock(performance.hosts, fleet, reporter, scripts, who));
+  Result<Outcome> outcome = apply(performance, fleet, reporter, who);
+  run::unlock(performance.hosts, fleet, reporter, scripts, who);
   return outcome;
 }
 

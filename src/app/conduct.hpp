@@ -22,9 +22,23 @@ struct Score {
   Consent consent = Consent::ask;
 };
 
-/// From facts to a finished run: plan, preview with diffs, the question, locks, stages (facts read again
-/// where a stage says so), unlock. Everything is told to `reporter` and saved in `folder`.
-[[nodiscard]] Result<Outcome> conduct(const Score& score, Seen seen, transport::Fleet& fleet,
+/// A plan that is ready.
+struct Performance {
+  const assets::Store& assets;
+  plan::Plan plan;
+  std::vector<std::string> hosts;
+  Consent consent = Consent::ask;
+  std::function<Result<plan::Plan>()>
+      again;  ///< the same plan from facts of now; only where a stage refreshes
+};
+
+/// Preview with diffs, the question, locks, stages, unlock. Everything is told to `reporter` and saved in
+/// `folder`.
+[[nodiscard]] Result<Outcome> perform(const Performance& performance, transport::Fleet& fleet,
+                                      report::Reporter& reporter, const RunFolder& folder, Io& io);
+
+/// The same from facts: makes the plan, and makes it again where a stage asks for fresh facts.
+[[nodiscard]] Result<Outcome> conduct(const Score& score, const Seen& seen, transport::Fleet& fleet,
                                       report::Reporter& reporter, const RunFolder& folder, Io& io);
 
 /// Events to the terminal (or nowhere but the files, for Format::json), to events.jsonl and to the final

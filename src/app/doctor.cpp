@@ -8,6 +8,7 @@
 #include "app/connections.hpp"
 #include "app/demo.hpp"
 #include "app/findings.hpp"
+#include "app/fix.hpp"
 #include "app/recording.hpp"
 #include "app/run_folder.hpp"
 
@@ -18,14 +19,6 @@
 
 namespace app {
 namespace {
-
-/// The checks that `--only` and `--skip` leave. A host that cannot be reached is always told.
-bool wanted(const DoctorOptions& options, std::string_view id) {
-  const auto listed = [&](const std::vector<std::string>& patterns) {
-    return std::ranges::any_of(patterns, [&](const std::string& pattern) { return matches(id, pattern); });
-  };
-  return (options.only.empty() || listed(options.only)) && !listed(options.skip);
-}
 
 Outcome list(const DoctorOptions& options, Io& io) {
   base::Tree tree = base::Tree::list();
@@ -151,18 +144,13 @@ std::string in_form(const std::vector<report::Finding>& findings, const spec::Cl
   }
 }
 
-/// Whether a finding is as grave as the operator will not have.
-bool fails(const report::Finding& finding, std::optional<report::Severity> least) {
-  return least && finding.severity >= *least &&
-         (finding.verdict == report::Verdict::fail || finding.verdict == report::Verdict::timeout);
-}
-
 }  // namespace
 
 Result<Outcome> doctor(const DoctorOptions& options, Io& io) {
   TRY(known_ids(options.only));
   TRY(known_ids(options.skip));
   if (options.list) return list(options, io);
+  if (options.fix) return fix(options, io);
   const auto known =
       options.baseline.empty() ? std::set<std::string>() : TRY(read_baseline(options.baseline));
 
@@ -177,6 +165,7 @@ Result<Outcome> doctor(const DoctorOptions& options, Io& io) {
     return (finding.id != reachable && !wanted(options, finding.id)) ||
            known.contains(key_of(finding.host, finding.id));
   });
+  TRY(mark_fixable(findings, looked.cluster, looked.seen.census, assets));
 
   const RunFolder folder = TRY(RunFolder::make(looked.cluster.name));
   TRY(folder.save("cluster.yaml", spec::to_tree(looked.cluster)));

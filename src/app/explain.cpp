@@ -2,6 +2,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "app/findings.hpp"
+#include "app/fix.hpp"
 
 #include <fmt/format.h>
 
@@ -17,16 +18,23 @@ struct Page {
   checks::About about;
   checks::Article article;
   std::vector<std::string> explains;  ///< checks whose failure it explains
+  std::vector<std::string> fixes;     ///< what `gpuadm doctor --fix` makes so
 };
 
 /// What is shown of a page in every form: key in JSON, heading, text. Empty ones are left out.
-using Parts = std::array<std::array<std::string, 3>, 6>;
+using Parts = std::array<std::array<std::string, 3>, 7>;
+
+/// "It does this: …", or nothing.
+std::string mends(const std::vector<std::string>& fixes) {
+  return fixes.empty() ? "" : "It does this: " + base::join(fixes, "; ") + ".";
+}
 
 Parts parts_of(const Page& page) {
   return {{{"why", "Why", std::string(page.about.why)},
            {"symptom", "What you see", page.article.symptom},
            {"probe", "What is looked at", page.article.probe},
            {"fix", "Fix", page.article.fix},
+           {"fixedBy", "gpuadm doctor --fix", mends(page.fixes)},
            {"byHand", "By hand", page.article.by_hand},
            {"stages", "Stages", stages_of(page.about.stages)}}};
 }
@@ -82,10 +90,15 @@ std::string to_markdown(const Page& page) {
 Result<std::vector<Page>> pages(const Common& common) {
   const assets::Store assets = TRY(assets::Store::open(common.assets));
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
+  const Fixes fixes = fixes_of(TRY(playbook::Library::load(assets, "fix")));
   std::vector<Page> all;
   for (const checks::About& about : every_check()) {
     const checks::Article* article = checks::article(*data, about.id);
-    all.push_back({about, article ? *article : checks::Article{}, {}});
+    const auto fix = fixes.find(about.id);
+    all.push_back({about,
+                   article ? *article : checks::Article{},
+                   {},
+                   fix == fixes.end() ? std::vector<std::string>() : fix->second});
   }
   for (const Page& page : all)
     for (const std::string& cause : page.article.caused_by)

@@ -66,6 +66,18 @@ bool matches(std::string_view id, std::string_view pattern) {
   return pattern.ends_with('.') ? id.starts_with(pattern) : id == pattern;
 }
 
+bool wanted(const DoctorOptions& options, std::string_view id) {
+  const auto listed = [&](const std::vector<std::string>& patterns) {
+    return std::ranges::any_of(patterns, [&](const std::string& pattern) { return matches(id, pattern); });
+  };
+  return (options.only.empty() || listed(options.only)) && !listed(options.skip);
+}
+
+bool fails(const report::Finding& finding, std::optional<report::Severity> least) {
+  return least && finding.severity >= *least &&
+         (finding.verdict == report::Verdict::fail || finding.verdict == report::Verdict::timeout);
+}
+
 Result<> known_ids(std::span<const std::string> patterns) {
   std::vector<std::string> ids;
   for (const checks::About& about : every_check()) ids.emplace_back(about.id);

@@ -37,6 +37,12 @@ inline constexpr std::string_view reachable = "host.ssh.reachable";
 /// Whether an id is the pattern, or below it where the pattern ends in a dot.
 [[nodiscard]] bool matches(std::string_view id, std::string_view pattern);
 
+/// The checks that `--only` and `--skip` leave.
+[[nodiscard]] bool wanted(const DoctorOptions& options, std::string_view id);
+
+/// Whether a finding is as grave as the operator will not have.
+[[nodiscard]] bool fails(const report::Finding& finding, std::optional<report::Severity> least);
+
 /// Fault::usage for a pattern that no check matches, with the nearest.
 [[nodiscard]] Result<> known_ids(std::span<const std::string> patterns);
 

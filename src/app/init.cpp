@@ -100,7 +100,7 @@ Result<Outcome> init(const InitOptions& options, Io& io) {
     list_phases(library.playbook(), io);
     return Outcome::done;
   }
-  TRY(plan::known_phases(library.playbook(), {options.phases, options.skip_phases}));
+  TRY(plan::known_phases(library.playbook(), {options.phases, options.skip_phases, {}}));
   TRY(known_ids(options.ignore));
   spec::Cluster cluster = TRY(cluster_of(options));
   std::optional<assets::Bundle> bundle;
@@ -126,9 +126,9 @@ Result<Outcome> init(const InitOptions& options, Io& io) {
   // Action.
   const auto telling = TRY(Telling::open(folder, options.format, io));
   const Score score{
-      cluster,        assets, library, bundle ? &*bundle : nullptr, {options.phases, options.skip_phases},
+      cluster,        assets, library, bundle ? &*bundle : nullptr, {options.phases, options.skip_phases, {}},
       options.consent};
-  const Result<Outcome> outcome = conduct(score, std::move(seen), *fleet, telling->reporter(), folder, io);
+  const Result<Outcome> outcome = conduct(score, seen, *fleet, telling->reporter(), folder, io);
   TRY(telling->close(folder, options.format, io));
   if (outcome && *outcome == Outcome::done && options.consent != Consent::preview)
     TRY(fetch_kubeconfig(cluster, *fleet, io));
@@ -153,7 +153,7 @@ Result<Outcome> run_playbook(const PlaybookOptions& options, Io& io) {
 
   const auto telling = TRY(Telling::open(folder, options.format, io));
   const Score score{cluster, assets, library, nullptr, {}, options.consent};
-  const Result<Outcome> outcome = conduct(score, std::move(seen), *fleet, telling->reporter(), folder, io);
+  const Result<Outcome> outcome = conduct(score, seen, *fleet, telling->reporter(), folder, io);
   TRY(telling->close(folder, options.format, io));
   return outcome;
 }

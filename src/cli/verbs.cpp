@@ -50,6 +50,7 @@ class Verbs {
   void add_all() {
     add_init();
     add_doctor();
+    add_undo();
     add_facts();
     add_playbook();
     add_config();
@@ -131,6 +132,22 @@ class Verbs {
                   {"html", app::Format::html},
                   {"prometheus", app::Format::prometheus}});
     add_format(*verb, options->format, names);
+    auto* fix = verb->add_flag("--fix", options->fix,
+                               "Mend what has a safe fix: nothing that needs a reboot, a drain, or a restart "
+                               "under pods; gpuadm undo takes it back");
+    add_consent(*verb, options->consent);
+    for (const char* name : {"--dry-run", "--yes"}) verb->get_option(name)->needs(fix);
+  }
+
+  void add_undo() {
+    auto* verb =
+        root_.add_subcommand("undo", "Take back what the last run changed, as each host's journal tells");
+    const auto options = hosts_verb(verb, app::undo);
+    auto* run = verb->add_option("--run", options->run, "This run and no other")->option_text("ID");
+    verb->add_flag("--all", options->all, "Every run that the journal knows")->excludes(run);
+    verb->add_flag("--force", options->force, "Put back also what somebody else has changed since");
+    add_consent(*verb, options->consent);
+    add_format(*verb, options->format);
   }
 
   void add_facts() {

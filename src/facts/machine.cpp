@@ -105,7 +105,7 @@ void read_machine(const Sections& sections, Facts& facts) {
     const auto words = base::words(line);
     if (words.size() > 1 && words[0] == "MemTotal:") facts.memory_kib = count(words[1]);
   }
-  facts.gpuadm_installed = facts.paths.contains("/var/lib/gpuadm/journal");
+  facts.gpuadm_installed = !sections.lines("/var/lib/gpuadm/journal/log").empty();
 }
 
 }  // namespace facts

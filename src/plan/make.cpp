@@ -124,6 +124,14 @@ bool chosen(const std::string& phase, const Choice& choice) {
   return (choice.phases.empty() || named(choice.phases)) && !named(choice.skip_phases);
 }
 
+/// Whether a step has something to mend on the host, where only that is asked for.
+bool mends(const Step& step, const std::string& host, const Choice& choice) {
+  if (!choice.mends) return true;
+  const auto open = choice.mends->find(host);
+  return open != choice.mends->end() &&
+         std::ranges::any_of(step.fixes, [&](const std::string& id) { return open->second.contains(id); });
+}
+
 }  // namespace
 
 Result<> known_phases(const playbook::Playbook& playbook, const Choice& choice) {
@@ -148,13 +156,15 @@ Result<> known_phases(const playbook::Playbook& playbook, const Choice& choice) 
 Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census, const playbook::Library& library,
                   const assets::Bundle* bundle, const Choice& choice) {
   TRY(known_phases(library.playbook(), choice));
-  Plan plan{library.playbook().id, library.prelude(), {}};
+  Plan plan{library.playbook().id, library.prelude(), {}, library.playbook().independent};
   std::map<std::string, base::Version> versions;
   for (const spec::Host& host : cluster.hosts) {
     const auto facts = census.find(host.name);
     if (facts == census.end() || !facts->second) continue;
-    versions[host.name] =
-        TRY(playbook::kubernetes_version(cluster, *facts->second, library.catalog(), bundle));
+    const auto version = playbook::kubernetes_version(cluster, *facts->second, library.catalog(), bundle);
+    // What mends a host depends on no version.
+    if (!version && !choice.mends) return std::unexpected(version.error());
+    versions[host.name] = version.value_or(base::Version{});
   }
   std::vector<std::string> saved;
   for (const playbook::Phase& phase : library.playbook().phases) {
@@ -166,7 +176,7 @@ Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census, con
                             library.catalog(), bundle, versions.at(host.name)};
       Walk walk{host.name, {}};
       for (const Step& step : phase.steps) {
-        if (!playbook::selected(step, context)) continue;
+        if (!mends(step, host.name, choice) || !playbook::selected(step, context)) continue;
         auto actions = std::visit(Maker{library, context, step, saved}, step.does);
         if (!actions) return about(step, context, actions.error());
         std::ranges::move(*actions, std::back_inserter(walk.actions));

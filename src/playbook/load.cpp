@@ -117,14 +117,15 @@ Result<Does> does_of(const Tree& step, std::string_view source) {
 }
 
 Result<Step> step_of(const Tree& tree, std::string_view source) {
-  TRY(known(
-      tree, source,
-      {"id", "title", "on", "reads", "saves", "timeout", "effects", "shell", "file", "wait", "upload"}));
+  TRY(known(tree, source,
+            {"id", "title", "on", "reads", "fixes", "saves", "timeout", "effects", "shell", "file", "wait",
+             "upload"}));
   Step step;
   step.id = TRY(word(tree, source, "id", true));
   step.title = TRY(word(tree, source, "title", true));
   step.on = TRY(list(tree, source, "on"));
   step.reads = TRY(list(tree, source, "reads"));
+  step.fixes = TRY(list(tree, source, "fixes"));
   step.saves = TRY(word(tree, source, "saves"));
   for (const std::string& selector : step.on)
     if (const auto all = selectors(); std::ranges::find(all, selector) == all.end()) {
@@ -150,8 +151,13 @@ Result<Step> step_of(const Tree& tree, std::string_view source) {
 }
 
 Result<Playbook> playbook_of(const Tree& tree, std::string_view source, const assets::Store& store) {
-  TRY(known(tree, source, {"id", "title", "phases"}));
-  Playbook playbook{TRY(word(tree, source, "id", true)), TRY(word(tree, source, "title", true)), {}};
+  TRY(known(tree, source, {"id", "title", "functions", "independent", "phases"}));
+  Playbook playbook;
+  playbook.id = TRY(word(tree, source, "id", true));
+  playbook.title = TRY(word(tree, source, "title", true));
+  playbook.functions = TRY(word(tree, source, "functions"));
+  if (const Tree* independent = tree.find("independent"))
+    playbook.independent = independent->as_bool().value_or(false);
   std::map<std::string, std::string> seen;
   const Tree* phases = tree.find("phases");
   if (!phases || !phases->is_list()) return refuse(tree, source, "'phases' must be a list");
@@ -201,26 +207,26 @@ std::optional<std::string> Catalog::find(const std::string& key, const base::Ver
   return found->text();
 }
 
-Result<Library> Library::load(const assets::Store& store, std::string_view name) {
-  const std::string path = fmt::format("playbooks/{}.yaml", name);
+Result<Library> Library::of(const assets::Store& store, std::string_view text, const std::string& source) {
   Library library;
   library.store_ = &store;
   library.catalog_.tree =
       TRY(base::yaml::read(TRY(store.read("playbooks/catalog.yaml")), "playbooks/catalog.yaml"));
+  library.playbook_ = TRY(playbook_of(TRY(base::yaml::read(text, source)), source, store));
   library.prelude_ = TRY(store.read("playbooks/prelude.sh"));
-  library.playbook_ = TRY(playbook_of(TRY(base::yaml::read(TRY(store.read(path)), path)), path, store));
+  if (!library.playbook_.functions.empty())
+    library.prelude_ += TRY(store.read("playbooks/" + library.playbook_.functions));
   return library;
 }
 
+Result<Library> Library::load(const assets::Store& store, std::string_view name) {
+  const std::string path = fmt::format("playbooks/{}.yaml", name);
+  return of(store, TRY(store.read(path)), path);
+}
+
 Result<Library> Library::load_file(const assets::Store& store, const std::filesystem::path& file) {
-  Library library;
-  library.store_ = &store;
+  Library library = TRY(of(store, TRY(base::read_file(file)), file.string()));
   library.folder_ = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
-  library.catalog_.tree =
-      TRY(base::yaml::read(TRY(store.read("playbooks/catalog.yaml")), "playbooks/catalog.yaml"));
-  library.prelude_ = TRY(store.read("playbooks/prelude.sh"));
-  library.playbook_ = TRY(
-      playbook_of(TRY(base::yaml::read(TRY(base::read_file(file)), file.string())), file.string(), store));
   return library;
 }
 

@@ -38,6 +38,41 @@ bool installs_packages(const Context& context) {
   return false;
 }
 
+bool runs(const Context& context, const char* unit) {
+  const auto place = context.facts.units.find(unit);
+  return place != context.facts.units.end() &&
+         (place->second.active == "active" || place->second.active == "activating");
+}
+
+/// One that is there, and does not run.
+bool stopped(const Context& context, const char* unit) {
+  return context.facts.units.contains(unit) && !runs(context, unit);
+}
+
+bool time_service_stopped(const Context& context) {
+  constexpr const char* units[] = {
+      "chrony.service", "chronyd.service",  "ntpsec.service",           "ntp.service",
+      "ntpd.service",   "openntpd.service", "systemd-timesyncd.service"};
+  const auto some = [&](bool (*holds)(const Context&, const char*)) {
+    return std::ranges::any_of(units, [&](const char* unit) { return holds(context, unit); });
+  };
+  return some(stopped) && !some(runs);
+}
+
+/// A node whose kubelet is stopped, or would not start at boot.
+bool kubelet_off(const Context& context) {
+  const auto place = context.facts.units.find("kubelet.service");
+  return context.facts.kubernetes.kubelet_conf && place != context.facts.units.end() &&
+         (place->second.enabled != "enabled" || place->second.active == "inactive" ||
+          place->second.active == "failed");
+}
+
+bool nouveau_absent(const Context& context) {
+  return std::ranges::none_of(context.facts.modules, [](const std::string& module) {
+    return module == "nouveau" || module.starts_with("nova_");
+  });
+}
+
 struct Selector {
   const char* name;
   bool (*holds)(const Context&);
@@ -61,6 +96,22 @@ constexpr Selector table[] = {
     {"network-gpuadm", [](const Context& c) { return c.cluster.network.plugin != NetworkPlugin::none; }},
     {"source-packages", installs_packages},
     {"source-bundle", [](const Context& c) { return c.bundle != nullptr; }},
+    // What stands on the host.
+    {"apt", [](const Context& c) { return c.facts.os.family == facts::Family::debian; }},
+    {"has-address", [](const Context& c) { return !c.facts.default_address.empty(); }},
+    {"no-node", [](const Context& c) { return !c.facts.kubernetes.kubelet_conf; }},
+    {"kubelet-off", kubelet_off},
+    {"containerd-stopped", [](const Context& c) { return stopped(c, "containerd.service"); }},
+    {"docker-stopped", [](const Context& c) { return stopped(c, "docker.service"); }},
+    {"time-service-stopped", time_service_stopped},
+    {"driver-installed",
+     [](const Context& c) { return c.facts.driver.has_value() || c.facts.driver_installed.has_value(); }},
+    {"driver-loaded", [](const Context& c) { return c.facts.driver.has_value(); }},
+    {"nouveau-absent", nouveau_absent},
+    {"toolkit", [](const Context& c) { return c.facts.nvidia_ctk.has_value(); }},
+    {"persistenced", [](const Context& c) { return c.facts.units.contains("nvidia-persistenced.service"); }},
+    {"fabric-manager-stopped", [](const Context& c) { return stopped(c, "nvidia-fabricmanager.service"); }},
+    {"cdi-refresh", [](const Context& c) { return c.facts.units.contains("nvidia-cdi-refresh.path"); }},
 };
 
 }  // namespace

@@ -30,6 +30,10 @@ std::string engine(const Context& c) {
   return c.cluster.runtime.engine == spec::Engine::docker ? "docker" : "containerd";
 }
 
+std::string host_address(const Context& c) {
+  return c.facts.default_address;
+}
+
 std::string architecture(const Context& c) {
   return c.facts.os.architecture == "aarch64" ? "arm64" : "amd64";
 }
@@ -59,6 +63,7 @@ constexpr Row table[] = {
     {"cluster_name", cluster_name},
     {"cri_socket", cri_socket},
     {"engine", engine},
+    {"host_address", host_address},
     {"kubeadm_skip_phases", kubeadm_skip_phases},
     {"kubernetes_minor", kubernetes_minor},
     {"kubernetes_version", kubernetes_version_text},

@@ -40,7 +40,8 @@ base::Tree to_tree(const Finding& finding) {
                              {"says", finding.says},
                              {"evidence", finding.evidence},
                              {"remedy", finding.remedy},
-                             {"caused_by", finding.caused_by}});
+                             {"caused_by", finding.caused_by},
+                             {"fixable", finding.fixable}});
 }
 
 bool blocks(const Finding& finding) {

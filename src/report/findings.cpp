@@ -39,7 +39,7 @@ std::string one(const Finding& finding, std::span<const Finding* const> explaine
   std::string text =
       fmt::format("  {} {} {}\n", label(finding, style), hang(finding.says, margin), id_of(finding, style));
   if (!finding.evidence.empty()) text += under("seen:", finding.evidence);
-  if (!finding.remedy.empty()) text += under("do:  ", remedy_text(finding.remedy));
+  if (!finding.remedy.empty()) text += under("do:  ", remedy_text(finding));
   for (const Finding* other : explained)
     text += under("so:  ", fmt::format("{} ({})", first_line(other->says), other->id));
   return text;

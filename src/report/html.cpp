@@ -116,7 +116,7 @@ std::string article(const Chain& chain) {
   std::string text =
       fmt::format("<article class=\"{0}\"><h3><span>{0}</span>{1}</h3><code>{2}</code>\n<dl>{3}{4}</dl>",
                   kind(finding), escape(finding.says), escape(finding.id), term("seen", finding.evidence),
-                  term("do", remedy_text(finding.remedy)));
+                  term("do", remedy_text(finding)));
   if (!chain.follow.empty()) {
     text += fmt::format("<details><summary>{} more that follow from it</summary><ul>", chain.follow.size());
     for (const Finding* other : chain.follow)

@@ -34,10 +34,13 @@ std::string count(std::size_t number, std::string_view noun) {
   return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
 }
 
-std::string remedy_text(std::string_view remedy) {
-  const bool is_step =
-      remedy.find(' ') == std::string_view::npos && remedy.find('.') != std::string_view::npos;
-  return is_step ? fmt::format("gpuadm init does it (step {})", remedy) : std::string(remedy);
+std::string remedy_text(const Finding& finding) {
+  const std::string& remedy = finding.remedy;
+  const bool is_step = remedy.find(' ') == std::string::npos && remedy.find('.') != std::string::npos;
+  if (is_step)
+    return fmt::format("gpuadm init does it (step {}){}", remedy,
+                       finding.fixable ? ", gpuadm doctor --fix now" : "");
+  return finding.fixable ? fmt::format("gpuadm doctor --fix does it; by hand: {}", remedy) : remedy;
 }
 
 }  // namespace report

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gpuadm/report/finding.hpp"
 #include "gpuadm/report/style.hpp"
 
 #include <string>
@@ -25,6 +26,6 @@ enum class Ink { bold, dim, red, green, yellow, cyan };
 [[nodiscard]] std::string count(std::size_t number, std::string_view noun);
 
 /// "do: …" in words: a sentence as it is, a step's id as what gpuadm would do.
-[[nodiscard]] std::string remedy_text(std::string_view remedy);
+[[nodiscard]] std::string remedy_text(const Finding& finding);
 
 }  // namespace report

@@ -38,7 +38,8 @@ class Executor {
 
   Outcome run(std::size_t from) {
     std::size_t i = from;
-    for (; i < plan_.stages.size() && outcome_.failed.empty() && !outcome_.interrupted; ++i) {
+    const auto goes_on = [&] { return outcome_.failed.empty() || (plan_.independent && !lost_); };
+    for (; i < plan_.stages.size() && goes_on() && !outcome_.interrupted; ++i) {
       const int before = outcome_.changed;
       walk_stage(plan_.stages[i]);
       if (plan_.stages[i].refresh && outcome_.changed > before && outcome_.failed.empty()) {
@@ -114,6 +115,7 @@ class Executor {
     if (!completion.result) {
       const base::Error& error = completion.result.error();
       outcome_.interrupted = outcome_.interrupted || error.fault == base::Fault::interrupted;
+      lost_ = true;
       return failed(
           host, action, error.what,
           error.hint.empty() ? "run the same command again: it goes on where this one stopped" : error.hint,
@@ -138,10 +140,21 @@ class Executor {
         break;
       case still_needed:
         failed(host, action, "it was done, and is not so: " + why(exit), "", exit.seconds);
-        break;
+        return pass_over(host);
+      case no_lock:
+        lost_ = true;
+        [[fallthrough]];
       default:
         failed(host, action, why(exit), "", exit.seconds);
+        pass_over(host);
     }
+  }
+
+  /// A step that failed keeps none of the others from running, where they do not build on each other.
+  void pass_over(const std::string& host) {
+    if (!plan_.independent || lost_) return;
+    ++walkers_[host].next;
+    advance(host);
   }
 
   void finish_step(const std::string& host, const transport::Exit& exit, Did did) {
@@ -203,6 +216,7 @@ class Executor {
   const plan::Stage* stage_ = nullptr;
   std::map<std::string, Walker> walkers_;
   std::set<std::string> hosts_;
+  bool lost_ = false;  ///< a connection, or a lock
   Outcome outcome_;
 };
 

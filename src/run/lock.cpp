@@ -148,9 +148,11 @@ void unlock(const std::vector<std::string>& hosts, transport::Fleet& fleet, repo
     transport::Command command;
     command.label = "free the host's lock";
     command.purpose = transport::Purpose::clean_up;
-    command.script = head(scripts.prelude, who, "unlock", std::chrono::seconds(20)) +
-                     "read -r holder _ <\"$gpuadm_lock/owner\" || exit 0\n"
-                     "[ \"$holder\" != \"$gpuadm_run\" ] || rm -rf \"$gpuadm_lock\"\n";
+    command.script =
+        head(scripts.prelude, who, "unlock", std::chrono::seconds(20)) +
+        "read -r holder _ <\"$gpuadm_lock/owner\" || exit 0\n"
+        "[ \"$holder\" != \"$gpuadm_run\" ] || rm -rf \"$gpuadm_lock\"\n"
+        "rmdir \"$gpuadm_journal/blobs\" \"$gpuadm_journal\" \"$gpuadm_home\" 2>/dev/null || :\n";
     command.effect = transport::Effect::changes;
     command.timeout = std::chrono::seconds(20);
     fleet.submit(host, std::move(command));

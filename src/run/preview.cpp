@@ -38,6 +38,8 @@ Event event_of(const std::string& host, const Item& item, const Checked& checked
     const bool there = checked.status == 1 && !checked.said.empty();
     event.diff = base::unified_diff(there ? checked.said : "", action.variables.at("content"),
                                     there ? action.path : "/dev/null", action.path);
+  } else if (checked.status == 1 && checked.said.starts_with("--- ")) {
+    event.diff = checked.said;  // would_become of playbooks/prelude.sh
   } else if (checked.status > 1) {
     // Often a tool that an earlier step installs: it is looked at again before anything acts.
     event.detail += fmt::format(" (cannot be told yet: {})", base::tail(checked.said, 1));

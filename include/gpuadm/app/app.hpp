@@ -105,6 +105,8 @@ struct DoctorOptions {
   std::filesystem::path from;    ///< a recording to judge instead of hosts
   /// One of gpuadm's own recordings of broken machines to judge instead of hosts; empty: they are listed.
   std::optional<std::string> demo;
+  bool fix = false;              ///< mend what has a safe fix; `consent` is for that
+  Consent consent = Consent::ask;
   Format format = Format::text;
 };
 [[nodiscard]] Result<Outcome> doctor(const DoctorOptions& options, Io& io);
@@ -115,6 +117,20 @@ struct FactsOptions {
   Format format = Format::text;
 };
 [[nodiscard]] Result<Outcome> facts(const FactsOptions& options, Io& io);
+
+// --- gpuadm undo -------------------------------------------------------------------------------------
+
+struct UndoOptions {
+  Common common;
+  Hosts hosts;
+  std::string run;     ///< empty: the last one that changed something
+  bool all = false;    ///< every run that the host's journal knows
+  bool force = false;  ///< what somebody else has changed since is put back, too
+  Consent consent = Consent::ask;
+  Format format = Format::text;
+};
+/// Takes back what runs did, as the journal on each host tells. Outcome::failed where something had to stay.
+[[nodiscard]] Result<Outcome> undo(const UndoOptions& options, Io& io);
 
 // --- gpuadm config, assets, explain, version: nothing is connected to ---------------------------------
 

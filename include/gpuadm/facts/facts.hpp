@@ -429,7 +429,7 @@ struct Facts {
   std::vector<std::string> rdma_verbs;              ///< devices that programs can open
   std::vector<RdmaPort> rdma_ports;
   std::string mlx5_version, nvidia_fs_version;  ///< empty: not loaded, or without a version
-  bool gpuadm_installed = false;                ///< /var/lib/gpuadm/journal is there
+  bool gpuadm_installed = false;  ///< its journal here tells of a cluster, or of files in its folders
   std::string euid;
   std::string noise;  ///< what the login printed before the probe began, the first 200 bytes
 };

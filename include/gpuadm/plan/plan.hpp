@@ -5,7 +5,9 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,7 @@ struct Plan {
   std::string playbook;
   std::string prelude;
   std::vector<Stage> stages;
+  bool independent = false;                ///< as Playbook::independent
   [[nodiscard]] std::size_t size() const;  ///< actions
 };
 
@@ -54,6 +57,8 @@ struct Plan {
 struct Choice {
   std::vector<std::string> phases;       ///< only these; empty: all
   std::vector<std::string> skip_phases;  ///< not these
+  /// Checks that found something, by host: only steps that mend one of them.
+  std::optional<std::map<std::string, std::set<std::string>>> mends;
 };
 
 /// Fault::usage for a phase that the playbook does not have, with the nearest.

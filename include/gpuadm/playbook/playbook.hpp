@@ -67,6 +67,7 @@ struct Step {
   std::string id, title;
   std::vector<std::string> on;     ///< selectors; all must hold
   std::vector<std::string> reads;  ///< variables
+  std::vector<std::string> fixes;  ///< ids of checks whose finding it mends
   std::string saves;  ///< stdout becomes this variable for later steps of the same run; kept secret
   std::chrono::seconds timeout{60};
   Effects effects;
@@ -81,6 +82,8 @@ struct Phase {
 
 struct Playbook {
   std::string id, title;
+  std::string functions;     ///< a shell file beside the playbooks, whose functions its steps may call
+  bool independent = false;  ///< a step that fails keeps none of the others from running
   std::vector<Phase> phases;
 };
 
@@ -121,12 +124,14 @@ class Library {
 
   [[nodiscard]] const Playbook& playbook() const { return playbook_; }
   [[nodiscard]] const Catalog& catalog() const { return catalog_; }
-  /// The functions that every program may call on the host (playbooks/prelude.sh).
+  /// The functions that every program may call on the host: playbooks/prelude.sh and the playbook's own.
   [[nodiscard]] const std::string& prelude() const { return prelude_; }
   /// The text of a template.
   [[nodiscard]] Result<std::string> text(const std::string& path) const;
 
  private:
+  [[nodiscard]] static Result<Library> of(const assets::Store& store, std::string_view text,
+                                          const std::string& source);
   const assets::Store* store_ = nullptr;
   std::filesystem::path folder_;
   Playbook playbook_;

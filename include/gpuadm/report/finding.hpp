@@ -21,6 +21,7 @@ struct Finding {
   std::string host;                    ///< empty: the whole cluster
   std::string says, evidence, remedy;  ///< remedy: a step id, or a sentence
   std::string caused_by;  ///< id of the finding on the same host that explains this one, or empty
+  bool fixable = false;   ///< `gpuadm doctor --fix` mends it
 };
 
 /// A finding that nothing explains, and what follows from it.

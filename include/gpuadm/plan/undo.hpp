@@ -1,0 +1,63 @@
+#pragma once
+
+#include "gpuadm/plan/plan.hpp"
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// What runs did to a host, taken back: the host's journal (docs/reference/journal.md) made into a plan.
+namespace plan {
+
+/// A file, unit, sysctl, …: kind and name.
+using Thing = std::pair<std::string, std::string>;
+
+/// What playbooks/undo.sh prints of a host.
+struct Journal {
+  struct Line {
+    Thing thing;
+    std::string was, step, run;
+  };
+  std::vector<Line> lines;                                    ///< what things were; oldest first
+  std::map<std::pair<std::string, Thing>, std::string> made;  ///< run, thing -> what the run made of it
+  std::map<std::string, std::string> readers;                 ///< file -> the unit that reads it
+  std::map<Thing, std::string> now;
+  std::set<std::string> blobs;
+};
+/// Fault::parse where the text is cut off.
+[[nodiscard]] Result<Journal> read_journal(std::string_view text);
+
+/// Which runs: the last one that changed something, where nothing is said.
+struct Undo {
+  std::string run;
+  bool all = false;
+  bool force = false;  ///< what somebody else has changed since is put back, too
+};
+
+/// What cannot be put back, and why.
+struct Kept {
+  Thing thing;
+  std::string why;
+};
+
+/// One host's way back.
+struct WayBack {
+  std::vector<std::string> runs;  ///< newest first; empty: there is nothing to undo
+  std::vector<std::pair<std::string, std::vector<Action>>> stages;  ///< phase -> actions
+  std::vector<Kept> kept;
+};
+
+/// Fault::blocked, before anything is changed, where something that stands on the runs cannot be undone: a
+/// cluster, a newer run, an original that is lost. Fault::usage for a run that is none of the host's.
+[[nodiscard]] Result<WayBack> way_back(const Journal& journal, const Undo& undo);
+
+/// Phases of an undo in their order, with titles.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> undo_phases();
+
+/// The plan for hosts by name; those with nothing to do are left out. `prelude`: prelude.sh and undo.sh.
+[[nodiscard]] Plan to_plan(const std::map<std::string, WayBack>& hosts, std::string prelude);
+
+}  // namespace plan

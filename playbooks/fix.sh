@@ -1,0 +1,216 @@
+# shellcheck shell=sh disable=SC2154,SC2034
+# Functions for the steps of playbooks/fix.yaml. They stand behind prelude.sh.
+
+# --- Kernel parameters: KEY as in /etc/sysctl.d, one file a step -----------------------------------------
+
+sysctl_path() { printf %s "$1" | tr . /; }
+# sysctl_now KEY: its value, words one blank apart.
+sysctl_now() {
+  [ -r "/proc/sys/$(sysctl_path "$1")" ] || die "this kernel has no $1"
+  tr -s '\t ' ' ' <"/proc/sys/$(sysctl_path "$1")"
+}
+
+# at_least KEY NUMBER: what it is, or the number where that is more.
+at_least() {
+  gpuadm_now=$(sysctl_now "$1")
+  if [ "$gpuadm_now" -ge "$2" ]; then printf '%s\n' "$gpuadm_now"; else printf '%s\n' "$2"; fi
+}
+
+# room_for KEY USED PERCENT LEAST ADVISED: what it is, where that is LEAST and no more than PERCENT of it is used; else
+# ADVISED, or twice what it is.
+room_for() {
+  gpuadm_now=$(sysctl_now "$1")
+  gpuadm_percent=$((gpuadm_now / 100)) # first: some are as large as a number may be
+  if [ "$2" -lt $((gpuadm_percent * $3)) ] && [ "$gpuadm_now" -ge "$4" ]; then
+    printf '%s\n' "$gpuadm_now"
+  elif [ "$2" -lt $((gpuadm_percent * $3)) ] || [ $((gpuadm_now * 2)) -lt "$5" ]; then
+    printf '%s\n' "$5"
+  else
+    printf '%s\n' $((gpuadm_now * 2))
+  fi
+}
+
+# sysctl_file NAME KEY VALUE...: the file that sets them at boot: $path, $content.
+sysctl_file() {
+  path=/etc/sysctl.d/99-gpuadm-$1.conf
+  content='# Written by gpuadm doctor --fix.
+'
+  shift
+  while [ $# -gt 0 ]; do
+    content="$content$1 = $2
+"
+    shift 2
+  done
+}
+
+# sysctl_kept NAME KEY VALUE...: whether they are set, now and at boot.
+sysctl_kept() {
+  sysctl_file "$@"
+  gpuadm_kept=0
+  if ! file_is "$path" 0644 >/dev/null; then
+    printf %s "$content" | would_become "$path"
+    gpuadm_kept=1
+  fi
+  shift
+  while [ $# -gt 0 ]; do
+    [ "$(sysctl_now "$1")" = "$2" ] || gpuadm_kept=1
+    shift 2
+  done
+  return "$gpuadm_kept"
+}
+
+# sysctl_keep NAME KEY VALUE...
+sysctl_keep() {
+  sysctl_file "$@"
+  file_is "$path" 0644 >/dev/null || file_put "$path" 0644
+  shift
+  while [ $# -gt 0 ]; do
+    if [ "$(sysctl_now "$1")" != "$2" ]; then
+      journal_sysctl "$(sysctl_path "$1")"
+      printf '%s\n' "$2" >"/proc/sys/$(sysctl_path "$1")" || die "the kernel does not accept $1 = $2"
+    fi
+    shift 2
+  done
+}
+
+# --- Modules: loaded now and at boot ---------------------------------------------------------------------
+
+modules_file() {
+  path=/etc/modules-load.d/gpuadm-$1.conf
+  content='# Written by gpuadm doctor --fix.
+'
+  shift
+  for gpuadm_module in "$@"; do
+    content="$content$gpuadm_module
+"
+  done
+}
+
+# modules_kept NAME MODULE...
+modules_kept() {
+  modules_file "$@"
+  gpuadm_kept=0
+  if ! file_is "$path" 0644 >/dev/null; then
+    printf %s "$content" | would_become "$path"
+    gpuadm_kept=1
+  fi
+  shift
+  for gpuadm_module in "$@"; do
+    [ "$(thing_now module "$gpuadm_module")" = loaded ] || gpuadm_kept=1
+  done
+  return "$gpuadm_kept"
+}
+
+# modules_keep NAME MODULE...: a module that does not load is not asked for at boot.
+modules_keep() {
+  modules_file "$@"
+  shift
+  for gpuadm_module in "$@"; do
+    journal_module "$gpuadm_module"
+    modprobe "$gpuadm_module"
+  done
+  file_is "$path" 0644 >/dev/null || file_put "$path" 0644
+}
+
+# --- Units: running, now and at boot ---------------------------------------------------------------------
+
+unit_exists() { systemctl cat "$1" >/dev/null 2>&1; }
+unit_is_on() {
+  if unit_is_active "$1" && systemctl is-enabled --quiet "$1" 2>/dev/null; then return 0; fi
+  return 1
+}
+# unit_on UNIT: one that runs already is not restarted.
+unit_on() {
+  journal_unit "$1"
+  systemctl is-enabled --quiet "$1" 2>/dev/null || systemctl enable --quiet "$1"
+  unit_is_active "$1" || systemctl start "$1" ||
+    die "$(journalctl -u "$1" -n 5 --no-pager -o cat 2>/dev/null)"
+}
+
+# --- Files -----------------------------------------------------------------------------------------------
+
+# file_keeps PATH: whether it is what stands on stdin.
+file_keeps() {
+  content=$(cat && printf x)
+  content=${content%x}
+  if [ -f "$1" ] && [ "$(printf %s "$content" | sha256sum)" = "$(sha256sum <"$1")" ]; then return 0; fi
+  printf %s "$content" | would_become "$1"
+  return 1
+}
+
+# file_rewrite PATH: it becomes what stands on stdin; its mode stays.
+file_rewrite() {
+  content=$(cat && printf x)
+  content=${content%x}
+  file_put "$1" "0$(stat -L -c %a "$1" 2>/dev/null || echo 644)"
+}
+
+# hosts_with ADDRESS NAME: /etc/hosts with that line, before another that has the name.
+hosts_with() {
+  address=$1 name=$2 awk '
+    {
+      held[NR] = text = $0
+      sub(/#.*/, "", text)
+      count = split(text, word, " ")
+      for (i = 2; i <= count; i++)
+        if (word[i] == ENVIRON["name"]) {
+          if (!first) first = NR
+          if (word[1] == ENVIRON["address"]) there = 1
+        }
+    }
+    END {
+      line = ENVIRON["address"] " " ENVIRON["name"]
+      for (i = 1; i <= NR; i++) {
+        if (i == first && !there) print line
+        print held[i]
+      }
+      if (!first) print line
+    }' /etc/hosts
+}
+
+# commented_out EXTENDED-REGEX FILE WORDS: FILE with the lines that match commented out; WORDS say why.
+commented_out() { sed -E "\\,^[^#]*($1),s/^/# gpuadm: $3: /" "$2"; }
+
+# --- Packages --------------------------------------------------------------------------------------------
+
+# loose_packages: what pods depend on, and apt may upgrade at any time.
+loose_packages() {
+  dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' kubelet kubeadm kubectl 'containerd*' docker.io docker-ce \
+    'nvidia-driver*' 'nvidia-headless*' 'nvidia-fabricmanager*' 'libnvidia-compute*' cuda-drivers nvidia-open 2>/dev/null |
+    awk '$1 == "ii" { print $2 }'
+}
+
+# --- Network ---------------------------------------------------------------------------------------------
+
+# plugin_files: of network plugins in /etc/cni/net.d; those of podman and CRI-O are none.
+plugin_files() {
+  for gpuadm_file in /etc/cni/net.d/*.conf /etc/cni/net.d/*.conflist; do
+    case ${gpuadm_file##*/} in
+      *'*'*) ;;
+      *flannel* | *calico* | *cilium* | *weave* | *antrea* | *kuberouter* | *kube-router* | *canal*)
+        printf '%s\n' "$gpuadm_file" ;;
+    esac
+  done
+}
+
+# --- Devices and runtimes --------------------------------------------------------------------------------
+
+# device_number NODE: "195:255".
+device_number() { printf '%d:%d\n' "0x$(stat -c %t "$1")" "0x$(stat -c %T "$1")"; }
+
+# cdi_files: the toolkit's specifications that are there, or the one to be.
+cdi_files() {
+  gpuadm_any=
+  for gpuadm_file in /etc/cdi/nvidia.yaml /run/cdi/nvidia.yaml; do
+    [ ! -f "$gpuadm_file" ] || gpuadm_any="$gpuadm_any $gpuadm_file"
+  done
+  printf '%s\n' "${gpuadm_any:-/etc/cdi/nvidia.yaml}"
+}
+
+# crictl_settings: /etc/crictl.yaml with containerd's socket; other settings stay.
+crictl_settings() {
+  for gpuadm_key in runtime image; do
+    printf '%s-endpoint: unix:///run/containerd/containerd.sock\n' "$gpuadm_key"
+  done
+  grep -Ev '^(runtime|image)-endpoint:' /etc/crictl.yaml 2>/dev/null || :
+}

@@ -1,0 +1,178 @@
+# shellcheck shell=sh disable=SC2154
+# Functions of `gpuadm undo`. They stand behind prelude.sh. A step has kind, name, was (what it shall be again), now (what
+# it was when the journal was read; empty where that does not matter) and reader (a unit that reads it).
+
+# undo_read: the journal, and what each thing in it is now.
+undo_read() {
+  if [ -f "$gpuadm_journal/log" ]; then
+    awk '{ print "log\t" $0 }' "$gpuadm_journal/log"
+    awk -F '\t' '$1 !~ /^\+/ && !seen[$1 FS $2]++ { print $1 "\t" $2 }' "$gpuadm_journal/log" |
+      while IFS=$gpuadm_tab read -r gpuadm_kind gpuadm_name; do
+        printf 'now\t%s\t%s\t%s\n' "$gpuadm_kind" "$gpuadm_name" "$(thing_now "$gpuadm_kind" "$gpuadm_name" </dev/null)"
+      done
+    for gpuadm_blob in "$gpuadm_journal"/blobs/*; do printf 'blob\t%s\n' "${gpuadm_blob##*/}"; done
+  fi
+  echo end
+}
+
+# undo_is_done: what a unit, a module or a directory may be differs from what can be put back.
+undo_is_done() {
+  gpuadm_is=$(thing_now "$kind" "$name")
+  [ "$gpuadm_is" != "$was" ] || return 0
+  case $kind in
+    unit) undo_unit_is_done ;;
+    # What is in use stays until the next boot; what is built in stays for ever.
+    module) [ "$was" = absent ] && [ "$(cat "/sys/module/$(printf %s "$name" | tr - _)/refcnt" 2>/dev/null)" != 0 ] ;;
+    directory) [ "$gpuadm_step" != preview ] && [ -n "$(ls -A "$name")" ] ;;
+    packages) for gpuadm_package in $name; do [ "$(package_now "$gpuadm_package")" = absent ] || return 1; done ;;
+    sysctl) [ "$was" = absent ] ;;
+    *) return 1 ;;
+  esac
+}
+
+undo_unit_is_done() {
+  case ${was%% *}:${gpuadm_is%% *} in
+    enabled:enabled | disabled:disabled | masked:masked) ;;
+    enabled:* | disabled:* | masked:* | :enabled | not-found:enabled) return 1 ;;
+  esac
+  case ${was##* }:${gpuadm_is##* } in
+    active:active | active:activating | active:reloading) ;;
+    active:* | *:active | *:activating | *:reloading) return 1 ;;
+  esac
+}
+
+undo_check() {
+  if undo_is_done; then return 0; fi
+  # Nothing that others may not read is shown.
+  gpuadm_mode=${was#was } gpuadm_mode=${gpuadm_mode%% *}
+  case $kind:$gpuadm_mode in
+    file:*[4567]) if [ -n "$(find "$name" -perm -004 2>/dev/null)" ]; then
+      would_become "$name" <"$gpuadm_journal/blobs/${was##* }"
+    fi ;;
+  esac
+  return 1
+}
+
+undo_apply() {
+  if [ -n "$now" ] && [ "$(thing_now "$kind" "$name")" != "$now" ]; then
+    die "$name has changed while you were asked: run again"
+  fi
+  case $kind in
+    file) undo_file ;;
+    directory) rmdir "$name" 2>/dev/null || : "something is in it" ;;
+    unit) undo_unit ;;
+    sysctl) printf '%s\n' "$was" >"/proc/sys/$name" ;;
+    module) if [ "$was" = absent ]; then modprobe -r "$name"; else modprobe "$name"; fi ;;
+    package) undo_package ;;
+    swap) case $was in off) swapoff "$name" ;; on) swapon "$name" ;; on\ *) swapon -p "${was#on }" "$name" ;; esac ;;
+    packages) undo_packages ;;
+    image)
+      ctr --timeout 60s -n k8s.io images rm --sync "$name" >/dev/null
+      rm -f "$gpuadm_home/images/$(printf %s "$name" | tr '/:' '__')"
+      ;;
+    docker-image)
+      timeout 60 docker image rm "$name" >/dev/null
+      rm -f "$gpuadm_home/images/$(printf %s "$name" | tr '/:' '__')"
+      ;;
+    *) die "gpuadm does not know how to take back: $kind $name" ;;
+  esac
+}
+
+undo_file() {
+  [ -z "$reader" ] || unit_stale "$reader"
+  file_become "$name" "$was"
+  case $name in
+    /etc/systemd/* | /etc/fstab) systemctl daemon-reload ;;
+    /etc/udev/*) ! have udevadm || udevadm control --reload 2>/dev/null || : ;;
+  esac
+}
+
+undo_unit() {
+  case ${was##* } in active | activating | reloading) ;; *) systemctl stop "$name" 2>/dev/null || unit_is_gone ;; esac
+  case ${was%% *} in
+    enabled) systemctl enable --quiet "$name" ;;
+    masked) systemctl mask --quiet "$name" ;;
+    disabled | '' | not-found) systemctl disable --quiet "$name" 2>/dev/null || unit_is_gone ;;
+  esac
+  case ${was##* } in active | activating | reloading) unit_is_active "$name" || systemctl start "$name" ;; esac
+}
+unit_is_gone() { ! systemctl cat "$name" >/dev/null 2>&1; }
+
+# A version, and whether it was held.
+undo_package() {
+  gpuadm_version=${was#???}
+  if have dpkg-query; then
+    case $(package_now "$name") in
+      ?i\ "$gpuadm_version") ;;
+      *) DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends --allow-downgrades \
+        --allow-change-held-packages "$name=$gpuadm_version" </dev/null ;;
+    esac
+    case $was in h*) apt-mark hold "$name" ;; *) apt-mark unhold "$name" ;; esac >/dev/null
+  else
+    dnf downgrade -y "$was" </dev/null
+  fi
+}
+
+# $name: packages that were not there, all of one step. Nothing else goes with them.
+undo_packages() {
+  if have dpkg-query; then
+    # shellcheck disable=SC2086 # several
+    for gpuadm_package in $(apt-get -s purge $name | awk '$1 == "Purg" || $1 == "Remv" { print $2 }'); do
+      case " $name " in
+        *" $gpuadm_package "*) ;;
+        *) die "$gpuadm_package depends on what gpuadm installed ($name): remove it first, or keep both" ;;
+      esac
+    done
+    # shellcheck disable=SC2086
+    apt-mark unhold $name >/dev/null 2>&1 || :
+    # shellcheck disable=SC2086
+    DEBIAN_FRONTEND=noninteractive apt-get purge -y $name </dev/null
+  else
+    # shellcheck disable=SC2086
+    dnf remove -y --noautoremove $name </dev/null
+  fi
+}
+
+# --- A unit that read files which are now others ---------------------------------------------------------
+
+undo_restart_check() {
+  [ "$gpuadm_step" != preview ] || exit 1
+  ! unit_is_stale "$name" || exit 1
+}
+undo_restart() {
+  ! unit_is_active "$name" || systemctl restart "$name"
+  unit_is_fresh "$name"
+}
+
+# --- The journal forgets: $runs, but for the things in $kept ("KIND TAB NAME" lines) ---------------------
+
+undo_forgotten() {
+  awk -F '\t' '
+    BEGIN {
+      count = split(ENVIRON["gpuadm_runs"], run, " ")
+      for (i = 1; i <= count; i++) gone[run[i]] = 1
+      count = split(ENVIRON["gpuadm_kept"], line, "\n")
+      for (i = 1; i <= count; i++) kept[line[i]] = 1
+    }
+    { kind = $1; sub(/^\+/, "", kind); if (kind == "reader") kind = "file" }
+    !($5 in gone) || (kind FS $2) in kept' "$gpuadm_journal/log"
+}
+undo_forget_check() {
+  [ "$gpuadm_step" != preview ] || exit 1
+  export gpuadm_runs="$runs" gpuadm_kept="$kept"
+  [ ! -f "$gpuadm_journal/log" ] || [ "$(undo_forgotten | sha256sum)" = "$(sha256sum <"$gpuadm_journal/log")" ] || exit 1
+}
+undo_forget() {
+  export gpuadm_runs="$runs" gpuadm_kept="$kept"
+  undo_forgotten >"$gpuadm_journal/log.$$"
+  sync "$gpuadm_journal/log.$$" 2>/dev/null || :
+  if [ -s "$gpuadm_journal/log.$$" ]; then
+    mv -f "$gpuadm_journal/log.$$" "$gpuadm_journal/log"
+    for gpuadm_blob in "$gpuadm_journal"/blobs/*; do
+      grep -qF " ${gpuadm_blob##*/}" "$gpuadm_journal/log" || rm -f "$gpuadm_blob"
+    done
+  else
+    # All of it: the lock goes when the run ends.
+    find "$gpuadm_home" -mindepth 1 -maxdepth 1 ! -name lock -exec rm -rf {} +
+  fi
+}

@@ -1,0 +1,191 @@
+#include "app/fix.hpp"
+
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/report/findings.hpp"
+
+#include "app/conduct.hpp"
+#include "app/connections.hpp"
+#include "app/findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace app {
+
+namespace {
+
+using report::Finding;
+using report::Verdict;
+
+bool is_open(const Finding& finding) {
+  return finding.verdict != Verdict::pass && finding.verdict != Verdict::skip;
+}
+
+/// What goes with --fix: hosts that can be changed, and a form that has words for what was done.
+Result<> fits(const DoctorOptions& options) {
+  const auto refuse = [](const char* what, const char* hint) {
+    return base::fail(base::Fault::usage, fmt::format("--fix goes with no {}", what), hint);
+  };
+  if (!options.from.empty()) return refuse("--from: a recording cannot be mended", "name the hosts");
+  if (!options.record.empty()) return refuse("--record", "record first, then mend");
+  if (!options.baseline.empty()) return refuse("--baseline", "--only ID,... names what shall be mended");
+  if (options.stage == "cluster")
+    return refuse("--stage cluster: it mends hosts", "use --stage node for hosts that are in a cluster");
+  if (options.format != Format::text && options.format != Format::json)
+    return refuse("such output", "use -o text or -o json");
+  return {};
+}
+
+/// One look at the hosts, and another.
+class Patients {
+ public:
+  Patients(const DoctorOptions& options, const assets::Store& assets, const spec::Cluster& cluster,
+           transport::Fleet& fleet)
+      : options_(options), assets_(assets), cluster_(cluster), fleet_(fleet) {}
+
+  Result<> look() {
+    seen_ = TRY(take_census(fleet_, assets_));
+    const auto stage = options_.stage == "node" ? checks::Stage::node : checks::Stage::preflight;
+    findings_ = TRY(find(cluster_, seen_.census, assets_, stage));
+    std::erase_if(findings_, [&](const Finding& finding) {
+      return finding.id != reachable && !wanted(options_, finding.id);
+    });
+    return mark_fixable(findings_, cluster_, seen_.census, assets_);
+  }
+
+  [[nodiscard]] const Seen& seen() const { return seen_; }
+  [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }
+  [[nodiscard]] std::vector<Finding> fixable() const {
+    std::vector<Finding> found;
+    std::ranges::copy_if(findings_, std::back_inserter(found), &Finding::fixable);
+    return found;
+  }
+  [[nodiscard]] bool fails_still() const {
+    return std::ranges::any_of(findings_, [&](const Finding& f) { return fails(f, options_.fail_on); });
+  }
+
+ private:
+  const DoctorOptions& options_;
+  const assets::Store& assets_;
+  const spec::Cluster& cluster_;
+  transport::Fleet& fleet_;
+  Seen seen_;
+  std::vector<Finding> findings_;
+};
+
+plan::Choice mending(const std::vector<Finding>& findings) {
+  plan::Choice choice;
+  choice.mends.emplace();
+  for (const Finding& finding : findings) (*choice.mends)[finding.host].insert(finding.id);
+  return choice;
+}
+
+/// Those of `before` that are open no more.
+std::vector<Finding> mended(const std::vector<Finding>& before, const std::vector<Finding>& after) {
+  std::vector<Finding> gone;
+  std::ranges::copy_if(before, std::back_inserter(gone), [&](const Finding& finding) {
+    return std::ranges::none_of(after, [&](const Finding& other) {
+      return other.host == finding.host && other.id == finding.id && is_open(other);
+    });
+  });
+  const auto [first, last] = std::ranges::unique(
+      gone, [](const Finding& a, const Finding& b) { return a.host == b.host && a.id == b.id; });
+  gone.erase(first, last);
+  return gone;
+}
+
+std::string to_text(const std::vector<Finding>& gone) {
+  std::string text;
+  for (const Finding& finding : gone)
+    text += fmt::format("mended on {}: {} ({})\n", base::printable(finding.host),
+                        base::printable(finding.says), finding.id);
+  return text.empty() ? text : text + "\n";
+}
+
+base::Tree to_tree(const std::vector<Finding>& gone, const std::vector<Finding>& after) {
+  base::Tree list = base::Tree::list();
+  for (const Finding& finding : gone)
+    list.push(base::Tree::map_of({{"host", finding.host}, {"id", finding.id}}));
+  base::Tree tree = report::to_tree(after);
+  tree.set("mended", std::move(list));
+  return tree;
+}
+
+void show(const std::vector<Finding>& gone, const std::vector<Finding>& after, Format format, Io& io) {
+  io.out(format == Format::json ? base::json::write(to_tree(gone, after)) + "\n"
+                                : to_text(gone) + report::to_text(after, io.out_style));
+}
+
+}  // namespace
+
+Fixes fixes_of(const playbook::Library& library) {
+  Fixes fixes;
+  for (const playbook::Phase& phase : library.playbook().phases)
+    for (const playbook::Step& step : phase.steps)
+      for (const std::string& id : step.fixes) fixes[id].push_back(step.title);
+  return fixes;
+}
+
+Result<> mark_fixable(std::vector<Finding>& findings, const spec::Cluster& cluster,
+                      const facts::Census& census, const assets::Store& assets) {
+  const playbook::Library library = TRY(playbook::Library::load(assets, "fix"));
+  for (Finding& finding : findings) {
+    const auto host = std::ranges::find(cluster.hosts, finding.host, &spec::Host::name);
+    const auto facts = census.find(finding.host);
+    if (finding.verdict != Verdict::fail || host == cluster.hosts.end() || facts == census.end() ||
+        !facts->second)
+      continue;
+    const playbook::Context context{cluster, *host, *facts->second, library.catalog(), nullptr, {}};
+    for (const playbook::Phase& phase : library.playbook().phases)
+      for (const playbook::Step& step : phase.steps)
+        finding.fixable = finding.fixable || (std::ranges::find(step.fixes, finding.id) != step.fixes.end() &&
+                                              playbook::selected(step, context));
+  }
+  return {};
+}
+
+Result<Outcome> fix(const DoctorOptions& options, Io& io) {
+  TRY(fits(options));
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const playbook::Library library = TRY(playbook::Library::load(assets, "fix"));
+  const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
+  const RunFolder folder = TRY(RunFolder::make(cluster.name));
+  TRY(folder.save("cluster.yaml", spec::to_tree(cluster)));
+  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
+  const auto fleet =
+      connections->fleet(options.consent == Consent::preview ? Access::read_only : Access::full);
+
+  Patients patients(options, assets, cluster, *fleet);
+  TRY(patients.look());
+  TRY(folder.save("facts.json", to_tree(patients.seen().census)));
+  TRY(folder.save("findings.json", report::to_tree(patients.findings())));
+  const std::vector<Finding> before = patients.fixable();
+  const auto judged = [&] {
+    if (patients.seen().none_reached()) return Outcome::unreachable;
+    return patients.fails_still() ? Outcome::blocked : Outcome::done;
+  };
+  if (before.empty()) {
+    show({}, patients.findings(), options.format, io);
+    if (options.format == Format::text) io.err("nothing here has a safe fix that is left to do\n");
+    return judged();
+  }
+
+  Seen reached = patients.seen();
+  std::erase_if(reached.census, [](const auto& entry) { return !entry.second; });
+  Io told = io;
+  if (options.format == Format::json) told.out = [](std::string_view) {};
+  const auto telling = TRY(Telling::open(folder, options.format, told));
+  const Score score{cluster, assets, library, nullptr, mending(before), options.consent};
+  const Result<Outcome> outcome = conduct(score, reached, *fleet, telling->reporter(), folder, io);
+  TRY(telling->close(folder, options.format, told));
+  if (!outcome || *outcome == Outcome::interrupted) return outcome;
+  if (options.consent != Consent::preview) TRY(patients.look());
+  if (options.format == Format::text) io.out("\n");
+  show(options.consent == Consent::preview ? std::vector<Finding>() : mended(before, patients.findings()),
+       patients.findings(), options.format, io);
+  return *outcome == Outcome::done ? judged() : *outcome;
+}
+
+}  // namespace app

@@ -1,0 +1,60 @@
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/plan/undo.hpp"
+
+#include <algorithm>
+
+namespace plan {
+
+Result<Journal> read_journal(std::string_view text) {
+  Journal journal;
+  bool whole = false;
+  for (const std::string_view line : base::lines(text)) {
+    const auto fields = base::split(line, '\t');
+    const auto field = [&](std::size_t i) { return std::string(fields[i]); };
+    if (line == "end") {
+      whole = true;
+    } else if (fields[0] == "blob" && fields.size() == 2) {
+      journal.blobs.insert(field(1));
+    } else if (fields[0] == "now" && fields.size() >= 4) {
+      journal.now[{field(1), field(2)}] = field(3);
+    } else if (fields[0] == "log" && fields.size() == 6) {
+      if (fields[1].starts_with('+'))
+        journal.made[{field(5), {field(1).substr(1), field(2)}}] = field(3);
+      else if (fields[1] == "reader")
+        journal.readers[field(2)] = field(3);
+      else
+        journal.lines.push_back({{field(1), field(2)}, field(3), field(4), field(5)});
+    }
+  }
+  if (!whole) return base::fail(base::Fault::parse, "the host's journal was cut off");
+  // The first line for a thing in a run counts.
+  std::set<std::pair<std::string, Thing>> seen;
+  std::erase_if(journal.lines,
+                [&](const Journal::Line& line) { return !seen.insert({line.run, line.thing}).second; });
+  return journal;
+}
+
+std::vector<std::pair<std::string, std::string>> undo_phases() {
+  return {{"undo/images", "Remove images"},
+          {"undo/stop", "Stop what did not run"},
+          {"undo/things", "Put back what was there"},
+          {"undo/packages", "Remove packages"},
+          {"undo/directories", "Remove directories that are empty"},
+          {"undo/start", "Start what ran"},
+          {"undo/restart", "Let units read what was put back"},
+          {"undo/journal", "Forget"}};
+}
+
+Plan to_plan(const std::map<std::string, WayBack>& hosts, std::string prelude) {
+  Plan plan{"undo", std::move(prelude), {}, false};
+  for (const auto& [phase, title] : undo_phases()) {
+    Stage stage{phase, title, false, {}};
+    for (const auto& [host, way] : hosts)
+      for (const auto& [name, actions] : way.stages)
+        if (name == phase) stage.walks.push_back({host, actions});
+    if (!stage.walks.empty()) plan.stages.push_back(std::move(stage));
+  }
+  return plan;
+}
+
+}  // namespace plan

@@ -1,0 +1,260 @@
+#include "gpuadm/plan/undo.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace plan {
+
+namespace {
+
+using base::Fault;
+using Line = Journal::Line;
+
+/// "was 644 0 0 1700000000.5 SHA" without the time: a file that was only touched is the same.
+std::string essence(const Thing& thing, const std::string& state) {
+  const auto words = base::words(state);
+  if (thing.first != "file" || words.size() != 6 || words[0] != "was") return state;
+  return fmt::format("{} {} {} {}", words[1], words[2], words[3], words[5]);
+}
+
+std::string shown(const Thing& thing) {
+  return base::printable(
+      thing.first == "file" || thing.first == "directory" ? thing.second : thing.first + " " + thing.second);
+}
+
+/// What the journal says gpuadm made of them, so that others' work shows.
+bool is_watched(const Thing& thing) {
+  return thing.first == "file" || thing.first == "sysctl";
+}
+
+constexpr std::string_view kinds[] = {"file",    "directory", "unit",         "sysctl", "module",
+                                      "package", "image",     "docker-image", "swap"};
+
+/// Goes back through the journal of a host, and remembers what each thing would be by then.
+class Backwards {
+ public:
+  Backwards(const Journal& journal, const Undo& undo) : journal_(journal), undo_(undo), state_(journal.now) {}
+
+  Result<WayBack> go() {
+    TRY(choose());
+    for (auto line = journal_.lines.rbegin(); line != journal_.lines.rend(); ++line)
+      if (is_chosen(line->run)) TRY(take_back(*line));
+    for (const auto& [thing, why] : kept_) way_.kept.push_back({thing, why});
+    arrange();
+    return std::move(way_);
+  }
+
+ private:
+  [[nodiscard]] bool is_chosen(const std::string& run) const {
+    return std::ranges::find(way_.runs, run) != way_.runs.end();
+  }
+
+  /// Runs with the newest first.
+  [[nodiscard]] std::vector<std::string> runs() const {
+    std::vector<std::string> all;
+    for (auto line = journal_.lines.rbegin(); line != journal_.lines.rend(); ++line)
+      if (std::ranges::find(all, line->run) == all.end()) all.push_back(line->run);
+    return all;
+  }
+
+  /// Whether anything that a run touched is not what it was before.
+  [[nodiscard]] bool left_something(const std::string& run) const {
+    return std::ranges::any_of(journal_.lines, [&](const Line& line) {
+      const auto now = journal_.now.find(line.thing);
+      return line.run == run && now != journal_.now.end() &&
+             essence(line.thing, now->second) != essence(line.thing, line.was);
+    });
+  }
+
+  Result<> choose() {
+    const auto all = runs();
+    if (undo_.all || all.empty()) {
+      way_.runs = all;
+    } else if (undo_.run.empty()) {
+      // A run that came to nothing goes with the one before it.
+      for (const std::string& run : all) {
+        way_.runs.push_back(run);
+        if (left_something(run)) break;
+      }
+    } else if (std::ranges::find(all, undo_.run) != all.end()) {
+      way_.runs = {undo_.run};
+    } else {
+      return base::fail(Fault::usage, fmt::format("no run is called {}", base::printable(undo_.run, 100)),
+                        "there are " + base::join(all, ", "));
+    }
+    return stands_under_nothing(all);
+  }
+
+  /// Newer runs that stay must not stand on what is taken back.
+  Result<> stands_under_nothing(const std::vector<std::string>& all) const {
+    std::set<std::string> newer;
+    for (const std::string& run : all)
+      if (is_chosen(run))
+        break;
+      else
+        newer.insert(run);
+    std::set<Thing> chosen;
+    for (const Line& line : journal_.lines)
+      if (is_chosen(line.run)) chosen.insert(line.thing);
+    for (const Line& line : journal_.lines) {
+      const bool is_newer = newer.contains(line.run);
+      if (line.thing.first == "cluster" && (is_newer || is_chosen(line.run)) &&
+          state_of(line.thing) != "absent" && !way_.runs.empty())
+        return base::fail(Fault::blocked,
+                          fmt::format("a cluster made by {} runs here: undo does not take it apart",
+                                      base::printable(line.thing.second, 50)),
+                          "keep what you need of it, then on the host: kubeadm reset -f; then undo again");
+      if (is_newer && chosen.contains(line.thing))
+        return base::fail(Fault::blocked,
+                          fmt::format("the run {} has touched {} since", line.run, shown(line.thing)),
+                          fmt::format("undo that one first: --run {}; or --all", line.run));
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::string state_of(const Thing& thing) const {
+    const auto place = state_.find(thing);
+    return place == state_.end() ? "unknown" : place->second;
+  }
+
+  Result<> take_back(const Line& line) {
+    const Thing& thing = line.thing;
+    if (thing.first == "cluster" || kept_.contains(thing)) return {};
+    if (std::ranges::find(kinds, thing.first) == std::end(kinds))
+      return base::fail(Fault::blocked,
+                        fmt::format("the journal tells of a kind of thing that this gpuadm does not know: {}",
+                                    shown(thing)),
+                        "use the gpuadm that made it, or a newer one");
+    const std::string now = state_of(thing);
+    if (now == line.was) return {};
+    const auto made = journal_.made.find({line.run, thing});
+    if (essence(thing, now) == essence(thing, line.was)) {
+      // Written anew with what was in it: the time is put back where nobody else has touched it since.
+      if (made == journal_.made.end() || made->second != now) return {};
+    } else if (is_watched(thing) && !undo_.force) {
+      if (made == journal_.made.end()) {
+        kept_[thing] = "the journal does not say what gpuadm made of it";
+        return {};
+      }
+      if (essence(thing, made->second) != essence(thing, now)) {
+        kept_[thing] = "somebody else has changed it since";
+        return {};
+      }
+    }
+    if (line.was.starts_with("was "))
+      if (const std::string blob = line.was.substr(line.was.rfind(' ') + 1); !journal_.blobs.contains(blob))
+        return base::fail(Fault::blocked,
+                          fmt::format("the original of {} is lost: there is no journal/blobs/{}",
+                                      shown(thing), base::printable(blob, 64)),
+                          "put it back from a backup, then undo again");
+    std::erase_if(todo_, [&](const Line& other) { return other.thing == thing; });
+    todo_.push_back(line);
+    state_[thing] = line.was;
+    return {};
+  }
+
+  /// What runs is stopped first and started last; directories go when they are empty.
+  void arrange() {
+    std::map<std::string, std::vector<Action>> stages;
+    std::map<std::string, std::vector<std::string>> packages;  // by step
+    std::set<std::string> restarts;
+    for (const Line& line : todo_) {
+      const auto& [kind, name] = line.thing;
+      const bool runs = line.was.ends_with(" active");
+      if (kind == "package" && line.was == "absent") {
+        packages[line.run + " " + line.step].push_back(name);
+        continue;
+      }
+      if (const auto reader = journal_.readers.find(name); kind == "file" && reader != journal_.readers.end())
+        restarts.insert(reader->second);
+      const char* stage = kind == "image" || kind == "docker-image" ? "undo/images"
+                          : kind == "swap"                          ? "undo/start"
+                          : kind == "unit"                          ? (runs ? "undo/start" : "undo/stop")
+                          : kind == "directory"                     ? "undo/directories"
+                                                                    : "undo/things";
+      stages[stage].push_back(action(line));
+    }
+    for (const auto& [step, names] : packages)
+      stages["undo/packages"].push_back(action({{"packages", base::join(names, " ")}, "absent", step, {}}));
+    for (const std::string& unit : restarts) stages["undo/restart"].push_back(restart(unit));
+    std::ranges::stable_sort(stages["undo/directories"], std::greater(),
+                             [](const Action& action) { return action.id.size(); });
+    if (!way_.runs.empty() && (!todo_.empty() || kept_.empty())) stages["undo/journal"].push_back(forget());
+    for (const auto& [phase, title] : undo_phases())
+      if (!stages[phase].empty()) way_.stages.emplace_back(phase, std::move(stages[phase]));
+  }
+
+  [[nodiscard]] std::string title(const Line& line) const {
+    const auto& [kind, name] = line.thing;
+    if (kind == "file") return shown(line.thing) + (line.was == "absent" ? " is removed" : " is put back");
+    if (kind == "sysctl")
+      return fmt::format("{} is {} again", base::printable(name), base::printable(line.was, 100));
+    if (kind == "unit")
+      return fmt::format("{} is {} again", base::printable(name),
+                         line.was.size() < 2 || line.was.starts_with(' ') || line.was.starts_with("not-found")
+                             ? "stopped"
+                             : base::printable(base::replace_all(line.was, " ", ", "), 60));
+    return fmt::format("{} is {} again", shown(line.thing),
+                       line.was == "absent" ? "gone" : base::printable(line.was, 100));
+  }
+
+  [[nodiscard]] Action action(const Line& line) const {
+    const auto& [kind, name] = line.thing;
+    const auto now = journal_.now.find(line.thing);
+    const auto reader = journal_.readers.find(name);
+    Action action;
+    action.id = fmt::format("undo.{}:{}", kind, base::printable(name));
+    action.title = title(line);
+    action.timeout = std::chrono::seconds(kind == "package" || kind == "packages" ? 600 : 90);
+    action.variables = {{"kind", kind},
+                        {"name", name},
+                        {"was", line.was},
+                        {"now", is_watched(line.thing) && now != journal_.now.end() ? now->second : ""},
+                        {"reader", kind == "file" && reader != journal_.readers.end() ? reader->second : ""}};
+    action.check = "undo_check\n";
+    action.apply = "undo_apply\n";
+    return action;
+  }
+
+  static Action restart(const std::string& unit) {
+    Action action;
+    action.id = "undo.restart:" + base::printable(unit);
+    action.title = base::printable(unit) + " runs with what it had before";
+    action.timeout = std::chrono::seconds(120);
+    action.effects.restarts = {unit};
+    action.variables = {{"name", unit}};
+    action.check = "undo_restart_check\n";
+    action.apply = "undo_restart\n";
+    return action;
+  }
+
+  [[nodiscard]] Action forget() const {
+    std::string kept;
+    for (const auto& [thing, why] : kept_) kept += thing.first + "\t" + thing.second + "\n";
+    Action action;
+    action.id = "undo.journal";
+    action.title = "The journal forgets " + base::join(way_.runs, ", ");
+    action.variables = {{"runs", base::join(way_.runs, " ")}, {"kept", kept}};
+    action.check = "undo_forget_check\n";
+    action.apply = "undo_forget\n";
+    return action;
+  }
+
+  const Journal& journal_;
+  const Undo& undo_;
+  std::map<Thing, std::string> state_;
+  std::map<Thing, std::string> kept_;
+  std::vector<Line> todo_;  ///< one a thing: what it shall be in the end
+  WayBack way_;
+};
+
+}  // namespace
+
+Result<WayBack> way_back(const Journal& journal, const Undo& undo) {
+  return Backwards(journal, undo).go();
+}
+
+}  // namespace plan

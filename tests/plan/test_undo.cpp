@@ -1,0 +1,99 @@
+#include "gpuadm/plan/undo.hpp"
+
+#include <doctest/doctest.h>
+
+namespace {
+
+plan::WayBack back(const std::string& text, const plan::Undo& undo = {}) {
+  const auto journal = plan::read_journal(text + "end\n");
+  REQUIRE(journal);
+  const auto way = plan::way_back(*journal, undo);
+  REQUIRE_MESSAGE(way, (way ? "" : way.error().what));
+  return *way;
+}
+
+base::Error refused(const std::string& text, const plan::Undo& undo = {}) {
+  const auto way = plan::way_back(*plan::read_journal(text + "end\n"), undo);
+  REQUIRE(!way);
+  return way.error();
+}
+
+/// "phase: id id", a line a phase.
+std::string shown(const plan::WayBack& way) {
+  std::string text;
+  for (const auto& [phase, actions] : way.stages) {
+    text += phase + ":";
+    for (const plan::Action& action : actions) text += " " + action.id;
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("undo: an empty journal, and one that is cut off") {
+  CHECK(back("").runs.empty());
+  CHECK(back("").stages.empty());
+  CHECK(plan::read_journal("log\tfile\t/etc/a\tabsent\ts\tr\n").error().fault == base::Fault::parse);
+}
+
+TEST_CASE(
+    "undo: what runs is stopped first and started last, packages of a step go together, directories at the "
+    "end") {
+  const std::string text =
+      "log\tpackage\trunc\tabsent\tinstall\tr\n"
+      "log\tpackage\tcontainerd\tabsent\tinstall\tr\n"
+      "log\tdirectory\t/etc/x/y\tabsent\tfile\tr\n"
+      "log\tdirectory\t/etc/x\tabsent\tfile\tr\n"
+      "log\tfile\t/etc/x/y/z\tabsent\tfile\tr\n"
+      "log\treader\t/etc/x/y/z\tq.service\tfile\tr\n"
+      "log\t+file\t/etc/x/y/z\twas 644 0 0 1.5 aa\tfile\tr\n"
+      "log\tunit\ta.service\t inactive\trun\tr\n"
+      "log\tunit\tb.swap\tgenerated active\trun\tr\n"
+      "log\timage\tpause:1\tabsent\timages\tr\n"
+      "now\tpackage\trunc\tii 1\n"
+      "now\tpackage\tcontainerd\tii 1\n"
+      "now\tdirectory\t/etc/x\tthere\n"
+      "now\tdirectory\t/etc/x/y\tthere\n"
+      "now\tfile\t/etc/x/y/z\twas 644 0 0 2.5 aa\n"
+      "now\tunit\ta.service\tenabled active\n"
+      "now\tunit\tb.swap\tgenerated inactive\n"
+      "now\timage\tpause:1\tthere\n";
+  CHECK(shown(back(text)) ==
+        "undo/images: undo.image:pause:1\n"
+        "undo/stop: undo.unit:a.service\n"
+        "undo/things: undo.file:/etc/x/y/z\n"
+        "undo/packages: undo.packages:containerd runc\n"
+        "undo/directories: undo.directory:/etc/x/y undo.directory:/etc/x\n"
+        "undo/start: undo.unit:b.swap\n"
+        "undo/restart: undo.restart:q.service\n"
+        "undo/journal: undo.journal\n");
+}
+
+TEST_CASE("undo: several runs of one thing come to one action, with what it was before the first") {
+  const plan::WayBack way = back(
+      "log\tsysctl\ta/b\t1\ts\tone\nlog\t+sysctl\ta/b\t2\ts\tone\n"
+      "log\tsysctl\ta/b\t2\ts\ttwo\nlog\t+sysctl\ta/b\t3\ts\ttwo\nnow\tsysctl\ta/b\t3\n",
+      {.all = true});
+  REQUIRE(way.stages.size() == 2);
+  REQUIRE(way.stages[0].second.size() == 1);
+  CHECK(way.stages[0].second[0].variables.at("was") == "1");
+  CHECK(way.stages[0].second[0].variables.at("now") == "3");
+  CHECK(way.runs == std::vector<std::string>{"two", "one"});
+}
+
+TEST_CASE("undo: a cluster, a lost original and an unknown kind are refused before anything is changed") {
+  const std::string cluster = "log\tfile\t/etc/a\tabsent\ts\tone\nlog\tcluster\tkubeadm\tabsent\ts\ttwo\n";
+  for (const plan::Undo& undo : {plan::Undo{}, plan::Undo{.all = true}, plan::Undo{.run = "one"}}) {
+    const base::Error error = refused(cluster + "now\tcluster\tkubeadm\tthere\n", undo);
+    CHECK(error.fault == base::Fault::blocked);
+    CHECK(error.hint.find("kubeadm reset") != std::string::npos);
+  }
+  CHECK(back(cluster + "now\tcluster\tkubeadm\tabsent\nnow\tfile\t/etc/a\tabsent\n", {.all = true})
+            .runs.size() == 2);
+  CHECK(refused("log\tfile\t/etc/a\twas 644 0 0 1.5 aa\ts\tr\nlog\t+file\t/etc/a\tabsent\ts\tr\n"
+                "now\tfile\t/etc/a\tabsent\n")
+            .what.find("is lost") != std::string::npos);
+  CHECK(refused("log\tteapot\tx\tabsent\ts\tr\nnow\tteapot\tx\tunknown\n").what.find("teapot") !=
+        std::string::npos);
+}
