@@ -105,7 +105,7 @@ struct DoctorOptions {
   std::filesystem::path from;    ///< a recording to judge instead of hosts
   /// One of gpuadm's own recordings of broken machines to judge instead of hosts; empty: they are listed.
   std::optional<std::string> demo;
-  bool fix = false;              ///< mend what has a safe fix; `consent` is for that
+  bool fix = false;  ///< mend what has a safe fix; `consent` is for that
   Consent consent = Consent::ask;
   Format format = Format::text;
 };
