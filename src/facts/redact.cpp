@@ -4,6 +4,8 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 
+#include "facts/secrets.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,15 +32,15 @@ constexpr std::array common = std::to_array<std::string_view>(
      "kubernetes", "containerd",  "docker", "debian",        "ubuntu", "linux", "default", "none",
      "system",     "local",       "master", "control-plane", "worker", "admin"});
 
+/// What playbooks/cluster.sh says of nodes; in a name of Kubernetes every letter is small, unlike in a kind.
+bool is_table(std::string_view section) {
+  return section == "nodes" || section == "leases" || section == "pods" || section == "events" ||
+         section == "resourceslices";
+}
+
 bool is_ambiguous(std::string_view name) {
   return name.size() < 3 || std::ranges::find(common, name) != common.end();
 }
-
-/// The names of settings whose value is a secret.
-constexpr std::array secret_keys = std::to_array<std::string_view>(
-    {"password", "passwd", "passphrase", "secret", "token", "auth", "identitytoken", "identity_token",
-     "registrytoken", "apikey", "api_key", "api-key", "access_key", "secret_key", "client_secret",
-     "client-key-data", "private_key"});
 
 /// How many leading bits of an address say what kind it is, and stay; 32 and more: all of it.
 int kept_bits(const base::Cidr& cidr) {
@@ -78,8 +80,17 @@ constexpr std::string_view mac_form = "xx:xx:xx:xx:xx:xx";
 struct Redactor::Place {
   std::string_view text;
   bool names = false;  ///< it is known to hold names
+  bool cells = false;  ///< a whole cell of it may be a name
   std::size_t at = 0;
   std::string out;
+  /// Whether the name stands here alone, as a column of a table or as a text in JSON.
+  [[nodiscard]] bool is_cell(std::string_view name) const {
+    const std::string_view rest = text.substr(at);
+    const char before = at > 0 ? text[at - 1] : '\t',
+               after = rest.size() > name.size() ? rest[name.size()] : '\t';
+    const bool begins = before == '\t' || before == '"' || at == 2;
+    return rest.starts_with(name) && begins && (after == '\t' || after == '"');
+  }
   void replace(std::size_t length, std::string_view by) {
     out += by;
     at += length;
@@ -92,16 +103,20 @@ void Redactor::learn(std::string_view name, std::string_view kind) {
   names_.emplace(key, fmt::format("{}{}", kind, ++counts_[std::string(kind)]));
 }
 
+void Redactor::learn_host(std::string_view name) {
+  learn(name.substr(0, name.find('.')), "host");
+  if (const auto dot = name.find('.'); dot != name.npos) learn(name.substr(dot + 1), "domain");
+}
+
 void Redactor::learn_from(std::string_view probe) {
   std::string section;
   for (const std::string_view line : base::lines(probe)) {
     if (line.starts_with("=== ")) section = line.substr(4);
     if (!line.starts_with("| ")) continue;
     const std::string_view text = line.substr(2);
-    if (section == "/proc/sys/kernel/hostname") {
-      learn(text.substr(0, text.find('.')), "host");
-      if (const auto dot = text.find('.'); dot != text.npos) learn(text.substr(dot + 1), "domain");
-    }
+    if (section == "/proc/sys/kernel/hostname") learn_host(text);
+    if (section == "people") learn(text, "user");
+    if (section == "nodes") learn_host(text.substr(0, text.find('\t')));
     if (section.ends_with("resolv.conf") && (text.starts_with("search ") || text.starts_with("domain "))) {
       const auto words = base::words(text);
       for (const std::string_view word : std::span(words).subspan(1)) learn(word, "domain");
@@ -111,7 +126,8 @@ void Redactor::learn_from(std::string_view probe) {
   }
 }
 
-std::string Redactor::name(std::string_view name) const {
+std::string Redactor::name(std::string_view name) {
+  if (base::Cidr::parse(name)) return address(name);
   const auto known = names_.find(base::lower(name));
   return known == names_.end() ? std::string(name) : known->second;
 }
@@ -122,6 +138,7 @@ std::string Redactor::digits(std::string_view like) {
     return std::ranges::all_of(like, [&](char have) { return !is_hex(have) || have == c; });
   };
   if (filler('0') || filler('f') || filler('F')) return std::string(like);
+  ++ids_;
   const std::string hash = base::sha256(salt_ + base::lower(like)) + base::sha256(base::lower(like) + salt_);
   std::string text(like);
   for (std::size_t i = 0; i < text.size(); ++i)
@@ -199,6 +216,11 @@ bool Redactor::take_number(Place& place) {
   return true;
 }
 
+std::string_view Redactor::secret() {
+  ++secrets_;
+  return "***";
+}
+
 bool Redactor::take_word(Place& place) {
   const std::string_view word = run(place.text, place.at, is_name);
   if (word.empty()) return false;
@@ -206,7 +228,9 @@ bool Redactor::take_word(Place& place) {
   for (std::size_t end = word.size(); end > 0; --end) {
     if (end < word.size() && word[end] != '.' && word[end] != '-') continue;
     const auto known = names_.find(base::lower(word.substr(0, end)));
-    if (known == names_.end() || (!place.names && is_ambiguous(known->first))) continue;
+    if (known == names_.end()) continue;
+    if (is_ambiguous(known->first) && !place.names && !(place.cells && place.is_cell(known->first))) continue;
+    used_.insert(known->first);
     place.replace(end, known->second);
     return true;
   }
@@ -214,59 +238,17 @@ bool Redactor::take_word(Place& place) {
   if (word.size() == 23 && word[6] == '.' && std::ranges::all_of(word, [](char c) {
         return c == '.' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
       })) {
-    place.replace(word.size(), "***");
+    place.replace(word.size(), secret());
     return true;
   }
   if (word.starts_with("eyJ") && word.size() > 40) {
-    place.replace(word.size(), "***");
+    place.replace(word.size(), secret());
     return true;
   }
   return false;
 }
 
 namespace {
-
-/// The value of `key = value`, `key: value` or `"key": "value"` whose key ends at `at`; empty where it has
-/// none, or one that is no secret.
-std::string_view value_after(std::string_view text, std::size_t at) {
-  auto from = text.find_first_not_of("\"' \t", at);
-  if (from == text.npos || (text[from] != '=' && text[from] != ':')) return {};
-  from = text.find_first_not_of(" \t", from + 1);
-  if (from == text.npos || text[from] == '{' || text[from] == '[') return {};
-  const bool quoted = text[from] == '"' || text[from] == '\'';
-  const auto end = quoted ? text.find(text[from], from + 1) : text.find_first_of(" \t,}", from);
-  const auto begin = quoted ? from + 1 : from;
-  const std::string_view value = text.substr(begin, end == text.npos ? end : end - begin);
-  const bool plain = value == "true" || value == "false" || value == "null";
-  return plain ? std::string_view() : value;
-}
-
-/// The text with one part of it, a view into it, replaced by "***".
-std::string starred(std::string_view text, std::string_view part) {
-  const auto at = static_cast<std::size_t>(part.data() - text.data());
-  return fmt::format("{}***{}", text.substr(0, at), text.substr(at + part.size()));
-}
-
-/// Secrets by the names of their settings, and people in URLs.
-std::string without_secrets(std::string text) {
-  for (const std::string_view key : secret_keys) {
-    const std::string low = base::lower(text);
-    for (auto at = low.find(key); at != low.npos; at = low.find(key, at + 1)) {
-      if (at > 0 && (is_word(low[at - 1]) || low[at - 1] == '-')) continue;
-      const std::string_view value = value_after(text, at + key.size());
-      if (value.empty()) continue;
-      text = starred(text, value);
-      break;  // one setting of a name stands in a line
-    }
-  }
-  if (const auto scheme = text.find("://"); scheme != text.npos) {
-    const std::string_view authority =
-        std::string_view(text).substr(scheme + 3, text.find_first_of("/ \"'", scheme + 3) - scheme - 3);
-    if (const auto at = authority.rfind('@'); at != authority.npos)
-      text = starred(text, authority.substr(0, at));
-  }
-  return text;
-}
 
 /// `<serial>1650</serial>` of nvidia-smi's XML, and `Serial Number: 1650`.
 std::string_view serial_in(std::string_view text) {
@@ -282,12 +264,12 @@ std::string_view serial_in(std::string_view text) {
 }  // namespace
 
 std::string Redactor::line(std::string_view text, std::string_view section) {
-  const std::string plain = without_secrets(std::string(text));
-  if (const std::string_view serial = serial_in(plain); !serial.empty()) return starred(plain, serial);
+  std::string plain = without_secrets(text, secrets_);
+  if (const std::string_view serial = serial_in(plain); !serial.empty()) plain = starred(plain, serial);
   const bool names = section == "/proc/sys/kernel/hostname" || section == "resolves";
-  Place place{plain, names && plain.starts_with("| "), 0, {}};
+  Place place{plain, names && plain.starts_with("| "), is_table(section), 0, {}};
   while (place.at < plain.size()) {
-    const bool begins = place.at == 0 || !is_word(plain[place.at - 1]);
+    const bool begins = begins_word(plain, place.at);
     if (begins && (take_number(place) || take_word(place))) continue;
     place.out += plain[place.at++];
   }
@@ -299,15 +281,24 @@ std::string Redactor::operator()(std::string_view text) {
   bool key = false;
   std::string_view section;
   for (const std::string_view one : base::lines(text)) {
-    if (one.starts_with("=== ")) section = one.substr(4);
+    if (one.starts_with("=== ")) {
+      section = one.substr(4);
+      key = false;
+    }
     if (section == "/proc/net/route" || section == "/proc/net/fib_trie") continue;
     const bool ends = one.find("-----END ") != one.npos;
     if (one.find("-----BEGIN ") != one.npos) key = true;
     if (!key) all += line(one, section) + "\n";
-    if (key && ends) all += std::string(one.starts_with("| ") ? "| " : "") + "***\n";
+    if (key && ends) all += std::string(one.starts_with("| ") ? "| " : "") + std::string(secret()) + "\n";
     if (ends) key = false;
   }
   return all;
+}
+
+Replaced Redactor::replaced() const {
+  const auto changed =
+      std::ranges::count_if(seen_, [](const auto& pair) { return pair.first != pair.second; });
+  return {used_.size(), static_cast<std::size_t>(changed), ids_, secrets_};
 }
 
 }  // namespace facts
