@@ -1,5 +1,6 @@
 #include "app/census.hpp"
 
+#include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +14,19 @@ using base::Fault;
 
 constexpr std::chrono::seconds probe_timeout{120};  // every command in it has its own, shorter one
 
-Result<facts::Facts> read(const std::string& host, const transport::Exit& exit, base::Time answered) {
+}  // namespace
+
+Result<std::string> reading_script(const assets::Store& assets, std::string_view path) {
+  return TRY(assets.read("playbooks/frame.sh")) + "\n" + TRY(assets.read(path));
+}
+
+Result<transport::Command> probe_command(const assets::Store& assets) {
+  return transport::Command{.label = "read the facts",
+                            .script = TRY(reading_script(assets, "playbooks/probe.sh")),
+                            .timeout = probe_timeout};
+}
+
+Result<facts::Facts> read_probe(const std::string& host, const transport::Exit& exit, base::Time answered) {
   auto facts = facts::parse(exit.out);
   if (!facts && exit.status == 0)
     return base::fail(facts.error().fault, fmt::format("{}: {}", host, facts.error().what),
@@ -21,7 +34,7 @@ Result<facts::Facts> read(const std::string& host, const transport::Exit& exit, 
   if (!facts)
     return base::fail(Fault::remote, fmt::format("{}: the probe ended with status {}: {}", host, exit.status,
                                                  base::tail(exit.err.empty() ? exit.out : exit.err, 3)));
-  if (facts && facts->clock && facts->clock_end) {
+  if (facts->clock && facts->clock_end) {
     // The login comes before the probe and may take seconds, so only its end is compared: the way back is
     // short.
     const std::chrono::duration<double> probed(*facts->clock_end - *facts->clock);
@@ -29,8 +42,6 @@ Result<facts::Facts> read(const std::string& host, const transport::Exit& exit, 
   }
   return facts;
 }
-
-}  // namespace
 
 bool is_unreachable(base::Fault fault) {
   return fault == Fault::unreachable || fault == Fault::auth || fault == Fault::host_key ||
@@ -43,10 +54,10 @@ bool Seen::none_reached() const {
   });
 }
 
-Result<Seen> take_census(transport::Fleet& fleet, const assets::Store& assets, Afterwards afterwards) {
-  const std::string script = TRY(assets.read("playbooks/probe.sh"));
-  for (const std::string& host : fleet.hosts())
-    fleet.submit(host, {.label = "read the facts", .script = script, .timeout = probe_timeout});
+Result<Seen> take_census(transport::Fleet& fleet, const assets::Store& assets, Afterwards afterwards,
+                         Texts texts) {
+  const transport::Command probe = TRY(probe_command(assets));
+  for (const std::string& host : fleet.hosts()) fleet.submit(host, probe);
   Seen seen;
   while (auto completion = fleet.next()) {
     const base::Time answered = base::now();
@@ -56,22 +67,37 @@ Result<Seen> take_census(transport::Fleet& fleet, const assets::Store& assets, A
       seen.census.insert_or_assign(host, std::unexpected(result.error()));
       continue;
     }
-    seen.census.insert_or_assign(host, read(host, *result, answered));
-    seen.probes.insert_or_assign(host, std::move(result->out));
+    seen.census.insert_or_assign(host, read_probe(host, *result, answered));
+    if (texts == Texts::keep) seen.probes.insert_or_assign(host, std::move(result->out));
   }
   if (fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted while the facts were read");
   return seen;
 }
 
+namespace {
+
+base::Tree to_tree(const Result<facts::Facts>& facts) {
+  if (facts) return facts::to_tree(*facts);
+  return base::Tree::map_of({{"error", base::Tree::map_of({{"fault", base::name_of(facts.error().fault)},
+                                                           {"what", facts.error().what},
+                                                           {"hint", facts.error().hint}})}});
+}
+
+}  // namespace
+
 base::Tree to_tree(const facts::Census& census) {
   base::Tree tree = base::Tree::map();
-  for (const auto& [host, facts] : census)
-    tree.set(host, facts ? facts::to_tree(*facts)
-                         : base::Tree::map_of(
-                               {{"error", base::Tree::map_of({{"fault", base::name_of(facts.error().fault)},
-                                                              {"what", facts.error().what},
-                                                              {"hint", facts.error().hint}})}}));
+  for (const auto& [host, facts] : census) tree.set(host, to_tree(facts));
   return tree;
+}
+
+void write_json(const facts::Census& census, const report::Write& write) {
+  std::string_view before = "{\n";
+  for (const auto& [host, facts] : census) {
+    write(std::exchange(before, ",\n"));
+    write(fmt::format("{}: {}", base::json::write(base::Tree(host), 0), base::json::write(to_tree(facts))));
+  }
+  write(census.empty() ? "{}\n" : "\n}\n");
 }
 
 }  // namespace app

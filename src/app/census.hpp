@@ -3,6 +3,7 @@
 #include "gpuadm/app/app.hpp"
 #include "gpuadm/assets/assets.hpp"
 #include "gpuadm/facts/facts.hpp"
+#include "gpuadm/report/style.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
 #include <map>
@@ -21,15 +22,30 @@ struct Seen {
   [[nodiscard]] bool none_reached() const;
 };
 
+/// A script that only reads ("playbooks/probe.sh") as it is sent: playbooks/frame.sh before it.
+[[nodiscard]] Result<std::string> reading_script(const assets::Store& assets, std::string_view path);
+
+/// What reads the facts of one host.
+[[nodiscard]] Result<transport::Command> probe_command(const assets::Store& assets);
+/// The facts in the answer to it. Fault::remote or parse where there are none.
+[[nodiscard]] Result<facts::Facts> read_probe(const std::string& host, const transport::Exit& exit,
+                                              base::Time answered);
+
 /// Whether a host that has answered is needed again.
 enum class Afterwards { keep_connection, close_connection };
+
+/// Whether what the facts were read from is needed again: to record it, or to show it.
+enum class Texts { keep, drop };
 
 /// Runs playbooks/probe.sh on every host of the fleet, one round trip each. A host that fails is data; the
 /// error is for a missing asset.
 [[nodiscard]] Result<Seen> take_census(transport::Fleet& fleet, const assets::Store& assets,
-                                       Afterwards afterwards = Afterwards::keep_connection);
+                                       Afterwards afterwards = Afterwards::keep_connection,
+                                       Texts texts = Texts::keep);
 
 /// {host: facts} and {host: {error: …}}.
 [[nodiscard]] base::Tree to_tree(const facts::Census& census);
+/// The same as JSON in pieces: of many hosts it is large.
+void write_json(const facts::Census& census, const report::Write& write);
 
 }  // namespace app
