@@ -8,6 +8,7 @@
 #include "app/findings.hpp"
 #include "app/recording.hpp"
 #include "app/run_folder.hpp"
+#include "app/watch.hpp"
 
 #include <fmt/format.h>
 
@@ -38,37 +39,44 @@ Outcome list(const DoctorOptions& options, Io& io) {
   return Outcome::done;
 }
 
-struct Judged {
-  Recording looked;
-  std::vector<report::Finding> findings;
-};
-
-/// A recording in place of hosts.
-Result<Judged> judge_recording(const DoctorOptions& options, const assets::Store& assets) {
-  if (!options.hosts.targets.empty() || !options.hosts.file.empty())
-    return base::fail(base::Fault::usage, "--from judges a recording: it goes with no host and no file");
-  if (options.stage == "cluster")
-    return base::fail(base::Fault::usage, "--stage cluster asks a cluster: it goes with no recording");
-  Judged judged{TRY(load_recording(options.from)), {}};
-  const checks::Stage stage = options.stage == "node" ? checks::Stage::node : checks::Stage::preflight;
-  judged.findings = TRY(find(judged.looked.cluster, judged.looked.seen.census, assets, stage));
-  return judged;
+/// What the checks of the stage say of what was seen.
+Result<std::vector<report::Finding>> find_for(const DoctorOptions& options, const Recording& looked,
+                                              const assets::Store& assets) {
+  const facts::Census& census = looked.seen.census;
+  if (options.stage == "cluster") return find_in_cluster(looked.cluster, census, looked.view, assets);
+  return find(looked.cluster, census, assets,
+              options.stage == "node" ? checks::Stage::node : checks::Stage::preflight);
 }
 
-/// Looks at the hosts, or at what was recorded of some, and judges.
-Result<Judged> judge(const DoctorOptions& options, const assets::Store& assets, Io& io) {
-  if (!options.from.empty()) return judge_recording(options, assets);
+Texts texts_of(const DoctorOptions& options) {
+  return options.record.empty() ? Texts::drop : Texts::keep;
+}
+
+/// A recording in place of hosts.
+Result<Recording> recorded(const DoctorOptions& options) {
+  if (!options.hosts.targets.empty() || !options.hosts.file.empty())
+    return base::fail(base::Fault::usage, "--from judges a recording: it goes with no host and no file");
+  Recording looked = TRY(load_recording(options.from, texts_of(options)));
+  if (options.stage == "cluster" && !looked.view)
+    return base::fail(
+        base::Fault::usage,
+        fmt::format("{}: no control plane was asked when this was recorded", options.from.string()),
+        "gpuadm doctor --stage cluster --record DIR makes one that can be judged for the stage cluster");
+  return looked;
+}
+
+/// Looks at the hosts.
+Result<Recording> look(const DoctorOptions& options, const assets::Store& assets, Io& io) {
   const bool in_cluster = options.stage == "cluster";
-  Judged judged{{TRY(read_cluster(options.hosts, options.common.connection)), {}}, {}};
-  auto& [cluster, seen] = judged.looked;
+  Recording looked{TRY(read_cluster(options.hosts, options.common.connection)), {}, {}};
+  auto& [cluster, seen, view] = looked;
   const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(Access::read_only);
-  seen = TRY(
-      take_census(*fleet, assets, in_cluster ? Afterwards::keep_connection : Afterwards::close_connection));
-  const checks::Stage stage = options.stage == "node" ? checks::Stage::node : checks::Stage::preflight;
-  judged.findings = in_cluster ? TRY(find_in_cluster(cluster, seen.census, *fleet, assets))
-                               : TRY(find(cluster, seen.census, assets, stage));
-  return judged;
+  seen =
+      TRY(take_census(*fleet, assets, in_cluster ? Afterwards::keep_connection : Afterwards::close_connection,
+                      texts_of(options)));
+  if (in_cluster) view = TRY(view_cluster(cluster, seen.census, *fleet, assets));
+  return looked;
 }
 
 /// What tells findings of two runs apart.
@@ -94,19 +102,19 @@ Result<std::set<std::string>> read_baseline(const std::filesystem::path& file) {
   return known;
 }
 
-std::string in_form(const std::vector<report::Finding>& findings, const spec::Cluster& cluster, Format format,
-                    const report::Style& style) {
+void show(const std::vector<report::Finding>& findings, const spec::Cluster& cluster, Format format,
+          const Io& io) {
   switch (format) {
     case Format::json:
-      return base::json::write(report::to_tree(findings)) + "\n";
+      return report::write_json(findings, io.out);
     case Format::junit:
-      return report::to_junit(findings);
+      return io.out(report::to_junit(findings));
     case Format::html:
-      return report::to_html(findings, cluster.name, base::now());
+      return io.out(report::to_html(findings, cluster.name, base::now()));
     case Format::prometheus:
-      return report::to_prometheus(findings, base::now());
+      return io.out(report::to_prometheus(findings, base::now()));
     default:
-      return report::to_text(findings, style);
+      return io.out(report::to_text(findings, io.out_style));
   }
 }
 
@@ -126,22 +134,23 @@ Result<Outcome> doctor(const DoctorOptions& options, Io& io) {
       options.baseline.empty() ? std::set<std::string>() : TRY(read_baseline(options.baseline));
 
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  Judged judged = TRY(judge(options, assets, io));
-  const Recording& looked = judged.looked;
-  std::vector<report::Finding>& findings = judged.findings;
-  if (!options.record.empty()) TRY(save_recording(options.record, looked));
+  const Judge judge = [&](const Recording& looked) -> Result<std::vector<report::Finding>> {
+    auto findings = TRY(find_for(options, looked, assets));
+    std::erase_if(findings, [&](const report::Finding& finding) {
+      return (finding.id != reachable && !wanted(options, finding.id)) ||
+             (!known.empty() && known.contains(key_of(finding.host, finding.id)));
+    });
+    return findings;
+  };
+  if (options.watch > 0) return watch_and_tell(options, assets, judge, io);
+  const Recording looked = TRY(options.from.empty() ? look(options, assets, io) : recorded(options));
+  const std::vector<report::Finding> findings = TRY(judge(looked));
+  if (!options.record.empty()) TRY(save_recording(options.record, looked, redactor_for(looked)));
 
-  std::erase_if(findings, [&](const report::Finding& finding) {
-    return (finding.id != reachable && !wanted(options, finding.id)) ||
-           known.contains(key_of(finding.host, finding.id));
-  });
+  if (options.from.empty())
+    TRY(TRY(RunFolder::make(looked.cluster.name)).save_look(looked.cluster, looked.seen.census, findings));
 
-  const RunFolder folder = TRY(RunFolder::make(looked.cluster.name));
-  TRY(folder.save("cluster.yaml", spec::to_tree(looked.cluster)));
-  TRY(folder.save("facts.json", to_tree(looked.seen.census)));
-  TRY(folder.save("findings.json", report::to_tree(findings)));
-
-  io.out(in_form(findings, looked.cluster, options.format, io.out_style));
+  show(findings, looked.cluster, options.format, io);
   if (looked.seen.none_reached()) return Outcome::unreachable;
   return std::ranges::any_of(findings, [&](const auto& finding) { return fails(finding, options.fail_on); })
              ? Outcome::blocked

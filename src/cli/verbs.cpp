@@ -50,6 +50,7 @@ class Verbs {
   void add_all() {
     add_init();
     add_doctor();
+    add_support();
     add_facts();
     add_playbook();
     add_config();
@@ -121,11 +122,27 @@ class Verbs {
         ->option_text("DIR");
     verb->add_option("--from", options->from, "Judge what was recorded there, and connect to nothing")
         ->option_text("DIR");
+    verb->add_flag(
+            "--watch{10}", options->watch,
+            "Look again every so many seconds (--watch=10) until Ctrl-C: on a terminal in place, else what "
+            "changed, a line each")
+        ->option_text("[=SECONDS]")
+        ->check(CLI::Range(1, 86400));
     auto names = text_or_json;
     names.insert({{"junit", app::Format::junit},
                   {"html", app::Format::html},
                   {"prometheus", app::Format::prometheus}});
     add_format(*verb, options->format, names);
+  }
+
+  void add_support() {
+    auto* verb = root_.add_subcommand("support", "Make one archive for somebody who is to help");
+    const auto options = hosts_verb(verb, app::support);
+    verb->add_option("-o,--output", options->output, "The archive, a .tar.gz that is not there yet")
+        ->option_text("FILE");
+    verb->add_option("--lines", options->lines, "How many lines of each log (500)")
+        ->check(CLI::Range(1, 5000))
+        ->option_text("NUMBER");
   }
 
   void add_facts() {
