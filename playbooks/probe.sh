@@ -177,7 +177,7 @@ files() {
   limit 10 awk "$FILES" "$@" '='
 }
 
-LOG='NVRM|nvidia|SXid|AER: |PCIe Bus Error|BAR [0-9].*(no space|failed|can.t assign)|Out of memory|invoked oom|oom-kill|blocked for more than|soft lockup|hard LOCKUP|rcu.*stall|segfault.*lib(nccl|cuda|nvidia)|I/O error|EXT4-fs error|XFS .*error|Hardware Error|EDAC|NETDEV WATCHDOG|unregister_netdevice: waiting|nvme.*(timeout, |removing after)|md.raid.*failure|emounting filesystem read-only|XFS .*orruption|mlx5.*(power|emperature)'
+LOG='NVRM|nvidia|SXid|AER: |PCIe Bus Error|BAR [0-9].*(no space|failed|can.t assign|: assigned)|Out of memory|invoked oom|oom-kill|blocked for more than|soft lockup|hard LOCKUP|rcu.*stall|segfault.*lib(nccl|cuda|nvidia)|I/O error|EXT4-fs error|XFS .*error|Hardware Error|EDAC|NETDEV WATCHDOG|unregister_netdevice: waiting|nvme.*(timeout, |removing after)|md.raid.*failure|emounting filesystem read-only|XFS .*orruption|mlx5.*(power|emperature)'
 
 kernel_config() {
   [ -r "/boot/config-$release" ] && return
@@ -198,7 +198,7 @@ paths() {
     /run/systemd/timesync/synchronized /run/systemd/container /.dockerenv /run/.containerenv \
     /var/lib/gpuadm/journal /var/lib/gpuadm/lock /sys/fs/cgroup/cgroup.controllers /sys/fs/cgroup/unified \
     /proc/sys/net/bridge /lib/modules/"$release" /lib/modules/"$release"/build \
-    /usr/bin/nvidia-uninstall /var/lib/nvidia-docker /run/nvidia/driver /dev/dxg /etc/nv_tegra_release \
+    /usr/bin/nvidia-uninstall /usr/bin/gcc-[0-9]* /var/lib/nvidia-docker /run/nvidia/driver /dev/dxg /etc/nv_tegra_release \
     /etc/cdi /run/cdi /etc/cdi/nvidia.yaml /run/cdi/nvidia.yaml /etc/nvidia-container-runtime/config.toml /dev/nvidia* \
     /dev/nvidia-caps-imex-channels/channel0 /lib/firmware/nvidia/*/gsp_*.bin /etc/apt/preferences.d/*nvidia* \
     /var/lib/dkms/nvidia*/* /var/lib/dkms/nvidia*/*/"$release" /opt/nvidia/nvlsm \
