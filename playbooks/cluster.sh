@@ -1,44 +1,11 @@
 #!/bin/sh
 # Reads what a control plane says of its cluster, and changes nothing. Runs on a host with an administrator's kubeconfig.
-# Framed as playbooks/probe.sh is (docs/reference/probe.md); a line of a table has its columns apart by tabs.
+# The output is described in docs/reference/cluster.md; a line of a table has its columns apart by tabs.
 
-# The last line of the input is the status, made by ask().
-# shellcheck disable=SC2016
-FRAME='
-function put(s) {
-  if (length(s) > 32000) s = substr(s, 1, 32000)
-  used += length(s) + 3
-  if (used > max) { print "! cut"; cut = 1; exit }
-  print "| " s
-}
-BEGIN { print "=== " name; if (!max) max = 2097152 }
-{ if (n > 1 && (only == "" || held ~ only)) put(held); held = last; last = $0; n++ }
-END {
-  if (cut) exit
-  if (n > 1 && held != "" && (only == "" || held ~ only)) put(held)
-  if (!cut) print "? " last
-}'
-
-has() { command -v "$1" >/dev/null 2>&1; }
-if timeout -k 1 5 true 2>/dev/null; then
-  limit() { timeout -k 5 "$@"; }
-else
-  # kubectl and curl have a limit of their own, too.
-  limit() {
-    shift
-    "$@"
-  }
-fi
-
-# ask NAME REGEX COMMAND…: a section with the lines of the command's output that match.
-ask() {
-  name=$1 only=$2
-  shift 2
-  {
-    limit 15 "$@" 2>/dev/null
-    printf '\n%s\n' "$?"
-  } | awk -v name="$name" -v only="$only" "$FRAME"
-}
+# shellcheck source=playbooks/frame.sh
+[ "${frame_is_here:-}" = yes ] || . "$(dirname "$0")/frame.sh"
+MOST=2097152
+LONGEST=32000
 
 # table NAME WHAT COLUMN…: one line an item.
 table() {
@@ -50,7 +17,7 @@ table() {
     template="$template$column"
   done
   # shellcheck disable=SC2086
-  ask "$section" '' kubectl --kubeconfig "$config" --request-timeout=10s get $what \
+  quiet "$section" 15 kubectl --kubeconfig "$config" --request-timeout=10s get $what \
     -o jsonpath="{range .items[*]}$template{\"\\n\"}{end}"
 }
 
@@ -60,7 +27,7 @@ plugin_log() {
     -o jsonpath='{range .items[*]}{.metadata.namespace}{" "}{.metadata.name}{"\n"}{end}' 2>/dev/null |
     grep nvidia-device-plugin | head -n 8 |
     while read -r namespace pod; do
-      ask "device-plugin-log/$pod" '' kubectl --kubeconfig "$config" --request-timeout=10s -n "$namespace" logs "$pod" \
+      quiet "device-plugin-log/$pod" 15 kubectl --kubeconfig "$config" --request-timeout=10s -n "$namespace" logs "$pod" \
         --tail=40 --all-containers </dev/null
     done
 }
@@ -76,8 +43,8 @@ everything() {
     if [ -z "$config" ] && [ -r "$file" ]; then config=$file; fi
   done
   if [ -n "$config" ] && has kubectl; then
-    ask readyz '' kubectl --kubeconfig "$config" --request-timeout=10s get --raw '/readyz?verbose'
-    ask version '' kubectl --kubeconfig "$config" --request-timeout=10s get --raw /version
+    quiet readyz 15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw '/readyz?verbose'
+    quiet version 15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw /version
     table nodes nodes '{.metadata.name}' '{.metadata.labels}' '{.spec.taints}' '{.spec.unschedulable}' '{.spec.podCIDR}' \
       '{range .status.conditions[*]}{.type}={.status}:{.reason} {end}' '{.status.capacity}' '{.status.allocatable}' \
       '{.status.nodeInfo.kubeletVersion}' '{.status.nodeInfo.containerRuntimeVersion}' '{.status.nodeInfo.osImage}' \
@@ -115,13 +82,13 @@ everything() {
       '{.metadata.creationTimestamp}'
     table csidrivers csidrivers '{.metadata.name}' '{.spec.attachRequired}'
     table csinodes csinodes '{.metadata.name}' '{.spec.drivers[*].name}'
-    ask deprecated-apis '^apiserver_requested_deprecated_apis' \
-      kubectl --kubeconfig "$config" --request-timeout=10s get --raw /metrics
+    kept deprecated-apis '^apiserver_requested_deprecated_apis' \
+      15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw /metrics
     plugin_log
   fi
   if has curl && [ -e /etc/kubernetes/manifests/etcd.yaml ]; then
-    ask etcd-metrics '^etcd_(server_has_leader|server_quota_backend_bytes|mvcc_db_total_size|server_leader_changes)' \
-      curl -s -m 5 http://127.0.0.1:2381/metrics
+    kept etcd-metrics '^etcd_(server_has_leader|server_quota_backend_bytes|mvcc_db_total_size|server_leader_changes)' \
+      7 curl -s -m 5 http://127.0.0.1:2381/metrics
   fi
   echo '=== end'
 }

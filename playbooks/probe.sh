@@ -1,30 +1,11 @@
 #!/bin/sh
 # Reads what there is to know about one host and changes nothing. One round trip, no arguments.
-# The output is described in docs/reference/probe.md: "=== name" starts a section, "| " a line of it, "? " ends it with
-# the exit status of its command, "! cut" says that it was longer. Every tool is optional but awk.
+# The output is described in docs/reference/probe.md. Every tool is optional but awk.
+
+# shellcheck source=playbooks/frame.sh
+[ "${frame_is_here:-}" = yes ] || . "$(dirname "$0")/frame.sh"
 
 # --- Helpers ---------------------------------------------------------------------------------------
-
-# Frames the output of a command. The last line of the input is the command's status, made by run().
-# shellcheck disable=SC2016
-FRAME='
-function put(s) {
-  if (length(s) > 8000) s = substr(s, 1, 8000)
-  gsub(/:\/\/[^\/@ ]*@/, "://***@", s)
-  used += length(s) + 3
-  if (used > max) { print "! cut"; cut = 1; exit }
-  print "| " s
-}
-BEGIN { print "=== " name; if (!max) max = 65536 }
-keep != "" && $0 !~ keep && $0 !~ /^[0-9]+$/ { next }
-skip != "" && $0 ~ skip { skipping = 1 }
-skipping { if ($0 ~ until) skipping = 0; next }
-{ if (n > 1) put(held); held = last; last = $0; n++ }
-END {
-  if (cut) exit
-  if (n > 1 && held != "") put(held)
-  if (!cut) print "? " last
-}'
 
 # Prints files. Arguments: a path is a section of its own; "=name" begins a table of "path value" lines (the first line of
 # each file), "=" ends it; "~regex" keeps only the lines that match, "~" keeps all again. What cannot be read is left out.
@@ -85,72 +66,6 @@ BEGIN {
       print "| " names[i] "=" clean(text)
     }
 }'
-
-if timeout -k 1 5 true 2>/dev/null; then
-  limit() { timeout -k 5 "$@"; }
-else
-  limit() {
-    seconds=$1
-    shift
-    "$@" &
-    child=$!
-    (
-      sleep "$seconds"
-      kill "$child"
-      sleep 5
-      kill -9 "$child"
-    ) >/dev/null 2>&1 &
-    watch=$!
-    wait "$child"
-    status=$?
-    kill "$watch" 2>/dev/null
-    return "$status"
-  }
-fi
-
-has() { command -v "$1" >/dev/null 2>&1; }
-section() { printf '=== %s\n' "$1"; }
-newline='
-'
-line() {
-  case $* in *"$newline"*) return ;; esac
-  printf '| %s\n' "$*"
-}
-
-# run NAME SECONDS COMMAND…: a section with what the command says on both streams.
-run() {
-  name=$1
-  shift
-  {
-    limit "$@" 2>&1
-    printf '\n%s\n' "$?"
-  } | awk -v name="$name" "$FRAME"
-}
-
-# quiet NAME SECONDS COMMAND…: the same without the second stream.
-quiet() {
-  name=$1
-  shift
-  {
-    limit "$@" 2>/dev/null
-    printf '\n%s\n' "$?"
-  } | awk -v name="$name" "$FRAME"
-}
-
-# kept NAME REGEX SECONDS COMMAND…: the same, only the lines that match.
-kept() {
-  name=$1 keep=$2
-  shift 2
-  {
-    limit "$@" 2>/dev/null
-    printf '\n%s\n' "$?"
-  } | awk -v name="$name" -v keep="$keep" "$FRAME"
-}
-
-# frame NAME TEXT STATUS: the same for output that is here already.
-frame() {
-  printf '%s\n%s\n' "$2" "$3" | awk -v name="$1" "$FRAME"
-}
 
 # listing DIRECTORY…: a section "DIRECTORY/" with one name a line, for each that exists.
 listing() {
@@ -270,7 +185,7 @@ kernel_config() {
   [ -r "/boot/config-$release" ] && return
   [ -r /proc/config.gz ] || return
   { gzip -dc /proc/config.gz 2>/dev/null | awk -v re="^CONFIG_($CONFIG)=" '$0 ~ re'; echo; echo 0; } |
-    awk -v name=/proc/config.gz "$FRAME"
+    framed /proc/config.gz
 }
 
 # --- What is there ---------------------------------------------------------------------------------
@@ -301,14 +216,24 @@ paths() {
     fi
   done
   section tools
-  for tool in awk sed grep tr cut od cat sh sudo timeout mktemp sha256sum base64 tar gzip zstd curl gpg \
-    systemctl modprobe sysctl swapoff ip ss iptables ip6tables nft mount umount nsenter conntrack ebtables ethtool socat \
-    tc touch apt-get dpkg dnf yum zypper rpm containerd ctr runc crun nerdctl dockerd docker crio cri-dockerd crictl \
-    kubeadm kubelet kubectl nvidia-smi nvidia-ctk nvidia-container-runtime nvidia-container-cli nvidia-persistenced \
-    nvidia-modprobe nv-fabricmanager dkms gcc make ld dcgmi mokutil getenforce \
-    apparmor_parser mount.nfs iscsiadm ipset smartctl; do
-    path=$(command -v "$tool" 2>/dev/null) && line "$tool" "$path"
-  done
+  # A process for each would cost more than all the rest of this function.
+  (
+    IFS=:
+    for tool in awk sed grep tr cut od cat sh sudo timeout mktemp sha256sum base64 tar gzip zstd curl gpg \
+      systemctl modprobe sysctl swapoff ip ss iptables ip6tables nft mount umount nsenter conntrack ebtables ethtool socat \
+      tc touch apt-get dpkg dnf yum zypper rpm containerd ctr runc crun nerdctl dockerd docker crio cri-dockerd crictl \
+      kubeadm kubelet kubectl nvidia-smi nvidia-ctk nvidia-container-runtime nvidia-container-cli nvidia-persistenced \
+      nvidia-modprobe nv-fabricmanager dkms gcc make ld dcgmi mokutil getenforce \
+      apparmor_parser mount.nfs iscsiadm ipset smartctl; do
+      for directory in $PATH; do
+        case $directory in '' | *"$newline"*) continue ;; esac
+        if [ -x "$directory/$tool" ] && [ ! -d "$directory/$tool" ]; then
+          printf '| %s %s\n' "$tool" "$directory/$tool"
+          break
+        fi
+      done
+    done
+  )
   # systemd resolves the devices that it lets a container have through these links.
   [ -e /dev/nvidiactl ] && listing_of dev-char /dev/char/195:*
   section /sys/module/
@@ -479,10 +404,11 @@ units() {
       nvidia-cdi-refresh.service nvidia-cdi-refresh.path nvidia-docker.service '*.swap' 2>/dev/null
     printf '\n%s\n' "$?"
   } | awk 'BEGIN { RS = "" } !/LoadState=not-found/ { printf "%s%s\n", gap, $0; gap = "\n" }' |
-    awk -v name=units "$FRAME"
+    framed units
 }
 
 # Packages of interest with their state, whether held, and who holds the package manager's lock.
+# shellcheck disable=SC2016
 packages() {
   if [ -r /var/lib/dpkg/status ]; then
     limit 5 awk '
@@ -657,7 +583,7 @@ fabric() {
       tolower($0) ~ /fatal|error|nothing_to_do|success/ { kept[n++ % 60] = substr($0, 1, 400) }
       END { for (i = n > 60 ? n - 60 : 0; i < n; i++) print kept[i % 60] }'
     printf '\n0\n'
-  } | awk -v name=fabricmanager-log "$FRAME"
+  } | framed fabricmanager-log
 }
 
 gpu() {
@@ -686,7 +612,7 @@ gpu() {
     {
       limit 5 lspci -vv -d ::0604 2>/dev/null
       printf '\n%s\n' "$?"
-    } | awk '/^[0-9a-f]+:/ { slot = $1 } /ACSCtl:/ { print slot, $0 } /^[0-9]+$/' | awk -v name=acs "$FRAME"
+    } | awk '/^[0-9a-f]+:/ { slot = $1 } /ACSCtl:/ { print slot, $0 } /^[0-9]+$/' | framed acs
   fi
   smi=
   for program in nvidia-smi /usr/local/nvidia/bin/nvidia-smi /opt/nvidia/bin/nvidia-smi /usr/lib/wsl/lib/nvidia-smi; do
@@ -704,7 +630,7 @@ gpu() {
   {
     limit 20 "$smi" -q -x 2>/dev/null
     printf '\n%s\n' "$?"
-  } | awk -v name=nvidia-smi-xml -v max=1048576 -v skip='<supported_clocks>' -v until='</supported_clocks>' "$FRAME"
+  } | framed nvidia-smi-xml -v max=1048576 -v skip='<supported_clocks>' -v until='</supported_clocks>'
   # A driver refuses the whole query where it does not know one of the fields.
   for fields in index,uuid,compute_cap,inforom.checksum_validation index,uuid,compute_cap; do
     answer=$(limit 20 "$smi" "--query-gpu=$fields" --format=csv 2>/dev/null) || continue

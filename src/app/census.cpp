@@ -14,7 +14,19 @@ using base::Fault;
 
 constexpr std::chrono::seconds probe_timeout{120};  // every command in it has its own, shorter one
 
-Result<facts::Facts> read(const std::string& host, const transport::Exit& exit, base::Time answered) {
+}  // namespace
+
+Result<std::string> reading_script(const assets::Store& assets, std::string_view path) {
+  return TRY(assets.read("playbooks/frame.sh")) + "\n" + TRY(assets.read(path));
+}
+
+Result<transport::Command> probe_command(const assets::Store& assets) {
+  return transport::Command{.label = "read the facts",
+                            .script = TRY(reading_script(assets, "playbooks/probe.sh")),
+                            .timeout = probe_timeout};
+}
+
+Result<facts::Facts> read_probe(const std::string& host, const transport::Exit& exit, base::Time answered) {
   auto facts = facts::parse(exit.out);
   if (!facts && exit.status == 0)
     return base::fail(facts.error().fault, fmt::format("{}: {}", host, facts.error().what),
@@ -22,7 +34,7 @@ Result<facts::Facts> read(const std::string& host, const transport::Exit& exit, 
   if (!facts)
     return base::fail(Fault::remote, fmt::format("{}: the probe ended with status {}: {}", host, exit.status,
                                                  base::tail(exit.err.empty() ? exit.out : exit.err, 3)));
-  if (facts && facts->clock && facts->clock_end) {
+  if (facts->clock && facts->clock_end) {
     // The login comes before the probe and may take seconds, so only its end is compared: the way back is
     // short.
     const std::chrono::duration<double> probed(*facts->clock_end - *facts->clock);
@@ -30,6 +42,8 @@ Result<facts::Facts> read(const std::string& host, const transport::Exit& exit, 
   }
   return facts;
 }
+
+namespace {
 
 base::Tree host_tree(const Result<facts::Facts>& facts) {
   if (facts) return facts::to_tree(*facts);
@@ -54,9 +68,8 @@ bool Seen::none_reached() const {
 
 Result<Seen> take_census(transport::Fleet& fleet, const assets::Store& assets, Afterwards afterwards,
                          Texts texts) {
-  const std::string script = TRY(assets.read("playbooks/probe.sh"));
-  for (const std::string& host : fleet.hosts())
-    fleet.submit(host, {.label = "read the facts", .script = script, .timeout = probe_timeout});
+  const transport::Command probe = TRY(probe_command(assets));
+  for (const std::string& host : fleet.hosts()) fleet.submit(host, probe);
   Seen seen;
   while (auto completion = fleet.next()) {
     const base::Time answered = base::now();
@@ -66,7 +79,7 @@ Result<Seen> take_census(transport::Fleet& fleet, const assets::Store& assets, A
       seen.census.insert_or_assign(host, std::unexpected(result.error()));
       continue;
     }
-    seen.census.insert_or_assign(host, read(host, *result, answered));
+    seen.census.insert_or_assign(host, read_probe(host, *result, answered));
     if (texts == Texts::kept) seen.probes.insert_or_assign(host, std::move(result->out));
   }
   if (fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted while the facts were read");

@@ -21,6 +21,15 @@ struct Seen {
   [[nodiscard]] bool none_reached() const;
 };
 
+/// A script that only reads ("playbooks/probe.sh") as it is sent: playbooks/frame.sh before it.
+[[nodiscard]] Result<std::string> reading_script(const assets::Store& assets, std::string_view path);
+
+/// What reads the facts of one host.
+[[nodiscard]] Result<transport::Command> probe_command(const assets::Store& assets);
+/// The facts in the answer to it. Fault::remote or parse where there are none.
+[[nodiscard]] Result<facts::Facts> read_probe(const std::string& host, const transport::Exit& exit,
+                                              base::Time answered);
+
 /// Whether a host that has answered is needed again.
 enum class Afterwards { keep_connection, close_connection };
 

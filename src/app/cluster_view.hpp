@@ -6,12 +6,27 @@
 
 namespace app {
 
+/// Whether a host has an administrator's kubeconfig.
+[[nodiscard]] bool is_control_plane(const facts::Census& census, const std::string& host);
+
+/// None of the hosts is one.
+[[nodiscard]] base::Error no_control_plane();
+
+/// What reads what a control plane says of its cluster.
+[[nodiscard]] Result<transport::Command> view_command(const assets::Store& assets);
+
+/// The answer to it of the first control plane that gives one. Nothing: none of the hosts that were reached
+/// is one. Fault::usage where all were reached and none is.
+[[nodiscard]] Result<std::optional<std::string>> view_cluster(const spec::Cluster& cluster,
+                                                              const facts::Census& census,
+                                                              transport::Fleet& fleet,
+                                                              const assets::Store& assets);
+
 /// Every finding of the stage `cluster`: hosts that could not be reached first, then what the checks say of
-/// what the first control plane that answers knows (playbooks/cluster.sh). Fault::usage where no host has an
-/// administrator's kubeconfig.
+/// such an answer.
 [[nodiscard]] Result<std::vector<report::Finding>> find_in_cluster(const spec::Cluster& cluster,
                                                                    const facts::Census& census,
-                                                                   transport::Fleet& fleet,
+                                                                   const std::optional<std::string>& view,
                                                                    const assets::Store& assets);
 
 }  // namespace app

@@ -11,6 +11,7 @@
 #include "app/fix.hpp"
 #include "app/recording.hpp"
 #include "app/run_folder.hpp"
+#include "app/watch.hpp"
 
 #include <fmt/format.h>
 
@@ -33,10 +34,18 @@ Outcome list(const DoctorOptions& options, Io& io) {
   return Outcome::done;
 }
 
-struct Judged {
-  Recording looked;
-  std::vector<report::Finding> findings;
-};
+/// What the checks of the stage say of what was seen.
+Result<std::vector<report::Finding>> find_for(const DoctorOptions& options, const Recording& looked,
+                                              const assets::Store& assets) {
+  const facts::Census& census = looked.seen.census;
+  if (options.stage == "cluster") return find_in_cluster(looked.cluster, census, looked.view, assets);
+  return find(looked.cluster, census, assets,
+              options.stage == "node" ? checks::Stage::node : checks::Stage::preflight);
+}
+
+Texts texts_of(const DoctorOptions& options) {
+  return options.record.empty() ? Texts::dropped : Texts::kept;
+}
 
 bool names_hosts(const DoctorOptions& options) {
   return !options.hosts.targets.empty() || !options.hosts.file.empty();
@@ -57,52 +66,46 @@ Outcome list_demos(const std::vector<Demo>& all, Format format, Io& io) {
   return Outcome::done;
 }
 
-/// A machine that is well but for one fault, in place of hosts.
-Result<Judged> judge_demo(const DoctorOptions& options, const assets::Store& assets) {
+/// A machine that is well but for one fault.
+Result<Demo> demo_named(const DoctorOptions& options, const assets::Store& assets) {
   if (names_hosts(options) || !options.from.empty())
     return base::fail(base::Fault::usage,
                       "--demo judges a recording of its own: it goes with no host and no file");
-  const std::vector<Demo> all = TRY(demos(assets));
+  std::vector<Demo> all = TRY(demos(assets));
   const auto demo = std::ranges::find(all, *options.demo, &Demo::name);
-  if (demo == all.end()) {
-    std::vector<std::string> names;
-    for (const Demo& one : all) names.push_back(one.name);
-    const auto near = base::nearest(*options.demo, names);
-    return base::fail(base::Fault::usage, fmt::format("no demo is called {}", base::printable(*options.demo)),
-                      near ? fmt::format("did you mean {}?", *near) : "gpuadm doctor --demo shows them all");
-  }
-  Judged judged{TRY(recording_of(*demo, assets)), {}};
-  judged.findings = TRY(find(judged.looked.cluster, judged.looked.seen.census, assets, demo->stage));
-  return judged;
+  if (demo != all.end()) return std::move(*demo);
+  std::vector<std::string> names;
+  for (const Demo& one : all) names.push_back(one.name);
+  const auto near = base::nearest(*options.demo, names);
+  return base::fail(base::Fault::usage, fmt::format("no demo is called {}", base::printable(*options.demo)),
+                    near ? fmt::format("did you mean {}?", *near) : "gpuadm doctor --demo shows them all");
 }
 
 /// A recording in place of hosts.
-Result<Judged> judge_recording(const DoctorOptions& options, const assets::Store& assets) {
+Result<Recording> recorded(const DoctorOptions& options) {
   if (names_hosts(options))
     return base::fail(base::Fault::usage, "--from judges a recording: it goes with no host and no file");
-  if (options.stage == "cluster")
-    return base::fail(base::Fault::usage, "--stage cluster asks a cluster: it goes with no recording");
-  Judged judged{TRY(load_recording(options.from)), {}};
-  const checks::Stage stage = options.stage == "node" ? checks::Stage::node : checks::Stage::preflight;
-  judged.findings = TRY(find(judged.looked.cluster, judged.looked.seen.census, assets, stage));
-  return judged;
+  Recording looked = TRY(load_recording(options.from, texts_of(options)));
+  if (options.stage == "cluster" && !looked.view)
+    return base::fail(
+        base::Fault::usage,
+        fmt::format("{}: no control plane was asked when this was recorded", options.from.string()),
+        "gpuadm doctor --stage cluster --record DIR makes one that can be judged for the stage cluster");
+  return looked;
 }
 
-/// Looks at the hosts, or at what was recorded of some, and judges.
-Result<Judged> judge(const DoctorOptions& options, const assets::Store& assets, Io& io) {
-  if (options.demo) return judge_demo(options, assets);
-  if (!options.from.empty()) return judge_recording(options, assets);
+/// Looks at the hosts.
+Result<Recording> look(const DoctorOptions& options, const assets::Store& assets, Io& io) {
   const bool in_cluster = options.stage == "cluster";
-  Judged judged{{TRY(read_cluster(options.hosts, options.common.connection)), {}}, {}};
-  auto& [cluster, seen] = judged.looked;
+  Recording looked{TRY(read_cluster(options.hosts, options.common.connection)), {}, {}};
+  auto& [cluster, seen, view] = looked;
   const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(Access::read_only);
-  seen = TRY(
-      take_census(*fleet, assets, in_cluster ? Afterwards::keep_connection : Afterwards::close_connection));
-  const checks::Stage stage = options.stage == "node" ? checks::Stage::node : checks::Stage::preflight;
-  judged.findings = in_cluster ? TRY(find_in_cluster(cluster, seen.census, *fleet, assets))
-                               : TRY(find(cluster, seen.census, assets, stage));
-  return judged;
+  seen =
+      TRY(take_census(*fleet, assets, in_cluster ? Afterwards::keep_connection : Afterwards::close_connection,
+                      texts_of(options)));
+  if (in_cluster) view = TRY(view_cluster(cluster, seen.census, *fleet, assets));
+  return looked;
 }
 
 /// What tells findings of two runs apart.
@@ -128,25 +131,27 @@ Result<std::set<std::string>> read_baseline(const std::filesystem::path& file) {
   return known;
 }
 
-std::string in_form(const std::vector<report::Finding>& findings, const spec::Cluster& cluster, Format format,
-                    const report::Style& style) {
+void show(const std::vector<report::Finding>& findings, const spec::Cluster& cluster, Format format,
+          const Io& io) {
   switch (format) {
     case Format::json:
-      return base::json::write(report::to_tree(findings)) + "\n";
+      return report::write_json(findings, io.out);
     case Format::junit:
-      return report::to_junit(findings);
+      return io.out(report::to_junit(findings));
     case Format::html:
-      return report::to_html(findings, cluster.name, base::now());
+      return io.out(report::to_html(findings, cluster.name, base::now()));
     case Format::prometheus:
-      return report::to_prometheus(findings, base::now());
+      return io.out(report::to_prometheus(findings, base::now()));
     default:
-      return report::headline(findings, style) + "\n\n" + report::to_text(findings, style);
+      return io.out(report::headline(findings, io.out_style) + "\n\n" +
+                    report::to_text(findings, io.out_style));
   }
 }
 
 }  // namespace
 
-Result<Outcome> doctor(const DoctorOptions& options, Io& io) {
+Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
+  DoctorOptions options = asked;
   TRY(known_ids(options.only));
   TRY(known_ids(options.skip));
   if (options.list) return list(options, io);
@@ -156,23 +161,31 @@ Result<Outcome> doctor(const DoctorOptions& options, Io& io) {
 
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   if (options.demo && options.demo->empty()) return list_demos(TRY(demos(assets)), options.format, io);
-  Judged judged = TRY(judge(options, assets, io));
-  const Recording& looked = judged.looked;
-  std::vector<report::Finding>& findings = judged.findings;
-  if (!options.record.empty()) TRY(save_recording(options.record, looked));
+  std::optional<Demo> demo;
+  if (options.demo) {
+    demo = TRY(demo_named(options, assets));
+    options.stage = stages_of(static_cast<unsigned>(demo->stage));
+  }
+  const Judge judge = [&](const Recording& looked) -> Result<std::vector<report::Finding>> {
+    auto findings = TRY(find_for(options, looked, assets));
+    std::erase_if(findings, [&](const report::Finding& finding) {
+      return (finding.id != reachable && !wanted(options, finding.id)) ||
+             (!known.empty() && known.contains(key_of(finding.host, finding.id)));
+    });
+    TRY(mark_fixable(findings, looked.cluster, looked.seen.census, assets));
+    return findings;
+  };
+  if (options.watch > 0) return watch_and_tell(options, assets, judge, io);
+  const Recording looked = TRY(demo                   ? recording_of(*demo, assets)
+                               : options.from.empty() ? look(options, assets, io)
+                                                      : recorded(options));
+  const std::vector<report::Finding> findings = TRY(judge(looked));
+  if (!options.record.empty()) TRY(save_recording(options.record, looked, redactor_for(looked)));
 
-  std::erase_if(findings, [&](const report::Finding& finding) {
-    return (finding.id != reachable && !wanted(options, finding.id)) ||
-           known.contains(key_of(finding.host, finding.id));
-  });
-  TRY(mark_fixable(findings, looked.cluster, looked.seen.census, assets));
+  if (options.from.empty() && !demo)
+    TRY(TRY(RunFolder::make(looked.cluster.name)).save_look(looked.cluster, looked.seen.census, findings));
 
-  const RunFolder folder = TRY(RunFolder::make(looked.cluster.name));
-  TRY(folder.save("cluster.yaml", spec::to_tree(looked.cluster)));
-  TRY(folder.save("facts.json", to_tree(looked.seen.census)));
-  TRY(folder.save("findings.json", report::to_tree(findings)));
-
-  io.out(in_form(findings, looked.cluster, options.format, io.out_style));
+  show(findings, looked.cluster, options.format, io);
   if (looked.seen.none_reached()) return Outcome::unreachable;
   return std::ranges::any_of(findings, [&](const auto& finding) { return fails(finding, options.fail_on); })
              ? Outcome::blocked

@@ -6,7 +6,6 @@
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/facts/edit.hpp"
-#include "gpuadm/facts/redact.hpp"
 
 #include <fmt/format.h>
 
@@ -21,26 +20,17 @@ using base::Fault;
 using base::Tree;
 
 constexpr const char* form = "gpuadm-recording/1";
+constexpr const char* view_file = "cluster.txt";
 
-facts::Redactor redactor_for(const Recording& recording) {
-  std::random_device random;
-  std::string salt;
-  for (int i = 0; i < 8; ++i) salt += fmt::format("{:08x}", random());
-  facts::Redactor redactor(std::move(salt));
-  for (const spec::Host& host : recording.cluster.hosts) redactor.learn(host.name, "host");
-  for (const spec::Host& host : recording.cluster.hosts) redactor.learn(host.endpoint.address, "host");
-  for (const auto& [host, probe] : recording.seen.probes) redactor.learn_from(probe);
-  if (!recording.cluster.ssh.user.empty()) redactor.learn(recording.cluster.ssh.user, "user");
-  return redactor;
-}
-
-/// The cluster file without what only connects: the ways there are of no use elsewhere.
-Tree without_ways(const spec::Cluster& cluster) {
+/// The cluster file without what only connects: the ways there are of no use elsewhere. A host's name is
+/// replaced even where it could be another word.
+Tree without_ways(const spec::Cluster& cluster, facts::Redactor& redact) {
   Tree tree = spec::to_tree(cluster);
   tree.erase("ssh");
   if (Tree* hosts = tree.find("hosts"))
     for (Tree& host : hosts->items()) {
       for (const char* key : {"identityFile", "hostKey", "user", "port"}) host.erase(key);
+      if (const Tree* name = host.find("name")) host.set("name", redact.name(name->text()));
     }
   return tree;
 }
@@ -56,11 +46,11 @@ Result<base::Error> read_error(const Tree& host, const std::string& source) {
                     fmt::format("{}: no fault is called '{}'", source, base::printable(text("fault"), 50)));
 }
 
-Result<facts::Facts> read_host(const std::string& probe, const Tree& about, Seen& seen,
-                               const std::string& name) {
+Result<facts::Facts> read_host(std::string probe, const Tree& about, Seen& seen, const std::string& name,
+                               Texts texts) {
   facts::Facts facts = TRY(facts::parse(probe));
   if (const Tree* offset = about.find("clockOffset")) facts.clock_offset = offset->as_real();
-  seen.probes[name] = probe;
+  if (texts == Texts::kept) seen.probes[name] = std::move(probe);
   return facts;
 }
 
@@ -73,26 +63,38 @@ Result<spec::Cluster> cluster_named(const std::string& host) {
 }
 
 /// A folder that someone made by hand: one probe.txt.
-Result<Recording> load_probe(const fs::path& folder) {
+Result<Recording> load_probe(const fs::path& folder, Texts texts) {
   std::string name = base::lower(fs::absolute(folder).lexically_normal().filename().string());
   if (name.empty())
     name = base::lower(fs::absolute(folder).lexically_normal().parent_path().filename().string());
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '-';
-  Recording recording{TRY(cluster_named(name)), {}};
-  const std::string probe = TRY(base::read_file(folder / "probe.txt"));
-  recording.seen.census.emplace(name, TRY(read_host(probe, {}, recording.seen, name)));
+  Recording recording{TRY(cluster_named(name)), {}, {}};
+  std::string probe = TRY(base::read_file(folder / "probe.txt"));
+  recording.seen.census.emplace(name, TRY(read_host(std::move(probe), {}, recording.seen, name, texts)));
   return recording;
 }
 
 }  // namespace
 
-Result<> save_recording(const fs::path& folder, const Recording& recording) {
+facts::Redactor redactor_for(const Recording& recording) {
+  std::random_device random;
+  std::string salt;
+  for (int i = 0; i < 8; ++i) salt += fmt::format("{:08x}", random());
+  facts::Redactor redactor(std::move(salt));
+  for (const spec::Host& host : recording.cluster.hosts) redactor.learn(host.name, "host");
+  for (const spec::Host& host : recording.cluster.hosts) redactor.learn(host.endpoint.address, "host");
+  for (const auto& [host, probe] : recording.seen.probes) redactor.learn_from(probe);
+  if (recording.view) redactor.learn_from(*recording.view);
+  if (!recording.cluster.ssh.user.empty()) redactor.learn(recording.cluster.ssh.user, "user");
+  return redactor;
+}
+
+Result<> save_recording(const fs::path& folder, const Recording& recording, facts::Redactor redact) {
   std::error_code error;
   if (fs::exists(folder, error) && !fs::is_empty(folder, error))
     return base::fail(Fault::usage, fmt::format("--record {}: there is something in it", folder.string()),
                       "name a new folder");
-  facts::Redactor redact = redactor_for(recording);
   Tree hosts = Tree::map();
   for (const auto& [host, facts] : recording.seen.census) {
     const std::string name = redact.name(host);
@@ -107,7 +109,9 @@ Result<> save_recording(const fs::path& folder, const Recording& recording) {
     if (const auto probe = recording.seen.probes.find(host); probe != recording.seen.probes.end())
       TRY(base::write_file(folder / "hosts" / name / "probe.txt", redact(probe->second)));
   }
-  TRY(base::write_file(folder / "cluster.yaml", redact(base::yaml::write(without_ways(recording.cluster)))));
+  if (recording.view) TRY(base::write_file(folder / view_file, redact(*recording.view)));
+  TRY(base::write_file(folder / "cluster.yaml",
+                       redact(base::yaml::write(without_ways(recording.cluster, redact)))));
   return base::write_file(folder / "recording.yaml",
                           base::yaml::write(Tree::map_of({{"form", form},
                                                           {"gpuadm", GPUADM_VERSION},
@@ -115,7 +119,8 @@ Result<> save_recording(const fs::path& folder, const Recording& recording) {
                                                           {"hosts", hosts}})));
 }
 
-Result<Recording> read_recording(const ReadFile& read, const std::string& place, const Tree& over) {
+Result<Recording> read_recording(const ReadFile& read, const std::string& place, const Tree& over,
+                                 Texts texts) {
   const std::string index = place + "/recording.yaml";
   Tree tree = TRY(base::yaml::read(TRY(read("recording.yaml")), index));
   const Tree* written = tree.find("form");
@@ -123,7 +128,8 @@ Result<Recording> read_recording(const ReadFile& read, const std::string& place,
     return base::fail(Fault::parse, fmt::format("{}: this gpuadm reads '{}'", index, form));
   Tree cluster = TRY(base::yaml::read(TRY(read("cluster.yaml")), place + "/cluster.yaml"));
   if (const Tree* changes = over.find("cluster"); changes && changes->is_map()) cluster.merge(*changes);
-  Recording recording{TRY(spec::parse(base::yaml::write(cluster), place + "/cluster.yaml")), {}};
+  Recording recording{TRY(spec::parse(base::yaml::write(cluster), place + "/cluster.yaml")), {}, {}};
+  if (auto view = read(view_file)) recording.view = std::move(*view);
   Tree* hosts = tree.find("hosts");
   if (!hosts) return base::fail(Fault::parse, fmt::format("{}: hosts: is missing", index));
   if (const Tree* changes = over.find("hosts"); changes && changes->is_map()) {
@@ -144,22 +150,22 @@ Result<Recording> read_recording(const ReadFile& read, const std::string& place,
       recording.seen.census.emplace(name, std::unexpected(probe.error()));
       continue;
     }
-    const std::string text = TRY(facts::edited(*probe, about));
-    recording.seen.census.emplace(name, read_host(text, about, recording.seen, name));
+    recording.seen.census.emplace(
+        name, read_host(TRY(facts::edited(*probe, about)), about, recording.seen, name, texts));
   }
   return recording;
 }
 
-Result<Recording> load_recording(const fs::path& folder) {
+Result<Recording> load_recording(const fs::path& folder, Texts texts) {
   std::error_code error;
   if (!fs::exists(folder / "recording.yaml", error)) {
-    if (fs::exists(folder / "probe.txt", error)) return load_probe(folder);
+    if (fs::exists(folder / "probe.txt", error)) return load_probe(folder, texts);
     return base::fail(Fault::usage,
                       fmt::format("{}: no recording: it has no recording.yaml", folder.string()),
                       "gpuadm doctor --record DIR makes one");
   }
   return read_recording([&](const std::string& file) { return base::read_file(folder / file); },
-                        folder.string());
+                        folder.string(), {}, texts);
 }
 
 }  // namespace app

@@ -4,6 +4,9 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/report/findings.hpp"
+
+#include "app/census.hpp"
 
 #include <fmt/format.h>
 
@@ -34,6 +37,14 @@ Result<RunFolder> RunFolder::make(std::string_view cluster) {
 
 Result<> RunFolder::save(std::string_view name, const base::Tree& tree) const {
   return save_text(name, name.ends_with(".yaml") ? base::yaml::write(tree) : base::json::write(tree) + "\n");
+}
+
+Result<> RunFolder::save_look(const spec::Cluster& cluster, const facts::Census& census,
+                              std::span<const report::Finding> findings) const {
+  TRY(save("cluster.yaml", spec::to_tree(cluster)));
+  TRY(save_text("facts.json", to_json(census) + "\n"));
+  return base::write_file(path_ / "findings.json",
+                          [&](const base::Sink& sink) { report::write_json(findings, sink); });
 }
 
 Result<> RunFolder::save_text(std::string_view name, std::string_view text) const {

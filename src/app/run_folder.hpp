@@ -2,8 +2,12 @@
 
 #include "gpuadm/app/app.hpp"
 #include "gpuadm/base/tree.hpp"
+#include "gpuadm/facts/facts.hpp"
+#include "gpuadm/report/finding.hpp"
+#include "gpuadm/spec/cluster.hpp"
 
 #include <filesystem>
+#include <span>
 #include <string_view>
 
 namespace app {
@@ -16,6 +20,9 @@ class RunFolder {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   /// `name` ends in .json or .yaml, and is written as that.
   [[nodiscard]] Result<> save(std::string_view name, const base::Tree& tree) const;
+  /// cluster.yaml, facts.json and findings.json of one look at hosts.
+  [[nodiscard]] Result<> save_look(const spec::Cluster& cluster, const facts::Census& census,
+                                   std::span<const report::Finding> findings) const;
   /// The same for text that is written already.
   [[nodiscard]] Result<> save_text(std::string_view name, std::string_view text) const;
 

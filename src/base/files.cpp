@@ -26,6 +26,38 @@ struct Descriptor {
   }
 };
 
+/// Writes pieces of any size in large blocks; remembers the first failure, with errno as it was.
+class Pieces {
+ public:
+  explicit Pieces(int fd) : fd_(fd) {}
+  void add(std::string_view piece) {
+    if (error_ != 0) return;
+    if (held_.size() + piece.size() > block) put(std::exchange(held_, {}));
+    if (piece.size() > block)
+      put(piece);
+    else
+      held_ += piece;
+  }
+  /// Whether everything was written.
+  bool end() {
+    put(held_);
+    errno = error_;
+    return error_ == 0;
+  }
+
+ private:
+  static constexpr std::size_t block = 256u << 10;
+  void put(std::string_view rest) {
+    while (!rest.empty() && error_ == 0) {
+      const ssize_t count = ::write(fd_, rest.data(), rest.size());
+      if (count < 0 && errno != EINTR) error_ = errno;
+      if (count > 0) rest.remove_prefix(static_cast<std::size_t>(count));
+    }
+  }
+  int fd_, error_ = 0;
+  std::string held_;
+};
+
 std::unexpected<Error> system_error(std::string_view doing, const std::filesystem::path& path) {
   return fail(Fault::usage, fmt::format("cannot {} {}: {}", doing, path.string(), std::strerror(errno)));
 }
@@ -69,6 +101,11 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
 }
 
 Result<> write_file(const std::filesystem::path& path, std::string_view text, unsigned mode) {
+  return write_file(path, [&](const Sink& sink) { sink(text); }, mode);
+}
+
+Result<> write_file(const std::filesystem::path& path, const std::function<void(const Sink&)>& writes,
+                    unsigned mode) {
   std::error_code ignored;
   if (path.has_parent_path() && !std::filesystem::exists(path.parent_path(), ignored)) {
     std::filesystem::path made;
@@ -82,23 +119,15 @@ Result<> write_file(const std::filesystem::path& path, std::string_view text, un
   Descriptor file{::mkstemp(temporary.data())};
   if (file.fd < 0) return system_error("write", path);
   ::fchmod(file.fd, mode);
-  for (std::string_view rest = text; !rest.empty();) {
-    const ssize_t count = ::write(file.fd, rest.data(), rest.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      auto error = system_error("write", path);
-      ::unlink(temporary.c_str());
-      return error;
-    }
-    rest.remove_prefix(static_cast<std::size_t>(count));
-  }
-  ::fsync(file.fd);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    auto error = system_error("write", path);
-    ::unlink(temporary.c_str());
-    return error;
-  }
-  return {};
+  Pieces pieces(file.fd);
+  writes([&](std::string_view piece) { pieces.add(piece); });
+  bool good = pieces.end();
+  if (good) ::fsync(file.fd);
+  good = good && ::rename(temporary.c_str(), path.c_str()) == 0;
+  if (good) return {};
+  auto error = system_error("write", path);
+  ::unlink(temporary.c_str());
+  return error;
 }
 
 std::filesystem::path home() {

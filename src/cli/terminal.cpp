@@ -1,5 +1,7 @@
 #include "cli/terminal.hpp"
 
+#include "cli/screen.hpp"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
@@ -85,16 +87,21 @@ class Tty {
 }  // namespace
 
 app::Io make_io(report::Verbosity verbosity, report::Colour wish) {
-  return {.out = [](std::string_view text) { write_all(STDOUT_FILENO, text); },
-          .err = [](std::string_view text) { write_all(STDERR_FILENO, text); },
-          .out_style = style_of(STDOUT_FILENO, verbosity, wish),
-          .err_style = style_of(STDERR_FILENO, verbosity, wish),
-          .ask_secret = [](const std::string& prompt) { return Tty(false).ask(prompt); },
-          .confirm = [](const std::string& question) -> std::optional<bool> {
-            const auto answer = Tty(true).ask(question + " [y/N] ");
-            if (!answer) return std::nullopt;
-            return answer->reveal() == "y" || answer->reveal() == "yes";
-          }};
+  app::Io io{.out = [](std::string_view text) { write_all(STDOUT_FILENO, text); },
+             .err = [](std::string_view text) { write_all(STDERR_FILENO, text); },
+             .out_style = style_of(STDOUT_FILENO, verbosity, wish),
+             .err_style = style_of(STDERR_FILENO, verbosity, wish),
+             .ask_secret = [](const std::string& prompt) { return Tty(false).ask(prompt); },
+             .confirm = [](const std::string& question) -> std::optional<bool> {
+               const auto answer = Tty(true).ask(question + " [y/N] ");
+               if (!answer) return std::nullopt;
+               return answer->reveal() == "y" || answer->reveal() == "yes";
+             }};
+  if (io.out_style.view == report::View::live) {
+    io.page = show_page;
+    io.end_page = end_page;
+  }
+  return io;
 }
 
 }  // namespace cli

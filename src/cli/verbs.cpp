@@ -51,6 +51,7 @@ class Verbs {
     add_init();
     add_doctor();
     add_undo();
+    add_support();
     add_facts();
     add_playbook();
     add_config();
@@ -127,6 +128,12 @@ class Verbs {
             "Judge a machine with this fault, of which gpuadm has a recording; without a name: show them all")
         ->expected(0, 1)
         ->option_text("[NAME]");
+    verb->add_flag(
+            "--watch{10}", options->watch,
+            "Look again every so many seconds (--watch=10) until Ctrl-C: on a terminal in place, else what "
+            "changed, a line each")
+        ->option_text("[=SECONDS]")
+        ->check(CLI::Range(1, 86400));
     auto names = text_or_json;
     names.insert({{"junit", app::Format::junit},
                   {"html", app::Format::html},
@@ -148,6 +155,16 @@ class Verbs {
     verb->add_flag("--force", options->force, "Put back also what somebody else has changed since");
     add_consent(*verb, options->consent);
     add_format(*verb, options->format);
+  }
+
+  void add_support() {
+    auto* verb = root_.add_subcommand("support", "Make one archive for somebody who is to help");
+    const auto options = hosts_verb(verb, app::support);
+    verb->add_option("-o,--output", options->output, "The archive, a .tar.gz that is not there yet")
+        ->option_text("FILE");
+    verb->add_option("--lines", options->lines, "How many lines of each log (500)")
+        ->check(CLI::Range(1, 5000))
+        ->option_text("NUMBER");
   }
 
   void add_facts() {

@@ -22,6 +22,12 @@ constexpr std::array common = std::to_array<std::string_view>(
      "kubernetes", "containerd",  "docker", "debian",        "ubuntu", "linux", "default", "none",
      "system",     "local",       "master", "control-plane", "worker", "admin"});
 
+/// What playbooks/cluster.sh says of nodes; in a name of Kubernetes every letter is small, unlike in a kind.
+bool is_table(std::string_view section) {
+  return section == "nodes" || section == "leases" || section == "pods" || section == "events" ||
+         section == "resourceslices";
+}
+
 bool is_ambiguous(std::string_view name) {
   return name.size() < 3 || std::ranges::find(common, name) != common.end();
 }
@@ -34,16 +40,20 @@ void Redactor::learn(std::string_view name, std::string_view kind) {
   names_.emplace(key, fmt::format("{}{}", kind, ++counts_[std::string(kind)]));
 }
 
+void Redactor::learn_host(std::string_view name) {
+  learn(name.substr(0, name.find('.')), "host");
+  if (const auto dot = name.find('.'); dot != name.npos) learn(name.substr(dot + 1), "domain");
+}
+
 void Redactor::learn_from(std::string_view probe) {
   std::string section;
   for (const std::string_view line : base::lines(probe)) {
     if (line.starts_with("=== ")) section = line.substr(4);
     if (!line.starts_with("| ")) continue;
     const std::string_view text = line.substr(2);
-    if (section == "/proc/sys/kernel/hostname") {
-      learn(text.substr(0, text.find('.')), "host");
-      if (const auto dot = text.find('.'); dot != text.npos) learn(text.substr(dot + 1), "domain");
-    }
+    if (section == "/proc/sys/kernel/hostname") learn_host(text);
+    if (section == "people") learn(text, "user");
+    if (section == "nodes") learn_host(text.substr(0, text.find('\t')));
     if (section.ends_with("resolv.conf") && (text.starts_with("search ") || text.starts_with("domain "))) {
       const auto words = base::words(text);
       for (const std::string_view word : std::span(words).subspan(1)) learn(word, "domain");
@@ -53,9 +63,15 @@ void Redactor::learn_from(std::string_view probe) {
   }
 }
 
-std::string Redactor::name(std::string_view name) const {
+std::string Redactor::name(std::string_view name) {
+  if (base::Cidr::parse(name)) return address(name);
   const auto known = names_.find(base::lower(name));
   return known == names_.end() ? std::string(name) : known->second;
+}
+
+std::string_view Redactor::secret() {
+  ++secrets_;
+  return "***";
 }
 
 bool Redactor::take_word(Place& place) {
@@ -65,7 +81,9 @@ bool Redactor::take_word(Place& place) {
   for (std::size_t end = word.size(); end > 0; --end) {
     if (end < word.size() && word[end] != '.' && word[end] != '-') continue;
     const auto known = names_.find(base::lower(word.substr(0, end)));
-    if (known == names_.end() || (!place.names && is_ambiguous(known->first))) continue;
+    if (known == names_.end()) continue;
+    if (is_ambiguous(known->first) && !place.names && !(place.cells && place.is_cell(known->first))) continue;
+    used_.insert(known->first);
     place.replace(end, known->second);
     return true;
   }
@@ -73,23 +91,23 @@ bool Redactor::take_word(Place& place) {
   if (word.size() == 23 && word[6] == '.' && std::ranges::all_of(word, [](char c) {
         return c == '.' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
       })) {
-    place.replace(word.size(), "***");
+    place.replace(word.size(), secret());
     return true;
   }
   if (word.starts_with("eyJ") && word.size() > 40) {
-    place.replace(word.size(), "***");
+    place.replace(word.size(), secret());
     return true;
   }
   return false;
 }
 
 std::string Redactor::line(std::string_view text, std::string_view section) {
-  const std::string plain = without_secrets(std::string(text));
-  if (const std::string_view serial = serial_in(plain); !serial.empty()) return starred(plain, serial);
+  std::string plain = without_secrets(text, secrets_);
+  if (const std::string_view serial = serial_in(plain); !serial.empty()) plain = starred(plain, serial);
   const bool names = section == "/proc/sys/kernel/hostname" || section == "resolves";
-  Place place{plain, names && plain.starts_with("| "), 0, {}};
+  Place place{plain, names && plain.starts_with("| "), is_table(section), 0, {}};
   while (place.at < plain.size()) {
-    const bool begins = place.at == 0 || !is_word(plain[place.at - 1]);
+    const bool begins = begins_word(plain, place.at);
     if (begins && (take_number(place) || take_word(place))) continue;
     place.out += plain[place.at++];
   }
@@ -101,15 +119,24 @@ std::string Redactor::operator()(std::string_view text) {
   bool key = false;
   std::string_view section;
   for (const std::string_view one : base::lines(text)) {
-    if (one.starts_with("=== ")) section = one.substr(4);
+    if (one.starts_with("=== ")) {
+      section = one.substr(4);
+      key = false;
+    }
     if (section == "/proc/net/route" || section == "/proc/net/fib_trie") continue;
     const bool ends = one.find("-----END ") != one.npos;
     if (one.find("-----BEGIN ") != one.npos) key = true;
     if (!key) all += line(one, section) + "\n";
-    if (key && ends) all += std::string(one.starts_with("| ") ? "| " : "") + "***\n";
+    if (key && ends) all += std::string(one.starts_with("| ") ? "| " : "") + std::string(secret()) + "\n";
     if (ends) key = false;
   }
   return all;
+}
+
+Replaced Redactor::replaced() const {
+  const auto changed =
+      std::ranges::count_if(seen_, [](const auto& pair) { return pair.first != pair.second; });
+  return {used_.size(), static_cast<std::size_t>(changed), ids_, secrets_};
 }
 
 }  // namespace facts

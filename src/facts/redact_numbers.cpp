@@ -44,6 +44,7 @@ std::string Redactor::digits(std::string_view like) {
     return std::ranges::all_of(like, [&](char have) { return !is_hex(have) || have == c; });
   };
   if (filler('0') || filler('f') || filler('F')) return std::string(like);
+  ++ids_;
   const std::string hash = base::sha256(salt_ + base::lower(like)) + base::sha256(base::lower(like) + salt_);
   std::string text(like);
   for (std::size_t i = 0; i < text.size(); ++i)

@@ -1,6 +1,7 @@
 #include "report/chains.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace report {
 
@@ -45,11 +46,12 @@ std::vector<Chain> chains(std::span<const Finding* const> of_host) {
 
 std::vector<std::pair<std::string, std::vector<const Finding*>>> by_host(std::span<const Finding> findings) {
   std::vector<std::pair<std::string, std::vector<const Finding*>>> hosts;
+  std::map<std::string_view, std::size_t> places;
   for (const Finding& finding : findings) {
-    const std::string name = finding.host.empty() ? "the whole cluster" : finding.host;
-    auto at = std::ranges::find(hosts, name, [](const auto& host) { return host.first; });
-    if (at == hosts.end()) at = hosts.insert(at, {name, {}});
-    at->second.push_back(&finding);
+    const std::string_view name = finding.host.empty() ? "the whole cluster" : std::string_view(finding.host);
+    const auto [place, fresh] = places.try_emplace(name, hosts.size());
+    if (fresh) hosts.push_back({std::string(name), {}});
+    hosts[place->second].second.push_back(&finding);
   }
   return hosts;
 }

@@ -47,14 +47,14 @@ std::string one(const Finding& finding, std::span<const Finding* const> explaine
 
 /// Everything about one host; hosts with the same body are shown together.
 std::string body(std::span<const Finding* const> findings, const Style& style) {
-  std::vector<Finding> all;
-  for (const Finding* finding : findings) all.push_back(*finding);
+  Tally all;
+  for (const Finding* finding : findings) all.add(*finding);
   std::string text;
   for (const Chain& chain : chains(findings)) text += one(*chain.first, chain.follow, style);
   if (style.verbosity == Verbosity::verbose)
     for (const Finding* finding : findings)
       if (!open(*finding)) text += closed(*finding, style);
-  return text + fmt::format("  {}\n", to_text(tally(all)));
+  return text + fmt::format("  {}\n", to_text(all));
 }
 
 std::string heading(const std::vector<std::string>& hosts) {
@@ -81,7 +81,7 @@ std::string to_text(std::span<const Finding> findings, const Style& style) {
   if (style.verbosity != Verbosity::quiet || sum.blockers > 0)
     for (const auto& [shown, names] : groups)
       text += fmt::format("{}\n{}\n", paint(style, Ink::bold, heading(names)), shown);
-  return text + fmt::format("{}: {}\n", count(sum.hosts.size(), "host"), to_text(sum));
+  return text + fmt::format("{}: {}\n", subject_of(sum), to_text(sum));
 }
 
 }  // namespace report

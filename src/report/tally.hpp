@@ -12,9 +12,13 @@ namespace report {
 struct Tally {
   std::size_t blockers = 0, warnings = 0, notes = 0, passed = 0, skipped = 0, unknown = 0;
   std::set<std::string> hosts;
+  bool cluster = false;  ///< something is said of the whole cluster
+  void add(const Finding& finding);
 };
 
 [[nodiscard]] Tally tally(std::span<const Finding> findings);
+/// "3 hosts", or "the whole cluster" where nothing is said of a host.
+[[nodiscard]] std::string subject_of(const Tally& tally);
 /// "1 blocker, 2 warnings, 41 passed"; what is 0 is left out, all 0: "nothing checked".
 [[nodiscard]] std::string to_text(const Tally& tally);
 

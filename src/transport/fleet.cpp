@@ -12,6 +12,7 @@ struct Fleet::Lane {
   std::unique_ptr<Transport> transport;
   std::deque<Command> waiting;
   bool running = false;
+  base::Instant begun;
   bool queued = false;       ///< its name is in queue_
   std::size_t first_fd = 0;  ///< of the current round's poll
   std::size_t end_fd = 0;
@@ -58,6 +59,11 @@ std::size_t Fleet::pending() const {
   return count;
 }
 
+std::optional<base::Instant> Fleet::begun(const std::string& host) const {
+  const Lane& lane = *lanes_.at(host);
+  return lane.running ? std::optional(lane.begun) : std::nullopt;
+}
+
 bool Fleet::interrupted() const {
   return signals_ > 0;
 }
@@ -92,6 +98,7 @@ void Fleet::start_queued() {
     Command command = std::move(lane.waiting.front());
     lane.waiting.pop_front();
     lane.running = true;
+    lane.begun = base::Clock::now();
     running_.push_back(&lane);
     if (auto started = lane.transport->start(std::move(command)); !started)
       finish(lane, std::unexpected(std::move(started).error()));

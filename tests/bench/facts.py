@@ -19,32 +19,39 @@ class Tool:
     name: str
     command: str
     done: bytes           # what a host's output has once
+    one: bool = False     # it stands once for all hosts
     slow: bool = False    # one round, without a warm-up
     needs: str = "sh"
 
 
-def tools(options):
+QUICK_KEX = "-o KexAlgorithms=curve25519-sha256"
+
+
+def all_tools(options):
     hosts, window = f"{options.fleet}/hosts", min(64, options.hosts)
     with open(options.probe, "rb") as file:
         # Some tools expand % and {{ }} in commands; this form passes through all of them.
         packed = base64.b64encode(file.read()).decode()
     remote = f"echo {packed} | base64 -d | sh"
-    quick_kex = "-o KexAlgorithms=curve25519-sha256"
     xargs = f"xargs -a {hosts} -P {window} -I% sh -c 'ssh {{}} % sh -s <{options.probe}'"
     ansible = (f"ANSIBLE_FORKS={window} ANSIBLE_PIPELINING=1 ANSIBLE_PYTHON_INTERPRETER=/usr/bin/python3 "
                f"ANSIBLE_SSH_ARGS='-o ControlMaster=no' ANSIBLE_NOCOLOR=1 ansible all -i {hosts} ")
     mark = b"=== end"
-    found = [
+    return [
         Tool("bare libssh2 loop", f"exec {options.bare_loop} {hosts} {options.probe} /root/.ssh/id_ed25519 "
                                   f"/root/.ssh/known_hosts {options.port} {window}", mark),
         Tool("gpuadm facts", f"exec {options.gpuadm} facts -f {options.fleet}/cluster.yaml --assets "
                              f"{options.assets} -o json", b'"machineId"'),
-        Tool("xargs ssh, curve25519", xargs.format(quick_kex), mark, needs="ssh"),
+        Tool("xargs ssh, curve25519", xargs.format(QUICK_KEX), mark, needs="ssh"),
         Tool("xargs ssh", xargs.format(""), mark, needs="ssh"),
         Tool("pdsh", f'pdsh -R ssh -f {window} -w ^{hosts} "{remote}"', mark, needs="pdsh"),
         Tool("ansible raw", ansible + f'-m raw -a "{remote}"', mark, slow=True, needs="ansible"),
         Tool("ansible setup", ansible + "-m setup", b'"ansible_facts": {', slow=True, needs="ansible"),
     ]
+
+
+def usable(found, options):
+    """Those that are asked for and installed."""
     if options.only:
         found = [tool for tool in found if any(word in tool.name for word in options.only)]
     for tool in found:
@@ -63,7 +70,7 @@ def write_cluster(options):
 
 def once(tool, options, sample_memory):
     cost = measure(["/bin/sh", "-c", tool.command], os.environ, options.server, options.limit, sample_memory)
-    answered = cost.output.count(tool.done)
+    answered = cost.output.count(tool.done) * (options.hosts if tool.one else 1)
     if answered != options.hosts or cost.status != 0:
         tail = cost.output[-400:].decode(errors="replace")
         print(f"{tool.name}: exit {cost.status}, {answered} of {options.hosts} hosts answered: {tail}", file=sys.stderr)
@@ -71,9 +78,9 @@ def once(tool, options, sample_memory):
     return cost, answered
 
 
-def run(options):
+def run(chosen, options):
     """Every tool once for its memory, then rounds in which each runs once: a drift of the machine hits all alike."""
-    chosen, runs, memory, answers = tools(options), {}, {}, {}
+    runs, memory, answers = {}, {}, {}
     for tool in chosen:
         cost, answers[tool.name] = once(tool, options, sample_memory=True)
         memory[tool.name] = cost.memory
@@ -94,31 +101,38 @@ def ratio(row, to, key):
     return f"{row[key] / to[key]:.2f}" if to and to[key] else "–"
 
 
-def show(rows, options):
-    by_name = {row["tool"]: row for row in rows}
-    bare, ours, pdsh = (by_name.get(name) for name in ("bare libssh2 loop", "gpuadm facts", "pdsh"))
+def show(rows, options, goals):
+    """The first tool is what the others are compared with."""
+    bare = rows[0]
     print(f"\n### {options.title}: {options.hosts} hosts, {options.rtt} ms\n")
-    print("| tool | wall s | × bare | client CPU ms a host | × bare | memory MiB | hosts' CPU ms a host | rounds |")
+    print("| tool | wall s | × first | client CPU ms a host | × first | memory MiB | hosts' CPU ms a host | rounds |")
     print("|---|---|---|---|---|---|---|---|")
     for row in rows:
         name = row["tool"] if row["answered"] == row["hosts"] else f"{row['tool']} ({row['answered']} answered)"
         print(f"| {name} | {row['wall']:.2f} | {ratio(row, bare, 'wall')} | {1000 * row['cpu'] / options.hosts:.2f} | "
               f"{ratio(row, bare, 'cpu')} | {row['memory'] / MIB:.1f} | {1000 * row['hosts_cpu'] / options.hosts:.1f} | "
               f"{row['rounds']} |")
+    if goals:
+        print()
+    for name, value, most in goals:
+        print(f"- {name}: {value:.3g}, {'met' if value <= most else 'missed'}")
+
+
+def goals_of(rows, options):
+    by_name = {row["tool"]: row for row in rows}
+    bare, ours, pdsh = (by_name.get(name) for name in ("bare libssh2 loop", "gpuadm facts", "pdsh"))
     if not ours or not options.goals:
-        return
+        return []
     goals = [("memory at most 16 MiB and 96 KiB a host", ours["memory"] / (16 * MIB + 96 * 1024 * options.hosts), 1.0)]
     if bare:
         goals += [("client CPU at most 1.5 of the bare loop", ours["cpu"] / bare["cpu"], 1.5),
                   ("wall at most 1.15 of the bare loop", ours["wall"] / bare["wall"], 1.15)]
     if pdsh:
         goals.append(("client CPU at most 1/25 of pdsh", 25 * ours["cpu"] / pdsh["cpu"], 1.0))
-    print()
-    for name, value, most in goals:
-        print(f"- {name}: {value:.2f}, {'met' if value <= most else 'missed'}")
+    return goals
 
 
-def main():
+def read_options():
     parser = argparse.ArgumentParser()
     for name in ("fleet", "gpuadm", "bare-loop", "probe", "assets", "title"):
         parser.add_argument(f"--{name}", required=True)
@@ -128,11 +142,15 @@ def main():
     parser.add_argument("--limit", type=float, default=900, help="seconds for one run of one tool")
     parser.add_argument("--goals", action="store_true", help="say which goals are met")
     parser.add_argument("--only", nargs="*", help="tools whose name contains one of the words")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    options = read_options()
     adopt_orphans()
     write_cluster(options)
-    rows = run(options)
-    show(rows, options)
+    rows = run(usable(all_tools(options), options), options)
+    show(rows, options, goals_of(rows, options))
 
 
 if __name__ == "__main__":

@@ -87,7 +87,35 @@ TEST_CASE("redact: secrets are gone") {
   CHECK(one(redactor, "| token abcdef.0123456789abcdef") == "| token ***");
   CHECK(redactor("| a\n| -----BEGIN RSA PRIVATE KEY-----\n| MIIE\n| -----END RSA PRIVATE KEY-----\n| b\n") ==
         "| a\n| ***\n| b\n");
+  CHECK(one(redactor, "| Environment=DB_PASSWORD=hunter2 MODE=a") == "| Environment=DB_PASSWORD=*** MODE=a");
+  CHECK(one(redactor, "| Environment=\"DB_PASSWORD=hunter2 and more\" A=b") ==
+        "| Environment=\"DB_PASSWORD=***\" A=b");
+  CHECK(one(redactor, "| dbPassword: x, clientSecret: y, kept: z") ==
+        "| dbPassword: ***, clientSecret: ***, kept: z");
+  CHECK(one(redactor, "| --token=s3cret then token=other") == "| --token=*** then token=***");
+  CHECK(one(redactor, "| Authorization: Bearer abcdefghijkl") == "| Authorization: Bearer ***");
+  CHECK(one(redactor, "| http://a:b@h/ https://c:d@h/") == "| http://***@h/ https://***@h/");
+  CHECK(one(redactor, R"({"text": "a\npassword: s3cret b"})") == R"({"text": "a\npassword: *** b"})");
+  CHECK(one(redactor, R"({"text": "a\n10.1.2.3\n"})").find("10.1.2.3") == std::string::npos);
+  CHECK(redactor.name("10.1.2.3") == one(redactor, "10.1.2.3"));
+  CHECK(redactor.replaced().secrets > 10);
   for (const char* kept : {"| --authentication-token-webhook=true", "| authorization-mode=Node,RBAC",
                            "| token: true", "| authentication: {}", "=== /etc/containerd/config.toml"})
     CHECK(one(redactor, kept) == kept);
+}
+
+TEST_CASE("redact: a key that never ends hides no more than its section") {
+  facts::Redactor redactor("salt");
+  CHECK(redactor("=== a\n| -----BEGIN KEY-----\n| MIIE\n=== b\n| c\n") == "=== a\n=== b\n| c\n");
+}
+
+TEST_CASE(
+    "redact: what a control plane calls its nodes is a host's name, also where it could be another word") {
+  facts::Redactor redactor("salt");
+  redactor.learn_from("=== nodes\n| node\t{}\n| gpu7.acme.example\t{}\n=== people\n| carol\n");
+  CHECK(redactor("=== pods\n| default\tx\tNode\tnode\tRunning\n| a\tb\tNode\tgpu7.acme.example\tRunning\n") ==
+        "=== pods\n| default\tx\tNode\thost1\tRunning\n| a\tb\tNode\thost2.domain1\tRunning\n");
+  CHECK(redactor("=== nodes\n| node\t{\"kubernetes.io/hostname\":\"node\"}\n") ==
+        "=== nodes\n| host1\t{\"kubernetes.io/hostname\":\"host1\"}\n");
+  CHECK(one(redactor, "| a node of carol's, gpu7") == "| a node of user1's, host2");
 }

@@ -3,6 +3,8 @@
 
 #include "report/expected.hpp"
 
+#include <algorithm>
+
 namespace {
 
 using report::Finding;
@@ -112,6 +114,25 @@ TEST_CASE("verbose findings name passes and what does not apply") {
 TEST_CASE("findings as JSON are one object a result and a summary") {
   const std::string text = fmt::format("{}\n", base::json::write(to_tree(of_four_hosts())));
   CHECK(text == expected("findings.json", text));
+}
+
+TEST_CASE("findings written in pieces are the same document, a finding a line") {
+  const auto findings = of_four_hosts();
+  std::string text;
+  report::write_json(findings, [&](std::string_view piece) { text += piece; });
+  const auto tree = base::json::read(text, "pieces");
+  REQUIRE(tree);
+  CHECK(base::json::write(*tree) == base::json::write(to_tree(findings)));
+  CHECK(std::ranges::count(text, '\n') == static_cast<std::ptrdiff_t>(findings.size()) + 6);
+  text.clear();
+  report::write_json({}, [&](std::string_view piece) { text += piece; });
+  CHECK(base::json::read(text, "none"));
+}
+
+TEST_CASE("findings of the whole cluster are summed up as such") {
+  const std::vector<Finding> whole = {{.id = "gk.x", .verdict = Verdict::pass, .says = "fine"}};
+  CHECK(to_text(whole, {}).ends_with("the whole cluster: 1 passed\n"));
+  CHECK(report::to_text(std::vector<Finding>{}, {}) == "0 hosts: nothing checked\n");
 }
 
 TEST_CASE("findings that cause each other are shown all the same") {

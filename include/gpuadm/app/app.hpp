@@ -38,6 +38,11 @@ struct Io {
   std::function<std::optional<base::Secret>(const std::string& prompt)> ask_secret;
   /// Yes or no. Nothing: there is no terminal to ask on.
   std::function<std::optional<bool>(const std::string& question)> confirm;
+  /// Shows a text on the whole terminal in place of the last one; what does not fit is counted. Empty where
+  /// `out` is no terminal. end_page() gives the terminal back as it was, and so does a signal that ends the
+  /// program.
+  std::function<void(std::string_view text)> page;
+  std::function<void()> end_page;
 };
 
 /// How to log in, from the command line. What is empty comes from the cluster file, then from `ssh -G`.
@@ -107,9 +112,19 @@ struct DoctorOptions {
   std::optional<std::string> demo;
   bool fix = false;  ///< mend what has a safe fix; `consent` is for that
   Consent consent = Consent::ask;
+  int watch = 0;  ///< seconds between two looks; 0: one look
   Format format = Format::text;
 };
 [[nodiscard]] Result<Outcome> doctor(const DoctorOptions& options, Io& io);
+
+struct SupportOptions {
+  Common common;
+  Hosts hosts;
+  std::filesystem::path output;  ///< a .tar.gz that is not there yet; empty: named by cluster and time, here
+  int lines = 500;               ///< of each log
+};
+/// One archive for somebody who is to help: docs/reference/support.md.
+[[nodiscard]] Result<Outcome> support(const SupportOptions& options, Io& io);
 
 struct FactsOptions {
   Common common;

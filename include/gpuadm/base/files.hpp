@@ -3,6 +3,7 @@
 #include "gpuadm/base/error.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,12 @@ namespace base {
 /// Writes beside the target, then renames; parents are made (0700). `mode` is the file's.
 [[nodiscard]] Result<> write_file(const std::filesystem::path& path, std::string_view text,
                                   unsigned mode = 0600);
+
+/// Takes a text piece by piece.
+using Sink = std::function<void(std::string_view piece)>;
+/// The same for what is too large to be held at once.
+[[nodiscard]] Result<> write_file(const std::filesystem::path& path,
+                                  const std::function<void(const Sink&)>& writes, unsigned mode = 0600);
 
 /// $HOME, else the password database's.
 [[nodiscard]] std::filesystem::path home();

@@ -28,6 +28,9 @@ namespace report {
 /// broken link, or null, findings: [one object a result]}.
 [[nodiscard]] base::Tree to_tree(std::span<const Finding> findings);
 
+/// The same document, a finding a line, in pieces: of many hosts it is large.
+void write_json(std::span<const Finding> findings, const Write& write);
+
 /// JUnit XML: a suite a host, a test case a result; what could not be told is an error.
 [[nodiscard]] std::string to_junit(std::span<const Finding> findings);
 

@@ -42,6 +42,8 @@ class Fleet {
   /// Also returns (nothing) when `deadline` passes, whether commands run or not: a wait between polls sleeps
   /// here, and a first Ctrl-C ends the sleep once nothing runs.
   [[nodiscard]] std::optional<Completion> next_until(base::Instant deadline);
+  /// When the command began that runs on a host. Nothing: none runs.
+  [[nodiscard]] std::optional<base::Instant> begun(const std::string& host) const;
   /// Commands queued, running, or ended and not yet fetched.
   [[nodiscard]] std::size_t pending() const;
   [[nodiscard]] bool interrupted() const;

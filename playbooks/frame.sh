@@ -1,0 +1,105 @@
+# shellcheck shell=sh disable=SC2034
+# What every script that only reads hosts prints with: playbooks/probe.sh, cluster.sh and support.sh. gpuadm sends this file
+# and one of them as one program, as it sends playbooks/prelude.sh before a step; run by hand, a script reads it from
+# beside itself. The form is described in docs/reference/probe.md: "=== name" starts a section, "| " a line of it, "? "
+# ends it with the exit status of its command, "! cut" says that it was longer. It needs awk and nothing else.
+frame_is_here=yes
+
+# Bounds of a section, and of a line of it, in bytes.
+MOST=65536
+LONGEST=8000
+
+# Frames the output of a command. The last line of the input is the command's status.
+# shellcheck disable=SC2016
+FRAME='
+function put(s) {
+  if (length(s) > long) s = substr(s, 1, long)
+  gsub(/:\/\/[^\/@ ]*@/, "://***@", s)
+  used += length(s) + 3
+  if (used > max) { print "! cut"; cut = 1; exit }
+  print "| " s
+}
+BEGIN { print "=== " name }
+keep != "" && $0 !~ keep && $0 !~ /^[0-9]+$/ { next }
+skip != "" && $0 ~ skip { skipping = 1 }
+skipping { if ($0 ~ until) skipping = 0; next }
+{ if (n > 1) put(held); held = last; last = $0; n++ }
+END {
+  if (cut) exit
+  if (n > 1 && held != "") put(held)
+  if (!cut) print "? " last
+}'
+
+if timeout -k 1 5 true 2>/dev/null; then
+  limit() { timeout -k 5 "$@"; }
+else
+  limit() {
+    seconds=$1
+    shift
+    "$@" &
+    child=$!
+    (
+      sleep "$seconds"
+      kill "$child"
+      sleep 5
+      kill -9 "$child"
+    ) >/dev/null 2>&1 &
+    watch=$!
+    wait "$child"
+    status=$?
+    kill "$watch" 2>/dev/null
+    return "$status"
+  }
+fi
+
+has() { command -v "$1" >/dev/null 2>&1; }
+section() { printf '=== %s\n' "$1"; }
+newline='
+'
+line() {
+  case $* in *"$newline"*) return ;; esac
+  printf '| %s\n' "$*"
+}
+
+# framed NAME OPTION…: the section of a program's output on stdin, its status as the last line. Options are awk's, for
+# FRAME's variables: keep (a regex of the lines that stay), skip and until (from one to the other is left out), max, long.
+framed() {
+  framed=$1
+  shift
+  awk -v name="$framed" -v max="$MOST" -v long="$LONGEST" "$@" "$FRAME"
+}
+
+# run NAME SECONDS COMMAND…: a section with what the command says on both streams.
+run() {
+  name=$1
+  shift
+  {
+    limit "$@" 2>&1
+    printf '\n%s\n' "$?"
+  } | framed "$name"
+}
+
+# quiet NAME SECONDS COMMAND…: the same without the second stream.
+quiet() {
+  name=$1
+  shift
+  {
+    limit "$@" 2>/dev/null
+    printf '\n%s\n' "$?"
+  } | framed "$name"
+}
+
+# kept NAME REGEX SECONDS COMMAND…: the same, only the lines that match.
+kept() {
+  name=$1 keep=$2
+  shift 2
+  {
+    limit "$@" 2>/dev/null
+    printf '\n%s\n' "$?"
+  } | framed "$name" -v keep="$keep"
+}
+
+# frame NAME TEXT STATUS: the same for output that is here already.
+frame() {
+  printf '%s\n%s\n' "$2" "$3" | framed "$1"
+}
