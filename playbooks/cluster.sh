@@ -75,6 +75,13 @@ everything() {
     table clusterpolicies clusterpolicies.nvidia.com '{.metadata.name}' '{.status.state}' \
       '{.status.conditions[?(@.type=="Error")].message}'
     table resourceslices resourceslices.resource.k8s.io '{.metadata.name}' '{.spec.driver}' '{.spec.nodeName}'
+    table storageclasses storageclasses '{.metadata.name}' '{.provisioner}' '{.volumeBindingMode}' \
+      '{.metadata.annotations.storageclass\.kubernetes\.io/is-default-class}'
+    table pvcs '-A persistentvolumeclaims' '{.metadata.namespace}' '{.metadata.name}' '{.status.phase}' \
+      '{.spec.storageClassName}' '{.metadata.annotations.volume\.kubernetes\.io/selected-node}' \
+      '{.metadata.creationTimestamp}'
+    table csidrivers csidrivers '{.metadata.name}' '{.spec.attachRequired}'
+    table csinodes csinodes '{.metadata.name}' '{.spec.drivers[*].name}'
     kept deprecated-apis '^apiserver_requested_deprecated_apis' \
       15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw /metrics
     plugin_log

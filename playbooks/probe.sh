@@ -177,7 +177,7 @@ files() {
   limit 10 awk "$FILES" "$@" '='
 }
 
-LOG='NVRM|nvidia|SXid|AER: |PCIe Bus Error|BAR [0-9].*(no space|failed|can.t assign)|Out of memory|invoked oom|oom-kill|blocked for more than|soft lockup|hard LOCKUP|rcu.*stall|segfault.*lib(nccl|cuda|nvidia)|I/O error|EXT4-fs error|XFS .*error|Hardware Error|EDAC|NETDEV WATCHDOG|unregister_netdevice: waiting|nvme.*(timeout, |removing after)|md.raid.*failure|emounting filesystem read-only|XFS .*orruption|mlx5.*(power|emperature)'
+LOG='NVRM|nvidia|SXid|AER: |PCIe Bus Error|BAR [0-9].*(no space|failed|can.t assign|: assigned)|Out of memory|invoked oom|oom-kill|blocked for more than|soft lockup|hard LOCKUP|rcu.*stall|segfault.*lib(nccl|cuda|nvidia)|I/O error|EXT4-fs error|XFS .*error|Hardware Error|EDAC|NETDEV WATCHDOG|unregister_netdevice: waiting|nvme.*(timeout, |removing after)|md.raid.*failure|emounting filesystem read-only|XFS .*orruption|mlx5.*(power|emperature)'
 
 kernel_config() {
   [ -r "/boot/config-$release" ] && return
@@ -198,7 +198,7 @@ paths() {
     /run/systemd/timesync/synchronized /run/systemd/container /.dockerenv /run/.containerenv \
     /var/lib/gpuadm/journal /var/lib/gpuadm/lock /sys/fs/cgroup/cgroup.controllers /sys/fs/cgroup/unified \
     /proc/sys/net/bridge /lib/modules/"$release" /lib/modules/"$release"/build \
-    /usr/bin/nvidia-uninstall /var/lib/nvidia-docker /run/nvidia/driver /dev/dxg /etc/nv_tegra_release \
+    /usr/bin/nvidia-uninstall /usr/bin/gcc-[0-9]* /var/lib/nvidia-docker /run/nvidia/driver /dev/dxg /etc/nv_tegra_release \
     /etc/cdi /run/cdi /etc/cdi/nvidia.yaml /run/cdi/nvidia.yaml /etc/nvidia-container-runtime/config.toml /dev/nvidia* \
     /dev/nvidia-caps-imex-channels/channel0 /lib/firmware/nvidia/*/gsp_*.bin /etc/apt/preferences.d/*nvidia* \
     /var/lib/dkms/nvidia*/* /var/lib/dkms/nvidia*/*/"$release" /opt/nvidia/nvlsm \
@@ -214,14 +214,24 @@ paths() {
     fi
   done
   section tools
-  for tool in awk sed grep tr cut od cat sh sudo timeout mktemp sha256sum base64 tar gzip zstd curl gpg \
-    systemctl modprobe sysctl swapoff ip ss iptables ip6tables nft mount umount nsenter conntrack ebtables ethtool socat \
-    tc touch apt-get dpkg dnf yum zypper rpm containerd ctr runc crun nerdctl dockerd docker crio cri-dockerd crictl \
-    kubeadm kubelet kubectl nvidia-smi nvidia-ctk nvidia-container-runtime nvidia-container-cli nvidia-persistenced \
-    nvidia-modprobe nv-fabricmanager dkms gcc make ld dcgmi mokutil getenforce \
-    apparmor_parser mount.nfs iscsiadm ipset smartctl; do
-    path=$(command -v "$tool" 2>/dev/null) && line "$tool" "$path"
-  done
+  # A process for each would cost more than all the rest of this function.
+  (
+    IFS=:
+    for tool in awk sed grep tr cut od cat sh sudo timeout mktemp sha256sum base64 tar gzip zstd curl gpg \
+      systemctl modprobe sysctl swapoff ip ss iptables ip6tables nft mount umount nsenter conntrack ebtables ethtool socat \
+      tc touch apt-get dpkg dnf yum zypper rpm containerd ctr runc crun nerdctl dockerd docker crio cri-dockerd crictl \
+      kubeadm kubelet kubectl nvidia-smi nvidia-ctk nvidia-container-runtime nvidia-container-cli nvidia-persistenced \
+      nvidia-modprobe nv-fabricmanager dkms gcc make ld dcgmi mokutil getenforce \
+      apparmor_parser mount.nfs iscsiadm ipset smartctl; do
+      for directory in $PATH; do
+        case $directory in '' | *"$newline"*) continue ;; esac
+        if [ -x "$directory/$tool" ] && [ ! -d "$directory/$tool" ]; then
+          printf '| %s %s\n' "$tool" "$directory/$tool"
+          break
+        fi
+      done
+    done
+  )
   # systemd resolves the devices that it lets a container have through these links.
   [ -e /dev/nvidiactl ] && listing_of dev-char /dev/char/195:*
   section /sys/module/

@@ -43,6 +43,18 @@ Result<facts::Facts> read_probe(const std::string& host, const transport::Exit& 
   return facts;
 }
 
+namespace {
+
+base::Tree host_tree(const Result<facts::Facts>& facts) {
+  if (facts) return facts::to_tree(*facts);
+  const base::Error& error = facts.error();
+  return base::Tree::map_of(
+      {{"error", base::Tree::map_of(
+                     {{"fault", base::name_of(error.fault)}, {"what", error.what}, {"hint", error.hint}})}});
+}
+
+}  // namespace
+
 bool is_unreachable(base::Fault fault) {
   return fault == Fault::unreachable || fault == Fault::auth || fault == Fault::host_key ||
          fault == Fault::timeout;
@@ -68,36 +80,22 @@ Result<Seen> take_census(transport::Fleet& fleet, const assets::Store& assets, A
       continue;
     }
     seen.census.insert_or_assign(host, read_probe(host, *result, answered));
-    if (texts == Texts::keep) seen.probes.insert_or_assign(host, std::move(result->out));
+    if (texts == Texts::kept) seen.probes.insert_or_assign(host, std::move(result->out));
   }
   if (fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted while the facts were read");
   return seen;
 }
 
-namespace {
-
-base::Tree to_tree(const Result<facts::Facts>& facts) {
-  if (facts) return facts::to_tree(*facts);
-  return base::Tree::map_of({{"error", base::Tree::map_of({{"fault", base::name_of(facts.error().fault)},
-                                                           {"what", facts.error().what},
-                                                           {"hint", facts.error().hint}})}});
-}
-
-}  // namespace
-
 base::Tree to_tree(const facts::Census& census) {
   base::Tree tree = base::Tree::map();
-  for (const auto& [host, facts] : census) tree.set(host, to_tree(facts));
+  for (const auto& [host, facts] : census) tree.set(host, host_tree(facts));
   return tree;
 }
 
-void write_json(const facts::Census& census, const report::Write& write) {
-  std::string_view before = "{\n";
-  for (const auto& [host, facts] : census) {
-    write(std::exchange(before, ",\n"));
-    write(fmt::format("{}: {}", base::json::write(base::Tree(host), 0), base::json::write(to_tree(facts))));
-  }
-  write(census.empty() ? "{}\n" : "\n}\n");
+std::string to_json(const facts::Census& census) {
+  base::json::Members members;
+  for (const auto& [host, facts] : census) members.add(host, host_tree(facts));
+  return std::move(members).end();
 }
 
 }  // namespace app

@@ -3,7 +3,6 @@
 #include "gpuadm/app/app.hpp"
 #include "gpuadm/assets/assets.hpp"
 #include "gpuadm/facts/facts.hpp"
-#include "gpuadm/report/style.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
 #include <map>
@@ -34,18 +33,18 @@ struct Seen {
 /// Whether a host that has answered is needed again.
 enum class Afterwards { keep_connection, close_connection };
 
-/// Whether what the facts were read from is needed again: to record it, or to show it.
-enum class Texts { keep, drop };
+/// Whether the probes' texts are of use beyond the facts.
+enum class Texts { kept, dropped };
 
 /// Runs playbooks/probe.sh on every host of the fleet, one round trip each. A host that fails is data; the
 /// error is for a missing asset.
 [[nodiscard]] Result<Seen> take_census(transport::Fleet& fleet, const assets::Store& assets,
                                        Afterwards afterwards = Afterwards::keep_connection,
-                                       Texts texts = Texts::keep);
+                                       Texts texts = Texts::kept);
 
 /// {host: facts} and {host: {error: …}}.
 [[nodiscard]] base::Tree to_tree(const facts::Census& census);
-/// The same as JSON in pieces: of many hosts it is large.
-void write_json(const facts::Census& census, const report::Write& write);
+/// The same as JSON, without a Tree of all hosts.
+[[nodiscard]] std::string to_json(const facts::Census& census);
 
 }  // namespace app

@@ -49,7 +49,7 @@ Result<std::vector<report::Finding>> find_for(const DoctorOptions& options, cons
 }
 
 Texts texts_of(const DoctorOptions& options) {
-  return options.record.empty() ? Texts::drop : Texts::keep;
+  return options.record.empty() ? Texts::dropped : Texts::kept;
 }
 
 /// A recording in place of hosts.

@@ -34,6 +34,7 @@ Parts parts_of(const Page& page) {
 base::Tree to_tree(const Page& page) {
   base::Tree tree = base::Tree::map_of({{"id", page.about.id}, {"title", page.about.title}});
   for (const auto& [key, heading, text] : parts_of(page)) tree.set(key, text);
+  tree.set("source", base::Tree::list_of(page.article.sources));
   tree.set("causedBy", base::Tree::list_of(page.article.caused_by));
   tree.set("explains", base::Tree::list_of(page.explains));
   return tree;
@@ -49,6 +50,8 @@ std::string to_text(const Page& page) {
   std::string text = fmt::format("{}: {}\n", page.about.id, page.about.title);
   for (const auto& [key, heading, says] : parts_of(page))
     if (!says.empty()) text += fmt::format("  {}\n{}", heading, indented(says));
+  if (!page.article.sources.empty())
+    text += fmt::format("  Source\n{}", indented(base::join(page.article.sources, "\n")));
   if (!page.article.caused_by.empty())
     text += fmt::format("  Follows from\n{}", indented(base::join(page.article.caused_by, "\n")));
   if (!page.explains.empty())
@@ -68,6 +71,8 @@ std::string to_markdown(const Page& page) {
     if (!says.empty())
       text += key == "byHand" ? fmt::format("\n## {}\n\n```sh\n{}\n```\n", heading, says)
                               : fmt::format("\n## {}\n\n{}\n", heading, says);
+  if (!page.article.sources.empty()) text += "\n## Source\n\n";
+  for (const std::string& source : page.article.sources) text += fmt::format("- <{}>\n", source);
   if (!page.article.caused_by.empty())
     text += fmt::format("\nFollows from: {}\n", links(page.article.caused_by));
   if (!page.explains.empty()) text += fmt::format("\nExplains: {}\n", links(page.explains));

@@ -1,4 +1,3 @@
-#include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/spec/cluster.hpp"
@@ -14,8 +13,10 @@
 namespace app {
 namespace {
 
-std::string text_of(const Seen& seen, const base::Tree& tree, Format format) {
-  if (format == Format::text) return base::printable(base::yaml::write(tree), std::string::npos);
+std::string in_form(const Seen& seen, const std::string& json, Format format) {
+  if (format == Format::json) return json;
+  if (format == Format::text)
+    return base::printable(base::yaml::write(to_tree(seen.census)), std::string::npos);
   return seen.probes.empty() ? std::string() : seen.probes.begin()->second;
 }
 
@@ -28,15 +29,15 @@ Result<Outcome> facts(const FactsOptions& options, Io& io) {
     return base::fail(base::Fault::usage, "-o probe shows one host", "name one");
   const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(Access::read_only);
-  const Seen seen = TRY(take_census(*fleet, assets, Afterwards::close_connection));
+  const Seen seen = TRY(take_census(*fleet, assets, Afterwards::close_connection,
+                                    options.format == Format::probe ? Texts::kept : Texts::dropped));
 
   const RunFolder folder = TRY(RunFolder::make(cluster.name));
   TRY(folder.save("cluster.yaml", spec::to_tree(cluster)));
-  const base::Tree tree = to_tree(seen.census);
-  const std::string json = base::json::write(tree) + "\n";
+  const std::string json = to_json(seen.census) + "\n";
   TRY(folder.save_text("facts.json", json));
 
-  io.out(options.format == Format::json ? json : text_of(seen, tree, options.format));
+  io.out(in_form(seen, json, options.format));
   Outcome outcome = Outcome::done;
   for (const auto& [host, facts] : seen.census) {
     if (facts) continue;

@@ -57,8 +57,8 @@ std::vector<report::Finding> unreached_in(const facts::Census& census) {
 Result<std::vector<report::Finding>> find(const spec::Cluster& cluster, const facts::Census& census,
                                           const assets::Store& assets, checks::Stage stage) {
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
-  std::vector<report::Finding> findings = unreached_in(census);
-  std::ranges::move(checks::examine(cluster, census, *data, stage), std::back_inserter(findings));
+  std::vector<report::Finding> findings = checks::examine(cluster, census, *data, stage);
+  std::ranges::move(unreached_in(census), std::inserter(findings, findings.begin()));
   return findings;
 }
 

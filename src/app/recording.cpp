@@ -51,7 +51,7 @@ Result<facts::Facts> read_host(const fs::path& probe, const Tree* about, Seen& s
   facts::Facts facts = TRY(facts::parse(text));
   if (about)
     if (const Tree* offset = about->find("clockOffset")) facts.clock_offset = offset->as_real();
-  if (texts == Texts::keep) seen.probes[name] = std::move(text);
+  if (texts == Texts::kept) seen.probes[name] = std::move(text);
   return facts;
 }
 

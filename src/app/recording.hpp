@@ -27,6 +27,6 @@ struct Recording {
 /// Reads a recording, or a folder with nothing but a probe.txt: one host of the folder's name. Fault::usage
 /// where it is neither.
 [[nodiscard]] Result<Recording> load_recording(const std::filesystem::path& folder,
-                                               Texts texts = Texts::drop);
+                                               Texts texts = Texts::dropped);
 
 }  // namespace app

@@ -42,7 +42,7 @@ Result<> RunFolder::save(std::string_view name, const base::Tree& tree) const {
 Result<> RunFolder::save_look(const spec::Cluster& cluster, const facts::Census& census,
                               std::span<const report::Finding> findings) const {
   TRY(save("cluster.yaml", spec::to_tree(cluster)));
-  TRY(base::write_file(path_ / "facts.json", [&](const base::Sink& sink) { write_json(census, sink); }));
+  TRY(save_text("facts.json", to_json(census) + "\n"));
   return base::write_file(path_ / "findings.json",
                           [&](const base::Sink& sink) { report::write_json(findings, sink); });
 }

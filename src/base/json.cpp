@@ -141,4 +141,15 @@ std::string write(const Tree& tree, int indent) {
   return out;
 }
 
+void Members::add(std::string_view key, const Tree& value) {
+  out_ += out_.empty() ? "{\n  " : ",\n  ";
+  put(out_, key);
+  out_ += ": ";
+  put(out_, value, 2, 1);
+}
+
+std::string Members::end() && {
+  return out_.empty() ? "{}" : std::move(out_) + "\n}";
+}
+
 }  // namespace base::json

@@ -1,21 +1,19 @@
 #include "gpuadm/base/shell.hpp"
 
-#include <algorithm>
 #include <cctype>
 #include <stdexcept>
 
 namespace base {
 
 std::string quote(std::string_view word) {
+  std::string text(word);
+  std::erase(text, '\0');
   std::string quoted = "'";
-  quoted.reserve(word.size() + 2);
-  while (!word.empty()) {
-    const std::size_t run = std::min(word.find_first_of(std::string_view("'\0", 2)), word.size());
-    quoted += word.substr(0, run);
-    if (run < word.size() && word[run] == '\'') quoted += "'\\''";
-    word.remove_prefix(std::min(run + 1, word.size()));
-  }
-  return quoted + "'";
+  quoted.reserve(text.size() + 2);
+  std::size_t at = 0;
+  for (std::size_t mark; (mark = text.find('\'', at)) != std::string::npos; at = mark + 1)
+    quoted.append(text, at, mark - at).append("'\\''");
+  return quoted.append(text, at).append("'");
 }
 
 std::string assignments(const Variables& variables) {

@@ -26,9 +26,35 @@ std::unexpected<base::Error> bad(const std::string& path, const std::string& id,
   return base::fail(base::Fault::parse, fmt::format("{}: {}: {}", path, id, what));
 }
 
+/// "https://HOST/…", as it may stand between < and >.
+bool is_address(std::string_view text) {
+  static constexpr std::string_view scheme = "https://";
+  if (!text.starts_with(scheme) || text.find_first_of(" \t\n<>\"") != std::string_view::npos) return false;
+  const std::string_view host = text.substr(scheme.size(), text.find('/', scheme.size()) - scheme.size());
+  return host.find('.') != std::string_view::npos && !host.starts_with('.') && !host.ends_with('.');
+}
+
+/// One address, or a list of them.
+Result<std::vector<std::string>> read_sources(const std::string& path, const std::string& id,
+                                              const Tree& tree) {
+  std::vector<std::string> sources;
+  if (tree.is_list())
+    for (const Tree& item : tree.items()) sources.push_back(item.text());
+  else
+    sources.push_back(tree.text());
+  for (const std::string& source : sources)
+    if (!is_address(source)) return bad(path, id, fmt::format("source: '{}' is no https address", source));
+  if (sources.empty()) return bad(path, id, "source names none");
+  return sources;
+}
+
 Result<Article> read_article(const std::string& path, const std::string& id, const Tree& tree) {
   Article article;
   for (const auto& [key, value] : tree.entries()) {
+    if (key == "source") {
+      article.sources = TRY(read_sources(path, id, value));
+      continue;
+    }
     if (key == "causedBy" && value.is_list()) {
       for (const Tree& cause : value.items()) article.caused_by.push_back(cause.text());
       continue;

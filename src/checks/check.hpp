@@ -122,7 +122,10 @@ struct Check {
 [[nodiscard]] std::span<const Check> cluster_checks();
 [[nodiscard]] std::span<const Check> cluster_nodes_checks();
 [[nodiscard]] std::span<const Check> cluster_pods_checks();
+[[nodiscard]] std::span<const Check> cluster_storage_checks();
 [[nodiscard]] std::span<const Check> cluster_gpu_checks();
+[[nodiscard]] std::span<const Check> cluster_plugin_checks();
+[[nodiscard]] std::span<const Check> cluster_gpu_pods_checks();
 [[nodiscard]] std::span<const Check> cluster_operator_checks();
 [[nodiscard]] const std::vector<Check>& all_checks();
 

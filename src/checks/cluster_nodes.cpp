@@ -47,14 +47,20 @@ void taints(const Whole& w, Verdicts& out) {
     }
 }
 
-/// The kubelet renews its lease every 10 s; after 40 s (50 s since 1.32) its node is given up.
+/// The kubelet renews its lease every 10 s. After node-monitor-grace-period its node is given up: 40 s, from
+/// Kubernetes 1.32 on 50 s.
+double grace_of(const Whole& w) {
+  const auto server = base::Version::parse(w.facts.version);
+  return server && server->minor >= 32 ? 50 : 40;
+}
+
 void clock_drift(const Whole& w, Verdicts& out) {
   const auto* leases = given(w.facts.leases, out, "the leases of the nodes");
   if (!leases) return;
   if (!w.facts.clock) return out.unknown("the control plane's clock could not be read");
   for (const auto& [node, renewed] : *leases) {
     const double age = *w.facts.clock - renewed;
-    if (age > 40)
+    if (age > grace_of(w))
       out.fail(Severity::blocker, "a kubelet has not renewed its lease",
                fmt::format("{}: {:.0f} s ago", node, age),
                "gpuadm doctor --stage node on " + node + ": kubelet, network, clock");
@@ -128,8 +134,7 @@ void driver_skew(const Whole& w, Verdicts& out) {
     if (!driver.empty()) found[driver].push_back(node.name);
   }
   if (found.empty()) return out.skip("no node tells its driver's version");
-  tell_differences(found, Severity::warning,
-                   "nodes have different NVIDIA drivers: jobs over several nodes may fail",
+  tell_differences(found, Severity::note, "nodes have different NVIDIA drivers",
                    "install one driver version on all GPU nodes", out);
 }
 
@@ -166,7 +171,7 @@ constexpr std::array rows = std::to_array<Check>({
      .whole = containerd_skew},
     {.id = "cl.driver-version-skew",
      .title = "all GPU nodes have one driver",
-     .why = "jobs over several nodes need it",
+     .why = "faults differ by driver",
      .stages = in_cluster,
      .whole = driver_skew},
 });

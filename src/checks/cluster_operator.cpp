@@ -109,10 +109,12 @@ void gfd_labels(const Whole& w, Verdicts& out) {
     if (!has_gpus(w, node)) continue;
     const std::string count = label(node, "nvidia.com/gpu.count");
     const facts::Facts* host = host_of(w, node.name);
+    // With the MIG strategy "single" it counts the MIG devices.
+    const bool counts_gpus = host && !host->gpus.empty() && !has_mig(*host);
     if (count.empty())
       out.fail(Severity::warning, "a GPU node is not labelled", node.name + " has no nvidia.com/gpu.count",
                "restart the gpu-feature-discovery pod on " + node.name);
-    else if (host && !host->gpus.empty() && base::to_int(count) != static_cast<long long>(host->gpus.size()))
+    else if (counts_gpus && base::to_int(count) != static_cast<long long>(host->gpus.size()))
       out.fail(
           Severity::warning, "a node's labels are not what its GPUs are",
           fmt::format("{}: nvidia.com/gpu.count={}, {} by nvidia-smi", node.name, count, host->gpus.size()),

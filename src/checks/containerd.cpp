@@ -73,14 +73,14 @@ void config_version(const Subject& s, Verdicts& out) {
 /// (RELEASES.md).
 struct Pair {
   int kubernetes;
-  std::array<Version, 4> least;
+  std::array<Version, 5> least;
 };
 constexpr std::array pairs = {
-    Pair{32, {Version{1, 7, 24}, {2, 0, 1}, {2, 1, 0}, {2, 2, 0}}},
-    Pair{33, {Version{1, 7, 24}, {2, 0, 4}, {2, 1, 0}, {2, 2, 0}}},
-    Pair{34, {Version{1, 7, 28}, {2, 0, 6}, {2, 1, 3}, {2, 2, 0}}},
-    Pair{35, {Version{1, 7, 28}, {2, 1, 5}, {2, 2, 0}, {2, 2, 0}}},
-    Pair{36, {Version{2, 2, 0}, {2, 3, 0}, {2, 3, 0}, {2, 3, 0}}},
+    Pair{32, {Version{1, 6, 36}, {1, 7, 24}, {2, 0, 1}, {2, 1, 0}, {2, 2, 0}}},
+    Pair{33, {Version{1, 6, 36}, {1, 7, 24}, {2, 0, 4}, {2, 1, 0}, {2, 2, 0}}},
+    Pair{34, {Version{1, 6, 39}, {1, 7, 28}, {2, 0, 6}, {2, 1, 3}, {2, 2, 0}}},
+    Pair{35, {Version{1, 7, 28}, {2, 1, 5}, {2, 2, 0}, {2, 2, 0}, {2, 2, 0}}},
+    Pair{36, {Version{2, 2, 0}, {2, 3, 0}, {2, 3, 0}, {2, 3, 0}, {2, 3, 0}}},
 };
 
 void version_supported(const Subject& s, Verdicts& out) {

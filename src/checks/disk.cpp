@@ -71,15 +71,18 @@ void readonly_root(const Subject& s, Verdicts& out) {
   }
 }
 
+/// Overlay file systems have options of their own, so images may lie on a mount without exec. Bind mounts
+/// take the option over: volumes of pods are such.
 void noexec_var(const Subject& s, Verdicts& out) {
   if (s.facts.mounts.empty()) return out.unknown("/proc/mounts could not be read");
-  for (const char* path : {"/var/lib/containerd", "/var/lib/docker", "/var/lib/kubelet", "/opt/cni/bin"}) {
+  const auto look = [&](const char* path, Severity severity, const char* says) {
     const Mount* mount = mount_of(s.facts, path);
     if (mount && has(mount->options, "noexec"))
-      out.fail(Severity::blocker, fmt::format("programs under {} may not run", path),
-               fmt::format("{} is mounted noexec", mount->path),
+      out.fail(severity, says, fmt::format("{}: {} is mounted noexec", path, mount->path),
                fmt::format("mount -o remount,exec {} and change /etc/fstab", mount->path));
-  }
+  };
+  look("/opt/cni/bin", Severity::blocker, "network plugins may not run: no pod starts");
+  look("/var/lib/kubelet", Severity::warning, "programs in volumes of pods may not run");
 }
 
 constexpr std::array rows = std::to_array<Check>({
@@ -89,7 +92,7 @@ constexpr std::array rows = std::to_array<Check>({
      preflight | node, inodes},
     {"host.disk.readonly-root", "the system's file systems can be written",
      "a disk with errors is mounted read-only by the kernel", preflight | node, readonly_root},
-    {"sec.noexec-var", "programs may run where images and plugins lie",
+    {"sec.noexec-var", "programs may run where plugins and volumes lie",
      "hardened systems mount /var without exec", preflight, noexec_var},
 });
 

@@ -50,6 +50,10 @@ std::vector<report::Finding> examine(const spec::Cluster& cluster, const facts::
   Group group{cluster, {}};
   for (const auto& [name, facts] : census)
     if (facts) group.hosts.emplace(name, &*facts);
+  const auto rows = std::ranges::count_if(all_checks(), [&](const Check& check) {
+    return (check.stages & static_cast<unsigned>(stage)) != 0 && (check.examine || check.across);
+  });
+  findings.reserve(static_cast<std::size_t>(rows) * (group.hosts.size() + 1));
   for (const auto& [name, facts] : group.hosts) {
     spec::Host other;
     const Subject subject{cluster, host_named(cluster, name, other),    *facts, data,

@@ -154,17 +154,24 @@ bool is_zero(const std::string& uuid) {
   return uuid.find_first_not_of("0-") == std::string::npos;
 }
 
-/// Racks with NVLink between machines: GPUs that have the UUID of a cluster.
-void clique(const Subject& s, Verdicts& out) {
-  if (!lists_gpus(s, out)) return;
-  std::set<std::string> seen;
+/// The partitions of a rack's NVLink that the GPUs are in, of those that have joined the fabric
+/// (gpu.fabric.state tells of the others); none where no NVLink leads to other machines.
+std::set<std::string> cliques(const facts::Facts& facts) {
+  std::set<std::string> found;
   bool rack = false;
-  for (const Gpu& gpu : s.facts.gpus) {
+  for (const Gpu& gpu : facts.gpus) {
+    if (word(gpu, "fabric/state").value_or("Completed") != "Completed") continue;
     const auto uuid = word(gpu, "fabric/clusterUuid").value_or("");
     rack = rack || !is_zero(uuid);
-    seen.insert(uuid + "." + word(gpu, "fabric/cliqueId").value_or(""));
+    found.insert(uuid + "." + word(gpu, "fabric/cliqueId").value_or(""));
   }
-  if (!rack) return out.skip("no NVLink leads to other machines");
+  return rack ? found : std::set<std::string>{};
+}
+
+void clique(const Subject& s, Verdicts& out) {
+  if (!lists_gpus(s, out)) return;
+  const auto seen = cliques(s.facts);
+  if (seen.empty()) return out.skip("no NVLink leads to other machines");
   if (seen.size() > 1)
     out.fail(Severity::warning, "GPUs of one machine are in different partitions of the rack's NVLink",
              list({seen.begin(), seen.end()}), "correct the partition in the rack's NVLink manager (NMX)");
@@ -174,20 +181,24 @@ void clique(const Subject& s, Verdicts& out) {
 
 void imex(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
-  const bool rack = std::ranges::any_of(
-      s.facts.gpus, [](const Gpu& gpu) { return !is_zero(word(gpu, "fabric/clusterUuid").value_or("")); });
-  if (!rack) return out.skip("no NVLink leads to other machines");
+  if (cliques(s.facts).empty()) return out.skip("no NVLink leads to other machines");
   const auto place = s.facts.units.find("nvidia-imex.service");
   if (place == s.facts.units.end() || place->second.active == "inactive")
     return out.skip("the daemon is no service of this host; the DRA driver of Kubernetes brings its own");
+  if (s.cluster.gpu.allocator == spec::Allocator::dra)
+    return out.fail(Severity::warning, "the host's IMEX daemon stands in the way of the DRA driver's own",
+                    "nvidia-imex.service is " + place->second.active,
+                    "systemctl disable --now nvidia-imex && systemctl mask nvidia-imex");
   if (place->second.active == "failed")
     return out.fail(Severity::warning, "the IMEX daemon has failed: no memory is shared between machines",
                     "nvidia-imex.service is failed",
                     "journalctl -u nvidia-imex; correct /etc/nvidia-imex/nodes_config.cfg and restart it");
   if (!s.facts.paths.contains("/dev/nvidia-caps-imex-channels/channel0"))
-    out.fail(Severity::warning, "the IMEX daemon runs but there is no channel for programs",
-             "no /dev/nvidia-caps-imex-channels/channel0",
-             "nvidia-modprobe -i 0:1, or load nvidia with NVreg_CreateImexChannel0=1");
+    out.fail(
+        Severity::warning, "the IMEX daemon runs but there is no channel for programs",
+        "no /dev/nvidia-caps-imex-channels/channel0",
+        "echo options nvidia NVreg_CreateImexChannel0=1 > /etc/modprobe.d/nvidia-imex.conf, and load the "
+        "driver anew");
 }
 
 void nvlsm(const Subject& s, Verdicts& out) {

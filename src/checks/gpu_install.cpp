@@ -14,6 +14,10 @@ namespace {
 
 using facts::Facts;
 
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 bool is_gpu_host(const Subject& s, Verdicts& out) {
   if (!has_gpu(s.facts)) out.skip("no NVIDIA GPU on the PCI bus");
   return has_gpu(s.facts);
@@ -24,7 +28,7 @@ std::vector<std::string> dkms_trees(const Facts& facts) {
   std::vector<std::string> trees;
   for (const auto& [path, kind] : facts.paths)
     if (kind == "directory" && path.starts_with("/var/lib/dkms/nvidia") &&
-        std::ranges::count(path, '/') == 5 && path.find("/kernel-") == std::string::npos)
+        std::ranges::count(path, '/') == 5 && is_digit(path[path.rfind('/') + 1]))
       trees.push_back(path);
   return trees;
 }
@@ -36,15 +40,34 @@ bool uses_dkms(const Subject& s, Verdicts& out) {
   return !dkms_trees(s.facts).empty();
 }
 
+/// Whether the link /var/lib/dkms/NAME/kernel-RELEASE-MACHINE leads somewhere: DKMS makes it when it installs
+/// a module.
+bool is_installed(const Facts& facts, const std::string& tree) {
+  const std::string link = fmt::format("{}/kernel-{}-", tree.substr(0, tree.rfind('/')), facts.kernel);
+  const auto place = facts.paths.lower_bound(link);
+  return place != facts.paths.end() && place->first.starts_with(link);
+}
+
 void dkms_status(const Subject& s, Verdicts& out) {
   if (!uses_dkms(s, out)) return;
+  std::string built;
   std::vector<std::string> without;
-  for (const std::string& tree : dkms_trees(s.facts))
-    if (!s.facts.paths.contains(tree + "/" + s.facts.kernel)) without.push_back(tree.substr(14));
-  if (without.size() == dkms_trees(s.facts).size())
-    out.fail(gpu_severity(s), "DKMS has not built the driver for the kernel that runs",
-             fmt::format("{} lacks {}", list(without), s.facts.kernel),
-             "dkms autoinstall; /var/lib/dkms/nvidia*/*/build/make.log says why where it fails");
+  for (const std::string& tree : dkms_trees(s.facts)) {
+    if (is_installed(s.facts, tree)) return;
+    const std::string name = tree.substr(14);
+    if (s.facts.paths.contains(tree + "/" + s.facts.kernel))
+      built = name;
+    else
+      without.push_back(name);
+  }
+  if (!built.empty())
+    return out.fail(gpu_severity(s),
+                    "DKMS has built the driver for the kernel that runs, and not installed it",
+                    fmt::format("{} is built for {}", built, s.facts.kernel),
+                    fmt::format("dkms install {} -k {}", built, s.facts.kernel));
+  out.fail(gpu_severity(s), "DKMS has not built the driver for the kernel that runs",
+           fmt::format("{} lacks {}", list(without), s.facts.kernel),
+           "dkms autoinstall; /var/lib/dkms/nvidia*/*/build/make.log says why where it fails");
 }
 
 void kernel_headers(const Subject& s, Verdicts& out) {
@@ -66,11 +89,12 @@ void gcc_mismatch(const Subject& s, Verdicts& out) {
   const auto ours = base::Version::parse(*s.facts.gcc),
              kernels = base::Version::parse(s.facts.kernel_compiler);
   if (!ours || !kernels) return out.unknown("the compiler of the kernel could not be read");
-  if (ours->major != kernels->major)
-    out.fail(Severity::warning, "the kernel was built by another gcc than the one that is here",
-             fmt::format("kernel: gcc {}, here: gcc {}", s.facts.kernel_compiler, *s.facts.gcc),
-             fmt::format("apt-get install gcc-{}; DKMS takes the kernel's own compiler where it is there",
-                         kernels->major));
+  if (ours->major == kernels->major) return;
+  const std::string own = fmt::format("gcc-{}", kernels->major);
+  if (s.facts.paths.contains("/usr/bin/" + own)) return out.pass(own + " is here, too, and DKMS takes it");
+  out.fail(Severity::warning, "the kernel was built by another gcc than the one that is here",
+           fmt::format("kernel: gcc {}, here: gcc {}", s.facts.kernel_compiler, *s.facts.gcc),
+           fmt::format("apt-get install {}; DKMS takes the kernel's own compiler where it is there", own));
 }
 
 void build_tools(const Subject& s, Verdicts& out) {
@@ -121,9 +145,10 @@ void multiple_installs(const Subject& s, Verdicts& out) {
 void runfile(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
   if (s.facts.paths.contains("/usr/bin/nvidia-uninstall"))
-    out.fail(Severity::warning, "the driver came from a .run file: no package manager keeps it",
-             "/usr/bin/nvidia-uninstall",
-             "nvidia-uninstall, then install the driver's packages; a new kernel loses the driver otherwise");
+    out.fail(
+        Severity::warning, "the driver came from a .run file: no package manager keeps it",
+        "/usr/bin/nvidia-uninstall",
+        "nvidia-uninstall, then install the driver's packages; without DKMS a new kernel loses the driver");
 }
 
 /// Packages that follow whatever branch is the newest.

@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <map>
+#include <optional>
 
 namespace checks {
 
@@ -56,19 +57,39 @@ void count_across(const Group& group, Verdicts& out) {
   }
 }
 
+/// The number of the memory window that a line of the kernel's drivers/pci/setup-res.c is about. The driver
+/// needs 0 to 5; 6 is the ROM, higher ones (newer kernels: "VF BAR") are of virtual functions, and "[io" is a
+/// window of ports.
+std::optional<char> window_of(std::string_view line) {
+  static constexpr std::string_view start = ": BAR ";
+  const std::size_t at = line.find(start);
+  if (at == std::string_view::npos || line.find("[mem ") == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = line.substr(at + start.size());
+  const bool own = rest.size() > 1 && rest[0] >= '0' && rest[0] <= '5' && (rest[1] == ' ' || rest[1] == ':');
+  return own ? std::optional(rest[0]) : std::nullopt;
+}
+
 void bar_size(const Subject& s, Verdicts& out) {
   if (!has_pci(s, out) || !has_log(s, out)) return;
-  static constexpr std::array<std::string_view, 3> signs = {"no space for", "failed to assign",
-                                                            "t assign; no space"};
+  static constexpr std::array<std::string_view, 4> signs = {"no space", "failed to assign", "can't assign",
+                                                            ": assigned"};
+  // The kernel tries several times; the last word on a window counts.
+  std::map<std::pair<std::string, char>, std::string> without;
   for (const std::string& line : log_lines(s.facts, signs))
-    for (const PciGpu& gpu : s.facts.pci_gpus)
-      if (line.find(gpu.slot) != std::string::npos && line.find("BAR ") != std::string::npos)
-        return out.fail(Severity::warning, "the firmware gave a GPU no room for its memory window", line,
-                        "switch on 'Above 4G decoding' in the firmware's setup, or boot with pci=realloc");
+    for (const PciGpu& gpu : s.facts.pci_gpus) {
+      const auto window = window_of(line);
+      if (!window || line.find(gpu.slot) == std::string::npos) continue;
+      if (line.find(": assigned") == std::string::npos)
+        without[{gpu.slot, *window}] = line;
+      else
+        without.erase({gpu.slot, *window});
+    }
   static constexpr std::array<std::string_view, 1> invalid = {
       "This PCI I/O region assigned to your NVIDIA device is invalid"};
-  if (const auto lines = log_lines(s.facts, invalid); !lines.empty())
-    out.fail(Severity::warning, "the firmware gave a GPU no room for its memory window", lines.back(),
+  const auto refused = log_lines(s.facts, invalid);
+  if (!without.empty() || !refused.empty())
+    out.fail(Severity::warning, "the firmware gave a GPU no room for its memory window",
+             without.empty() ? refused.back() : without.begin()->second,
              "switch on 'Above 4G decoding' in the firmware's setup, or boot with pci=realloc");
 }
 

@@ -96,7 +96,7 @@ void virt_type(const Subject& s, Verdicts& out) {
 void virt_container(const Subject& s, Verdicts& out) {
   if (!s.facts.os.container) return out.unknown("systemd-detect-virt is not on this host");
   if (*s.facts.os.container == "none") return;
-  out.fail(Severity::warning, "the host is a container", *s.facts.os.container,
+  out.fail(Severity::note, "the host is a container", *s.facts.os.container,
            "use a machine or a virtual machine; in a container the kernel's modules, parameters and devices "
            "are those "
            "of the machine around it");

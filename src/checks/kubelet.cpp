@@ -121,7 +121,8 @@ void cni_config(const Subject& s, Verdicts& out) {
   if (!is_node(s, out)) return;
   std::vector<std::string> configs;
   for (const std::string& name : s.facts.kubernetes.cni_configs)
-    if (name.ends_with(".conflist") || name.ends_with(".conf")) configs.push_back(name);
+    if (name.ends_with(".conflist") || name.ends_with(".conf") || name.ends_with(".json"))
+      configs.push_back(name);
   if (configs.empty())
     return out.fail(Severity::blocker, "no pod network is set up: the node stays NotReady",
                     "no configuration in /etc/cni/net.d",

@@ -94,10 +94,14 @@ void network_manager(const Subject& s, Verdicts& out) {
 void networkd(const Subject& s, Verdicts& out) {
   if (!is_active(s.facts, "systemd-networkd.service")) return out.skip("systemd-networkd does not run");
   if (!has_cni(s.facts, "cilium")) return out.skip("Cilium is not the network plugin");
-  const auto setting = s.facts.networkd.find("ManageForeignRoutingPolicyRules");
-  if (setting == s.facts.networkd.end() || (setting->second != "no" && setting->second != "false"))
-    out.fail(Severity::note, "systemd-networkd removes Cilium's routing rules when it restarts",
-             "ManageForeignRoutingPolicyRules is not no",
+  std::vector<std::string> left;
+  for (const char* key : {"ManageForeignRoutes", "ManageForeignRoutingPolicyRules"})
+    if (const auto setting = s.facts.networkd.find(key);
+        setting == s.facts.networkd.end() || (setting->second != "no" && setting->second != "false"))
+      left.emplace_back(key);
+  if (!left.empty())
+    out.fail(Severity::note, "systemd-networkd removes Cilium's routes and rules when it restarts",
+             list(left) + (left.size() == 1 ? " is not no" : " are not no"),
              "mkdir -p /etc/systemd/networkd.conf.d && printf "
              "'[Network]\\nManageForeignRoutes=no\\nManageForeignRoutingPolicyRules=no\\n' "
              "> /etc/systemd/networkd.conf.d/cilium.conf && systemctl restart systemd-networkd");
@@ -216,15 +220,15 @@ constexpr std::array rows = std::to_array<Check>({
      preflight, stable_names},
     {"net.networkmanager-cni", "NetworkManager leaves the pod network alone",
      "it takes links that nobody claims", preflight | node, network_manager},
-    {"net.systemd-networkd-policies", "systemd-networkd leaves Cilium's rules alone",
-     "it removes rules that are not its own", preflight | node, networkd},
+    {"net.systemd-networkd-policies", "systemd-networkd leaves Cilium's routes and rules alone",
+     "it removes what is not its own", preflight | node, networkd},
     {"net.ntp-port", "a time server answers", "without one the clock drifts", preflight | node, time_server},
     {"net.link-errors", "links carry packets unharmed", "each damaged one is sent again", node, link_errors},
     {"net.link-speed", "links run at full speed", "a bad cable is slow, not dead", node, link_speed},
     {"net.cni-leftovers", "one network plugin is here", "two of them route against each other",
      preflight | node, leftovers},
     {"net.kube-proxy-mode", "kube-proxy runs in the mode asked for",
-     "it falls back where modules are missing", node, proxy_mode},
+     "it falls back where modules are missing, and from 1.26 on does not start", node, proxy_mode},
     {"net.nodeport-range-clash", "the ports of services are free", "a program there is not reached any more",
      node, nodeports},
     {"net.mtu-consistent", "hosts send packets of one size", "larger ones are lost", preflight | node,

@@ -134,11 +134,14 @@ void secure_boot(const Subject& s, Verdicts& out) {
            "linux-modules-nvidia-580-server-open-$(uname -r)), or switch Secure Boot off");
 }
 
+/// Linux include/linux/security.h, lockdown_reason: what integrity forbids, confidentiality does, too.
 void lockdown(const Subject& s, Verdicts& out) {
   if (s.facts.lockdown == "confidentiality")
     return out.fail(Severity::note,
-                    "the kernel is locked down: tools that read PCI registers and BPF programs fail",
+                    "the kernel is locked down: kprobes, perf, and BPF programs that read its memory fail",
                     "lockdown=confidentiality", "boot with lockdown=integrity on the kernel's command line");
+  if (s.facts.lockdown == "integrity")
+    return out.pass("integrity: no modules without a signature, and setpci cannot write");
   out.pass(s.facts.lockdown.empty() ? "no lockdown" : s.facts.lockdown);
 }
 
@@ -163,7 +166,7 @@ constexpr std::array rows = std::to_array<Check>({
      preflight | node, unexpected_drops},
     {"sec.secureboot.mok", "Secure Boot lets the driver in", "it refuses modules without a known signature",
      preflight | node, secure_boot},
-    {"sec.lockdown", "the kernel is not locked down", "confidentiality forbids what tools need", preflight,
+    {"sec.lockdown", "the kernel does not hide its memory", "tools that trace and measure read it", preflight,
      lockdown},
     {"sec.umask-hardening", "files can be read by those who need them", "installers rely on it", preflight,
      file_mask},

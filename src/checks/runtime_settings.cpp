@@ -28,7 +28,7 @@ void registry_config(const Subject& s, Verdicts& out) {
                     fmt::format("mirrors of {}; config_path = {}", list(containerd->old_mirrors), path),
                     "remove registry.mirrors from the configuration; " + hosts);
   if (!containerd->old_mirrors.empty())
-    return out.fail(Severity::warning, "registry mirrors are set in the old form, which containerd drops",
+    return out.fail(Severity::warning, "registry mirrors are set in the old form, which containerd 2.4 drops",
                     "registry.mirrors of " + list(containerd->old_mirrors), hosts);
   if (s.stage == Stage::node && !s.cluster.mirrors.empty() && path.empty())
     return out.fail(Severity::warning, "the cluster file names registry mirrors, and containerd uses none",
@@ -85,7 +85,7 @@ void root_space(const Subject& s, Verdicts& out) {
   const double free = static_cast<double>(disk->free_kib) / gib;
   const std::string evidence = fmt::format("{:.0f} GiB free under {}", free, root);
   if (free >= 50) return out.pass(evidence);
-  out.fail(Severity::warning, "little room for images with CUDA", evidence,
+  out.fail(Severity::note, "little room for images with CUDA", evidence,
            "give " + root + " a larger file system, or: crictl rmi --prune");
 }
 
@@ -105,18 +105,19 @@ void limits(const Subject& s, Verdicts& out) {
     const auto place = unit->second.limits.find(key);
     return place == unit->second.limits.end() ? std::string() : place->second;
   };
-  const auto tell = [&](const char* key, const char* says, const char* wanted) {
-    out.fail(Severity::warning, says, fmt::format("containerd.service has {}={}", key, value(key)),
+  const auto tell = [&](Severity severity, const char* key, const char* says, const char* wanted) {
+    out.fail(severity, says, fmt::format("containerd.service has {}={}", key, value(key)),
              fmt::format("systemctl edit containerd: [Service] {}={}, then: systemctl restart containerd",
                          key, wanted));
   };
   if (!is_at_least(value("LimitNOFILE"), 65536))
-    tell("LimitNOFILE", "containers may open few files", "infinity");
+    tell(Severity::note, "LimitNOFILE", "containers may open few files", "infinity");
   if (!is_at_least(value("TasksMax"), 16384))
-    tell("TasksMax", "containerd may start few processes", "infinity");
-  if (value("Delegate") == "no") tell("Delegate", "systemd may change the cgroups of containers", "yes");
+    tell(Severity::note, "TasksMax", "containerd may start few processes", "infinity");
+  if (value("Delegate") == "no")
+    tell(Severity::warning, "Delegate", "systemd may change the cgroups of containers", "yes");
   if (has(s.facts.modules, "ib_uverbs") && !is_at_least(value("LimitMEMLOCK"), std::uint64_t{1} << 40))
-    tell("LimitMEMLOCK", "containers cannot pin enough memory for RDMA", "infinity");
+    tell(Severity::warning, "LimitMEMLOCK", "containers cannot pin enough memory for RDMA", "infinity");
 }
 
 void enable_cdi(const Subject& s, Verdicts& out) {
@@ -147,25 +148,43 @@ void enable_cdi(const Subject& s, Verdicts& out) {
                "set cdi_spec_dirs = [\"/etc/cdi\", \"/var/run/cdi\"], then: systemctl restart containerd");
 }
 
-/// opencontainers/runc: CVE-2024-21626 is fixed in 1.1.12; CVE-2025-31133, -52565 and -52881 in 1.2.8, 1.3.3
-/// and 1.4.0.
+/// A hole of runc and the first release of each line without it, the newest line first (runc's CHANGELOG.md).
+struct Hole {
+  std::string_view name, fixed_in;
+  std::array<Version, 3> fixed;
+  Severity severity;
+};
+constexpr std::array holes = {
+    Hole{"CVE-2024-21626", "1.1.12", {Version{1, 1, 12}, {1, 1, 12}, {1, 1, 12}}, Severity::warning},
+    Hole{"CVE-2025-31133",
+         "1.2.8, 1.3.3 and 1.4.0",
+         {Version{1, 4, 0}, {1, 3, 3}, {1, 2, 8}},
+         Severity::warning},
+    Hole{
+        "CVE-2026-41579", "1.3.6, 1.4.3 and 1.5.0", {Version{1, 5, 0}, {1, 4, 3}, {1, 3, 6}}, Severity::note},
+};
+
+bool is_closed(const Hole& hole, const Version& runc) {
+  return runc >= hole.fixed.front() || std::ranges::any_of(hole.fixed, [&](const Version& fixed) {
+           return runc.major == fixed.major && runc.minor == fixed.minor && runc >= fixed;
+         });
+}
+
 void runc_version(const Subject& s, Verdicts& out) {
   const auto version = s.facts.runc ? Version::parse(*s.facts.runc) : std::nullopt;
   if (!s.facts.runc) return out.skip("there is no runc");
   if (!version) return out.unknown("its version could not be read");
-  const bool fixed = *version >= Version{1, 4, 0} || (version->minor == 3 && version->patch >= 3) ||
-                     (version->minor == 2 && version->patch >= 8);
-  if (fixed) return out.pass("runc " + *s.facts.runc);
+  const auto hole = std::ranges::find_if(holes, [&](const Hole& h) { return !is_closed(h, *version); });
+  if (hole == holes.end()) return out.pass("runc " + *s.facts.runc);
   // A distribution's own package may have the fixes under an old number.
   const auto package = s.facts.packages.find("runc");
   const bool packaged = package != s.facts.packages.end() && package->second.installed;
-  const bool leaky = *version < Version{1, 1, 12};
   out.fail(
-      packaged ? Severity::note : Severity::warning, "containers may break out through this runc",
+      packaged ? Severity::note : hole->severity,
+      hole->severity == Severity::note ? "this runc lets images do more than they should"
+                                       : "containers may break out through this runc",
       packaged ? fmt::format("package runc {}", package->second.version)
-               : fmt::format("runc {}; {}", *s.facts.runc,
-                             leaky ? "CVE-2024-21626 is fixed in 1.1.12"
-                                   : "CVE-2025-31133 is fixed in 1.2.8 and 1.3.3"),
+               : fmt::format("runc {}; {} is fixed in {}", *s.facts.runc, hole->name, hole->fixed_in),
       packaged
           ? "apt-get install --only-upgrade runc; the distribution's security tracker says what it has fixed"
           : "upgrade runc, or the containerd.io package that brings it");
@@ -221,7 +240,7 @@ void crio_config(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"rt.containerd.registry-config-path", "registry mirrors are set where containerd reads them",
-     "the old form is dropped, and both forms together stop the CRI", preflight | node, registry_config},
+     "containerd 2.4 drops the old form, and both together stop the CRI", preflight | node, registry_config},
     {"rt.containerd.imports-conflict", "containerd reads its drop-ins, and they agree",
      "the nvidia runtime often stands in one of them", preflight | node, imports},
     {"rt.containerd.root-space", "there is room for large images", "GPU images are 10 to 20 GB each",

@@ -48,7 +48,10 @@ const std::vector<Check>& all_checks() {
                             cluster_checks,
                             cluster_nodes_checks,
                             cluster_pods_checks,
+                            cluster_storage_checks,
                             cluster_gpu_checks,
+                            cluster_plugin_checks,
+                            cluster_gpu_pods_checks,
                             cluster_operator_checks})
       std::ranges::copy(area(), std::back_inserter(rows));
     return rows;

@@ -22,16 +22,24 @@ void installed(const Subject& s, Verdicts& out) {
            "nvidia-container-toolkit");
 }
 
-/// NVIDIA's security bulletins: CVE-2025-23266 is fixed in 1.17.8, CVE-2025-23359 in 1.17.4, CVE-2024-0132
-/// in 1.16.2.
+/// The releases that closed ways out of a container (NVIDIA's security bulletins 5659 and 5850), the oldest
+/// first.
+struct Fix {
+  Version version;
+  std::string_view says;
+};
+constexpr std::array fixes = {Fix{{1, 17, 8}, "CVE-2025-23266 is fixed in 1.17.8"},
+                              Fix{{1, 19, 1}, "CVE-2026-24260 is fixed in 1.19.1"}};
+
 void version_cve(const Subject& s, Verdicts& out) {
   if (!s.facts.nvidia_ctk) return out.skip("the NVIDIA Container Toolkit is not installed");
   const auto version = Version::parse(*s.facts.nvidia_ctk);
   if (!version) return out.unknown("its version could not be read");
-  if (*version < Version{1, 17, 8})
-    return out.fail(Severity::warning, "containers can break out through this NVIDIA Container Toolkit",
-                    fmt::format("{}; CVE-2025-23266 is fixed in 1.17.8", *s.facts.nvidia_ctk),
-                    "apt-get install --only-upgrade nvidia-container-toolkit");
+  for (const Fix& fix : fixes)
+    if (*version < fix.version)
+      return out.fail(Severity::warning, "containers can break out through this NVIDIA Container Toolkit",
+                      fmt::format("{}; {}", *s.facts.nvidia_ctk, fix.says),
+                      "apt-get install --only-upgrade nvidia-container-toolkit");
   out.pass(*s.facts.nvidia_ctk);
 }
 

@@ -38,6 +38,21 @@ bool has_gpus(const Whole& whole, const facts::Node& one) {
          (host && has_gpu(*host));
 }
 
+std::vector<const facts::Node*> gpu_nodes(const Whole& whole, Verdicts& out) {
+  std::vector<const facts::Node*> found;
+  const auto* nodes = given(whole.facts.nodes, out, "the nodes");
+  if (!nodes) return found;
+  for (const facts::Node& one : *nodes)
+    if (has_gpus(whole, one)) found.push_back(&one);
+  if (found.empty()) out.skip("no node has a GPU");
+  return found;
+}
+
+bool has_mig(const facts::Facts& host) {
+  return std::ranges::any_of(host.gpus,
+                             [](const facts::Gpu& gpu) { return gpu.mig.value_or("") == "Enabled"; });
+}
+
 bool is_well(const facts::Pod& pod) {
   return pod.phase == "Succeeded" || (pod.phase == "Running" && pod.waiting.empty());
 }

@@ -24,6 +24,10 @@ const T* given(const std::optional<T>& list, Verdicts& out, std::string_view wha
 [[nodiscard]] std::string label(const facts::Node& node, const std::string& name);
 /// A node that offers GPUs, or whose host has some.
 [[nodiscard]] bool has_gpus(const Whole& whole, const facts::Node& node);
+/// The nodes that have GPUs; says why there is nothing to judge otherwise.
+[[nodiscard]] std::vector<const facts::Node*> gpu_nodes(const Whole& whole, Verdicts& out);
+/// Whether any GPU of a host is in MIG mode.
+[[nodiscard]] bool has_mig(const facts::Facts& host);
 /// A pod that ran to its end or runs well.
 [[nodiscard]] bool is_well(const facts::Pod& pod);
 /// Why a pod is not well: "CrashLoopBackOff", "Pending".

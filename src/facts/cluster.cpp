@@ -126,10 +126,13 @@ Pod read_pod(const Row& row) {
   pod.runtime_class = row.text(5);
   // The limits of several containers stand side by side: {…} {…}
   const auto limits = base::json::read("[" + base::replace_all(row.text(6), "} {", "},{") + "]", "kubectl");
-  if (limits)
+  if (limits) {
     for (const Tree& one : limits->items())
-      for (const auto& [key, value] : one.entries())
+      for (const auto& [key, value] : one.entries()) {
         if (key.starts_with("nvidia.com/")) pod.gpus[key] += base::to_int(value.text()).value_or(0);
+        if (key.starts_with("rdma/")) pod.rdma.push_back(key);
+      }
+  }
   pod.waiting = row.words(7);
   for (const std::string& count : row.words(8))
     pod.restarts = std::max(pod.restarts, static_cast<int>(base::to_int(count).value_or(0)));
@@ -185,6 +188,19 @@ void read_metrics(const Sections& sections, ClusterFacts& facts) {
   }
 }
 
+void read_storage(const Sections& sections, ClusterFacts& facts) {
+  facts.storage_classes = table<StorageClass>(sections, "storageclasses", [](const Row& row) {
+    return StorageClass{row.text(0), row.text(1), row.text(2), row.text(3) == "true"};
+  });
+  facts.claims = table<Claim>(sections, "pvcs", [](const Row& row) {
+    return Claim{row.text(0), row.text(1), row.text(2), row.text(3), row.text(4), time_in(row.text(5))};
+  });
+  facts.csi_drivers = table<std::string>(sections, "csidrivers", [](const Row& row) { return row.text(0); });
+  facts.csi_nodes = by_name(table<Pair<std::vector<std::string>>>(sections, "csinodes", [](const Row& row) {
+    return Pair<std::vector<std::string>>{row.text(0), row.words(1)};
+  }));
+}
+
 void read_server(const Sections& sections, ClusterFacts& facts) {
   facts.clock = base::to_real(sections.first("clock").value_or(""));
   if (const Section* ready = sections.find("readyz")) {
@@ -204,6 +220,7 @@ base::Result<ClusterFacts> parse_cluster(std::string_view output) {
   ClusterFacts facts;
   read_server(sections, facts);
   read_metrics(sections, facts);
+  read_storage(sections, facts);
   facts.nodes = table<Node>(sections, "nodes", read_node);
   facts.pods = table<Pod>(sections, "pods", read_pod);
   facts.daemon_sets = table<DaemonSet>(sections, "daemonsets", read_daemon_set);

@@ -103,7 +103,8 @@ void read_files(const Sections& sections, Facts& facts) {
   // "Linux version 6.8.0-45-generic (buildd@…) (x86_64-linux-gnu-gcc-13 (Ubuntu 13.2.0-23) 13.2.0, GNU ld …"
   const std::string built = sections.first("/proc/version").value_or("");
   if (const std::size_t gcc = built.find("gcc"), comma = built.find(", GNU ld"); gcc < comma)
-    if (comma != std::string::npos) facts.kernel_compiler = base::words(built.substr(0, comma)).back();
+    if (comma != std::string::npos)
+      facts.kernel_compiler = base::words(std::string_view(built).substr(0, comma)).back();
   sections.each("/etc/modprobe.d/", ".conf", look);
   sections.each("/usr/lib/modprobe.d/", ".conf", look);
 }

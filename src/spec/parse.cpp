@@ -17,7 +17,11 @@ Result<Cluster> parse(std::string_view yaml, std::string_view source) {
     add_unexpected(problems, file, "cluster file", "map");
   for (const char* key : {"apiVersion", "kind", "hosts"})
     if (const Tree* value = file.find(key); file.is_map() && (!value || value->is_null()))
-      problems.add(value ? value->mark : file.mark, fmt::format("{}: missing", key));
+      problems.add(value ? value->mark : file.mark,
+                   fmt::format("{}: missing{}", key,
+                               key == std::string_view("hosts")
+                                   ? ": a list of machines; for this one, hosts: [{ local: true }]"
+                                   : ""));
 
   static const Tree no_hosts;
   const Tree* list = file.find("hosts");

@@ -60,13 +60,14 @@ void Dialogue::send_program() {
   climbing_ = false;
   if (command_.input) return;
   queue_ += program(command_, marks_);
+  command_.script = std::string();  // of many hosts at once every copy counts
   all_queued_ = true;
 }
 
 // Passwords and scripts with secrets go this way.
 void Dialogue::wipe() {
   ::explicit_bzero(queue_.data(), queue_.size());
-  queue_.clear();
+  queue_ = std::string();
   sent_ = 0;
 }
 

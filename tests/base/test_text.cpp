@@ -9,6 +9,20 @@
 
 using namespace base;
 
+namespace {
+
+template <class Text>
+concept can_be_cut = requires(Text&& text) {
+  words(std::forward<Text>(text));
+  lines(std::forward<Text>(text));
+  split(std::forward<Text>(text), ',');
+};
+static_assert(can_be_cut<std::string&> && can_be_cut<const std::string&> && can_be_cut<std::string_view> &&
+              can_be_cut<const char*>);
+static_assert(!can_be_cut<std::string> && !can_be_cut<const std::string>);
+
+}  // namespace
+
 TEST_CASE("text: what a host says is harmless for a terminal") {
   CHECK(printable("ok\n") == "ok\n");
   CHECK(printable("\x1b[31mred\x07") == "\\x1b[31mred\\x07");

@@ -114,19 +114,21 @@ fleet_delay() { # fleet_delay PROGRAM MILLISECONDS
 fleet_no_delay() {
   local side pid
   for side in "$CLIENT" "$SERVER"; do ip netns exec "$side" iptables -F INPUT; done
-  for pid in "${FLEET_PIDS[@]}"; do [ "$pid" = "$FLEET_SSHD" ] || kill "$pid" 2>/dev/null; done
+  for pid in "${FLEET_PIDS[@]}"; do [ "$pid" = "$FLEET_SSHD" ] || kill "$pid" 2>/dev/null || true; done
   FLEET_PIDS=("$FLEET_SSHD")
 }
 
 fleet_down() {
   [ -n "${FLEET:-}" ] || return 0
   local side pid
-  for pid in "${FLEET_PIDS[@]}"; do kill "$pid" 2>/dev/null; done
+  # What has ended already must not end this, too.
+  for pid in "${FLEET_PIDS[@]}"; do kill "$pid" 2>/dev/null || true; done
   for side in "$CLIENT" "$SERVER"; do
-    for pid in $(ip netns pids "$side" 2>/dev/null); do kill -KILL "$pid" 2>/dev/null; done
-    ip netns del "$side" 2>/dev/null
+    for pid in $(ip netns pids "$side" 2>/dev/null); do kill -KILL "$pid" 2>/dev/null || true; done
+    ip netns del "$side" 2>/dev/null || true
   done
-  wait 2>/dev/null
+  wait 2>/dev/null || true
   rm -rf "$FLEET"
-  FLEET=
+  FLEET=''
+  FLEET_PIDS=()
 }

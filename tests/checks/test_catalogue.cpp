@@ -60,4 +60,18 @@ TEST_CASE("catalogue: what cannot be is named") {
   says("gpu.a: { causedBy: [gpu.x] }\n", "no check is called gpu.x");
   says("host.a: {}\n", "begin with 'gpu.'");
   says("gpu.a: { sympton: x }\n", "'sympton' is no key");
+  says("gpu.a: { source: [] }\n", "source names none");
+  says("gpu.a: { source: the manual }\n", "'the manual' is no https address");
+  says("gpu.a: { source: \"http://docs.nvidia.com/\" }\n", "is no https address");
+  says("gpu.a: { source: [\"https://docs.nvidia.com/deploy\", \"https://localhost/\"] }\n",
+       "'https://localhost/' is no https address");
+}
+
+TEST_CASE("catalogue: a source is one address or several") {
+  const auto catalogue = read(
+      "gpu.a: { source: \"https://docs.kernel.org/x\" }\n"
+      "gpu.b: { source: [\"https://docs.kernel.org/x\", \"https://kubernetes.io/y\"] }\n");
+  REQUIRE(catalogue);
+  CHECK(catalogue->at("gpu.a").sources == std::vector<std::string>{"https://docs.kernel.org/x"});
+  CHECK(catalogue->at("gpu.b").sources.size() == 2);
 }

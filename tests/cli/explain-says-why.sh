@@ -13,3 +13,9 @@ exits 0 gpuadm explain gpu. -o json
 jq -e 'map(select(.id == "gpu.driver.smi-runs" and (.causedBy | index("gpu.driver.installed")))) | length == 1' out
 exits 0 gpuadm explain gpu.driver.installed -o markdown
 says "# gpu.driver.installed"
+exits 0 gpuadm explain gpu.pci.bar-size
+says "  Source"
+exits 0 gpuadm explain gpu.pci.bar-size -o json
+jq -e '.[0].source | length > 0 and all(startswith("https://"))' out
+exits 0 gpuadm explain gpu.pci.bar-size -o markdown
+says "- <https://"

@@ -10,3 +10,18 @@ before=$(units node)
 exits 0 init -y
 says "0 changed"
 [ "$(units node)" = "$before" ] || fail "units were restarted"
+
+# What the doctor says of a healthy node and cluster: nothing that stands in the way.
+exits 0 gpuadm doctor -f cluster.yaml --stage node --fail-on blocker
+exits 0 gpuadm doctor -f cluster.yaml --stage cluster --fail-on blocker
+
+# The program that computes on GPUs runs in a pod of its own image; this host has no GPU, and it says so.
+on node 'ctr -n k8s.io images import -' <"${GPUADM%/*}/proof/image.tar" >/dev/null
+on node 'export KUBECONFIG=/etc/kubernetes/admin.conf
+  kubectl run proof --image=gpuadm.local/proof:1 --image-pull-policy=Never --restart=Never >/dev/null
+  for i in $(seq 60); do
+    [ "$(kubectl get pod proof -o "jsonpath={.status.phase}")" != Failed ] || break
+    sleep 0.5
+  done
+  kubectl logs proof' >out 2>err
+says "gpuadm-proof: libcuda.so.1: cannot open shared object file"

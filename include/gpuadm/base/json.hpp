@@ -14,4 +14,15 @@ namespace base::json {
 /// `indent` spaces a level; 0 writes one line. Bytes that are no UTF-8 are replaced.
 [[nodiscard]] std::string write(const Tree& tree, int indent = 2);
 
+/// Writes an object of many large members, of which one at a time is in memory as a Tree.
+class Members {
+ public:
+  void add(std::string_view key, const Tree& value);
+  /// What write() gives for all of them.
+  [[nodiscard]] std::string end() &&;
+
+ private:
+  std::string out_;
+};
+
 }  // namespace base::json

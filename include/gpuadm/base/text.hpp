@@ -1,21 +1,33 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace base {
 
+/// A string that ends with the expression it stands in: views into it would dangle.
+template <class Text>
+concept Temporary = std::same_as<std::remove_const_t<Text>, std::string>;
+
 [[nodiscard]] std::string_view trim(std::string_view text);
-/// Splits at every separator; empty pieces are kept.
+/// Splits at every separator; empty pieces are kept. The pieces are views into `text`.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
-/// Splits at runs of blanks and tabs; no empty pieces.
+template <Temporary Text>
+std::vector<std::string_view> split(Text&& text, char separator) = delete;
+/// Splits at runs of blanks and tabs; no empty pieces. The words are views into `text`.
 [[nodiscard]] std::vector<std::string_view> words(std::string_view text);
-/// Lines without their ends (LF or CRLF); no last empty line.
+template <Temporary Text>
+std::vector<std::string_view> words(Text&& text) = delete;
+/// Lines without their ends (LF or CRLF); no last empty line. They are views into `text`.
 [[nodiscard]] std::vector<std::string_view> lines(std::string_view text);
+template <Temporary Text>
+std::vector<std::string_view> lines(Text&& text) = delete;
 [[nodiscard]] std::string join(std::span<const std::string> parts, std::string_view separator);
 [[nodiscard]] std::string lower(std::string_view text);
 [[nodiscard]] std::string replace_all(std::string text, std::string_view from, std::string_view to);

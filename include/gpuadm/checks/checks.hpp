@@ -33,6 +33,7 @@ struct Article {
   std::string probe;                   ///< what is read on the host
   std::string fix;                     ///< what mends it
   std::string by_hand;                 ///< how to look without gpuadm
+  std::vector<std::string> sources;    ///< addresses of pages that say that it is so
 };
 
 /// Static facts about hardware and software, read from the data assets once.

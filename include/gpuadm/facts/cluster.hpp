@@ -38,6 +38,7 @@ struct Pod {
   std::string space, name, owner, node, phase;  ///< owner: kind of its controller
   std::string runtime_class;
   std::map<std::string, long long> gpus;       ///< limits of resources of nvidia.com
+  std::vector<std::string> rdma;               ///< resources of rdma/ that it has a limit of
   std::vector<std::string> waiting;            ///< reasons of containers that wait, init containers first
   int restarts = 0;                            ///< most of any container
   std::vector<std::string> ended;              ///< why containers ended last time: "OOMKilled"
@@ -80,6 +81,18 @@ struct ResourceSlice {
   std::string driver, node;
 };
 
+struct StorageClass {
+  std::string name, provisioner, binding;  ///< "Immediate", "WaitForFirstConsumer"
+  bool is_default = false;
+};
+
+/// A PersistentVolumeClaim.
+struct Claim {
+  std::string space, name, phase, storage_class;
+  std::string node;  ///< where the pod that uses it is to run; empty where none was chosen
+  double made = 0;
+};
+
 /// std::optional = could not be read; an empty list = read, and there are none.
 struct ClusterFacts {
   std::optional<double> clock;  ///< of the control plane
@@ -100,6 +113,11 @@ struct ClusterFacts {
   std::optional<std::map<std::string, std::string>> namespaces;  ///< name -> pod-security enforce
   std::optional<std::map<std::string, std::string>> policies;    ///< ClusterPolicy -> state
   std::optional<std::vector<ResourceSlice>> slices;
+  std::optional<std::vector<StorageClass>> storage_classes;
+  std::optional<std::vector<Claim>> claims;
+  std::optional<std::vector<std::string>> csi_drivers;  ///< names
+  std::optional<std::map<std::string, std::vector<std::string>>>
+      csi_nodes;                                                ///< node -> drivers registered there
   std::optional<std::vector<std::string>> deprecated_apis;      ///< "policy/v1beta1 podsecuritypolicies 1.25"
   std::map<std::string, std::vector<std::string>> plugin_logs;  ///< pod -> last lines
   std::optional<std::map<std::string, double>> etcd;            ///< metrics by name

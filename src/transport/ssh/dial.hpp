@@ -30,7 +30,8 @@ class Dial {
   [[nodiscard]] bool is_proxy() const { return !proxy_.empty(); }
   /// What the proxy command said on stderr.
   [[nodiscard]] std::string proxy_says();
-  /// Acknowledge at once what has come: saves 40 ms on small answers.
+  /// Acknowledges at once what comes, until something is sent: saves 40 ms on small answers, which sshd holds
+  /// back until the one before is acknowledged.
   void acknowledge() const;
 
  private:

@@ -29,6 +29,13 @@ ssize_t receive(libssh2_socket_t socket, void* buffer, size_t length, int, void*
   return got;
 }
 
+ssize_t send(libssh2_socket_t socket, const void* buffer, size_t length, int, void** abstract) {
+  const ssize_t sent = ::send(socket, buffer, length, MSG_NOSIGNAL);
+  if (sent < 0) return -errno;
+  static_cast<Hooks*>(*abstract)->wrote = true;
+  return sent;
+}
+
 void disconnected(LIBSSH2_SESSION*, int, const char* message, int length, const char*, int, void** abstract) {
   if (message && length > 0)
     static_cast<Hooks*>(*abstract)->goodbye.assign(
@@ -47,6 +54,7 @@ SessionHandle make_handle(Hooks& hooks) {
   if (!handle) return handle;
   ::libssh2_session_set_blocking(handle.get(), 0);
   ::libssh2_session_callback_set(handle.get(), LIBSSH2_CALLBACK_RECV, reinterpret_cast<void*>(receive));
+  ::libssh2_session_callback_set(handle.get(), LIBSSH2_CALLBACK_SEND, reinterpret_cast<void*>(send));
   ::libssh2_session_callback_set(handle.get(), LIBSSH2_CALLBACK_DISCONNECT,
                                  reinterpret_cast<void*>(disconnected));
   return handle;

@@ -17,6 +17,7 @@ struct Hooks {
   std::size_t budget =
       0;  ///< bytes that may still be read in this turn: a flood must not starve the other hosts
   std::size_t received = 0;  ///< bytes so far
+  bool wrote = false;        ///< something was sent since the last acknowledge
   bool greeted = false;      ///< the SSH handshake is through
   std::string first;         ///< the first bytes, for a server that speaks no SSH
   std::string goodbye;       ///< the server's words on disconnecting

@@ -48,7 +48,6 @@ void Link::begin() {
 Result<bool> Link::advance() {
   turn();
   auto done = go_on();
-  turned();
   if (done) return done;
   close();
   base::Error error = std::move(done).error();
@@ -251,8 +250,8 @@ std::optional<base::Instant> Link::wake() const {
   return next;
 }
 
-void Link::turned() const {
-  if (dial_ && handle_) dial_->acknowledge();
+void Link::turned() {
+  if (ready() && std::exchange(hooks_.wrote, false)) dial_->acknowledge();
 }
 
 void Link::drop() {

@@ -34,7 +34,7 @@ class Link {
   [[nodiscard]] LIBSSH2_SESSION* handle() const { return handle_.get(); }
   /// A turn of reading and writing begins, or ends.
   void turn() { hooks_.budget = bytes_a_turn; }
-  void turned() const;
+  void turned();
   /// Bytes received so far.
   [[nodiscard]] std::size_t received() const { return hooks_.received; }
   /// Why the OpenSSH client must serve this host; set by a failure.

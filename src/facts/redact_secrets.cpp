@@ -1,6 +1,6 @@
-#include "facts/secrets.hpp"
-
 #include "gpuadm/base/text.hpp"
+
+#include "facts/redact_text.hpp"
 
 #include <fmt/format.h>
 
@@ -11,10 +11,6 @@
 namespace facts {
 
 namespace {
-
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
 
 /// The names of settings whose value is a secret.
 constexpr std::array secret_keys = std::to_array<std::string_view>(
@@ -120,6 +116,16 @@ bool begins_word(std::string_view text, std::size_t at) {
 
 std::string without_secrets(std::string_view line, std::size_t& count) {
   return without_people(without_credentials(without_settings(std::string(line), count), count), count);
+}
+
+std::string_view serial_in(std::string_view text) {
+  const std::string low = base::lower(text);
+  const auto at = low.find("serial");
+  if (at == low.npos) return {};
+  const auto from = text.find_first_of(">:", at);
+  if (from == text.npos) return {};
+  const std::string_view value = base::trim(text.substr(from + 1, text.find('<', from) - from - 1));
+  return value == "N/A" || value.size() < 4 ? std::string_view() : value;
 }
 
 }  // namespace facts

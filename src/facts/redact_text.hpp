@@ -1,0 +1,62 @@
+#pragma once
+
+#include "gpuadm/facts/redact.hpp"
+
+#include <cctype>
+#include <string>
+#include <string_view>
+
+/// What the parts of the redactor share.
+namespace facts {
+
+/// Where in a line the reading is, and what was written so far.
+struct Redactor::Place {
+  std::string_view text;
+  bool names = false;  ///< it is known to hold names
+  bool cells = false;  ///< a whole cell of it may be a name
+  std::size_t at = 0;
+  std::string out;
+  /// Whether the name stands here alone, as a column of a table or as a text in JSON.
+  [[nodiscard]] bool is_cell(std::string_view name) const {
+    const std::string_view rest = text.substr(at);
+    const char before = at > 0 ? text[at - 1] : '\t',
+               after = rest.size() > name.size() ? rest[name.size()] : '\t';
+    const bool begins = before == '\t' || before == '"' || at == 2;
+    return rest.starts_with(name) && begins && (after == '\t' || after == '"');
+  }
+  void replace(std::size_t length, std::string_view by) {
+    out += by;
+    at += length;
+  }
+};
+
+inline bool is_hex(char c) {
+  return std::isxdigit(static_cast<unsigned char>(c)) != 0;
+}
+inline bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+inline bool is_name(char c) {
+  return is_word(c) || c == '-' || c == '.';
+}
+
+/// The characters of a kind from `at` on; a view into `text`.
+inline std::string_view run(std::string_view text, std::size_t at, bool (*is)(char)) {
+  std::size_t end = at;
+  while (end < text.size() && is(text[end])) ++end;
+  return text.substr(at, end - at);
+}
+
+/// The text with one part of it, a view into it, replaced by "***".
+[[nodiscard]] std::string starred(std::string_view text, std::string_view part);
+/// Whether a word may begin there: no part of one stands before it. What JSON writes for an end of line is
+/// none.
+[[nodiscard]] bool begins_word(std::string_view text, std::size_t at);
+/// One line without what stands behind the name of a secret setting, in an HTTP header or before the host of
+/// a URL: "***" in its place. `count` grows with each.
+[[nodiscard]] std::string without_secrets(std::string_view line, std::size_t& count);
+/// The value of `<serial>1650</serial>` of nvidia-smi's XML, and of `Serial Number: 1650`; a view into
+/// `text`.
+[[nodiscard]] std::string_view serial_in(std::string_view text);
+
+}  // namespace facts
