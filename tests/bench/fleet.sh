@@ -129,5 +129,6 @@ fleet_down() {
   done
   wait 2>/dev/null || true
   rm -rf "$FLEET"
-  FLEET= FLEET_PIDS=()
+  FLEET=''
+  FLEET_PIDS=()
 }

@@ -12,7 +12,7 @@ hides $'\033'
 exits 3 gpuadm doctor --demo gpu-fell-off-the-bus -o json
 jq -e '.first.id == "gpu.health.fell-off-bus" and (.first.follow | index("gpu.driver.smi-runs"))' out
 exits 3 gpuadm doctor --demo gpu-fell-off-the-bus -o html
-says '<p class="first">First broken link: '
+says '<p class="short">First broken link: '
 exits 3 gpuadm doctor --demo one-of-two --fail-on warning
 head -n 1 out | grep -q ' (net.default-route) on host2$' || fail "the host is not named"
 exits 2 gpuadm doctor --demo gpu-fell-of-the-bus
