@@ -155,7 +155,7 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
   TRY(known_ids(options.only));
   TRY(known_ids(options.skip));
   if (options.list) return list(options, io);
-  if (options.fix) return fix(options, io);
+  if (options.fix && options.watch == 0) return fix(options, io);
   const auto known =
       options.baseline.empty() ? std::set<std::string>() : TRY(read_baseline(options.baseline));
 

@@ -21,9 +21,12 @@ using report::Finding;
 constexpr std::size_t remembered = 6;  // changes shown on the page
 
 Result<> goes_with(const DoctorOptions& options) {
-  if (!options.from.empty())
+  if (!options.from.empty() || options.demo)
     return base::fail(Fault::usage, "--watch looks at hosts: a recording does not change",
-                      "leave --from or --watch out");
+                      "leave --from, --demo or --watch out");
+  if (options.fix)
+    return base::fail(Fault::usage, "--watch only looks, and --fix changes hosts",
+                      "gpuadm doctor --fix, then --watch");
   if (!options.record.empty())
     return base::fail(Fault::usage, "--watch looks many times, and --record saves one look",
                       "gpuadm doctor --record DIR without --watch");

@@ -5,6 +5,9 @@
 exits 2 gpuadm doctor --watch --from .
 complains "a recording does not change"
 exits 2 gpuadm doctor --watch --record kept
+exits 2 gpuadm doctor --watch --fix
+complains "--watch only looks"
+exits 2 gpuadm doctor --watch --demo gpu-fell-off-the-bus
 exits 2 gpuadm doctor --watch -o html
 complains "-o json prints one object a change"
 exits 2 gpuadm doctor --watch=soon
