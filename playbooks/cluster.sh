@@ -57,7 +57,8 @@ everything() {
       '{.status.containerStatuses[*].restartCount}' '{.status.containerStatuses[*].lastState.terminated.reason}' \
       '{.spec.containers[*].env[?(@.name=="NVIDIA_VISIBLE_DEVICES")].value}' '{.status.reason}' \
       '{.status.containerStatuses[*].state.waiting.message}' \
-      '{.status.conditions[?(@.type=="PodScheduled")].message}'
+      '{.status.conditions[?(@.type=="PodScheduled")].message}' \
+      '{.status.containerStatuses[*].state.terminated.reason}'
     table daemonsets '-A daemonsets' '{.metadata.namespace}' '{.metadata.name}' '{.status.desiredNumberScheduled}' \
       '{.status.numberReady}' '{.spec.template.spec.tolerations}'
     table deployments '-A deployments' '{.metadata.namespace}' '{.metadata.name}' '{.spec.replicas}' \

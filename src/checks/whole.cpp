@@ -54,11 +54,12 @@ bool has_mig(const facts::Facts& host) {
 }
 
 bool is_well(const facts::Pod& pod) {
-  return pod.phase == "Succeeded" || (pod.phase == "Running" && pod.waiting.empty());
+  return pod.phase == "Succeeded" || (pod.phase == "Running" && pod.waiting.empty() && pod.crashed.empty());
 }
 
 std::string trouble_of(const facts::Pod& pod) {
   if (!pod.waiting.empty()) return pod.waiting.front();
+  if (pod.phase == "Running" && !pod.crashed.empty()) return pod.crashed.front();
   return pod.reason.empty() ? pod.phase : pod.reason;
 }
 

@@ -141,6 +141,8 @@ Pod read_pod(const Row& row) {
   pod.reason = row.text(11);
   pod.waits_for = row.text(12);
   pod.unscheduled = row.text(13);
+  pod.crashed = row.words(14);
+  std::erase(pod.crashed, "Completed");
   return pod;
 }
 

@@ -40,6 +40,7 @@ struct Pod {
   std::map<std::string, long long> gpus;       ///< limits of resources of nvidia.com
   std::vector<std::string> rdma;               ///< resources of rdma/ that it has a limit of
   std::vector<std::string> waiting;            ///< reasons of containers that wait, init containers first
+  std::vector<std::string> crashed;            ///< reasons of containers that have ended, but for "Completed"
   int restarts = 0;                            ///< most of any container
   std::vector<std::string> ended;              ///< why containers ended last time: "OOMKilled"
   std::string visible_devices;                 ///< NVIDIA_VISIBLE_DEVICES
