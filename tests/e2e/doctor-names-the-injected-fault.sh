@@ -11,7 +11,7 @@ on_node() {
     echo 'set -e; export KUBECONFIG=/etc/kubernetes/admin.conf'
     declare -f "$1"
     echo "$1"
-  } | timeout 120 "$top/tests/lab/lab" ssh node bash -s
+  } | timeout 240 "$top/tests/lab/lab" ssh node bash -s
 }
 
 doctor() { # doctor STAGE OPTION...

@@ -85,9 +85,9 @@ no-inodes.breaks() {
 }
 no-inodes.mends() { umount /var/lib/kubelet; }
 
-fault programs-may-not-run preflight sec.noexec-var 'Programs may not run where images lie'
-programs-may-not-run.breaks() { mount -o remount,bind,noexec /var/lib/containerd; }
-programs-may-not-run.mends() { mount -o remount,bind,exec /var/lib/containerd; }
+fault programs-may-not-run preflight sec.noexec-var 'Programs may not run where network plugins lie'
+programs-may-not-run.breaks() { mkdir -p /opt/cni/bin && mount -t tmpfs -o noexec,size=1m plugins /opt/cni/bin; }
+programs-may-not-run.mends() { umount /opt/cni/bin && rmdir /opt/cni/bin /opt/cni; }
 
 fault proxy-of-logins preflight host.env.proxy 'The proxy is set for logins, and containerd pulls without it'
 proxy-of-logins.breaks() { touch /etc/environment && cp /etc/environment /root/ && echo 'https_proxy=http://proxy.example.com:3128' >>/etc/environment; }
@@ -259,8 +259,8 @@ system-pod-crashes.breaks() {
 }
 system-pod-crashes.mends() {
   kubectl -n kube-system rollout undo ds kube-proxy
-  kubectl -n kube-system delete pods -l k8s-app=kube-proxy --now
-  kubectl -n kube-system rollout status ds kube-proxy --timeout=60s
+  kubectl -n kube-system delete pods -l k8s-app=kube-proxy --now --wait=false
+  kubectl -n kube-system rollout status ds kube-proxy --timeout=180s
 }
 
 fault api-certificate-expired cluster cl.certs-expiry 'A certificate of the control plane has expired'
