@@ -135,9 +135,11 @@ Result<Outcome> init(const InitOptions& options, Io& io) {
   return outcome;
 }
 
-Result<Outcome> run_playbook(const PlaybookOptions& options, Io& io) {
-  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const playbook::Library library = TRY(playbook::Library::load_file(assets, options.playbook));
+namespace {
+
+/// A playbook on hosts, without judgement before.
+Result<Outcome> play(const PlaybookOptions& options, const assets::Store& assets,
+                     const playbook::Library& library, Io& io) {
   const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
   const RunFolder folder = TRY(RunFolder::make(cluster.name));
   TRY(folder.save("cluster.yaml", spec::to_tree(cluster)));
@@ -156,6 +158,18 @@ Result<Outcome> run_playbook(const PlaybookOptions& options, Io& io) {
   const Result<Outcome> outcome = conduct(score, seen, *fleet, telling->reporter(), folder, io);
   TRY(telling->close(folder, options.format, io));
   return outcome;
+}
+
+}  // namespace
+
+Result<Outcome> run_playbook(const PlaybookOptions& options, Io& io) {
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  return play(options, assets, TRY(playbook::Library::load_file(assets, options.playbook)), io);
+}
+
+Result<Outcome> runtime_configure(const PlaybookOptions& options, Io& io) {
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  return play(options, assets, TRY(playbook::Library::load(assets, "runtime")), io);
 }
 
 }  // namespace app
