@@ -227,6 +227,7 @@ file_mode_like() {
 # file_try PATH NEW: ends the step where its trial refuses NEW.
 file_try() {
   command -v file_trial >/dev/null || return 0
+  # shellcheck disable=SC2034 # the trial reads them
   if ! gpuadm_why=$(path=$1 new=$2 && file_trial 2>&1); then
     rm -f "$2"
     say "$gpuadm_why"

@@ -34,6 +34,8 @@ runtime_would_read() {
 # runtime_restart UNIT ANSWERS: with what has been written. Where it then does not serve, which the function ANSWERS
 # tells, its files are put back, and the step fails.
 runtime_restart() {
+  gpuadm_back='' gpuadm_stale=no
+  ! unit_is_stale "$1" || gpuadm_stale=yes
   gpuadm_before="it did not answer before either"
   ! "$2" || gpuadm_before="it answered before"
   journal_unit "$1"
@@ -43,12 +45,12 @@ runtime_restart() {
     return 0
   fi
   gpuadm_why=$(journalctl -u "$1" -n 5 --no-pager -o cat 2>/dev/null || :)
-  gpuadm_back=$(runtime_files_back "$1")
+  [ "$gpuadm_stale" = no ] || gpuadm_back=$(runtime_files_back "$1")
   if [ -n "$gpuadm_back" ]; then
     unit_is_fresh "$1"
     if runtime_start "$1" "$2" 10; then gpuadm_now="answers again"; else gpuadm_now="does not answer with the old one either"; fi
     say "$gpuadm_why"
-    die "$1 did not serve with the new configuration ($gpuadm_before); taken back: $gpuadm_back; it $gpuadm_now"
+    die "$1 did not serve with the new configuration ($gpuadm_before); taken back:$gpuadm_back; it $gpuadm_now"
   fi
   say "$gpuadm_why"
   die "$1 does not serve, and gpuadm has changed nothing that it reads: journalctl -u $1"
@@ -80,6 +82,6 @@ runtime_files_back() {
   unit=$1 awk -F '\t' '$1 == "reader" && $3 == ENVIRON["unit"] { if ($5 != run) { run = $5; n = 0 } name[n++] = $2 }
     END { while (n) print name[--n] }' "$gpuadm_journal/log" |
     while IFS= read -r gpuadm_file; do
-      file_restore "$gpuadm_file" && printf '%s ' "$gpuadm_file"
+      file_restore "$gpuadm_file" && printf ' %s' "$gpuadm_file"
     done
 }

@@ -37,10 +37,11 @@ bool can_become_newer(const Tree& tree) {
 /// the table.
 class Surgery {
  public:
-  Surgery(std::vector<ContainerdPart> parts, const base::Version& engine)
+  Surgery(std::vector<ContainerdPart> parts, const base::Version& engine,
+          const std::map<std::string, std::string>& texts)
       : parts_(std::move(parts)), wanted_(parts_.size()), engine_(engine) {
     upgrade();
-    if (merges_tables(engine_) && root().version >= 2) own_ = place_own();
+    if (merges_tables(engine_) && root().version >= 2) own_ = place_own(texts);
   }
 
   /// What is in force; nullptr: nobody says it.
@@ -82,7 +83,7 @@ class Surgery {
     }
     std::size_t index = 0;
     for (std::size_t i = 0; i < parts_.size(); ++i)
-      if (parts_[i].tree.at(path.front() == "plugins" ? Path(path.begin(), path.begin() + 2) : path))
+      if (parts_[i].tree.at(path.front() == "plugins" && path.size() > 1 ? Path{path[0], path[1]} : path))
         index = i;
     if (own_ && path.front() == "plugins") index = *own_;
     assign(index, path, tree);
@@ -94,8 +95,7 @@ class Surgery {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       if (i != 0 && wanted_[i].empty()) continue;
       const ContainerdPart& part = parts_[i];
-      const std::string text =
-          part.text.value_or(i == own_ ? "# gpuadm's part of containerd's configuration.\n" : "");
+      const std::string text = part.text.value_or(i == own_ ? begin_own() : "");
       files.push_back({part.path, TRY(base::toml::set(text, wanted_[i], host + ":" + part.path)),
                        part.text ? base::sha256(*part.text) : "absent"});
     }
@@ -129,7 +129,7 @@ class Surgery {
 
   /// gpuadm's own file, in the folder that is read last: one that config.toml imports, else containerd's
   /// usual one.
-  std::size_t place_own() {
+  std::size_t place_own(const std::map<std::string, std::string>& texts) {
     const std::filesystem::path home = std::filesystem::path(containerd_config_path).parent_path();
     std::string path = home / "conf.d/zz-gpuadm.toml";
     if (const Tree* imports = root().tree.find("imports"))
@@ -143,18 +143,24 @@ class Surgery {
       own_is_read_ = true;
       return static_cast<std::size_t>(there - parts_.begin());
     }
-    parts_.push_back({path, std::nullopt, Tree::map(), root().version});
+    // One that lies there unread says nothing so far.
+    const auto text = texts.find(path);
+    parts_.push_back({path, text == texts.end() ? std::nullopt : std::optional(text->second), Tree::map(),
+                      root().version});
     wanted_.emplace_back();
     return parts_.size() - 1;
   }
 
+  [[nodiscard]] std::string begin_own() const {
+    return fmt::format("# gpuadm's part of containerd's configuration.\nversion = {}\n",
+                       parts_[*own_].version);
+  }
+
   void import_own() {
-    const ContainerdPart& own = parts_[*own_];
-    if (!own.text) wanted_[*own_].insert(wanted_[*own_].begin(), {{"version"}, own.version});
     if (own_is_read_) return;
     const Tree* there = root().tree.find("imports");
     Tree imports = there ? *there : Tree::list();
-    imports.push(own.path);
+    imports.push(parts_[*own_].path);
     assign(0, {"imports"}, imports);
   }
 
@@ -213,9 +219,10 @@ void set_nvidia(Surgery& surgery, const Context& context, const base::Version& e
 }  // namespace
 
 Result<std::vector<Composed>> compose_containerd_config(const Context& context) {
+  TRY(reads(context, "containerd.service", {"--config", "-c"}, containerd_config_path));
   const facts::Containerd containerd = context.facts.containerd.value_or(facts::Containerd{});
   const base::Version engine = engine_version(containerd.version, {1, 6, 0});
-  Surgery surgery(TRY(containerd_parts(containerd, context.host.name)), engine);
+  Surgery surgery(TRY(containerd_parts(containerd, context.host.name)), engine, containerd.drop_in_texts);
   const bool systemd = cgroup_driver(context) == "systemd";
   surgery.enable_cri();
   set_cgroup_driver(surgery, systemd);

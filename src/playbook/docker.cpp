@@ -21,6 +21,21 @@ std::unexpected<base::Error> refuse(const Context& context, const std::string& w
                     "mend or move the file, then run again");
 }
 
+/// Docker does not start where its command line says what the file says, too.
+Result<> said_once(const Context& context, const Tree& tree) {
+  constexpr std::pair<const char*, const char*> both[] = {
+      {"--exec-opt", "exec-opts"}, {"--add-runtime", "runtimes"}, {"--default-runtime", "default-runtime"}};
+  for (const std::string& word : command_of(context, "docker.service"))
+    for (const auto& [flag, key] : both)
+      if (tree.find(key) && (word == flag || word.starts_with(std::string(flag) + "=")))
+        return base::fail(
+            base::Fault::spec,
+            fmt::format("{}: docker.service is started with {}, and {} belongs into {}", context.host.name,
+                        flag, key, config_path),
+            fmt::format("systemctl edit docker.service: move what {} says to {}", flag, config_path));
+  return {};
+}
+
 /// The kubelet and Docker must agree on the cgroup driver; another exec-opt of the operator stays.
 void set_cgroup_driver(Tree& tree, const std::string& wanted) {
   const std::string key = "native.cgroupdriver=";
@@ -53,6 +68,7 @@ void set_nvidia(Tree& tree, const Context& context) {
 }  // namespace
 
 Result<std::vector<Composed>> compose_docker_daemon(const Context& context) {
+  TRY(reads(context, "docker.service", {"--config-file"}, config_path));
   const std::optional<std::string> there =
       context.facts.docker ? context.facts.docker->daemon_json : std::nullopt;
   const std::string before = there.value_or("");
@@ -69,6 +85,7 @@ Result<std::vector<Composed>> compose_docker_daemon(const Context& context) {
   set_cgroup_driver(tree, cgroup_driver(context));
   if (context.facts.docker) set_nvidia(tree, context);
   if (context.cluster.patches.runtime.is_map()) tree.merge(context.cluster.patches.runtime);
+  TRY(said_once(context, tree));
   const std::string content = tree == original && there ? before : base::json::write(tree, 2) + "\n";
   return std::vector{Composed{config_path, content, there ? base::sha256(before) : "absent"}};
 }

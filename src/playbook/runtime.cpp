@@ -1,9 +1,12 @@
 #include "playbook/runtime.hpp"
 
 #include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
 #include "gpuadm/base/toml.hpp"
 
 #include "playbook/containerd.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -39,6 +42,33 @@ bool defaults_to_nvidia(const Context& context) {
   const bool dockershim =
       context.cluster.runtime.engine == spec::Engine::docker && context.kubernetes < base::Version{1, 24, 0};
   return dockershim || context.kubernetes < base::Version{1, 14, 0};
+}
+
+std::vector<std::string> command_of(const Context& context, const std::string& unit) {
+  const auto place = context.facts.units.find(unit);
+  std::vector<std::string> command;
+  if (place != context.facts.units.end())
+    for (const std::string_view word : base::words(place->second.command)) command.emplace_back(word);
+  return command;
+}
+
+Result<> reads(const Context& context, const std::string& unit, const std::vector<std::string>& flags,
+               const std::string& path) {
+  const std::vector<std::string> command = command_of(context, unit);
+  for (std::size_t i = 0; i < command.size(); ++i)
+    for (const std::string& flag : flags) {
+      std::string other;
+      if (command[i] == flag && i + 1 < command.size()) other = command[i + 1];
+      if (command[i].starts_with(flag + "=")) other = command[i].substr(flag.size() + 1);
+      if (!other.empty() && other != path)
+        return base::fail(
+            base::Fault::spec,
+            fmt::format("{}: {} reads {}, and gpuadm configures {}", context.host.name, unit,
+                        base::printable(other, 200), path),
+            fmt::format("systemctl edit {}: start it without {}, or make {} a link to that file", unit, flag,
+                        path));
+    }
+  return {};
 }
 
 base::Version engine_version(const std::string& text, const base::Version& fallback) {

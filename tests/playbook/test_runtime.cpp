@@ -222,3 +222,28 @@ TEST_CASE("docker: a daemon.json that Docker would refuse is refused with its pl
   refuses("[]", "a JSON object is needed");
   refuses("{ \"exec-opts\": \"x=y\" }", "exec-opts must be a list");
 }
+
+TEST_CASE("a runtime that is started in a way that the file would not count, or would stop it, is refused") {
+  Sample sample;
+  sample.facts.units["containerd.service"].command = "/usr/bin/containerd --config /opt/containerd.toml";
+  auto composed = playbook::compose("containerd-config", sample.context());
+  REQUIRE(!composed);
+  CHECK(composed.error().what.find("containerd.service reads /opt/containerd.toml") != std::string::npos);
+  sample.facts.units["containerd.service"].command = "/usr/bin/containerd -c=/etc/containerd/config.toml";
+  CHECK(playbook::compose("containerd-config", sample.context()));
+  sample.facts.units["docker.service"].command = "/usr/bin/dockerd --exec-opt native.cgroupdriver=systemd";
+  composed = playbook::compose("docker-daemon", sample.context());
+  REQUIRE(!composed);
+  CHECK(composed.error().what.find("--exec-opt") != std::string::npos);
+}
+
+TEST_CASE("containerd: gpuadm's own file that lies there unread is read again, and replaced as what it is") {
+  Sample sample;
+  sample.facts.containerd->version = "2.1.4";
+  const Files files = composed(sample, containerd);
+  place(sample, containerd, files);
+  sample.facts.containerd->config = std::nullopt;
+  CHECK(composed(sample, containerd) == files);
+  const auto all = playbook::compose("containerd-config", sample.context());
+  CHECK(all->front().base_sha256 == base::sha256(files.at("/etc/containerd/conf.d/zz-gpuadm.toml")));
+}

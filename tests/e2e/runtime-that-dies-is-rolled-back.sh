@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# A setting that the runtime's own reader refuses is never written; one that it reads and dies of is taken back within 30 s,
+# the runtime answers, and the report says what happened.
+. "$(dirname "$0")/common"
+
+# with_patch PATCH: a cluster file that lays it over the runtime's configuration.
+with_patch() {
+  "$top/tests/lib/lab-cluster" node | sed '/^patches:/,$d' >cluster.yaml
+  printf 'kubernetes: { version: "1.20.2" }\nruntime: { engine: %s }\npatches: { runtime: %s }\n' "$engine" "$1" >>cluster.yaml
+}
+pid() { on node systemctl show --property=MainPID --value "$engine"; }
+state() { on node "find /etc/containerd /etc/docker -type f -exec sha256sum {} + 2>/dev/null" | sort; }
+
+# dies_of PATCH ANSWERS: rolled back.
+dies_of() {
+  with_patch "$1"
+  state >before
+  begun=$SECONDS
+  exits 1 gpuadm runtime configure -f cluster.yaml -y
+  printf '%s: taken back after %s s\n' "$engine" $((SECONDS - begun))
+  [ $((SECONDS - begun)) -le 40 ] || fail "it took $((SECONDS - begun)) s"
+  events >out
+  jq -es 'map(select(.did == "started" and (.step // "") != "")) | length > 0' out >/dev/null
+  events | jq -rs '(map(select(.step == "runtime.'"$engine"'.running" and .did == "failed"))[0].at) as $end
+    | (map(select(.step == "runtime.'"$engine"'.running" and .did == "started"))[0].at) as $begin | "\($begin) \($end)"' || :
+  tail -n 40 <"$(find .local/state/gpuadm -name report.json | sort | tail -n 1)" >out
+  says "did not serve with the new configuration (it answered before)"
+  says "answers again"
+  state | diff before - || fail "the files are not what they were"
+  on node "$2" || fail "$engine does not answer"
+}
+
+engine=containerd
+a_host node
+dies_of '{ grpc: { address: /proc/nowhere/containerd.sock } }' 'ctr version && ctr plugins ls | grep -q "cri .*ok"'
+# Its own reader refuses this one: it is not restarted.
+with_patch '{ plugins: { io.containerd.grpc.v1.cri: { sandbox_image: 7 } } }'
+before=$(pid)
+exits 1 gpuadm runtime configure -f cluster.yaml -y
+says "is left as it is: the program that reads it would refuse"
+[ "$(pid)" = "$before" ] || fail "it was restarted"
+state | diff before - || fail "something was written"
+lab down node
+
+engine=docker
+a_host node --image bookworm-docker
+dies_of '{ data-root: /proc/nowhere }' 'docker version'
