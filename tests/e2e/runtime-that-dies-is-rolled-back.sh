@@ -11,23 +11,19 @@ with_patch() {
 pid() { on node systemctl show --property=MainPID --value "$engine"; }
 state() { on node "find /etc/containerd /etc/docker -type f -exec sha256sum {} + 2>/dev/null" | sort; }
 
-# dies_of PATCH ANSWERS: rolled back.
+# dies_of PATCH COMMAND: it is taken back, and what COMMAND asks of the runtime on the host works.
 dies_of() {
+  local begun
   with_patch "$1"
   state >before
   begun=$SECONDS
   exits 1 gpuadm runtime configure -f cluster.yaml -y
-  printf '%s: taken back after %s s\n' "$engine" $((SECONDS - begun))
-  [ $((SECONDS - begun)) -le 40 ] || fail "it took $((SECONDS - begun)) s"
-  events >out
-  jq -es 'map(select(.did == "started" and (.step // "") != "")) | length > 0' out >/dev/null
-  events | jq -rs '(map(select(.step == "runtime.'"$engine"'.running" and .did == "failed"))[0].at) as $end
-    | (map(select(.step == "runtime.'"$engine"'.running" and .did == "started"))[0].at) as $begin | "\($begin) \($end)"' || :
-  tail -n 40 <"$(find .local/state/gpuadm -name report.json | sort | tail -n 1)" >out
+  printf '%s: over after %s s\n' "$engine" $((SECONDS - begun))
+  [ $((SECONDS - begun)) -le 30 ] || fail "it took $((SECONDS - begun)) s"
   says "did not serve with the new configuration (it answered before)"
-  says "answers again"
+  says "it answers again"
   state | diff before - || fail "the files are not what they were"
-  on node "$2" || fail "$engine does not answer"
+  on node "$2" >out 2>err || fail "$engine does not answer"
 }
 
 engine=containerd
