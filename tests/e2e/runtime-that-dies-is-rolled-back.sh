@@ -9,7 +9,7 @@ with_patch() {
   printf 'kubernetes: { version: "1.20.2" }\nruntime: { engine: %s }\npatches: { runtime: %s }\n' "$engine" "$1" >>cluster.yaml
 }
 pid() { on node systemctl show --property=MainPID --value "$engine"; }
-state() { on node "find /etc/containerd /etc/docker -type f -exec sha256sum {} + 2>/dev/null" | sort; }
+state() { on node "find /etc/containerd /etc/docker -type f -exec sha256sum {} + 2>/dev/null || :" | sort; }
 
 # dies_of PATCH COMMAND: it is taken back, and what COMMAND asks of the runtime on the host works.
 dies_of() {
