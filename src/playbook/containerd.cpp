@@ -41,7 +41,7 @@ class Surgery {
           const std::map<std::string, std::string>& texts)
       : parts_(std::move(parts)), wanted_(parts_.size()), engine_(engine) {
     upgrade();
-    if (merges_tables(engine_) && root().version >= 2) own_ = place_own(texts);
+    if (merges_tables(engine_)) own_ = place_own(texts);
   }
 
   /// What is in force; nullptr: nobody says it.
@@ -87,6 +87,18 @@ class Surgery {
         index = i;
     if (own_ && path.front() == "plugins") index = *own_;
     assign(index, path, tree);
+  }
+
+  /// containerd 2 reads no plugin table of a version 1 file: what gpuadm wrote there would count for nothing.
+  [[nodiscard]] Result<> is_read(const std::string& host) const {
+    if (engine_ < base::Version{2, 0, -1} || parts_.front().version >= 2) return {};
+    return base::fail(
+        base::Fault::parse,
+        fmt::format(
+            "{}:{}: it is of version 1, and containerd {} does not read the plugin tables of such a file",
+            host, containerd_config_path, engine_.text()),
+        "put version = 2 at its head and write plugins.\"io.containerd.grpc.v1.cri\" for plugins.cri, then "
+        "run again");
   }
 
   [[nodiscard]] Result<std::vector<Composed>> done(const std::string& host) {
@@ -223,6 +235,7 @@ Result<std::vector<Composed>> compose_containerd_config(const Context& context) 
   const facts::Containerd containerd = context.facts.containerd.value_or(facts::Containerd{});
   const base::Version engine = engine_version(containerd.version, {1, 6, 0});
   Surgery surgery(TRY(containerd_parts(containerd, context.host.name)), engine, containerd.drop_in_texts);
+  TRY(surgery.is_read(context.host.name));
   const bool systemd = cgroup_driver(context) == "systemd";
   surgery.enable_cri();
   set_cgroup_driver(surgery, systemd);

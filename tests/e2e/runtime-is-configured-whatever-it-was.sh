@@ -9,7 +9,7 @@ in_case() { mkdir -p "cases/$1/$(dirname "$2")" && cat >"cases/$1/$2"; }
 # foreign NAME TEXT...: what the runtime must still say of its configuration afterwards.
 foreign() { printf '%s\n' "${@:2}" >"cases/$1.foreign"; }
 
-containerd_cases() {
+containerd_cases() { # containerd_cases IMAGE
   rm -rf cases && mkdir -p cases/none
   on node cat /etc/containerd/config.toml 2>/dev/null | in_case packaged containerd/config.toml
   printf '#   Copyright 2018-2022 Docker Inc.\n\ndisabled_plugins = ["cri"]\n\n#root = "/var/lib/containerd"\n' |
@@ -42,12 +42,14 @@ version = 2
         SystemdCgroup = false
 END
   foreign imports 4711 'oom_score = -7'
-  printf '[plugins.cri]\n  max_container_log_line_size = 4711\n  [plugins.cri.containerd.runtimes.runc]\n    runtime_type = "io.containerd.runc.v2"\n' |
-    in_case version-1 containerd/config.toml
-  foreign version-1 4711
   printf 'version = 2\nplugins."io.containerd.grpc.v1.cri" = { max_container_log_line_size = 4711 }\n' |
     in_case inline containerd/config.toml
   foreign inline 4711
+  # containerd 2 reads nothing of it.
+  case $1 in *-2) return ;; esac
+  printf '[plugins.cri]\n  max_container_log_line_size = 4711\n  [plugins.cri.containerd.runtimes.runc]\n    runtime_type = "io.containerd.runc.v2"\n' |
+    in_case version-1 containerd/config.toml
+  foreign version-1 4711
 }
 
 docker_cases() {
@@ -114,7 +116,7 @@ a_runtime() {
   for image in pause sleep; do
     if [ "$2" = docker ]; then on node docker load; else on node ctr -n k8s.io images import -; fi <"$bundle/images/$image.tar" >out 2>err
   done
-  "${2}_cases"
+  "${2}_cases" "$1"
   for case in cases/*/; do
     case=$(basename "$case")
     printf '%s: %s\n' "$1" "$case"

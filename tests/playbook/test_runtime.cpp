@@ -153,6 +153,18 @@ TEST_CASE("containerd: a configuration that cannot be read is refused with its p
           "/etc/containerd/config.toml:2:12: imports");
 }
 
+TEST_CASE(
+    "containerd: a version 1 file with plugin tables is edited for containerd 1 and refused for containerd "
+    "2") {
+  Sample sample;
+  sample.facts.containerd->config = "[plugins.cri]\n  stream_server_port = \"0\"\n";
+  CHECK(playbook::compose("containerd-config", sample.context()));
+  sample.facts.containerd->version = "2.1.4";
+  const auto all = playbook::compose("containerd-config", sample.context());
+  REQUIRE(!all);
+  CHECK(all.error().what.find("/etc/containerd/config.toml: it is of version 1") != std::string::npos);
+}
+
 TEST_CASE("containerd: an import that containerd would refuse is refused before anything is written") {
   Sample sample;
   sample.facts.containerd->config = "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n";
