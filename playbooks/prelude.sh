@@ -175,12 +175,19 @@ journal_made() {
 # file_is PATH MODE: whether it holds $content. Where not, what it holds is printed. MODE "keep": whichever it has.
 file_is() {
   [ -f "$1" ] || return 1
-  if [ "$(printf '%s' "$content" | sha256sum)" = "$(sha256sum <"$1")" ] &&
-    { [ "$2" = keep ] || [ "$(stat -L -c '%a' "$1")" = "${2#0}" ]; }; then
-    return 0
-  fi
+  gpuadm_sum=$(printf '%s' "$content" | sha256sum | cut -d' ' -f1)
+  case $2 in
+    keep) if file_sum_is "$1" "$gpuadm_sum"; then return 0; fi ;;
+    *) if [ "$(sha256_of "$1")" = "$gpuadm_sum" ] && [ "$(stat -L -c '%a' "$1")" = "${2#0}" ]; then return 0; fi ;;
+  esac
   head -c 262144 "$1"
   return 1
+}
+
+# file_sum_is PATH SHA256: of what it holds, or of its lines as the probe tells them: each with one plain line end.
+file_sum_is() {
+  [ "$(sha256_of "$1")" = "$2" ] ||
+    [ "$(awk '{ sub(/\r$/, ""); print }' "$1" | sha256sum | cut -d' ' -f1)" = "$2" ]
 }
 
 # file_put PATH MODE [UNIT]: writes $content beside the target and renames; a unit that reads it is marked for a
@@ -191,9 +198,8 @@ file_is() {
 file_put() {
   gpuadm_path=$(readlink -f "$1" 2>/dev/null || printf '%s' "$1")
   if [ -n "${base_sha256:-}" ]; then
-    gpuadm_now=absent
-    [ ! -f "$gpuadm_path" ] || gpuadm_now=$(sha256_of "$gpuadm_path")
-    [ "$gpuadm_now" = "$base_sha256" ] || die "$1 has changed since it was read: run again"
+    if [ -f "$gpuadm_path" ]; then file_sum_is "$gpuadm_path" "$base_sha256"; else [ "$base_sha256" = absent ]; fi ||
+      die "$1 has changed since it was read: run again"
   fi
   journal_original "$gpuadm_path"
   [ -d "$(dirname "$gpuadm_path")" ] || mkdir -p "$(dirname "$gpuadm_path")"
