@@ -172,40 +172,73 @@ journal_made() {
 
 # --- Files -------------------------------------------------------------------------------------------
 
-# file_is PATH MODE: whether it holds $content. Where not, what it holds is printed.
+# file_is PATH MODE: whether it holds $content. Where not, what it holds is printed. MODE "keep": whichever it has.
 file_is() {
   [ -f "$1" ] || return 1
-  if [ "$(printf '%s' "$content" | sha256sum)" = "$(sha256sum <"$1")" ] &&
-    [ "$(stat -L -c '%a' "$1")" = "${2#0}" ]; then
-    return 0
-  fi
+  gpuadm_sum=$(printf '%s' "$content" | sha256sum | cut -d' ' -f1)
+  case $2 in
+    keep) if file_sum_is "$1" "$gpuadm_sum"; then return 0; fi ;;
+    *) if [ "$(sha256_of "$1")" = "$gpuadm_sum" ] && [ "$(stat -L -c '%a' "$1")" = "${2#0}" ]; then return 0; fi ;;
+  esac
   head -c 262144 "$1"
   return 1
+}
+
+# file_sum_is PATH SHA256: of what it holds, or of its lines as the probe tells them: each with one plain line end.
+file_sum_is() {
+  [ "$(sha256_of "$1")" = "$2" ] ||
+    [ "$(awk '{ sub(/\r$/, ""); print }' "$1" | sha256sum | cut -d' ' -f1)" = "$2" ]
 }
 
 # file_put PATH MODE [UNIT]: writes $content beside the target and renames; a unit that reads it is marked for a
 # restart first, so that a run cut off in between restarts it the next time. A link is followed.
 # $base_sha256: what the content was made from; where the file is no longer that, nothing is written.
+# MODE "keep": mode and owner that it has, or 0644. file_trial, where the step has one, is asked about $new before $path
+# becomes that; what it says on stderr is the reason.
 file_put() {
   gpuadm_path=$(readlink -f "$1" 2>/dev/null || printf '%s' "$1")
   if [ -n "${base_sha256:-}" ]; then
-    gpuadm_now=absent
-    [ ! -f "$gpuadm_path" ] || gpuadm_now=$(sha256_of "$gpuadm_path")
-    [ "$gpuadm_now" = "$base_sha256" ] || die "$1 has changed since it was read: run again"
+    if [ -f "$gpuadm_path" ]; then file_sum_is "$gpuadm_path" "$base_sha256"; else [ "$base_sha256" = absent ]; fi ||
+      die "$1 has changed since it was read: run again"
   fi
   journal_original "$gpuadm_path"
+  [ -d "$(dirname "$gpuadm_path")" ] || mkdir -p "$(dirname "$gpuadm_path")"
+  gpuadm_new=$gpuadm_path.gpuadm.$$
+  (umask 077 && printf '%s' "$content" >"$gpuadm_new")
+  case $2 in
+    keep) file_mode_like "$gpuadm_path" "$gpuadm_new" ;;
+    *) chmod "$2" "$gpuadm_new" ;;
+  esac
+  file_try "$gpuadm_path" "$gpuadm_new"
   if [ -n "${3:-}" ]; then
     journal_has reader "$gpuadm_path" "$gpuadm_run" || journal_line reader "$gpuadm_path" "$3"
     unit_stale "$3"
   fi
-  [ -d "$(dirname "$gpuadm_path")" ] || mkdir -p "$(dirname "$gpuadm_path")"
-  gpuadm_new=$gpuadm_path.gpuadm.$$
-  (umask 077 && printf '%s' "$content" >"$gpuadm_new")
-  chmod "$2" "$gpuadm_new"
   sync "$gpuadm_new" 2>/dev/null || :
   journal_wrote "$gpuadm_path" "$gpuadm_new"
   mv -f "$gpuadm_new" "$gpuadm_path"
   ! have restorecon || restorecon "$gpuadm_path" 2>/dev/null || :
+}
+
+# file_mode_like PATH NEW: NEW gets PATH's mode and owner, or 0644 where there is none.
+file_mode_like() {
+  if [ -e "$1" ]; then
+    chown --reference="$1" "$2"
+    chmod --reference="$1" "$2"
+  else
+    chmod 0644 "$2"
+  fi
+}
+
+# file_try PATH NEW: ends the step where its trial refuses NEW.
+file_try() {
+  command -v file_trial >/dev/null || return 0
+  # shellcheck disable=SC2034 # the trial reads them
+  if ! gpuadm_why=$(path=$1 new=$2 && file_trial 2>&1); then
+    rm -f "$2"
+    say "$gpuadm_why"
+    die "$1 is left as it is: the program that reads it would refuse what gpuadm wants to write"
+  fi
 }
 
 # file_install PATH MODE: the same with what comes on stdin, which must have the sum $bundle_sha256.

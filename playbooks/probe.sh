@@ -146,6 +146,12 @@ files() {
     /etc/systemd/zram-generator.conf /usr/lib/systemd/zram-generator.conf /var/lib/gpuadm/lock/*; do
     [ -f "$file" ] && set -- "$@" "$file"
   done
+  for file in $(containerd_imports); do
+    case $file in
+      /etc/containerd/conf.d/*.toml | /etc/containerd/config.d/*.toml) ;;
+      *) set -- "$@" "$file" ;;
+    esac
+  done
   for file in /etc/ld.so.conf.d/*.conf; do
     case $file in *cuda* | *nvidia*) set -- "$@" '~^ *[/]' "$file" '~' ;; esac
   done
@@ -389,11 +395,33 @@ iptables_rules() {
   has iptables-save && kept iptables-filter '^(:|-A )(INPUT|FORWARD|OUTPUT) ' 5 iptables-save -t filter
 }
 
+# The files that containerd's configuration imports, where they are: a name in it is relative to it, and may be a pattern.
+containerd_imports() {
+  [ -f /etc/containerd/config.toml ] || return 0
+  awk '/^[[:space:]]*\[/ && !list { exit }
+    /^[[:space:]]*imports[[:space:]]*=/ { list = 1 }
+    list {
+      sub(/#.*/, "")
+      text = $0
+      while (match(text, /"[^"]*"|'"'[^']*'"'/)) {
+        print substr(text, RSTART + 1, RLENGTH - 2)
+        text = substr(text, RSTART + RLENGTH)
+      }
+      if (/\]/) exit
+    }' /etc/containerd/config.toml | while IFS= read -r pattern; do
+    case $pattern in /*) ;; *) pattern=/etc/containerd/$pattern ;; esac
+    case $pattern in *[[:space:][:cntrl:]]*) continue ;; esac
+    for file in $pattern; do
+      [ -f "$file" ] && printf '%s\n' "$file"
+    done
+  done
+}
+
 # One call for all; units that are not there are left out.
 units() {
   {
     limit 5 systemctl show --no-pager -p Id,LoadState,ActiveState,SubState,UnitFileState,NRestarts,Environment \
-      -p LimitNOFILE,LimitMEMLOCK,TasksMax,Delegate \
+      -p LimitNOFILE,LimitMEMLOCK,TasksMax,Delegate,ExecStart \
       containerd.service docker.service docker.socket crio.service cri-docker.service cri-docker.socket kubelet.service \
       firewalld.service ufw.service nftables.service apparmor.service fapolicyd.service NetworkManager.service \
       systemd-resolved.service systemd-timesyncd.service chrony.service chronyd.service ntp.service ntpsec.service \
@@ -403,7 +431,11 @@ units() {
       nvlsm.service nvidia-imex.service nvidia-dcgm.service \
       nvidia-cdi-refresh.service nvidia-cdi-refresh.path nvidia-docker.service '*.swap' 2>/dev/null
     printf '\n%s\n' "$?"
-  } | awk 'BEGIN { RS = "" } !/LoadState=not-found/ { printf "%s%s\n", gap, $0; gap = "\n" }' |
+  } | awk 'BEGIN { RS = "" }
+    !/LoadState=not-found/ {
+      if (!/(^|\n)Id=(containerd|docker|crio)\.service/) gsub(/ExecStart=[^\n]*\n?/, "")
+      printf "%s%s\n", gap, $0; gap = "\n"
+    }' |
     framed units
 }
 
@@ -530,6 +562,8 @@ runtime() {
     if [ -S /run/containerd/containerd.sock ] && has ctr; then
       run containerd-plugins 5 ctr plugins ls
     fi
+    # shellcheck disable=SC2046 # a line each, none with blanks
+    listing_of containerd-imports $(containerd_imports)
   fi
   if [ -S /run/containerd/containerd.sock ] && has crictl; then
     run cri-containerd 5 crictl -t 3s -r unix:///run/containerd/containerd.sock version

@@ -148,7 +148,7 @@ std::string inserted(std::string text, const ::toml::table& table, const std::st
 /// Ways to make one assignment in place, the nicest first. Which of them says what it should is for the
 /// caller to find out: toml++ does not tell a table with a header of its own from one that only its children
 /// name.
-std::vector<std::string> edits(const std::string& text, const Assignment& assignment) {
+std::vector<std::string> edits(const std::string& text, const Assignment& assignment, const Tree& wanted) {
   const ::toml::table root = ::toml::parse(text);
   const ::toml::node* node = &root;
   std::size_t depth = 0;
@@ -165,6 +165,9 @@ std::vector<std::string> edits(const std::string& text, const Assignment& assign
   if (depth == path.size() - 1 && node->as_table()) ways.push_back(inserted(text, *node->as_table(), line));
   const std::string end = text.empty() ? "" : text.ends_with('\n') ? "\n" : "\n\n";
   ways.push_back(text + end + header_text({path.begin(), path.end() - 1}) + "\n  " + line);
+  // An inline table cannot be added to from outside: it is written again, and nothing else.
+  const auto here = path.begin() + static_cast<std::ptrdiff_t>(depth);
+  if (depth > 0) ways.push_back(replaced(text, *node, *wanted.at(std::vector(path.begin(), here))));
   return ways;
 }
 
@@ -196,7 +199,7 @@ Result<std::string> set(std::string_view text, std::span<const Assignment> assig
     if (*here == assignment.value) continue;
     *here = assignment.value;
     std::optional<std::string> found;
-    for (const std::string& way : edits(edited, assignment)) {
+    for (const std::string& way : edits(edited, assignment, wanted)) {
       const Result<Tree> now = read(way, source);
       if (!found && now && *now == wanted) found = way;
     }

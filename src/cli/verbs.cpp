@@ -54,6 +54,7 @@ class Verbs {
     add_support();
     add_facts();
     add_playbook();
+    add_runtime();
     add_config();
     add_assets();
     add_explain();
@@ -187,6 +188,35 @@ class Verbs {
     on(verb, [options, &global = global_](app::Io& io) {
       options->common.assets = global.assets;
       return app::run_playbook(*options, io);
+    });
+  }
+
+  void add_runtime() {
+    auto* group = add_group("runtime", "The container runtime's configuration");
+    auto* configure =
+        group->add_subcommand("configure", "Make it serve Kubernetes and GPUs, and do nothing else");
+    const auto where = hosts_verb(configure, app::runtime_configure);
+    add_consent(*configure, where->consent);
+    add_format(*configure, where->format);
+    auto* verb =
+        group->add_subcommand("preview", "Show what would be written, and what the runtime reads then");
+    const auto options = std::make_shared<app::RuntimePreviewOptions>();
+    verb->add_option("--engine", options->engine, "containerd, docker or crio (containerd)")
+        ->check(CLI::IsMember({"containerd", "docker", "crio"}))
+        ->option_text("ENGINE");
+    verb->add_option("--config", options->config, "Its configuration; without it there is none")
+        ->option_text("FILE");
+    verb->add_option("--imports", options->imports, "A folder with what the configuration imports")
+        ->option_text("DIR");
+    verb->add_option("--engine-version", options->engine_version, "For example 1.7.24")
+        ->option_text("VERSION");
+    verb->add_option("--kubernetes-version", options->kubernetes_version, "For example 1.34 or 1.34.2")
+        ->option_text("VERSION");
+    verb->add_option("-f,--file", options->cluster, "A cluster file")->option_text("FILE");
+    add_format(*verb, options->format);
+    on(verb, [options, &global = global_](app::Io& io) {
+      options->common.assets = global.assets;
+      return app::runtime_preview(*options, io);
     });
   }
 

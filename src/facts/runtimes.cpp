@@ -95,6 +95,8 @@ std::optional<Containerd> read_containerd(const Sections& sections, const Facts&
       containerd.drop_ins.push_back(name);
       containerd.drop_in_texts[name] = section.text();
     });
+  for (const std::string_view path : sections.lines("containerd-imports"))
+    if (auto text = sections.text(path)) containerd.drop_in_texts[std::string(path)] = std::move(*text);
   if (containerd.config)
     if (const auto config = base::toml::read(*containerd.config, "config.toml")) {
       const Tree* version = config->find("version");
@@ -109,6 +111,9 @@ std::optional<Containerd> read_containerd(const Sections& sections, const Facts&
       if (const auto config = base::toml::read(*containerd.dump, "containerd config dump")) {
         read_settings(*config, containerd);
         containerd.loaded_files = texts_at(&*config, {"imports"});
+        // From 2.0 on the dump says patterns instead of files.
+        for (const std::string_view path : sections.lines("containerd-imports"))
+          containerd.loaded_files.emplace_back(path);
       }
     }
   }
@@ -138,6 +143,7 @@ std::optional<CrioConfig> read_crio(const Sections& sections) {
   std::optional<CrioConfig> crio;
   sections.each("/etc/crio/crio.conf", "", [&](const std::string& name, const Section& section) {
     if (!crio) crio.emplace();
+    crio->texts[name] = section.text();
     const auto config = base::toml::read(section.text(), name);
     if (!config) {
       crio->error = config.error().what;

@@ -27,6 +27,14 @@ std::map<std::string, std::string> read_environment(std::string_view text) {
   return found;
 }
 
+/// "{ path=/usr/bin/x ; argv[]=/usr/bin/x --flag ; ignore_errors=no ; … }"
+std::string command_of(std::string_view text) {
+  const std::size_t begin = text.find("argv[]=");
+  if (begin == std::string_view::npos) return {};
+  text.remove_prefix(begin + 7);
+  return std::string(base::trim(text.substr(0, text.find(" ;"))));
+}
+
 /// `systemctl show`: blocks of Key=value lines, an empty line between units.
 void read_units(const Sections& sections, Facts& facts) {
   std::string id;
@@ -51,6 +59,7 @@ void read_units(const Sections& sections, Facts& facts) {
     if (key == "UnitFileState") unit.enabled = std::string(value);
     if (key == "NRestarts") unit.restarts = count(value);
     if (key.starts_with("Limit") || key == "TasksMax" || key == "Delegate") unit.limits.emplace(key, value);
+    if (key == "ExecStart") unit.command = command_of(value);
     if (key == "Environment") add_proxies(read_environment(value), unit.environment);
   }
   finish();

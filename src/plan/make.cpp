@@ -71,27 +71,39 @@ struct Maker {
   }
 
   Result<std::vector<Action>> operator()(const playbook::File& file) const {
-    Action action = TRY(base_action(Kind::file));
-    std::string content = file.content;
-    std::string base_sha256;
+    const Action action = TRY(base_action(Kind::file));
+    std::vector<playbook::Composed> contents;
     if (file.content_from.starts_with("compose:")) {
-      playbook::Composed composed = TRY(playbook::compose(file.content_from.substr(8), context));
-      content = std::move(composed.content);
-      base_sha256 = composed.base_sha256.value_or("");
+      contents = TRY(playbook::compose(file.content_from.substr(8), context));
     } else {
-      if (!file.content_from.empty()) content = TRY(library.text(file.content_from));
-      content = TRY(playbook::fill(content, action.variables, action.later,
-                                   file.content_from.empty() ? step.id : file.content_from));
+      const std::string text =
+          file.content_from.empty() ? file.content : TRY(library.text(file.content_from));
+      contents = {{"",
+                   TRY(playbook::fill(text, action.variables, action.later,
+                                      file.content_from.empty() ? step.id : file.content_from)),
+                   std::nullopt}};
     }
-    action.path = file.path;
+    std::vector<Action> actions;
+    for (playbook::Composed& composed : contents) actions.push_back(write(action, file, std::move(composed)));
+    return actions;
+  }
+
+  /// One file of a step. What is made from a file that is there keeps that one's mode and owner.
+  static Action write(Action action, const playbook::File& file, playbook::Composed composed) {
+    if (!composed.path.empty() && composed.path != file.path) {
+      action.id += ":" + composed.path;
+      action.title += ": " + composed.path;
+    }
+    action.path = composed.path.empty() ? file.path : composed.path;
     action.check = "file_is \"$path\" \"$mode\"\n";
-    action.apply = "file_put \"$path\" \"$mode\" \"$restarts\"\n";
-    action.variables = {{"path", file.path},
-                        {"mode", file.mode},
-                        {"content", std::move(content)},
+    if (!file.trial.empty()) action.apply = "file_trial() {\n" + file.trial + "\n}\n";
+    action.apply += "file_put \"$path\" \"$mode\" \"$restarts\"\n";
+    action.variables = {{"path", action.path},
+                        {"mode", composed.base_sha256 ? "keep" : file.mode},
+                        {"content", std::move(composed.content)},
                         {"restarts", file.restarts},
-                        {"base_sha256", std::move(base_sha256)}};
-    return std::vector{std::move(action)};
+                        {"base_sha256", composed.base_sha256.value_or("")}};
+    return action;
   }
 
   Result<std::vector<Action>> operator()(const playbook::Upload& upload) const {

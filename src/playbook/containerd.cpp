@@ -1,3 +1,6 @@
+#include "playbook/containerd.hpp"
+
+#include "gpuadm/base/files.hpp"
 #include "gpuadm/base/toml.hpp"
 
 #include "playbook/kubeadm.hpp"
@@ -5,64 +8,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace playbook {
 
 namespace {
 
 using base::Tree;
-using Path = std::vector<std::string>;
-
-const std::string config_path = "/etc/containerd/config.toml";
-
-/// Where containerd keeps a setting, by the version of its configuration file (containerd docs/PLUGINS.md and
-/// docs/cri/config.md of the respective release).
-struct Layout {
-  Path runtimes, sandbox_image, cni;
-};
-
-Layout layout_of(std::int64_t version) {
-  if (version >= 3)
-    return {{"plugins", "io.containerd.cri.v1.runtime", "containerd", "runtimes"},
-            {"plugins", "io.containerd.cri.v1.images", "pinned_images", "sandbox"},
-            {"plugins", "io.containerd.cri.v1.runtime", "cni"}};
-  const std::string cri = version == 2 ? "io.containerd.grpc.v1.cri" : "cri";
-  return {
-      {"plugins", cri, "containerd", "runtimes"}, {"plugins", cri, "sandbox_image"}, {"plugins", cri, "cni"}};
-}
-
-Path operator/(Path path, const std::string& key) {
-  path.push_back(key);
-  return path;
-}
-
-class Surgery {
- public:
-  Surgery(Tree tree, std::string text) : tree_(std::move(tree)), text_(std::move(text)) {}
-  /// Wants a value; nothing is done where it stands already.
-  void want(Path path, Tree value) {
-    const Tree* there = tree_.at(path);
-    if (!there || *there != value) wanted_.push_back({std::move(path), std::move(value)});
-  }
-  /// Wants some value; what the operator chose stays.
-  void want_some(Path path, Tree value) {
-    if (!tree_.at(path)) wanted_.push_back({std::move(path), std::move(value)});
-  }
-  [[nodiscard]] Result<std::string> done(std::string_view source) const {
-    return base::toml::set(text_, wanted_, source);
-  }
-  [[nodiscard]] const Tree& tree() const { return tree_; }
-
- private:
-  Tree tree_;
-  std::string text_;
-  std::vector<base::toml::Assignment> wanted_;
-};
-
-void flatten(const Tree& tree, const Path& path, Surgery& surgery) {
-  if (!tree.is_map()) return surgery.want(path, tree);
-  for (const auto& [key, value] : tree.entries()) flatten(value, path / key, surgery);
-}
+using Layout = ContainerdLayout;
+using Place = Path Layout::*;
 
 bool names_cri(const std::string& plugin) {
   return plugin.ends_with("cri") || plugin.find(".cri.v1") != std::string::npos;
@@ -78,71 +32,219 @@ bool can_become_newer(const Tree& tree) {
   });
 }
 
-/// CRI is no longer disabled, by whichever of its names.
-void enable_cri(Surgery& surgery) {
-  const Tree* disabled = surgery.tree().find("disabled_plugins");
-  if (!disabled || !disabled->is_list()) return;
-  Tree rest = Tree::list();
-  for (const Tree& plugin : disabled->items())
-    if (!names_cri(plugin.text())) rest.push(plugin);
-  surgery.want({"disabled_plugins"}, rest);
-}
+/// Edits to config.toml and what it imports (decision 7). From 2.1 on gpuadm's settings stand in a file of
+/// its own that is read last; before, where a later file replaces whole tables, in the last file that names
+/// the table.
+class Surgery {
+ public:
+  Surgery(std::vector<ContainerdPart> parts, const base::Version& engine,
+          const std::map<std::string, std::string>& texts)
+      : parts_(std::move(parts)), wanted_(parts_.size()), engine_(engine) {
+    upgrade();
+    if (merges_tables(engine_)) own_ = place_own(texts);
+  }
+
+  /// What is in force; nullptr: nobody says it.
+  [[nodiscard]] const Tree* find(Place place, const Path& rest) const {
+    for (std::size_t i = parts_.size(); i-- > 0;) {
+      const Layout layout = containerd_layout(parts_[i].version);
+      if (const Tree* found = parts_[i].tree.at(layout.*place / rest)) return found;
+      if (!merges_tables(engine_) && parts_[i].tree.at({"plugins", (layout.*place)[1]})) return nullptr;
+    }
+    return nullptr;
+  }
+  /// Wants a value; nothing is done where it is in force already.
+  void want(Place place, const Path& rest, const Tree& value) {
+    const Tree* there = find(place, rest);
+    if (there && *there == value) return;
+    const std::size_t index = own_.value_or(last_that_names(place));
+    assign(index, containerd_layout(parts_[index].version).*place / rest, value);
+  }
+  /// Wants some value; what the operator chose stays.
+  void want_some(Place place, const Path& rest, const Tree& value) {
+    if (!find(place, rest)) want(place, rest, value);
+  }
+  /// CRI is no longer disabled, by whichever of its names: the lists of all files count together.
+  void enable_cri() {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const Tree* disabled = parts_[i].tree.find("disabled_plugins");
+      if (!disabled || !disabled->is_list()) continue;
+      Tree rest = Tree::list();
+      for (const Tree& plugin : disabled->items())
+        if (!names_cri(plugin.text())) rest.push(plugin);
+      assign(i, {"disabled_plugins"}, rest);
+    }
+  }
+  /// Settings by the names that the operator wrote.
+  void patch(const Tree& tree, const Path& path) {
+    if (tree.is_map() && !(tree.entries().empty() && path.size() > 1)) {
+      for (const auto& [key, value] : tree.entries()) patch(value, path / key);
+      return;
+    }
+    std::size_t index = 0;
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      if (parts_[i].tree.at(path.front() == "plugins" && path.size() > 1 ? Path{path[0], path[1]} : path))
+        index = i;
+    if (own_ && path.front() == "plugins") index = *own_;
+    assign(index, path, tree);
+  }
+
+  /// containerd 2 reads no plugin table of a version 1 file: what gpuadm wrote there would count for nothing.
+  [[nodiscard]] Result<> is_read(const std::string& host) const {
+    if (engine_ < base::Version{2, 0, -1} || parts_.front().version >= 2) return {};
+    return base::fail(
+        base::Fault::parse,
+        fmt::format(
+            "{}:{}: it is of version 1, and containerd {} does not read the plugin tables of such a file",
+            host, containerd_config_path, engine_.text()),
+        "put version = 2 at its head and write plugins.\"io.containerd.grpc.v1.cri\" for plugins.cri, then "
+        "run again");
+  }
+
+  [[nodiscard]] Result<std::vector<Composed>> done(const std::string& host) {
+    if (own_ && !wanted_[*own_].empty()) import_own();
+    std::vector<Composed> files;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (i != 0 && wanted_[i].empty()) continue;
+      const ContainerdPart& part = parts_[i];
+      const std::string text = part.text.value_or(i == own_ ? begin_own() : "");
+      files.push_back({part.path, TRY(base::toml::set(text, wanted_[i], host + ":" + part.path)),
+                       part.text ? base::sha256(*part.text) : "absent"});
+    }
+    // Whatever containerd meets while they are written one by one must be something that it takes.
+    if (files.size() > 1 && !own_is_read_) std::ranges::rotate(files, files.begin() + 1);
+    return files;
+  }
+
+ private:
+  ContainerdPart& root() { return parts_.front(); }
+
+  void assign(std::size_t index, const Path& path, const Tree& value) {
+    Tree* here = &parts_[index].tree;
+    for (const std::string& key : path) here = &(*here)[key];
+    if (*here == value) return;
+    *here = value;
+    wanted_[index].push_back({path, value});
+  }
+
+  void upgrade() {
+    if (root().version >= 2 || parts_.size() > 1 || !can_become_newer(root().tree)) return;
+    root().version = engine_ >= base::Version{2, 0, 0} ? 3 : 2;
+    assign(0, {"version"}, root().version);
+  }
+
+  [[nodiscard]] std::size_t last_that_names(Place place) const {
+    for (std::size_t i = parts_.size(); i-- > 1;)
+      if (parts_[i].tree.at({"plugins", (containerd_layout(parts_[i].version).*place)[1]})) return i;
+    return 0;
+  }
+
+  /// gpuadm's own file, in the folder that is read last: one that config.toml imports, else containerd's
+  /// usual one.
+  std::size_t place_own(const std::map<std::string, std::string>& texts) {
+    const std::filesystem::path home = std::filesystem::path(containerd_config_path).parent_path();
+    std::string path = home / "conf.d/zz-gpuadm.toml";
+    if (const Tree* imports = root().tree.find("imports"))
+      for (const Tree& item : imports->items()) {
+        if (!item.text().ends_with("/*.toml")) continue;
+        path = (home / item.text()).lexically_normal().parent_path() / "zz-gpuadm.toml";
+        own_is_read_ = true;
+      }
+    const auto there = std::ranges::find(parts_, path, &ContainerdPart::path);
+    if (there != parts_.end()) {
+      own_is_read_ = true;
+      return static_cast<std::size_t>(there - parts_.begin());
+    }
+    // One that lies there unread says nothing so far.
+    const auto text = texts.find(path);
+    parts_.push_back({path, text == texts.end() ? std::nullopt : std::optional(text->second), Tree::map(),
+                      root().version});
+    wanted_.emplace_back();
+    return parts_.size() - 1;
+  }
+
+  [[nodiscard]] std::string begin_own() const {
+    return fmt::format("# gpuadm's part of containerd's configuration.\nversion = {}\n",
+                       parts_[*own_].version);
+  }
+
+  void import_own() {
+    if (own_is_read_) return;
+    const Tree* there = root().tree.find("imports");
+    Tree imports = there ? *there : Tree::list();
+    imports.push(parts_[*own_].path);
+    assign(0, {"imports"}, imports);
+  }
+
+  std::vector<ContainerdPart> parts_;
+  std::vector<std::vector<base::toml::Assignment>> wanted_;  ///< by part
+  base::Version engine_;
+  std::optional<std::size_t> own_;
+  bool own_is_read_ = false;
+};
 
 /// flannel puts its binary into /opt/cni/bin, where gpuadm makes the others reachable too. That is
 /// containerd's own default; Debian's builds have another up to 1.x.
-void use_opt_cni(Surgery& surgery, const Layout& layout, const base::Version& engine) {
+void use_opt_cni(Surgery& surgery, const base::Version& engine) {
   const std::string folder = "/opt/cni/bin";
-  const Tree* several = surgery.tree().at(layout.cni / "bin_dirs");
+  const Tree* several = surgery.find(&Layout::cni, {"bin_dirs"});
   if (several &&
       std::ranges::none_of(several->items(), [&](const Tree& item) { return item.text() == folder; })) {
     Tree more = *several;
     more.push(folder);
-    surgery.want(layout.cni / "bin_dirs", more);
+    surgery.want(&Layout::cni, {"bin_dirs"}, more);
   }
-  if (engine < base::Version{2, 0, 0} || surgery.tree().at(layout.cni / "bin_dir"))
-    surgery.want(layout.cni / "bin_dir", folder);
+  if (engine < base::Version{2, 0, 0} || surgery.find(&Layout::cni, {"bin_dir"}))
+    surgery.want(&Layout::cni, {"bin_dir"}, folder);
 }
 
-bool has(const std::vector<std::string>& names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
+bool runs_runc(const Tree* type) {
+  return type && (type->text() == "io.containerd.runc.v2" || type->text() == "io.containerd.runc.v1");
+}
+
+/// runc, and what runs instead of it unless a pod says otherwise, use the kubelet's cgroup driver.
+void set_cgroup_driver(Surgery& surgery, bool systemd) {
+  surgery.want_some(&Layout::runtimes, {"runc", "runtime_type"}, "io.containerd.runc.v2");
+  surgery.want(&Layout::runtimes, {"runc", "options", "SystemdCgroup"}, systemd);
+  const Tree* other = surgery.find(&Layout::default_runtime, {});
+  if (other && other->text() != "runc" && other->text() != "nvidia" &&
+      runs_runc(surgery.find(&Layout::runtimes, {other->text(), "runtime_type"})))
+    surgery.want(&Layout::runtimes, {other->text(), "options", "SystemdCgroup"}, systemd);
+}
+
+void set_nvidia(Surgery& surgery, const Context& context, const base::Version& engine, bool systemd) {
+  if (const std::string binary = nvidia_runtime(context); !binary.empty()) {
+    surgery.want_some(&Layout::runtimes, {"nvidia", "runtime_type"}, "io.containerd.runc.v2");
+    surgery.want_some(&Layout::runtimes, {"nvidia", "options", "BinaryName"}, binary);
+    surgery.want(&Layout::runtimes, {"nvidia", "options", "SystemdCgroup"}, systemd);
+    // Known from 1.7, on by itself from 2.0 (containerd docs/cri/config.md).
+    const bool off = surgery.find(&Layout::cri, {"enable_cdi"}) != nullptr;
+    if (engine >= base::Version{1, 7, -1} && (off || engine < base::Version{2, 0, -1}))
+      surgery.want(&Layout::cri, {"enable_cdi"}, true);
+  }
+  if (defaults_to_nvidia(context))
+    surgery.want(&Layout::default_runtime, {}, "nvidia");
+  else if (context.cluster.runtime.default_runtime == spec::DefaultRuntime::runc)
+    surgery.want(&Layout::default_runtime, {}, "runc");
 }
 
 }  // namespace
 
-Result<std::string> compose_containerd_config(const Context& context) {
+Result<std::vector<Composed>> compose_containerd_config(const Context& context) {
+  TRY(reads(context, "containerd.service", {"--config", "-c"}, containerd_config_path));
   const facts::Containerd containerd = context.facts.containerd.value_or(facts::Containerd{});
-  const auto engine = base::Version::parse(containerd.version).value_or(base::Version{1, 6, 0});
-  const std::string text = containerd.config.value_or("");
-  const std::string source = context.host.name + ":" + config_path;
-  auto tree = base::toml::read(text, source);
-  if (!tree)
-    return base::fail(
-        tree.error().fault, tree.error().what,
-        "mend or move the file, then run again: gpuadm does not write over what it cannot read");
-
-  const Tree* written = tree->find("version");
-  std::int64_t version = written ? written->as_int().value_or(1) : 1;
-  Surgery surgery(*tree, text);
-  if (version < 2 && can_become_newer(*tree)) {
-    version = engine >= base::Version{2, 0, 0} ? 3 : 2;
-    surgery.want({"version"}, version);
-  }
-  const Layout layout = layout_of(version);
-  enable_cri(surgery);
-  surgery.want_some(layout.runtimes / "runc" / "runtime_type", "io.containerd.runc.v2");
-  surgery.want(layout.runtimes / "runc" / "options" / "SystemdCgroup", cgroup_driver(context) == "systemd");
+  const base::Version engine = engine_version(containerd.version, {1, 6, 0});
+  Surgery surgery(TRY(containerd_parts(containerd, context.host.name)), engine, containerd.drop_in_texts);
+  TRY(surgery.is_read(context.host.name));
+  const bool systemd = cgroup_driver(context) == "systemd";
+  surgery.enable_cri();
+  set_cgroup_driver(surgery, systemd);
   if (const std::string pause = pause_image(context); !pause.empty())
-    surgery.want(layout.sandbox_image, pause);
-  if (context.cluster.network.plugin != spec::NetworkPlugin::none) use_opt_cni(surgery, layout, engine);
-  if (has(context.facts.tools, "nvidia-container-runtime")) {
-    surgery.want_some(layout.runtimes / "nvidia" / "runtime_type", "io.containerd.runc.v2");
-    surgery.want_some(layout.runtimes / "nvidia" / "options" / "BinaryName",
-                      "/usr/bin/nvidia-container-runtime");
-    surgery.want(layout.runtimes / "nvidia" / "options" / "SystemdCgroup",
-                 cgroup_driver(context) == "systemd");
-  }
-  if (context.cluster.patches.runtime.is_map()) flatten(context.cluster.patches.runtime, {}, surgery);
-  return surgery.done(source);
+    surgery.want(&Layout::sandbox_image, {}, pause);
+  if (context.cluster.network.plugin != spec::NetworkPlugin::none) use_opt_cni(surgery, engine);
+  set_nvidia(surgery, context, engine, systemd);
+  if (context.cluster.patches.runtime.is_map()) surgery.patch(context.cluster.patches.runtime, {});
+  return surgery.done(context.host.name);
 }
 
 }  // namespace playbook

@@ -125,7 +125,10 @@ std::string advertise_address(const Context& context) {
 std::string cri_socket(const Context& context) {
   const bool docker = context.cluster.runtime.engine == spec::Engine::docker;
   if (docker && context.kubernetes < Version{1, 24, 0}) return "/var/run/dockershim.sock";
-  const std::string path = docker ? "/run/cri-dockerd.sock" : "/run/containerd/containerd.sock";
+  const bool crio = context.cluster.runtime.engine == spec::Engine::crio;
+  const std::string path = docker ? "/run/cri-dockerd.sock"
+                           : crio ? "/run/crio/crio.sock"
+                                  : "/run/containerd/containerd.sock";
   return context.kubernetes < Version{1, 24, 0} ? path : "unix://" + path;
 }
 
@@ -151,18 +154,20 @@ std::string pause_image(const Context& context) {
   return repository.empty() || image.empty() ? image : repository + image.substr(image.rfind('/'));
 }
 
-Result<std::string> compose_kubeadm_config(const Context& context) {
+Result<std::vector<Composed>> compose_kubeadm_config(const Context& context) {
   if (advertise_address(context).empty())
     return base::fail(base::Fault::spec,
                       fmt::format("{}: no address to announce was found", context.host.name),
                       "set controlPlane.advertiseAddress in the cluster file");
   const std::string api = kubeadm_api(context.kubernetes);
   // The comment stands in the first document: kubeadm refuses one that holds nothing else.
-  return "# Written by gpuadm. What it is made from: the cluster file, and the facts of this host.\n" +
-         base::yaml::write(init_configuration(context, api)) + "---\n" +
-         base::yaml::write(cluster_configuration(context, api)) + "---\n" +
-         base::yaml::write(kubelet_configuration(context)) + "---\n" +
-         base::yaml::write(kube_proxy_configuration(context));
+  const std::string text =
+      "# Written by gpuadm. What it is made from: the cluster file, and the facts of this host.\n" +
+      base::yaml::write(init_configuration(context, api)) + "---\n" +
+      base::yaml::write(cluster_configuration(context, api)) + "---\n" +
+      base::yaml::write(kubelet_configuration(context)) + "---\n" +
+      base::yaml::write(kube_proxy_configuration(context));
+  return std::vector{Composed{"", text, std::nullopt}};
 }
 
 }  // namespace playbook

@@ -21,8 +21,6 @@ namespace playbook {
 /// The pause image that the kubelet's and the runtime's settings must agree on.
 [[nodiscard]] std::string pause_image(const Context& context);
 
-[[nodiscard]] Result<std::string> compose_kubeadm_config(const Context& context);
-[[nodiscard]] Result<std::string> compose_containerd_config(const Context& context);
-[[nodiscard]] Result<std::string> compose_docker_daemon(const Context& context);
+[[nodiscard]] Result<std::vector<Composed>> compose_kubeadm_config(const Context& context);
 
 }  // namespace playbook

@@ -81,7 +81,7 @@ Result<Does> does_of(const Tree& step, std::string_view source) {
     return Shell{TRY(needed_script(*shell, source, "check")), TRY(script(*shell, source, "apply"))};
   }
   if (const Tree* file = step.find("file")) {
-    TRY(known(*file, source, {"path", "mode", "template", "compose", "content", "restarts"}));
+    TRY(known(*file, source, {"path", "mode", "template", "compose", "content", "restarts", "trial"}));
     File result;
     result.path = TRY(word(*file, source, "path", true));
     if (const std::string mode = TRY(word(*file, source, "mode")); !mode.empty()) result.mode = mode;
@@ -93,6 +93,7 @@ Result<Does> does_of(const Tree& step, std::string_view source) {
     }
     result.content = TRY(word(*file, source, "content"));
     result.restarts = TRY(word(*file, source, "restarts"));
+    result.trial = TRY(word(*file, source, "trial"));
     if (result.content_from.empty() == !file->find("content"))
       return refuse(*file, source, "one of 'template', 'compose' and 'content' is needed");
     return result;

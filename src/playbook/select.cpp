@@ -89,6 +89,7 @@ constexpr Selector table[] = {
      [](const Context& c) { return c.cluster.gpu.allocator == spec::Allocator::device_plugin; }},
     {"containerd", [](const Context& c) { return c.cluster.runtime.engine == Engine::containerd; }},
     {"docker", [](const Context& c) { return c.cluster.runtime.engine == Engine::docker; }},
+    {"crio", [](const Context& c) { return c.cluster.runtime.engine == Engine::crio; }},
     {"swap-off", [](const Context& c) { return c.cluster.swap == Swap::off; }},
     {"swap-kept", [](const Context& c) { return c.cluster.swap != Swap::off; }},
     {"network-flannel", [](const Context& c) { return c.cluster.network.plugin == NetworkPlugin::flannel; }},

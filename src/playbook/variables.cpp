@@ -27,7 +27,15 @@ std::string kubernetes_minor(const Context& c) {
   return c.kubernetes.minor_text();
 }
 std::string engine(const Context& c) {
-  return c.cluster.runtime.engine == spec::Engine::docker ? "docker" : "containerd";
+  switch (c.cluster.runtime.engine) {
+    case spec::Engine::docker:
+      return "docker";
+    case spec::Engine::crio:
+      return "crio";
+    case spec::Engine::containerd:
+      break;
+  }
+  return "containerd";
 }
 
 std::string host_address(const Context& c) {

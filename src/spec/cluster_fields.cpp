@@ -105,6 +105,13 @@ const std::vector<Field<Cluster>>& cluster_fields() {
                choice<Ownership>({{"adopt", Ownership::adopt}, {"install", Ownership::install}}),
                {"adopt: a healthy runtime stays, one that is missing is installed; install: always."},
                &C::runtime, &Runtime::ownership),
+      field<C>("runtime.defaultRuntime",
+               choice<DefaultRuntime>({{"auto", DefaultRuntime::automatic},
+                                       {"runc", DefaultRuntime::runc},
+                                       {"nvidia", DefaultRuntime::nvidia}}),
+               {"What containers run on that name no runtime; auto: nvidia where pods cannot name one "
+                "(Kubernetes before 1.14, or Docker), else as it is."},
+               &C::runtime, &Runtime::default_runtime),
 
       field<C>("gpu.driver",
                choice<DriverPolicy>({{"use", DriverPolicy::use}, {"install", DriverPolicy::install}}),

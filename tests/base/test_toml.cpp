@@ -39,6 +39,12 @@ TEST_CASE("toml: inline tables, dotted keys and multi-line arrays are edited or 
   }
 }
 
+TEST_CASE("toml: an inline table that is added to is written again, and nothing else") {
+  const std::vector<toml::Assignment> set = {{{"a", "b", "c"}, 5}, {{"a", "d"}, true}};
+  CHECK(*toml::set("# mine\na = { x = 1 } # theirs\n[z]\n  y = 2 # too\n", set, "t") ==
+        "# mine\na = { x = 1, b = { c = 5 }, d = true } # theirs\n[z]\n  y = 2 # too\n");
+}
+
 TEST_CASE("toml: what cannot be read is refused with its place") {
   const auto result = toml::read("a = 1\na = 2\n", "config.toml");
   REQUIRE(!result);

@@ -100,3 +100,22 @@ TEST_CASE("a kubelet file that is no YAML leaves the reason") {
   CHECK(!facts->kubernetes.kubelet_config);
   CHECK(!facts->kubernetes.kubelet_config_error.empty());
 }
+
+TEST_CASE("what containerd imports and how its unit is started are known") {
+  const auto facts = parse(probe_text(
+      {{"containerd", "containerd github.com/containerd/containerd/v2 v2.1.4 75cb2b7193\n? 0"},
+       {"/etc/containerd/config.toml", "version = 3\nimports = [\"conf.d/*.toml\", \"/srv/site.toml\"]\n"},
+       {"/etc/containerd/conf.d/a.toml", "version = 3\n"},
+       {"/srv/site.toml", "version = 2\n"},
+       {"containerd-imports", "/etc/containerd/conf.d/a.toml\n/srv/site.toml\n"},
+       {"containerd-dump", "version = 3\nimports = ['conf.d/*.toml', '/srv/site.toml']\n? 0"},
+       {"units",
+        "ExecStart={ path=/usr/bin/containerd ; argv[]=/usr/bin/containerd -c /srv/c.toml ; ignore_errors=no "
+        "}\nId=containerd.service\nActiveState=active\n? 0"}}));
+  REQUIRE(facts->containerd);
+  CHECK(facts->containerd->drop_ins == std::vector<std::string>{"/etc/containerd/conf.d/a.toml"});
+  CHECK(facts->containerd->drop_in_texts.at("/srv/site.toml") == "version = 2\n");
+  const auto& loaded = facts->containerd->loaded_files;
+  CHECK(std::ranges::find(loaded, "/etc/containerd/conf.d/a.toml") != loaded.end());
+  CHECK(facts->units.at("containerd.service").command == "/usr/bin/containerd -c /srv/c.toml");
+}

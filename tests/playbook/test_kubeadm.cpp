@@ -6,7 +6,7 @@ namespace {
 std::vector<base::Tree> documents(const Sample& sample) {
   const auto composed = playbook::compose("kubeadm-config", sample.context());
   REQUIRE(composed);
-  std::vector<base::Tree> all = *base::yaml::read_all(composed->content, "kubeadm.yaml");
+  std::vector<base::Tree> all = *base::yaml::read_all(composed->front().content, "kubeadm.yaml");
   REQUIRE(all.size() == 4);
   return all;
 }

@@ -88,7 +88,7 @@ struct InitOptions {
 struct PlaybookOptions {
   Common common;
   Hosts hosts;
-  std::filesystem::path playbook;
+  std::filesystem::path playbook;  ///< for run_playbook
   Consent consent = Consent::ask;
   Format format = Format::text;
 };
@@ -146,6 +146,24 @@ struct UndoOptions {
 };
 /// Takes back what runs did, as the journal on each host tells. Outcome::failed where something had to stay.
 [[nodiscard]] Result<Outcome> undo(const UndoOptions& options, Io& io);
+
+// --- gpuadm runtime ----------------------------------------------------------------------------------
+
+struct RuntimePreviewOptions {
+  Common common;
+  std::string engine = "containerd";  ///< containerd, docker, crio
+  std::filesystem::path config;       ///< the runtime's configuration; empty: there is none
+  std::filesystem::path imports;      ///< a folder that stands for the one that the configuration imports
+  std::string engine_version;         ///< empty: the oldest that is known
+  std::filesystem::path cluster;      ///< a cluster file
+  std::string kubernetes_version;
+  Format format = Format::text;
+};
+/// Configures the container runtime of hosts, and nothing else: playbooks/runtime.yaml.
+[[nodiscard]] Result<Outcome> runtime_configure(const PlaybookOptions& options, Io& io);
+/// The files that would be written on a host with that configuration and the NVIDIA toolkit, and what the
+/// runtime would read then. Connects to nothing.
+[[nodiscard]] Result<Outcome> runtime_preview(const RuntimePreviewOptions& options, Io& io);
 
 // --- gpuadm config, assets, explain, version: nothing is connected to ---------------------------------
 

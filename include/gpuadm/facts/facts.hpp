@@ -76,7 +76,8 @@ struct Unit {
   std::string load, active, sub, enabled;
   std::map<std::string, std::string> environment;  ///< proxy variables only
   std::map<std::string, std::string> limits;       ///< LimitNOFILE, LimitMEMLOCK, TasksMax, Delegate
-  std::optional<std::uint64_t> restarts;           ///< by systemd, since it was started by hand or at boot
+  std::string command;                    ///< what it starts, with arguments; of container runtimes only
+  std::optional<std::uint64_t> restarts;  ///< by systemd, since it was started by hand or at boot
 };
 
 /// A process that waits in the kernel (D) or has ended and was not collected (Z).
@@ -251,11 +252,11 @@ struct Containerd {
   std::optional<std::string> config;  ///< text of /etc/containerd/config.toml; nothing: there is no such file
   std::optional<std::string> dump;    ///< `containerd config dump`
   bool socket = false;
-  std::optional<bool> cri_disabled;   ///< by disabled_plugins in force
-  std::vector<std::string> drop_ins;  ///< files under /etc/containerd/conf.d
-  std::map<std::string, std::string> drop_in_texts;
-  std::string error;                      ///< what `containerd config dump` says where it fails
-  std::optional<int> config_version;      ///< of config.toml; 1 where it names none
+  std::optional<bool> cri_disabled;                  ///< by disabled_plugins in force
+  std::vector<std::string> drop_ins;                 ///< files under /etc/containerd/conf.d
+  std::map<std::string, std::string> drop_in_texts;  ///< of those, and of what config.toml imports
+  std::string error;                                 ///< what `containerd config dump` says where it fails
+  std::optional<int> config_version;                 ///< of config.toml; 1 where it names none
   std::optional<std::string> cri_status;  ///< of the CRI plugin in the running daemon: "ok", "error", "skip"
   std::optional<std::string> sandbox_image;
   std::map<std::string, bool> runtimes;  ///< runtime -> its SystemdCgroup
@@ -272,6 +273,7 @@ struct CrioConfig {
   std::string cgroup_manager, default_runtime;
   std::vector<std::string> runtimes;
   std::string error;
+  std::map<std::string, std::string> texts;  ///< by path
 };
 
 /// A CDI specification on the host.

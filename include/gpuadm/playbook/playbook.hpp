@@ -42,6 +42,7 @@ struct File {
   std::string content_from;  ///< asset path of a template, or "compose:NAME", or empty: `content`
   std::string content;       ///< written in the playbook itself; a template too
   std::string restarts;      ///< a unit that must be restarted once this file has changed
+  std::string trial;         ///< asks the program that reads it whether it takes $new as $path; constant text
 };
 
 /// Polled until `check` exits 0 or the step's timeout has passed.
@@ -154,13 +155,17 @@ class Library {
 
 /// A file composed with its format's library from what is on the host.
 struct Composed {
+  std::string path;  ///< empty: the step's own
   std::string content;
   std::optional<std::string>
       base_sha256;  ///< of what it was made from, "absent" where there was no file; nothing: from no file
 };
-/// `name`: one of composers(), for example "containerd-config". What cannot be read is refused, with its
-/// place.
-[[nodiscard]] Result<Composed> compose(std::string_view name, const Context& context);
+/// The files of one configuration, in the order in which they are to be written. `name`: one of composers(),
+/// for example "containerd-config". What cannot be read is refused, with its place.
+[[nodiscard]] Result<std::vector<Composed>> compose(std::string_view name, const Context& context);
+/// What the cluster's runtime reads once the files that its composer made are written: all that the files say
+/// together, without the runtime's own defaults.
+[[nodiscard]] Result<base::Tree> effective(const Context& context, const std::vector<Composed>& files);
 [[nodiscard]] std::vector<std::string> composers();
 
 }  // namespace playbook

@@ -20,7 +20,8 @@ enum class Role { control_plane, worker };
 enum class Source { packages, installed, bundle };  ///< where Kubernetes comes from
 enum class Swap { keep, limited, off };             ///< keep: failSwapOn=false, NoSwap
 enum class Engine { containerd, docker, crio };
-enum class Ownership { adopt, install };  ///< adopt what is healthy, or install
+enum class Ownership { adopt, install };                ///< adopt what is healthy, or install
+enum class DefaultRuntime { automatic, runc, nvidia };  ///< automatic: nvidia where pods could not name it
 enum class NetworkPlugin { flannel, bridge, none };
 enum class Schedulable { automatic, yes, no };  ///< automatic: untaint when there is one node
 enum class HostKeys { accept_new, strict, pinned };
@@ -78,6 +79,7 @@ struct ControlPlane {
 struct Runtime {
   Engine engine = Engine::containerd;
   Ownership ownership = Ownership::adopt;
+  DefaultRuntime default_runtime = DefaultRuntime::automatic;  ///< of containers that name none
 };
 
 struct Gpu {

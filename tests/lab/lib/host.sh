@@ -363,6 +363,15 @@ lab_exec() { # lab_exec NAME COMMAND...
     TERM="${TERM:-dumb}" "$@"
 }
 
+# As a kubelet does, from outside of the host: its socket is seen through its first process.
+lab_cri() { # lab_cri NAME HANDLER IMAGE [ARGUMENT...]
+  local name=${1:-} leader
+  host_must_exist "$name"
+  leader=$(host_leader "$name")
+  shift
+  exec "$LAB_HOME/lib/cri-run" "/proc/$leader/root/run/containerd/containerd.sock" "$@"
+}
+
 # --- breaking --------------------------------------------------------------------------------------------
 
 # Ends every process that serves a connection, and leaves the one that listens.

@@ -11,9 +11,18 @@ image_recipe() { # image_recipe NAME
     bookworm-containerd) echo bookworm "${IMAGE_BASE[@]}" "${IMAGE_NODE[@]}" containerd runc containernetworking-plugins ;;
     bookworm-docker) echo bookworm "${IMAGE_BASE[@]}" "${IMAGE_NODE[@]}" docker.io runc containernetworking-plugins ;;
     trixie-containerd) echo trixie "${IMAGE_BASE[@]}" "${IMAGE_NODE[@]}" containerd runc containernetworking-plugins ;;
+    trixie-containerd-2) echo trixie "${IMAGE_BASE[@]}" "${IMAGE_NODE[@]}" containernetworking-plugins containerd/sid runc/sid ;;
+    trixie-docker) echo trixie "${IMAGE_BASE[@]}" "${IMAGE_NODE[@]}" docker.io docker-cli runc containernetworking-plugins ;;
+    trixie-docker-28) echo trixie "${IMAGE_BASE[@]}" "${IMAGE_NODE[@]}" containernetworking-plugins docker.io/sid docker-cli/sid containerd/sid runc/sid ;;
     sid-containerd) echo sid "${IMAGE_BASE[@]}" "${IMAGE_NODE[@]}" containerd runc containernetworking-plugins ;;
     *) return 1 ;;
   esac
+}
+
+# image_sources SUITE PACKAGES: where apt looks; a package "NAME/sid" comes from there, whatever else is of the suite.
+image_sources() {
+  printf 'deb %s %s main\n' "$LAB_MIRROR" "$1"
+  case $2 in */sid*) printf 'deb %s sid main\n' "$LAB_MIRROR" ;; esac
 }
 
 # A mirror of sid may lag behind the days that its release file is valid for.
@@ -28,10 +37,10 @@ lab_image() ( # lab_image NAME
     say "building the image $name"
     rm -rf "$dir" "$dir.new"
     if ! mmdebstrap --mode=root --variant=minbase --include="${packages// /,}" \
-      --aptopt='APT::Install-Recommends "false"' --aptopt='Acquire::Check-Valid-Until "false"' --dpkgopt=path-exclude='/usr/share/man/*' \
+      --aptopt="APT::Default-Release \"$suite\"" --aptopt='APT::Install-Recommends "false"' --aptopt='Acquire::Check-Valid-Until "false"' --dpkgopt=path-exclude='/usr/share/man/*' \
       --dpkgopt=path-exclude='/usr/share/locale/*' --dpkgopt=path-exclude='/usr/share/info/*' \
       --customize-hook="$LAB_HOME/image/prepare \"\$1\"" \
-      "$suite" "$dir.new" "$LAB_MIRROR" >"$LAB_CACHE/images/$name.log" 2>&1; then
+      "$suite" "$dir.new" - < <(image_sources "$suite" "$packages") >"$LAB_CACHE/images/$name.log" 2>&1; then
       tail -n 20 "$LAB_CACHE/images/$name.log" >&2
       rm -rf "$dir.new"
       die "the image $name could not be built; all of its log: $LAB_CACHE/images/$name.log"

@@ -1,0 +1,87 @@
+# shellcheck shell=sh disable=SC2154
+# Functions for the steps that configure a container runtime. They stand behind prelude.sh.
+
+containerd_answers() {
+  ctr --timeout 5s plugins ls 2>/dev/null |
+    awk '$1 ~ /^io\.containerd\.(grpc\.v1|cri)/ && $2 == "cri" && $NF == "ok" { found = 1 } END { exit !found }'
+}
+docker_answers() { timeout 5 docker version >/dev/null 2>&1; }
+crio_answers() { timeout 5 crio status info >/dev/null 2>&1 || timeout 5 crio-status info >/dev/null 2>&1; }
+
+# runtime_runs UNIT: now, after a boot, and with the files that it reads.
+runtime_runs() { unit_is_active "$1" && ! unit_is_stale "$1" && systemctl is-enabled --quiet "$1"; }
+
+# runtime_would_read PATH NEW COMMAND...: runs the runtime's own reader where NEW is PATH already, in a mount namespace
+# of its own; nothing else sees it. Where there is no such namespace to be had it is not tried.
+runtime_would_read() {
+  gpuadm_at=$1 gpuadm_as=$2
+  shift 2
+  unshare --mount true 2>/dev/null || return 0
+  if [ ! -e "$gpuadm_at" ]; then
+    gpuadm_copy=$(mktemp -d "$gpuadm_home/trial.XXXXXX")
+    cp -a "$(dirname "$gpuadm_at")/." "$gpuadm_copy/"
+    mv "$gpuadm_copy/$(basename "$gpuadm_as")" "$gpuadm_copy/$(basename "$gpuadm_at")"
+    gpuadm_at=$(dirname "$gpuadm_at") gpuadm_as=$gpuadm_copy
+  fi
+  gpuadm_rc=0
+  # shellcheck disable=SC2016 # for the shell in there
+  timeout 20 unshare --mount sh -c 'mount --bind "$1" "$2" && shift 2 && "$@" >/dev/null' sh \
+    "$gpuadm_as" "$gpuadm_at" "$@" || gpuadm_rc=$?
+  [ -z "${gpuadm_copy:-}" ] || rm -rf "$gpuadm_copy"
+  return "$gpuadm_rc"
+}
+
+# runtime_restart UNIT ANSWERS: with what has been written. Where it then does not serve, which the function ANSWERS
+# tells, its files are put back, and the step fails.
+runtime_restart() {
+  gpuadm_back='' gpuadm_stale=no
+  ! unit_is_stale "$1" || gpuadm_stale=yes
+  gpuadm_before="it did not answer before either"
+  ! "$2" || gpuadm_before="it answered before"
+  journal_unit "$1"
+  systemctl enable --quiet "$1"
+  if runtime_start "$1" "$2" 18; then
+    unit_is_fresh "$1"
+    return 0
+  fi
+  gpuadm_why=$(journalctl -u "$1" -n 5 --no-pager -o cat 2>/dev/null || :)
+  [ "$gpuadm_stale" = no ] || gpuadm_back=$(runtime_files_back "$1")
+  if [ -n "$gpuadm_back" ]; then
+    unit_is_fresh "$1"
+    if runtime_start "$1" "$2" 10; then gpuadm_now="answers again"; else gpuadm_now="does not answer with the old one either"; fi
+    say "$gpuadm_why"
+    die "$1 did not serve with the new configuration ($gpuadm_before); taken back:$gpuadm_back; it $gpuadm_now"
+  fi
+  say "$gpuadm_why"
+  die "$1 does not serve, and gpuadm has changed nothing that it reads: journalctl -u $1"
+}
+
+# runtime_start UNIT ANSWERS SECONDS: the time that the old process takes to end does not count, but for a minute.
+runtime_start() {
+  gpuadm_old=$(systemctl show -p InvocationID "$1")
+  gpuadm_stop=$(($(uptime_seconds) + 60)) gpuadm_end=
+  systemctl reset-failed "$1" 2>/dev/null || :
+  systemctl restart --no-block "$1"
+  while :; do
+    sleep 0.3
+    if [ -z "$gpuadm_end" ]; then
+      if [ "$(systemctl show -p InvocationID "$1")" = "$gpuadm_old" ] && [ "$(uptime_seconds)" -lt "$gpuadm_stop" ]; then continue; fi
+      gpuadm_end=$(($(uptime_seconds) + $3))
+    fi
+    case $(systemctl show -p ActiveState -p SubState "$1") in
+      *=failed* | *=auto-restart*) return 1 ;;
+      *=active*) ! "$2" || return 0 ;;
+    esac
+    [ "$(uptime_seconds)" -lt "$gpuadm_end" ] || return 1
+  done
+}
+
+# runtime_files_back UNIT: what the last run that wrote files of the unit has written is undone. Prints their names.
+runtime_files_back() {
+  [ -f "$gpuadm_journal/log" ] || return 0
+  unit=$1 awk -F '\t' '$1 == "reader" && $3 == ENVIRON["unit"] { if ($5 != run) { run = $5; n = 0 } name[n++] = $2 }
+    END { while (n) print name[--n] }' "$gpuadm_journal/log" |
+    while IFS= read -r gpuadm_file; do
+      file_restore "$gpuadm_file" && printf ' %s' "$gpuadm_file"
+    done
+}

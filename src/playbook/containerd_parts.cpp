@@ -1,0 +1,122 @@
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/toml.hpp"
+
+#include "playbook/containerd.hpp"
+
+#include <fmt/format.h>
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+
+namespace playbook {
+
+namespace {
+
+using base::Tree;
+
+/// The files that one part imports: a pattern means what is there, anything else is a path (resolveImports of
+/// containerd's cmd/containerd/server/config).
+Result<std::vector<std::string>> imports_of(const ContainerdPart& part, const facts::Containerd& containerd,
+                                            const std::string& host) {
+  std::vector<std::string> paths;
+  const Tree* imports = part.tree.find("imports");
+  if (!imports) return paths;
+  for (const Tree& item : imports->items()) {
+    const std::string path =
+        (std::filesystem::path(part.path).parent_path() / item.text()).lexically_normal();
+    if (path.find('*') != std::string::npos) {
+      for (const auto& [name, text] : containerd.drop_in_texts)
+        if (fnmatch(path.c_str(), name.c_str(), FNM_PATHNAME) == 0) paths.push_back(name);
+    } else if (containerd.drop_in_texts.contains(path)) {
+      paths.push_back(path);
+    } else {
+      return base::fail(base::Fault::parse,
+                        fmt::format("{}:{}:{}:{}: imports {}, which is not there", host, part.path,
+                                    item.mark.line, item.mark.column, base::printable(path, 200)),
+                        "containerd does not start so: write that file, or take it out of imports");
+    }
+  }
+  return paths;
+}
+
+Result<ContainerdPart> part_of(const std::string& path, const std::optional<std::string>& text,
+                               const std::string& host) {
+  auto tree = base::toml::read(text.value_or(""), host + ":" + path);
+  if (!tree)
+    return base::fail(
+        tree.error().fault, tree.error().what,
+        "mend or move the file, then run again: gpuadm does not write over what it cannot read");
+  return ContainerdPart{path, text, std::move(*tree), 1};
+}
+
+}  // namespace
+
+ContainerdLayout containerd_layout(std::int64_t version) {
+  const bool split = version >= 3;
+  const std::string plugin = split          ? "io.containerd.cri.v1.runtime"
+                             : version == 2 ? "io.containerd.grpc.v1.cri"
+                                            : "cri";
+  const Path cri = {"plugins", plugin};
+  return {cri, cri / "containerd" / "runtimes", cri / "containerd" / "default_runtime_name",
+          split ? Path{"plugins", "io.containerd.cri.v1.images", "pinned_images", "sandbox"}
+                : cri / "sandbox_image",
+          cri / "cni"};
+}
+
+Result<std::vector<ContainerdPart>> containerd_parts(const facts::Containerd& containerd,
+                                                     const std::string& host) {
+  const base::Version engine = engine_version(containerd.version, {1, 6, 0});
+  std::vector<ContainerdPart> parts;
+  std::deque<std::string> pending = {containerd_config_path};
+  while (!pending.empty()) {
+    const std::string path = pending.front();
+    pending.pop_front();
+    if (std::ranges::find(parts, path, &ContainerdPart::path) != parts.end()) continue;
+    const bool root = parts.empty();
+    ContainerdPart part =
+        TRY(part_of(path, root ? containerd.config : containerd.drop_in_texts.at(path), host));
+    if (const Tree* version = part.tree.find("version"))
+      part.version = std::max<std::int64_t>(version->as_int().value_or(1), 1);
+    else if (!root && engine < base::Version{2, 0, 0})
+      part.version = parts.front().version;  // up to 1.x one version counts for all
+    if (!root && part.version > parts.front().version)
+      return base::fail(base::Fault::parse,
+                        fmt::format("{}:{}: version = {}, and {} has {}: containerd takes no newer version "
+                                    "from a file that it imports",
+                                    host, path, part.version, containerd_config_path, parts.front().version),
+                        fmt::format("write {} for version {}, or move it away", path, parts.front().version));
+    for (std::string& import : TRY(imports_of(part, containerd, host))) pending.push_back(std::move(import));
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+bool merges_tables(const base::Version& engine) {
+  return engine >= base::Version{2, 1, -1};
+}
+
+Tree effective_containerd(std::span<const ContainerdPart> parts, const base::Version& engine) {
+  Tree all = Tree::map();
+  for (const ContainerdPart& part : parts) {
+    for (const auto& [key, value] : part.tree.entries()) {
+      Tree* there = all.find(key);
+      if (key == "imports" || (key == "version" && there)) continue;
+      if (!there || value.is_scalar()) {
+        all.set(key, value);
+      } else if (value.is_list()) {
+        for (const Tree& item : value.items())
+          if (std::ranges::find(there->items(), item) == there->items().end()) there->push(item);
+      } else if (key == "plugins" && !merges_tables(engine)) {
+        for (const auto& [plugin, table] : value.entries()) there->set(plugin, table);
+      } else {
+        there->merge(value);
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace playbook

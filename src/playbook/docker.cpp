@@ -1,0 +1,93 @@
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/json.hpp"
+
+#include "playbook/kubeadm.hpp"
+#include "playbook/runtime.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace playbook {
+
+namespace {
+
+using base::Tree;
+
+const std::string config_path = "/etc/docker/daemon.json";
+
+std::unexpected<base::Error> refuse(const Context& context, const std::string& what) {
+  return base::fail(base::Fault::parse, fmt::format("{}:{}: {}", context.host.name, config_path, what),
+                    "mend or move the file, then run again");
+}
+
+/// Docker does not start where its command line says what the file says, too.
+Result<> said_once(const Context& context, const Tree& tree) {
+  constexpr std::pair<const char*, const char*> both[] = {
+      {"--exec-opt", "exec-opts"}, {"--add-runtime", "runtimes"}, {"--default-runtime", "default-runtime"}};
+  for (const std::string& word : command_of(context, "docker.service"))
+    for (const auto& [flag, key] : both)
+      if (tree.find(key) && (word == flag || word.starts_with(std::string(flag) + "=")))
+        return base::fail(
+            base::Fault::spec,
+            fmt::format("{}: docker.service is started with {}, and {} belongs into {}", context.host.name,
+                        flag, key, config_path),
+            fmt::format("systemctl edit docker.service: move what {} says to {}", flag, config_path));
+  return {};
+}
+
+/// The kubelet and Docker must agree on the cgroup driver; another exec-opt of the operator stays.
+void set_cgroup_driver(Tree& tree, const std::string& wanted) {
+  const std::string key = "native.cgroupdriver=";
+  Tree options = Tree::list();
+  std::vector<std::string> there;
+  if (const Tree* all = tree.find("exec-opts"))
+    for (const Tree& option : all->items())
+      option.text().starts_with(key) ? there.push_back(option.text()) : options.push(option);
+  if (there == std::vector{key + wanted}) return;
+  options.push(key + wanted);
+  tree.set("exec-opts", options);
+}
+
+void set_nvidia(Tree& tree, const Context& context) {
+  const std::string binary = nvidia_runtime(context);
+  if (!binary.empty()) {
+    Tree& runtimes = tree["runtimes"];
+    if (!runtimes.find("nvidia")) runtimes.set("nvidia", Tree::map_of({{"path", binary}}));
+    // Off by itself until 28.3; a Docker before 25 does not know it (docs.docker.com, engine release notes).
+    const base::Version engine = engine_version(context.facts.docker->version, {20, 10, -1});
+    if (engine >= base::Version{25, -1, -1} && engine < base::Version{28, 3, -1})
+      tree["features"].set("cdi", true);
+  }
+  if (defaults_to_nvidia(context))
+    tree.set("default-runtime", "nvidia");
+  else if (context.cluster.runtime.default_runtime == spec::DefaultRuntime::runc)
+    tree.set("default-runtime", "runc");
+}
+
+}  // namespace
+
+Result<std::vector<Composed>> compose_docker_daemon(const Context& context) {
+  TRY(reads(context, "docker.service", {"--config-file"}, config_path));
+  const std::optional<std::string> there =
+      context.facts.docker ? context.facts.docker->daemon_json : std::nullopt;
+  const std::string before = there.value_or("");
+  Tree tree = before.find_first_not_of(" \t\r\n") == std::string::npos
+                  ? Tree::map()
+                  : TRY(base::json::read(before, context.host.name + ":" + config_path));
+  if (!tree.is_map()) return refuse(context, "a JSON object is needed");
+  if (const Tree* options = tree.find("exec-opts"); options && !options->is_list())
+    return refuse(context, "exec-opts must be a list");
+  for (const char* key : {"runtimes", "features"})
+    if (const Tree* map = tree.find(key); map && !map->is_map())
+      return refuse(context, fmt::format("{} must be an object", key));
+  const Tree original = tree;
+  set_cgroup_driver(tree, cgroup_driver(context));
+  if (context.facts.docker) set_nvidia(tree, context);
+  if (context.cluster.patches.runtime.is_map()) tree.merge(context.cluster.patches.runtime);
+  TRY(said_once(context, tree));
+  const std::string content = tree == original && there ? before : base::json::write(tree, 2) + "\n";
+  return std::vector{Composed{config_path, content, there ? base::sha256(before) : "absent"}};
+}
+
+}  // namespace playbook

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# `gpuadm runtime preview` names the place of what is wrong, and shows diffs of what is right.
+. "$(dirname "$0")/common"
+
+printf 'version = 2\n[grpc]\n  uid = 0\n[grpc]\n' >twice.toml
+exits 1 gpuadm runtime preview --config twice.toml || :
+complains "twice.toml:4:"
+printf '{ "half": ' >half.json
+exits 1 gpuadm runtime preview --engine docker --config half.json || :
+complains "half.json:1:"
+exits 2 gpuadm runtime preview --engine containerd --engine-version new
+exits 2 gpuadm runtime preview --engine podman
+
+printf 'version = 2\nroot = "/disk"\n' >config.toml
+exits 0 gpuadm runtime preview --config config.toml --engine-version 1.7.24 --kubernetes-version 1.34
+says "+++ /etc/containerd/config.toml"
+says '+  SystemdCgroup = true'
+says '+  enable_cdi = true'
+says 'containerd then reads:'
+says 'root = "/disk"'
+exits 0 gpuadm runtime preview --engine docker --engine-version 20.10.24
+says '"default-runtime": "nvidia"'

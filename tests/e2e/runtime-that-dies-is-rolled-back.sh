@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# A setting that the runtime's own reader refuses is never written; one that it reads and dies of is taken back within 30 s,
+# the runtime answers, and the report says what happened.
+. "$(dirname "$0")/common"
+
+# with_patch PATCH: a cluster file that lays it over the runtime's configuration.
+with_patch() {
+  "$top/tests/lib/lab-cluster" node | sed '/^patches:/,$d' >cluster.yaml
+  printf 'kubernetes: { version: "1.20.2" }\nruntime: { engine: %s }\npatches: { runtime: %s }\n' "$engine" "$1" >>cluster.yaml
+}
+pid() { on node systemctl show --property=MainPID --value "$engine"; }
+state() { on node "find /etc/containerd /etc/docker -type f -exec sha256sum {} + 2>/dev/null || :" | sort; }
+
+# dies_of PATCH COMMAND: it is taken back, and what COMMAND asks of the runtime on the host works.
+dies_of() {
+  local begun
+  with_patch "$1"
+  state >before
+  begun=$SECONDS
+  exits 1 gpuadm runtime configure -f cluster.yaml -y
+  printf '%s: over after %s s\n' "$engine" $((SECONDS - begun))
+  [ $((SECONDS - begun)) -le 30 ] || fail "it took $((SECONDS - begun)) s"
+  says "did not serve with the new configuration (it answered before)"
+  says "it answers again"
+  state | diff before - || fail "the files are not what they were"
+  on node "$2" >out 2>err || fail "$engine does not answer"
+}
+
+engine=containerd
+a_host node
+dies_of '{ grpc: { address: /proc/nowhere/containerd.sock } }' 'ctr version && ctr plugins ls | grep -q "cri .*ok"'
+# Its own reader refuses this one: it is not restarted.
+with_patch '{ plugins: { io.containerd.grpc.v1.cri: { sandbox_image: 7 } } }'
+before=$(pid)
+exits 1 gpuadm runtime configure -f cluster.yaml -y
+says "is left as it is: the program that reads it would refuse"
+[ "$(pid)" = "$before" ] || fail "it was restarted"
+state | diff before - || fail "something was written"
+lab down node
+
+engine=docker
+a_host node --image bookworm-docker
+dies_of '{ data-root: /proc/nowhere }' 'docker version'
