@@ -1,8 +1,8 @@
+#include "gpuadm/base/text.hpp"
+
 #include "app/conduct.hpp"
 #include "app/connections.hpp"
 #include "app/way_back.hpp"
-
-#include "gpuadm/base/text.hpp"
 
 #include <fmt/format.h>
 
@@ -24,8 +24,8 @@ class Way {
       transport::Fleet& fleet)
       : options_(options), assets_(assets), cluster_(cluster), fleet_(fleet) {}
 
-  /// The steps of playbooks/reset.yaml. They look for themselves what is there: a reset needs no facts, which a
-  /// broken host might not give.
+  /// The steps of playbooks/reset.yaml. They look for themselves what is there: a reset needs no facts, which
+  /// a broken host might not give.
   Result<> prepare() {
     const playbook::Library library = TRY(playbook::Library::load(assets_, "reset"));
     facts::Census census;
@@ -70,8 +70,8 @@ class Way {
 Result<Outcome> take_down(Way& way, const assets::Store& assets, const ResetOptions& options,
                           transport::Fleet& fleet, report::Reporter& reporter, const RunFolder& folder,
                           Io& io) {
-  Performance performance{
-      assets, TRY(way.plan()), way.hosts(), options.consent, [&way] { return way.plan(); }};
+  Performance performance{assets, TRY(way.plan()), way.hosts(), options.consent,
+                          [&way] { return way.plan(); }};
   tell_kept(reporter, way.ways());
   if (options.consent != Consent::preview)
     tell(reporter, report::Did::note, "",
@@ -96,8 +96,7 @@ Result<Outcome> reset(const ResetOptions& options, Io& io) {
   Way way(options, assets, cluster, *fleet);
   TRY(way.prepare());
   const auto telling = TRY(Telling::open(folder, options.format, io));
-  const Result<Outcome> outcome =
-      take_down(way, assets, options, *fleet, telling->reporter(), folder, io);
+  const Result<Outcome> outcome = take_down(way, assets, options, *fleet, telling->reporter(), folder, io);
   TRY(telling->close(folder, options.format, io));
   return outcome;
 }

@@ -12,7 +12,7 @@ namespace {
 using base::Fault;
 using base::Result;
 
-constexpr std::array architectures = {"Tesla", "Fermi",  "Kepler", "Maxwell", "Pascal",    "Volta",
+constexpr std::array architectures = {"Tesla",  "Fermi",  "Kepler", "Maxwell", "Pascal",    "Volta",
                                       "Turing", "Ampere", "Ada",    "Hopper",  "Blackwell", "Rubin"};
 constexpr int open_by_default = 560;  // the first branch whose installers prefer the open modules
 
@@ -36,7 +36,8 @@ struct Bounds {
   const GpuModel* proprietary = nullptr;  ///< one that cannot have them
 
   [[nodiscard]] bool fit(int branch, const Branch& is) const {
-    return (!oldest || branch <= *oldest->last_branch) && (!newest || age(newest->architecture) <= newest_of(is));
+    return (!oldest || branch <= *oldest->last_branch) &&
+           (!newest || age(newest->architecture) <= newest_of(is));
   }
 };
 
@@ -61,13 +62,14 @@ Result<int> asked_branch(int asked, const Bounds& bounds, const Data& data) {
                       fmt::format("the newest is {}: gpu.driverBranch, or --driver install=BRANCH",
                                   data.branches.rbegin()->first));
   if (bounds.oldest && asked > *bounds.oldest->last_branch)
-    return base::fail(Fault::blocked,
-                      fmt::format("the driver branch {} does not drive the {}", asked, bounds.oldest->name),
-                      fmt::format("its last branch is {0}: --driver install={0}", *bounds.oldest->last_branch));
+    return base::fail(
+        Fault::blocked, fmt::format("the driver branch {} does not drive the {}", asked, bounds.oldest->name),
+        fmt::format("its last branch is {0}: --driver install={0}", *bounds.oldest->last_branch));
   if (!bounds.fit(asked, branch->second))
-    return base::fail(Fault::blocked,
-                      fmt::format("the driver branch {} does not drive the {} yet", asked, bounds.newest->name),
-                      "leave the branch out: the right one is chosen");
+    return base::fail(
+        Fault::blocked,
+        fmt::format("the driver branch {} does not drive the {} yet", asked, bounds.newest->name),
+        "leave the branch out: the right one is chosen");
   return asked;
 }
 
@@ -97,8 +99,9 @@ Result<DriverChoice> choose_driver(const std::vector<facts::PciGpu>& gpus, int a
   if (bounds.open_only && bounds.proprietary)
     return base::fail(
         Fault::blocked,
-        fmt::format("the {} needs the open kernel modules, and the {} cannot have them: no driver serves both",
-                    bounds.open_only->name, bounds.proprietary->name),
+        fmt::format(
+            "the {} needs the open kernel modules, and the {} cannot have them: no driver serves both",
+            bounds.open_only->name, bounds.proprietary->name),
         "take one of the two out of the machine");
   DriverChoice choice;
   choice.branch = TRY(asked != 0 ? asked_branch(asked, bounds, data) : best_branch(bounds, data));

@@ -276,8 +276,8 @@ class Backwards {
 Result<> may_reset(const Journal& journal, bool force) {
   const auto cluster = journal.now.find({"cluster", "kubeadm"});
   const bool is_there = cluster != journal.now.end() && cluster->second != "absent";
-  const bool is_ours = std::ranges::any_of(
-      journal.lines, [](const Line& line) { return line.thing.first == "cluster"; });
+  const bool is_ours =
+      std::ranges::any_of(journal.lines, [](const Line& line) { return line.thing.first == "cluster"; });
   if (!is_there || is_ours || force) return {};
   return base::fail(Fault::blocked,
                     "this host is a node of a cluster that gpuadm did not make: its journal has none",

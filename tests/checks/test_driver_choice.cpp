@@ -3,7 +3,6 @@
 #include "checks/repository_data.hpp"
 
 #include <doctest/doctest.h>
-
 #include <fmt/format.h>
 
 namespace {
@@ -21,7 +20,8 @@ constexpr const char *k80 = "102d", *m40 = "17fd", *p100 = "15f8", *v100 = "1db4
 
 }  // namespace
 
-TEST_CASE("driver: Maxwell to Volta stay on 580, newer GPUs get the newest production branch with open modules") {
+TEST_CASE(
+    "driver: Maxwell to Volta stay on 580, newer GPUs get the newest production branch with open modules") {
   for (const char* old : {m40, p100, v100}) CHECK(choice({old}) == "580 proprietary");
   for (const char* newer : {t4, a100, l4, h200, b200}) CHECK(choice({newer}) == "595 open");
   CHECK(choice({"fff0"}) == "595 open");  // newer than the data
