@@ -40,7 +40,9 @@ class Way {
   /// The steps, then what the journals say of now.
   Result<plan::Plan> plan() {
     const Journals journals = TRY(read_journals(fleet_, steps_.prelude));
+    clusters_.clear();
     for (const auto& [host, journal] : journals) {
+      if (plan::has_cluster(journal)) clusters_.push_back(host);
       const auto may = plan::may_reset(journal, options_.force);
       if (!may)
         return base::fail(may.error().fault, fmt::format("{}: {}", host, may.error().what), may.error().hint);
@@ -52,6 +54,7 @@ class Way {
   }
 
   [[nodiscard]] const Ways& ways() const { return ways_; }
+  [[nodiscard]] const std::vector<std::string>& clusters() const { return clusters_; }
   [[nodiscard]] std::vector<std::string> hosts() const {
     std::vector<std::string> names;
     for (const auto& [host, way] : ways_) names.push_back(host);
@@ -65,19 +68,19 @@ class Way {
   transport::Fleet& fleet_;
   plan::Plan steps_;
   Ways ways_;
+  std::vector<std::string> clusters_;  ///< hosts that are nodes
 };
 
 Result<Outcome> take_down(Way& way, const assets::Store& assets, const ResetOptions& options,
-                          transport::Fleet& fleet, report::Reporter& reporter, const RunFolder& folder,
-                          Io& io) {
+                          const Visit& visit, report::Reporter& reporter, Io& io) {
   Performance performance{assets, TRY(way.plan()), way.hosts(), options.consent,
                           [&way] { return way.plan(); }};
   tell_kept(reporter, way.ways());
-  if (options.consent != Consent::preview)
-    tell(reporter, report::Did::note, "",
-         fmt::format("the cluster on {} goes, with its pods and what etcd holds",
-                     base::join(performance.hosts, ", ")));
-  const Outcome outcome = TRY(perform(performance, fleet, reporter, folder, io));
+  if (const auto clusters = way.clusters(); !clusters.empty())
+    tell(
+        reporter, report::Did::note, "",
+        fmt::format("the cluster on {} goes, with its pods and what etcd holds", base::join(clusters, ", ")));
+  const Outcome outcome = TRY(perform(performance, visit, reporter, io));
   if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
   return tell_kept(reporter, way.ways()) ? Outcome::failed : outcome;
 }
@@ -87,18 +90,12 @@ Result<Outcome> take_down(Way& way, const assets::Store& assets, const ResetOpti
 Result<Outcome> reset(const ResetOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  const RunFolder folder = TRY(RunFolder::make(cluster.name));
-  TRY(folder.save("cluster.yaml", spec::to_tree(cluster)));
-  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
-  const auto fleet =
-      connections->fleet(options.consent == Consent::preview ? Access::read_only : Access::full);
-
-  Way way(options, assets, cluster, *fleet);
+  const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
+  Way way(options, assets, cluster, *visit.fleet);
   TRY(way.prepare());
-  const auto telling = TRY(Telling::open(folder, options.format, io));
-  const Result<Outcome> outcome = take_down(way, assets, options, *fleet, telling->reporter(), folder, io);
-  TRY(telling->close(folder, options.format, io));
-  return outcome;
+  return telling(visit.folder, options.format, io, [&](report::Reporter& reporter) {
+    return take_down(way, assets, options, visit, reporter, io);
+  });
 }
 
 }  // namespace app

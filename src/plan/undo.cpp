@@ -273,12 +273,15 @@ class Backwards {
 
 }  // namespace
 
-Result<> may_reset(const Journal& journal, bool force) {
+bool has_cluster(const Journal& journal) {
   const auto cluster = journal.now.find({"cluster", "kubeadm"});
-  const bool is_there = cluster != journal.now.end() && cluster->second != "absent";
+  return cluster != journal.now.end() && cluster->second != "absent";
+}
+
+Result<> may_reset(const Journal& journal, bool force) {
   const bool is_ours =
       std::ranges::any_of(journal.lines, [](const Line& line) { return line.thing.first == "cluster"; });
-  if (!is_there || is_ours || force) return {};
+  if (!has_cluster(journal) || is_ours || force) return {};
   return base::fail(Fault::blocked,
                     "this host is a node of a cluster that gpuadm did not make: its journal has none",
                     "--force takes it down all the same; gpuadm undo takes back what gpuadm has changed");

@@ -158,8 +158,8 @@ struct ResetOptions {
   Consent consent = Consent::ask;
   Format format = Format::text;
 };
-/// Takes nodes out of their cluster, and back what every run did to them. Outcome::failed where something had to
-/// stay.
+/// Takes nodes out of their cluster, and back what every run did to them. Outcome::failed where something had
+/// to stay.
 [[nodiscard]] Result<Outcome> reset(const ResetOptions& options, Io& io);
 
 // --- gpuadm config, assets, explain, version: nothing is connected to ---------------------------------

@@ -65,8 +65,8 @@ struct DriverChoice {
   int branch = 0;
   std::string modules;  ///< flavor of the kernel modules: "open" or "proprietary"
 };
-/// The newest branch in support that drives every GPU on the bus, or `asked` where that is not 0; open modules where
-/// every GPU can have them. Fault::blocked says which GPU stands against it.
+/// The newest branch in support that drives every GPU on the bus, or `asked` where that is not 0; open
+/// modules where every GPU can have them. Fault::blocked says which GPU stands against it.
 [[nodiscard]] base::Result<DriverChoice> choose_driver(const std::vector<facts::PciGpu>& gpus, int asked,
                                                        const Data& data);
 

@@ -51,7 +51,8 @@ struct Host {
   Endpoint endpoint;
   std::map<std::string, std::string> labels;
   GpuProfile gpu;
-  /// Settled by the GPUs before a plan is made, where a driver is installed: 580, and "open" or "proprietary".
+  /// Settled by the GPUs before a plan is made, where a driver is installed: 580, and "open" or
+  /// "proprietary".
   int driver_branch = 0;
   std::string driver_modules;
   base::Mark mark;
