@@ -109,7 +109,7 @@ const std::vector<Field<Cluster>>& cluster_fields() {
       field<C>("gpu.driver",
                choice<DriverPolicy>({{"use", DriverPolicy::use}, {"install", DriverPolicy::install}}),
                {"use: the NVIDIA driver on the host; install: bring one."}, &C::gpu, &Gpu::driver),
-      field<C>("gpu.driverBranch", whole_number(0, 9999),
+      field<C>("gpu.driverBranch", whole_number(100, 9999),
                {"Branch of the driver to install, for example 580.",
                 "the newest that serves every GPU of the host"},
                &C::gpu, &Gpu::driver_branch),

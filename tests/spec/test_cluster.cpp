@@ -39,6 +39,7 @@ TEST_CASE("every key of a cluster file lands in its field") {
   CHECK(c.runtime.engine == Engine::docker);
   CHECK(c.runtime.ownership == Ownership::install);
   CHECK(c.gpu.driver == DriverPolicy::install);
+  CHECK(c.gpu.driver_branch == 580);
   CHECK(c.gpu.allocator == Allocator::none);
   CHECK(c.gpu.defaults.sharing == Sharing::mps);
   CHECK(c.gpu.defaults.replicas == 3);
