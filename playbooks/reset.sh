@@ -118,7 +118,7 @@ reset_leftover() {
     tree_now "$1" | awk -v before="$(tree_file "$1")" 'BEGIN { while ((getline line <before) > 0) was[line] = 1 } !($0 in was)'
   else
     case $1 in
-      /etc/cni/net.d | /opt/cni/bin | /var/lib/cni) ;;
+      /etc/cni/net.d | /opt/cni/bin | /var/lib/cni | */.kube/cache) ;;
       *) tree_now "$1" ;;
     esac
   fi
