@@ -72,7 +72,7 @@ TEST_CASE("every key of a cluster file lands in its field") {
   CHECK(cp1.labels ==
         std::map<std::string, std::string>{{"lab.example/pool", "a"}, {"spare", "true"}, {"slot", "7"}});
   CHECK(cp1.gpu.sharing == Sharing::exclusive);
-  CHECK(cp1.mark.line == 55);
+  CHECK(cp1.mark.line == 56);
 
   const Host& gpu1 = c.hosts[1];
   CHECK(gpu1.role == Role::worker);
