@@ -167,7 +167,7 @@ journal_package() { journal_thing package "$1"; }
 # journal_for_others KIND NAME: before somebody else changes it for gpuadm: a cluster's parts. What they make of it is put
 # back like gpuadm's own work.
 journal_for_others() {
-  journal_thing "$1" "$2"
+  if [ "$1" = file ]; then journal_original "$2"; else journal_thing "$1" "$2"; fi
   journal_line "+$1" "$2" any
 }
 # journal_made KIND NAME: something that has no before, for example a cluster.
