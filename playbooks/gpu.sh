@@ -104,6 +104,8 @@ driver_rehearse() {
   name=$(sed -n 's/^PACKAGE_NAME="\{0,1\}\([^"]*\)"\{0,1\}$/\1/p' "$conf")
   version=$(sed -n 's/^PACKAGE_VERSION="\{0,1\}\([^"]*\)"\{0,1\}$/\1/p' "$conf")
   [ "$folder" = "$name-$version" ] || mv "root/usr/src/$folder" "root/usr/src/$name-$version"
+  # DKMS makes a key to sign with where there is none.
+  for file in /var/lib/dkms/mok.key /var/lib/dkms/mok.pub; do journal_for_others file "$file"; done
   dkms build -m "$name" -v "$version" -k "$kernel" --dkmstree "$stage/tree" --sourcetree "$stage/root/usr/src" >"$stage/said" 2>&1 || {
     log=$(find "$stage/tree" -name make.log | head -n 1)
     grep -nE 'error|Error|ERROR' "${log:-$stage/said}" | tail -n 8 >&2 || tail -n 8 "$stage/said" >&2
