@@ -164,6 +164,12 @@ journal_unit() { journal_thing unit "$1"; }
 journal_module() { journal_thing module "$1"; }
 # journal_package NAME: before a package is installed, upgraded or held.
 journal_package() { journal_thing package "$1"; }
+# journal_for_others KIND NAME: before somebody else changes it for gpuadm: a cluster's parts. What they make of it is put
+# back like gpuadm's own work.
+journal_for_others() {
+  if [ "$1" = file ]; then journal_original "$2"; else journal_thing "$1" "$2"; fi
+  journal_line "+$1" "$2" any
+}
 # journal_made KIND NAME: something that has no before, for example a cluster.
 journal_made() {
   journal_open

@@ -4,6 +4,7 @@
 
 # undo_read: the journal, and what each thing in it is now.
 undo_read() {
+  printf 'now\tcluster\tkubeadm\t%s\n' "$(thing_now cluster kubeadm)"
   if [ -f "$gpuadm_journal/log" ]; then
     awk '{ print "log\t" $0 }' "$gpuadm_journal/log"
     awk -F '\t' '$1 !~ /^\+/ && !seen[$1 FS $2]++ { print $1 "\t" $2 }' "$gpuadm_journal/log" |

@@ -32,6 +32,23 @@ void list_phases(const playbook::Playbook& playbook, Io& io) {
   for (const auto& [name, title] : after) line(name, title);
 }
 
+/// "use", "install" or "install=580" of the command line.
+Result<> ask_for_driver(const std::string& asked, spec::Gpu& gpu) {
+  if (asked.empty()) return {};
+  const std::string_view text = asked;
+  const std::string_view word = text.substr(0, text.find('='));
+  const auto branch =
+      word.size() == text.size() ? std::optional<long long>(0) : base::to_int(text.substr(word.size() + 1));
+  if ((word != "use" && word != "install") || !branch || *branch < 0 || *branch > 9999 ||
+      (word == "use" && word.size() != text.size()))
+    return base::fail(base::Fault::usage,
+                      fmt::format("--driver {} is neither use nor install", base::printable(asked, 50)),
+                      "for example: --driver install, or --driver install=580");
+  gpu.driver = word == "use" ? spec::DriverPolicy::use : spec::DriverPolicy::install;
+  gpu.driver_branch = static_cast<int>(*branch);
+  return {};
+}
+
 /// The cluster file, with what the command line says about versions laid over it.
 Result<spec::Cluster> cluster_of(const InitOptions& options) {
   spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
@@ -43,6 +60,7 @@ Result<spec::Cluster> cluster_of(const InitOptions& options) {
           fmt::format("'{}' is no Kubernetes version", base::printable(options.kubernetes_version, 50)),
           "for example: --kubernetes-version 1.36");
   }
+  TRY(ask_for_driver(options.driver, cluster.gpu));
   if (!options.bundle.empty()) cluster.kubernetes.source = spec::Source::bundle;
   if (cluster.kubernetes.source == spec::Source::bundle && options.bundle.empty())
     return base::fail(base::Fault::usage, "kubernetes.source is 'bundle', and no bundle is named",
@@ -58,6 +76,23 @@ Result<> settle_version(spec::Cluster& cluster, const facts::Census& census, con
   if (first == cluster.hosts.end()) return {};
   cluster.kubernetes.version =
       TRY(playbook::kubernetes_version(cluster, *census.at(first->name), library.catalog(), bundle));
+  return {};
+}
+
+/// Settles which driver each host gets, where one is to be installed: by its GPUs.
+Result<> settle_drivers(spec::Cluster& cluster, const facts::Census& census, const assets::Store& assets) {
+  if (cluster.gpu.driver != spec::DriverPolicy::install) return {};
+  const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
+  for (spec::Host& host : cluster.hosts) {
+    const facts::Facts& facts = *census.at(host.name);
+    if (facts.pci_gpus.empty()) continue;
+    const auto choice = checks::choose_driver(facts.pci_gpus, cluster.gpu.driver_branch, *data);
+    if (!choice)
+      return base::fail(choice.error().fault, fmt::format("{}: {}", host.name, choice.error().what),
+                        choice.error().hint);
+    host.driver_branch = choice->branch;
+    host.driver_modules = choice->modules;
+  }
   return {};
 }
 
@@ -110,6 +145,7 @@ Result<Outcome> init(const InitOptions& options, Io& io) {
   TRY(settle_version(cluster, seen.census, library, bundle ? &*bundle : nullptr));
 
   // Judgement. Nothing has been changed so far.
+  TRY(settle_drivers(cluster, seen.census, assets));
   if (TRY(is_blocked(options, cluster, seen.census, assets, visit.folder, io))) return Outcome::blocked;
 
   // Action.

@@ -51,6 +51,7 @@ class Verbs {
     add_init();
     add_doctor();
     add_undo();
+    add_reset();
     add_support();
     add_facts();
     add_playbook();
@@ -93,6 +94,9 @@ class Verbs {
         ->option_text("DIR");
     verb->add_option("--kubernetes-version", options->kubernetes_version, "For example 1.34 or 1.34.2")
         ->option_text("VERSION");
+    verb->add_option("--driver", options->driver,
+                     "The NVIDIA driver: use the one on the host, or install one, of this branch")
+        ->option_text("use|install[=BRANCH]");
     add_format(*verb, options->format);
   }
 
@@ -154,6 +158,18 @@ class Verbs {
     auto* run = verb->add_option("--run", options->run, "This run and no other")->option_text("ID");
     verb->add_flag("--all", options->all, "Every run that the journal knows")->excludes(run);
     verb->add_flag("--force", options->force, "Put back also what somebody else has changed since");
+    add_consent(*verb, options->consent);
+    add_format(*verb, options->format);
+  }
+
+  void add_reset() {
+    auto* verb = root_.add_subcommand(
+        "reset", "Take nodes out of their cluster, and give the hosts back as they were before gpuadm");
+    const auto options = hosts_verb(verb, app::reset);
+    verb->add_flag("--force", options->force,
+                   "Also a cluster that gpuadm did not make, and what somebody else has changed since");
+    verb->add_flag("--keep-images", options->keep_images, "Images of the cluster stay");
+    verb->add_flag("--keep-driver", options->keep_driver, "The NVIDIA driver that gpuadm installed stays");
     add_consent(*verb, options->consent);
     add_format(*verb, options->format);
   }

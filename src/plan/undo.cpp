@@ -102,17 +102,30 @@ class Backwards {
     for (const Line& line : journal_.lines) {
       const bool is_newer = newer.contains(line.run);
       if (line.thing.first == "cluster" && (is_newer || is_chosen(line.run)) &&
-          state_of(line.thing) != "absent" && !way_.runs.empty())
+          state_of(line.thing) != "absent" && !way_.runs.empty() && !undo_.after_reset)
         return base::fail(Fault::blocked,
                           fmt::format("a cluster made by {} runs here: undo does not take it apart",
                                       base::printable(line.thing.second, 50)),
-                          "keep what you need of it, then on the host: kubeadm reset -f; then undo again");
+                          "keep what you need of it, then: gpuadm reset");
       if (is_newer && chosen.contains(line.thing))
         return base::fail(Fault::blocked,
                           fmt::format("the run {} has touched {} since", line.run, shown(line.thing)),
                           fmt::format("undo that one first: --run {}; or --all", line.run));
     }
     return {};
+  }
+
+  [[nodiscard]] bool is_to_stay(const Line& line) const {
+    return std::ranges::any_of(undo_.keep, [&](const std::string& what) {
+      return line.thing.first == what || line.step == what || line.step.starts_with(what + ".");
+    });
+  }
+
+  /// Whether the journal has lines of these runs that nothing asks to keep.
+  [[nodiscard]] bool can_forget() const {
+    return std::ranges::any_of(journal_.lines, [&](const Line& line) {
+      return is_chosen(line.run) && !kept_.contains(line.thing) && !staying_.contains(line.thing);
+    });
   }
 
   [[nodiscard]] std::string state_of(const Thing& thing) const {
@@ -123,6 +136,10 @@ class Backwards {
   Result<> take_back(const Line& line) {
     const Thing& thing = line.thing;
     if (thing.first == "cluster" || kept_.contains(thing)) return {};
+    if (is_to_stay(line)) {
+      staying_.insert(thing);
+      return {};
+    }
     if (std::ranges::find(kinds, thing.first) == std::end(kinds))
       return base::fail(Fault::blocked,
                         fmt::format("the journal tells of a kind of thing that this gpuadm does not know: {}",
@@ -134,7 +151,7 @@ class Backwards {
     if (essence(thing, now) == essence(thing, line.was)) {
       // Written anew with what was in it: the time is put back where nobody else has touched it since.
       if (made == journal_.made.end() || made->second != now) return {};
-    } else if (is_watched(thing) && !undo_.force) {
+    } else if (is_watched(thing) && !undo_.force && !(made != journal_.made.end() && made->second == "any")) {
       if (made == journal_.made.end()) {
         kept_[thing] = "the journal does not say what gpuadm made of it";
         return {};
@@ -182,7 +199,7 @@ class Backwards {
     for (const std::string& unit : restarts) stages["undo/restart"].push_back(restart(unit));
     std::ranges::stable_sort(stages["undo/directories"], std::greater(),
                              [](const Action& action) { return action.id.size(); });
-    if (!way_.runs.empty() && (!todo_.empty() || kept_.empty())) stages["undo/journal"].push_back(forget());
+    if ((!todo_.empty() || kept_.empty()) && can_forget()) stages["undo/journal"].push_back(forget());
     for (const auto& [phase, title] : undo_phases())
       if (!stages[phase].empty()) way_.stages.emplace_back(phase, std::move(stages[phase]));
   }
@@ -233,7 +250,9 @@ class Backwards {
 
   [[nodiscard]] Action forget() const {
     std::string kept;
-    for (const auto& [thing, why] : kept_) kept += thing.first + "\t" + thing.second + "\n";
+    const auto keep = [&](const Thing& thing) { kept += thing.first + "\t" + thing.second + "\n"; };
+    for (const auto& [thing, why] : kept_) keep(thing);
+    for (const Thing& thing : staying_) keep(thing);
     Action action;
     action.id = "undo.journal";
     action.title = "The journal forgets " + base::join(way_.runs, ", ");
@@ -247,11 +266,26 @@ class Backwards {
   const Undo& undo_;
   std::map<Thing, std::string> state_;
   std::map<Thing, std::string> kept_;
+  std::set<Thing> staying_;
   std::vector<Line> todo_;  ///< one a thing: what it shall be in the end
   WayBack way_;
 };
 
 }  // namespace
+
+bool has_cluster(const Journal& journal) {
+  const auto cluster = journal.now.find({"cluster", "kubeadm"});
+  return cluster != journal.now.end() && cluster->second != "absent";
+}
+
+Result<> may_reset(const Journal& journal, bool force) {
+  const bool is_ours =
+      std::ranges::any_of(journal.lines, [](const Line& line) { return line.thing.first == "cluster"; });
+  if (!has_cluster(journal) || is_ours || force) return {};
+  return base::fail(Fault::blocked,
+                    "this host is a node of a cluster that gpuadm did not make: its journal has none",
+                    "--force takes it down all the same; gpuadm undo takes back what gpuadm has changed");
+}
 
 Result<WayBack> way_back(const Journal& journal, const Undo& undo) {
   return Backwards(journal, undo).go();

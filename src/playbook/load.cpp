@@ -156,7 +156,7 @@ Result<Playbook> playbook_of(const Tree& tree, std::string_view source, const as
   Playbook playbook;
   playbook.id = TRY(word(tree, source, "id", true));
   playbook.title = TRY(word(tree, source, "title", true));
-  playbook.functions = TRY(word(tree, source, "functions"));
+  playbook.functions = TRY(list(tree, source, "functions"));
   if (const Tree* independent = tree.find("independent"))
     playbook.independent = independent->as_bool().value_or(false);
   std::map<std::string, std::string> seen;
@@ -215,8 +215,8 @@ Result<Library> Library::of(const assets::Store& store, std::string_view text, c
       TRY(base::yaml::read(TRY(store.read("playbooks/catalog.yaml")), "playbooks/catalog.yaml"));
   library.playbook_ = TRY(playbook_of(TRY(base::yaml::read(text, source)), source, store));
   library.prelude_ = TRY(store.read("playbooks/prelude.sh"));
-  if (!library.playbook_.functions.empty())
-    library.prelude_ += TRY(store.read("playbooks/" + library.playbook_.functions));
+  for (const std::string& file : library.playbook_.functions)
+    library.prelude_ += TRY(store.read("playbooks/" + file));
   return library;
 }
 

@@ -67,6 +67,11 @@ bool kubelet_off(const Context& context) {
           place->second.active == "failed");
 }
 
+/// One is to be installed, and the GPUs say which.
+bool installs_driver(const Context& context) {
+  return context.cluster.gpu.driver == spec::DriverPolicy::install && context.host.driver_branch != 0;
+}
+
 bool nouveau_absent(const Context& context) {
   return std::ranges::none_of(context.facts.modules, [](const std::string& module) {
     return module == "nouveau" || module.starts_with("nova_");
@@ -85,6 +90,9 @@ constexpr Selector table[] = {
     {"worker", [](const Context& c) { return c.host.role == Role::worker; }},
     {"schedulable", schedulable},
     {"gpu", has_gpu},
+    {"driver-install", installs_driver},
+    {"driver-use", [](const Context& c) { return has_gpu(c) && !installs_driver(c); }},
+    {"nvswitch", [](const Context& c) { return !c.facts.nvswitches.empty(); }},
     {"device-plugin",
      [](const Context& c) { return c.cluster.gpu.allocator == spec::Allocator::device_plugin; }},
     {"containerd", [](const Context& c) { return c.cluster.runtime.engine == Engine::containerd; }},
@@ -97,6 +105,7 @@ constexpr Selector table[] = {
     {"network-gpuadm", [](const Context& c) { return c.cluster.network.plugin != NetworkPlugin::none; }},
     {"source-packages", installs_packages},
     {"source-bundle", [](const Context& c) { return c.bundle != nullptr; }},
+    {"online", [](const Context& c) { return c.bundle == nullptr; }},
     // What stands on the host.
     {"apt", [](const Context& c) { return c.facts.os.family == facts::Family::debian; }},
     {"has-address", [](const Context& c) { return !c.facts.default_address.empty(); }},
@@ -113,6 +122,7 @@ constexpr Selector table[] = {
     {"persistenced", [](const Context& c) { return c.facts.units.contains("nvidia-persistenced.service"); }},
     {"fabric-manager-stopped", [](const Context& c) { return stopped(c, "nvidia-fabricmanager.service"); }},
     {"cdi-refresh", [](const Context& c) { return c.facts.units.contains("nvidia-cdi-refresh.path"); }},
+    {"no-cdi-refresh", [](const Context& c) { return !c.facts.units.contains("nvidia-cdi-refresh.path"); }},
 };
 
 }  // namespace

@@ -42,6 +42,19 @@ std::string host_address(const Context& c) {
   return c.facts.default_address;
 }
 
+std::string kernel(const Context& c) {
+  return c.facts.kernel;
+}
+std::string driver_branch(const Context& c) {
+  return std::to_string(c.host.driver_branch);
+}
+std::string driver_modules(const Context& c) {
+  return c.host.driver_modules;
+}
+std::string os_id(const Context& c) {
+  return c.facts.os.id;
+}
+
 std::string architecture(const Context& c) {
   return c.facts.os.architecture == "aarch64" ? "arm64" : "amd64";
 }
@@ -70,12 +83,16 @@ constexpr Row table[] = {
     {"architecture", architecture},
     {"cluster_name", cluster_name},
     {"cri_socket", cri_socket},
+    {"driver_branch", driver_branch},
+    {"driver_modules", driver_modules},
     {"engine", engine},
     {"host_address", host_address},
+    {"kernel", kernel},
     {"kubeadm_skip_phases", kubeadm_skip_phases},
     {"kubernetes_minor", kubernetes_minor},
     {"kubernetes_version", kubernetes_version_text},
     {"node_name", node_name},
+    {"os_id", os_id},
     {"package_version", package_version},
     {"pod_cidr", pod_cidr},
     {"service_cidr", service_cidr},

@@ -184,7 +184,8 @@ Type<int> whole_number(int least, int most) {
         if (!number || *number < least || *number > most) return std::nullopt;
         return static_cast<int>(*number);
       },
-      [](const int& number) { return Tree(number); });
+      // 0, where it is no value, is nothing.
+      [=](const int& number) { return number == 0 && least > 0 ? Tree() : Tree(number); });
 }
 
 Type<std::optional<base::Version>> kubernetes_version() {

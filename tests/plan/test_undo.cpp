@@ -87,7 +87,7 @@ TEST_CASE("undo: a cluster, a lost original and an unknown kind are refused befo
   for (const plan::Undo& undo : {plan::Undo{}, plan::Undo{.all = true}, plan::Undo{.run = "one"}}) {
     const base::Error error = refused(cluster + "now\tcluster\tkubeadm\tthere\n", undo);
     CHECK(error.fault == base::Fault::blocked);
-    CHECK(error.hint.find("kubeadm reset") != std::string::npos);
+    CHECK(error.hint.find("gpuadm reset") != std::string::npos);
   }
   CHECK(back(cluster + "now\tcluster\tkubeadm\tabsent\nnow\tfile\t/etc/a\tabsent\n", {.all = true})
             .runs.size() == 2);
@@ -96,4 +96,49 @@ TEST_CASE("undo: a cluster, a lost original and an unknown kind are refused befo
             .what.find("is lost") != std::string::npos);
   CHECK(refused("log\tteapot\tx\tabsent\ts\tr\nnow\tteapot\tx\tunknown\n").what.find("teapot") !=
         std::string::npos);
+}
+
+TEST_CASE("reset: a cluster is no reason to stop where it is taken down before") {
+  const plan::WayBack way = back(
+      "log\tcluster\tkubeadm\tabsent\tkube.init\tr\nnow\tcluster\tkubeadm\tthere\n"
+      "log\tsysctl\ta/b\t1\ts\tr\nlog\t+sysctl\ta/b\t2\ts\tr\nnow\tsysctl\ta/b\t2\n",
+      {.all = true, .after_reset = true});
+  CHECK(shown(way) == "undo/things: undo.sysctl:a/b\nundo/journal: undo.journal\n");
+}
+
+TEST_CASE("reset: only a cluster that a run has made is taken down, unless forced") {
+  const auto may = [](const std::string& text, bool force) {
+    return plan::may_reset(*plan::read_journal(text + "end\n"), force);
+  };
+  const std::string there = "now\tcluster\tkubeadm\tthere\n";
+  CHECK(may("", false));
+  CHECK(may("now\tcluster\tkubeadm\tabsent\n", false));
+  CHECK(may("log\tcluster\tkubeadm\tabsent\tkube.init\tr\n" + there, false));
+  CHECK(may(there, true));
+  const auto refused = may("log\tfile\t/etc/a\tabsent\ts\tr\n" + there, false);
+  REQUIRE(!refused);
+  CHECK(refused.error().fault == base::Fault::blocked);
+  CHECK(refused.error().hint.find("--force") != std::string::npos);
+}
+
+TEST_CASE("undo: what others were to make of a thing is put back, whatever it is") {
+  const std::string text = "log\tsysctl\ta/b\t1\ts\tr\nlog\t+sysctl\ta/b\tany\ts\tr\nnow\tsysctl\ta/b\t7\n";
+  const plan::WayBack way = back(text, {.all = true});
+  CHECK(way.kept.empty());
+  CHECK(way.stages.at(0).second.at(0).variables.at("was") == "1");
+}
+
+TEST_CASE("undo: what is to stay stays without a word, in the journal as well") {
+  const std::string text =
+      "log\timage\tpause:1\tabsent\tkube.images:pause:1\tr\nnow\timage\tpause:1\tthere\n"
+      "log\tpackage\tnvidia-driver\tabsent\tgpu.driver.packages\tr\nnow\tpackage\tnvidia-driver\tii 580\n"
+      "log\tfile\t/etc/a\tabsent\ts\tr\nlog\t+file\t/etc/a\twas 644 0 0 1.5 aa\ts\tr\n"
+      "now\tfile\t/etc/a\twas 644 0 0 1.5 aa\n";
+  const plan::WayBack way = back(text, {.all = true, .keep = {"image", "gpu.driver"}});
+  CHECK(way.kept.empty());
+  CHECK(shown(way) == "undo/things: undo.file:/etc/a\nundo/journal: undo.journal\n");
+  CHECK(way.stages.back().second.front().variables.at("kept") == "image\tpause:1\npackage\tnvidia-driver\n");
+  // Nothing is left to do, and nothing to forget.
+  const std::string rest = text.substr(0, text.find("log\tfile"));
+  CHECK(back(rest, {.all = true, .keep = {"image", "gpu.driver"}}).stages.empty());
 }

@@ -39,6 +39,7 @@ TEST_CASE("every key of a cluster file lands in its field") {
   CHECK(c.runtime.engine == Engine::docker);
   CHECK(c.runtime.ownership == Ownership::install);
   CHECK(c.gpu.driver == DriverPolicy::install);
+  CHECK(c.gpu.driver_branch == 580);
   CHECK(c.gpu.allocator == Allocator::none);
   CHECK(c.gpu.defaults.sharing == Sharing::mps);
   CHECK(c.gpu.defaults.replicas == 3);
@@ -71,7 +72,7 @@ TEST_CASE("every key of a cluster file lands in its field") {
   CHECK(cp1.labels ==
         std::map<std::string, std::string>{{"lab.example/pool", "a"}, {"spare", "true"}, {"slot", "7"}});
   CHECK(cp1.gpu.sharing == Sharing::exclusive);
-  CHECK(cp1.mark.line == 55);
+  CHECK(cp1.mark.line == 56);
 
   const Host& gpu1 = c.hosts[1];
   CHECK(gpu1.role == Role::worker);

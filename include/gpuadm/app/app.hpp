@@ -81,6 +81,7 @@ struct InitOptions {
   Consent consent = Consent::ask;
   std::filesystem::path bundle;
   std::string kubernetes_version;
+  std::string driver;  ///< use, install, install=BRANCH; empty: as the cluster file says
   Format format = Format::text;
 };
 [[nodiscard]] Result<Outcome> init(const InitOptions& options, Io& io);
@@ -164,6 +165,20 @@ struct RuntimePreviewOptions {
 /// The files that would be written on a host with that configuration and the NVIDIA toolkit, and what the
 /// runtime would read then. Connects to nothing.
 [[nodiscard]] Result<Outcome> runtime_preview(const RuntimePreviewOptions& options, Io& io);
+
+// --- gpuadm reset ------------------------------------------------------------------------------------
+
+struct ResetOptions {
+  Common common;
+  Hosts hosts;
+  bool force = false;  ///< also a cluster that gpuadm did not make, and what somebody else has changed since
+  bool keep_images = false, keep_driver = false;
+  Consent consent = Consent::ask;
+  Format format = Format::text;
+};
+/// Takes nodes out of their cluster, and back what every run did to them. Outcome::failed where something had
+/// to stay.
+[[nodiscard]] Result<Outcome> reset(const ResetOptions& options, Io& io);
 
 // --- gpuadm config, assets, explain, version: nothing is connected to ---------------------------------
 

@@ -60,6 +60,16 @@ struct Data;
                                                            const facts::ClusterFacts& facts,
                                                            const Data& data);
 
+/// Which driver a host is to get.
+struct DriverChoice {
+  int branch = 0;
+  std::string modules;  ///< flavor of the kernel modules: "open" or "proprietary"
+};
+/// The newest branch in support that drives every GPU on the bus, or `asked` where that is not 0; open
+/// modules where every GPU can have them. Fault::blocked says which GPU stands against it.
+[[nodiscard]] base::Result<DriverChoice> choose_driver(const std::vector<facts::PciGpu>& gpus, int asked,
+                                                       const Data& data);
+
 /// Lints feature gates and kubelet flags of a cluster against a Kubernetes minor; used by examine, and by
 /// `config lint`.
 [[nodiscard]] std::vector<report::Finding> lint(const spec::Cluster& cluster, const base::Version& kubernetes,

@@ -35,6 +35,11 @@ struct Undo {
   std::string run;
   bool all = false;
   bool force = false;  ///< what somebody else has changed since is put back, too
+  /// The steps of playbooks/reset.yaml run before: a cluster is no reason to stop.
+  bool after_reset = false;
+  /// Kinds of things, and steps (or the beginning of their ids up to a dot), that stay as they are, and in
+  /// the journal.
+  std::vector<std::string> keep = {};
 };
 
 /// What cannot be put back, and why.
@@ -53,6 +58,12 @@ struct WayBack {
 /// Fault::blocked, before anything is changed, where something that stands on the runs cannot be undone: a
 /// cluster, a newer run, an original that is lost. Fault::usage for a run that is none of the host's.
 [[nodiscard]] Result<WayBack> way_back(const Journal& journal, const Undo& undo);
+
+/// Whether the host is a node, whoever made it one.
+[[nodiscard]] bool has_cluster(const Journal& journal);
+
+/// Fault::blocked where a cluster is on the host and in no run of its journal, unless forced.
+[[nodiscard]] Result<> may_reset(const Journal& journal, bool force);
 
 /// Phases of an undo in their order, with titles.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> undo_phases();

@@ -83,7 +83,8 @@ struct Phase {
 
 struct Playbook {
   std::string id, title;
-  std::string functions;     ///< a shell file beside the playbooks, whose functions its steps may call
+  std::vector<std::string>
+      functions;             ///< shell files beside the playbooks, whose functions its steps may call
   bool independent = false;  ///< a step that fails keeps none of the others from running
   std::vector<Phase> phases;
 };

@@ -52,6 +52,10 @@ struct Host {
   Endpoint endpoint;
   std::map<std::string, std::string> labels;
   GpuProfile gpu;
+  /// Settled by the GPUs before a plan is made, where a driver is installed: 580, and "open" or
+  /// "proprietary".
+  int driver_branch = 0;
+  std::string driver_modules;
   base::Mark mark;
 };
 
@@ -84,6 +88,7 @@ struct Runtime {
 
 struct Gpu {
   DriverPolicy driver = DriverPolicy::use;
+  int driver_branch = 0;  ///< 580; 0: chosen by the GPUs
   Allocator allocator = Allocator::device_plugin;
   GpuProfile defaults;
 };

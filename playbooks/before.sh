@@ -1,0 +1,59 @@
+# shellcheck shell=sh disable=SC2034,SC2154
+# What stands where a cluster writes besides gpuadm: noted before there is a cluster (playbooks/kubernetes/before.yaml), and
+# compared with when it is taken down (playbooks/reset.sh). One file a place: before/tree._etc_cni_net.d, before/links, ...
+
+gpuadm_before=$gpuadm_home/before
+gpuadm_trees="/etc/kubernetes /etc/cni/net.d /opt/cni/bin /var/lib/kubelet /var/lib/etcd /var/lib/cni /var/lib/dockershim
+  /run/flannel"
+for gpuadm_one in root ${SUDO_USER:-}; do # what kubectl has read of clusters
+  gpuadm_trees="$gpuadm_trees $(getent passwd "$gpuadm_one" | cut -d: -f6)/.kube/cache"
+done
+gpuadm_tables="iptables-nft iptables-legacy ip6tables-nft ip6tables-legacy"
+
+# Parameters that the kubelet, kube-proxy and network plugins set.
+gpuadm_cluster_sysctls="vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys
+  kernel/keys/root_maxbytes net/ipv4/conf/all/route_localnet net/ipv4/conf/all/arp_ignore net/ipv4/conf/all/arp_announce
+  net/ipv6/conf/all/forwarding net/netfilter/nf_conntrack_max net/netfilter/nf_conntrack_tcp_timeout_established
+  net/netfilter/nf_conntrack_tcp_timeout_close_wait net/netfilter/nf_conntrack_tcp_be_liberal net/ipv4/vs/conntrack
+  net/ipv4/vs/conn_reuse_mode net/ipv4/vs/expire_nodest_conn net/ipv4/vs/expire_quiescent_template"
+
+# Modules that they load; who stands on whom comes later.
+gpuadm_cluster_modules="nf_conntrack nf_nat vxlan veth ip_set ip_vs ip_vs_rr ip_vs_wrr ip_vs_sh ip_tables iptable_filter iptable_nat
+  iptable_mangle ip6_tables ip6table_filter ip6table_nat ip6table_mangle xt_comment xt_mark xt_conntrack xt_addrtype xt_statistic
+  xt_nat xt_MASQUERADE xt_set"
+
+# tree_now PATH: what is in it; of /etc/kubernetes only what is a cluster's.
+tree_now() {
+  [ -d "$1" ] || return 0
+  case $1 in
+    /etc/kubernetes) (cd "$1" && for part in manifests pki tmp ./*.conf; do [ ! -e "$part" ] || find "${part#./}" -xdev; done) ;;
+    *) find "$1" -xdev -mindepth 1 -printf '%P\n' ;;
+  esac | sort
+}
+tree_file() { printf '%s/tree.%s' "$gpuadm_before" "$(printf %s "$1" | tr / _)"; }
+
+# images_now RUNTIME: those that Kubernetes sees.
+images_now() {
+  case $1 in
+    containerd) ! have ctr || ctr --timeout 10s -n k8s.io images ls -q 2>/dev/null || : ;;
+    docker) ! have docker || timeout 10 docker image ls --no-trunc --format '{{.ID}}' 2>/dev/null || : ;;
+  esac | sort -u
+}
+
+links_now() { ip -o link | awk -F ': ' '{ sub(/@.*/, "", $2); print $2 }'; }
+
+# rules_now TABLES: iptables-save of that kind, without counters and comments.
+rules_now() { ! have "$1-save" || "$1-save" 2>/dev/null | sed -e '/^#/d' -e 's/ \[[0-9]*:[0-9]*\]$//'; }
+
+# before_note: all of it, in one folder that is there when it is complete.
+before_note() {
+  gpuadm_final=$gpuadm_before gpuadm_before=$gpuadm_before.new
+  rm -rf "$gpuadm_before"
+  mkdir -p "$gpuadm_before"
+  for gpuadm_one in $gpuadm_trees; do tree_now "$gpuadm_one" >"$(tree_file "$gpuadm_one")"; done
+  for gpuadm_one in containerd docker; do images_now "$gpuadm_one" >"$gpuadm_before/images.$gpuadm_one"; done
+  for gpuadm_one in $gpuadm_tables; do rules_now "$gpuadm_one" >"$gpuadm_before/rules.$gpuadm_one"; done
+  links_now >"$gpuadm_before/links"
+  mv "$gpuadm_before" "$gpuadm_final"
+  gpuadm_before=$gpuadm_final
+}

@@ -1,0 +1,159 @@
+# shellcheck shell=sh disable=SC2034,SC2154
+# Functions of the steps under playbooks/gpu: packages, the driver, the toolkit, CDI. They stand behind prelude.sh.
+
+# --- Packages --------------------------------------------------------------------------------------------
+
+# packages_install NAME[=VERSION]...: with what they need, all of it journaled.
+packages_install() {
+  for package in $(apt-get -s install --no-install-recommends --allow-change-held-packages "$@" | awk '$1 == "Inst" { print $2 }'); do
+    journal_package "$package"
+  done
+  DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends --allow-change-held-packages "$@" </dev/null
+}
+
+# packages_kept NAME REGEX...: the file that has unattended-upgrades leave them alone: $path, $content.
+packages_kept() {
+  gpuadm_name=$1
+  shift
+  path=/etc/apt/apt.conf.d/52gpuadm-$gpuadm_name
+  content="// Written by gpuadm.
+Unattended-Upgrade::Package-Blacklist {
+$(printf '  "%s";\n' "$@")
+};
+"
+}
+
+# --- The driver ------------------------------------------------------------------------------------------
+
+# driver_version: of the module that is loaded; nothing: none is.
+driver_version() {
+  cat /sys/module/nvidia/version 2>/dev/null || timeout 20 nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null |
+    head -n 1
+}
+
+# driver_folders: where its libraries are, if not where the linker looks.
+driver_folders() {
+  ! ldconfig -p 2>/dev/null | grep -q 'libnvidia-ml\.so\.1' || return 0
+  for folder in /usr/local/nvidia/lib64 /usr/local/nvidia/lib /opt/nvidia/lib64 /opt/nvidia/lib /opt/nvidia-driver/lib64 \
+    /run/nvidia/driver/usr/lib64 /run/nvidia/driver/usr/lib/*-linux-gnu; do
+    [ ! -e "$folder/libnvidia-ml.so.1" ] || printf '%s\n' "$folder"
+  done
+}
+
+# gpus_with_a_screen: PCI slots of NVIDIA GPUs that draw one.
+gpus_with_a_screen() {
+  for card in /sys/class/drm/card*-*; do
+    [ "$(cat "$card/status" "$card/enabled" 2>/dev/null | paste -sd' ')" = "connected enabled" ] || continue
+    device=$(readlink -f "$card/../device")
+    [ "$(cat "$device/vendor" 2>/dev/null)" != 0x10de ] || printf '%s\n' "${device##*/}"
+  done | sort -u
+}
+
+# driver_is_branch: whether the driver that runs is of the branch that is to be.
+driver_is_branch() { case $(driver_version) in "$driver_branch".*) ;; *) return 1 ;; esac }
+
+# package_of_branch NAME...: the first that a repository has of the branch, as NAME=VERSION.
+package_of_branch() {
+  for gpuadm_name in "$@"; do
+    gpuadm_version=$(apt-cache madison "$gpuadm_name" 2>/dev/null | awk -v branch="$driver_branch" '
+      { version = $3; sub(/^[0-9]+:/, "", version) } index(version, branch ".") == 1 { print $3; exit }')
+    [ -z "$gpuadm_version" ] || {
+      printf '%s=%s\n' "$gpuadm_name" "$gpuadm_version"
+      return 0
+    }
+  done
+  return 1
+}
+
+# The kernel modules as sources for DKMS: as Ubuntu, Debian and NVIDIA name the package.
+driver_kernel_package() {
+  if [ "$driver_modules" = open ]; then
+    package_of_branch "nvidia-dkms-$driver_branch-server-open" "nvidia-dkms-$driver_branch-open" nvidia-open-kernel-dkms \
+      nvidia-kernel-open-dkms nvidia-dkms-open
+  else
+    package_of_branch "nvidia-dkms-$driver_branch-server" "nvidia-dkms-$driver_branch" nvidia-kernel-dkms nvidia-dkms
+  fi
+}
+# What programs need that compute, without a desktop.
+driver_user_packages() {
+  package_of_branch "nvidia-utils-$driver_branch-server" "nvidia-utils-$driver_branch" nvidia-utils nvidia-smi nvidia-driver-cuda
+  package_of_branch "libnvidia-compute-$driver_branch-server" "libnvidia-compute-$driver_branch" libnvidia-compute libcuda1
+  package_of_branch libnvidia-ml1 || : "part of the one above"
+  package_of_branch "nvidia-compute-utils-$driver_branch-server" "nvidia-compute-utils-$driver_branch" nvidia-persistenced || :
+}
+driver_fabric_package() { package_of_branch "nvidia-fabricmanager-$driver_branch" nvidia-fabricmanager; }
+
+# --- The rehearsal: the modules are built for the kernel that runs, beside everything that is installed --------------
+
+driver_rehearsed() { [ "$(cat "$gpuadm_home/rehearsed" 2>/dev/null)" = "$kernel $(driver_kernel_package)" ]; }
+driver_rehearse() {
+  package=$(driver_kernel_package)
+  stage=$gpuadm_home/rehearsal
+  trap 'rm -rf "$stage"' EXIT
+  rm -rf "$stage"
+  mkdir -p "$stage/tree"
+  cd "$stage" || return 1
+  # The open modules' sources may be in a package of their own, of the same version.
+  # shellcheck disable=SC2046 # none or one
+  apt-get download "$package" $(apt-cache depends "${package%%=*}" | awk '/Depends: nvidia-kernel-source/ { print $2 }') >/dev/null 2>&1 ||
+    die "$package cannot be fetched: check the host's proxy and its package repositories"
+  for archive in ./*.deb; do dpkg-deb -x "$archive" root; done
+  conf=$(find root/usr/src -name dkms.conf | head -n 1)
+  [ -n "$conf" ] || die "$package has no sources for DKMS"
+  folder=$(basename "$(dirname "$conf")")
+  name=$(sed -n 's/^PACKAGE_NAME="\{0,1\}\([^"]*\)"\{0,1\}$/\1/p' "$conf")
+  version=$(sed -n 's/^PACKAGE_VERSION="\{0,1\}\([^"]*\)"\{0,1\}$/\1/p' "$conf")
+  [ "$folder" = "$name-$version" ] || mv "root/usr/src/$folder" "root/usr/src/$name-$version"
+  # DKMS makes a key to sign with where there is none.
+  for file in /var/lib/dkms/mok.key /var/lib/dkms/mok.pub; do journal_for_others file "$file"; done
+  dkms build -m "$name" -v "$version" -k "$kernel" --dkmstree "$stage/tree" --sourcetree "$stage/root/usr/src" >"$stage/said" 2>&1 || {
+    log=$(find "$stage/tree" -name make.log | head -n 1)
+    grep -nE 'error|Error|ERROR' "${log:-$stage/said}" | tail -n 8 >&2 || tail -n 8 "$stage/said" >&2
+    die "the modules of $package cannot be built for the kernel $kernel: nothing has been changed; --driver install=BRANCH names another branch"
+  }
+  printf '%s\n' "$kernel $package" >"$gpuadm_home/rehearsed"
+}
+
+# --- Secure Boot -----------------------------------------------------------------------------------------
+
+# The kernel loads only what is signed with a key that the firmware knows.
+driver_can_be_loaded() {
+  have mokutil && mokutil --sb-state 2>/dev/null | grep -q 'SecureBoot enabled' || return 0
+  for key in /var/lib/shim-signed/mok/MOK.der /var/lib/dkms/mok.pub; do
+    [ -f "$key" ] || continue
+    ! mokutil --test-key "$key" 2>/dev/null | grep -q 'is already enrolled' || return 0
+    die "Secure Boot is on, and the key that signs the modules is not enrolled: mokutil --import $key, reboot, choose 'Enroll MOK' on the machine's screen; then run again"
+  done
+  die "Secure Boot is on, and there is no key to sign the modules with: dkms generate_mok, mokutil --import /var/lib/dkms/mok.pub, reboot, choose 'Enroll MOK' on the machine's screen; then run again"
+}
+
+# --- The toolkit -----------------------------------------------------------------------------------------
+
+# toolkit_packages: those of the bundle's packages that are its parts.
+toolkit_packages() {
+  for file in "$gpuadm_home"/packages/*; do
+    case $(dpkg-deb -f "$file" Package 2>/dev/null) in *nvidia-container*) printf '%s\n' "$file" ;; esac
+  done
+}
+
+# --- CDI -------------------------------------------------------------------------------------------------
+
+# The unit that watches, then the one that writes: the toolkit's own where it has them.
+cdi_units() {
+  for unit in nvidia-cdi-refresh gpuadm-cdi; do
+    systemctl cat "$unit.path" >/dev/null 2>&1 || continue
+    printf '%s.path\n%s.service\n' "$unit" "$unit"
+    return 0
+  done
+  die "no unit writes the CDI specification"
+}
+
+# Whether one names the driver that runs.
+cdi_is_fresh() {
+  version=$(driver_version)
+  [ -n "$version" ] || die "no NVIDIA driver runs on this host: install one, or gpuadm init --driver install"
+  for file in /run/cdi/*.yaml /etc/cdi/*.yaml /run/cdi/*.json /etc/cdi/*.json; do
+    [ ! -f "$file" ] || ! grep -q 'nvidia.com/gpu' "$file" || ! grep -q "so\.$version" "$file" || return 0
+  done
+  return 1
+}

@@ -1,0 +1,66 @@
+#include "app/way_back.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include <fmt/format.h>
+
+namespace app {
+
+namespace {
+
+constexpr std::chrono::seconds read_timeout{120};  // it sums every file that gpuadm has written
+
+}  // namespace
+
+Result<Journals> read_journals(transport::Fleet& fleet, const std::string& functions) {
+  for (const std::string& host : fleet.hosts())
+    fleet.submit(host, {.label = "read the journal",
+                        .script = functions + "undo_read\n",
+                        .timeout = read_timeout,
+                        .output_limit = 64u << 20});
+  Journals journals;
+  while (auto completion = fleet.next()) {
+    const auto& [host, result] = *completion;
+    if (!result) return std::unexpected(result.error());
+    auto journal = plan::read_journal(result->out);
+    if (!journal)
+      return base::fail(journal.error().fault,
+                        fmt::format("{}: {}: {}", host, journal.error().what, base::tail(result->err, 3)));
+    journals.emplace(host, std::move(*journal));
+  }
+  if (fleet.interrupted())
+    return base::fail(base::Fault::interrupted, "interrupted while the journals were read");
+  return journals;
+}
+
+Result<Ways> ways_back(const Journals& journals, const plan::Undo& undo) {
+  Ways ways;
+  for (const auto& [host, journal] : journals) {
+    auto way = plan::way_back(journal, undo);
+    if (!way)
+      return base::fail(way.error().fault, fmt::format("{}: {}", host, way.error().what), way.error().hint);
+    ways.emplace(host, std::move(*way));
+  }
+  return ways;
+}
+
+void tell(report::Reporter& reporter, report::Did did, const std::string& host, const std::string& text) {
+  report::Event event;
+  event.did = did;
+  event.host = host;
+  event.detail = text;
+  reporter.on(event);
+}
+
+bool tell_kept(report::Reporter& reporter, const Ways& ways) {
+  bool any = false;
+  for (const auto& [host, way] : ways)
+    for (const plan::Kept& kept : way.kept) {
+      any = true;
+      tell(reporter, report::Did::note, host,
+           fmt::format("{} stays: {} (--force puts it back)", base::printable(kept.thing.second), kept.why));
+    }
+  return any;
+}
+
+}  // namespace app

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "gpuadm/app/app.hpp"
+#include "gpuadm/plan/undo.hpp"
+#include "gpuadm/report/reporters.hpp"
+#include "gpuadm/transport/fleet.hpp"
+
+#include <map>
+#include <string>
+
+/// What gpuadm undo and gpuadm reset share: journals into ways back.
+namespace app {
+
+using Journals = std::map<std::string, plan::Journal>;
+using Ways = std::map<std::string, plan::WayBack>;
+
+/// The journals of all hosts; an error names its host. `functions`: prelude.sh and undo.sh.
+[[nodiscard]] Result<Journals> read_journals(transport::Fleet& fleet, const std::string& functions);
+
+/// What is refused names its host.
+[[nodiscard]] Result<Ways> ways_back(const Journals& journals, const plan::Undo& undo);
+
+/// Says what stays; whether anything does.
+bool tell_kept(report::Reporter& reporter, const Ways& ways);
+
+/// A sentence about a host (or none), or the last one.
+void tell(report::Reporter& reporter, report::Did did, const std::string& host, const std::string& text);
+
+}  // namespace app

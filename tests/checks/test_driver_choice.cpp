@@ -1,0 +1,45 @@
+#include "gpuadm/checks/checks.hpp"
+
+#include "checks/repository_data.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+namespace {
+
+/// "580 open", or what stands against it.
+std::string choice(const std::vector<std::string>& devices, int asked = 0) {
+  std::vector<facts::PciGpu> gpus;
+  for (const std::string& device : devices) gpus.push_back({.device_id = device, .pci_class = "0302"});
+  const auto chosen = checks::choose_driver(gpus, asked, *repository_data());
+  return chosen ? fmt::format("{} {}", chosen->branch, chosen->modules) : chosen.error().what;
+}
+
+constexpr const char *k80 = "102d", *m40 = "17fd", *p100 = "15f8", *v100 = "1db4", *t4 = "1eb8",
+                     *a100 = "20b0", *l4 = "27b8", *h200 = "2335", *b200 = "2901";
+
+}  // namespace
+
+TEST_CASE(
+    "driver: Maxwell to Volta stay on 580, newer GPUs get the newest production branch with open modules") {
+  for (const char* old : {m40, p100, v100}) CHECK(choice({old}) == "580 proprietary");
+  for (const char* newer : {t4, a100, l4, h200, b200}) CHECK(choice({newer}) == "595 open");
+  CHECK(choice({"fff0"}) == "595 open");  // newer than the data
+}
+
+TEST_CASE("driver: one branch and one flavor serve all GPUs of a host, or the reason is named") {
+  CHECK(choice({v100, t4}) == "580 proprietary");
+  CHECK(choice({v100, h200}) == "580 proprietary");
+  CHECK(choice({v100, b200}).find("no driver serves both") != std::string::npos);
+  CHECK(choice({k80}).find("no driver branch in support drives the") == 0);
+}
+
+TEST_CASE("driver: a branch that is asked for is taken where it drives the GPUs") {
+  CHECK(choice({h200}, 580) == "580 open");
+  CHECK(choice({h200}, 535) == "535 proprietary");
+  CHECK(choice({b200}, 570) == "570 open");
+  CHECK(choice({k80}, 470) == "470 proprietary");
+  CHECK(choice({b200}, 550).find("does not drive the") != std::string::npos);
+  CHECK(choice({v100}, 595).find("the driver branch 595 does not drive the") == 0);
+  CHECK(choice({h200}, 999) == "no driver branch 999 is known");
+}

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# After init and reset a host is what it was: every file with its sum, owner and time, units, parameters, modules, rules,
+# interfaces, mounts, packages, images. A runtime that was there is given back. Then it can be made a node again, and a
+# reset that is cut off is finished by the next one.
+. "$(dirname "$0")/common"
+
+# Left out: when units were started (the runtime reads its own settings again), what containerd and Docker make in their
+# stores when pods run, and Docker's handle of the host's network.
+snapshot() {
+  lab snapshot node | sed -E '/^store .*\/var\/lib\/(containerd|docker)/d; /^mount \/run\/docker\/netns\/default /d
+    s/ActiveEnterTimestampMonotonic=[0-9]+//'
+  on node "dpkg-query -W -f 'package \${Package} \${Version} \${db:Status-Abbrev}\n'"
+}
+take_down() { gpuadm reset -f cluster.yaml "$@"; }
+
+gives_back() { # gives_back WORD
+  snapshot >after
+  diff before after || fail "$1: reset left something"
+}
+
+# Something of its owner's in every place where a cluster writes.
+inhabited() {
+  on node sh -s <<'END'
+set -e
+mkdir -p /etc/cni/net.d /opt/cni/bin /root/.kube
+printf '{}\n' >/etc/cni/net.d/87-theirs.conflist.off
+printf '#!/bin/sh\n' >/opt/cni/bin/theirs && chmod 0755 /opt/cni/bin/theirs
+printf 'theirs\n' >/root/.kube/notes
+iptables -N THEIRS
+iptables -A THEIRS -s 192.0.2.7 -m comment --comment "kept as it is" -j ACCEPT
+iptables -I INPUT -j THEIRS
+END
+}
+
+# A cluster with a pod that has an address, a port of the host, and a mount.
+makes_a_busy_node() {
+  exits 0 init -y
+  has_a_cluster node
+  on node 'cat >/tmp/pod.yaml
+    export KUBECONFIG=/etc/kubernetes/admin.conf
+    kubectl apply -f /tmp/pod.yaml >/dev/null && rm /tmp/pod.yaml
+    kubectl wait --for=condition=Ready --timeout=60s pod/busy >/dev/null' <<'END' || fail "no pod runs"
+apiVersion: v1
+kind: Pod
+metadata: { name: busy }
+spec:
+  volumes: [{ name: memory, emptyDir: { medium: Memory } }]
+  containers:
+    - name: busy
+      image: lab.local/sleep:1
+      imagePullPolicy: Never
+      args: ["0"]
+      ports: [{ containerPort: 80, hostPort: 8099 }]
+      volumeMounts: [{ name: memory, mountPath: /memory }]
+END
+}
+
+for engine in containerd docker; do
+  a_host node --image "bookworm-$engine"
+  echo "runtime: { engine: $engine }" >>cluster.yaml
+  inhabited
+  snapshot >before
+  makes_a_busy_node
+
+  exits 2 take_down
+  complains "there is no terminal to ask on"
+  exits 2 gpuadm undo -f cluster.yaml --all --run x -y
+  exits 3 gpuadm undo -f cluster.yaml --all -y
+  complains "gpuadm reset"
+  exits 0 take_down --dry-run
+  says "The cluster's state is removed"
+  has_a_cluster node
+
+  exits 0 take_down -y
+  gives_back "$engine"
+  exits 0 take_down -y
+  says "nothing is to be done"
+
+  if [ "$engine" = containerd ]; then
+    makes_a_busy_node
+    "$top/tests/lab/lab" net "$GPUADM" reset -f cluster.yaml -y >out 2>err </dev/null &
+    running=$!
+    in_phase reset/state "$running"
+    kill -KILL "$running"
+    wait "$running" || true
+    exits 0 take_down -y
+    gives_back "cut off"
+  fi
+  lab down node
+done

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# A cluster that gpuadm did not make is not taken down without --force; with it, it is. What somebody has changed since
+# stays, and images stay when asked.
+. "$(dirname "$0")/common"
+
+lab up node
+"$top/tests/lib/lab-cluster" node >cluster.yaml
+"$top/tests/lab/by-hand-init" node >/dev/null 2>err || fail "no cluster by hand"
+exits 3 gpuadm reset -f cluster.yaml -y
+complains "a cluster that gpuadm did not make"
+complains "--force"
+has_a_cluster node
+exits 0 gpuadm reset -f cluster.yaml -y --force
+on node '[ ! -e /etc/kubernetes/admin.conf ] && [ ! -e /etc/kubernetes/manifests/etcd.yaml ]' || fail "the cluster is still there"
+on node '[ -e /etc/cni/net.d/10-bridge.conflist ]' || fail "a file that nobody noted is gone"
+[ -z "$(on node 'ctr -n k8s.io containers ls -q')" ] || fail "pods are left"
+! on node 'iptables-save' | grep -q KUBE- || fail "rules are left"
+lab down node
+
+a_host node
+exits 0 init -y
+on node 'echo "theirs = 1" >/etc/sysctl.d/99-gpuadm.conf'
+exits 1 gpuadm reset -f cluster.yaml -y --keep-images
+says "/etc/sysctl.d/99-gpuadm.conf stays: somebody else has changed it since"
+[ "$(on node cat /etc/sysctl.d/99-gpuadm.conf)" = "theirs = 1" ] || fail "it was written over"
+on node 'ctr -n k8s.io images ls -q' | grep -q pause || fail "the images are gone"
+exits 0 gpuadm reset -f cluster.yaml -y --force
+[ -z "$(on node 'ctr -n k8s.io images ls -q')" ] || fail "images are left"
+on node '[ ! -e /var/lib/gpuadm ]' || fail "/var/lib/gpuadm is still there"
