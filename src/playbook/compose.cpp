@@ -1,6 +1,7 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
 
+#include "playbook/gpu_nodes.hpp"
 #include "playbook/kubeadm.hpp"
 
 #include <fmt/format.h>
@@ -31,6 +32,7 @@ Base daemon_json(const Context& context) {
 
 constexpr Composer table[] = {
     {"containerd-config", compose_containerd_config, containerd_config},
+    {"device-plugin", compose_device_plugin, nullptr},
     {"docker-daemon", compose_docker_daemon, daemon_json},
     {"kubeadm-config", compose_kubeadm_config, nullptr},
 };
