@@ -47,10 +47,7 @@ sysctl_file() {
 sysctl_kept() {
   sysctl_file "$@"
   gpuadm_kept=0
-  if ! file_is "$path" 0644 >/dev/null; then
-    printf %s "$content" | would_become "$path"
-    gpuadm_kept=1
-  fi
+  printf %s "$content" | file_keeps "$path" || gpuadm_kept=1
   shift
   while [ $# -gt 0 ]; do
     [ "$(sysctl_now "$1")" = "$2" ] || gpuadm_kept=1
@@ -90,10 +87,7 @@ modules_file() {
 modules_kept() {
   modules_file "$@"
   gpuadm_kept=0
-  if ! file_is "$path" 0644 >/dev/null; then
-    printf %s "$content" | would_become "$path"
-    gpuadm_kept=1
-  fi
+  printf %s "$content" | file_keeps "$path" || gpuadm_kept=1
   shift
   for gpuadm_module in "$@"; do
     [ "$(thing_now module "$gpuadm_module")" = loaded ] || gpuadm_kept=1

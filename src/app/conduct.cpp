@@ -86,26 +86,44 @@ Result<Outcome> apply(const Performance& performance, transport::Fleet& fleet, r
 
 }  // namespace
 
-Result<Outcome> conduct(const Score& score, const Seen& seen, transport::Fleet& fleet,
-                        report::Reporter& reporter, const RunFolder& folder, Io& io) {
+Result<Visit> Visit::open(const spec::Cluster& cluster, const Connection& connection, Consent consent,
+                          Io& io) {
+  Visit visit{TRY(RunFolder::make(cluster.name)), {}, {}};
+  TRY(visit.folder.save("cluster.yaml", spec::to_tree(cluster)));
+  visit.connections = TRY(Connections::open(cluster, connection, io));
+  visit.fleet = visit.connections->fleet(consent == Consent::preview ? Access::read_only : Access::full);
+  return visit;
+}
+
+Result<Seen> Visit::see_all(const assets::Store& assets) const {
+  Seen seen = TRY(take_census(*fleet, assets));
+  TRY(folder.save("facts.json", to_tree(seen.census)));
+  for (const auto& [host, facts] : seen.census)
+    if (!facts) return std::unexpected(facts.error());
+  return seen;
+}
+
+Result<Outcome> conduct(const Score& score, const Seen& seen, const Visit& visit, report::Reporter& reporter,
+                        Io& io) {
   const auto plan_of = [&score](const facts::Census& census) {
     return plan::make(score.cluster, census, score.library, score.bundle, score.choice);
   };
   Performance performance{score.assets, TRY(plan_of(seen.census)), {}, score.consent, {}};
   for (const auto& [host, facts] : seen.census) performance.hosts.push_back(host);
   performance.again = [&]() -> Result<plan::Plan> {
-    const Seen fresh = TRY(take_census(fleet, score.assets));
+    const Seen fresh = TRY(take_census(*visit.fleet, score.assets));
     for (const auto& [host, facts] : fresh.census)
       if (!facts) return std::unexpected(facts.error());
     return plan_of(fresh.census);
   };
-  return perform(performance, fleet, reporter, folder, io);
+  return perform(performance, visit, reporter, io);
 }
 
-Result<Outcome> perform(const Performance& performance, transport::Fleet& fleet, report::Reporter& reporter,
-                        const RunFolder& folder, Io& io) {
+Result<Outcome> perform(const Performance& performance, const Visit& visit, report::Reporter& reporter,
+                        Io& io) {
   const plan::Plan& plan = performance.plan;
-  TRY(folder.save("plan.json", plan::to_tree(plan)));
+  transport::Fleet& fleet = *visit.fleet;
+  TRY(visit.folder.save("plan.json", plan::to_tree(plan)));
   const run::Identity who = run::identity();
   Needed needed(reporter);
   const run::Outcome preview = run::execute(plan, fleet, needed, run::Mode::preview, who);
@@ -136,26 +154,26 @@ Result<Outcome> perform(const Performance& performance, transport::Fleet& fleet,
   return outcome;
 }
 
-Result<std::unique_ptr<Telling>> Telling::open(const RunFolder& folder, Format format, Io& io) {
-  auto telling = std::make_unique<Telling>();
-  std::vector<report::Reporter*> to = {&telling->collector_};
-  telling->file_ = TRY(report::json_lines(folder.path() / "events.jsonl"));
-  to.push_back(telling->file_.get());
-  if (format == Format::text) {
-    telling->terminal_ = report::terminal(io.out, io.out_style);
-    to.push_back(telling->terminal_.get());
-  }
-  telling->all_ = report::fan_out(std::move(to));
-  return telling;
-}
-
-Result<> Telling::close(const RunFolder& folder, Format format, Io& io) {
-  terminal_.reset();
-  const report::Report report = report::fold(collector_.events());
+Result<Outcome> telling(const RunFolder& folder, Format format, Io& io,
+                        const std::function<Result<Outcome>(report::Reporter&)>& act) {
+  report::Collector collector;
+  const auto file = TRY(report::json_lines(folder.path() / "events.jsonl"));
+  std::vector<report::Reporter*> to = {&collector, file.get()};
+  auto terminal = format == Format::text ? report::terminal(io.out, io.out_style) : nullptr;
+  if (terminal) to.push_back(terminal.get());
+  const Result<Outcome> outcome = act(*report::fan_out(std::move(to)));
+  terminal.reset();
+  const report::Report report = report::fold(collector.events());
   TRY(folder.save("report.json", report::to_tree(report)));
   io.out(format == Format::text ? report::to_text(report, io.out_style)
                                 : base::json::write(report::to_tree(report)) + "\n");
-  return {};
+  return outcome;
+}
+
+Result<Outcome> conduct_and_tell(const Score& score, const Seen& seen, const Visit& visit, Format format,
+                                 Io& io) {
+  return telling(visit.folder, format, io,
+                 [&](report::Reporter& reporter) { return conduct(score, seen, visit, reporter, io); });
 }
 
 }  // namespace app

@@ -6,11 +6,26 @@
 #include "gpuadm/playbook/playbook.hpp"
 #include "gpuadm/report/reporters.hpp"
 #include "gpuadm/spec/cluster.hpp"
+#include "gpuadm/transport/fleet.hpp"
 
 #include "app/census.hpp"
+#include "app/connections.hpp"
 #include "app/run_folder.hpp"
 
 namespace app {
+
+/// A verb that acts on the hosts of a cluster: its run folder, with the cluster file in it, and a fleet of
+/// all hosts, which only reads where the run is a preview.
+struct Visit {
+  RunFolder folder;
+  std::unique_ptr<Connections> connections;
+  std::unique_ptr<transport::Fleet> fleet;
+  /// `cluster` and `io` must outlive the visit.
+  [[nodiscard]] static Result<Visit> open(const spec::Cluster& cluster, const Connection& connection,
+                                          Consent consent, Io& io);
+  /// The facts of every host, saved in the folder; an error where one cannot be reached.
+  [[nodiscard]] Result<Seen> see_all(const assets::Store& assets) const;
+};
 
 /// What a playbook is conducted with.
 struct Score {
@@ -33,26 +48,20 @@ struct Performance {
 };
 
 /// Preview with diffs, the question, locks, stages, unlock. Everything is told to `reporter` and saved in
-/// `folder`.
-[[nodiscard]] Result<Outcome> perform(const Performance& performance, transport::Fleet& fleet,
-                                      report::Reporter& reporter, const RunFolder& folder, Io& io);
+/// the visit's folder.
+[[nodiscard]] Result<Outcome> perform(const Performance& performance, const Visit& visit,
+                                      report::Reporter& reporter, Io& io);
 
 /// The same from facts: makes the plan, and makes it again where a stage asks for fresh facts.
-[[nodiscard]] Result<Outcome> conduct(const Score& score, const Seen& seen, transport::Fleet& fleet,
-                                      report::Reporter& reporter, const RunFolder& folder, Io& io);
+[[nodiscard]] Result<Outcome> conduct(const Score& score, const Seen& seen, const Visit& visit,
+                                      report::Reporter& reporter, Io& io);
 
-/// Events to the terminal (or nowhere but the files, for Format::json), to events.jsonl and to the final
-/// report.
-class Telling {
- public:
-  [[nodiscard]] static Result<std::unique_ptr<Telling>> open(const RunFolder& folder, Format format, Io& io);
-  [[nodiscard]] report::Reporter& reporter() { return *all_; }
-  /// Prints and saves the folded report.
-  [[nodiscard]] Result<> close(const RunFolder& folder, Format format, Io& io);
+/// Acts with a reporter that sends events to the terminal (or nowhere but the files, for Format::json) and to
+/// events.jsonl, then prints and saves the folded report.
+[[nodiscard]] Result<Outcome> telling(const RunFolder& folder, Format format, Io& io,
+                                      const std::function<Result<Outcome>(report::Reporter&)>& act);
 
- private:
-  std::unique_ptr<report::Reporter> terminal_, file_, all_;
-  report::Collector collector_;
-};
+[[nodiscard]] Result<Outcome> conduct_and_tell(const Score& score, const Seen& seen, const Visit& visit,
+                                               Format format, Io& io);
 
 }  // namespace app

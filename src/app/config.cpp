@@ -35,7 +35,7 @@ Result<Outcome> config_lint(const Common& common, const std::filesystem::path& f
     io.err("kubernetes.version is not set: feature gates and flags were not held against a version\n");
   io.out(format == Format::json ? base::json::write(report::to_tree(findings)) + "\n"
          : findings.empty()     ? fmt::format("{}: nothing to complain about\n", file.string())
-                                : report::to_text(findings, io.out_style));
+                                : report::details(findings, io.out_style));
   return std::ranges::any_of(findings, report::blocks) ? Outcome::blocked : Outcome::done;
 }
 

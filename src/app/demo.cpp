@@ -3,6 +3,8 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 
+#include "app/findings.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,16 +29,10 @@ std::vector<std::string> words_of(const Tree& list) {
   return words;
 }
 
-std::optional<checks::Stage> stage_named(const std::string& name) {
-  if (name == "preflight") return checks::Stage::preflight;
-  if (name == "node") return checks::Stage::node;
-  return std::nullopt;
-}
-
 Result<> read_key(Demo& demo, const std::string& key, const Tree& value, const std::string& path) {
   if (key == "stage") {
     const auto stage = stage_named(value.text());
-    if (!stage) return bad(path, demo.name, "stage is preflight or node");
+    if (!stage || *stage == checks::Stage::cluster) return bad(path, demo.name, "stage is preflight or node");
     demo.stage = *stage;
   } else if (key == "title") {
     demo.title = value.text();

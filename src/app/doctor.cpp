@@ -39,8 +39,7 @@ Result<std::vector<report::Finding>> find_for(const DoctorOptions& options, cons
                                               const assets::Store& assets) {
   const facts::Census& census = looked.seen.census;
   if (options.stage == "cluster") return find_in_cluster(looked.cluster, census, looked.view, assets);
-  return find(looked.cluster, census, assets,
-              options.stage == "node" ? checks::Stage::node : checks::Stage::preflight);
+  return find(looked.cluster, census, assets, stage_of(options));
 }
 
 Texts texts_of(const DoctorOptions& options) {
@@ -143,8 +142,7 @@ void show(const std::vector<report::Finding>& findings, const spec::Cluster& clu
     case Format::prometheus:
       return io.out(report::to_prometheus(findings, base::now()));
     default:
-      return io.out(report::headline(findings, io.out_style) + "\n\n" +
-                    report::to_text(findings, io.out_style));
+      return io.out(report::to_text(findings, io.out_style));
   }
 }
 

@@ -11,6 +11,10 @@
 namespace app {
 namespace {
 
+constexpr std::pair<checks::Stage, std::string_view> stage_names[] = {{checks::Stage::preflight, "preflight"},
+                                                                      {checks::Stage::node, "node"},
+                                                                      {checks::Stage::cluster, "cluster"}};
+
 /// Errors of a host begin with its name, under which a finding stands anyway.
 std::string without_host(const std::string& host, const std::string& what) {
   return what.starts_with(host + ": ") ? what.substr(host.size() + 2) : what;
@@ -40,11 +44,18 @@ std::vector<checks::About> every_check() {
 
 std::string stages_of(unsigned stages) {
   std::string text;
-  for (const auto& [stage, name] : {std::pair{checks::Stage::preflight, "preflight"},
-                                    {checks::Stage::node, "node"},
-                                    {checks::Stage::cluster, "cluster"}})
+  for (const auto& [stage, name] : stage_names)
     if ((stages & static_cast<unsigned>(stage)) != 0) text += (text.empty() ? "" : ",") + std::string(name);
   return text;
+}
+
+std::optional<checks::Stage> stage_named(std::string_view name) {
+  const auto* row = std::ranges::find(stage_names, name, [](const auto& one) { return one.second; });
+  return row == std::end(stage_names) ? std::nullopt : std::optional(row->first);
+}
+
+checks::Stage stage_of(const DoctorOptions& options) {
+  return stage_named(options.stage).value_or(checks::Stage::preflight);
 }
 
 std::vector<report::Finding> unreached_in(const facts::Census& census) {

@@ -5,6 +5,7 @@
 #include "gpuadm/checks/checks.hpp"
 #include "gpuadm/report/findings.hpp"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,12 @@ inline constexpr std::string_view reachable = "host.ssh.reachable";
 
 /// "preflight,node" for the bits of checks::About::stages.
 [[nodiscard]] std::string stages_of(unsigned stages);
+
+/// The stage of a name; nothing: no stage is called so.
+[[nodiscard]] std::optional<checks::Stage> stage_named(std::string_view name);
+
+/// The one that the doctor is asked for.
+[[nodiscard]] checks::Stage stage_of(const DoctorOptions& options);
 
 /// host.ssh.reachable for every host that could not be reached.
 [[nodiscard]] std::vector<report::Finding> unreached_in(const facts::Census& census);

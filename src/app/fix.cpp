@@ -5,7 +5,6 @@
 #include "gpuadm/report/findings.hpp"
 
 #include "app/conduct.hpp"
-#include "app/connections.hpp"
 #include "app/findings.hpp"
 
 #include <fmt/format.h>
@@ -19,15 +18,12 @@ namespace {
 using report::Finding;
 using report::Verdict;
 
-bool is_open(const Finding& finding) {
-  return finding.verdict != Verdict::pass && finding.verdict != Verdict::skip;
-}
-
 /// What goes with --fix: hosts that can be changed, and a form that has words for what was done.
 Result<> fits(const DoctorOptions& options) {
   const auto refuse = [](const char* what, const char* hint) {
     return base::fail(base::Fault::usage, fmt::format("--fix goes with no {}", what), hint);
   };
+  if (options.demo) return refuse("--demo: it judges a recording", "name the hosts");
   if (!options.from.empty()) return refuse("--from: a recording cannot be mended", "name the hosts");
   if (!options.record.empty()) return refuse("--record", "record first, then mend");
   if (!options.baseline.empty()) return refuse("--baseline", "--only ID,... names what shall be mended");
@@ -47,8 +43,7 @@ class Patients {
 
   Result<> look() {
     seen_ = TRY(take_census(fleet_, assets_));
-    const auto stage = options_.stage == "node" ? checks::Stage::node : checks::Stage::preflight;
-    findings_ = TRY(find(cluster_, seen_.census, assets_, stage));
+    findings_ = TRY(find(cluster_, seen_.census, assets_, stage_of(options_)));
     std::erase_if(findings_, [&](const Finding& finding) {
       return finding.id != reachable && !wanted(options_, finding.id);
     });
@@ -151,16 +146,11 @@ Result<Outcome> fix(const DoctorOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, "fix"));
   const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  const RunFolder folder = TRY(RunFolder::make(cluster.name));
-  TRY(folder.save("cluster.yaml", spec::to_tree(cluster)));
-  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
-  const auto fleet =
-      connections->fleet(options.consent == Consent::preview ? Access::read_only : Access::full);
+  const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
 
-  Patients patients(options, assets, cluster, *fleet);
+  Patients patients(options, assets, cluster, *visit.fleet);
   TRY(patients.look());
-  TRY(folder.save("facts.json", to_tree(patients.seen().census)));
-  TRY(folder.save("findings.json", report::to_tree(patients.findings())));
+  TRY(visit.folder.save_look(cluster, patients.seen().census, patients.findings()));
   const std::vector<Finding> before = patients.fixable();
   const auto judged = [&] {
     if (patients.seen().none_reached()) return Outcome::unreachable;
@@ -176,16 +166,16 @@ Result<Outcome> fix(const DoctorOptions& options, Io& io) {
   std::erase_if(reached.census, [](const auto& entry) { return !entry.second; });
   Io told = io;
   if (options.format == Format::json) told.out = [](std::string_view) {};
-  const auto telling = TRY(Telling::open(folder, options.format, told));
   const Score score{cluster, assets, library, nullptr, mending(before), options.consent};
-  const Result<Outcome> outcome = conduct(score, reached, *fleet, telling->reporter(), folder, io);
-  TRY(telling->close(folder, options.format, told));
-  if (!outcome || *outcome == Outcome::interrupted) return outcome;
+  const Outcome outcome = TRY(telling(visit.folder, options.format, told, [&](report::Reporter& reporter) {
+    return conduct(score, reached, visit, reporter, io);
+  }));
+  if (outcome == Outcome::interrupted) return outcome;
   if (options.consent != Consent::preview) TRY(patients.look());
   if (options.format == Format::text) io.out("\n");
   show(options.consent == Consent::preview ? std::vector<Finding>() : mended(before, patients.findings()),
        patients.findings(), options.format, io);
-  return *outcome == Outcome::done ? judged() : *outcome;
+  return outcome == Outcome::done ? judged() : outcome;
 }
 
 }  // namespace app

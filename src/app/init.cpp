@@ -3,7 +3,6 @@
 #include "gpuadm/report/findings.hpp"
 
 #include "app/conduct.hpp"
-#include "app/connections.hpp"
 #include "app/findings.hpp"
 
 #include <fmt/format.h>
@@ -105,33 +104,21 @@ Result<Outcome> init(const InitOptions& options, Io& io) {
   spec::Cluster cluster = TRY(cluster_of(options));
   std::optional<assets::Bundle> bundle;
   if (!options.bundle.empty()) bundle = TRY(assets::open_bundle(options.bundle));
-  const RunFolder folder = TRY(RunFolder::make(cluster.name));
-  TRY(folder.save("cluster.yaml", spec::to_tree(cluster)));
-
-  // Facts, one round trip a host.
-  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
-  const auto fleet =
-      connections->fleet(options.consent == Consent::preview ? Access::read_only : Access::full);
-  Seen seen = TRY(take_census(*fleet, assets));
-  TRY(folder.save("facts.json", to_tree(seen.census)));
-  const auto lost = std::ranges::find_if(seen.census, [](const auto& entry) { return !entry.second; });
-  if (lost != seen.census.end()) return std::unexpected(lost->second.error());
-  if (fleet->interrupted()) return Outcome::interrupted;
+  const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
+  const Seen seen = TRY(visit.see_all(assets));
 
   TRY(settle_version(cluster, seen.census, library, bundle ? &*bundle : nullptr));
 
   // Judgement. Nothing has been changed so far.
-  if (TRY(is_blocked(options, cluster, seen.census, assets, folder, io))) return Outcome::blocked;
+  if (TRY(is_blocked(options, cluster, seen.census, assets, visit.folder, io))) return Outcome::blocked;
 
   // Action.
-  const auto telling = TRY(Telling::open(folder, options.format, io));
   const Score score{
       cluster,        assets, library, bundle ? &*bundle : nullptr, {options.phases, options.skip_phases, {}},
       options.consent};
-  const Result<Outcome> outcome = conduct(score, seen, *fleet, telling->reporter(), folder, io);
-  TRY(telling->close(folder, options.format, io));
-  if (outcome && *outcome == Outcome::done && options.consent != Consent::preview)
-    TRY(fetch_kubeconfig(cluster, *fleet, io));
+  const Outcome outcome = TRY(conduct_and_tell(score, seen, visit, options.format, io));
+  if (outcome == Outcome::done && options.consent != Consent::preview)
+    TRY(fetch_kubeconfig(cluster, *visit.fleet, io));
   return outcome;
 }
 
@@ -139,23 +126,11 @@ Result<Outcome> run_playbook(const PlaybookOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load_file(assets, options.playbook));
   const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  const RunFolder folder = TRY(RunFolder::make(cluster.name));
-  TRY(folder.save("cluster.yaml", spec::to_tree(cluster)));
+  const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
+  const Seen seen = TRY(visit.see_all(assets));
 
-  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
-  const auto fleet =
-      connections->fleet(options.consent == Consent::preview ? Access::read_only : Access::full);
-  Seen seen = TRY(take_census(*fleet, assets));
-  TRY(folder.save("facts.json", to_tree(seen.census)));
-  const auto lost = std::ranges::find_if(seen.census, [](const auto& entry) { return !entry.second; });
-  if (lost != seen.census.end()) return std::unexpected(lost->second.error());
-  if (fleet->interrupted()) return Outcome::interrupted;
-
-  const auto telling = TRY(Telling::open(folder, options.format, io));
   const Score score{cluster, assets, library, nullptr, {}, options.consent};
-  const Result<Outcome> outcome = conduct(score, seen, *fleet, telling->reporter(), folder, io);
-  TRY(telling->close(folder, options.format, io));
-  return outcome;
+  return conduct_and_tell(score, seen, visit, options.format, io);
 }
 
 }  // namespace app

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 namespace app {
 
@@ -109,6 +110,7 @@ class Support {
                      .timeout = support_timeout,
                      .output_limit = answer_limit});
     }
+    std::map<std::string, std::string> answers;
     while (auto completion = fleet_.next()) {
       fleet_.at(completion->host).close();
       if (fleet_.interrupted()) return base::fail(Fault::interrupted, "interrupted while the logs were read");
@@ -116,10 +118,12 @@ class Support {
         narrate(completion->result.error().what);
         continue;
       }
-      const std::string& answer = completion->result->out;
-      redact.learn_from(answer);
-      TRY(archive_.add_sections(fs::path("hosts") / redact.name(completion->host), redact(answer)));
+      answers.emplace(completion->host, std::move(completion->result->out));
     }
+    // What any of them names is replaced in all.
+    for (const auto& [host, answer] : answers) redact.learn_from(answer);
+    for (const auto& [host, answer] : answers)
+      TRY(archive_.add_sections(fs::path("hosts") / redact.name(host), redact(answer)));
     return {};
   }
 

@@ -3,7 +3,6 @@
 #include "gpuadm/base/text.hpp"
 
 #include "app/conduct.hpp"
-#include "app/connections.hpp"
 
 #include <fmt/format.h>
 
@@ -70,8 +69,8 @@ bool tell_kept(report::Reporter& reporter, const Ways& ways) {
 }
 
 Result<Outcome> take_back(const Ways& ways, const assets::Store& assets, const std::string& functions,
-                          const UndoOptions& options, transport::Fleet& fleet, report::Reporter& reporter,
-                          const RunFolder& folder, Io& io) {
+                          const UndoOptions& options, const Visit& visit, report::Reporter& reporter,
+                          Io& io) {
   Performance performance{assets, plan::to_plan(ways, functions), {}, options.consent, {}};
   for (const auto& [host, way] : ways)
     if (!way.stages.empty()) performance.hosts.push_back(host);
@@ -80,7 +79,7 @@ Result<Outcome> take_back(const Ways& ways, const assets::Store& assets, const s
     tell(reporter, report::Did::finished, "", kept ? "nothing was changed" : "there is nothing to undo");
     return kept ? Outcome::failed : Outcome::done;
   }
-  const Outcome outcome = TRY(perform(performance, fleet, reporter, folder, io));
+  const Outcome outcome = TRY(perform(performance, visit, reporter, io));
   if (outcome != Outcome::done || !kept || options.consent == Consent::preview) return outcome;
   tell_kept(reporter, ways);
   return Outcome::failed;
@@ -95,18 +94,11 @@ Result<Outcome> undo(const UndoOptions& options, Io& io) {
   const std::string functions =
       TRY(assets.read("playbooks/prelude.sh")) + TRY(assets.read("playbooks/undo.sh"));
   const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  const RunFolder folder = TRY(RunFolder::make(cluster.name));
-  TRY(folder.save("cluster.yaml", spec::to_tree(cluster)));
-  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
-  const auto fleet =
-      connections->fleet(options.consent == Consent::preview ? Access::read_only : Access::full);
-
-  const Ways ways = TRY(ways_back(TRY(read_journals(*fleet, functions)), options));
-  const auto telling = TRY(Telling::open(folder, options.format, io));
-  const Result<Outcome> outcome =
-      take_back(ways, assets, functions, options, *fleet, telling->reporter(), folder, io);
-  TRY(telling->close(folder, options.format, io));
-  return outcome;
+  const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
+  const Ways ways = TRY(ways_back(TRY(read_journals(*visit.fleet, functions)), options));
+  return telling(visit.folder, options.format, io, [&](report::Reporter& reporter) {
+    return take_back(ways, assets, functions, options, visit, reporter, io);
+  });
 }
 
 }  // namespace app

@@ -52,12 +52,13 @@ class Page {
     }
     if (!changes.empty() || !findings.empty()) looked_ = true;
     const std::string report =
-        looked_ ? report::to_text(findings, io_.out_style) : "waiting for the first answer\n";
-    // The line that sums it up stands above what may not fit.
+        looked_ ? report::details(findings, io_.out_style) : "waiting for the first answer\n";
+    // What sums it up stands above what may not fit.
     const std::size_t last_line = report.rfind('\n', report.size() - 2) + 1;
-    std::string text =
-        fmt::format("gpuadm doctor: {}, every {} s, now {}; Ctrl-C ends it\n{}\n", base::printable(cluster_),
-                    every_, base::iso8601(base::now()).substr(11, 8), report.substr(last_line));
+    const std::string first = looked_ ? report::headline(findings, io_.out_style) + "\n" : "";
+    std::string text = fmt::format("gpuadm doctor: {}, every {} s, now {}; Ctrl-C ends it\n{}{}\n",
+                                   base::printable(cluster_), every_,
+                                   base::iso8601(base::now()).substr(11, 8), first, report.substr(last_line));
     for (const std::string& line : last_) text += line + "\n";
     if (!last_.empty()) text += "\n";
     io_.page(text + report.substr(0, last_line));

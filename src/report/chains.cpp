@@ -21,19 +21,19 @@ const Finding* root(const Finding* finding, std::span<const Finding* const> show
 
 }  // namespace
 
-bool open(const Finding& finding) {
-  return finding.verdict != Verdict::pass && finding.verdict != Verdict::skip;
-}
-
 int rank(const Finding* finding) {
   if (finding->verdict == Verdict::unknown) return 3;
   return 2 - static_cast<int>(finding->severity);
 }
 
+std::string_view kind(const Finding& finding) {
+  return finding.verdict == Verdict::unknown ? "unknown" : name_of(finding.severity);
+}
+
 std::vector<Chain> chains(std::span<const Finding* const> of_host) {
   std::vector<const Finding*> shown;
   for (const Finding* finding : of_host)
-    if (open(*finding)) shown.push_back(finding);
+    if (is_open(*finding)) shown.push_back(finding);
   std::ranges::stable_sort(shown, {}, rank);
   std::vector<Chain> found;
   for (const Finding* finding : shown)

@@ -9,11 +9,11 @@
 
 namespace report {
 
-/// Whether a finding asks for attention: it neither passed nor was skipped.
-[[nodiscard]] bool open(const Finding& finding);
-
 /// 0 blockers, 1 warnings, 2 notes, 3 what could not be told.
 [[nodiscard]] int rank(const Finding* finding);
+
+/// The word that goes with the rank: a severity's name, or "unknown".
+[[nodiscard]] std::string_view kind(const Finding& finding);
 
 /// The open findings of one host as chains, the gravest first, else in their own order. Causes in a circle
 /// count as none.

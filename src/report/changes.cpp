@@ -22,7 +22,7 @@ std::vector<std::pair<Key, const Finding*>> keyed(std::span<const Finding> findi
   std::map<std::pair<std::string, std::string>, int> seen;
   std::vector<std::pair<Key, const Finding*>> found;
   for (const Finding& finding : findings)
-    if (open(finding))
+    if (is_open(finding))
       found.push_back({{finding.host, finding.id, seen[{finding.host, finding.id}]++}, &finding});
   return found;
 }
@@ -76,13 +76,11 @@ std::string_view name_of(Turn turn) {
 
 std::string to_text(const Change& change, const Style& style) {
   const Finding& finding = change.finding;
-  constexpr Ink inks[] = {Ink::red, Ink::yellow, Ink::cyan, Ink::dim};
   const bool gone = change.turn == Turn::gone;
   return fmt::format("{} {} {} {} {}: {}", clock_of(change.at),
                      paint(style, gone ? Ink::green : Ink::bold, fmt::format("{:<7}", name_of(change.turn))),
                      base::printable(finding.host.empty() ? "cluster" : finding.host),
-                     paint(style, gone ? Ink::dim : inks[rank(&finding)],
-                           finding.verdict == Verdict::unknown ? "unknown" : name_of(finding.severity)),
+                     gone ? paint(style, Ink::dim, kind(finding)) : paint(style, finding, kind(finding)),
                      finding.id, first_line(finding.says));
 }
 

@@ -4,6 +4,15 @@
 
 namespace report {
 
+bool is_open(const Finding& finding) {
+  return finding.verdict != Verdict::pass && finding.verdict != Verdict::skip;
+}
+
+bool is_broken(const Finding& finding) {
+  return (finding.verdict == Verdict::fail || finding.verdict == Verdict::timeout) &&
+         finding.severity != Severity::note;
+}
+
 std::string_view name_of(Severity severity) {
   switch (severity) {
     case Severity::note:

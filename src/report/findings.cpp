@@ -13,13 +13,6 @@ namespace {
 
 constexpr std::size_t margin = 11;  // of what stands under a finding
 
-std::string label(const Finding& finding, const Style& style) {
-  const std::string word = fmt::format(
-      "{:<8}", finding.verdict == Verdict::unknown ? std::string_view("unknown") : name_of(finding.severity));
-  constexpr Ink inks[] = {Ink::red, Ink::yellow, Ink::cyan, Ink::dim};
-  return paint(style, inks[rank(&finding)], word);
-}
-
 std::string under(std::string_view word, std::string_view text) {
   const std::string head = fmt::format("{:{}}{} ", "", margin, word);
   return head + hang(text, head.size()) + "\n";
@@ -36,8 +29,8 @@ std::string closed(const Finding& finding, const Style& style) {
 }
 
 std::string one(const Finding& finding, std::span<const Finding* const> explained, const Style& style) {
-  std::string text =
-      fmt::format("  {} {} {}\n", label(finding, style), hang(finding.says, margin), id_of(finding, style));
+  std::string text = fmt::format("  {} {} {}\n", paint(style, finding, fmt::format("{:<8}", kind(finding))),
+                                 hang(finding.says, margin), id_of(finding, style));
   if (!finding.evidence.empty()) text += under("seen:", finding.evidence);
   if (!finding.remedy.empty()) text += under("do:  ", remedy_text(finding));
   for (const Finding* other : explained)
@@ -53,7 +46,7 @@ std::string body(std::span<const Finding* const> findings, const Style& style) {
   for (const Chain& chain : chains(findings)) text += one(*chain.first, chain.follow, style);
   if (style.verbosity == Verbosity::verbose)
     for (const Finding* finding : findings)
-      if (!open(*finding)) text += closed(*finding, style);
+      if (!is_open(*finding)) text += closed(*finding, style);
   return text + fmt::format("  {}\n", to_text(all));
 }
 
@@ -69,6 +62,10 @@ std::string heading(const std::vector<std::string>& hosts) {
 }  // namespace
 
 std::string to_text(std::span<const Finding> findings, const Style& style) {
+  return headline(findings, style) + "\n\n" + details(findings, style);
+}
+
+std::string details(std::span<const Finding> findings, const Style& style) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // body -> hosts
   for (const auto& [name, of_host] : by_host(findings)) {
     const std::string text = body(of_host, style);

@@ -14,15 +14,9 @@
 namespace report {
 namespace {
 
-/// Whether something is broken, rather than worth a note or impossible to tell.
-bool broken(const Finding& finding) {
-  return (finding.verdict == Verdict::fail || finding.verdict == Verdict::timeout) &&
-         finding.severity != Severity::note;
-}
-
-bool is_broken(const Chain& chain) {
-  return broken(*chain.first) ||
-         std::ranges::any_of(chain.follow, [](const Finding* finding) { return broken(*finding); });
+bool any_broken(const Chain& chain) {
+  return is_broken(*chain.first) ||
+         std::ranges::any_of(chain.follow, [](const Finding* finding) { return is_broken(*finding); });
 }
 
 int gravest(const Chain& chain) {
@@ -37,7 +31,7 @@ std::vector<Chain> broken_chains(std::span<const Finding> findings) {
   for (const Finding& finding : findings) order.emplace(finding.id, order.size());
   std::vector<Chain> all;
   for (const auto& [host, of_host] : by_host(findings))
-    std::ranges::copy_if(chains(of_host), std::back_inserter(all), is_broken);
+    std::ranges::copy_if(chains(of_host), std::back_inserter(all), any_broken);
   std::ranges::stable_sort(all, {}, [&](const Chain& chain) {
     return std::tuple(gravest(chain), rank(chain.first), order.at(chain.first->id));
   });

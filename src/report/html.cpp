@@ -26,11 +26,6 @@ constexpr std::pair<std::string_view, std::string_view> areas[] = {
     {"kubelet", "kubelet"}, {"net", "network"},   {"st", "storage"},   {"cl", "control plane"},
     {"gk", "GPU in pods"}};
 
-/// The class and word of a finding: its severity, or "unknown".
-std::string_view kind(const Finding& finding) {
-  return finding.verdict == Verdict::unknown ? "unknown" : name_of(finding.severity);
-}
-
 std::string tiles(const Tally& sum) {
   std::string text = "<ul class=\"tiles\">\n";
   for (const auto& [kind, word, number] : {std::tuple{"", std::string_view("hosts"), sum.hosts.size()},
@@ -68,7 +63,7 @@ std::string cell(const std::vector<const Finding*>& of_area) {
   if (std::ranges::all_of(of_area, [](const Finding* f) { return f->verdict == Verdict::skip; }))
     return "<td class=\"none\" title=\"does not apply\">–</td>";
   std::vector<const Finding*> shown;
-  std::ranges::copy_if(of_area, std::back_inserter(shown), [](const Finding* f) { return open(*f); });
+  std::ranges::copy_if(of_area, std::back_inserter(shown), [](const Finding* f) { return is_open(*f); });
   if (shown.empty()) return "<td class=\"pass\">ok</td>";
   const int worst = rank(*std::ranges::min_element(shown, {}, rank));
   const auto same = std::ranges::count(shown, worst, rank);

@@ -2,6 +2,8 @@
 
 #include "gpuadm/base/text.hpp"
 
+#include "report/chains.hpp"
+
 #include <fmt/format.h>
 
 namespace report {
@@ -10,6 +12,11 @@ std::string paint(const Style& style, Ink ink, std::string_view text) {
   if (style.colour == Colour::no || text.empty()) return std::string(text);
   constexpr std::string_view codes[] = {"1", "2", "31", "32", "33", "36"};
   return fmt::format("\x1b[{}m{}\x1b[0m", codes[static_cast<int>(ink)], text);
+}
+
+std::string paint(const Style& style, const Finding& finding, std::string_view text) {
+  constexpr Ink inks[] = {Ink::red, Ink::yellow, Ink::cyan, Ink::dim};
+  return paint(style, inks[rank(&finding)], text);
 }
 
 std::string fit(std::string_view text, int columns) {

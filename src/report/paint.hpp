@@ -13,6 +13,9 @@ enum class Ink { bold, dim, red, green, yellow, cyan };
 /// The text in a colour, or as it is where the style has none.
 [[nodiscard]] std::string paint(const Style& style, Ink ink, std::string_view text);
 
+/// The text in the colour of a finding's rank.
+[[nodiscard]] std::string paint(const Style& style, const Finding& finding, std::string_view text);
+
 /// Cut to `columns` characters, "..." in place of the rest. 0: as it is.
 [[nodiscard]] std::string fit(std::string_view text, int columns);
 

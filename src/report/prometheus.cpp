@@ -26,7 +26,7 @@ std::string to_prometheus(std::span<const Finding> findings, base::Time at) {
   std::set<std::string> open_ones;  // a series may stand there once
   for (const Finding& finding : findings) {
     ++counts[{finding.host, name_of(finding.verdict)}];
-    if (open(finding))
+    if (is_open(finding))
       open_ones.insert(fmt::format(
           "gpuadm_finding{{host=\"{}\",id=\"{}\",result=\"{}\",severity=\"{}\",caused_by=\"{}\"}} 1\n",
           label(finding.host), label(finding.id), name_of(finding.verdict), name_of(finding.severity),

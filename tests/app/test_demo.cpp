@@ -15,11 +15,6 @@ std::string line_of(const Ids& ids) {
   return base::join(std::vector<std::string>(ids.begin(), ids.end()), " ");
 }
 
-bool broken(const report::Finding& finding) {
-  return (finding.verdict == report::Verdict::fail || finding.verdict == report::Verdict::timeout) &&
-         finding.severity != report::Severity::note;
-}
-
 assets::Store shipped() {
   auto store = assets::Store::open({});
   REQUIRE(store.has_value());
@@ -53,7 +48,7 @@ TEST_CASE("a report on an injected fault begins with it, and folds what follows"
     Ids follow, beside;
     for (const report::Finding* finding : first->follow) follow.insert(finding->id);
     for (const report::Finding& finding : findings)
-      if (broken(finding) && finding.id != first->first->id && !follow.contains(finding.id))
+      if (is_broken(finding) && finding.id != first->first->id && !follow.contains(finding.id))
         beside.insert(finding.id);
     for (const std::string& id : demo.folds) CHECK_MESSAGE(follow.contains(id), (id + " is not folded"));
     CHECK(line_of(beside) == line_of({demo.beside.begin(), demo.beside.end()}));
@@ -69,7 +64,7 @@ TEST_CASE("the machines that faults are injected into are well") {
     CAPTURE(static_cast<unsigned>(demo.stage));
     demo.hosts = demo.cluster = {};
     for (const report::Finding& finding : judged(demo, assets))
-      CHECK_MESSAGE(!broken(finding),
+      CHECK_MESSAGE(!is_broken(finding),
                     (finding.host + " " + finding.id + ": " + finding.says + " | " + finding.evidence));
   }
 }

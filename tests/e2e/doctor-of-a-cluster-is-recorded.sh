@@ -27,6 +27,18 @@ rm kept/cluster.txt
 exits 2 gpuadm doctor --from kept --stage cluster
 complains "no control plane was asked when this was recorded"
 
+# Watched: what changes in the cluster is told.
+on node kubectl --kubeconfig /etc/kubernetes/admin.conf taint nodes --all node-role.kubernetes.io/master=:NoSchedule
+"$top/tests/lab/lab" net "$GPUADM" doctor -f cluster.yaml --stage cluster --watch=1 --only cl.nodes-taints >seen 2>err </dev/null &
+running=$!
+trap 'kill "$running" 2>/dev/null || true; lab down --all; rm -rf "$place"' EXIT
+seen_within 40 ' new .*cl.nodes-taints'
+on node kubectl --kubeconfig /etc/kubernetes/admin.conf taint nodes --all node-role.kubernetes.io/master-
+seen_within 40 ' gone .*cl.nodes-taints'
+kill -INT "$running"
+wait "$running" || [ $? = 130 ] || fail "the watch ended otherwise"
+trap 'lab down --all; rm -rf "$place"' EXIT
+
 # Planted: in the kubelet's log and unit, in a pod's log, and a person with a home.
 on node useradd --uid 1777 --create-home zaphod
 on node mkdir -p /etc/systemd/system/kubelet.service.d

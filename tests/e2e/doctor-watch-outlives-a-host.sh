@@ -11,34 +11,26 @@ sed -i '/- { name: one/r line' cluster.yaml
 on one sysctl -qw net.ipv4.ip_forward=1
 on two sysctl -qw net.ipv4.ip_forward=1
 
-wait_for() { # wait_for SECONDS PATTERN
-  local deadline=$((SECONDS + $1))
-  until grep -qE -- "$2" seen; do
-    [ "$SECONDS" -lt "$deadline" ] || { cp seen out && fail "not within $1 s: $2"; }
-    sleep 0.2
-  done
-}
-
 "$top/tests/lab/lab" net "$GPUADM" doctor -f cluster.yaml --watch=1 --only kernel.sysctl.ip-forward >seen 2>err </dev/null &
 running=$!
 trap 'kill "$running" 2>/dev/null || true; lab down --all; rm -rf "$place"' EXIT
 sleep 3
 [ ! -s seen ] || { cp seen out && fail "nothing was wrong, and something was said"; }
 on one sysctl -qw net.ipv4.ip_forward=0
-wait_for 15 ' new .* one .*kernel.sysctl.ip-forward'
+seen_within 15 ' new .* one .*kernel.sysctl.ip-forward'
 
 # A dropped connection is made again; at most one look was lost.
 lab cut one
 sleep 4
 lab link one down
-wait_for 60 ' new .* one blocker host.ssh.reachable'
+seen_within 60 ' new .* one blocker host.ssh.reachable'
 ! grep -q ' gone .* one .*ip-forward' seen || { cp seen out && fail "what was seen of a lost host was taken back"; }
 on two sysctl -qw net.ipv4.ip_forward=0
-wait_for 10 ' new .* two .*kernel.sysctl.ip-forward'
+seen_within 10 ' new .* two .*kernel.sysctl.ip-forward'
 lab link one up
-wait_for 60 ' gone .* one blocker host.ssh.reachable'
+seen_within 60 ' gone .* one blocker host.ssh.reachable'
 on one sysctl -qw net.ipv4.ip_forward=1
-wait_for 30 ' gone .* one .*kernel.sysctl.ip-forward'
+seen_within 30 ' gone .* one .*kernel.sysctl.ip-forward'
 kill -INT "$running"
 status=0
 wait "$running" || status=$?

@@ -132,7 +132,7 @@ TEST_CASE("findings written in pieces are the same document, a finding a line") 
 TEST_CASE("findings of the whole cluster are summed up as such") {
   const std::vector<Finding> whole = {{.id = "gk.x", .verdict = Verdict::pass, .says = "fine"}};
   CHECK(to_text(whole, {}).ends_with("the whole cluster: 1 passed\n"));
-  CHECK(report::to_text(std::vector<Finding>{}, {}) == "0 hosts: nothing checked\n");
+  CHECK(report::to_text(std::vector<Finding>{}, {}) == "Nothing was checked\n\n0 hosts: nothing checked\n");
 }
 
 TEST_CASE("findings that cause each other are shown all the same") {

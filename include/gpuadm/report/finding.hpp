@@ -30,6 +30,12 @@ struct Chain {
   std::vector<const Finding*> follow;
 };
 
+/// Whether a finding asks for attention: it neither passed nor was skipped.
+[[nodiscard]] bool is_open(const Finding& finding);
+
+/// Whether something is broken, rather than worth a note or impossible to tell.
+[[nodiscard]] bool is_broken(const Finding& finding);
+
 [[nodiscard]] std::string_view name_of(Severity severity);
 [[nodiscard]] std::string_view name_of(Verdict verdict);
 [[nodiscard]] base::Tree to_tree(const Finding& finding);

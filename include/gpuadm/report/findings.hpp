@@ -20,9 +20,12 @@ namespace report {
 /// is broken.
 [[nodiscard]] std::string headline(std::span<const Finding> findings, const Style& style);
 
-/// For people: grouped by host, blockers first, what is explained by another finding under it, one remedy
-/// each; passes counted (`verbose` names them). Ends with one line for all.
+/// For people: the headline, then the details.
 [[nodiscard]] std::string to_text(std::span<const Finding> findings, const Style& style);
+
+/// Grouped by host, blockers first, what is explained by another finding under it, one remedy
+/// each; passes counted (`verbose` names them). Ends with one line for all.
+[[nodiscard]] std::string details(std::span<const Finding> findings, const Style& style);
 
 /// {summary: {blockers, warnings, notes, passed, skipped, unknown}, first: {id, host, follow} of the first
 /// broken link, or null, findings: [one object a result]}.
