@@ -71,7 +71,8 @@ Result<Wanted> what_is_wanted(GpuChange change, const GpuChangeOptions& options)
     std::vector<std::string> names;
     for (const spec::Host& one : all) names.push_back(one.name);
     return base::fail(
-        Fault::usage, fmt::format("{} has no host named {}", options.file.string(), base::printable(wanted.host)),
+        Fault::usage,
+        fmt::format("{} has no host named {}", options.file.string(), base::printable(wanted.host)),
         "its hosts: " + base::join(names, ", "));
   }
   if (change != GpuChange::mig)
@@ -128,9 +129,10 @@ void remind(const Wanted& wanted, const GpuChangeOptions& options, Io& io) {
   if (options.file.empty() || options.consent == Consent::preview) return;
   const auto before = read_cluster({options.file, {}}, options.common.connection);
   if (!before || spec::to_tree(*before) == spec::to_tree(wanted.cluster)) return;
-  io.err(fmt::format("{} says otherwise of {}: write it there too, under hosts[].gpu, or the next gpuadm init takes it "
-                     "back\n",
-                     options.file.string(), base::printable(wanted.host)));
+  io.err(fmt::format(
+      "{} says otherwise of {}: write it there too, under hosts[].gpu, or the next gpuadm init takes it "
+      "back\n",
+      options.file.string(), base::printable(wanted.host)));
 }
 
 }  // namespace
@@ -140,24 +142,15 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
   const spec::Cluster& cluster = wanted.cluster;
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, playbook_of(change)));
-  const RunFolder folder = TRY(RunFolder::make(cluster.name));
-  TRY(folder.save("cluster.yaml", spec::to_tree(cluster)));
-
-  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
-  const auto fleet =
-      connections->fleet(options.consent == Consent::preview ? Access::read_only : Access::full);
-  const Seen seen = TRY(take_census(*fleet, assets));
-  TRY(folder.save("facts.json", to_tree(seen.census)));
-  for (const auto& [host, facts] : seen.census)
-    if (!facts) return std::unexpected(facts.error());
+  const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
+  const Seen seen = TRY(visit.see_all(assets));
   if (seen.census.at(wanted.host)->gpus.empty())
     return base::fail(Fault::usage, fmt::format("{}: nvidia-smi lists no GPU", wanted.host),
                       "gpuadm doctor says why");
-  const bool in_cluster = std::ranges::any_of(cluster.hosts, [&](const spec::Host& host) {
-    return is_control_plane(seen.census, host.name);
-  });
+  const bool in_cluster = std::ranges::any_of(
+      cluster.hosts, [&](const spec::Host& host) { return is_control_plane(seen.census, host.name); });
   std::optional<std::string> view;
-  if (in_cluster) view = TRY(view_cluster(cluster, seen.census, *fleet, assets));
+  if (in_cluster) view = TRY(view_cluster(cluster, seen.census, *visit.fleet, assets));
   if (TRY(is_refused(wanted, seen, view, assets, change, io))) return Outcome::blocked;
 
   const auto plan_of = [&](const facts::Census& census) -> Result<plan::Plan> {
@@ -167,16 +160,11 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
   };
   Performance performance{assets, TRY(plan_of(seen.census)), {}, options.consent, {}};
   performance.hosts = hosts_of(performance.plan);
-  performance.again = [&]() -> Result<plan::Plan> {
-    const Seen fresh = TRY(take_census(*fleet, assets));
-    for (const auto& [host, facts] : fresh.census)
-      if (!facts) return std::unexpected(facts.error());
-    return plan_of(fresh.census);
-  };
-  const auto telling = TRY(Telling::open(folder, options.format, io));
-  const Result<Outcome> outcome = perform(performance, *fleet, telling->reporter(), folder, io);
-  TRY(telling->close(folder, options.format, io));
-  if (outcome && *outcome == Outcome::done) remind(wanted, options, io);
+  performance.again = [&]() -> Result<plan::Plan> { return plan_of(TRY(visit.see_all(assets)).census); };
+  const Outcome outcome = TRY(telling(visit.folder, options.format, io, [&](report::Reporter& reporter) {
+    return perform(performance, visit, reporter, io);
+  }));
+  if (outcome == Outcome::done) remind(wanted, options, io);
   return outcome;
 }
 

@@ -14,7 +14,6 @@ namespace {
 using facts::ClusterFacts;
 using facts::Facts;
 using report::Finding;
-using report::Verdict;
 
 long long number_of(const std::map<std::string, std::string>& resources) {
   long long all = 0;
@@ -27,10 +26,6 @@ long long number_of(const std::map<std::string, std::string>& resources) {
 std::string label(const facts::Node& node, const std::string& name) {
   const auto place = node.labels.find(name);
   return place == node.labels.end() ? "" : place->second;
-}
-
-bool is_open(const Finding& finding) {
-  return finding.verdict == Verdict::fail && finding.severity != report::Severity::note;
 }
 
 /// What a host looks like from outside while its rows are made.
@@ -55,7 +50,8 @@ Look look_at(const spec::Cluster& cluster, const std::string& host, const Facts&
              const std::optional<ClusterFacts>& view, const std::vector<Finding>& findings) {
   Look look{cluster, host, facts, view ? &*view : nullptr, view ? node_of(*view, facts) : nullptr, {}};
   for (const Finding& finding : findings)
-    if (is_open(finding) && (finding.host == host || finding.host.empty())) look.findings.push_back(&finding);
+    if (report::is_broken(finding) && (finding.host == host || finding.host.empty()))
+      look.findings.push_back(&finding);
   std::ranges::stable_sort(look.findings, [](const Finding* a, const Finding* b) {
     return (a->severity == report::Severity::blocker) > (b->severity == report::Severity::blocker);
   });
@@ -107,11 +103,11 @@ std::vector<std::string> holders_of(const Look& look, const facts::Gpu* gpu) {
   std::vector<std::string> holders;
   if (look.view && look.node) {
     const auto pods = gpu_pods(*look.view, look.node->name);
-    const bool certain = look.facts.gpus.size() == 1 ||
-                         (pods.size() == 1 &&
-                          std::accumulate(pods.front()->gpus.begin(), pods.front()->gpus.end(), 0LL,
-                                          [](long long sum, const auto& of) { return sum + of.second; }) >=
-                              static_cast<long long>(look.facts.gpus.size()));
+    const bool certain =
+        look.facts.gpus.size() == 1 ||
+        (pods.size() == 1 && std::accumulate(pods.front()->gpus.begin(), pods.front()->gpus.end(), 0LL,
+                                             [](long long sum, const auto& of) { return sum + of.second; }) >=
+                                 static_cast<long long>(look.facts.gpus.size()));
     for (const facts::Pod* pod : pods) holders.push_back((certain ? "" : "perhaps ") + pod->full());
   }
   if (gpu)

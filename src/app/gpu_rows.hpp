@@ -34,7 +34,8 @@ struct GpuTable {
 };
 
 /// Pods on a node that hold GPUs and have not ended.
-[[nodiscard]] std::vector<const facts::Pod*> gpu_pods(const facts::ClusterFacts& view, const std::string& node);
+[[nodiscard]] std::vector<const facts::Pod*> gpu_pods(const facts::ClusterFacts& view,
+                                                      const std::string& node);
 /// The node of a host, or nullptr.
 [[nodiscard]] const facts::Node* node_of(const facts::ClusterFacts& view, const facts::Facts& host);
 

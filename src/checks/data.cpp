@@ -135,9 +135,9 @@ Result<> read_xids(const Asset& asset, Data& data) {
 
 Result<> read_mig(const Asset& asset, Data& data) {
   const std::string path = "data/mig-profiles.csv";
-  for (const auto& row : TRY(rows_of(asset, path,
-                                     {"gpu", "devices", "profile", "compute_slices", "memory_slices", "most",
-                                      "places", "source"}))) {
+  for (const auto& row : TRY(rows_of(
+           asset, path,
+           {"gpu", "devices", "profile", "compute_slices", "memory_slices", "most", "places", "source"}))) {
     MigProfile profile;
     std::size_t column = 3;
     for (int* field : {&profile.compute, &profile.memory, &profile.most}) {
@@ -196,8 +196,8 @@ std::optional<int> branch_of(const std::string& driver_version) {
 
 Result<std::shared_ptr<const Data>> read_data(const Asset& asset) {
   auto data = std::make_shared<Data>();
-  for (const auto read :
-       {read_gpus, read_branches, read_compatibility, read_gates, read_flags, read_xids, read_mig, read_catalog})
+  for (const auto read : {read_gpus, read_branches, read_compatibility, read_gates, read_flags, read_xids,
+                          read_mig, read_catalog})
     TRY(read(asset, *data));
   data->catalogue = TRY(read_catalogue(asset));
   return data;

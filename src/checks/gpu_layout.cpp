@@ -61,10 +61,11 @@ void mig_possible(const Subject& s, Verdicts& out) {
                              ? fmt::format("of {} no MIG profiles are known", name)
                              : mig_trouble(kind->second, layout.mig.devices).value_or("");
     if (trouble.empty() || !said.insert(trouble).second) continue;
-    out.fail(Severity::blocker, fmt::format("{} cannot be divided as asked", name),
-             fmt::format("{}: {}", text_of(layout.mig.devices), trouble),
-             "choose another layout in gpu.mig of the cluster file, or mig: off; nvidia-smi mig -lgip shows what "
-             "there is");
+    out.fail(
+        Severity::blocker, fmt::format("{} cannot be divided as asked", name),
+        fmt::format("{}: {}", text_of(layout.mig.devices), trouble),
+        "choose another layout in gpu.mig of the cluster file, or mig: off; nvidia-smi mig -lgip shows what "
+        "there is");
   }
 }
 
@@ -88,7 +89,8 @@ void mig_applied(const Subject& s, Verdicts& out) {
 void models_known(const Subject& s, Verdicts& out) {
   if (s.cluster.gpu.models.empty()) return out.skip("gpu.models is empty");
   if (s.cluster.hosts.front().name != s.host.name) return out.skip("said of the first host");
-  for (const Complaint& c : lint_models(s.cluster, s.data)) out.fail(c.severity, c.says, c.evidence, c.remedy);
+  for (const Complaint& c : lint_models(s.cluster, s.data))
+    out.fail(c.severity, c.says, c.evidence, c.remedy);
 }
 
 void one_layout(const Subject& s, Verdicts& out) {
@@ -100,10 +102,11 @@ void one_layout(const Subject& s, Verdicts& out) {
     if (!first) first = layout;
     if (*first == layout) continue;
     const auto names = models_of(s.facts);
-    return out.fail(Severity::blocker, "two models of GPU in one host are to be shared or divided differently",
-                    list({names.begin(), names.end()}),
-                    fmt::format("say what holds for this host: hosts: [{{ name: {}, gpu: {{ sharing: … }} }}]",
-                                s.host.name));
+    return out.fail(
+        Severity::blocker, "two models of GPU in one host are to be shared or divided differently",
+        list({names.begin(), names.end()}),
+        fmt::format("say what holds for this host: hosts: [{{ name: {}, gpu: {{ sharing: … }} }}]",
+                    s.host.name));
   }
 }
 
@@ -134,10 +137,10 @@ void dra_alone(const Subject& s, Verdicts& out) {
   std::ranges::copy_if(*sockets, std::back_inserter(nvidia),
                        [](const std::string& name) { return name.starts_with("nvidia"); });
   if (!nvidia.empty())
-    out.fail(Severity::warning, "NVIDIA's device plugin serves this node beside the DRA driver",
-             list(nvidia),
-             "kubectl -n kube-system delete daemonset -l app.kubernetes.io/name=nvidia-device-plugin, and any "
-             "other that runs it");
+    out.fail(
+        Severity::warning, "NVIDIA's device plugin serves this node beside the DRA driver", list(nvidia),
+        "kubectl -n kube-system delete daemonset -l app.kubernetes.io/name=nvidia-device-plugin, and any "
+        "other that runs it");
 }
 
 void cdi_strategy(const Subject& s, Verdicts& out) {
@@ -146,7 +149,8 @@ void cdi_strategy(const Subject& s, Verdicts& out) {
   // DevicePluginCDIDevices: alpha in 1.28, on from 1.29 (KEP-4009).
   if (kubernetes_before(s, 29))
     out.fail(Severity::blocker, "the device plugin cannot name CDI devices to this kubelet",
-             "Kubernetes " + kubernetes_text(s), "use Kubernetes 1.29 or newer, or gpu: { strategy: runtimeClass }");
+             "Kubernetes " + kubernetes_text(s),
+             "use Kubernetes 1.29 or newer, or gpu: { strategy: runtimeClass }");
   const auto& containerd = s.facts.containerd;
   if (!uses(s, spec::Engine::containerd) || !containerd) return;
   const auto version = Version::parse(containerd->version);
@@ -154,22 +158,23 @@ void cdi_strategy(const Subject& s, Verdicts& out) {
     out.fail(Severity::blocker, "containerd knows CDI from 1.7 on", "containerd " + containerd->version,
              "install containerd 1.7 or newer, or use gpu: { strategy: runtimeClass }");
   else if (version && !containerd->enable_cdi.value_or(*version >= Version{2, 0, -1}))
-    out.fail(Severity::warning, "containerd ignores CDI devices", "enable_cdi is off",
-             "set enable_cdi = true under the CRI plugin in /etc/containerd/config.toml, then: systemctl restart "
-             "containerd");
+    out.fail(
+        Severity::warning, "containerd ignores CDI devices", "enable_cdi is off",
+        "set enable_cdi = true under the CRI plugin in /etc/containerd/config.toml, then: systemctl restart "
+        "containerd");
 }
 
 constexpr unsigned both = preflight | node;
 
 constexpr std::array rows = std::to_array<Check>({
-    {"gpu.layout.models-known", "the models in gpu.models are GPUs that exist", "a misspelt one changes nothing",
-     both, models_known},
+    {"gpu.layout.models-known", "the models in gpu.models are GPUs that exist",
+     "a misspelt one changes nothing", both, models_known},
     {"gpu.layout.one-per-host", "all GPUs of a host are to be shared alike",
      "the device plugin shares the GPUs of a node one way", both, one_layout},
     {"gpu.mig.layout-possible", "the GPUs can be divided as asked", "the driver refuses other layouts", both,
      mig_possible},
-    {"gpu.mig.layout-applied", "the GPUs are divided as asked", "pods wait for instances that are not there", node,
-     mig_applied},
+    {"gpu.mig.layout-applied", "the GPUs are divided as asked", "pods wait for instances that are not there",
+     node, mig_applied},
     {"gpu.dra.versions", "Kubernetes and the driver are new enough for the DRA driver",
      "it would not start, or its devices would not be handed out", both, dra_versions},
     {"gpu.dra.alone", "nothing but the DRA driver hands out the GPUs of the node",

@@ -169,8 +169,7 @@ std::vector<report::Finding> lint(const spec::Cluster& cluster, const base::Vers
     gates.fail(c.severity, c.says, c.evidence, c.remedy);
   for (const Complaint& c : lint_flags(cluster.kubelet_extra_args, kubernetes, data))
     flags.fail(c.severity, c.says, c.evidence, c.remedy);
-  for (const Complaint& c : lint_models(cluster, data))
-    models.fail(c.severity, c.says, c.evidence, c.remedy);
+  for (const Complaint& c : lint_models(cluster, data)) models.fail(c.severity, c.says, c.evidence, c.remedy);
   return findings;
 }
 

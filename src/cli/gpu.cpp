@@ -34,7 +34,8 @@ void add_change(CLI::App& group, const char* name, const char* says, app::GpuCha
   auto* dry_run = verb->add_flag_callback(
       "--dry-run", [options] { options->consent = app::Consent::preview; },
       "Show what would change, and change nothing");
-  verb->add_flag_callback("-y,--yes", [options] { options->consent = app::Consent::given; }, "Do not ask")
+  verb->add_flag_callback(
+          "-y,--yes", [options] { options->consent = app::Consent::given; }, "Do not ask")
       ->excludes(dry_run);
   add_output(*verb, options->format);
   add_connection(*verb, options->common.connection);
@@ -50,8 +51,9 @@ void add_change(CLI::App& group, const char* name, const char* says, app::GpuCha
 }  // namespace
 
 void add_gpu(CLI::App& root, Global& global, Verb& chosen) {
-  auto* group =
-      root.add_subcommand("gpu", "The GPUs one by one: list, share, divide")->require_subcommand(1)->fallthrough();
+  auto* group = root.add_subcommand("gpu", "The GPUs one by one: list, share, divide")
+                    ->require_subcommand(1)
+                    ->fallthrough();
   auto* list = group->add_subcommand(
       "list", "One line a GPU: where, what, how shared, how it is, who holds it, whether pods can have it");
   const auto options = std::make_shared<app::GpuListOptions>();

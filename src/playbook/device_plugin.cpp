@@ -40,9 +40,9 @@ Tree mount(const std::string& name, const std::string& path) {
 /// What the plugin reads: api/config/v1 of k8s-device-plugin.
 Tree configuration(const Context& context, const GpuLayout& layout) {
   const bool cdi = context.cluster.gpu.strategy == spec::DeviceStrategy::cdi;
-  const char* mig = !is_mig(layout)                                        ? "none"
+  const char* mig = !is_mig(layout)                                    ? "none"
                     : layout.mig.strategy == spec::MigStrategy::single ? "single"
-                                                                           : "mixed";
+                                                                       : "mixed";
   // A node whose GPU is sick keeps its other pods: the plugin then offers nothing.
   Tree flags = Tree::map_of({{"migStrategy", mig}, {"failOnInitError", false}});
   flags.set("plugin", Tree::map_of({{"deviceListStrategy", Tree::list_of({cdi ? "cdi-cri" : "envvar"})},
@@ -80,8 +80,8 @@ Tree metadata(const std::string& object, const std::string& name, const std::str
 }
 
 /// A DaemonSet on the nodes with this layout; its pods start anew where the configuration changes.
-Tree daemon_set(const Context& context, const std::string& object, const std::string& name, const Names& names,
-                Tree pod, const std::string& config) {
+Tree daemon_set(const Context& context, const std::string& object, const std::string& name,
+                const Names& names, Tree pod, const std::string& config) {
   // Dockershim knows no runtime classes: there, nvidia is Docker's default runtime.
   const bool has_runtime_class = context.cluster.runtime.engine != spec::Engine::docker;
   pod.set("priorityClassName", "system-node-critical");
@@ -133,7 +133,8 @@ Tree config_volume(const Names& names) {
   return Tree::map_of({{"name", "config"}, {"configMap", Tree::map_of({{"name", names.config}})}});
 }
 
-Tree plugin_pod(const Context& context, const GpuLayout& layout, const Names& names, const std::string& image) {
+Tree plugin_pod(const Context& context, const GpuLayout& layout, const Names& names,
+                const std::string& image) {
   Tree volumes = Tree::list(), mounts = Tree::list(), variables = environment(layout);
   volumes.push(host_path("device-plugins", "/var/lib/kubelet/device-plugins", "Directory"));
   mounts.push(mount("device-plugins", "/var/lib/kubelet/device-plugins"));
@@ -197,8 +198,9 @@ Tree mps_pod(const GpuLayout& layout, const Names& names, const std::string& ima
 Result<std::string> compose_device_plugin(const Context& context) {
   const auto image = context.catalog.find("device_plugin_image", context.kubernetes);
   if (!image) return base::fail(base::Fault::bug, "playbooks/catalog.yaml has no device_plugin_image");
-  std::string text = "# Written by gpuadm. Tells the kubelets of the GPUs of their nodes, one DaemonSet for each way "
-                     "to share them.\n";
+  std::string text =
+      "# Written by gpuadm. Tells the kubelets of the GPUs of their nodes, one DaemonSet for each way "
+      "to share them.\n";
   bool first = true;
   const auto add = [&](const Tree& document) {
     text += (first ? "" : "---\n") + base::yaml::write(document);
@@ -213,7 +215,8 @@ Result<std::string> compose_device_plugin(const Context& context) {
                       {"data", Tree::map_of({{"config.yaml", config}})}}));
     add(daemon_set(context, names.plugin, plugin, names, plugin_pod(context, layout, names, *image), config));
     if (layout.sharing.sharing == Sharing::mps)
-      add(daemon_set(context, names.daemon, "nvidia-mps-control-daemon", names, mps_pod(layout, names, *image), config));
+      add(daemon_set(context, names.daemon, "nvidia-mps-control-daemon", names,
+                     mps_pod(layout, names, *image), config));
   }
   return text;
 }

@@ -74,8 +74,8 @@ std::map<std::string, std::string> labels(const Context& context) {
   if (is_single_mig(layout)) product += "-MIG-" + layout.mig.devices.begin()->first;
   if (shared) product += "-SHARED";
   all["gpu.product"] = product;
-  all["gpu.count"] = std::to_string(
-      is_single_mig(layout) ? count * static_cast<std::size_t>(instances(layout.mig)) : count);
+  all["gpu.count"] =
+      std::to_string(is_single_mig(layout) ? count * static_cast<std::size_t>(instances(layout.mig)) : count);
   if (gpu.memory_mib && !is_single_mig(layout)) all["gpu.memory"] = std::to_string(*gpu.memory_mib);
   if (gpu.architecture) all["gpu.family"] = base::lower(*gpu.architecture);
   if (const auto capability = Version::parse(gpu.compute_capability.value_or(""))) {
@@ -171,8 +171,9 @@ std::string node_labels(const Context& context) {
       text += fmt::format("{}{}-\n", prefix, name);
   const bool plugin = native && context.cluster.gpu.allocator == spec::Allocator::device_plugin;
   const std::string key = "gpuadm.io/device-plugin";
-  text += plugin ? fmt::format("{}={}\n", key, name_of(layout_of(context.cluster, context.host, context.facts)))
-                 : key + "-\n";
+  text += plugin
+              ? fmt::format("{}={}\n", key, name_of(layout_of(context.cluster, context.host, context.facts)))
+              : key + "-\n";
   return text;
 }
 

@@ -25,8 +25,7 @@ std::vector<Field<Mig>> mig_fields(const std::string& prefix) {
   const auto devices = map_of(
       "MIG profile such as 1g.18gb", [](const std::string& key) { return is_mig_profile(key); },
       whole_number(1, 7));
-  const auto strategy =
-      choice<MigStrategy>({{"single", MigStrategy::single}, {"mixed", MigStrategy::mixed}});
+  const auto strategy = choice<MigStrategy>({{"single", MigStrategy::single}, {"mixed", MigStrategy::mixed}});
   return {field<Mig>(prefix + "strategy", strategy, {}, &Mig::strategy),
           field<Mig>(prefix + "devices", devices, {}, &Mig::devices)};
 }
@@ -117,7 +116,8 @@ GpuLayout layout_of(const Cluster& cluster, const Host& host, const std::vector<
     if (wish.mig) layout.mig = *wish.mig;
   };
   const auto named = [&](const std::string& model) {
-    return std::ranges::find_if(cluster.gpu.models, [&](const auto& of) { return is_model(of.first, model); });
+    return std::ranges::find_if(cluster.gpu.models,
+                                [&](const auto& of) { return is_model(of.first, model); });
   };
   for (const std::string& model : models)
     if (const auto of = named(model); of != cluster.gpu.models.end()) {
@@ -154,8 +154,9 @@ void judge_gpus(const Cluster& cluster, const Tree& file, Problems& problems) {
   if (cluster.gpu.allocator != Allocator::dra) return;
   // DRA shares by what a claim says.
   if (usual.sharing.sharing != Sharing::exclusive)
-    problems.add(mark_of(gpu ? gpu->find("sharing") : nullptr, file),
-                 "gpu.sharing: the device plugin's; with allocator: dra pods share a GPU by sharing its claim");
+    problems.add(
+        mark_of(gpu ? gpu->find("sharing") : nullptr, file),
+        "gpu.sharing: the device plugin's; with allocator: dra pods share a GPU by sharing its claim");
 }
 
 }  // namespace spec

@@ -55,12 +55,13 @@ void add_unexpected(Problems& problems, const Tree& tree, const std::string& pat
 /// The same where nothing is a value, too: written only where something was said.
 template <class V>
 [[nodiscard]] Type<std::optional<V>> perhaps(const Type<V>& type) {
-  return {type.name,
-          [=](const Tree& tree, const std::string& path, Problems& problems) -> std::optional<std::optional<V>> {
-            auto value = type.read(tree, path, problems);
-            return value ? std::optional(std::optional<V>(std::move(*value))) : std::nullopt;
-          },
-          [=](const std::optional<V>& value) { return value ? type.write(*value) : Tree(); }};
+  return {
+      type.name,
+      [=](const Tree& tree, const std::string& path, Problems& problems) -> std::optional<std::optional<V>> {
+        auto value = type.read(tree, path, problems);
+        return value ? std::optional(std::optional<V>(std::move(*value))) : std::nullopt;
+      },
+      [=](const std::optional<V>& value) { return value ? type.write(*value) : Tree(); }};
 }
 [[nodiscard]] Type<Tree> settings();  ///< any map, passed through
 [[nodiscard]] Type<std::vector<std::string>> list_of(const std::string& items_name, Type<std::string> item);

@@ -51,8 +51,8 @@ TEST_CASE("gates: what is said of each in each minor is what its history asks fo
   const auto data = repository_data();
   const auto text = base::read_file(GPUADM_TESTS_DIR "/cases/lint/gates.csv");
   REQUIRE(text);
-  const auto rows =
-      checks::read_csv(*text, {"gate", "from", "to", "when_true", "when_false"}, "tests/cases/lint/gates.csv");
+  const auto rows = checks::read_csv(*text, {"gate", "from", "to", "when_true", "when_false"},
+                                     "tests/cases/lint/gates.csv");
   REQUIRE_MESSAGE(rows, (rows ? "" : rows.error().what));
   REQUIRE(rows->size() > 50);
   for (const auto& row : *rows)

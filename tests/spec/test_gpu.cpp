@@ -53,6 +53,7 @@ TEST_CASE("a model is meant in any case, with or without the vendor's name") {
 TEST_CASE("MIG profiles are known by their form") {
   for (const char* good : {"1g.5gb", "7g.141gb", "1g.10gb+me", "1g.24gb-me", "1g.24gb+me.all", "4g.96gb+gfx"})
     CHECK_MESSAGE(is_mig_profile(good), good);
-  for (const char* bad : {"", "g.5gb", "1g", "1g.gb", "1g.5gb+", "1g.5gb+xx", "1g.5gbme", "1G.5GB", "1g.5gb "})
+  for (const char* bad :
+       {"", "g.5gb", "1g", "1g.gb", "1g.5gb+", "1g.5gb+xx", "1g.5gbme", "1G.5GB", "1g.5gb "})
     CHECK_MESSAGE(!is_mig_profile(bad), bad);
 }

@@ -29,9 +29,9 @@ enum class SudoPolicy { automatic, never, password };
 enum class DriverPolicy { use, install };
 enum class Allocator { device_plugin, dra, none };
 enum class Sharing { exclusive, time_slicing, mps };
-enum class MigStrategy { single, mixed };           ///< one resource for all instances, or one for each profile
-enum class GpuStack { native, gpu_operator };       ///< who runs what Kubernetes needs for GPUs
-enum class DeviceStrategy { runtime_class, cdi };   ///< how GPUs get into containers
+enum class MigStrategy { single, mixed };      ///< one resource for all instances, or one for each profile
+enum class GpuStack { native, gpu_operator };  ///< who runs what Kubernetes needs for GPUs
+enum class DeviceStrategy { runtime_class, cdi };  ///< how GPUs get into containers
 
 /// Where and how to log in. What is empty or 0 comes from the operator's OpenSSH configuration (`ssh -G`).
 struct Endpoint {
