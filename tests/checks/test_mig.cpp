@@ -1,9 +1,54 @@
+#include "gpuadm/base/text.hpp"
+
 #include "checks/mig.hpp"
 #include "checks/repository_data.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
+
+namespace {
+
+std::string read(const std::filesystem::path& path) {
+  const auto text = base::read_file(path);
+  REQUIRE(text);
+  return *text;
+}
+
+}  // namespace
+
+// tests/cases/mig/<PCI device>/: what nvidia-smi mig -lgip and -lgipp say on such a GPU.
+TEST_CASE("MIG: the table is what real GPUs say of themselves") {
+  const auto data = repository_data();
+  int profiles = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(GPUADM_TESTS_DIR "/cases/mig")) {
+    const checks::MigGpu& gpu = data->migs.at(entry.path().filename());
+    std::map<std::string, std::string> places;  // profile's number -> "{0,4}:4"
+    const std::string placements = read(entry.path() / "lgipp.txt");
+    for (const std::string_view line : base::lines(placements)) {
+      const auto words = base::words(line);
+      places[std::string(words.at(4))] = words.back();
+    }
+    const std::string listed = read(entry.path() / "lgip.txt");
+    std::size_t here = 0;
+    for (const std::string_view line : base::lines(listed)) {
+      const auto words = base::words(line);
+      if (words.size() < 6 || words[2] != "MIG") continue;
+      CAPTURE(line);
+      const checks::MigProfile& profile = gpu.profiles.at(std::string(words[3]));
+      CHECK(words[5] == std::to_string(profile.most) + "/" + std::to_string(profile.most));
+      std::vector<std::string> starts;
+      for (const int place : profile.places) starts.push_back(std::to_string(place));
+      CHECK(places.at(std::string(words[4])) ==
+            "{" + base::join(starts, ",") + "}:" + std::to_string(profile.memory));
+      ++here;
+    }
+    CHECK(here == gpu.profiles.size());
+    profiles += static_cast<int>(here);
+  }
+  CHECK(profiles >= 7);
+}
 
 TEST_CASE("MIG: every profile fits its GPU as often as its row says, and not once more") {
   const auto data = repository_data();
