@@ -2,7 +2,7 @@
 # gpuadm gpu list prints a line for each GPU of a recording, and says why a pod cannot have one.
 . "$(dirname "$0")/common"
 
-exits 0 gpuadm gpu list --from "$top/tests/recordings/h200"
+exits 0 gpuadm gpu list --from "$top/data/recordings/gpu-machine"
 says "NODE"
 grep -q '0000:.*NVIDIA H200 .*GPU-.*exclusive.*' out || fail "the GPU has no line"
 [ "$(grep -c 'NVIDIA H200' out)" = 1 ] || fail "one GPU, and not one line"
