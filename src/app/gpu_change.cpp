@@ -112,7 +112,7 @@ Result<bool> is_refused(const Wanted& wanted, const Seen& seen, const std::optio
 /// The plan without what concerns other hosts: labels and MIG are the host's, manifests the control plane's.
 void keep(plan::Plan& plan, const std::string& host) {
   for (plan::Stage& stage : plan.stages)
-    if (stage.name != "gpu/device-plugin")
+    if (stage.name != "gpu/device-plugin" && stage.name != "gpu/runtime-class")
       std::erase_if(stage.walks, [&](const plan::Walk& walk) { return walk.host != host; });
 }
 
