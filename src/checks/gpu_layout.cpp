@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <set>
 
 /// Whether the GPUs can be shared, divided and handed out as the cluster file wants it.
 namespace checks {
@@ -49,23 +48,34 @@ std::string text_of(const std::map<std::string, int>& devices) {
   return list(parts);
 }
 
-void mig_possible(const Subject& s, Verdicts& out) {
-  if (!wants_mig(s, out)) return;
-  const auto layout = layout_here(s);
-  std::set<std::string> said;
+/// The kinds of GPU here, PCI device id and name; by the name alone where the bus shows none.
+std::map<std::string, std::string> kinds_of(const Subject& s) {
+  std::map<std::string, std::string> kinds;
   for (const facts::PciGpu& gpu : s.facts.pci_gpus) {
     const GpuModel* model = s.data.find_gpu(gpu.device_id, gpu.subsystem);
-    const std::string name = model ? model->name : "the GPU 10de:" + gpu.device_id;
-    const auto kind = s.data.migs.find(gpu.device_id);
-    const auto trouble = kind == s.data.migs.end()
-                             ? fmt::format("of {} no MIG profiles are known", name)
-                             : mig_trouble(kind->second, layout.mig.devices).value_or("");
-    if (trouble.empty() || !said.insert(trouble).second) continue;
-    out.fail(
-        Severity::blocker, fmt::format("{} cannot be divided as asked", name),
-        fmt::format("{}: {}", text_of(layout.mig.devices), trouble),
-        "choose another layout in gpu.mig of the cluster file, or mig: off; nvidia-smi mig -lgip shows what "
-        "there is");
+    kinds.emplace(gpu.device_id, model ? model->name : "the GPU 10de:" + gpu.device_id);
+  }
+  if (!kinds.empty()) return kinds;
+  for (const std::string& name : models_of(s.facts)) {
+    const auto place = std::ranges::find_if(
+        s.data.gpus, [&](const auto& of) { return spec::is_model(of.second.name, name); });
+    kinds.emplace(place == s.data.gpus.end() ? "" : place->first.substr(0, place->first.find('/')), name);
+  }
+  return kinds;
+}
+
+void mig_possible(const Subject& s, Verdicts& out) {
+  if (!wants_mig(s, out)) return;
+  const auto wanted = layout_here(s).mig.devices;
+  for (const auto& [device, name] : kinds_of(s)) {
+    const auto kind = s.data.migs.find(device);
+    const auto trouble = kind == s.data.migs.end() ? fmt::format("of {} no MIG profiles are known", name)
+                                                   : mig_trouble(kind->second, wanted).value_or("");
+    if (trouble.empty()) continue;
+    out.fail(Severity::blocker, fmt::format("{} cannot be divided as asked", name),
+             fmt::format("{}: {}", text_of(wanted), trouble),
+             "choose another layout in gpu.mig of the cluster file, or mig: off; nvidia-smi mig -lgip shows "
+             "what there is");
   }
 }
 

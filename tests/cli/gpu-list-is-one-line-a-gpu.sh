@@ -15,7 +15,7 @@ jq -e '.hosts[0] | .pci == 4 and .driver == 4' out >/dev/null || fail "the count
 cp -r "$top/tests/recordings/h200x4" lost
 probe=$(echo lost/hosts/*/probe.txt)
 slot=$(grep -oE '^\| 0000:[0-9a-f:.]+ class=030200' "$probe" | head -n 1 | cut -d' ' -f2)
-printf '%s\n' "=== pci" "| 0000:ff:00.0 class=030200 vendor=10de device=2335 subsystem=10de:18be driver=nvidia numa=0" >more
+printf '%s\n' "=== pci" "| 0000:ff:00.0 class=030200 vendor=10de device=2335 subsystem=10de:18be driver=nvidia numa=0" >"more"
 sed -i "/^=== pci$/r more" "$probe"
 sed -i '0,/^=== pci$/{/^=== pci$/d}' "$probe"
 exits 0 gpuadm gpu list --from lost
