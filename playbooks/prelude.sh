@@ -76,6 +76,7 @@ thing_now() {
     elif have ctr; then echo unknown; else echo absent; fi ;;
     docker-image) if timeout 10 docker image inspect "$2" >/dev/null 2>&1; then echo there; else echo absent; fi ;;
     cluster) if [ -e /etc/kubernetes/admin.conf ] || [ -e /etc/kubernetes/kubelet.conf ]; then echo there; else echo absent; fi ;;
+    mig) mig_now "$2" ;;
     *) echo unknown ;;
   esac
 }
@@ -333,6 +334,101 @@ manifest_apply() {
   kubectl --request-timeout=10s -n kube-system create configmap gpuadm 2>/dev/null || : "it is there"
   kubectl --request-timeout=10s -n kube-system patch configmap gpuadm --type merge \
     -p "{\"data\":{\"$1\":\"$(sha256_of "$gpuadm_file")\"}}"
+}
+
+# cluster_objects NAMES: gpuadm's DaemonSets and ConfigMaps in kube-system whose names begin so, KIND/NAME a line. NAMES is
+# a regular expression.
+cluster_objects() {
+  export KUBECONFIG=/etc/kubernetes/admin.conf
+  kubectl --request-timeout=10s -n kube-system get daemonsets,configmaps -l app.kubernetes.io/managed-by=gpuadm -o name 2>/dev/null |
+    grep -E "/($1)" | sort || :
+}
+
+# cluster_objects_keep NAMES [KIND/NAME...]: removes all of them but these.
+cluster_objects_keep() {
+  gpuadm_names=$1
+  shift
+  for gpuadm_object in $(cluster_objects "$gpuadm_names"); do
+    case " $* " in
+      *" $gpuadm_object "*) ;;
+      *) kubectl --request-timeout=60s -n kube-system delete "$gpuadm_object" ;;
+    esac
+  done
+}
+
+# manifest_objects NAME: what is in it, as cluster_objects prints it.
+manifest_objects() {
+  KUBECONFIG=/etc/kubernetes/admin.conf kubectl --request-timeout=10s create --dry-run=client \
+    -f "/etc/kubernetes/gpuadm/$1.yaml" -o name | sort
+}
+
+# --- MIG -----------------------------------------------------------------------------------------------
+# What a GPU is divided into: "off", or "on" and its instances' profiles in order, apart by commas. SLOT is its PCI address.
+
+# mig_now SLOT
+mig_now() {
+  gpuadm_mode=$(limit_of 20 nvidia-smi -i "$1" --query-gpu=mig.mode.current,mig.mode.pending --format=csv,noheader 2>/dev/null) || gpuadm_mode=unknown
+  case $gpuadm_mode in
+    'Enabled, Enabled') echo "on $(mig_instances "$1")" ;;
+    'Disabled, Disabled' | '[N/A], [N/A]') echo off ;;
+    *) echo "pending $gpuadm_mode" ;;
+  esac
+}
+mig_instances() {
+  limit_of 20 nvidia-smi mig -i "$1" -lgi 2>/dev/null | awk '$2 ~ /^[0-9]+$/ && $3 == "MIG" { print $4 }' | sort | paste -sd, -
+}
+limit_of() {
+  if have timeout; then timeout -k 5 "$@"; else shift && "$@"; fi
+}
+
+# mig_become SLOT STATE: makes it so. Nobody may use the GPU; what needs a reset or a reboot is said, and never done here.
+mig_become() {
+  gpuadm_users=$(limit_of 20 nvidia-smi -i "$1" --query-compute-apps=pid,process_name --format=csv,noheader 2>/dev/null || :)
+  [ -z "$gpuadm_users" ] || die "GPU $1 is in use: $(printf %s "$gpuadm_users" | head -n 3 | tr '\n' ';')"
+  case $(mig_now "$1") in
+    on\ *)
+      limit_of 60 nvidia-smi mig -i "$1" -dci >/dev/null 2>&1 || : "there are none"
+      limit_of 60 nvidia-smi mig -i "$1" -dgi >/dev/null 2>&1 || : "there are none"
+      ;;
+  esac
+  case $2 in
+    off) limit_of 60 nvidia-smi -i "$1" -mig 0 >&2 ;;
+    on*) limit_of 60 nvidia-smi -i "$1" -mig 1 >&2 ;;
+    *) die "gpuadm does not know how to divide GPU $1 so: $2" ;;
+  esac
+  case $(mig_now "$1") in
+    pending*) die "GPU $1 changes its MIG mode when it is reset or the host is rebooted: nvidia-smi --gpu-reset -i $1, or reboot; then run again" ;;
+  esac
+  [ -z "${2#on}" ] || [ "$2" = off ] || limit_of 120 nvidia-smi mig -i "$1" -cgi "${2#on }" -C >&2
+}
+
+# --- Labels of nodes ---------------------------------------------------------------------------------
+# LABELS: a line each, "key=value" to be there, "key-" to be absent.
+
+# node_kubectl ARGUMENT...: as an administrator where this host can, else as its own node.
+node_kubectl() {
+  gpuadm_as=/etc/kubernetes/admin.conf
+  [ -f "$gpuadm_as" ] || gpuadm_as=/etc/kubernetes/kubelet.conf
+  kubectl --kubeconfig "$gpuadm_as" --request-timeout=10s "$@"
+}
+
+# node_has_labels NODE LABELS
+node_has_labels() {
+  [ -f /etc/kubernetes/kubelet.conf ] || return 1
+  gpuadm_there=$(node_kubectl label node "$1" --list 2>/dev/null) || return 1
+  printf '%s\n' "$2" | there=$gpuadm_there awk '
+    BEGIN {
+      lines = split(ENVIRON["there"], line, "\n")
+      for (i = 1; i <= lines; i++) { all[line[i]] = 1; sub(/=.*/, "", line[i]); keys[line[i]] = 1 }
+    }
+    /-$/ && index($0, "=") == 0 { sub(/-$/, ""); if ($0 in keys) exit 1; next }
+    NF && !($0 in all) { exit 1 }'
+}
+
+# node_label NODE LABELS
+node_label() {
+  # shellcheck disable=SC2086 # a word a label: they hold no blanks
+  node_kubectl label --overwrite node "$1" $2
 }
 
 # --- Units -------------------------------------------------------------------------------------------

@@ -65,6 +65,7 @@ undo_apply() {
     sysctl) printf '%s\n' "$was" >"/proc/sys/$name" ;;
     module) if [ "$was" = absent ]; then modprobe -r "$name"; else modprobe "$name"; fi ;;
     package) undo_package ;;
+    mig) mig_become "$name" "$was" ;;
     swap) case $was in off) swapoff "$name" ;; on) swapon "$name" ;; on\ *) swapon -p "${was#on }" "$name" ;; esac ;;
     packages) undo_packages ;;
     image)

@@ -117,6 +117,7 @@ struct Check {
 [[nodiscard]] std::span<const Check> gpu_memory_checks();
 [[nodiscard]] std::span<const Check> gpu_power_checks();
 [[nodiscard]] std::span<const Check> gpu_use_checks();
+[[nodiscard]] std::span<const Check> gpu_layout_checks();
 [[nodiscard]] std::span<const Check> toolkit_checks();
 [[nodiscard]] std::span<const Check> cdi_checks();
 [[nodiscard]] std::span<const Check> cluster_checks();

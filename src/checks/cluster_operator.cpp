@@ -103,8 +103,13 @@ void driver_upgrade(const Whole& w, Verdicts& out) {
 
 void gfd_labels(const Whole& w, Verdicts& out) {
   const auto* nodes = given(w.facts.nodes, out, "the nodes");
-  if (!nodes || pods_like(w, out, "gpu-feature-discovery", "GPU feature discovery is not installed").empty())
+  if (!nodes) return;
+  const bool ours = std::ranges::any_of(
+      *nodes, [](const facts::Node& node) { return !label(node, "gpuadm.io/device-plugin").empty(); });
+  if (!ours && pods_like(w, out, "gpu-feature-discovery", "GPU feature discovery is not installed").empty())
     return;
+  const std::string again =
+      ours ? "gpuadm init --phases gpu/labels" : "restart the gpu-feature-discovery pod on ";
   for (const facts::Node& node : *nodes) {
     if (!has_gpus(w, node)) continue;
     const std::string count = label(node, "nvidia.com/gpu.count");
@@ -113,12 +118,12 @@ void gfd_labels(const Whole& w, Verdicts& out) {
     const bool counts_gpus = host && !host->gpus.empty() && !has_mig(*host);
     if (count.empty())
       out.fail(Severity::warning, "a GPU node is not labelled", node.name + " has no nvidia.com/gpu.count",
-               "restart the gpu-feature-discovery pod on " + node.name);
+               ours ? again : again + node.name);
     else if (counts_gpus && base::to_int(count) != static_cast<long long>(host->gpus.size()))
       out.fail(
           Severity::warning, "a node's labels are not what its GPUs are",
           fmt::format("{}: nvidia.com/gpu.count={}, {} by nvidia-smi", node.name, count, host->gpus.size()),
-          "restart the gpu-feature-discovery pod on " + node.name);
+          ours ? again : again + node.name);
   }
 }
 

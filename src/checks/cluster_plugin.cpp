@@ -12,7 +12,8 @@ namespace checks {
 namespace {
 
 bool is_plugin(const facts::DaemonSet& set) {
-  return contains(set.name, "nvidia") && contains(set.name, "device-plugin") && !contains(set.name, "mps");
+  return contains(set.name, "nvidia") && contains(set.name, "device-plugin") &&
+         !contains(set.name, "mps-control");
 }
 
 void plugin_pods(const Whole& w, Verdicts& out) {
@@ -20,23 +21,31 @@ void plugin_pods(const Whole& w, Verdicts& out) {
   if (nodes.empty()) return;
   const auto* sets = given(w.facts.daemon_sets, out, "the daemon sets");
   if (!sets) return;
-  const auto set = std::ranges::find_if(*sets, is_plugin);
-  if (set == sets->end()) {
+  // One, or one for each way to share GPUs.
+  int desired = 0, ready = 0;
+  const facts::DaemonSet* worst = nullptr;
+  for (const facts::DaemonSet& set : *sets) {
+    if (!is_plugin(set)) continue;
+    desired += set.desired;
+    ready += set.ready;
+    if (!worst || set.desired - set.ready > worst->desired - worst->ready) worst = &set;
+  }
+  if (!worst) {
     if (w.cluster.gpu.allocator != spec::Allocator::device_plugin)
       return out.skip("gpu.allocator is no device plugin");
     return out.fail(Severity::blocker, "NVIDIA's device plugin is not installed: no pod can have a GPU",
                     "no daemon set of that name", "gpuadm init --phases gpu/device-plugin");
   }
-  const std::string where = set->space + "/" + set->name;
-  if (set->desired == 0)
+  const std::string where = worst->space + "/" + worst->name;
+  if (desired == 0)
     return out.fail(Severity::blocker, "the device plugin finds no node to run on", where + ": 0 desired",
                     "compare its nodeSelector and tolerations with the labels and taints of the GPU nodes");
-  if (set->ready < set->desired)
+  if (ready < desired)
     return out.fail(
         Severity::blocker, "the device plugin does not run on every node",
-        fmt::format("{}: {} of {} ready", where, set->ready, set->desired),
-        fmt::format("kubectl -n {} get pods -o wide | grep {}, and read the log", set->space, set->name));
-  out.pass(fmt::format("{} of {} ready", set->ready, set->desired));
+        fmt::format("{}: {} of {} ready", where, worst->ready, worst->desired),
+        fmt::format("kubectl -n {} get pods -o wide | grep {}, and read the log", worst->space, worst->name));
+  out.pass(fmt::format("{} of {} ready", ready, desired));
 }
 
 struct Line {

@@ -133,6 +133,32 @@ Result<> read_xids(const Asset& asset, Data& data) {
               });
 }
 
+Result<> read_mig(const Asset& asset, Data& data) {
+  const std::string path = "data/mig-profiles.csv";
+  for (const auto& row : TRY(rows_of(
+           asset, path,
+           {"gpu", "devices", "profile", "compute_slices", "memory_slices", "most", "places", "source"}))) {
+    MigProfile profile;
+    std::size_t column = 3;
+    for (int* field : {&profile.compute, &profile.memory, &profile.most}) {
+      const auto number = base::to_int(row[column++]);
+      if (!number || *number < 1 || *number > 8) return bad(path, row[2], "a number of slices is wrong");
+      *field = static_cast<int>(*number);
+    }
+    for (const std::string_view place : base::words(row[6])) {
+      const auto number = base::to_int(place);
+      if (!number || *number < 0 || *number > 7) return bad(path, row[2], "a place is wrong");
+      profile.places.push_back(static_cast<int>(*number));
+    }
+    for (const std::string_view device : base::words(row[1])) {
+      MigGpu& gpu = data.migs[std::string(device)];
+      gpu.name = row[0];
+      if (!gpu.profiles.emplace(row[2], profile).second) return bad(path, row[2], "stands there twice");
+    }
+  }
+  return {};
+}
+
 Result<> read_catalog(const Asset& asset, Data& data) {
   const std::string path = "playbooks/catalog.yaml";
   const base::Tree catalog = TRY(base::yaml::read(TRY(asset(path)), path));
@@ -170,8 +196,8 @@ std::optional<int> branch_of(const std::string& driver_version) {
 
 Result<std::shared_ptr<const Data>> read_data(const Asset& asset) {
   auto data = std::make_shared<Data>();
-  for (const auto read :
-       {read_gpus, read_branches, read_compatibility, read_gates, read_flags, read_xids, read_catalog})
+  for (const auto read : {read_gpus, read_branches, read_compatibility, read_gates, read_flags, read_xids,
+                          read_mig, read_catalog})
     TRY(read(asset, *data));
   data->catalogue = TRY(read_catalogue(asset));
   return data;

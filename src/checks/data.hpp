@@ -53,6 +53,18 @@ struct XidKind {
   std::string severity;  ///< of an Xid: "error", "warn", "info"; of an SXid: "error" where always fatal
 };
 
+/// A size of MIG instance: mig-profiles.csv.
+struct MigProfile {
+  int compute = 0, memory = 0, most = 0;  ///< slices it takes of the GPU; how many may be there at once
+  std::vector<int> places;                ///< memory slices that it may begin at
+};
+
+/// What the GPUs of one kind can be divided into.
+struct MigGpu {
+  std::string name;
+  std::map<std::string, MigProfile> profiles;
+};
+
 struct Data {
   Catalogue catalogue;
   std::map<std::string, GpuModel> gpus;  ///< "2335" and "2335/10de:18bf"
@@ -61,6 +73,7 @@ struct Data {
   std::map<std::string, Gate> gates;
   std::map<std::string, Flag> flags;
   std::map<int, XidKind> xids, sxids;
+  std::map<std::string, MigGpu> migs;  ///< by PCI device id
   std::optional<base::Version>
       kubernetes;        ///< what is installed where nothing is asked for; playbooks/catalog.yaml
   base::Version newest;  ///< the newest minor the gates and flags know of

@@ -144,14 +144,32 @@ std::vector<Complaint> lint_flags(const std::vector<std::string>& flags, const V
   return all;
 }
 
+std::vector<Complaint> lint_models(const spec::Cluster& cluster, const Data& data) {
+  std::vector<Complaint> all;
+  std::vector<std::string> names;
+  for (const auto& [device, model] : data.gpus) names.push_back(model.name);
+  for (const auto& [model, wish] : cluster.gpu.models) {
+    if (std::ranges::any_of(names, [&](const std::string& name) { return spec::is_model(model, name); }))
+      continue;
+    const auto near = base::nearest(model.starts_with("NVIDIA ") ? model : "NVIDIA " + model, names);
+    all.push_back({Severity::blocker, fmt::format("{} is no model of GPU that is known", model),
+                   fmt::format("gpu.models, line {}, column {}", wish.mark.line, wish.mark.column),
+                   near ? fmt::format("did you mean {}?", *near)
+                        : "write it as nvidia-smi --query-gpu=name --format=csv prints it"});
+  }
+  return all;
+}
+
 std::vector<report::Finding> lint(const spec::Cluster& cluster, const base::Version& kubernetes,
                                   const Data& data) {
   std::vector<report::Finding> findings;
-  Verdicts gates("kubelet.feature-gates", {}, findings), flags("kubelet.unknown-flags", {}, findings);
+  Verdicts gates("kubelet.feature-gates", {}, findings), flags("kubelet.unknown-flags", {}, findings),
+      models("gpu.layout.models-known", {}, findings);
   for (const Complaint& c : lint_gates(cluster.feature_gates, kubernetes, data))
     gates.fail(c.severity, c.says, c.evidence, c.remedy);
   for (const Complaint& c : lint_flags(cluster.kubelet_extra_args, kubernetes, data))
     flags.fail(c.severity, c.says, c.evidence, c.remedy);
+  for (const Complaint& c : lint_models(cluster, data)) models.fail(c.severity, c.says, c.evidence, c.remedy);
   return findings;
 }
 

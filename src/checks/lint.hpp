@@ -23,4 +23,7 @@ struct Complaint {
 [[nodiscard]] std::vector<Complaint> lint_flags(const std::vector<std::string>& flags,
                                                 const base::Version& kubernetes, const Data& data);
 
+/// Models of gpu.models that are no GPU known here.
+[[nodiscard]] std::vector<Complaint> lint_models(const spec::Cluster& cluster, const Data& data);
+
 }  // namespace checks

@@ -43,6 +43,7 @@ const std::vector<Check>& all_checks() {
                             gpu_memory_checks,
                             gpu_power_checks,
                             gpu_use_checks,
+                            gpu_layout_checks,
                             toolkit_checks,
                             cdi_checks,
                             cluster_checks,

@@ -1,6 +1,7 @@
 #include "cli/verbs.hpp"
 
 #include "cli/connection.hpp"
+#include "cli/gpu.hpp"
 
 #include <map>
 #include <memory>
@@ -59,6 +60,7 @@ class Verbs {
     add_config();
     add_assets();
     add_explain();
+    add_gpu(root_, global_, chosen_);
   }
 
  private:

@@ -184,8 +184,8 @@ Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census, con
     Stage stage{phase.name, phase.title, phase.refresh, {}};
     for (const spec::Host& host : cluster.hosts) {
       if (!versions.contains(host.name)) continue;
-      const Context context{cluster,           host,   *census.at(host.name),
-                            library.catalog(), bundle, versions.at(host.name)};
+      const Context context{
+          cluster, host, *census.at(host.name), library.catalog(), bundle, versions.at(host.name), &census};
       Walk walk{host.name, {}};
       for (const Step& step : phase.steps) {
         if (!mends(step, host.name, choice) || !playbook::selected(step, context)) continue;

@@ -31,7 +31,7 @@ bool is_watched(const Thing& thing) {
 }
 
 constexpr std::string_view kinds[] = {"file",    "directory", "unit",         "sysctl", "module",
-                                      "package", "image",     "docker-image", "swap"};
+                                      "package", "image",     "docker-image", "swap",   "mig"};
 
 /// Goes back through the journal of a host, and remembers what each thing would be by then.
 class Backwards {

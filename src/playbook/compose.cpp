@@ -1,3 +1,4 @@
+#include "playbook/gpu_nodes.hpp"
 #include "playbook/kubeadm.hpp"
 #include "playbook/runtime.hpp"
 
@@ -17,6 +18,7 @@ struct Composer {
 constexpr Composer table[] = {
     {"containerd-config", compose_containerd_config},
     {"crio-config", compose_crio_config},
+    {"device-plugin", compose_device_plugin},
     {"docker-daemon", compose_docker_daemon},
     {"kubeadm-config", compose_kubeadm_config},
 };

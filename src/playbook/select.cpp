@@ -1,4 +1,4 @@
-#include "gpuadm/playbook/playbook.hpp"
+#include "playbook/gpu_nodes.hpp"
 
 #include <algorithm>
 
@@ -6,14 +6,17 @@ namespace playbook {
 
 namespace {
 
+using spec::Allocator;
 using spec::Engine;
+using spec::GpuStack;
 using spec::NetworkPlugin;
 using spec::Role;
 using spec::Source;
 using spec::Swap;
 
-bool has_gpu(const Context& context) {
-  return !context.facts.pci_gpus.empty() || !context.facts.gpus.empty() || context.facts.driver.has_value();
+/// Whether gpuadm itself hands out GPUs that way.
+bool serves(const Context& context, Allocator way) {
+  return context.cluster.gpu.stack == GpuStack::native && context.cluster.gpu.allocator == way;
 }
 
 bool schedulable(const Context& context) {
@@ -89,12 +92,16 @@ constexpr Selector table[] = {
     {"first-control-plane", is_first_control_plane},
     {"worker", [](const Context& c) { return c.host.role == Role::worker; }},
     {"schedulable", schedulable},
-    {"gpu", has_gpu},
+    {"gpu", [](const Context& c) { return has_gpu(c.facts); }},
+    {"gpu-somewhere", has_gpu_somewhere},
     {"driver-install", installs_driver},
-    {"driver-use", [](const Context& c) { return has_gpu(c) && !installs_driver(c); }},
+    {"driver-use", [](const Context& c) { return has_gpu(c.facts) && !installs_driver(c); }},
     {"nvswitch", [](const Context& c) { return !c.facts.nvswitches.empty(); }},
-    {"device-plugin",
-     [](const Context& c) { return c.cluster.gpu.allocator == spec::Allocator::device_plugin; }},
+    {"device-plugin", [](const Context& c) { return serves(c, Allocator::device_plugin); }},
+    {"no-device-plugin", [](const Context& c) { return !serves(c, Allocator::device_plugin); }},
+    {"dra", [](const Context& c) { return serves(c, Allocator::dra); }},
+    {"no-dra", [](const Context& c) { return !serves(c, Allocator::dra); }},
+    {"gpu-operator", [](const Context& c) { return c.cluster.gpu.stack == GpuStack::gpu_operator; }},
     {"containerd", [](const Context& c) { return c.cluster.runtime.engine == Engine::containerd; }},
     {"docker", [](const Context& c) { return c.cluster.runtime.engine == Engine::docker; }},
     {"crio", [](const Context& c) { return c.cluster.runtime.engine == Engine::crio; }},

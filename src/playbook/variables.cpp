@@ -1,6 +1,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 
+#include "playbook/gpu_nodes.hpp"
 #include "playbook/kubeadm.hpp"
 
 #include <fmt/format.h>
@@ -73,6 +74,21 @@ std::string package_version(const Context& c) {
   return c.kubernetes.patch < 0 ? c.kubernetes.text() + ".*" : c.kubernetes.text() + "-*";
 }
 
+/// PCI addresses of the GPUs that the driver lists.
+std::string gpu_slots(const Context& c) {
+  std::vector<std::string> slots;
+  for (const facts::Gpu& gpu : c.facts.gpus) slots.push_back(gpu.bus_id);
+  return base::join(slots, " ");
+}
+
+/// "off", or "on" and the profiles in order: as mig_now of prelude.sh prints it.
+std::string mig_wanted(const Context& c) {
+  std::vector<std::string> profiles;
+  for (const auto& [profile, count] : layout_of(c.cluster, c.host, c.facts).mig.devices)
+    profiles.insert(profiles.end(), static_cast<std::size_t>(count), profile);
+  return profiles.empty() ? "off" : "on " + base::join(profiles, ",");
+}
+
 struct Row {
   const char* name;
   std::string (*value)(const Context&);
@@ -86,11 +102,14 @@ constexpr Row table[] = {
     {"driver_branch", driver_branch},
     {"driver_modules", driver_modules},
     {"engine", engine},
+    {"gpu_slots", gpu_slots},
     {"host_address", host_address},
     {"kernel", kernel},
     {"kubeadm_skip_phases", kubeadm_skip_phases},
     {"kubernetes_minor", kubernetes_minor},
     {"kubernetes_version", kubernetes_version_text},
+    {"mig_wanted", mig_wanted},
+    {"node_labels", node_labels},
     {"node_name", node_name},
     {"os_id", os_id},
     {"package_version", package_version},

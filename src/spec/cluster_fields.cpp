@@ -126,6 +126,22 @@ const std::vector<Field<Cluster>>& cluster_fields() {
                                   {"none", Allocator::none}}),
                {"How pods ask for GPUs: the device plugin, dynamic resource allocation, not at all."},
                &C::gpu, &Gpu::allocator),
+      field<C>(
+          "gpu.stack", choice<GpuStack>({{"native", GpuStack::native}, {"operator", GpuStack::gpu_operator}}),
+          {"Who serves GPUs to pods: gpuadm's own manifests, or NVIDIA's GPU Operator, which you install "
+           "and gpuadm writes values for."},
+          &C::gpu, &Gpu::stack),
+      field<C>("gpu.strategy",
+               choice<DeviceStrategy>(
+                   {{"runtimeClass", DeviceStrategy::runtime_class}, {"cdi", DeviceStrategy::cdi}}),
+               {"How GPUs get into containers: pods name the RuntimeClass nvidia; or by CDI, without one."},
+               &C::gpu, &Gpu::strategy),
+      field<C>("gpu.mig", mig(),
+               {"How each GPU is divided into MIG instances, on hosts that say nothing else."}, &C::gpu,
+               &Gpu::mig),
+      field<C>("gpu.models", gpu_models(),
+               {"Sharing and MIG by model, as nvidia-smi names it; a host's own word goes before."}, &C::gpu,
+               &Gpu::models),
       field<C>("gpu.sharing", sharing(), {"How pods share a GPU, on hosts that say nothing else."}, &C::gpu,
                &Gpu::defaults),
 

@@ -112,7 +112,12 @@ const std::vector<Field<Host>>& host_fields() {
           {"What it does in the cluster.", "worker; controlPlane for the first host where no host is one"},
           &Host::role),
       field<Host>(prefix + "labels", labels(), {"Labels of its node."}, &Host::labels),
-      field<Host>(prefix + "gpu.sharing", sharing(), {"How pods share its GPUs.", "gpu.sharing"}, &Host::gpu),
+      field<Host>(prefix + "gpu.sharing", perhaps(sharing()),
+                  {"How pods share its GPUs.", "as gpu.models says, else gpu.sharing"}, &Host::gpu,
+                  &GpuWish::sharing),
+      field<Host>(prefix + "gpu.mig", perhaps(mig()),
+                  {"How its GPUs are divided.", "as gpu.models says, else gpu.mig"}, &Host::gpu,
+                  &GpuWish::mig),
   };
   return fields;
 }
@@ -142,7 +147,6 @@ void complete_hosts(Cluster& cluster, const Tree& list) {
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     Host& host = hosts[i];
     Endpoint& at = host.endpoint;
-    if (!says(i, {"gpu", "sharing"})) host.gpu = cluster.gpu.defaults;
     if (host.name.empty()) host.name = at.local ? "localhost" : at.address;
     if (at.local) continue;
     if (at.address.empty()) at.address = host.name;

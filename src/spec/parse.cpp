@@ -2,6 +2,7 @@
 #include "gpuadm/spec/cluster.hpp"
 
 #include "spec/cluster_fields.hpp"
+#include "spec/gpu.hpp"
 #include "spec/hosts.hpp"
 #include "spec/network.hpp"
 
@@ -28,6 +29,7 @@ Result<Cluster> parse(std::string_view yaml, std::string_view source) {
   complete_hosts(cluster, list ? *list : no_hosts);
   judge_hosts(cluster, list ? *list : no_hosts, problems);
   judge_networks(cluster, file, problems);
+  judge_gpus(cluster, file, problems);
   if (!problems.empty()) return std::unexpected(problems.error("gpuadm config explain shows every key"));
   return cluster;
 }

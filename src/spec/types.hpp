@@ -49,6 +49,20 @@ void add_unexpected(Problems& problems, const Tree& tree, const std::string& pat
 [[nodiscard]] Type<int> whole_number(int least, int most = std::numeric_limits<int>::max());
 [[nodiscard]] Type<std::optional<base::Version>> kubernetes_version();
 [[nodiscard]] Type<GpuProfile> sharing();
+[[nodiscard]] Type<Mig> mig();
+[[nodiscard]] Type<std::map<std::string, GpuWish>> gpu_models();
+
+/// The same where nothing is a value, too: written only where something was said.
+template <class V>
+[[nodiscard]] Type<std::optional<V>> perhaps(const Type<V>& type) {
+  return {
+      type.name,
+      [=](const Tree& tree, const std::string& path, Problems& problems) -> std::optional<std::optional<V>> {
+        auto value = type.read(tree, path, problems);
+        return value ? std::optional(std::optional<V>(std::move(*value))) : std::nullopt;
+      },
+      [=](const std::optional<V>& value) { return value ? type.write(*value) : Tree(); }};
+}
 [[nodiscard]] Type<Tree> settings();  ///< any map, passed through
 [[nodiscard]] Type<std::vector<std::string>> list_of(const std::string& items_name, Type<std::string> item);
 

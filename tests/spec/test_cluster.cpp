@@ -43,6 +43,12 @@ TEST_CASE("every key of a cluster file lands in its field") {
   CHECK(c.gpu.allocator == Allocator::none);
   CHECK(c.gpu.defaults.sharing == Sharing::mps);
   CHECK(c.gpu.defaults.replicas == 3);
+  CHECK(c.gpu.stack == GpuStack::native);
+  CHECK(c.gpu.strategy == DeviceStrategy::cdi);
+  CHECK(c.gpu.mig.devices.empty());
+  REQUIRE(c.gpu.models.size() == 2);
+  CHECK(c.gpu.models.at("NVIDIA A100-SXM4-40GB").mig->strategy == MigStrategy::mixed);
+  CHECK(c.gpu.models.at("NVIDIA L4").sharing->replicas == 8);
   CHECK(c.ssh.user == "ubuntu");
   CHECK(c.ssh.port == 2222);
   CHECK(c.ssh.identity_file == "~/.ssh/lab key");
@@ -71,19 +77,23 @@ TEST_CASE("every key of a cluster file lands in its field") {
   CHECK(cp1.endpoint.host_key == "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU");
   CHECK(cp1.labels ==
         std::map<std::string, std::string>{{"lab.example/pool", "a"}, {"spare", "true"}, {"slot", "7"}});
-  CHECK(cp1.gpu.sharing == Sharing::exclusive);
-  CHECK(cp1.mark.line == 56);
+  REQUIRE(cp1.gpu.sharing);
+  CHECK(cp1.gpu.sharing->sharing == Sharing::exclusive);
+  CHECK(!cp1.gpu.mig);
+  CHECK(cp1.mark.line == 61);
 
   const Host& gpu1 = c.hosts[1];
   CHECK(gpu1.role == Role::worker);
   CHECK(gpu1.endpoint.user == "ubuntu");
   CHECK(gpu1.endpoint.port == 2222);
-  CHECK(gpu1.gpu.sharing == Sharing::time_slicing);
-  CHECK(gpu1.gpu.replicas == 4);
+  REQUIRE(gpu1.gpu.sharing);
+  CHECK(gpu1.gpu.sharing->sharing == Sharing::time_slicing);
+  CHECK(gpu1.gpu.sharing->replicas == 4);
+  CHECK(gpu1.gpu.mig->devices == std::map<std::string, int>{{"1g.10gb", 7}});
 
   CHECK(c.hosts[2].endpoint.local);
   CHECK(c.hosts[2].endpoint.user.empty());
-  CHECK(c.hosts[2].gpu.sharing == Sharing::mps);
+  CHECK(!c.hosts[2].gpu.sharing);
 }
 
 TEST_CASE("the every-key case has every key") {

@@ -105,7 +105,8 @@ struct Context {
   const facts::Facts& facts;
   const Catalog& catalog;
   const assets::Bundle* bundle = nullptr;
-  base::Version kubernetes;  ///< the version this run installs or finds
+  base::Version kubernetes;               ///< the version this run installs or finds
+  const facts::Census* census = nullptr;  ///< of all hosts of the run; nullptr: of this one only
 };
 
 /// The Kubernetes version of a run: the cluster file's, else the bundle's, else the installed kubeadm's, else

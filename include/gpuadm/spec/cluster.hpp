@@ -30,6 +30,9 @@ enum class SudoPolicy { automatic, never, password };
 enum class DriverPolicy { use, install };
 enum class Allocator { device_plugin, dra, none };
 enum class Sharing { exclusive, time_slicing, mps };
+enum class MigStrategy { single, mixed };      ///< one resource for all instances, or one for each profile
+enum class GpuStack { native, gpu_operator };  ///< who runs what Kubernetes needs for GPUs
+enum class DeviceStrategy { runtime_class, cdi };  ///< how GPUs get into containers
 
 /// Where and how to log in. What is empty or 0 comes from the operator's OpenSSH configuration (`ssh -G`).
 struct Endpoint {
@@ -44,6 +47,28 @@ struct Endpoint {
 struct GpuProfile {
   Sharing sharing = Sharing::exclusive;
   int replicas = 1;
+  bool operator==(const GpuProfile&) const = default;
+};
+
+/// How each GPU is divided into instances.
+struct Mig {
+  MigStrategy strategy = MigStrategy::single;
+  std::map<std::string, int> devices;  ///< "1g.18gb" -> how many; empty: MIG is off
+  bool operator==(const Mig&) const = default;
+};
+
+/// What hosts, or hosts with a model of GPU, have otherwise than the rest.
+struct GpuWish {
+  std::optional<GpuProfile> sharing;
+  std::optional<Mig> mig;
+  base::Mark mark;  ///< of the model; the host has one of its own
+};
+
+/// What holds for the GPUs of one host.
+struct GpuLayout {
+  GpuProfile sharing;
+  Mig mig;
+  bool operator==(const GpuLayout&) const = default;
 };
 
 struct Host {
@@ -51,7 +76,7 @@ struct Host {
   Role role = Role::control_plane;
   Endpoint endpoint;
   std::map<std::string, std::string> labels;
-  GpuProfile gpu;
+  GpuWish gpu;
   /// Settled by the GPUs before a plan is made, where a driver is installed: 580, and "open" or
   /// "proprietary".
   int driver_branch = 0;
@@ -90,7 +115,11 @@ struct Gpu {
   DriverPolicy driver = DriverPolicy::use;
   int driver_branch = 0;  ///< 580; 0: chosen by the GPUs
   Allocator allocator = Allocator::device_plugin;
+  GpuStack stack = GpuStack::native;
+  DeviceStrategy strategy = DeviceStrategy::runtime_class;
   GpuProfile defaults;
+  Mig mig;
+  std::map<std::string, GpuWish> models;  ///< by the name that nvidia-smi has for it
 };
 
 struct Ssh {
@@ -139,6 +168,17 @@ struct Cluster {
 
 /// One target as an endpoint.
 [[nodiscard]] Result<Endpoint> parse_target(std::string_view target);
+
+/// What holds for a host with these models of GPU, as nvidia-smi names them: its own word, else that for the
+/// first of the models that has one, else the cluster's.
+[[nodiscard]] GpuLayout layout_of(const Cluster& cluster, const Host& host,
+                                  const std::vector<std::string>& models);
+
+/// Whether a key of gpu.models means this GPU: in any case, with or without the vendor's name before it.
+[[nodiscard]] bool is_model(std::string_view key, std::string_view name);
+
+/// "1g.18gb", "1g.10gb+me", "1g.24gb-me"
+[[nodiscard]] bool is_mig_profile(std::string_view text);
 
 /// The completed cluster as a cluster file again; patches included.
 [[nodiscard]] base::Tree to_tree(const Cluster& cluster);

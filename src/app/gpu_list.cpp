@@ -1,0 +1,149 @@
+#include "gpuadm/app/gpu.hpp"
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+
+#include "app/cluster_view.hpp"
+#include "app/connections.hpp"
+#include "app/findings.hpp"
+#include "app/gpu_rows.hpp"
+#include "app/recording.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace app {
+
+namespace {
+
+using base::Tree;
+
+/// Hosts, and their cluster where one of them is a control plane.
+Result<Recording> look(const GpuListOptions& options, const assets::Store& assets, Io& io) {
+  Recording looked{TRY(read_cluster(options.hosts, options.common.connection)), {}, {}};
+  const auto connections = TRY(Connections::open(looked.cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(Access::read_only);
+  looked.seen = TRY(take_census(*fleet, assets, Afterwards::keep_connection, Texts::dropped));
+  const bool some = std::ranges::any_of(looked.cluster.hosts, [&](const spec::Host& host) {
+    return is_control_plane(looked.seen.census, host.name);
+  });
+  if (some) looked.view = TRY(view_cluster(looked.cluster, looked.seen.census, *fleet, assets));
+  return looked;
+}
+
+Result<std::vector<report::Finding>> findings_of(const Recording& looked, const assets::Store& assets,
+                                                 const std::optional<facts::ClusterFacts>& view) {
+  const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
+  auto findings = checks::examine(looked.cluster, looked.seen.census, *data, checks::Stage::node);
+  if (view)
+    std::ranges::move(checks::examine_cluster(looked.cluster, looked.seen.census, *view, *data),
+                      std::back_inserter(findings));
+  return findings;
+}
+
+std::string pods_of(const GpuRow& row) {
+  return row.holders.empty() ? "nobody" : base::join(row.holders, ", ");
+}
+
+std::string allocatable_of(const GpuRow& row) {
+  if (row.allocatable == true) return "yes";
+  return (row.allocatable ? "no: " : "unknown: ") + row.why;
+}
+
+constexpr std::array heads = {"NODE",    "PCI SLOT", "MODEL",   "UUID",       "DRIVER",
+                              "SHARING", "HEALTH",   "HELD BY", "ALLOCATABLE"};
+using Cells = std::array<std::string, heads.size()>;
+
+Cells cells_of(const GpuRow& row) {
+  Cells cells = {row.host,    row.slot,   row.model,    row.uuid,           row.driver,
+                 row.sharing, row.health, pods_of(row), allocatable_of(row)};
+  for (std::string& cell : cells) cell = base::printable(cell, 200);
+  return cells;
+}
+
+/// Columns as wide as their widest cell, the last as it comes.
+std::string to_text(const GpuTable& table) {
+  std::vector<Cells> lines(1);
+  std::ranges::copy(heads, lines.front().begin());
+  for (const GpuRow& row : table.rows) lines.push_back(cells_of(row));
+  std::array<std::size_t, heads.size()> width{};
+  for (const Cells& line : lines)
+    for (std::size_t i = 0; i < line.size(); ++i) width.at(i) = std::max(width.at(i), line.at(i).size());
+  std::string text;
+  for (const Cells& line : lines) {
+    for (std::size_t i = 0; i + 1 < line.size(); ++i)
+      text += fmt::format("{:<{}}  ", line.at(i), width.at(i));
+    text += line.back() + "\n";
+  }
+  return text;
+}
+
+/// Where the counts of a host differ, that is the diagnosis.
+std::string differences(const GpuTable& table) {
+  std::string text;
+  for (const GpuCounts& c : table.counts) {
+    const auto driver = static_cast<long long>(c.driver);
+    if (c.pci == c.driver && c.allocatable.value_or(driver) == driver) continue;
+    text += fmt::format("{}: {} on the PCI bus, {} by the driver", base::printable(c.host), c.pci, c.driver);
+    text += c.allocatable ? fmt::format(", {} allocatable\n", *c.allocatable) : "\n";
+  }
+  return text;
+}
+
+Tree to_tree(const GpuTable& table) {
+  Tree gpus = Tree::list(), hosts = Tree::list();
+  for (const GpuRow& row : table.rows)
+    gpus.push(Tree::map_of({{"host", row.host},
+                            {"node", row.node},
+                            {"slot", row.slot},
+                            {"model", row.model},
+                            {"uuid", row.uuid},
+                            {"driver", row.driver},
+                            {"sharing", row.sharing},
+                            {"health", row.health},
+                            {"findings", Tree::list_of(row.findings)},
+                            {"heldBy", Tree::list_of(row.holders)},
+                            {"allocatable", row.allocatable ? Tree(*row.allocatable) : Tree()},
+                            {"why", row.why}}));
+  for (const GpuCounts& c : table.counts)
+    hosts.push(Tree::map_of({{"host", c.host},
+                             {"pci", static_cast<std::int64_t>(c.pci)},
+                             {"driver", static_cast<std::int64_t>(c.driver)},
+                             {"allocatable", c.allocatable ? Tree(std::int64_t{*c.allocatable}) : Tree()}}));
+  return Tree::map_of({{"gpus", gpus}, {"hosts", hosts}});
+}
+
+Outcome tell_unreached(const Recording& looked, Io& io) {
+  Outcome outcome = Outcome::done;
+  for (const auto& [host, facts] : looked.seen.census) {
+    if (facts) continue;
+    io.err(base::printable(facts.error().what) + "\n");
+    if (!facts.error().hint.empty()) io.err(fmt::format("  do: {}\n", base::printable(facts.error().hint)));
+    outcome = Outcome::unreachable;
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Result<Outcome> gpu_list(const GpuListOptions& options, Io& io) {
+  if (!options.from.empty() && (!options.hosts.targets.empty() || !options.hosts.file.empty()))
+    return base::fail(base::Fault::usage, "--from reads a recording: it goes with no host and no file");
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const Recording looked =
+      TRY(options.from.empty() ? look(options, assets, io) : load_recording(options.from));
+  std::optional<facts::ClusterFacts> view;
+  if (looked.view) view = TRY(facts::parse_cluster(*looked.view));
+  const auto findings = TRY(findings_of(looked, assets, view));
+  const GpuTable table = gpu_table(looked.cluster, looked.seen.census, view, findings);
+  if (options.format == Format::json)
+    io.out(base::json::write(to_tree(table)) + "\n");
+  else if (table.rows.empty())
+    io.out("no NVIDIA GPU was found\n");
+  else
+    io.out(to_text(table) + differences(table));
+  return tell_unreached(looked, io);
+}
+
+}  // namespace app

@@ -1,0 +1,180 @@
+#include "playbook/gpu_nodes.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+namespace playbook {
+
+namespace {
+
+using base::Version;
+using spec::GpuLayout;
+using spec::Sharing;
+
+constexpr const char* prefix = "nvidia.com/";
+
+/// A value of a label: 63 of letters, digits, "-", "_", ".", the first and last a letter or digit.
+std::string label_value(std::string_view text) {
+  std::string value;
+  for (const char c : text)
+    value += std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-' ? c : '-';
+  value.resize(std::min<std::size_t>(value.size(), 63));
+  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  while (!value.empty() && !plain(value.back())) value.pop_back();
+  while (!value.empty() && !plain(value.front())) value.erase(0, 1);
+  return value;
+}
+
+int instances(const spec::Mig& mig) {
+  return std::accumulate(mig.devices.begin(), mig.devices.end(), 0,
+                         [](int sum, const auto& of) { return sum + of.second; });
+}
+
+bool is_single_mig(const GpuLayout& layout) {
+  return !layout.mig.devices.empty() && layout.mig.strategy == spec::MigStrategy::single;
+}
+
+std::string strategy_of(const GpuLayout& layout) {
+  switch (layout.sharing.sharing) {
+    case Sharing::time_slicing:
+      return "time-slicing";
+    case Sharing::mps:
+      return "mps";
+    case Sharing::exclusive:
+      return "none";
+  }
+  return "none";
+}
+
+/// The names and words of NVIDIA's GPU Feature Discovery (k8s-device-plugin docs/gpu-feature-discovery).
+std::map<std::string, std::string> labels(const Context& context) {
+  const facts::Facts& facts = context.facts;
+  const GpuLayout layout = layout_of(context.cluster, context.host, facts);
+  std::map<std::string, std::string> all = {{"gpu.present", "true"}};
+  const bool shared = layout.sharing.sharing != Sharing::exclusive;
+  all["mps.capable"] = layout.sharing.sharing == Sharing::mps ? "true" : "false";
+  all["gpu.sharing-strategy"] = strategy_of(layout);
+  all["gpu.replicas"] = std::to_string(shared ? layout.sharing.replicas : 1);
+  if (!layout.mig.devices.empty()) all["mig.strategy"] = is_single_mig(layout) ? "single" : "mixed";
+  if (facts.driver)
+    if (const auto version = Version::parse(facts.driver->version)) {
+      all["cuda.driver-version.full"] = facts.driver->version;
+      all["cuda.driver-version.major"] = std::to_string(version->major);
+      all["cuda.driver-version.minor"] = std::to_string(version->minor);
+    }
+  if (facts.gpus.empty()) return all;
+  const facts::Gpu& gpu = facts.gpus.front();
+  const auto count = facts.gpus.size();
+  std::string product = gpu.name;
+  if (is_single_mig(layout)) product += "-MIG-" + layout.mig.devices.begin()->first;
+  if (shared) product += "-SHARED";
+  all["gpu.product"] = product;
+  all["gpu.count"] =
+      std::to_string(is_single_mig(layout) ? count * static_cast<std::size_t>(instances(layout.mig)) : count);
+  if (gpu.memory_mib && !is_single_mig(layout)) all["gpu.memory"] = std::to_string(*gpu.memory_mib);
+  if (gpu.architecture) all["gpu.family"] = base::lower(*gpu.architecture);
+  if (const auto capability = Version::parse(gpu.compute_capability.value_or(""))) {
+    all["gpu.compute.major"] = std::to_string(capability->major);
+    all["gpu.compute.minor"] = std::to_string(std::max(0, capability->minor));
+  }
+  return all;
+}
+
+/// Every label that gpuadm may have set on a node with GPUs.
+constexpr const char* names[] = {"gpu.present",
+                                 "gpu.product",
+                                 "gpu.count",
+                                 "gpu.memory",
+                                 "gpu.family",
+                                 "gpu.compute.major",
+                                 "gpu.compute.minor",
+                                 "gpu.replicas",
+                                 "gpu.sharing-strategy",
+                                 "mig.strategy",
+                                 "mps.capable",
+                                 "cuda.driver-version.full",
+                                 "cuda.driver-version.major",
+                                 "cuda.driver-version.minor"};
+
+}  // namespace
+
+bool has_gpu(const facts::Facts& facts) {
+  return !facts.pci_gpus.empty() || !facts.gpus.empty() || facts.driver.has_value();
+}
+
+bool has_gpu_somewhere(const Context& context) {
+  if (has_gpu(context.facts) || !context.census) return has_gpu(context.facts);
+  return std::ranges::any_of(*context.census,
+                             [](const auto& of) { return of.second && has_gpu(*of.second); });
+}
+
+GpuLayout layout_of(const spec::Cluster& cluster, const spec::Host& host, const facts::Facts& facts) {
+  std::vector<std::string> models;
+  for (const facts::Gpu& gpu : facts.gpus) models.push_back(gpu.name);
+  return spec::layout_of(cluster, host, models);
+}
+
+std::vector<GpuLayout> layouts(const Context& context) {
+  std::vector<GpuLayout> all;
+  const auto add = [&](const spec::Host& host, const facts::Facts& facts) {
+    if (!has_gpu(facts)) return;
+    GpuLayout layout = layout_of(context.cluster, host, facts);
+    const auto same = [&](const GpuLayout& other) { return name_of(other) == name_of(layout); };
+    if (std::ranges::none_of(all, same)) all.push_back(std::move(layout));
+  };
+  if (!context.census) {
+    add(context.host, context.facts);
+    return all;
+  }
+  for (const spec::Host& host : context.cluster.hosts)
+    if (const auto facts = context.census->find(host.name); facts != context.census->end() && facts->second)
+      add(host, *facts->second);
+  return all;
+}
+
+std::vector<std::string> resources_of(const GpuLayout& layout) {
+  if (layout.mig.devices.empty() || is_single_mig(layout)) return {"nvidia.com/gpu"};
+  std::vector<std::string> all;
+  for (const auto& [profile, count] : layout.mig.devices)
+    all.push_back("nvidia.com/mig-" + base::replace_all(profile, "+", "."));
+  return all;
+}
+
+std::string name_of(const GpuLayout& layout) {
+  std::vector<std::string> parts;
+  if (!layout.mig.devices.empty()) {
+    parts.emplace_back(is_single_mig(layout) ? "mig-single" : "mig-mixed");
+    // What is shared is named resource by resource.
+    if (!is_single_mig(layout) && layout.sharing.sharing != Sharing::exclusive)
+      for (const auto& [profile, count] : layout.mig.devices)
+        parts.push_back(base::lower(label_value(profile)));
+  }
+  if (layout.sharing.sharing != Sharing::exclusive)
+    parts.push_back(fmt::format("{}-{}", strategy_of(layout), layout.sharing.replicas));
+  return parts.empty() ? "exclusive" : base::join(parts, "-");
+}
+
+std::string node_labels(const Context& context) {
+  if (!has_gpu(context.facts)) return "";
+  const bool native = context.cluster.gpu.stack == spec::GpuStack::native;
+  auto wanted = native ? labels(context) : std::map<std::string, std::string>();
+  std::string text;
+  for (const char* name : names)
+    if (const auto place = wanted.find(name); place != wanted.end())
+      text += fmt::format("{}{}={}\n", prefix, name, label_value(place->second));
+    else
+      text += fmt::format("{}{}-\n", prefix, name);
+  const bool plugin = native && context.cluster.gpu.allocator == spec::Allocator::device_plugin;
+  const std::string key = "gpuadm.io/device-plugin";
+  text += plugin
+              ? fmt::format("{}={}\n", key, name_of(layout_of(context.cluster, context.host, context.facts)))
+              : key + "-\n";
+  return text;
+}
+
+}  // namespace playbook

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# gpuadm gpu share labels the node and changes the device plugin of a real cluster, as one run that can be previewed; every manifest that
+# gpuadm makes is taken by a real API server. No plugin runs here: its image is not to be had, and the GPU is a double of nvidia-smi.
+. "$(dirname "$0")/common"
+
+admin() { on node kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s "$@"; }
+labels() { admin label node node --list; }
+objects() { admin -n kube-system get daemonsets,configmaps -l app.kubernetes.io/managed-by=gpuadm -o name | sort | tr '\n' ' '; }
+is() { [ "$1" = "$2" ] || fail "it is '$1', and not '$2'"; }
+
+a_host node --gpu h200
+exits 0 init -y --skip-phases gpu
+exits 0 gpuadm gpu list -f cluster.yaml
+says "NVIDIA H200"
+says "no: "
+
+exits 0 gpuadm gpu share node 4 -f cluster.yaml --dry-run
+is "$(objects)" ""
+! labels | grep -q nvidia || fail "a dry run has labelled the node"
+exits 0 gpuadm gpu share node 4 -f cluster.yaml -y
+complains "write it there too"
+is "$(objects)" "configmap/nvidia-device-plugin-config-time-slicing-4 daemonset.apps/nvidia-device-plugin-time-slicing-4 "
+labels >labelled
+for label in nvidia.com/gpu.product=NVIDIA-H200-SHARED nvidia.com/gpu.replicas=4 nvidia.com/gpu.present=true gpuadm.io/device-plugin=time-slicing-4; do
+  grep -qxF "$label" labelled || fail "no label $label"
+done
+# The scheduler has made a pod of it for this node, and for no other.
+for _ in $(seq 60); do
+  desired=$(admin -n kube-system get daemonset nvidia-device-plugin-time-slicing-4 -o 'jsonpath={.status.desiredNumberScheduled}')
+  [ "$desired" != 1 ] || break
+  sleep 1
+done
+is "$desired" 1
+exits 0 gpuadm gpu share node 4 -f cluster.yaml -y
+says "nothing is to be done"
+
+exits 0 gpuadm gpu share node mps:2 -f cluster.yaml -y
+is "$(objects)" "configmap/nvidia-device-plugin-config-mps-2 daemonset.apps/nvidia-device-plugin-mps-2 daemonset.apps/nvidia-mps-control-daemon-mps-2 "
+labels | grep -qxF nvidia.com/mps.capable=true || fail "the node is not labelled for MPS"
+exits 0 gpuadm gpu share node exclusive -f cluster.yaml -y
+is "$(objects)" "configmap/nvidia-device-plugin-config-exclusive daemonset.apps/nvidia-device-plugin "
+exits 0 gpuadm gpu list -f cluster.yaml -o json
+jq -e '.gpus[0] | .node == "node" and .sharing == "exclusive" and .allocatable == false and .why != ""' out >/dev/null || fail "the list is wrong"
+
+# The hardware cannot be so: nothing is touched.
+exits 3 gpuadm gpu mig node 1g.5gb -f cluster.yaml -y
+says "H200 141GB has no profile 1g.5gb"
+
+# A node may label itself: workers need no administrator's credentials.
+on node kubectl --kubeconfig /etc/kubernetes/kubelet.conf label node node nvidia.com/gpu.count=1 --overwrite
+
+# Every manifest of the cases is taken by the API server.
+for file in "$top"/tests/cases/device-plugin/*/expected.yaml; do
+  on node kubectl --kubeconfig /etc/kubernetes/admin.conf apply --dry-run=server -f - <"$file" >applied || fail "$file is refused"
+  [ -s applied ]
+done

@@ -1,0 +1,103 @@
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/yaml.hpp"
+
+#include "playbook/gpu_nodes.hpp"
+#include "playbook/sample.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace {
+
+/// The sample with one H200 that the driver lists.
+Sample with_gpu(const std::string& cluster) {
+  Sample sample;
+  sample.cluster = spec::parse(cluster, "cluster.yaml").value();
+  facts::Gpu gpu;
+  gpu.name = "NVIDIA H200";
+  gpu.bus_id = "0000:00:06.0";
+  gpu.memory_mib = 143771;
+  gpu.architecture = "Hopper";
+  gpu.compute_capability = "9.0";
+  sample.facts.gpus = {gpu};
+  sample.facts.driver = facts::Driver{};
+  sample.facts.driver->version = "580.159.04";
+  return sample;
+}
+
+const std::string head = "apiVersion: gpuadm/v1alpha1\nkind: GpuCluster\nhosts: [{ name: one }]\n";
+
+}  // namespace
+
+// tests/cases/device-plugin/<case>/: cluster.yaml, and the manifest that it makes.
+TEST_CASE("the device plugin's manifest is made from the cluster file") {
+  int cases = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(GPUADM_TESTS_DIR "/cases/device-plugin")) {
+    CAPTURE(entry.path().string());
+    const Sample sample = with_gpu(*base::read_file(entry.path() / "cluster.yaml"));
+    facts::Census census;
+    for (const spec::Host& host : sample.cluster.hosts)
+      if (host.name != "absent") census.emplace(host.name, sample.facts);
+    playbook::Context context = sample.context();
+    context.census = &census;
+    const auto composed = playbook::compose("device-plugin", context);
+    REQUIRE(composed);
+    CHECK(!composed->base_sha256);
+    if (std::getenv("GPUADM_REGENERATE"))
+      REQUIRE(base::write_file(entry.path() / "expected.yaml", composed->content, 0644));
+    CHECK(composed->content == *base::read_file(entry.path() / "expected.yaml"));
+    const auto documents = base::yaml::read_all(composed->content, "device-plugin.yaml");
+    REQUIRE(documents);
+    for (const base::Tree& document : *documents)
+      if (const base::Tree* config = document.at({"data", "config.yaml"}))
+        CHECK(base::yaml::read(config->text(), "config.yaml"));
+    ++cases;
+  }
+  CHECK(cases >= 8);
+}
+
+TEST_CASE("a node is labelled with its GPUs under the names of GPU Feature Discovery") {
+  const auto labels = [](const std::string& gpu) {
+    const Sample sample = with_gpu(head + gpu);
+    return playbook::node_labels(sample.context());
+  };
+  const auto has = [](const std::string& all, const std::string& line) {
+    return ("\n" + all).find("\n" + line + "\n") != std::string::npos;
+  };
+  const std::string plain = labels("");
+  for (const char* line :
+       {"nvidia.com/gpu.present=true", "nvidia.com/gpu.product=NVIDIA-H200", "nvidia.com/gpu.count=1",
+        "nvidia.com/gpu.memory=143771", "nvidia.com/gpu.family=hopper", "nvidia.com/gpu.compute.major=9",
+        "nvidia.com/gpu.replicas=1", "nvidia.com/gpu.sharing-strategy=none", "nvidia.com/mig.strategy-",
+        "nvidia.com/cuda.driver-version.full=580.159.04", "gpuadm.io/device-plugin=exclusive"})
+    CHECK_MESSAGE(has(plain, line), plain);
+  const std::string shared = labels("gpu: { sharing: { timeSlicing: 4 } }\n");
+  for (const char* line : {"nvidia.com/gpu.product=NVIDIA-H200-SHARED", "nvidia.com/gpu.replicas=4",
+                           "nvidia.com/gpu.sharing-strategy=time-slicing", "nvidia.com/mps.capable=false",
+                           "gpuadm.io/device-plugin=time-slicing-4"})
+    CHECK_MESSAGE(has(shared, line), shared);
+  const std::string divided = labels("gpu: { mig: { devices: { 1g.18gb: 7 } } }\n");
+  for (const char* line : {"nvidia.com/gpu.product=NVIDIA-H200-MIG-1g.18gb", "nvidia.com/gpu.count=7",
+                           "nvidia.com/mig.strategy=single", "nvidia.com/gpu.memory-"})
+    CHECK_MESSAGE(has(divided, line), divided);
+  const std::string theirs = labels("gpu: { stack: operator }\n");
+  CHECK(has(theirs, "nvidia.com/gpu.product-"));
+  CHECK(has(theirs, "gpuadm.io/device-plugin-"));
+  CHECK(has(labels("gpu: { allocator: dra }\n"), "gpuadm.io/device-plugin-"));
+}
+
+TEST_CASE("a host without a GPU is not labelled, and a name that no label can have is made one") {
+  Sample sample = with_gpu(head);
+  sample.facts.gpus.front().name = " NVIDIA (odd) " + std::string(80, 'x') + "-";
+  const std::string labels = playbook::node_labels(sample.context());
+  for (const std::string_view line : base::lines(labels))
+    if (const auto equals = line.find('='); equals != std::string_view::npos)
+      CHECK(line.size() - equals - 1 <= 63);
+  CHECK(labels.find("gpu.product=NVIDIA--odd--xxx") != std::string::npos);
+  sample.facts.gpus.clear();
+  sample.facts.pci_gpus.clear();
+  sample.facts.driver.reset();
+  CHECK(playbook::node_labels(sample.context()).empty());
+  CHECK(playbook::layouts(sample.context()).empty());
+}
