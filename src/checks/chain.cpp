@@ -33,7 +33,7 @@ const std::vector<Row>& rows() {
       {"runtime",
        "the container runtime answers, and has the nvidia runtime",
        {"rt.", "nct.config-valid", "nct.cli-info", "nct.runtime-registered"}},
-      {"plugin", "the device plugin runs on the node", {"kubelet.device-plugin-sock"}},
+      {"plugin", "the device plugin runs on the node", {}},
       {"allocatable", "the node offers the GPUs that the driver counts", {}},
       {"scheduling", "as many pods get a GPU as are free, and one more waits", {}},
       {"pod", "a pod with one GPU sees one GPU", {}},

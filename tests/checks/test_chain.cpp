@@ -77,7 +77,7 @@ TEST_CASE("what pods of the chain come to is judged as the cases say") {
     const report::Finding finding = checks::examine_trial(trial, node, seen, *floors);
     const Tree& expect = *test->find("expect");
     CHECK_MESSAGE(report::name_of(finding.verdict) == expect.find("verdict")->text(),
-                  finding.says + ": " + finding.evidence);
+                  fmt::format("{}: {}", finding.says, finding.evidence));
     check_contains(expect, "says", finding.says);
     check_contains(expect, "evidence", finding.evidence);
     check_contains(expect, "remedy", finding.remedy);
@@ -146,7 +146,7 @@ struct Site {
                    .owner = "DaemonSet",
                    .node = "one",
                    .phase = "Running"}};
-    facts.runtime_classes = {{"nvidia", "nvidia"}};
+    facts.runtime_classes = std::map<std::string, std::string>{{"nvidia", "nvidia"}};
   }
   facts::Facts& host() { return *census.at("one"); }
   report::Finding see(Link link) {
