@@ -1,7 +1,8 @@
-# Embeds whole folders into a target: the bytes through .incbin, and a table of (path, begin, end) that the
-# assets room reads. Paths are relative to the source tree: "playbooks/init.yaml".
+# Embeds whole folders into a target, and files that the build makes: the bytes through .incbin, and a table of
+# (path, begin, end) that the assets room reads. Paths are relative to the source tree, "playbooks/init.yaml", or, of BUILT
+# files, to the build tree.
 function(gpuadm_embed_assets target)
-  cmake_parse_arguments(ARG "" "" "DIRECTORIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DIRECTORIES;BUILT" ${ARGN})
   set(asm ${CMAKE_CURRENT_BINARY_DIR}/assets_embedded.S)
   set(files)
   foreach(directory ${ARG_DIRECTORIES})
@@ -9,11 +10,17 @@ function(gpuadm_embed_assets target)
     list(APPEND files ${found})
   endforeach()
   list(SORT files)
+  set(depends)
   set(data "    .section .rodata\n")
   set(table "")
   set(count 0)
-  foreach(file ${files})
-    string(APPEND data ".Ln${count}: .asciz \"${file}\"\n.Lb${count}: .incbin \"${CMAKE_CURRENT_SOURCE_DIR}/${file}\"\n"
+  foreach(file ${files} ${ARG_BUILT})
+    set(place ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    if(file IN_LIST ARG_BUILT)
+      set(place ${CMAKE_CURRENT_BINARY_DIR}/${file})
+    endif()
+    list(APPEND depends ${place})
+    string(APPEND data ".Ln${count}: .asciz \"${file}\"\n.Lb${count}: .incbin \"${place}\"\n"
                        ".Le${count}: .byte 0\n")
     string(APPEND table "    .quad .Ln${count}, .Lb${count}, .Le${count}\n")
     math(EXPR count "${count} + 1")
@@ -24,8 +31,6 @@ function(gpuadm_embed_assets target)
   list(JOIN text "" text)
   file(CONFIGURE OUTPUT ${asm} CONTENT "${text}" @ONLY)
   target_sources(${target} PRIVATE ${asm})
-  set(depends ${files})
-  list(TRANSFORM depends PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   set_source_files_properties(${asm} PROPERTIES OBJECT_DEPENDS "${depends}")
   set_source_files_properties(${asm} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 endfunction()

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Reads what a control plane says of its cluster, and changes nothing. Runs on a host with an administrator's kubeconfig.
-# The output is described in docs/reference/cluster.md; a line of a table has its columns apart by tabs.
+# The output is described in docs/reference/cluster.md; a line of a table has its columns apart by tabs. Variables:
+# space, a namespace: of that the pods, and with logs=yes their logs, and nothing else.
 
 # shellcheck source=playbooks/frame.sh
 [ "${frame_is_here:-}" = yes ] || . "$(dirname "$0")/frame.sh"
@@ -19,6 +20,26 @@ table() {
   # shellcheck disable=SC2086
   quiet "$section" 15 kubectl --kubeconfig "$config" --request-timeout=10s get $what \
     -o jsonpath="{range .items[*]}$template{\"\\n\"}{end}"
+}
+
+# pods WHERE: -A, or -n and a namespace.
+pods() {
+  table pods "$1 pods" '{.metadata.namespace}' '{.metadata.name}' '{.metadata.ownerReferences[0].kind}' \
+    '{.spec.nodeName}' '{.status.phase}' '{.spec.runtimeClassName}' '{.spec.containers[*].resources.limits}' \
+    '{.status.initContainerStatuses[*].state.waiting.reason} {.status.containerStatuses[*].state.waiting.reason}' \
+    '{.status.containerStatuses[*].restartCount}' '{.status.containerStatuses[*].lastState.terminated.reason}' \
+    '{.spec.containers[*].env[?(@.name=="NVIDIA_VISIBLE_DEVICES")].value}' '{.status.reason}' \
+    '{.status.containerStatuses[*].state.waiting.message}{.status.containerStatuses[*].state.terminated.message}' \
+    '{.status.conditions[?(@.type=="PodScheduled")].message}' \
+    '{.status.containerStatuses[*].state.terminated.reason}'
+}
+
+# The logs of a namespace's pods.
+pod_logs() {
+  limit 15 kubectl --kubeconfig "$config" --request-timeout=10s -n "$1" get pods -o name 2>/dev/null |
+    while read -r pod; do
+      quiet "log/${pod#pod/}" 15 kubectl --kubeconfig "$config" --request-timeout=10s -n "$1" logs "$pod" --tail=64 </dev/null
+    done
 }
 
 # Of the pods of the device plugin, the last lines; of eight at most.
@@ -42,6 +63,12 @@ everything() {
   for file in /etc/kubernetes/admin.conf /etc/kubernetes/super-admin.conf /etc/rancher/rke2/rke2.yaml; do
     if [ -z "$config" ] && [ -r "$file" ]; then config=$file; fi
   done
+  if [ -n "$config" ] && has kubectl && [ -n "${space:-}" ]; then
+    pods "-n $space"
+    [ "${logs:-no}" != yes ] || pod_logs "$space"
+    echo '=== end'
+    return
+  fi
   if [ -n "$config" ] && has kubectl; then
     quiet readyz 15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw '/readyz?verbose'
     quiet version 15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw /version
@@ -51,14 +78,7 @@ everything() {
       '{.status.nodeInfo.kernelVersion}' '{.status.addresses[?(@.type=="InternalIP")].address}' \
       '{.status.conditions[?(@.type=="Ready")].message}'
     table leases '-n kube-node-lease leases' '{.metadata.name}' '{.spec.renewTime}'
-    table pods '-A pods' '{.metadata.namespace}' '{.metadata.name}' '{.metadata.ownerReferences[0].kind}' \
-      '{.spec.nodeName}' '{.status.phase}' '{.spec.runtimeClassName}' '{.spec.containers[*].resources.limits}' \
-      '{.status.initContainerStatuses[*].state.waiting.reason} {.status.containerStatuses[*].state.waiting.reason}' \
-      '{.status.containerStatuses[*].restartCount}' '{.status.containerStatuses[*].lastState.terminated.reason}' \
-      '{.spec.containers[*].env[?(@.name=="NVIDIA_VISIBLE_DEVICES")].value}' '{.status.reason}' \
-      '{.status.containerStatuses[*].state.waiting.message}' \
-      '{.status.conditions[?(@.type=="PodScheduled")].message}' \
-      '{.status.containerStatuses[*].state.terminated.reason}'
+    pods -A
     table daemonsets '-A daemonsets' '{.metadata.namespace}' '{.metadata.name}' '{.status.desiredNumberScheduled}' \
       '{.status.numberReady}' '{.spec.template.spec.tolerations}'
     table deployments '-A deployments' '{.metadata.namespace}' '{.metadata.name}' '{.spec.replicas}' \

@@ -2,6 +2,9 @@
 # Functions of `gpuadm undo`. They stand behind prelude.sh. A step has kind, name, was (what it shall be again), now (what
 # it was when the journal was read; empty where that does not matter) and reader (a unit that reads it).
 
+gpuadm_newline='
+'
+
 # undo_read: the journal, and what each thing in it is now.
 undo_read() {
   printf 'now\tcluster\tkubeadm\t%s\n' "$(thing_now cluster kubeadm)"
@@ -69,7 +72,7 @@ undo_apply() {
     swap) case $was in off) swapoff "$name" ;; on) swapon "$name" ;; on\ *) swapon -p "${was#on }" "$name" ;; esac ;;
     packages) undo_packages ;;
     image)
-      ctr --timeout 60s -n k8s.io images rm --sync "$name" >/dev/null
+      undo_image
       rm -f "$gpuadm_home/images/$(printf %s "$name" | tr '/:' '__')"
       ;;
     docker-image)
@@ -86,6 +89,18 @@ undo_file() {
   case $name in
     /etc/systemd/* | /etc/fstab) systemctl daemon-reload ;;
     /etc/udev/*) ! have udevadm || udevadm control --reload 2>/dev/null || : ;;
+  esac
+}
+
+# containerd's CRI gives what is imported a second name, the digest of its configuration: that goes with the last other one.
+undo_image() {
+  gpuadm_digest=$(ctr --timeout 10s -n k8s.io images ls "name==$name" | awk 'NR == 2 { print $3 }')
+  ctr --timeout 60s -n k8s.io images rm --sync "$name" >/dev/null
+  [ -n "$gpuadm_digest" ] || return 0
+  gpuadm_names=$(ctr --timeout 10s -n k8s.io images ls -q "target.digest==$gpuadm_digest")
+  case $gpuadm_names in
+    '' | *"$gpuadm_newline"*) ;;
+    sha256:*) ctr --timeout 60s -n k8s.io images rm --sync "$gpuadm_names" >/dev/null ;;
   esac
 }
 

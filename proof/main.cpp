@@ -1,11 +1,23 @@
 // Proves that GPUs compute: runs in a pod, needs nothing but the driver's libcuda.so.1, and prints a line of
 // JSON a GPU.
-//   gpuadm-proof [--quick]        --quick: without the pass over all of the memory
+//   gpuadm-proof [--quick | --look | --again SECONDS | --hold SECONDS] [--deadline SECONDS]
+//     --quick     without the pass over all of the memory
+//     --look      only a context on each GPU
+//     --again     the same every other second for so long, each time in a new process: {"exit": its status}
+//     after each
+//     --hold      nothing but to keep a pod, and with it its GPU, for so long
+//     --deadline  for each GPU (300): one that does not answer hangs in the driver for ever
 // Exit: 0 every GPU did what it should, 1 one did not, 2 there is no CUDA or no GPU.
+#include "deadline.hpp"
 #include "steps.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmath>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -39,9 +51,10 @@ class Line {
   void step(const std::string& name, const std::function<proof::Figures()>& run) {
     if (failed_) return;
     std::string entry = "{\"step\":" + quoted(name);
+    deadline::enter(name);
     try {
       const proof::Figures figures = run();
-      entry += ",\"result\":\"pass\"";
+      entry += figures.empty() ? ",\"result\":\"skip\"" : ",\"result\":\"pass\"";
       for (const auto& [key, value] : figures) entry += "," + quoted(key) + ":" + number(value);
     } catch (const cuda::Broken& broken) {
       failed_ = true;
@@ -61,7 +74,9 @@ class Line {
   bool failed_ = false;
 };
 
-bool prove(int index, int gpus, bool quick) {
+enum class Work { all, quick, look, again, hold };
+
+bool prove(int index, int gpus, Work work) {
   Line line(index);
   std::optional<cuda::Gpu> gpu;
   line.step("context", [&]() -> proof::Figures {
@@ -74,7 +89,8 @@ bool prove(int index, int gpus, bool quick) {
                  std::to_string(gpu->attribute(cuda::Attribute::compute_capability_minor)));
     return {{"bytes", static_cast<double>(gpu->total_memory())}};
   });
-  if (!quick) line.step("memory", [&] { return proof::memory(*gpu); });
+  if (work == Work::look) return line.end();
+  if (work == Work::all) line.step("memory", [&] { return proof::memory(*gpu); });
   line.step("floats", [&] { return proof::floats(*gpu); });
   line.step("halves", [&] { return proof::halves(*gpu); });
   line.step("link", [&] { return proof::link(*gpu); });
@@ -83,16 +99,11 @@ bool prove(int index, int gpus, bool quick) {
   return line.end();
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const bool quick = argc == 2 && std::string_view(argv[1]) == "--quick";
-  if (argc > 1 && !quick) {
-    std::fputs("usage: gpuadm-proof [--quick]\n", stderr);
-    return 2;
-  }
+/// Every GPU, one after the other; the exit status.
+int prove_all(Work work, int seconds) {
   int gpus = 0;
   try {
+    deadline::begin("the driver", seconds);
     cuda::open();
     gpus = cuda::count();
   } catch (const cuda::Broken& broken) {
@@ -104,6 +115,79 @@ int main(int argc, char** argv) {
     return 2;
   }
   bool good = true;
-  for (int i = 0; i < gpus; ++i) good = prove(i, gpus, quick) && good;
+  for (int i = 0; i < gpus; ++i) {
+    deadline::begin("GPU " + std::to_string(i), seconds);
+    good = prove(i, gpus, work) && good;
+  }
   return good ? 0 : 1;
+}
+
+/// Whether it was asked to end before the time had passed.
+bool sleeps(int seconds) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  sigprocmask(SIG_BLOCK, &ends, nullptr);
+  const timespec time{seconds, 0};
+  return sigtimedwait(&ends, nullptr, &time) < 0;
+}
+
+/// A device that is open stays usable; only a new process shows whether it may be opened.
+int look_again(int seconds, int limit) {
+  for (int left = seconds; left > 0; left -= 2) {
+    const pid_t child = fork();
+    if (child == 0) _exit(prove_all(Work::look, limit));
+    int status = 0;
+    waitpid(child, &status, 0);
+    std::printf("{\"exit\":%d}\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    std::fflush(stdout);
+    if (!sleeps(2)) break;
+  }
+  return 0;
+}
+
+struct Options {
+  Work work = Work::all;
+  int deadline = 300;  ///< seconds, both
+  int time = 0;
+};
+
+/// Nothing: this is no way to call it.
+std::optional<Options> read(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const bool wants_seconds = word == "--deadline" || word == "--hold" || word == "--again";
+    const int seconds = wants_seconds && i + 1 < argc ? std::atoi(argv[++i]) : 0;
+    if (wants_seconds && (seconds < 1 || seconds > 86400)) return std::nullopt;
+    if (word == "--deadline") {
+      options.deadline = seconds;
+      continue;
+    }
+    if (options.work != Work::all) return std::nullopt;
+    options.time = seconds;
+    options.work = word == "--quick"   ? Work::quick
+                   : word == "--look"  ? Work::look
+                   : word == "--again" ? Work::again
+                   : word == "--hold"  ? Work::hold
+                                       : Work::all;
+    if (options.work == Work::all) return std::nullopt;
+  }
+  return options;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto options = read(argc, argv);
+  if (!options) {
+    std::fputs(
+        "usage: gpuadm-proof [--quick | --look | --again SECONDS | --hold SECONDS] [--deadline SECONDS]\n",
+        stderr);
+    return 2;
+  }
+  if (options->work == Work::again) return look_again(options->time, options->deadline);
+  if (options->work == Work::hold) return sleeps(options->time), 0;
+  return prove_all(options->work, options->deadline);
 }

@@ -1,5 +1,5 @@
+#include "freivalds.hpp"
 #include "kernels.hpp"
-#include "pattern.hpp"
 #include "steps.hpp"
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 namespace proof {
 namespace {
 
-constexpr std::uint64_t left_seed = 11, right_seed = 13;
 constexpr double enough_seconds = 1;  // of products, for a clock that has settled
 constexpr unsigned tile = 128, threads = 256;
 
@@ -23,26 +22,6 @@ int cores(int major, int minor) {
       return minor == 0 ? 64 : 128;
     default:
       return 128;
-  }
-}
-
-/// Freivalds' check: C·x against A·(B·x) for a vector of zeroes and ones, in whole numbers. One wrong element
-/// of C is missed where x is zero, so both x and its complement are taken.
-void expect_product(const std::vector<float>& product, std::uint64_t n) {
-  for (const std::uint64_t flip : {0, 1}) {
-    const auto chosen = [&](std::uint64_t i) { return (word(i, 17) >> 40 & 1) == flip; };
-    std::vector<std::int64_t> right(n), wanted(n), seen(n);
-    for (std::uint64_t row = 0; row < n; ++row)
-      for (std::uint64_t i = 0; i < n; ++i)
-        if (chosen(i)) right[row] += element(row * n + i, right_seed);
-    for (std::uint64_t row = 0; row < n; ++row)
-      for (std::uint64_t i = 0; i < n; ++i) {
-        wanted[row] += element(row * n + i, left_seed) * right[i];
-        if (chosen(i)) seen[row] += static_cast<std::int64_t>(product[row * n + i]);
-      }
-    const auto [bad, _] = std::ranges::mismatch(seen, wanted);
-    if (bad != seen.end())
-      throw cuda::Broken("the product of two matrices is wrong in row " + std::to_string(bad - seen.begin()));
   }
 }
 
@@ -79,7 +58,8 @@ double teraflops(const cuda::Gpu& gpu, const Kernels& kernels) {
   const double seconds = multiply(times);
   std::vector<float> result(count);
   cuda::to_host(result.data(), c, count * sizeof(float));
-  expect_product(result, n);
+  if (const auto row = wrong_row(result, n))
+    throw cuda::Broken("the product of two matrices is wrong in row " + std::to_string(*row));
   return 2.0 * std::pow(static_cast<double>(n), 3) * times / seconds / 1e12;
 }
 

@@ -51,6 +51,7 @@ class Verbs {
   void add_all() {
     add_init();
     add_doctor();
+    add_verify();
     add_undo();
     add_reset();
     add_support();
@@ -151,6 +152,18 @@ class Verbs {
                                "under pods; gpuadm undo takes it back");
     add_consent(*verb, options->consent);
     for (const char* name : {"--dry-run", "--yes"}) verb->get_option(name)->needs(fix);
+  }
+
+  void add_verify() {
+    auto* verb = root_.add_subcommand("verify", "Prove that pods compute on every GPU, link by link");
+    const auto options = hosts_verb(verb, app::verify);
+    add_list(
+        *verb, "--only", options->only, "LINK,...",
+        "Only these of driver, nvml, cdi, runtime, plugin, allocatable, scheduling, pod, compute, reload");
+    verb->add_flag("--allow-none", options->allow_none, "A cluster without a GPU is no failure");
+    add_format(*verb, options->format);
+    verb->add_flag_callback(
+        "--json", [options] { options->format = app::Format::json; }, "The same as -o json");
   }
 
   void add_undo() {

@@ -25,6 +25,7 @@ struct Maker {
   const Context& context;
   const Step& step;
   const std::vector<std::string>& saved;  ///< names that earlier steps save
+  const base::Variables& given;
 
   Result<Action> base_action(Kind kind) const {
     Action action;
@@ -37,6 +38,8 @@ struct Maker {
     for (const std::string& name : step.reads) {
       if (std::ranges::find(saved, name) != saved.end()) {
         action.later.push_back(name);
+      } else if (const auto found = given.find(name); found != given.end()) {
+        action.variables[name] = found->second;
       } else if (auto value = playbook::variable(name, context)) {
         action.variables[name] = *value;
       } else {
@@ -189,7 +192,7 @@ Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census, con
       Walk walk{host.name, {}};
       for (const Step& step : phase.steps) {
         if (!mends(step, host.name, choice) || !playbook::selected(step, context)) continue;
-        auto actions = std::visit(Maker{library, context, step, saved}, step.does);
+        auto actions = std::visit(Maker{library, context, step, saved, choice.given}, step.does);
         if (!actions) return about(step, context, actions.error());
         std::ranges::move(*actions, std::back_inserter(walk.actions));
       }

@@ -43,6 +43,7 @@ TEST_CASE("an embedded asset is the file of the source tree, byte for byte") {
   REQUIRE(store);
   for (const std::string& path : store->list()) {
     CAPTURE(path);
+    if (path == "proof/image.tar") continue;  // made by the build
     const auto source = base::read_file(fs::path(GPUADM_SOURCE_DIR) / path);
     REQUIRE(source);
     CHECK(store->read(path) == *source);

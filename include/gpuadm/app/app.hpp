@@ -134,6 +134,20 @@ struct FactsOptions {
 };
 [[nodiscard]] Result<Outcome> facts(const FactsOptions& options, Io& io);
 
+// --- gpuadm verify -----------------------------------------------------------------------------------
+
+struct VerifyOptions {
+  Common common;
+  Hosts hosts;
+  std::vector<std::string> only;  ///< names of links; empty: all
+  bool allow_none = false;        ///< a cluster without a GPU is no failure
+  Format format = Format::text;
+};
+/// Walks the chain from the driver to a pod that computes, on every node with GPUs
+/// (docs/reference/verify.md). What it makes on hosts and in the cluster is gone afterwards. Outcome::failed
+/// where a link does not hold.
+[[nodiscard]] Result<Outcome> verify(const VerifyOptions& options, Io& io);
+
 // --- gpuadm undo -------------------------------------------------------------------------------------
 
 struct UndoOptions {

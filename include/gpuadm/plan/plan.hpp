@@ -59,6 +59,7 @@ struct Choice {
   std::vector<std::string> skip_phases;  ///< not these
   /// Checks that found something, by host: only steps that mend one of them.
   std::optional<std::map<std::string, std::set<std::string>>> mends;
+  base::Variables given;  ///< further variables that steps may read
 };
 
 /// Fault::usage for a phase that the playbook does not have, with the nearest.

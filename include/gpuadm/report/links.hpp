@@ -1,0 +1,15 @@
+#pragma once
+
+#include "gpuadm/report/finding.hpp"
+#include "gpuadm/report/style.hpp"
+
+#include <cstddef>
+#include <string>
+
+namespace report {
+
+/// A link of a chain in one line, with its evidence; a broken one also with what to do. `width`: of the
+/// longest name of a host. A finding's id is "CHAIN.LINK".
+[[nodiscard]] std::string link_text(const Finding& finding, std::size_t width, const Style& style);
+
+}  // namespace report

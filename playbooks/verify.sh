@@ -1,0 +1,45 @@
+# shellcheck shell=sh disable=SC2154,SC2034
+# Functions of `gpuadm verify`. They stand behind prelude.sh; what takes things away also stands behind undo.sh.
+
+verify_space=gpuadm-verify
+
+# Without --request-timeout: a deletion is waited for, with a limit of its own.
+verify_patient() { timeout 150 kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
+verify_kubectl() { verify_patient -n "$verify_space" --request-timeout=20s "$@"; }
+
+# A pod is refused before its namespace has the account `default`.
+verify_space_is_empty() {
+  [ "$(verify_kubectl get namespace "$verify_space" -o 'jsonpath={.status.phase}' 2>/dev/null)" = Active ] || return 1
+  verify_kubectl get serviceaccount default -o name >/dev/null 2>&1 || return 1
+  [ -z "$(verify_kubectl get pods -o name)" ]
+}
+
+verify_space_make() {
+  if [ "$(verify_kubectl get namespace "$verify_space" -o 'jsonpath={.status.phase}' 2>/dev/null)" = Terminating ]; then
+    verify_space_remove
+  fi
+  verify_kubectl get namespace "$verify_space" -o name >/dev/null 2>&1 || verify_kubectl create namespace "$verify_space"
+  verify_patient -n "$verify_space" delete pods --all --grace-period=1 --timeout=120s
+  gpuadm_end=$(($(uptime_seconds) + 60))
+  until verify_space_is_empty; do
+    [ "$(uptime_seconds)" -lt "$gpuadm_end" ] || die "the namespace $verify_space has no service account after 60 s"
+    sleep 0.5
+  done
+}
+
+# With everything in it.
+verify_space_remove() {
+  verify_patient delete namespace "$verify_space" --ignore-not-found --timeout=120s >/dev/null
+}
+
+# The images that this run brought and that were not there before, and what the journal says of the run.
+verify_host_restore() {
+  [ -f "$gpuadm_journal/log" ] || return 0
+  awk -F '\t' -v run="$gpuadm_run" '$5 == run && $3 == "absent" && $1 ~ /image$/ { print $1 "\t" $2 }' "$gpuadm_journal/log" |
+    while IFS=$gpuadm_tab read -r kind name; do
+      was=absent now=''
+      undo_apply
+    done
+  runs=$gpuadm_run kept=''
+  undo_forget
+}

@@ -1,0 +1,292 @@
+#include "app/trials.hpp"
+
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+
+#include "app/cluster_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace app {
+
+namespace {
+
+using checks::GpuNode;
+using checks::Link;
+using checks::Trial;
+using report::Did;
+using report::Finding;
+
+constexpr const char* space = "gpuadm-verify";
+constexpr const char* image = "gpuadm.local/proof:1";  // proof/make-image
+constexpr const char* image_file = "proof-image.tar";
+constexpr std::chrono::seconds a_pod{120}, a_gpu{300}, clean_up_timeout{180}, beat_interval{20},
+    look_timeout{120};
+
+/// How long pods of a link may take from their making to where they are judged.
+std::chrono::seconds patience_of(const Trial& trial) {
+  return trial.link == Link::compute ? a_pod + a_gpu * static_cast<int>(trial.gpus) : a_pod;
+}
+
+/// What runs in them, as YAML has a list.
+std::string command_of(const Trial& trial, const GpuNode& node) {
+  const std::string proof = R"("/gpuadm-proof", )";
+  switch (trial.link) {
+    case Link::pod:
+      return R"("nvidia-smi", "-L")";
+    case Link::compute:  // the memory of a GPU that is shared is not all ours
+      return proof + (node.shares > 1 ? R"("--quick", )" : "") +
+             fmt::format(R"("--deadline", "{}")", a_gpu.count());
+    case Link::reload:
+      return proof + R"("--again", "600")";
+    default:
+      return proof + R"("--hold", "900")";
+  }
+}
+
+/// Keeps why a host failed, and passes everything on.
+class Failures final : public report::Reporter {
+ public:
+  explicit Failures(report::Reporter& next) : next_(next) {}
+  void on(const report::Event& event) override {
+    if (event.did == Did::failed) reasons[event.host] = event.detail;
+    next_.on(event);
+  }
+  std::map<std::string, std::string> reasons;
+
+ private:
+  report::Reporter& next_;
+};
+
+std::unexpected<base::Error> interrupted() {
+  return base::fail(base::Fault::interrupted, "interrupted");
+}
+
+}  // namespace
+
+Trials::Trials(const Ground& ground, report::Reporter& reporter, playbook::Library library)
+    : ground_(ground), reporter_(reporter), library_(std::move(library)), who_(run::identity()) {
+  hosts_.push_back(ground_.control_plane);
+  for (const GpuNode& node : ground_.nodes)
+    if (node.host != ground_.control_plane) hosts_.push_back(node.host);
+}
+
+Result<std::unique_ptr<Trials>> Trials::open(const Ground& ground, report::Reporter& reporter) {
+  const std::string bytes = TRY(ground.assets.read("proof/image.tar"));
+  std::unique_ptr<Trials> trials(
+      new Trials(ground, reporter, TRY(playbook::Library::load(ground.assets, "verify"))));
+  trials->scripts_ = {trials->library_.prelude(), TRY(ground.assets.read("playbooks/lock.sh"))};
+  assets::BundleFile file{.path = image_file, .kind = assets::BundleKind::image, .name = image};
+  file.sha256 = base::sha256(bytes);
+  trials->bundle_.directory = ground.folder.path();
+  trials->bundle_.files.push_back(std::move(file));
+  TRY(ground.folder.save_text(image_file, bytes));
+  if (const auto locked = run::lock(trials->hosts_, ground.fleet, reporter, trials->scripts_, trials->who_);
+      !locked) {
+    trials->remove_image_file();
+    return std::unexpected(locked.error());
+  }
+  trials->open_ = true;
+  trials->next_beat_ = base::Clock::now() + beat_interval;
+  return trials;
+}
+
+Result<Trials::Reasons> Trials::perform(const std::string& phase, const std::vector<std::string>& hosts,
+                                        const base::Variables& given) {
+  facts::Census census;
+  for (const std::string& host : hosts) census.emplace(host, ground_.census.at(host));
+  plan::Choice choice{{phase}, {}, {}, given};
+  plan::Plan plan = TRY(plan::make(ground_.cluster, census, library_, &bundle_, choice));
+  // A host that has nothing to do keeps its lock.
+  for (plan::Stage& stage : plan.stages)
+    for (const std::string& host : hosts_)
+      if (std::ranges::find(stage.walks, host, &plan::Walk::host) == stage.walks.end())
+        stage.walks.push_back({host, {}});
+  Failures failures(reporter_);
+  const run::Outcome outcome = run::execute(plan, ground_.fleet, failures, run::Mode::apply, who_);
+  next_beat_ = base::Clock::now() + beat_interval;
+  if (outcome.interrupted) return interrupted();
+  return std::move(failures.reasons);
+}
+
+Result<Trials::Reasons> Trials::bring_image(std::span<const GpuNode> nodes) {
+  std::vector<std::string> hosts;
+  for (const GpuNode& node : nodes)
+    if (has_image_.insert(node.host).second) hosts.push_back(node.host);
+  if (hosts.empty()) return Reasons();
+  return perform("verify/image", hosts);
+}
+
+Result<Trials::Batch> Trials::prepare(Link link, std::span<const GpuNode> asked,
+                                      std::vector<Finding>& findings) {
+  Batch batch{link, {}, {}};
+  const Reasons reasons = TRY(bring_image(asked));
+  for (const GpuNode& node : asked) {
+    const auto place = std::ranges::find(ground_.nodes, node.host, &GpuNode::host);
+    Trial trial = checks::trial_of(link, node, static_cast<std::size_t>(place - ground_.nodes.begin()));
+    if (const auto why = reasons.find(node.host); why != reasons.end()) {
+      findings.push_back(checks::broken(link, node, "the image of the proof cannot be brought to the node",
+                                        why->second, ""));
+    } else if (trial.pods == 0) {
+      findings.push_back(checks::untried(link, node, trial.why_none));
+    } else {
+      batch.nodes.push_back(node);
+      batch.trials.push_back(std::move(trial));
+    }
+  }
+  return batch;
+}
+
+Result<std::string> Trials::manifests(const Batch& batch) const {
+  const std::string path = "templates/verify-pod.yaml";
+  const std::string text = TRY(library_.text(path));
+  std::string all;
+  for (std::size_t i = 0; i < batch.trials.size(); ++i) {
+    const Trial& trial = batch.trials[i];
+    const GpuNode& node = batch.nodes[i];
+    base::Variables values{{"node", node.node},
+                           {"image", image},
+                           {"command", command_of(trial, node)},
+                           {"runtime_class", node.runtime_class.empty() ? "null" : node.runtime_class},
+                           {"resource", node.resource},
+                           {"gpus", std::to_string(trial.gpus)},
+                           {"deadline", std::to_string(patience_of(trial).count() + 900)}};
+    for (long long number = 0; number < trial.pods; ++number) {
+      values["name"] = fmt::format("{}{}", trial.prefix, number);
+      all += "---\n" + TRY(playbook::fill(text, values, {}, path));
+    }
+  }
+  return all;
+}
+
+Result<Trials::Reasons> Trials::make_pods(const Batch& batch) {
+  long long count = 0;
+  for (const Trial& trial : batch.trials) count += trial.pods;
+  return perform("verify/pods", {ground_.control_plane},
+                 {{"verify_pods", TRY(manifests(batch))}, {"verify_count", std::to_string(count)}});
+}
+
+Result<facts::Space> Trials::look(Link link) {
+  transport::Command command = TRY(view_command(ground_.assets));
+  command.label = "look at the pods of " + std::string(checks::name_of(link));
+  command.script = base::assignments({{"space", space}, {"logs", link == Link::scheduling ? "no" : "yes"}}) +
+                   command.script;
+  command.timeout = look_timeout;
+  ground_.fleet.submit(ground_.control_plane, std::move(command));
+  const auto completion = ground_.fleet.next();
+  if (!completion || ground_.fleet.interrupted()) return interrupted();
+  return facts::parse_space(TRY(completion->result).out);
+}
+
+Result<facts::Space> Trials::wait(const Batch& batch, std::chrono::seconds patience) {
+  report::Event event{.host = ground_.control_plane, .stage = "verify/pods", .step = "verify.wait"};
+  event.did = Did::started;
+  event.detail = fmt::format("pods of {}", checks::name_of(batch.link));
+  reporter_.on(event);
+  event.did = Did::waiting;
+  event.detail = fmt::format("{} s at most", patience.count());
+  reporter_.on(event);
+  const auto until = base::Clock::now() + patience;
+  while (true) {
+    facts::Space seen = TRY(look(batch.link));
+    const bool settled = std::ranges::all_of(
+        batch.trials, [&](const Trial& trial) { return checks::is_settled(trial, seen); });
+    if (settled || base::Clock::now() >= until) return seen;
+    beat();
+    (void)ground_.fleet.next_until(base::Clock::now() + std::chrono::seconds(1));
+    if (ground_.fleet.interrupted()) return interrupted();
+  }
+}
+
+Result<facts::Space> Trials::reload(Batch& batch, const facts::Space& before) {
+  std::vector<std::string> hosts;
+  for (const GpuNode& node : batch.nodes) hosts.push_back(node.host);
+  const Reasons reasons = TRY(perform("verify/reload", hosts));
+  if (!reasons.empty()) return base::fail(base::Fault::remote, reasons.begin()->second);
+  for (Trial& trial : batch.trials) trial.rounds = checks::rounds_of(trial, before) + 2;
+  return wait(batch, a_pod);
+}
+
+Result<std::vector<Finding>> Trials::show(Link link, std::span<const GpuNode> asked) {
+  std::vector<Finding> findings;
+  Batch batch = TRY(prepare(link, asked, findings));
+  if (batch.trials.empty()) return findings;
+  if (const Reasons reasons = TRY(make_pods(batch)); !reasons.empty()) {
+    for (const GpuNode& node : batch.nodes)
+      findings.push_back(checks::broken(link, node, "its pods cannot be made", reasons.begin()->second, ""));
+    return findings;
+  }
+  auto patience = std::chrono::seconds(0);
+  for (const Trial& trial : batch.trials) patience = std::max(patience, patience_of(trial));
+  facts::Space seen = TRY(wait(batch, patience));
+  if (link == Link::reload) seen = TRY(reload(batch, seen));
+  for (std::size_t i = 0; i < batch.trials.size(); ++i)
+    findings.push_back(checks::examine_trial(batch.trials[i], batch.nodes[i], seen, ground_.floors));
+  return findings;
+}
+
+// --- Locks, and the way back -----------------------------------------------------------------------------
+
+std::string Trials::program(const std::string& step, const std::string& body) const {
+  return scripts_.prelude +
+         base::assignments({{"gpuadm_run", who_.run},
+                            {"gpuadm_step", step},
+                            {"gpuadm_client", who_.client},
+                            {"gpuadm_owner", who_.owner},
+                            {"gpuadm_timeout", std::to_string(clean_up_timeout.count())}}) +
+         fmt::format("lock_enter\n(\nset -eu\n{}\n) </dev/null\nrc=$?\nlock_leave\nexit $rc\n", body);
+}
+
+void Trials::beat() {
+  if (base::Clock::now() < next_beat_) return;
+  next_beat_ = base::Clock::now() + beat_interval;
+  for (const std::string& host : hosts_)
+    ground_.fleet.submit(
+        host,
+        {.label = "keep the lock", .script = program("beat", ":"), .effect = transport::Effect::changes});
+  while (ground_.fleet.next()) {
+  }
+}
+
+void Trials::note(const std::string& host, const std::string& text) {
+  report::Event event{.host = host, .stage = "verify/clean"};
+  event.detail = text;
+  reporter_.on(event);
+}
+
+void Trials::clean(const std::vector<std::string>& hosts, const std::string& label,
+                   const std::string& function) {
+  const auto undo = ground_.assets.read("playbooks/undo.sh");
+  for (const std::string& host : hosts)
+    ground_.fleet.submit(host, {.label = label,
+                                .script = undo.value_or("") + program("verify.clean", function),
+                                .effect = transport::Effect::changes,
+                                .purpose = transport::Purpose::clean_up,
+                                .timeout = clean_up_timeout});
+  while (const auto completion = ground_.fleet.next()) {
+    const auto& result = completion->result;
+    if (!result)
+      note(completion->host,
+           fmt::format("what was made could not be taken away ({}): {}", label, result.error().what));
+    else if (result->status != 0)
+      note(completion->host,
+           fmt::format("what was made could not be taken away ({}): {}", label, base::tail(result->err, 3)));
+  }
+}
+
+void Trials::close() {
+  if (!std::exchange(open_, false)) return;
+  clean({ground_.control_plane}, "remove the namespace gpuadm-verify", "verify_space_remove");
+  clean(hosts_, "remove the image of the proof", "verify_host_restore");
+  run::unlock(hosts_, ground_.fleet, reporter_, scripts_, who_);
+  remove_image_file();
+}
+
+void Trials::remove_image_file() {
+  std::error_code ignored;
+  std::filesystem::remove(ground_.folder.path() / image_file, ignored);
+}
+
+}  // namespace app

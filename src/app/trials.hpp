@@ -1,0 +1,79 @@
+#pragma once
+
+#include "gpuadm/assets/assets.hpp"
+#include "gpuadm/checks/chain.hpp"
+#include "gpuadm/plan/plan.hpp"
+#include "gpuadm/run/run.hpp"
+#include "gpuadm/transport/fleet.hpp"
+
+#include "app/run_folder.hpp"
+
+namespace app {
+
+/// What trials are made with. All of it must outlive them.
+struct Ground {
+  const spec::Cluster& cluster;
+  const facts::Census& census;
+  const assets::Store& assets;
+  const checks::Floors& floors;
+  transport::Fleet& fleet;
+  const RunFolder& folder;
+  std::string control_plane;           ///< the host that is asked
+  std::vector<checks::GpuNode> nodes;  ///< every node that may be tried
+};
+
+/// Pods of gpuadm's own, in a namespace of their own, with an image that gpuadm carries. Everything that is
+/// made, on hosts and in the cluster, is gone after close().
+class Trials {
+ public:
+  /// Takes the locks of all hosts. Fault::blocked where another run holds one.
+  [[nodiscard]] static Result<std::unique_ptr<Trials>> open(const Ground& ground, report::Reporter& reporter);
+  /// Makes the pods that a link needs on these nodes, waits for what becomes of them, and judges that: a
+  /// finding a node. Fault::interrupted after Ctrl-C.
+  [[nodiscard]] Result<std::vector<report::Finding>> show(checks::Link link,
+                                                          std::span<const checks::GpuNode> nodes);
+  /// Takes everything away again, after Ctrl-C, too.
+  void close();
+
+ private:
+  using Reasons = std::map<std::string, std::string>;  ///< by host: why it failed
+  /// The trials of one link, each with its node.
+  struct Batch {
+    checks::Link link;
+    std::vector<checks::Trial> trials;
+    std::vector<checks::GpuNode> nodes;
+  };
+
+  Trials(const Ground& ground, report::Reporter& reporter, playbook::Library library);
+  [[nodiscard]] Result<Reasons> perform(const std::string& phase, const std::vector<std::string>& hosts,
+                                        const base::Variables& given = {});
+  [[nodiscard]] Result<Reasons> bring_image(std::span<const checks::GpuNode> nodes);
+  /// What is to be tried; findings of nodes where nothing can be are added.
+  [[nodiscard]] Result<Batch> prepare(checks::Link link, std::span<const checks::GpuNode> nodes,
+                                      std::vector<report::Finding>& findings);
+  [[nodiscard]] Result<std::string> manifests(const Batch& batch) const;
+  [[nodiscard]] Result<Reasons> make_pods(const Batch& batch);
+  [[nodiscard]] Result<facts::Space> look(checks::Link link);
+  [[nodiscard]] Result<facts::Space> wait(const Batch& batch, std::chrono::seconds patience);
+  /// Has systemd read its units again under the pods of a batch, and waits until they have looked at their
+  /// GPUs.
+  [[nodiscard]] Result<facts::Space> reload(Batch& batch, const facts::Space& before);
+  void remove_image_file();
+  void beat();
+  [[nodiscard]] std::string program(const std::string& step, const std::string& body) const;
+  void clean(const std::vector<std::string>& hosts, const std::string& label, const std::string& function);
+  void note(const std::string& host, const std::string& text);
+
+  const Ground& ground_;
+  report::Reporter& reporter_;
+  playbook::Library library_;
+  run::Identity who_;
+  run::Scripts scripts_;
+  assets::Bundle bundle_;            ///< the image of gpuadm-proof
+  std::vector<std::string> hosts_;   ///< locked
+  std::set<std::string> has_image_;  ///< hosts
+  base::Instant next_beat_;
+  bool open_ = false;
+};
+
+}  // namespace app

@@ -1,0 +1,208 @@
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/report/findings.hpp"
+#include "gpuadm/report/links.hpp"
+
+#include "app/census.hpp"
+#include "app/cluster_view.hpp"
+#include "app/conduct.hpp"
+#include "app/connections.hpp"
+#include "app/findings.hpp"
+#include "app/trials.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace app {
+
+namespace {
+
+using checks::GpuNode;
+using checks::Link;
+using report::Finding;
+using report::Verdict;
+
+Result<std::vector<Link>> links_of(const VerifyOptions& options) {
+  std::vector<std::string> names;
+  for (const Link link : checks::all_links()) names.emplace_back(checks::name_of(link));
+  for (const std::string& name : options.only) {
+    if (checks::link_named(name)) continue;
+    const auto near = base::nearest(name, names);
+    return base::fail(base::Fault::usage, fmt::format("no link is called {}", base::printable(name, 50)),
+                      near ? fmt::format("did you mean {}?", *near) : "they are: " + base::join(names, ", "));
+  }
+  std::vector<Link> wanted;
+  for (const Link link : checks::all_links())
+    if (options.only.empty() || std::ranges::find(options.only, checks::name_of(link)) != options.only.end())
+      wanted.push_back(link);
+  return wanted;
+}
+
+/// Roles and runtime as the hosts have them: a cluster that is only named on the command line says nothing of
+/// them.
+void fit(spec::Cluster& cluster, const facts::Census& census, const facts::ClusterFacts& facts) {
+  for (spec::Host& host : cluster.hosts)
+    host.role = is_control_plane(census, host.name) ? spec::Role::control_plane : spec::Role::worker;
+  const auto runs = [&](std::string_view engine) {
+    return facts.nodes && std::ranges::any_of(*facts.nodes, [&](const facts::Node& node) {
+             return node.runtime.starts_with(engine);
+           });
+  };
+  if (runs("docker:")) cluster.runtime.engine = spec::Engine::docker;
+  if (runs("containerd:")) cluster.runtime.engine = spec::Engine::containerd;
+}
+
+/// The chain of every node, told link by link.
+class Walk {
+ public:
+  Walk(std::vector<GpuNode> nodes, const VerifyOptions& options, Io& io)
+      : whole_(std::move(nodes)), options_(options), io_(io) {
+    for (const GpuNode& node : whole_) width_ = std::max(width_, node.host.size());
+  }
+
+  void tell(const std::vector<Finding>& findings) {
+    for (const Finding& finding : findings) {
+      if (options_.format == Format::text) io_.out(report::link_text(finding, width_, io_.out_style));
+      if (is_open(finding))
+        std::erase_if(whole_, [&](const GpuNode& node) { return node.host == finding.host; });
+      findings_.push_back(finding);
+    }
+  }
+
+  void see(std::span<const Link> links, const checks::Sight& sight) {
+    for (const Link link : links) {
+      if (checks::needs_pods(link)) break;
+      std::vector<Finding> findings;
+      for (const GpuNode& node : whole_) findings.push_back(checks::examine_link(link, node, sight));
+      tell(findings);
+    }
+  }
+
+  Result<> try_out(std::span<const Link> links, Trials& trials) {
+    for (const Link link : links)
+      if (checks::needs_pods(link) && !whole_.empty()) tell(TRY(trials.show(link, whole_)));
+    return {};
+  }
+
+  [[nodiscard]] const std::vector<GpuNode>& whole() const { return whole_; }
+  [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }
+
+ private:
+  std::vector<GpuNode> whole_;  ///< nodes none of whose links is broken so far
+  std::vector<Finding> findings_;
+  std::size_t width_ = 0;
+  const VerifyOptions& options_;
+  Io& io_;
+};
+
+int gpus_of(const std::vector<GpuNode>& nodes) {
+  int gpus = 0;
+  for (const GpuNode& node : nodes) gpus += node.counted;
+  return gpus;
+}
+
+std::string summary(const std::vector<GpuNode>& nodes, const Walk& walk) {
+  std::vector<std::string> broken;
+  for (const Finding& finding : walk.findings())
+    if (is_open(finding))
+      broken.push_back(fmt::format("{} on {}", finding.id.substr(finding.id.find('.') + 1), finding.host));
+  const int gpus = gpus_of(nodes);
+  return fmt::format("{} GPU{} on {} node{}: ", gpus, gpus == 1 ? "" : "s", nodes.size(),
+                     nodes.size() == 1 ? "" : "s") +
+         (broken.empty() ? "every link that was tried holds" : "broken: " + base::join(broken, ", "));
+}
+
+std::string control_plane_of(const spec::Cluster& cluster, const facts::Census& census) {
+  const auto place = std::ranges::find_if(
+      cluster.hosts, [&](const spec::Host& host) { return is_control_plane(census, host.name); });
+  return place == cluster.hosts.end() ? std::string() : place->name;
+}
+
+/// GPUs of the cluster on nodes that nobody named.
+std::vector<std::string> left_out(const facts::ClusterFacts& facts, const std::vector<GpuNode>& nodes) {
+  std::vector<std::string> names;
+  if (facts.nodes)
+    for (const facts::Node& node : *facts.nodes)
+      if (node.capacity.contains("nvidia.com/gpu") && node.capacity.at("nvidia.com/gpu") != "0" &&
+          std::ranges::find(nodes, node.name, &GpuNode::node) == nodes.end())
+        names.push_back(node.name);
+  return names;
+}
+
+/// The links that pods show. What happens is told beside the result.
+Result<> try_pods(Walk& walk, const std::vector<Link>& links, const Ground& ground,
+                  const VerifyOptions& options, Io& io) {
+  if (std::ranges::none_of(links, checks::needs_pods) || walk.whole().empty()) return {};
+  Io beside = io;
+  beside.out = options.format == Format::text ? io.err : [](std::string_view) {};
+  beside.out_style = io.err_style;
+  const auto act = [&](report::Reporter& reporter) -> Result<Outcome> {
+    const auto trials = TRY(Trials::open(ground, reporter));
+    const Result<> result = walk.try_out(links, *trials);
+    trials->close();
+    if (!result) return std::unexpected(result.error());
+    return Outcome::done;
+  };
+  TRY(telling(ground.folder, Format::text, beside, act));
+  return {};
+}
+
+/// What was found, and the outcome.
+Outcome conclude(const Walk& walk, const std::vector<GpuNode>& nodes, const facts::ClusterFacts& facts,
+                 const VerifyOptions& options, const Io& io) {
+  if (options.format == Format::json) {
+    base::Tree tree = report::to_tree(walk.findings());
+    tree.set("gpus", gpus_of(nodes));
+    io.out(base::json::write(tree) + "\n");
+  } else {
+    io.out(summary(nodes, walk) + "\n");
+  }
+  for (const std::string& name : left_out(facts, nodes))
+    io.err(fmt::format("{} has GPUs too, and was not named: not verified\n", base::printable(name)));
+  if (nodes.empty() && !options.allow_none) {
+    io.err("no host of these has an NVIDIA GPU; --allow-none if that is as it should be\n");
+    return Outcome::failed;
+  }
+  return std::ranges::any_of(walk.findings(), report::is_open) ? Outcome::failed : Outcome::done;
+}
+
+}  // namespace
+
+Result<Outcome> verify(const VerifyOptions& options, Io& io) {
+  const std::vector<Link> links = TRY(links_of(options));
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const checks::Floors floors =
+      TRY(checks::read_floors([&](std::string_view path) { return assets.read(path); }));
+  spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
+
+  // What hosts and control plane say of themselves.
+  const Visit visit = TRY(Visit::open(cluster, options.common.connection, Consent::given, io));
+  const Seen seen = TRY(take_census(*visit.fleet, assets));
+  if (seen.none_reached()) return std::unexpected(seen.census.begin()->second.error());
+  const auto view = TRY(view_cluster(cluster, seen.census, *visit.fleet, assets));
+  if (!view) return std::unexpected(no_control_plane());
+  const facts::ClusterFacts facts = TRY(facts::parse_cluster(*view));
+  fit(cluster, seen.census, facts);
+  const std::vector<GpuNode> nodes = checks::gpu_nodes(cluster, seen.census, facts);
+
+  // The links that this shows, then those that pods show.
+  Walk walk(nodes, options, io);
+  walk.tell(unreached_in(seen.census));
+  const std::vector<Finding> findings = TRY(find(cluster, seen.census, assets, checks::Stage::node));
+  walk.see(links, {cluster, seen.census, facts, findings});
+  const Ground ground{cluster,
+                      seen.census,
+                      assets,
+                      floors,
+                      *visit.fleet,
+                      visit.folder,
+                      control_plane_of(cluster, seen.census),
+                      nodes};
+  const auto tried = try_pods(walk, links, ground, options, io);
+  TRY(visit.folder.save_look(cluster, seen.census, walk.findings()));
+  if (!tried) return std::unexpected(tried.error());
+  return conclude(walk, nodes, facts, options, io);
+}
+
+}  // namespace app

@@ -1,0 +1,196 @@
+#include "gpuadm/checks/chain.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include "checks/chain_words.hpp"
+#include "checks/see.hpp"
+#include "checks/whole.hpp"
+
+#include <algorithm>
+#include <array>
+
+/// The chain's links that facts of hosts and cluster show.
+namespace checks {
+
+namespace {
+
+using report::Finding;
+using report::Verdict;
+
+struct Row {
+  std::string_view name, title;
+  std::vector<std::string_view> findings;  ///< ids of blockers that break it, or how they begin
+};
+
+/// In the order of Link.
+const std::vector<Row>& rows() {
+  static const std::vector<Row> table = {
+      {"driver", "the driver is loaded, and complete", {"gpu.driver.", "gpu.pci."}},
+      {"nvml",
+       "the driver answers for every GPU",
+       {"gpu.driver.smi-", "gpu.driver.rminit-", "gpu.driver.gsp-rpc-", "gpu.health.", "gpu.fabric."}},
+      {"cdi", "the CDI specification fits the driver", {"nct.cdi-"}},
+      {"runtime",
+       "the container runtime answers, and has the nvidia runtime",
+       {"rt.", "nct.config-valid", "nct.cli-info", "nct.runtime-registered"}},
+      {"plugin", "the device plugin runs on the node", {}},
+      {"allocatable", "the node offers the GPUs that the driver counts", {}},
+      {"scheduling", "as many pods get a GPU as are free, and one more waits", {}},
+      {"pod", "a pod with one GPU sees one GPU", {}},
+      {"compute", "pods compute on the GPUs", {}},
+      {"reload", "a pod keeps its GPU when systemd reloads", {}}};
+  return table;
+}
+
+const Row& row_of(Link link) {
+  return rows()[static_cast<std::size_t>(link)];
+}
+
+/// The link that a finding breaks: the one that names it closest.
+std::optional<Link> link_of(const Finding& finding) {
+  std::optional<Link> found;
+  std::size_t longest = 0;
+  for (const Link link : all_links())
+    for (const std::string_view id : row_of(link).findings)
+      if (finding.id.starts_with(id) && id.size() > longest) found = link, longest = id.size();
+  return found;
+}
+
+const facts::Facts& host_facts(const GpuNode& node, const Sight& sight) {
+  return *sight.census.at(node.host);
+}
+
+// --- Each says what it saw, or what is wrong -------------------------------------------------------------
+
+Finding see_driver(const GpuNode& node, const Sight& sight) {
+  const auto& driver = host_facts(node, sight).driver;
+  if (!driver)
+    return broken(Link::driver, node, "no NVIDIA driver is loaded", "", "gpuadm doctor --only gpu.driver.");
+  return holds(Link::driver, node,
+               driver->version +
+                   (driver->open_modules
+                        ? *driver->open_modules ? ", open kernel modules" : ", proprietary kernel modules"
+                        : ""));
+}
+
+Finding see_nvml(const GpuNode& node, const Sight& sight) {
+  const facts::Facts& host = host_facts(node, sight);
+  const auto bound = std::ranges::count_if(
+      host.pci_gpus, [](const facts::PciGpu& gpu) { return gpu.driver.empty() || gpu.driver == "nvidia"; });
+  if (host.gpus.empty() || host.nvidia_smi_status.value_or(0) != 0)
+    return broken(Link::nvml, node, "the driver answers for no GPU", host.nvidia_smi_says, "nvidia-smi -L");
+  if (bound > static_cast<long>(host.gpus.size()))
+    return broken(Link::nvml, node, "the driver does not answer for every GPU",
+                  fmt::format("{} on the PCI bus, {} by nvidia-smi", bound, host.gpus.size()),
+                  "gpuadm doctor --stage node --only gpu.");
+  std::map<std::string, int> models;
+  for (const facts::Gpu& gpu : host.gpus) ++models[gpu.name];
+  std::vector<std::string> texts;
+  for (const auto& [name, count] : models) texts.push_back(fmt::format("{} × {}", count, name));
+  return holds(Link::nvml, node, list(texts));
+}
+
+Finding see_cdi(const GpuNode& node, const Sight& sight) {
+  for (const facts::CdiSpec& spec : host_facts(node, sight).toolkit.cdi)
+    if (spec.kind == "nvidia.com/gpu")
+      return holds(Link::cdi, node, fmt::format("{} names {} devices", spec.file, spec.devices.size()));
+  return untried(Link::cdi, node,
+                 node.runtime_class.empty()
+                     ? "there is no CDI specification"
+                     : "there is no CDI specification; pods have the RuntimeClass " + node.runtime_class);
+}
+
+Finding see_runtime(const GpuNode& node, const Sight& sight) {
+  const facts::Facts& host = host_facts(node, sight);
+  const auto* there = node_named(sight.facts, node.node);
+  const bool docker = there && there->runtime.starts_with("docker:");
+  const std::string runtime = there ? base::replace_all(there->runtime, "://", " ") : "";
+  const std::string& usual = docker && host.docker ? host.docker->default_runtime
+                             : host.containerd     ? host.containerd->default_runtime
+                                                   : std::string();
+  if (usual == "nvidia") return holds(Link::runtime, node, runtime + ", nvidia by default");
+  if (node.runtime_class.empty())
+    return holds(Link::runtime, node,
+                 runtime + "; no runtime of NVIDIA's is asked for: pods have what the device plugin gives");
+  const std::string& handler = sight.facts.runtime_classes->at(node.runtime_class);
+  if (host.containerd && !docker && !host.containerd->runtimes.contains(handler))
+    return broken(Link::runtime, node, "the container runtime does not know the RuntimeClass nvidia",
+                  "no runtime is called " + handler,
+                  "gpuadm init --phases runtime, or nvidia-ctk runtime configure");
+  return holds(Link::runtime, node, fmt::format("{} with the runtime {}", runtime, handler));
+}
+
+bool is_plugin_pod(const facts::Pod& pod) {
+  return pod.owner == "DaemonSet" && contains(pod.name, "nvidia") && contains(pod.name, "device-plugin") &&
+         !contains(pod.name, "mps");
+}
+
+Finding see_plugin(const GpuNode& node, const Sight& sight) {
+  if (node.node.empty())
+    return broken(Link::plugin, node, "this host is no node of the cluster", "",
+                  "kubectl get nodes, and compare with the host's name");
+  if (sight.cluster.gpu.allocator != spec::Allocator::device_plugin)
+    return untried(Link::plugin, node, "gpu.allocator is no device plugin");
+  if (!sight.facts.pods)
+    return broken(Link::plugin, node, "the API server did not give the pods", "",
+                  "kubectl get --raw /readyz?verbose");
+  for (const facts::Pod& pod : *sight.facts.pods)
+    if (pod.node == node.node && is_plugin_pod(pod))
+      return is_well(pod) ? holds(Link::plugin, node, pod.full() + " runs")
+                          : broken(Link::plugin, node, "the device plugin's pod on the node does not run",
+                                   pod.full() + ": " + trouble_of(pod),
+                                   fmt::format("kubectl -n {} describe pod {}", pod.space, pod.name));
+  return broken(Link::plugin, node, "no pod of NVIDIA's device plugin is on the node", "",
+                "gpuadm init --phases gpu/device-plugin");
+}
+
+Finding see_allocatable(const GpuNode& node, const Sight&) {
+  const std::string offered = fmt::format("{} {}", node.allocatable, node.resource);
+  if (node.mig && node.allocatable > 0)
+    return holds(Link::allocatable, node, offered + ", partitions of GPUs");
+  const long long expected = static_cast<long long>(node.counted) * node.shares;
+  const std::string has = node.shares > 1
+                              ? fmt::format("{} GPUs with {} shares each", node.counted, node.shares)
+                              : fmt::format("{} GPUs", node.counted);
+  if (node.allocatable != expected)
+    return broken(Link::allocatable, node,
+                  node.allocatable < expected ? "the node offers fewer GPUs than it has"
+                                              : "the node offers more GPUs than it has",
+                  fmt::format("{}, for {}", offered, has),
+                  "kubectl logs of the device plugin's pod on the node names GPUs that are sick");
+  return holds(Link::allocatable, node, fmt::format("{}, for {}", offered, has));
+}
+
+}  // namespace
+
+std::span<const Link> all_links() {
+  static constexpr std::array links = {Link::driver,  Link::nvml,        Link::cdi,        Link::runtime,
+                                       Link::plugin,  Link::allocatable, Link::scheduling, Link::pod,
+                                       Link::compute, Link::reload};
+  return links;
+}
+
+std::string_view name_of(Link link) {
+  return row_of(link).name;
+}
+
+std::string_view title_of(Link link) {
+  return row_of(link).title;
+}
+
+std::optional<Link> link_named(std::string_view name) {
+  const auto place = std::ranges::find(rows(), name, &Row::name);
+  if (place == rows().end()) return std::nullopt;
+  return all_links()[static_cast<std::size_t>(place - rows().begin())];
+}
+
+report::Finding examine_link(Link link, const GpuNode& on, const Sight& sight) {
+  for (const Finding& finding : sight.findings)
+    if (finding.host == on.host && finding.verdict == Verdict::fail &&
+        finding.severity == Severity::blocker && link_of(finding) == link)
+      return broken(link, on, finding.says, finding.evidence, finding.remedy, finding.id);
+  constexpr std::array see = {see_driver, see_nvml, see_cdi, see_runtime, see_plugin, see_allocatable};
+  return see.at(static_cast<std::size_t>(link))(on, sight);
+}
+
+}  // namespace checks

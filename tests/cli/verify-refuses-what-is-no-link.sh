@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# The links of the chain have names, and a host that is in no cluster has no chain to walk.
+. "$(dirname "$0")/common"
+
+exits 2 gpuadm verify --only driver,pods
+complains "no link is called pods"
+complains "did you mean pod?"
+exits 0 gpuadm verify --help
+says "allocatable, scheduling, pod, compute, reload"
+[ ! -e /etc/kubernetes/admin.conf ] || exit 0
+exits 2 gpuadm verify
+complains "none of these hosts is a control plane"
