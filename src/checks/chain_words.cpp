@@ -36,11 +36,13 @@ bool same_host(const std::string& host, const std::string& node) {
   return host == node || host.substr(0, host.find('.')) == node.substr(0, node.find('.'));
 }
 
-int shares_of(const spec::Cluster& cluster, const std::string& host, const facts::Node* node) {
+int shares_of(const spec::Cluster& cluster, const std::string& host, const facts::Facts& facts,
+              const facts::Node* node) {
   const auto labelled = node ? base::to_int(label(*node, "nvidia.com/gpu.replicas")) : std::nullopt;
   if (labelled && *labelled > 0) return static_cast<int>(*labelled);
   const auto place = std::ranges::find(cluster.hosts, host, &spec::Host::name);
-  return place == cluster.hosts.end() ? 1 : std::max(1, place->gpu.replicas);
+  if (place == cluster.hosts.end()) return 1;
+  return std::max(1, spec::layout_of(cluster, *place, facts::models_of(facts)).sharing.replicas);
 }
 
 /// What pods have there, but for those that verify itself has left.
@@ -68,7 +70,7 @@ GpuNode node_of(const spec::Cluster& cluster, const std::string& name, const fac
   if (facts.nodes)
     for (const facts::Node& node : *facts.nodes)
       if (same_host(own, node.name)) found = &node;
-  made.shares = shares_of(cluster, name, found);
+  made.shares = shares_of(cluster, name, host, found);
   if (!found) return made;
   made.node = found->name;
   if (amount(found->allocatable, whole_gpu) == 0 && amount(found->allocatable, shared_gpu) > 0)

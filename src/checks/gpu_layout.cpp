@@ -19,14 +19,8 @@ using base::Version;
 using spec::Allocator;
 using spec::GpuStack;
 
-std::vector<std::string> models_of(const facts::Facts& facts) {
-  std::vector<std::string> names;
-  for (const facts::Gpu& gpu : facts.gpus) names.push_back(gpu.name);
-  return names;
-}
-
 spec::GpuLayout layout_here(const Subject& s) {
-  return spec::layout_of(s.cluster, s.host, models_of(s.facts));
+  return spec::layout_of(s.cluster, s.host, facts::models_of(s.facts));
 }
 
 bool has_gpus(const Subject& s, Verdicts& out) {
@@ -56,7 +50,7 @@ std::map<std::string, std::string> kinds_of(const Subject& s) {
     kinds.emplace(gpu.device_id, model ? model->name : "the GPU 10de:" + gpu.device_id);
   }
   if (!kinds.empty()) return kinds;
-  for (const std::string& name : models_of(s.facts)) {
+  for (const std::string& name : facts::models_of(s.facts)) {
     const auto place = std::ranges::find_if(
         s.data.gpus, [&](const auto& of) { return spec::is_model(of.second.name, name); });
     kinds.emplace(place == s.data.gpus.end() ? "" : place->first.substr(0, place->first.find('/')), name);
@@ -107,11 +101,11 @@ void one_layout(const Subject& s, Verdicts& out) {
   if (!has_gpus(s, out)) return;
   if (s.cluster.gpu.models.empty()) return out.skip("gpu.models is empty");
   std::optional<spec::GpuLayout> first;
-  for (const std::string& model : models_of(s.facts)) {
+  for (const std::string& model : facts::models_of(s.facts)) {
     const auto layout = spec::layout_of(s.cluster, s.host, {model});
     if (!first) first = layout;
     if (*first == layout) continue;
-    const auto names = models_of(s.facts);
+    const auto names = facts::models_of(s.facts);
     return out.fail(
         Severity::blocker, "two models of GPU in one host are to be shared or divided differently",
         list({names.begin(), names.end()}),

@@ -260,4 +260,10 @@ void read_gpus(const Sections& sections, Facts& facts) {
   if (facts.driver) facts.driver->library = library_version(facts.driver_libraries, facts.driver->version);
 }
 
+std::vector<std::string> models_of(const Facts& facts) {
+  std::vector<std::string> names;
+  for (const Gpu& gpu : facts.gpus) names.push_back(gpu.name);
+  return names;
+}
+
 }  // namespace facts

@@ -114,9 +114,7 @@ bool has_gpu_somewhere(const Context& context) {
 }
 
 GpuLayout layout_of(const spec::Cluster& cluster, const spec::Host& host, const facts::Facts& facts) {
-  std::vector<std::string> models;
-  for (const facts::Gpu& gpu : facts.gpus) models.push_back(gpu.name);
-  return spec::layout_of(cluster, host, models);
+  return spec::layout_of(cluster, host, facts::models_of(facts));
 }
 
 std::vector<GpuLayout> layouts(const Context& context) {

@@ -229,7 +229,7 @@ TEST_CASE("a blocker that a check found breaks the link that it belongs to, and 
 TEST_CASE("GPUs that are shared are counted by their shares, of the label or of the cluster file") {
   Site site;
   site.facts.nodes->front().allocatable = {{"nvidia.com/gpu", "8"}};
-  site.cluster.hosts.front().gpu.replicas = 4;
+  site.cluster.hosts.front().gpu.sharing = {spec::Sharing::time_slicing, 4};
   CHECK(site.see(Link::allocatable).verdict == report::Verdict::pass);
   site.facts.nodes->front().labels["nvidia.com/gpu.replicas"] = "2";
   CHECK(site.see(Link::allocatable).verdict == report::Verdict::fail);

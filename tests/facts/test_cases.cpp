@@ -35,7 +35,7 @@ TEST_CASE("what the probe printed on a machine gives the facts that are filed be
     const auto facts = facts::parse(read(machine / "probe.txt"));
     REQUIRE(facts.has_value());
     const std::string got = base::json::write(facts::to_tree(*facts)) + "\n";
-    if (std::getenv("GPUADM_REGENERATE")) REQUIRE(base::write_file(machine / "facts.json", got, 0644));
+    if (std::getenv("GPUADM_REWRITE_CASES")) REQUIRE(base::write_file(machine / "facts.json", got, 0644));
     CHECK(got == read(machine / "facts.json"));
   }
 }

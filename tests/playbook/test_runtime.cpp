@@ -96,7 +96,7 @@ std::size_t check_cases(const std::string& name, const Engine& engine) {
     const fs::path expected = entry.path() / "expected";
     Files by_name;
     for (const auto& [path, text] : files) by_name[fs::path(path).filename().string()] = text;
-    if (std::getenv("GPUADM_REGENERATE")) {
+    if (std::getenv("GPUADM_REWRITE_CASES")) {
       fs::remove_all(expected);
       for (const auto& [file, text] : by_name) REQUIRE(base::write_file(expected / file, text, 0644));
     }

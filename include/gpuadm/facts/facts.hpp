@@ -445,6 +445,9 @@ struct Facts {
 /// out.
 void place_clock(Facts& facts, base::Time sent, base::Time answered);
 
+/// The models of the GPUs, as nvidia-smi names them.
+[[nodiscard]] std::vector<std::string> models_of(const Facts& facts);
+
 /// Everything, for JSON. Values that look like passwords in runtime configurations are replaced by "***".
 [[nodiscard]] base::Tree to_tree(const Facts& facts);
 
