@@ -82,10 +82,8 @@ Tree metadata(const std::string& object, const std::string& name, const std::str
 /// A DaemonSet on the nodes with this layout; its pods start anew where the configuration changes.
 Tree daemon_set(const Context& context, const std::string& object, const std::string& name,
                 const Names& names, Tree pod, const std::string& config) {
-  // Dockershim knows no runtime classes: there, nvidia is Docker's default runtime.
-  const bool has_runtime_class = context.cluster.runtime.engine != spec::Engine::docker;
   pod.set("priorityClassName", "system-node-critical");
-  if (has_runtime_class) pod.set("runtimeClassName", "nvidia");
+  if (has_runtime_classes(context)) pod.set("runtimeClassName", "nvidia");
   pod.set("nodeSelector", Tree::map_of({{"kubernetes.io/os", "linux"},
                                         {"nvidia.com/gpu.present", Tree("true")},
                                         {"gpuadm.io/device-plugin", names.layout}}));

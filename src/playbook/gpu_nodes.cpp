@@ -113,6 +113,10 @@ bool has_gpu_somewhere(const Context& context) {
                              [](const auto& of) { return of.second && has_gpu(*of.second); });
 }
 
+bool has_runtime_classes(const Context& context) {
+  return context.cluster.runtime.engine != spec::Engine::docker;
+}
+
 GpuLayout layout_of(const spec::Cluster& cluster, const spec::Host& host, const facts::Facts& facts) {
   return spec::layout_of(cluster, host, facts::models_of(facts));
 }

@@ -13,6 +13,9 @@ namespace playbook {
 /// Whether a host of the run has one.
 [[nodiscard]] bool has_gpu_somewhere(const Context& context);
 
+/// Whether pods may name a runtime: dockershim knows no runtime classes, there nvidia is Docker's default.
+[[nodiscard]] bool has_runtime_classes(const Context& context);
+
 /// What holds for the GPUs of a host.
 [[nodiscard]] spec::GpuLayout layout_of(const spec::Cluster& cluster, const spec::Host& host,
                                         const facts::Facts& facts);

@@ -94,6 +94,7 @@ constexpr Selector table[] = {
     {"schedulable", schedulable},
     {"gpu", [](const Context& c) { return has_gpu(c.facts); }},
     {"gpu-somewhere", has_gpu_somewhere},
+    {"runtime-classes", has_runtime_classes},
     {"driver-install", installs_driver},
     {"driver-use", [](const Context& c) { return has_gpu(c.facts) && !installs_driver(c); }},
     {"nvswitch", [](const Context& c) { return !c.facts.nvswitches.empty(); }},
