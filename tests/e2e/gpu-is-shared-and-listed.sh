@@ -47,7 +47,8 @@ exits 3 gpuadm gpu mig node 1g.5gb -f cluster.yaml -y
 says "H200 141GB has no profile 1g.5gb"
 
 # A node may label itself: workers need no administrator's credentials.
-on node kubectl --kubeconfig /etc/kubernetes/kubelet.conf label node node nvidia.com/gpu.count=1 --overwrite
+on node kubectl --kubeconfig /etc/kubernetes/kubelet.conf label node node nvidia.com/gpu.count=3 --overwrite >labelled
+labels | grep -qxF nvidia.com/gpu.count=3 || fail "a node cannot label itself"
 
 # Every manifest of the cases is taken by the API server.
 for file in "$top"/tests/cases/device-plugin/*/expected.yaml; do
