@@ -77,12 +77,16 @@ std::string_view Redactor::secret() {
 bool Redactor::take_word(Place& place) {
   const std::string_view word = run(place.text, place.at, is_name);
   if (word.empty()) return false;
+  // "NVIDIA H200" is a model, also where a host is called h200.
+  const bool model = place.text.substr(0, place.at).ends_with("NVIDIA ");
   // The longest learned name that ends where a part of the word ends.
   for (std::size_t end = word.size(); end > 0; --end) {
     if (end < word.size() && word[end] != '.' && word[end] != '-') continue;
     const auto known = names_.find(base::lower(word.substr(0, end)));
     if (known == names_.end()) continue;
-    if (is_ambiguous(known->first) && !place.names && !(place.cells && place.is_cell(known->first))) continue;
+    if ((model || is_ambiguous(known->first)) && !place.names &&
+        !(place.cells && place.is_cell(known->first)))
+      continue;
     used_.insert(known->first);
     place.replace(end, known->second);
     return true;

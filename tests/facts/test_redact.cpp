@@ -34,6 +34,9 @@ TEST_CASE("redact: names of hosts, domains and people are the same other name ev
   redactor.learn("gpu", "host");
   CHECK(redactor("=== /proc/sys/kernel/hostname\n| gpu\n=== x\n| gpu\n") ==
         "=== /proc/sys/kernel/hostname\n| host2\n=== x\n| gpu\n");
+  // Nor is a model of GPU the host that is called like it.
+  redactor.learn("h200", "host");
+  CHECK(one(redactor, "GPU 0: NVIDIA H200 of h200") == "GPU 0: NVIDIA H200 of host3");
 }
 
 TEST_CASE("redact: addresses keep their networks") {
