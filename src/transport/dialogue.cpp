@@ -58,8 +58,8 @@ Dialogue::Dialogue(Command command, Root root, const Marks& marks, Peer peer, Te
 
 void Dialogue::send_program() {
   climbing_ = false;
-  if (command_.input) return;
   queue_ += program(command_, marks_);
+  if (command_.input) return;       // the file follows
   command_.script = std::string();  // of many hosts at once every copy counts
   all_queued_ = true;
 }

@@ -31,11 +31,12 @@ struct Marks {
 /// Whether the exit status must be told by the program, because the way there cannot tell it from its own.
 enum class Tell { channel_status, end_mark };
 
-/// The command line for the login shell: constant text, one of few forms. The script is in it only where
-/// stdin carries a file (Command::input).
+/// The command line for the login shell: constant text, one of few forms; never the script, which may be
+/// longer than a packet of SSH.
 [[nodiscard]] std::string command_line(const Command& command, Root root, const Marks& marks, Tell tell);
 
-/// What goes to stdin of `sh -s`: a program that does nothing unless it has arrived wholly.
+/// What goes to stdin first, before a file (Command::input): a program that does nothing unless it has
+/// arrived wholly.
 [[nodiscard]] std::string program(const Command& command, const Marks& marks);
 
 }  // namespace transport

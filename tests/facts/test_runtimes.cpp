@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 using facts::parse;
 
 TEST_CASE("containerd 1.x: what the dump says is in force, not what the file says") {
