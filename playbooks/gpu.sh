@@ -40,6 +40,14 @@ driver_folders() {
   done
 }
 
+# smi_elsewhere: nvidia-smi, if not where programs are looked for; NVIDIA's toolkit gives pods no other.
+smi_elsewhere() {
+  ! have nvidia-smi || return 0
+  for folder in /usr/local/nvidia/bin /opt/nvidia/bin /opt/nvidia-driver/bin /run/nvidia/driver/usr/bin; do
+    [ ! -x "$folder/nvidia-smi" ] || { printf '%s\n' "$folder/nvidia-smi" && return 0; }
+  done
+}
+
 # gpus_with_a_screen: PCI slots of NVIDIA GPUs that draw one.
 gpus_with_a_screen() {
   for card in /sys/class/drm/card*-*; do

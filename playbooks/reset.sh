@@ -55,6 +55,14 @@ reset_containerd_tasks() { ctr --timeout 10s -n k8s.io tasks ls 2>/dev/null | aw
 reset_no_tasks() { [ -z "$(reset_containerd_tasks)" ]; }
 reset_containerd_answers() { ctr --timeout 5s version >/dev/null 2>&1; }
 
+# reset_containerd_container ID: the CRI takes tasks away, too, and a container whose task goes meanwhile stays.
+reset_containerd_container() {
+  timeout 20 ctr -n k8s.io tasks kill --signal SIGKILL "$1" >/dev/null 2>&1 || :
+  timeout 20 ctr -n k8s.io tasks rm --force "$1" >/dev/null 2>&1 || :
+  timeout 20 ctr -n k8s.io containers rm "$1" >/dev/null 2>&1 || :
+  ! reset_containerd_pods | grep -qxF "$1"
+}
+
 # Pods get the time to end by themselves; then the runtime is told to remove them: through the CRI where there is a client
 # for it, which takes their network down, too; what it leaves, container by container.
 reset_containerd() {
@@ -66,10 +74,8 @@ reset_containerd() {
   in_time 10 reset_no_tasks || : "they are killed below"
   ! have crictl || timeout 120 crictl --runtime-endpoint unix:///run/containerd/containerd.sock rmp --all --force >/dev/null || :
   for id in $(reset_containerd_pods); do
-    timeout 20 ctr -n k8s.io tasks kill --signal SIGKILL "$id" >/dev/null 2>&1 || :
-    timeout 20 ctr -n k8s.io tasks rm --force "$id" >/dev/null 2>&1 || :
-    timeout 20 ctr -n k8s.io containers rm "$id" >/dev/null || :
     : >"$gpuadm_home/stale-pods"
+    in_time 20 reset_containerd_container "$id" || say "containerd does not let go of the container $id"
   done
   # The CRI forgets what was taken from under it when it starts.
   if [ -e "$gpuadm_home/stale-pods" ]; then

@@ -127,6 +127,7 @@ void enable_cdi(const Subject& s, Verdicts& out) {
   const bool dra = s.cluster.gpu.allocator == spec::Allocator::dra;
   if (!dra && s.facts.toolkit.cdi.empty()) return out.skip("nothing here uses CDI");
   const auto version = Version::parse(containerd->version);
+  if (!dra && version && *version < Version{1, 7, -1}) return out.skip("containerd knows CDI from 1.7 on");
   const bool from_two = version && *version >= Version{2, 0, -1};
   const std::string& user = dra ? "gpu.allocator: dra" : s.facts.toolkit.cdi.front().file;
   if (!containerd->enable_cdi.value_or(from_two))

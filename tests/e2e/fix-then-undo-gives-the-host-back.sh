@@ -5,7 +5,7 @@
 
 # What is on the host, but for when units were started, and what containerd makes when it starts: undo restarts what reads
 # a file that it puts back.
-snapshot() { lab snapshot node | sed -E '/^store /d; s/ActiveEnterTimestampMonotonic=[0-9]+//'; }
+snapshot() { lab snapshot node | sed -E '/^store /d; s/ActiveEnterTimestampMonotonic=[0-9]+//' | sort; }
 open_findings() { jq -r '.findings[] | select(.result != "pass" and .result != "skip") | .id' out | sort -u; }
 
 a_host node --gpu h200

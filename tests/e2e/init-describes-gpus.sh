@@ -5,7 +5,7 @@
 . "$(dirname "$0")/common"
 
 a_host node --gpu h200
-snapshot() { lab snapshot node | sed -E 's/ActiveEnterTimestampMonotonic=[0-9]+//'; }
+snapshot() { lab snapshot node | sed -E 's/ActiveEnterTimestampMonotonic=[0-9]+//' | sort; }
 exits 1 init --phases gpu/toolkit,gpu/cdi -y
 says "no NVIDIA Container Toolkit"
 says "kind: package"

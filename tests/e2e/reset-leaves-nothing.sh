@@ -8,7 +8,7 @@
 # stores when pods run, and Docker's handle of the host's network.
 snapshot() {
   lab snapshot node | sed -E '/^store .*\/var\/lib\/(containerd|docker)/d; /^mount \/run\/docker\/netns\/default /d
-    s/ActiveEnterTimestampMonotonic=[0-9]+//'
+    s/ActiveEnterTimestampMonotonic=[0-9]+//' | sort
   on node "dpkg-query -W -f 'package \${Package} \${Version} \${db:Status-Abbrev}\n'"
 }
 take_down() { gpuadm reset -f cluster.yaml "$@"; }
