@@ -32,6 +32,21 @@ TEST_CASE("ssh: a large script and a large answer arrive whole") {
   CHECK(base::sha256(exit->out) == base::sha256(text));
 }
 
+TEST_CASE("ssh: a file comes behind a script that is longer than a packet, and not a byte of it is lost") {
+  if (!can_serve()) return;
+  Sshd sshd;
+  Client client(sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519")));
+  std::string comment;
+  while (comment.size() < 300'000) comment += ": 'it is line " + std::to_string(comment.size()) + "'\n";
+  for (const char* content : {"", "x", "first\nsecond\n"}) {
+    auto command = reads(comment + "cat");
+    command.input = sshd.place.write("file", content);
+    const auto exit = client(command);
+    if (!exit) FAIL(exit.error().what);
+    CHECK(exit->out == content);
+  }
+}
+
 TEST_CASE("ssh: a program that stops reading its file is answered") {
   if (!can_serve()) return;
   Sshd sshd;
