@@ -21,7 +21,6 @@ namespace {
 using checks::GpuNode;
 using checks::Link;
 using report::Finding;
-using report::Verdict;
 
 Result<std::vector<Link>> links_of(const VerifyOptions& options) {
   std::vector<std::string> names;
