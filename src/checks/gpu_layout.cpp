@@ -17,7 +17,6 @@ namespace {
 
 using base::Version;
 using spec::Allocator;
-using spec::GpuStack;
 
 spec::GpuLayout layout_here(const Subject& s) {
   return spec::layout_of(s.cluster, s.host, facts::models_of(s.facts));
