@@ -16,10 +16,8 @@ struct Composer {
 };
 
 constexpr Composer table[] = {
-    {"containerd-config", compose_containerd_config},
-    {"crio-config", compose_crio_config},
-    {"device-plugin", compose_device_plugin},
-    {"docker-daemon", compose_docker_daemon},
+    {"containerd-config", compose_containerd_config}, {"crio-config", compose_crio_config},
+    {"device-plugin", compose_device_plugin},         {"docker-daemon", compose_docker_daemon},
     {"kubeadm-config", compose_kubeadm_config},
 };
 
