@@ -24,6 +24,15 @@ uptime_seconds() {
   read -r gpuadm_up _ </proc/uptime
   printf '%s\n' "${gpuadm_up%%.*}"
 }
+# in_time SECONDS COMMAND...: polls until it succeeds; fails when the time is up.
+in_time() {
+  gpuadm_until=$(($(uptime_seconds) + $1))
+  shift
+  until "$@"; do
+    [ "$(uptime_seconds)" -lt "$gpuadm_until" ] || return 1
+    sleep 0.3
+  done
+}
 sha256_of() { sha256sum <"$1" | cut -d' ' -f1; }
 
 # --- The journal: what a host was before gpuadm touched it -------------------------------------------

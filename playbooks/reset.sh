@@ -33,16 +33,6 @@ reset_leave() {
 
 # --- Pods ------------------------------------------------------------------------------------------------
 
-# in_time SECONDS COMMAND...: polls until it succeeds; fails when the time is up.
-in_time() {
-  gpuadm_until=$(($(uptime_seconds) + $1))
-  shift
-  until "$@"; do
-    [ "$(uptime_seconds)" -lt "$gpuadm_until" ] || return 1
-    sleep 0.3
-  done
-}
-
 # reset_containerd_pods: containers in Kubernetes' namespace. Where containerd does not run, what it would find again.
 reset_containerd_pods() {
   if have ctr && unit_is_active containerd.service; then

@@ -36,8 +36,8 @@ runtime_would_read() {
 runtime_restart() {
   gpuadm_back='' gpuadm_stale=no
   ! unit_is_stale "$1" || gpuadm_stale=yes
-  gpuadm_before="it did not answer before either"
-  ! "$2" || gpuadm_before="it answered before"
+  gpuadm_earlier="it did not answer before either"
+  ! "$2" || gpuadm_earlier="it answered before"
   journal_unit "$1"
   systemctl enable --quiet "$1"
   if runtime_start "$1" "$2" 18; then
@@ -50,7 +50,7 @@ runtime_restart() {
     unit_is_fresh "$1"
     if runtime_start "$1" "$2" 10; then gpuadm_now="answers again"; else gpuadm_now="does not answer with the old one either"; fi
     say "$gpuadm_why"
-    die "$1 did not serve with the new configuration ($gpuadm_before); taken back:$gpuadm_back; it $gpuadm_now"
+    die "$1 did not serve with the new configuration ($gpuadm_earlier); taken back:$gpuadm_back; it $gpuadm_now"
   fi
   say "$gpuadm_why"
   die "$1 does not serve, and gpuadm has changed nothing that it reads: journalctl -u $1"

@@ -20,11 +20,7 @@ verify_space_make() {
   fi
   verify_kubectl get namespace "$verify_space" -o name >/dev/null 2>&1 || verify_kubectl create namespace "$verify_space"
   verify_patient -n "$verify_space" delete pods --all --grace-period=1 --timeout=120s
-  gpuadm_end=$(($(uptime_seconds) + 60))
-  until verify_space_is_empty; do
-    [ "$(uptime_seconds)" -lt "$gpuadm_end" ] || die "the namespace $verify_space has no service account after 60 s"
-    sleep 0.5
-  done
+  in_time 60 verify_space_is_empty || die "the namespace $verify_space has no service account after 60 s"
 }
 
 # With everything in it.
