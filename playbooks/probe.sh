@@ -204,7 +204,7 @@ paths() {
     /var/lib/kubelet/pki/kubelet-server-current.pem /var/lib/kubelet/pod-resources/kubelet.sock \
     /usr/share/containers/oci/hooks.d/oci-nvidia-hook.json /run/reboot-required /run/ostree-booted \
     /run/systemd/timesync/synchronized /run/systemd/container /.dockerenv /run/.containerenv \
-    /var/lib/gpuadm/lock /sys/fs/cgroup/cgroup.controllers /sys/fs/cgroup/unified \
+    /var/lib/gpuadm/lock /var/lib/gpuadm/joining /sys/fs/cgroup/cgroup.controllers /sys/fs/cgroup/unified \
     /proc/sys/net/bridge /lib/modules/"$release" /lib/modules/"$release"/build \
     /usr/bin/nvidia-uninstall /usr/bin/gcc-[0-9]* /var/lib/nvidia-docker /run/nvidia/driver /dev/dxg /etc/nv_tegra_release \
     /etc/cdi /run/cdi /etc/cdi/nvidia.yaml /run/cdi/nvidia.yaml /etc/nvidia-container-runtime/config.toml /dev/nvidia* \

@@ -77,10 +77,9 @@ Result<Outcome> apply(const Performance& performance, transport::Fleet& fleet, r
   plan::Plan plan = performance.plan;
   run::Outcome outcome;
   while (true) {
-    outcome = run::execute(plan, fleet, reporter, run::Mode::apply, who, outcome.next_stage,
-                           std::move(outcome.saved));
+    outcome = run::execute(plan, fleet, reporter, run::Mode::apply, who, std::move(outcome));
     if (!outcome.refresh) return outcome_of(outcome);
-    plan = TRY(performance.again());
+    plan = TRY(performance.again(outcome.lost));
   }
 }
 
@@ -110,10 +109,10 @@ Result<Outcome> conduct(const Score& score, const Seen& seen, const Visit& visit
   };
   Performance performance{score.assets, TRY(plan_of(seen.census)), {}, score.consent, {}};
   for (const auto& [host, facts] : seen.census) performance.hosts.push_back(host);
-  performance.again = [&]() -> Result<plan::Plan> {
+  performance.again = [&](const std::set<std::string>& lost) -> Result<plan::Plan> {
     const Seen fresh = TRY(take_census(*visit.fleet, score.assets));
     for (const auto& [host, facts] : fresh.census)
-      if (!facts) return std::unexpected(facts.error());
+      if (!facts && !lost.contains(host)) return std::unexpected(facts.error());
     return plan_of(fresh.census);
   };
   return perform(performance, visit, reporter, io);

@@ -12,6 +12,8 @@
 #include "app/connections.hpp"
 #include "app/run_folder.hpp"
 
+#include <set>
+
 namespace app {
 
 /// A verb that acts on the hosts of a cluster: its run folder, with the cluster file in it, and a fleet of
@@ -43,8 +45,8 @@ struct Performance {
   plan::Plan plan;
   std::vector<std::string> hosts;
   Consent consent = Consent::ask;
-  std::function<Result<plan::Plan>()>
-      again;  ///< the same plan from facts of now; only where a stage refreshes
+  /// The same plan from facts of now; only where a stage refreshes. A host that was lost needs no facts.
+  std::function<Result<plan::Plan>(const std::set<std::string>& lost)> again;
 };
 
 /// Preview with diffs, the question, locks, stages, unlock. Everything is told to `reporter` and saved in

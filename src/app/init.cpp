@@ -68,12 +68,12 @@ Result<spec::Cluster> cluster_of(const InitOptions& options) {
   return cluster;
 }
 
-/// Settles the version that this run installs or finds, so that the checks judge what will be there: the
-/// first control plane's.
+/// Settles the version that this run installs or finds, so that the checks judge what will be there and nodes
+/// that join get the same: the first control plane's.
 Result<> settle_version(spec::Cluster& cluster, const facts::Census& census, const playbook::Library& library,
                         const assets::Bundle* bundle) {
-  const auto first = std::ranges::find(cluster.hosts, spec::Role::control_plane, &spec::Host::role);
-  if (first == cluster.hosts.end()) return {};
+  const spec::Host* first = playbook::first_control_plane(cluster, census);
+  if (!first) return {};
   cluster.kubernetes.version =
       TRY(playbook::kubernetes_version(cluster, *census.at(first->name), library.catalog(), bundle));
   return {};

@@ -74,7 +74,7 @@ class Way {
 Result<Outcome> take_down(Way& way, const assets::Store& assets, const ResetOptions& options,
                           const Visit& visit, report::Reporter& reporter, Io& io) {
   Performance performance{assets, TRY(way.plan()), way.hosts(), options.consent,
-                          [&way] { return way.plan(); }};
+                          [&way](const auto&) { return way.plan(); }};
   tell_kept(reporter, way.ways());
   if (const auto clusters = way.clusters(); !clusters.empty())
     tell(

@@ -35,6 +35,7 @@ struct Maker {
     action.timeout = step.timeout;
     action.effects = step.effects;
     action.saves = step.saves;
+    action.shares = step.shares;
     for (const std::string& name : step.reads) {
       if (std::ranges::find(saved, name) != saved.end()) {
         action.later.push_back(name);
@@ -171,7 +172,9 @@ Result<> known_phases(const playbook::Playbook& playbook, const Choice& choice) 
 Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census, const playbook::Library& library,
                   const assets::Bundle* bundle, const Choice& choice) {
   TRY(known_phases(library.playbook(), choice));
-  Plan plan{library.playbook().id, library.prelude(), {}, library.playbook().independent};
+  Plan plan{library.playbook().id, library.prelude(), {}, library.playbook().independent, {}};
+  for (const spec::Host& host : cluster.hosts)
+    if (host.role == spec::Role::control_plane) plan.vital.insert(host.name);
   std::map<std::string, base::Version> versions;
   for (const spec::Host& host : cluster.hosts) {
     const auto facts = census.find(host.name);
@@ -184,7 +187,7 @@ Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census, con
   std::vector<std::string> saved;
   for (const playbook::Phase& phase : library.playbook().phases) {
     if (!chosen(phase.name, choice)) continue;
-    Stage stage{phase.name, phase.title, phase.refresh, {}};
+    Stage stage{phase.name, phase.title, phase.refresh, {}, phase.at_once};
     for (const spec::Host& host : cluster.hosts) {
       if (!versions.contains(host.name)) continue;
       const Context context{
@@ -199,7 +202,8 @@ Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census, con
       if (!walk.actions.empty()) stage.walks.push_back(std::move(walk));
     }
     for (const Step& step : phase.steps)
-      if (!step.saves.empty()) saved.push_back(step.saves);
+      for (const std::string& name : {step.saves, step.shares})
+        if (!name.empty()) saved.push_back(name);
     plan.stages.push_back(std::move(stage));
   }
   return plan;

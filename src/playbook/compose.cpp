@@ -1,3 +1,5 @@
+#include "gpuadm/base/yaml.hpp"
+
 #include "playbook/gpu_nodes.hpp"
 #include "playbook/kubeadm.hpp"
 #include "playbook/runtime.hpp"
@@ -10,15 +12,24 @@ namespace playbook {
 
 namespace {
 
+/// The operator's intent for `gpuadm join --to`, without what is another's there: hosts, and how to log in.
+Result<std::vector<Composed>> compose_cluster_file(const Context& context) {
+  base::Tree tree = spec::to_tree(context.cluster);
+  tree.erase("hosts");
+  tree.erase("ssh");
+  return std::vector{Composed{
+      "", "# Written by gpuadm: what this cluster is made by.\n" + base::yaml::write(tree), std::nullopt}};
+}
+
 struct Composer {
   const char* name;
   Result<std::vector<Composed>> (*compose)(const Context&);
 };
 
 constexpr Composer table[] = {
-    {"containerd-config", compose_containerd_config}, {"crio-config", compose_crio_config},
-    {"device-plugin", compose_device_plugin},         {"docker-daemon", compose_docker_daemon},
-    {"kubeadm-config", compose_kubeadm_config},
+    {"cluster-file", compose_cluster_file},   {"containerd-config", compose_containerd_config},
+    {"crio-config", compose_crio_config},     {"device-plugin", compose_device_plugin},
+    {"docker-daemon", compose_docker_daemon}, {"kubeadm-config", compose_kubeadm_config},
 };
 
 }  // namespace

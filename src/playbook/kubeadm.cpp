@@ -47,7 +47,7 @@ std::map<std::string, bool> feature_gates(const Context& context) {
   return gates;
 }
 
-Tree init_configuration(const Context& context, const std::string& api) {
+Tree node_registration(const Context& context, const std::string& api) {
   Tree registration = Tree::map_of({{"name", node_name(context)}, {"criSocket", cri_socket(context)}});
   std::map<std::string, std::string> args;
   for (const std::string& arg : context.cluster.kubelet_extra_args) {
@@ -58,11 +58,15 @@ Tree init_configuration(const Context& context, const std::string& api) {
     args[name] = equals == std::string::npos ? "true" : arg.substr(equals + 1);
   }
   if (!args.empty()) registration.set("kubeletExtraArgs", extra_args(args, api));
+  return registration;
+}
+
+Tree init_configuration(const Context& context, const std::string& api) {
   return Tree::map_of({{"apiVersion", "kubeadm.k8s.io/" + api},
                        {"kind", "InitConfiguration"},
                        {"localAPIEndpoint",
                         Tree::map_of({{"advertiseAddress", advertise_address(context)}, {"bindPort", 6443}})},
-                       {"nodeRegistration", registration}});
+                       {"nodeRegistration", node_registration(context, api)}});
 }
 
 Tree cluster_configuration(const Context& context, const std::string& api) {
@@ -152,6 +156,13 @@ std::string pause_image(const Context& context) {
   const std::string repository = context.cluster.kubernetes.image_repository;
   const std::string image = context.catalog.find("pause_image", context.kubernetes).value_or("");
   return repository.empty() || image.empty() ? image : repository + image.substr(image.rfind('/'));
+}
+
+std::string join_configuration(const Context& context) {
+  const std::string api = kubeadm_api(context.kubernetes);
+  return base::yaml::write(Tree::map_of({{"apiVersion", "kubeadm.k8s.io/" + api},
+                                         {"kind", "JoinConfiguration"},
+                                         {"nodeRegistration", node_registration(context, api)}}));
 }
 
 Result<std::vector<Composed>> compose_kubeadm_config(const Context& context) {

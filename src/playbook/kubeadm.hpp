@@ -21,6 +21,9 @@ namespace playbook {
 /// The pause image that the kubelet's and the runtime's settings must agree on.
 [[nodiscard]] std::string pause_image(const Context& context);
 
+/// JoinConfiguration without what is secret: a step adds discovery and controlPlane.
+[[nodiscard]] std::string join_configuration(const Context& context);
+
 [[nodiscard]] Result<std::vector<Composed>> compose_kubeadm_config(const Context& context);
 
 }  // namespace playbook

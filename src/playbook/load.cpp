@@ -117,24 +117,31 @@ Result<Does> does_of(const Tree& step, std::string_view source) {
   return refuse(step, source, "a step needs one of 'shell', 'file', 'wait' and 'upload'");
 }
 
+Result<std::vector<std::string>> selectors_of(const Tree& map, std::string_view source) {
+  const auto names = TRY(list(map, source, "on"));
+  const auto all = selectors();
+  for (const std::string& name : names) {
+    if (std::ranges::find(all, name) != all.end()) continue;
+    const auto near = base::nearest(name, all);
+    return refuse(*map.find("on"), source,
+                  fmt::format("no selector is called '{}'{}", name,
+                              near ? fmt::format(" (did you mean '{}'?)", *near) : ""));
+  }
+  return names;
+}
+
 Result<Step> step_of(const Tree& tree, std::string_view source) {
   TRY(known(tree, source,
-            {"id", "title", "on", "reads", "fixes", "saves", "timeout", "effects", "shell", "file", "wait",
-             "upload"}));
+            {"id", "title", "on", "reads", "fixes", "saves", "shares", "timeout", "effects", "shell", "file",
+             "wait", "upload"}));
   Step step;
   step.id = TRY(word(tree, source, "id", true));
   step.title = TRY(word(tree, source, "title", true));
-  step.on = TRY(list(tree, source, "on"));
+  step.on = TRY(selectors_of(tree, source));
   step.reads = TRY(list(tree, source, "reads"));
   step.fixes = TRY(list(tree, source, "fixes"));
   step.saves = TRY(word(tree, source, "saves"));
-  for (const std::string& selector : step.on)
-    if (const auto all = selectors(); std::ranges::find(all, selector) == all.end()) {
-      const auto near = base::nearest(selector, all);
-      return refuse(*tree.find("on"), source,
-                    fmt::format("no selector is called '{}'{}", selector,
-                                near ? fmt::format(" (did you mean '{}'?)", *near) : ""));
-    }
+  step.shares = TRY(word(tree, source, "shares"));
   if (const Tree* timeout = tree.find("timeout")) {
     const auto seconds = timeout->as_int();
     if (!seconds || *seconds < 1 || *seconds > 86400)
@@ -163,8 +170,17 @@ Result<Playbook> playbook_of(const Tree& tree, std::string_view source, const as
   const Tree* phases = tree.find("phases");
   if (!phases || !phases->is_list()) return refuse(tree, source, "'phases' must be a list");
   for (const Tree& entry : phases->items()) {
-    TRY(known(entry, source, {"phase", "title", "from", "steps", "refresh"}));
-    Phase phase{TRY(word(entry, source, "phase", true)), TRY(word(entry, source, "title", true)), false, {}};
+    TRY(known(entry, source, {"phase", "title", "on", "at_once", "from", "steps", "refresh"}));
+    Phase phase;
+    phase.name = TRY(word(entry, source, "phase", true));
+    phase.title = TRY(word(entry, source, "title", true));
+    const auto on = TRY(selectors_of(entry, source));
+    if (const Tree* at_once = entry.find("at_once")) {
+      const auto hosts = at_once->as_int();
+      if (!hosts || *hosts < 1 || *hosts > 1024)
+        return refuse(*at_once, source, "'at_once' is a number of hosts, 1 to 1024");
+      phase.at_once = static_cast<int>(*hosts);
+    }
     if (const Tree* refresh = entry.find("refresh")) phase.refresh = refresh->as_bool().value_or(false);
     for (const std::string& name : TRY(list(entry, source, "from"))) {
       const std::string path = "playbooks/" + name;
@@ -174,6 +190,7 @@ Result<Playbook> playbook_of(const Tree& tree, std::string_view source, const as
     }
     if (const Tree* steps = entry.find("steps"))
       for (const Tree& step : steps->items()) phase.steps.push_back(TRY(step_of(step, source)));
+    for (Step& step : phase.steps) step.on.insert(step.on.end(), on.begin(), on.end());
     for (const Step& step : phase.steps)
       if (!seen.emplace(step.id, phase.name).second)
         return refuse(entry, source, fmt::format("the step id '{}' is here twice", step.id));

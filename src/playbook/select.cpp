@@ -25,9 +25,34 @@ bool schedulable(const Context& context) {
   return context.cluster.hosts.size() == 1;
 }
 
+const spec::Host* first_control_plane(const Context& context) {
+  static const facts::Census none;
+  return playbook::first_control_plane(context.cluster, context.census ? *context.census : none);
+}
+
 bool is_first_control_plane(const Context& context) {
-  const auto first = std::ranges::find(context.cluster.hosts, Role::control_plane, &spec::Host::role);
-  return first != context.cluster.hosts.end() && first->name == context.host.name;
+  const spec::Host* first = first_control_plane(context);
+  return first && first->name == context.host.name;
+}
+
+bool joins(const Context& context) {
+  const spec::Host* first = first_control_plane(context);
+  return first && first->name != context.host.name;
+}
+
+/// A node, and no join of it was cut off.
+bool is_node(const facts::Facts& facts) {
+  return facts.kubernetes.kubelet_conf && !facts.paths.contains("/var/lib/gpuadm/joining");
+}
+
+/// Whether a host that is no node yet joins with one of the roles.
+bool somebody_joins(const Context& context, bool (*with)(Role)) {
+  const spec::Host* first = first_control_plane(context);
+  return first && context.census && std::ranges::any_of(context.cluster.hosts, [&](const spec::Host& host) {
+           const auto facts = context.census->find(host.name);
+           return host.name != first->name && with(host.role) && facts != context.census->end() &&
+                  facts->second && !is_node(*facts->second);
+         });
 }
 
 /// What is installed already and is what was asked for is used as it is.
@@ -91,6 +116,13 @@ constexpr Selector table[] = {
     {"control-plane", [](const Context& c) { return c.host.role == Role::control_plane; }},
     {"first-control-plane", is_first_control_plane},
     {"worker", [](const Context& c) { return c.host.role == Role::worker; }},
+    {"joins", joins},
+    {"somebody-joins", [](const Context& c) { return somebody_joins(c, [](Role) { return true; }); }},
+    {"control-plane-joins",
+     [](const Context& c) { return somebody_joins(c, [](Role r) { return r == Role::control_plane; }); }},
+    {"not-joined", [](const Context& c) { return !is_node(c.facts); }},
+    {"alone", [](const Context& c) { return c.cluster.hosts.size() == 1; }},
+    {"several-hosts", [](const Context& c) { return c.cluster.hosts.size() > 1; }},
     {"schedulable", schedulable},
     {"gpu", [](const Context& c) { return has_gpu(c.facts); }},
     {"gpu-somewhere", has_gpu_somewhere},
@@ -134,6 +166,19 @@ constexpr Selector table[] = {
 };
 
 }  // namespace
+
+const spec::Host* first_control_plane(const spec::Cluster& cluster, const facts::Census& census) {
+  const spec::Host* first = nullptr;
+  for (const spec::Host& host : cluster.hosts) {
+    if (host.role != Role::control_plane) continue;
+    const auto facts = census.find(host.name);
+    const bool there = facts != census.end() && facts->second && facts->second->kubernetes.admin_conf &&
+                       is_node(*facts->second);
+    if (there) return &host;
+    if (!first) first = &host;
+  }
+  return first;
+}
 
 bool selected(const Step& step, const Context& context) {
   return std::ranges::all_of(step.on, [&](const std::string& name) {

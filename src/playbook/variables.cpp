@@ -1,3 +1,4 @@
+#include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 
@@ -17,6 +18,25 @@ std::string cluster_name(const Context& c) {
 }
 std::string pod_cidr(const Context& c) {
   return c.cluster.network.pod_cidr;
+}
+/// The part of the pod network that the first node gets: kube-controller-manager hands out /24, from the
+/// first on
+/// (--node-cidr-mask-size-ipv4).
+std::string first_node_cidr(const Context& c) {
+  const std::string& all = c.cluster.network.pod_cidr;
+  const auto cidr = base::Cidr::parse(all);
+  return cidr && cidr->prefix < 24 && !cidr->v6 ? all.substr(0, all.find('/')) + "/24" : all;
+}
+/// "NODE KEY=VALUE" a line, of all hosts that have labels in the cluster file.
+std::string cluster_labels(const Context& c) {
+  std::string text;
+  for (const spec::Host& host : c.cluster.hosts) {
+    const auto facts = c.census ? c.census->find(host.name) : facts::Census::const_iterator{};
+    if (!c.census || facts == c.census->end() || !facts->second) continue;
+    const std::string node = node_name({c.cluster, host, *facts->second, c.catalog, c.bundle, c.kubernetes});
+    for (const auto& [key, value] : host.labels) text += fmt::format("{} {}={}\n", node, key, value);
+  }
+  return text;
 }
 std::string service_cidr(const Context& c) {
   return c.cluster.network.service_cidr;
@@ -97,13 +117,16 @@ struct Row {
 constexpr Row table[] = {
     {"advertise_address", advertise_address},
     {"architecture", architecture},
+    {"cluster_labels", cluster_labels},
     {"cluster_name", cluster_name},
     {"cri_socket", cri_socket},
     {"driver_branch", driver_branch},
     {"driver_modules", driver_modules},
     {"engine", engine},
+    {"first_node_cidr", first_node_cidr},
     {"gpu_slots", gpu_slots},
     {"host_address", host_address},
+    {"join_configuration", join_configuration},
     {"kernel", kernel},
     {"kubeadm_skip_phases", kubeadm_skip_phases},
     {"kubernetes_minor", kubernetes_minor},

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 
 namespace run {
 
@@ -22,27 +23,26 @@ constexpr std::chrono::seconds program_margin{30};  // what a program may take b
 struct Walker {
   const plan::Walk* walk = nullptr;
   std::size_t next = 0;
-  enum class Doing { step, upload_check, upload, beat } doing = Doing::step;
+  enum class Doing { nothing, step, upload_check, upload, beat } doing = Doing::nothing;
   plan::Action action;  ///< with the saved variables filled in
 };
 
 class Executor {
  public:
   Executor(const plan::Plan& plan, transport::Fleet& fleet, report::Reporter& reporter, const Identity& who,
-           std::map<std::string, base::Variables> saved)
-      : plan_(plan), fleet_(fleet), reporter_(reporter), who_(who) {
-    outcome_.saved = std::move(saved);
+           Outcome so_far)
+      : plan_(plan), fleet_(fleet), reporter_(reporter), who_(who), outcome_(std::move(so_far)) {
+    outcome_.refresh = false;
     for (const plan::Stage& stage : plan.stages)
       for (const plan::Walk& walk : stage.walks) hosts_.insert(walk.host);
   }
 
-  Outcome run(std::size_t from) {
-    std::size_t i = from;
-    const auto goes_on = [&] { return outcome_.failed.empty() || (plan_.independent && !lost_); };
+  Outcome run() {
+    std::size_t i = outcome_.next_stage;
     for (; i < plan_.stages.size() && goes_on() && !outcome_.interrupted; ++i) {
       const int before = outcome_.changed;
       walk_stage(plan_.stages[i]);
-      if (plan_.stages[i].refresh && outcome_.changed > before && outcome_.failed.empty()) {
+      if (plan_.stages[i].refresh && outcome_.changed > before && goes_on()) {
         outcome_.refresh = true;
         ++i;
         break;
@@ -53,15 +53,28 @@ class Executor {
   }
 
  private:
+  /// A host that failed takes no further step, but for one where steps do not build on each other.
+  [[nodiscard]] bool is_out(const std::string& host) const {
+    return outcome_.lost.contains(host) || (outcome_.failed.contains(host) && !plan_.independent);
+  }
+
+  [[nodiscard]] bool goes_on() const {
+    return std::ranges::none_of(plan_.vital, [&](const std::string& host) { return is_out(host); }) &&
+           !std::ranges::all_of(hosts_, [&](const std::string& host) { return is_out(host); });
+  }
+
   void walk_stage(const plan::Stage& stage) {
     stage_ = &stage;
     if (stage.walks.empty()) return;
     reporter_.on(event("", "", Did::started, stage.title));
     walkers_.clear();
-    for (const plan::Walk& walk : stage.walks) {
-      walkers_[walk.host].walk = &walk;
-      advance(walk.host);
-    }
+    for (const plan::Walk& walk : stage.walks)
+      if (!is_out(walk.host)) walkers_[walk.host].walk = &walk;
+    waiting_.clear();
+    failed_here_ = false;
+    for (const plan::Walk& walk : stage.walks)
+      if (!is_out(walk.host)) waiting_.push_back(walk.host);
+    admit();
     auto beat = base::Clock::now() + beat_interval;
     while (fleet_.pending() > 0) {
       if (auto completion = fleet_.next_until(beat)) completed(*completion);
@@ -73,14 +86,44 @@ class Executor {
     outcome_.interrupted = outcome_.interrupted || fleet_.interrupted();
   }
 
+  /// Lets hosts into the stage: all, or as many as may be in it at once. None where one that went before has
+  /// failed: what is done to one host after the other is not done to the rest of them then.
+  void admit() {
+    const auto inside = [&] {
+      return std::ranges::count_if(walkers_, [](const auto& of) {
+        return of.second.doing != Walker::Doing::nothing && of.second.doing != Walker::Doing::beat;
+      });
+    };
+    while (!waiting_.empty() && (stage_->at_once == 0 || inside() < stage_->at_once)) {
+      const std::string host = waiting_.front();
+      if (walkers_[host].doing == Walker::Doing::beat) return;  // its end calls again
+      waiting_.pop_front();
+      if (stage_->at_once != 0 && failed_here_ && !plan_.independent)
+        pass_by(host);
+      else
+        advance(host);
+    }
+  }
+
+  void pass_by(const std::string& host) {
+    outcome_.failed.insert(host);
+    reporter_.on(event(host, "", Did::note, "not begun, because a host before it failed"));
+  }
+
+  /// The host is through, or out.
+  void leave(const std::string& host) {
+    walkers_[host].doing = Walker::Doing::nothing;
+    admit();
+  }
+
   /// Starts the host's next step, if there is one.
   void advance(const std::string& host) {
     Walker& walker = walkers_[host];
-    if (walker.next == walker.walk->actions.size() || fleet_.interrupted()) return;
+    if (walker.next == walker.walk->actions.size() || fleet_.interrupted()) return leave(host);
     walker.action = walker.walk->actions[walker.next];
     plan::Action& action = walker.action;
     for (const std::string& name : action.later) {
-      const std::string& value = outcome_.saved[host][name];
+      const std::string& value = saved(host, name);
       if (auto content = action.variables.find("content"); content != action.variables.end())
         content->second = base::replace_all(content->second, "${" + name + "}", value);
       else
@@ -93,6 +136,13 @@ class Executor {
            action.kind == plan::Kind::upload ? check_program(action, plan_.prelude, who_)
                                              : step_program(action, plan_.prelude, who_),
            action.kind == plan::Kind::upload ? transport::Effect::reads : transport::Effect::changes);
+  }
+
+  /// What the host's own steps have saved, else what another's have shared.
+  [[nodiscard]] const std::string& saved(const std::string& host, const std::string& name) {
+    const base::Variables& own = outcome_.saved[host];
+    const auto found = own.find(name);
+    return found != own.end() ? found->second : outcome_.saved[""][name];
   }
 
   void submit(const std::string& host, std::string script, transport::Effect effect) {
@@ -109,17 +159,22 @@ class Executor {
   void completed(transport::Completion& completion) {
     const std::string& host = completion.host;
     const auto found = walkers_.find(host);
-    if (found == walkers_.end() || found->second.doing == Walker::Doing::beat) return;
+    if (found == walkers_.end()) return;
     Walker& walker = found->second;
+    if (walker.doing == Walker::Doing::beat) {
+      walker.doing = Walker::Doing::nothing;
+      return admit();
+    }
     const plan::Action& action = walker.action;
     if (!completion.result) {
       const base::Error& error = completion.result.error();
       outcome_.interrupted = outcome_.interrupted || error.fault == base::Fault::interrupted;
-      lost_ = true;
-      return failed(
+      outcome_.lost.insert(host);
+      failed(
           host, action, error.what,
           error.hint.empty() ? "run the same command again: it goes on where this one stopped" : error.hint,
           0);
+      return leave(host);
     }
     const transport::Exit& exit = *completion.result;
     if (walker.doing == Walker::Doing::upload_check && exit.status == 1) {
@@ -142,7 +197,7 @@ class Executor {
         failed(host, action, "it was done, and is not so: " + why(exit), "", exit.seconds);
         return pass_over(host);
       case no_lock:
-        lost_ = true;
+        outcome_.lost.insert(host);
         [[fallthrough]];
       default:
         failed(host, action, why(exit), "", exit.seconds);
@@ -152,15 +207,16 @@ class Executor {
 
   /// A step that failed keeps none of the others from running, where they do not build on each other.
   void pass_over(const std::string& host) {
-    if (!plan_.independent || lost_) return;
+    if (is_out(host)) return leave(host);
     ++walkers_[host].next;
     advance(host);
   }
 
   void finish_step(const std::string& host, const transport::Exit& exit, Did did) {
     Walker& walker = walkers_[host];
-    if (!walker.action.saves.empty())
-      outcome_.saved[host][walker.action.saves] = std::string(base::trim(exit.out));
+    const std::string said(base::trim(exit.out));
+    if (!walker.action.saves.empty()) outcome_.saved[host][walker.action.saves] = said;
+    if (!walker.action.shares.empty()) outcome_.saved[""][walker.action.shares] = said;
     Event done = event(host, walker.action.id, did, walker.action.title);
     done.seconds = exit.seconds;
     if (did == Did::applied && !base::trim(exit.err).empty()) done.output = base::printable(exit.err, 65536);
@@ -177,6 +233,7 @@ class Executor {
   void failed(const std::string& host, const plan::Action& action, const std::string& what,
               const std::string& hint, double seconds) {
     outcome_.failed.insert(host);
+    failed_here_ = true;
     Event event = this->event(host, action.id, Did::failed, fmt::format("{}: {}", action.title, what));
     event.hint = hint;
     event.seconds = seconds;
@@ -186,9 +243,7 @@ class Executor {
   void beat_idle_hosts() {
     for (const std::string& host : hosts_) {
       Walker& walker = walkers_[host];
-      const bool idle =
-          !walker.walk || walker.next == walker.walk->actions.size() || walker.doing == Walker::Doing::beat;
-      if (!idle || outcome_.failed.contains(host)) continue;
+      if (walker.doing != Walker::Doing::nothing || outcome_.lost.contains(host)) continue;
       walker.doing = Walker::Doing::beat;
       transport::Command command;
       command.label = "keep the lock";
@@ -215,17 +270,18 @@ class Executor {
   const Identity& who_;
   const plan::Stage* stage_ = nullptr;
   std::map<std::string, Walker> walkers_;
+  std::deque<std::string> waiting_;  ///< hosts that the stage has not let in yet
+  bool failed_here_ = false;         ///< in this stage
   std::set<std::string> hosts_;
-  bool lost_ = false;  ///< a connection, or a lock
   Outcome outcome_;
 };
 
 }  // namespace
 
 Outcome execute(const plan::Plan& plan, transport::Fleet& fleet, report::Reporter& reporter, Mode mode,
-                const Identity& who, std::size_t from, std::map<std::string, base::Variables> saved) {
+                const Identity& who, Outcome so_far) {
   if (mode == Mode::preview) return preview(plan, fleet, reporter, who);
-  return Executor(plan, fleet, reporter, who, std::move(saved)).run(from);
+  return Executor(plan, fleet, reporter, who, std::move(so_far)).run();
 }
 
 }  // namespace run

@@ -29,6 +29,10 @@ void Fleet::add(std::string host, std::unique_ptr<Transport> transport) {
   lanes_[std::move(host)] = std::move(lane);
 }
 
+void Fleet::remove(const std::string& host) {
+  lanes_.erase(host);
+}
+
 std::vector<std::string> Fleet::hosts() const {
   std::vector<std::string> names;
   for (const auto& [name, lane] : lanes_) names.push_back(name);

@@ -1,5 +1,7 @@
 #include "runner/world.hpp"
 
+#include <algorithm>
+
 TEST_CASE("run: a preview changes nothing and shows what would become of a file") {
   if (!is_root()) return;
   World world;
@@ -124,4 +126,85 @@ TEST_CASE("run: a living owner's lock is respected, a dead one's is taken over")
     CHECK(run::lock({"box"}, world.fleet, world.seen, world.scripts, world.who));
     CHECK(base::read_file(world.home() / "lock/owner")->starts_with(world.who.run));
   }
+}
+
+namespace {
+
+/// A world with further hosts, which are this machine as well, with a journal each.
+struct Worlds : World {
+  explicit Worlds(const std::vector<std::string>& others) {
+    for (const std::string& host : others) {
+      fleet.add(host, transport::open(*session, host, *spec::parse_target("")));
+      plan.stages[0].walks.push_back({host, {}});
+    }
+    // One machine has one lock: these hosts do not ask for it.
+    plan.prelude += "lock_enter() { :; }\nlock_leave() { :; }\n";
+  }
+  plan::Action& add_to(std::size_t stage, const std::string& host, const std::string& check,
+                       const std::string& apply) {
+    while (plan.stages.size() <= stage) plan.stages.push_back({"next", "Another phase", false, {}});
+    auto& walks = plan.stages[stage].walks;
+    auto walk = std::ranges::find(walks, host, &plan::Walk::host);
+    if (walk == walks.end()) walk = walks.insert(walks.end(), plan::Walk{host, {}});
+    plan::Action action;
+    action.id = action.title = fmt::format("{}.{}.{}", host, stage, walk->actions.size());
+    action.check = check;
+    action.apply = apply;
+    action.variables = {{"place", place.string()}, {"host", host}};
+    walk->actions.push_back(action);
+    return walk->actions.back();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("run: a host that fails leaves, the others go on, and without a vital one all stop") {
+  if (!is_root()) return;
+  Worlds world({"b", "c"});
+  for (const char* host : {"box", "b", "c"}) {
+    world.add_to(0, host, "[ \"$host\" != b ] || { echo out of paper >&2; exit 7; }", ":");
+    world.add_to(1, host, "[ -e \"$place/$host\" ] || exit 1", ": >\"$place/$host\"");
+  }
+  SUBCASE("nobody depends on it") {
+    world.plan.vital = {"box"};
+  }
+  SUBCASE("it is vital") {
+    world.plan.vital = {"b"};
+  }
+  const run::Outcome outcome = world.execute(run::Mode::apply);
+  CHECK(outcome.failed == std::set<std::string>{"b"});
+  CHECK(!std::filesystem::exists(world.place / "b"));
+  CHECK(std::filesystem::exists(world.place / "c") == !world.plan.vital.contains("b"));
+  CHECK(std::filesystem::exists(world.place / "box") == !world.plan.vital.contains("b"));
+}
+
+TEST_CASE("run: hosts that may not go at once go one after the other, and not past one that failed") {
+  if (!is_root()) return;
+  Worlds world({"b", "c"});
+  world.plan.stages[0].at_once = 1;
+  const std::string alone = "mkdir \"$place/inside\"\nsleep 0.1\n";
+  for (const char* host : {"box", "b", "c"}) {
+    world.add_to(0, host, "[ -e \"$place/$host\" ] || exit 1", alone + ": >\"$place/$host\"");
+    world.add_to(0, host, "[ ! -e \"$place/inside\" ] || exit 1", "rmdir \"$place/inside\"");
+  }
+  SUBCASE("all do") {
+    CHECK(world.execute(run::Mode::apply).failed.empty());
+  }
+  SUBCASE("one fails") {
+    world.plan.stages[0].walks[1].actions[1].apply = "rmdir \"$place/inside\"\necho out of paper >&2\nfalse";
+    CHECK(world.execute(run::Mode::apply).failed == std::set<std::string>{"b", "c"});
+    CHECK(std::filesystem::exists(world.place / "box"));
+    CHECK(!std::filesystem::exists(world.place / "c"));
+  }
+}
+
+TEST_CASE("run: what one host's step shares reaches the steps of the others, and no report") {
+  if (!is_root()) return;
+  Worlds world({"b"});
+  world.add_to(0, "box", "echo open-sesame", "").shares = "word";
+  world.add_to(1, "b", "[ -e \"$place/$word\" ] || exit 1", ": >\"$place/$word\"").later = {"word"};
+  CHECK(world.execute(run::Mode::apply).failed.empty());
+  CHECK(std::filesystem::exists(world.place / "open-sesame"));
+  for (const report::Event& event : world.seen.events())
+    CHECK((event.detail + event.output + event.diff).find("open-sesame") == std::string::npos);
 }

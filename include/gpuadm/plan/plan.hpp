@@ -25,7 +25,7 @@ struct Action {
   base::Variables variables;       ///< set at the head of the program
   std::string check, apply;        ///< bodies; a wait has no apply
   std::vector<std::string> later;  ///< names of saved variables it reads
-  std::string saves;
+  std::string saves, shares;
   std::chrono::seconds timeout{60};
   playbook::Effects effects;
   std::string path;                            ///< of a file
@@ -43,6 +43,7 @@ struct Stage {
   std::string name, title;
   bool refresh = false;
   std::vector<Walk> walks;
+  int at_once = 0;  ///< as Phase::at_once
 };
 
 struct Plan {
@@ -50,6 +51,7 @@ struct Plan {
   std::string prelude;
   std::vector<Stage> stages;
   bool independent = false;                ///< as Playbook::independent
+  std::set<std::string> vital;             ///< hosts without which the others stop: control planes
   [[nodiscard]] std::size_t size() const;  ///< actions
 };
 

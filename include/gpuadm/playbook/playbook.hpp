@@ -69,7 +69,8 @@ struct Step {
   std::vector<std::string> on;     ///< selectors; all must hold
   std::vector<std::string> reads;  ///< variables
   std::vector<std::string> fixes;  ///< ids of checks whose finding it mends
-  std::string saves;  ///< stdout becomes this variable for later steps of the same run; kept secret
+  std::string saves;   ///< stdout becomes this variable for later steps of the same run; kept secret
+  std::string shares;  ///< the same for the steps of every host
   std::chrono::seconds timeout{60};
   Effects effects;
   std::variant<Shell, File, Wait, Upload> does;
@@ -79,6 +80,7 @@ struct Phase {
   std::string name, title;
   bool refresh = false;  ///< facts are read again after it, where it has changed something
   std::vector<Step> steps;
+  int at_once = 0;  ///< hosts that go through it at the same time; 0: all
 };
 
 struct Playbook {
@@ -108,6 +110,11 @@ struct Context {
   base::Version kubernetes;               ///< the version this run installs or finds
   const facts::Census* census = nullptr;  ///< of all hosts of the run; nullptr: of this one only
 };
+
+/// The control plane that the others join: the first that is one already, else the first of the file; nullptr
+/// where no host is to be one.
+[[nodiscard]] const spec::Host* first_control_plane(const spec::Cluster& cluster,
+                                                    const facts::Census& census);
 
 /// The Kubernetes version of a run: the cluster file's, else the bundle's, else the installed kubeadm's, else
 /// the catalog's. Fault::spec where the sources contradict each other.

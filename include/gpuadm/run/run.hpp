@@ -35,18 +35,19 @@ struct Outcome {
   int needed = 0;  ///< preview
   int satisfied = 0;
   int changed = 0;
-  std::set<std::string> failed;  ///< hosts
+  std::set<std::string> failed;  ///< hosts where a step failed
+  std::set<std::string> lost;    ///< of these, whose connection or lock is gone
   bool interrupted = false;
   std::size_t next_stage = 0;                    ///< the stage to go on with; == stages.size(): done
   bool refresh = false;                          ///< stopped because the facts have to be read again
-  std::map<std::string, base::Variables> saved;  ///< by host; handed to the next call
+  std::map<std::string, base::Variables> saved;  ///< by host; under "" what was shared
 };
 
-/// Runs the stages from `from`. A host that fails leaves; the run stops after a stage in which a control
-/// plane failed. In Mode::apply every host must be locked (see lock()).
+/// Runs the stages, from where `so_far` stopped. A host that fails leaves, and the others go on; the run
+/// stops after a stage in which one of Plan::vital failed. In Mode::apply every host must be locked (see
+/// lock()).
 [[nodiscard]] Outcome execute(const plan::Plan& plan, transport::Fleet& fleet, report::Reporter& reporter,
-                              Mode mode, const Identity& who, std::size_t from = 0,
-                              std::map<std::string, base::Variables> saved = {});
+                              Mode mode, const Identity& who, Outcome so_far = {});
 
 /// The shell programs of the lock, from the assets.
 struct Scripts {

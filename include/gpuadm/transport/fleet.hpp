@@ -30,6 +30,8 @@ class Fleet {
 
   /// Adds a host. Names are unique.
   void add(std::string host, std::unique_ptr<Transport> transport);
+  /// Closes the connection of a host, for which no command may be queued or running.
+  void remove(const std::string& host);
   [[nodiscard]] std::vector<std::string> hosts() const;
   [[nodiscard]] Transport& at(const std::string& host);
 
