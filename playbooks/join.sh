@@ -5,8 +5,7 @@
 join_run=/run/gpuadm
 join_marker=$gpuadm_home/joining
 
-join_private() {
-  umask 077
+join_folder() {
   mkdir -p "$join_run"
   chmod 0700 "$join_run"
 }
@@ -22,7 +21,8 @@ join_offer_check() {
   cat "$join_run/join"
 }
 join_offer() {
-  join_private
+  join_folder
+  umask 077
   kubeadm --kubeconfig /etc/kubernetes/admin.conf token create --ttl 30m --description "gpuadm $gpuadm_run" \
     --print-join-command >"$join_run/join.new"
   mv -f "$join_run/join.new" "$join_run/join"
@@ -33,7 +33,8 @@ join_certificates_check() {
   cat "$join_run/certificate-key"
 }
 join_certificates() {
-  join_private
+  join_folder
+  umask 077
   kubeadm init phase upload-certs --upload-certs --config /etc/kubernetes/gpuadm/kubeadm.yaml >"$join_run/certificate-key.new"
   grep -Ex '[0-9a-f]{64}' "$join_run/certificate-key.new" >"$join_run/certificate-key"
   rm -f "$join_run/certificate-key.new"
@@ -71,15 +72,15 @@ join_file() {
 }
 
 join() {
-  # shellcheck disable=SC2086 # words
   [ -n "$join_words" ] || die "the control plane gave no token: run again"
   journal_made cluster kubeadm
   [ ! -e "$join_marker" ] || join_forget
   : >"$join_marker"
-  join_private
+  join_folder
+  (umask 077 && : >"$gpuadm_home/kubeadm-join.log")
   trap 'rm -f "$join_run/join.yaml"' EXIT
   # shellcheck disable=SC2086 # words
-  join_file $join_words >"$join_run/join.yaml"
+  (umask 077 && join_file $join_words >"$join_run/join.yaml")
   kubeadm join --config "$join_run/join.yaml" --skip-phases=preflight >"$gpuadm_home/kubeadm-join.log" 2>&1 || {
     tail -n 25 "$gpuadm_home/kubeadm-join.log" >&2
     die "kubeadm join failed; all it said is in $gpuadm_home/kubeadm-join.log on the host"

@@ -32,7 +32,7 @@ Result<Outcome> undo(const UndoOptions& options, Io& io) {
       TRY(assets.read("playbooks/prelude.sh")) + TRY(assets.read("playbooks/undo.sh"));
   const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
   const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
-  const Ways ways = TRY(ways_back(TRY(read_journals(*visit.fleet, functions)),
+  const Ways ways = TRY(ways_back(TRY(read_journals(*visit.fleet, visit.fleet->hosts(), functions)),
                                   {.run = options.run, .all = options.all, .force = options.force}));
   return telling(visit.folder, options.format, io, [&](report::Reporter& reporter) {
     return take_back(ways, assets, functions, options, visit, reporter, io);

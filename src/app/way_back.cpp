@@ -12,8 +12,9 @@ constexpr std::chrono::seconds read_timeout{120};  // it sums every file that gp
 
 }  // namespace
 
-Result<Journals> read_journals(transport::Fleet& fleet, const std::string& functions) {
-  for (const std::string& host : fleet.hosts())
+Result<Journals> read_journals(transport::Fleet& fleet, const std::vector<std::string>& hosts,
+                               const std::string& functions) {
+  for (const std::string& host : hosts)
     fleet.submit(host, {.label = "read the journal",
                         .script = functions + "undo_read\n",
                         .timeout = read_timeout,

@@ -14,8 +14,9 @@ namespace app {
 using Journals = std::map<std::string, plan::Journal>;
 using Ways = std::map<std::string, plan::WayBack>;
 
-/// The journals of all hosts; an error names its host. `functions`: prelude.sh and undo.sh.
-[[nodiscard]] Result<Journals> read_journals(transport::Fleet& fleet, const std::string& functions);
+/// The journals of hosts; an error names its host. `functions`: prelude.sh and undo.sh.
+[[nodiscard]] Result<Journals> read_journals(transport::Fleet& fleet, const std::vector<std::string>& hosts,
+                                             const std::string& functions);
 
 /// What is refused names its host.
 [[nodiscard]] Result<Ways> ways_back(const Journals& journals, const plan::Undo& undo);

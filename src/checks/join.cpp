@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 /// How a node finds its control plane.
 namespace checks {
@@ -39,6 +40,40 @@ void apiserver_endpoint(const Subject& s, Verdicts& out) {
       out.fail(Severity::blocker, fmt::format("the endpoint lies inside {}", key),
                fmt::format("{} is in {}", host, cidr),
                "set controlPlane.endpoint to an address outside the cluster");
+}
+
+/// What a kubelet may call the cluster's control plane.
+std::set<std::string> ways_to(const Group& group) {
+  std::set<std::string> ways;
+  if (const std::string& endpoint = group.cluster.control_plane.endpoint; !endpoint.empty())
+    ways.insert(host_of(endpoint));
+  for (const spec::Host& host : group.cluster.hosts) {
+    const auto facts = group.hosts.find(host.name);
+    if (host.role != spec::Role::control_plane || facts == group.hosts.end()) continue;
+    ways.insert(base::lower(facts->second->hostname));
+    for (const facts::Address& address : facts->second->all_addresses)
+      ways.insert(address.cidr.substr(0, address.cidr.find('/')));
+    ways.insert(host_of(facts->second->kubernetes.admin_server));
+  }
+  return ways;
+}
+
+void one_cluster(const Group& group, Verdicts& out) {
+  const std::set<std::string> ways = ways_to(group);
+  int nodes = 0;
+  for (const spec::Host& host : group.cluster.hosts) {
+    const auto facts = group.hosts.find(host.name);
+    if (host.role != spec::Role::worker || facts == group.hosts.end()) continue;
+    const std::string& server = facts->second->kubernetes.kubelet_server;
+    if (server.empty()) continue;
+    ++nodes;
+    if (!ways.contains(host_of(server)))
+      out.fail(
+          Severity::blocker, fmt::format("{} belongs to another cluster", host.name),
+          fmt::format("its kubelet runs for {}", server),
+          fmt::format("gpuadm reset {} takes it out of that one; or mend controlPlane.endpoint", host.name));
+  }
+  if (nodes > 0 && out.silent()) out.pass("every worker that is a node has its control plane among these hosts");
 }
 
 struct Trouble {
@@ -85,6 +120,8 @@ constexpr std::array rows = std::to_array<Check>({
      "it is written into every kubeconfig and certificate", preflight, apiserver_endpoint},
     {"kubeadm.kubelet-bootstrap", "the kubelet gets through to its API server",
      "without it the host never becomes a node", node, kubelet_bootstrap},
+    {"kubeadm.one-cluster", "workers that are nodes already belong to this cluster",
+     "a node has one control plane", preflight, nullptr, one_cluster},
 });
 
 }  // namespace

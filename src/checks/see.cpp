@@ -71,15 +71,14 @@ bool kubelet_accepts_swap(const Subject& subject) {
   return subject.cluster.swap != spec::Swap::off;
 }
 
-namespace {
-
-/// "https://192.0.2.1:6443" and "https://[fd00::1]:6443" to the host part.
 std::string host_of(std::string_view server) {
   if (const auto scheme = server.find("://"); scheme != std::string_view::npos)
     server.remove_prefix(scheme + 3);
   if (server.starts_with('[')) return std::string(server.substr(1, server.find(']') - 1));
   return std::string(server.substr(0, server.find(':')));
 }
+
+namespace {
 
 /// Whether a kubeconfig's server is the one that this cluster has: its endpoint, or an address of the host
 /// itself.

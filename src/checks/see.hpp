@@ -50,6 +50,9 @@ enum class Standing {
 };
 [[nodiscard]] Standing standing_of(const Subject& subject);
 
+/// "https://192.0.2.1:6443" and "https://[fd00::1]:6443" to the host part.
+[[nodiscard]] std::string host_of(std::string_view server);
+
 /// The number of a kernel parameter, the first where it has several.
 [[nodiscard]] std::optional<long long> sysctl_of(const facts::Facts& facts, const std::string& key);
 [[nodiscard]] const facts::Mount* mount_of(const facts::Facts& facts, std::string_view path);

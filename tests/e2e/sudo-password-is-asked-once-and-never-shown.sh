@@ -3,7 +3,7 @@
 . "$(dirname "$0")/common"
 
 a_host node
-"$top/tests/lib/lab-cluster" node gpupw >cluster.yaml
+"$top/tests/lib/lab-cluster" --user gpupw node >cluster.yaml
 exits 0 gpuadm facts -f cluster.yaml --sudo-password-file "$(lab password)" -o json
 jq -e '.node.os.euid == "0"' out
 if grep -rqF "$(cat "$(lab password)")" .local out err; then fail "the password is shown"; fi

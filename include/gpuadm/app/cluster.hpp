@@ -1,0 +1,37 @@
+#pragma once
+
+#include "gpuadm/app/app.hpp"
+
+#include <string>
+#include <vector>
+
+/// A cluster of several hosts: what becomes of it after the first node.
+namespace app {
+
+/// `gpuadm apply`: init with every host of a cluster file.
+[[nodiscard]] Result<Outcome> apply(const InitOptions& options, Io& io);
+
+struct JoinOptions {
+  InitOptions init;                      ///< its targets are the hosts that join
+  std::string to;                        ///< a control plane, where no file is named: [user@]host[:port]
+  std::string role = "worker";  ///< or control-plane; without a file
+};
+/// Makes hosts nodes of a cluster that runs. With a file: what the others know of each other is brought up to
+/// date, too.
+[[nodiscard]] Result<Outcome> join(const JoinOptions& options, Io& io);
+
+struct RemoveOptions {
+  Common common;
+  Hosts hosts;     ///< its targets are the hosts that leave
+  std::string to;  ///< a control plane that stays, where no file is named
+  bool force = false;
+  bool keep_images = false, keep_driver = false;
+  int drain_timeout = 300;  ///< seconds for a node's pods to go
+  Consent consent = Consent::ask;
+  Format format = Format::text;
+};
+/// Takes hosts out of their cluster: drained, out of etcd, deleted; then what gpuadm did to them is taken
+/// back, as reset does. One that cannot be reached is forgotten by the cluster with `force`.
+[[nodiscard]] Result<Outcome> remove(const RemoveOptions& options, Io& io);
+
+}  // namespace app

@@ -1,0 +1,81 @@
+# shellcheck shell=sh disable=SC2154
+# Functions for the steps of playbooks/remove.yaml, on a control plane that stays. $leaving: a line a host, "NAME ADDRESS
+# there|gone": what its node may be called, where it is, and whether it can still be reached.
+
+remove_kubectl() { kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
+
+# remove_nodes [there|gone]: the nodes of the hosts that leave. Fails where the API server does not answer.
+remove_nodes() {
+  remove_all=$(remove_kubectl --request-timeout=10s get nodes \
+    -o 'jsonpath={range .items[*]}{.metadata.name}{" "}{.status.addresses[*].address}{"\n"}{end}')
+  printf '%s\n' "$leaving" | all=$remove_all state=${1:-} awk '
+    BEGIN { lines = split(ENVIRON["all"], line, "\n") }
+    NF == 3 && (ENVIRON["state"] == "" || ENVIRON["state"] == $3) {
+      for (i = 1; i <= lines; i++) {
+        words = split(line[i], word, " ")
+        for (j = 1; j <= words; j++) if (word[j] == $1 || word[j] == $2) { print word[1]; break }
+      }
+    }' | sort -u
+}
+
+# remove_pods NODE: pods on it that a drain would move: neither of a DaemonSet nor of its kubelet, and not at their end.
+remove_pods() {
+  remove_kubectl --request-timeout=20s get pods -A --field-selector "spec.nodeName=$1" \
+    -o 'jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name} {.metadata.ownerReferences[0].kind} {.status.phase}{"\n"}{end}' |
+    awk '$0 !~ / (DaemonSet|Node) / && $NF != "Succeeded" && $NF != "Failed" { print $1 }'
+}
+
+remove_is_drained() {
+  remove_left=$(remove_nodes there)
+  for remove_node in $remove_left; do
+    [ "$(remove_kubectl --request-timeout=10s get node "$remove_node" -o 'jsonpath={.spec.unschedulable}')" = true ] || return 1
+    [ -z "$(remove_pods "$remove_node")" ] || return 1
+  done
+}
+# A node that cannot be reached ends no pod: its pods are started elsewhere once it is forgotten.
+remove_drain() {
+  remove_words=--delete-emptydir-data
+  kubectl drain --help 2>/dev/null | grep -q -e --delete-emptydir-data || remove_words=--delete-local-data # before 1.20
+  [ "$drain_force" != yes ] || remove_words="$remove_words --force"
+  for remove_node in $(remove_nodes there); do
+    # shellcheck disable=SC2086 # words
+    remove_kubectl drain "$remove_node" --ignore-daemonsets $remove_words --timeout="${drain_timeout}s" ||
+      die "not every pod could be moved away from $remove_node. Pods that nobody starts again elsewhere, and those that a PodDisruptionBudget keeps, are named above: --force, or --drain-timeout; kubectl uncordon $remove_node takes it back"
+  done
+}
+
+# --- etcd ------------------------------------------------------------------------------------------------
+
+# remove_etcdctl ARGUMENT...: on the host where it has one, else in the member's own pod.
+remove_etcdctl() {
+  remove_pki=/etc/kubernetes/pki/etcd
+  set -- --endpoints https://127.0.0.1:2379 --cacert "$remove_pki/ca.crt" --cert "$remove_pki/server.crt" --key "$remove_pki/server.key" "$@"
+  if have etcdctl; then
+    limit_of 60 etcdctl "$@"
+  else
+    remove_pod=$(remove_kubectl --request-timeout=10s -n kube-system get pods -l component=etcd \
+      --field-selector "spec.nodeName=$(reset_this_node)" -o name | head -n 1)
+    limit_of 60 kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system exec "${remove_pod#pod/}" -- etcdctl "$@"
+  fi
+}
+
+# remove_members: "ID NAME" of members on hosts that leave. Nothing where this control plane has no etcd of its own, and
+# nothing is asked where no control plane leaves.
+remove_members() {
+  [ -d /var/lib/etcd/member ] || return 0
+  remove_others=$(reset_other_nodes control-plane)
+  remove_all=$(remove_nodes)
+  remove_known=$(printf '%s\n' "$remove_others" | leaving=$remove_all awk '
+    BEGIN { n = split(ENVIRON["leaving"], node, "\n"); for (i = 1; i <= n; i++) leaves[node[i]] = 1 } NF && $1 in leaves')
+  [ -n "$remove_known" ] || return 0
+  remove_said=$(ETCDCTL_API=3 remove_etcdctl member list) || die "etcd does not say who its members are: $(printf %s "$remove_said" | tail -n 1)"
+  printf '%s\n' "$remove_said" | known=$remove_known awk -F ', ' '
+    BEGIN { n = split(ENVIRON["known"], node, "\n"); for (i = 1; i <= n; i++) leaves[node[i]] = 1 }
+    $3 in leaves { print $1, $3 }'
+}
+remove_etcd() {
+  remove_members | while read -r id name; do
+    say "etcd: $name leaves"
+    ETCDCTL_API=3 remove_etcdctl member remove "$id" </dev/null
+  done
+}

@@ -1,0 +1,135 @@
+#include "gpuadm/app/cluster.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/yaml.hpp"
+
+#include "app/raise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace app {
+
+namespace {
+
+using base::Fault;
+
+constexpr const char* intent_file = "/etc/kubernetes/gpuadm/cluster.yaml";
+
+bool is_node(const facts::Census& census, const std::string& host) {
+  const auto facts = census.find(host);
+  return facts != census.end() && facts->second && facts->second->kubernetes.kubelet_conf;
+}
+
+void leave_out(spec::Cluster& cluster, Seen& seen, transport::Fleet& fleet, const std::string& host) {
+  std::erase_if(cluster.hosts, [&](const spec::Host& other) { return other.name == host; });
+  seen.census.erase(host);
+  fleet.remove(host);
+}
+
+/// Those that join, and of the others those that are nodes and can be reached.
+Result<> settle_hosts(const std::vector<std::string>& targets, spec::Cluster& cluster, Seen& seen,
+                      transport::Fleet& fleet, Io& io) {
+  for (const auto& [host, facts] : facts::Census(seen.census)) {
+    const bool joins = std::ranges::find(targets, host) != targets.end();
+    if (!facts && joins) return std::unexpected(facts.error());
+    if (!facts) io.err(fmt::format("{} is left out: {}\n", host, facts.error().what));
+    if (!facts || (!joins && !is_node(seen.census, host))) leave_out(cluster, seen, fleet, host);
+  }
+  const spec::Host* first = playbook::first_control_plane(cluster, seen.census);
+  if (!first || !is_node(seen.census, first->name))
+    return base::fail(Fault::blocked, "there is no cluster to join: no control plane of it was reached",
+                      "gpuadm init makes the first node; gpuadm apply -f FILE all of them");
+  return {};
+}
+
+/// What the cluster is made by, as its control plane keeps it, with these hosts.
+Result<> settle_intent(spec::Cluster& cluster, transport::Fleet& fleet) {
+  const std::string from = cluster.hosts.front().name;
+  fleet.submit(from, {.label = "read what the cluster is made by",
+                      .script = fmt::format("[ ! -f {0} ] || cat {0}", intent_file)});
+  const auto completion = fleet.next();
+  if (!completion || fleet.interrupted())
+    return base::fail(Fault::interrupted, "interrupted while the control plane was asked");
+  if (!completion->result) return std::unexpected(completion->result.error());
+  const std::string source = from + ":" + intent_file;
+  if (completion->result->out.empty())
+    return base::fail(
+        Fault::blocked,
+        fmt::format("{} does not say what its cluster is made by: there is no {}", from, intent_file),
+        "name a cluster file with all hosts: gpuadm join HOST -f cluster.yaml");
+  base::Tree tree = TRY(base::yaml::read(completion->result->out, source));
+  base::Tree placeholder = base::Tree::list();
+  placeholder.push(base::Tree::map_of({{"name", "placeholder"}, {"local", true}}));
+  tree.set("hosts", std::move(placeholder));
+  spec::Cluster intent = TRY(spec::parse(base::yaml::write(tree), source));
+  if (intent.network.plugin == spec::NetworkPlugin::bridge)
+    return base::fail(Fault::blocked, "the pods of this cluster are joined by routes on every node",
+                      "name a cluster file with all hosts: gpuadm join HOST -f cluster.yaml");
+  intent.kubernetes.version = cluster.kubernetes.version;
+  intent.kubernetes.source = cluster.kubernetes.source;
+  intent.hosts = std::move(cluster.hosts);
+  intent.ssh = std::move(cluster.ssh);
+  cluster = std::move(intent);
+  return {};
+}
+
+Result<> usage(const JoinOptions& options) {
+  const Hosts& hosts = options.init.hosts;
+  if (options.init.list_phases) return {};
+  if (hosts.targets.empty())
+    return base::fail(Fault::usage, "which hosts shall join?",
+                      "gpuadm join HOST… -f cluster.yaml, or gpuadm join HOST… --to CONTROL-PLANE");
+  if (hosts.file.empty() == options.to.empty())
+    return base::fail(Fault::usage,
+                      "the cluster is named by a file or by a control plane, and by one of them",
+                      "gpuadm join HOST… -f cluster.yaml, or gpuadm join HOST… --to CONTROL-PLANE");
+  return {};
+}
+
+Result<spec::Cluster> cluster_of(const JoinOptions& options) {
+  const Connection& connection = options.init.common.connection;
+  const Hosts& hosts = options.init.hosts;
+  if (!hosts.file.empty()) {
+    TRY(read_cluster(hosts, connection));  // says which names the file does not have
+    return read_cluster({hosts.file, {}}, connection);
+  }
+  Hosts all{{}, {options.to}};
+  all.targets.insert(all.targets.end(), hosts.targets.begin(), hosts.targets.end());
+  spec::Cluster cluster = TRY(read_cluster(all, connection));
+  for (spec::Host& host : cluster.hosts)
+    host.role = options.role == "worker" ? spec::Role::worker : spec::Role::control_plane;
+  cluster.hosts.front().role = spec::Role::control_plane;
+  return cluster;
+}
+
+}  // namespace
+
+Result<Outcome> join(const JoinOptions& options, Io& io) {
+  TRY(usage(options));
+  spec::Cluster cluster;
+  if (!options.init.list_phases) {
+    cluster = TRY(cluster_of(options));
+    TRY(lay_over(options.init, cluster));
+  }
+  std::vector<std::string> targets = options.init.hosts.targets;
+  if (options.init.hosts.file.empty()) {
+    targets.clear();
+    for (const spec::Host& host : cluster.hosts)
+      if (host.name != cluster.hosts.front().name) targets.push_back(host.name);
+  }
+  const auto settle = [&](spec::Cluster& all, Seen& seen, transport::Fleet& fleet) -> Result<> {
+    TRY(settle_hosts(targets, all, seen, fleet, io));
+    return options.to.empty() ? Result<>() : settle_intent(all, fleet);
+  };
+  return raise(options.init, {"join", std::move(cluster), settle}, io);
+}
+
+Result<Outcome> apply(const InitOptions& options, Io& io) {
+  if (options.hosts.file.empty() && !options.list_phases)
+    return base::fail(Fault::usage, "apply brings hosts to a cluster file, and no file is named",
+                      "gpuadm apply -f cluster.yaml");
+  return init(options, io);
+}
+
+}  // namespace app

@@ -1,0 +1,165 @@
+#include "app/raise.hpp"
+
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/report/findings.hpp"
+
+#include "app/findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace app {
+
+namespace {
+
+/// The phases around a playbook's own.
+constexpr std::pair<const char*, const char*> before[] = {
+    {"connect", "Log in to every host"},
+    {"facts", "Read what is on the hosts, one round trip each"},
+    {"preflight", "Look for what would make it fail"},
+    {"plan", "Show what is to be done, with diffs"},
+    {"lock", "Keep other runs off the hosts"}};
+constexpr std::pair<const char*, const char*> after[] = {{"unlock", "Let other runs in"},
+                                                         {"report", "Say what was done"}};
+
+void list_phases(const playbook::Playbook& playbook, Io& io) {
+  const auto line = [&](std::string_view name, std::string_view title) {
+    io.out(fmt::format("{:<20} {}\n", name, title));
+  };
+  for (const auto& [name, title] : before) line(name, title);
+  for (const playbook::Phase& phase : playbook.phases) line(phase.name, phase.title);
+  for (const auto& [name, title] : after) line(name, title);
+}
+
+/// "use", "install" or "install=580" of the command line.
+Result<> ask_for_driver(const std::string& asked, spec::Gpu& gpu) {
+  if (asked.empty()) return {};
+  const std::string_view text = asked;
+  const std::string_view word = text.substr(0, text.find('='));
+  const auto branch =
+      word.size() == text.size() ? std::optional<long long>(0) : base::to_int(text.substr(word.size() + 1));
+  if ((word != "use" && word != "install") || !branch || *branch < 0 || *branch > 9999 ||
+      (word == "use" && word.size() != text.size()))
+    return base::fail(base::Fault::usage,
+                      fmt::format("--driver {} is neither use nor install", base::printable(asked, 50)),
+                      "for example: --driver install, or --driver install=580");
+  gpu.driver = word == "use" ? spec::DriverPolicy::use : spec::DriverPolicy::install;
+  gpu.driver_branch = static_cast<int>(*branch);
+  return {};
+}
+
+/// Settles the version that this run installs or finds, so that the checks judge what will be there and nodes
+/// that join get the same: the first control plane's.
+Result<> settle_version(spec::Cluster& cluster, const facts::Census& census, const playbook::Library& library,
+                        const assets::Bundle* bundle) {
+  const spec::Host* first = playbook::first_control_plane(cluster, census);
+  if (!first) return {};
+  cluster.kubernetes.version =
+      TRY(playbook::kubernetes_version(cluster, *census.at(first->name), library.catalog(), bundle));
+  return {};
+}
+
+/// Settles which driver each host gets, where one is to be installed: by its GPUs.
+Result<> settle_drivers(spec::Cluster& cluster, const facts::Census& census, const assets::Store& assets) {
+  if (cluster.gpu.driver != spec::DriverPolicy::install) return {};
+  const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
+  for (spec::Host& host : cluster.hosts) {
+    const facts::Facts& facts = *census.at(host.name);
+    if (facts.pci_gpus.empty()) continue;
+    const auto choice = checks::choose_driver(facts.pci_gpus, cluster.gpu.driver_branch, *data);
+    if (!choice)
+      return base::fail(choice.error().fault, fmt::format("{}: {}", host.name, choice.error().what),
+                        choice.error().hint);
+    host.driver_branch = choice->branch;
+    host.driver_modules = choice->modules;
+  }
+  return {};
+}
+
+/// What the checks say, shown; whether something blocks.
+Result<bool> is_blocked(const InitOptions& options, const spec::Cluster& cluster, const facts::Census& census,
+                        const assets::Store& assets, const RunFolder& folder, Io& io) {
+  std::vector<report::Finding> findings = TRY(find(cluster, census, assets, checks::Stage::preflight));
+  TRY(ignore(findings, options.ignore));
+  TRY(folder.save("findings.json", report::to_tree(findings)));
+  if (options.format == Format::text) io.out(report::to_text(findings, io.out_style));
+  return std::ranges::any_of(findings, report::blocks);
+}
+
+/// The operator's own copy of a remote cluster's kubeconfig, and the line that uses it.
+Result<> fetch_kubeconfig(const spec::Cluster& cluster, const facts::Census& census, transport::Fleet& fleet,
+                          Io& io) {
+  const spec::Host* first = playbook::first_control_plane(cluster, census);
+  if (!first || first->endpoint.local) return {};
+  transport::Command command;
+  command.label = "read the kubeconfig";
+  command.script = "[ ! -f /etc/kubernetes/admin.conf ] || cat /etc/kubernetes/admin.conf";
+  fleet.submit(first->name, std::move(command));
+  const auto completion = fleet.next();
+  if (!completion || !completion->result || completion->result->status != 0 ||
+      completion->result->out.empty())
+    return {};
+  const std::filesystem::path file = base::state_directory() / cluster.name / "kubeconfig";
+  TRY(base::write_file(file, completion->result->out, 0600));
+  io.err(fmt::format("the cluster is reached with: kubectl --kubeconfig {} get nodes\n", file.string()));
+  return {};
+}
+
+}  // namespace
+
+Result<> lay_over(const InitOptions& options, spec::Cluster& cluster) {
+  if (!options.kubernetes_version.empty()) {
+    cluster.kubernetes.version = base::Version::parse(options.kubernetes_version);
+    if (!cluster.kubernetes.version || cluster.kubernetes.version->minor < 0)
+      return base::fail(
+          base::Fault::usage,
+          fmt::format("'{}' is no Kubernetes version", base::printable(options.kubernetes_version, 50)),
+          "for example: --kubernetes-version 1.36");
+  }
+  TRY(ask_for_driver(options.driver, cluster.gpu));
+  if (!options.bundle.empty()) cluster.kubernetes.source = spec::Source::bundle;
+  if (cluster.kubernetes.source == spec::Source::bundle && options.bundle.empty())
+    return base::fail(base::Fault::usage, "kubernetes.source is 'bundle', and no bundle is named",
+                      "add --bundle DIR");
+  return {};
+}
+
+Result<Outcome> raise(const InitOptions& options, Raising raising, Io& io) {
+  // Everything that can be wrong without a host is found before any is asked.
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const playbook::Library library = TRY(playbook::Library::load(assets, raising.playbook));
+  if (options.list_phases) {
+    list_phases(library.playbook(), io);
+    return Outcome::done;
+  }
+  const plan::Choice choice{options.phases, options.skip_phases, {}, {}};
+  TRY(plan::known_phases(library.playbook(), choice));
+  TRY(known_ids(options.ignore));
+  std::optional<assets::Bundle> bundle;
+  if (!options.bundle.empty()) bundle = TRY(assets::open_bundle(options.bundle));
+  spec::Cluster& cluster = raising.cluster;
+  const spec::Cluster all = cluster;
+  const Visit visit = TRY(Visit::open(all, options.common.connection, options.consent, io));
+  Seen seen = TRY(raising.settle ? take_census(*visit.fleet, assets) : visit.see_all(assets));
+  if (raising.settle) {
+    TRY(raising.settle(cluster, seen, *visit.fleet));
+    TRY(visit.folder.save("cluster.yaml", spec::to_tree(cluster)));
+    TRY(visit.folder.save("facts.json", to_tree(seen.census)));
+  }
+  TRY(settle_version(cluster, seen.census, library, bundle ? &*bundle : nullptr));
+
+  // Judgement. Nothing has been changed so far.
+  TRY(settle_drivers(cluster, seen.census, assets));
+  if (TRY(is_blocked(options, cluster, seen.census, assets, visit.folder, io))) return Outcome::blocked;
+
+  // Action.
+  const Score score{cluster, assets, library, bundle ? &*bundle : nullptr, choice, options.consent};
+  const Outcome outcome = TRY(conduct_and_tell(score, seen, visit, options.format, io));
+  if (outcome == Outcome::done && options.consent != Consent::preview)
+    TRY(fetch_kubeconfig(cluster, seen.census, *visit.fleet, io));
+  return outcome;
+}
+
+}  // namespace app

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "app/conduct.hpp"
+
+#include <functional>
+#include <string>
+
+namespace app {
+
+/// How hosts become a cluster, or part of one.
+struct Raising {
+  std::string playbook;   ///< init, join
+  spec::Cluster cluster;  ///< with what the command line says laid over it
+  /// Called once the hosts were asked: settles which of them take part, and may refuse. Empty: all do, and
+  /// one that cannot be reached ends the run.
+  std::function<Result<>(spec::Cluster& cluster, Seen& seen, transport::Fleet& fleet)> settle;
+};
+
+/// The cluster with what the command line says about versions and drivers laid over it.
+[[nodiscard]] Result<> lay_over(const InitOptions& options, spec::Cluster& cluster);
+
+/// The hosts are asked and judged, the plan is shown, and its phases make them a cluster: what init, apply
+/// and join do.
+[[nodiscard]] Result<Outcome> raise(const InitOptions& options, Raising raising, Io& io);
+
+}  // namespace app

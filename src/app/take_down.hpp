@@ -1,0 +1,47 @@
+#pragma once
+
+#include "gpuadm/app/app.hpp"
+#include "gpuadm/plan/plan.hpp"
+#include "gpuadm/spec/cluster.hpp"
+
+#include "app/way_back.hpp"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace app {
+
+/// What shall stay of a node that is taken apart, and what is taken apart all the same.
+struct Spared {
+  bool force = false;  ///< as ResetOptions::force
+  bool images = false, driver = false;
+};
+
+/// A node's way out: the steps of playbooks/reset.yaml, then the undo of every run that its journal knows.
+class TakeDown {
+ public:
+  /// Of the hosts of `cluster`. They look for themselves what is there: no facts are needed, which a broken
+  /// host might not give. The fleet and the assets must outlive it.
+  [[nodiscard]] static Result<TakeDown> of(spec::Cluster cluster, Spared spared, const assets::Store& assets,
+                                           transport::Fleet& fleet);
+  /// The steps, then what the journals say of now; those of lost hosts are not read again. Fault::blocked
+  /// where there is a cluster that gpuadm did not make, unless forced.
+  Result<plan::Plan> plan(const std::set<std::string>& lost = {});
+  /// As the last plan has them.
+  [[nodiscard]] const Ways& ways() const { return ways_; }
+  [[nodiscard]] const std::vector<std::string>& nodes() const { return nodes_; }
+  [[nodiscard]] std::vector<std::string> hosts() const;
+
+ private:
+  TakeDown(spec::Cluster cluster, Spared spared, transport::Fleet& fleet)
+      : cluster_(std::move(cluster)), spared_(spared), fleet_(&fleet) {}
+  spec::Cluster cluster_;
+  Spared spared_;
+  transport::Fleet* fleet_;
+  plan::Plan steps_;
+  Ways ways_;
+  std::vector<std::string> nodes_;  ///< hosts that are nodes
+};
+
+}  // namespace app

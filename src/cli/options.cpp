@@ -1,0 +1,47 @@
+#include "cli/options.hpp"
+
+namespace cli {
+
+const Formats text_or_json = {{"text", app::Format::text}, {"json", app::Format::json}};
+
+void add_format(CLI::App& verb, app::Format& format, const Formats& names) {
+  std::string text;
+  for (const auto& [name, value] : names) text += (text.empty() ? "" : "|") + name;
+  verb.add_option_function<std::string>(
+          "-o,--output", [&format, names](const std::string& name) { format = names.at(name); },
+          "The form of the result")
+      ->option_text(text)
+      ->check(CLI::IsMember(names));
+}
+
+void add_list(CLI::App& verb, const char* name, std::vector<std::string>& list, const char* text,
+              const char* says) {
+  verb.add_option(name, list, says)->delimiter(',')->allow_extra_args(false)->option_text(text);
+}
+
+void add_consent(CLI::App& verb, app::Consent& consent) {
+  auto* dry_run = verb.add_flag_callback(
+      "--dry-run", [&consent] { consent = app::Consent::preview; },
+      "Show what would change, and change nothing");
+  verb.add_flag_callback(
+          "-y,--yes", [&consent] { consent = app::Consent::given; }, "Do not ask")
+      ->excludes(dry_run);
+}
+
+void add_raising(CLI::App& verb, app::InitOptions& options) {
+  verb.add_flag("--list-phases", options.list_phases, "Show the phases in order, and do nothing");
+  add_list(verb, "--phases", options.phases, "A,B", "Only these");
+  add_list(verb, "--skip-phases", options.skip_phases, "A,B", "All but these");
+  add_list(verb, "--ignore", options.ignore, "ID,...", "Findings that shall not block");
+  add_consent(verb, options.consent);
+  verb.add_option("--bundle", options.bundle, "Install from this folder and nothing else")
+      ->option_text("DIR");
+  verb.add_option("--kubernetes-version", options.kubernetes_version, "For example 1.34 or 1.34.2")
+      ->option_text("VERSION");
+  verb.add_option("--driver", options.driver,
+                  "The NVIDIA driver: use the one on the host, or install one, of this branch")
+      ->option_text("use|install[=BRANCH]");
+  add_format(verb, options.format);
+}
+
+}  // namespace cli

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "gpuadm/app/app.hpp"
+
+#include "cli/connection.hpp"
+#include "cli/verbs.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+/// Options that several verbs have.
+namespace cli {
+
+using Formats = std::map<std::string, app::Format>;
+extern const Formats text_or_json;
+
+/// `-o`, with its names spelled out by hand, since an enumeration would be shown as numbers.
+void add_format(CLI::App& verb, app::Format& format, const Formats& names = text_or_json);
+/// A list in one word, "A,B"; given again it grows.
+void add_list(CLI::App& verb, const char* name, std::vector<std::string>& list, const char* text,
+              const char* says);
+/// `--dry-run` and `-y`
+void add_consent(CLI::App& verb, app::Consent& consent);
+/// What init, apply and join can be told, but for hosts and connection.
+void add_raising(CLI::App& verb, app::InitOptions& options);
+
+/// A verb of `parent` that calls `does` with its options, which are made here and are its own. `common` finds
+/// the app::Common in them.
+template <class Options, class Common>
+std::shared_ptr<Options> add_verb(CLI::App& verb, Global& global, Verb& chosen, Common common,
+                                  base::Result<app::Outcome> (*does)(const Options&, app::Io&)) {
+  auto options = std::make_shared<Options>();
+  verb.fallthrough();
+  verb.final_callback([options, common, does, &global, &chosen] {
+    chosen = [options, common, does, &global](app::Io& io) {
+      common(*options).assets = global.assets;
+      return does(*options, io);
+    };
+  });
+  return options;
+}
+
+}  // namespace cli
