@@ -387,6 +387,7 @@ lab_cut() { # lab_cut NAME
 lab_kill() { # lab_kill NAME
   host_must_exist "${1:-}"
   host_stop "$1"
+  lab_link "$1" down # else its kernel, which is everybody's, goes on answering for its address
 }
 
 # Killing process 1 of the host ends all of its processes, as a power cut does.

@@ -30,6 +30,8 @@ network_join() { # network_join NAME NUMBER
   ip -n "$LAB_NS" link add "host$2" type veth peer name eth0 netns "$ns"
   ip -n "$LAB_NS" link set "host$2" master lab0 up
   ip -n "$ns" link set lo up
+  # The same after a boot, as a real card's is.
+  ip -n "$ns" link set eth0 address "$(printf '02:67:70:75:00:%02x' "$2")"
   ip -n "$ns" addr add "$LAB_NET.$2/24" dev eth0
   ip -n "$ns" link set eth0 up
   ip -n "$ns" route add default via "$LAB_NET.1"

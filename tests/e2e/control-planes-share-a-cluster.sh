@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Three control planes and two workers behind a load balancer. One control plane loses its power: the API goes on answering.
+# It is removed though it is gone, and a fresh host joins in its place.
+. "$(dirname "$0")/common"
+
+hosts 3 one two three four five
+echo 'controlPlane: { endpoint: "10.77.0.1:6443" }' >>cluster.yaml
+balance() {
+  local name
+  {
+    printf 'defaults\n  mode tcp\n  timeout connect 2s\n  timeout client 1h\n  timeout server 1h\nlisten api\n  bind 10.77.0.1:6443\n  option httpchk GET /healthz\n'
+    for name in one two three; do
+      printf '  server %s %s:6443 check check-ssl verify none inter 1s fall 2 rise 1 on-marked-down shutdown-sessions\n' "$name" "$(lab address "$name")"
+    done
+  } >haproxy.cfg
+  [ -z "${balancer:-}" ] || { kill "$balancer" && wait "$balancer" || true; }
+  "$top/tests/lab/lab" net haproxy -db -f haproxy.cfg >haproxy.log 2>&1 </dev/null &
+  balancer=$!
+}
+balance
+trap 'kill "$balancer" 2>/dev/null; lab down --all; rm -rf "$place"' EXIT
+on_two() { on two kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s "$@"; }
+members() { # members NAME: of etcd, as that control plane has them
+  on "$1" 'kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system exec "etcd-$(hostname)" -- etcdctl --endpoints https://127.0.0.1:2379 \
+    --cacert /etc/kubernetes/pki/etcd/ca.crt --cert /etc/kubernetes/pki/etcd/server.crt --key /etc/kubernetes/pki/etcd/server.key member list'
+}
+within() { # within SECONDS WHAT COMMAND...
+  local deadline=$((SECONDS + $1)) what=$2
+  shift 2
+  until "$@" >seen 2>&1; do
+    [ "$SECONDS" -lt "$deadline" ] || { cp seen out && fail "not within the time: $what"; }
+    sleep 1
+  done
+}
+
+exits 0 gpuadm apply -f cluster.yaml --bundle "$bundle" -y
+has_a_cluster one 5
+[ "$(members one | wc -l)" = 3 ] || fail "etcd has not three members"
+on_two create configmap kept --from-literal=word=kept >/dev/null
+
+lab kill one
+within 90 "the API to answer without its first control plane" on_two get nodes
+within 120 "the node without power to be NotReady" sh -c "'$top/tests/lab/lab' ssh two kubectl --kubeconfig /etc/kubernetes/admin.conf get node one | grep NotReady"
+
+exits 4 gpuadm remove one -f cluster.yaml -y --connect-timeout 5
+complains "--force"
+exits 0 gpuadm remove one -f cluster.yaml -y --force --connect-timeout 5
+[ "$(members two | wc -l)" = 2 ] || fail "etcd still counts on the member that is gone"
+! on_two get node one >/dev/null 2>&1 || fail "the node is still there"
+
+# A fresh machine of that name, first in the file as before: it joins those that are there.
+lab down one
+lab up one >/dev/null
+"$top/tests/lib/lab-cluster" --control-planes 3 one two three four five >cluster.yaml
+echo 'controlPlane: { endpoint: "10.77.0.1:6443" }' >>cluster.yaml
+balance
+exits 0 gpuadm join one -f cluster.yaml --bundle "$bundle" -y
+[ "$(members two | wc -l)" = 3 ] || fail "etcd has not three members again"
+has_a_cluster two 5
+[ "$(on one kubectl --kubeconfig /etc/kubernetes/admin.conf get configmap kept -o 'jsonpath={.data.word}')" = kept ] || fail "what etcd held is gone"
+exits 0 gpuadm apply -f cluster.yaml --bundle "$bundle" -y
+says "0 changed"

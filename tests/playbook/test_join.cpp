@@ -1,0 +1,133 @@
+#include "gpuadm/base/yaml.hpp"
+#include "gpuadm/plan/plan.hpp"
+
+#include "playbook/sample.hpp"
+
+#include <algorithm>
+
+namespace {
+
+/// A cluster of one control plane and two workers, of which the first hosts are nodes already.
+struct Machines {
+  Sample sample;
+  spec::Cluster cluster;
+  facts::Census census;
+
+  explicit Machines(int planes, std::size_t nodes = 0) {
+    cluster = sample.cluster;
+    cluster.hosts.clear();
+    for (const char* name : {"a", "b", "c"}) {
+      spec::Host host;
+      host.name = name;
+      host.endpoint.address = name;
+      host.role = planes-- > 0 ? spec::Role::control_plane : spec::Role::worker;
+      facts::Facts facts = sample.facts;
+      facts.hostname = name;
+      facts.kubernetes.kubelet_conf = cluster.hosts.size() < nodes;
+      facts.kubernetes.admin_conf = facts.kubernetes.kubelet_conf && host.role == spec::Role::control_plane;
+      cluster.hosts.push_back(host);
+      census.emplace(name, facts);
+    }
+    cluster.kubernetes.version = sample.kubernetes;
+    cluster.kubernetes.source = spec::Source::installed;
+    for (auto& [name, facts] : census) facts->kubernetes.kubeadm = "v1.20.2";
+  }
+  [[nodiscard]] plan::Plan plan(const char* playbook) const {
+    const playbook::Library library = *playbook::Library::load(sample.store, playbook);
+    auto made = plan::make(cluster, census, library, nullptr, {});
+    REQUIRE_MESSAGE(made, made.error().what);
+    return *made;
+  }
+  /// The hosts that have a step, in order.
+  [[nodiscard]] std::string who(const plan::Plan& plan, const std::string& step) const {
+    std::string hosts;
+    for (const plan::Stage& stage : plan.stages)
+      for (const plan::Walk& walk : stage.walks)
+        for (const plan::Action& action : walk.actions)
+          if (action.id == step) hosts += walk.host;
+    return hosts;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("join: the first control plane begins, the others join, control planes one at a time") {
+  const Machines machines(2);
+  const plan::Plan plan = machines.plan("init");
+  CHECK(machines.who(plan, "kube.init") == "a");
+  CHECK(machines.who(plan, "kube.join.control-plane") == "b");
+  CHECK(machines.who(plan, "kube.join") == "c");
+  CHECK(machines.who(plan, "kube.token") == "a");
+  CHECK(machines.who(plan, "kube.certificate-key") == "a");
+  CHECK(machines.who(plan, "kube.labels") == "a");
+  CHECK(plan.vital == std::set<std::string>{"a", "b"});
+  const auto stage = std::ranges::find(plan.stages, "kube/join-control-plane", &plan::Stage::name);
+  REQUIRE(stage != plan.stages.end());
+  CHECK(stage->at_once == 1);
+}
+
+TEST_CASE("join: one host needs no token, and nobody one that has joined") {
+  Machines alone(1);
+  alone.cluster.hosts.resize(1);
+  CHECK(alone.who(alone.plan("init"), "kube.token").empty());
+  const Machines done(1, 3);
+  const plan::Plan plan = done.plan("init");
+  CHECK(done.who(plan, "kube.token").empty());
+  CHECK(done.who(plan, "kube.join").empty());
+}
+
+TEST_CASE("join: one that was cut off is done again") {
+  Machines machines(1, 3);
+  machines.census.at("c")->paths["/var/lib/gpuadm/joining"] = "file";
+  const plan::Plan plan = machines.plan("init");
+  CHECK(machines.who(plan, "kube.join") == "c");
+  CHECK(machines.who(plan, "kube.token") == "a");
+}
+
+TEST_CASE("join: a fresh host that stands first in the file does not begin a second cluster") {
+  Machines machines(3, 3);
+  machines.census.at("a")->kubernetes.kubelet_conf = false;
+  machines.census.at("a")->kubernetes.admin_conf = false;
+  const plan::Plan plan = machines.plan("init");
+  CHECK(machines.who(plan, "kube.init") == "b");
+  CHECK(machines.who(plan, "kube.join.control-plane") == "a");
+  CHECK(machines.who(plan, "kube.token") == "b");
+}
+
+TEST_CASE("join: nodes that are there are not prepared again") {
+  const Machines machines(1, 2);
+  const plan::Plan plan = machines.plan("join");
+  CHECK(machines.who(plan, "kube.present") == "c");
+  CHECK(machines.who(plan, "kube.join") == "c");
+  CHECK(machines.who(plan, "verify.node") == "abc");
+}
+
+TEST_CASE("join: kubeadm's configuration has nothing secret in it") {
+  const Sample sample;
+  const auto text = playbook::variable("join_configuration", sample.context());
+  REQUIRE(text);
+  const base::Tree tree = *base::yaml::read(*text, "join");
+  CHECK(tree.at({"kind"})->text() == "JoinConfiguration");
+  CHECK(tree.at({"nodeRegistration", "name"})->text() == "box");
+  CHECK(tree.find("discovery") == nullptr);
+}
+
+TEST_CASE("join: labels of the cluster file go with the names of nodes") {
+  Machines machines(1);
+  machines.cluster.hosts[1].labels = {{"disk", "ssd"}, {"example.com/empty", ""}};
+  const playbook::Library library = *playbook::Library::load(machines.sample.store, "init");
+  const playbook::Context context{
+      machines.cluster, machines.cluster.hosts[0],  *machines.census.at("a"), library.catalog(),
+      nullptr,          machines.sample.kubernetes, &machines.census};
+  CHECK(playbook::variable("cluster_labels", context) == "b disk=ssd\nb example.com/empty=\n");
+}
+
+TEST_CASE("network: the first node's part of the pod network") {
+  Sample sample;
+  for (const auto& [all, first] : {std::pair{"10.244.0.0/16", "10.244.0.0/24"},
+                                   {"10.9.8.0/24", "10.9.8.0/24"},
+                                   {"10.9.8.0/26", "10.9.8.0/26"}}) {
+    sample.cluster.network.pod_cidr = all;
+    CHECK(playbook::variable("first_node_cidr", sample.context()) == first);
+  }
+}
