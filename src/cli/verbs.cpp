@@ -2,6 +2,7 @@
 
 #include "cli/connection.hpp"
 #include "cli/gpu.hpp"
+#include "cli/upkeep.hpp"
 
 #include <map>
 #include <memory>
@@ -62,6 +63,7 @@ class Verbs {
     add_assets();
     add_explain();
     add_gpu(root_, global_, chosen_);
+    add_upkeep(root_, global_, chosen_);
   }
 
  private:

@@ -57,7 +57,10 @@ bundle_build() { # bundle_build VERSION DIR
   mkdir -p "$work/kube-proxy/run" "$work/kube-proxy/tmp"
   bundle_image "$work" kube-proxy "k8s.gcr.io/kube-proxy:v$version" "$new/images/kube-proxy.tar" '["/usr/local/bin/kube-proxy"]'
 
-  bundle_extract "$work/etcd" etcd-server,libc6
+  bundle_extract "$work/etcd" etcd-server,etcd-client,libc6
+  # Where etcd's own image has it.
+  install -D -m 0755 "$work/etcd/usr/bin/etcdctl" "$work/etcd/usr/local/bin/etcdctl"
+  rm "$work/etcd/usr/bin/etcdctl"
   bundle_image "$work" etcd "k8s.gcr.io/etcd:$ETCD_TAG" "$new/images/etcd.tar" '["/usr/bin/etcd"]'
 
   mkdir -p "$work/pause" "$work/sleep"
