@@ -71,8 +71,10 @@ static_pod_restart() {
   gpuadm_ended=$(static_pod_pids "$1")
   # shellcheck disable=SC2086 # a word a process
   [ -z "$gpuadm_ended" ] || kill -TERM $gpuadm_ended
-  # As long as the kubelet would wait: an API server goes on while somebody watches.
-  if ! in_time 30 static_pod_ended "$1" "$gpuadm_ended"; then
+  # An API server goes on for as long as somebody watches; it has nothing to lose.
+  gpuadm_grace=30
+  [ "$1" != kube-apiserver ] || gpuadm_grace=10
+  if ! in_time "$gpuadm_grace" static_pod_ended "$1" "$gpuadm_ended"; then
     # shellcheck disable=SC2086
     kill -KILL $gpuadm_ended 2>/dev/null || :
   fi
@@ -89,6 +91,10 @@ static_pods_stop() {
   for gpuadm_pod in $static_pods; do
     [ ! -f "$static_pod_folder/$gpuadm_pod.yaml" ] || mv -f "$static_pod_folder/$gpuadm_pod.yaml" "$static_pods_away/"
   done
+  if ! in_time 10 static_pods_are_stopped; then
+    # shellcheck disable=SC2046 # as static_pod_restart does
+    kill -KILL $(static_pod_pids kube-apiserver) 2>/dev/null || :
+  fi
   in_time 90 static_pods_are_stopped || die "the kubelet has not ended the control plane within 90 s: journalctl -u kubelet"
 }
 static_pods_are_stopped() {
@@ -116,10 +122,14 @@ kubeconfigs_stale() {
     [ "$(sha256_of "$gpuadm_config")" = "$(sha256_of /etc/kubernetes/admin.conf)" ] || printf '%s\n' "$gpuadm_config"
   done
 }
-# They hold a key, which the journal must not keep: nothing is noted of one that gpuadm did not make.
+# They hold a key, which is not for the journal: of one that gpuadm made, it says what was there before gpuadm.
 kubeconfigs_refresh() {
   kubeconfigs_stale | while IFS= read -r gpuadm_config; do
-    ! journal_has file "$gpuadm_config" || journal_for_others file "$gpuadm_config"
+    if journal_has file "$gpuadm_config" && ! journal_has file "$gpuadm_config" "$gpuadm_run"; then
+      journal_line file "$gpuadm_config" "$(name=$gpuadm_config awk -F '\t' \
+        '$1 == "file" && $2 == ENVIRON["name"] { print $3; exit }' "$gpuadm_journal/log")"
+      journal_line +file "$gpuadm_config" any
+    fi
     (umask 077 && cp /etc/kubernetes/admin.conf "$gpuadm_config.gpuadm.$$")
     chown --reference="$gpuadm_config" "$gpuadm_config.gpuadm.$$"
     mv -f "$gpuadm_config.gpuadm.$$" "$gpuadm_config"

@@ -101,19 +101,15 @@ Result<Outcome> certs_status(const CertsOptions& options, Io& io) {
 }
 
 Result<Outcome> certs_renew(const CertsOptions& options, Io& io) {
-  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const playbook::Library library = TRY(playbook::Library::load(assets, "certs"));
-  const spec::Cluster asked = TRY(read_cluster(options.hosts, options.common.connection));
-  const Visit visit = TRY(Visit::open(asked, options.common.connection, options.consent, io));
-  const Seen seen = TRY(visit.see_all(assets));
-  const spec::Cluster cluster = as_found(asked, seen.census);
-  const std::vector<std::string> hosts = TRY(control_planes(cluster, seen.census));
   const base::Variables given = {{"within_days", std::to_string(options.within)},
                                  {"renew_all", options.all ? "yes" : "no"}};
-  const OneByOne what{cluster, assets, library, nullptr, {{}, {}, {}, given}, options.consent};
-  return telling(visit.folder, options.format, io, [&](report::Reporter& reporter) {
-    return conduct_one_by_one(what, seen, hosts, visit, reporter, io);
-  });
+  return on_control_planes(
+      {options.common, options.hosts, options.consent}, "certs", io, [&](const Ground& ground) {
+        return telling(ground.visit.folder, options.format, io, [&](report::Reporter& reporter) {
+          return conduct_one_by_one(ground, {ground.hosts, {{}, {}, {}, given}, options.consent}, reporter,
+                                    io);
+        });
+      });
 }
 
 }  // namespace app

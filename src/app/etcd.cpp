@@ -16,75 +16,25 @@ namespace {
 
 using base::Fault;
 
-constexpr std::chrono::seconds look_timeout{60};
-
-/// The control planes of a cluster that was looked at, and the playbook for them.
-struct Ground {
-  const assets::Store& assets;
-  const playbook::Library& library;
-  const spec::Cluster& cluster;
-  const Seen& seen;
-  const Visit& visit;
-  const std::vector<std::string>& hosts;
-};
-
-Result<Outcome> conduct_on(const Ground& ground, const std::vector<std::string>& hosts, plan::Choice choice,
-                           Consent consent, const assets::Bundle* bundle, report::Reporter& reporter,
-                           Io& io) {
-  const OneByOne what{ground.cluster, ground.assets, ground.library, bundle, std::move(choice), consent};
-  return conduct_one_by_one(what, ground.seen, hosts, ground.visit, reporter, io);
-}
-
-/// What the first control plane answers to a few words of the playbook's functions.
-Result<std::string> ask(const Ground& ground, const std::string& script) {
-  const std::string& host = ground.hosts.front();
-  ground.visit.fleet->submit(host, {.label = "look at etcd",
-                                    .script = ground.library.prelude() + "\n" + script + "\n",
-                                    .timeout = look_timeout});
-  const auto completion = ground.visit.fleet->next();
-  if (!completion || ground.visit.fleet->interrupted())
-    return base::fail(Fault::interrupted, "interrupted while etcd was looked at");
-  if (!completion->result) return std::unexpected(completion->result.error());
-  if (completion->result->status != 0)
-    return base::fail(Fault::remote,
-                      fmt::format("{}: {}", base::printable(host), base::tail(completion->result->err, 3)));
-  return std::string(base::trim(completion->result->out));
-}
-
-using Act = std::function<Result<Outcome>(const Ground&)>;
-
-/// Reads the cluster, looks at its hosts, finds its control planes.
-Result<Outcome> on_control_planes(const EtcdOptions& options, std::string_view playbook, Io& io,
-                                  const Act& act) {
-  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const playbook::Library library = TRY(playbook::Library::load(assets, playbook));
-  const spec::Cluster asked = TRY(read_cluster(options.hosts, options.common.connection));
-  const Visit visit = TRY(Visit::open(asked, options.common.connection, options.consent, io));
-  const Seen seen = TRY(visit.see_all(assets));
-  const spec::Cluster cluster = as_found(asked, seen.census);
-  const std::vector<std::string> hosts = TRY(control_planes(cluster, seen.census));
-  return act({assets, library, cluster, seen, visit, hosts});
-}
-
 // --- Snapshot ----------------------------------------------------------------------------------------
 
 Result<Snapshot> take_snapshot(const Ground& ground, const std::filesystem::path& file,
                                report::Reporter& reporter, Io& io) {
   const std::string id = base::stamp(base::now());
-  const std::vector<std::string> first = {ground.hosts.front()};
+  const std::string& host = ground.hosts.front();
   const auto phase = [&](const char* name) {
-    return conduct_on(ground, first, {{name}, {}, {}, {{"etcd_id", id}}}, Consent::given, nullptr, reporter,
-                      io);
+    return conduct_one_by_one(ground, {{host}, {{name}, {}, {}, {{"etcd_id", id}}}, Consent::given}, reporter,
+                              io);
   };
   const Outcome made = TRY(phase("etcd/snapshot"));
   if (made == Outcome::interrupted) return base::fail(Fault::interrupted, "interrupted");
   if (made != Outcome::done)
     return base::fail(Fault::remote, "etcd made no snapshot", "gpuadm doctor --stage cluster");
-  const std::string room = TRY(ask(ground, "echo \"$etcd_room\""));
+  const std::string room = TRY(ask(ground, host, "look at the snapshot", "echo \"$etcd_room\""));
   const auto snapshot = [&]() -> Result<Snapshot> {
-    const Snapshot there =
-        TRY(read_snapshot(TRY(ask(ground, "cat " + base::quote(room + "/snapshot-" + id)))));
-    TRY(fetch_snapshot(first.front(), room + "/snapshot-" + id + ".db", there, file, *ground.visit.fleet));
+    const Snapshot there = TRY(read_snapshot(
+        TRY(ask(ground, host, "look at the snapshot", "cat " + base::quote(room + "/snapshot-" + id)))));
+    TRY(fetch_snapshot(host, room + "/snapshot-" + id + ".db", there, file, *ground.visit.fleet));
     return there;
   }();
   const auto cleaned = phase("etcd/clean");
@@ -112,7 +62,7 @@ void tell_snapshot(const Snapshot& snapshot, const std::filesystem::path& file, 
 // --- Restore -----------------------------------------------------------------------------------------
 
 Result<> may_restore(const Ground& ground) {
-  const auto members = base::to_int(TRY(ask(ground, "etcd_members")));
+  const auto members = base::to_int(TRY(ask(ground, ground.hosts.front(), "look at etcd", "etcd_members")));
   if (ground.hosts.size() == 1 && members && *members <= 1) return {};
   return base::fail(
       Fault::blocked,
@@ -131,24 +81,26 @@ Result<Outcome> etcd_snapshot(const EtcdOptions& options, Io& io) {
   if (!options.file.empty() && std::filesystem::exists(options.file, ignored))
     return base::fail(Fault::usage, fmt::format("{} is there already", options.file.string()),
                       "name another file");
-  return on_control_planes(options, "etcd-snapshot", io, [&](const Ground& ground) -> Result<Outcome> {
-    const std::filesystem::path file = options.file.empty()
-                                           ? base::state_directory() / ground.cluster.name /
-                                                 fmt::format("etcd-{}.db", base::stamp(base::now()))
-                                           : options.file;
-    // What happens is told beside the result.
-    Io beside = io;
-    beside.out = options.format == Format::text ? io.err : [](std::string_view) {};
-    beside.out_style = io.err_style;
-    std::optional<Snapshot> snapshot;
-    const Outcome outcome = TRY(telling(ground.visit.folder, Format::text, beside,
-                                        [&](report::Reporter& reporter) -> Result<Outcome> {
-                                          snapshot = TRY(take_snapshot(ground, file, reporter, beside));
-                                          return Outcome::done;
-                                        }));
-    if (snapshot) tell_snapshot(*snapshot, file, options.format, io);
-    return outcome;
-  });
+  return on_control_planes(
+      {options.common, options.hosts, options.consent}, "etcd-snapshot", io,
+      [&](const Ground& ground) -> Result<Outcome> {
+        const std::filesystem::path file = options.file.empty()
+                                               ? base::state_directory() / ground.cluster.name /
+                                                     fmt::format("etcd-{}.db", base::stamp(base::now()))
+                                               : options.file;
+        // What happens is told beside the result.
+        Io beside = io;
+        beside.out = options.format == Format::text ? io.err : [](std::string_view) {};
+        beside.out_style = io.err_style;
+        std::optional<Snapshot> snapshot;
+        const Outcome outcome = TRY(telling(ground.visit.folder, Format::text, beside,
+                                            [&](report::Reporter& reporter) -> Result<Outcome> {
+                                              snapshot = TRY(take_snapshot(ground, file, reporter, beside));
+                                              return Outcome::done;
+                                            }));
+        if (snapshot) tell_snapshot(*snapshot, file, options.format, io);
+        return outcome;
+      });
 }
 
 Result<Outcome> etcd_restore(const EtcdOptions& options, Io& io) {
@@ -160,21 +112,25 @@ Result<Outcome> etcd_restore(const EtcdOptions& options, Io& io) {
   file.name = "snapshot";
   file.sha256 = sha256;
   bundle.files.push_back(std::move(file));
-  return on_control_planes(options, "etcd-restore", io, [&](const Ground& ground) -> Result<Outcome> {
-    TRY(may_restore(ground));
-    return telling(ground.visit.folder, options.format, io, [&](report::Reporter& reporter) {
-      return conduct_on(ground, ground.hosts, {{}, {}, {}, {{"etcd_sha256", sha256}}}, options.consent,
-                        &bundle, reporter, io);
-    });
-  });
+  return on_control_planes(
+      {options.common, options.hosts, options.consent}, "etcd-restore", io,
+      [&](const Ground& ground) -> Result<Outcome> {
+        TRY(may_restore(ground));
+        return telling(ground.visit.folder, options.format, io, [&](report::Reporter& reporter) {
+          return conduct_one_by_one(
+              ground, {ground.hosts, {{}, {}, {}, {{"etcd_sha256", sha256}}}, options.consent, &bundle},
+              reporter, io);
+        });
+      });
 }
 
 Result<Outcome> etcd_defrag(const EtcdOptions& options, Io& io) {
-  return on_control_planes(options, "etcd-defrag", io, [&](const Ground& ground) {
-    return telling(ground.visit.folder, options.format, io, [&](report::Reporter& reporter) {
-      return conduct_on(ground, ground.hosts, {}, options.consent, nullptr, reporter, io);
-    });
-  });
+  return on_control_planes(
+      {options.common, options.hosts, options.consent}, "etcd-defrag", io, [&](const Ground& ground) {
+        return telling(ground.visit.folder, options.format, io, [&](report::Reporter& reporter) {
+          return conduct_one_by_one(ground, {ground.hosts, {}, options.consent}, reporter, io);
+        });
+      });
 }
 
 }  // namespace app

@@ -72,7 +72,7 @@ void add_certs(CLI::App& root, Global& global, Verb& chosen) {
               auto* all = verb.add_flag("--all", options.all, "Whenever they end");
               verb.add_option("--within", options.within, "Only where one ends within these days (30)")
                   ->option_text("DAYS")
-                  ->check(CLI::Range(0, 3650))
+                  ->check(CLI::Range(0, 300))
                   ->excludes(all);
             });
 }
@@ -94,11 +94,19 @@ void add_etcd(CLI::App& root, Global& global, Verb& chosen) {
             app::etcd_defrag, [](CLI::App&, app::EtcdOptions&) {});
 }
 
+void add_repair(CLI::App& root, Global& global, Verb& chosen) {
+  using Repair = Group<app::RepairOptions>;
+  Repair group(root, "repair", "Mend a cluster whose host has changed", global, chosen);
+  group.add("address", "The host has another address or name: make anew what says the old one",
+            Repair::Asks::yes, app::repair_address, [](CLI::App&, app::RepairOptions&) {});
+}
+
 }  // namespace
 
 void add_upkeep(CLI::App& root, Global& global, Verb& chosen) {
   add_certs(root, global, chosen);
   add_etcd(root, global, chosen);
+  add_repair(root, global, chosen);
 }
 
 }  // namespace cli
