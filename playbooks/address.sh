@@ -205,3 +205,13 @@ address_node_is_ready() {
   printf '%s\n' "$gpuadm_said" | grep -E '^(Ready=|InternalIP)'
   printf '%s\n' "$gpuadm_said" | grep -q '^Ready=True' && printf '%s\n' "$gpuadm_said" | grep -qxF "InternalIP $advertise_address"
 }
+# The control plane and kube-proxy; the DaemonSet's pods come back once the controller manager leads again.
+address_pods_run() {
+  gpuadm_said=$(admin_kubectl -n kube-system get pods -o 'jsonpath={range .items[*]}{.metadata.name} {.status.phase} {.metadata.deletionTimestamp}{"\n"}{end}')
+  printf '%s\n' "$gpuadm_said"
+  gpuadm_proxy=$(admin_kubectl -n kube-system get daemonset kube-proxy --ignore-not-found -o 'jsonpath={.metadata.name}') # some clusters have none
+  for gpuadm_pod in $static_pods $gpuadm_proxy; do
+    [ "$gpuadm_pod" = kube-proxy ] || static_pod_is_there "$gpuadm_pod" || continue
+    printf '%s\n' "$gpuadm_said" | grep -q "^$gpuadm_pod-.* Running *$" || return 1
+  done
+}

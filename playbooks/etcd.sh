@@ -37,7 +37,7 @@ etcd_client() {
 }
 # etcd_files ARGUMENT...: on files; from 3.6 on that is etcdutl's alone.
 etcd_files() {
-  if etcd_tool etcdutl version >/dev/null 2>&1; then etcd_tool etcdutl "$@"; else etcd_tool etcdctl "$@"; fi
+  if (etcd_tool etcdutl version) >/dev/null 2>&1; then etcd_tool etcdutl "$@"; else etcd_tool etcdctl "$@"; fi
 }
 etcd_is_there() { [ -n "$etcd_image" ] || die "there is no etcd on this host: $static_pod_folder/etcd.yaml"; }
 

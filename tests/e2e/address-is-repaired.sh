@@ -20,7 +20,7 @@ says "nothing is to be done"
 untouched=$(sums on node)
 
 # Another address and name; etcd and the API server start anew, and cannot: there is no such address.
-on node "systemd-run -q sh -c 'ip addr del $old/24 dev eth0; ip addr add $new/24 dev eth0; ip route replace default via 10.77.0.1
+on node "systemd-run -q sh -c 'sleep 2; ip addr del $old/24 dev eth0; ip addr add $new/24 dev eth0; ip route replace default via 10.77.0.1
   hostname renamed; echo renamed >/etc/hostname; echo $new renamed >>/etc/hosts
   pkill -KILL -x etcd; pkill -KILL -x kube-apiserver; systemctl restart kubelet'"
 sed -i "s/address: $old/address: $new/" cluster.yaml
