@@ -535,7 +535,10 @@ metrics() {
 
 # When the certificates of the kubelet and the control plane end; keys are not read.
 certificates() {
-  has openssl || return 0
+  if ! has openssl; then
+    certificates_by_kubeadm
+    return 0
+  fi
   section certificates
   for file in /var/lib/kubelet/pki/kubelet-client-current.pem /var/lib/kubelet/pki/kubelet-server-current.pem \
     /etc/kubernetes/pki/*.crt /etc/kubernetes/pki/etcd/*.crt; do
@@ -548,6 +551,25 @@ certificates() {
     ends=$(sed -n 's/^ *client-certificate-data: *//p' "$file" | base64 -d 2>/dev/null |
       limit 2 openssl x509 -noout -enddate 2>/dev/null) && line "$file ${ends#notAfter=}"
   done
+  # What is in use may be older than what is in the file.
+  [ -r /etc/kubernetes/manifests/kube-apiserver.yaml ] || return 0
+  port=$(sed -n 's/^ *- --secure-port=//p' /etc/kubernetes/manifests/kube-apiserver.yaml)
+  ends=$(limit 3 openssl s_client -connect "127.0.0.1:${port:-6443}" </dev/null 2>/dev/null |
+    limit 2 openssl x509 -noout -enddate 2>/dev/null) && line "https://127.0.0.1:${port:-6443} ${ends#notAfter=}"
+  return 0
+}
+
+# The same in kubeadm's words: "apiserver-etcd-client  Nov 22, 2027 16:18 UTC  364d  etcd-ca  no".
+certificates_by_kubeadm() {
+  has kubeadm && [ -d /etc/kubernetes/pki ] || return 0
+  section certificates
+  { limit 20 kubeadm certs check-expiration || limit 20 kubeadm alpha certs check-expiration; } 2>/dev/null |
+    awk '$2 ~ /^[A-Z][a-z][a-z]$/ && $6 == "UTC" && $1 ~ /^[a-z.-]+$/ {
+      file = $1 ~ /[.]conf$/ ? $1 : "pki/" $1 ".crt"
+      if ($1 == "etcd-ca" || $1 == "etcd-server" || $1 == "etcd-peer" || $1 == "etcd-healthcheck-client") sub(/etcd-/, "etcd/", file)
+      sub(/,/, "", $3)
+      print "| /etc/kubernetes/" file " " $2 " " $3 " " $5 ":00 " $4 " GMT"
+    }'
 }
 
 # A daemon is asked only where it runs: asking through a socket unit would start it.

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -147,12 +148,13 @@ std::string sha256(std::string_view bytes) {
   return digest([&] { return std::exchange(bytes, std::string_view()); });
 }
 
-Result<std::string> sha256_of_file(const std::filesystem::path& path) {
+Result<std::string> sha256_of_file(const std::filesystem::path& path, std::uintmax_t most) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return system_error("read", path);
   std::string buffer(1u << 20, '\0');
   std::string hex = digest([&] {
-    file.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+    file.read(buffer.data(), static_cast<std::streamsize>(std::min<std::uintmax_t>(buffer.size(), most)));
+    most -= static_cast<std::uintmax_t>(file.gcount());
     return std::string_view(buffer.data(), static_cast<std::size_t>(file.gcount()));
   });
   if (file.bad()) return system_error("read", path);

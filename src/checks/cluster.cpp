@@ -41,7 +41,7 @@ void certs_expiry(const Whole& w, Verdicts& out) {
                fmt::format("{} on {}: {:.0f} days", certificate.path, name, days),
                authority
                    ? "renew the authority by hand: kubernetes.io, \"Manual Rotation of CA Certificates\""
-                   : "kubeadm certs renew all on each control plane, then restart its static pods");
+                   : "gpuadm certs renew");
     }
   }
   if (seen == 0) out.unknown("the certificates of the control plane could not be read");
@@ -77,10 +77,9 @@ void etcd_db_size(const Whole& w, Verdicts& out) {
       fmt::format("{:.0f} MiB of {:.0f}, {:.0f} in use", size / 1048576, quota / 1048576, used / 1048576);
   if (size > 0.8 * quota)
     return out.fail(Severity::warning, "etcd is nearly full, and then refuses every change", evidence,
-                    "etcdctl defrag one member at a time, or raise --quota-backend-bytes");
+                    "gpuadm etcd defrag, or raise --quota-backend-bytes");
   if (size > 256 * 1048576.0 && used < 0.5 * size)
-    return out.fail(Severity::note, "half of etcd's file is free space", evidence,
-                    "etcdctl defrag one member at a time");
+    return out.fail(Severity::note, "half of etcd's file is free space", evidence, "gpuadm etcd defrag");
   out.pass(evidence);
 }
 

@@ -4,6 +4,7 @@
 #include "cli/connection.hpp"
 #include "cli/gpu.hpp"
 #include "cli/options.hpp"
+#include "cli/upkeep.hpp"
 
 #include <map>
 #include <memory>
@@ -35,6 +36,7 @@ class Verbs {
     add_explain();
     add_cluster(root_, global_, chosen_);
     add_gpu(root_, global_, chosen_);
+    add_upkeep(root_, global_, chosen_);
   }
 
  private:

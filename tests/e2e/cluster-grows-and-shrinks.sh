@@ -52,14 +52,15 @@ done
 has_a_cluster one 4
 
 # A pod of each node reaches those of the others.
-on one sh -s <<'END' >out 2>err || fail "pods do not reach each other"
+on one sh -es <<'END' >out 2>err || fail "pods do not reach each other"
 export KUBECONFIG=/etc/kubernetes/admin.conf
 for node in two three; do
   kubectl run "at-$node" --image=lab.local/sleep:1 --image-pull-policy=Never --restart=Never \
     --overrides="{\"spec\":{\"nodeName\":\"$node\"}}" -- 0 >/dev/null
   kubectl wait --for=condition=Ready "pod/at-$node" --timeout=90s >/dev/null
   address=$(kubectl get pod "at-$node" -o jsonpath={.status.podIP})
-  curl --max-time 5 "http://$address:9" 2>&1 | grep -q refused # nothing listens, and its kernel says so
+  # Nothing listens, and its kernel says so.
+  timeout 5 bash -c ": </dev/tcp/$address/9" 2>&1 | grep "Connection refused" || { echo "no way to $address: $(ip route)" && exit 1; }
 done
 END
 

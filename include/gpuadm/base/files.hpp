@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/error.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -30,7 +31,9 @@ using Sink = std::function<void(std::string_view piece)>;
 
 /// Lower-case hex.
 [[nodiscard]] std::string sha256(std::string_view bytes);
-[[nodiscard]] Result<std::string> sha256_of_file(const std::filesystem::path& path);
+/// Of its first bytes, at most so many.
+[[nodiscard]] Result<std::string> sha256_of_file(const std::filesystem::path& path,
+                                                 std::uintmax_t most = UINTMAX_MAX);
 [[nodiscard]] std::string base64(std::string_view bytes);
 
 }  // namespace base

@@ -1,0 +1,139 @@
+# shellcheck shell=sh disable=SC2154
+# Functions for the steps of playbooks/etcd-*.yaml. They stand behind prelude.sh and static-pods.sh.
+
+etcd_data=$(static_pod_flag etcd data-dir)
+etcd_data=${etcd_data:-/var/lib/etcd}
+# On the file system of the data, so that it can be renamed; etcd looks at member/ alone.
+etcd_room=$etcd_data/gpuadm
+etcd_pki=$(static_pod_flag etcd trusted-ca-file)
+etcd_pki=$(dirname "${etcd_pki:-/etc/kubernetes/pki/etcd/ca.crt}")
+etcd_image=$(for file in "$static_pod_folder/etcd.yaml" "$static_pods_away/etcd.yaml"; do
+  [ ! -f "$file" ] || sed -nE 's/^ *image: "?([^"]+)"?$/\1/p' "$file"
+done | head -n 1)
+
+# etcd_tool PROGRAM ARGUMENT...: the host's etcdctl or etcdutl, else the one in etcd's image, in a container of its own that is
+# gone afterwards. It sees the data and the certificates.
+etcd_tool() {
+  if have "$1"; then
+    ETCDCTL_API=3 limit_of 300 "$@" </dev/null
+  elif have ctr && unit_is_active containerd.service && ctr --timeout 10s -n k8s.io images ls -q 2>/dev/null | grep -qxF -- "$etcd_image"; then
+    ctr --timeout 10s -n k8s.io containers rm gpuadm-etcd >/dev/null 2>&1 || : "there is none"
+    limit_of 300 ctr -n k8s.io run --rm --net-host --env ETCDCTL_API=3 \
+      --mount "type=bind,src=$etcd_data,dst=$etcd_data,options=rbind:rw" \
+      --mount "type=bind,src=$etcd_pki,dst=$etcd_pki,options=rbind:ro" "$etcd_image" gpuadm-etcd "$@" </dev/null
+  elif have docker && limit_of 10 docker image inspect "$etcd_image" >/dev/null 2>&1; then
+    gpuadm_program=$1
+    shift
+    limit_of 300 docker run --rm --network host --env ETCDCTL_API=3 --volume "$etcd_data:$etcd_data" \
+      --volume "$etcd_pki:$etcd_pki:ro" --entrypoint "$gpuadm_program" "$etcd_image" "$@" </dev/null
+  else
+    die "there is no $1 on the host, and neither containerd nor Docker has the image ${etcd_image:-of etcd}: install etcdctl (Debian: etcd-client)"
+  fi
+}
+# etcd_client ARGUMENT...: against the member of this host.
+etcd_client() {
+  etcd_tool etcdctl --endpoints=https://127.0.0.1:2379 --cacert="$etcd_pki/ca.crt" --cert="$etcd_pki/healthcheck-client.crt" \
+    --key="$etcd_pki/healthcheck-client.key" "$@"
+}
+# etcd_files ARGUMENT...: on files; from 3.6 on that is etcdutl's alone.
+etcd_files() {
+  if (etcd_tool etcdutl version) >/dev/null 2>&1; then etcd_tool etcdutl "$@"; else etcd_tool etcdctl "$@"; fi
+}
+etcd_is_there() { [ -n "$etcd_image" ] || die "there is no etcd on this host: $static_pod_folder/etcd.yaml"; }
+
+# etcd_number NAME: of JSON on stdin.
+etcd_number() { tr ',{}' '\n' | sed -nE "s/^\"$1\":([0-9]+)\$/\\1/p" | head -n 1; }
+
+# etcd_verify FILE: its sum is right, its pages are whole: "SHA256 SIZE HASH REVISION KEYS". A snapshot ends with the SHA-256
+# of what is before it.
+etcd_verify() {
+  gpuadm_size=$(stat -c %s "$1")
+  [ $((gpuadm_size % 512)) -eq 32 ] || die "$2 is no whole snapshot of etcd: $gpuadm_size bytes"
+  [ "$(head -c -32 "$1" | sha256sum | cut -d' ' -f1)" = "$(tail -c 32 "$1" | od -An -tx1 | tr -d ' \n')" ] ||
+    die "$2 is damaged: its bytes do not have the sum at its end"
+  gpuadm_status=$(etcd_files snapshot status "$1" -w json) || die "$2 is damaged: etcd cannot read it"
+  printf '%s %s %s %s %s\n' "$(sha256_of "$1")" "$gpuadm_size" "$(printf %s "$gpuadm_status" | etcd_number hash)" \
+    "$(printf %s "$gpuadm_status" | etcd_number revision)" "$(printf %s "$gpuadm_status" | etcd_number totalKey)"
+}
+
+# --- Snapshot: $etcd_id names the one of this run --------------------------------------------------------
+
+etcd_snapshot() {
+  etcd_is_there
+  rm -rf "$etcd_room"/snapshot-*
+  cluster_keep_folder "$etcd_room"
+  etcd_client snapshot save "$etcd_room/snapshot-$etcd_id.db" >&2
+  chmod 0600 "$etcd_room/snapshot-$etcd_id.db"
+  gpuadm_verified=$(etcd_verify "$etcd_room/snapshot-$etcd_id.db" "the snapshot")
+  printf '%s\n' "$gpuadm_verified" >"$etcd_room/snapshot-$etcd_id"
+}
+etcd_snapshot_remove() {
+  rm -rf "$etcd_room"/snapshot-*
+  rmdir "$etcd_room" 2>/dev/null || :
+}
+
+# --- Restore: $etcd_sha256 names the file ----------------------------------------------------------------
+
+# etcd_members: how many members etcd has, as the API server tells, else as its own file does; it may remember one that has
+# gone.
+etcd_members() {
+  etcd_is_there
+  gpuadm_pods=$(admin_kubectl -n kube-system get pods -l component=etcd -o name 2>/dev/null | wc -l)
+  if [ "$gpuadm_pods" -gt 0 ]; then
+    printf '%s\n' "$gpuadm_pods"
+  else
+    grep -aoE '"peerURLs":\[[^]]*\],("isLearner":[a-z]*,)?"name":"[^"]*"' "$etcd_data/member/snap/db" 2>/dev/null | sed 's/.*"name"://' | sort -u | wc -l
+  fi
+}
+
+# Restored data lies in new/member; swapped in, the file `restored` says so until the end.
+etcd_is_restored() { [ "$(cat "$etcd_room/restored" 2>/dev/null)" = "$etcd_sha256" ]; }
+etcd_is_prepared() { etcd_is_restored || { [ -d "$etcd_room/new/member" ] && [ "$(cat "$etcd_room/new/of" 2>/dev/null)" = "$etcd_sha256" ]; }; }
+etcd_prepare() {
+  gpuadm_file=$etcd_room/restore.db
+  etcd_verify "$gpuadm_file" "the snapshot" >&2
+  rm -rf "$etcd_room/new" "$etcd_room/new.part" "$etcd_room/restored"
+  gpuadm_name=$(static_pod_flag etcd name) gpuadm_peer=$(static_pod_flag etcd initial-advertise-peer-urls)
+  etcd_files snapshot restore "$gpuadm_file" --name "$gpuadm_name" --initial-cluster "$gpuadm_name=$gpuadm_peer" \
+    --initial-advertise-peer-urls "$gpuadm_peer" --data-dir "$etcd_room/new.part" >&2
+  [ -d "$etcd_room/new.part/member" ] || die "etcd has restored nothing out of the snapshot"
+  printf '%s\n' "$etcd_sha256" >"$etcd_room/new.part/of"
+  sync -f "$etcd_room/new.part" 2>/dev/null || :
+  mv "$etcd_room/new.part" "$etcd_room/new"
+}
+etcd_swap() {
+  static_pods_are_stopped || die "the control plane runs: run the restore again"
+  if [ -d "$etcd_data/member" ]; then
+    gpuadm_old=$etcd_data/member.before-$(date -u +%Y%m%dT%H%M%SZ)
+    mv "$etcd_data/member" "$gpuadm_old"
+    say "what etcd held is kept in $gpuadm_old"
+  fi
+  mv "$etcd_room/new/member" "$etcd_data/member"
+  rm -rf "$etcd_room/new"
+  printf '%s\n' "$etcd_sha256" >"$etcd_room/restored"
+}
+# The kubelet begins anew, too: what it has seen is newer than what there is now.
+etcd_start() {
+  journal_unit kubelet.service
+  systemctl restart kubelet.service
+  static_pods_start
+}
+
+# --- Defragmentation -------------------------------------------------------------------------------------
+
+# etcd_free: hundredths of its file that are free.
+etcd_free() {
+  etcd_is_there
+  gpuadm_status=$(etcd_client endpoint status -w json) || die "etcd on this host does not answer: gpuadm doctor --stage cluster"
+  gpuadm_size=$(printf %s "$gpuadm_status" | etcd_number dbSize) gpuadm_used=$(printf %s "$gpuadm_status" | etcd_number dbSizeInUse)
+  [ "${gpuadm_size:-0}" -gt 0 ] || die "etcd does not say how large it is"
+  echo $(((gpuadm_size - ${gpuadm_used:-0}) * 100 / gpuadm_size))
+}
+etcd_is_whole() { [ "$(cat "$cluster_kept/gpuadm-defrag" 2>/dev/null)" = "$gpuadm_run" ] || [ "$(etcd_free)" -lt 10 ]; }
+etcd_defrag() {
+  etcd_client --command-timeout=240s defrag >&2
+  in_time 30 api_answers || die "the API server does not answer after etcd was defragmented: gpuadm doctor"
+  etcd_free >/dev/null
+  cluster_keep_folder "$cluster_kept"
+  printf '%s\n' "$gpuadm_run" >"$cluster_kept/gpuadm-defrag"
+}

@@ -1,0 +1,115 @@
+#include "gpuadm/app/upkeep.hpp"
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/time.hpp"
+
+#include "app/control_planes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace app {
+
+namespace {
+
+using base::Tree;
+
+struct Row {
+  std::string host;
+  facts::Certificate certificate;
+  double left = 0;  ///< seconds, by the host's own clock
+};
+
+std::vector<Row> rows_of(const spec::Cluster& cluster, const facts::Census& census) {
+  std::vector<Row> rows;
+  for (const spec::Host& host : cluster.hosts) {
+    const auto& facts = census.at(host.name);
+    if (!facts || !facts->kubernetes.certificates || !facts->clock) continue;
+    for (const facts::Certificate& certificate : *facts->kubernetes.certificates)
+      rows.push_back({host.name, certificate, certificate.ends - *facts->clock});
+  }
+  std::ranges::stable_sort(rows, {}, [](const Row& row) { return row.certificate.ends; });
+  return rows;
+}
+
+base::Time time_of(double seconds) {
+  return base::Time(std::chrono::duration_cast<base::Time::duration>(std::chrono::duration<double>(seconds)));
+}
+
+std::string left_of(const Row& row) {
+  if (row.left < 0) return "expired";
+  const double days = std::floor(row.left / 86400);
+  return days >= 1 ? fmt::format("{:.0f} d", days) : fmt::format("{:.0f} h", row.left / 3600);
+}
+
+std::string to_text(const std::vector<Row>& rows) {
+  std::vector<std::array<std::string, 4>> lines = {{"HOST", "LEFT", "ENDS", "CERTIFICATE"}};
+  for (const Row& row : rows)
+    lines.push_back({base::printable(row.host, 100), left_of(row),
+                     base::iso8601(time_of(row.certificate.ends)).substr(0, 10),
+                     base::printable(row.certificate.path, 200)});
+  std::size_t host = 0;
+  std::string text;
+  for (const auto& line : lines) host = std::max(host, line[0].size());
+  for (const auto& line : lines)
+    text += fmt::format("{:<{}}  {:>7}  {:<10}  {}\n", line[0], host, line[1], line[2], line[3]);
+  return text;
+}
+
+Tree to_tree(const std::vector<Row>& rows) {
+  Tree list = Tree::list();
+  for (const Row& row : rows)
+    list.push(Tree::map_of({{"host", row.host},
+                            {"certificate", row.certificate.path},
+                            {"ends", base::iso8601(time_of(row.certificate.ends))},
+                            {"days", static_cast<std::int64_t>(std::floor(row.left / 86400))}}));
+  return Tree::map_of({{"certificates", list}});
+}
+
+/// Hosts of which nothing can be said.
+Outcome tell_the_silent(const facts::Census& census, Io& io) {
+  Outcome outcome = Outcome::done;
+  for (const auto& [host, facts] : census) {
+    if (!facts) {
+      io.err(base::printable(facts.error().what) + "\n");
+      if (!facts.error().hint.empty()) io.err(fmt::format("  do: {}\n", base::printable(facts.error().hint)));
+      outcome = Outcome::unreachable;
+    } else if (!facts->kubernetes.certificates || facts->kubernetes.certificates->empty()) {
+      io.err(fmt::format("{}: no certificates of a cluster could be read\n", base::printable(host)));
+    }
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Result<Outcome> certs_status(const CertsOptions& options, Io& io) {
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
+  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(Access::read_only);
+  const Seen seen = TRY(take_census(*fleet, assets, Afterwards::close_connection, Texts::dropped));
+  const std::vector<Row> rows = rows_of(cluster, seen.census);
+  if (options.format == Format::json)
+    io.out(base::json::write(to_tree(rows)) + "\n");
+  else if (!rows.empty())
+    io.out(to_text(rows));
+  return tell_the_silent(seen.census, io);
+}
+
+Result<Outcome> certs_renew(const CertsOptions& options, Io& io) {
+  const base::Variables given = {{"within_days", std::to_string(options.within)},
+                                 {"renew_all", options.all ? "yes" : "no"}};
+  return on_control_planes(
+      {options.common, options.hosts, options.consent}, "certs", io, [&](const Ground& ground) {
+        return telling(ground.visit.folder, options.format, io, [&](report::Reporter& reporter) {
+          return conduct_one_by_one(ground, {ground.hosts, {{}, {}, {}, given}, options.consent}, reporter,
+                                    io);
+        });
+      });
+}
+
+}  // namespace app

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "app/conduct.hpp"
+
+namespace app {
+
+/// What a verb that works on control planes stands on, once the hosts were looked at.
+struct Ground {
+  const assets::Store& assets;
+  const playbook::Library& library;
+  const spec::Cluster& cluster;  ///< roles by what stands on the hosts, and whichever version they have
+  const Seen& seen;
+  const Visit& visit;
+  const std::vector<std::string>& hosts;  ///< the control planes, in the cluster's order; at least one
+};
+
+struct Asked {
+  const Common& common;
+  const Hosts& hosts;
+  Consent consent = Consent::ask;
+};
+
+/// Reads the cluster and playbooks/NAME.yaml, looks at every host, finds the control planes, and acts.
+/// Fault::usage where there is none; an error where a host cannot be reached.
+[[nodiscard]] Result<Outcome> on_control_planes(const Asked& asked, std::string_view playbook, Io& io,
+                                                const std::function<Result<Outcome>(const Ground&)>& act);
+
+/// What a host answers to a few words of the playbook's functions, which only read.
+[[nodiscard]] Result<std::string> ask(const Ground& ground, const std::string& host, const std::string& label,
+                                      const std::string& script);
+
+/// How the playbook of a ground is run.
+struct OneByOne {
+  std::vector<std::string> hosts;
+  plan::Choice choice;
+  Consent consent = Consent::ask;
+  const assets::Bundle* bundle = nullptr;
+};
+
+/// Runs the playbook on these hosts, one after the other: a host begins when the one before it has ended
+/// well. They are locked together.
+[[nodiscard]] Result<Outcome> conduct_one_by_one(const Ground& ground, const OneByOne& how,
+                                                 report::Reporter& reporter, Io& io);
+
+}  // namespace app

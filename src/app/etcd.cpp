@@ -1,0 +1,136 @@
+#include "gpuadm/app/upkeep.hpp"
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/shell.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/time.hpp"
+
+#include "app/control_planes.hpp"
+#include "app/snapshot_file.hpp"
+
+#include <fmt/format.h>
+
+namespace app {
+
+namespace {
+
+using base::Fault;
+
+// --- Snapshot ----------------------------------------------------------------------------------------
+
+Result<Snapshot> take_snapshot(const Ground& ground, const std::filesystem::path& file,
+                               report::Reporter& reporter, Io& io) {
+  const std::string id = base::stamp(base::now());
+  const std::string& host = ground.hosts.front();
+  const auto phase = [&](const char* name) {
+    return conduct_one_by_one(ground, {{host}, {{name}, {}, {}, {{"etcd_id", id}}}, Consent::given}, reporter,
+                              io);
+  };
+  const Outcome made = TRY(phase("etcd/snapshot"));
+  if (made == Outcome::interrupted) return base::fail(Fault::interrupted, "interrupted");
+  if (made != Outcome::done)
+    return base::fail(Fault::remote, "etcd made no snapshot", "gpuadm doctor --stage cluster");
+  const std::string room = TRY(ask(ground, host, "look at the snapshot", "echo \"$etcd_room\""));
+  const auto snapshot = [&]() -> Result<Snapshot> {
+    const Snapshot there = TRY(read_snapshot(
+        TRY(ask(ground, host, "look at the snapshot", "cat " + base::quote(room + "/snapshot-" + id)))));
+    TRY(fetch_snapshot(host, room + "/snapshot-" + id + ".db", there, file, *ground.visit.fleet));
+    return there;
+  }();
+  const auto cleaned = phase("etcd/clean");
+  if (snapshot && !cleaned) return std::unexpected(cleaned.error());
+  return snapshot;
+}
+
+void tell_snapshot(const Snapshot& snapshot, const std::filesystem::path& file, Format format, Io& io) {
+  if (format == Format::json) {
+    io.out(base::json::write(base::Tree::map_of({{"file", file.string()},
+                                                 {"sha256", snapshot.sha256},
+                                                 {"size", static_cast<std::int64_t>(snapshot.size)},
+                                                 {"hash", static_cast<std::int64_t>(snapshot.hash)},
+                                                 {"revision", static_cast<std::int64_t>(snapshot.revision)},
+                                                 {"keys", static_cast<std::int64_t>(snapshot.keys)}})) +
+           "\n");
+    return;
+  }
+  io.out(fmt::format("{}: {}, revision {}, {} keys, hash {:08x}, sha256 {}\n", file.string(),
+                     base::human_bytes(snapshot.size), snapshot.revision, snapshot.keys, snapshot.hash,
+                     snapshot.sha256));
+  io.err("it holds the cluster's secrets: keep it where nobody else reads it\n");
+}
+
+// --- Restore -----------------------------------------------------------------------------------------
+
+Result<> may_restore(const Ground& ground) {
+  const auto members = base::to_int(TRY(ask(ground, ground.hosts.front(), "look at etcd", "etcd_members")));
+  if (ground.hosts.size() == 1 && members && *members <= 1) return {};
+  return base::fail(
+      Fault::blocked,
+      fmt::format(
+          "this cluster's etcd has {} members: a snapshot is restored into a cluster of one only",
+          members ? std::to_string(std::max<long long>(*members, std::ssize(ground.hosts))) : "several"),
+      "take the other control planes out (on each: kubeadm reset), restore on the one that is left, then "
+      "join "
+      "them again");
+}
+
+}  // namespace
+
+Result<Outcome> etcd_snapshot(const EtcdOptions& options, Io& io) {
+  std::error_code ignored;
+  if (!options.file.empty() && std::filesystem::exists(options.file, ignored))
+    return base::fail(Fault::usage, fmt::format("{} is there already", options.file.string()),
+                      "name another file");
+  return on_control_planes(
+      {options.common, options.hosts, options.consent}, "etcd-snapshot", io,
+      [&](const Ground& ground) -> Result<Outcome> {
+        const std::filesystem::path file = options.file.empty()
+                                               ? base::state_directory() / ground.cluster.name /
+                                                     fmt::format("etcd-{}.db", base::stamp(base::now()))
+                                               : options.file;
+        // What happens is told beside the result.
+        Io beside = io;
+        beside.out = options.format == Format::text ? io.err : [](std::string_view) {};
+        beside.out_style = io.err_style;
+        std::optional<Snapshot> snapshot;
+        const Outcome outcome = TRY(telling(ground.visit.folder, Format::text, beside,
+                                            [&](report::Reporter& reporter) -> Result<Outcome> {
+                                              snapshot = TRY(take_snapshot(ground, file, reporter, beside));
+                                              return Outcome::done;
+                                            }));
+        if (snapshot) tell_snapshot(*snapshot, file, options.format, io);
+        return outcome;
+      });
+}
+
+Result<Outcome> etcd_restore(const EtcdOptions& options, Io& io) {
+  const std::string sha256 = TRY(check_snapshot(options.file));
+  assets::Bundle bundle;
+  std::error_code error;
+  bundle.directory = std::filesystem::absolute(options.file, error).parent_path();
+  assets::BundleFile file{.path = options.file.filename().string(), .kind = assets::BundleKind::file};
+  file.name = "snapshot";
+  file.sha256 = sha256;
+  bundle.files.push_back(std::move(file));
+  return on_control_planes(
+      {options.common, options.hosts, options.consent}, "etcd-restore", io,
+      [&](const Ground& ground) -> Result<Outcome> {
+        TRY(may_restore(ground));
+        return telling(ground.visit.folder, options.format, io, [&](report::Reporter& reporter) {
+          return conduct_one_by_one(
+              ground, {ground.hosts, {{}, {}, {}, {{"etcd_sha256", sha256}}}, options.consent, &bundle},
+              reporter, io);
+        });
+      });
+}
+
+Result<Outcome> etcd_defrag(const EtcdOptions& options, Io& io) {
+  return on_control_planes(
+      {options.common, options.hosts, options.consent}, "etcd-defrag", io, [&](const Ground& ground) {
+        return telling(ground.visit.folder, options.format, io, [&](report::Reporter& reporter) {
+          return conduct_one_by_one(ground, {ground.hosts, {}, options.consent}, reporter, io);
+        });
+      });
+}
+
+}  // namespace app

@@ -1,0 +1,124 @@
+#include "app/snapshot_file.hpp"
+
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/shell.hpp"
+#include "gpuadm/base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <optional>
+
+namespace app {
+
+namespace {
+
+using base::Fault;
+using base::Result;
+namespace fs = std::filesystem;
+
+constexpr std::size_t piece_size = 8u << 20;
+constexpr std::chrono::seconds piece_timeout{300};
+constexpr std::uintmax_t sum_size = 32, page = 512;  // a snapshot is pages, then the SHA-256 of them
+
+fs::path sum_file(const fs::path& file) {
+  return file.string() + ".sha256";
+}
+
+bool is_sha256(std::string_view text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// One piece after the other, so that the file is never held as a whole.
+Result<std::string> piece_of(const std::string& host, const std::string& path, std::uintmax_t number,
+                             transport::Fleet& fleet) {
+  transport::Command command;
+  command.label = "fetch the snapshot";
+  command.script =
+      fmt::format("dd if={} bs={} skip={} count=1 2>/dev/null\n", base::quote(path), piece_size, number);
+  command.timeout = piece_timeout;
+  command.output_limit = piece_size;
+  command.output = transport::Output::secret;
+  fleet.submit(host, std::move(command));
+  auto completion = fleet.next();
+  if (!completion || fleet.interrupted())
+    return base::fail(Fault::interrupted, "interrupted while the snapshot was fetched");
+  if (!completion->result) return std::unexpected(completion->result.error());
+  if (completion->result->status != 0 || completion->result->out.empty())
+    return base::fail(Fault::remote,
+                      fmt::format("{}: the snapshot cannot be read there", base::printable(host)));
+  return std::move(completion->result->out);
+}
+
+std::unexpected<base::Error> damaged(const fs::path& file, const std::string& why) {
+  return base::fail(Fault::blocked, fmt::format("{} is damaged: {}", file.string(), why),
+                    "take another snapshot; nothing was changed");
+}
+
+}  // namespace
+
+Result<Snapshot> read_snapshot(std::string_view line) {
+  const auto words = base::words(line);
+  const auto number = [&](std::size_t i) { return base::to_int(words[i]).value_or(-1); };
+  if (words.size() != 5 || !is_sha256(words[0]) || number(1) <= 0 || number(2) < 0 || number(3) < 0 ||
+      number(4) < 0)
+    return base::fail(Fault::parse, "the host does not say what its snapshot is: " + base::tail(line, 3));
+  return Snapshot{std::string(words[0]), static_cast<std::uintmax_t>(number(1)), number(2), number(3),
+                  number(4)};
+}
+
+Result<> fetch_snapshot(const std::string& host, const std::string& path, const Snapshot& snapshot,
+                        const fs::path& file, transport::Fleet& fleet) {
+  std::optional<base::Error> failed;
+  TRY(base::write_file(
+      file,
+      [&](const base::Sink& sink) {
+        std::uintmax_t size = 0;
+        for (std::uintmax_t number = 0; size < snapshot.size && !failed; ++number) {
+          const auto piece = piece_of(host, path, number, fleet);
+          if (!piece) {
+            failed = piece.error();
+          } else {
+            sink(*piece);
+            size += piece->size();
+          }
+        }
+      },
+      0600));
+  const auto sum = base::sha256_of_file(file);
+  if (!failed && (!sum || *sum != snapshot.sha256))
+    failed = {Fault::remote, "the snapshot arrived damaged", "run the same command again"};
+  if (failed) {
+    std::error_code ignored;
+    fs::remove(file, ignored);
+    return std::unexpected(*failed);
+  }
+  return base::write_file(sum_file(file), fmt::format("{}  {}\n", snapshot.sha256, file.filename().string()),
+                          0600);
+}
+
+Result<std::string> check_snapshot(const fs::path& file) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(file, error);
+  if (error)
+    return base::fail(Fault::usage, fmt::format("cannot read {}: {}", file.string(), error.message()));
+  std::string sum = TRY(base::sha256_of_file(file));
+  if (fs::exists(sum_file(file), error)) {
+    const std::string said = TRY(base::read_file(sum_file(file), 4096));
+    if (said.substr(0, said.find(' ')) != sum)
+      return damaged(file, fmt::format("it does not have the sum in {}", sum_file(file).string()));
+  }
+  if (size % page != sum_size)
+    return damaged(file, fmt::format("{} bytes are no whole snapshot of etcd", size));
+  std::ifstream tail(file, std::ios::binary);
+  std::string end(sum_size, '\0');
+  tail.seekg(-static_cast<std::streamoff>(sum_size), std::ios::end);
+  tail.read(end.data(), static_cast<std::streamsize>(end.size()));
+  std::string hex;
+  for (const char byte : end) hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  if (TRY(base::sha256_of_file(file, size - sum_size)) != hex)
+    return damaged(file, "its bytes do not have the sum at its end");
+  return sum;
+}
+
+}  // namespace app

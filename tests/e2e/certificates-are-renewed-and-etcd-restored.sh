@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Certificates that end soon are renewed and in use; a snapshot of etcd brings the objects back, also after a restore that was killed;
+# one that is damaged is refused before anything changes.
+. "$(dirname "$0")/common"
+
+admin() { on node kubectl --request-timeout=20s "$@"; } # as root, with root's own kubeconfig
+served() { on node 'openssl s_client -connect 127.0.0.1:6443 </dev/null 2>/dev/null | openssl x509 -noout -serial'; }
+file() { on node openssl x509 -noout -serial -in /etc/kubernetes/pki/apiserver.crt; }
+has() { admin get configmap "$1" -o name >/dev/null 2>&1; }
+
+a_host node
+exits 0 init -y
+
+# The API server's certificate ends in five days.
+on node 'cd /etc/kubernetes/pki && openssl x509 -x509toreq -copy_extensions copy -in apiserver.crt -signkey apiserver.key 2>/dev/null |
+  openssl x509 -req -copy_extensions copy -CA ca.crt -CAkey ca.key -set_serial 4711 -days 5 -out short.crt 2>/dev/null && mv short.crt apiserver.crt'
+before=$(file)
+exits 0 gpuadm certs status -f cluster.yaml
+[ "$(awk 'NR == 2 { print $2, $3, $5 }' out)" = "4 d /etc/kubernetes/pki/apiserver.crt" ] || fail "the certificate that ends first is another"
+exits 0 gpuadm certs renew -f cluster.yaml --dry-run
+says "a dry run: nothing was changed"
+[ "$(file)" = "$before" ] || fail "a dry run has changed something"
+exits 0 gpuadm certs renew -f cluster.yaml -y
+[ "$(file)" != "$before" ] || fail "the certificate is the old one"
+[ "$(served)" = "$(file)" ] || fail "what is served is not the file"
+exits 0 gpuadm certs status -f cluster.yaml -o json
+[ "$(jq '[.certificates[].days] | min' out)" -gt 300 ] || fail "a certificate ends soon"
+jq -e '.certificates | map(.certificate) | index("https://127.0.0.1:6443")' out >/dev/null || fail "what is served is not in the list"
+admin get nodes >out 2>err || fail "root's kubeconfig does not work"
+exits 0 gpuadm certs renew -f cluster.yaml -y
+says "nothing is to be done"
+! on node 'grep -rqE "PRIVATE KEY|client-key-data" /var/lib/gpuadm' || fail "a key is in the journal"
+
+# A snapshot, and what is refused.
+admin create configmap kept --from-literal=a=b >/dev/null
+exits 0 gpuadm etcd snapshot -f cluster.yaml --to snapshot.db
+says "revision"
+[ "$(stat -c %a snapshot.db)" = 600 ] || fail "others can read the snapshot"
+sha256sum --quiet -c snapshot.db.sha256
+on node '! ls -d /var/lib/etcd/gpuadm 2>/dev/null' || fail "the snapshot is left on the host"
+exits 2 gpuadm etcd snapshot -f cluster.yaml --to snapshot.db
+head -c 100000 snapshot.db >cut.db
+exits 3 gpuadm etcd restore cut.db -f cluster.yaml -y
+complains "damaged"
+(head -c 20000 snapshot.db && printf xxxx && tail -c +20005 snapshot.db) >bad.db
+exits 3 gpuadm etcd restore bad.db -f cluster.yaml -y
+complains "do not have the sum at its end"
+cp snapshot.db other.db
+sed 's/^./x/' snapshot.db.sha256 >other.db.sha256
+exits 3 gpuadm etcd restore other.db -f cluster.yaml -y
+complains "other.db.sha256"
+admin delete configmap kept >/dev/null
+admin create configmap later >/dev/null
+
+# Killed while the control plane stands still, and run again.
+"$top/tests/lab/lab" net "$GPUADM" etcd restore snapshot.db -f cluster.yaml -y >out 2>err </dev/null &
+running=$!
+in_phase etcd/restore "$running"
+sleep 3
+kill -KILL "$running"
+wait "$running" 2>/dev/null || true
+exits 0 gpuadm etcd restore snapshot.db -f cluster.yaml -y
+has kept || fail "what the snapshot held is not there"
+! has later || fail "what came after the snapshot is still there"
+admin wait --for=condition=Ready node/node --timeout=60s >/dev/null || fail "the node is not Ready"
+on node 'ls -d /var/lib/etcd/member.before-* >/dev/null && [ ! -d /var/lib/etcd/gpuadm ]' || fail "the old data is not kept, or the snapshot is left"
+admin run after --image=lab.local/sleep:1 --image-pull-policy=Never --restart=Never -- 0 here >/dev/null
+admin wait --for=condition=Ready pod/after --timeout=60s >/dev/null || fail "no pod runs after the restore"
+
+exits 0 gpuadm etcd defrag -f cluster.yaml -y
+exits 0 gpuadm etcd defrag -f cluster.yaml -y
+says "nothing is to be done"
