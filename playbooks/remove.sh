@@ -1,5 +1,6 @@
 # shellcheck shell=sh disable=SC2154
-# Functions for the steps of playbooks/remove.yaml, on a control plane that stays. $leaving: a line a host, "NAME ADDRESS
+# Functions for the steps of playbooks/remove.yaml, on a control plane that stays. They stand behind
+# reset.sh and etcd.sh. $leaving: a line a host, "NAME ADDRESS
 # there|gone": what its node may be called, where it is, and whether it can still be reached.
 
 remove_kubectl() { kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
@@ -46,19 +47,6 @@ remove_drain() {
 
 # --- etcd ------------------------------------------------------------------------------------------------
 
-# remove_etcdctl ARGUMENT...: on the host where it has one, else in the member's own pod.
-remove_etcdctl() {
-  remove_pki=/etc/kubernetes/pki/etcd
-  set -- --endpoints https://127.0.0.1:2379 --cacert "$remove_pki/ca.crt" --cert "$remove_pki/server.crt" --key "$remove_pki/server.key" "$@"
-  if have etcdctl; then
-    limit_of 60 etcdctl "$@"
-  else
-    remove_pod=$(remove_kubectl --request-timeout=10s -n kube-system get pods -l component=etcd \
-      --field-selector "spec.nodeName=$(reset_this_node)" -o name | head -n 1)
-    limit_of 60 kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system exec "${remove_pod#pod/}" -- etcdctl "$@"
-  fi
-}
-
 # remove_members: "ID NAME" of members on hosts that leave. Nothing where this control plane has no etcd of its own, and
 # nothing is asked where no control plane leaves.
 remove_members() {
@@ -68,7 +56,7 @@ remove_members() {
   remove_known=$(printf '%s\n' "$remove_others" | leaving=$remove_all awk '
     BEGIN { n = split(ENVIRON["leaving"], node, "\n"); for (i = 1; i <= n; i++) leaves[node[i]] = 1 } NF && $1 in leaves')
   [ -n "$remove_known" ] || return 0
-  remove_said=$(ETCDCTL_API=3 remove_etcdctl member list) || die "etcd does not say who its members are: $(printf %s "$remove_said" | tail -n 1)"
+  remove_said=$(etcd_client member list) || die "etcd does not say who its members are: $(printf %s "$remove_said" | tail -n 1)"
   printf '%s\n' "$remove_said" | known=$remove_known awk -F ', ' '
     BEGIN { n = split(ENVIRON["known"], node, "\n"); for (i = 1; i <= n; i++) leaves[node[i]] = 1 }
     $3 in leaves { print $1, $3 }'
@@ -76,6 +64,6 @@ remove_members() {
 remove_etcd() {
   remove_members | while read -r id name; do
     say "etcd: $name leaves"
-    ETCDCTL_API=3 remove_etcdctl member remove "$id" </dev/null
+    etcd_client member remove "$id"
   done
 }

@@ -2,9 +2,7 @@
 
 #include "gpuadm/app/upkeep.hpp"
 
-#include "cli/connection.hpp"
-
-#include <memory>
+#include "cli/options.hpp"
 
 namespace cli {
 
@@ -24,39 +22,17 @@ class Group {
                                base::Result<app::Outcome> (*does)(const Options&, app::Io&),
                                const std::function<void(CLI::App&, Options&)>& more) {
     auto* verb = group_->add_subcommand(name, says);
-    auto options = std::make_shared<Options>();
+    const auto options =
+        add_verb(*verb, global_, chosen_, [](Options& of) -> app::Common& { return of.common; }, does);
     more(*verb, *options);
     add_hosts(*verb, options->hosts);
     if (asks == Asks::yes) add_consent(*verb, options->consent);
-    verb->add_option_function<std::string>(
-            "-o,--output",
-            [options](const std::string& form) {
-              options->format = form == "json" ? app::Format::json : app::Format::text;
-            },
-            "The form of the result")
-        ->option_text("json|text")
-        ->check(CLI::IsMember({"json", "text"}));
+    add_format(*verb, options->format);
     add_connection(*verb, options->common.connection);
-    verb->fallthrough();
-    verb->final_callback([options, does, &global = global_, &chosen = chosen_] {
-      chosen = [options, does, &global](app::Io& io) {
-        options->common.assets = global.assets;
-        return does(*options, io);
-      };
-    });
     return options;
   }
 
  private:
-  static void add_consent(CLI::App& verb, app::Consent& consent) {
-    auto* dry_run = verb.add_flag_callback(
-        "--dry-run", [&consent] { consent = app::Consent::preview; },
-        "Show what would change, and change nothing");
-    verb.add_flag_callback(
-            "-y,--yes", [&consent] { consent = app::Consent::given; }, "Do not ask")
-        ->excludes(dry_run);
-  }
-
   CLI::App* group_;
   Global& global_;
   Verb& chosen_;
