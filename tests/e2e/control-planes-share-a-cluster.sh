@@ -13,7 +13,7 @@ balance() {
       printf '  server %s %s:6443 check check-ssl verify none inter 1s fall 2 rise 1 on-marked-down shutdown-sessions\n' "$name" "$(lab address "$name")"
     done
   } >haproxy.cfg
-  [ -z "${balancer:-}" ] || { kill "$balancer" && wait "$balancer" || true; }
+  if [ -n "${balancer:-}" ]; then kill "$balancer" && wait "$balancer"; fi || true
   "$top/tests/lab/lab" net haproxy -db -f haproxy.cfg >haproxy.log 2>&1 </dev/null &
   balancer=$!
 }

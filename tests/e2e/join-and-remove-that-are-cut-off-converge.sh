@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# gpuadm killed, the connection cut, the host without power, in phases of join and remove: the next run goes on and ends as one
+# would that nothing had happened to. Two runs at once: one works, the other says who holds the lock.
+. "$(dirname "$0")/common"
+
+hosts 1 one two
+join=(join two -f cluster.yaml --bundle "$bundle" -y)
+remove=(remove two -f cluster.yaml -y)
+sed '/name: two/d' cluster.yaml >alone.yaml
+exits 0 gpuadm init -f alone.yaml --bundle "$bundle" -y
+snapshot() {
+  # Left out: what containerd makes in its store, and when units were started.
+  lab snapshot two | sed -E '/^store .*\/var\/lib\/containerd/d; s/ActiveEnterTimestampMonotonic=[0-9]+//' | sort
+}
+snapshot >before
+
+# interrupted PHASE HOW VERB...: in that phase; waits until gpuadm has ended.
+interrupted() {
+  local phase=$1 how=$2
+  shift 2
+  begins "$@"
+  in_phase "$phase" "$running" || { wait "$running" || true; fail "there was no phase $phase: $*"; }
+  case $how in
+    killed) kill -KILL "$running" ;;
+    cut) lab cut two ;;
+    powerless) lab kill two ;;
+  esac
+  wait "$running" || true
+  [ "$how" != powerless ] || { lab start two >/dev/null; }
+}
+
+interrupted kube/packages killed "${join[@]}"
+interrupted kube/join cut "${join[@]}"
+interrupted kube/join powerless "${join[@]}"
+# Who comes second is told who is there.
+begins "${join[@]}"
+in_phase kube/images "$running" || in_phase verify/cluster "$running" || fail "nothing was left to do"
+exits 3 gpuadm join two -f cluster.yaml --bundle "$bundle" -y
+grep -qE 'lock|another run' err || fail "it does not say who holds the lock"
+wait "$running" || { cp err seen; fail "the first of two runs did not end well"; }
+exits 0 gpuadm "${join[@]}"
+says "0 changed"
+has_a_cluster one 2
+
+interrupted remove/drain killed "${remove[@]}"
+interrupted reset/state cut "${remove[@]}"
+exits 0 gpuadm "${remove[@]}"
+snapshot >after
+diff before after || fail "remove left something"
