@@ -160,7 +160,9 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
   };
   Performance performance{assets, TRY(plan_of(seen.census)), {}, options.consent, {}};
   performance.hosts = hosts_of(performance.plan);
-  performance.again = [&](const auto&) -> Result<plan::Plan> { return plan_of(TRY(visit.see_all(assets)).census); };
+  performance.again = [&](const auto&) -> Result<plan::Plan> {
+    return plan_of(TRY(visit.see_all(assets)).census);
+  };
   const Outcome outcome = TRY(telling(visit.folder, options.format, io, [&](report::Reporter& reporter) {
     return perform(performance, visit, reporter, io);
   }));

@@ -73,7 +73,8 @@ void one_cluster(const Group& group, Verdicts& out) {
           fmt::format("its kubelet runs for {}", server),
           fmt::format("gpuadm reset {} takes it out of that one; or mend controlPlane.endpoint", host.name));
   }
-  if (nodes > 0 && out.silent()) out.pass("every worker that is a node has its control plane among these hosts");
+  if (nodes > 0 && out.silent())
+    out.pass("every worker that is a node has its control plane among these hosts");
 }
 
 struct Trouble {

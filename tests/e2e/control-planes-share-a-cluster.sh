@@ -20,6 +20,7 @@ balance() {
 balance
 trap 'kill "$balancer" 2>/dev/null; lab down --all; rm -rf "$place"' EXIT
 on_two() { on two kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s "$@"; }
+# shellcheck disable=SC2016 # expanded on the host
 members() { # members NAME: of etcd, as that control plane has them
   on "$1" 'kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system exec "etcd-$(hostname)" -- etcdctl --endpoints https://127.0.0.1:2379 \
     --cacert /etc/kubernetes/pki/etcd/ca.crt --cert /etc/kubernetes/pki/etcd/server.crt --key /etc/kubernetes/pki/etcd/server.key member list'

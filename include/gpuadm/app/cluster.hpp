@@ -12,8 +12,8 @@ namespace app {
 [[nodiscard]] Result<Outcome> apply(const InitOptions& options, Io& io);
 
 struct JoinOptions {
-  InitOptions init;                      ///< its targets are the hosts that join
-  std::string to;                        ///< a control plane, where no file is named: [user@]host[:port]
+  InitOptions init;             ///< its targets are the hosts that join
+  std::string to;               ///< a control plane, where no file is named: [user@]host[:port]
   std::string role = "worker";  ///< or control-plane; without a file
 };
 /// Makes hosts nodes of a cluster that runs. With a file: what the others know of each other is brought up to
