@@ -145,7 +145,7 @@ class Survey {
         problem(host.name, trouble + also,
                 facts ? "gpuadm logs kubelet " + host.name : sight_.census.at(host.name).error().hint);
       else if (sight_.view && sight_.view->nodes && !node)
-        problem(host.name, "it is no node of this cluster");
+        problem(host.name, "it is no node of this cluster", "gpuadm join " + host.name);
       if (!facts || !facts->kubernetes.kubelet_conf) continue;
       if (facts->kubernetes.cni_configs.empty())
         problem(host.name, "no network plugin is configured in /etc/cni/net.d");

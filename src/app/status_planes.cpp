@@ -76,7 +76,7 @@ void complain(const PlaneStatus& plane, Status& status) {
         {plane.name,
          *plane.days < 0 ? fmt::format("{} expired {:.0f} days ago", plane.certificate, -*plane.days)
                          : fmt::format("{} expires in {:.0f} days", plane.certificate, *plane.days),
-         "kubeadm certs renew all there, then restart its static pods"});
+         "gpuadm certs renew"});
 }
 
 void add_etcd(const Sight& sight, Status& status) {

@@ -4,7 +4,7 @@
 #include "gpuadm/app/kubeconfig.hpp"
 #include "gpuadm/app/status.hpp"
 
-#include "cli/connection.hpp"
+#include "cli/options.hpp"
 
 #include <map>
 #include <memory>
@@ -13,29 +13,7 @@ namespace cli {
 
 namespace {
 
-/// The last words of declaring a verb: it is called once everything is parsed.
-template <class Options>
-void call(CLI::App& verb, const std::shared_ptr<Options>& options,
-          base::Result<app::Outcome> (*does)(const Options&, app::Io&), Global& global, Verb& chosen) {
-  verb.fallthrough();
-  verb.final_callback([options, does, &global, &chosen] {
-    chosen = [options, does, &global](app::Io& io) {
-      options->common.assets = global.assets;
-      return does(*options, io);
-    };
-  });
-}
-
-void add_output(CLI::App& verb, app::Format& format) {
-  verb.add_option_function<std::string>(
-          "-o,--output",
-          [&format](const std::string& name) {
-            format = name == "json" ? app::Format::json : app::Format::text;
-          },
-          "The form of the result")
-      ->option_text("json|text")
-      ->check(CLI::IsMember({"json", "text"}));
-}
+constexpr auto common_of = [](auto& options) -> app::Common& { return options.common; };
 
 void add_status(CLI::App& root, Global& global, Verb& chosen) {
   static const std::map<std::string, app::StatusForm> forms = {{"text", app::StatusForm::text},
@@ -44,7 +22,7 @@ void add_status(CLI::App& root, Global& global, Verb& chosen) {
                                                                {"yaml", app::StatusForm::yaml}};
   auto* verb = root.add_subcommand(
       "status", "How a cluster is: nodes, control planes, etcd, network, certificates, GPUs");
-  const auto options = std::make_shared<app::StatusOptions>();
+  const auto options = add_verb<app::StatusOptions>(*verb, global, chosen, common_of, app::status);
   add_hosts(*verb, options->hosts);
   verb->add_option("--from", options->from, "Read what was recorded there, and connect to nothing")
       ->option_text("DIR");
@@ -58,12 +36,11 @@ void add_status(CLI::App& root, Global& global, Verb& chosen) {
       ->option_text("text|wide|json|yaml")
       ->check(CLI::IsMember(forms));
   add_connection(*verb, options->common.connection);
-  call(*verb, options, app::status, global, chosen);
 }
 
 void add_kubeconfig(CLI::App& root, Global& global, Verb& chosen) {
   auto* verb = root.add_subcommand("kubeconfig", "Lay a cluster's credentials into your kubeconfig");
-  const auto options = std::make_shared<app::KubeconfigOptions>();
+  const auto options = add_verb<app::KubeconfigOptions>(*verb, global, chosen, common_of, app::kubeconfig);
   add_hosts(*verb, options->hosts);
   auto* output =
       verb->add_option("--output", options->output, "Write a file of its own instead")->option_text("FILE");
@@ -74,7 +51,6 @@ void add_kubeconfig(CLI::App& root, Global& global, Verb& chosen) {
       ->option_text("NAME");
   verb->add_flag("--keep-context", options->keep_context, "The current context stays what it is");
   add_connection(*verb, options->common.connection);
-  call(*verb, options, app::kubeconfig, global, chosen);
 }
 
 void add_exec(CLI::App& root, Global& global, Verb& chosen) {
@@ -83,7 +59,7 @@ void add_exec(CLI::App& root, Global& global, Verb& chosen) {
   const auto options = std::make_shared<app::ExecOptions>();
   add_hosts(*verb, options->hosts);
   verb->add_flag("--raw", options->raw, "Control characters as they come");
-  add_output(*verb, options->format);
+  add_format(*verb, options->format);
   add_connection(*verb, options->common.connection);
   verb->fallthrough();
   verb->final_callback([options, &global, &chosen] {
@@ -97,7 +73,7 @@ void add_exec(CLI::App& root, Global& global, Verb& chosen) {
 
 void add_logs(CLI::App& root, Global& global, Verb& chosen) {
   auto* verb = root.add_subcommand("logs", "The last lines of a log on hosts");
-  const auto options = std::make_shared<app::LogsOptions>();
+  const auto options = add_verb<app::LogsOptions>(*verb, global, chosen, common_of, app::logs);
   verb->add_option("WHAT", options->what,
                    "A unit (kubelet, containerd, ...), or kube-apiserver, kube-controller-manager, "
                    "kube-scheduler, kube-proxy, etcd")
@@ -109,14 +85,13 @@ void add_logs(CLI::App& root, Global& global, Verb& chosen) {
       ->check(CLI::Range(1, 100'000))
       ->option_text("NUMBER");
   verb->add_flag("--raw", options->raw, "Control characters as they come");
-  add_output(*verb, options->format);
+  add_format(*verb, options->format);
   add_connection(*verb, options->common.connection);
-  call(*verb, options, app::logs, global, chosen);
 }
 
 void add_copy(CLI::App& root, Global& global, Verb& chosen) {
   auto* verb = root.add_subcommand("cp", "Bring a file to hosts: gpuadm cp FILE --to PATH [HOST...]");
-  const auto options = std::make_shared<app::CopyOptions>();
+  const auto options = add_verb<app::CopyOptions>(*verb, global, chosen, common_of, app::copy);
   verb->add_option("FILE", options->file, "The file here; its mode is kept")->required()->option_text(" ");
   add_hosts(*verb, options->hosts);
   verb->add_option("--to", options->to, "Where it is to be there; PATH/ is the folder for it")
@@ -125,9 +100,8 @@ void add_copy(CLI::App& root, Global& global, Verb& chosen) {
   verb->add_flag_callback(
       "--dry-run", [options] { options->consent = app::Consent::preview; },
       "Show what would change, and change nothing");
-  add_output(*verb, options->format);
+  add_format(*verb, options->format);
   add_connection(*verb, options->common.connection);
-  call(*verb, options, app::copy, global, chosen);
 }
 
 }  // namespace
