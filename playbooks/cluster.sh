@@ -1,7 +1,8 @@
 #!/bin/sh
 # Reads what a control plane says of its cluster, and changes nothing. Runs on a host with an administrator's kubeconfig.
 # The output is described in docs/reference/cluster.md; a line of a table has its columns apart by tabs. Variables:
-# space, a namespace: of that the pods, and with logs=yes their logs, and nothing else.
+# space, a namespace: of that the pods, and with logs=yes their logs, and nothing else; purpose=status: what status shows,
+# with the members of etcd.
 
 # shellcheck source=playbooks/frame.sh
 [ "${frame_is_here:-}" = yes ] || . "$(dirname "$0")/frame.sh"
@@ -31,7 +32,7 @@ pods() {
     '{.spec.containers[*].env[?(@.name=="NVIDIA_VISIBLE_DEVICES")].value}' '{.status.reason}' \
     '{.status.containerStatuses[*].state.waiting.message}{.status.containerStatuses[*].state.terminated.message}' \
     '{.status.conditions[?(@.type=="PodScheduled")].message}' \
-    '{.status.containerStatuses[*].state.terminated.reason}'
+    '{.status.containerStatuses[*].state.terminated.reason}' '{.status.conditions[?(@.type=="Ready")].status}'
 }
 
 # The logs of a namespace's pods.
@@ -51,6 +52,54 @@ plugin_log() {
       quiet "device-plugin-log/$pod" 15 kubectl --kubeconfig "$config" --request-timeout=10s -n "$namespace" logs "$pod" \
         --tail=40 --all-containers </dev/null
     done
+}
+
+# etcd_ask SERVER PATH: with the certificate that is for asking how etcd is.
+etcd_ask() {
+  printf '{}' | limit 4 kubectl --kubeconfig /dev/null --request-timeout=3s --server "$1" \
+    --certificate-authority="$pki/ca.crt" --client-certificate="$pki/healthcheck-client.crt" \
+    --client-key="$pki/healthcheck-client.key" create --raw "$2" -f - 2>/dev/null
+}
+
+# The members of etcd, and what each of them says of itself.
+etcd_members() {
+  pki=/etc/kubernetes/pki/etcd
+  [ -r "$pki/healthcheck-client.key" ] || return 0
+  members=$(etcd_ask https://127.0.0.1:2379 /v3/cluster/member/list)
+  frame etcd-members "$members" "$?"
+  for url in $(printf '%s\n' "$members" | tr '{' '\n' | sed -n 's/.*"clientURLs":\["\([^"]*\)".*/\1/p' | head -n 9); do
+    answer=$(etcd_ask "$url" /v3/maintenance/status)
+    frame "etcd-status/$url" "$answer" "$?"
+  done
+}
+
+# What only the doctor wants to know.
+the_rest() {
+  table deployments '-A deployments' '{.metadata.namespace}' '{.metadata.name}' '{.spec.replicas}' \
+    '{.status.availableReplicas}'
+  table runtimeclasses runtimeclasses '{.metadata.name}' '{.handler}'
+  table namespaces namespaces '{.metadata.name}' '{.metadata.labels.pod-security\.kubernetes\.io/enforce}'
+  table quotas '-A resourcequotas' '{.metadata.namespace}' '{.metadata.name}' '{.status.hard}' '{.status.used}'
+  table webhooks validatingwebhookconfigurations,mutatingwebhookconfigurations '{.metadata.name}' \
+    '{range .webhooks[*]}{.failurePolicy}/{.clientConfig.service.namespace}/{.clientConfig.service.name} {end}'
+  table endpoints '-A endpoints' '{.metadata.namespace}/{.metadata.name}' '{.subsets[*].addresses[*].ip}'
+  table apiservices apiservices '{.metadata.name}' '{.status.conditions[?(@.type=="Available")].status}' \
+    '{.status.conditions[?(@.type=="Available")].message}'
+  table events '-A events --field-selector type=Warning' '{.metadata.namespace}' '{.involvedObject.kind}' \
+    '{.involvedObject.name}' '{.reason}' '{.count}' '{.message}'
+  table clusterpolicies clusterpolicies.nvidia.com '{.metadata.name}' '{.status.state}' \
+    '{.status.conditions[?(@.type=="Error")].message}'
+  table resourceslices resourceslices.resource.k8s.io '{.metadata.name}' '{.spec.driver}' '{.spec.nodeName}'
+  table storageclasses storageclasses '{.metadata.name}' '{.provisioner}' '{.volumeBindingMode}' \
+    '{.metadata.annotations.storageclass\.kubernetes\.io/is-default-class}'
+  table pvcs '-A persistentvolumeclaims' '{.metadata.namespace}' '{.metadata.name}' '{.status.phase}' \
+    '{.spec.storageClassName}' '{.metadata.annotations.volume\.kubernetes\.io/selected-node}' \
+    '{.metadata.creationTimestamp}'
+  table csidrivers csidrivers '{.metadata.name}' '{.spec.attachRequired}'
+  table csinodes csinodes '{.metadata.name}' '{.spec.drivers[*].name}'
+  kept deprecated-apis '^apiserver_requested_deprecated_apis' \
+    15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw /metrics
+  plugin_log
 }
 
 everything() {
@@ -81,31 +130,11 @@ everything() {
     pods -A
     table daemonsets '-A daemonsets' '{.metadata.namespace}' '{.metadata.name}' '{.status.desiredNumberScheduled}' \
       '{.status.numberReady}' '{.spec.template.spec.tolerations}'
-    table deployments '-A deployments' '{.metadata.namespace}' '{.metadata.name}' '{.spec.replicas}' \
-      '{.status.availableReplicas}'
-    table runtimeclasses runtimeclasses '{.metadata.name}' '{.handler}'
-    table namespaces namespaces '{.metadata.name}' '{.metadata.labels.pod-security\.kubernetes\.io/enforce}'
-    table quotas '-A resourcequotas' '{.metadata.namespace}' '{.metadata.name}' '{.status.hard}' '{.status.used}'
-    table webhooks validatingwebhookconfigurations,mutatingwebhookconfigurations '{.metadata.name}' \
-      '{range .webhooks[*]}{.failurePolicy}/{.clientConfig.service.namespace}/{.clientConfig.service.name} {end}'
-    table endpoints '-A endpoints' '{.metadata.namespace}/{.metadata.name}' '{.subsets[*].addresses[*].ip}'
-    table apiservices apiservices '{.metadata.name}' '{.status.conditions[?(@.type=="Available")].status}' \
-      '{.status.conditions[?(@.type=="Available")].message}'
-    table events '-A events --field-selector type=Warning' '{.metadata.namespace}' '{.involvedObject.kind}' \
-      '{.involvedObject.name}' '{.reason}' '{.count}' '{.message}'
-    table clusterpolicies clusterpolicies.nvidia.com '{.metadata.name}' '{.status.state}' \
-      '{.status.conditions[?(@.type=="Error")].message}'
-    table resourceslices resourceslices.resource.k8s.io '{.metadata.name}' '{.spec.driver}' '{.spec.nodeName}'
-    table storageclasses storageclasses '{.metadata.name}' '{.provisioner}' '{.volumeBindingMode}' \
-      '{.metadata.annotations.storageclass\.kubernetes\.io/is-default-class}'
-    table pvcs '-A persistentvolumeclaims' '{.metadata.namespace}' '{.metadata.name}' '{.status.phase}' \
-      '{.spec.storageClassName}' '{.metadata.annotations.volume\.kubernetes\.io/selected-node}' \
-      '{.metadata.creationTimestamp}'
-    table csidrivers csidrivers '{.metadata.name}' '{.spec.attachRequired}'
-    table csinodes csinodes '{.metadata.name}' '{.spec.drivers[*].name}'
-    kept deprecated-apis '^apiserver_requested_deprecated_apis' \
-      15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw /metrics
-    plugin_log
+    if [ "${purpose:-}" = status ]; then
+      etcd_members
+    else
+      the_rest
+    fi
   fi
   if has curl && [ -e /etc/kubernetes/manifests/etcd.yaml ]; then
     kept etcd-metrics '^etcd_(server_has_leader|server_quota_backend_bytes|mvcc_db_total_size|server_leader_changes)' \

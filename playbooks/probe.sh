@@ -1,6 +1,7 @@
 #!/bin/sh
 # Reads what there is to know about one host and changes nothing. One round trip, no arguments.
-# The output is described in docs/reference/probe.md. Every tool is optional but awk.
+# The output is described in docs/reference/probe.md. Every tool is optional but awk. Variables: purpose=status also asks
+# the parts of the control plane how they are, and leaves out, where there is no NVIDIA device, what status does not show.
 
 # shellcheck source=playbooks/frame.sh
 [ "${frame_is_here:-}" = yes ] || . "$(dirname "$0")/frame.sh"
@@ -196,9 +197,24 @@ kernel_config() {
 
 # --- What is there ---------------------------------------------------------------------------------
 
-paths() {
+# kinds PATH…: "kind path" of those that exist.
+kinds() {
   section paths
-  for path in /run/containerd/containerd.sock /run/crio/crio.sock /run/cri-dockerd.sock /run/docker.sock /run/docker.pid \
+  for path in "$@"; do
+    if [ -S "$path" ]; then
+      line socket "$path"
+    elif [ -d "$path" ]; then
+      line directory "$path"
+    elif [ -c "$path" ]; then
+      line device "$path"
+    elif [ -e "$path" ]; then
+      line file "$path"
+    fi
+  done
+}
+
+paths() {
+  kinds /run/containerd/containerd.sock /run/crio/crio.sock /run/cri-dockerd.sock /run/docker.sock /run/docker.pid \
     /etc/kubernetes/admin.conf /etc/kubernetes/kubelet.conf /etc/kubernetes/bootstrap-kubelet.conf \
     /etc/kubernetes/pki/ca.crt /var/lib/kubelet/config.yaml /var/lib/kubelet/pki/kubelet-client-current.pem \
     /var/lib/kubelet/pki/kubelet-server-current.pem /var/lib/kubelet/pod-resources/kubelet.sock \
@@ -210,17 +226,7 @@ paths() {
     /etc/cdi /run/cdi /etc/cdi/nvidia.yaml /run/cdi/nvidia.yaml /etc/nvidia-container-runtime/config.toml /dev/nvidia* \
     /dev/nvidia-caps-imex-channels/channel0 /lib/firmware/nvidia/*/gsp_*.bin /etc/apt/preferences.d/*nvidia* \
     /var/lib/dkms/nvidia*/* /var/lib/dkms/nvidia*/*/"$release" /opt/nvidia/nvlsm \
-    /dev/infiniband/* /dev/gdrdrv /run/mellanox/drivers/.driver-ready /sys/class/iommu/*; do
-    if [ -S "$path" ]; then
-      line socket "$path"
-    elif [ -d "$path" ]; then
-      line directory "$path"
-    elif [ -c "$path" ]; then
-      line device "$path"
-    elif [ -e "$path" ]; then
-      line file "$path"
-    fi
-  done
+    /dev/infiniband/* /dev/gdrdrv /run/mellanox/drivers/.driver-ready /sys/class/iommu/*
   section tools
   # A process for each would cost more than all the rest of this function.
   (
@@ -417,19 +423,22 @@ containerd_imports() {
   done
 }
 
-# One call for all; units that are not there are left out.
 units() {
+  units_named containerd.service docker.service docker.socket crio.service cri-docker.service cri-docker.socket kubelet.service \
+    firewalld.service ufw.service nftables.service apparmor.service fapolicyd.service NetworkManager.service \
+    systemd-resolved.service systemd-timesyncd.service chrony.service chronyd.service ntp.service ntpsec.service \
+    ntpd.service openntpd.service unattended-upgrades.service apt-daily.service apt-daily-upgrade.service \
+    zramswap.service multipathd.service iscsid.service systemd-networkd.service nvidia-persistenced.service \
+    nvidia-fabricmanager.service \
+    nvlsm.service nvidia-imex.service nvidia-dcgm.service \
+    nvidia-cdi-refresh.service nvidia-cdi-refresh.path nvidia-docker.service '*.swap'
+}
+
+# units_named UNIT…: one call for all; units that are not there are left out.
+units_named() {
   {
     limit 5 systemctl show --no-pager -p Id,LoadState,ActiveState,SubState,UnitFileState,NRestarts,Environment \
-      -p LimitNOFILE,LimitMEMLOCK,TasksMax,Delegate,ExecStart \
-      containerd.service docker.service docker.socket crio.service cri-docker.service cri-docker.socket kubelet.service \
-      firewalld.service ufw.service nftables.service apparmor.service fapolicyd.service NetworkManager.service \
-      systemd-resolved.service systemd-timesyncd.service chrony.service chronyd.service ntp.service ntpsec.service \
-      ntpd.service openntpd.service unattended-upgrades.service apt-daily.service apt-daily-upgrade.service \
-      zramswap.service multipathd.service iscsid.service systemd-networkd.service nvidia-persistenced.service \
-      nvidia-fabricmanager.service \
-      nvlsm.service nvidia-imex.service nvidia-dcgm.service \
-      nvidia-cdi-refresh.service nvidia-cdi-refresh.path nvidia-docker.service '*.swap' 2>/dev/null
+      -p LimitNOFILE,LimitMEMLOCK,TasksMax,Delegate,ExecStart "$@" 2>/dev/null
     printf '\n%s\n' "$?"
   } | awk 'BEGIN { RS = "" }
     !/LoadState=not-found/ {
@@ -512,8 +521,14 @@ kubernetes() {
   has kubeadm && quiet kubeadm 5 kubeadm version -o short
   has kubectl && quiet kubectl 5 kubectl version --client -o json
   metrics
+  node
+}
+
+# What a node has of its own, where the host is one.
+node() {
   [ -d /etc/kubernetes ] || return 0
   certificates
+  [ "${purpose:-}" != status ] || control_plane
   # The journal is slow: it is asked where a kubelet that should run has not got through to its API server.
   if [ -e /etc/kubernetes/kubelet.conf ] || [ -e /etc/kubernetes/bootstrap-kubelet.conf ]; then
     if [ ! -e /var/lib/kubelet/pki/kubelet-client-current.pem ] || ! limit 3 systemctl is-active -q kubelet 2>/dev/null; then
@@ -531,6 +546,37 @@ metrics() {
   [ -e /etc/kubernetes/manifests/etcd.yaml ] &&
     kept etcd-metrics '^etcd_disk_(wal_fsync|backend_commit)_duration_seconds_(bucket|count)' \
       3 curl -sf --noproxy '*' --max-time 2 http://127.0.0.1:2381/metrics
+}
+
+# flag_in MANIFEST NAME DEFAULT: what a static pod's command has for a flag.
+flag_in() {
+  flag=$3
+  while read -r dash word; do
+    case $dash$word in "---$2="*) flag=${word#*=} ;; esac
+  done <"$1"
+  printf '%s\n' "${flag%%,*}"
+}
+
+# How the parts of the control plane answer on this machine: "name status answer", where status is kubectl's.
+control_plane() {
+  { [ -e /etc/kubernetes/admin.conf ] && has kubectl; } || return 0
+  section control-plane
+  for part in kube-apiserver kube-controller-manager kube-scheduler etcd; do
+    manifest=/etc/kubernetes/manifests/$part.yaml
+    [ -r "$manifest" ] || continue
+    case $part in
+      kube-apiserver) server=https://127.0.0.1:$(flag_in "$manifest" secure-port 6443) where=/readyz ;;
+      kube-controller-manager) server=https://127.0.0.1:$(flag_in "$manifest" secure-port 10257) where=/healthz ;;
+      kube-scheduler) server=https://127.0.0.1:$(flag_in "$manifest" secure-port 10259) where=/healthz ;;
+      etcd) server=$(flag_in "$manifest" listen-metrics-urls '') where=/health ;;
+    esac
+    [ -n "$server" ] || continue
+    # Their certificates are for other names than 127.0.0.1.
+    answer=$(limit 5 kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=4s --insecure-skip-tls-verify=true \
+      --server "$server" get --raw "$where" 2>&1)
+    status=$?
+    line "$part $status ${answer%%"$newline"*}"
+  done
 }
 
 # When the certificates of the kubelet and the control plane end; keys are not read.
@@ -707,6 +753,23 @@ gpu() {
 
 # --- All of it -------------------------------------------------------------------------------------
 
+has_nvidia() {
+  has nvidia-smi && return
+  for file in /sys/bus/pci/devices/*/vendor; do
+    { read -r vendor <"$file"; } 2>/dev/null && [ "$vendor" = 0x10de ] && return
+  done
+  return 1
+}
+
+# What status shows of a host without GPUs.
+brief() {
+  limit 10 awk "$FILES" /proc/sys/kernel/hostname '~^ *server:' /etc/kubernetes/admin.conf /etc/kubernetes/kubelet.conf '='
+  kinds /etc/kubernetes/admin.conf /etc/kubernetes/kubelet.conf /etc/kubernetes/pki/ca.crt
+  listing /etc/kubernetes/manifests /etc/cni/net.d
+  has systemctl && units_named kubelet.service containerd.service docker.service crio.service
+  node
+}
+
 clock() {
   section "$1"
   line "$(date '+%s.%N %z' 2>/dev/null)"
@@ -722,7 +785,9 @@ everything() {
   clock clock
   section machine
   line "$(uname -m 2>/dev/null)"
-  if has awk; then
+  if [ "${purpose:-}" = status ] && has awk && ! has_nvidia; then
+    brief </dev/null
+  elif has awk; then
     # Four slow parts run beside the quick one; their output waits in pipes and follows in a fixed order.
     gpu | {
       runtime </dev/null | {

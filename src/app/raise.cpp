@@ -4,6 +4,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/findings.hpp"
 
+#include "app/admin_conf.hpp"
 #include "app/findings.hpp"
 
 #include <fmt/format.h>
@@ -93,16 +94,10 @@ Result<> fetch_kubeconfig(const spec::Cluster& cluster, const facts::Census& cen
                           Io& io) {
   const spec::Host* first = playbook::first_control_plane(cluster, census);
   if (!first || first->endpoint.local) return {};
-  transport::Command command;
-  command.label = "read the kubeconfig";
-  command.script = "[ ! -f /etc/kubernetes/admin.conf ] || cat /etc/kubernetes/admin.conf";
-  fleet.submit(first->name, std::move(command));
-  const auto completion = fleet.next();
-  if (!completion || !completion->result || completion->result->status != 0 ||
-      completion->result->out.empty())
-    return {};
+  const auto text = read_admin_conf(cluster, fleet);
+  if (!text) return {};  // a run of some phases may end before there is one
   const std::filesystem::path file = base::state_directory() / cluster.name / "kubeconfig";
-  TRY(base::write_file(file, completion->result->out, 0600));
+  TRY(base::write_file(file, *text, 0600));
   io.err(fmt::format("the cluster is reached with: kubectl --kubeconfig {} get nodes\n", file.string()));
   return {};
 }

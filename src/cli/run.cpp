@@ -8,8 +8,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
+#include <span>
 
 namespace cli {
 namespace {
@@ -78,8 +80,20 @@ app::Io io_of(const Global& global) {
   return make_io(verbosity, global.no_color ? report::Colour::no : report::Colour::yes);
 }
 
+/// Takes what stands behind `--` of exec away from the parser: it is for hosts, whatever it looks like.
+/// Returns how many words are left.
+int split_command(int argc, const char* const* argv, Global& global) {
+  const auto words = std::span(argv, static_cast<std::size_t>(argc));
+  const auto dashes = std::ranges::find(words, std::string_view("--"));
+  const auto verb = std::ranges::find(words.begin(), dashes, std::string_view("exec"));
+  if (dashes == words.end() || verb == dashes) return argc;
+  global.command.assign(std::next(dashes), words.end());
+  return static_cast<int>(dashes - words.begin());
+}
+
 int parse_and_call(int argc, const char* const* argv) {
   Global global;
+  argc = split_command(argc, argv, global);
   Verb chosen;
   CLI::App root{about, "gpuadm"};
   root.get_formatter()->column_width(36);

@@ -3,6 +3,7 @@
 #include "cli/cluster.hpp"
 #include "cli/connection.hpp"
 #include "cli/gpu.hpp"
+#include "cli/operate.hpp"
 #include "cli/options.hpp"
 #include "cli/upkeep.hpp"
 
@@ -37,6 +38,7 @@ class Verbs {
     add_cluster(root_, global_, chosen_);
     add_gpu(root_, global_, chosen_);
     add_upkeep(root_, global_, chosen_);
+    add_operate(root_, global_, chosen_);
   }
 
  private:

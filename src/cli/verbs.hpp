@@ -12,6 +12,7 @@ namespace cli {
 struct Global {
   std::filesystem::path assets;
   bool verbose = false, quiet = false, no_color = false;
+  std::vector<std::string> command;  ///< of exec: what stands behind `--`
 };
 
 /// What argv asks for: called once everything is parsed.

@@ -3,6 +3,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 
+#include "facts/etcd.hpp"
 #include "facts/sections.hpp"
 
 #include <algorithm>
@@ -143,6 +144,7 @@ Pod read_pod(const Row& row) {
   pod.unscheduled = row.text(13);
   pod.crashed = row.words(14);
   std::erase(pod.crashed, "Completed");
+  pod.ready = row.text(15);
   return pod;
 }
 
@@ -223,6 +225,7 @@ base::Result<ClusterFacts> parse_cluster(std::string_view output) {
   read_server(sections, facts);
   read_metrics(sections, facts);
   read_storage(sections, facts);
+  facts.etcd_members = read_etcd_members(sections);
   facts.nodes = table<Node>(sections, "nodes", read_node);
   facts.pods = table<Pod>(sections, "pods", read_pod);
   facts.daemon_sets = table<DaemonSet>(sections, "daemonsets", read_daemon_set);

@@ -102,12 +102,27 @@ std::optional<double> date_in(std::string_view text) {
                              base::to_int(time[1]).value_or(0) * 60 + base::to_int(time[2]).value_or(0));
 }
 
+/// "kube-scheduler 0 ok"
+void read_components(const Sections& sections, KubernetesTools& kubernetes) {
+  if (!sections.find("control-plane")) return;
+  auto& components = kubernetes.components.emplace();
+  for (const std::string_view line : sections.lines("control-plane")) {
+    const auto words = base::words(line);
+    const auto status = words.size() > 1 ? base::to_int(words[1]) : std::nullopt;
+    if (!status) continue;
+    const std::size_t rest = line.find(words[1], words[0].size()) + words[1].size();
+    components.push_back(
+        {std::string(words[0]), static_cast<int>(*status), std::string(base::trim(line.substr(rest)))});
+  }
+}
+
 void read_state(const Sections& sections, KubernetesTools& kubernetes) {
   kubernetes.cpu_state = policy_in(sections, "/var/lib/kubelet/cpu_manager_state");
   kubernetes.memory_state = policy_in(sections, "/var/lib/kubelet/memory_manager_state");
   kubernetes.shared_mount = shared_mount(sections);
   if (sections.find("/var/lib/kubelet/device-plugins/"))
     kubernetes.device_plugins = names_in(sections, {"/var/lib/kubelet/device-plugins/"});
+  read_components(sections, kubernetes);
   for (const std::string_view line : sections.lines("kubelet-log")) kubernetes.kubelet_log.emplace_back(line);
   if (!sections.find("certificates")) return;
   auto& certificates = kubernetes.certificates.emplace();

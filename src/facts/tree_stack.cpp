@@ -194,6 +194,10 @@ Tree runtimes_tree(const Facts& f) {
                        {"deviceLabel", tree_of(f.device_label)}});
 }
 
+Tree component(const Component& part) {
+  return Tree::map_of({{"name", part.name}, {"status", part.status}, {"says", part.says}});
+}
+
 Tree kubernetes_tree(const KubernetesTools& k) {
   return Tree::map_of({{"kubeadm", tree_of(k.kubeadm)},
                        {"kubelet", tree_of(k.kubelet)},
@@ -214,6 +218,7 @@ Tree kubernetes_tree(const KubernetesTools& k) {
                        {"kubeletLog", Tree::list_of(k.kubelet_log)},
                        {"devicePlugins", k.device_plugins ? Tree::list_of(*k.device_plugins) : Tree()},
                        {"certificates", k.certificates ? list_of(*k.certificates, certificate) : Tree()},
+                       {"components", k.components ? list_of(*k.components, component) : Tree()},
                        {"cpuState", tree_of(k.cpu_state)},
                        {"memoryState", tree_of(k.memory_state)},
                        {"sharedMount", tree_of(k.shared_mount)}});

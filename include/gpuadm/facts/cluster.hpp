@@ -45,6 +45,7 @@ struct Pod {
   std::vector<std::string> ended;              ///< why containers ended last time: "OOMKilled"
   std::string visible_devices;                 ///< NVIDIA_VISIBLE_DEVICES
   std::string reason, waits_for, unscheduled;  ///< of the status, of a waiting container, of PodScheduled
+  std::string ready;                           ///< status of the condition Ready: "True"
   [[nodiscard]] std::string full() const { return space + "/" + name; }
 };
 
@@ -94,6 +95,16 @@ struct Claim {
   double made = 0;
 };
 
+/// A member of etcd, as the one beside the control plane that was asked lists it.
+struct EtcdMember {
+  std::string name, url;  ///< the first for clients; the name is empty until a new member has begun
+  bool answers = false;   ///< what follows is of its own answer
+  std::string version;
+  bool has_leader = false, leads = false;
+  long long bytes = 0;              ///< of its database
+  std::vector<std::string> errors;  ///< alarms among them
+};
+
 /// std::optional = could not be read; an empty list = read, and there are none.
 struct ClusterFacts {
   std::optional<double> clock;  ///< of the control plane
@@ -122,6 +133,7 @@ struct ClusterFacts {
   std::optional<std::vector<std::string>> deprecated_apis;      ///< "policy/v1beta1 podsecuritypolicies 1.25"
   std::map<std::string, std::vector<std::string>> plugin_logs;  ///< pod -> last lines
   std::optional<std::map<std::string, double>> etcd;            ///< metrics by name
+  std::optional<std::vector<EtcdMember>> etcd_members;          ///< only where they were asked for
 };
 
 /// Reads what playbooks/cluster.sh printed (docs/reference/cluster.md). As parse() of a host's facts.

@@ -306,6 +306,13 @@ struct Docker {
   std::string default_runtime, storage_driver, root;
 };
 
+/// A part of the control plane, asked on its own machine how it is.
+struct Component {
+  std::string name;  ///< "kube-apiserver", "etcd"
+  int status = 0;    ///< 0: it answered
+  std::string says;
+};
+
 struct KubernetesTools {
   std::optional<std::string> kubeadm, kubelet, kubectl;  ///< versions, "v1.20.2"
   bool admin_conf = false;                               ///< /etc/kubernetes/admin.conf
@@ -319,6 +326,7 @@ struct KubernetesTools {
   std::string kubelet_flags;                               ///< KUBELET_KUBEADM_ARGS and KUBELET_EXTRA_ARGS
   std::optional<std::vector<std::string>> device_plugins;  ///< names in /var/lib/kubelet/device-plugins
   std::optional<std::vector<Certificate>> certificates;
+  std::optional<std::vector<Component>> components;    ///< only where the probe was asked for them
   std::vector<std::string> kubelet_log;                ///< last lines, where the kubelet does not run
   std::optional<std::string> cpu_state, memory_state;  ///< policies in the kubelet's checkpoint files
   std::optional<bool> shared_mount;                    ///< /var/lib/kubelet lies on a shared mount

@@ -1,0 +1,117 @@
+#include "cli/operate.hpp"
+
+#include "gpuadm/app/exec.hpp"
+#include "gpuadm/app/kubeconfig.hpp"
+#include "gpuadm/app/status.hpp"
+
+#include "cli/options.hpp"
+
+#include <map>
+#include <memory>
+
+namespace cli {
+
+namespace {
+
+constexpr auto common_of = [](auto& options) -> app::Common& { return options.common; };
+
+void add_status(CLI::App& root, Global& global, Verb& chosen) {
+  static const std::map<std::string, app::StatusForm> forms = {{"text", app::StatusForm::text},
+                                                               {"wide", app::StatusForm::wide},
+                                                               {"json", app::StatusForm::json},
+                                                               {"yaml", app::StatusForm::yaml}};
+  auto* verb = root.add_subcommand(
+      "status", "How a cluster is: nodes, control planes, etcd, network, certificates, GPUs");
+  const auto options = add_verb<app::StatusOptions>(*verb, global, chosen, common_of, app::status);
+  add_hosts(*verb, options->hosts);
+  verb->add_option("--from", options->from, "Read what was recorded there, and connect to nothing")
+      ->option_text("DIR");
+  verb->add_flag("--watch{5}", options->watch,
+                 "Look again every so many seconds (--watch=5) until Ctrl-C: on a terminal in place")
+      ->option_text("[=SECONDS]")
+      ->check(CLI::Range(1, 86400));
+  verb->add_option_function<std::string>(
+          "-o,--output", [options](const std::string& name) { options->form = forms.at(name); },
+          "The form of the result; text fits 80 columns")
+      ->option_text("text|wide|json|yaml")
+      ->check(CLI::IsMember(forms));
+  add_connection(*verb, options->common.connection);
+}
+
+void add_kubeconfig(CLI::App& root, Global& global, Verb& chosen) {
+  auto* verb = root.add_subcommand("kubeconfig", "Lay a cluster's credentials into your kubeconfig");
+  const auto options = add_verb<app::KubeconfigOptions>(*verb, global, chosen, common_of, app::kubeconfig);
+  add_hosts(*verb, options->hosts);
+  auto* output =
+      verb->add_option("--output", options->output, "Write a file of its own instead")->option_text("FILE");
+  verb->add_flag("--merge", options->merge,
+                 "Into the first file of $KUBECONFIG, else ~/.kube/config: so it is without")
+      ->excludes(output);
+  verb->add_option("--context", options->context, "The name of the context (the cluster's)")
+      ->option_text("NAME");
+  verb->add_flag("--keep-context", options->keep_context, "The current context stays what it is");
+  add_connection(*verb, options->common.connection);
+}
+
+void add_exec(CLI::App& root, Global& global, Verb& chosen) {
+  auto* verb =
+      root.add_subcommand("exec", "Run a command on hosts as root: gpuadm exec [HOST...] -- COMMAND");
+  const auto options = std::make_shared<app::ExecOptions>();
+  add_hosts(*verb, options->hosts);
+  verb->add_flag("--raw", options->raw, "Control characters as they come");
+  add_format(*verb, options->format);
+  add_connection(*verb, options->common.connection);
+  verb->fallthrough();
+  verb->final_callback([options, &global, &chosen] {
+    chosen = [options, &global](app::Io& io) {
+      options->common.assets = global.assets;
+      options->command = global.command;
+      return app::exec(*options, io);
+    };
+  });
+}
+
+void add_logs(CLI::App& root, Global& global, Verb& chosen) {
+  auto* verb = root.add_subcommand("logs", "The last lines of a log on hosts");
+  const auto options = add_verb<app::LogsOptions>(*verb, global, chosen, common_of, app::logs);
+  verb->add_option("WHAT", options->what,
+                   "A unit (kubelet, containerd, ...), or kube-apiserver, kube-controller-manager, "
+                   "kube-scheduler, kube-proxy, etcd")
+      ->required()
+      ->option_text(" ");
+  add_hosts(*verb, options->hosts);
+  verb->add_option("--since", options->since, "Not older than this: 10m, 2h, 1d")->option_text("TIME");
+  verb->add_option("--lines", options->lines, "How many of each host (100)")
+      ->check(CLI::Range(1, 100'000))
+      ->option_text("NUMBER");
+  verb->add_flag("--raw", options->raw, "Control characters as they come");
+  add_format(*verb, options->format);
+  add_connection(*verb, options->common.connection);
+}
+
+void add_copy(CLI::App& root, Global& global, Verb& chosen) {
+  auto* verb = root.add_subcommand("cp", "Bring a file to hosts: gpuadm cp FILE --to PATH [HOST...]");
+  const auto options = add_verb<app::CopyOptions>(*verb, global, chosen, common_of, app::copy);
+  verb->add_option("FILE", options->file, "The file here; its mode is kept")->required()->option_text(" ");
+  add_hosts(*verb, options->hosts);
+  verb->add_option("--to", options->to, "Where it is to be there; PATH/ is the folder for it")
+      ->required()
+      ->option_text("PATH");
+  verb->add_flag_callback(
+      "--dry-run", [options] { options->consent = app::Consent::preview; },
+      "Show what would change, and change nothing");
+  add_format(*verb, options->format);
+  add_connection(*verb, options->common.connection);
+}
+
+}  // namespace
+
+void add_operate(CLI::App& root, Global& global, Verb& chosen) {
+  add_status(root, global, chosen);
+  add_kubeconfig(root, global, chosen);
+  add_exec(root, global, chosen);
+  add_logs(root, global, chosen);
+  add_copy(root, global, chosen);
+}
+
+}  // namespace cli
