@@ -1,0 +1,42 @@
+#include "gpuadm/facts/cluster.hpp"
+#include "gpuadm/facts/facts.hpp"
+
+#include <doctest/doctest.h>
+
+TEST_CASE("the parts of a control plane are read with what they say, blanks and all") {
+  const auto facts = facts::parse(
+      "gpuadm-probe 1\n=== control-plane\n| kube-apiserver 0 ok\n| kube-scheduler 1 The connection was "
+      "refused\n"
+      "| etcd 0 {\"health\":\"true\"}\n| damaged\n=== end\n");
+  REQUIRE(facts);
+  REQUIRE(facts->kubernetes.components);
+  const auto& parts = *facts->kubernetes.components;
+  REQUIRE(parts.size() == 3);
+  CHECK(parts[1].name == "kube-scheduler");
+  CHECK(parts[1].status == 1);
+  CHECK(parts[1].says == "The connection was refused");
+  CHECK(parts[2].says == R"({"health":"true"})");
+}
+
+TEST_CASE("members of etcd are read with their own word; one that is silent is there, too") {
+  const auto facts = facts::parse_cluster(
+      "gpuadm-probe 1\n=== etcd-members\n"
+      R"(| {"members":[{"ID":"17","name":"a","clientURLs":["https://192.0.2.1:2379"]},{"ID":"18","name":"b","clientURLs":["https://192.0.2.2:2379"]}]})"
+      "\n? 0\n=== etcd-status/https://192.0.2.1:2379\n"
+      R"(| {"version":"3.5.15","dbSize":"4096","leader":"17","errors":["NOSPACE"]})"
+      "\n? 0\n=== etcd-status/https://192.0.2.2:2379\n? 1\n=== end\n");
+  REQUIRE(facts);
+  REQUIRE(facts->etcd_members);
+  const auto& members = *facts->etcd_members;
+  REQUIRE(members.size() == 2);
+  CHECK(members[0].leads);
+  CHECK(members[0].bytes == 4096);
+  CHECK(members[0].errors == std::vector<std::string>{"NOSPACE"});
+  CHECK(!members[1].answers);
+  CHECK(!members[1].has_leader);
+}
+
+TEST_CASE("etcd that was not asked, or answered no JSON, is not known") {
+  CHECK(!facts::parse_cluster("gpuadm-probe 1\n=== end\n")->etcd_members);
+  CHECK(!facts::parse_cluster("gpuadm-probe 1\n=== etcd-members\n| <html>\n? 0\n=== end\n")->etcd_members);
+}
