@@ -35,9 +35,12 @@ join_certificates_check() {
 join_certificates() {
   join_folder
   umask 077
-  kubeadm init phase upload-certs --upload-certs --config /etc/kubernetes/gpuadm/kubeadm.yaml >"$join_run/certificate-key.new"
+  # The cluster's own configuration: a control plane that has joined has no other.
+  kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s -n kube-system get configmap kubeadm-config \
+    -o 'jsonpath={.data.ClusterConfiguration}' >"$join_run/configuration.yaml"
+  kubeadm init phase upload-certs --upload-certs --config "$join_run/configuration.yaml" >"$join_run/certificate-key.new"
   grep -Ex '[0-9a-f]{64}' "$join_run/certificate-key.new" >"$join_run/certificate-key"
-  rm -f "$join_run/certificate-key.new"
+  rm -f "$join_run/certificate-key.new" "$join_run/configuration.yaml"
 }
 join_is_over() { [ ! -e "$join_run/join" ] && [ ! -e "$join_run/certificate-key" ]; }
 join_ends() {
