@@ -115,6 +115,7 @@ constexpr Selector table[] = {
     {"all", [](const Context&) { return true; }},
     {"control-plane", [](const Context& c) { return c.host.role == Role::control_plane; }},
     {"first-control-plane", is_first_control_plane},
+    {"not-first-control-plane", [](const Context& c) { return !is_first_control_plane(c); }},
     {"worker", [](const Context& c) { return c.host.role == Role::worker; }},
     {"joins", joins},
     {"somebody-joins", [](const Context& c) { return somebody_joins(c, [](Role) { return true; }); }},
