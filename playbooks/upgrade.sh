@@ -113,14 +113,20 @@ END
 
 # --- Draining, and what comes after ----------------------------------------------------------------------
 # The node's annotation gpuadm.io/upgrade says that it is being upgraded, and whether it takes pods afterwards: "uncordon" where
-# gpuadm has cordoned it, "keep" where it stays as it was.
+# gpuadm has cordoned it, "keep" where it stays as it was; "drained" behind it when that is done. It is written before the node
+# is cordoned.
 
-# upgrade_note NODE
 upgrade_note() { upgrade_see_node "$1" '{.metadata.annotations.gpuadm\.io/upgrade}'; }
+upgrade_write_note() { upgrade_kubectl annotate --overwrite node "$1" "gpuadm.io/upgrade=$2" >/dev/null; }
 # upgrade_runs_new NODE
 upgrade_runs_new() {
   gpuadm_version=$(upgrade_see_node "$1" '{.status.nodeInfo.kubeletVersion}') || exit 3
   [ "$gpuadm_version" = "v$kubernetes_version" ]
+}
+# upgrade_is_cordoned NODE
+upgrade_is_cordoned() {
+  gpuadm_cordoned=$(upgrade_see_node "$1" '{.spec.unschedulable}') || exit 3
+  [ "$gpuadm_cordoned" = true ]
 }
 
 # upgrade_pods NODE: those that drain must move, NAMESPACE/NAME a line. Not those of DaemonSets, and of the node itself.
@@ -132,14 +138,13 @@ upgrade_pods() {
 
 # upgrade_is_drained NODE: or it is behind that.
 upgrade_is_drained() {
-  ! upgrade_runs_new "$1" || return 0
+  if upgrade_runs_new "$1"; then return 0; fi
   gpuadm_said=$(upgrade_note "$1") || exit 3
-  [ -n "$gpuadm_said" ] || exit 1
-  [ "$drain" = yes ] || return 0
-  gpuadm_cordoned=$(upgrade_see_node "$1" '{.spec.unschedulable}') || exit 3
-  [ "$gpuadm_cordoned" = true ] || exit 1
-  gpuadm_left=$(upgrade_pods "$1") || exit 3
-  [ -z "$gpuadm_left" ] || exit 1
+  case $drain:$gpuadm_said in
+    no:?*) ;;
+    yes:*" drained") upgrade_is_cordoned "$1" || exit 1 ;;
+    *) exit 1 ;;
+  esac
 }
 
 upgrade_drain_all() {
@@ -157,24 +162,34 @@ upgrade_drain_all() {
 upgrade_drain() {
   if upgrade_runs_new "$1"; then return 0; fi
   gpuadm_said=$(upgrade_note "$1") || exit 3
+  gpuadm_said=${gpuadm_said%% *}
   if [ -z "$gpuadm_said" ]; then
-    gpuadm_cordoned=$(upgrade_see_node "$1" '{.spec.unschedulable}') || exit 3
     gpuadm_said=uncordon
-    if [ "$drain" != yes ] || [ "$gpuadm_cordoned" = true ]; then gpuadm_said=keep; fi
-    upgrade_kubectl annotate --overwrite node "$1" "gpuadm.io/upgrade=$gpuadm_said" >/dev/null
+    if [ "$drain" = no ] || upgrade_is_cordoned "$1"; then gpuadm_said=keep; fi
+    upgrade_write_note "$1" "$gpuadm_said"
   fi
   [ "$drain" = yes ] || return 0
+  gpuadm_there=$(upgrade_pods "$1") || exit 3
   gpuadm_local=--delete-emptydir-data
   kubectl drain --help 2>/dev/null | grep -q -- "$gpuadm_local" || gpuadm_local=--delete-local-data
-  # Without --request-timeout: it would cut off what kubectl watches.
+  # Without --request-timeout, which would cut off what kubectl watches.
   if gpuadm_why=$(timeout "$((drain_timeout + 30))" kubectl --kubeconfig /etc/kubernetes/admin.conf drain "$1" --ignore-daemonsets \
-    "$gpuadm_local" --timeout="${drain_timeout}s" 2>&1); then return 0; fi
+    "$gpuadm_local" --timeout="${drain_timeout}s" 2>&1); then
+    upgrade_write_note "$1" "$gpuadm_said drained"
+  else
+    upgrade_say_stuck "$1"
+  fi
+}
+
+# upgrade_say_stuck NODE: which pods have not left, and what to type. Those that came meanwhile tolerate a cordoned node.
+upgrade_say_stuck() {
   gpuadm_left=$(upgrade_pods "$1") || exit 3
-  printf '%s\n' "$gpuadm_why" | grep -iE '^error|cannot|disruption' | sort -u | tail -n 4 >&2
+  printf '%s\n' "$gpuadm_why" | grep -E 'Cannot evict|violate|cannot delete' | sort -u | tail -n 3 >&2 || :
   for gpuadm_pod in $gpuadm_left; do
-    say "$gpuadm_pod has not left $1 within $drain_timeout s. To end it: kubectl -n ${gpuadm_pod%%/*} delete pod ${gpuadm_pod#*/}; what guards it: kubectl -n ${gpuadm_pod%%/*} get poddisruptionbudgets"
+    printf '%s\n' "$gpuadm_there" | grep -qxF "$gpuadm_pod" || continue
+    say "$gpuadm_pod has not left $1 within $drain_timeout s. See: kubectl -n ${gpuadm_pod%%/*} get poddisruptionbudgets. To end it: kubectl -n ${gpuadm_pod%%/*} delete pod ${gpuadm_pod#*/}"
   done
-  die "$1 stays cordoned and keeps its old kubelet. Run the same command again, with --drain-timeout where they only need longer; or give it up: kubectl uncordon $1; kubectl annotate node $1 gpuadm.io/upgrade-"
+  die "$1 stays cordoned, with its old kubelet. Then run the same command again, with a longer --drain-timeout where time was all that it lacked. To give it up: kubectl uncordon $1; kubectl annotate node $1 gpuadm.io/upgrade-"
 }
 
 # The kubelet that runs is the one that is installed, and is the new one.
@@ -201,6 +216,6 @@ upgrade_has_returned() {
 }
 upgrade_return() {
   gpuadm_said=$(upgrade_note "$1") || exit 3
-  [ "$gpuadm_said" != uncordon ] || upgrade_kubectl uncordon "$1"
+  case $gpuadm_said in uncordon*) upgrade_kubectl uncordon "$1" >/dev/null ;; esac
   upgrade_kubectl annotate node "$1" gpuadm.io/upgrade- >/dev/null
 }

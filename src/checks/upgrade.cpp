@@ -100,7 +100,7 @@ class Judge {
     if (ahead)
       refuse("upgrade.skew", "", "a kubelet is newer than the API server", evidence,
              fmt::format("install kubelet {} on {}, then run again", server_.text(), node.name));
-    else if (*kubelet > u_.to)
+    else if (*kubelet > u_.to && server_ <= u_.to)
       refuse("upgrade.downgrade", "", fmt::format("a kubelet is newer than Kubernetes {}", u_.to.text()),
              evidence, fmt::format("name {} or newer", kubelet->text()));
     else if (kubelet->minor < u_.to.minor - kubelet_lag(u_.to))

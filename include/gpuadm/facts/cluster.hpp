@@ -32,7 +32,7 @@ struct Node {
   std::map<std::string, Condition> conditions;
   std::map<std::string, std::string> capacity, allocatable;  ///< "nvidia.com/gpu" -> "8"
   std::string kubelet, runtime, os, kernel;                  ///< versions as nodeInfo has them
-  std::string upgrade;  ///< "uncordon" or "keep" while gpuadm upgrades it: see playbooks/upgrade.sh
+  std::string upgrade;  ///< what gpuadm notes while it upgrades the node: see playbooks/upgrade.sh
 };
 
 struct Pod {
