@@ -219,3 +219,15 @@ upgrade_return() {
   case $gpuadm_said in uncordon*) upgrade_kubectl uncordon "$1" >/dev/null ;; esac
   upgrade_kubectl annotate node "$1" gpuadm.io/upgrade- >/dev/null
 }
+
+# A cluster without kube-proxy has nothing to wait for.
+upgrade_proxy_is_new() {
+  gpuadm_now=$(upgrade_kubectl -n kube-system get daemonset kube-proxy --ignore-not-found -o \
+    'jsonpath={.metadata.generation}={.status.observedGeneration} {.status.desiredNumberScheduled}={.status.updatedNumberScheduled} {.status.desiredNumberScheduled}={.status.numberAvailable}')
+  for gpuadm_pair in $gpuadm_now; do
+    if [ "${gpuadm_pair%=*}" != "${gpuadm_pair#*=}" ]; then
+      say "kube-proxy: generation, updated and available are $gpuadm_now"
+      exit 1
+    fi
+  done
+}
