@@ -125,7 +125,8 @@ everything() {
       '{range .status.conditions[*]}{.type}={.status}:{.reason} {end}' '{.status.capacity}' '{.status.allocatable}' \
       '{.status.nodeInfo.kubeletVersion}' '{.status.nodeInfo.containerRuntimeVersion}' '{.status.nodeInfo.osImage}' \
       '{.status.nodeInfo.kernelVersion}' '{.status.addresses[?(@.type=="InternalIP")].address}' \
-      '{.status.conditions[?(@.type=="Ready")].message}'
+      '{.status.conditions[?(@.type=="Ready")].message}' \
+      '{.metadata.annotations.gpuadm\.io/upgrade}'
     table leases '-n kube-node-lease leases' '{.metadata.name}' '{.spec.renewTime}'
     pods -A
     table daemonsets '-A daemonsets' '{.metadata.namespace}' '{.metadata.name}' '{.status.desiredNumberScheduled}' \

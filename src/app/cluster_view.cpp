@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace app {
 namespace {
 
@@ -16,6 +18,18 @@ constexpr std::chrono::seconds view_timeout{300};  // every command in it has it
 bool is_control_plane(const facts::Census& census, const std::string& host) {
   const auto place = census.find(host);
   return place != census.end() && place->second && place->second->kubernetes.admin_conf;
+}
+
+void fit(spec::Cluster& cluster, const facts::Census& census, const facts::ClusterFacts& facts) {
+  for (spec::Host& host : cluster.hosts)
+    host.role = is_control_plane(census, host.name) ? spec::Role::control_plane : spec::Role::worker;
+  const auto runs = [&](std::string_view engine) {
+    return facts.nodes && std::ranges::any_of(*facts.nodes, [&](const facts::Node& node) {
+             return node.runtime.starts_with(engine);
+           });
+  };
+  if (runs("docker:")) cluster.runtime.engine = spec::Engine::docker;
+  if (runs("containerd:")) cluster.runtime.engine = spec::Engine::containerd;
 }
 
 base::Error no_control_plane() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gpuadm/facts/cluster.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
 #include "app/findings.hpp"
@@ -8,6 +9,10 @@ namespace app {
 
 /// Whether a host has an administrator's kubeconfig.
 [[nodiscard]] bool is_control_plane(const facts::Census& census, const std::string& host);
+
+/// Roles and runtime as the hosts have them: a cluster that is only named on the command line says nothing of
+/// them.
+void fit(spec::Cluster& cluster, const facts::Census& census, const facts::ClusterFacts& facts);
 
 /// None of the hosts is one.
 [[nodiscard]] base::Error no_control_plane();

@@ -171,15 +171,6 @@ std::vector<const facts::Pod*> gpu_pods(const ClusterFacts& view, const std::str
   return found;
 }
 
-const facts::Node* node_of(const ClusterFacts& view, const Facts& host) {
-  if (!view.nodes) return nullptr;
-  const std::string name = base::lower(host.hostname);
-  for (const facts::Node& node : *view.nodes)
-    if (node.name == name || node.name.substr(0, node.name.find('.')) == name.substr(0, name.find('.')))
-      return &node;
-  return nullptr;
-}
-
 GpuTable gpu_table(const spec::Cluster& cluster, const facts::Census& census,
                    const std::optional<ClusterFacts>& view, const std::vector<Finding>& findings) {
   GpuTable table;

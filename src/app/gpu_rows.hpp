@@ -36,8 +36,6 @@ struct GpuTable {
 /// Pods on a node that hold GPUs and have not ended.
 [[nodiscard]] std::vector<const facts::Pod*> gpu_pods(const facts::ClusterFacts& view,
                                                       const std::string& node);
-/// The node of a host, or nullptr.
-[[nodiscard]] const facts::Node* node_of(const facts::ClusterFacts& view, const facts::Facts& host);
 
 /// One row for each GPU of the hosts that answered. `findings` are those of the stages node and cluster.
 [[nodiscard]] GpuTable gpu_table(const spec::Cluster& cluster, const facts::Census& census,

@@ -38,20 +38,6 @@ Result<std::vector<Link>> links_of(const VerifyOptions& options) {
   return wanted;
 }
 
-/// Roles and runtime as the hosts have them: a cluster that is only named on the command line says nothing of
-/// them.
-void fit(spec::Cluster& cluster, const facts::Census& census, const facts::ClusterFacts& facts) {
-  for (spec::Host& host : cluster.hosts)
-    host.role = is_control_plane(census, host.name) ? spec::Role::control_plane : spec::Role::worker;
-  const auto runs = [&](std::string_view engine) {
-    return facts.nodes && std::ranges::any_of(*facts.nodes, [&](const facts::Node& node) {
-             return node.runtime.starts_with(engine);
-           });
-  };
-  if (runs("docker:")) cluster.runtime.engine = spec::Engine::docker;
-  if (runs("containerd:")) cluster.runtime.engine = spec::Engine::containerd;
-}
-
 /// The chain of every node, told link by link.
 class Walk {
  public:

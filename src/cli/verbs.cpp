@@ -6,6 +6,7 @@
 #include "cli/operate.hpp"
 #include "cli/options.hpp"
 #include "cli/upkeep.hpp"
+#include "cli/upgrade.hpp"
 
 #include <map>
 #include <memory>
@@ -39,6 +40,7 @@ class Verbs {
     add_gpu(root_, global_, chosen_);
     add_upkeep(root_, global_, chosen_);
     add_operate(root_, global_, chosen_);
+    add_upgrade(root_, global_, chosen_);
   }
 
  private:

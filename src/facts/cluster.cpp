@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/facts.hpp"
 
 #include "facts/etcd.hpp"
 #include "facts/sections.hpp"
@@ -114,6 +115,7 @@ Node read_node(const Row& row) {
   node.kernel = row.text(11);
   node.address = row.text(12);
   node.message = row.text(13);
+  node.upgrade = row.text(14);
   return node;
 }
 
@@ -218,6 +220,15 @@ void read_server(const Sections& sections, ClusterFacts& facts) {
 }
 
 }  // namespace
+
+const Node* node_of(const ClusterFacts& cluster, const Facts& host) {
+  if (!cluster.nodes) return nullptr;
+  const std::string name = base::lower(host.hostname);
+  for (const Node& node : *cluster.nodes)
+    if (node.name == name || node.name.substr(0, node.name.find('.')) == name.substr(0, name.find('.')))
+      return &node;
+  return nullptr;
+}
 
 base::Result<ClusterFacts> parse_cluster(std::string_view output) {
   const Sections sections = TRY(Sections::split(output));

@@ -1,4 +1,3 @@
-#include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/plan/plan.hpp"
 
@@ -148,6 +147,87 @@ bool mends(const Step& step, const std::string& host, const Choice& choice) {
          std::ranges::any_of(step.fixes, [&](const std::string& id) { return open->second.contains(id); });
 }
 
+/// Renders phases, host by host.
+class Stages {
+ public:
+  Stages(const spec::Cluster& cluster, const facts::Census& census, const playbook::Library& library,
+         const assets::Bundle* bundle, const Choice& choice,
+         const std::map<std::string, base::Version>& versions)
+      : cluster_(cluster),
+        census_(census),
+        library_(library),
+        bundle_(bundle),
+        choice_(choice),
+        versions_(versions) {}
+
+  Result<Stage> of(const playbook::Phase& phase) { return render(phase, nullptr, choice_.given); }
+
+  /// The phase for one batch. Its hosts are named in the stage, and in the steps of those who act for them.
+  Result<Stage> of(const playbook::Phase& phase, const Batch& batch) {
+    base::Variables given = choice_.given;
+    for (const auto& [name, value] : batch.given) given[name] = value;
+    Stage stage = TRY(render(phase, &batch, given));
+    stage.name += ":" + base::join(batch.hosts, ",");
+    if (phase.each == "itself") return stage;
+    for (Walk& walk : stage.walks)
+      for (Action& action : walk.actions) {
+        action.id += ":" + base::join(batch.hosts, ",");
+        action.title += ": " + base::join(batch.hosts, ", ");
+      }
+    return stage;
+  }
+
+ private:
+  [[nodiscard]] Context context(const spec::Host& host) const {
+    return {cluster_, host, *census_.at(host.name), library_.catalog(), bundle_, versions_.at(host.name),
+            &census_};
+  }
+
+  [[nodiscard]] static bool walks(const playbook::Phase& phase, const Batch* batch, const Context& context) {
+    if (!batch) return true;
+    if (phase.each == "itself")
+      return std::ranges::find(batch->hosts, context.host.name) != batch->hosts.end();
+    Step who;
+    who.on = {phase.each};
+    return playbook::selected(who, context);
+  }
+
+  Result<Stage> render(const playbook::Phase& phase, const Batch* batch, const base::Variables& given) {
+    Stage stage{phase.name, phase.title, phase.refresh, {}, phase.at_once};
+    for (const spec::Host& host : cluster_.hosts) {
+      if (!versions_.contains(host.name)) continue;
+      const Context context = this->context(host);
+      if (!walks(phase, batch, context)) continue;
+      Walk walk{host.name, {}};
+      for (const Step& step : phase.steps) {
+        if (!mends(step, host.name, choice_) || !playbook::selected(step, context)) continue;
+        auto actions = std::visit(Maker{library_, context, step, saved_, given}, step.does);
+        if (!actions) return about(step, context, actions.error());
+        std::ranges::move(*actions, std::back_inserter(walk.actions));
+      }
+      if (!walk.actions.empty()) stage.walks.push_back(std::move(walk));
+    }
+    for (const Step& step : phase.steps)
+      for (const std::string& name : {step.saves, step.shares})
+        if (!name.empty()) saved_.push_back(name);
+    return stage;
+  }
+
+  const spec::Cluster& cluster_;
+  const facts::Census& census_;
+  const playbook::Library& library_;
+  const assets::Bundle* bundle_;
+  const Choice& choice_;
+  const std::map<std::string, base::Version>& versions_;
+  std::vector<std::string> saved_;
+};
+
+std::vector<Batch> one_by_one(const spec::Cluster& cluster) {
+  std::vector<Batch> batches;
+  for (const spec::Host& host : cluster.hosts) batches.push_back({{host.name}, {}});
+  return batches;
+}
+
 }  // namespace
 
 Result<> known_phases(const playbook::Playbook& playbook, const Choice& choice) {
@@ -184,63 +264,22 @@ Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census, con
     if (!version && !choice.mends) return std::unexpected(version.error());
     versions[host.name] = version.value_or(base::Version{});
   }
-  std::vector<std::string> saved;
-  for (const playbook::Phase& phase : library.playbook().phases) {
-    if (!chosen(phase.name, choice)) continue;
-    Stage stage{phase.name, phase.title, phase.refresh, {}, phase.at_once};
-    for (const spec::Host& host : cluster.hosts) {
-      if (!versions.contains(host.name)) continue;
-      const Context context{
-          cluster, host, *census.at(host.name), library.catalog(), bundle, versions.at(host.name), &census};
-      Walk walk{host.name, {}};
-      for (const Step& step : phase.steps) {
-        if (!mends(step, host.name, choice) || !playbook::selected(step, context)) continue;
-        auto actions = std::visit(Maker{library, context, step, saved, choice.given}, step.does);
-        if (!actions) return about(step, context, actions.error());
-        std::ranges::move(*actions, std::back_inserter(walk.actions));
-      }
-      if (!walk.actions.empty()) stage.walks.push_back(std::move(walk));
+  Stages stages(cluster, census, library, bundle, choice, versions);
+  const std::vector<Batch> batches = choice.batches.empty() ? one_by_one(cluster) : choice.batches;
+  const auto& phases = library.playbook().phases;
+  for (auto phase = phases.begin(); phase != phases.end();) {
+    if (phase->each.empty()) {
+      if (chosen(phase->name, choice)) plan.stages.push_back(TRY(stages.of(*phase)));
+      ++phase;
+      continue;
     }
-    for (const Step& step : phase.steps)
-      for (const std::string& name : {step.saves, step.shares})
-        if (!name.empty()) saved.push_back(name);
-    plan.stages.push_back(std::move(stage));
+    const auto end = std::find_if(phase, phases.end(), [](const auto& one) { return one.each.empty(); });
+    for (const Batch& batch : batches)
+      for (auto one = phase; one != end; ++one)
+        if (chosen(one->name, choice)) plan.stages.push_back(TRY(stages.of(*one, batch)));
+    phase = end;
   }
   return plan;
-}
-
-std::size_t Plan::size() const {
-  std::size_t count = 0;
-  for (const Stage& stage : stages)
-    for (const Walk& walk : stage.walks) count += walk.actions.size();
-  return count;
-}
-
-base::Tree to_tree(const Plan& plan) {
-  using base::Tree;
-  constexpr const char* kinds[] = {"shell", "file", "wait", "upload"};
-  Tree stages = Tree::list();
-  for (const Stage& stage : plan.stages) {
-    Tree walks = Tree::list();
-    for (const Walk& walk : stage.walks) {
-      Tree actions = Tree::list();
-      for (const Action& action : walk.actions) {
-        Tree tree = Tree::map_of(
-            {{"id", action.id}, {"title", action.title}, {"kind", kinds[static_cast<int>(action.kind)]}});
-        if (!action.path.empty()) tree.set("path", action.path);
-        if (const auto content = action.variables.find("content"); content != action.variables.end())
-          tree.set("sha256", base::sha256(content->second));
-        if (!action.later.empty()) tree.set("later", Tree::list_of(action.later));
-        if (!action.effects.packages.empty()) tree.set("packages", Tree::list_of(action.effects.packages));
-        if (!action.effects.restarts.empty()) tree.set("restarts", Tree::list_of(action.effects.restarts));
-        if (action.effects.reboot) tree.set("reboot", true);
-        actions.push(std::move(tree));
-      }
-      walks.push(Tree::map_of({{"host", walk.host}, {"actions", actions}}));
-    }
-    stages.push(Tree::map_of({{"phase", stage.name}, {"title", stage.title}, {"walks", walks}}));
-  }
-  return Tree::map_of({{"playbook", plan.playbook}, {"stages", stages}});
 }
 
 }  // namespace plan

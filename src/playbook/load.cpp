@@ -170,10 +170,14 @@ Result<Playbook> playbook_of(const Tree& tree, std::string_view source, const as
   const Tree* phases = tree.find("phases");
   if (!phases || !phases->is_list()) return refuse(tree, source, "'phases' must be a list");
   for (const Tree& entry : phases->items()) {
-    TRY(known(entry, source, {"phase", "title", "on", "at_once", "from", "steps", "refresh"}));
+    TRY(known(entry, source, {"phase", "title", "on", "at_once", "from", "steps", "refresh", "each"}));
     Phase phase;
     phase.name = TRY(word(entry, source, "phase", true));
     phase.title = TRY(word(entry, source, "title", true));
+    phase.each = TRY(word(entry, source, "each"));
+    if (const auto all = selectors();
+        !phase.each.empty() && phase.each != "itself" && std::ranges::find(all, phase.each) == all.end())
+      return refuse(*entry.find("each"), source, "'each' is 'itself', or a selector of who acts for a host");
     const auto on = TRY(selectors_of(entry, source));
     if (const Tree* at_once = entry.find("at_once")) {
       const auto hosts = at_once->as_int();

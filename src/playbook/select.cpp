@@ -58,10 +58,11 @@ bool somebody_joins(const Context& context, bool (*with)(Role)) {
 /// What is installed already and is what was asked for is used as it is.
 bool installs_packages(const Context& context) {
   if (context.bundle || context.cluster.kubernetes.source != Source::packages) return false;
-  for (const auto& tool : {context.facts.kubernetes.kubeadm, context.facts.kubernetes.kubelet,
-                           context.facts.kubernetes.kubectl}) {
-    const auto version = tool ? base::Version::parse(*tool) : std::nullopt;
-    if (!version || (tool != context.facts.kubernetes.kubectl && *version != context.kubernetes)) return true;
+  const facts::KubernetesTools& tools = context.facts.kubernetes;
+  if (!tools.kubectl) return true;
+  for (const auto* tool : {&tools.kubeadm, &tools.kubelet}) {
+    const auto version = *tool ? base::Version::parse(**tool) : std::nullopt;
+    if (!version || *version != context.kubernetes) return true;
   }
   return false;
 }
@@ -115,6 +116,7 @@ constexpr Selector table[] = {
     {"all", [](const Context&) { return true; }},
     {"control-plane", [](const Context& c) { return c.host.role == Role::control_plane; }},
     {"first-control-plane", is_first_control_plane},
+    {"not-first-control-plane", [](const Context& c) { return !is_first_control_plane(c); }},
     {"worker", [](const Context& c) { return c.host.role == Role::worker; }},
     {"joins", joins},
     {"somebody-joins", [](const Context& c) { return somebody_joins(c, [](Role) { return true; }); }},

@@ -32,6 +32,7 @@ struct Node {
   std::map<std::string, Condition> conditions;
   std::map<std::string, std::string> capacity, allocatable;  ///< "nvidia.com/gpu" -> "8"
   std::string kubelet, runtime, os, kernel;                  ///< versions as nodeInfo has them
+  std::string upgrade;  ///< what gpuadm notes while it upgrades the node: see playbooks/upgrade.sh
 };
 
 struct Pod {
@@ -135,6 +136,10 @@ struct ClusterFacts {
   std::optional<std::map<std::string, double>> etcd;            ///< metrics by name
   std::optional<std::vector<EtcdMember>> etcd_members;          ///< only where they were asked for
 };
+
+struct Facts;
+/// The node of a host, by its name, or nullptr.
+[[nodiscard]] const Node* node_of(const ClusterFacts& cluster, const Facts& host);
 
 /// Reads what playbooks/cluster.sh printed (docs/reference/cluster.md). As parse() of a host's facts.
 [[nodiscard]] base::Result<ClusterFacts> parse_cluster(std::string_view output);

@@ -55,13 +55,20 @@ struct Plan {
   [[nodiscard]] std::size_t size() const;  ///< actions
 };
 
+/// Hosts that go through phases with `each` together.
+struct Batch {
+  std::vector<std::string> hosts;
+  base::Variables given;  ///< further variables that steps of these phases may read
+};
+
 /// Which phases to leave out.
 struct Choice {
   std::vector<std::string> phases;       ///< only these; empty: all
   std::vector<std::string> skip_phases;  ///< not these
   /// Checks that found something, by host: only steps that mend one of them.
   std::optional<std::map<std::string, std::set<std::string>>> mends;
-  base::Variables given;  ///< further variables that steps may read
+  base::Variables given;       ///< further variables that steps may read
+  std::vector<Batch> batches;  ///< of phases with `each`, in their order; empty: every host alone
 };
 
 /// Fault::usage for a phase that the playbook does not have, with the nearest.

@@ -79,6 +79,9 @@ struct Step {
 struct Phase {
   std::string name, title;
   bool refresh = false;  ///< facts are read again after it, where it has changed something
+  /// Phases in a row that have it are gone through for one batch of hosts after the other. Who walks:
+  /// "itself", the hosts of the batch, or a selector of those that act for them. Empty: every host, at once.
+  std::string each;
   std::vector<Step> steps;
   int at_once = 0;  ///< hosts that go through it at the same time; 0: all
 };

@@ -1,0 +1,233 @@
+# shellcheck shell=sh disable=SC2154
+# Functions for the steps of playbooks/upgrade.yaml. They look at the host and the cluster each time, so that an upgrade that was
+# cut off anywhere is run again. Checks end the step with 1 where something is to be done.
+
+upgrade_kubectl() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s "$@"; }
+
+# upgrade_see ARGUMENT...: of kubectl. An API server that starts anew is waited for.
+upgrade_see() {
+  gpuadm_end=$(($(uptime_seconds) + 45))
+  until gpuadm_seen=$(upgrade_kubectl "$@" 2>&1); do
+    [ "$(uptime_seconds)" -lt "$gpuadm_end" ] || die "the API server does not answer: $(printf '%s\n' "$gpuadm_seen" | tail -n 1)"
+    sleep 1
+  done
+  printf '%s\n' "$gpuadm_seen"
+}
+upgrade_see_node() { upgrade_see get node "$1" -o "jsonpath=$2"; }
+
+# --- Packages --------------------------------------------------------------------------------------------
+
+# upgrade_has_packages NAME...
+upgrade_has_packages() {
+  for gpuadm_package in "$@"; do
+    if have dpkg-query; then
+      # shellcheck disable=SC2254 # $package_version is a pattern
+      case $(dpkg-query -W -f '${db:Status-Abbrev}${Version}' "$gpuadm_package" 2>/dev/null) in
+        hi\ $package_version) ;;
+        *) exit 1 ;;
+      esac
+    else
+      [ -n "$(rpm -qa "$gpuadm_package-$package_version")" ] || exit 1
+    fi
+  done
+}
+
+# upgrade_packages NAME...
+upgrade_packages() {
+  for gpuadm_package in "$@"; do journal_package "$gpuadm_package"; done
+  if have dpkg-query; then
+    apt-get update >/dev/null || : "what is known already may do"
+    # shellcheck disable=SC2046 # a word a package
+    DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends --allow-change-held-packages \
+      $(printf "%s=$package_version " "$@") </dev/null
+    apt-mark hold "$@" >/dev/null
+  else
+    # shellcheck disable=SC2046
+    dnf install -y --disableexcludes=kubernetes $(printf "%s-$package_version " "$@")
+  fi
+}
+
+# --- kubeadm ---------------------------------------------------------------------------------------------
+
+upgrade_components="kube-apiserver kube-controller-manager kube-scheduler"
+
+# upgrade_static_pods_are_new: of a control plane; a worker has none.
+upgrade_static_pods_are_new() {
+  for gpuadm_one in $upgrade_components; do
+    gpuadm_file=/etc/kubernetes/manifests/$gpuadm_one.yaml
+    [ ! -f "$gpuadm_file" ] || grep -Eq "image: .*/$gpuadm_one:v$kubernetes_version(@|\"|\$)" "$gpuadm_file" || return 1
+  done
+}
+
+# What kubeadm does last: its configuration is in the cluster, and after that kube-proxy, where the cluster has it.
+upgrade_is_applied() {
+  upgrade_static_pods_are_new || exit 1
+  gpuadm_config=$(upgrade_see -n kube-system get configmap kubeadm-config -o 'jsonpath={.data.ClusterConfiguration}') || exit 3
+  printf '%s\n' "$gpuadm_config" | grep -qxF "kubernetesVersion: v$kubernetes_version" || exit 1
+  gpuadm_proxy=$(upgrade_see -n kube-system get daemonset kube-proxy --ignore-not-found \
+    -o 'jsonpath={.spec.template.spec.containers[0].image}') || exit 3
+  case $gpuadm_proxy in '' | *:v"$kubernetes_version" | *:v"$kubernetes_version"@*) ;; *) exit 1 ;; esac
+}
+
+# A kubelet is brought only behind it.
+upgrade_node_is_done() {
+  upgrade_static_pods_are_new || exit 1
+  [ "$(kubelet --version 2>/dev/null)" = "Kubernetes v$kubernetes_version" ] ||
+    [ "$(cat "$gpuadm_home/upgraded" 2>/dev/null)" = "$kubernetes_version" ] || exit 1
+}
+
+# upgrade_kubeadm apply|node [ARGUMENT...]
+upgrade_kubeadm() {
+  gpuadm_what=$1
+  shift
+  gpuadm_ignored=ImagePull # kubeadm wants to pull images that a bundle need not carry; those that it carries are here
+  if [ "$gpuadm_what" = apply ]; then
+    # Without the DNS of kubeadm there is nothing to upgrade of it.
+    gpuadm_dns=$(upgrade_see -n kube-system get configmap coredns kube-dns --ignore-not-found -o name)
+    [ -n "$gpuadm_dns" ] || gpuadm_ignored=$gpuadm_ignored,CoreDNSUnsupportedPlugins,CoreDNSMigration
+  fi
+  gpuadm_log=$gpuadm_home/kubeadm-upgrade.log
+  (umask 077 && : >"$gpuadm_log")
+  upgrade_crictl
+  if ! PATH=$PATH:$gpuadm_home/upgrade-bin kubeadm upgrade "$gpuadm_what" --ignore-preflight-errors="$gpuadm_ignored" "$@" \
+    >"$gpuadm_log" 2>&1; then
+    rm -rf "$gpuadm_home/upgrade-bin"
+    tail -n 25 "$gpuadm_log" >&2
+    die "kubeadm upgrade $gpuadm_what failed; all it said is in $gpuadm_log on the host. Run the same command again once it is mended"
+  fi
+  rm -rf "$gpuadm_home/upgrade-bin"
+}
+
+# kubeadm asks through crictl which images are there, and a bundle need not carry it: where there is none, ctr answers.
+upgrade_crictl() {
+  mkdir -p "$gpuadm_home/upgrade-bin"
+  ! have crictl || return 0
+  have ctr || return 0
+  cat >"$gpuadm_home/upgrade-bin/crictl" <<'END'
+#!/bin/sh
+# crictl -r SOCKET inspecti IMAGE
+[ "$3" = inspecti ] && [ -n "$(ctr --timeout 10s -n k8s.io images ls -q "name==$4")" ]
+END
+  chmod 0755 "$gpuadm_home/upgrade-bin/crictl"
+}
+
+# --- Draining, and what comes after ----------------------------------------------------------------------
+# The node's annotation gpuadm.io/upgrade says that it is being upgraded, and whether it takes pods afterwards: "uncordon" where
+# gpuadm has cordoned it, "keep" where it stays as it was; "drained" behind it when that is done. It is written before the node
+# is cordoned.
+
+upgrade_note() { upgrade_see_node "$1" '{.metadata.annotations.gpuadm\.io/upgrade}'; }
+upgrade_write_note() { upgrade_kubectl annotate --overwrite node "$1" "gpuadm.io/upgrade=$2" >/dev/null; }
+# upgrade_runs_new NODE
+upgrade_runs_new() {
+  gpuadm_version=$(upgrade_see_node "$1" '{.status.nodeInfo.kubeletVersion}') || exit 3
+  [ "$gpuadm_version" = "v$kubernetes_version" ]
+}
+# upgrade_is_cordoned NODE
+upgrade_is_cordoned() {
+  gpuadm_cordoned=$(upgrade_see_node "$1" '{.spec.unschedulable}') || exit 3
+  [ "$gpuadm_cordoned" = true ]
+}
+
+# upgrade_pods NODE: those that drain must move, NAMESPACE/NAME a line. Not those of DaemonSets, and of the node itself.
+upgrade_pods() {
+  upgrade_see get pods --all-namespaces --field-selector "spec.nodeName=$1,status.phase!=Succeeded,status.phase!=Failed" -o \
+    'jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name}|{.metadata.ownerReferences[0].kind}|{.metadata.annotations.kubernetes\.io/config\.mirror}{"\n"}{end}' |
+    awk -F '|' 'NF == 3 && $2 != "DaemonSet" && $2 != "Node" && $3 == "" { print $1 }'
+}
+
+# upgrade_is_drained NODE: or it is behind that.
+upgrade_is_drained() {
+  if upgrade_runs_new "$1"; then return 0; fi
+  gpuadm_said=$(upgrade_note "$1") || exit 3
+  case $drain:$gpuadm_said in
+    no:?*) ;;
+    yes:*" drained") upgrade_is_cordoned "$1" || exit 1 ;;
+    *) exit 1 ;;
+  esac
+}
+
+upgrade_drain_all() {
+  gpuadm_drains=
+  for node in $each_nodes; do
+    upgrade_drain "$node" &
+    gpuadm_drains="$gpuadm_drains $!"
+  done
+  gpuadm_failed=
+  for gpuadm_drain in $gpuadm_drains; do wait "$gpuadm_drain" || gpuadm_failed=yes; done
+  [ -z "$gpuadm_failed" ]
+}
+
+# upgrade_drain NODE: runs in a shell of its own.
+upgrade_drain() {
+  if upgrade_runs_new "$1"; then return 0; fi
+  gpuadm_said=$(upgrade_note "$1") || exit 3
+  gpuadm_said=${gpuadm_said%% *}
+  if [ -z "$gpuadm_said" ]; then
+    gpuadm_said=uncordon
+    if [ "$drain" = no ] || upgrade_is_cordoned "$1"; then gpuadm_said=keep; fi
+    upgrade_write_note "$1" "$gpuadm_said"
+  fi
+  [ "$drain" = yes ] || return 0
+  gpuadm_there=$(upgrade_pods "$1") || exit 3
+  gpuadm_local=--delete-emptydir-data
+  kubectl drain --help 2>/dev/null | grep -q -- "$gpuadm_local" || gpuadm_local=--delete-local-data
+  # Without --request-timeout, which would cut off what kubectl watches.
+  if gpuadm_why=$(timeout "$((drain_timeout + 30))" kubectl --kubeconfig /etc/kubernetes/admin.conf drain "$1" --ignore-daemonsets \
+    "$gpuadm_local" --timeout="${drain_timeout}s" 2>&1); then
+    upgrade_write_note "$1" "$gpuadm_said drained"
+  else
+    upgrade_say_stuck "$1"
+  fi
+}
+
+# upgrade_say_stuck NODE: which pods have not left, and what to type. Those that came meanwhile tolerate a cordoned node.
+upgrade_say_stuck() {
+  gpuadm_left=$(upgrade_pods "$1") || exit 3
+  printf '%s\n' "$gpuadm_why" | grep -E 'Cannot evict|violate|cannot delete' | sort -u | tail -n 3 >&2 || :
+  for gpuadm_pod in $gpuadm_left; do
+    printf '%s\n' "$gpuadm_there" | grep -qxF "$gpuadm_pod" || continue
+    say "$gpuadm_pod has not left $1 within $drain_timeout s. See: kubectl -n ${gpuadm_pod%%/*} get poddisruptionbudgets. To end it: kubectl -n ${gpuadm_pod%%/*} delete pod ${gpuadm_pod#*/}"
+  done
+  die "$1 stays cordoned, with its old kubelet. Then run the same command again, with a longer --drain-timeout where time was all that it lacked. To give it up: kubectl uncordon $1; kubectl annotate node $1 gpuadm.io/upgrade-"
+}
+
+# The kubelet that runs is the one that is installed, and is the new one.
+upgrade_kubelet_runs() {
+  [ "$(kubelet --version)" = "Kubernetes v$kubernetes_version" ] || exit 1
+  unit_is_active kubelet.service || exit 1
+  gpuadm_pid=$(systemctl show --property MainPID --value kubelet.service)
+  [ "$(stat -L -c '%d %i' "/proc/$gpuadm_pid/exe" 2>/dev/null)" = "$(stat -L -c '%d %i' "$(command -v kubelet)")" ] || exit 1
+}
+
+# upgrade_is_ready NODE: said for who waits.
+upgrade_is_ready() {
+  gpuadm_now=$(upgrade_kubectl get node "$1" -o \
+    'jsonpath={.status.nodeInfo.kubeletVersion} {.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].message}')
+  say "$1: $gpuadm_now"
+  case $gpuadm_now in "v$kubernetes_version True "*) ;; *) exit 1 ;; esac
+}
+
+# upgrade_has_returned NODE
+upgrade_has_returned() {
+  upgrade_runs_new "$1" || exit 1
+  gpuadm_said=$(upgrade_note "$1") || exit 3
+  [ -z "$gpuadm_said" ] || exit 1
+}
+upgrade_return() {
+  gpuadm_said=$(upgrade_note "$1") || exit 3
+  case $gpuadm_said in uncordon*) upgrade_kubectl uncordon "$1" >/dev/null ;; esac
+  upgrade_kubectl annotate node "$1" gpuadm.io/upgrade- >/dev/null
+}
+
+# A cluster without kube-proxy has nothing to wait for.
+upgrade_proxy_is_new() {
+  gpuadm_now=$(upgrade_kubectl -n kube-system get daemonset kube-proxy --ignore-not-found -o \
+    'jsonpath={.metadata.generation}={.status.observedGeneration} {.status.desiredNumberScheduled}={.status.updatedNumberScheduled} {.status.desiredNumberScheduled}={.status.numberAvailable}')
+  for gpuadm_pair in $gpuadm_now; do
+    if [ "${gpuadm_pair%=*}" != "${gpuadm_pair#*=}" ]; then
+      say "kube-proxy: generation, updated and available are $gpuadm_now"
+      exit 1
+    fi
+  done
+}

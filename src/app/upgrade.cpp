@@ -1,0 +1,163 @@
+#include "gpuadm/app/upgrade.hpp"
+
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/checks/upgrade.hpp"
+#include "gpuadm/report/findings.hpp"
+
+#include "app/cluster_view.hpp"
+#include "app/conduct.hpp"
+#include "app/connections.hpp"
+#include "app/gpu_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace app {
+
+namespace {
+
+using base::Fault;
+using base::Version;
+
+/// For an API server that an interrupted upgrade is just bringing up.
+constexpr std::chrono::seconds server_patience{180};
+
+Result<spec::Cluster> cluster_of(const UpgradeOptions& options) {
+  spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
+  if (!options.kubernetes_version.empty()) {
+    cluster.kubernetes.version = Version::parse(options.kubernetes_version);
+    if (!cluster.kubernetes.version || cluster.kubernetes.version->minor < 0)
+      return base::fail(
+          Fault::usage,
+          fmt::format("'{}' is no Kubernetes version", base::printable(options.kubernetes_version, 50)),
+          "for example: --kubernetes-version 1.36.4");
+  }
+  if (!options.bundle.empty()) {
+    cluster.kubernetes.source = spec::Source::bundle;
+  } else if (cluster.kubernetes.source == spec::Source::bundle) {
+    return base::fail(Fault::usage, "kubernetes.source is 'bundle', and no bundle is named",
+                      "add --bundle DIR");
+  } else if (cluster.kubernetes.source == spec::Source::installed) {
+    return base::fail(Fault::usage, "kubernetes.source is 'installed': gpuadm may not bring newer programs",
+                      "add --bundle DIR, or use `kubernetes: { source: packages }`");
+  }
+  return cluster;
+}
+
+/// The version that the cluster is to have, with its patch: kubeadm must be told which. What is installed
+/// says nothing of it.
+Result<Version> target_of(const spec::Cluster& cluster, const playbook::Catalog& catalog,
+                          const assets::Bundle* bundle) {
+  const facts::Facts bare;
+  const Version version = TRY(playbook::kubernetes_version(cluster, bare, catalog, bundle));
+  if (version.patch < 0)
+    return base::fail(Fault::usage,
+                      fmt::format("which patch of Kubernetes {} is meant?", version.minor_text()),
+                      fmt::format("for example: --kubernetes-version {}.0", version.minor_text()));
+  return version;
+}
+
+/// The cluster's view. Where the API server does not answer it is asked again, until it has had its time.
+Result<facts::ClusterFacts> see_cluster(const spec::Cluster& cluster, const facts::Census& census,
+                                        const Visit& visit, const assets::Store& assets, Io& io) {
+  const auto until = base::Clock::now() + server_patience;
+  bool told = false;
+  while (true) {
+    const auto view = TRY(view_cluster(cluster, census, *visit.fleet, assets));
+    if (!view) return std::unexpected(no_control_plane());
+    facts::ClusterFacts facts = TRY(facts::parse_cluster(*view));
+    if ((facts.nodes && facts.pods && !facts.version.empty()) || base::Clock::now() >= until) return facts;
+    if (!told)
+      io.err(fmt::format("waiting for the API server to answer, {} s at most\n", server_patience.count()));
+    told = true;
+    (void)visit.fleet->next_until(base::Clock::now() + std::chrono::seconds(2));
+    if (visit.fleet->interrupted())
+      return base::fail(Fault::interrupted, "interrupted while the cluster was read");
+  }
+}
+
+/// What the checks say, shown; whether something blocks.
+Result<bool> is_blocked(const checks::Upgrade& upgrade, const assets::Store& assets, const Visit& visit,
+                        Format format, Io& io) {
+  std::vector<report::Finding> findings = checks::examine_upgrade(upgrade);
+  const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
+  std::ranges::move(checks::lint(upgrade.cluster, upgrade.to, *data), std::back_inserter(findings));
+  std::erase_if(findings, [](const report::Finding& finding) { return !report::is_open(finding); });
+  TRY(visit.folder.save("findings.json", report::to_tree(findings)));
+  if (!findings.empty() && format == Format::text) io.out(report::to_text(findings, io.out_style));
+  return std::ranges::any_of(findings, report::blocks);
+}
+
+/// The order, and what its steps read of the cluster.
+plan::Choice choice_of(const checks::Upgrade& upgrade, const UpgradeOptions& options) {
+  plan::Choice choice;
+  choice.given = {{"drain", checks::drains(upgrade.facts) ? "yes" : "no"},
+                  {"drain_timeout", std::to_string(options.drain_timeout)}};
+  for (auto& hosts : checks::upgrade_order(upgrade.cluster, options.max_unavailable)) {
+    std::vector<std::string> nodes;
+    for (const std::string& host : hosts) nodes.push_back(checks::node_of(upgrade, host)->name);
+    choice.batches.push_back({std::move(hosts), {{"each_nodes", base::join(nodes, " ")}}});
+  }
+  return choice;
+}
+
+/// What an operator wants to know of a node's pods before it is drained.
+void tell_pods(const checks::Upgrade& upgrade, report::Reporter& reporter) {
+  const auto note = [&](const std::string& host, const std::string& text) {
+    report::Event event;
+    event.host = host;
+    event.did = report::Did::note;
+    event.detail = text;
+    reporter.on(event);
+  };
+  const bool drained = checks::drains(upgrade.facts);
+  for (const spec::Host& host : upgrade.cluster.hosts) {
+    const facts::Node* node = checks::node_of(upgrade, host.name);
+    if (node->kubelet == "v" + upgrade.to.text()) continue;
+    std::vector<std::string> pods;
+    for (const facts::Pod* pod : gpu_pods(upgrade.facts, node->name)) pods.push_back(pod->full());
+    if (!drained)
+      note(host.name,
+           "it is the only node: it is not drained, and its pods run on; the API server is away for a while");
+    else if (!pods.empty())
+      note(host.name, "pods that hold its GPUs are moved away: " + base::join(pods, ", "));
+  }
+}
+
+}  // namespace
+
+Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const playbook::Library library = TRY(playbook::Library::load(assets, "upgrade"));
+  spec::Cluster cluster = TRY(cluster_of(options));
+  std::optional<assets::Bundle> opened;
+  if (!options.bundle.empty()) opened = TRY(assets::open_bundle(options.bundle));
+  const assets::Bundle* bundle = opened ? &*opened : nullptr;
+  const Version to = TRY(target_of(cluster, library.catalog(), bundle));
+  cluster.kubernetes.version = to;
+
+  const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
+  const Seen seen = TRY(visit.see_all(assets));
+  if (std::ranges::none_of(cluster.hosts,
+                           [&](const spec::Host& host) { return is_control_plane(seen.census, host.name); }))
+    return std::unexpected(no_control_plane());
+  const facts::ClusterFacts facts = TRY(see_cluster(cluster, seen.census, visit, assets, io));
+  fit(cluster, seen.census, facts);
+
+  const checks::Upgrade upgrade{cluster, seen.census, facts, to};
+  if (TRY(is_blocked(upgrade, assets, visit, options.format, io))) return Outcome::blocked;
+
+  plan::Plan plan = TRY(plan::make(cluster, seen.census, library, bundle, choice_of(upgrade, options)));
+  Performance performance{assets, std::move(plan), {}, options.consent, {}};
+  for (const spec::Host& host : cluster.hosts) {
+    performance.hosts.push_back(host.name);
+    performance.plan.vital.insert(host.name);  // a node that fails is away: no other is taken away
+  }
+  return telling(visit.folder, options.format, io, [&](report::Reporter& reporter) {
+    tell_pods(upgrade, reporter);
+    return perform(performance, visit, reporter, io);
+  });
+}
+
+}  // namespace app

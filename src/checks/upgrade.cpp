@@ -1,0 +1,235 @@
+#include "gpuadm/checks/upgrade.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include "checks/whole.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace checks {
+
+namespace {
+
+using base::Version;
+using report::Finding;
+using report::Severity;
+
+/// A kubelet may be two minors older than the API server, from 1.28 on three:
+/// https://kubernetes.io/releases/version-skew-policy/
+int kubelet_lag(const Version& server) {
+  return server.minor >= 28 ? 3 : 2;
+}
+
+class Judge {
+ public:
+  explicit Judge(const Upgrade& upgrade) : u_(upgrade) {}
+
+  std::vector<Finding> judge() {
+    const auto server = Version::parse(u_.facts.version);
+    if (!server || !u_.facts.nodes || !u_.facts.pods) {
+      refuse("upgrade.ready", "", "the API server does not say what the cluster is", u_.facts.version,
+             "gpuadm doctor --stage cluster");
+      return std::move(findings_);
+    }
+    server_ = *server;
+    step();
+    hosts();
+    for (const facts::Node& node : *u_.facts.nodes) {
+      skew(node);
+      ready(node);
+      dockershim(node);
+    }
+    quorum();
+    if (drains(u_.facts)) pods();
+    apis();
+    return std::move(findings_);
+  }
+
+ private:
+  Finding& refuse(const std::string& id, const std::string& host, const std::string& says,
+                  const std::string& evidence, const std::string& remedy) {
+    Finding finding;
+    finding.id = id;
+    finding.severity = Severity::blocker;
+    finding.host = host;
+    finding.says = says;
+    finding.evidence = base::printable(evidence, 1000);
+    finding.remedy = remedy;
+    return findings_.emplace_back(std::move(finding));
+  }
+
+  void step() {
+    const auto from = server_.text();
+    if (u_.to < server_)
+      refuse("upgrade.downgrade", "", fmt::format("Kubernetes {} is older than what runs", u_.to.text()),
+             fmt::format("the API server is {}", from),
+             fmt::format("a cluster does not go back: name {} or newer", from));
+    else if (u_.to.major != server_.major || u_.to.minor > server_.minor + 1)
+      refuse("upgrade.minor", "", "Kubernetes is upgraded one minor at a time",
+             fmt::format("from {} to {}", from, u_.to.text()),
+             fmt::format("first: gpuadm upgrade --kubernetes-version {}.{}.N, with the newest N",
+                         server_.major, server_.minor + 1));
+  }
+
+  /// Every control plane is upgraded, and every host is a node of this cluster.
+  void hosts() {
+    std::set<std::string> here;
+    for (const spec::Host& host : u_.cluster.hosts) {
+      if (const facts::Node* node = node_of(u_, host.name))
+        here.insert(node->name);
+      else
+        refuse("upgrade.hosts", host.name, "the host is no node of the cluster", "",
+               "leave it out, or make it a node first");
+    }
+    for (const facts::Node& node : *u_.facts.nodes)
+      if (is_control_plane(node) && !here.contains(node.name))
+        refuse("upgrade.hosts", "", fmt::format("control plane {} is not among the hosts", node.name),
+               "control planes are upgraded before any other node, all of them",
+               "name it as well, or write it into the cluster file");
+    here_ = std::move(here);
+  }
+
+  void skew(const facts::Node& node) {
+    const auto kubelet = Version::parse(node.kubelet);
+    if (!kubelet) return;
+    // A control plane's own kubelet may be ahead of another one's API server while they go one by one.
+    const bool ahead = kubelet->minor > server_.minor && !(is_control_plane(node) && *kubelet <= u_.to);
+    const std::string evidence =
+        fmt::format("{}: kubelet {}, API server {}", node.name, kubelet->text(), server_.text());
+    if (ahead)
+      refuse("upgrade.skew", "", "a kubelet is newer than the API server", evidence,
+             fmt::format("install kubelet {} on {}, then run again", server_.text(), node.name));
+    else if (*kubelet > u_.to && server_ <= u_.to)
+      refuse("upgrade.downgrade", "", fmt::format("a kubelet is newer than Kubernetes {}", u_.to.text()),
+             evidence, fmt::format("name {} or newer", kubelet->text()));
+    else if (kubelet->minor < u_.to.minor - kubelet_lag(u_.to))
+      refuse("upgrade.skew", "", fmt::format("a kubelet is too old for an API server {}", u_.to.text()),
+             evidence,
+             here_.contains(node.name)
+                 ? fmt::format("bring {} to {}.{} first: gpuadm upgrade --kubernetes-version {}", node.name,
+                               server_.major, server_.minor, server_.text())
+                 : fmt::format("upgrade {} as well, or remove it", node.name));
+  }
+
+  /// A node that gpuadm is upgrading may be on its way.
+  void ready(const facts::Node& node) {
+    const auto condition = node.conditions.find("Ready");
+    if (!node.upgrade.empty() || (condition != node.conditions.end() && condition->second.status == "True"))
+      return;
+    refuse("upgrade.ready", "", fmt::format("node {} is not Ready", node.name), node.message,
+           fmt::format("gpuadm doctor --stage node on {}; or take it out of the cluster first", node.name));
+  }
+
+  void dockershim(const facts::Node& node) {
+    if (u_.to.minor < 24 || server_.minor >= 24 || !node.runtime.starts_with("docker://")) return;
+    refuse("upgrade.runtime", "", "Kubernetes 1.24 and newer do not speak to Docker",
+           fmt::format("{}: {}", node.name, node.runtime),
+           "move the node to containerd first, or to cri-dockerd: "
+           "https://kubernetes.io/blog/2022/02/17/dockershim-faq/");
+  }
+
+  /// Of etcd on the control planes: while one is upgraded the others must be the majority.
+  void quorum() {
+    int count = 0, well = 0;
+    for (const facts::Node& node : *u_.facts.nodes) {
+      if (!is_control_plane(node)) continue;
+      ++count;
+      const auto condition = node.conditions.find("Ready");
+      if (condition != node.conditions.end() && condition->second.status == "True") ++well;
+    }
+    const std::string evidence = fmt::format("{} of {} control planes are Ready", well, count);
+    if (count > 0 && count % 2 == 0)
+      refuse("upgrade.quorum", "", "the control planes are an even number", evidence,
+             "while one of them is upgraded the rest is no majority: add one more, or remove one, then run "
+             "again");
+    else if (count > 1 && well < count / 2 + 1)
+      refuse("upgrade.quorum", "", "etcd has no majority", evidence,
+             "bring the other control planes back first");
+  }
+
+  /// Nobody would start them again.
+  void pods() {
+    for (const facts::Pod& pod : *u_.facts.pods) {
+      if (!pod.owner.empty() || pod.phase == "Succeeded" || pod.phase == "Failed" ||
+          !here_.contains(pod.node))
+        continue;
+      const auto* node = node_named(pod.node);
+      if (!node || node->kubelet == "v" + u_.to.text()) continue;
+      refuse("upgrade.pods", "",
+             fmt::format("pod {} has no controller that would start it elsewhere", pod.full()),
+             fmt::format("it runs on {}, which is drained", pod.node),
+             fmt::format("kubectl -n {} delete pod {}, once it is not needed any more", pod.space, pod.name));
+    }
+  }
+
+  [[nodiscard]] const facts::Node* node_named(const std::string& name) const {
+    const auto place = std::ranges::find(*u_.facts.nodes, name, &facts::Node::name);
+    return place != u_.facts.nodes->end() ? &*place : nullptr;
+  }
+
+  /// "policy/v1beta1 podsecuritypolicies 1.25": what asks for them fails from then on.
+  void apis() {
+    if (!u_.facts.deprecated_apis) return;
+    std::vector<std::string> gone;
+    for (const std::string& api : *u_.facts.deprecated_apis) {
+      const auto from = Version::parse(api.substr(api.rfind(' ') + 1));
+      if (from && from->minor > server_.minor && from->minor <= u_.to.minor) gone.push_back(api);
+    }
+    if (gone.empty()) return;
+    refuse(
+        "upgrade.apis", "", fmt::format("something asks for APIs that {} has no more", u_.to.minor_text()),
+        some(gone),
+        "kubectl get --raw /metrics | grep apiserver_requested_deprecated_apis; the audit log names who asks")
+        .severity = Severity::warning;
+  }
+
+  static bool is_control_plane(const facts::Node& node) {
+    return node.labels.contains("node-role.kubernetes.io/control-plane") ||
+           node.labels.contains("node-role.kubernetes.io/master");
+  }
+
+  const Upgrade& u_;
+  Version server_;
+  std::set<std::string> here_;  ///< nodes of the hosts
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+std::vector<Finding> examine_upgrade(const Upgrade& upgrade) {
+  return Judge(upgrade).judge();
+}
+
+const facts::Node* node_of(const Upgrade& upgrade, const std::string& host) {
+  const std::string& own = upgrade.cluster.kubernetes.node_name;
+  if (upgrade.facts.nodes && upgrade.cluster.hosts.size() == 1 && !own.empty()) {
+    const auto place = std::ranges::find(*upgrade.facts.nodes, own, &facts::Node::name);
+    return place != upgrade.facts.nodes->end() ? &*place : nullptr;
+  }
+  const auto facts = upgrade.census.find(host);
+  return facts != upgrade.census.end() && facts->second ? facts::node_of(upgrade.facts, *facts->second)
+                                                        : nullptr;
+}
+
+bool drains(const facts::ClusterFacts& facts) {
+  return facts.nodes && facts.nodes->size() > 1;
+}
+
+std::vector<std::vector<std::string>> upgrade_order(const spec::Cluster& cluster, int unavailable) {
+  std::vector<std::vector<std::string>> order;
+  for (const spec::Host& host : cluster.hosts)
+    if (host.role == spec::Role::control_plane) order.push_back({host.name});
+  std::vector<std::string> batch;
+  for (const spec::Host& host : cluster.hosts) {
+    if (host.role == spec::Role::control_plane) continue;
+    batch.push_back(host.name);
+    if (static_cast<int>(batch.size()) < unavailable) continue;
+    order.push_back(std::move(batch));
+    batch.clear();
+  }
+  if (!batch.empty()) order.push_back(std::move(batch));
+  return order;
+}
+
+}  // namespace checks

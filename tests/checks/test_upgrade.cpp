@@ -1,0 +1,157 @@
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/checks/upgrade.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+namespace {
+
+using base::Version;
+
+/// Hosts cp1…, w1… of a cluster that runs one version; a test changes what it is about.
+struct World {
+  spec::Cluster cluster;
+  facts::Census census;
+  facts::ClusterFacts facts;
+
+  World(int control_planes, int workers, const std::string& version) {
+    facts.version = version;
+    facts.nodes.emplace();
+    facts.pods.emplace();
+    for (int i = 1; i <= control_planes; ++i) add(fmt::format("cp{}", i), spec::Role::control_plane);
+    for (int i = 1; i <= workers; ++i) add(fmt::format("w{}", i), spec::Role::worker);
+  }
+
+  void add(const std::string& name, spec::Role role) {
+    spec::Host host;
+    host.name = name;
+    host.role = role;
+    cluster.hosts.push_back(host);
+    facts::Facts host_facts;
+    host_facts.hostname = name;
+    census.emplace(name, host_facts);
+    facts::Node node;
+    node.name = name;
+    node.kubelet = facts.version;
+    node.runtime = "containerd://1.7.24";
+    node.conditions["Ready"] = {"True", "KubeletReady"};
+    if (role == spec::Role::control_plane) node.labels["node-role.kubernetes.io/control-plane"] = "";
+    facts.nodes->push_back(node);
+  }
+  facts::Node& node(const std::string& name) {
+    for (facts::Node& one : *facts.nodes)
+      if (one.name == name) return one;
+    FAIL(name);
+    return facts.nodes->front();
+  }
+
+  /// "ID: remedy" of each finding, a line each.
+  [[nodiscard]] std::string judged(const Version& to) const {
+    std::string text;
+    for (const report::Finding& finding : checks::examine_upgrade({cluster, census, facts, to})) {
+      CHECK(!finding.remedy.empty());
+      CHECK(!finding.says.empty());
+      text += finding.id + (finding.severity == report::Severity::blocker ? "\n" : " (warning)\n");
+    }
+    return text;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("upgrade: a patch and the next minor are possible, two minors and back are not") {
+  const World world(3, 2, "v1.34.1");
+  CHECK(world.judged({1, 34, 1}).empty());
+  CHECK(world.judged({1, 34, 2}).empty());
+  CHECK(world.judged({1, 35, 0}).empty());
+  CHECK(world.judged({1, 36, 0}) == "upgrade.minor\n");
+  CHECK(world.judged({1, 34, 0}) == "upgrade.downgrade\n");
+  CHECK(world.judged({1, 33, 9}) == "upgrade.downgrade\n");
+}
+
+TEST_CASE("upgrade: what an API server does not say is not guessed") {
+  World world(1, 0, "v1.34.1");
+  world.facts.nodes.reset();
+  CHECK(world.judged({1, 34, 2}) == "upgrade.ready\n");
+}
+
+TEST_CASE("upgrade: kubelets that are newer than the API server, or too old for the next one") {
+  World world(3, 2, "v1.34.1");
+  world.node("w1").kubelet = "v1.35.0";
+  CHECK(world.judged({1, 35, 0}) == "upgrade.skew\n");
+  CHECK(world.judged({1, 34, 2}) == "upgrade.skew\n");
+  // Of a control plane that the same upgrade has come to already, while another one's API server answers.
+  world.node("w1").kubelet = "v1.34.1";
+  world.node("cp1").kubelet = "v1.35.0";
+  CHECK(world.judged({1, 35, 0}).empty());
+  world.node("cp1").kubelet = "v1.34.3";
+  CHECK(world.judged({1, 34, 2}) == "upgrade.downgrade\n");
+  world.node("cp1").kubelet = "v1.34.1";
+  world.node("w2").kubelet = "v1.32.5";
+  CHECK(world.judged({1, 35, 0}).empty());
+  world.node("w2").kubelet = "v1.31.5";
+  CHECK(world.judged({1, 34, 2}).empty());
+  CHECK(world.judged({1, 35, 0}) == "upgrade.skew\n");
+  World old(1, 1, "v1.26.0");
+  old.node("w1").kubelet = "v1.24.0";
+  CHECK(old.judged({1, 27, 0}) == "upgrade.skew\n");
+}
+
+TEST_CASE("upgrade: a node that is not Ready, unless gpuadm is upgrading it") {
+  World world(1, 2, "v1.34.1");
+  world.node("w1").conditions["Ready"].status = "Unknown";
+  CHECK(world.judged({1, 34, 2}) == "upgrade.ready\n");
+  world.node("w1").upgrade = "uncordon drained";
+  CHECK(world.judged({1, 34, 2}).empty());
+}
+
+TEST_CASE("upgrade: control planes are an odd number, most of them Ready, all of them named") {
+  CHECK(World(2, 1, "v1.34.1").judged({1, 34, 2}) == "upgrade.quorum\n");
+  World lost(3, 0, "v1.34.1");
+  for (const char* name : {"cp2", "cp3"}) {
+    lost.node(name).conditions["Ready"].status = "Unknown";
+    lost.node(name).upgrade = "keep";
+  }
+  CHECK(lost.judged({1, 34, 2}) == "upgrade.quorum\n");
+  World partial(3, 1, "v1.34.1");
+  partial.cluster.hosts.erase(partial.cluster.hosts.begin() + 1);
+  CHECK(partial.judged({1, 34, 2}) == "upgrade.hosts\n");
+  World stranger(1, 1, "v1.34.1");
+  stranger.facts.nodes->pop_back();
+  CHECK(stranger.judged({1, 34, 2}) == "upgrade.hosts\n");
+}
+
+TEST_CASE("upgrade: a pod that nobody would start again, where its node is drained") {
+  World world(1, 1, "v1.34.1");
+  facts::Pod pod;
+  pod.space = "default", pod.name = "notebook", pod.node = "w1", pod.phase = "Running";
+  world.facts.pods->push_back(pod);
+  CHECK(world.judged({1, 34, 2}) == "upgrade.pods\n");
+  world.node("w1").kubelet = "v1.34.2";  // it is behind that
+  CHECK(world.judged({1, 34, 2}).empty());
+  world.node("w1").kubelet = "v1.34.1";
+  world.facts.pods->front().phase = "Succeeded";
+  CHECK(world.judged({1, 34, 2}).empty());
+  World alone(1, 0, "v1.34.1");
+  pod.node = "cp1";
+  alone.facts.pods->push_back(pod);
+  CHECK(!checks::drains(alone.facts));
+  CHECK(alone.judged({1, 34, 2}).empty());
+}
+
+TEST_CASE("upgrade: Docker has no way beyond 1.23, and removed APIs are named") {
+  World world(1, 0, "v1.23.17");
+  world.facts.deprecated_apis = {"policy/v1beta1 podsecuritypolicies 1.25", "batch/v1beta1 cronjobs 1.24"};
+  CHECK(world.judged({1, 24, 17}) == "upgrade.apis (warning)\n");
+  world.node("cp1").runtime = "docker://20.10.24";
+  CHECK(world.judged({1, 23, 17}).empty());
+  CHECK(world.judged({1, 24, 17}) == "upgrade.runtime\nupgrade.apis (warning)\n");
+}
+
+TEST_CASE("upgrade: control planes one by one, then workers as many as may be away") {
+  using Order = std::vector<std::vector<std::string>>;
+  const World world(3, 5, "v1.34.1");
+  CHECK(checks::upgrade_order(world.cluster, 2) ==
+        Order{{"cp1"}, {"cp2"}, {"cp3"}, {"w1", "w2"}, {"w3", "w4"}, {"w5"}});
+  CHECK(checks::upgrade_order(world.cluster, 1).size() == 8);
+}

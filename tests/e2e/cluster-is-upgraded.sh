@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# A node becomes a newer Kubernetes. gpuadm is killed while kubeadm upgrades the control plane, and again with the new kubelet on its
+# way; the same command goes on. Its pods run on all the while, and a second run finds nothing to do.
+. "$(dirname "$0")/common"
+
+newer=$(lab bundle --version 1.20.3)
+admin() { on node "kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s $(printf '%q ' "$@")"; }
+upgrade() { gpuadm upgrade -f cluster.yaml --bundle "$newer" "$@"; }
+
+# upgrade_killed_at STEP: gpuadm is killed once the step has begun.
+upgrade_killed_at() {
+  rm -rf .local/state/gpuadm
+  "$top/tests/lab/lab" net "$GPUADM" upgrade -f cluster.yaml --bundle "$newer" -y >out 2>err </dev/null &
+  local running=$! deadline=$((SECONDS + 300))
+  until events 2>/dev/null | grep '"did":"started"' | grep -q "\"step\":\"$1\""; do
+    kill -0 "$running" 2>/dev/null || fail "the upgrade ended before $1"
+    [ "$SECONDS" -lt "$deadline" ] || fail "gave up waiting for $1"
+    sleep 0.1
+  done
+  kill -9 "$running"
+  wait "$running" || true
+}
+
+a_host node
+exits 0 init -y
+admin apply -f - >/dev/null <<'END' || fail "no Deployment"
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web }
+spec:
+  selector: { matchLabels: { app: web } }
+  template:
+    metadata: { labels: { app: web } }
+    spec:
+      containers: [ { name: main, image: "lab.local/sleep:1", imagePullPolicy: Never, args: ["0"] } ]
+END
+admin wait --for=condition=Available --timeout=60s deployment/web >/dev/null || fail "the Deployment has no pod"
+pods() { admin get pods -l app=web -o 'jsonpath={range .items[*]}{.metadata.uid} {.status.containerStatuses[0].containerID} {.status.phase}{"\n"}{end}'; }
+pods >before
+
+# Refused before anything is changed.
+exits 3 gpuadm upgrade -f cluster.yaml --kubernetes-version 1.22.0 -y
+says "one minor at a time"
+exits 3 gpuadm upgrade -f cluster.yaml --kubernetes-version 1.20.1 -y
+says "older than what runs"
+exits 2 gpuadm upgrade -f cluster.yaml --kubernetes-version 1.21 -y
+complains "which patch"
+
+exits 0 upgrade --dry-run
+says "it is the only node"
+says "kubeadm upgrade apply"
+says "restarts: etcd (with a new image), kube-apiserver"
+[ "$(on node kubeadm version -o short)" = v1.20.2 ] || fail "a dry run has changed the host"
+
+upgrade_killed_at upgrade.apply
+upgrade_killed_at upgrade.kubelet.restart
+exits 0 upgrade -y
+admin get node node -o 'jsonpath={.status.nodeInfo.kubeletVersion} {.status.conditions[?(@.type=="Ready")].status} {.spec.unschedulable} {.metadata.annotations.gpuadm\.io/upgrade}' >seen
+[ "$(cat seen)" = "v1.20.3 True  " ] || fail "the node is: $(cat seen)"
+admin -n kube-system get pods -o 'jsonpath={.items[*].spec.containers[*].image}' | tr ' ' '\n' >images
+[ "$(grep -c :v1.20.3 images)" = 4 ] || fail "an old part still runs: $(cat images)"
+pods | diff before - || fail "the pods are others now"
+exits 0 upgrade -y
+says "nothing is to be done"
+exits 3 gpuadm upgrade -f cluster.yaml --bundle "$bundle" -y
+says "older than what runs"
