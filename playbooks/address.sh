@@ -160,11 +160,7 @@ address_name_keep() {
 }
 address_kubelet_is_fresh() {
   gpuadm_pid=$(systemctl show --property=MainPID --value kubelet.service)
-  [ "${gpuadm_pid:-0}" -gt 0 ] || return 1
-  gpuadm_from=$(($(process_started "$gpuadm_pid") + 1))
-  for gpuadm_file in /etc/kubernetes/kubelet.conf "$address_flags"; do
-    [ ! -f "$gpuadm_file" ] || [ "$(stat -c %Y "$gpuadm_file")" -le "$gpuadm_from" ] || return 1
-  done
+  [ "${gpuadm_pid:-0}" -gt 0 ] && process_reads "$gpuadm_pid" /etc/kubernetes/kubelet.conf "$address_flags"
 }
 
 # --- In the cluster --------------------------------------------------------------------------------------

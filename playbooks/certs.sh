@@ -101,10 +101,10 @@ certs_in_use() {
 # certs_served: the API server's certificate is the one in the file.
 certs_served() {
   have openssl || return 0
-  gpuadm_host=$(static_pod_flag kube-apiserver advertise-address)
-  case $gpuadm_host in *:*) gpuadm_host="[$gpuadm_host]" ;; esac
+  gpuadm_host=$(static_pod_flag kube-apiserver bind-address)
+  case $gpuadm_host in '' | 0.0.0.0 | ::) gpuadm_host=127.0.0.1 ;; *:*) gpuadm_host="[$gpuadm_host]" ;; esac
   gpuadm_port=$(static_pod_flag kube-apiserver secure-port)
-  gpuadm_served=$(limit_of 10 openssl s_client -connect "${gpuadm_host:-127.0.0.1}:${gpuadm_port:-6443}" </dev/null 2>/dev/null |
+  gpuadm_served=$(limit_of 10 openssl s_client -connect "$gpuadm_host:${gpuadm_port:-6443}" </dev/null 2>/dev/null |
     openssl x509 -noout -fingerprint -sha256 2>/dev/null)
   say "the API server serves ${gpuadm_served:-no certificate}"
   [ "$gpuadm_served" = "$(openssl x509 -noout -fingerprint -sha256 -in "$certs_folder/apiserver.crt")" ]

@@ -48,21 +48,25 @@ static_pod_runs() {
 }
 static_pod_is_not() { ! static_pod_runs "$1" "${2:-}"; }
 
-# process_started PID: seconds since 1970.
-process_started() {
-  awk -v ticks="$(process_start "$1")" -v hertz="$(getconf CLK_TCK 2>/dev/null || echo 100)" \
-    '$1 == "btime" { printf "%d\n", $2 + ticks / hertz }' /proc/stat
+# process_reads PID FILE...: whether it was started after these were put where they are. Ticks and files' times are a few
+# hundredths of a second off; a program needs longer to come to its files.
+process_reads() {
+  gpuadm_pid=$1
+  shift
+  for gpuadm_file in "$@"; do
+    [ ! -f "$gpuadm_file" ] || stat -L -c %.9Z "$gpuadm_file"
+  done | awk -v ticks="$(process_start "$gpuadm_pid")" -v hertz="$(getconf CLK_TCK 2>/dev/null || echo 100)" \
+    -v now="$(date +%s.%N)" -v up="$(cut -d' ' -f1 /proc/uptime)" '
+    $1 > now - up + ticks / hertz + 0.03 { newer = 1 }
+    END { exit ticks == "" || newer }'
 }
 
-# static_pod_reads NAME FILE...: whether it was started after these were written. Clocks tick in seconds.
+# static_pod_reads NAME FILE...: the same of a static pod.
 static_pod_reads() {
   gpuadm_pid=$(static_pod_pids "$1" | head -n 1)
   [ -n "$gpuadm_pid" ] || return 1
-  gpuadm_from=$(($(process_started "$gpuadm_pid") + 1))
   shift
-  for gpuadm_file in "$@"; do
-    [ ! -f "$gpuadm_file" ] || [ "$(stat -L -c %Y "$gpuadm_file")" -le "$gpuadm_from" ] || return 1
-  done
+  process_reads "$gpuadm_pid" "$@"
 }
 
 # static_pod_restart NAME: its process is ended, and the kubelet starts it again.

@@ -62,6 +62,7 @@ Result<Outcome> conduct_one_by_one(const Ground& ground, const OneByOne& how, re
     plan::Plan one = TRY(plan::make(ground.cluster, census, ground.library, how.bundle, how.choice));
     plan.playbook = one.playbook;
     plan.prelude = one.prelude;
+    plan.vital.insert(host);
     for (plan::Stage& stage : one.stages) plan.stages.push_back(std::move(stage));
   }
   return perform({ground.assets, std::move(plan), how.hosts, how.consent, {}}, ground.visit, reporter, io);
