@@ -5,8 +5,8 @@
 #include "cli/gpu.hpp"
 #include "cli/operate.hpp"
 #include "cli/options.hpp"
-#include "cli/upkeep.hpp"
 #include "cli/upgrade.hpp"
+#include "cli/upkeep.hpp"
 
 #include <map>
 #include <memory>
