@@ -487,7 +487,17 @@ lock_leave() {
 # Exit: 100 satisfied, 101 changed, 102 apply failed, 103 still needed after apply, 104 check failed, 97 no lock.
 # None of their commands stands in a condition: sh would switch `set -e` off inside it.
 
+# say_full_disks: the file systems that steps write to and that have no room, or no inode, left.
+say_full_disks() {
+  for gpuadm_where in / /etc /etc/kubernetes /usr /opt /var /var/lib "$gpuadm_home" /var/lib/kubelet /var/lib/containerd /var/lib/docker \
+    /var/lib/etcd /run /tmp; do
+    limit_of 5 df -P "$gpuadm_where" 2>/dev/null || :
+    limit_of 5 df -P -i "$gpuadm_where" 2>/dev/null || :
+  done | awk '$5 == "100%" && !seen[$6]++ { print "the disk of " $6 " is full: make room there, then run again" }' >&2
+}
+
 step_end() {
+  case $1 in 102 | 103 | 104) say_full_disks ;; esac
   journal_close
   lock_leave
   exit "$1"

@@ -107,7 +107,7 @@ Result<Outcome> conduct(const Score& score, const Seen& seen, const Visit& visit
   const auto plan_of = [&score](const facts::Census& census) {
     return plan::make(score.cluster, census, score.library, score.bundle, score.choice);
   };
-  Performance performance{score.assets, TRY(plan_of(seen.census)), {}, score.consent, {}};
+  Performance performance{score.assets, TRY(plan_of(seen.census)), {}, score.consent, {}, score.needed};
   for (const auto& [host, facts] : seen.census) performance.hosts.push_back(host);
   performance.again = [&](const std::set<std::string>& lost) -> Result<plan::Plan> {
     const Seen fresh = TRY(take_census(*visit.fleet, score.assets));
@@ -134,7 +134,7 @@ Result<Outcome> perform(const Performance& performance, const Visit& visit, repo
   tell(reporter, Did::note, summary(plan, needed, preview.needed));
   if (performance.consent == Consent::preview) {
     tell(reporter, Did::finished, "a dry run: nothing was changed");
-    return Outcome::done;
+    return performance.needed;
   }
   if (performance.consent == Consent::ask) {
     const std::optional<bool> yes = io.confirm ? io.confirm("Go on?") : std::nullopt;

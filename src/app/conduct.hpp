@@ -37,6 +37,7 @@ struct Score {
   const assets::Bundle* bundle = nullptr;
   plan::Choice choice;
   Consent consent = Consent::ask;
+  Outcome needed = Outcome::done;  ///< as Performance::needed
 };
 
 /// A plan that is ready.
@@ -47,6 +48,7 @@ struct Performance {
   Consent consent = Consent::ask;
   /// The same plan from facts of now; only where a stage refreshes. A host that was lost needs no facts.
   std::function<Result<plan::Plan>(const std::set<std::string>& lost)> again;
+  Outcome needed = Outcome::done;  ///< what a preview comes to where something is to be done
 };
 
 /// Preview with diffs, the question, locks, stages, unlock. Everything is told to `reporter` and saved in

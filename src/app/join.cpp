@@ -132,4 +132,15 @@ Result<Outcome> apply(const InitOptions& options, Io& io) {
   return init(options, io);
 }
 
+Result<Outcome> diff(const InitOptions& options, Io& io) {
+  if (options.hosts.file.empty())
+    return base::fail(Fault::usage, "diff compares hosts with a cluster file, and no file is named",
+                      "gpuadm diff -f cluster.yaml");
+  InitOptions looking = options;
+  looking.consent = Consent::preview;
+  spec::Cluster cluster = TRY(read_cluster(looking.hosts, looking.common.connection));
+  TRY(lay_over(looking, cluster));
+  return raise(looking, {"init", std::move(cluster), {}, Outcome::failed}, io);
+}
+
 }  // namespace app

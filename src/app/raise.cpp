@@ -150,7 +150,8 @@ Result<Outcome> raise(const InitOptions& options, Raising raising, Io& io) {
   if (TRY(is_blocked(options, cluster, seen.census, assets, visit.folder, io))) return Outcome::blocked;
 
   // Action.
-  const Score score{cluster, assets, library, bundle ? &*bundle : nullptr, choice, options.consent};
+  const Score score{cluster, assets,          library,       bundle ? &*bundle : nullptr,
+                    choice,  options.consent, raising.needed};
   const Outcome outcome = TRY(conduct_and_tell(score, seen, visit, options.format, io));
   if (outcome == Outcome::done && options.consent != Consent::preview)
     TRY(fetch_kubeconfig(cluster, seen.census, *visit.fleet, io));

@@ -14,6 +14,7 @@ struct Raising {
   /// Called once the hosts were asked: settles which of them take part, and may refuse. Empty: all do, and
   /// one that cannot be reached ends the run.
   std::function<Result<>(spec::Cluster& cluster, Seen& seen, transport::Fleet& fleet)> settle;
+  Outcome needed = Outcome::done;  ///< what a preview comes to where something is to be done
 };
 
 /// The cluster with what the command line says about versions and drivers laid over it.

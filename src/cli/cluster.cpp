@@ -17,6 +17,16 @@ void add_apply(CLI::App& root, Global& global, Verb& chosen) {
   add_raising(*verb, *options);
 }
 
+void add_diff(CLI::App& root, Global& global, Verb& chosen) {
+  auto* verb = root.add_subcommand("diff", "Say where hosts are not what the cluster file says: exit 1");
+  const auto options = add_verb(
+      *verb, global, chosen, [](app::InitOptions& of) -> app::Common& { return of.common; }, app::diff);
+  add_hosts(*verb, options->hosts);
+  add_connection(*verb, options->common.connection);
+  verb->add_option("--bundle", options->bundle, "What Kubernetes is installed from")->option_text("DIR");
+  add_format(*verb, options->format);
+}
+
 void add_join(CLI::App& root, Global& global, Verb& chosen) {
   auto* verb = root.add_subcommand("join", "Make hosts nodes of a cluster that runs");
   const auto options = add_verb(
@@ -57,6 +67,7 @@ void add_remove(CLI::App& root, Global& global, Verb& chosen) {
 
 void add_cluster(CLI::App& root, Global& global, Verb& chosen) {
   add_apply(root, global, chosen);
+  add_diff(root, global, chosen);
   add_join(root, global, chosen);
   add_remove(root, global, chosen);
 }

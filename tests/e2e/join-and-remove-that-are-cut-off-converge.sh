@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# gpuadm killed, the connection cut, the host without power, in phases of join and remove: the next run goes on and ends as one
+# A full disk, gpuadm killed, the connection cut, the host without power, in phases of join and remove: the next run goes on and ends as one
 # would that nothing had happened to. Two runs at once: one works, the other says who holds the lock.
 . "$(dirname "$0")/common"
 
@@ -12,6 +12,7 @@ snapshot() {
   # Left out: what containerd makes in its store, and when units were started.
   lab snapshot two | sed -E '/^store .*\/var\/lib\/containerd/d; s/ActiveEnterTimestampMonotonic=[0-9]+//' | sort
 }
+on two mkdir -p /etc/kubernetes
 snapshot >before
 
 # interrupted PHASE HOW VERB...: in that phase; waits until gpuadm has ended.
@@ -29,6 +30,12 @@ interrupted() {
   [ "$how" != powerless ] || { lab start two >/dev/null; }
 }
 
+# A disk that is full is named.
+on two mount -t tmpfs -o size=4k tmpfs /etc/kubernetes
+exits 1 gpuadm "${join[@]}"
+says "the disk of /etc/kubernetes is full"
+on two umount /etc/kubernetes
+
 interrupted kube/packages killed "${join[@]}"
 interrupted kube/join cut "${join[@]}"
 interrupted kube/join powerless "${join[@]}"
@@ -42,6 +49,11 @@ exits 0 gpuadm "${join[@]}"
 says "0 changed"
 has_a_cluster one 2
 
+exits 0 gpuadm diff -f cluster.yaml --bundle "$bundle"
+on two 'cp -p /etc/sysctl.d/99-gpuadm.conf /tmp/kept && echo "# theirs" >>/etc/sysctl.d/99-gpuadm.conf'
+exits 1 gpuadm diff -f cluster.yaml --bundle "$bundle"
+says "-# theirs"
+on two 'cp -p /tmp/kept /etc/sysctl.d/99-gpuadm.conf && rm /tmp/kept'
 interrupted remove/drain killed "${remove[@]}"
 interrupted reset/state cut "${remove[@]}"
 exits 0 gpuadm "${remove[@]}"

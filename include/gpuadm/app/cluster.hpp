@@ -11,6 +11,9 @@ namespace app {
 /// `gpuadm apply`: init with every host of a cluster file.
 [[nodiscard]] Result<Outcome> apply(const InitOptions& options, Io& io);
 
+/// `gpuadm diff`: what apply would do, as its dry run shows it. Outcome::failed where that is anything.
+[[nodiscard]] Result<Outcome> diff(const InitOptions& options, Io& io);
+
 struct JoinOptions {
   InitOptions init;             ///< its targets are the hosts that join
   std::string to;               ///< a control plane, where no file is named: [user@]host[:port]
