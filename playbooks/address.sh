@@ -190,7 +190,8 @@ address_maps_write() {
 }
 # kube-proxy and network plugins read the address when they start; their DaemonSets make them again.
 address_pods_restart() {
-  admin_kubectl get pods -A -o 'jsonpath={range .items[?(@.spec.hostNetwork==true)]}{.metadata.namespace} {.metadata.name} {.metadata.ownerReferences[0].kind}{"\n"}{end}' |
+  gpuadm_said=$(admin_kubectl get pods -A -o 'jsonpath={range .items[?(@.spec.hostNetwork==true)]}{.metadata.namespace} {.metadata.name} {.metadata.ownerReferences[0].kind}{"\n"}{end}')
+  printf '%s\n' "$gpuadm_said" |
     while read -r gpuadm_space gpuadm_pod gpuadm_kind; do
       [ "$gpuadm_kind" != DaemonSet ] || kubectl --kubeconfig /etc/kubernetes/admin.conf -n "$gpuadm_space" delete pod "$gpuadm_pod" --timeout=90s
     done

@@ -16,7 +16,12 @@ certs_leaves() {
   for gpuadm_file in "$certs_folder"/*.crt "$certs_folder"/etcd/*.crt /etc/kubernetes/admin.conf /etc/kubernetes/super-admin.conf \
     /etc/kubernetes/controller-manager.conf /etc/kubernetes/scheduler.conf; do
     [ -f "$gpuadm_file" ] || continue
-    case $gpuadm_file in */ca.crt | */front-proxy-ca.crt) ;; *) printf '%s\n' "$gpuadm_file" ;; esac
+    # Authorities; and what others have laid there: kubeadm's certificates have their keys beside them.
+    case $gpuadm_file in
+      */ca.crt | */front-proxy-ca.crt) continue ;;
+      *.crt) [ -f "${gpuadm_file%.crt}.key" ] || continue ;;
+    esac
+    printf '%s\n' "$gpuadm_file"
   done
 }
 certs_text() {

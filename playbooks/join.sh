@@ -1,5 +1,6 @@
 # shellcheck shell=sh disable=SC2154
-# Functions with which nodes join a cluster. They stand behind prelude.sh and before.sh. What is secret lies in /run/gpuadm (0700) for as
+# Functions with which nodes join a cluster. They stand behind prelude.sh, before.sh, reset.sh and
+# etcd.sh. What is secret lies in /run/gpuadm (0700) for as
 # long as it is of use, and reaches other hosts as a variable of a step, on their shells' stdin.
 
 join_run=/run/gpuadm
@@ -18,7 +19,12 @@ join_is_fresh() { [ -s "$1" ] && [ $(($(date +%s) - $(stat -c %Y "$1"))) -lt "$2
 # A token lives for 30 minutes, and is used again by a run that goes on within 15.
 join_offer_check() {
   join_is_fresh "$join_run/join" 900 || exit 1
+  join_secret_is_there "bootstrap-token-$(join_token_id)" || exit 1
   cat "$join_run/join"
+}
+join_token_id() { sed -nE 's/.*--token ([a-z0-9]{6})\..*/\1/p' "$join_run/join"; }
+join_secret_is_there() {
+  kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s -n kube-system get secret "$1" -o name >/dev/null 2>&1
 }
 join_offer() {
   join_folder
@@ -30,6 +36,7 @@ join_offer() {
 # The key of the Secret kubeadm-certs, which lives for two hours.
 join_certificates_check() {
   join_is_fresh "$join_run/certificate-key" 3600 || exit 1
+  join_secret_is_there kubeadm-certs || exit 1
   cat "$join_run/certificate-key"
 }
 join_certificates() {
@@ -44,7 +51,7 @@ join_certificates() {
 }
 join_is_over() { [ ! -e "$join_run/join" ] && [ ! -e "$join_run/certificate-key" ]; }
 join_ends() {
-  id=$(sed -nE 's/.*--token ([a-z0-9]{6})\..*/\1/p' "$join_run/join" 2>/dev/null) || id=
+  id=$(join_token_id 2>/dev/null) || id=
   [ -z "$id" ] || kubeadm --kubeconfig /etc/kubernetes/admin.conf token delete "$id" || : "it has expired"
   rm -f "$join_run/join" "$join_run/certificate-key"
 }
@@ -77,6 +84,10 @@ join_file() {
 join() {
   [ -n "$join_words" ] || die "the control plane gave no token: run again"
   journal_made cluster kubeadm
+  if [ -e "$join_marker" ] && join_was_done; then
+    rm -f "$join_marker"
+    return 0
+  fi
   [ ! -e "$join_marker" ] || join_forget
   : >"$join_marker"
   join_folder
@@ -91,9 +102,30 @@ join() {
   rm -f "$join_marker"
 }
 
-# What a join that was cut off has left, so that kubeadm can begin again.
+# Cut off behind kubeadm's last word: the node is Ready, and marked as what it was to become.
+join_was_done() {
+  [ -f /etc/kubernetes/kubelet.conf ] || return 1
+  join_said=$(kubectl --kubeconfig /etc/kubernetes/kubelet.conf --request-timeout=10s get node "$node_name" \
+    -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status} {.metadata.labels}' 2>/dev/null) || return 1
+  case $join_said in True\ *) ;; *) return 1 ;; esac
+  [ -z "${certificate_key:-}" ] || printf '%s\n' "$join_said" | grep -Eq 'node-role.kubernetes.io/(master|control-plane)'
+}
+
+# join_members: "ID" of members of etcd on control planes that are to join, as a join that was cut off leaves them: by their
+# address, since one that was never started has no name.
+join_members() {
+  [ -d "$etcd_data/member" ] || return 0
+  join_said=$(etcd_client member list) || die "etcd does not say who its members are: $(printf %s "$join_said" | tail -n 1)"
+  printf '%s\n' "$join_said" | joining=$joining_control_planes awk -F ', ' '
+    BEGIN { n = split(ENVIRON["joining"], at, "\n"); for (i = 1; i <= n; i++) if (at[i] != "") joins[at[i]] = 1 }
+    { peer = $4; sub(/^https?:\/\//, "", peer); sub(/:[0-9]+$/, "", peer); gsub(/[][]/, "", peer); if (peer in joins) print $1 }'
+}
+
+# What a join that was cut off has left, so that kubeadm can begin again. Its etcd is no member any more.
 join_forget() {
   systemctl stop kubelet.service
+  if have ctr && unit_is_active containerd.service; then reset_containerd; fi
+  if have docker && [ -n "$(reset_docker_pods)" ]; then reset_docker; fi
   tree_now /etc/kubernetes | while IFS= read -r path; do
     [ -d "/etc/kubernetes/$path" ] || grep -qxF -- "$path" "$(tree_file /etc/kubernetes)" || rm -f "/etc/kubernetes/$path"
   done

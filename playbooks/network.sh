@@ -37,37 +37,42 @@ bridge_put() {
 gpuadm_line_end='
 '
 
-# bridge_nodes: "NAME CIDR ADDRESS" of every node that has its part.
+# bridge_nodes: "NAME CIDR ADDRESS" of every node. Fails while one of them has no part or no address yet. Since 1.32 a node may
+# read no other than itself: the templates' gpuadm-nodes lets it.
 bridge_nodes() {
-  node_kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name}{" "}{.spec.podCIDR}{" "}{.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}' |
-    grep -Ex '[a-z0-9.-]+ [0-9a-f.:/]+ [0-9a-f.:]+' || :
+  bridge_said=$(node_kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name}{" "}{.spec.podCIDR}{" "}{.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}') || return 1
+  ! printf '%s\n' "$bridge_said" | grep -Evqx '[a-z0-9.-]+ [0-9a-f.:/]+ [0-9a-f.:]+' || return 1
+  printf '%s\n' "$bridge_said"
 }
-bridge_cidr() { bridge_nodes | awk -v node="$node_name" '$1 == node { print $2 }'; }
-bridge_has_cidr() { [ -n "$(bridge_cidr)" ]; }
+bridge_knows_nodes() {
+  bridge_all=$(bridge_nodes) || return 1
+  bridge_own=$(printf '%s\n' "$bridge_all" | awk -v node="$node_name" '$1 == node { print $2 }')
+  [ -n "$bridge_own" ]
+}
 
-# bridge_routes_text: a unit that lays the ways to the other nodes, and takes them away when it is stopped.
+# bridge_routes_text: a unit that lays the ways to the other nodes ($bridge_all), and takes them away when it ends.
 bridge_routes_text() {
-  printf '[Unit]\nDescription=Routes to the pods of other nodes\nAfter=network-online.target\nWants=network-online.target\n\n[Service]\nType=oneshot\nRemainAfterExit=yes\n'
-  bridge_nodes | sort | while read -r name cidr address; do
+  printf '[Unit]\nDescription=Routes to the pods of other nodes\nAfter=network-online.target\nWants=network-online.target\n\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=%s -V\n' "$ip"
+  printf '%s\n' "$bridge_all" | sort | while read -r name cidr address; do
     [ "$name" != "$node_name" ] || continue
-    printf 'ExecStart=%s route replace %s via %s\nExecStop=-%s route del %s via %s\n' "$ip" "$cidr" "$address" "$ip" "$cidr" "$address"
+    printf 'ExecStart=%s route replace %s via %s\nExecStopPost=-%s route del %s via %s\n' "$ip" "$cidr" "$address" "$ip" "$cidr" "$address"
   done
   printf '\n[Install]\nWantedBy=multi-user.target\n'
 }
 
 bridge_join_check() {
   [ -f /etc/kubernetes/kubelet.conf ] || exit 1
-  cidr=$(bridge_cidr)
-  [ -n "$cidr" ] && bridge_is_there "$cidr" || exit 1
+  bridge_knows_nodes || exit 1
+  bridge_is_there "$bridge_own" || exit 1
   ip=$(command -v ip)
   bridge_routes_text | cmp -s - "$bridge_unit" || exit 1
   unit_is_active "${bridge_unit##*/}" && ! unit_is_stale "${bridge_unit##*/}" || exit 1
 }
 bridge_join() {
   # The controller manager gives nodes their parts, and one that began before its API server is started later and later.
-  in_time 180 bridge_has_cidr || die "$node_name has no part of the pod network: kubectl -n kube-system logs -l component=kube-controller-manager"
-  cidr=$(bridge_cidr)
-  bridge_is_there "$cidr" || bridge_put "$cidr"
+  in_time 180 bridge_knows_nodes ||
+    die "not every node has a part of the pod network and an address: kubectl get nodes -o wide; kubectl -n kube-system logs -l component=kube-controller-manager"
+  bridge_is_there "$bridge_own" || bridge_put "$bridge_own"
   ip=$(command -v ip)
   journal_unit "${bridge_unit##*/}"
   systemctl stop "${bridge_unit##*/}" 2>/dev/null || : "it is new"

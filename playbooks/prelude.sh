@@ -264,7 +264,7 @@ file_install() {
   gpuadm_new=$1.gpuadm.$$
   trap 'rm -f "$gpuadm_new"' EXIT
   # Summed while it comes; a disk that is full spoils the sum.
-  gpuadm_sha=$({ tee "$gpuadm_new" || echo damaged; } | sha256sum | cut -d' ' -f1)
+  gpuadm_sha=$({ (umask 077 && tee "$gpuadm_new") || echo damaged; } | sha256sum | cut -d' ' -f1)
   [ "$gpuadm_sha" = "$bundle_sha256" ] || die "$1 arrived damaged: run again"
   chmod "$2" "$gpuadm_new"
   sync "$gpuadm_new" 2>/dev/null || :

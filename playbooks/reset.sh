@@ -121,7 +121,7 @@ reset_leftover() {
 }
 
 reset_state_check() {
-  [ -z "$(reset_mounts)" ] || exit 1
+  [ -z "$(reset_mounts)" ] && [ ! -e /run/gpuadm ] && [ ! -e "$gpuadm_home/joining" ] || exit 1
   for tree in $gpuadm_trees; do [ -z "$(reset_leftover "$tree")" ] || exit 1; done
 }
 # kubeadm knows what its own version has made. It empties whole folders: not those that held something before.
@@ -151,7 +151,8 @@ reset_state() {
       fi
     done
   done
-  rm -rf /var/run/kubernetes
+  rm -rf /var/run/kubernetes /run/gpuadm
+  rm -f "$gpuadm_home/joining" "$gpuadm_home/cluster" "$gpuadm_home/upgraded"
 }
 
 # --- Network ---------------------------------------------------------------------------------------------

@@ -225,7 +225,9 @@ upgrade_proxy_is_new() {
   gpuadm_now=$(upgrade_kubectl -n kube-system get daemonset kube-proxy --ignore-not-found -o \
     'jsonpath={.metadata.generation}={.status.observedGeneration} {.status.desiredNumberScheduled}={.status.updatedNumberScheduled} {.status.desiredNumberScheduled}={.status.numberAvailable}')
   for gpuadm_pair in $gpuadm_now; do
-    if [ "${gpuadm_pair%=*}" != "${gpuadm_pair#*=}" ]; then
+    # A number that is 0 is left out.
+    gpuadm_want=${gpuadm_pair%=*} gpuadm_is=${gpuadm_pair#*=}
+    if [ "${gpuadm_want:-0}" != "${gpuadm_is:-0}" ]; then
       say "kube-proxy: generation, updated and available are $gpuadm_now"
       exit 1
     fi

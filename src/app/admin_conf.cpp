@@ -77,6 +77,15 @@ Result<> may_take(const Tree& config, const char* list, const std::string& name,
   return {};
 }
 
+/// Of what another machine wrote only what names a server and carries credentials: a kubeconfig can also have
+/// programs run (exec), and lead requests elsewhere (proxy-url).
+Tree only(const Tree& from, std::initializer_list<const char*> keys) {
+  Tree made = Tree::map();
+  for (const char* key : keys)
+    if (const Tree* value = from.find(key); value && value->is_scalar()) made.set(key, value->text());
+  return made;
+}
+
 }  // namespace
 
 Result<std::string> read_admin_conf(const spec::Cluster& cluster, transport::Fleet& fleet) {
@@ -127,8 +136,9 @@ Result<Tree> with_context(Tree config, const Tree& admin, const std::string& nam
   if (!config.find("apiVersion")) config.set("apiVersion", "v1");
   if (!config.find("kind")) config.set("kind", "Config");
   Tree made = context_of(name, user, before);
-  put(config, "clusters", "cluster", name, *cluster_in);
-  put(config, "users", "user", user, *user_in);
+  put(config, "clusters", "cluster", name,
+      only(*cluster_in, {"server", "certificate-authority-data", "tls-server-name"}));
+  put(config, "users", "user", user, only(*user_in, {"client-certificate-data", "client-key-data", "token"}));
   put(config, "contexts", "context", name, std::move(made));
   if (current == Current::becomes) config.set("current-context", name);
   return config;

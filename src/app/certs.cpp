@@ -36,6 +36,7 @@ std::vector<Row> rows_of(const spec::Cluster& cluster, const facts::Census& cens
 }
 
 base::Time time_of(double seconds) {
+  seconds = std::clamp(seconds, -9.2e9, 9.2e9);  // what nanoseconds in 64 bits can say
   return base::Time(std::chrono::duration_cast<base::Time::duration>(std::chrono::duration<double>(seconds)));
 }
 

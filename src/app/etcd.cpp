@@ -39,6 +39,11 @@ Result<Snapshot> take_snapshot(const Ground& ground, const std::filesystem::path
   }();
   const auto cleaned = phase("etcd/clean");
   if (snapshot && !cleaned) return std::unexpected(cleaned.error());
+  if (snapshot && *cleaned != Outcome::done)
+    return base::fail(
+        Fault::remote,
+        fmt::format("the snapshot is in {}, but a copy of it is left on {}", file.string(), host),
+        fmt::format("it holds the cluster's secrets; on {}: rm -rf {}/snapshot-*", host, room));
   return snapshot;
 }
 

@@ -78,7 +78,10 @@ Result<Outcome> run_everywhere(const transport::Command& command, transport::Fle
   while (const auto completion = fleet.next()) {
     fleet.at(completion->host).close();
     if (const std::string why = failure_of(*completion); !why.empty()) failures.push_back(why);
-    if (!completion->result && is_unreachable(completion->result.error().fault)) ++unreached;
+    // A command that takes too long ran on a host that was reached.
+    if (!completion->result && completion->result.error().fault != base::Fault::timeout &&
+        is_unreachable(completion->result.error().fault))
+      ++unreached;
     if (format == Format::json) {
       answers[completion->host] = tree_of(*completion);
       continue;

@@ -18,7 +18,7 @@ constexpr const char* intent_file = "/etc/kubernetes/gpuadm/cluster.yaml";
 
 bool is_node(const facts::Census& census, const std::string& host) {
   const auto facts = census.find(host);
-  return facts != census.end() && facts->second && facts->second->kubernetes.kubelet_conf;
+  return facts != census.end() && facts->second && playbook::is_node(*facts->second);
 }
 
 void leave_out(spec::Cluster& cluster, Seen& seen, transport::Fleet& fleet, const std::string& host) {
@@ -33,7 +33,7 @@ Result<> settle_hosts(const std::vector<std::string>& targets, spec::Cluster& cl
   for (const auto& [host, facts] : facts::Census(seen.census)) {
     const bool joins = std::ranges::find(targets, host) != targets.end();
     if (!facts && joins) return std::unexpected(facts.error());
-    if (!facts) io.err(fmt::format("{} is left out: {}\n", host, facts.error().what));
+    if (!facts) io.err(fmt::format("left out: {}\n", base::printable(facts.error().what)));
     if (!facts || (!joins && !is_node(seen.census, host))) leave_out(cluster, seen, fleet, host);
   }
   const spec::Host* first = playbook::first_control_plane(cluster, seen.census);
@@ -120,7 +120,9 @@ Result<Outcome> join(const JoinOptions& options, Io& io) {
   }
   const auto settle = [&](spec::Cluster& all, Seen& seen, transport::Fleet& fleet) -> Result<> {
     TRY(settle_hosts(targets, all, seen, fleet, io));
-    return options.to.empty() ? Result<>() : settle_intent(all, fleet);
+    if (options.to.empty()) return {};
+    TRY(settle_intent(all, fleet));
+    return lay_over(options.init, all);
   };
   return raise(options.init, {"join", std::move(cluster), settle}, io);
 }

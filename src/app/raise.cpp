@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/base/yaml.hpp"
 #include "gpuadm/report/findings.hpp"
 
 #include "app/admin_conf.hpp"
@@ -97,7 +98,9 @@ Result<> fetch_kubeconfig(const spec::Cluster& cluster, const facts::Census& cen
   const auto text = read_admin_conf(cluster, fleet);
   if (!text) return {};  // a run of some phases may end before there is one
   const std::filesystem::path file = base::state_directory() / cluster.name / "kubeconfig";
-  TRY(base::write_file(file, *text, 0600));
+  const base::Tree admin = TRY(base::yaml::read(*text, first->name + ":/etc/kubernetes/admin.conf"));
+  const base::Tree config = TRY(with_context({}, admin, cluster.name, Current::becomes));
+  TRY(base::write_file(file, base::yaml::write(config), 0600));
   io.err(fmt::format("the cluster is reached with: kubectl --kubeconfig {} get nodes\n", file.string()));
   return {};
 }

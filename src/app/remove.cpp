@@ -1,4 +1,5 @@
 #include "gpuadm/app/cluster.hpp"
+#include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include "app/conduct.hpp"
@@ -19,7 +20,7 @@ struct Parting {
   spec::Cluster cluster;          ///< the control plane that acts alone
   spec::Cluster leaving;          ///< hosts that leave and can be reached
   std::vector<std::string> gone;  ///< hosts that leave and cannot
-  std::string lines;              ///< of each host that leaves, for playbooks/remove.sh
+  std::string lines;              ///< of each node that leaves, for playbooks/remove.sh
   facts::Census census;
 };
 
@@ -48,35 +49,115 @@ std::vector<std::string> names_of(const RemoveOptions& options, const spec::Clus
   return names;
 }
 
+/// A node as the control plane that acts has it.
+struct Known {
+  std::string name, machine_id;
+  std::vector<std::string> addresses;
+};
+
+std::vector<std::string> texts(const std::vector<std::string_view>& views) {
+  return {views.begin(), views.end()};
+}
+
+Result<std::vector<Known>> nodes_of(const std::string& host, transport::Fleet& fleet) {
+  fleet.submit(host,
+               {.label = "read the cluster's nodes",
+                .script = "PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/sbin\nkubectl --kubeconfig "
+                          "/etc/kubernetes/admin.conf --request-timeout=20s get nodes -o 'jsonpath={range "
+                          ".items[*]}{.metadata.name}{\"|\"}{.status.nodeInfo.machineID}{\"|\"}"
+                          "{.status.addresses[*].address}{\"\\n\"}{end}'"});
+  const auto completion = fleet.next();
+  if (!completion || fleet.interrupted())
+    return base::fail(Fault::interrupted, "interrupted while the cluster's nodes were read");
+  if (!completion->result) return std::unexpected(completion->result.error());
+  if (completion->result->status != 0)
+    return base::fail(Fault::remote,
+                      fmt::format("{}: the API server does not say which nodes there are: {}", host,
+                                  base::printable(base::tail(completion->result->err, 3))),
+                      "gpuadm doctor --stage cluster");
+  std::vector<Known> nodes;
+  for (const std::string_view line : base::lines(completion->result->out)) {
+    const auto parts = base::split(line, '|');
+    if (parts.size() == 3 && base::is_dns_name(parts[0]))
+      nodes.push_back({std::string(parts[0]), std::string(parts[1]), texts(base::words(parts[2]))});
+  }
+  return nodes;
+}
+
+/// The node of a host that leaves: one that answered is known by its machine, one that is gone by its name or
+/// address. Nothing: it is no node any more. Fault::blocked where that cannot be told.
+Result<std::optional<std::string>> node_of(const spec::Host& host, const Result<facts::Facts>& facts,
+                                           const std::vector<Known>& nodes) {
+  std::vector<std::string> found;
+  for (const Known& node : nodes) {
+    const bool same =
+        facts ? !facts->machine_id.empty() && node.machine_id == facts->machine_id
+              : node.name == base::lower(host.name) ||
+                    std::ranges::find(node.addresses, host.endpoint.address) != node.addresses.end();
+    if (same) found.push_back(node.name);
+  }
+  if (found.size() > 1)
+    return base::fail(
+        Fault::blocked, fmt::format("{} may be any of these nodes: {}", host.name, base::join(found, ", ")),
+        "give each machine an id of its own (gpuadm explain host.identity.unique-machine-id), or a "
+        "name and an address that are one node's");
+  if (found.empty() && !facts)
+    return base::fail(
+        Fault::blocked,
+        fmt::format("the cluster knows no node named {} and none at {}", host.name, host.endpoint.address),
+        "kubectl get nodes -o wide says what it is called: name the host so in the cluster file");
+  return found.empty() ? std::nullopt : std::optional(found.front());
+}
+
+/// The control plane that acts: the first that stays, was reached, and is one.
+const spec::Host* acting(const spec::Cluster& cluster, const Seen& seen,
+                         const std::vector<std::string>& leaving) {
+  for (const spec::Host& host : cluster.hosts) {
+    const auto& facts = seen.census.at(host.name);
+    if (facts && facts->kubernetes.admin_conf && std::ranges::find(leaving, host.name) == leaving.end())
+      return &host;
+  }
+  return nullptr;
+}
+
 Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster, const Seen& seen,
                      transport::Fleet& fleet) {
   Parting parting{cluster, cluster, {}, {}, {}};
   parting.cluster.hosts.clear();
   parting.leaving.hosts.clear();
   const std::vector<std::string> names = names_of(options, cluster);
+  for (const std::string& name : names)
+    if (const auto& facts = seen.census.at(name); !facts && !options.force)
+      return base::fail(facts.error().fault, facts.error().what,
+                        "--force lets the cluster forget a host that is gone for good");
+  const spec::Host* actor = acting(cluster, seen, names);
+  if (!actor)
+    return base::fail(Fault::blocked, "no control plane that stays was reached",
+                      "gpuadm reset takes a whole cluster down");
+  const facts::Facts& at_actor = *seen.census.at(actor->name);
+  parting.cluster.hosts.push_back(*actor);
+  parting.cluster.hosts.back().role = spec::Role::control_plane;
+  parting.census.emplace(actor->name, at_actor);
+  const std::vector<Known> nodes = TRY(nodes_of(actor->name, fleet));
   for (const spec::Host& host : cluster.hosts) {
     const auto& facts = seen.census.at(host.name);
     const bool leaves = std::ranges::find(names, host.name) != names.end();
-    if (leaves && !facts && !options.force)
-      return base::fail(facts.error().fault, fmt::format("{}: {}", host.name, facts.error().what),
-                        "--force lets the cluster forget a host that is gone for good");
-    if (leaves)
-      parting.lines +=
-          fmt::format("{} {} {}\n", base::lower(facts ? facts->hostname : host.name),
-                      facts ? facts->default_address : host.endpoint.address, facts ? "there" : "gone");
-    if (leaves && facts) parting.leaving.hosts.push_back(host);
-    if (leaves && !facts) parting.gone.push_back(host.name);
-    const bool acts = !leaves && parting.cluster.hosts.empty() && facts && facts->kubernetes.admin_conf;
-    if (acts) {
-      parting.cluster.hosts.push_back(host);
-      parting.cluster.hosts.back().role = spec::Role::control_plane;
-      parting.census.emplace(host.name, *facts);
+    if (!leaves && host.name != actor->name) fleet.remove(host.name);
+    if (!leaves) continue;
+    if (facts && !facts->machine_id.empty() && facts->machine_id == at_actor.machine_id)
+      return base::fail(
+          Fault::blocked,
+          fmt::format("{} is the machine of {}, the control plane that stays", host.name, actor->name),
+          "name another control plane; gpuadm reset takes a whole cluster down");
+    if (const auto node = TRY(node_of(host, facts, nodes)))
+      parting.lines += fmt::format("{} {}\n", *node, facts ? "there" : "gone");
+    if (facts) {
+      parting.leaving.hosts.push_back(host);
+    } else {
+      parting.gone.push_back(host.name);
+      fleet.remove(host.name);
     }
-    if (!acts && !(leaves && facts)) fleet.remove(host.name);
   }
-  if (parting.cluster.hosts.empty())
-    return base::fail(Fault::blocked, "no control plane that stays was reached",
-                      "gpuadm reset takes a whole cluster down");
   return parting;
 }
 

@@ -150,7 +150,9 @@ void add_planes(const Sight& sight, Status& status) {
   };
   for (const spec::Host& host : sight.cluster.hosts) {
     const facts::Node* node = node_behind(sight, host);
-    const auto& facts = sight.census.at(host.name);
+    const auto place = sight.census.find(host.name);
+    if (place == sight.census.end()) continue;
+    const auto& facts = place->second;
     const bool is_plane = facts ? is_control_plane(sight.census, host.name)
                                 : (node ? is_control_plane(*node) : host.role == spec::Role::control_plane);
     if (!is_plane) continue;

@@ -3,6 +3,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 
+#include "app/cluster_view.hpp"
 #include "app/connections.hpp"
 #include "app/findings.hpp"
 #include "app/status_look.hpp"
@@ -43,7 +44,8 @@ Result<Status> judge(const StatusLook& look, const assets::Store& assets) {
 Result<StatusLook> recorded(const std::filesystem::path& folder) {
   StatusLook look{TRY(load_recording(folder)), {}};
   for (const spec::Host& host : look.seen.cluster.hosts)
-    if (look.asked.empty() && look.seen.view) look.asked = host.name;
+    if (look.asked.empty() && look.seen.view && is_control_plane(look.seen.seen.census, host.name))
+      look.asked = host.name;
   return look;
 }
 

@@ -85,8 +85,11 @@ app::Io io_of(const Global& global) {
 int split_command(int argc, const char* const* argv, Global& global) {
   const auto words = std::span(argv, static_cast<std::size_t>(argc));
   const auto dashes = std::ranges::find(words, std::string_view("--"));
-  const auto verb = std::ranges::find(words.begin(), dashes, std::string_view("exec"));
-  if (dashes == words.end() || verb == dashes) return argc;
+  // The verb is the first word that is no option of gpuadm itself; --assets has a value.
+  auto verb = std::next(words.begin());
+  while (verb < dashes && std::string_view(*verb).starts_with('-'))
+    verb += std::string_view(*verb) == "--assets" ? 2 : 1;
+  if (dashes == words.end() || verb >= dashes || std::string_view(*verb) != "exec") return argc;
   global.command.assign(std::next(dashes), words.end());
   return static_cast<int>(dashes - words.begin());
 }

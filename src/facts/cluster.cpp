@@ -224,10 +224,16 @@ void read_server(const Sections& sections, ClusterFacts& facts) {
 const Node* node_of(const ClusterFacts& cluster, const Facts& host) {
   if (!cluster.nodes) return nullptr;
   const std::string name = base::lower(host.hostname);
-  for (const Node& node : *cluster.nodes)
-    if (node.name == name || node.name.substr(0, node.name.find('.')) == name.substr(0, name.find('.')))
-      return &node;
-  return nullptr;
+  const auto first_label = [](const std::string& text) { return text.substr(0, text.find('.')); };
+  const Node* alike = nullptr;
+  int count = 0;
+  for (const Node& node : *cluster.nodes) {
+    if (node.name == name) return &node;
+    if (first_label(node.name) != first_label(name)) continue;
+    alike = &node;
+    ++count;
+  }
+  return count == 1 ? alike : nullptr;
 }
 
 base::Result<ClusterFacts> parse_cluster(std::string_view output) {

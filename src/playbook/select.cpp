@@ -40,11 +40,6 @@ bool joins(const Context& context) {
   return first && first->name != context.host.name;
 }
 
-/// A node, and no join of it was cut off.
-bool is_node(const facts::Facts& facts) {
-  return facts.kubernetes.kubelet_conf && !facts.paths.contains("/var/lib/gpuadm/joining");
-}
-
 /// Whether a host that is no node yet joins with one of the roles.
 bool somebody_joins(const Context& context, bool (*with)(Role)) {
   const spec::Host* first = first_control_plane(context);
@@ -146,6 +141,8 @@ constexpr Selector table[] = {
     {"network-bridge", [](const Context& c) { return c.cluster.network.plugin == NetworkPlugin::bridge; }},
     {"network-gpuadm", [](const Context& c) { return c.cluster.network.plugin != NetworkPlugin::none; }},
     {"source-packages", installs_packages},
+    {"wants-packages",
+     [](const Context& c) { return !c.bundle && c.cluster.kubernetes.source == Source::packages; }},
     {"source-bundle", [](const Context& c) { return c.bundle != nullptr; }},
     {"online", [](const Context& c) { return c.bundle == nullptr; }},
     // What stands on the host.
@@ -168,6 +165,10 @@ constexpr Selector table[] = {
 };
 
 }  // namespace
+
+bool is_node(const facts::Facts& facts) {
+  return facts.kubernetes.kubelet_conf && !facts.paths.contains("/var/lib/gpuadm/joining");
+}
 
 const spec::Host* first_control_plane(const spec::Cluster& cluster, const facts::Census& census) {
   const spec::Host* first = nullptr;

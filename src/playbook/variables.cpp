@@ -38,6 +38,18 @@ std::string cluster_labels(const Context& c) {
   }
   return text;
 }
+/// Addresses of control planes that are to join, a line each.
+std::string joining_control_planes(const Context& c) {
+  const spec::Host* first = c.census ? first_control_plane(c.cluster, *c.census) : nullptr;
+  std::string text;
+  for (const spec::Host& host : c.cluster.hosts) {
+    if (!first || host.name == first->name || host.role != spec::Role::control_plane) continue;
+    const auto facts = c.census->find(host.name);
+    if (facts != c.census->end() && facts->second && !is_node(*facts->second))
+      text += facts->second->default_address + "\n";
+  }
+  return text;
+}
 std::string service_cidr(const Context& c) {
   return c.cluster.network.service_cidr;
 }
@@ -127,6 +139,7 @@ constexpr Row table[] = {
     {"gpu_slots", gpu_slots},
     {"host_address", host_address},
     {"join_configuration", join_configuration},
+    {"joining_control_planes", joining_control_planes},
     {"kernel", kernel},
     {"kubeadm_skip_phases", kubeadm_skip_phases},
     {"kubernetes_minor", kubernetes_minor},

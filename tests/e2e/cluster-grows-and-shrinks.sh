@@ -64,8 +64,7 @@ for node in two three; do
 done
 END
 
-exits 0 apply -y
-says "0 changed"
+changes_nothing apply -y
 
 exits 2 gpuadm remove two -f cluster.yaml
 complains "there is no terminal to ask on"

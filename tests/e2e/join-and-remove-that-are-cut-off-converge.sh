@@ -45,8 +45,7 @@ in_phase kube/images "$running" || in_phase verify/cluster "$running" || fail "n
 exits 3 gpuadm join two -f cluster.yaml --bundle "$bundle" -y
 grep -qE 'lock|another run' err || fail "it does not say who holds the lock"
 wait "$running" || { cp err seen; fail "the first of two runs did not end well"; }
-exits 0 gpuadm "${join[@]}"
-says "0 changed"
+changes_nothing gpuadm "${join[@]}"
 has_a_cluster one 2
 
 exits 0 gpuadm diff -f cluster.yaml --bundle "$bundle"

@@ -114,6 +114,9 @@ struct Context {
   const facts::Census* census = nullptr;  ///< of all hosts of the run; nullptr: of this one only
 };
 
+/// Whether the host is a node, and its join was not cut off.
+[[nodiscard]] bool is_node(const facts::Facts& facts);
+
 /// The control plane that the others join: the first that is one already, else the first of the file; nullptr
 /// where no host is to be one.
 [[nodiscard]] const spec::Host* first_control_plane(const spec::Cluster& cluster,
