@@ -89,3 +89,14 @@ TEST_CASE("what is no kubeconfig is refused, an empty list is not") {
   CHECK(!app::with_context({}, read("kind: Config"), "lab", app::Current::becomes));
   CHECK(app::with_context(read("contexts: null\nusers: []"), read(admin_conf), "lab", app::Current::becomes));
 }
+
+TEST_CASE("what another machine wrote brings no program to run and no other way into the kubeconfig") {
+  base::Tree admin = read(admin_conf);
+  base::Tree& user = *admin.find("users")->items()[0].find("user");
+  user.set("exec", read("{ command: /bin/sh, args: [-c, id] }"));
+  admin.find("clusters")->items()[0].find("cluster")->set("proxy-url", "http://192.0.2.9");
+  const base::Tree made = app::with_context({}, admin, "lab", app::Current::becomes).value();
+  CHECK(made.find("users")->items()[0].find("user")->find("exec") == nullptr);
+  CHECK(made.find("users")->items()[0].at({"user", "client-certificate-data"})->text() == "Q0VSVA==");
+  CHECK(made.find("clusters")->items()[0].find("cluster")->find("proxy-url") == nullptr);
+}

@@ -31,7 +31,7 @@ interrupted() {
 }
 
 # A disk that is full is named.
-on two mount -t tmpfs -o size=4k tmpfs /etc/kubernetes
+on two 'mount -t tmpfs -o size=64k tmpfs /etc/kubernetes && head -c 100k /dev/zero >/etc/kubernetes/theirs || true' 2>/dev/null
 exits 1 gpuadm "${join[@]}"
 says "the disk of /etc/kubernetes is full"
 on two umount /etc/kubernetes

@@ -40,3 +40,23 @@ TEST_CASE("etcd that was not asked, or answered no JSON, is not known") {
   CHECK(!facts::parse_cluster("gpuadm-probe 1\n=== end\n")->etcd_members);
   CHECK(!facts::parse_cluster("gpuadm-probe 1\n=== etcd-members\n| <html>\n? 0\n=== end\n")->etcd_members);
 }
+
+TEST_CASE("a host's node is the one of its whole name, else the only one of its short name") {
+  facts::ClusterFacts cluster;
+  cluster.nodes.emplace();
+  for (const char* name : {"gpu1.rack1", "gpu1.rack2", "cp1.example.com"}) {
+    facts::Node node;
+    node.name = name;
+    cluster.nodes->push_back(node);
+  }
+  const auto node = [&](const char* hostname) {
+    facts::Facts facts;
+    facts.hostname = hostname;
+    const facts::Node* found = facts::node_of(cluster, facts);
+    return found ? found->name : "none";
+  };
+  CHECK(node("gpu1.rack2") == "gpu1.rack2");
+  CHECK(node("gpu1") == "none");
+  CHECK(node("CP1") == "cp1.example.com");
+  CHECK(node("other") == "none");
+}

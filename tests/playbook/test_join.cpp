@@ -112,6 +112,15 @@ TEST_CASE("join: kubeadm's configuration has nothing secret in it") {
   CHECK(tree.find("discovery") == nullptr);
 }
 
+TEST_CASE("join: of which control planes etcd may still have members") {
+  const Machines machines(3, 1);
+  const playbook::Library library = *playbook::Library::load(machines.sample.store, "init");
+  const playbook::Context context{
+      machines.cluster, machines.cluster.hosts[0],  *machines.census.at("a"), library.catalog(),
+      nullptr,          machines.sample.kubernetes, &machines.census};
+  CHECK(playbook::variable("joining_control_planes", context) == "192.0.2.11\n192.0.2.11\n");
+}
+
 TEST_CASE("join: labels of the cluster file go with the names of nodes") {
   Machines machines(1);
   machines.cluster.hosts[1].labels = {{"disk", "ssd"}, {"example.com/empty", ""}};
