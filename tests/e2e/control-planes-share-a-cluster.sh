@@ -49,6 +49,9 @@ lab kill one
 within 90 "the API to answer without its first control plane" on_two get nodes
 within 120 "the node without power to be NotReady" sh -c "'$top/tests/lab/lab' ssh two kubectl --kubeconfig /etc/kubernetes/admin.conf get node one | grep NotReady"
 
+exits 1 gpuadm status -f cluster.yaml --connect-timeout 5
+grep -E '^ +one: ' out >/dev/null || fail "status does not say who is gone"
+
 exits 4 gpuadm remove one -f cluster.yaml -y --connect-timeout 5
 complains "--force"
 exits 0 gpuadm remove one -f cluster.yaml -y --force --connect-timeout 5
