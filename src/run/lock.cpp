@@ -151,16 +151,24 @@ void unlock(const std::vector<std::string>& hosts, transport::Fleet& fleet, repo
     command.script =
         head(scripts.prelude, who, "unlock", std::chrono::seconds(20)) +
         "read -r holder _ <\"$gpuadm_lock/owner\" || exit 0\n"
-        "[ \"$holder\" != \"$gpuadm_run\" ] || rm -rf \"$gpuadm_lock\"\n"
+        "[ \"$holder\" = \"$gpuadm_run\" ] || exit 0\n"
+        // A command outlives its connection: until it has ended, nobody else may begin.
+        "! lock_program_runs || exit 5\n"
+        "rm -rf \"$gpuadm_lock\"\n"
         "rmdir \"$gpuadm_journal/blobs\" \"$gpuadm_journal\" \"$gpuadm_home\" 2>/dev/null || :\n";
     command.effect = transport::Effect::changes;
     command.timeout = std::chrono::seconds(20);
     fleet.submit(host, std::move(command));
   }
-  while (auto completion = fleet.next())
+  while (auto completion = fleet.next()) {
     if (!completion->result)
       note(reporter, completion->host, "unlock",
            "the lock could not be freed; it expires by itself within 90 s");
+    else if (completion->result->status == 5)
+      note(reporter, completion->host, "unlock",
+           "a command that lost its connection still runs there: the lock stays, and the next run waits for "
+           "it");
+  }
 }
 
 }  // namespace run

@@ -208,3 +208,18 @@ TEST_CASE("run: what one host's step shares reaches the steps of the others, and
   for (const report::Event& event : world.seen.events())
     CHECK((event.detail + event.output + event.diff).find("open-sesame") == std::string::npos);
 }
+
+TEST_CASE("run: the lock of a host stays while a command runs there that lost its connection") {
+  if (!is_root()) return;
+  World world;
+  world.lock();
+  const std::string stat = *base::read_file("/proc/self/stat");
+  const std::string fields = stat.substr(stat.rfind(')') + 2);
+  const std::string start(base::words(fields)[19]);
+  REQUIRE(base::write_file(world.home() / "lock/program", fmt::format("{} {}\n", ::getpid(), start), 0600));
+  world.unlock();
+  CHECK(std::filesystem::exists(world.home() / "lock"));
+  std::filesystem::remove(world.home() / "lock/program");
+  world.unlock();
+  CHECK(!std::filesystem::exists(world.home() / "lock"));
+}
