@@ -112,12 +112,18 @@ join_was_done() {
 }
 
 # join_members: "ID" of members of etcd on control planes that are to join, as a join that was cut off leaves them: by their
-# address, since one that was never started has no name.
+# address, since one that was never started has no name. Not of nodes that are marked as control planes, which kubeadm does
+# last: their join has come to its end in the meantime.
 join_members() {
   [ -d "$etcd_data/member" ] || return 0
+  join_nodes=$(node_kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.labels}{" "}{.status.addresses[*].address}{"\n"}{end}')
+  join_planes=$(printf '%s\n' "$join_nodes" | grep -E 'node-role.kubernetes.io/(master|control-plane)') || :
   join_said=$(etcd_client member list) || die "etcd does not say who its members are: $(printf %s "$join_said" | tail -n 1)"
-  printf '%s\n' "$join_said" | joining=$joining_control_planes awk -F ', ' '
-    BEGIN { n = split(ENVIRON["joining"], at, "\n"); for (i = 1; i <= n; i++) if (at[i] != "") joins[at[i]] = 1 }
+  printf '%s\n' "$join_said" | joining=$joining_control_planes planes=$join_planes awk -F ', ' '
+    BEGIN {
+      n = split(ENVIRON["joining"], at, "\n"); for (i = 1; i <= n; i++) if (at[i] != "") joins[at[i]] = 1
+      n = split(ENVIRON["planes"], at, "[ \n]"); for (i = 1; i <= n; i++) delete joins[at[i]]
+    }
     { peer = $4; sub(/^https?:\/\//, "", peer); sub(/:[0-9]+$/, "", peer); gsub(/[][]/, "", peer); if (peer in joins) print $1 }'
 }
 
