@@ -5,9 +5,7 @@
 
 lab up one --image bookworm-bare
 lab up two --image bookworm-bare
-"$top/tests/lib/lab-cluster" one >cluster.yaml
-"$top/tests/lib/lab-cluster" two | grep -- '- { name: two' >line
-sed -i '/- { name: one/r line' cluster.yaml
+"$top/tests/lib/lab-cluster" one two >cluster.yaml
 on one sysctl -qw net.ipv4.ip_forward=1
 on two sysctl -qw net.ipv4.ip_forward=1
 
