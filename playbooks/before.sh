@@ -4,7 +4,7 @@
 
 gpuadm_before=$gpuadm_home/before
 gpuadm_trees="/etc/kubernetes /etc/cni/net.d /opt/cni/bin /var/lib/kubelet /var/lib/etcd /var/lib/cni /var/lib/dockershim
-  /run/flannel"
+  /run/flannel /run/nvidia/mps"
 for gpuadm_one in root ${SUDO_USER:-}; do # what kubectl has read of clusters
   gpuadm_trees="$gpuadm_trees $(getent passwd "$gpuadm_one" | cut -d: -f6)/.kube/cache"
 done

@@ -72,32 +72,35 @@ etcd_snapshot_remove() {
   rmdir "$etcd_room" 2>/dev/null || :
 }
 
-# --- Restore: $etcd_sha256 names the file ----------------------------------------------------------------
+# --- Restore: $etcd_sha256 names the file, $etcd_cluster all members -------------------------------------
 
-# etcd_members: how many members etcd has, as the API server tells, else as its own file does; it may remember one that has
-# gone.
+# etcd_members: how many members etcd has, as it says itself; where it has no majority to say so, as its own file does, which may
+# remember one that has gone.
 etcd_members() {
   etcd_is_there
-  gpuadm_pods=$(admin_kubectl -n kube-system get pods -l component=etcd -o name 2>/dev/null | wc -l)
-  if [ "$gpuadm_pods" -gt 0 ]; then
-    printf '%s\n' "$gpuadm_pods"
+  gpuadm_members=$(etcd_client member list 2>/dev/null | grep -c .) || :
+  if [ "$gpuadm_members" -gt 0 ]; then
+    printf '%s\n' "$gpuadm_members"
   else
     grep -aoE '"peerURLs":\[[^]]*\],("isLearner":[a-z]*,)?"name":"[^"]*"' "$etcd_data/member/snap/db" 2>/dev/null | sed 's/.*"name"://' | sort -u | wc -l
   fi
 }
 
+# etcd_member: "NAME=PEER-URL" of the member of this host.
+etcd_member() { printf '%s=%s\n' "$(static_pod_flag etcd name)" "$(static_pod_flag etcd initial-advertise-peer-urls)"; }
+
 # Restored data lies in new/member; swapped in, the file `restored` says so until the end.
 etcd_is_restored() { [ "$(cat "$etcd_room/restored" 2>/dev/null)" = "$etcd_sha256" ]; }
-etcd_is_prepared() { etcd_is_restored || { [ -d "$etcd_room/new/member" ] && [ "$(cat "$etcd_room/new/of" 2>/dev/null)" = "$etcd_sha256" ]; }; }
+etcd_is_prepared() { etcd_is_restored || { [ -d "$etcd_room/new/member" ] && [ "$(cat "$etcd_room/new/of" 2>/dev/null)" = "$etcd_sha256 $etcd_cluster" ]; }; }
 etcd_prepare() {
   gpuadm_file=$etcd_room/restore.db
   etcd_verify "$gpuadm_file" "the snapshot" >&2
   rm -rf "$etcd_room/new" "$etcd_room/new.part" "$etcd_room/restored"
   gpuadm_name=$(static_pod_flag etcd name) gpuadm_peer=$(static_pod_flag etcd initial-advertise-peer-urls)
-  etcd_files snapshot restore "$gpuadm_file" --name "$gpuadm_name" --initial-cluster "$gpuadm_name=$gpuadm_peer" \
+  etcd_files snapshot restore "$gpuadm_file" --name "$gpuadm_name" --initial-cluster "$etcd_cluster" \
     --initial-advertise-peer-urls "$gpuadm_peer" --data-dir "$etcd_room/new.part" >&2
   [ -d "$etcd_room/new.part/member" ] || die "etcd has restored nothing out of the snapshot"
-  printf '%s\n' "$etcd_sha256" >"$etcd_room/new.part/of"
+  printf '%s\n' "$etcd_sha256 $etcd_cluster" >"$etcd_room/new.part/of"
   sync -f "$etcd_room/new.part" 2>/dev/null || :
   mv "$etcd_room/new.part" "$etcd_room/new"
 }

@@ -5,7 +5,7 @@
 
 # packages_install NAME[=VERSION]...: with what they need, all of it journaled.
 packages_install() {
-  for package in $(apt-get -s install --no-install-recommends --allow-change-held-packages "$@" | awk '$1 == "Inst" { print $2 }'); do
+  for package in $(apt-get -s install --no-install-recommends --allow-change-held-packages "$@" | awk '$1 == "Inst" || $1 == "Remv" { print $2 }'); do
     journal_package "$package"
   done
   DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends --allow-change-held-packages "$@" </dev/null
@@ -40,11 +40,16 @@ driver_folders() {
   done
 }
 
-# smi_elsewhere: nvidia-smi, if not where programs are looked for; NVIDIA's toolkit gives pods no other.
-smi_elsewhere() {
-  ! have nvidia-smi || return 0
-  for folder in /usr/local/nvidia/bin /opt/nvidia/bin /opt/nvidia-driver/bin /run/nvidia/driver/usr/bin; do
-    [ ! -x "$folder/nvidia-smi" ] || { printf '%s\n' "$folder/nvidia-smi" && return 0; }
+# What of the driver pods run: NVIDIA's toolkit gives them these where programs are looked for, and no others.
+driver_programs="nvidia-smi nvidia-debugdump nvidia-cuda-mps-control nvidia-cuda-mps-server"
+
+# driver_programs_elsewhere: paths of those that are not there.
+driver_programs_elsewhere() {
+  for program in $driver_programs; do
+    ! have "$program" || continue
+    for folder in /usr/local/nvidia/bin /opt/nvidia/bin /opt/nvidia-driver/bin /run/nvidia/driver/usr/bin; do
+      [ ! -x "$folder/$program" ] || { printf '%s\n' "$folder/$program" && break; }
+    done
   done
 }
 
@@ -57,8 +62,53 @@ gpus_with_a_screen() {
   done | sort -u
 }
 
-# driver_is_branch: whether the driver that runs is of the branch that is to be.
-driver_is_branch() { case $(driver_version) in "$driver_branch".*) ;; *) return 1 ;; esac }
+# driver_is_branch: whether the driver that runs is of the branch that is to be; where an upgrade names a version, that one.
+driver_is_branch() {
+  gpuadm_wanted=$(driver_wanted)
+  case $gpuadm_wanted in
+    '') case $(driver_version) in "$driver_branch".*) ;; *) return 1 ;; esac ;;
+    *) [ "$(driver_version)" = "$(upstream_of "$gpuadm_wanted")" ] ;;
+  esac
+}
+# driver_wanted: the version of the package that an upgrade names for this node.
+driver_wanted() { printf '%s\n' "${stack_targets:-}" | awk -v node="${node_name:-}" '$1 == node && $2 == "driver" { print $4 }'; }
+# driver_is_offered: whether the lists of packages that the host has know it.
+driver_is_offered() {
+  gpuadm_offered=$(driver_kernel_package) || return 1
+  gpuadm_wanted=$(driver_wanted)
+  [ -z "$gpuadm_wanted" ] || [ "${gpuadm_offered#*=}" = "$gpuadm_wanted" ]
+}
+# upstream_of VERSION: of a package, as its makers call it.
+upstream_of() {
+  gpuadm_version=${1#*:}
+  printf '%s\n' "${gpuadm_version%%-*}"
+}
+
+# driver_awaits_reboot: whether the kernel will load the driver when it starts anew, and why not now. Where it would not then
+# either, the kernel's own words are the reason.
+driver_awaits_reboot() {
+  gpuadm_built=$(modinfo -F version nvidia 2>/dev/null | head -n 1)
+  case $gpuadm_built in
+    "$driver_branch".*) ;;
+    *)
+      say "the kernel $(uname -r) has no module nvidia of the branch $driver_branch${gpuadm_built:+, but $gpuadm_built}"
+      return 1
+      ;;
+  esac
+  gpuadm_wanted=$(driver_wanted)
+  if [ -n "$gpuadm_wanted" ] && [ "$gpuadm_built" != "$(upstream_of "$gpuadm_wanted")" ]; then
+    say "the module nvidia that the kernel would load is $gpuadm_built, and not $(upstream_of "$gpuadm_wanted")"
+    return 1
+  fi
+  for gpuadm_module in nvidia nouveau nova_core; do
+    [ -d "/sys/module/$gpuadm_module" ] || continue
+    say "the module $gpuadm_module that is loaded is in use; the driver's own ($gpuadm_built) is loaded at boot"
+    return 0
+  done
+  modprobe nvidia 2>&1 | tail -n 2 >&2 || :
+  dmesg 2>/dev/null | grep -E 'NVRM|nvidia' | tail -n 3 >&2 || :
+  return 1
+}
 
 # package_of_branch NAME...: the first that a repository has of the branch, as NAME=VERSION.
 package_of_branch() {
@@ -82,10 +132,13 @@ driver_kernel_package() {
     package_of_branch "nvidia-dkms-$driver_branch-server" "nvidia-dkms-$driver_branch" nvidia-kernel-dkms nvidia-dkms
   fi
 }
-# What programs need that compute, without a desktop.
-driver_user_packages() {
-  package_of_branch "nvidia-utils-$driver_branch-server" "nvidia-utils-$driver_branch" nvidia-utils nvidia-smi nvidia-driver-cuda
-  package_of_branch "libnvidia-compute-$driver_branch-server" "libnvidia-compute-$driver_branch" libnvidia-compute libcuda1
+# driver_packages: those modules, and what programs need that compute, without a desktop; NAME=VERSION a line.
+driver_packages() {
+  driver_kernel_package || die "no repository of this host has the modules of the driver branch $driver_branch"
+  package_of_branch "nvidia-utils-$driver_branch-server" "nvidia-utils-$driver_branch" nvidia-utils nvidia-smi nvidia-driver-cuda ||
+    die "no repository of this host has nvidia-smi of the driver branch $driver_branch"
+  package_of_branch "libnvidia-compute-$driver_branch-server" "libnvidia-compute-$driver_branch" libnvidia-compute libcuda1 ||
+    die "no repository of this host has libcuda.so of the driver branch $driver_branch"
   package_of_branch libnvidia-ml1 || : "part of the one above"
   package_of_branch "nvidia-compute-utils-$driver_branch-server" "nvidia-compute-utils-$driver_branch" nvidia-persistenced || :
 }
@@ -135,6 +188,32 @@ driver_can_be_loaded() {
   die "Secure Boot is on, and there is no key to sign the modules with: dkms generate_mok, mokutil --import /var/lib/dkms/mok.pub, reboot, choose 'Enroll MOK' on the machine's screen; then run again"
 }
 
+# --- MIG -------------------------------------------------------------------------------------------------
+
+# mig_unit SLOTS STATE: the unit that divides GPUs at boot, when their instances are gone (NVIDIA's MIG user guide): $path,
+# $content. It is done before anybody lists the GPUs; one that has instances is left alone.
+mig_unit() {
+  path=/etc/systemd/system/gpuadm-mig.service
+  content="# Written by gpuadm.
+[Unit]
+Description=Divide GPUs into MIG instances
+After=systemd-modules-load.service nvidia-persistenced.service nvidia-fabricmanager.service
+Before=nvidia-cdi-refresh.service gpuadm-cdi.service kubelet.service
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+TimeoutStartSec=300
+$(for slot in $1; do
+    printf 'ExecStart=/bin/sh -c "nvidia-smi mig -i %s -lgi | grep -q MIG.[0-9] || { nvidia-smi -i %s -mig 1 && nvidia-smi mig -i %s -cgi %s -C; }"\n' \
+      "$slot" "$slot" "$slot" "${2#on }"
+  done)
+
+[Install]
+WantedBy=multi-user.target
+"
+}
+
 # --- The toolkit -----------------------------------------------------------------------------------------
 
 # toolkit_packages: those of the bundle's packages that are its parts.
@@ -156,12 +235,19 @@ cdi_units() {
   die "no unit writes the CDI specification"
 }
 
+# cdi_names_programs FILE: whether it gives pods the programs that gpu.driver.programs leads to.
+cdi_names_programs() {
+  for program in $driver_programs; do
+    [ ! -L "/usr/local/bin/$program" ] || grep -q "/usr/local/bin/$program" "$1" || return 1
+  done
+}
 # Whether one names the driver that runs.
 cdi_is_fresh() {
   version=$(driver_version)
   [ -n "$version" ] || die "no NVIDIA driver runs on this host: install one, or gpuadm init --driver install"
   for file in /run/cdi/*.yaml /etc/cdi/*.yaml /run/cdi/*.json /etc/cdi/*.json; do
-    [ ! -f "$file" ] || ! grep -q 'nvidia.com/gpu' "$file" || ! grep -q "so\.$version" "$file" || return 0
+    [ ! -f "$file" ] || ! grep -q 'nvidia.com/gpu' "$file" || ! grep -q "so\.$version" "$file" ||
+      ! cdi_names_programs "$file" || return 0
   done
   return 1
 }

@@ -137,3 +137,23 @@ join_forget() {
   done
   rm -rf /var/lib/kubelet/pki /var/lib/etcd/member
 }
+
+# --- Labels ----------------------------------------------------------------------------------------------
+
+# labels_missing: "NODE LABEL…" of nodes that lack some of $cluster_labels ("NODE KEY=VALUE" a line). One question for all of
+# them: clusters may be large.
+labels_missing() {
+  [ -n "$cluster_labels" ] || return 0
+  [ -f /etc/kubernetes/admin.conf ] || return 1
+  labels_said=$(node_kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name}{" "}{.metadata.labels}{"\n"}{end}') || return 1
+  printf '%s' "$cluster_labels" | said=$labels_said awk '
+    BEGIN {
+      n = split(ENVIRON["said"], line, "\n")
+      for (i = 1; i <= n; i++) { at = index(line[i], " "); if (at) has[substr(line[i], 1, at - 1)] = substr(line[i], at + 1) }
+    }
+    {
+      at = index($2, "=")
+      if (($1 in has) && !index(has[$1], "\"" substr($2, 1, at - 1) "\":\"" substr($2, at + 1) "\"")) lacks[$1] = lacks[$1] " " $2
+    }
+    END { for (node in lacks) print node lacks[node] }'
+}

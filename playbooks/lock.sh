@@ -5,6 +5,10 @@
 # owner_is_dead RUN
 owner_is_dead() {
   [ "$1" != "$gpuadm_steal" ] || return 0
+  # A host that is being rebooted.
+  gpuadm_last=0
+  [ ! -f "$gpuadm_lock/reboot" ] || read -r gpuadm_last <"$gpuadm_lock/reboot" || :
+  [ "$(date +%s)" -ge "${gpuadm_last:-0}" ] || return 1
   gpuadm_last=0
   [ ! -f "$gpuadm_lock/beat" ] || read -r gpuadm_last <"$gpuadm_lock/beat" || :
   gpuadm_age=$(($(uptime_seconds) - ${gpuadm_last:-0}))
@@ -13,7 +17,15 @@ owner_is_dead() {
 
 journal_open
 gpuadm_end=$(($(uptime_seconds) + gpuadm_timeout))
-while ! mkdir "$gpuadm_lock" 2>/dev/null; do
+gpuadm_tries=0
+while ! gpuadm_why=$(mkdir "$gpuadm_lock" 2>&1); do
+  # A full disk, or one that may not be written to. Another run may have ended since, too: once more then.
+  if [ ! -d "$gpuadm_lock" ]; then
+    gpuadm_tries=$((gpuadm_tries + 1))
+    [ "$gpuadm_tries" -ge 3 ] || continue
+    say_full_disks
+    die "$gpuadm_why"
+  fi
   gpuadm_holder=
   [ ! -f "$gpuadm_lock/owner" ] || read -r gpuadm_holder _ <"$gpuadm_lock/owner" || :
   [ "$gpuadm_holder" != "$gpuadm_run" ] || exit 0
@@ -49,5 +61,8 @@ while ! mkdir "$gpuadm_lock" 2>/dev/null; do
     say "took over the lock that ${gpuadm_holder:-a run that died at once} left behind"
   fi
 done
-lock_beat
-printf '%s\n' "$gpuadm_run $gpuadm_client $gpuadm_owner" >"$gpuadm_lock/owner"
+if ! lock_beat || ! printf '%s\n' "$gpuadm_run $gpuadm_client $gpuadm_owner" >"$gpuadm_lock/owner"; then
+  rm -rf "$gpuadm_lock"
+  say_full_disks
+  die "$gpuadm_lock cannot be written"
+fi

@@ -86,6 +86,7 @@ thing_now() {
     docker-image) if timeout 10 docker image inspect "$2" >/dev/null 2>&1; then echo there; else echo absent; fi ;;
     cluster) if [ -e /etc/kubernetes/admin.conf ] || [ -e /etc/kubernetes/kubelet.conf ]; then echo there; else echo absent; fi ;;
     mig) mig_now "$2" ;;
+    compute-mode) compute_mode_now "$2" ;;
     *) echo unknown ;;
   esac
 }
@@ -257,19 +258,25 @@ file_try() {
   fi
 }
 
-# file_install PATH MODE: the same with what comes on stdin, which must have the sum $bundle_sha256.
+# file_install PATH MODE: the same with what comes on stdin, which must have the sum $bundle_sha256. Where that is the file
+# $gpuadm_arrived, which had it when it arrived, it is moved and not written again.
 file_install() {
   journal_original "$1"
   mkdir -p "$(dirname "$1")"
   gpuadm_new=$1.gpuadm.$$
   trap 'rm -f "$gpuadm_new"' EXIT
   # Summed while it comes; a disk that is full spoils the sum.
-  gpuadm_sha=$({ (umask 077 && tee "$gpuadm_new") || echo damaged; } | sha256sum | cut -d' ' -f1)
+  if [ -n "${gpuadm_arrived:-}" ] && mv "$gpuadm_arrived" "$gpuadm_new" 2>/dev/null; then
+    gpuadm_sha=$bundle_sha256
+  else
+    gpuadm_sha=$({ (umask 077 && tee "$gpuadm_new") || echo damaged; } | sha256sum | cut -d' ' -f1)
+  fi
   [ "$gpuadm_sha" = "$bundle_sha256" ] || die "$1 arrived damaged: run again"
   chmod "$2" "$gpuadm_new"
   sync "$gpuadm_new" 2>/dev/null || :
   journal_wrote "$1" "$gpuadm_new" "$gpuadm_sha"
   mv -f "$gpuadm_new" "$1"
+  ! have restorecon || restorecon "$1" 2>/dev/null || :
   mkdir -p "$gpuadm_home/sums"
   printf '%s\n' "$gpuadm_sha $(file_identity "$1")" >"$(file_sum_note "$1")"
 }
@@ -324,6 +331,30 @@ would_become() {
   diff -u --label "$gpuadm_old" --label "$1" "$gpuadm_old" - | head -c 262144 || :
 }
 
+# --- Fetching ----------------------------------------------------------------------------------------
+
+# The proxy of the host's services, and of gpuadm's own steps. It may hold a password.
+gpuadm_proxy_file=/etc/gpuadm/proxy.env
+
+# fetch URL SECONDS [OPTION...]: to stdout, through the host's proxy. curl is told it on stdin, as its arguments can be seen.
+fetch() {
+  gpuadm_url=$1 gpuadm_seconds=$2
+  shift 2
+  case $gpuadm_url in https:*) gpuadm_scheme=HTTPS_PROXY ;; *) gpuadm_scheme=HTTP_PROXY ;; esac
+  { cat "$gpuadm_proxy_file" 2>/dev/null || :; } |
+    awk -F= -v scheme="$gpuadm_scheme" '$1 == scheme { sub(/^[^=]*=/, "proxy = "); print } $1 == "NO_PROXY" { sub(/^[^=]*=/, "noproxy = "); print }' |
+    curl -K - -fsSL --connect-timeout 15 --max-time "$gpuadm_seconds" "$@" "$gpuadm_url"
+}
+
+# fetch_key URL: the public key that signs packages. What is no key is refused: a mirror or a proxy may answer with a page.
+fetch_key() {
+  gpuadm_key=$(fetch "$1" 60) || die "$1 cannot be fetched from this host: check its proxy (proxy: in the cluster file), name a mirror (mirrors.packages), or use --bundle DIR"
+  case $gpuadm_key in
+    *'-----BEGIN PGP PUBLIC KEY BLOCK-----'*) printf '%s\n' "$gpuadm_key" ;;
+    *) die "$1 is no key: what is answered begins with '$(printf %s "$gpuadm_key" | head -c 60 | tr -c '[:print:]' ' ')': check the mirror and the host's proxy" ;;
+  esac
+}
+
 # --- Manifests ---------------------------------------------------------------------------------------
 # /etc/kubernetes/gpuadm/NAME.yaml, and in the cluster the sum of what was applied last.
 
@@ -369,6 +400,11 @@ cluster_objects_keep() {
 manifest_objects() {
   KUBECONFIG=/etc/kubernetes/admin.conf kubectl --request-timeout=10s create --dry-run=client \
     -f "/etc/kubernetes/gpuadm/$1.yaml" -o name | sort
+}
+
+# compute_mode_now SLOT: who may use a GPU, as nvidia-smi says it: Default, Exclusive_Process, Prohibited.
+compute_mode_now() {
+  limit_of 20 nvidia-smi -i "$1" --query-gpu=compute_mode --format=csv,noheader 2>/dev/null || echo unknown
 }
 
 # --- MIG -----------------------------------------------------------------------------------------------
@@ -484,12 +520,13 @@ lock_leave() {
 }
 
 # --- Steps: step_check and step_apply are defined behind this ----------------------------------------
-# Exit: 100 satisfied, 101 changed, 102 apply failed, 103 still needed after apply, 104 check failed, 97 no lock.
+# Exit: 100 satisfied, 101 changed, 102 apply failed, 103 still needed after apply, 104 check failed, 105 the host must be
+# rebooted, 97 no lock.
 # None of their commands stands in a condition: sh would switch `set -e` off inside it.
 
 # say_full_disks: the file systems that steps write to and that have no room, or no inode, left.
 say_full_disks() {
-  for gpuadm_where in / /etc /etc/kubernetes /usr /opt /var /var/lib "$gpuadm_home" /var/lib/kubelet /var/lib/containerd /var/lib/docker \
+  for gpuadm_where in / /etc /etc/kubernetes /etc/containerd /etc/docker /usr /opt /var /var/lib "$gpuadm_home" /var/lib/kubelet /var/lib/containerd /var/lib/docker \
     /var/lib/etcd /run /tmp; do
     limit_of 5 df -P "$gpuadm_where" 2>/dev/null || :
     limit_of 5 df -P -i "$gpuadm_where" 2>/dev/null || :
@@ -514,8 +551,15 @@ step_finish() {
     step_check
   ) </dev/null
   gpuadm_rc=$?
-  [ "$gpuadm_rc" -eq 0 ] || step_end 103
-  step_end 101
+  [ "$gpuadm_rc" -ne 0 ] || step_end 101
+  [ "$gpuadm_rc" -eq 1 ] || step_end 103
+  (
+    set -eu
+    step_needs_reboot
+  ) </dev/null >/dev/null
+  gpuadm_rc=$?
+  [ "$gpuadm_rc" -ne 0 ] || step_end 105
+  step_end 103
 }
 
 step_run() {
@@ -563,4 +607,44 @@ step_wait() {
     fi
     sleep 0.5
   done
+}
+
+# --- Reboots -----------------------------------------------------------------------------------------
+
+boot_id() { cat /proc/sys/kernel/random/boot_id; }
+
+# reboot_order: the host is rebooted, and the boot that ends is printed. For $gpuadm_timeout seconds its lock counts as alive.
+# Exit 106: gpuadm itself runs on this machine.
+reboot_order() {
+  lock_enter
+  if [ "$(cat /etc/machine-id 2>/dev/null)" = "$gpuadm_client" ]; then
+    lock_leave
+    exit 106
+  fi
+  printf '%s\n' "$(($(date +%s) + gpuadm_timeout))" >"$gpuadm_lock/reboot"
+  boot_id
+  sync
+  # Behind the answer, which would not arrive any more.
+  (sleep 1 && { systemctl reboot || reboot; }) >/dev/null 2>&1 </dev/null &
+  lock_leave
+}
+
+# reboot_look: prints the boot that is now. One that is not $gpuadm_boot has come up: its services have started, and an API
+# server of its own answers.
+reboot_look() {
+  gpuadm_now=$(boot_id)
+  if [ "$gpuadm_now" != "$gpuadm_boot" ]; then
+    in_time 120 boot_is_complete || : "what still starts is not waited for"
+    lock_enter
+    rm -f "$gpuadm_lock/reboot"
+    in_time "$((gpuadm_timeout - 130))" api_server_answers || die "its API server does not answer after the reboot: journalctl -u kubelet"
+    lock_leave
+  fi
+  printf '%s\n' "$gpuadm_now"
+}
+boot_is_complete() { case $(systemctl is-system-running 2>/dev/null) in initializing | starting) return 1 ;; esac }
+# That of this host, if it has one: kubeadm has the controller manager speak to no other.
+api_server_answers() {
+  [ -f /etc/kubernetes/manifests/kube-apiserver.yaml ] || return 0
+  kubectl --kubeconfig /etc/kubernetes/controller-manager.conf --request-timeout=5s get --raw /healthz >/dev/null 2>&1
 }

@@ -112,7 +112,7 @@ files() {
     '~[pP][rR][oO][xX][yY]' /etc/environment \
     '~^ *(blacklist|devnode)' /etc/multipath.conf '~^InitiatorName=' /etc/iscsi/initiatorname.iscsi \
     '~^ *server:' /etc/kubernetes/admin.conf /etc/kubernetes/kubelet.conf \
-    '~^(cluster|file)[[:space:]](kubeadm|/etc/(cni|kubernetes)/[^[:space:]]*)[[:space:]]absent' /var/lib/gpuadm/journal/log
+    '~^(cluster[[:space:]]kubeadm|file[[:space:]]/etc/cni/[^[:space:]]*)[[:space:]]absent' /var/lib/gpuadm/journal/log
   for file in /etc/NetworkManager/conf.d/*.conf /usr/lib/NetworkManager/conf.d/*.conf; do
     [ -e "$file" ] && set -- "$@" '~^unmanaged-devices' "$file"
   done

@@ -105,7 +105,15 @@ reset_note_images() {
 
 # --- What the cluster has left ---------------------------------------------------------------------------
 
-reset_mounts() { awk '$2 ~ "^/var/lib/kubelet/." { print $2 }' /proc/mounts | sort -r; }
+# Volumes of pods, and the memory that MPS shares, which its control daemon mounts on the host.
+reset_mounts() {
+  awk '$2 ~ "^/var/lib/kubelet/." || $2 == "/run/nvidia/mps/shm" { print $2 }' /proc/mounts | sort -r | while read -r path; do
+    case $path in
+      /run/nvidia/mps/shm) before_has tree._run_nvidia_mps shm || printf '%s\n' "$path" ;;
+      *) printf '%s\n' "$path" ;;
+    esac
+  done
+}
 
 # reset_leftover PATH: what is in a tree that was not there before. Without a note of what was, only of what is the cluster's
 # alone.
@@ -118,6 +126,13 @@ reset_leftover() {
       *) tree_now "$1" ;;
     esac
   fi
+}
+
+# The address that kube-vip has left behind on this host: it got no time to take it away.
+reset_virtual_address() {
+  vip=$(sed -nE 's/.*\{ name: address, value: "([0-9a-f.:]+)" \}.*/\1/p' /etc/kubernetes/manifests/kube-vip.yaml 2>/dev/null | head -n 1)
+  [ -n "$vip" ] || return 0
+  ip -o addr show to "$vip" | while read -r _ link _ address _; do ip addr del "$address" dev "$link"; done
 }
 
 reset_state_check() {
@@ -140,6 +155,7 @@ reset_cri_socket() {
   printf '%s\n' "${gpuadm_socket:-/var/run/dockershim.sock}"
 }
 reset_state() {
+  reset_virtual_address
   reset_by_kubeadm
   reset_mounts | while read -r path; do umount "$(printf '%b' "$path")" || umount -l "$(printf '%b' "$path")"; done
   for tree in $gpuadm_trees; do

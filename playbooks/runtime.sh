@@ -5,6 +5,19 @@ containerd_answers() {
   ctr --timeout 5s plugins ls 2>/dev/null |
     awk '$1 ~ /^io\.containerd\.(grpc\.v1|cri)/ && $2 == "cri" && $NF == "ok" { found = 1 } END { exit !found }'
 }
+# containerd_is_ours: a bundle brought the one that is here. Of a run that was cut off behind it only the journal may know.
+containerd_is_ours() {
+  gpuadm_program=$(command -v containerd)
+  [ -e "$(file_sum_note "$gpuadm_program")" ] || journal_has file "$gpuadm_program"
+}
+# containerd_becomes_stale PATH: before this file of it is replaced; what was there is put back where it then does not serve.
+containerd_becomes_stale() {
+  if [ -e "$1" ]; then
+    journal_original "$1"
+    journal_has reader "$1" "$gpuadm_run" || journal_line reader "$1" containerd.service
+  fi
+  unit_stale containerd.service
+}
 docker_answers() { timeout 5 docker version >/dev/null 2>&1; }
 crio_answers() { timeout 5 crio status info >/dev/null 2>&1 || timeout 5 crio-status info >/dev/null 2>&1; }
 
@@ -61,6 +74,7 @@ runtime_start() {
   gpuadm_old=$(systemctl show -p InvocationID "$1")
   gpuadm_stop=$(($(uptime_seconds) + 60)) gpuadm_end=
   systemctl reset-failed "$1" 2>/dev/null || :
+  systemctl daemon-reload # the unit itself may be another one
   systemctl restart --no-block "$1"
   while :; do
     sleep 0.3

@@ -46,7 +46,6 @@ static_pod_runs() {
   gpuadm_now=$(static_pod_pids "$1")
   [ -n "$gpuadm_now" ] && [ "$gpuadm_now" != "${2:-}" ]
 }
-static_pod_is_not() { ! static_pod_runs "$1" "${2:-}"; }
 
 # process_reads PID FILE...: whether it was started after these were put where they are. Ticks and files' times are a few
 # hundredths of a second off; a program needs longer to come to its files.

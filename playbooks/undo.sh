@@ -30,6 +30,10 @@ undo_is_done() {
     directory) [ "$gpuadm_step" != preview ] && [ -n "$(ls -A "$name")" ] ;;
     packages) for gpuadm_package in $name; do [ "$(package_now "$gpuadm_package")" = absent ] || return 1; done ;;
     sysctl) [ "$was" = absent ] ;;
+    # The driver did not say.
+    compute-mode) [ "$was" = unknown ] ;;
+    # It went with the containerd that gpuadm brought, which has been stopped, and of which only ctr is left.
+    image) [ "$gpuadm_is" = unknown ] && ! unit_is_active containerd.service && journal_has file "$(command -v ctr)" ;;
     *) return 1 ;;
   esac
 }
@@ -69,6 +73,7 @@ undo_apply() {
     module) if [ "$was" = absent ]; then modprobe -r "$name"; else modprobe "$name"; fi ;;
     package) undo_package ;;
     mig) mig_become "$name" "$was" ;;
+    compute-mode) limit_of 60 nvidia-smi -i "$name" -c "$(printf %s "$was" | tr '[:lower:]' '[:upper:]')" >&2 ;;
     swap) case $was in off) swapoff "$name" ;; on) swapon "$name" ;; on\ *) swapon -p "${was#on }" "$name" ;; esac ;;
     packages) undo_packages ;;
     image)
@@ -121,13 +126,25 @@ undo_package() {
   if have dpkg-query; then
     case $(package_now "$name") in
       ?i\ "$gpuadm_version") ;;
-      *) DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends --allow-downgrades \
-        --allow-change-held-packages "$name=$gpuadm_version" </dev/null ;;
+      *)
+        # shellcheck disable=SC2046 # several
+        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends --allow-downgrades \
+          --allow-change-held-packages $(undo_packages_beside "$name" "$was") </dev/null
+        ;;
     esac
     case $was in h*) apt-mark hold "$name" ;; *) apt-mark unhold "$name" ;; esac >/dev/null
   else
     dnf downgrade -y "$was" </dev/null
   fi
+}
+
+# undo_packages_beside NAME WAS: it and what its step has changed with it, each as NAME=VERSION: packages of one version need each
+# other.
+undo_packages_beside() {
+  name=$1 was=$2 awk -F '\t' '
+    $1 == "package" { name[++n] = $2; was[n] = $3; of[n] = $4 FS $5 }
+    $1 == "package" && $2 == ENVIRON["name"] && $3 == ENVIRON["was"] { step = $4 FS $5 }
+    END { for (i = 1; i <= n; ++i) if (of[i] == step && (was[i] ~ /^.i / || name[i] == ENVIRON["name"])) print name[i] "=" substr(was[i], 4) }' "$gpuadm_journal/log"
 }
 
 # $name: packages that were not there, all of one step. Nothing else goes with them.
@@ -180,6 +197,7 @@ undo_forget_check() {
   [ ! -f "$gpuadm_journal/log" ] || [ "$(undo_forgotten | sha256sum)" = "$(sha256sum <"$gpuadm_journal/log")" ] || exit 1
 }
 undo_forget() {
+  rm -rf "$gpuadm_home/depot" # of a run that was killed while it sent a file
   export gpuadm_runs="$runs" gpuadm_kept="$kept"
   undo_forgotten >"$gpuadm_journal/log.$$"
   sync "$gpuadm_journal/log.$$" 2>/dev/null || :

@@ -165,7 +165,7 @@ upgrade_drain() {
   gpuadm_said=${gpuadm_said%% *}
   if [ -z "$gpuadm_said" ]; then
     gpuadm_said=uncordon
-    if [ "$drain" = no ] || upgrade_is_cordoned "$1"; then gpuadm_said=keep; fi
+    if upgrade_is_cordoned "$1"; then gpuadm_said=keep; fi
     upgrade_write_note "$1" "$gpuadm_said"
   fi
   [ "$drain" = yes ] || return 0
@@ -189,7 +189,7 @@ upgrade_say_stuck() {
     printf '%s\n' "$gpuadm_there" | grep -qxF "$gpuadm_pod" || continue
     say "$gpuadm_pod has not left $1 within $drain_timeout s. See: kubectl -n ${gpuadm_pod%%/*} get poddisruptionbudgets. To end it: kubectl -n ${gpuadm_pod%%/*} delete pod ${gpuadm_pod#*/}"
   done
-  die "$1 stays cordoned, with its old kubelet. Then run the same command again, with a longer --drain-timeout where time was all that it lacked. To give it up: kubectl uncordon $1; kubectl annotate node $1 gpuadm.io/upgrade-"
+  die "$1 stays cordoned, and as it was. Then run the same command again, with a longer --drain-timeout where time was all that it lacked. To give it up: kubectl uncordon $1; kubectl annotate node $1 gpuadm.io/upgrade-"
 }
 
 # The kubelet that runs is the one that is installed, and is the new one.

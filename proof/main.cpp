@@ -1,11 +1,11 @@
 // Proves that GPUs compute: runs in a pod, needs nothing but the driver's libcuda.so.1, and prints a line of
 // JSON a GPU.
-//   gpuadm-proof [--quick | --look | --again SECONDS | --hold SECONDS] [--deadline SECONDS]
+//   gpuadm-proof [--quick | --look | --hold SECONDS] [--again SECONDS] [--deadline SECONDS]
 //     --quick     without the pass over all of the memory
 //     --look      only a context on each GPU
-//     --again     the same every other second for so long, each time in a new process: {"exit": its status}
-//     after each
 //     --hold      nothing but to keep a pod, and with it its GPU, for so long
+//     --again     --look, or --quick, with a pause of two seconds for so long, each time in a new process:
+//     {"exit": its status} after each
 //     --deadline  for each GPU (300): one that does not answer hangs in the driver for ever
 // Exit: 0 every GPU did what it should, 1 one did not, 2 there is no CUDA or no GPU.
 #include "deadline.hpp"
@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -74,7 +75,7 @@ class Line {
   bool failed_ = false;
 };
 
-enum class Work { all, quick, look, again, hold };
+enum class Work { all, quick, look, hold };
 
 bool prove(int index, int gpus, Work work) {
   Line line(index);
@@ -134,10 +135,11 @@ bool sleeps(int seconds) {
 }
 
 /// A device that is open stays usable; only a new process shows whether it may be opened.
-int look_again(int seconds, int limit) {
-  for (int left = seconds; left > 0; left -= 2) {
+int prove_again(Work work, int seconds, int limit) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  while (std::chrono::steady_clock::now() < end) {
     const pid_t child = fork();
-    if (child == 0) _exit(prove_all(Work::look, limit));
+    if (child == 0) _exit(prove_all(work, limit));
     int status = 0;
     waitpid(child, &status, 0);
     std::printf("{\"exit\":%d}\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
@@ -149,8 +151,8 @@ int look_again(int seconds, int limit) {
 
 struct Options {
   Work work = Work::all;
-  int deadline = 300;  ///< seconds, both
-  int time = 0;
+  int deadline = 300;  ///< seconds, all three
+  int hold = 0, again = 0;
 };
 
 /// Nothing: this is no way to call it.
@@ -161,19 +163,20 @@ std::optional<Options> read(int argc, char** argv) {
     const bool wants_seconds = word == "--deadline" || word == "--hold" || word == "--again";
     const int seconds = wants_seconds && i + 1 < argc ? std::atoi(argv[++i]) : 0;
     if (wants_seconds && (seconds < 1 || seconds > 86400)) return std::nullopt;
-    if (word == "--deadline") {
-      options.deadline = seconds;
+    if (word == "--deadline" || word == "--again") {
+      (word == "--again" ? options.again : options.deadline) = seconds;
       continue;
     }
     if (options.work != Work::all) return std::nullopt;
-    options.time = seconds;
-    options.work = word == "--quick"   ? Work::quick
-                   : word == "--look"  ? Work::look
-                   : word == "--again" ? Work::again
-                   : word == "--hold"  ? Work::hold
-                                       : Work::all;
+    options.hold = seconds;
+    options.work = word == "--quick"  ? Work::quick
+                   : word == "--look" ? Work::look
+                   : word == "--hold" ? Work::hold
+                                      : Work::all;
     if (options.work == Work::all) return std::nullopt;
   }
+  if (options.again > 0 && options.work == Work::hold) return std::nullopt;
+  if (options.again > 0 && options.work == Work::all) options.work = Work::look;
   return options;
 }
 
@@ -183,11 +186,11 @@ int main(int argc, char** argv) {
   const auto options = read(argc, argv);
   if (!options) {
     std::fputs(
-        "usage: gpuadm-proof [--quick | --look | --again SECONDS | --hold SECONDS] [--deadline SECONDS]\n",
+        "usage: gpuadm-proof [--quick | --look | --hold SECONDS] [--again SECONDS] [--deadline SECONDS]\n",
         stderr);
     return 2;
   }
-  if (options->work == Work::again) return look_again(options->time, options->deadline);
-  if (options->work == Work::hold) return sleeps(options->time), 0;
+  if (options->work == Work::hold) return sleeps(options->hold), 0;
+  if (options->again > 0) return prove_again(options->work, options->again, options->deadline);
   return prove_all(options->work, options->deadline);
 }

@@ -1,7 +1,6 @@
 #include "gpuadm/app/upkeep.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/base/time.hpp"
 
 #include "app/control_planes.hpp"
 
@@ -9,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 
 namespace app {
@@ -35,9 +35,16 @@ std::vector<Row> rows_of(const spec::Cluster& cluster, const facts::Census& cens
   return rows;
 }
 
-base::Time time_of(double seconds) {
-  seconds = std::clamp(seconds, -9.2e9, 9.2e9);  // what nanoseconds in 64 bits can say
-  return base::Time(std::chrono::duration_cast<base::Time::duration>(std::chrono::duration<double>(seconds)));
+/// Not as base::Time, whose nanoseconds end in 2262: certificates that shall never end name the year 9999.
+std::string utc(double seconds) {
+  const std::chrono::sys_seconds time(
+      std::chrono::seconds(static_cast<std::int64_t>(std::clamp(seconds, 0.0, 253402300799.0))));
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(time - day);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     clock.hours().count(), clock.minutes().count(), clock.seconds().count());
 }
 
 std::string left_of(const Row& row) {
@@ -49,8 +56,7 @@ std::string left_of(const Row& row) {
 std::string to_text(const std::vector<Row>& rows) {
   std::vector<std::array<std::string, 4>> lines = {{"HOST", "LEFT", "ENDS", "CERTIFICATE"}};
   for (const Row& row : rows)
-    lines.push_back({base::printable(row.host, 100), left_of(row),
-                     base::iso8601(time_of(row.certificate.ends)).substr(0, 10),
+    lines.push_back({base::printable(row.host, 100), left_of(row), utc(row.certificate.ends).substr(0, 10),
                      base::printable(row.certificate.path, 200)});
   std::size_t host = 0;
   std::string text;
@@ -65,7 +71,7 @@ Tree to_tree(const std::vector<Row>& rows) {
   for (const Row& row : rows)
     list.push(Tree::map_of({{"host", row.host},
                             {"certificate", row.certificate.path},
-                            {"ends", base::iso8601(time_of(row.certificate.ends))},
+                            {"ends", utc(row.certificate.ends)},
                             {"days", static_cast<std::int64_t>(std::floor(row.left / 86400))}}));
   return Tree::map_of({{"certificates", list}});
 }

@@ -11,7 +11,8 @@ namespace {
 
 using base::Fault;
 
-constexpr std::chrono::seconds view_timeout{300};  // every command in it has its own, shorter one
+constexpr std::chrono::seconds view_timeout{300};     // every command in it has its own, shorter one
+constexpr std::chrono::seconds server_patience{180};  // for an API server that is just coming up
 
 }  // namespace
 
@@ -58,6 +59,23 @@ Result<std::optional<std::string>> view_cluster(const spec::Cluster& cluster, co
   if (failed) return std::unexpected(*failed);
   if (!unreached_in(census).empty()) return std::nullopt;
   return std::unexpected(no_control_plane());
+}
+
+Result<facts::ClusterFacts> see_patiently(const spec::Cluster& cluster, const facts::Census& census,
+                                          transport::Fleet& fleet, const assets::Store& assets, Io& io) {
+  const auto until = base::Clock::now() + server_patience;
+  bool told = false;
+  while (true) {
+    const auto view = TRY(view_cluster(cluster, census, fleet, assets));
+    if (!view) return std::unexpected(no_control_plane());
+    facts::ClusterFacts facts = TRY(facts::parse_cluster(*view));
+    if ((facts.nodes && facts.pods && !facts.version.empty()) || base::Clock::now() >= until) return facts;
+    if (!told)
+      io.err(fmt::format("waiting for the API server to answer, {} s at most\n", server_patience.count()));
+    told = true;
+    (void)fleet.next_until(base::Clock::now() + std::chrono::seconds(2));
+    if (fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted while the cluster was read");
+  }
 }
 
 Result<std::vector<report::Finding>> find_in_cluster(const spec::Cluster& cluster,

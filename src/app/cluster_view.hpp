@@ -27,6 +27,11 @@ void fit(spec::Cluster& cluster, const facts::Census& census, const facts::Clust
                                                               transport::Fleet& fleet,
                                                               const assets::Store& assets);
 
+/// The cluster's facts. Where its API server does not answer it is asked again, for 180 s.
+[[nodiscard]] Result<facts::ClusterFacts> see_patiently(const spec::Cluster& cluster,
+                                                        const facts::Census& census, transport::Fleet& fleet,
+                                                        const assets::Store& assets, Io& io);
+
 /// Every finding of the stage `cluster`: hosts that could not be reached first, then what the checks say of
 /// such an answer.
 [[nodiscard]] Result<std::vector<report::Finding>> find_in_cluster(const spec::Cluster& cluster,

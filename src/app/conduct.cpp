@@ -15,13 +15,6 @@ namespace {
 
 using report::Did;
 
-void tell(report::Reporter& reporter, Did did, const std::string& text) {
-  report::Event event;
-  event.did = did;
-  event.detail = text;
-  reporter.on(event);
-}
-
 /// Passes everything on and keeps the ids of the steps that are needed.
 class Needed final : public report::Reporter {
  public:
@@ -48,7 +41,7 @@ std::string summary(const plan::Plan& plan, const Needed& needed, int count) {
   std::set<std::string> packages;
   std::set<std::string> restarts;
   std::set<std::string> hosts;
-  bool reboot = false;
+  std::set<std::string> reboots;
   for (const plan::Stage& stage : plan.stages)
     for (const plan::Walk& walk : stage.walks)
       for (const plan::Action& action : walk.actions) {
@@ -56,13 +49,14 @@ std::string summary(const plan::Plan& plan, const Needed& needed, int count) {
         hosts.insert(walk.host);
         packages.insert(action.effects.packages.begin(), action.effects.packages.end());
         restarts.insert(action.effects.restarts.begin(), action.effects.restarts.end());
-        reboot = reboot || action.effects.reboot;
+        if (action.effects.reboot)
+          reboots.insert(fmt::format("{} ({})", base::printable(walk.host), action.title));
       }
   std::string text =
       fmt::format("{} step{} needed on {}", count, count == 1 ? " is" : "s are", listed(hosts));
   if (!packages.empty()) text += "; installs packages: " + listed(packages);
   if (!restarts.empty()) text += "; restarts: " + listed(restarts);
-  if (reboot) text += "; a host must be rebooted";
+  if (!reboots.empty()) text += "; reboots where it must be: " + listed(reboots);
   return text;
 }
 
@@ -71,19 +65,46 @@ Outcome outcome_of(const run::Outcome& outcome) {
   return outcome.failed.empty() ? Outcome::done : Outcome::failed;
 }
 
+/// The plan from what the hosts are now that nobody else acts on them: another run may have been there since
+/// they were looked at. Who was asked about another plan is asked again.
+Result<plan::Plan> look_again(const Performance& performance, const Visit& visit, report::Reporter& reporter,
+                              const run::Identity& who) {
+  if (!performance.again) return performance.plan;
+  plan::Plan plan = TRY(performance.again({}));
+  if (plan::to_tree(plan) == plan::to_tree(performance.plan)) return plan;
+  if (performance.consent == Consent::ask)
+    return base::fail(base::Fault::blocked,
+                      "the hosts have changed since the plan was shown: something else has to be done now",
+                      "run the same command again");
+  tell(reporter, Did::note, "the hosts have changed since they were looked at: this is the plan now");
+  TRY(visit.folder.save("plan.json", plan::to_tree(plan)));
+  const run::Outcome preview = run::execute(plan, *visit.fleet, reporter, run::Mode::preview, who);
+  if (preview.interrupted)
+    return base::fail(base::Fault::interrupted, "interrupted while hosts were looked at");
+  return plan;
+}
+
 /// The stages from first to last, with the plan made again where a stage asks for it.
-Result<Outcome> apply(const Performance& performance, transport::Fleet& fleet, report::Reporter& reporter,
+Result<Outcome> apply(const Performance& performance, const Visit& visit, report::Reporter& reporter,
                       const run::Identity& who) {
-  plan::Plan plan = performance.plan;
+  plan::Plan plan = TRY(look_again(performance, visit, reporter, who));
   run::Outcome outcome;
   while (true) {
-    outcome = run::execute(plan, fleet, reporter, run::Mode::apply, who, std::move(outcome));
+    outcome = run::execute(plan, *visit.fleet, reporter, run::Mode::apply, who, std::move(outcome),
+                           performance.reboots == Rebooting::done ? run::Reboots::done : run::Reboots::left);
     if (!outcome.refresh) return outcome_of(outcome);
     plan = TRY(performance.again(outcome.lost));
   }
 }
 
 }  // namespace
+
+void tell(report::Reporter& reporter, Did did, const std::string& text) {
+  report::Event event;
+  event.did = did;
+  event.detail = text;
+  reporter.on(event);
+}
 
 Result<Visit> Visit::open(const spec::Cluster& cluster, const Connection& connection, Consent consent,
                           Io& io) {
@@ -107,12 +128,13 @@ Result<Outcome> conduct(const Score& score, const Seen& seen, const Visit& visit
   const auto plan_of = [&score](const facts::Census& census) {
     return plan::make(score.cluster, census, score.library, score.bundle, score.choice);
   };
-  Performance performance{score.assets, TRY(plan_of(seen.census)), {}, score.consent, {}, score.needed};
+  Performance performance{score.assets, TRY(plan_of(seen.census)), {}, score.consent, {}, score.needed,
+                          score.reboots};
   for (const auto& [host, facts] : seen.census) performance.hosts.push_back(host);
   performance.again = [&](const std::set<std::string>& lost) -> Result<plan::Plan> {
     const Seen fresh = TRY(take_census(*visit.fleet, score.assets));
     for (const auto& [host, facts] : fresh.census)
-      if (!facts && !lost.contains(host)) return std::unexpected(facts.error());
+      if (!facts && !lost.contains(host) && seen.census.contains(host)) return std::unexpected(facts.error());
     return plan_of(fresh.census);
   };
   return perform(performance, visit, reporter, io);
@@ -148,7 +170,7 @@ Result<Outcome> perform(const Performance& performance, const Visit& visit, repo
   }
   const run::Scripts scripts{plan.prelude, TRY(performance.assets.read("playbooks/lock.sh"))};
   TRY(run::lock(performance.hosts, fleet, reporter, scripts, who));
-  Result<Outcome> outcome = apply(performance, fleet, reporter, who);
+  Result<Outcome> outcome = apply(performance, visit, reporter, who);
   run::unlock(performance.hosts, fleet, reporter, scripts, who);
   return outcome;
 }
@@ -159,6 +181,7 @@ Result<Outcome> telling(const RunFolder& folder, Format format, Io& io,
   const auto file = TRY(report::json_lines(folder.path() / "events.jsonl"));
   std::vector<report::Reporter*> to = {&collector, file.get()};
   auto terminal = format == Format::text ? report::terminal(io.out, io.out_style) : nullptr;
+  if (io.log) terminal = report::json_lines(io.log);
   if (terminal) to.push_back(terminal.get());
   const Result<Outcome> outcome = act(*report::fan_out(std::move(to)));
   terminal.reset();

@@ -38,6 +38,7 @@ struct Score {
   plan::Choice choice;
   Consent consent = Consent::ask;
   Outcome needed = Outcome::done;  ///< as Performance::needed
+  Rebooting reboots = Rebooting::done;
 };
 
 /// A plan that is ready.
@@ -46,10 +47,15 @@ struct Performance {
   plan::Plan plan;
   std::vector<std::string> hosts;
   Consent consent = Consent::ask;
-  /// The same plan from facts of now; only where a stage refreshes. A host that was lost needs no facts.
+  /// The same plan from facts of now: once the hosts are locked, and where a stage refreshes. A host that was
+  /// lost needs no facts. Empty: what is planned depends on no facts.
   std::function<Result<plan::Plan>(const std::set<std::string>& lost)> again;
   Outcome needed = Outcome::done;  ///< what a preview comes to where something is to be done
+  Rebooting reboots = Rebooting::done;
 };
+
+/// Of the whole run, and of no host.
+void tell(report::Reporter& reporter, report::Did did, const std::string& text);
 
 /// Preview with diffs, the question, locks, stages, unlock. Everything is told to `reporter` and saved in
 /// the visit's folder.

@@ -1,6 +1,8 @@
 #include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/spec/cluster.hpp"
+#include "gpuadm/spec/schema.hpp"
 
 #include "app/connections.hpp"
 #include "app/findings.hpp"
@@ -11,16 +13,52 @@
 
 namespace app {
 
-Result<Outcome> config_explain(Format format, Io& io) {
+namespace {
+
+/// Whether a key is the one that was named, or stands below it: "network", "network." and "network.podCIDR".
+bool is_named(const std::string& path, std::string name) {
+  if (name.ends_with('.')) name.pop_back();
+  return path == name || path.starts_with(name + ".") || path.starts_with(name + "[]");
+}
+
+Result<> known_keys(const std::vector<std::string>& names) {
+  std::vector<std::string> known;
+  for (const spec::Key& key : spec::keys()) {
+    known.push_back(key.path);
+    if (const std::size_t dot = key.path.find('.'); dot != std::string::npos)
+      known.push_back(key.path.substr(0, dot));
+  }
+  for (const std::string& name : names) {
+    if (std::ranges::any_of(known, [&](const std::string& path) { return is_named(path, name); })) continue;
+    const auto near = base::nearest(name, known);
+    return base::fail(
+        base::Fault::usage, fmt::format("the cluster file has no key {}", base::printable(name, 200)),
+        near ? fmt::format("did you mean {}?", *near) : "gpuadm config explain shows every key");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Outcome> config_explain(const std::vector<std::string>& paths, Format format, Io& io) {
+  TRY(known_keys(paths));
   base::Tree tree = base::Tree::list();
   std::string text;
   for (const spec::Key& key : spec::keys()) {
+    const bool named =
+        std::ranges::any_of(paths, [&](const std::string& name) { return is_named(key.path, name); });
+    if (!paths.empty() && !named) continue;
     tree.push(base::Tree::map_of(
         {{"path", key.path}, {"type", key.type}, {"default", key.fallback}, {"says", key.says}}));
     text += fmt::format("{}  {}{}\n    {}\n", key.path, key.type,
                         key.fallback.empty() ? "" : fmt::format(", default {}", key.fallback), key.says);
   }
   io.out(format == Format::json ? base::json::write(tree) + "\n" : text);
+  return Outcome::done;
+}
+
+Result<Outcome> config_schema(Io& io) {
+  io.out(base::json::write(spec::schema()) + "\n");
   return Outcome::done;
 }
 

@@ -68,4 +68,13 @@ Result<Outcome> conduct_one_by_one(const Ground& ground, const OneByOne& how, re
   return perform({ground.assets, std::move(plan), how.hosts, how.consent, {}}, ground.visit, reporter, io);
 }
 
+Result<Outcome> conduct_together(const Ground& ground, const OneByOne& how, report::Reporter& reporter,
+                                 Io& io) {
+  facts::Census census;
+  for (const std::string& host : how.hosts) census.emplace(host, ground.seen.census.at(host));
+  plan::Plan plan = TRY(plan::make(ground.cluster, census, ground.library, how.bundle, how.choice));
+  plan.vital.insert(how.hosts.begin(), how.hosts.end());
+  return perform({ground.assets, std::move(plan), how.hosts, how.consent, {}}, ground.visit, reporter, io);
+}
+
 }  // namespace app

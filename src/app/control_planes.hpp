@@ -42,4 +42,9 @@ struct OneByOne {
 [[nodiscard]] Result<Outcome> conduct_one_by_one(const Ground& ground, const OneByOne& how,
                                                  report::Reporter& reporter, Io& io);
 
+/// The same on all of these hosts at once, phase by phase: none begins a phase before all have ended the one
+/// before it well.
+[[nodiscard]] Result<Outcome> conduct_together(const Ground& ground, const OneByOne& how,
+                                               report::Reporter& reporter, Io& io);
+
 }  // namespace app

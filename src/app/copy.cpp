@@ -36,7 +36,8 @@ Result<Freight> freight_of(const CopyOptions& options) {
   return freight;
 }
 
-plan::Plan plan_of(const Freight& freight, const std::vector<spec::Host>& hosts, std::string prelude) {
+plan::Plan plan_of(const Freight& freight, const std::vector<spec::Host>& hosts, std::string prelude,
+                   std::string depot) {
   plan::Action action;
   action.id = "cp";
   action.title = fmt::format("{} is {} here", freight.path, freight.file.filename().string());
@@ -51,6 +52,7 @@ plan::Plan plan_of(const Freight& freight, const std::vector<spec::Host>& hosts,
   plan::Plan plan;
   plan.playbook = "cp";
   plan.prelude = std::move(prelude);
+  plan.depot = std::move(depot);
   plan.stages.push_back(std::move(stage));
   return plan;
 }
@@ -64,7 +66,11 @@ Result<Outcome> copy(const CopyOptions& options, Io& io) {
       TRY(assets.read("playbooks/prelude.sh")) + "\n" + TRY(assets.read("playbooks/cp.sh"));
   const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
   const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
-  Performance performance{assets, plan_of(freight, cluster.hosts, prelude), {}, options.consent, {}};
+  Performance performance{assets,
+                          plan_of(freight, cluster.hosts, prelude, TRY(assets.read("playbooks/depot.sh"))),
+                          {},
+                          options.consent,
+                          {}};
   for (const spec::Host& host : cluster.hosts) performance.hosts.push_back(host.name);
   return telling(visit.folder, options.format, io,
                  [&](report::Reporter& reporter) { return perform(performance, visit, reporter, io); });

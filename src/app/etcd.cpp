@@ -66,17 +66,34 @@ void tell_snapshot(const Snapshot& snapshot, const std::filesystem::path& file, 
 
 // --- Restore -----------------------------------------------------------------------------------------
 
+/// Every member has to have the snapshot's data: all their hosts have to be here.
 Result<> may_restore(const Ground& ground) {
   const auto members = base::to_int(TRY(ask(ground, ground.hosts.front(), "look at etcd", "etcd_members")));
-  if (ground.hosts.size() == 1 && members && *members <= 1) return {};
+  if (members && *members <= std::ssize(ground.hosts)) return {};
   return base::fail(
       Fault::blocked,
-      fmt::format(
-          "this cluster's etcd has {} members: a snapshot is restored into a cluster of one only",
-          members ? std::to_string(std::max<long long>(*members, std::ssize(ground.hosts))) : "several"),
-      "take the other control planes out (on each: kubeadm reset), restore on the one that is left, then "
-      "join "
-      "them again");
+      fmt::format("this cluster's etcd has {} members, and {} of the hosts named are control planes",
+                  members ? std::to_string(*members) : "an unknown number of", ground.hosts.size()),
+      "name all control planes, or a cluster file with them; one that is gone for good: gpuadm remove HOST "
+      "--force");
+}
+
+/// "one=https://192.0.2.1:2380,two=https://192.0.2.2:2380": who the members of the restored etcd are.
+Result<std::string> initial_cluster(const Ground& ground) {
+  std::vector<std::string> members;
+  for (const std::string& host : ground.hosts) {
+    const std::string member = TRY(ask(ground, host, "look at etcd", "etcd_member"));
+    const std::size_t equals = member.find('=');
+    const bool plain = member.find_first_of(", \t\n\"'\\") == std::string::npos;
+    if (equals == std::string::npos || equals == 0 || !plain ||
+        !std::string_view(member).substr(equals + 1).starts_with("http"))
+      return base::fail(
+          Fault::blocked,
+          fmt::format("{}: its manifest does not say which member of etcd it has", base::printable(host)),
+          "look at /etc/kubernetes/manifests/etcd.yaml: --name and --initial-advertise-peer-urls");
+    members.push_back(member);
+  }
+  return base::join(members, ",");
 }
 
 }  // namespace
@@ -121,10 +138,11 @@ Result<Outcome> etcd_restore(const EtcdOptions& options, Io& io) {
       {options.common, options.hosts, options.consent}, "etcd-restore", io,
       [&](const Ground& ground) -> Result<Outcome> {
         TRY(may_restore(ground));
+        const base::Variables given = {{"etcd_sha256", sha256},
+                                       {"etcd_cluster", TRY(initial_cluster(ground))}};
         return telling(ground.visit.folder, options.format, io, [&](report::Reporter& reporter) {
-          return conduct_one_by_one(
-              ground, {ground.hosts, {{}, {}, {}, {{"etcd_sha256", sha256}}}, options.consent, &bundle},
-              reporter, io);
+          return conduct_together(ground, {ground.hosts, {{}, {}, {}, given}, options.consent, &bundle},
+                                  reporter, io);
         });
       });
 }

@@ -112,7 +112,8 @@ std::vector<std::string> holders_of(const Look& look, const facts::Gpu* gpu) {
   }
   if (gpu)
     for (const facts::GpuProcess& process : gpu->processes)
-      holders.push_back(fmt::format("{} (pid {})", process.name, process.pid));
+      if (!process.name.ends_with("nvidia-cuda-mps-server"))  // it is how the GPU is shared
+        holders.push_back(fmt::format("{} (pid {})", process.name, process.pid));
   return holders;
 }
 

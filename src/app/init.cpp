@@ -1,5 +1,6 @@
 #include "app/conduct.hpp"
 #include "app/raise.hpp"
+#include "app/surroundings.hpp"
 
 namespace app {
 
@@ -14,11 +15,13 @@ namespace {
 /// A playbook on hosts, without judgement before.
 Result<Outcome> play(const PlaybookOptions& options, const assets::Store& assets,
                      const playbook::Library& library, Io& io) {
-  const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
+  spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
+  TRY(settle_surroundings(cluster, assets));
   const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
   const Seen seen = TRY(visit.see_all(assets));
 
-  const Score score{cluster, assets, library, nullptr, {}, options.consent};
+  Score score{cluster, assets, library, nullptr, {}, options.consent};
+  score.reboots = options.reboots;
   return conduct_and_tell(score, seen, visit, options.format, io);
 }
 

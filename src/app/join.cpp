@@ -1,7 +1,7 @@
 #include "gpuadm/app/cluster.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/base/yaml.hpp"
 
+#include "app/adopted.hpp"
 #include "app/raise.hpp"
 
 #include <fmt/format.h>
@@ -19,12 +19,6 @@ constexpr const char* intent_file = "/etc/kubernetes/gpuadm/cluster.yaml";
 bool is_node(const facts::Census& census, const std::string& host) {
   const auto facts = census.find(host);
   return facts != census.end() && facts->second && playbook::is_node(*facts->second);
-}
-
-void leave_out(spec::Cluster& cluster, Seen& seen, transport::Fleet& fleet, const std::string& host) {
-  std::erase_if(cluster.hosts, [&](const spec::Host& other) { return other.name == host; });
-  seen.census.erase(host);
-  fleet.remove(host);
 }
 
 /// Those that join, and of the others those that are nodes and can be reached.
@@ -57,15 +51,18 @@ Result<> settle_intent(spec::Cluster& cluster, transport::Fleet& fleet) {
     return base::fail(
         Fault::blocked,
         fmt::format("{} does not say what its cluster is made by: there is no {}", from, intent_file),
-        "name a cluster file with all hosts: gpuadm join HOST -f cluster.yaml");
-  base::Tree tree = TRY(base::yaml::read(completion->result->out, source));
-  base::Tree placeholder = base::Tree::list();
-  placeholder.push(base::Tree::map_of({{"name", "placeholder"}, {"local", true}}));
-  tree.set("hosts", std::move(placeholder));
-  spec::Cluster intent = TRY(spec::parse(base::yaml::write(tree), source));
+        "gpuadm adopt reads one from it, with --record for here; or name one with all hosts: -f "
+        "cluster.yaml");
+  spec::Cluster intent = TRY(parse_intent(completion->result->out, source));
   if (intent.network.plugin == spec::NetworkPlugin::bridge)
     return base::fail(Fault::blocked, "the pods of this cluster are joined by routes on every node",
                       "name a cluster file with all hosts: gpuadm join HOST -f cluster.yaml");
+  // The host's word is not taken for which of the operator's files is read and sent.
+  if (!intent.proxy.login_file.empty())
+    return base::fail(
+        Fault::usage,
+        "the proxy of this cluster wants a login, and only a cluster file of yours names its file",
+        "gpuadm join HOST -f cluster.yaml");
   intent.kubernetes.version = cluster.kubernetes.version;
   intent.kubernetes.source = cluster.kubernetes.source;
   intent.hosts = std::move(cluster.hosts);

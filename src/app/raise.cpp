@@ -1,12 +1,15 @@
 #include "app/raise.hpp"
 
 #include "gpuadm/base/files.hpp"
+#include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/report/findings.hpp"
 
 #include "app/admin_conf.hpp"
 #include "app/findings.hpp"
+#include "app/open_bundle.hpp"
+#include "app/surroundings.hpp"
 
 #include <fmt/format.h>
 
@@ -63,19 +66,25 @@ Result<> settle_version(spec::Cluster& cluster, const facts::Census& census, con
   return {};
 }
 
-/// Settles which driver each host gets, where one is to be installed: by its GPUs.
-Result<> settle_drivers(spec::Cluster& cluster, const facts::Census& census, const assets::Store& assets) {
-  if (cluster.gpu.driver != spec::DriverPolicy::install) return {};
-  const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
-  for (spec::Host& host : cluster.hosts) {
-    const facts::Facts& facts = *census.at(host.name);
-    if (facts.pci_gpus.empty()) continue;
-    const auto choice = checks::choose_driver(facts.pci_gpus, cluster.gpu.driver_branch, *data);
-    if (!choice)
-      return base::fail(choice.error().fault, fmt::format("{}: {}", host.name, choice.error().what),
-                        choice.error().hint);
-    host.driver_branch = choice->branch;
-    host.driver_modules = choice->modules;
+/// Whether the bundle has the Kubernetes that nodes among the hosts run: another one is what upgrade is for.
+Result<> same_version(const spec::Cluster& cluster, const facts::Census& census,
+                      const assets::Bundle* bundle) {
+  const auto carried = bundle ? base::Version::parse(bundle->kubernetes) : std::nullopt;
+  if (!carried) return {};
+  TRY(is_for_hosts(*bundle, cluster, census));
+  for (const spec::Host& host : cluster.hosts) {
+    const auto facts = census.find(host.name);
+    if (facts == census.end() || !facts->second || !playbook::is_node(*facts->second)) continue;
+    const auto& kubelet = facts->second->kubernetes.kubelet;
+    const auto runs = kubelet ? base::Version::parse(*kubelet) : std::nullopt;
+    if (!runs || *runs == *carried) continue;
+    return base::fail(
+        base::Fault::blocked,
+        fmt::format("{} is a node of Kubernetes {}, and the bundle {} carries {}", host.name, runs->text(),
+                    bundle->directory.string(), carried->text()),
+        *runs < *carried
+            ? "`gpuadm upgrade --bundle` brings a cluster to a newer version"
+            : fmt::format("a node does not go back: name a bundle of Kubernetes {}", runs->text()));
   }
   return {};
 }
@@ -88,6 +97,29 @@ Result<bool> is_blocked(const InitOptions& options, const spec::Cluster& cluster
   TRY(folder.save("findings.json", report::to_tree(findings)));
   if (options.format == Format::text) io.out(report::to_text(findings, io.out_style));
   return std::ranges::any_of(findings, report::blocks);
+}
+
+/// Nobody answers for an address that the cluster is yet to bring up. Asked for by the first control plane,
+/// before anything is changed.
+Result<> virtual_address_is_free(const spec::Cluster& cluster, const facts::Census& census,
+                                 const playbook::Library& library, transport::Fleet& fleet) {
+  const spec::Host* first = playbook::first_control_plane(cluster, census);
+  const std::string& address = cluster.control_plane.virtual_address;
+  if (address.empty() || !first || playbook::is_node(*census.at(first->name)) ||
+      std::ranges::count(census.at(first->name)->kubernetes.manifests, "kube-vip.yaml") > 0)
+    return {};
+  fleet.submit(first->name, {.label = "ask who has the virtual address",
+                             .script = library.prelude() + base::assignments({{"virtual_address", address}}) +
+                                       "vip_is_free\n"});
+  const auto completion = fleet.next();
+  if (!completion || fleet.interrupted())
+    return base::fail(base::Fault::interrupted, "interrupted while the virtual address was asked for");
+  if (!completion->result) return std::unexpected(completion->result.error());
+  if (completion->result->status == 0) return {};
+  return base::fail(
+      base::Fault::blocked,
+      fmt::format("{}: {}", first->name, base::printable(base::tail(completion->result->err, 1))),
+      "gpuadm explain kubeadm.virtual-address");
 }
 
 /// The operator's own copy of a remote cluster's kubeconfig, and the line that uses it.
@@ -107,6 +139,22 @@ Result<> fetch_kubeconfig(const spec::Cluster& cluster, const facts::Census& cen
 
 }  // namespace
 
+Result<> settle_drivers(spec::Cluster& cluster, const facts::Census& census, const assets::Store& assets) {
+  if (cluster.gpu.driver != spec::DriverPolicy::install) return {};
+  const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
+  for (spec::Host& host : cluster.hosts) {
+    const facts::Facts& facts = *census.at(host.name);
+    if (facts.pci_gpus.empty()) continue;
+    const auto choice = checks::choose_driver(facts.pci_gpus, cluster.gpu.driver_branch, *data);
+    if (!choice)
+      return base::fail(choice.error().fault, fmt::format("{}: {}", host.name, choice.error().what),
+                        choice.error().hint);
+    host.driver_branch = choice->branch;
+    host.driver_modules = choice->modules;
+  }
+  return {};
+}
+
 Result<> lay_over(const InitOptions& options, spec::Cluster& cluster) {
   if (!options.kubernetes_version.empty()) {
     cluster.kubernetes.version = base::Version::parse(options.kubernetes_version);
@@ -117,11 +165,18 @@ Result<> lay_over(const InitOptions& options, spec::Cluster& cluster) {
           "for example: --kubernetes-version 1.36");
   }
   TRY(ask_for_driver(options.driver, cluster.gpu));
+  if (!options.region.empty()) cluster.region = options.region;
   if (!options.bundle.empty()) cluster.kubernetes.source = spec::Source::bundle;
   if (cluster.kubernetes.source == spec::Source::bundle && options.bundle.empty())
     return base::fail(base::Fault::usage, "kubernetes.source is 'bundle', and no bundle is named",
                       "add --bundle DIR");
   return {};
+}
+
+void leave_out(spec::Cluster& cluster, Seen& seen, transport::Fleet& fleet, const std::string& host) {
+  std::erase_if(cluster.hosts, [&](const spec::Host& other) { return other.name == host; });
+  seen.census.erase(host);
+  fleet.remove(host);
 }
 
 Result<Outcome> raise(const InitOptions& options, Raising raising, Io& io) {
@@ -136,25 +191,29 @@ Result<Outcome> raise(const InitOptions& options, Raising raising, Io& io) {
   TRY(plan::known_phases(library.playbook(), choice));
   TRY(known_ids(options.ignore));
   std::optional<assets::Bundle> bundle;
-  if (!options.bundle.empty()) bundle = TRY(assets::open_bundle(options.bundle));
+  if (!options.bundle.empty()) bundle = TRY(bring_bundle(options.bundle, options.bundle_signers));
   spec::Cluster& cluster = raising.cluster;
+  TRY(settle_surroundings(cluster, assets));
   const spec::Cluster all = cluster;
   const Visit visit = TRY(Visit::open(all, options.common.connection, options.consent, io));
   Seen seen = TRY(raising.settle ? take_census(*visit.fleet, assets) : visit.see_all(assets));
   if (raising.settle) {
     TRY(raising.settle(cluster, seen, *visit.fleet));
+    TRY(settle_surroundings(cluster, assets));  // of a cluster file that a control plane keeps
     TRY(visit.folder.save("cluster.yaml", spec::to_tree(cluster)));
     TRY(visit.folder.save("facts.json", to_tree(seen.census)));
   }
   TRY(settle_version(cluster, seen.census, library, bundle ? &*bundle : nullptr));
 
   // Judgement. Nothing has been changed so far.
+  TRY(same_version(cluster, seen.census, bundle ? &*bundle : nullptr));
   TRY(settle_drivers(cluster, seen.census, assets));
   if (TRY(is_blocked(options, cluster, seen.census, assets, visit.folder, io))) return Outcome::blocked;
+  TRY(virtual_address_is_free(cluster, seen.census, library, *visit.fleet));
 
   // Action.
-  const Score score{cluster, assets,          library,       bundle ? &*bundle : nullptr,
-                    choice,  options.consent, raising.needed};
+  const Score score{cluster, assets,          library,        bundle ? &*bundle : nullptr,
+                    choice,  options.consent, raising.needed, options.reboots};
   const Outcome outcome = TRY(conduct_and_tell(score, seen, visit, options.format, io));
   if (outcome == Outcome::done && options.consent != Consent::preview)
     TRY(fetch_kubeconfig(cluster, seen.census, *visit.fleet, io));

@@ -17,8 +17,16 @@ struct Raising {
   Outcome needed = Outcome::done;  ///< what a preview comes to where something is to be done
 };
 
+/// Settles which driver each host with GPUs gets, where one is to be installed: by its GPUs. Fault::usage
+/// where no one driver serves them.
+[[nodiscard]] Result<> settle_drivers(spec::Cluster& cluster, const facts::Census& census,
+                                      const assets::Store& assets);
+
 /// The cluster with what the command line says about versions and drivers laid over it.
 [[nodiscard]] Result<> lay_over(const InitOptions& options, spec::Cluster& cluster);
+
+/// Goes on without a host.
+void leave_out(spec::Cluster& cluster, Seen& seen, transport::Fleet& fleet, const std::string& host);
 
 /// The hosts are asked and judged, the plan is shown, and its phases make them a cluster: what init, apply
 /// and join do.

@@ -17,8 +17,8 @@ using base::Fault;
 
 /// Who leaves, who stays, and what each has said of itself.
 struct Parting {
-  spec::Cluster cluster;          ///< the control plane that acts alone
-  spec::Cluster leaving;          ///< hosts that leave and can be reached
+  spec::Cluster cluster;  ///< the control plane that acts, first; and nodes that have ways to the others
+  spec::Cluster leaving;  ///< hosts that leave and can be reached
   std::vector<std::string> gone;  ///< hosts that leave and cannot
   std::string lines;              ///< of each node that leaves, for playbooks/remove.sh
   facts::Census census;
@@ -142,7 +142,17 @@ Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster,
   for (const spec::Host& host : cluster.hosts) {
     const auto& facts = seen.census.at(host.name);
     const bool leaves = std::ranges::find(names, host.name) != names.end();
-    if (!leaves && host.name != actor->name) fleet.remove(host.name);
+    if (!leaves && host.name != actor->name) {
+      // Flannel's nodes learn by themselves who has gone.
+      const bool has_ways = cluster.network.plugin == spec::NetworkPlugin::bridge &&
+                            !options.hosts.file.empty() && facts && playbook::is_node(*facts);
+      if (has_ways) {
+        parting.cluster.hosts.push_back(host);
+        parting.census.emplace(host.name, *facts);
+      } else {
+        fleet.remove(host.name);
+      }
+    }
     if (!leaves) continue;
     if (facts && !facts->machine_id.empty() && facts->machine_id == at_actor.machine_id)
       return base::fail(
@@ -186,7 +196,7 @@ Result<Outcome> carry_out(const RemoveOptions& options, const Parting& parting, 
     return plan;
   };
   Performance performance{assets, TRY(whole({})), way.hosts(), options.consent, whole};
-  performance.hosts.push_back(parting.cluster.hosts.front().name);
+  for (const spec::Host& host : parting.cluster.hosts) performance.hosts.push_back(host.name);
   tell_kept(reporter, way.ways());
   for (const std::string& host : parting.gone)
     tell(reporter, report::Did::note, host,

@@ -6,6 +6,7 @@
 #include "gpuadm/playbook/playbook.hpp"
 
 #include "app/connections.hpp"
+#include "app/surroundings.hpp"
 
 #include <fmt/format.h>
 
@@ -136,6 +137,7 @@ Result<Outcome> runtime_preview(const RuntimePreviewOptions& options, Io& io) {
                               ? TRY(spec::single(""))
                               : TRY(read_cluster({options.cluster, {}}, options.common.connection));
   cluster.runtime.engine = engine->engine;
+  TRY(settle_surroundings(cluster, assets));
   const facts::Facts facts = TRY(imagined(options, *engine));
   const playbook::Context context{cluster, cluster.hosts.front(),
                                   facts,   library.catalog(),

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 
@@ -19,6 +20,9 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t piece_size = 8u << 20;
 constexpr std::chrono::seconds piece_timeout{300};
+// Twice what etcd advises as the most (https://etcd.io/docs/v3.5/dev-guide/limit/): what is larger is no
+// database of it.
+constexpr std::uintmax_t most = 16ULL << 30;
 constexpr std::uintmax_t sum_size = 32, page = 512;  // a snapshot is pages, then the SHA-256 of them
 
 fs::path sum_file(const fs::path& file) {
@@ -63,12 +67,26 @@ Result<Snapshot> read_snapshot(std::string_view line) {
   if (words.size() != 5 || !is_sha256(words[0]) || number(1) <= 0 || number(2) < 0 || number(3) < 0 ||
       number(4) < 0)
     return base::fail(Fault::parse, "the host does not say what its snapshot is: " + base::tail(line, 3));
+  if (static_cast<std::uintmax_t>(number(1)) > most)
+    return base::fail(
+        Fault::remote,
+        fmt::format("the host says that its snapshot has {}: etcd holds no more than {}",
+                    base::human_bytes(static_cast<std::uintmax_t>(number(1))), base::human_bytes(most)),
+        "gpuadm etcd defrag; look for what fills it: kubectl get --raw /metrics | grep "
+        "apiserver_storage_objects");
   return Snapshot{std::string(words[0]), static_cast<std::uintmax_t>(number(1)), number(2), number(3),
                   number(4)};
 }
 
 Result<> fetch_snapshot(const std::string& host, const std::string& path, const Snapshot& snapshot,
                         const fs::path& file, transport::Fleet& fleet) {
+  std::error_code unknown;
+  const auto space = fs::space(file.has_parent_path() ? file.parent_path() : fs::path("."), unknown);
+  if (!unknown && space.available < snapshot.size)
+    return base::fail(Fault::usage,
+                      fmt::format("{} has {} free, and the snapshot {}", file.parent_path().string(),
+                                  base::human_bytes(space.available), base::human_bytes(snapshot.size)),
+                      "name a file elsewhere: --to FILE");
   std::optional<base::Error> failed;
   TRY(base::write_file(
       file,
@@ -76,8 +94,13 @@ Result<> fetch_snapshot(const std::string& host, const std::string& path, const 
         std::uintmax_t size = 0;
         for (std::uintmax_t number = 0; size < snapshot.size && !failed; ++number) {
           const auto piece = piece_of(host, path, number, fleet);
+          const std::uintmax_t due = std::min<std::uintmax_t>(piece_size, snapshot.size - size);
           if (!piece) {
             failed = piece.error();
+          } else if (piece->size() != due) {
+            failed = {Fault::remote,
+                      fmt::format("{}: the snapshot is not as long as was said", base::printable(host)),
+                      "run the same command again"};
           } else {
             sink(*piece);
             size += piece->size();

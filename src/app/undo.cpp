@@ -5,10 +5,16 @@ namespace app {
 
 namespace {
 
-Result<Outcome> take_back(const Ways& ways, const assets::Store& assets, const std::string& functions,
+Result<Outcome> take_back(const assets::Store& assets, const std::string& functions,
                           const UndoOptions& options, const Visit& visit, report::Reporter& reporter,
                           Io& io) {
+  const plan::Undo undo{.run = options.run, .all = options.all, .force = options.force};
+  Ways ways = TRY(ways_back(TRY(read_journals(*visit.fleet, visit.fleet->hosts(), functions)), undo));
   Performance performance{assets, plan::to_plan(ways, functions), {}, options.consent, {}};
+  performance.again = [&](const std::set<std::string>&) -> Result<plan::Plan> {
+    ways = TRY(ways_back(TRY(read_journals(*visit.fleet, visit.fleet->hosts(), functions)), undo));
+    return plan::to_plan(ways, functions);
+  };
   for (const auto& [host, way] : ways)
     if (!way.stages.empty()) performance.hosts.push_back(host);
   const bool kept = tell_kept(reporter, ways);
@@ -32,10 +38,8 @@ Result<Outcome> undo(const UndoOptions& options, Io& io) {
       TRY(assets.read("playbooks/prelude.sh")) + TRY(assets.read("playbooks/undo.sh"));
   const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
   const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
-  const Ways ways = TRY(ways_back(TRY(read_journals(*visit.fleet, visit.fleet->hosts(), functions)),
-                                  {.run = options.run, .all = options.all, .force = options.force}));
   return telling(visit.folder, options.format, io, [&](report::Reporter& reporter) {
-    return take_back(ways, assets, functions, options, visit, reporter, io);
+    return take_back(assets, functions, options, visit, reporter, io);
   });
 }
 

@@ -8,6 +8,9 @@
 #include "app/conduct.hpp"
 #include "app/connections.hpp"
 #include "app/gpu_rows.hpp"
+#include "app/open_bundle.hpp"
+#include "app/surroundings.hpp"
+#include "app/upgrade_stack.hpp"
 
 #include <fmt/format.h>
 
@@ -19,9 +22,6 @@ namespace {
 
 using base::Fault;
 using base::Version;
-
-/// For an API server that an interrupted upgrade is just bringing up.
-constexpr std::chrono::seconds server_patience{180};
 
 Result<spec::Cluster> cluster_of(const UpgradeOptions& options) {
   spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
@@ -56,25 +56,6 @@ Result<Version> target_of(const spec::Cluster& cluster, const playbook::Catalog&
                       fmt::format("which patch of Kubernetes {} is meant?", version.minor_text()),
                       fmt::format("for example: --kubernetes-version {}.0", version.minor_text()));
   return version;
-}
-
-/// The cluster's view. Where the API server does not answer it is asked again, until it has had its time.
-Result<facts::ClusterFacts> see_cluster(const spec::Cluster& cluster, const facts::Census& census,
-                                        const Visit& visit, const assets::Store& assets, Io& io) {
-  const auto until = base::Clock::now() + server_patience;
-  bool told = false;
-  while (true) {
-    const auto view = TRY(view_cluster(cluster, census, *visit.fleet, assets));
-    if (!view) return std::unexpected(no_control_plane());
-    facts::ClusterFacts facts = TRY(facts::parse_cluster(*view));
-    if ((facts.nodes && facts.pods && !facts.version.empty()) || base::Clock::now() >= until) return facts;
-    if (!told)
-      io.err(fmt::format("waiting for the API server to answer, {} s at most\n", server_patience.count()));
-    told = true;
-    (void)visit.fleet->next_until(base::Clock::now() + std::chrono::seconds(2));
-    if (visit.fleet->interrupted())
-      return base::fail(Fault::interrupted, "interrupted while the cluster was read");
-  }
 }
 
 /// What the checks say, shown; whether something blocks.
@@ -128,11 +109,14 @@ void tell_pods(const checks::Upgrade& upgrade, report::Reporter& reporter) {
 }  // namespace
 
 Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
+  if (!options.runtime.empty() || !options.toolkit.empty() || !options.driver.empty())
+    return upgrade_stack(options, io);
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, "upgrade"));
   spec::Cluster cluster = TRY(cluster_of(options));
+  TRY(settle_surroundings(cluster, assets));
   std::optional<assets::Bundle> opened;
-  if (!options.bundle.empty()) opened = TRY(assets::open_bundle(options.bundle));
+  if (!options.bundle.empty()) opened = TRY(bring_bundle(options.bundle, options.bundle_signers));
   const assets::Bundle* bundle = opened ? &*opened : nullptr;
   const Version to = TRY(target_of(cluster, library.catalog(), bundle));
   cluster.kubernetes.version = to;
@@ -142,21 +126,18 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   if (std::ranges::none_of(cluster.hosts,
                            [&](const spec::Host& host) { return is_control_plane(seen.census, host.name); }))
     return std::unexpected(no_control_plane());
-  const facts::ClusterFacts facts = TRY(see_cluster(cluster, seen.census, visit, assets, io));
+  if (bundle) TRY(is_for_hosts(*bundle, cluster, seen.census));
+  const facts::ClusterFacts facts = TRY(see_patiently(cluster, seen.census, *visit.fleet, assets, io));
   fit(cluster, seen.census, facts);
 
   const checks::Upgrade upgrade{cluster, seen.census, facts, to};
   if (TRY(is_blocked(upgrade, assets, visit, options.format, io))) return Outcome::blocked;
 
-  plan::Plan plan = TRY(plan::make(cluster, seen.census, library, bundle, choice_of(upgrade, options)));
-  Performance performance{assets, std::move(plan), {}, options.consent, {}};
-  for (const spec::Host& host : cluster.hosts) {
-    performance.hosts.push_back(host.name);
-    performance.plan.vital.insert(host.name);  // a node that fails is away: no other is taken away
-  }
+  Score score{cluster, assets, library, bundle, choice_of(upgrade, options), options.consent};
+  score.reboots = options.reboots;
   return telling(visit.folder, options.format, io, [&](report::Reporter& reporter) {
     tell_pods(upgrade, reporter);
-    return perform(performance, visit, reporter, io);
+    return conduct(score, seen, visit, reporter, io);
   });
 }
 

@@ -66,16 +66,9 @@ std::unexpected<Error> system_error(std::string_view doing, const std::filesyste
 /// Hashes what `next` gives until it gives nothing.
 template <class Next>
 std::string digest(Next next) {
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
-  EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
-  for (std::string_view piece = next(); !piece.empty(); piece = next())
-    EVP_DigestUpdate(context.get(), piece.data(), piece.size());
-  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
-  unsigned length = 0;
-  EVP_DigestFinal_ex(context.get(), bytes.data(), &length);
-  std::string hex;
-  for (unsigned i = 0; i < length; ++i) hex += fmt::format("{:02x}", bytes[i]);
-  return hex;
+  Sha256 sum;
+  for (std::string_view piece = next(); !piece.empty(); piece = next()) sum.add(piece);
+  return sum.end();
 }
 
 std::filesystem::path from_environment(const char* variable, const char* otherwise) {
@@ -142,6 +135,33 @@ std::filesystem::path state_directory() {
 }
 std::filesystem::path config_directory() {
   return from_environment("XDG_CONFIG_HOME", ".config");
+}
+std::filesystem::path cache_directory() {
+  return from_environment("XDG_CACHE_HOME", ".cache");
+}
+
+struct Sha256::State {
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{EVP_MD_CTX_new(), &EVP_MD_CTX_free};
+};
+
+Sha256::Sha256() : state_(std::make_unique<State>()) {
+  EVP_DigestInit_ex(state_->context.get(), EVP_sha256(), nullptr);
+}
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256& Sha256::operator=(Sha256&&) noexcept = default;
+Sha256::~Sha256() = default;
+
+void Sha256::add(std::string_view bytes) {
+  EVP_DigestUpdate(state_->context.get(), bytes.data(), bytes.size());
+}
+
+std::string Sha256::end() {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
+  unsigned length = 0;
+  EVP_DigestFinal_ex(state_->context.get(), bytes.data(), &length);
+  std::string hex;
+  for (unsigned i = 0; i < length; ++i) hex += fmt::format("{:02x}", bytes[i]);
+  return hex;
 }
 
 std::string sha256(std::string_view bytes) {

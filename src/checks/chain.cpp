@@ -120,9 +120,13 @@ Finding see_runtime(const GpuNode& node, const Sight& sight) {
   return holds(Link::runtime, node, fmt::format("{} with the runtime {}", runtime, handler));
 }
 
+/// The control daemon of MPS, as gpuadm and NVIDIA's chart name its pods.
+bool is_mps_pod(const facts::Pod& pod) {
+  return pod.owner == "DaemonSet" && contains(pod.name, "mps-control-daemon");
+}
 bool is_plugin_pod(const facts::Pod& pod) {
   return pod.owner == "DaemonSet" && contains(pod.name, "nvidia") && contains(pod.name, "device-plugin") &&
-         !contains(pod.name, "mps");
+         !is_mps_pod(pod);
 }
 
 Finding see_plugin(const GpuNode& node, const Sight& sight) {
@@ -134,12 +138,19 @@ Finding see_plugin(const GpuNode& node, const Sight& sight) {
   if (!sight.facts.pods)
     return broken(Link::plugin, node, "the API server did not give the pods", "",
                   "kubectl get --raw /readyz?verbose");
+  const auto describe = [](const facts::Pod& pod) {
+    return fmt::format("kubectl -n {} describe pod {}", pod.space, pod.name);
+  };
+  // Without MPS's daemon the plugin offers nothing.
+  for (const facts::Pod& pod : *sight.facts.pods)
+    if (pod.node == node.node && is_mps_pod(pod) && !is_well(pod))
+      return broken(Link::plugin, node, "the pod of MPS's control daemon on the node does not run",
+                    pod.full() + ": " + trouble_of(pod), describe(pod));
   for (const facts::Pod& pod : *sight.facts.pods)
     if (pod.node == node.node && is_plugin_pod(pod))
       return is_well(pod) ? holds(Link::plugin, node, pod.full() + " runs")
                           : broken(Link::plugin, node, "the device plugin's pod on the node does not run",
-                                   pod.full() + ": " + trouble_of(pod),
-                                   fmt::format("kubectl -n {} describe pod {}", pod.space, pod.name));
+                                   pod.full() + ": " + trouble_of(pod), describe(pod));
   return broken(Link::plugin, node, "no pod of NVIDIA's device plugin is on the node", "",
                 "gpuadm init --phases gpu/device-plugin");
 }

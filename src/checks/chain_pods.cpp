@@ -112,7 +112,7 @@ Finding see_compute(const Trial& trial, const GpuNode& on, const Made& made, con
   std::vector<facts::ProofGpu> gpus;
   for (const Pod* pod : made.pods) {
     facts::Proof proof = facts::parse_proof(made.log_of(*pod));
-    if (const std::string wrong = wrong_in(proof, floors); !wrong.empty())
+    if (const std::string wrong = wrong_in(proof, on.shares > 1 ? Floors() : floors); !wrong.empty())
       return broken(trial.link, on, "a GPU does not do what it should", wrong,
                     "gpuadm doctor --stage node --only gpu.");
     if (pod->phase != "Succeeded")

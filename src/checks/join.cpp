@@ -42,6 +42,18 @@ void apiserver_endpoint(const Subject& s, Verdicts& out) {
                "set controlPlane.endpoint to an address outside the cluster");
 }
 
+void virtual_address(const Subject& s, Verdicts& out) {
+  const std::string& address = s.cluster.control_plane.virtual_address;
+  if (address.empty()) return out.skip("the cluster has none");
+  if (s.host.role != spec::Role::control_plane) return out.skip("a worker does not hold it");
+  if (s.facts.all_addresses.empty()) return out.unknown("the host's addresses could not be read");
+  if (const std::string link = facts::link_to(s.facts, address); !link.empty()) return out.pass(link);
+  out.fail(Severity::blocker, "no interface is in the network of the virtual address",
+           fmt::format("{}; the host has {}", address, s.facts.default_address),
+           "set controlPlane.virtualAddress to a free address in the control planes' own network, or use a "
+           "load balancer");
+}
+
 /// What a kubelet may call the cluster's control plane.
 std::set<std::string> ways_to(const Group& group) {
   std::set<std::string> ways;
@@ -119,6 +131,8 @@ void kubelet_bootstrap(const Subject& s, Verdicts& out) {
 constexpr std::array rows = std::to_array<Check>({
     {"kubeadm.apiserver-endpoint", "every node can use the control plane's endpoint",
      "it is written into every kubeconfig and certificate", preflight, apiserver_endpoint},
+    {"kubeadm.virtual-address", "every control plane can hold the virtual address",
+     "it moves between them by ARP, within one network", preflight, virtual_address},
     {"kubeadm.kubelet-bootstrap", "the kubelet gets through to its API server",
      "without it the host never becomes a node", node, kubelet_bootstrap},
     {"kubeadm.one-cluster", "workers that are nodes already belong to this cluster",

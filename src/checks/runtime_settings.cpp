@@ -30,7 +30,7 @@ void registry_config(const Subject& s, Verdicts& out) {
   if (!containerd->old_mirrors.empty())
     return out.fail(Severity::warning, "registry mirrors are set in the old form, which containerd 2.4 drops",
                     "registry.mirrors of " + list(containerd->old_mirrors), hosts);
-  if (s.stage == Stage::node && !s.cluster.mirrors.empty() && path.empty())
+  if (s.stage == Stage::node && !s.cluster.mirrors.registries.empty() && path.empty())
     return out.fail(Severity::warning, "the cluster file names registry mirrors, and containerd uses none",
                     "config_path is empty", hosts);
   out.pass(path.empty() ? "no mirrors are set" : "config_path = " + path);
@@ -43,6 +43,33 @@ void flatten(const base::Tree& tree, const std::string& path, std::map<std::stri
       flatten(value, path.empty() ? key : path + "." + key, into);
   else if (tree.is_scalar())
     into[path] = tree.text();
+}
+
+/// What gpuadm sets, and a file that containerd reads after it sets otherwise. containerd merges its files in
+/// the order of `imports` in its dump, later ones over earlier ones (containerd
+/// cmd/containerd/server/config).
+void overruled(const facts::Containerd& containerd, Verdicts& out) {
+  const auto& loaded = containerd.loaded_files;
+  const auto ours =
+      std::ranges::find_if(loaded, [](const std::string& file) { return file.ends_with("/zz-gpuadm.toml"); });
+  if (ours == loaded.end()) return;
+  const auto values_of = [&](const std::string& file) {
+    std::map<std::string, std::string> values;
+    const auto text = containerd.drop_in_texts.find(file);
+    if (text == containerd.drop_in_texts.end()) return values;
+    if (const auto tree = base::toml::read(text->second, file)) flatten(*tree, {}, values);
+    return values;
+  };
+  const auto wanted = values_of(*ours);
+  for (auto later = ours + 1; later != loaded.end(); ++later)
+    for (const auto& [key, value] : values_of(*later))
+      if (const auto place = wanted.find(key);
+          key != "version" && place != wanted.end() && place->second != value)
+        out.fail(Severity::warning, "a drop-in of containerd overrules what gpuadm set",
+                 fmt::format("{}: {} in {}, {} in {}, which is read later", key, place->second, *ours, value,
+                             *later),
+                 fmt::format("rename {} so that it comes before {}, then: gpuadm runtime configure", *later,
+                             ours->substr(ours->rfind('/') + 1)));
 }
 
 void imports(const Subject& s, Verdicts& out) {
@@ -73,6 +100,7 @@ void imports(const Subject& s, Verdicts& out) {
                  "remove the stale one of the two files, then: systemctl restart containerd");
     }
   }
+  overruled(*containerd, out);
 }
 
 /// Images with CUDA are 10 to 20 GB each, unpacked beside the layers.

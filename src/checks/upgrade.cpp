@@ -33,6 +33,7 @@ class Judge {
       return std::move(findings_);
     }
     server_ = *server;
+    if (u_.only) return judge_nodes();
     step();
     hosts();
     for (const facts::Node& node : *u_.facts.nodes) {
@@ -47,6 +48,20 @@ class Judge {
   }
 
  private:
+  /// Of an upgrade that leaves Kubernetes as it is.
+  std::vector<Finding> judge_nodes() {
+    here_ = *u_.only;
+    for (const facts::Node& node : *u_.facts.nodes)
+      if (here_.contains(node.name)) ready(node);
+    quorum();
+    if (drains(u_.facts)) pods();
+    return std::move(findings_);
+  }
+
+  [[nodiscard]] bool is_touched(const facts::Node& node) const {
+    return u_.only ? u_.only->contains(node.name) : node.kubelet != "v" + u_.to.text();
+  }
+
   Finding& refuse(const std::string& id, const std::string& host, const std::string& says,
                   const std::string& evidence, const std::string& remedy) {
     Finding finding;
@@ -129,7 +144,8 @@ class Judge {
            "https://kubernetes.io/blog/2022/02/17/dockershim-faq/");
   }
 
-  /// Of etcd on the control planes: while one is upgraded the others must be the majority.
+  /// Of etcd on the control planes. Of two, none is a majority while the other is away:
+  /// https://etcd.io/docs/v3.5/faq/#what-is-failure-tolerance
   void quorum() {
     int count = 0, well = 0;
     for (const facts::Node& node : *u_.facts.nodes) {
@@ -139,13 +155,14 @@ class Judge {
       if (condition != node.conditions.end() && condition->second.status == "True") ++well;
     }
     const std::string evidence = fmt::format("{} of {} control planes are Ready", well, count);
-    if (count > 0 && count % 2 == 0)
-      refuse("upgrade.quorum", "", "the control planes are an even number", evidence,
-             "while one of them is upgraded the rest is no majority: add one more, or remove one, then run "
-             "again");
-    else if (count > 1 && well < count / 2 + 1)
+    if (count > 2 && well < count / 2 + 1)
       refuse("upgrade.quorum", "", "etcd has no majority", evidence,
              "bring the other control planes back first");
+    else if (count == 2)
+      refuse("upgrade.quorum", "", "the API server is away while either of the two control planes is",
+             "etcd of two members has no majority without one of them",
+             "nothing, if that may be: pods run on; else join a third control plane first")
+          .severity = Severity::warning;
   }
 
   /// Nobody would start them again.
@@ -155,7 +172,7 @@ class Judge {
           !here_.contains(pod.node))
         continue;
       const auto* node = node_named(pod.node);
-      if (!node || node->kubelet == "v" + u_.to.text()) continue;
+      if (!node || !is_touched(*node)) continue;
       refuse("upgrade.pods", "",
              fmt::format("pod {} has no controller that would start it elsewhere", pod.full()),
              fmt::format("it runs on {}, which is drained", pod.node),

@@ -23,7 +23,7 @@ void add_diff(CLI::App& root, Global& global, Verb& chosen) {
       *verb, global, chosen, [](app::InitOptions& of) -> app::Common& { return of.common; }, app::diff);
   add_hosts(*verb, options->hosts);
   add_connection(*verb, options->common.connection);
-  verb->add_option("--bundle", options->bundle, "What Kubernetes is installed from")->option_text("DIR");
+  add_bundle_source(*verb, options->bundle, options->bundle_signers);
   add_format(*verb, options->format);
 }
 
@@ -63,6 +63,24 @@ void add_remove(CLI::App& root, Global& global, Verb& chosen) {
   add_format(*verb, options->format);
 }
 
+void add_adopt(CLI::App& root, Global& global, Verb& chosen) {
+  auto* verb =
+      root.add_subcommand("adopt", "Write the cluster file that would have made a cluster that is there");
+  const auto options = add_verb(
+      *verb, global, chosen, [](app::AdoptOptions& of) -> app::Common& { return of.common; }, app::adopt);
+  add_hosts(*verb, options->hosts);
+  add_connection(*verb, options->common.connection);
+  verb->add_option("-o,--output", options->output, "The file, which is not there yet; without it: printed")
+      ->option_text("FILE");
+  verb->add_option("--bundle", options->bundle, "What its Kubernetes came from, to list drift by")
+      ->option_text("DIR");
+  auto* record =
+      verb->add_flag("--record", options->record,
+                     "Keep it on the control plane, too, for gpuadm join --to; gpuadm undo takes it back");
+  add_consent(*verb, options->consent);
+  for (const char* name : {"--dry-run", "--yes"}) verb->get_option(name)->needs(record);
+}
+
 }  // namespace
 
 void add_cluster(CLI::App& root, Global& global, Verb& chosen) {
@@ -70,6 +88,7 @@ void add_cluster(CLI::App& root, Global& global, Verb& chosen) {
   add_diff(root, global, chosen);
   add_join(root, global, chosen);
   add_remove(root, global, chosen);
+  add_adopt(root, global, chosen);
 }
 
 }  // namespace cli

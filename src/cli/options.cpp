@@ -28,16 +28,35 @@ void add_consent(CLI::App& verb, app::Consent& consent) {
       ->excludes(dry_run);
 }
 
+void add_reboots(CLI::App& verb, app::Rebooting& reboots) {
+  verb.add_flag_callback(
+      "--no-reboot", [&reboots] { reboots = app::Rebooting::left; },
+      "Where a host must be rebooted, stop there and say what to type");
+}
+
+void add_bundle_source(CLI::App& verb, std::filesystem::path& bundle, std::filesystem::path& signers) {
+  auto* option = verb.add_option("--bundle", bundle,
+                                 "Install from this bundle, a folder or an archive, and nothing else")
+                     ->option_text("DIR|FILE");
+  verb.add_option(
+          "--bundle-signers", signers,
+          "Whose signatures count: OpenSSH's allowed_signers (~/.config/gpuadm/allowed_signers, where it is)")
+      ->option_text("FILE")
+      ->needs(option);
+}
+
 void add_raising(CLI::App& verb, app::InitOptions& options) {
   verb.add_flag("--list-phases", options.list_phases, "Show the phases in order, and do nothing");
   add_list(verb, "--phases", options.phases, "A,B", "Only these");
   add_list(verb, "--skip-phases", options.skip_phases, "A,B", "All but these");
   add_list(verb, "--ignore", options.ignore, "ID,...", "Findings that shall not block");
   add_consent(verb, options.consent);
-  verb.add_option("--bundle", options.bundle, "Install from this folder and nothing else")
-      ->option_text("DIR");
+  add_reboots(verb, options.reboots);
+  add_bundle_source(verb, options.bundle, options.bundle_signers);
   verb.add_option("--kubernetes-version", options.kubernetes_version, "For example 1.34 or 1.34.2")
       ->option_text("VERSION");
+  verb.add_option("--region", options.region, "Mirrors for hosts there, for example cn")
+      ->option_text("REGION");
   verb.add_option("--driver", options.driver,
                   "The NVIDIA driver: use the one on the host, or install one, of this branch")
       ->option_text("use|install[=BRANCH]");

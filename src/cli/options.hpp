@@ -25,6 +25,10 @@ void add_list(CLI::App& verb, const char* name, std::vector<std::string>& list, 
               const char* says);
 /// `--dry-run` and `-y`
 void add_consent(CLI::App& verb, app::Consent& consent);
+/// `--no-reboot`
+void add_reboots(CLI::App& verb, app::Rebooting& reboots);
+/// `--bundle` and who may have signed it
+void add_bundle_source(CLI::App& verb, std::filesystem::path& bundle, std::filesystem::path& signers);
 /// What init, apply and join can be told, but for hosts and connection.
 void add_raising(CLI::App& verb, app::InitOptions& options);
 

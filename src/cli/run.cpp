@@ -3,6 +3,8 @@
 #include "gpuadm/base/text.hpp"
 
 #include "cli/complain.hpp"
+#include "cli/help.hpp"
+#include "cli/tell.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 
@@ -17,9 +19,6 @@ namespace cli {
 namespace {
 
 constexpr const char* about = "gpuadm turns machines with NVIDIA GPUs into a Kubernetes cluster over SSH.";
-constexpr const char* exit_codes =
-    "Exit codes: 0 done, 1 failed (hosts may have changed), 2 bad command line or cluster file,\n"
-    "3 blocked by findings (nothing was changed), 4 a host could not be reached, 130 interrupted.";
 
 int exit_code(app::Outcome outcome) {
   switch (outcome) {
@@ -71,13 +70,30 @@ void add_global(CLI::App& root, Global& global) {
   auto* verbose = root.add_flag("-v,--verbose", global.verbose, "Say more");
   root.add_flag("-q,--quiet", global.quiet, "Say only what went wrong")->excludes(verbose);
   root.add_flag("--no-color", global.no_color, "No colour; the same as setting NO_COLOR");
+  root.add_flag("--plain", global.plain,
+                "Whole lines one after the other, none taken back, no colour: for screen readers and logs");
+  root.add_option("--log-format", global.log_format,
+                  "How a run is told while it goes on; json: its events, a line each, on standard error")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->option_text("text|json");
 }
 
 app::Io io_of(const Global& global) {
   const auto verbosity = global.quiet     ? report::Verbosity::quiet
                          : global.verbose ? report::Verbosity::verbose
                                           : report::Verbosity::normal;
-  return make_io(verbosity, global.no_color ? report::Colour::no : report::Colour::yes);
+  app::Io io = make_io(verbosity, global.no_color ? report::Colour::no : report::Colour::yes,
+                       global.plain ? report::View::plain : report::View::live);
+  if (global.log_format == "json") io.log = io.err;
+  return io;
+}
+
+/// Of the verb that was understood last.
+std::string help_for(const CLI::App& root, const report::Style& style) {
+  const CLI::App* verb = &root;
+  while (!verb->get_subcommands().empty()) verb = verb->get_subcommands().front();
+  constexpr int narrowest = 60, widest = 110, usual = 80;
+  return help_of(model_of(*verb), std::clamp(style.width == 0 ? usual : style.width, narrowest, widest));
 }
 
 /// Takes what stands behind `--` of exec away from the parser: it is for hosts, whatever it looks like.
@@ -85,10 +101,10 @@ app::Io io_of(const Global& global) {
 int split_command(int argc, const char* const* argv, Global& global) {
   const auto words = std::span(argv, static_cast<std::size_t>(argc));
   const auto dashes = std::ranges::find(words, std::string_view("--"));
-  // The verb is the first word that is no option of gpuadm itself; --assets has a value.
+  // The verb is the first word that is no option of gpuadm itself; two of them have a value.
+  const auto has_value = [](std::string_view word) { return word == "--assets" || word == "--log-format"; };
   auto verb = std::next(words.begin());
-  while (verb < dashes && std::string_view(*verb).starts_with('-'))
-    verb += std::string_view(*verb) == "--assets" ? 2 : 1;
+  while (verb < dashes && std::string_view(*verb).starts_with('-')) verb += has_value(*verb) ? 2 : 1;
   if (dashes == words.end() || verb >= dashes || std::string_view(*verb) != "exec") return argc;
   global.command.assign(std::next(dashes), words.end());
   return static_cast<int>(dashes - words.begin());
@@ -99,22 +115,23 @@ int parse_and_call(int argc, const char* const* argv) {
   argc = split_command(argc, argv, global);
   Verb chosen;
   CLI::App root{about, "gpuadm"};
-  root.get_formatter()->column_width(36);
-  root.footer(exit_codes);
+  root.set_help_flag("-h,--help", "Say how this is called");
   root.require_subcommand(0, 1);
   add_global(root, global);
   add_verbs(root, global, chosen);
+  add_telling(root, chosen);
   try {
     root.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    io_of(global).out(root.help());
+    const app::Io io = io_of(global);
+    io.out(help_for(root, io.out_style));
     return 0;
   } catch (const CLI::ParseError& error) {
     return refuse(complain(error, root), io_of(global));
   }
   app::Io io = io_of(global);
   if (!chosen) {
-    io.err(root.help());
+    io.err(help_for(root, io.err_style));
     return exit_code(base::Fault::usage);
   }
   const auto outcome = chosen(io);

@@ -26,14 +26,14 @@ void write_all(int descriptor, std::string_view text) {
   }
 }
 
-report::Style style_of(int descriptor, report::Verbosity verbosity, report::Colour wish) {
+report::Style style_of(int descriptor, report::Verbosity verbosity, report::Colour wish, report::View view) {
   report::Style style{.verbosity = verbosity};
   if (::isatty(descriptor) == 0) return style;
   const auto variable = [](const char* name) -> std::string_view {
     const char* value = std::getenv(name);
     return value == nullptr ? "" : value;
   };
-  if (variable("TERM") == "dumb") return style;
+  if (variable("TERM") == "dumb" || view == report::View::plain) return style;
   style.view = report::View::live;
   if (variable("NO_COLOR").empty()) style.colour = wish;
   winsize size{};
@@ -86,11 +86,11 @@ class Tty {
 
 }  // namespace
 
-app::Io make_io(report::Verbosity verbosity, report::Colour wish) {
+app::Io make_io(report::Verbosity verbosity, report::Colour colour, report::View view) {
   app::Io io{.out = [](std::string_view text) { write_all(STDOUT_FILENO, text); },
              .err = [](std::string_view text) { write_all(STDERR_FILENO, text); },
-             .out_style = style_of(STDOUT_FILENO, verbosity, wish),
-             .err_style = style_of(STDERR_FILENO, verbosity, wish),
+             .out_style = style_of(STDOUT_FILENO, verbosity, colour, view),
+             .err_style = style_of(STDERR_FILENO, verbosity, colour, view),
              .ask_secret = [](const std::string& prompt) { return Tty(false).ask(prompt); },
              .confirm = [](const std::string& question) -> std::optional<bool> {
                const auto answer = Tty(true).ask(question + " [y/N] ");

@@ -5,7 +5,7 @@
 namespace cli {
 
 /// Standard output and error as they are (colour and live lines only on a terminal, colour not with
-/// NO_COLOR), and questions on /dev/tty.
-[[nodiscard]] app::Io make_io(report::Verbosity verbosity, report::Colour wish);
+/// NO_COLOR; neither where the view is to be plain), and questions on /dev/tty.
+[[nodiscard]] app::Io make_io(report::Verbosity verbosity, report::Colour colour, report::View view);
 
 }  // namespace cli

@@ -60,8 +60,8 @@ void add_etcd(CLI::App& root, Global& global, Verb& chosen) {
             [](CLI::App& verb, app::EtcdOptions& options) {
               verb.add_option("--to", options.file, "The file, which is not there yet")->option_text("FILE");
             });
-  group.add("restore", "Make a cluster with one etcd what it was", Etcd::Asks::yes, app::etcd_restore,
-            [](CLI::App& verb, app::EtcdOptions& options) {
+  group.add("restore", "Make a cluster what it was when a snapshot was made", Etcd::Asks::yes,
+            app::etcd_restore, [](CLI::App& verb, app::EtcdOptions& options) {
               verb.add_option("SNAPSHOT", options.file, "A snapshot of etcd on this machine")
                   ->required()
                   ->option_text("FILE");

@@ -1,5 +1,6 @@
 #include "cli/verbs.hpp"
 
+#include "cli/bundle.hpp"
 #include "cli/cluster.hpp"
 #include "cli/connection.hpp"
 #include "cli/gpu.hpp"
@@ -41,6 +42,7 @@ class Verbs {
     add_upkeep(root_, global_, chosen_);
     add_operate(root_, global_, chosen_);
     add_upgrade(root_, global_, chosen_);
+    add_bundle(root_, global_, chosen_);
   }
 
  private:
@@ -181,6 +183,7 @@ class Verbs {
     verb->add_option("PLAYBOOK", options->playbook, "The playbook")->required()->option_text("FILE");
     add_hosts(*verb, options->hosts);
     add_consent(*verb, options->consent);
+    add_reboots(*verb, options->reboots);
     add_format(*verb, options->format);
     add_connection(*verb, options->common.connection);
     on(verb, [options, &global = global_](app::Io& io) {
@@ -234,15 +237,39 @@ class Verbs {
     const auto add_file = [&](CLI::App* verb) {
       verb->add_option("-f,--file,FILE", options->file, "The cluster file")->required()->option_text("FILE");
     };
-    add("explain", "Every key with its type, default and meaning",
-        [options](app::Io& io) { return app::config_explain(options->format, io); });
-    add_file(add("lint", "Check a file, its feature gates and flags against its version",
-                 [options, &global = global_](app::Io& io) {
-                   return app::config_lint({.assets = global.assets, .connection = {}}, options->file,
-                                           options->format, io);
-                 }));
+    const auto keys = std::make_shared<std::vector<std::string>>();
+    add("explain", "What keys mean, with type and default", [options, keys](app::Io& io) {
+      return app::config_explain(*keys, options->format, io);
+    })->add_option("KEY", *keys, "network.podCIDR, or network for all below it; none: every key");
+    auto* lint =
+        add("lint", "Check a file, its feature gates and flags against its version; also called validate",
+            [options, &global = global_](app::Io& io) {
+              return app::config_lint({.assets = global.assets, .connection = {}}, options->file,
+                                      options->format, io);
+            });
+    lint->alias("validate");
+    add_file(lint);
+    on(group->add_subcommand("schema", "The file as JSON Schema, by which editors complete and check it"),
+       [](app::Io& io) { return app::config_schema(io); });
+    add_config_init(*group);
     add_file(add("show", "A file completed with every default",
                  [options](app::Io& io) { return app::config_show(options->file, options->format, io); }));
+  }
+
+  void add_config_init(CLI::App& group) {
+    auto* verb = group.add_subcommand("init", "Write a file with comments from what hosts are");
+    const auto options = std::make_shared<app::ConfigInitOptions>();
+    verb->add_option("TARGET", options->hosts.targets, "[user@]host[:port]; none: this machine");
+    verb->add_option("--from", options->from, "Read what was recorded there, and connect to nothing")
+        ->option_text("DIR");
+    verb->add_option("--name", options->name, "The cluster's name (gpuadm)")->option_text("NAME");
+    verb->add_option("-o,--output", options->output, "The file, which is not there yet; else it is printed")
+        ->option_text("FILE");
+    add_connection(*verb, options->common.connection);
+    on(verb, [options, &global = global_](app::Io& io) {
+      options->common.assets = global.assets;
+      return app::config_init(*options, io);
+    });
   }
 
   void add_assets() {

@@ -91,7 +91,9 @@ std::optional<double> date_in(std::string_view text) {
   const auto month = months.find(words[0]);
   const auto day = base::to_int(words[1]), year = base::to_int(words[3]);
   const auto time = base::split(words[2], ':');
-  if (words[0].size() != 3 || month == std::string_view::npos || !day || !year || time.size() != 3)
+  // 9999 is the last year that a certificate can name (RFC 5280, 4.1.2.5.2).
+  if (words[0].size() != 3 || month == std::string_view::npos || month % 3 != 0 || !day || *day < 1 ||
+      *day > 31 || !year || *year < 1 || *year > 9999 || time.size() != 3)
     return std::nullopt;
   const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)),
                                          std::chrono::month(static_cast<unsigned>(month / 3 + 1)),

@@ -112,7 +112,7 @@ void read_routes(const Sections& sections, std::string_view section, bool v6, Fa
     for (std::size_t i = 1; i + 1 < words.size(); ++i) {
       if (words[i] == "via") route.gateway = std::string(words[i + 1]);
       if (words[i] == "dev") route.link = std::string(words[i + 1]);
-      if (words[i] == "src") route.source = std::string(words[i + 1]);
+      if (words[i] == "src" && base::Cidr::parse(words[i + 1])) route.source = std::string(words[i + 1]);
       if (words[i] == "metric")
         route.metric = static_cast<int>(std::min<std::uint64_t>(count(words[i + 1]).value_or(0), 1u << 30));
     }
@@ -238,6 +238,19 @@ void read_network(const Sections& sections, Facts& facts) {
   });
   if (const Section* mode = sections.find("kube-proxy-mode"); mode && mode->status == 0)
     facts.proxy_mode = known(mode->first());
+}
+
+std::string link_to(const Facts& facts, std::string_view address) {
+  const auto wanted = base::Cidr::parse(address);
+  if (!wanted) return {};
+  for (const Address& own : facts.all_addresses) {
+    const auto network = base::Cidr::parse(own.cidr);
+    const bool itself = own.cidr.substr(0, own.cidr.find('/')) == address;
+    if (network && own.global && !itself && network->v6 == wanted->v6 &&
+        network->prefix < (network->v6 ? 128 : 32) && network->contains(*wanted))
+      return own.link;
+  }
+  return {};
 }
 
 }  // namespace facts

@@ -106,12 +106,12 @@ bool Redactor::take_word(Place& place) {
 }
 
 std::string Redactor::line(std::string_view text, std::string_view section) {
-  std::string plain = without_secrets(text, secrets_);
-  if (const std::string_view serial = serial_in(plain); !serial.empty()) plain = starred(plain, serial);
+  std::string plain = base::without_secrets(text, secrets_);
+  if (const std::string_view serial = serial_in(plain); !serial.empty()) plain = base::starred(plain, serial);
   const bool names = section == "/proc/sys/kernel/hostname" || section == "resolves";
   Place place{plain, names && plain.starts_with("| "), is_table(section), 0, {}};
   while (place.at < plain.size()) {
-    const bool begins = begins_word(plain, place.at);
+    const bool begins = base::begins_word(plain, place.at);
     if (begins && (take_number(place) || take_word(place))) continue;
     place.out += plain[place.at++];
   }

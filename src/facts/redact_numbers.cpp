@@ -122,4 +122,14 @@ bool Redactor::take_number(Place& place) {
   return true;
 }
 
+std::string_view serial_in(std::string_view text) {
+  const std::string low = base::lower(text);
+  const auto at = low.find("serial");
+  if (at == low.npos) return {};
+  const auto from = text.find_first_of(">:", at);
+  if (from == text.npos) return {};
+  const std::string_view value = base::trim(text.substr(from + 1, text.find('<', from) - from - 1));
+  return value == "N/A" || value.size() < 4 ? std::string_view() : value;
+}
+
 }  // namespace facts

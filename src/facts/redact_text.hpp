@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gpuadm/base/redact.hpp"
 #include "gpuadm/facts/redact.hpp"
 
 #include <cctype>
@@ -47,14 +48,6 @@ inline std::string_view run(std::string_view text, std::size_t at, bool (*is)(ch
   return text.substr(at, end - at);
 }
 
-/// The text with one part of it, a view into it, replaced by "***".
-[[nodiscard]] std::string starred(std::string_view text, std::string_view part);
-/// Whether a word may begin there: no part of one stands before it. What JSON writes for an end of line is
-/// none.
-[[nodiscard]] bool begins_word(std::string_view text, std::size_t at);
-/// One line without what stands behind the name of a secret setting, in an HTTP header or before the host of
-/// a URL: "***" in its place. `count` grows with each.
-[[nodiscard]] std::string without_secrets(std::string_view line, std::size_t& count);
 /// The value of `<serial>1650</serial>` of nvidia-smi's XML, and of `Serial Number: 1650`; a view into
 /// `text`.
 [[nodiscard]] std::string_view serial_in(std::string_view text);

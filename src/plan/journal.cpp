@@ -46,7 +46,7 @@ std::vector<std::pair<std::string, std::string>> undo_phases() {
 }
 
 Plan to_plan(const std::map<std::string, WayBack>& hosts, std::string prelude) {
-  Plan plan{"undo", std::move(prelude), {}, false};
+  Plan plan{"undo", std::move(prelude), {}, false, {}, {}};
   for (const auto& [phase, title] : undo_phases()) {
     Stage stage{phase, title, false, {}};
     for (const auto& [host, way] : hosts)

@@ -9,6 +9,13 @@ namespace plan {
 
 namespace {
 
+/// Whether a package of the family named `os` is for hosts of this one.
+bool is_for(facts::Family family, std::string_view os) {
+  if (os == "debian") return family == facts::Family::debian;
+  if (os == "redhat") return family == facts::Family::redhat;
+  return true;
+}
+
 using playbook::Context;
 using playbook::Script;
 using playbook::Step;
@@ -63,6 +70,7 @@ struct Maker {
     Action action = TRY(base_action(Kind::shell));
     action.check = TRY(script(shell.check));
     action.apply = TRY(script(shell.apply));
+    action.needs_reboot = TRY(script(shell.needs_reboot));
     return std::vector{std::move(action)};
   }
 
@@ -114,6 +122,7 @@ struct Maker {
     if (!context.bundle) return actions;
     for (const assets::BundleFile& file : context.bundle->files) {
       if (file.kind != upload.kind) continue;
+      if (!is_for(context.facts.os.family, file.os)) continue;
       Action action = TRY(base_action(Kind::upload));
       const std::string name = file.name.empty() ? file.target.empty() ? file.path : file.target : file.name;
       action.id = step.id + ":" + name;
@@ -252,9 +261,10 @@ Result<> known_phases(const playbook::Playbook& playbook, const Choice& choice) 
 Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census, const playbook::Library& library,
                   const assets::Bundle* bundle, const Choice& choice) {
   TRY(known_phases(library.playbook(), choice));
-  Plan plan{library.playbook().id, library.prelude(), {}, library.playbook().independent, {}};
+  Plan plan{library.playbook().id, library.prelude(), {}, library.playbook().independent, {},
+            library.depot()};
   for (const spec::Host& host : cluster.hosts)
-    if (host.role == spec::Role::control_plane) plan.vital.insert(host.name);
+    if (host.role == spec::Role::control_plane || !choice.batches.empty()) plan.vital.insert(host.name);
   std::map<std::string, base::Version> versions;
   for (const spec::Host& host : cluster.hosts) {
     const auto facts = census.find(host.name);

@@ -30,8 +30,8 @@ bool is_watched(const Thing& thing) {
   return thing.first == "file" || thing.first == "sysctl";
 }
 
-constexpr std::string_view kinds[] = {"file",    "directory", "unit",         "sysctl", "module",
-                                      "package", "image",     "docker-image", "swap",   "mig"};
+constexpr std::string_view kinds[] = {"file",  "directory",    "unit", "sysctl", "module",      "package",
+                                      "image", "docker-image", "swap", "mig",    "compute-mode"};
 
 /// Goes back through the journal of a host, and remembers what each thing would be by then.
 class Backwards {

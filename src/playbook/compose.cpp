@@ -3,6 +3,7 @@
 #include "playbook/gpu_nodes.hpp"
 #include "playbook/kubeadm.hpp"
 #include "playbook/runtime.hpp"
+#include "playbook/surroundings.hpp"
 
 #include <fmt/format.h>
 
@@ -27,9 +28,10 @@ struct Composer {
 };
 
 constexpr Composer table[] = {
-    {"cluster-file", compose_cluster_file},   {"containerd-config", compose_containerd_config},
-    {"crio-config", compose_crio_config},     {"device-plugin", compose_device_plugin},
-    {"docker-daemon", compose_docker_daemon}, {"kubeadm-config", compose_kubeadm_config},
+    {"cluster-file", compose_cluster_file},     {"containerd-config", compose_containerd_config},
+    {"crio-config", compose_crio_config},       {"crio-registries", compose_crio_registries},
+    {"device-plugin", compose_device_plugin},   {"docker-daemon", compose_docker_daemon},
+    {"kubeadm-config", compose_kubeadm_config},
 };
 
 }  // namespace

@@ -198,6 +198,25 @@ void use_opt_cni(Surgery& surgery, const base::Version& engine) {
     surgery.want(&Layout::cni, {"bin_dir"}, folder);
 }
 
+/// Mirrors stand in one hosts.toml a registry, which the CRI reads where config_path says; before the
+/// operator's own of the old form it refuses config_path (containerd docs/cri/registry.md), and there
+/// gpuadm's go before theirs.
+void use_mirrors(Surgery& surgery, const std::map<std::string, std::string>& mirrors) {
+  if (mirrors.empty()) return;
+  if (const Tree* path = surgery.find(&Layout::registry, {"config_path"}); path && !path->text().empty())
+    return;
+  const Tree* old = surgery.find(&Layout::registry, {"mirrors"});
+  if (!old || old->entries().empty())
+    return surgery.want(&Layout::registry, {"config_path"}, containerd_certs);
+  for (const auto& [registry, url] : mirrors) {
+    Tree endpoints = Tree::list_of(std::vector{url});
+    if (const Tree* theirs = surgery.find(&Layout::registry, {"mirrors", registry, "endpoint"}))
+      for (const Tree& endpoint : theirs->items())
+        if (endpoint.text() != url) endpoints.push(endpoint);
+    surgery.want(&Layout::registry, {"mirrors", registry, "endpoint"}, endpoints);
+  }
+}
+
 bool runs_runc(const Tree* type) {
   return type && (type->text() == "io.containerd.runc.v2" || type->text() == "io.containerd.runc.v1");
 }
@@ -242,6 +261,7 @@ Result<std::vector<Composed>> compose_containerd_config(const Context& context) 
   if (const std::string pause = pause_image(context); !pause.empty())
     surgery.want(&Layout::sandbox_image, {}, pause);
   if (context.cluster.network.plugin != spec::NetworkPlugin::none) use_opt_cni(surgery, engine);
+  use_mirrors(surgery, context.cluster.mirrors.registries);
   set_nvidia(surgery, context, engine, systemd);
   if (context.cluster.patches.runtime.is_map()) surgery.patch(context.cluster.patches.runtime, {});
   return surgery.done(context.host.name);

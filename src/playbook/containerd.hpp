@@ -11,10 +11,13 @@ namespace playbook {
 
 inline const std::string containerd_config_path = "/etc/containerd/config.toml";
 
+/// gpuadm's choice where no config_path says where hosts.toml lies.
+inline const std::string containerd_certs = "/etc/containerd/certs.d";
+
 /// Where containerd keeps a setting, by the version of the file (containerd docs/PLUGINS.md and
 /// docs/cri/config.md of the respective release). The second key is the plugin's name.
 struct ContainerdLayout {
-  Path cri, runtimes, default_runtime, sandbox_image, cni;
+  Path cri, runtimes, default_runtime, sandbox_image, cni, registry;
 };
 [[nodiscard]] ContainerdLayout containerd_layout(std::int64_t version);
 

@@ -60,10 +60,13 @@ ContainerdLayout containerd_layout(std::int64_t version) {
                              : version == 2 ? "io.containerd.grpc.v1.cri"
                                             : "cri";
   const Path cri = {"plugins", plugin};
-  return {cri, cri / "containerd" / "runtimes", cri / "containerd" / "default_runtime_name",
+  return {cri,
+          cri / "containerd" / "runtimes",
+          cri / "containerd" / "default_runtime_name",
           split ? Path{"plugins", "io.containerd.cri.v1.images", "pinned_images", "sandbox"}
                 : cri / "sandbox_image",
-          cri / "cni"};
+          cri / "cni",
+          split ? Path{"plugins", "io.containerd.cri.v1.images", "registry"} : cri / "registry"};
 }
 
 Result<std::vector<ContainerdPart>> containerd_parts(const facts::Containerd& containerd,

@@ -160,7 +160,14 @@ Tree plugin_pod(const Context& context, const GpuLayout& layout, const Names& na
   return Tree::map_of({{"containers", containers}, {"volumes", volumes}});
 }
 
-/// The MPS server of each GPU; the plugin's image has it.
+/// The plugin starts MPS's control daemon without a PATH (k8s-device-plugin
+/// cmd/mps-control-daemon/mps/daemon.go), and that one looks for the server by name: in /bin and /usr/bin
+/// alone.
+constexpr const char* start_mps =
+    "server=$(command -v nvidia-cuda-mps-server) && [ ! -e /usr/bin/nvidia-cuda-mps-server ] && "
+    "ln -s \"$server\" /usr/bin/nvidia-cuda-mps-server; exec mps-control-daemon";
+
+/// The MPS server of each GPU; the driver has it.
 Tree mps_pod(const GpuLayout& layout, const Names& names, const std::string& image) {
   const Tree privileged = Tree::map_of({{"privileged", true}});
   Tree root = mount("mps-root", "/mps");
@@ -184,11 +191,13 @@ Tree mps_pod(const GpuLayout& layout, const Names& names, const std::string& ima
   Tree containers = Tree::list();
   containers.push(Tree::map_of({{"name", "mps-control-daemon"},
                                 {"image", image},
-                                {"command", Tree::list_of({"mps-control-daemon"})},
+                                {"command", Tree::list_of({"sh", "-c", start_mps})},
                                 {"env", variables},
                                 {"securityContext", privileged},
                                 {"volumeMounts", mounts}}));
-  return Tree::map_of({{"initContainers", first}, {"containers", containers}, {"volumes", volumes}});
+  // The server finds itself by the process id that the kernel's driver knows (the chart's mps.enableHostPID).
+  return Tree::map_of(
+      {{"hostPID", true}, {"initContainers", first}, {"containers", containers}, {"volumes", volumes}});
 }
 
 }  // namespace

@@ -23,8 +23,10 @@ std::unexpected<base::Error> refuse(const Context& context, const std::string& w
 
 /// Docker does not start where its command line says what the file says, too.
 Result<> said_once(const Context& context, const Tree& tree) {
-  constexpr std::pair<const char*, const char*> both[] = {
-      {"--exec-opt", "exec-opts"}, {"--add-runtime", "runtimes"}, {"--default-runtime", "default-runtime"}};
+  constexpr std::pair<const char*, const char*> both[] = {{"--exec-opt", "exec-opts"},
+                                                          {"--add-runtime", "runtimes"},
+                                                          {"--default-runtime", "default-runtime"},
+                                                          {"--registry-mirror", "registry-mirrors"}};
   for (const std::string& word : command_of(context, "docker.service"))
     for (const auto& [flag, key] : both)
       if (tree.find(key) && (word == flag || word.starts_with(std::string(flag) + "=")))
@@ -47,6 +49,17 @@ void set_cgroup_driver(Tree& tree, const std::string& wanted) {
   if (there == std::vector{key + wanted}) return;
   options.push(key + wanted);
   tree.set("exec-opts", options);
+}
+
+/// The cluster file's mirror is asked before the operator's.
+void use_mirror(Tree& tree, const std::map<std::string, std::string>& mirrors) {
+  const auto mirror = mirrors.find("docker.io");
+  if (mirror == mirrors.end()) return;
+  Tree list = Tree::list_of(std::vector{mirror->second});
+  if (const Tree* theirs = tree.find("registry-mirrors"))
+    for (const Tree& url : theirs->items())
+      if (url.text() != mirror->second && url.text() != mirror->second + "/") list.push(url);
+  tree.set("registry-mirrors", list);
 }
 
 void set_nvidia(Tree& tree, const Context& context) {
@@ -76,13 +89,15 @@ Result<std::vector<Composed>> compose_docker_daemon(const Context& context) {
                   ? Tree::map()
                   : TRY(base::json::read(before, context.host.name + ":" + config_path));
   if (!tree.is_map()) return refuse(context, "a JSON object is needed");
-  if (const Tree* options = tree.find("exec-opts"); options && !options->is_list())
-    return refuse(context, "exec-opts must be a list");
+  for (const char* key : {"exec-opts", "registry-mirrors"})
+    if (const Tree* list = tree.find(key); list && !list->is_list())
+      return refuse(context, fmt::format("{} must be a list", key));
   for (const char* key : {"runtimes", "features"})
     if (const Tree* map = tree.find(key); map && !map->is_map())
       return refuse(context, fmt::format("{} must be an object", key));
   const Tree original = tree;
   set_cgroup_driver(tree, cgroup_driver(context));
+  use_mirror(tree, context.cluster.mirrors.registries);
   if (context.facts.docker) set_nvidia(tree, context);
   if (context.cluster.patches.runtime.is_map()) tree.merge(context.cluster.patches.runtime);
   TRY(said_once(context, tree));

@@ -1,5 +1,6 @@
 #include "playbook/kubeadm.hpp"
 
+#include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 
@@ -117,6 +118,12 @@ Tree kube_proxy_configuration(const Context& context) {
 std::string node_name(const Context& context) {
   if (!context.cluster.kubernetes.node_name.empty() && context.cluster.hosts.size() == 1)
     return context.cluster.kubernetes.node_name;
+  // A node keeps the name that it joined with, whatever becomes of its host's.
+  if (context.facts.kubernetes.kubelet_conf)
+    for (const std::string_view word : base::words(context.facts.kubernetes.kubelet_flags))
+      if (constexpr std::string_view flag = "--hostname-override=";
+          word.starts_with(flag) && base::is_dns_name(word.substr(flag.size())))
+        return std::string(word.substr(flag.size()));
   return base::lower(context.facts.hostname);
 }
 

@@ -77,8 +77,9 @@ using Does = std::variant<Shell, File, Wait, Upload>;
 
 Result<Does> does_of(const Tree& step, std::string_view source) {
   if (const Tree* shell = step.find("shell")) {
-    TRY(known(*shell, source, {"check", "apply"}));
-    return Shell{TRY(needed_script(*shell, source, "check")), TRY(script(*shell, source, "apply"))};
+    TRY(known(*shell, source, {"check", "apply", "needs_reboot"}));
+    return Shell{TRY(needed_script(*shell, source, "check")), TRY(script(*shell, source, "apply")),
+                 TRY(script(*shell, source, "needs_reboot"))};
   }
   if (const Tree* file = step.find("file")) {
     TRY(known(*file, source, {"path", "mode", "template", "compose", "content", "restarts", "trial"}));
@@ -106,6 +107,7 @@ Result<Does> does_of(const Tree& step, std::string_view source) {
     TRY(known(*upload, source, {"kind", "check", "apply"}));
     const std::string kind = TRY(word(*upload, source, "kind", true));
     const std::map<std::string, assets::BundleKind> kinds = {{"binary", assets::BundleKind::binary},
+                                                             {"runtime", assets::BundleKind::runtime},
                                                              {"image", assets::BundleKind::image},
                                                              {"package", assets::BundleKind::package},
                                                              {"file", assets::BundleKind::file}};
@@ -155,6 +157,8 @@ Result<Step> step_of(const Tree& tree, std::string_view source) {
     if (const Tree* reboot = effects->find("reboot")) step.effects.reboot = reboot->as_bool().value_or(false);
   }
   step.does = TRY(does_of(tree, source));
+  if (const Shell* shell = std::get_if<Shell>(&step.does))
+    step.effects.reboot = step.effects.reboot || !shell->needs_reboot.empty();
   return step;
 }
 
@@ -236,6 +240,7 @@ Result<Library> Library::of(const assets::Store& store, std::string_view text, c
       TRY(base::yaml::read(TRY(store.read("playbooks/catalog.yaml")), "playbooks/catalog.yaml"));
   library.playbook_ = TRY(playbook_of(TRY(base::yaml::read(text, source)), source, store));
   library.prelude_ = TRY(store.read("playbooks/prelude.sh"));
+  library.depot_ = TRY(store.read("playbooks/depot.sh"));
   for (const std::string& file : library.playbook_.functions)
     library.prelude_ += TRY(store.read("playbooks/" + file));
   return library;

@@ -1,4 +1,5 @@
 #include "playbook/gpu_nodes.hpp"
+#include "playbook/surroundings.hpp"
 
 #include <algorithm>
 
@@ -118,9 +119,9 @@ constexpr Selector table[] = {
     {"control-plane-joins",
      [](const Context& c) { return somebody_joins(c, [](Role r) { return r == Role::control_plane; }); }},
     {"not-joined", [](const Context& c) { return !is_node(c.facts); }},
-    {"alone", [](const Context& c) { return c.cluster.hosts.size() == 1; }},
     {"several-hosts", [](const Context& c) { return c.cluster.hosts.size() > 1; }},
     {"schedulable", schedulable},
+    {"virtual-address", [](const Context& c) { return !c.cluster.control_plane.virtual_address.empty(); }},
     {"gpu", [](const Context& c) { return has_gpu(c.facts); }},
     {"gpu-somewhere", has_gpu_somewhere},
     {"runtime-classes", has_runtime_classes},
@@ -145,6 +146,9 @@ constexpr Selector table[] = {
      [](const Context& c) { return !c.bundle && c.cluster.kubernetes.source == Source::packages; }},
     {"source-bundle", [](const Context& c) { return c.bundle != nullptr; }},
     {"online", [](const Context& c) { return c.bundle == nullptr; }},
+    {"proxy", has_proxy},
+    {"registry-mirrors", [](const Context& c) { return !c.cluster.mirrors.registries.empty(); }},
+    {"registry-hosts", [](const Context& c) { return !registry_hosts(c).empty(); }},
     // What stands on the host.
     {"apt", [](const Context& c) { return c.facts.os.family == facts::Family::debian; }},
     {"has-address", [](const Context& c) { return !c.facts.default_address.empty(); }},

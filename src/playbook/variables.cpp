@@ -4,6 +4,7 @@
 
 #include "playbook/gpu_nodes.hpp"
 #include "playbook/kubeadm.hpp"
+#include "playbook/surroundings.hpp"
 
 #include <fmt/format.h>
 
@@ -75,6 +76,13 @@ std::string host_address(const Context& c) {
   return c.facts.default_address;
 }
 
+std::string virtual_address(const Context& c) {
+  return c.cluster.control_plane.virtual_address;
+}
+std::string virtual_interface(const Context& c) {
+  return link_to(c.facts, c.cluster.control_plane.virtual_address);
+}
+
 std::string kernel(const Context& c) {
   return c.facts.kernel;
 }
@@ -121,6 +129,20 @@ std::string mig_wanted(const Context& c) {
   return profiles.empty() ? "off" : "on " + base::join(profiles, ",");
 }
 
+/// "NODE PART PACKAGE VERSION" a line: what `gpuadm upgrade` gives; elsewhere nothing is.
+std::string stack_targets(const Context&) {
+  return {};
+}
+std::string kubernetes_repository(const Context& c) {
+  return package_repository(c, "kubernetes", "kubernetes_repository");
+}
+std::string toolkit_repository(const Context& c) {
+  return package_repository(c, "nvidiaContainerToolkit", "toolkit_repository");
+}
+std::string cuda_repository(const Context& c) {
+  return package_repository(c, "nvidiaDriver", "cuda_repository");
+}
+
 struct Row {
   const char* name;
   std::string (*value)(const Context&);
@@ -132,6 +154,7 @@ constexpr Row table[] = {
     {"cluster_labels", cluster_labels},
     {"cluster_name", cluster_name},
     {"cri_socket", cri_socket},
+    {"cuda_repository", cuda_repository},
     {"driver_branch", driver_branch},
     {"driver_modules", driver_modules},
     {"engine", engine},
@@ -143,6 +166,7 @@ constexpr Row table[] = {
     {"kernel", kernel},
     {"kubeadm_skip_phases", kubeadm_skip_phases},
     {"kubernetes_minor", kubernetes_minor},
+    {"kubernetes_repository", kubernetes_repository},
     {"kubernetes_version", kubernetes_version_text},
     {"mig_wanted", mig_wanted},
     {"node_labels", node_labels},
@@ -150,7 +174,17 @@ constexpr Row table[] = {
     {"os_id", os_id},
     {"package_version", package_version},
     {"pod_cidr", pod_cidr},
+    {"proxy_apt", proxy_apt},
+    {"proxy_dnf", proxy_dnf},
+    {"proxy_environment", proxy_environment},
+    {"proxy_mode", proxy_mode},
+    {"registry_hosts", registry_hosts},
+    {"registry_mirrors", registry_mirrors},
     {"service_cidr", service_cidr},
+    {"stack_targets", stack_targets},
+    {"toolkit_repository", toolkit_repository},
+    {"virtual_address", virtual_address},
+    {"virtual_interface", virtual_interface},
 };
 
 }  // namespace

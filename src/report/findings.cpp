@@ -13,28 +13,31 @@ namespace {
 
 constexpr std::size_t margin = 11;  // of what stands under a finding
 
-std::string under(std::string_view word, std::string_view text) {
+std::string under(std::string_view word, std::string_view text, const Style& style) {
   const std::string head = fmt::format("{:{}}{} ", "", margin, word);
-  return head + hang(text, head.size()) + "\n";
+  return head + hang(text, head.size(), style) + "\n";
 }
 
-std::string id_of(const Finding& finding, const Style& style) {
-  return paint(style, Ink::dim, fmt::format("({})", base::printable(finding.id)));
+/// "swap is on (host.disk.swap-on)"
+std::string says(const Finding& finding, const Style& style) {
+  const std::string id = fmt::format("({})", base::printable(finding.id));
+  const std::string text = hang(fmt::format("{} {}", base::trim(finding.says), id), margin, style);
+  return text.substr(0, text.size() - id.size()) + paint(style, Ink::dim, id);
 }
 
 /// A pass or what does not apply: one line.
 std::string closed(const Finding& finding, const Style& style) {
-  return fmt::format("  {:<8} {} {}\n", name_of(finding.verdict), hang(finding.says, margin),
-                     id_of(finding, style));
+  return fmt::format("  {:<8} {}\n", name_of(finding.verdict), says(finding, style));
 }
 
 std::string one(const Finding& finding, std::span<const Finding* const> explained, const Style& style) {
-  std::string text = fmt::format("  {} {} {}\n", paint(style, finding, fmt::format("{:<8}", kind(finding))),
-                                 hang(finding.says, margin), id_of(finding, style));
-  if (!finding.evidence.empty()) text += under("seen:", finding.evidence);
-  if (!finding.remedy.empty()) text += under("do:  ", remedy_text(finding));
+  std::string text = fmt::format("  {} {}\n", paint(style, finding, fmt::format("{:<8}", kind(finding))),
+                                 says(finding, style));
+  if (!finding.evidence.empty()) text += under("seen:", finding.evidence, style);
+  // What is to be typed may be copied: the terminal itself wraps it.
+  if (!finding.remedy.empty()) text += under("do:  ", remedy_text(finding), {});
   for (const Finding* other : explained)
-    text += under("so:  ", fmt::format("{} ({})", first_line(other->says), other->id));
+    text += under("so:  ", fmt::format("{} ({})", first_line(other->says), other->id), style);
   return text;
 }
 
@@ -44,7 +47,7 @@ std::string body(std::span<const Finding* const> findings, const Style& style) {
   for (const Finding* finding : findings) all.add(*finding);
   std::string text;
   for (const Chain& chain : chains(findings)) text += one(*chain.first, chain.follow, style);
-  if (style.verbosity == Verbosity::verbose)
+  if (style.verbosity >= Verbosity::verbose)
     for (const Finding* finding : findings)
       if (!is_open(*finding)) text += closed(*finding, style);
   return text + fmt::format("  {}\n", to_text(all));

@@ -80,6 +80,7 @@ std::string headline(std::span<const Finding> findings, const Style& style) {
   if (!follow.empty())
     text += fmt::format("; {} {} from it", count(follow.size(), "finding"),
                         follow.size() == 1 ? "follows" : "follow");
+  text = hang(text, 0, style);
   return paint(style, gravest(all.front()) == 0 ? Ink::red : Ink::yellow, text);
 }
 

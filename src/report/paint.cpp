@@ -1,6 +1,7 @@
 #include "report/paint.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/report/wrap.hpp"
 
 #include "report/chains.hpp"
 
@@ -31,6 +32,15 @@ std::string fit(std::string_view text, int columns) {
 
 std::string hang(std::string_view text, std::size_t columns) {
   return base::replace_all(base::printable(base::trim(text)), "\n", "\n" + std::string(columns, ' '));
+}
+
+std::string hang(std::string_view text, std::size_t columns, const Style& style) {
+  const std::string shown = base::printable(base::trim(text));
+  std::string all;
+  for (const std::string_view line : base::lines(shown))
+    all += (all.empty() ? "" : "\n" + std::string(columns, ' ')) +
+           wrapped(line, columns, static_cast<std::size_t>(std::max(0, style.width)));
+  return all;
 }
 
 std::string first_line(std::string_view text) {

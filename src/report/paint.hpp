@@ -22,6 +22,9 @@ enum class Ink { bold, dim, red, green, yellow, cyan };
 /// Every line after the first moved right by `columns`; made printable.
 [[nodiscard]] std::string hang(std::string_view text, std::size_t columns);
 
+/// The same, its lines no wider than the terminal.
+[[nodiscard]] std::string hang(std::string_view text, std::size_t columns, const Style& style);
+
 /// The first line, made printable.
 [[nodiscard]] std::string first_line(std::string_view text);
 

@@ -91,14 +91,14 @@ class Terminal final : public Reporter {
     }
     if (event.did == Did::satisfied) {
       ++satisfied_;
-      if (style_.verbosity != Verbosity::verbose) return;
+      if (style_.verbosity < Verbosity::verbose) return;
     }
     if (style_.verbosity == Verbosity::quiet && event.did != Did::failed) return;
     if (event.did == Did::note && event.host.empty()) return line(first_line(event.detail));
     head();
     line(fit(describe(event), event.did == Did::failed ? 0 : style_.width), event.did);
     if (!event.hint.empty()) line(fmt::format("{:{}}do: {}", "", margin(), hang(event.hint, margin() + 4)));
-    if (event.did == Did::needed || style_.verbosity == Verbosity::verbose) diff(event.diff);
+    if (event.did == Did::needed || style_.verbosity >= Verbosity::verbose) diff(event.diff);
   }
 
   /// Whether a wait says something else than before: a pipe gets each line once.

@@ -15,7 +15,8 @@ std::string function(const char* name, const std::string& body) {
 std::string program(const plan::Action& action, const std::string& prelude, const Identity& who,
                     const char* last) {
   return head(prelude, who, action.id, action.timeout) + base::assignments(action.variables) +
-         function("step_check", action.check) + function("step_apply", action.apply) + last;
+         function("step_check", action.check) + function("step_apply", action.apply) +
+         function("step_needs_reboot", action.needs_reboot.empty() ? "return 1" : action.needs_reboot) + last;
 }
 
 }  // namespace
@@ -39,6 +40,39 @@ std::string check_program(const plan::Action& action, const std::string& prelude
 
 std::string upload_program(const plan::Action& action, const std::string& prelude, const Identity& who) {
   return program(action, prelude, who, "step_upload\n");
+}
+
+std::string reboot_program(const std::string& step, const std::string& prelude, const Identity& who,
+                           std::chrono::seconds patience) {
+  return head(prelude, who, step, patience) + "reboot_order\n";
+}
+
+std::string rebooted_program(const std::string& step, const std::string& prelude, const Identity& who,
+                             const std::string& boot) {
+  return head(prelude, who, step, boot_patience) + base::assignments({{"gpuadm_boot", boot}}) +
+         "reboot_look\n";
+}
+
+std::string upload_check_program(const plan::Action& action, const std::string& prelude,
+                                 const std::string& depot, const Identity& who) {
+  // In a subshell: a check that fails ends it, and not the look into the depot.
+  return program(action, prelude, who, "") + depot +
+         "(\nset -eu\nstep_check\n) </dev/null\ngpuadm_rc=$?\n[ \"$gpuadm_rc\" -ne 1 ] || depot_look\nexit "
+         "$gpuadm_rc\n";
+}
+
+std::string depot_program(const char* function, const plan::Action& action, const std::string& prelude,
+                          const std::string& depot, const base::Variables& further, const Identity& who) {
+  return head(prelude, who, action.id, action.timeout) + base::assignments(action.variables) +
+         base::assignments(further) + depot + fmt::format("depot_step {}\n", function);
+}
+
+std::string depot_upload_program(const plan::Action& action, const std::string& prelude,
+                                 const std::string& depot, Passing passing, const Identity& who) {
+  return program(action, prelude, who, "") + depot +
+         (passing == Passing::on ? "trap depot_placed EXIT\n"
+                                 : "gpuadm_arrived=$depot_file\ntrap depot_used EXIT\n") +
+         "step_upload <\"$depot_file\"\n";
 }
 
 std::string preview_program(std::span<const plan::Action* const> actions, const std::string& prelude,

@@ -18,9 +18,34 @@ namespace run {
 /// The check of one action alone; exits as the check does.
 [[nodiscard]] std::string check_program(const plan::Action& action, const std::string& prelude,
                                         const Identity& who);
+/// The same for an upload, and what the depot holds of its file where it is needed: read_held() reads that.
+[[nodiscard]] std::string upload_check_program(const plan::Action& action, const std::string& prelude,
+                                               const std::string& depot, const Identity& who);
+/// One of the depot's functions as a step: "depot_receive" with the rest of the file on stdin, "depot_pull",
+/// "depot_serve", "depot_clear", "depot_relay_end". Read_offer() reads what the first three print.
+[[nodiscard]] std::string depot_program(const char* function, const plan::Action& action,
+                                        const std::string& prelude, const std::string& depot,
+                                        const base::Variables& further, const Identity& who);
+/// Whether a host passes a file on to others.
+enum class Passing { on, no };
+/// apply -> check of an upload, with the file that the depot holds; it may leave the depot where it is not
+/// passed on.
+[[nodiscard]] std::string depot_upload_program(const plan::Action& action, const std::string& prelude,
+                                               const std::string& depot, Passing passing,
+                                               const Identity& who);
 /// apply -> check of an upload, with the file on stdin.
 [[nodiscard]] std::string upload_program(const plan::Action& action, const std::string& prelude,
                                          const Identity& who);
+
+/// Reboots the host, and prints the id of the boot that ends. `patience`: for how long its lock counts as
+/// alive.
+[[nodiscard]] std::string reboot_program(const std::string& step, const std::string& prelude,
+                                         const Identity& who, std::chrono::seconds patience);
+/// Prints the id of the boot that is now; where that is not `boot`, once the host has come up.
+[[nodiscard]] std::string rebooted_program(const std::string& step, const std::string& prelude,
+                                           const Identity& who, const std::string& boot);
+/// For the services of a host that answers again, its API server among them.
+inline constexpr std::chrono::seconds boot_patience{300};
 
 /// How a step's program ends; see playbooks/prelude.sh.
 enum Status {
@@ -29,7 +54,10 @@ enum Status {
   apply_failed = 102,
   still_needed = 103,
   check_failed = 104,
-  no_lock = 97
+  reboot_needed = 105,
+  own_host = 106,
+  no_lock = 97,
+  cannot_fetch = 98  ///< of depot_pull
 };
 
 /// Every check of a host as one program. Its stdout has, for each action, what the check printed between

@@ -1,6 +1,7 @@
 #include "spec/cluster_fields.hpp"
 
 #include "spec/hosts.hpp"
+#include "spec/surroundings.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -14,7 +15,12 @@ Field<Cluster> constant(std::string path, const std::string& value, Meaning mean
   const auto read = [=](const Tree& tree, Cluster&, Problems& problems) {
     if (tree.text() != value) add_unexpected(problems, tree, path, value);
   };
-  return {path, value, std::move(meaning), read, [=](const Cluster&) { return Tree(value); }};
+  return {path,
+          value,
+          std::move(meaning),
+          read,
+          [=](const Cluster&) { return Tree(value); },
+          Tree::map_of({{"const", value}})};
 }
 
 /// "--flag" or "--flag=value", as the kubelet takes them.
@@ -34,11 +40,6 @@ bool is_registry(const std::string& text) {
            return std::isalnum(static_cast<unsigned char>(c)) ||
                   std::string_view("-_.:/[]").find(c) != std::string_view::npos;
          });
-}
-
-bool is_url(const std::string& text) {
-  return (text.starts_with("http://") || text.starts_with("https://")) && !text.ends_with("://") &&
-         text.find_first_of(" \"'\\") == std::string::npos;
 }
 
 }  // namespace
@@ -86,6 +87,12 @@ const std::vector<Field<Cluster>>& cluster_fields() {
       field<C>("controlPlane.advertiseAddress", ip_address(),
                {"Address that the API server announces.", "the address of the default route"},
                &C::control_plane, &ControlPlane::advertise_address),
+      field<C>("controlPlane.virtualAddress", ip_address(),
+               {"Address that moves between the control planes, by kube-vip on each; endpoint is this with "
+                "port 6443, where it is "
+                "not said.",
+                "none"},
+               &C::control_plane, &ControlPlane::virtual_address),
       field<C>("controlPlane.schedulable",
                choice<Schedulable>(
                    {{"auto", Schedulable::automatic}, {"yes", Schedulable::yes}, {"no", Schedulable::no}}),
@@ -177,8 +184,28 @@ const std::vector<Field<Cluster>>& cluster_fields() {
       field<C>("ssh.commandTimeout", whole_number(1),
                {"Seconds for a command, where a step says nothing else."}, &C::ssh, &Ssh::command_timeout),
 
-      field<C>("mirrors", map_of("registry", is_registry, text_where("http(s) URL", is_url)),
-               {"Registries and where their images are pulled from instead."}, &C::mirrors),
+      field<C>("region", text_where("word such as cn", is_region),
+               {"Presets for hosts there, from data/regions.yaml: mirrors and imageRepository that are said "
+                "nowhere "
+                "else."},
+               &C::region),
+      field<C>("mirrors.registries", map_of("registry", is_registry_host, url(is_url)),
+               {"Registries and where their images are pulled from instead."}, &C::mirrors,
+               &Mirrors::registries),
+      field<C>("mirrors.packages", map_of("package repository", is_package_repository, url(is_url)),
+               {"Mirrors of kubernetes (what stands before /v1.34/), nvidiaContainerToolkit, nvidiaDriver."},
+               &C::mirrors, &Mirrors::packages),
+      field<C>("proxy.http", url(is_proxy_url), {"Proxy of the hosts for http, as they reach it."}, &C::proxy,
+               &Proxy::http),
+      field<C>("proxy.https", url(is_proxy_url), {"Proxy of the hosts for https.", "proxy.http"}, &C::proxy,
+               &Proxy::https),
+      field<C>(
+          "proxy.noProxy",
+          list_of("host names, domains and networks", text_where("host, domain or network", is_no_proxy)),
+          {"What is reached without it, beside nodes, pods and services."}, &C::proxy, &Proxy::no_proxy),
+      field<C>("proxy.loginFile", text("path"),
+               {"A file here that only you can read, with USER:PASSWORD for the proxy."}, &C::proxy,
+               &Proxy::login_file),
       field<C>("featureGates", map_of("feature gate", is_gate, truth()),
                {"Feature gates of the kubelet and the control plane; those that the version does not know "
                 "are refused."},

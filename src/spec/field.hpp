@@ -3,6 +3,7 @@
 #include "spec/types.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace spec {
 
@@ -20,6 +21,7 @@ struct Field {
   Meaning meaning;
   std::function<void(const Tree&, T&, Problems&)> read;
   std::function<Tree(const T&)> write;  ///< null where there is nothing to write
+  Tree schema = {};
 };
 
 template <class T, class V, class... Members>
@@ -28,7 +30,12 @@ template <class T, class V, class... Members>
   const auto read = [=](const Tree& tree, T& into, Problems& problems) {
     if (auto value = type.read(tree, path, problems)) member(into) = std::move(*value);
   };
-  return {path, type.name, std::move(meaning), read, [=](const T& from) { return type.write(member(from)); }};
+  return {path,
+          type.name,
+          std::move(meaning),
+          read,
+          [=](const T& from) { return type.write(member(from)); },
+          type.schema};
 }
 
 /// Reads the keys of `map`, which stand under `prefix` in the table; what has no value keeps its default.
@@ -68,6 +75,34 @@ template <class T>
     *at = std::move(value);
   }
   return map;
+}
+
+/// The JSON Schema of a map with these keys, which stand under `prefix` in the table.
+template <class T>
+[[nodiscard]] Tree schema_of_fields(const std::string& prefix, const std::vector<Field<T>>& fields) {
+  const auto section = [] {
+    return Tree::map_of({{"type", Tree::list_of({"object", "null"})},
+                         {"properties", Tree::map()},
+                         {"additionalProperties", false}});
+  };
+  Tree schema = section();
+  for (const Field<T>& field : fields) {
+    Tree* at = &schema;
+    const auto keys = base::split(std::string_view(field.path).substr(prefix.size()), '.');
+    for (const std::string_view key : std::span(keys).first(keys.size() - 1)) {
+      Tree& below = (*at)["properties"][key];
+      if (below.is_null()) below = section();
+      at = &below;
+    }
+    Tree own = field.schema;
+    // A key without a value counts as missing.
+    Tree value = Tree::map_of({{"anyOf", Tree::List{std::move(own), schema_of_type("null")}}});
+    if (!field.meaning.says.empty()) value.set("description", field.meaning.says);
+    if (const Tree fallback = field.write(T()); !fallback.is_null() && field.meaning.absent.empty())
+      value.set("default", fallback);
+    (*at)["properties"].set(keys.back(), std::move(value));
+  }
+  return schema;
 }
 
 /// The table's rows as `gpuadm config explain` shows them; defaults are what `T()` writes.

@@ -87,7 +87,10 @@ Type<Mig> mig() {
   const auto write = [](const Mig& mig) -> Tree {
     return mig.devices.empty() ? Tree("off") : write_fields(mig, "", mig_fields(""));
   };
-  return {expected, read, write};
+  Tree layout = schema_of_fields("", mig_fields(""));
+  layout.set("type", "object");
+  layout.set("required", Tree::list_of({"devices"}));
+  return {expected, read, write, schema_of_any({Tree::map_of({{"const", "off"}}), std::move(layout)})};
 }
 
 Type<std::map<std::string, GpuWish>> gpu_models() {
@@ -100,7 +103,8 @@ Type<std::map<std::string, GpuWish>> gpu_models() {
         read_fields(tree, path + ".", wish_fields(path + "."), wish, problems);
         return wish;
       },
-      [](const GpuWish& wish) { return write_fields(wish, "", wish_fields("")); }};
+      [](const GpuWish& wish) { return write_fields(wish, "", wish_fields("")); },
+      schema_of_fields("", wish_fields(""))};
   auto type = map_of("GPU model", [](const std::string& key) { return !plain(key).empty(); }, type_of_wish);
   const auto write = type.write;
   type.write = [=](const std::map<std::string, GpuWish>& models) {

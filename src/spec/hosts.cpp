@@ -123,11 +123,14 @@ const std::vector<Field<Host>>& host_fields() {
 }
 
 Type<std::vector<Host>> hosts() {
-  return {"list of hosts", read_hosts, [](const std::vector<Host>& hosts) {
-            Tree list;
-            for (const Host& host : hosts) list.push(write_fields(host, prefix, host_fields()));
-            return list;
-          }};
+  return {
+      "list of hosts", read_hosts,
+      [](const std::vector<Host>& hosts) {
+        Tree list;
+        for (const Host& host : hosts) list.push(write_fields(host, prefix, host_fields()));
+        return list;
+      },
+      Tree::map_of({{"type", "array"}, {"minItems", 1}, {"items", schema_of_fields(prefix, host_fields())}})};
 }
 
 void complete_hosts(Cluster& cluster, const Tree& list) {

@@ -48,4 +48,36 @@ void judge_networks(const Cluster& cluster, const Tree& file, Problems& problems
                                           services->text()));
 }
 
+void complete_endpoint(Cluster& cluster) {
+  ControlPlane& plane = cluster.control_plane;
+  if (plane.virtual_address.empty() || !plane.endpoint.empty()) return;
+  const bool v6 = plane.virtual_address.find(':') != std::string::npos;
+  plane.endpoint = (v6 ? "[" + plane.virtual_address + "]" : plane.virtual_address) + ":6443";
+}
+
+void judge_virtual_address(const Cluster& cluster, const Tree& file, Problems& problems) {
+  const Tree* written = file.at({"controlPlane", "virtualAddress"});
+  const std::string& address = cluster.control_plane.virtual_address;
+  if (!written || address.empty()) return;
+  const std::string& endpoint = cluster.control_plane.endpoint;
+  std::string host = endpoint.substr(0, endpoint.rfind(':'));
+  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  if (endpoint.substr(endpoint.rfind(':') + 1) != "6443")
+    problems.add(
+        written->mark,
+        "controlPlane.virtualAddress: the port of controlPlane.endpoint must be 6443, the API servers' own");
+  if (Cidr::parse(host) && host != address)
+    problems.add(
+        written->mark,
+        fmt::format("controlPlane.virtualAddress: {} is not the address of controlPlane.endpoint, {}",
+                    address, host));
+  if (address == cluster.control_plane.advertise_address)
+    problems.add(written->mark,
+                 "controlPlane.virtualAddress: an API server announces its own address, not one that moves");
+  for (const Host& host_at : cluster.hosts)
+    if (host_at.endpoint.address == address)
+      problems.add(written->mark,
+                   fmt::format("controlPlane.virtualAddress: {} is at this address", host_at.name));
+}
+
 }  // namespace spec

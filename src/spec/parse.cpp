@@ -5,6 +5,7 @@
 #include "spec/gpu.hpp"
 #include "spec/hosts.hpp"
 #include "spec/network.hpp"
+#include "spec/surroundings.hpp"
 
 namespace spec {
 
@@ -24,12 +25,15 @@ Result<Cluster> parse(std::string_view yaml, std::string_view source) {
                                    ? ": a list of machines; for this one, hosts: [{ local: true }]"
                                    : ""));
 
+  complete_endpoint(cluster);
   static const Tree no_hosts;
   const Tree* list = file.find("hosts");
   complete_hosts(cluster, list ? *list : no_hosts);
   judge_hosts(cluster, list ? *list : no_hosts, problems);
   judge_networks(cluster, file, problems);
+  judge_virtual_address(cluster, file, problems);
   judge_gpus(cluster, file, problems);
+  judge_surroundings(cluster, file, problems);
   if (!problems.empty()) return std::unexpected(problems.error("gpuadm config explain shows every key"));
   return cluster;
 }

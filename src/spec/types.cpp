@@ -20,14 +20,14 @@ std::string shown(const Tree& tree) {
 /// A type that one function reads from a scalar; it gives nothing where the scalar is not of the type.
 template <class V>
 Type<V> scalar(std::string name, std::function<std::optional<V>(const Tree&)> parse,
-               std::function<Tree(const V&)> write) {
+               std::function<Tree(const V&)> write, Tree schema) {
   const auto read = [=](const Tree& tree, const std::string& path, Problems& problems) {
     std::optional<V> value;
     if (tree.is_scalar() && !tree.is_null()) value = parse(tree);
     if (!value) add_unexpected(problems, tree, path, name);
     return value;
   };
-  return {name, read, std::move(write)};
+  return {name, read, std::move(write), std::move(schema)};
 }
 
 bool is_control(char c) {
@@ -64,6 +64,14 @@ base::Cidr network_of(base::Cidr cidr) {
 }
 
 }  // namespace
+
+Tree schema_of_type(const char* name) {
+  return Tree::map_of({{"type", name}});
+}
+
+Tree schema_of_any(Tree::List alternatives) {
+  return Tree::map_of({{"oneOf", std::move(alternatives)}});
+}
 
 void add_unexpected(Problems& problems, const Tree& tree, const std::string& path,
                     const std::string& expected, const std::optional<std::string>& nearest) {
@@ -104,7 +112,9 @@ Type<std::string> text_where(std::string name, std::function<bool(const std::str
           return std::nullopt;
         return text;
       },
-      [](const std::string& text) { return text.empty() ? Tree() : Tree(text); });
+      [](const std::string& text) { return text.empty() ? Tree() : Tree(text); },
+      // A number is read as it is written.
+      Tree::map_of({{"type", Tree::list_of({"string", "number"})}}));
 }
 
 Type<std::string> text(std::string name) {
@@ -158,25 +168,28 @@ Type<std::map<std::string, std::string>> labels() {
   const auto value = scalar<std::string>(
       "label value",
       [](const Tree& tree) { return is_label_word(tree.text()) ? std::optional(tree.text()) : std::nullopt; },
-      [](const std::string& text) { return Tree(text); });
+      [](const std::string& text) { return Tree(text); }, Tree::map());
   return map_of("label key", is_label_key, value);
 }
 
 Type<bool> truth() {
   return scalar<bool>(
       "true | false", [](const Tree& tree) { return tree.as_bool(); },
-      [](const bool& value) { return Tree(value); });
+      [](const bool& value) { return Tree(value); }, schema_of_type("boolean"));
 }
 
 Type<std::uint16_t> port() {
   return scalar<std::uint16_t>(
       "port from 1 to 65535",
       [](const Tree& tree) { return tree.is_int() ? to_port(tree.text()) : std::nullopt; },
-      [](const std::uint16_t& port) { return port == 0 ? Tree() : Tree(int{port}); });
+      [](const std::uint16_t& port) { return port == 0 ? Tree() : Tree(int{port}); },
+      Tree::map_of({{"type", "integer"}, {"minimum", 1}, {"maximum", 65535}}));
 }
 
 Type<int> whole_number(int least, int most) {
   const bool open = most == std::numeric_limits<int>::max();
+  Tree schema = Tree::map_of({{"type", "integer"}, {"minimum", least}});
+  if (!open) schema.set("maximum", most);
   return scalar<int>(
       open ? fmt::format("number from {}", least) : fmt::format("number from {} to {}", least, most),
       [=](const Tree& tree) -> std::optional<int> {
@@ -185,7 +198,7 @@ Type<int> whole_number(int least, int most) {
         return static_cast<int>(*number);
       },
       // 0, where it is no value, is nothing.
-      [=](const int& number) { return number == 0 && least > 0 ? Tree() : Tree(number); });
+      [=](const int& number) { return number == 0 && least > 0 ? Tree() : Tree(number); }, std::move(schema));
 }
 
 Type<std::optional<base::Version>> kubernetes_version() {
@@ -201,7 +214,9 @@ Type<std::optional<base::Version>> kubernetes_version() {
           return std::nullopt;
         return Maybe(version);
       },
-      [](const Maybe& version) { return version ? Tree(version->text()) : Tree(); });
+      [](const Maybe& version) { return version ? Tree(version->text()) : Tree(); },
+      Tree::map_of(
+          {{"type", Tree::list_of({"string", "number"})}, {"pattern", R"(^v?1\.[0-9]+(\.[0-9]+)?$)"}}));
 }
 
 Type<GpuProfile> sharing() {
@@ -224,7 +239,13 @@ Type<GpuProfile> sharing() {
       if (profile.sharing == way) return Tree::map_of({{name, profile.replicas}});
     return "exclusive";
   };
-  return {expected, read, write};
+  Tree::List alternatives = {Tree::map_of({{"const", "exclusive"}})};
+  for (const auto& [name, way] : ways)
+    alternatives.push_back(Tree::map_of({{"type", "object"},
+                                         {"properties", Tree::map_of({{name, whole_number(2).schema}})},
+                                         {"required", Tree::list_of({name})},
+                                         {"additionalProperties", false}}));
+  return {expected, read, write, schema_of_any(std::move(alternatives))};
 }
 
 Type<Tree> settings() {
@@ -232,7 +253,7 @@ Type<Tree> settings() {
     if (!tree.is_map()) add_unexpected(problems, tree, path, "map");
     return tree.is_map() ? std::optional(tree) : std::nullopt;
   };
-  return {"map", read, [](const Tree& tree) { return tree; }};
+  return {"map", read, [](const Tree& tree) { return tree; }, schema_of_type("object")};
 }
 
 Type<std::vector<std::string>> list_of(const std::string& items_name, Type<std::string> item) {
@@ -249,7 +270,8 @@ Type<std::vector<std::string>> list_of(const std::string& items_name, Type<std::
       if (auto value = item.read(one, path, problems)) items->push_back(std::move(*value));
     return items;
   };
-  return {expected, read, [](const Items& items) { return items.empty() ? Tree() : Tree::list_of(items); }};
+  return {expected, read, [](const Items& items) { return items.empty() ? Tree() : Tree::list_of(items); },
+          Tree::map_of({{"type", "array"}, {"items", item.schema}})};
 }
 
 }  // namespace spec

@@ -28,7 +28,14 @@ struct Type {
   std::function<std::optional<V>(const Tree&, const std::string& path, Problems&)> read;
   /// Null where there is nothing worth writing.
   std::function<Tree(const V&)> write;
+  /// What JSON Schema (2020-12) can say of it; editors check by that, gpuadm by `read`.
+  Tree schema = {};
 };
+
+/// {"type": name}
+[[nodiscard]] Tree schema_of_type(const char* name);
+/// {"oneOf": …}
+[[nodiscard]] Tree schema_of_any(Tree::List alternatives);
 
 /// "network.plugin: expected flannel | bridge | none, got 'calico'"
 void add_unexpected(Problems& problems, const Tree& tree, const std::string& path,
@@ -61,7 +68,7 @@ template <class V>
         auto value = type.read(tree, path, problems);
         return value ? std::optional(std::optional<V>(std::move(*value))) : std::nullopt;
       },
-      [=](const std::optional<V>& value) { return value ? type.write(*value) : Tree(); }};
+      [=](const std::optional<V>& value) { return value ? type.write(*value) : Tree(); }, type.schema};
 }
 [[nodiscard]] Type<Tree> settings();  ///< any map, passed through
 [[nodiscard]] Type<std::vector<std::string>> list_of(const std::string& items_name, Type<std::string> item);
@@ -87,7 +94,7 @@ template <class E>
       if (value == wanted) return name;
     return {};
   };
-  return {expected, read, write};
+  return {expected, read, write, Tree::map_of({{"enum", Tree::list_of(names)}})};
 }
 
 /// A map whose keys `good` accepts; `key_name` names them in messages.
@@ -116,7 +123,7 @@ template <class V>
     for (const auto& [key, value] : values) tree.set(key, type.write(value));
     return tree;
   };
-  return {expected, read, write};
+  return {expected, read, write, Tree::map_of({{"type", "object"}, {"additionalProperties", type.schema}})};
 }
 
 }  // namespace spec

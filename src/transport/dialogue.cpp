@@ -75,7 +75,10 @@ Result<std::string_view> Dialogue::pending() {
   if (sent_ == queue_.size()) {
     wipe();
     if (command_.input && !climbing_ && !all_queued_) {
-      if (!file_.is_open()) file_.open(*command_.input, std::ios::binary);
+      if (!file_.is_open()) {
+        file_.open(*command_.input, std::ios::binary);
+        file_.seekg(static_cast<std::streamoff>(command_.input_offset));
+      }
       queue_.resize(chunk);
       file_.read(queue_.data(), static_cast<std::streamsize>(chunk));
       queue_.resize(static_cast<std::size_t>(std::max<std::streamsize>(file_.gcount(), 0)));

@@ -55,7 +55,12 @@ class Dialogue {
   /// Bytes to write to stdin now; empty: nothing yet, or nothing more. The same bytes until wrote() takes
   /// them. Fault::remote where the input file cannot be read.
   [[nodiscard]] Result<std::string_view> pending();
-  void wrote(std::size_t bytes) { sent_ += bytes; }
+  void wrote(std::size_t bytes) {
+    sent_ += bytes;
+    if (file_.is_open()) handed_on_ += bytes;
+  }
+  /// Bytes of the file that were written.
+  [[nodiscard]] std::uint64_t handed_on() const { return handed_on_; }
   /// Everything was written: stdin may be closed.
   [[nodiscard]] bool all_written() const { return all_queued_ && sent_ == queue_.size(); }
 
@@ -102,6 +107,7 @@ class Dialogue {
   Capture out_, err_;
   std::string queue_, err_tail_;
   std::size_t sent_ = 0;
+  std::uint64_t handed_on_ = 0;
   bool climbing_ = false, all_queued_ = false;
   int prompts_ = 0, answers_ = 0;
   base::Secret given_;

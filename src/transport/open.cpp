@@ -31,6 +31,7 @@ class Automatic final : public Transport {
     return now_->advance();
   }
   void close() override { now_->close(); }
+  std::uint64_t sent() const override { return now_->sent(); }
   std::string kind() const override { return now_->kind(); }
 
  private:

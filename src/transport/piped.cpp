@@ -69,6 +69,7 @@ class Piped final : public Transport {
     used_ = false;
   }
 
+  std::uint64_t sent() const override { return dialogue_ ? dialogue_->handed_on() : 0; }
   std::string kind() const override { return way_.kind; }
 
  private:

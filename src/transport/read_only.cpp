@@ -19,6 +19,7 @@ class ReadOnly final : public Transport {
   std::optional<base::Instant> wake() const override { return inner_->wake(); }
   Result<std::optional<Exit>> advance() override { return inner_->advance(); }
   void close() override { inner_->close(); }
+  std::uint64_t sent() const override { return inner_->sent(); }
   std::string kind() const override { return "read-only (" + inner_->kind() + ")"; }
 
  private:

@@ -94,6 +94,7 @@ class Recording final : public Transport {
     return progress;
   }
   void close() override { inner_->close(); }
+  std::uint64_t sent() const override { return inner_->sent(); }
   std::string kind() const override { return inner_->kind(); }
 
  private:

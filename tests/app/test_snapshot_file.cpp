@@ -41,6 +41,17 @@ base::Result<std::string> checked(const std::string& bytes, const std::string& s
 
 }  // namespace
 
+TEST_CASE("what a host says of its snapshot is bounded") {
+  const std::string sum(64, 'a');
+  CHECK(app::read_snapshot(sum + " 1056 1 2 3"));
+  CHECK(app::read_snapshot(sum + " 17179869184 1 2 3"));
+  const auto large = app::read_snapshot(sum + " 17179869185 1 2 3");
+  REQUIRE_FALSE(large);
+  CHECK(large.error().what.find("16.0 GiB") != std::string::npos);
+  CHECK_FALSE(app::read_snapshot(sum + " -1 1 2 3"));
+  CHECK_FALSE(app::read_snapshot(sum + " 99999999999999999999 1 2 3"));
+}
+
 TEST_CASE("a snapshot that is whole is taken, with and without its sum beside it") {
   const auto alone = checked(whole());
   REQUIRE(alone);

@@ -115,7 +115,8 @@ def show(rows, options, goals):
     if goals:
         print()
     for name, value, most in goals:
-        print(f"- {name}: {value:.3g}, {'met' if value <= most else 'missed'}")
+        judged = "met" if value <= most else "missed"
+        print(f"- {name}: {value:.3g}, {judged if all(row['answered'] == row['hosts'] for row in rows) else 'not all hosts answered'}")
 
 
 def goals_of(rows, options):

@@ -169,6 +169,8 @@ TEST_CASE("links that facts show hold on a node that is well, with their evidenc
   CHECK(evidence(Link::nvml) == "2 × NVIDIA H200");
   CHECK(evidence(Link::runtime) == "containerd 1.7.24 with the runtime nvidia");
   CHECK(evidence(Link::plugin) == "kube-system/nvidia-device-plugin-x runs");
+  site.facts.pods->front().name = "nvidia-device-plugin-mps-2-x";
+  CHECK(evidence(Link::plugin) == "kube-system/nvidia-device-plugin-mps-2-x runs");
   CHECK(evidence(Link::allocatable) == "2 nvidia.com/gpu, for 2 GPUs");
   CHECK(site.see(Link::cdi).verdict == report::Verdict::skip);
   site.host().toolkit.cdi = {
@@ -195,6 +197,17 @@ TEST_CASE("links that facts show are broken where something is missing") {
         "no pod of NVIDIA's device plugin is on the node");
   CHECK(says(Link::plugin, [](Site& s) { s.facts.pods->front().waiting = {"CrashLoopBackOff"}; }) ==
         "the device plugin's pod on the node does not run");
+  CHECK(says(Link::plugin, [](Site& s) {
+          s.facts.pods->push_back({.space = "kube-system",
+                                   .name = "nvidia-mps-control-daemon-mps-2-x",
+                                   .owner = "DaemonSet",
+                                   .node = "one",
+                                   .phase = "Running",
+                                   .waiting = {"CrashLoopBackOff"}});
+        }) == "the pod of MPS's control daemon on the node does not run");
+  CHECK(says(Link::plugin, [](Site& s) {
+          s.facts.pods->front().name = "nvidia-mps-control-daemon-mps-2-x";
+        }) == "no pod of NVIDIA's device plugin is on the node");
   CHECK(says(Link::plugin, [](Site& s) { s.facts.nodes->front().name = "other"; }) ==
         "this host is no node of the cluster");
   CHECK(says(Link::allocatable, [](Site& s) {

@@ -105,8 +105,14 @@ TEST_CASE("upgrade: a node that is not Ready, unless gpuadm is upgrading it") {
   CHECK(world.judged({1, 34, 2}).empty());
 }
 
-TEST_CASE("upgrade: control planes are an odd number, most of them Ready, all of them named") {
-  CHECK(World(2, 1, "v1.34.1").judged({1, 34, 2}) == "upgrade.quorum\n");
+TEST_CASE("upgrade: most control planes are Ready, all of them named; of two it is said what that means") {
+  World two(2, 1, "v1.34.1");
+  CHECK(two.judged({1, 34, 2}) == "upgrade.quorum (warning)\n");
+  two.node("cp2").conditions["Ready"].status = "Unknown";
+  CHECK(two.judged({1, 34, 2}) == "upgrade.ready\nupgrade.quorum (warning)\n");
+  two.node("cp2").upgrade = "keep";
+  CHECK(two.judged({1, 34, 2}) == "upgrade.quorum (warning)\n");
+  CHECK(World(4, 1, "v1.34.1").judged({1, 34, 2}).empty());
   World lost(3, 0, "v1.34.1");
   for (const char* name : {"cp2", "cp3"}) {
     lost.node(name).conditions["Ready"].status = "Unknown";

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Colour on a terminal, none with NO_COLOR or --no-color.
+# Colour on a terminal, none with NO_COLOR, --no-color or --plain; the last takes no line back either.
 . "$(dirname "$0")/common"
 
 in_terminal() { TERM=xterm script -qec "$*" /dev/null </dev/null >out 2>&1 || true; }
@@ -9,3 +9,5 @@ in_terminal env NO_COLOR=1 "$GPUADM" doctor
 hides $'\033\[1m'
 in_terminal "$GPUADM" doctor --no-color
 hides $'\033\[1m'
+in_terminal "$GPUADM" doctor --plain
+hides $'\033'

@@ -28,6 +28,7 @@ watch_for_secrets() {
 }
 watch_for_secrets >sampled 2>/dev/null &
 watcher=$!
+trap 'kill "$watcher" 2>/dev/null; lab down --all; rm -rf "$place"' EXIT
 
 snapshot two >before
 # A worker whose join fails: what kubeadm writes into is no folder there.
@@ -73,6 +74,9 @@ exits 1 gpuadm remove two -f cluster.yaml -y --drain-timeout 20
 says "--force"
 on one 'kubectl --kubeconfig /etc/kubernetes/admin.conf delete pod at-two at-three --now' >/dev/null
 exits 0 gpuadm remove two -f cluster.yaml -y
+for name in one three four; do
+  ! on "$name" "ip route; cat /etc/systemd/system/gpuadm-pod-routes.service" | grep -F "via $(lab address two)" || fail "$name keeps a way to two"
+done
 on one '! kubectl --kubeconfig /etc/kubernetes/admin.conf get node two 2>/dev/null' >/dev/null || fail "the node is still there"
 snapshot two >after
 diff before after || fail "remove left something on two"

@@ -37,7 +37,7 @@ says "the disk of /etc/kubernetes is full"
 on two umount /etc/kubernetes
 
 interrupted kube/packages killed "${join[@]}"
-interrupted kube/join cut "${join[@]}"
+interrupted kube/images cut "${join[@]}"
 interrupted kube/join powerless "${join[@]}"
 # Who comes second is told who is there.
 begins "${join[@]}"

@@ -16,6 +16,7 @@ take_down() { gpuadm reset -f cluster.yaml "$@"; }
 gives_back() { # gives_back WORD
   snapshot >after
   diff before after || fail "$1: reset left something"
+  on node '[ ! -e /run/nvidia ]' || fail "$1: reset left what MPS made"
 }
 
 # Something of its owner's in every place where a cluster writes.
@@ -32,10 +33,17 @@ iptables -I INPUT -j THEIRS
 END
 }
 
+# What MPS's control daemon makes on the host.
+as_mps_does() {
+  on node 'mkdir -p /run/nvidia/mps/nvidia.com/gpu/pipe /run/nvidia/mps/shm && mkfifo /run/nvidia/mps/nvidia.com/gpu/pipe/control &&
+    mount -t tmpfs shm /run/nvidia/mps/shm && touch /run/nvidia/mps/shm/cuda.shm.0'
+}
+
 # A cluster with a pod that has an address, a port of the host, and a mount.
 makes_a_busy_node() {
   exits 0 init -y
   has_a_cluster node
+  as_mps_does
   on node 'cat >/tmp/pod.yaml
     export KUBECONFIG=/etc/kubernetes/admin.conf
     kubectl apply -f /tmp/pod.yaml >/dev/null && rm /tmp/pod.yaml

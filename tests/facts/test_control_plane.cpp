@@ -60,3 +60,17 @@ TEST_CASE("a host's node is the one of its whole name, else the only one of its 
   CHECK(node("CP1") == "cp1.example.com");
   CHECK(node("other") == "none");
 }
+
+TEST_CASE("certificates end when they say, also long after 2262; what is no date is left out") {
+  const auto facts = facts::parse(
+      "gpuadm-probe 1\n=== certificates\n| /a.crt Dec 31 23:59:59 9999 GMT\n| /b.crt Jan  1 00:00:00 2300 "
+      "GMT\n"
+      "| /c.crt Feb 30 00:00:00 2030 GMT\n| /d.crt anM 1 00:00:00 2030 GMT\n| /e.crt Jan 1 00:00:00 "
+      "99999999999 GMT\n=== end\n");
+  REQUIRE(facts);
+  REQUIRE(facts->kubernetes.certificates);
+  const auto& all = *facts->kubernetes.certificates;
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].ends == 253402300799.0);
+  CHECK(all[1].ends == 10413792000.0);
+}

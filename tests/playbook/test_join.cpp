@@ -38,6 +38,13 @@ struct Machines {
     REQUIRE_MESSAGE(made, made.error().what);
     return *made;
   }
+  /// As a step on the first host reads it.
+  [[nodiscard]] std::string variable(const char* name) const {
+    const playbook::Library library = *playbook::Library::load(sample.store, "init");
+    return playbook::variable(name, {cluster, cluster.hosts[0], *census.at("a"), library.catalog(), nullptr,
+                                     sample.kubernetes, &census})
+        .value_or("none");
+  }
   /// The hosts that have a step, in order.
   [[nodiscard]] std::string who(const plan::Plan& plan, const std::string& step) const {
     std::string hosts;
@@ -114,21 +121,41 @@ TEST_CASE("join: kubeadm's configuration has nothing secret in it") {
 
 TEST_CASE("join: of which control planes etcd may still have members") {
   const Machines machines(3, 1);
-  const playbook::Library library = *playbook::Library::load(machines.sample.store, "init");
-  const playbook::Context context{
-      machines.cluster, machines.cluster.hosts[0],  *machines.census.at("a"), library.catalog(),
-      nullptr,          machines.sample.kubernetes, &machines.census};
-  CHECK(playbook::variable("joining_control_planes", context) == "192.0.2.11\n192.0.2.11\n");
+  CHECK(machines.variable("joining_control_planes") == "192.0.2.11\n192.0.2.11\n");
+}
+
+TEST_CASE(
+    "join: the virtual address comes up before the first control plane, and stands ready on all of them") {
+  Machines machines(3);
+  CHECK(machines.who(machines.plan("init"), "kube.vip").empty());
+  machines.cluster.control_plane.virtual_address = "192.0.2.99";
+  for (auto& [name, facts] : machines.census)
+    facts->all_addresses = {{"lo", "127.0.0.1/8", false}, {"eno1", "192.0.2.11/24", true}};
+  const plan::Plan fresh = machines.plan("init");
+  CHECK(machines.who(fresh, "kube.vip.first") == "a");
+  CHECK(machines.who(fresh, "kube.vip") == "abc");
+  CHECK(machines.variable("virtual_interface") == "eno1");
+  CHECK(machines.variable("virtual_address") == "192.0.2.99");
+  machines.census.at("a")->kubernetes.kubelet_conf = machines.census.at("a")->kubernetes.admin_conf = true;
+  CHECK(machines.who(machines.plan("init"), "kube.vip.first").empty());
+  CHECK(machines.who(machines.plan("join"), "kube.vip") == "abc");
+}
+
+TEST_CASE("join: a node keeps the name that it joined with") {
+  Machines machines(1, 1);
+  machines.census.at("a")->kubernetes.kubelet_flags = "--v=2 --hostname-override=former";
+  CHECK(machines.variable("node_name") == "former");
+  machines.census.at("a")->kubernetes.kubelet_flags = "--hostname-override=;reboot";
+  CHECK(machines.variable("node_name") == "a");
+  machines.census.at("a")->kubernetes.kubelet_flags = "--hostname-override=former";
+  machines.census.at("a")->kubernetes.kubelet_conf = false;
+  CHECK(machines.variable("node_name") == "a");
 }
 
 TEST_CASE("join: labels of the cluster file go with the names of nodes") {
   Machines machines(1);
   machines.cluster.hosts[1].labels = {{"disk", "ssd"}, {"example.com/empty", ""}};
-  const playbook::Library library = *playbook::Library::load(machines.sample.store, "init");
-  const playbook::Context context{
-      machines.cluster, machines.cluster.hosts[0],  *machines.census.at("a"), library.catalog(),
-      nullptr,          machines.sample.kubernetes, &machines.census};
-  CHECK(playbook::variable("cluster_labels", context) == "b disk=ssd\nb example.com/empty=\n");
+  CHECK(machines.variable("cluster_labels") == "b disk=ssd\nb example.com/empty=\n");
 }
 
 TEST_CASE("network: the first node's part of the pod network") {

@@ -8,7 +8,8 @@
 
 // tests/cases/<engine>/<case>/: the configuration (missing: there is none), version (of the engine), imports/
 // (what lies in its folder of drop-ins), nvidia (the toolkit is there), kubernetes (a version),
-// default-runtime (as in a cluster file); expected/ holds every file that is to be written, by its name.
+// default-runtime (as in a cluster file), mirrors (registry and URL a line); expected/ holds every file that
+// is to be written, by its name.
 
 namespace {
 
@@ -71,6 +72,10 @@ Sample sample_of(const fs::path& folder, const Engine& engine) {
     sample.kubernetes = *base::Version::parse(*kubernetes);
   if (word(folder / "default-runtime") == "nvidia")
     sample.cluster.runtime.default_runtime = spec::DefaultRuntime::nvidia;
+  const std::string mirrors = base::read_file(folder / "mirrors").value_or("");
+  for (const std::string_view line : base::lines(mirrors))
+    if (const auto words = base::words(line); words.size() == 2)
+      sample.cluster.mirrors.registries[std::string(words[0])] = words[1];
   Files files = files_of(folder / "imports", engine.imports);
   if (fs::exists(folder / engine.config)) files[engine.path] = *base::read_file(folder / engine.config);
   place(sample, engine, files);

@@ -32,7 +32,7 @@ TEST_CASE("every key of a cluster file lands in its field") {
   CHECK(c.network.pod_cidr == "fd00:10::/56");
   CHECK(c.network.service_cidr == "fd00:20::/112");
   CHECK(c.network.dns_domain == "lab.internal");
-  CHECK(c.control_plane.endpoint == "[2001:db8::1]:6443");
+  CHECK(c.control_plane.endpoint == "[2001:db8::9]:6443");
   CHECK(c.control_plane.advertise_address == "2001:db8::1");
   CHECK(c.control_plane.schedulable == Schedulable::no);
   CHECK(c.swap == Swap::limited);
@@ -58,7 +58,14 @@ TEST_CASE("every key of a cluster file lands in its field") {
   CHECK(c.ssh.window == 8);
   CHECK(c.ssh.connect_timeout == 5);
   CHECK(c.ssh.command_timeout == 900);
-  CHECK(c.mirrors.at("registry.k8s.io") == "https://mirror.lab/k8s");
+  CHECK(c.region == "cn");
+  CHECK(c.mirrors.registries.at("docker.io") == "http://10.0.0.1:5000");
+  CHECK(c.mirrors.packages.at("kubernetes") == "https://mirror.lab/kubernetes");
+  CHECK(c.proxy.http == "http://proxy.lab:3128");
+  CHECK(c.proxy.https == "http://proxy.lab:3129");
+  CHECK(c.proxy.no_proxy == std::vector<std::string>{".lab", "10.0.0.0/8"});
+  CHECK(c.proxy.login_file == "~/.config/proxy login");
+  CHECK(c.proxy.login.empty());
   CHECK(c.feature_gates == std::map<std::string, bool>{{"NodeSwap", true}, {"GracefulNodeShutdown", false}});
   CHECK(c.kubelet_extra_args == std::vector<std::string>{"--max-pods=200", "--v=2"});
   CHECK(c.patches.kubelet.at({"evictionHard", "memory.available"})->text() == "100Mi");
@@ -80,7 +87,7 @@ TEST_CASE("every key of a cluster file lands in its field") {
   REQUIRE(cp1.gpu.sharing);
   CHECK(cp1.gpu.sharing->sharing == Sharing::exclusive);
   CHECK(!cp1.gpu.mig);
-  CHECK(cp1.mark.line == 62);
+  CHECK(cp1.mark.line == 69);
 
   const Host& gpu1 = c.hosts[1];
   CHECK(gpu1.role == Role::worker);

@@ -43,6 +43,9 @@ struct Io {
   /// program.
   std::function<void(std::string_view text)> page;
   std::function<void()> end_page;
+  /// Where the events of a run go as JSON, a line each, as they happen. Empty: to nobody but the terminal and
+  /// the run folder.
+  report::Write log;
 };
 
 /// How to log in, from the command line. What is empty comes from the cluster file, then from `ssh -G`.
@@ -72,6 +75,10 @@ struct Common {
 /// What shall be done: shown only, asked for (a question on the terminal), or agreed to beforehand (-y).
 enum class Consent { preview, ask, given };
 
+/// Hosts that must be rebooted for a step to hold: the run does it and goes on, or stops and says what to
+/// type.
+enum class Rebooting { done, left };
+
 struct InitOptions {
   Common common;
   Hosts hosts;
@@ -79,8 +86,10 @@ struct InitOptions {
   std::vector<std::string> phases, skip_phases;  ///< empty `phases`: all
   std::vector<std::string> ignore;               ///< ids of findings that shall not block
   Consent consent = Consent::ask;
-  std::filesystem::path bundle;
+  Rebooting reboots = Rebooting::done;
+  std::filesystem::path bundle, bundle_signers;  ///< a folder or an archive; BundleOptions::signers
   std::string kubernetes_version;
+  std::string region;  ///< empty: as the cluster file says
   std::string driver;  ///< use, install, install=BRANCH; empty: as the cluster file says
   Format format = Format::text;
 };
@@ -91,6 +100,7 @@ struct PlaybookOptions {
   Hosts hosts;
   std::filesystem::path playbook;  ///< for run_playbook
   Consent consent = Consent::ask;
+  Rebooting reboots = Rebooting::done;
   Format format = Format::text;
 };
 [[nodiscard]] Result<Outcome> run_playbook(const PlaybookOptions& options, Io& io);
@@ -196,8 +206,19 @@ struct ResetOptions {
 
 // --- gpuadm config, assets, explain, version: nothing is connected to ---------------------------------
 
-/// Every key of the cluster file with type, default and meaning.
-[[nodiscard]] Result<Outcome> config_explain(Format format, Io& io);
+/// Keys of the cluster file with type, default and meaning: those named and all below them; none: all.
+[[nodiscard]] Result<Outcome> config_explain(const std::vector<std::string>& paths, Format format, Io& io);
+/// The cluster file as JSON Schema, for editors.
+[[nodiscard]] Result<Outcome> config_schema(Io& io);
+struct ConfigInitOptions {
+  Common common;
+  Hosts hosts;                   ///< targets alone: there is no file yet
+  std::filesystem::path from;    ///< a recording to read instead of hosts
+  std::filesystem::path output;  ///< a file that is not there yet; empty: standard output
+  std::string name;              ///< of the cluster; empty: the default
+};
+/// A cluster file with comments, which says what was found on the hosts.
+[[nodiscard]] Result<Outcome> config_init(const ConfigInitOptions& options, Io& io);
 /// Reads the file and lints gates and flags against its version.
 [[nodiscard]] Result<Outcome> config_lint(const Common& common, const std::filesystem::path& file,
                                           Format format, Io& io);

@@ -37,4 +37,17 @@ struct RemoveOptions {
 /// back, as reset does. One that cannot be reached is forgotten by the cluster with `force`.
 [[nodiscard]] Result<Outcome> remove(const RemoveOptions& options, Io& io);
 
+struct AdoptOptions {
+  Common common;
+  Hosts hosts;
+  std::filesystem::path output;  ///< the cluster file, which is not there yet; empty: printed
+  std::filesystem::path bundle;  ///< for the drift of a cluster that came from one
+  bool record = false;           ///< keep it on the control plane, too, with `consent`
+  Consent consent = Consent::ask;
+};
+/// Reads a cluster, whoever made it, or a host where that was cut off, back into the cluster file that would
+/// have made it, and lists what apply would still do (docs/reference/adopt.md). Changes nothing on hosts but
+/// with `record`. Fault::spec where a cluster file cannot say what the cluster is.
+[[nodiscard]] Result<Outcome> adopt(const AdoptOptions& options, Io& io);
+
 }  // namespace app

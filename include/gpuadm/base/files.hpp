@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,24 @@ using Sink = std::function<void(std::string_view piece)>;
 [[nodiscard]] std::filesystem::path state_directory();
 /// $XDG_CONFIG_HOME/gpuadm, else ~/.config/gpuadm.
 [[nodiscard]] std::filesystem::path config_directory();
+/// $XDG_CACHE_HOME/gpuadm, else ~/.cache/gpuadm.
+[[nodiscard]] std::filesystem::path cache_directory();
+
+/// A sum that is taken piece by piece.
+class Sha256 {
+ public:
+  Sha256();
+  Sha256(Sha256&&) noexcept;
+  Sha256& operator=(Sha256&&) noexcept;
+  ~Sha256();
+  void add(std::string_view bytes);
+  /// Lower-case hex, of everything so far. Nothing is added afterwards.
+  [[nodiscard]] std::string end();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// Lower-case hex.
 [[nodiscard]] std::string sha256(std::string_view bytes);

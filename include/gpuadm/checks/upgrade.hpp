@@ -3,6 +3,8 @@
 #include "gpuadm/checks/checks.hpp"
 #include "gpuadm/facts/cluster.hpp"
 
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,9 @@ struct Upgrade {
   const facts::Census& census;
   const facts::ClusterFacts& facts;
   base::Version to;  ///< with its patch
+  /// Nodes that are touched whatever they run, and that Kubernetes stays as it is. Nothing: those of an older
+  /// kubelet are.
+  std::optional<std::set<std::string>> only = {};
 };
 
 /// The node of a host of the cluster, or nullptr.

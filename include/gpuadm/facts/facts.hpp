@@ -453,6 +453,9 @@ struct Facts {
 /// out.
 void place_clock(Facts& facts, base::Time sent, base::Time answered);
 
+/// The interface that has an own address in a network with this one; empty where none has.
+[[nodiscard]] std::string link_to(const Facts& facts, std::string_view address);
+
 /// The models of the GPUs, as nvidia-smi names them.
 [[nodiscard]] std::vector<std::string> models_of(const Facts& facts);
 

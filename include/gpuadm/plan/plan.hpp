@@ -24,6 +24,7 @@ struct Action {
   Kind kind = Kind::shell;
   base::Variables variables;       ///< set at the head of the program
   std::string check, apply;        ///< bodies; a wait has no apply
+  std::string needs_reboot;        ///< a body; empty: it never does
   std::vector<std::string> later;  ///< names of saved variables it reads
   std::string saves, shares;
   std::chrono::seconds timeout{60};
@@ -52,6 +53,7 @@ struct Plan {
   std::vector<Stage> stages;
   bool independent = false;                ///< as Playbook::independent
   std::set<std::string> vital;             ///< hosts without which the others stop: control planes
+  std::string depot;                       ///< playbooks/depot.sh; empty: uploads go straight to their step
   [[nodiscard]] std::size_t size() const;  ///< actions
 };
 
@@ -68,7 +70,9 @@ struct Choice {
   /// Checks that found something, by host: only steps that mend one of them.
   std::optional<std::map<std::string, std::set<std::string>>> mends;
   base::Variables given;       ///< further variables that steps may read
-  std::vector<Batch> batches;  ///< of phases with `each`, in their order; empty: every host alone
+  /// Of phases with `each`, in their order; empty: every host alone. A host that fails is away then, and no
+  /// other one is taken away.
+  std::vector<Batch> batches;
 };
 
 /// Fault::usage for a phase that the playbook does not have, with the nearest.

@@ -30,9 +30,10 @@ struct Script {
   [[nodiscard]] const std::string* find(facts::Family family) const;
 };
 
-/// `check` exits 0 = satisfied, 1 = needed, anything else = failure, with the reason on stderr.
+/// `check` exits 0 = satisfied, 1 = needed, anything else = failure, with the reason on stderr. Where it is
+/// still needed after `apply`, and `needs_reboot` exits 0, with the reason on stderr, the host is rebooted.
 struct Shell {
-  Script check, apply;
+  Script check, apply, needs_reboot;
 };
 
 /// A file on the host; check (SHA-256) and apply (journal, write atomically) are derived.
@@ -61,7 +62,7 @@ struct Upload {
 /// What an operator wants to know before it happens.
 struct Effects {
   std::vector<std::string> packages, restarts;
-  bool reboot = false;
+  bool reboot = false;  ///< the host may have to be rebooted
 };
 
 struct Step {
@@ -142,6 +143,8 @@ class Library {
   [[nodiscard]] const Catalog& catalog() const { return catalog_; }
   /// The functions that every program may call on the host: playbooks/prelude.sh and the playbook's own.
   [[nodiscard]] const std::string& prelude() const { return prelude_; }
+  /// What programs of uploads can call besides: playbooks/depot.sh.
+  [[nodiscard]] const std::string& depot() const { return depot_; }
   /// The text of a template.
   [[nodiscard]] Result<std::string> text(const std::string& path) const;
 
@@ -152,7 +155,7 @@ class Library {
   std::filesystem::path folder_;
   Playbook playbook_;
   Catalog catalog_;
-  std::string prelude_;
+  std::string prelude_, depot_;
 };
 
 /// Whether every selector holds. An unknown one is refused when the playbook is loaded.

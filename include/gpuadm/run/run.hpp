@@ -21,6 +21,14 @@ enum class Mode {
   apply     ///< step by step, each looked at again before it acts
 };
 
+/// What becomes of a step that holds only after a reboot of its host.
+enum class Reboots {
+  done,  ///< the run reboots it, waits for it, and goes on
+  left   ///< the step fails, and says what to type
+};
+/// How long a host may be away: servers with many GPUs take a quarter of an hour to start.
+inline constexpr std::chrono::seconds reboot_patience{1200};
+
 /// Who runs: written into the hosts' locks and journals.
 struct Identity {
   std::string run;     ///< unique, for example 20260822T100000Z-4711
@@ -45,9 +53,10 @@ struct Outcome {
 
 /// Runs the stages, from where `so_far` stopped. A host that fails leaves, and the others go on; the run
 /// stops after a stage in which one of Plan::vital failed. In Mode::apply every host must be locked (see
-/// lock()).
+/// lock()). Of control planes only one is rebooted at a time.
 [[nodiscard]] Outcome execute(const plan::Plan& plan, transport::Fleet& fleet, report::Reporter& reporter,
-                              Mode mode, const Identity& who, Outcome so_far = {});
+                              Mode mode, const Identity& who, Outcome so_far = {},
+                              Reboots reboots = Reboots::done);
 
 /// The shell programs of the lock, from the assets.
 struct Scripts {

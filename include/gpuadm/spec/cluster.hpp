@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gpuadm/base/error.hpp"
+#include "gpuadm/base/secret.hpp"
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/base/version.hpp"
 
@@ -102,6 +103,7 @@ struct Network {
 struct ControlPlane {
   std::string endpoint;           ///< host:port for several control planes; empty: the first host's address
   std::string advertise_address;  ///< empty: the address of the default route
+  std::string virtual_address;    ///< one that moves between the control planes; empty: there is none
   Schedulable schedulable = Schedulable::automatic;
 };
 
@@ -134,6 +136,20 @@ struct Ssh {
   int command_timeout = 600;  ///< seconds, where a step says nothing else
 };
 
+/// Where hosts fetch from in place of the public places.
+struct Mirrors {
+  std::map<std::string, std::string> registries;  ///< "docker.io" -> URL
+  std::map<std::string, std::string> packages;    ///< "kubernetes", "nvidiaContainerToolkit", "nvidiaDriver"
+};
+
+/// How hosts reach what is outside.
+struct Proxy {
+  std::string http, https;            ///< URLs without a login; empty: none
+  std::vector<std::string> no_proxy;  ///< beside what is computed
+  std::string login_file;             ///< of this machine
+  base::Secret login;                 ///< "USER:PASSWORD", read from it; written nowhere but to hosts
+};
+
 /// Extra settings that pass through untouched, as trees.
 struct Patches {
   base::Tree kubelet;                ///< KubeletConfiguration
@@ -151,7 +167,9 @@ struct Cluster {
   Runtime runtime;
   Gpu gpu;
   Ssh ssh;
-  std::map<std::string, std::string> mirrors;   ///< registry -> mirror URL
+  std::string region;  ///< a name of data/regions.yaml; empty: none
+  Mirrors mirrors;
+  Proxy proxy;
   std::map<std::string, bool> feature_gates;    ///< for kubelet and control plane; linted against the version
   std::vector<std::string> kubelet_extra_args;  ///< "--flag=value", linted
   Patches patches;
@@ -176,6 +194,10 @@ struct Cluster {
 
 /// Whether a key of gpu.models means this GPU: in any case, with or without the vendor's name before it.
 [[nodiscard]] bool is_model(std::string_view key, std::string_view name);
+
+/// Fills what the cluster file leaves open with the presets of its region. `regions`: data/regions.yaml.
+/// Fault::spec names the nearest for a region that is none.
+[[nodiscard]] Result<> lay_region(const base::Tree& regions, Cluster& cluster);
 
 /// "1g.18gb", "1g.10gb+me", "1g.24gb-me"
 [[nodiscard]] bool is_mig_profile(std::string_view text);

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -45,6 +46,7 @@ struct Command {
   /// A local file streamed to the program's stdin. Then the script travels as one quoted argument of `sh -c`:
   /// constant text without secrets.
   std::optional<std::filesystem::path> input;
+  std::uint64_t input_offset = 0;  ///< from there on
   /// Values in the script or the output that no recording may hold.
   std::vector<base::Secret> secrets;
   /// What the program prints is itself a secret: no recording holds it.
@@ -77,6 +79,8 @@ class Transport {
   virtual Result<std::optional<Exit>> advance() = 0;
   /// Ends the running command and the connection at once.
   virtual void close() = 0;
+  /// Bytes of the running command's input that have been handed on.
+  [[nodiscard]] virtual std::uint64_t sent() const { return 0; }
   /// "libssh2", "openssh", "local", "recorded", "read-only (…)".
   [[nodiscard]] virtual std::string kind() const = 0;
 };

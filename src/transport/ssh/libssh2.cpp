@@ -51,7 +51,9 @@ Result<void> Libssh2::start(Command command) {
 }
 
 void Libssh2::interests(std::vector<pollfd>& into) const {
-  if (phase_ != Phase::idle) link_.interests(into);
+  if (phase_ == Phase::idle) return;
+  link_.interests(into);
+  if (phase_ == Phase::talk && waits_for_room_ && !into.empty()) into.back().events |= POLLOUT;
 }
 
 std::optional<base::Instant> Libssh2::wake() const {
@@ -142,7 +144,7 @@ Result<bool> Libssh2::open_channel() {
   dialogue_.emplace(command_, root_.value_or(first_root(session_, peer.user)), session_.marks, peer,
                     Tell::channel_status);
   line_ = dialogue_->line();
-  sent_eof_ = false;
+  sent_eof_ = waits_for_room_ = false;
   begun_ = base::Clock::now();
   phase_ = Phase::exec;
   return true;
@@ -189,6 +191,10 @@ Result<> Libssh2::send() {
   while (!sent_eof_) {
     const std::string_view bytes = TRY(dialogue_->pending());
     if (dialogue_->all_written()) {
+      // A packet that went out in part is known by its address, and libssh2 1.10 has this one on its stack,
+      // which is elsewhere when it is called again: it goes in one piece, or the connection is lost.
+      waits_for_room_ = !link_.has_room();
+      if (waits_for_room_) return {};
       const int code = ::libssh2_channel_send_eof(channel_);
       if (code == LIBSSH2_ERROR_EAGAIN) return {};
       if (code != 0) return lost();

@@ -16,6 +16,7 @@ class Libssh2 final : public Transport {
   [[nodiscard]] std::optional<base::Instant> wake() const override;
   Result<std::optional<Exit>> advance() override;
   void close() override;
+  [[nodiscard]] std::uint64_t sent() const override { return dialogue_ ? dialogue_->handed_on() : 0; }
   [[nodiscard]] std::string kind() const override { return "libssh2"; }
 
   /// Set by a failed login: why the OpenSSH client must serve this host.
@@ -46,6 +47,7 @@ class Libssh2 final : public Transport {
   LIBSSH2_CHANNEL* channel_ = nullptr;
   bool reused_ = false;  ///< the connection was there before this command: it may have died unseen
   bool sent_eof_ = false;
+  bool waits_for_room_ = false;  ///< in the socket, to send the end of the input
   std::string line_;
   base::Instant begun_, deadline_;
 };

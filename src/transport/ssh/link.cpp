@@ -198,6 +198,11 @@ base::Error Link::lost(const std::string& doing) {
   const std::string proxy = dial_ ? dial_->proxy_says() : "";
   std::string words = base::printable(hooks_.goodbye, 300);
   if (!proxy.empty()) words += (words.empty() ? "" : "; ") + proxy;
+  if (words.empty() && handle_) {
+    char* message = nullptr;
+    ::libssh2_session_last_error(handle_.get(), &message, nullptr, 0);
+    if (message) words = base::printable(message, 300);
+  }
   return {Fault::unreachable,
           fmt::format("{}: the connection to {} was lost {}{}", host_, dial_ ? dial_->peer() : "it", doing,
                       words.empty() ? "" : ": " + words),
@@ -236,6 +241,11 @@ void Link::interests(std::vector<pollfd>& into) const {
   const bool writes =
       (::libssh2_session_block_directions(handle_.get()) & LIBSSH2_SESSION_BLOCK_OUTBOUND) != 0;
   into.push_back({dial_->descriptor(), static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN), 0});
+}
+
+bool Link::has_room() const {
+  pollfd socket{dial_->descriptor(), POLLOUT, 0};
+  return ::poll(&socket, 1, 0) == 1 && (socket.revents & POLLOUT) != 0;
 }
 
 std::optional<base::Instant> Link::wake() const {

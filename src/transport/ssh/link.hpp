@@ -26,6 +26,8 @@ class Link {
   /// True once logged in. After an error the link is closed and begin() starts anew.
   [[nodiscard]] Result<bool> advance();
   void interests(std::vector<pollfd>& into) const;
+  /// Whether a small packet would go out whole: for a link that is logged in.
+  [[nodiscard]] bool has_room() const;
   [[nodiscard]] std::optional<base::Instant> wake() const;
   /// Says good-bye and closes, without waiting.
   void close();

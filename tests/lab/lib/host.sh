@@ -38,7 +38,16 @@ process_start() { # process_start PID
   [ "$1" != Z ] && printf '%s\n' "${20}"
 }
 
-host_runs() { process_runs "$LAB_RUN/hosts/$1/leader"; }
+host_runs() { process_runs "$LAB_RUN/hosts/$1/leader" || host_has_rebooted "$1"; }
+
+# A host that reboots by itself gets another first process from the same boot-again.
+host_has_rebooted() { # host_has_rebooted NAME
+  local run=$LAB_RUN/hosts/$1 pid
+  process_runs "$run/nspawn" || return 1
+  read -r pid _ <"$run/nspawn"
+  pid=$(host_find_leader "$pid" print) || return 1
+  [ -n "$pid" ] && printf '%s %s\n' "$pid" "$(process_start "$pid")" >"$run/leader"
+}
 
 host_leader() { # host_leader NAME
   local pid
@@ -248,7 +257,7 @@ host_boot() { # host_boot NAME
   host_cgroup "$name" "$(host_read "$name" memory)"
   SYSTEMD_NSPAWN_API_VFS_WRITABLE=yes SYSTEMD_SECCOMP=0 SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=$(cgroup_unified "$disk/root") \
     setsid "$LAB_HOME/lib/in-cgroup" "$(cgroup_name "$name")" \
-    systemd-nspawn --quiet --directory="$disk/root" --machine="$name" \
+    "$LAB_HOME/lib/boot-again" systemd-nspawn --quiet --directory="$disk/root" --machine="$name" \
     --network-namespace-path="/run/netns/$LAB_NS-$name" --register=no --keep-unit --capability=all \
     --resolv-conf=off --timezone=off --link-journal=no --bind=/dev/kmsg "${options[@]}" \
     /usr/local/sbin/lab-init \
@@ -268,10 +277,13 @@ host_boot() { # host_boot NAME
   fi
 }
 
-# The host's process 1: the child of systemd-nspawn that is the first in a process namespace of its own.
-host_find_leader() { # host_find_leader NSPAWN_PID [print]
-  local child
-  for child in $(pgrep -P "$1"); do
+# The host's process 1: the child of systemd-nspawn, which is a child of boot-again, that is the first in a process namespace of
+# its own.
+host_find_leader() { # host_find_leader BOOT_AGAIN_PID [print]
+  local nspawn child
+  nspawn=$(pgrep -P "$1" | paste -sd,)
+  [ -n "$nspawn" ] || return 1
+  for child in $(pgrep -P "$nspawn"); do
     if grep -qE '^NSpid:.*[[:space:]]1$' "/proc/$child/status" 2>/dev/null; then
       if [ -n "${2:-}" ]; then printf '%s\n' "$child"; fi
       return 0
@@ -393,7 +405,7 @@ lab_kill() { # lab_kill NAME
 # Killing process 1 of the host ends all of its processes, as a power cut does.
 host_stop() { # host_stop NAME
   local run=$LAB_RUN/hosts/$1 pid
-  if process_runs "$run/leader"; then
+  if host_runs "$1"; then
     read -r pid _ <"$run/leader"
     kill -KILL "$pid" 2>/dev/null || true
     wait_until 20 "the processes of $1 to end" host_is_gone "$1"

@@ -2,7 +2,8 @@
 # What the machine must have to hold the lab.
 
 LAB_PACKAGES=(mmdebstrap systemd-container debian-archive-keyring iproute2 iptables openssh-client openssl procps
-  util-linux kmod ca-certificates dpkg-dev gcc libc6-dev golang-go golang-github-modern-go-reflect2-dev haproxy python3-grpcio)
+  util-linux kmod ca-certificates dpkg-dev gcc libc6-dev golang-go golang-github-modern-go-reflect2-dev haproxy python3-grpcio
+  docker-registry skopeo)
 
 lab_deps() {
   local package missing=()

@@ -1,6 +1,6 @@
-#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/redact.hpp"
 
-#include "facts/redact_text.hpp"
+#include "gpuadm/base/text.hpp"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,13 @@
 #include <cctype>
 #include <optional>
 
-namespace facts {
+namespace base {
 
 namespace {
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
 
 /// The names of settings whose value is a secret.
 constexpr std::array secret_keys = std::to_array<std::string_view>(
@@ -56,7 +60,7 @@ bool must_be_whole(std::string_view key) {
 
 /// Every secret of a line that stands behind the name of its setting.
 std::string without_settings(std::string text, std::size_t& count) {
-  std::string low = base::lower(text);
+  std::string low = lower(text);
   for (const std::string_view key : secret_keys)
     for (auto at = low.find(key); at != low.npos; at = low.find(key, at + key.size())) {
       const auto begin = setting_at(text, at);
@@ -66,7 +70,7 @@ std::string without_settings(std::string text, std::size_t& count) {
           value_after(text, at + key.size(), opening == '"' || opening == '\'' ? opening : '\0');
       if (value.empty()) continue;
       text = starred(text, value);
-      low = base::lower(text);
+      low = lower(text);
       ++count;
     }
   return text;
@@ -75,7 +79,7 @@ std::string without_settings(std::string text, std::size_t& count) {
 /// "Bearer …" and "Basic …" of an HTTP header.
 std::string without_credentials(std::string text, std::size_t& count) {
   for (const std::string_view scheme : {"bearer ", "basic "}) {
-    const std::string low = base::lower(text);
+    const std::string low = lower(text);
     const auto at = low.find(scheme);
     if (at == low.npos || (at > 0 && is_word(low[at - 1]))) continue;
     const std::string_view rest = std::string_view(text).substr(at + scheme.size());
@@ -102,7 +106,6 @@ std::string without_people(std::string text, std::size_t& count) {
 
 }  // namespace
 
-/// The text with one part of it, a view into it, replaced by "***".
 std::string starred(std::string_view text, std::string_view part) {
   const auto at = static_cast<std::size_t>(part.data() - text.data());
   return fmt::format("{}***{}", text.substr(0, at), text.substr(at + part.size()));
@@ -118,14 +121,4 @@ std::string without_secrets(std::string_view line, std::size_t& count) {
   return without_people(without_credentials(without_settings(std::string(line), count), count), count);
 }
 
-std::string_view serial_in(std::string_view text) {
-  const std::string low = base::lower(text);
-  const auto at = low.find("serial");
-  if (at == low.npos) return {};
-  const auto from = text.find_first_of(">:", at);
-  if (from == text.npos) return {};
-  const std::string_view value = base::trim(text.substr(from + 1, text.find('<', from) - from - 1));
-  return value == "N/A" || value.size() < 4 ? std::string_view() : value;
-}
-
-}  // namespace facts
+}  // namespace base

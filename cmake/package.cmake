@@ -1,0 +1,54 @@
+# What is installed beside the program, and the packages: cpack makes .deb, .rpm and .tar.xz. packaging/make builds what
+# belongs into them.
+include(GNUInstallDirs)
+
+# The program describes itself; where it is for another machine, an emulator runs it.
+set(said ${CMAKE_CURRENT_BINARY_DIR}/said)
+add_custom_command(OUTPUT ${said}/done
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${said}
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${said}
+  COMMAND gpuadm manual ${said}/man1
+  COMMAND gpuadm completion bash > ${said}/gpuadm.bash
+  COMMAND gpuadm completion zsh > ${said}/_gpuadm
+  COMMAND gpuadm completion fish > ${said}/gpuadm.fish
+  COMMAND gpuadm config schema > ${said}/cluster.schema.json
+  COMMAND ${CMAKE_COMMAND} -E touch ${said}/done
+  DEPENDS gpuadm VERBATIM)
+add_custom_target(gpuadm-said ALL DEPENDS ${said}/done)
+install(DIRECTORY ${said}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+install(FILES ${said}/gpuadm.bash RENAME gpuadm DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${said}/_gpuadm DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${said}/gpuadm.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES ${said}/cluster.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/gpuadm)
+install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE RENAME copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(GPUADM_SBOM)
+  install(FILES ${GPUADM_SBOM} DESTINATION ${CMAKE_INSTALL_DATADIR}/gpuadm RENAME sbom.spdx.json)
+endif()
+
+set(CPACK_PACKAGE_NAME gpuadm)
+set(CPACK_PACKAGE_VENDOR gpuadm)
+set(CPACK_PACKAGE_CONTACT "The gpuadm developers <gpuadm@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Machines with NVIDIA GPUs to a Kubernetes cluster, over SSH")
+set(CPACK_RESOURCE_FILE_LICENSE ${CMAKE_CURRENT_SOURCE_DIR}/LICENSE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION admin)
+# All else is in the program (packaging/sysroot).
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.31)")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS openssh-client)
+set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
+set(CPACK_RPM_PACKAGE_LICENSE Apache-2.0)
+set(CPACK_RPM_PACKAGE_GROUP System)
+set(CPACK_RPM_PACKAGE_AUTOREQ OFF)
+set(CPACK_RPM_PACKAGE_AUTOPROV OFF)
+set(CPACK_RPM_PACKAGE_REQUIRES "glibc >= 2.31")
+# The same bytes whoever builds them, and whenever.
+set(CPACK_RPM_SPEC_MORE_DEFINE "%define _buildhost localhost
+%define use_source_date_epoch_as_buildtime 1
+%define clamp_mtime_to_source_date_epoch 1
+%define _build_id_links none
+%define __os_install_post %{nil}")
+set(CPACK_ARCHIVE_THREADS 1)
+include(CPack)

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+/// Names that a command line can be completed with. None of them needs an asset to be read.
+namespace app {
+
+/// The id of every check, in the order of `gpuadm doctor --list`.
+[[nodiscard]] std::vector<std::string> check_ids();
+/// Every key of the cluster file: "network.podCIDR".
+[[nodiscard]] std::vector<std::string> cluster_keys();
+
+}  // namespace app

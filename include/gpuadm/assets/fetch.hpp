@@ -1,0 +1,65 @@
+#pragma once
+
+#include "gpuadm/assets/assets.hpp"
+#include "gpuadm/assets/image.hpp"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+/// What is fetched from elsewhere, to become a bundle: by URL, and images from registries.
+namespace assets {
+
+/// Where things come from: the public repositories, or a mirror of them.
+struct Source {
+  /// "public"; else a folder or an http(s) URL below which https://HOST/PATH is HOST/PATH.
+  std::string place = "public";
+  /// Registry -> the URL of one that answers for it. Without: as every other URL.
+  std::map<std::string, std::string> registries;
+};
+
+/// Files by their SHA-256 in a folder, which is filled from a source. What was begun is gone on with, what is
+/// there is not fetched again. A server that drops connections is asked again, within a limit; a page of HTML
+/// in place of a file is refused by name.
+class Fetcher {
+ public:
+  /// `folder` holds the files; `progress` is told what is fetched, and its bytes so far.
+  using Progress = std::function<void(const std::string& what, std::uint64_t bytes)>;
+  /// Fault::usage where libcurl is needed and this machine has none, or the folder of the source is not
+  /// there.
+  [[nodiscard]] static Result<Fetcher> open(Source source, std::filesystem::path folder, Progress progress);
+
+  /// A small text, such as a checksum or an index; at most `limit` bytes.
+  [[nodiscard]] Result<std::string> text(const std::string& url, std::size_t limit);
+  /// A file. `sha256` empty: what comes is taken, once, whole. At most `limit` bytes.
+  [[nodiscard]] Result<BundlePart> file(const std::string& url, const std::string& sha256,
+                                        std::uint64_t limit);
+  /// An image's manifest for the architecture, its configuration and its layers, in this order.
+  [[nodiscard]] Result<std::vector<BundlePart>> image(const std::string& name,
+                                                      const std::string& architecture);
+  /// What is made here instead of fetched.
+  [[nodiscard]] Result<BundlePart> keep(std::string_view bytes);
+
+  [[nodiscard]] std::filesystem::path path_of(const std::string& sha256) const { return folder_ / sha256; }
+
+ private:
+  struct Wish;
+  struct Answer;
+  Fetcher(Source source, std::filesystem::path folder, Progress progress)
+      : source_(std::move(source)), folder_(std::move(folder)), progress_(std::move(progress)) {}
+  [[nodiscard]] std::string place_of(const std::string& url) const;
+  [[nodiscard]] Result<Answer> get(const Wish& wish);
+  [[nodiscard]] Result<Answer> ask_server(const Wish& wish);
+  [[nodiscard]] Result<Answer> read_folder(const Wish& wish, const std::string& place);
+  [[nodiscard]] Result<> renew_token(const std::string& registry, std::string_view challenge);
+  [[nodiscard]] Result<std::string> manifest(const ImageReference& image, const std::string& which,
+                                             const std::string& name);
+  [[nodiscard]] std::string api_of(const ImageReference& image) const;
+  Source source_;
+  std::filesystem::path folder_;
+  Progress progress_;
+  std::map<std::string, std::string> tokens_;  ///< registry and repository -> bearer
+};
+
+}  // namespace assets

@@ -1,0 +1,28 @@
+# A portable gpuadm: this machine's compiler, the folder that packaging/sysroot makes, its libraries linked statically. The
+# same bytes wherever source and build tree lie.
+set(GPUADM_SYSROOT $ENV{GPUADM_SYSROOT})
+set(CMAKE_SYSROOT ${GPUADM_SYSROOT})
+set(CMAKE_FIND_ROOT_PATH ${GPUADM_SYSROOT})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
+set(OPENSSL_USE_STATIC_LIBS ON)
+set(PKG_CONFIG_ARGN --static)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${GPUADM_SYSROOT})
+file(GLOB pkgconfig ${GPUADM_SYSROOT}/usr/lib/*/pkgconfig ${GPUADM_SYSROOT}/usr/share/pkgconfig)
+list(JOIN pkgconfig ":" pkgconfig)
+set(ENV{PKG_CONFIG_LIBDIR} ${pkgconfig})
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH top)
+cmake_path(GET top PARENT_PATH top)
+set(portable "-ffile-prefix-map=${top}=. -ffile-prefix-map=${CMAKE_BINARY_DIR}=build -ffile-prefix-map=${GPUADM_SYSROOT}=")
+set(portable "${portable} -ffunction-sections -fdata-sections -D_FORTIFY_SOURCE=2 -fstack-protector-strong")
+set(CMAKE_C_FLAGS_INIT ${portable})
+set(CMAKE_CXX_FLAGS_INIT ${portable})
+set(CMAKE_ASM_FLAGS_INIT ${portable})
+# Before the compiler's own folders, in which this machine's newer glibc is.
+file(GLOB libraries ${GPUADM_SYSROOT}/usr/lib/*-linux-gnu)
+string(REPLACE "/usr/lib/" "/lib/" loaded ${libraries})
+set(CMAKE_EXE_LINKER_FLAGS_INIT
+    "-B${libraries}/ -L${libraries} -L${loaded} ${GPUADM_SYSROOT}/glibc.o -static-libstdc++ -static-libgcc -Wl,--gc-sections,-z,relro,-z,now,--build-id=sha1")

@@ -1,0 +1,190 @@
+# shellcheck shell=sh disable=SC2154
+# The depot: files on their way to a host, by digest, and how hosts pass them on to each other (decision 15). Stands behind
+# prelude.sh in the programs of uploads. Variables: bundle_sha256; depot_size, depot_from, depot_offers; of a pull depot_addresses,
+# depot_port, depot_host_key, depot_key.
+
+depot=$gpuadm_home/depot/sha256
+depot_file=$depot/${bundle_sha256:-none}
+depot_relay=/run/gpuadm/relay-$gpuadm_run
+
+# depot_look: what is there of the file: "depot whole", or how many bytes.
+depot_look() {
+  if [ -f "$depot_file" ] && [ "$(sha256_of "$depot_file")" = "$bundle_sha256" ]; then
+    echo "depot whole"
+  else
+    echo "depot $(depot_bytes)"
+  fi
+}
+depot_bytes() { stat -c %s "$depot_file.part" 2>/dev/null || echo 0; }
+
+# depot_take: the rest of the file is on stdin. It is summed while it comes, and is the file only with the right sum.
+depot_take() {
+  gpuadm_sum=$({ cat "$depot_file.part" && tee -a "$depot_file.part" || echo damaged; } | depot_sum)
+  if [ "$gpuadm_sum" = "$bundle_sha256" ]; then
+    sync "$depot_file.part" 2>/dev/null || :
+    mv -f "$depot_file.part" "$depot_file"
+    return 0
+  fi
+  if [ "$(depot_bytes)" -ge "$depot_size" ]; then
+    rm -f "$depot_file.part"
+    say "what arrived has another sum: it is thrown away; run again"
+  else
+    say "$(depot_bytes) of $depot_size bytes arrived: run again, it goes on from there"
+  fi
+  return 1
+}
+
+# OpenSSL knows the processor's own instructions; coreutils' sum takes up to eight times as long without them.
+depot_sum() { if have openssl; then openssl dgst -sha256 -r; else sha256sum; fi | cut -d' ' -f1; }
+
+# depot_open: a folder, a beginning, and room for the rest.
+depot_open() {
+  journal_open
+  (umask 077 && mkdir -p "$depot" && rm -f "$depot_file.placed")
+  rm -f "$depot_file" # of another sum, or it would not be sent
+  [ "$(depot_bytes)" -le "$depot_size" ] || rm -f "$depot_file.part"
+  (umask 077 && : >>"$depot_file.part") || die "nothing can be written to $depot"
+  gpuadm_need=$(((depot_size - $(depot_bytes)) / 1024 + 1))
+  gpuadm_free=$(df -P -k "$depot" | awk 'NR == 2 { print $4 }')
+  [ "$gpuadm_free" -gt "$gpuadm_need" ] ||
+    die "$((gpuadm_need / 1024)) MiB are to come to $gpuadm_home, and $((gpuadm_free / 1024)) MiB are free there: make room, then run again"
+}
+
+# depot_receive: from the client.
+depot_receive() {
+  depot_open
+  if [ "$(depot_bytes)" != "$depot_from" ]; then die "$depot_file.part has changed since it was looked at: run again"; fi
+  depot_take
+  [ "$depot_offers" = no ] || depot_serve
+}
+
+# depot_pull: from another host, through its relay. Says how far it came where that fails, with 98: the client sends the rest.
+depot_pull() {
+  depot_open
+  have ssh || { depot_look && exit 98; }
+  mkdir -p /run/gpuadm
+  gpuadm_keys=$(umask 077 && mktemp -d /run/gpuadm/pull.XXXXXX)
+  trap 'rm -rf "$gpuadm_keys"' EXIT
+  trap 'exit 98' HUP INT TERM
+  (umask 077 && printf '%s\n' "$depot_key" >"$gpuadm_keys/key")
+  for gpuadm_address in $depot_addresses; do
+    printf '[%s]:%s %s\n' "$gpuadm_address" "$depot_port" "$depot_host_key" >"$gpuadm_keys/hosts"
+    if ssh -F /dev/null -i "$gpuadm_keys/key" -p "$depot_port" -o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=yes \
+      -o UserKnownHostsFile="$gpuadm_keys/hosts" -o GlobalKnownHostsFile=/dev/null -o ClearAllForwardings=yes -o ConnectTimeout=5 \
+      -o ServerAliveInterval=10 -o ServerAliveCountMax=3 -o LogLevel=ERROR "root@$gpuadm_address" "$bundle_sha256 $(depot_bytes)" \
+      </dev/null | head -c "$((depot_size - $(depot_bytes)))" | depot_take; then
+      [ "$depot_offers" = no ] || depot_serve
+      return 0
+    fi
+  done
+  depot_look
+  exit 98
+}
+
+# depot_serve: an sshd of this run's own, with keys of its own, that gives out files of the depot and nothing else; root's
+# authorized_keys and the host's sshd are not touched. It ends, and all of it is gone, with the lock of the run. Prints the
+# offer: addresses, port, host key, private key. Where there is no sshd nothing is printed, and the client sends to everybody.
+depot_serve() {
+  if [ -s "$depot_relay/offer" ]; then
+    cat "$depot_relay/offer"
+    return 0
+  fi
+  gpuadm_sshd=$(PATH=$PATH:/usr/sbin command -v sshd) && have ssh-keygen && have setsid || return 0
+  rm -rf "$depot_relay"
+  (umask 077 && mkdir -p "$depot_relay")
+  mkdir -p /run/sshd
+  ssh-keygen -q -t ed25519 -N '' -C gpuadm -f "$depot_relay/host" || { rm -rf "$depot_relay" && return 0; }
+  ssh-keygen -q -t ed25519 -N '' -C gpuadm -f "$depot_relay/guest" || { rm -rf "$depot_relay" && return 0; }
+  # shellcheck disable=SC2016 # what the guest asked for is looked at when it asks
+  printf 'depot=%s\n%s\n' "$depot" 'set -f -- $SSH_ORIGINAL_COMMAND
+case $1 in "" | *[!0-9a-f]*) exit 1 ;; esac
+case $2 in "" | *[!0-9]*) exit 1 ;; esac
+exec tail -c "+$(($2 + 1))" "$depot/$1"' >"$depot_relay/give"
+  printf 'restrict,command="/bin/sh %s/give" %s\n' "$depot_relay" "$(cat "$depot_relay/guest.pub")" >"$depot_relay/guests"
+  for _ in 1 2 3 4 5; do
+    gpuadm_port=$((20000 + ($(od -An -N2 -tu2 /dev/urandom) % 12000)))
+    printf '%s\n' "Port $gpuadm_port" "HostKey $depot_relay/host" 'PidFile none' "AuthorizedKeysFile $depot_relay/guests" \
+      'AuthenticationMethods publickey' 'PermitRootLogin forced-commands-only' 'AllowUsers root' 'PasswordAuthentication no' \
+      'KbdInteractiveAuthentication no' 'UsePAM yes' 'DisableForwarding yes' 'ClientAliveInterval 10' 'ClientAliveCountMax 3' \
+      'PrintMotd no' 'LogLevel INFO' >"$depot_relay/config"
+    setsid "$gpuadm_sshd" -D -f "$depot_relay/config" -E "$depot_relay/log" </dev/null >/dev/null 2>&1 &
+    gpuadm_relay=$!
+    if in_time 3 grep -q 'Server listening' "$depot_relay/log" 2>/dev/null; then break; fi
+    kill "$gpuadm_relay" 2>/dev/null || :
+    gpuadm_relay=
+  done
+  [ -n "$gpuadm_relay" ] || { rm -rf "$depot_relay" && return 0; }
+  printf '%s %s\n' "$gpuadm_relay" "$(process_start "$gpuadm_relay")" >"$depot_relay/process"
+  (umask 077 && {
+    echo "offer $(depot_addresses_of_host)"
+    echo "port $gpuadm_port"
+    echo "host $(cut -d' ' -f1,2 "$depot_relay/host.pub")"
+    cat "$depot_relay/guest"
+  } >"$depot_relay/offer")
+  depot_watch
+  cat "$depot_relay/offer"
+}
+
+# depot_addresses_of_host: the one towards everywhere first; four at most.
+depot_addresses_of_host() {
+  {
+    ip -4 route get 192.0.2.1 2>/dev/null | sed -n 's/.* src \([^ ]*\).*/\1/p'
+    hostname -I 2>/dev/null | tr ' ' '\n'
+  } | awk 'NF && !seen[$0]++' | head -n 4 | paste -sd' '
+}
+
+# depot_watch: takes the relay away when the run is over, or when nobody has heard of it for 45 s.
+depot_watch() {
+  (
+    trap '' HUP
+    while sleep 2 && [ -d "$depot_relay" ]; do
+      gpuadm_holder=
+      [ ! -f "$gpuadm_lock/owner" ] || read -r gpuadm_holder _ <"$gpuadm_lock/owner" || :
+      [ "$gpuadm_holder" = "$gpuadm_run" ] || break
+      lock_program_runs || [ $(($(uptime_seconds) - $(cat "$gpuadm_lock/beat" 2>/dev/null || echo 0))) -lt 45 ] || break
+    done
+    depot_relay_end
+  ) </dev/null >/dev/null 2>&1 &
+}
+
+depot_relay_end() {
+  depot_tidy
+  [ -f "$depot_relay/process" ] || return 0
+  read -r gpuadm_pid gpuadm_start <"$depot_relay/process"
+  rm -rf "$depot_relay"
+  rmdir /run/gpuadm 2>/dev/null || :
+  # Its own and those that serve a guest: the group that setsid made.
+  if [ "$(process_start "$gpuadm_pid")" = "$gpuadm_start" ]; then kill -- "-$gpuadm_pid" 2>/dev/null || kill "$gpuadm_pid" 2>/dev/null || :; fi
+}
+
+# What a step that has put the file in its place does when it ends: others may still ask for the file, or nobody does.
+depot_placed() { [ "$?" -ne 101 ] || : >"$depot_file.placed"; }
+depot_used() { [ "$?" -ne 101 ] || rm -f "$depot_file"; }
+
+# depot_tidy: what is in its place goes, and what waits for its rest stays.
+depot_tidy() {
+  for gpuadm_file in "$depot"/*.placed; do rm -f "${gpuadm_file%.placed}" "$gpuadm_file"; done
+  rmdir "$depot" "$gpuadm_home/depot" 2>/dev/null || :
+}
+
+# depot_clear: what has arrived is in its place, and nobody asks for it any more.
+depot_clear() {
+  depot_relay_end
+  rm -rf "$gpuadm_home/depot"
+}
+
+# depot_step FUNCTION: as a step of its own; what it prints is for the client.
+depot_step() {
+  lock_enter
+  (
+    set -eu
+    "$1"
+  )
+  gpuadm_rc=$?
+  if [ "$gpuadm_rc" -eq 98 ]; then
+    lock_leave
+    exit 98
+  fi
+  [ "$gpuadm_rc" -eq 0 ] || step_end 102
+  step_end 101
+}

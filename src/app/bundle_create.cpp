@@ -1,0 +1,179 @@
+#include "gpuadm/assets/bundle_files.hpp"
+#include "gpuadm/assets/fetch.hpp"
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+
+#include "app/bundle_needs.hpp"
+#include "app/bundle_write.hpp"
+#include "app/here.hpp"
+
+#include <fmt/format.h>
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+
+namespace app {
+
+namespace {
+
+namespace fs = std::filesystem;
+using assets::BundleFile;
+using assets::BundleKind;
+using base::Fault;
+
+constexpr std::uint64_t largest_file = std::uint64_t{4} << 30;
+constexpr std::uint64_t largest_member = std::uint64_t{1} << 30;
+constexpr std::size_t largest_index = 64u << 20;
+
+std::string file_name(std::string_view url) {
+  return std::string(url.substr(url.rfind('/') + 1));
+}
+
+class Creation {
+ public:
+  Creation(const BundleNeeds& needs, assets::Fetcher& fetcher) : needs_(needs), fetcher_(fetcher) {}
+
+  Result<> add(const SourceFile& source) {
+    if (!source.content.empty()) {
+      put(source, TRY(fetcher_.keep(source.content)), source.target);
+      return {};
+    }
+    const assets::BundlePart file = TRY(fetcher_.file(source.url, TRY(sum_of(source)), largest_file));
+    if (source.members.empty()) {
+      put(source, file, source.target);
+      return {};
+    }
+    std::map<std::string, std::string> bytes;
+    std::map<std::string, std::function<Result<>(std::string_view)>> sinks;
+    for (const auto& [name, target] : source.members)
+      sinks[name] = [&into = bytes[name]](std::string_view piece) -> Result<> {
+        into += piece;
+        return {};
+      };
+    TRY(assets::extract(fetcher_.path_of(file.sha256), largest_member, sinks));
+    for (const auto& [name, target] : source.members) put(source, TRY(fetcher_.keep(bytes[name])), target);
+    return {};
+  }
+
+  Result<> add_image(const std::string& name) {
+    bundle_.files.push_back(TRY(fetch_image(fetcher_, name, needs_.architecture)));
+    return {};
+  }
+
+  /// The images that this very kubeadm will ask for.
+  Result<std::vector<std::string>> kubeadm_images(const SourceFile& kubeadm) {
+    const assets::BundlePart file = TRY(fetcher_.file(kubeadm.url, TRY(sum_of(kubeadm)), largest_file));
+    const fs::path program = fetcher_.path_of(file.sha256).string() + ".run";
+    std::error_code error;
+    fs::copy_file(fetcher_.path_of(file.sha256), program, fs::copy_options::overwrite_existing, error);
+    fs::permissions(program, fs::perms::owner_all, error);
+    const auto exit = run_here(
+        "ask kubeadm for its images",
+        {{"program", program.string()},
+         {"version", "v" + needs_.kubernetes.text()},
+         {"repository", needs_.cluster.kubernetes.image_repository}},
+        "cd / && exec env -i PATH=/usr/bin:/bin \"$program\" config images list --kubernetes-version "
+        "\"$version\" ${repository:+--image-repository \"$repository\"}\n",
+        std::chrono::seconds(60));
+    fs::remove(program, error);
+    if (!exit) return std::unexpected(exit.error());
+    std::vector<std::string> images;
+    for (const std::string_view line : base::lines(exit->out))
+      if (!base::trim(line).empty()) images.emplace_back(base::trim(line));
+    if (exit->status == 0 && !images.empty()) return images;
+    return base::fail(Fault::remote,
+                      fmt::format("kubeadm {} does not say which images it needs: {}",
+                                  needs_.kubernetes.text(), base::tail(exit->err, 3)),
+                      "it is run on this machine for that: see that it can be");
+  }
+
+  assets::Bundle end(const std::vector<std::string>& absent) && {
+    bundle_.name = "kubernetes-" + needs_.kubernetes.text();
+    bundle_.kubernetes = needs_.kubernetes.text();
+    bundle_.architecture = needs_.architecture;
+    bundle_.absent = absent;
+    return std::move(bundle_);
+  }
+
+ private:
+  void put(const SourceFile& source, const assets::BundlePart& file, const std::string& target) {
+    BundleFile made{.path = {}, .kind = source.kind, .sha256 = file.sha256, .size = file.size};
+    if (source.kind == BundleKind::package) {
+      made.os = source.os;
+      made.name = file_name(source.url);
+    } else {
+      made.target = target;
+      made.mode = source.mode;
+    }
+    bundle_.files.push_back(std::move(made));
+  }
+
+  /// What a file must have; empty where nothing says it.
+  Result<std::string> sum_of(const SourceFile& source) {
+    const std::string& where = source.sum.empty() ? source.index : source.sum;
+    if (where.empty()) return "";
+    if (!texts_.contains(where)) texts_[where] = TRY(fetcher_.text(where, largest_index));
+    const std::string name = file_name(source.url);
+    const auto sum = source.sum.empty() ? find_in_index(texts_[where], name) : find_sum(texts_[where], name);
+    if (sum) return *sum;
+    return base::fail(Fault::parse, fmt::format("{}: has no SHA-256 of {}", where, name),
+                      "see that this version is there, or override data/sources.yaml");
+  }
+
+  const BundleNeeds& needs_;
+  assets::Fetcher& fetcher_;
+  assets::Bundle bundle_;
+  std::map<std::string, std::string> texts_;
+};
+
+/// kubeadm as this machine can run it.
+Result<SourceFile> kubeadm_of_here(const assets::Store& store, const playbook::Catalog& catalog,
+                                   const base::Version& kubernetes) {
+  utsname about{};
+  ::uname(&about);
+  const std::string machine = about.machine;
+  Sources here = TRY(read_sources(store, catalog, kubernetes, machine == "aarch64" ? "arm64" : "amd64"));
+  const auto found = std::ranges::find_if(here.files, [](const SourceFile& file) {
+    return file.part == "kubernetes" && file.target.ends_with("/kubeadm");
+  });
+  if (found == here.files.end())
+    return base::fail(Fault::spec, "data/sources.yaml: the part kubernetes has no kubeadm");
+  return *found;
+}
+
+}  // namespace
+
+Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
+  const assets::Store store = TRY(assets::Store::open(options.common.assets));
+  const playbook::Library library = TRY(playbook::Library::load(store, "init"));
+  TRY(check_output(options.output));
+  const BundleNeeds needs = TRY(read_needs(options, library.catalog()));
+  Sources sources = TRY(read_sources(store, library.catalog(), needs.kubernetes, needs.architecture));
+  TRY(choose_sources(sources, needs, options.skip));
+  for (const std::string& image : options.images) (void)TRY(assets::parse_reference(image));
+
+  assets::Fetcher fetcher = TRY(open_fetcher(options.source, options.mirrors, io));
+  Creation creation(needs, fetcher);
+  for (const SourceFile& file : sources.files) TRY(creation.add(file));
+  std::vector<std::string> images =
+      TRY(creation.kubeadm_images(TRY(kubeadm_of_here(store, library.catalog(), needs.kubernetes))));
+  std::vector<std::string> absent;
+  if (std::ranges::find(options.skip, "coredns") != options.skip.end()) {
+    std::erase_if(images,
+                  [](const std::string& image) { return image.find("/coredns") != std::string::npos; });
+    absent.emplace_back("coredns");
+  }
+  for (const SourceImage& image : sources.images) images.push_back(image.name);
+  images.insert(images.end(), options.images.begin(), options.images.end());
+  for (std::string& image : images) image = assets::full_name(TRY(assets::parse_reference(image)));
+  for (auto it = images.begin(); it != images.end(); ++it)
+    if (std::find(images.begin(), it, *it) == it) TRY(creation.add_image(*it));
+  const assets::Bundle bundle = std::move(creation).end(absent);
+  TRY(write_bundle(
+      bundle, options.sign, [&](const std::string& sha256) { return fetcher.path_of(sha256); },
+      options.output, io));
+  return Outcome::done;
+}
+
+}  // namespace app

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "gpuadm/app/bundle.hpp"
+#include "gpuadm/assets/assets.hpp"
+#include "gpuadm/base/tree.hpp"
+#include "gpuadm/base/version.hpp"
+#include "gpuadm/playbook/playbook.hpp"
+#include "gpuadm/spec/cluster.hpp"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+/// What hosts need, before anything is fetched.
+namespace app {
+
+/// What the files named by --for say together. Without facts nothing is known of the hosts: they have GPUs,
+/// and no container runtime.
+struct BundleNeeds {
+  spec::Cluster cluster;
+  base::Version kubernetes;
+  std::string architecture;  ///< amd64, arm64
+  bool gpus = true, runtime = true;
+  std::set<std::string> families;  ///< of operating systems; empty: not known
+};
+[[nodiscard]] Result<BundleNeeds> read_needs(const BundleCreateOptions& options,
+                                             const playbook::Catalog& catalog);
+
+/// A row of data/sources.yaml, filled in.
+struct SourceFile {
+  std::string part, url, sum, index, content, target, mode, os;
+  assets::BundleKind kind = assets::BundleKind::file;
+  std::map<std::string, std::string> members;  ///< of an archive: file -> target
+};
+struct SourceImage {
+  std::string part, name;
+};
+struct Sources {
+  std::vector<SourceFile> files;
+  std::vector<SourceImage> images;
+  std::set<std::string> parts;  ///< every part that there is
+};
+/// For one version and architecture. Fault::spec names what is wrong with the file.
+[[nodiscard]] Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog& catalog,
+                                           const base::Version& kubernetes, const std::string& architecture);
+
+/// Leaves what is needed, and not skipped. Fault::usage for a part that there is not.
+[[nodiscard]] Result<> choose_sources(Sources& sources, const BundleNeeds& needs,
+                                      const std::vector<std::string>& skip);
+
+/// The SHA-256 of a file in a list of checksums as sha256sum writes it, or in a text that is nothing else.
+[[nodiscard]] std::optional<std::string> find_sum(std::string_view text, std::string_view file);
+/// The same in a Debian repository's Packages.
+[[nodiscard]] std::optional<std::string> find_in_index(std::string_view text, std::string_view file);
+
+}  // namespace app

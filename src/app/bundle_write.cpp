@@ -1,0 +1,92 @@
+#include "app/bundle_write.hpp"
+
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+
+#include "app/signature.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+
+namespace app {
+
+namespace {
+
+namespace fs = std::filesystem;
+using base::Fault;
+
+bool is_archive(const fs::path& output) {
+  return output.string().ends_with(".tar.zst");
+}
+
+}  // namespace
+
+Result<> check_output(const std::filesystem::path& output) {
+  std::error_code error;
+  if (!fs::exists(output, error)) return {};
+  if (!is_archive(output) && fs::is_directory(output, error) && fs::is_empty(output, error)) return {};
+  return base::fail(Fault::usage, fmt::format("{}: is there already", output.string()),
+                    "name a folder that is missing or empty, or a FILE.tar.zst that is not there yet");
+}
+
+Result<assets::Fetcher> open_fetcher(const std::string& source, const std::vector<std::string>& mirrors,
+                                     Io& io) {
+  assets::Source from{.place = source, .registries = {}};
+  for (const std::string& mirror : mirrors) {
+    const std::size_t equals = mirror.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return base::fail(Fault::usage,
+                        fmt::format("--mirror {}: expected REGISTRY=URL", base::printable(mirror, 200)),
+                        "for example: --mirror registry.k8s.io=https://mirror.example.com");
+    from.registries[mirror.substr(0, equals)] = mirror.substr(equals + 1);
+  }
+  struct Told {
+    std::string what;
+    std::chrono::steady_clock::time_point when;
+  };
+  const auto told = std::make_shared<Told>();
+  return assets::Fetcher::open(std::move(from), base::cache_directory() / "blobs",
+                               [told, &io](const std::string& what, std::uint64_t bytes) {
+                                 constexpr std::chrono::seconds often{5};
+                                 const auto now = std::chrono::steady_clock::now();
+                                 if (bytes == 0) {
+                                   io.err(fmt::format("fetching {}\n", what));
+                                   *told = {what, now};
+                                 } else if (now - told->when > often) {
+                                   io.err(fmt::format("  {} so far\n", base::human_bytes(bytes)));
+                                   told->when = now;
+                                 }
+                               });
+}
+
+Result<assets::BundleFile> fetch_image(assets::Fetcher& fetcher, const std::string& name,
+                                       const std::string& architecture) {
+  assets::BundleFile image{.path = {},
+                           .kind = assets::BundleKind::image,
+                           .name = assets::full_name(TRY(assets::parse_reference(name)))};
+  image.parts = TRY(fetcher.image(name, architecture));
+  const assets::BundlePart sum = TRY(assets::sum_of_image(
+      image.name, image.parts, [&](const std::string& sha256) { return fetcher.path_of(sha256); }));
+  image.sha256 = sum.sha256;
+  image.size = sum.size;
+  return image;
+}
+
+Result<> write_bundle(const assets::Bundle& bundle, const std::filesystem::path& key,
+                      const assets::BlobPlace& place, const std::filesystem::path& output, Io& io) {
+  const std::string signature = key.empty() ? "" : TRY(sign(assets::manifest_of(bundle), key));
+  if (is_archive(output))
+    TRY(assets::write_bundle_archive(bundle, signature, place, output));
+  else
+    TRY(assets::write_bundle_folder(bundle, signature, place, output));
+  std::uint64_t bytes = 0;
+  const auto blobs = assets::blobs_of(bundle);
+  for (const auto& [sha256, size] : blobs) bytes += size;
+  io.err(fmt::format("{}: {} files, {} blobs of {}{}\n", output.string(), bundle.files.size(), blobs.size(),
+                     base::human_bytes(bytes), signature.empty() ? "" : ", signed"));
+  return {};
+}
+
+}  // namespace app

@@ -1,0 +1,21 @@
+#include "gpuadm/app/names.hpp"
+
+#include "gpuadm/spec/cluster.hpp"
+
+#include "app/findings.hpp"
+
+namespace app {
+
+std::vector<std::string> check_ids() {
+  std::vector<std::string> ids;
+  for (const checks::About& about : every_check()) ids.emplace_back(about.id);
+  return ids;
+}
+
+std::vector<std::string> cluster_keys() {
+  std::vector<std::string> paths;
+  for (const spec::Key& key : spec::keys()) paths.push_back(key.path);
+  return paths;
+}
+
+}  // namespace app

@@ -1,0 +1,123 @@
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+
+#include "assets/http.hpp"
+#include "assets/wish.hpp"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+// https://github.com/opencontainers/distribution-spec/blob/main/spec.md and
+// https://distribution.github.io/distribution/spec/auth/token/
+
+namespace assets {
+
+namespace {
+
+using base::Fault;
+
+constexpr std::uint64_t largest_layer = std::uint64_t{64} << 30;
+
+constexpr const char* accept =
+    "Accept: application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, "
+    "application/vnd.docker.distribution.manifest.list.v2+json, "
+    "application/vnd.docker.distribution.manifest.v2+json";
+
+std::string encoded(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+        std::string_view("-._~").find(c) != std::string_view::npos)
+      out += c;
+    else
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  return out;
+}
+
+}  // namespace
+
+std::string Fetcher::api_of(const ImageReference& image) const {
+  if (const auto mirror = source_.registries.find(image.registry); mirror != source_.registries.end())
+    return fmt::format("{}/v2/{}", mirror->second, image.repository);
+  const std::string host = image.registry == "docker.io" ? "registry-1.docker.io" : image.registry;
+  return fmt::format("https://{}/v2/{}", host, image.repository);
+}
+
+Result<> Fetcher::renew_token(const std::string& scope, std::string_view challenge) {
+  const auto asked = parse_challenge(challenge);
+  if (!asked || !asked->realm.starts_with("http"))
+    return base::fail(Fault::auth, fmt::format("{}: the registry wants a login", scope),
+                      "gpuadm reads public images only: mirror it, and name the mirror with --mirror");
+  const std::string url = fmt::format("{}{}service={}&scope={}", asked->realm,
+                                      asked->realm.find('?') == std::string::npos ? "?" : "&",
+                                      encoded(asked->service), encoded(asked->scope));
+  std::string body;
+  const auto response =
+      http::get({.url = url, .headers = {}}, [&](const http::Head&, std::string_view piece) {
+        body += piece;
+        return body.size() < (1u << 20);
+      });
+  if (!response) return std::unexpected(response.error());
+  const auto tree =
+      response->head.status == 200
+          ? base::json::read(body, asked->realm)
+          : base::fail(Fault::auth, fmt::format("{}: answers {}", asked->realm, response->head.status));
+  const base::Tree* token = tree ? tree->find("token") : nullptr;
+  if (tree && !token) token = tree->find("access_token");
+  if (!token || token->text().empty() || token->text().find_first_of("\r\n") != std::string::npos)
+    return base::fail(Fault::auth, fmt::format("{}: gives no token for {}", asked->realm, scope),
+                      "the image may not be public, or have another name");
+  tokens_[scope] = token->text();
+  return {};
+}
+
+Result<std::string> Fetcher::manifest(const ImageReference& image, const std::string& which,
+                                      const std::string& name) {
+  const std::string digest = which.starts_with("sha256:") ? which.substr(7) : "";
+  const auto answer = get({.url = fmt::format("{}/manifests/{}", api_of(image), which),
+                           .scope = image.registry + "/" + image.repository,
+                           .headers = {accept},
+                           .sha256 = digest,
+                           .limit = largest_manifest});
+  if (answer) return base::read_file(answer->file, largest_manifest);
+  return base::fail(answer.error().fault, fmt::format("image {}: {}", name, answer.error().what),
+                    answer.error().hint);
+}
+
+Result<std::vector<BundlePart>> Fetcher::image(const std::string& name, const std::string& architecture) {
+  const ImageReference reference = TRY(parse_reference(name));
+  std::string text =
+      TRY(manifest(reference, reference.digest.empty() ? reference.tag : reference.digest, name));
+  if (const auto chosen = TRY(choose_platform(text, architecture, fmt::format("image {}", name))))
+    text = TRY(manifest(reference, *chosen, name));
+  const ImageManifest read = TRY(parse_image_manifest(text, fmt::format("the manifest of {}", name)));
+  std::vector<BundlePart> parts = {TRY(keep(text))};
+  for (const BundlePart& part : read.parts) {
+    if (part.size > largest_layer)
+      return base::fail(Fault::parse, fmt::format("image {}: a layer of {} is too large", name,
+                                                  base::human_bytes(part.size)));
+    const auto answer = get({.url = fmt::format("{}/blobs/sha256:{}", api_of(reference), part.sha256),
+                             .scope = reference.registry + "/" + reference.repository,
+                             .headers = {},
+                             .sha256 = part.sha256,
+                             .limit = part.size});
+    if (!answer)
+      return base::fail(answer.error().fault, fmt::format("image {}: {}", name, answer.error().what),
+                        answer.error().hint);
+    parts.push_back(part);
+  }
+  // An image whose index names none, or the wrong platform, says so in its configuration.
+  const std::string config = TRY(base::read_file(path_of(parts[1].sha256), largest_manifest));
+  const base::Tree tree = TRY(base::json::read(config, fmt::format("the configuration of {}", name)));
+  const base::Tree* made_for = tree.find("architecture");
+  if (made_for && made_for->text() != architecture)
+    return base::fail(Fault::usage,
+                      fmt::format("image {}: it is made for {}, not for {}", name,
+                                  base::printable(made_for->text(), 50), architecture),
+                      "name an image that is made for the architecture of the hosts");
+  return parts;
+}
+
+}  // namespace assets

@@ -1,0 +1,99 @@
+#include "run/distribution.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include <algorithm>
+
+namespace run {
+
+namespace {
+
+constexpr int most_guests = 2;  // a tree: what a host sends out it sends out once or twice at a time
+
+/// What follows a word at the beginning of a line.
+std::optional<std::string> behind(std::string_view printed, std::string_view word) {
+  for (const std::string_view line : base::lines(printed))
+    if (line.starts_with(word)) return std::string(base::trim(line.substr(word.size())));
+  return std::nullopt;
+}
+
+bool is_plain(const std::string& text, std::string_view further) {
+  return !text.empty() && std::ranges::all_of(text, [&](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           further.find(c) != std::string_view::npos;
+  });
+}
+
+}  // namespace
+
+std::optional<Offer> read_offer(std::string_view printed) {
+  const auto addresses = behind(printed, "offer "), port = behind(printed, "port "),
+             host_key = behind(printed, "host ");
+  const std::size_t begin = printed.find("-----BEGIN OPENSSH PRIVATE KEY-----");
+  const std::string_view last = "-----END OPENSSH PRIVATE KEY-----";
+  const std::size_t end = begin == std::string_view::npos ? begin : printed.find(last, begin);
+  if (!addresses || !port || !host_key || end == std::string_view::npos) return std::nullopt;
+  Offer offer{*addresses, *port, *host_key, std::string(printed.substr(begin, end + last.size() - begin))};
+  // It reaches another host's shell as words.
+  if (!is_plain(offer.addresses, ".: ") || !is_plain(offer.port, "") || !is_plain(offer.host_key, "-+/= "))
+    return std::nullopt;
+  return offer;
+}
+
+Held read_held(std::string_view printed, std::uint64_t size) {
+  const std::string held = behind(printed, "depot ").value_or("");
+  const auto bytes = base::to_int(held);
+  if (held == "whole") return {true, size};
+  // More than there is, is something else.
+  if (!bytes || *bytes < 0 || static_cast<std::uint64_t>(*bytes) > size) return {};
+  return {false, static_cast<std::uint64_t>(*bytes)};
+}
+
+std::optional<Distribution::Route> Distribution::route(const std::string& host, const std::string& digest) {
+  File& file = files_[digest];
+  const auto from = [&](const std::string& who, const Offer& offer) {
+    file.ways[host] = who;
+    return Route{who, offer};
+  };
+  if (only_client_.contains(host) || !file.passed_on) return from("", {});
+  auto best = file.holders.end();
+  for (auto holder = file.holders.begin(); holder != file.holders.end(); ++holder)
+    if (holder->second.guests < most_guests &&
+        (best == file.holders.end() || holder->second.guests < best->second.guests))
+      best = holder;
+  if (best != file.holders.end()) {
+    ++best->second.guests;
+    return from(best->first, best->second.offer);
+  }
+  // Somebody has it or is getting it, and will pass it on.
+  if (!file.holders.empty() || !file.ways.empty()) return std::nullopt;
+  return from("", {});
+}
+
+void Distribution::end(const std::string& host, File& file) {
+  const auto way = file.ways.find(host);
+  if (way == file.ways.end()) return;
+  if (const auto holder = file.holders.find(way->second); holder != file.holders.end())
+    --holder->second.guests;
+  file.ways.erase(way);
+}
+
+void Distribution::arrived(const std::string& host, const std::string& digest, std::optional<Offer> offer) {
+  File& file = files_[digest];
+  end(host, file);
+  if (offer)
+    file.holders[host] = {std::move(*offer), 0};
+  else if (file.holders.empty())
+    file.passed_on = false;
+}
+
+void Distribution::failed(const std::string& host, const std::string& digest) {
+  end(host, files_[digest]);
+}
+
+void Distribution::cannot_fetch(const std::string& host, const std::string& digest) {
+  end(host, files_[digest]);
+  only_client_.insert(host);
+}
+
+}  // namespace run

@@ -1,0 +1,279 @@
+#include "run/executor.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace run {
+
+namespace {
+
+constexpr std::chrono::seconds beat_interval{20};   // a lock counts as dead after 90 s (playbooks/prelude.sh)
+constexpr std::chrono::seconds program_margin{30};  // what a program may take beyond its step's own timeout
+constexpr std::chrono::seconds progress_interval{5};
+constexpr std::uint64_t slowest = 128u << 10;  // bytes a second: what is slower is taken for dead
+
+}  // namespace
+
+using report::Did;
+using report::Event;
+
+Outcome Executor::run() {
+  std::size_t i = outcome_.next_stage;
+  for (; i < plan_.stages.size() && goes_on() && !outcome_.interrupted; ++i) {
+    const int before = outcome_.changed;
+    walk_stage(plan_.stages[i]);
+    if (plan_.stages[i].refresh && (outcome_.changed > before || came_back_) && goes_on()) {
+      outcome_.refresh = true;
+      ++i;
+      break;
+    }
+  }
+  outcome_.next_stage = i;
+  return std::move(outcome_);
+}
+
+bool Executor::is_out(const std::string& host) const {
+  return outcome_.lost.contains(host) || (outcome_.failed.contains(host) && !plan_.independent);
+}
+
+bool Executor::goes_on() const {
+  return std::ranges::none_of(plan_.vital, [&](const std::string& host) { return is_out(host); }) &&
+         !std::ranges::all_of(hosts_, [&](const std::string& host) { return is_out(host); });
+}
+
+void Executor::walk_stage(const plan::Stage& stage) {
+  stage_ = &stage;
+  if (stage.walks.empty()) return;
+  reporter_.on(event("", "", Did::started, stage.title));
+  walkers_.clear();
+  for (const plan::Walk& walk : stage.walks)
+    if (!is_out(walk.host)) walkers_[walk.host].walk = &walk;
+  waiting_.clear();
+  failed_here_ = false;
+  came_back_ = false;
+  for (const plan::Walk& walk : stage.walks)
+    if (!is_out(walk.host)) waiting_.push_back(walk.host);
+  admit();
+  auto beat = base::Clock::now() + beat_interval;
+  auto progress = base::Clock::now() + progress_interval;
+  while (fleet_.pending() > 0 || somebody_reboots()) {
+    if (auto completion = fleet_.next_until(std::min({beat, progress, next_reboot()})))
+      completed(*completion);
+    go_on_rebooting();
+    if (base::Clock::now() >= beat) {
+      beat_idle_hosts();
+      beat = base::Clock::now() + beat_interval;
+    }
+    if (base::Clock::now() >= progress) {
+      tell_progress();
+      progress = base::Clock::now() + progress_interval;
+    }
+  }
+  clear_depots();
+  outcome_.interrupted = outcome_.interrupted || fleet_.interrupted();
+}
+
+void Executor::admit() {
+  const auto inside = [&] {
+    return std::ranges::count_if(walkers_, [](const auto& of) {
+      return of.second.reboot || of.second.parked ||
+             (of.second.doing != Walker::Doing::nothing && of.second.doing != Walker::Doing::beat);
+    });
+  };
+  while (!waiting_.empty() && (stage_->at_once == 0 || inside() < stage_->at_once)) {
+    const std::string host = waiting_.front();
+    if (walkers_[host].doing == Walker::Doing::beat) return;  // its end calls again
+    waiting_.pop_front();
+    if (stage_->at_once != 0 && failed_here_ && !plan_.independent)
+      pass_by(host);
+    else
+      advance(host);
+  }
+}
+
+void Executor::pass_by(const std::string& host) {
+  outcome_.failed.insert(host);
+  reporter_.on(event(host, "", Did::note, "not begun, because a host before it failed"));
+}
+
+void Executor::leave(const std::string& host) {
+  walkers_[host].doing = Walker::Doing::nothing;
+  walkers_[host].reboot.reset();
+  walkers_[host].parked = false;
+  admit();
+}
+
+void Executor::advance(const std::string& host) {
+  Walker& walker = walkers_[host];
+  if (walker.next == walker.walk->actions.size() || fleet_.interrupted()) return leave(host);
+  walker.action = walker.walk->actions[walker.next];
+  plan::Action& action = walker.action;
+  for (const std::string& name : action.later) {
+    const std::string& value = saved(host, name);
+    if (auto content = action.variables.find("content"); content != action.variables.end())
+      content->second = base::replace_all(content->second, "${" + name + "}", value);
+    else
+      action.variables[name] = value;
+  }
+  reporter_.on(event(host, action.id, Did::started, action.title));
+  if (action.kind == plan::Kind::wait)
+    reporter_.on(event(host, action.id, Did::waiting, fmt::format("{} s at most", action.timeout.count())));
+  walker.doing = action.kind == plan::Kind::upload ? Walker::Doing::upload_check : Walker::Doing::step;
+  walker.size = size_of(action);
+  walker.from_depot = false;
+  submit(host,
+         action.kind != plan::Kind::upload ? step_program(action, plan_.prelude, who_)
+         : walker.size > 0                 ? upload_check_program(action, plan_.prelude, plan_.depot, who_)
+                                           : check_program(action, plan_.prelude, who_),
+         action.kind == plan::Kind::upload ? transport::Effect::reads : transport::Effect::changes);
+}
+
+const std::string& Executor::saved(const std::string& host, const std::string& name) {
+  const base::Variables& own = outcome_.saved[host];
+  const auto found = own.find(name);
+  return found != own.end() ? found->second : outcome_.saved[""][name];
+}
+
+void Executor::submit(const std::string& host, std::string script, transport::Effect effect) {
+  const plan::Action& action = walkers_[host].action;
+  transport::Command command;
+  command.label = action.title;
+  command.script = std::move(script);
+  command.effect = effect;
+  command.timeout = action.timeout + program_margin;
+  const Walker& walker = walkers_[host];
+  if (walker.doing == Walker::Doing::upload && !walker.from_depot) command.input = action.input;
+  if (walker.doing == Walker::Doing::receive) {
+    command.input = action.input;
+    command.input_offset = walker.held.bytes;
+  }
+  if (walker.doing == Walker::Doing::receive || walker.doing == Walker::Doing::pull ||
+      walker.doing == Walker::Doing::offer) {
+    command.output = transport::Output::secret;
+    command.timeout += std::chrono::seconds(walker.size / slowest);
+  }
+  fleet_.submit(host, std::move(command));
+}
+
+void Executor::completed(transport::Completion& completion) {
+  const std::string& host = completion.host;
+  const auto found = walkers_.find(host);
+  if (found == walkers_.end()) return;
+  Walker& walker = found->second;
+  if (walker.doing == Walker::Doing::beat) {
+    walker.doing = Walker::Doing::nothing;
+    return walker.parked ? wake_parked() : admit();
+  }
+  if (walker.reboot) return rebooting(completion, walker);
+  if (!completion.result) return went_away(host, completion.result.error());
+  const plan::Action& action = walker.action;
+  const transport::Exit& exit = *completion.result;
+  const bool shared = on_its_way(walker) || walker.doing == Walker::Doing::upload_check;
+  if (file_answered(host, exit)) return;
+  const int status =
+      walker.doing == Walker::Doing::upload_check ? exit.status == 0 ? satisfied : check_failed : exit.status;
+  switch (status) {
+    case satisfied:
+      ++outcome_.satisfied;
+      finish_step(host, exit, Did::satisfied);
+      break;
+    case changed:
+      ++outcome_.changed;
+      finish_step(host, exit, Did::applied);
+      break;
+    case reboot_needed:
+      needs_reboot(host, exit);
+      break;
+    case still_needed:
+      failed(host, action, "it was done, and is not so: " + why(exit), "", exit.seconds);
+      return pass_over(host);
+    case no_lock:
+      outcome_.lost.insert(host);
+      [[fallthrough]];
+    default:
+      failed(host, action, why(exit), "", exit.seconds);
+      pass_over(host);
+  }
+  if (shared) wake_parked();
+}
+
+void Executor::went_away(const std::string& host, const base::Error& error) {
+  const Walker& walker = walkers_[host];
+  if (on_its_way(walker)) distribution_.failed(host, digest_of(walker));
+  outcome_.interrupted = outcome_.interrupted || error.fault == base::Fault::interrupted;
+  outcome_.lost.insert(host);
+  failed(host, walker.action, error.what,
+         error.hint.empty() ? "run the same command again: it goes on where this one stopped" : error.hint,
+         0);
+  leave(host);
+  wake_parked();
+}
+
+void Executor::pass_over(const std::string& host) {
+  if (is_out(host)) return leave(host);
+  to_next(walkers_[host]);
+  advance(host);
+}
+
+void Executor::to_next(Walker& walker) {
+  ++walker.next;
+  walker.rebooted = false;
+}
+
+void Executor::finish_step(const std::string& host, const transport::Exit& exit, Did did) {
+  Walker& walker = walkers_[host];
+  const std::string said(base::trim(exit.out));
+  if (!walker.action.saves.empty()) outcome_.saved[host][walker.action.saves] = said;
+  if (!walker.action.shares.empty()) outcome_.saved[""][walker.action.shares] = said;
+  Event done = event(host, walker.action.id, did, walker.action.title);
+  done.seconds = exit.seconds;
+  if (did == Did::applied && !base::trim(exit.err).empty()) done.output = base::printable(exit.err, 65536);
+  reporter_.on(done);
+  to_next(walker);
+  advance(host);
+}
+
+std::string Executor::why(const transport::Exit& exit) {
+  const std::string said = base::tail(exit.err, 12);
+  return said.empty() ? fmt::format("exit status {}, without a word", exit.status) : said;
+}
+
+void Executor::failed(const std::string& host, const plan::Action& action, const std::string& what,
+                      const std::string& hint, double seconds) {
+  outcome_.failed.insert(host);
+  failed_here_ = true;
+  Event event = this->event(host, action.id, Did::failed, fmt::format("{}: {}", action.title, what));
+  event.hint = hint;
+  event.seconds = seconds;
+  reporter_.on(event);
+}
+
+void Executor::beat_idle_hosts() {
+  for (const std::string& host : hosts_) {
+    Walker& walker = walkers_[host];
+    if (walker.doing != Walker::Doing::nothing || outcome_.lost.contains(host)) continue;
+    if (walker.reboot && walker.reboot->begun()) continue;
+    walker.doing = Walker::Doing::beat;
+    transport::Command command;
+    command.label = "keep the lock";
+    command.script = head(plan_.prelude, who_, "beat", beat_interval) + "lock_enter\nlock_leave\n";
+    command.effect = transport::Effect::changes;
+    fleet_.submit(host, std::move(command));
+  }
+}
+
+report::Event Executor::event(const std::string& host, const std::string& step, Did did,
+                              const std::string& detail) const {
+  Event made;
+  made.host = host;
+  made.stage = stage_->name;
+  made.step = step;
+  made.did = did;
+  made.detail = detail;
+  return made;
+}
+
+}  // namespace run

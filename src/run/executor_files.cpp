@@ -1,0 +1,191 @@
+#include "gpuadm/base/text.hpp"
+
+#include "run/executor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+
+namespace run {
+
+namespace {
+
+constexpr std::uint64_t depot_least = 4u << 20;  // smaller files are not worth a round trip
+
+}  // namespace
+
+using report::Did;
+
+bool Executor::on_its_way(const Walker& walker) {
+  return walker.doing == Walker::Doing::receive || walker.doing == Walker::Doing::pull;
+}
+
+std::uint64_t Executor::size_of(const plan::Action& action) const {
+  if (!action.input || plan_.depot.empty() || !action.variables.contains("bundle_sha256")) return 0;
+  std::error_code error;
+  const auto size = std::filesystem::file_size(*action.input, error);
+  return error || size < depot_least ? 0 : size;
+}
+
+const std::string& Executor::digest_of(const Walker& walker) {
+  return walker.action.variables.at("bundle_sha256");
+}
+
+Passing Executor::passing(const Walker& walker) const {
+  const std::string& digest = digest_of(walker);
+  const auto wants = [&](const plan::Walk& walk) {
+    return std::ranges::any_of(walk.actions, [&](const plan::Action& action) {
+      const auto sum = action.variables.find("bundle_sha256");
+      return action.kind == plan::Kind::upload && sum != action.variables.end() && sum->second == digest;
+    });
+  };
+  return std::ranges::count_if(stage_->walks, wants) > 1 ? Passing::on : Passing::no;
+}
+
+void Executor::bring(const std::string& host) {
+  Walker& walker = walkers_[host];
+  walker.parked = false;
+  if (fleet_.interrupted()) return leave(host);
+  depots_.insert(host);
+  const bool passed_on = passing(walker) == Passing::on;
+  base::Variables further = {{"depot_size", std::to_string(walker.size)},
+                             {"depot_from", std::to_string(walker.held.bytes)},
+                             {"depot_offers", passed_on ? "yes" : "no"}};
+  const auto depot = [&](const char* function) {
+    return depot_program(function, walker.action, plan_.prelude, plan_.depot, further, who_);
+  };
+  if (walker.held.whole) {
+    if (!passed_on) return install(host);
+    walker.doing = Walker::Doing::offer;
+    return submit(host, depot("depot_serve"), transport::Effect::changes);
+  }
+  const auto route = distribution_.route(host, digest_of(walker));
+  if (!route) {
+    walker.doing = Walker::Doing::nothing;
+    walker.parked = true;
+    return;
+  }
+  walker.since = base::Clock::now();
+  walker.doing = route->host.empty() ? Walker::Doing::receive : Walker::Doing::pull;
+  if (route->host.empty()) return submit(host, depot("depot_receive"), transport::Effect::changes);
+  further.merge(base::Variables{{"depot_addresses", route->offer.addresses},
+                                {"depot_port", route->offer.port},
+                                {"depot_host_key", route->offer.host_key},
+                                {"depot_key", route->offer.key}});
+  submit(host, depot("depot_pull"), transport::Effect::changes);
+}
+
+void Executor::install(const std::string& host) {
+  Walker& walker = walkers_[host];
+  walker.from_depot = true;
+  walker.doing = Walker::Doing::upload;
+  submit(host, depot_upload_program(walker.action, plan_.prelude, plan_.depot, passing(walker), who_),
+         transport::Effect::changes);
+}
+
+void Executor::arrived(const std::string& host, const transport::Exit& exit) {
+  Walker& walker = walkers_[host];
+  const std::uint64_t came = walker.size - walker.held.bytes;
+  if (walker.doing == Walker::Doing::receive) sent_ += came;
+  if (walker.doing == Walker::Doing::pull) passed_ += came;
+  distribution_.arrived(host, digest_of(walker), read_offer(exit.out));
+  install(host);
+  wake_parked();
+}
+
+bool Executor::file_answered(const std::string& host, const transport::Exit& exit) {
+  Walker& walker = walkers_[host];
+  const plan::Action& action = walker.action;
+  if (walker.doing == Walker::Doing::upload_check && exit.status == 1 && walker.size > 0) {
+    walker.held = read_held(exit.out, walker.size);
+    walker.doing = Walker::Doing::nothing;
+    walker.parked = true;
+    wake_parked();
+    return true;
+  }
+  if (walker.doing == Walker::Doing::upload_check && exit.status == 1) {
+    walker.doing = Walker::Doing::upload;
+    submit(host, upload_program(action, plan_.prelude, who_), transport::Effect::changes);
+    return true;
+  }
+  if (walker.doing == Walker::Doing::pull && exit.status == cannot_fetch) {
+    distribution_.cannot_fetch(host, digest_of(walker));
+    walker.held = read_held(exit.out, walker.size);
+    reporter_.on(
+        event(host, action.id, Did::note,
+              "no other host passes it on to this one, so it is sent from here: " + base::tail(exit.err, 1)));
+    bring(host);
+    wake_parked();
+    return true;
+  }
+  if ((on_its_way(walker) || walker.doing == Walker::Doing::offer) && exit.status == changed) {
+    arrived(host, exit);
+    return true;
+  }
+  if (on_its_way(walker)) distribution_.failed(host, digest_of(walker));
+  return false;
+}
+
+void Executor::wake_parked() {
+  std::vector<std::string> parked;
+  for (const auto& [host, walker] : walkers_)
+    if (walker.parked && walker.doing == Walker::Doing::nothing && !others_look(walker))
+      parked.push_back(host);
+  std::ranges::stable_sort(parked, std::greater<>(),
+                           [&](const std::string& host) { return walkers_[host].held.bytes; });
+  for (const std::string& host : parked) bring(host);
+}
+
+bool Executor::others_look(const Walker& walker) const {
+  return std::ranges::any_of(walkers_, [&](const auto& other) {
+    const plan::Action& action = other.second.action;
+    const auto sum = action.variables.find("bundle_sha256");
+    return other.second.doing == Walker::Doing::upload_check && sum != action.variables.end() &&
+           sum->second == digest_of(walker);
+  });
+}
+
+void Executor::tell_progress() {
+  for (auto& [host, walker] : walkers_) {
+    if (walker.doing != Walker::Doing::receive) continue;
+    const std::uint64_t sent = fleet_.at(host).sent();
+    const double seconds = std::chrono::duration<double>(base::Clock::now() - walker.since).count();
+    const std::uint64_t left = walker.size - std::min(walker.size, walker.held.bytes + sent);
+    std::string detail = fmt::format("{} of {} sent", base::human_bytes(walker.held.bytes + sent),
+                                     base::human_bytes(walker.size));
+    if (sent > 0 && seconds > 1)
+      detail +=
+          fmt::format(", {} a second, about {} left",
+                      base::human_bytes(static_cast<std::uint64_t>(static_cast<double>(sent) / seconds)),
+                      base::human_seconds(static_cast<double>(left) * seconds / static_cast<double>(sent)));
+    reporter_.on(event(host, walker.action.id, Did::waiting, detail));
+  }
+}
+
+void Executor::clear_depots() {
+  if (depots_.empty()) return;
+  for (const std::string& host : depots_) {
+    if (outcome_.lost.contains(host)) continue;  // its relay ends by itself
+    transport::Command command;
+    command.label = "clear the depot";
+    const bool keep = outcome_.failed.contains(host) || fleet_.interrupted();
+    command.script =
+        depot_program(keep ? "depot_relay_end" : "depot_clear", {}, plan_.prelude, plan_.depot, {}, who_);
+    command.effect = transport::Effect::changes;
+    command.purpose = transport::Purpose::clean_up;
+    fleet_.submit(host, std::move(command));
+  }
+  while (fleet_.next()) {
+  }
+  depots_.clear();
+  distribution_ = {};
+  if (sent_ + passed_ > 0)
+    reporter_.on(event("", "", Did::note,
+                       fmt::format("{} sent from here, {} passed on from host to host",
+                                   base::human_bytes(sent_), base::human_bytes(passed_))));
+  sent_ = passed_ = 0;
+}
+
+}  // namespace run

@@ -1,0 +1,73 @@
+#include "run/reboot.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include "run/program.hpp"
+
+#include <fmt/format.h>
+
+namespace run {
+
+namespace {
+
+using base::Fault;
+
+constexpr std::chrono::seconds margin{30};   // what a program may take beyond its own patience
+constexpr std::chrono::seconds leaving{5};   // before a host that was told to reboot is asked
+constexpr std::chrono::seconds interval{3};  // between one question and the next
+
+}  // namespace
+
+std::optional<transport::Command> Reboot::next(const std::string& prelude, const Identity& who,
+                                               base::Instant now) {
+  if (asked_ || now < wake_) return std::nullopt;
+  asked_ = true;
+  transport::Command command;
+  command.effect = transport::Effect::changes;
+  if (begun_) {
+    command.label = "look whether the host is back";
+    command.script = rebooted_program(step_, prelude, who, boot_);
+    command.timeout = boot_patience + margin;
+  } else {
+    begun_ = true;
+    command.label = "reboot the host";
+    command.script = reboot_program(step_, prelude, who, reboot_patience);
+    command.timeout = margin;
+  }
+  return command;
+}
+
+Result<bool> Reboot::heard(const transport::Completion& completion, base::Instant now) {
+  asked_ = false;
+  const auto& result = completion.result;
+  if (boot_.empty() && !result) return std::unexpected(result.error());
+  if (boot_.empty()) return told(completion.host, *result, now);
+  if (!result && result.error().fault == Fault::interrupted) return std::unexpected(result.error());
+  if (result && result->status != 0)
+    return base::fail(Fault::remote, "it is back after its reboot: " + base::tail(result->err, 3),
+                      "mend that, then run the same command again: it goes on here");
+  if (result && !base::trim(result->out).empty() && base::trim(result->out) != boot_) return true;
+  last_ = result ? "it still runs as before" : result.error().what;
+  if (now >= until_)
+    return base::fail(
+        Fault::timeout,
+        fmt::format("it has not come back within {} s of its reboot: {}", reboot_patience.count(), last_),
+        "look at its console; once it is up, run the same command again: it goes on here");
+  wake_ = now + interval;
+  return false;
+}
+
+Result<bool> Reboot::told(const std::string& host, const transport::Exit& exit, base::Instant now) {
+  if (exit.status == own_host)
+    return base::fail(Fault::blocked, "it must be rebooted, and gpuadm runs on it",
+                      fmt::format("systemctl reboot on {}, then run the same command again: it goes on here",
+                                  base::printable(host)));
+  boot_ = base::trim(exit.out);
+  if (exit.status != 0 || boot_.empty())
+    return base::fail(Fault::remote, "it could not be rebooted: " + base::tail(exit.err, 3));
+  until_ = now + reboot_patience;
+  wake_ = now + leaving;
+  return false;
+}
+
+}  // namespace run

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "spec/types.hpp"
+
+#include <string>
+
+/// Mirrors and proxies.
+namespace spec {
+
+/// http(s)://host[:port][/path], without a login, a query or a fragment.
+[[nodiscard]] bool is_url(const std::string& text);
+/// The same without a path.
+[[nodiscard]] bool is_proxy_url(const std::string& text);
+/// host[:port]: what an image's name begins with.
+[[nodiscard]] bool is_registry_host(const std::string& text);
+[[nodiscard]] bool is_package_repository(const std::string& text);
+[[nodiscard]] bool is_no_proxy(const std::string& text);
+/// A URL that `good` accepts. One with a login is refused without being shown.
+[[nodiscard]] Type<std::string> url(std::function<bool(const std::string&)> good);
+[[nodiscard]] bool is_region(const std::string& text);
+
+/// Names what the runtime has no way to do, and a login for no proxy.
+void judge_surroundings(const Cluster& cluster, const Tree& file, Problems& problems);
+
+}  // namespace spec

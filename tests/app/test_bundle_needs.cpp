@@ -1,0 +1,84 @@
+#include "gpuadm/base/text.hpp"
+
+#include "app/bundle_needs.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace {
+
+const std::string a(64, 'a'), b(64, 'b');
+
+struct Ground {
+  assets::Store store = assets::Store::open({}).value();
+  playbook::Library library = playbook::Library::load(store, "init").value();
+  app::Sources sources(const char* version) const {
+    const auto read = app::read_sources(store, library.catalog(), *base::Version::parse(version), "arm64");
+    REQUIRE_MESSAGE(read, read.error().what);
+    return *read;
+  }
+};
+
+std::vector<std::string> parts(const app::Sources& sources) {
+  std::set<std::string> names;
+  for (const auto& file : sources.files) names.insert(file.part);
+  for (const auto& image : sources.images) names.insert(image.part);
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+TEST_CASE("a checksum is found in what projects publish") {
+  CHECK(app::find_sum(a + "\n", "kubeadm") == a);
+  CHECK(app::find_sum(fmt::format("{}  other\n{} *dir/runc.amd64\n", a, b), "runc.amd64") == b);
+  CHECK(app::find_sum(fmt::format("{}  other\n", a), "runc.amd64") == std::nullopt);
+  CHECK(app::find_sum("<html>", "kubeadm") == std::nullopt);
+  const std::string index = fmt::format(
+      "Package: x\nFilename: ./x_1.deb\nSHA256: {}\n\nPackage: y\nSHA256: {}\nFilename: pool/y_1.deb\n", a,
+      b);
+  CHECK(app::find_in_index(index, "x_1.deb") == a);
+  CHECK(app::find_in_index(index, "y_1.deb") == b);
+  CHECK(app::find_in_index(index, "z_1.deb") == std::nullopt);
+}
+
+TEST_CASE("every source is filled in for every version, and is an https address") {
+  const Ground ground;
+  for (const char* version : {"1.20.2", "1.26.0", "1.36.4"}) {
+    const app::Sources sources = ground.sources(version);
+    for (const auto& file : sources.files) {
+      CAPTURE(file.url);
+      CHECK((file.url.starts_with("https://") || !file.content.empty()));
+      CHECK(file.url.find('{') == std::string::npos);
+      CHECK((file.content.empty() ? !file.sum.empty() || !file.index.empty() : true));
+    }
+    CHECK(sources.files.front().url ==
+          fmt::format("https://dl.k8s.io/release/v{}/bin/linux/arm64/kubeadm", version));
+  }
+}
+
+TEST_CASE("a bundle holds what its hosts need, and what is skipped by a part's name stays out") {
+  const Ground ground;
+  const auto chosen = [&](const app::BundleNeeds& needs, const std::vector<std::string>& skip) {
+    app::Sources sources = ground.sources("1.36.4");
+    const auto done = app::choose_sources(sources, needs, skip);
+    return done ? base::join(parts(sources), " ") : done.error().what + "; " + done.error().hint;
+  };
+  app::BundleNeeds needs;
+  CHECK(chosen(needs, {}) == "cni crictl device-plugin kubernetes network runtime toolkit");
+  CHECK(chosen(needs, {"coredns", "crictl", "runtime"}) == "cni device-plugin kubernetes network toolkit");
+  CHECK(chosen(needs, {"toolkt"}) == "--skip toolkt: there is no such part; did you mean toolkit?");
+  needs.cluster.control_plane.virtual_address = "192.0.2.9";
+  CHECK(chosen(needs, {"network"}) == "cni crictl device-plugin kube-vip kubernetes runtime toolkit");
+  CHECK(chosen(needs, {"kube-vip"}) == "cni crictl device-plugin kubernetes network runtime toolkit");
+  needs.cluster.runtime.engine = spec::Engine::docker;
+  CHECK(chosen(needs, {}) == "cni crictl device-plugin kubernetes network toolkit");
+  needs.cluster = {};
+  needs.families = {"redhat"};
+  needs.runtime = false;
+  needs.cluster.network.plugin = spec::NetworkPlugin::bridge;
+  CHECK(chosen(needs, {}) == "cni crictl device-plugin kubernetes");
+  needs.gpus = false;
+  CHECK(chosen(needs, {}) == "cni crictl kubernetes");
+}

@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# A registry that wants a token and drops every other connection is gone on with; a page of HTML, a damaged bundle and one that somebody
+# else has signed are refused by name. kubeadm is a double here: it names one image.
+. "$(dirname "$0")/common"
+command -v python3 >/dev/null && command -v ssh-keygen >/dev/null || exit 0
+
+bin=mirror/dl.k8s.io/release/v1.20.2/bin/linux
+pause=mirror/k8s.gcr.io/v2/pause
+mkdir -p "$bin/amd64" "$bin/arm64" "$pause/blobs" "$pause/manifests"
+printf '#!/bin/sh\necho k8s.gcr.io/pause:3.2\n' >"$bin/amd64/kubeadm"
+echo kubelet >"$bin/amd64/kubelet"
+echo kubectl >"$bin/amd64/kubectl"
+for program in kubeadm kubelet kubectl; do
+  sha256sum <"$bin/amd64/$program" | cut -d' ' -f1 >"$bin/amd64/$program.sha256"
+  cp "$bin/amd64/$program" "$bin/amd64/$program.sha256" "$bin/arm64/"
+done
+part() { # part FILE: into the registry; its descriptor
+  sum=$(sha256sum <"$1" | cut -d' ' -f1)
+  cp "$1" "$pause/blobs/sha256:$sum"
+  printf '{"digest":"sha256:%s","size":%s}' "$sum" "$(stat -c %s "$1")"
+}
+echo '{"architecture":"amd64"}' >config
+head -c 3000000 /dev/urandom >layer
+printf '{"schemaVersion":2,"config":%s,"layers":[%s]}' "$(part config)" "$(part layer)" >"$pause/manifests/3.2"
+
+port=$((20000 + $$ % 20000))
+"$top/tests/lib/awkward-server" "$port" mirror >server.log 2>&1 &
+server=$!
+trap 'kill $server; rm -rf "$place"' EXIT
+for _ in $(seq 100); do
+  (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
+  sleep 0.1
+done
+
+printf 'apiVersion: gpuadm/v1alpha1\nkind: GpuCluster\nname: lab\nhosts: [{ name: a, address: 192.0.2.1 }]\n' >cluster.yaml
+create() {
+  gpuadm bundle create --for cluster.yaml --kubernetes-version 1.20.2 --source "http://127.0.0.1:$port$source" \
+    --skip coredns,crictl,cni,runtime,toolkit,network,device-plugin "$@"
+}
+source=
+ssh-keygen -q -t ed25519 -N '' -C one -f one
+ssh-keygen -q -t ed25519 -N '' -C two -f two
+exits 0 create -o b.tar.zst --sign one
+complains "fetching https://k8s.gcr.io/v2/pause/blobs/sha256:"
+grep -qE 'blobs/sha256:[0-9a-f]+ bytes=1500000-' server.log || fail "nothing was gone on with: $(cat server.log)"
+exits 0 gpuadm bundle inspect b.tar.zst -o json
+says '"signed": true'
+exits 0 create -o b --sign one
+exits 0 gpuadm bundle diff b b.tar.zst
+says "the same"
+[ -z "$(find .cache -name '*.part')" ] || fail "something was left behind"
+
+# Who has signed it counts.
+echo "one@example.com $(cut -d' ' -f1,2 one.pub)" >signers
+exits 0 gpuadm bundle verify b --signers signers
+says "signed by one@example.com"
+exits 0 create -o two.tar.zst --sign two
+exits 2 gpuadm bundle verify two.tar.zst --signers signers
+complains "its signature is of nobody whom signers names"
+cp -r b changed && sed -i 's/absent:.*/absent: []/' changed/manifest.yaml
+exits 2 gpuadm bundle verify changed --signers signers
+exits 0 create -o none
+mkdir -p .config/gpuadm && cp signers .config/gpuadm/allowed_signers
+exits 2 gpuadm init -f cluster.yaml --bundle none -y
+complains "none: is not signed"
+rm -r .config
+
+# Each file in turn.
+for file in b/blobs/*; do
+  cp "$file" kept
+  printf x >>"$file"
+  exits 2 gpuadm bundle verify b
+  complains "$file: has "
+  cp kept "$file"
+done
+exits 0 gpuadm bundle verify b
+size=$(stat -c %s b.tar.zst)
+head -c $((size / 2)) b.tar.zst >cut.tar.zst
+exits 2 gpuadm bundle verify cut.tar.zst
+complains "cut.tar.zst: "
+exits 2 gpuadm init -f cluster.yaml --bundle cut.tar.zst -y
+exits 2 gpuadm bundle verify cluster.yaml
+complains "no bundle"
+
+# More in it.
+echo package >x.deb
+exits 0 gpuadm bundle extend b -o more.tar.zst --package x.deb --source "http://127.0.0.1:$port"
+exits 1 gpuadm bundle diff b more.tar.zst
+says "+ package x.deb"
+exits 0 gpuadm bundle verify more.tar.zst
+
+# However an image is called, it is there once, by its full name.
+exits 0 create -o named --image k8s.gcr.io/pause:3.2 --image "k8s.gcr.io/pause:3.2@sha256:$(sha256sum <"$pause/manifests/3.2" | cut -d' ' -f1)"
+exits 0 gpuadm bundle inspect named
+[ "$(grep -c 'k8s.gcr.io/pause' out)" = 2 ] || fail "other images than two: $(cat out)"
+says "k8s.gcr.io/pause@sha256:"
+
+# What cannot be had.
+exits 2 create -o b
+complains "b: is there already"
+exits 2 create -o arm.tar.zst --architecture arm64
+complains "it is made for amd64, not for arm64"
+exits 2 create -o other.tar.zst --image k8s.gcr.io/none:1
+complains "answers 404"
+source=/html
+exits 1 create -o html.tar.zst
+complains "answers with a page of HTML"
+export XDG_CACHE_HOME=$place/new
+source=/busy
+exits 4 create -o busy.tar.zst
+complains "tried 6 times"
+source=/cut # of what has no known sum nothing is gone on with
+exits 4 create -o cut-off.tar.zst
+complains "tried 6 times"
+[ -z "$(find . -name 'cut-off.tar.zst*' -o -name 'html.tar.zst*' -o -name 'busy.tar.zst*')" ] || fail "something half-made is there"

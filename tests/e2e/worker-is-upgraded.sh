@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# A control plane and a worker become a newer Kubernetes, one after the other: drained by the control plane, Ready with the new version,
+# and taking pods again. gpuadm is killed while the worker is drained; a pod that only the worker may run comes back there.
+. "$(dirname "$0")/common"
+
+newer=$(lab bundle --version 1.20.3)
+admin() { on one "kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s $(printf '%q ' "$@")"; }
+hosts 1 one two
+exits 0 init -y
+admin apply -f - >/dev/null <<'END' || fail "no Deployment"
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web }
+spec:
+  selector: { matchLabels: { app: web } }
+  template:
+    metadata: { labels: { app: web } }
+    spec:
+      nodeSelector: { kubernetes.io/hostname: two }
+      terminationGracePeriodSeconds: 1
+      containers: [ { name: main, image: "lab.local/sleep:1", imagePullPolicy: Never, args: ["0"] } ]
+END
+admin wait --for=condition=Available --timeout=90s deployment/web >/dev/null || fail "the Deployment has no pod"
+before=$(admin get pods -l app=web -o name)
+
+begins upgrade -f cluster.yaml --bundle "$newer" -y
+in_phase 'upgrade/drain:two' "$running" || fail "the worker was not reached"
+kill -KILL "$running"
+wait "$running" || true
+exits 0 gpuadm upgrade -f cluster.yaml --bundle "$newer" -y
+for node in one two; do
+  admin get node "$node" -o 'jsonpath={.status.nodeInfo.kubeletVersion} {.status.conditions[?(@.type=="Ready")].status} {.spec.unschedulable} {.metadata.annotations.gpuadm\.io/upgrade}' >seen
+  [ "$(cat seen)" = "v1.20.3 True  " ] || fail "the node $node is: $(cat seen)"
+done
+admin wait --for=condition=Available --timeout=90s deployment/web >/dev/null || fail "its pod has not come back"
+[ "$(admin get pods -l app=web --field-selector status.phase=Running -o name)" != "$before" ] || fail "the worker was not drained"
+exits 0 gpuadm upgrade -f cluster.yaml --bundle "$newer" -y
+says "nothing is to be done"

@@ -1,0 +1,57 @@
+// What comes with a bundle or from a registry, by the first byte: a tar archive, a manifest, an image's
+// manifest, a challenge. A manifest that was read and is written again reads back as the same.
+#include "gpuadm/assets/image.hpp"
+#include "gpuadm/assets/pack.hpp"
+
+#include "target.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+namespace {
+
+void tar(std::string_view bytes) {
+  assets::TarReader reader(
+      [bytes](char* into, std::size_t most) mutable -> base::Result<std::size_t> {
+        const std::size_t count = std::min({most, bytes.size(), std::size_t{100}});
+        bytes.copy(into, count);
+        bytes.remove_prefix(count);
+        return count;
+      },
+      "input");
+  std::array<char, 300> buffer{};
+  while (true) {
+    const auto entry = reader.next();
+    if (!entry || !*entry) return;
+    if ((*entry)->size % 2 == 0) (void)reader.read(buffer.data(), buffer.size());
+  }
+}
+
+void manifest(std::string_view text) {
+  const auto bundle = assets::parse_bundle(text, "input");
+  if (!bundle) return;
+  const std::string written = assets::manifest_of(*bundle);
+  const auto again = assets::parse_bundle(written, "again");
+  if (!again || assets::manifest_of(*again) != written) std::abort();
+}
+
+}  // namespace
+
+void try_input(std::string_view input) {
+  if (input.empty()) return;
+  const std::string_view text = input.substr(1);
+  switch (input[0]) {
+    case 't':
+      return tar(text);
+    case 'm':
+      return manifest(text);
+    case 'i':
+      (void)assets::parse_image_manifest(text, "input");
+      (void)assets::choose_platform(text, "amd64", "input");
+      return;
+    default:
+      (void)assets::parse_challenge(text);
+      (void)assets::parse_reference(text);
+  }
+}

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# A translation has the headings of what it translates, level by level, and the same commands and files, but for comments.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+# Headings' levels and what is indented, in order.
+skeleton() { sed -nE '/^    /{s/ +#.*//;p}; s/^(#+) .*/\1/p' "$1"; }
+bad=0
+while read -r translation; do
+  original=${translation%.zh-CN.md}.md
+  difference=$(diff <(skeleton "$original") <(skeleton "$translation")) && continue
+  echo "$translation is not in step with $original:"
+  echo "$difference"
+  bad=1
+done < <(git ls-files '*.zh-CN.md')
+exit $bad

@@ -1,0 +1,84 @@
+#include "run/distribution.hpp"
+
+#include <doctest/doctest.h>
+
+using run::Distribution;
+
+namespace {
+
+run::Offer offer(const std::string& port) {
+  return {"192.0.2.1", port, "ssh-ed25519 AAAA", "key"};
+}
+
+}  // namespace
+
+TEST_CASE("distribution: the client sends to the first, and those that have it pass it on, two at a time") {
+  Distribution d;
+  REQUIRE(d.route("a", "x"));
+  CHECK(!d.route("b", "x"));
+  CHECK(!d.route("c", "x"));
+  d.arrived("a", "x", offer("1"));
+  CHECK(d.route("b", "x")->host == "a");
+  CHECK(d.route("c", "x")->host == "a");
+  CHECK(!d.route("d", "x"));
+  d.arrived("b", "x", offer("2"));
+  const auto way = d.route("d", "x");
+  REQUIRE(way);
+  CHECK(way->host == "b");
+  CHECK(way->offer.port == "2");
+  CHECK(d.route("e", "x")->host == "a");
+}
+
+TEST_CASE("distribution: where hosts cannot pass it on, the client sends to all at once") {
+  Distribution d;
+  CHECK(d.route("a", "x")->host.empty());
+  d.arrived("a", "x", {});
+  CHECK(d.route("b", "x")->host.empty());
+  CHECK(d.route("c", "x")->host.empty());
+}
+
+TEST_CASE("distribution: one that fails makes room, and one that cannot fetch gets it from the client") {
+  Distribution d;
+  CHECK(d.route("a", "x"));
+  d.failed("a", "x");
+  CHECK(d.route("b", "x")->host.empty());
+  d.arrived("b", "x", offer("1"));
+  CHECK(d.route("c", "x")->host == "b");
+  d.cannot_fetch("c", "x");
+  CHECK(d.route("c", "x")->host.empty());
+  CHECK(d.route("d", "x")->host == "b");
+  CHECK(d.route("e", "x")->host == "b");
+  CHECK(d.route("c", "y")->host.empty());
+}
+
+TEST_CASE("distribution: files are looked at one by one") {
+  Distribution d;
+  CHECK(d.route("a", "x")->host.empty());
+  CHECK(d.route("b", "y")->host.empty());
+}
+
+TEST_CASE("distribution: an offer is read whole or not at all, and holds nothing that a shell would act on") {
+  const std::string good =
+      "depot 7\noffer 192.0.2.1 fd00::1\nport 20001\nhost ssh-ed25519 AAAA+/=\n-----BEGIN OPENSSH PRIVATE "
+      "KEY-----\n"
+      "abc\n-----END OPENSSH PRIVATE KEY-----\n";
+  const auto read = run::read_offer(good);
+  REQUIRE(read);
+  CHECK(read->addresses == "192.0.2.1 fd00::1");
+  CHECK(read->port == "20001");
+  CHECK(read->host_key == "ssh-ed25519 AAAA+/=");
+  CHECK(read->key == "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----");
+  CHECK(!run::read_offer(good.substr(0, good.size() - 20)));
+  std::string bad = good;
+  bad.replace(bad.find("20001"), 5, "1;a b");
+  CHECK(!run::read_offer(bad));
+  CHECK(!run::read_offer(""));
+}
+
+TEST_CASE("distribution: what a host says it holds is believed up to the file's size") {
+  CHECK(run::read_held("depot whole\n", 9).whole);
+  CHECK(run::read_held("x\ndepot 7\n", 9).bytes == 7);
+  CHECK(run::read_held("depot 10\n", 9).bytes == 0);
+  CHECK(run::read_held("depot -1\n", 9).bytes == 0);
+  CHECK(run::read_held("", 9).bytes == 0);
+}
