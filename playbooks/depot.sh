@@ -17,9 +17,14 @@ depot_look() {
 }
 depot_bytes() { stat -c %s "$depot_file.part" 2>/dev/null || echo 0; }
 
-# depot_take: the rest of the file is on stdin. It is summed while it comes, and is the file only with the right sum.
+# depot_take: the rest of the file is on stdin. It is summed, and goes to the disk, while it comes, and is the file only with the
+# right sum.
 depot_take() {
+  depot_flush >/dev/null 2>&1 &
+  gpuadm_flush=$!
   gpuadm_sum=$({ cat "$depot_file.part" && tee -a "$depot_file.part" || echo damaged; } | depot_sum)
+  kill "$gpuadm_flush" 2>/dev/null || :
+  wait "$gpuadm_flush" 2>/dev/null || :
   if [ "$gpuadm_sum" = "$bundle_sha256" ]; then
     sync "$depot_file.part" 2>/dev/null || :
     mv -f "$depot_file.part" "$depot_file"
@@ -32,6 +37,11 @@ depot_take() {
     say "$(depot_bytes) of $depot_size bytes arrived: run again, it goes on from there"
   fi
   return 1
+}
+
+# depot_flush: what the kernel would keep to itself for half a minute, and the last sync would wait for.
+depot_flush() {
+  while sleep 1 && kill -0 $$ && [ -e "$depot_file.part" ]; do sync -d "$depot_file.part"; done
 }
 
 # OpenSSL knows the processor's own instructions; coreutils' sum takes up to eight times as long without them.
