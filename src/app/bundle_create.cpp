@@ -6,6 +6,7 @@
 #include "app/bundle_needs.hpp"
 #include "app/bundle_write.hpp"
 #include "app/here.hpp"
+#include "app/surroundings.hpp"
 
 #include <fmt/format.h>
 
@@ -129,11 +130,12 @@ class Creation {
 
 /// kubeadm as this machine can run it.
 Result<SourceFile> kubeadm_of_here(const assets::Store& store, const playbook::Catalog& catalog,
-                                   const base::Version& kubernetes) {
+                                   BundleNeeds needs) {
   utsname about{};
   ::uname(&about);
   const std::string machine = about.machine;
-  Sources here = TRY(read_sources(store, catalog, kubernetes, machine == "aarch64" ? "arm64" : "amd64"));
+  needs.architecture = machine == "aarch64" ? "arm64" : "amd64";
+  Sources here = TRY(read_sources(store, catalog, needs));
   const auto found = std::ranges::find_if(here.files, [](const SourceFile& file) {
     return file.part == "kubernetes" && file.target.ends_with("/kubeadm");
   });
@@ -148,16 +150,19 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   const assets::Store store = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(store, "init"));
   TRY(check_output(options.output));
-  const BundleNeeds needs = TRY(read_needs(options, library.catalog()));
-  Sources sources = TRY(read_sources(store, library.catalog(), needs.kubernetes, needs.architecture));
+  BundleNeeds needs = TRY(read_needs(options, library.catalog()));
+  needs.cluster.kubernetes.source = spec::Source::bundle;  // as init --bundle will see it
+  TRY(settle_surroundings(needs.cluster, store));
+  if (!options.source.place.empty()) needs.cluster.mirrors.packages.clear();
+  Sources sources = TRY(read_sources(store, library.catalog(), needs));
   TRY(choose_sources(sources, needs, options.skip));
   for (const std::string& image : options.images) (void)TRY(assets::parse_reference(image));
 
-  assets::Fetcher fetcher = TRY(open_fetcher(options.source, options.mirrors, io));
+  assets::Fetcher fetcher = TRY(open_fetcher(options.source, needs.cluster, io));
   Creation creation(needs, fetcher);
   for (const SourceFile& file : sources.files) TRY(creation.add(file));
   std::vector<std::string> images =
-      TRY(creation.kubeadm_images(TRY(kubeadm_of_here(store, library.catalog(), needs.kubernetes))));
+      TRY(creation.kubeadm_images(TRY(kubeadm_of_here(store, library.catalog(), needs))));
   std::vector<std::string> absent;
   if (std::ranges::find(options.skip, "coredns") != options.skip.end()) {
     std::erase_if(images,

@@ -153,13 +153,17 @@ Result<BundleNeeds> read_needs(const BundleCreateOptions& options, const playboo
 }
 
 Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog& catalog,
-                             const base::Version& kubernetes, const std::string& architecture) {
+                             const BundleNeeds& needs) {
   const Tree tree = TRY(base::yaml::read(TRY(store.read(sources_file)), sources_file));
-  const std::map<std::string, std::string> words = {
+  const base::Version& kubernetes = needs.kubernetes;
+  std::map<std::string, std::string> words = {
       {"kubernetes", kubernetes.text()},
       {"minor", kubernetes.minor_text()},
-      {"arch", architecture},
-      {"machine", architecture == "arm64" ? "aarch64" : "x86_64"}};
+      {"arch", needs.architecture},
+      {"machine", needs.architecture == "arm64" ? "aarch64" : "x86_64"}};
+  if (const auto mirror = needs.cluster.mirrors.packages.find("nvidiaContainerToolkit");
+      mirror != needs.cluster.mirrors.packages.end())
+    words["toolkit_repository"] = mirror->second;
   const auto filled = [&](const Tree& row, const char* key) {
     return fill(word(row, {key}), words, catalog, kubernetes);
   };

@@ -41,9 +41,10 @@ struct Sources {
   std::vector<SourceImage> images;
   std::set<std::string> parts;  ///< every part that there is
 };
-/// For one version and architecture. Fault::spec names what is wrong with the file.
+/// For the version, the architecture and the package mirrors of `needs`. Fault::spec names what is wrong with
+/// the file.
 [[nodiscard]] Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog& catalog,
-                                           const base::Version& kubernetes, const std::string& architecture);
+                                           const BundleNeeds& needs);
 
 /// Leaves what is needed, and not skipped. Fault::usage for a part that there is not.
 [[nodiscard]] Result<> choose_sources(Sources& sources, const BundleNeeds& needs,

@@ -134,7 +134,7 @@ Result<Outcome> bundle_extend(const BundleExtendOptions& options, Io& io) {
   for (const std::string& image : options.images) (void)TRY(assets::parse_reference(image));
   assets::Bundle opened = TRY(bring_bundle(options.bundle, options.signers));
   assets::Blobs blobs = TRY(assets::as_blobs(opened));
-  assets::Fetcher fetcher = TRY(open_fetcher(options.source, options.mirrors, io));
+  assets::Fetcher fetcher = TRY(open_fetcher(options.source, {}, io));
   std::map<std::string, fs::path> more;
   const auto add = [&](BundleFile file) {
     std::erase_if(blobs.bundle.files,

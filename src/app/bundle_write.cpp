@@ -3,11 +3,15 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 
+#include "app/secret_file.hpp"
 #include "app/signature.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 
 namespace app {
@@ -21,6 +25,27 @@ bool is_archive(const fs::path& output) {
   return output.string().ends_with(".tar.zst");
 }
 
+/// As libcurl looks for one.
+bool environment_names_a_proxy() {
+  return std::ranges::any_of(std::array{"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"},
+                             [](const char* name) {
+                               const char* value = std::getenv(name);
+                               return value && *value != '\0';
+                             });
+}
+
+/// The file that is named, or Docker's, where it is there.
+Result<assets::Logins> read_logins(const fs::path& named) {
+  if (!named.empty()) return assets::Logins::parse(TRY(read_private_file(named)).reveal(), named.string());
+  const char* folder = std::getenv("DOCKER_CONFIG");
+  const fs::path docker =
+      (folder && *folder != '\0' ? fs::path(folder) : base::home() / ".docker") / "config.json";
+  std::error_code error;
+  if (!fs::exists(docker, error)) return assets::Logins();
+  return assets::Logins::parse(base::Secret(TRY(base::read_file(docker, 1u << 20))).reveal(),
+                               docker.string());
+}
+
 }  // namespace
 
 Result<> check_output(const std::filesystem::path& output) {
@@ -31,10 +56,15 @@ Result<> check_output(const std::filesystem::path& output) {
                     "name a folder that is missing or empty, or a FILE.tar.zst that is not there yet");
 }
 
-Result<assets::Fetcher> open_fetcher(const std::string& source, const std::vector<std::string>& mirrors,
-                                     Io& io) {
-  assets::Source from{.place = source, .registries = {}};
-  for (const std::string& mirror : mirrors) {
+Result<assets::Fetcher> open_fetcher(const BundleSource& source, const spec::Cluster& cluster, Io& io) {
+  assets::Source from{.place = source.place.empty() ? "public" : source.place,
+                      .registries = {},
+                      .logins = TRY(read_logins(source.logins)),
+                      .proxy = {}};
+  if (source.place.empty()) from.registries = cluster.mirrors.registries;
+  if (!environment_names_a_proxy())
+    from.proxy = {cluster.proxy.http, cluster.proxy.https, cluster.proxy.no_proxy, cluster.proxy.login};
+  for (const std::string& mirror : source.mirrors) {
     const std::size_t equals = mirror.find('=');
     if (equals == std::string::npos || equals == 0)
       return base::fail(Fault::usage,

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "gpuadm/app/app.hpp"
+#include "gpuadm/app/bundle.hpp"
 #include "gpuadm/assets/bundle_files.hpp"
 #include "gpuadm/assets/fetch.hpp"
+#include "gpuadm/spec/cluster.hpp"
 
 #include <string>
-#include <vector>
 
 /// What create and extend share.
 namespace app {
@@ -13,9 +13,10 @@ namespace app {
 /// Fault::usage where a bundle cannot be written there; found before anything is fetched.
 [[nodiscard]] Result<> check_output(const std::filesystem::path& output);
 
-/// Fetches into ~/.cache/gpuadm/blobs, and says on `io` what. `mirrors`: REGISTRY=URL.
-[[nodiscard]] Result<assets::Fetcher> open_fetcher(const std::string& source,
-                                                   const std::vector<std::string>& mirrors, Io& io);
+/// Fetches into ~/.cache/gpuadm/blobs, and says on `io` what. `cluster`: whose mirrors and proxy count where
+/// neither the command line nor the environment names others.
+[[nodiscard]] Result<assets::Fetcher> open_fetcher(const BundleSource& source, const spec::Cluster& cluster,
+                                                   Io& io);
 
 /// An image as a file of a bundle.
 [[nodiscard]] Result<assets::BundleFile> fetch_image(assets::Fetcher& fetcher, const std::string& name,

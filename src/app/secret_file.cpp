@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -16,7 +15,13 @@
 
 namespace app {
 
-base::Result<base::Secret> read_secret_file(const std::filesystem::path& file) {
+namespace {
+
+constexpr std::size_t largest = 1u << 20;
+
+}  // namespace
+
+base::Result<base::Secret> read_private_file(const std::filesystem::path& file) {
   const auto refuse = [&](std::string_view why, std::string hint = {}) {
     return base::fail(base::Fault::usage, fmt::format("{}: {}", file.string(), why), std::move(hint));
   };
@@ -31,15 +36,24 @@ base::Result<base::Secret> read_secret_file(const std::filesystem::path& file) {
   if ((about.st_mode & 077) != 0)
     return refuse(fmt::format("others may read it (mode {:04o})", about.st_mode & 07777),
                   fmt::format("chmod 600 {}", base::quote(file.string())));
-  std::array<char, 1024> buffer{};
-  const ssize_t size = ::read(opened, buffer.data(), buffer.size());
-  if (size < 0) return refuse(std::strerror(errno));
-  std::string_view line(buffer.data(), static_cast<std::size_t>(size));
-  line = line.substr(0, line.find_first_of("\r\n"));
-  base::Secret secret{std::string(line)};
-  ::explicit_bzero(buffer.data(), buffer.size());
+  std::string text(largest, '\0');
+  std::size_t size = 0;
+  for (ssize_t got = 1; got > 0 && size < text.size(); size += static_cast<std::size_t>(got)) {
+    got = ::read(opened, text.data() + size, text.size() - size);
+    if (got < 0) return refuse(std::strerror(errno));
+  }
+  if (size == text.size()) return refuse("is too large");
+  base::Secret secret(text.substr(0, size));
+  ::explicit_bzero(text.data(), text.size());
   if (secret.empty()) return refuse("is empty");
   return secret;
+}
+
+base::Result<base::Secret> read_secret_file(const std::filesystem::path& file) {
+  const base::Secret whole = TRY(read_private_file(file));
+  base::Secret line(whole.reveal().substr(0, whole.reveal().find_first_of("\r\n")));
+  if (line.empty()) return base::fail(base::Fault::usage, file.string() + ": is empty");
+  return line;
 }
 
 }  // namespace app

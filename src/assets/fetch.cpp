@@ -153,13 +153,13 @@ Result<Fetcher::Answer> Fetcher::ask_server(const Wish& wish) {
   Growing file(part);
   TRY(file.open(wish.sha256.empty()));
   bool renewed = false;
-  std::string last;
+  std::string last, hint;
   for (int attempt = 0; attempt < most_tries; ++attempt) {
     if (attempt > 0) wait_before(attempt);
     const std::uint64_t had = file.size();
-    http::Request request{.url = wish.url, .headers = wish.headers, .from = had};
-    if (const auto token = tokens_.find(wish.scope); token != tokens_.end())
-      request.headers.push_back("Authorization: Bearer " + token->second);
+    http::Request request{.url = wish.url, .headers = wish.headers, .from = had, .proxy = proxy()};
+    if (const auto says = authorizations_.find(wish.scope); says != authorizations_.end())
+      request.headers.push_back("Authorization: " + says->second.reveal());
     Result<> kept;
     bool too_large = false, html = false, begun = false;
     const auto response = http::get(request, [&](const http::Head& head, std::string_view piece) {
@@ -192,9 +192,11 @@ Result<Fetcher::Answer> Fetcher::ask_server(const Wish& wish) {
     last = !response         ? response.error().what
            : response->whole ? fmt::format("{}: answers {}", wish.url, status)
                              : fmt::format("{}: {}", wish.url, response->how);
-    if (status == 401 && !wish.scope.empty() && !std::exchange(renewed, true)) {
+    hint = response ? "" : response.error().hint;
+    if (status == 401 && !wish.scope.empty()) {
+      if (std::exchange(renewed, true)) return refused(wish);
       const auto challenge = response->head.headers.find("www-authenticate");
-      TRY(renew_token(wish.scope, challenge == response->head.headers.end() ? "" : challenge->second));
+      TRY(authorize(wish, challenge == response->head.headers.end() ? "" : challenge->second));
       --attempt;
       continue;
     }
@@ -209,9 +211,12 @@ Result<Fetcher::Answer> Fetcher::ask_server(const Wish& wish) {
       continue;
     }
     if (status >= 400 && !is_busy(status))
-      return base::fail(status == 401 || status == 403 ? Fault::auth : Fault::usage, last,
+      return base::fail(status == 401 || status == 403 || status == 407 ? Fault::auth : Fault::usage, last,
                         status == 404 ? "see that the version is one that exists, or name another --source"
-                                      : "see whether it wants a login");
+                        : status == 407
+                            ? "the proxy wants another login: https_proxy, or proxy.loginFile of the "
+                              "cluster file"
+                            : "see whether it wants a login");
     if (!response || !response->whole || is_busy(status)) {
       if (wish.sha256.empty()) TRY(file.open(true));
       continue;
@@ -231,8 +236,9 @@ Result<Fetcher::Answer> Fetcher::ask_server(const Wish& wish) {
                         fmt::format("cannot write {}: {}", (folder_ / sum).string(), error.message()));
     return Answer{folder_ / sum, sum, file.size()};
   }
-  return base::fail(Fault::unreachable, fmt::format("{} (tried {} times)", last, most_tries),
-                    "what has come is kept: run the same command again, and it goes on");
+  return base::fail(
+      Fault::unreachable, fmt::format("{} (tried {} times)", last, most_tries),
+      hint.empty() ? "what has come is kept: run the same command again, and it goes on" : hint);
 }
 
 Result<Fetcher::Answer> Fetcher::get(const Wish& wish) {

@@ -1,5 +1,6 @@
 #include "assets/http.hpp"
 
+#include "gpuadm/assets/fetch.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include <curl/curl.h>
@@ -72,7 +73,8 @@ std::size_t on_header(char* bytes, std::size_t, std::size_t count, void* user) {
             .headers = {}};
   } else if (const std::size_t colon = line.find(':');
              colon != std::string_view::npos && head.headers.size() < 200) {
-    head.headers[base::lower(line.substr(0, colon))] = base::trim(line.substr(colon + 1));
+    std::string& value = head.headers[base::lower(line.substr(0, colon))];
+    value += (value.empty() ? "" : "\n") + std::string(base::trim(line.substr(colon + 1)));
   }
   return count;
 }
@@ -82,6 +84,24 @@ std::size_t on_body(char* bytes, std::size_t, std::size_t count, void* user) {
   if ((*transfer.sink)(transfer.head, std::string_view(bytes, count))) return count;
   transfer.stopped = true;
   return count + 1;  // ends the transfer
+}
+
+/// What the strings of it live in must outlive the transfer.
+struct Way {
+  std::string proxy, no_proxy, user, password;
+};
+
+Way way_for(const Request& request) {
+  if (!request.proxy) return {};
+  const Proxy& proxy = *request.proxy;
+  const std::string& login = proxy.login.reveal();
+  const std::size_t colon = login.find(':');
+  Way way{.proxy = request.url.starts_with("https:") && !proxy.https.empty() ? proxy.https : proxy.http,
+          .no_proxy = "localhost,127.0.0.1,::1",
+          .user = login.substr(0, colon),
+          .password = colon == std::string::npos ? "" : login.substr(colon + 1)};
+  for (const std::string& name : proxy.no_proxy) way.no_proxy += "," + name;
+  return way;
 }
 
 }  // namespace
@@ -112,7 +132,17 @@ Result<Response> get(const Request& request,
   // The old names, which every libcurl.so.4 knows; the newer ones begin with 7.85.
   constexpr auto protocols = static_cast<CURLoption>(181), redirected = static_cast<CURLoption>(182);
   c.set(h, protocols, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
-  c.set(h, redirected, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+  const bool https = request.url.starts_with("https:");
+  c.set(h, redirected, static_cast<long>(https ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS));
+  const Way way = way_for(request);
+  if (!way.proxy.empty()) {
+    c.set(h, CURLOPT_PROXY, way.proxy.c_str());
+    c.set(h, CURLOPT_NOPROXY, way.no_proxy.c_str());
+  }
+  if (!way.proxy.empty() && !way.user.empty()) {
+    c.set(h, CURLOPT_PROXYUSERNAME, way.user.c_str());
+    c.set(h, CURLOPT_PROXYPASSWORD, way.password.c_str());
+  }
   c.set(h, CURLOPT_CONNECTTIMEOUT, connect_seconds);
   c.set(h, CURLOPT_LOW_SPEED_LIMIT, 1L);
   c.set(h, CURLOPT_LOW_SPEED_TIME, silent_seconds);
@@ -130,9 +160,13 @@ Result<Response> get(const Request& request,
   if (transfer.head.status >= 200 && code != CURLE_TOO_MANY_REDIRECTS)
     return Response{transfer.head, false, base::printable(how, 200)};
   const bool tls = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CONNECT_ERROR;
-  return base::fail(tls ? Fault::auth : Fault::unreachable,
-                    fmt::format("{}: {}", request.url, base::printable(how, 200)),
-                    "see that this machine reaches it: a proxy is taken from https_proxy");
+  return base::fail(
+      tls ? Fault::auth : Fault::unreachable, fmt::format("{}: {}", request.url, base::printable(how, 200)),
+      way.proxy.empty()
+          ? "see that this machine reaches it: a proxy is taken from https_proxy"
+          : fmt::format("see that this machine reaches it through the cluster file's proxy, {}, "
+                        "or name another one in https_proxy",
+                        way.proxy));
 }
 
 }  // namespace assets::http

@@ -9,6 +9,10 @@
 #include <string_view>
 #include <vector>
 
+namespace assets {
+struct Proxy;
+}
+
 /// HTTP by libcurl, which is loaded when it is needed: everything but fetching works without it.
 namespace assets::http {
 
@@ -18,12 +22,13 @@ struct Request {
   std::string url;                   ///< http or https
   std::vector<std::string> headers;  ///< "Name: value"; those with secrets are not shown in errors
   std::uint64_t from = 0;            ///< the first byte that is wanted
+  const Proxy* proxy = nullptr;      ///< nothing: as the environment says
 };
 
 /// What a server said before the body.
 struct Head {
   long status = 0;
-  std::map<std::string, std::string> headers;  ///< names in small letters
+  std::map<std::string, std::string> headers;  ///< names in small letters; several of a name: a line each
 };
 
 /// How a request ended, where a server answered.
@@ -36,9 +41,9 @@ struct Response {
 /// Whether libcurl is here; Fault::usage with what to install.
 [[nodiscard]] Result<> available();
 
-/// One GET. Redirects are followed (http and https only), proxies are those of the environment. `sink` gets
-/// the body of the last answer, with its head, and ends the request where it returns false.
-/// Fault::unreachable where no answer came: no connection within 15 s, or not a byte for 30 s.
+/// One GET. Redirects are followed, from https to nothing else. `sink` gets the body of the last answer, with
+/// its head, and ends the request where it returns false. Fault::unreachable where no answer came: no
+/// connection within 15 s, or not a byte for 30 s.
 [[nodiscard]] Result<Response> get(const Request& request,
                                    const std::function<bool(const Head& head, std::string_view piece)>& sink);
 

@@ -36,41 +36,87 @@ std::string encoded(std::string_view text) {
   return out;
 }
 
+/// What an image's name has behind its registry.
+std::string_view repository_of(std::string_view scope) {
+  return scope.substr(scope.find('/') + 1);
+}
+
+/// "harbor.lab:8443" of a URL.
+std::string host_of(std::string_view url) {
+  url.remove_prefix(url.find("://") + 3);
+  return std::string(url.substr(0, url.find('/')));
+}
+
 }  // namespace
 
 std::string Fetcher::api_of(const ImageReference& image) const {
-  if (const auto mirror = source_.registries.find(image.registry); mirror != source_.registries.end())
-    return fmt::format("{}/v2/{}", mirror->second, image.repository);
-  const std::string host = image.registry == "docker.io" ? "registry-1.docker.io" : image.registry;
-  return fmt::format("https://{}/v2/{}", host, image.repository);
+  const auto mirror = source_.registries.find(image.registry);
+  if (mirror == source_.registries.end()) {
+    const std::string host = image.registry == "docker.io" ? "registry-1.docker.io" : image.registry;
+    return fmt::format("https://{}/v2/{}", host, image.repository);
+  }
+  // As containerd's override_path: a path that has /v2/ in it is used as it is.
+  const std::string& url = mirror->second;
+  const bool whole = url.ends_with("/v2") || url.find("/v2/") != std::string::npos;
+  return fmt::format("{}{}/{}", url, whole ? "" : "/v2", image.repository);
 }
 
-Result<> Fetcher::renew_token(const std::string& scope, std::string_view challenge) {
-  const auto asked = parse_challenge(challenge);
-  if (!asked || !asked->realm.starts_with("http"))
-    return base::fail(Fault::auth, fmt::format("{}: the registry wants a login", scope),
-                      "gpuadm reads public images only: mirror it, and name the mirror with --mirror");
-  const std::string url = fmt::format("{}{}service={}&scope={}", asked->realm,
-                                      asked->realm.find('?') == std::string::npos ? "?" : "&",
-                                      encoded(asked->service), encoded(asked->scope));
+Result<std::string> Fetcher::ask_for_token(const Wish& wish, const TokenRequest& asked) {
+  const std::string host = host_of(wish.url);
+  const base::Secret* login = source_.logins.find(host, repository_of(wish.scope));
+  if (login && wish.url.starts_with("https:") && !asked.realm.starts_with("https:"))
+    return base::fail(Fault::auth,
+                      fmt::format("{}: wants the login of {} over plain http", asked.realm, host));
+  http::Request request{.url = fmt::format("{}{}service={}&scope={}", asked.realm,
+                                           asked.realm.find('?') == std::string::npos ? "?" : "&",
+                                           encoded(asked.service), encoded(asked.scope)),
+                        .headers = {},
+                        .from = 0,
+                        .proxy = proxy()};
+  if (login) request.headers.push_back("Authorization: Basic " + login->reveal());
   std::string body;
-  const auto response =
-      http::get({.url = url, .headers = {}}, [&](const http::Head&, std::string_view piece) {
-        body += piece;
-        return body.size() < (1u << 20);
-      });
+  const auto response = http::get(request, [&](const http::Head&, std::string_view piece) {
+    body += piece;
+    return body.size() < (1u << 20);
+  });
   if (!response) return std::unexpected(response.error());
-  const auto tree =
-      response->head.status == 200
-          ? base::json::read(body, asked->realm)
-          : base::fail(Fault::auth, fmt::format("{}: answers {}", asked->realm, response->head.status));
+  const long status = response->head.status;
+  if (status == 401 || status == 403) return refused(wish);
+  const auto tree = status == 200
+                        ? base::json::read(body, asked.realm)
+                        : base::fail(Fault::auth, fmt::format("{}: answers {}", asked.realm, status));
   const base::Tree* token = tree ? tree->find("token") : nullptr;
   if (tree && !token) token = tree->find("access_token");
   if (!token || token->text().empty() || token->text().find_first_of("\r\n") != std::string::npos)
-    return base::fail(Fault::auth, fmt::format("{}: gives no token for {}", asked->realm, scope),
+    return base::fail(Fault::auth, fmt::format("{}: gives no token for {}", asked.realm, wish.scope),
                       "the image may not be public, or have another name");
-  tokens_[scope] = token->text();
+  return token->text();
+}
+
+Result<> Fetcher::authorize(const Wish& wish, std::string_view challenges) {
+  bool basic = false;
+  for (const std::string_view challenge : base::lines(challenges)) {
+    basic |= base::lower(challenge.substr(0, 5)) == "basic";
+    const auto asked = parse_challenge(challenge);
+    if (!asked || !asked->realm.starts_with("http")) continue;
+    authorizations_[wish.scope] = base::Secret("Bearer " + TRY(ask_for_token(wish, *asked)));
+    return {};
+  }
+  const base::Secret* login = source_.logins.find(host_of(wish.url), repository_of(wish.scope));
+  if (!basic || !login) return refused(wish);
+  authorizations_[wish.scope] = base::Secret("Basic " + login->reveal());
   return {};
+}
+
+std::unexpected<base::Error> Fetcher::refused(const Wish& wish) const {
+  const std::string host = host_of(wish.url);
+  if (source_.logins.find(host, repository_of(wish.scope)))
+    return base::fail(
+        Fault::auth,
+        fmt::format("{}: refuses the login that {} has for it", wish.scope, source_.logins.source()),
+        "see that its password is right and not expired, and that it may read this image");
+  return base::fail(Fault::auth, fmt::format("{}: the registry wants a login", wish.scope),
+                    "the image may have another name; else " + source_.logins.advice(host));
 }
 
 Result<std::string> Fetcher::manifest(const ImageReference& image, const std::string& which,

@@ -7,7 +7,7 @@ namespace assets {
 /// What is wanted.
 struct Fetcher::Wish {
   std::string url;
-  std::string scope;                 ///< of a registry: whose token goes with it
+  std::string scope;  ///< registry and repository, whose authorization goes with it; empty: none
   std::vector<std::string> headers;  ///< "Accept: …"
   std::string sha256;                ///< what it must have; empty: not known
   std::uint64_t limit = 0;           ///< bytes

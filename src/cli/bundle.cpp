@@ -10,13 +10,14 @@ namespace cli {
 
 namespace {
 
-void add_source(CLI::App& verb, std::string& source, std::vector<std::string>& mirrors) {
+void add_source(CLI::App& verb, app::BundleSource& source, const char* says) {
+  verb.add_option("--source", source.place, says)->option_text("public|DIR|URL");
+  add_list(verb, "--mirror", source.mirrors, "REGISTRY=URL,...", "A registry that answers for another one");
   verb.add_option(
-          "--source", source,
-          "Where files come from: the public repositories (public), or a folder or URL that mirrors them, "
-          "https://HOST/PATH as HOST/PATH")
-      ->option_text("public|DIR|URL");
-  add_list(verb, "--mirror", mirrors, "REGISTRY=URL,...", "A registry that answers for another one");
+          "--registry-logins", source.logins,
+          "Logins for registries, as `docker login` and `skopeo login --authfile` write them, for you "
+          "alone (chmod 600); else ~/.docker/config.json")
+      ->option_text("FILE");
 }
 
 void add_output(CLI::App& verb, std::filesystem::path& output) {
@@ -46,7 +47,10 @@ void add_create(CLI::App& group, Global& global, Verb& chosen) {
       ->allow_extra_args(false)
       ->option_text("FILE,...");
   add_output(*verb, options->output);
-  add_source(*verb, options->source, options->mirrors);
+  add_source(
+      *verb, options->source,
+      "Where files come from: the public repositories (public), or a folder or URL that mirrors them, "
+      "https://HOST/PATH as HOST/PATH; else the cluster file's mirrors before the public repositories");
   verb->add_option("--kubernetes-version", options->kubernetes_version, "For example 1.36.4")
       ->option_text("VERSION");
   verb->add_option("--architecture", options->architecture, "Of the hosts; facts say it themselves (amd64)")
@@ -67,7 +71,9 @@ void add_extend(CLI::App& group, Verb& chosen) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->option_text("FILE,...");
-  add_source(*verb, options->source, options->mirrors);
+  add_source(*verb, options->source,
+             "Where images come from: the public registries (public), or a folder or URL that mirrors them, "
+             "https://HOST/PATH as HOST/PATH");
   add_sign(*verb, options->sign);
   add_signers(*verb, options->signers);
   verb->fallthrough();

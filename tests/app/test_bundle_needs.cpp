@@ -15,7 +15,13 @@ struct Ground {
   assets::Store store = assets::Store::open({}).value();
   playbook::Library library = playbook::Library::load(store, "init").value();
   app::Sources sources(const char* version) const {
-    const auto read = app::read_sources(store, library.catalog(), *base::Version::parse(version), "arm64");
+    app::BundleNeeds needs;
+    needs.kubernetes = *base::Version::parse(version);
+    needs.architecture = "arm64";
+    return sources(needs);
+  }
+  app::Sources sources(const app::BundleNeeds& needs) const {
+    const auto read = app::read_sources(store, library.catalog(), needs);
     REQUIRE_MESSAGE(read, read.error().what);
     return *read;
   }
@@ -81,4 +87,17 @@ TEST_CASE("a bundle holds what its hosts need, and what is skipped by a part's n
   CHECK(chosen(needs, {}) == "cni crictl device-plugin kubernetes");
   needs.gpus = false;
   CHECK(chosen(needs, {}) == "cni crictl kubernetes");
+}
+
+TEST_CASE("packages come from the mirror that the cluster file names") {
+  app::BundleNeeds needs;
+  needs.kubernetes = {1, 36, 4};
+  needs.architecture = "amd64";
+  needs.cluster.mirrors.packages["nvidiaContainerToolkit"] = "http://mirror.lab/toolkit";
+  const auto sources = Ground().sources(needs);
+  CHECK(std::ranges::count_if(sources.files, [](const app::SourceFile& file) {
+          return file.part == "toolkit" &&
+                 file.url.starts_with("http://mirror.lab/toolkit/stable/deb/amd64/") &&
+                 file.index == "http://mirror.lab/toolkit/stable/deb/amd64/Packages";
+        }) == 4);
 }

@@ -182,14 +182,16 @@ TEST_CASE(
   at("blobs/sha256:" + parts[1].sha256, parts[1].sha256);
   at("blobs/sha256:" + parts[2].sha256, parts[2].sha256);
   const auto fetch = [&](const char* store) {
-    auto fetcher = assets::Fetcher::open({.place = mirror.path.string(), .registries = {}},
-                                         sample.place.path / store, [](const std::string&, std::uint64_t) {});
+    auto fetcher =
+        assets::Fetcher::open({.place = mirror.path.string(), .registries = {}, .logins = {}, .proxy = {}},
+                              sample.place.path / store, [](const std::string&, std::uint64_t) {});
     REQUIRE(fetcher);
     return fetcher->image("x.io/pause:1", "amd64");
   };
   REQUIRE(fetch("one"));
   CHECK(fetch("one")->size() == 3);
-  CHECK(assets::Fetcher::open({.place = "/no/such", .registries = {}}, sample.place.path / "x", nullptr)
+  CHECK(assets::Fetcher::open({.place = "/no/such", .registries = {}, .logins = {}, .proxy = {}},
+                              sample.place.path / "x", nullptr)
             .error()
             .what == "--source /no/such: no such folder");
   (void)mirror.write("x.io/v2/pause/blobs/sha256:" + parts[2].sha256, "Layer");

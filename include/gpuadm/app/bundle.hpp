@@ -8,13 +8,21 @@
 /// `gpuadm bundle`: what an installation needs, as one folder or file.
 namespace app {
 
+/// Where what is fetched comes from.
+struct BundleSource {
+  std::string place;  ///< assets::Source::place; empty: the cluster file's mirrors, else public
+  std::vector<std::string> mirrors;  ///< REGISTRY=URL
+  /// Logins for registries, ours and 0600; empty: $DOCKER_CONFIG/config.json or ~/.docker/config.json, where
+  /// one is
+  std::filesystem::path logins;
+};
+
 struct BundleCreateOptions {
   Common common;
   std::vector<std::filesystem::path>
-      hosts;                         ///< cluster files, and facts.json as `gpuadm facts -o json` writes it
-  std::filesystem::path output;      ///< a folder that is missing or empty, or a .tar.zst
-  std::string source = "public";     ///< assets::Source::place
-  std::vector<std::string> mirrors;  ///< REGISTRY=URL
+      hosts;                     ///< cluster files, and facts.json as `gpuadm facts -o json` writes it
+  std::filesystem::path output;  ///< a folder that is missing or empty, or a .tar.zst
+  BundleSource source;
   std::string kubernetes_version, architecture;
   std::vector<std::string> skip;    ///< parts, as data/sources.yaml names them, and coredns
   std::vector<std::string> images;  ///< further ones
@@ -39,8 +47,7 @@ struct BundleOptions {
 
 struct BundleExtendOptions {
   std::filesystem::path bundle, output;
-  std::string source = "public";
-  std::vector<std::string> mirrors;
+  BundleSource source;
   std::vector<std::string> images;
   std::vector<std::filesystem::path> packages;  ///< .deb and .rpm files
   std::filesystem::path sign, signers;

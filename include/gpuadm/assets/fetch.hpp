@@ -2,6 +2,7 @@
 
 #include "gpuadm/assets/assets.hpp"
 #include "gpuadm/assets/image.hpp"
+#include "gpuadm/assets/logins.hpp"
 
 #include <functional>
 #include <map>
@@ -11,12 +12,21 @@
 /// What is fetched from elsewhere, to become a bundle: by URL, and images from registries.
 namespace assets {
 
+/// The way out, where the environment names none.
+struct Proxy {
+  std::string http, https;            ///< URLs without a login; empty: none
+  std::vector<std::string> no_proxy;  ///< beside this machine
+  base::Secret login;                 ///< "USER:PASSWORD"
+};
+
 /// Where things come from: the public repositories, or a mirror of them.
 struct Source {
   /// "public"; else a folder or an http(s) URL below which https://HOST/PATH is HOST/PATH.
   std::string place = "public";
   /// Registry -> the URL of one that answers for it. Without: as every other URL.
   std::map<std::string, std::string> registries;
+  Logins logins;
+  Proxy proxy;
 };
 
 /// Files by their SHA-256 in a folder, which is filled from a source. What was begun is gone on with, what is
@@ -52,14 +62,21 @@ class Fetcher {
   [[nodiscard]] Result<Answer> get(const Wish& wish);
   [[nodiscard]] Result<Answer> ask_server(const Wish& wish);
   [[nodiscard]] Result<Answer> read_folder(const Wish& wish, const std::string& place);
-  [[nodiscard]] Result<> renew_token(const std::string& registry, std::string_view challenge);
+  /// Answers what a registry asks for in its 401. Fault::auth where that cannot be.
+  [[nodiscard]] Result<> authorize(const Wish& wish, std::string_view challenges);
+  [[nodiscard]] Result<std::string> ask_for_token(const Wish& wish, const TokenRequest& asked);
+  /// Fault::auth, and what can be done.
+  [[nodiscard]] std::unexpected<base::Error> refused(const Wish& wish) const;
+  [[nodiscard]] const Proxy* proxy() const {
+    return source_.proxy.http.empty() && source_.proxy.https.empty() ? nullptr : &source_.proxy;
+  }
   [[nodiscard]] Result<std::string> manifest(const ImageReference& image, const std::string& which,
                                              const std::string& name);
   [[nodiscard]] std::string api_of(const ImageReference& image) const;
   Source source_;
   std::filesystem::path folder_;
   Progress progress_;
-  std::map<std::string, std::string> tokens_;  ///< registry and repository -> bearer
+  std::map<std::string, base::Secret> authorizations_;  ///< registry and repository -> "Bearer …", "Basic …"
 };
 
 }  // namespace assets
