@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""What `gpuadm status` of many hosts and a preview of `gpuadm apply` cost, beside a bare libssh2 loop that runs the same probe.
-Called by tests/bench/run, in the client's namespace. The hosts are sshds and no nodes: what the control plane says is canned, and
-the preview stands for an apply that finds nothing to do, since it makes the same round trips."""
+"""What `gpuadm status` of many hosts costs, beside a bare libssh2 loop that runs the same probe. Called by tests/bench/run, in the
+client's namespace. The hosts are sshds and no nodes: what the control plane says is canned."""
 import argparse
 import os
 import sys
@@ -24,18 +23,12 @@ def write_roles(options):
 
 def tools_for(options):
     bare = next(tool for tool in facts.all_tools(options) if tool.name == "bare libssh2 loop")
-    end = f"--assets {options.assets} -f {options.fleet}/cluster.yaml"
-    if options.verb == "status":
-        ours = Tool("gpuadm status", f"{options.gpuadm} status {end}; [ $? -le 1 ]", b"CONTROL PLANE", one=True)
-    else:
-        ours = Tool("gpuadm apply --dry-run", f"{options.gpuadm} apply --dry-run --ignore {options.ignore} {end}", b"a dry run", one=True)
-    return [bare, ours]
+    status = f"{options.gpuadm} status --assets {options.assets} -f {options.fleet}/cluster.yaml; [ $? -le 1 ]"
+    return [bare, Tool("gpuadm status", status, b"CONTROL PLANE", one=True)]
 
 
 def main():
     verb = argparse.ArgumentParser(add_help=False)
-    verb.add_argument("--verb", choices=("status", "apply"), required=True)
-    verb.add_argument("--ignore", default="")
     verb.add_argument("--most", type=float, required=True, help="the goal, in seconds")
     own, rest = verb.parse_known_args()
     sys.argv[1:] = rest
