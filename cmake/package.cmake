@@ -30,25 +30,38 @@ set(CPACK_PACKAGE_NAME gpuadm)
 set(CPACK_PACKAGE_VENDOR gpuadm)
 set(CPACK_PACKAGE_CONTACT "The gpuadm developers <gpuadm@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Machines with NVIDIA GPUs to a Kubernetes cluster, over SSH")
+set(CPACK_PACKAGE_DESCRIPTION "Reads what the machines are, judges that, installs drivers, container runtime and Kubernetes, and proves that GPUs compute in pods.")
 set(CPACK_RESOURCE_FILE_LICENSE ${CMAKE_CURRENT_SOURCE_DIR}/LICENSE)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY}
+${CPACK_PACKAGE_DESCRIPTION}")
+set(CPACK_RPM_PACKAGE_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION}")
 set(CPACK_DEBIAN_PACKAGE_SECTION admin)
-# All else is in the program (packaging/sysroot).
+# All else is in the program (packaging/sysroot), but for libcurl, which is loaded where files are fetched, and the programs of
+# OpenSSH, which are started where a host is reached by its settings and where bundles are signed.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.31)")
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS openssh-client)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "openssh-client, libcurl4, ca-certificates")
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_LICENSE Apache-2.0)
 set(CPACK_RPM_PACKAGE_GROUP System)
 set(CPACK_RPM_PACKAGE_AUTOREQ OFF)
 set(CPACK_RPM_PACKAGE_AUTOPROV OFF)
 set(CPACK_RPM_PACKAGE_REQUIRES "glibc >= 2.31")
-# The same bytes whoever builds them, and whenever.
-set(CPACK_RPM_SPEC_MORE_DEFINE "%define _buildhost localhost
+set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/bash-completion /usr/share/bash-completion/completions
+  /usr/share/fish /usr/share/fish/vendor_completions.d /usr/share/man /usr/share/man/man1 /usr/share/zsh
+  /usr/share/zsh/site-functions)
+# The same bytes whoever builds them, and whenever. CMake has no variable for Recommends.
+set(CPACK_RPM_SPEC_MORE_DEFINE "Recommends: openssh-clients
+Recommends: libcurl
+%define _buildhost localhost
 %define use_source_date_epoch_as_buildtime 1
 %define clamp_mtime_to_source_date_epoch 1
 %define _build_id_links none
 %define __os_install_post %{nil}")
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_RPM_COMPRESSION_TYPE xz)
+set(CPACK_THREADS 1)
 set(CPACK_ARCHIVE_THREADS 1)
 include(CPack)

@@ -1,6 +1,19 @@
-# A portable gpuadm: this machine's compiler, the folder that packaging/sysroot makes, its libraries linked statically. The
-# same bytes wherever source and build tree lie.
+# A portable gpuadm: this machine's compiler, or its cross compiler where the folder that packaging/sysroot made is for another
+# architecture; the libraries in that folder, linked statically. The same bytes wherever source and build tree lie.
 set(GPUADM_SYSROOT $ENV{GPUADM_SYSROOT})
+file(GLOB libraries ${GPUADM_SYSROOT}/usr/lib/*-linux-gnu)
+cmake_path(GET libraries FILENAME triplet)
+string(REGEX MATCH "^[^-]+" processor ${triplet})
+set(CMAKE_C_COMPILER ${triplet}-gcc)
+set(CMAKE_CXX_COMPILER ${triplet}-g++)
+if(NOT processor STREQUAL CMAKE_HOST_SYSTEM_PROCESSOR)
+  set(CMAKE_SYSTEM_NAME Linux)
+  set(CMAKE_SYSTEM_PROCESSOR ${processor})
+  set(CMAKE_STRIP ${triplet}-strip)
+  set(CMAKE_CROSSCOMPILING_EMULATOR qemu-${processor}-static -L ${GPUADM_SYSROOT})
+endif()
+file(READ ${GPUADM_SYSROOT}/cflags cflags)
+file(READ ${GPUADM_SYSROOT}/cxxflags cxxflags)
 set(CMAKE_SYSROOT ${GPUADM_SYSROOT})
 set(CMAKE_FIND_ROOT_PATH ${GPUADM_SYSROOT})
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
@@ -18,11 +31,10 @@ cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH top)
 cmake_path(GET top PARENT_PATH top)
 set(portable "-ffile-prefix-map=${top}=. -ffile-prefix-map=${CMAKE_BINARY_DIR}=build -ffile-prefix-map=${GPUADM_SYSROOT}=")
 set(portable "${portable} -ffunction-sections -fdata-sections -D_FORTIFY_SOURCE=2 -fstack-protector-strong")
-set(CMAKE_C_FLAGS_INIT ${portable})
-set(CMAKE_CXX_FLAGS_INIT ${portable})
+set(CMAKE_C_FLAGS_INIT "${portable} ${cflags}")
+set(CMAKE_CXX_FLAGS_INIT "${portable} ${cxxflags}")
 set(CMAKE_ASM_FLAGS_INIT ${portable})
 # Before the compiler's own folders, in which this machine's newer glibc is.
-file(GLOB libraries ${GPUADM_SYSROOT}/usr/lib/*-linux-gnu)
 string(REPLACE "/usr/lib/" "/lib/" loaded ${libraries})
 set(CMAKE_EXE_LINKER_FLAGS_INIT
     "-B${libraries}/ -L${libraries} -L${loaded} ${GPUADM_SYSROOT}/glibc.o -static-libstdc++ -static-libgcc -Wl,--gc-sections,-z,relro,-z,now,--build-id=sha1")
