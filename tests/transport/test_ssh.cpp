@@ -145,3 +145,54 @@ TEST_CASE("ssh: a jump host and a proxy command of ssh_config lead to the host")
   CAPTURE(lost.error().what);
   CHECK(lost.error().what.find("Connection refused") != std::string::npos);
 }
+
+namespace {
+/// From somewhere else on the stack each time, as callers may.
+transport::Result<std::optional<transport::Exit>> advance(transport::Transport& transport, int depth) {
+  volatile char room[500];
+  room[0] = static_cast<char>(depth);
+  if (depth == 0) return transport.advance();
+  auto progress = advance(transport, depth - 1);
+  room[1] = room[0];
+  return progress;
+}
+}  // namespace
+
+TEST_CASE("ssh: the end of a file waits for room in the socket, wherever it is sent from") {
+  if (!can_serve()) return;
+  Sshd sshd;
+  const std::string key = sshd.user_key("ed", "ed25519");
+  const auto slow = sshd.place.write("slow.py",  // reads little at a time
+                                     "import os, select, socket, sys, time\n"
+                                     "there = socket.create_connection(('127.0.0.1', int(sys.argv[1])))\n"
+                                     "while True:\n"
+                                     "    for one in select.select([0, there], [], [])[0]:\n"
+                                     "        data = os.read(0, 3000) if one == 0 else there.recv(65536)\n"
+                                     "        if not data: sys.exit()\n"
+                                     "        if one == 0: there.sendall(data); time.sleep(0.001)\n"
+                                     "        else: os.write(1, data)\n");
+  auto options = sshd.options();
+  options.ssh_config = sshd.place.write(
+      "config", fmt::format("Host *\n IdentityFile {}\n IdentityAgent none\n ProxyCommand python3 {} {}\n",
+                            key, slow.string(), sshd.port));
+  const auto session = transport::make_session(options, {});
+  const auto client = transport::open(*session, "gpu7", {.address = "127.0.0.1", .user = "root"});
+  for (const int size : {200'000, 300'001, 400'123, 555'555}) {
+    CAPTURE(size);
+    auto command = reads("wc -c");
+    command.input = sshd.place.write("file", std::string(static_cast<std::size_t>(size), 'x'));
+    REQUIRE(client->start(command));
+    const auto until = base::Clock::now() + 20s;
+    std::optional<transport::Exit> exit;
+    for (int turn = 0; !exit && base::Clock::now() < until; ++turn) {
+      std::vector<pollfd> sockets;
+      client->interests(sockets);
+      ::poll(sockets.data(), sockets.size(), 5);
+      auto progress = advance(*client, turn % 7);
+      if (!progress) FAIL(progress.error().what);
+      exit = std::move(*progress);
+    }
+    REQUIRE(exit);
+    CHECK(exit->out == fmt::format("{}\n", size));
+  }
+}
