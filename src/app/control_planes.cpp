@@ -6,9 +6,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace app {
 
 namespace {
+
+using base::Fault;
 
 constexpr std::chrono::seconds ask_timeout{60};
 
@@ -18,6 +22,49 @@ spec::Cluster as_found(spec::Cluster cluster, const facts::Census& census) {
   for (spec::Host& host : cluster.hosts)
     host.role = is_control_plane(census, host.name) ? spec::Role::control_plane : spec::Role::worker;
   return cluster;
+}
+
+facts::Census of_hosts(const facts::Census& census, const std::vector<std::string>& hosts) {
+  facts::Census some;
+  for (const std::string& host : hosts) some.emplace(host, census.at(host));
+  return some;
+}
+
+/// Fault::blocked where hosts have become control planes, or are none any more, since they were looked at:
+/// the verb has judged others.
+Result<> are_still(const Ground& ground, const facts::Census& census,
+                   const std::vector<std::string>& acting) {
+  for (const spec::Host& host : ground.cluster.hosts) {
+    const auto& facts = census.at(host.name);
+    if (!facts && std::ranges::find(acting, host.name) != acting.end()) return std::unexpected(facts.error());
+    if (facts && is_control_plane(census, host.name) != (host.role == spec::Role::control_plane))
+      return base::fail(
+          Fault::blocked,
+          fmt::format("{} {} a control plane since it was looked at: another run has been there",
+                      base::printable(host.name),
+                      host.role == spec::Role::control_plane ? "is no longer" : "has become"),
+          "run the same command again");
+  }
+  return {};
+}
+
+using Make = std::function<Result<plan::Plan>(const facts::Census&)>;
+
+/// The plan that `make` makes, and makes again from what the hosts are once they are locked.
+Result<Outcome> play(const Ground& ground, const OneByOne& how, report::Reporter& reporter, Io& io,
+                     const Make& make) {
+  const auto vital = [&](const facts::Census& census) -> Result<plan::Plan> {
+    plan::Plan plan = TRY(make(census));
+    plan.vital.insert(how.hosts.begin(), how.hosts.end());
+    return plan;
+  };
+  const auto again = [&](const std::set<std::string>&) -> Result<plan::Plan> {
+    const Seen fresh = TRY(take_census(*ground.visit.fleet, ground.assets));
+    TRY(are_still(ground, fresh.census, how.hosts));
+    return vital(fresh.census);
+  };
+  return perform({ground.assets, TRY(vital(ground.seen.census)), how.hosts, how.consent, again}, ground.visit,
+                 reporter, io);
 }
 
 }  // namespace
@@ -44,37 +91,34 @@ Result<std::string> ask(const Ground& ground, const std::string& host, const std
       host,
       {.label = label, .script = ground.library.prelude() + "\n" + script + "\n", .timeout = ask_timeout});
   const auto completion = fleet.next();
-  if (!completion || fleet.interrupted())
-    return base::fail(base::Fault::interrupted, "interrupted: " + label);
+  if (!completion || fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted: " + label);
   if (!completion->result) return std::unexpected(completion->result.error());
   if (completion->result->status != 0)
-    return base::fail(base::Fault::remote,
+    return base::fail(Fault::remote,
                       fmt::format("{}: {}", base::printable(host), base::tail(completion->result->err, 3)));
   return std::string(base::trim(completion->result->out));
 }
 
 Result<Outcome> conduct_one_by_one(const Ground& ground, const OneByOne& how, report::Reporter& reporter,
                                    Io& io) {
-  plan::Plan plan;
-  for (const std::string& host : how.hosts) {
-    facts::Census census;
-    census.emplace(host, ground.seen.census.at(host));
-    plan::Plan one = TRY(plan::make(ground.cluster, census, ground.library, how.bundle, how.choice));
-    plan.playbook = one.playbook;
-    plan.prelude = one.prelude;
-    plan.vital.insert(host);
-    for (plan::Stage& stage : one.stages) plan.stages.push_back(std::move(stage));
-  }
-  return perform({ground.assets, std::move(plan), how.hosts, how.consent, {}}, ground.visit, reporter, io);
+  return play(ground, how, reporter, io, [&](const facts::Census& census) -> Result<plan::Plan> {
+    plan::Plan plan;
+    for (const std::string& host : how.hosts) {
+      plan::Plan one =
+          TRY(plan::make(ground.cluster, of_hosts(census, {host}), ground.library, how.bundle, how.choice));
+      plan.playbook = one.playbook;
+      plan.prelude = one.prelude;
+      for (plan::Stage& stage : one.stages) plan.stages.push_back(std::move(stage));
+    }
+    return plan;
+  });
 }
 
 Result<Outcome> conduct_together(const Ground& ground, const OneByOne& how, report::Reporter& reporter,
                                  Io& io) {
-  facts::Census census;
-  for (const std::string& host : how.hosts) census.emplace(host, ground.seen.census.at(host));
-  plan::Plan plan = TRY(plan::make(ground.cluster, census, ground.library, how.bundle, how.choice));
-  plan.vital.insert(how.hosts.begin(), how.hosts.end());
-  return perform({ground.assets, std::move(plan), how.hosts, how.consent, {}}, ground.visit, reporter, io);
+  return play(ground, how, reporter, io, [&](const facts::Census& census) {
+    return plan::make(ground.cluster, of_hosts(census, how.hosts), ground.library, how.bundle, how.choice);
+  });
 }
 
 }  // namespace app

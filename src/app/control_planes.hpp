@@ -38,7 +38,7 @@ struct OneByOne {
 };
 
 /// Runs the playbook on these hosts, one after the other: a host begins when the one before it has ended
-/// well. They are locked together.
+/// well. They are locked together, and looked at once more under their locks, as `perform` does.
 [[nodiscard]] Result<Outcome> conduct_one_by_one(const Ground& ground, const OneByOne& how,
                                                  report::Reporter& reporter, Io& io);
 
