@@ -7,6 +7,7 @@
 #include "gpuadm/report/findings.hpp"
 
 #include "app/admin_conf.hpp"
+#include "app/expired.hpp"
 #include "app/findings.hpp"
 #include "app/open_bundle.hpp"
 #include "app/surroundings.hpp"
@@ -206,6 +207,7 @@ Result<Outcome> raise(const InitOptions& options, Raising raising, Io& io) {
   TRY(settle_version(cluster, seen.census, library, bundle ? &*bundle : nullptr));
 
   // Judgement. Nothing has been changed so far.
+  TRY(refuse_expired(seen.census));
   TRY(same_version(cluster, seen.census, bundle ? &*bundle : nullptr));
   TRY(settle_drivers(cluster, seen.census, assets));
   if (TRY(is_blocked(options, cluster, seen.census, assets, visit.folder, io))) return Outcome::blocked;

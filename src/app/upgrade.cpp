@@ -7,6 +7,7 @@
 #include "app/cluster_view.hpp"
 #include "app/conduct.hpp"
 #include "app/connections.hpp"
+#include "app/expired.hpp"
 #include "app/gpu_rows.hpp"
 #include "app/open_bundle.hpp"
 #include "app/surroundings.hpp"
@@ -126,6 +127,7 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   if (std::ranges::none_of(cluster.hosts,
                            [&](const spec::Host& host) { return is_control_plane(seen.census, host.name); }))
     return std::unexpected(no_control_plane());
+  TRY(refuse_expired(seen.census));
   if (bundle) TRY(is_for_hosts(*bundle, cluster, seen.census));
   const facts::ClusterFacts facts = TRY(see_patiently(cluster, seen.census, *visit.fleet, assets, io));
   fit(cluster, seen.census, facts);
