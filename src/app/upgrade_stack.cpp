@@ -6,6 +6,7 @@
 
 #include "app/cluster_view.hpp"
 #include "app/conduct.hpp"
+#include "app/expired.hpp"
 #include "app/gpu_rows.hpp"
 #include "app/raise.hpp"
 #include "app/surroundings.hpp"
@@ -150,6 +151,7 @@ plan::Choice choice_of(const UpgradeOptions& options, const checks::Upgrade& upg
   // Without a cluster file nobody says what its configuration is to be.
   else if (options.hosts.file.empty())
     choice.skip_phases.emplace_back("upgrade/runtime-config");
+  if (options.driver.empty() || options.hosts.file.empty()) choice.skip_phases.emplace_back("upgrade/labels");
   const bool gpus = !options.driver.empty() || !options.toolkit.empty();
   if (!gpus) choice.skip_phases.emplace_back("upgrade/cdi");
   // A node that offered none is not waited for.
@@ -227,6 +229,7 @@ Result<Outcome> upgrade_stack(const UpgradeOptions& options, Io& io) {
   if (std::ranges::none_of(cluster.hosts,
                            [&](const spec::Host& host) { return is_control_plane(seen.census, host.name); }))
     return std::unexpected(no_control_plane());
+  TRY(refuse_expired(seen.census));
   const facts::ClusterFacts facts = TRY(see_patiently(cluster, seen.census, *visit.fleet, assets, io));
   fit(cluster, seen.census, facts);
   TRY(settle_drivers_of(wanted, seen.census, assets));

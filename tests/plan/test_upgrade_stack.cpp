@@ -26,7 +26,10 @@ plan::Plan made(const std::vector<std::string>& skipped) {
     facts.kubernetes.kubeadm = facts.kubernetes.kubelet = "v1.35.2";
     facts.kubernetes.kubelet_conf = true;
     facts.kubernetes.admin_conf = name[0] == 'c';
-    if (name[0] == 'g') facts.gpus.emplace_back();
+    if (name[0] == 'g') {
+      facts.gpus.emplace_back();
+      facts.driver.emplace().version = "580.95.05";
+    }
     census.emplace(name, facts);
   }
   plan::Choice choice;
@@ -62,17 +65,20 @@ TEST_CASE("upgrade --driver: rehearsed on the node, drained by the control plane
   const plan::Plan plan =
       made({"upgrade/toolkit", "upgrade/runtime", "upgrade/runtime-config", "upgrade/runtime-verify"});
   CHECK(order(plan) ==
-        "upgrade/rehearsal:gpu gpu\nupgrade/drain:gpu cp\nupgrade/driver:gpu gpu\nupgrade/cdi:gpu gpu\n"
+        "upgrade/rehearsal:gpu gpu\nupgrade/drain:gpu cp\nupgrade/driver:gpu gpu\n"
+        "upgrade/labels:gpu gpu\nupgrade/cdi:gpu gpu\n"
         "upgrade/return:gpu cp\nupgrade/offered:gpu gpu\n");
   CHECK(action(plan, "gpu.driver.runs").effects.reboot);
   CHECK(!action(plan, "gpu.driver.runs").needs_reboot.empty());
   CHECK(action(plan, "gpu.driver.runs").variables.at("stack_targets") == "gpu driver x 580.95.05-1\n");
+  CHECK(action(plan, "gpu.labels").variables.at("node_labels").find("cuda.driver-version.full=580.95.05\n") !=
+        std::string::npos);
   CHECK(action(plan, "gpu.driver.rehearsal").variables.at("driver_branch") == "580");
 }
 
 TEST_CASE("upgrade --runtime: the configuration is made for the runtime that is then there") {
-  const plan::Plan plan =
-      made({"upgrade/rehearsal", "upgrade/driver", "upgrade/toolkit", "upgrade/cdi", "upgrade/offered"});
+  const plan::Plan plan = made({"upgrade/rehearsal", "upgrade/driver", "upgrade/labels", "upgrade/toolkit",
+                                "upgrade/cdi", "upgrade/offered"});
   CHECK(order(plan) ==
         "upgrade/drain:gpu cp\nupgrade/runtime:gpu gpu\nupgrade/runtime-config:gpu gpu\n"
         "upgrade/runtime-verify:gpu gpu\nupgrade/return:gpu cp\n");
