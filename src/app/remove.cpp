@@ -21,6 +21,7 @@ struct Parting {
   spec::Cluster leaving;  ///< hosts that leave and can be reached
   std::vector<std::string> gone;  ///< hosts that leave and cannot
   std::string lines;              ///< of each node that leaves, for playbooks/remove.sh
+  bool ways_left = false;         ///< nodes that stay and are not named here have routes to those that leave
   facts::Census census;
 };
 
@@ -59,13 +60,20 @@ std::vector<std::string> texts(const std::vector<std::string_view>& views) {
   return {views.begin(), views.end()};
 }
 
-Result<std::vector<Known>> nodes_of(const std::string& host, transport::Fleet& fleet) {
-  fleet.submit(host,
-               {.label = "read the cluster's nodes",
-                .script = "PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/sbin\nkubectl --kubeconfig "
-                          "/etc/kubernetes/admin.conf --request-timeout=20s get nodes -o 'jsonpath={range "
-                          ".items[*]}{.metadata.name}{\"|\"}{.status.nodeInfo.machineID}{\"|\"}"
-                          "{.status.addresses[*].address}{\"\\n\"}{end}'"});
+/// All nodes, and whether routes on each of them join their pods.
+struct Nodes {
+  std::vector<Known> all;
+  bool routed = false;
+};
+
+Result<Nodes> nodes_of(const std::string& host, transport::Fleet& fleet) {
+  fleet.submit(
+      host, {.label = "read the cluster's nodes",
+             .script = "PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/sbin\n[ ! -f "
+                       "/etc/systemd/system/gpuadm-pod-routes.service ] || echo routed\nkubectl --kubeconfig "
+                       "/etc/kubernetes/admin.conf --request-timeout=20s get nodes -o 'jsonpath={range "
+                       ".items[*]}{.metadata.name}{\"|\"}{.status.nodeInfo.machineID}{\"|\"}"
+                       "{.status.addresses[*].address}{\"\\n\"}{end}'"});
   const auto completion = fleet.next();
   if (!completion || fleet.interrupted())
     return base::fail(Fault::interrupted, "interrupted while the cluster's nodes were read");
@@ -75,11 +83,12 @@ Result<std::vector<Known>> nodes_of(const std::string& host, transport::Fleet& f
                       fmt::format("{}: the API server does not say which nodes there are: {}", host,
                                   base::printable(base::tail(completion->result->err, 3))),
                       "gpuadm doctor --stage cluster");
-  std::vector<Known> nodes;
+  Nodes nodes;
   for (const std::string_view line : base::lines(completion->result->out)) {
     const auto parts = base::split(line, '|');
+    nodes.routed = nodes.routed || line == "routed";
     if (parts.size() == 3 && base::is_dns_name(parts[0]))
-      nodes.push_back({std::string(parts[0]), std::string(parts[1]), texts(base::words(parts[2]))});
+      nodes.all.push_back({std::string(parts[0]), std::string(parts[1]), texts(base::words(parts[2]))});
   }
   return nodes;
 }
@@ -138,7 +147,11 @@ Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster,
   parting.cluster.hosts.push_back(*actor);
   parting.cluster.hosts.back().role = spec::Role::control_plane;
   parting.census.emplace(actor->name, at_actor);
-  const std::vector<Known> nodes = TRY(nodes_of(actor->name, fleet));
+  const Nodes nodes = TRY(nodes_of(actor->name, fleet));
+  if (nodes.routed && options.hosts.file.empty()) {
+    parting.cluster.network.plugin = spec::NetworkPlugin::bridge;
+    parting.ways_left = nodes.all.size() > names.size() + 1;
+  }
   for (const spec::Host& host : cluster.hosts) {
     const auto& facts = seen.census.at(host.name);
     const bool leaves = std::ranges::find(names, host.name) != names.end();
@@ -159,7 +172,7 @@ Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster,
           Fault::blocked,
           fmt::format("{} is the machine of {}, the control plane that stays", host.name, actor->name),
           "name another control plane; gpuadm reset takes a whole cluster down");
-    if (const auto node = TRY(node_of(host, facts, nodes)))
+    if (const auto node = TRY(node_of(host, facts, nodes.all)))
       parting.lines += fmt::format("{} {}\n", *node, facts ? "there" : "gone");
     if (facts) {
       parting.leaving.hosts.push_back(host);
@@ -201,6 +214,10 @@ Result<Outcome> carry_out(const RemoveOptions& options, const Parting& parting, 
   for (const std::string& host : parting.gone)
     tell(reporter, report::Did::note, host,
          "cannot be reached: the cluster forgets it, and it stays as it is");
+  if (parting.ways_left)
+    tell(reporter, report::Did::note,
+         "the nodes that stay keep their ways to those that leave: gpuadm apply -f cluster.yaml, with a file "
+         "that names only who stays, takes them away");
   const Outcome outcome = TRY(perform(performance, visit, reporter, io));
   if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
   return tell_kept(reporter, way.ways()) ? Outcome::failed : outcome;
