@@ -67,7 +67,9 @@ int refuse(const base::Error& error, const app::Io& io) {
 void add_global(CLI::App& root, Global& global) {
   root.add_option("--assets", global.assets, "Files here replace gpuadm's own playbooks, templates and data")
       ->option_text("DIR");
-  auto* verbose = root.add_flag("-v,--verbose", global.verbose, "Say more");
+  auto* verbose = root.add_flag(
+      "-v,--verbose", global.verbose,
+      "Say more: steps that found nothing to do; -vv: the shell text of steps, too, and what it said");
   root.add_flag("-q,--quiet", global.quiet, "Say only what went wrong")->excludes(verbose);
   root.add_flag("--no-color", global.no_color, "No colour; the same as setting NO_COLOR");
   root.add_flag("--plain", global.plain,
@@ -79,9 +81,10 @@ void add_global(CLI::App& root, Global& global) {
 }
 
 app::Io io_of(const Global& global) {
-  const auto verbosity = global.quiet     ? report::Verbosity::quiet
-                         : global.verbose ? report::Verbosity::verbose
-                                          : report::Verbosity::normal;
+  const auto verbosity = global.quiet         ? report::Verbosity::quiet
+                         : global.verbose > 1 ? report::Verbosity::commands
+                         : global.verbose > 0 ? report::Verbosity::verbose
+                                              : report::Verbosity::normal;
   app::Io io = make_io(verbosity, global.no_color ? report::Colour::no : report::Colour::yes,
                        global.plain ? report::View::plain : report::View::live);
   if (global.log_format == "json") io.log = io.err;

@@ -11,7 +11,8 @@ namespace cli {
 /// What every verb takes, before or behind its name.
 struct Global {
   std::filesystem::path assets;
-  bool verbose = false, quiet = false, no_color = false, plain = false;
+  int verbose = 0;
+  bool quiet = false, no_color = false, plain = false;
   std::string log_format = "text";
   std::vector<std::string> command;  ///< of exec: what stands behind `--`
 };

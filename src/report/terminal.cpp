@@ -1,9 +1,12 @@
+#include "gpuadm/base/redact.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/reporters.hpp"
 
 #include "report/paint.hpp"
 
 #include <fmt/format.h>
+
+#include <set>
 
 namespace report {
 namespace {
@@ -99,6 +102,21 @@ class Terminal final : public Reporter {
     line(fit(describe(event), event.did == Did::failed ? 0 : style_.width), event.did);
     if (!event.hint.empty()) line(fmt::format("{:{}}do: {}", "", margin(), hang(event.hint, margin() + 4)));
     if (event.did == Did::needed || style_.verbosity >= Verbosity::verbose) diff(event.diff);
+    if (style_.verbosity >= Verbosity::commands) commands(event);
+  }
+
+  /// What was run, once a step, and what a host said to it.
+  void commands(const Event& event) {
+    if (!event.program.empty() && shown_.insert(event.step).second) block(event.program, "$ ");
+    block(event.output, "| ");
+  }
+
+  void block(std::string_view text, std::string_view mark) {
+    std::size_t secrets = 0;
+    for (const std::string_view row : base::lines(text))
+      line(paint(style_, Ink::dim,
+                 fmt::format("{:{}}{}{}", "", margin(), mark,
+                             base::printable(base::without_secrets(row, secrets)))));
   }
 
   /// Whether a wait says something else than before: a pipe gets each line once.
@@ -206,6 +224,7 @@ class Terminal final : public Reporter {
   std::map<std::string, std::string> titles_;   ///< step -> title
   std::map<std::string, std::string> running_;  ///< host -> what it does
   std::map<std::string, std::string> told_;     ///< host and step -> the last thing it waited for
+  std::set<std::string> shown_;                 ///< steps whose program was
 };
 
 }  // namespace

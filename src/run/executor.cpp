@@ -230,6 +230,7 @@ void Executor::finish_step(const std::string& host, const transport::Exit& exit,
   if (!walker.action.shares.empty()) outcome_.saved[""][walker.action.shares] = said;
   Event done = event(host, walker.action.id, did, walker.action.title);
   done.seconds = exit.seconds;
+  done.program = walker.action.check + walker.action.apply;
   if (did == Did::applied && !base::trim(exit.err).empty()) done.output = base::printable(exit.err, 65536);
   reporter_.on(done);
   to_next(walker);
@@ -247,6 +248,7 @@ void Executor::failed(const std::string& host, const plan::Action& action, const
   failed_here_ = true;
   Event event = this->event(host, action.id, Did::failed, fmt::format("{}: {}", action.title, what));
   event.hint = hint;
+  event.program = action.check + action.apply;
   event.seconds = seconds;
   reporter_.on(event);
 }

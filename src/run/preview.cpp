@@ -42,6 +42,7 @@ Event event_of(const std::string& host, const Item& item, const Checked& checked
   event.step = action.id;
   event.detail = action.title;
   event.did = checked.status == 0 ? Did::satisfied : Did::needed;
+  event.program = action.check + action.apply;
   if (checked.status == 0) return event;
   if (action.kind == plan::Kind::file && action.later.empty()) {
     const bool there = checked.status == 1 && !checked.said.empty();

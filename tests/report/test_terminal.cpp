@@ -130,3 +130,26 @@ TEST_CASE("a host that says megabytes of escape sequences gets one harmless boun
   CHECK(text.find('\x1b') == std::string::npos);
   CHECK(text.size() < 20'000);
 }
+
+TEST_CASE("-vv shows what a step runs, once, and what hosts said, without secrets") {
+  const auto done = [](const char* host) {
+    return Event{.at = base::Time{},
+                 .host = host,
+                 .stage = "a",
+                 .step = "a.b",
+                 .did = Did::applied,
+                 .detail = "B is there",
+                 .output = "password=hunter2\nfine \x1b[31m",
+                 .program = "test -e \"$path\"\ntouch \"$path\"\n"};
+  };
+  const std::vector<Event> run = {
+      {.at = base::Time{}, .stage = "a", .did = Did::started, .detail = "A"}, done("cp1"), done("gpu1")};
+  const std::string text = shown(run, {.verbosity = report::Verbosity::commands});
+  const std::size_t first = text.find("$ touch \"$path\"\n");
+  REQUIRE(first != std::string::npos);
+  CHECK(text.find("$ touch", first + 1) == std::string::npos);
+  CHECK(text.find("hunter2") == std::string::npos);
+  CHECK(text.find("| password=***") != std::string::npos);
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(shown(run, {.verbosity = report::Verbosity::verbose}).find("touch") == std::string::npos);
+}

@@ -30,9 +30,10 @@ struct Event {
   Did did = Did::note;
   std::string detail;
   std::string hint;
-  std::string diff;    ///< of a file: unified diff from what is to what shall be
-  std::string output;  ///< what a step that changed something said, printable and bounded; for events.jsonl
-  double seconds = 0;  ///< what the step took
+  std::string diff;     ///< of a file: unified diff from what is to what shall be
+  std::string output;   ///< what a step that changed something said, printable and bounded; for events.jsonl
+  double seconds = 0;   ///< what the step took
+  std::string program;  ///< of a step: its shell text, without the values that it is given; for people only
 };
 
 [[nodiscard]] std::string_view name_of(Did did);

@@ -9,7 +9,8 @@ namespace report {
 using Write = std::function<void(std::string_view)>;
 
 enum class Colour { no, yes };
-enum class Verbosity { quiet, normal, verbose };
+/// `commands`: also what was run on hosts, and what it said.
+enum class Verbosity { quiet, normal, verbose, commands };
 /// `live`: the last line may be rewritten (a terminal). `plain`: only whole lines, none ever taken back.
 enum class View { plain, live };
 
