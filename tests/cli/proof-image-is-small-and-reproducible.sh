@@ -7,10 +7,11 @@ image=${GPUADM%/*}/proof/image.tar
 "$top/proof/make-image" "${GPUADM%/*}/proof/gpuadm-proof" again.tar
 cmp "$image" again.tar
 tar -xOf again.tar ./manifest.json | jq -e '.[0].RepoTags == ["gpuadm.local/proof:1"]'
-layer=$(tar -xOf again.tar ./layer.tar | sha256sum | cut -d' ' -f1)
+tar -xOf again.tar ./layer.tar | gzip -dc >layer.tar
+layer=$(sha256sum <layer.tar | cut -d' ' -f1)
 tar -xOf again.tar ./config.json | jq -e --arg layer "sha256:$layer" '.rootfs.diff_ids == [$layer]'
 mkdir root
-tar -xOf again.tar ./layer.tar | tar -C root -xf -
+tar -C root -xf layer.tar
 readelf -d root/gpuadm-proof | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' >needed
 while read -r library; do
   [ -n "$(find root -name "$library")" ] || fail "the image has no $library"
