@@ -41,6 +41,7 @@ undo_is_done() {
 undo_unit_is_done() {
   case ${was%% *}:${gpuadm_is%% *} in
     enabled:enabled | disabled:disabled | masked:masked) ;;
+    disabled: | disabled:not-found) ;; # its file was removed before a run was cut off
     enabled:* | disabled:* | masked:* | :enabled | not-found:enabled) return 1 ;;
   esac
   case ${was##* }:${gpuadm_is##* } in

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/common"
 
 newer=$(lab bundle --version 1.20.3)
-admin() { on node "kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s $(printf '%q ' "$@")"; }
+admin() { administer node "$@"; }
 upgrade() { gpuadm upgrade -f cluster.yaml --bundle "$newer" "$@"; }
 
 # upgrade_killed_at STEP: gpuadm is killed once the step has begun.
@@ -23,18 +23,7 @@ upgrade_killed_at() {
 
 a_host node
 exits 0 init -y
-admin apply -f - >/dev/null <<'END' || fail "no Deployment"
-apiVersion: apps/v1
-kind: Deployment
-metadata: { name: web }
-spec:
-  selector: { matchLabels: { app: web } }
-  template:
-    metadata: { labels: { app: web } }
-    spec:
-      containers: [ { name: main, image: "lab.local/sleep:1", imagePullPolicy: Never, args: ["0"] } ]
-END
-admin wait --for=condition=Available --timeout=60s deployment/web >/dev/null || fail "the Deployment has no pod"
+a_deployment node
 pods() { admin get pods -l app=web -o 'jsonpath={range .items[*]}{.metadata.uid} {.status.containerStatuses[0].containerID} {.status.phase}{"\n"}{end}'; }
 pods >before
 

@@ -5,21 +5,6 @@
 
 client=10.77.0.1
 login='lab:p@ss/w%rd'
-pids=()
-# shellcheck disable=SC2154 # of common
-trap 'for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || :; done; lab down --all; rm -rf "$place"' EXIT
-
-# serves SECONDS PORT COMMAND...: in the background, in the client's network, until it listens.
-serves() {
-  local deadline=$((SECONDS + $1)) port=$2
-  shift 2
-  lab net "$@" >>served 2>&1 </dev/null &
-  pids+=($!)
-  until lab net bash -c "</dev/tcp/$client/$port" 2>/dev/null; do
-    [ "$SECONDS" -lt "$deadline" ] || fail "gave up waiting for $1 to listen"
-    sleep 0.2
-  done
-}
 
 mirrors() { # mirrors ENGINE HTTP-REGISTRY: what stands in the cluster file
   cat <<END
@@ -79,12 +64,7 @@ leads() { # leads IMAGE ENGINE PULL...
 lab up first && lab down first # the network
 printf '%s\n' "$login" >login
 chmod 600 login
-cat >registry.yml <<END
-version: 0.1
-storage: { filesystem: { rootdirectory: $place/registry } }
-http: { addr: "$client:5000" }
-END
-serves 30 5000 docker-registry serve registry.yml
+a_registry
 serves 30 3128 "$top/tests/lab/proxy" "$client:3128" "$login" "$place/proxied" "registry.lab=$client:5000"
 lab net skopeo copy --dest-tls-verify=false "docker-archive:$bundle/images/pause.tar" "docker://$client:5000/lab/pause:1" >out 2>err ||
   fail "the registry takes no image"

@@ -4,23 +4,10 @@
 . "$(dirname "$0")/common"
 
 newer=$(lab bundle --version 1.20.3)
-admin() { on one "kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s $(printf '%q ' "$@")"; }
+admin() { administer one "$@"; }
 hosts 1 one two
 exits 0 init -y
-admin apply -f - >/dev/null <<'END' || fail "no Deployment"
-apiVersion: apps/v1
-kind: Deployment
-metadata: { name: web }
-spec:
-  selector: { matchLabels: { app: web } }
-  template:
-    metadata: { labels: { app: web } }
-    spec:
-      nodeSelector: { kubernetes.io/hostname: two }
-      terminationGracePeriodSeconds: 1
-      containers: [ { name: main, image: "lab.local/sleep:1", imagePullPolicy: Never, args: ["0"] } ]
-END
-admin wait --for=condition=Available --timeout=90s deployment/web >/dev/null || fail "the Deployment has no pod"
+a_deployment one '{ kubernetes.io/hostname: two }'
 before=$(admin get pods -l app=web -o name)
 
 begins upgrade -f cluster.yaml --bundle "$newer" -y
