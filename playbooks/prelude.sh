@@ -335,6 +335,9 @@ would_become() {
 
 # The proxy of the host's services, and of gpuadm's own steps. It may hold a password.
 gpuadm_proxy_file=/etc/gpuadm/proxy.env
+# Who needs it is told so. What the login says of proxies would send kubeadm and kubectl there, too; zypper knows no other.
+[ ! -f "$gpuadm_proxy_file" ] || command -v zypper >/dev/null ||
+  unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 
 # fetch URL SECONDS [OPTION...]: to stdout, through the host's proxy. curl is told it on stdin, as its arguments can be seen.
 fetch() {

@@ -118,6 +118,7 @@ constexpr Selector table[] = {
     {"somebody-joins", [](const Context& c) { return somebody_joins(c, [](Role) { return true; }); }},
     {"control-plane-joins",
      [](const Context& c) { return somebody_joins(c, [](Role r) { return r == Role::control_plane; }); }},
+    {"node", [](const Context& c) { return is_node(c.facts); }},
     {"not-joined", [](const Context& c) { return !is_node(c.facts); }},
     {"several-hosts", [](const Context& c) { return c.cluster.hosts.size() > 1; }},
     {"schedulable", schedulable},
