@@ -221,7 +221,10 @@ file_put() {
   journal_original "$gpuadm_path"
   [ -d "$(dirname "$gpuadm_path")" ] || mkdir -p "$(dirname "$gpuadm_path")"
   gpuadm_new=$gpuadm_path.gpuadm.$$
-  (umask 077 && printf '%s' "$content" >"$gpuadm_new")
+  (umask 077 && printf '%s' "$content" >"$gpuadm_new") || {
+    rm -f "$gpuadm_new" # of a disk that is full
+    return 1
+  }
   case $2 in
     keep) file_mode_like "$gpuadm_path" "$gpuadm_new" ;;
     *) chmod "$2" "$gpuadm_new" ;;
@@ -301,7 +304,10 @@ file_become() {
     was\ *)
       # shellcheck disable=SC2086 # was, mode, owner, group, time, sum
       set -- "$1" $2
-      (umask 077 && cp "$gpuadm_journal/blobs/$7" "$1.gpuadm.$$")
+      (umask 077 && cp "$gpuadm_journal/blobs/$7" "$1.gpuadm.$$") || {
+        rm -f "$1.gpuadm.$$" # of a disk that is full
+        return 1
+      }
       chown "$4:$5" "$1.gpuadm.$$"
       chmod "$3" "$1.gpuadm.$$"
       touch -d "@$6" "$1.gpuadm.$$"

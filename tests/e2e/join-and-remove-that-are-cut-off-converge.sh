@@ -56,7 +56,7 @@ on two 'cp -p /tmp/kept /etc/sysctl.d/99-gpuadm.conf && rm /tmp/kept'
 
 # A full disk: where the host's journal is, nothing is begun; where something is put back, the next run does it.
 # full DIRECTORY: all of it lies on a small disk now that has no room left.
-full() { on two "cp -a $1 /tmp/kept && mount -t tmpfs -o size=\$((\$(du -sk $1 | cut -f1) + 512))k tmpfs $1 && cp -a /tmp/kept/. $1/ &&
+full() { on two "cp -a $1 /tmp/kept && mount -t tmpfs -o size=\$((\$(du -sk $1 | cut -f1) + 512))k,mode=0755 tmpfs $1 && cp -a /tmp/kept/. $1/ &&
   rm -rf /tmp/kept && { head -c 100m /dev/zero >$1/theirs || true; }" 2>/dev/null; }
 full /var/lib/gpuadm
 exits 1 gpuadm "${remove[@]}"
