@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <numeric>
 
@@ -51,6 +52,16 @@ std::string strategy_of(const GpuLayout& layout) {
   return "none";
 }
 
+/// NAME.full, and its parts as they are written: the revision of 580.159.04 is 04.
+void add_version(std::map<std::string, std::string>& all, const std::string& name,
+                 const std::string& version) {
+  if (!Version::parse(version)) return;
+  all[name + ".full"] = version;
+  const auto parts = base::split(version, '.');
+  constexpr std::array<const char*, 3> words = {".major", ".minor", ".revision"};
+  for (std::size_t i = 0; i < std::min(parts.size(), words.size()); ++i) all[name + words[i]] = parts[i];
+}
+
 /// The names and words of NVIDIA's GPU Feature Discovery (k8s-device-plugin docs/gpu-feature-discovery).
 std::map<std::string, std::string> labels(const Context& context) {
   const facts::Facts& facts = context.facts;
@@ -61,13 +72,17 @@ std::map<std::string, std::string> labels(const Context& context) {
   all["gpu.sharing-strategy"] = strategy_of(layout);
   all["gpu.replicas"] = std::to_string(shared ? layout.sharing.replicas : 1);
   if (!layout.mig.devices.empty()) all["mig.strategy"] = is_single_mig(layout) ? "single" : "mixed";
-  if (facts.driver)
-    if (const auto version = Version::parse(facts.driver->version)) {
-      all["cuda.driver-version.full"] = facts.driver->version;
-      all["cuda.driver-version.major"] = std::to_string(version->major);
-      all["cuda.driver-version.minor"] = std::to_string(version->minor);
-    }
+  if (facts.driver) {
+    add_version(all, "cuda.driver-version", facts.driver->version);
+    add_version(all, "cuda.runtime-version", facts.driver->cuda.value_or(""));
+  }
+  if (!facts.pci_gpus.empty())
+    all["gpu.mode"] = facts.pci_gpus.front().pci_class == "0302" ? "compute" : "graphics";
   if (facts.gpus.empty()) return all;
+  // A GPU that knows no MIG says nothing of it.
+  all["mig.capable"] =
+      std::ranges::any_of(facts.gpus, [](const facts::Gpu& gpu) { return gpu.mig.has_value(); }) ? "true"
+                                                                                                 : "false";
   const facts::Gpu& gpu = facts.gpus.front();
   const auto count = facts.gpus.size();
   std::string product = gpu.name;
@@ -95,11 +110,17 @@ constexpr const char* names[] = {"gpu.present",
                                  "gpu.compute.minor",
                                  "gpu.replicas",
                                  "gpu.sharing-strategy",
+                                 "gpu.mode",
+                                 "mig.capable",
                                  "mig.strategy",
                                  "mps.capable",
                                  "cuda.driver-version.full",
                                  "cuda.driver-version.major",
-                                 "cuda.driver-version.minor"};
+                                 "cuda.driver-version.minor",
+                                 "cuda.driver-version.revision",
+                                 "cuda.runtime-version.full",
+                                 "cuda.runtime-version.major",
+                                 "cuda.runtime-version.minor"};
 
 }  // namespace
 
@@ -164,13 +185,16 @@ std::string name_of(const GpuLayout& layout) {
 std::string node_labels(const Context& context) {
   if (!has_gpu(context.facts)) return "";
   const bool native = context.cluster.gpu.stack == spec::GpuStack::native;
-  auto wanted = native ? labels(context) : std::map<std::string, std::string>();
   std::string text;
-  for (const char* name : names)
-    if (const auto place = wanted.find(name); place != wanted.end())
-      text += fmt::format("{}{}={}\n", prefix, name, label_value(place->second));
-    else
-      text += fmt::format("{}{}-\n", prefix, name);
+  // Beside the GPU Operator they are those of its own GPU Feature Discovery: left alone.
+  if (native) {
+    const auto wanted = labels(context);
+    for (const char* name : names)
+      if (const auto place = wanted.find(name); place != wanted.end())
+        text += fmt::format("{}{}={}\n", prefix, name, label_value(place->second));
+      else
+        text += fmt::format("{}{}-\n", prefix, name);
+  }
   const bool plugin = native && context.cluster.gpu.allocator == spec::Allocator::device_plugin;
   const std::string key = "gpuadm.io/device-plugin";
   text += plugin
