@@ -393,8 +393,10 @@ cluster_objects() {
     grep -E "/($1)" | sort || :
 }
 
-# cluster_objects_keep NAMES [KIND/NAME...]: removes all of them but these.
+# cluster_objects_keep NAMES [KIND/NAME...]: removes all of them but these, and waits until the pods of those that were removed
+# have ended: a daemon of MPS gives its GPUs back when it ends.
 cluster_objects_keep() {
+  export KUBECONFIG=/etc/kubernetes/admin.conf
   gpuadm_names=$1
   shift
   for gpuadm_object in $(cluster_objects "$gpuadm_names"); do
@@ -403,6 +405,18 @@ cluster_objects_keep() {
       *) kubectl --request-timeout=60s -n kube-system delete "$gpuadm_object" ;;
     esac
   done
+  in_time 90 cluster_objects_ended "$gpuadm_names" || say "pods of what was removed have not ended: kubectl -n kube-system get pods -o wide"
+}
+
+# cluster_objects_ended NAMES: no pod has a DaemonSet that is gone for its owner.
+cluster_objects_ended() {
+  gpuadm_there=$(cluster_objects "$1" | sed -n 's|^daemonset[^/]*/||p')
+  kubectl --request-timeout=10s -n kube-system get pods \
+    -o jsonpath='{range .items[*]}{.metadata.ownerReferences[0].kind}/{.metadata.ownerReferences[0].name}{"\n"}{end}' |
+    sed -n 's|^DaemonSet/||p' | grep -E "^($1)" | sort -u |
+    while read -r gpuadm_owner; do
+      printf '%s\n' "$gpuadm_there" | grep -qxF "$gpuadm_owner" || exit 1
+    done
 }
 
 # manifest_objects NAME: what is in it, as cluster_objects prints it.
