@@ -51,7 +51,8 @@ void answer_for_libssh2(const char*, int, const char*, int, int count,
                         LIBSSH2_USERAUTH_KBDINT_RESPONSE* responses, void** hooks) {
   Login& login = *static_cast<Hooks*>(*hooks)->login;
   for (int i = 0; i < count; ++i) {
-    const std::string prompt(prompts[i].text, prompts[i].length);
+    // Bytes without a sign since libssh2 1.11.
+    const std::string prompt(reinterpret_cast<const char*>(prompts[i].text), prompts[i].length);
     const std::string text = login.answer(prompt, prompts[i].echo != 0);
     responses[i].text = copy(text);
     responses[i].length = static_cast<unsigned>(text.size());
