@@ -17,12 +17,13 @@ depot_look() {
 }
 depot_bytes() { stat -c %s "$depot_file.part" 2>/dev/null || echo 0; }
 
-# depot_take: the rest of the file is on stdin. It is summed, and goes to the disk, while it comes, and is the file only with the
-# right sum.
+# depot_take: the rest of the file is on stdin. It goes to the disk while it comes, and is the file only with the right sum. The
+# sum is taken afterwards, from memory still: two programs that take turns at a pipe cost more than that.
 depot_take() {
   depot_flush >/dev/null 2>&1 &
   gpuadm_flush=$!
-  gpuadm_sum=$({ cat "$depot_file.part" && tee -a "$depot_file.part" || echo damaged; } | depot_sum)
+  cat >>"$depot_file.part" || :
+  gpuadm_sum=$(depot_sum <"$depot_file.part")
   kill "$gpuadm_flush" 2>/dev/null || :
   wait "$gpuadm_flush" 2>/dev/null || :
   if [ "$gpuadm_sum" = "$bundle_sha256" ]; then
