@@ -128,7 +128,10 @@ constexpr Selector table[] = {
     {"runtime-classes", has_runtime_classes},
     {"driver-install", installs_driver},
     {"driver-use", [](const Context& c) { return has_gpu(c.facts) && !installs_driver(c); }},
-    {"nvswitch", [](const Context& c) { return !c.facts.nvswitches.empty(); }},
+    // The switches of NVLink 5 are not on the PCI bus; the cards that manage them are.
+    {"nvswitch",
+     [](const Context& c) { return !c.facts.nvswitches.empty() || !c.facts.nvlink_managers.empty(); }},
+    {"nvlink5", [](const Context& c) { return !c.facts.nvlink_managers.empty(); }},
     {"device-plugin", [](const Context& c) { return serves(c, Allocator::device_plugin); }},
     {"no-device-plugin", [](const Context& c) { return !serves(c, Allocator::device_plugin); }},
     {"dra", [](const Context& c) { return serves(c, Allocator::dra); }},
