@@ -24,7 +24,7 @@ std::string value_of(const Argument& argument, bool list) {
   if (argument.kind == Kind::file) does = "_files";
   if (argument.kind == Kind::folder) does = "_files -/";
   if (argument.kind == Kind::checks)
-    does = list ? "_sequence -s , compadd - $_gpuadm_checks" : "compadd -a _gpuadm_checks";
+    does = list ? "_values -s , check $_gpuadm_checks" : "compadd -a _gpuadm_checks";
   if (argument.kind == Kind::keys) does = "compadd -a _gpuadm_keys";
   return fmt::format(":{}:{}", bracketed(argument.value), does);
 }

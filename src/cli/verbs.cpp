@@ -139,7 +139,7 @@ class Verbs {
     auto* verb =
         root_.add_subcommand("undo", "Take back what the last run changed, as each host's journal tells");
     const auto options = hosts_verb(verb, app::undo);
-    auto* run = verb->add_option("--run", options->run, "This run and no other")->option_text("ID");
+    auto* run = verb->add_option("--run", options->run, "This run and no other")->option_text("RUN");
     verb->add_flag("--all", options->all, "Every run that the journal knows")->excludes(run);
     verb->add_flag("--force", options->force, "Put back also what somebody else has changed since");
     add_consent(*verb, options->consent);

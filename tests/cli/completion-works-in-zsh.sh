@@ -12,3 +12,5 @@ type_into 'zsh -f -i' "$setup" "gpuadm conf${tab}sche${tab}>typed"
 jq -e .title typed
 type_into 'zsh -f -i' "$setup" "gpuadm doctor --dem${tab} -o js${tab}>typed"
 jq -e 'length > 100' typed
+type_into 'zsh -f -i' "$setup" "gpuadm doctor --demo swap-came-back --only host.os.sup${tab},host.disk.sw${tab} -o json >typed || :"
+jq -e '[.findings[].id] | index("host.disk.swap-on")' typed
