@@ -5,7 +5,8 @@
 command -v python3 >/dev/null && command -v docker-registry >/dev/null && command -v skopeo >/dev/null && command -v perl >/dev/null || exit 0
 unset http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY
 
-port=$((20000 + $$ % 20000)) registry=$((41000 + $$ % 20000))
+# Below the ports that connections get for themselves.
+port=$((20000 + $$ % 6000)) registry=$((26000 + $$ % 6000))
 bin=mirror/files.lab/bin
 mkdir -p "$bin" image assets/data empty
 printf '#!/bin/sh\necho k8s.gcr.io/pause:3.2\n' >"$bin/kubeadm"

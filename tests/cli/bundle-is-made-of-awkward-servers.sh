@@ -23,7 +23,8 @@ echo '{"architecture":"amd64"}' >config
 head -c 3000000 /dev/urandom >layer
 printf '{"schemaVersion":2,"config":%s,"layers":[%s]}' "$(part config)" "$(part layer)" >"$pause/manifests/3.2"
 
-port=$((20000 + $$ % 20000))
+# Below the ports that connections get for themselves.
+port=$((20000 + $$ % 6000))
 "$top/tests/lib/awkward-server" "$port" mirror >server.log 2>&1 &
 server=$!
 trap 'kill $server; rm -rf "$place"' EXIT
