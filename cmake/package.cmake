@@ -60,6 +60,7 @@ Recommends: libcurl
 %define clamp_mtime_to_source_date_epoch 1
 %define _build_id_links none
 %define __os_install_post %{nil}")
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/package_times.cmake)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_RPM_COMPRESSION_TYPE xz)
 set(CPACK_THREADS 1)
