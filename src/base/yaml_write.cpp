@@ -18,6 +18,9 @@ namespace {
 constexpr std::array<std::string_view, 14> not_words = {
     "y", "n", "yes", "no", "on", "off", "true", "false", "null", ".inf", "-.inf", "+.inf", ".nan", "<<"};
 
+/// In bytes; a reader looks no further than 1024 characters for the colon (YAML 1.2, 7.4.2).
+constexpr std::size_t longest_simple_key = 1000;
+
 bool is_alphanumeric(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
@@ -127,7 +130,12 @@ void put(std::string& out, const Tree& tree, std::size_t indent) {
       before = indent;
     }
     for (const auto& [key, value] : tree.entries()) {
-      out.append(before, ' ').append(one_line(key)).append(":");
+      const std::string name = one_line(key);
+      out.append(before, ' ');
+      if (name.size() > longest_simple_key)
+        out.append("? ").append(name).append("\n").append(indent, ' ').append(":");
+      else
+        out.append(name).append(":");
       const bool below = !value.is_scalar() && !(value.items().empty() && value.entries().empty());
       if (below)
         out.append("\n").append(indent + 2, ' ');

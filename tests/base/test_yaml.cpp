@@ -139,6 +139,18 @@ TEST_CASE("yaml: every string reads back as it was, as a value, a key and an ite
   }
 }
 
+TEST_CASE("yaml: keys of any length are read again") {
+  for (const std::size_t length : {999U, 1000U, 1001U, 1024U, 5000U}) {
+    CAPTURE(length);
+    const std::string word(length, 'k');
+    const Tree inner = Tree::map_of({{word, 1}, {word + " ", Tree::List{"a", Tree::map_of({{word, 2}})}}});
+    const Tree tree = Tree::map_of({{word, inner}, {"b" + word, Tree::list()}, {"c", Tree::List{inner, 3}}});
+    const auto again = yaml::read(yaml::write(tree), "again");
+    REQUIRE_MESSAGE(again, again.error().what);
+    CHECK(*again == tree);
+  }
+}
+
 TEST_CASE("yaml: written in blocks, bare where every reader takes it for a word") {
   const Tree tree = Tree::map_of(
       {{"list", Tree::List{"a", Tree::map_of({{"b", 1}, {"c", Tree::List{2.0}}}), Tree::List{true, Tree()}}},

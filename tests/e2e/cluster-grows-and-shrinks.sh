@@ -28,7 +28,7 @@ watch_for_secrets() {
 }
 watch_for_secrets >sampled 2>/dev/null &
 watcher=$!
-trap 'kill "$watcher" 2>/dev/null; lab down --all; rm -rf "$place"' EXIT
+trap 'kill "$watcher" 2>/dev/null || :; lab down --all; rm -rf "$place"' EXIT
 
 snapshot two >before
 # A worker whose join fails: what kubeadm writes into is no folder there.

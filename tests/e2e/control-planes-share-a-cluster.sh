@@ -18,7 +18,7 @@ balance() {
   balancer=$!
 }
 balance
-trap 'kill "$balancer" 2>/dev/null; lab down --all; rm -rf "$place"' EXIT
+trap 'kill "$balancer" 2>/dev/null || :; lab down --all; rm -rf "$place"' EXIT
 on_two() { on two kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s "$@"; }
 # shellcheck disable=SC2016 # expanded on the host
 members() { # members NAME: of etcd, as that control plane has them
