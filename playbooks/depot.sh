@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154
 # The depot: files on their way to a host, by digest, and how hosts pass them on to each other (decision 15). Stands behind
-# prelude.sh in the programs of uploads. Variables: bundle_sha256; depot_size, depot_from, depot_offers; of a pull depot_addresses,
+# prelude.sh in the programs of uploads. Variables: bundle_sha256; depot_size, depot_from; of a pull depot_addresses,
 # depot_port, depot_host_key, depot_key.
 
 depot=$gpuadm_home/depot/sha256
@@ -66,25 +66,23 @@ depot_receive() {
   depot_open
   if [ "$(depot_bytes)" != "$depot_from" ]; then die "$depot_file.part has changed since it was looked at: run again"; fi
   depot_take
-  [ "$depot_offers" = no ] || depot_serve
 }
 
 # depot_pull: from another host, through its relay. Says how far it came where that fails, with 98: the client sends the rest.
 depot_pull() {
   depot_open
   have ssh || { depot_look && exit 98; }
-  mkdir -p /run/gpuadm
-  gpuadm_keys=$(umask 077 && mktemp -d /run/gpuadm/pull.XXXXXX)
-  trap 'rm -rf "$gpuadm_keys"' EXIT
+  gpuadm_keys=$depot_relay/pull
+  (umask 077 && mkdir -p "$gpuadm_keys" && printf '%s\n' "$depot_key" >"$gpuadm_keys/key")
+  trap 'rm -rf "$gpuadm_keys"; rmdir "$depot_relay" /run/gpuadm 2>/dev/null || :' EXIT
   trap 'exit 98' HUP INT TERM
-  (umask 077 && printf '%s\n' "$depot_key" >"$gpuadm_keys/key")
+  trap '' PIPE # the client may be gone
   for gpuadm_address in $depot_addresses; do
     printf '[%s]:%s %s\n' "$gpuadm_address" "$depot_port" "$depot_host_key" >"$gpuadm_keys/hosts"
     if ssh -F /dev/null -i "$gpuadm_keys/key" -p "$depot_port" -o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=yes \
       -o UserKnownHostsFile="$gpuadm_keys/hosts" -o GlobalKnownHostsFile=/dev/null -o ClearAllForwardings=yes -o ConnectTimeout=5 \
-      -o ServerAliveInterval=10 -o ServerAliveCountMax=3 -o LogLevel=ERROR "root@$gpuadm_address" "$bundle_sha256 $(depot_bytes)" \
+      -o ServerAliveInterval=10 -o ServerAliveCountMax=3 -o LogLevel=ERROR "root@$gpuadm_address" "$bundle_sha256 $(depot_bytes) $depot_size" \
       </dev/null | head -c "$((depot_size - $(depot_bytes)))" | depot_take; then
-      [ "$depot_offers" = no ] || depot_serve
       return 0
     fi
   done
@@ -93,7 +91,8 @@ depot_pull() {
 }
 
 # depot_serve: an sshd of this run's own, with keys of its own, that gives out files of the depot and nothing else; root's
-# authorized_keys and the host's sshd are not touched. It ends, and all of it is gone, with the lock of the run. Prints the
+# authorized_keys and the host's sshd are not touched. A file is given out while it still comes; where nothing comes for half a
+# minute, or 5 s with no program here that could bring it, the guest is sent away. The sshd ends, and all of it is gone, with the lock of the run. Prints the
 # offer: addresses, port, host key, private key. Where there is no sshd nothing is printed, and the client sends to everybody.
 depot_serve() {
   if [ -s "$depot_relay/offer" ]; then
@@ -102,15 +101,32 @@ depot_serve() {
   fi
   gpuadm_sshd=$(PATH=$PATH:/usr/sbin command -v sshd) && have ssh-keygen && have setsid || return 0
   rm -rf "$depot_relay"
-  (umask 077 && mkdir -p "$depot_relay")
+  (umask 077 && mkdir -p "$depot" "$depot_relay")
   mkdir -p /run/sshd
   ssh-keygen -q -t ed25519 -N '' -C gpuadm -f "$depot_relay/host" || { rm -rf "$depot_relay" && return 0; }
   ssh-keygen -q -t ed25519 -N '' -C gpuadm -f "$depot_relay/guest" || { rm -rf "$depot_relay" && return 0; }
   # shellcheck disable=SC2016 # what the guest asked for is looked at when it asks
-  printf 'depot=%s\n%s\n' "$depot" 'set -f -- $SSH_ORIGINAL_COMMAND
+  printf 'depot=%s program=%s\n%s\n' "$depot" "$gpuadm_lock/program" '# The rest of a file, and what is still to come of it: DIGEST FROM SIZE.
+set -f -- $SSH_ORIGINAL_COMMAND
 case $1 in "" | *[!0-9a-f]*) exit 1 ;; esac
 case $2 in "" | *[!0-9]*) exit 1 ;; esac
-exec tail -c "+$(($2 + 1))" "$depot/$1"' >"$depot_relay/give"
+case $3 in "" | *[!0-9]*) exit 1 ;; esac
+at=$2 there=$2 idle=0
+while [ "$at" -lt "$3" ]; do
+  file=$depot/$1
+  [ -f "$file" ] || file=$file.part
+  before=$there there=$(stat -c %s "$file" 2>/dev/null || echo "$there")
+  [ "$there" = "$before" ] || idle=0
+  if [ "$there" -gt "$at" ]; then
+    tail -c "+$((at + 1))" "$file" | head -c "$((there - at))" || exit 1
+    at=$there
+  else
+    idle=$((idle + 1)) most=150
+    [ -e "$program" ] || most=25
+    [ "$idle" -le "$most" ] || exit 1
+    sleep 0.2
+  fi
+done' >"$depot_relay/give"
   printf 'restrict,command="/bin/sh %s/give" %s\n' "$depot_relay" "$(cat "$depot_relay/guest.pub")" >"$depot_relay/guests"
   for _ in 1 2 3 4 5; do
     gpuadm_port=$((20000 + ($(od -An -N2 -tu2 /dev/urandom) % 12000)))
@@ -160,8 +176,8 @@ depot_watch() {
 
 depot_relay_end() {
   depot_tidy
-  [ -f "$depot_relay/process" ] || return 0
-  read -r gpuadm_pid gpuadm_start <"$depot_relay/process"
+  gpuadm_pid='' gpuadm_start=none
+  [ ! -f "$depot_relay/process" ] || read -r gpuadm_pid gpuadm_start <"$depot_relay/process"
   rm -rf "$depot_relay"
   rmdir /run/gpuadm 2>/dev/null || :
   # Its own and those that serve a guest: the group that setsid made.

@@ -8,7 +8,7 @@ namespace run {
 
 namespace {
 
-constexpr int most_guests = 2;  // a tree: what a host sends out it sends out once or twice at a time
+constexpr int most_guests = 2;  // what a host sends out it sends out once or twice at a time
 
 /// What follows a word at the beginning of a line.
 std::optional<std::string> behind(std::string_view printed, std::string_view word) {
@@ -49,25 +49,44 @@ Held read_held(std::string_view printed, std::uint64_t size) {
   return {false, static_cast<std::uint64_t>(*bytes)};
 }
 
+void Distribution::offers(const std::string& host, const std::string& digest, std::optional<Offer> offer) {
+  files_[digest].holders[host].offer = std::move(offer);
+}
+
+bool Distribution::has_answered(const std::string& host, const std::string& digest) const {
+  const auto file = files_.find(digest);
+  return file != files_.end() && file->second.holders.contains(host);
+}
+
+bool Distribution::has_a_source(const File& file, const std::string& holder, const std::string& host) {
+  const std::string* at = &holder;
+  while (*at != host) {
+    const auto known = file.holders.find(*at);
+    if (known != file.holders.end() && known->second.whole) return true;
+    const auto way = file.ways.find(*at);
+    if (way == file.ways.end()) return false;
+    if (way->second.empty()) return true;
+    at = &way->second;
+  }
+  return false;
+}
+
 std::optional<Distribution::Route> Distribution::route(const std::string& host, const std::string& digest) {
   File& file = files_[digest];
   const auto from = [&](const std::string& who, const Offer& offer) {
     file.ways[host] = who;
     return Route{who, offer};
   };
-  if (only_client_.contains(host) || !file.passed_on) return from("", {});
+  if (only_client_.contains(host)) return from("", {});
   auto best = file.holders.end();
   for (auto holder = file.holders.begin(); holder != file.holders.end(); ++holder)
-    if (holder->second.guests < most_guests &&
+    if (holder->second.offer && has_a_source(file, holder->first, host) &&
         (best == file.holders.end() || holder->second.guests < best->second.guests))
       best = holder;
-  if (best != file.holders.end()) {
-    ++best->second.guests;
-    return from(best->first, best->second.offer);
-  }
-  // Somebody has it or is getting it, and will pass it on.
-  if (!file.holders.empty() || !file.ways.empty()) return std::nullopt;
-  return from("", {});
+  if (best == file.holders.end()) return from("", {});
+  if (best->second.guests == most_guests) return std::nullopt;
+  ++best->second.guests;
+  return from(best->first, *best->second.offer);
 }
 
 void Distribution::end(const std::string& host, File& file) {
@@ -78,22 +97,25 @@ void Distribution::end(const std::string& host, File& file) {
   file.ways.erase(way);
 }
 
-void Distribution::arrived(const std::string& host, const std::string& digest, std::optional<Offer> offer) {
+void Distribution::arrived(const std::string& host, const std::string& digest) {
   File& file = files_[digest];
   end(host, file);
-  if (offer)
-    file.holders[host] = {std::move(*offer), 0};
-  else if (file.holders.empty())
-    file.passed_on = false;
+  file.holders[host].whole = true;
 }
 
 void Distribution::failed(const std::string& host, const std::string& digest) {
-  end(host, files_[digest]);
+  File& file = files_[digest];
+  end(host, file);
+  file.holders.erase(host);
 }
 
-void Distribution::cannot_fetch(const std::string& host, const std::string& digest) {
-  end(host, files_[digest]);
-  only_client_.insert(host);
+bool Distribution::cannot_fetch(const std::string& host, const std::string& digest) {
+  File& file = files_[digest];
+  const auto way = file.ways.find(host);
+  const bool shut = way != file.ways.end() && has_a_source(file, way->second, host);
+  end(host, file);
+  if (shut) only_client_.insert(host);
+  return shut;
 }
 
 }  // namespace run

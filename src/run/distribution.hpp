@@ -34,27 +34,35 @@ class Distribution {
     Offer offer;
   };
 
-  /// The route for a host that lacks the file. Nothing: another host is getting it just now; ask again once
-  /// one has arrived or failed. The client sends a file to one host at a time while hosts pass it on.
+  /// The host passes on what it has of the file and what is still to come to it; without an offer it cannot.
+  void offers(const std::string& host, const std::string& digest, std::optional<Offer> offer);
+  [[nodiscard]] bool has_answered(const std::string& host, const std::string& digest) const;
+  /// The route for a host that lacks the file: from one that has it, or that is getting it, whoever passes it
+  /// on to the fewest; from the client where there is none. Nothing: those that could are busy; ask again
+  /// once a file has arrived or failed somewhere.
   [[nodiscard]] std::optional<Route> route(const std::string& host, const std::string& digest);
-  /// The host has the file now, and passes it on where it has made an offer.
-  void arrived(const std::string& host, const std::string& digest, std::optional<Offer> offer);
+  /// The host has all of the file now.
+  void arrived(const std::string& host, const std::string& digest);
   /// It has not, and takes no part in it any more.
   void failed(const std::string& host, const std::string& digest);
-  /// It could not fetch from another host: from now on the client sends to it.
-  void cannot_fetch(const std::string& host, const std::string& digest);
+  /// It got no further from another host. Where that one goes on passing the file on, the way between them is
+  /// shut, and the client sends to this host from now on. Returns whether that is so.
+  bool cannot_fetch(const std::string& host, const std::string& digest);
 
  private:
   struct Holder {
-    Offer offer;
+    std::optional<Offer> offer;
     int guests = 0;
+    bool whole = false;
   };
   struct File {
-    std::map<std::string, Holder> holders;
+    std::map<std::string, Holder> holders;    ///< who has answered whether it passes the file on
     std::map<std::string, std::string> ways;  ///< who gets it, and from whom
-    bool passed_on = true;                    ///< until a host that has it made no offer
   };
-  void end(const std::string& host, File& file);
+  /// Whether the file comes, or has come, to `holder` without passing through `host`.
+  [[nodiscard]] static bool has_a_source(const File& file, const std::string& holder,
+                                         const std::string& host);
+  static void end(const std::string& host, File& file);
 
   std::map<std::string, File> files_;
   std::set<std::string> only_client_;

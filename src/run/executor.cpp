@@ -171,7 +171,8 @@ void Executor::completed(transport::Completion& completion) {
   if (!completion.result) return went_away(host, completion.result.error());
   const plan::Action& action = walker.action;
   const transport::Exit& exit = *completion.result;
-  const bool shared = on_its_way(walker) || walker.doing == Walker::Doing::upload_check;
+  const bool shared = on_its_way(walker) || walker.doing == Walker::Doing::upload_check ||
+                      walker.doing == Walker::Doing::offer;
   if (file_answered(host, exit)) return;
   const int status =
       walker.doing == Walker::Doing::upload_check ? exit.status == 0 ? satisfied : check_failed : exit.status;

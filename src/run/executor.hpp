@@ -20,7 +20,7 @@ struct Walker {
     upload_check,
     receive,  ///< a file, from the client
     pull,     ///< a file, from another host
-    offer,    ///< begins to pass a file on
+    offer,    ///< prepares to pass a file on
     upload,
     beat,
     reboot
@@ -28,7 +28,7 @@ struct Walker {
   plan::Action action;           ///< with the saved variables filled in
   std::uint64_t size = 0;        ///< of the file that is on its way
   Held held;                     ///< of it
-  bool parked = false;           ///< until another host can pass it on
+  bool parked = false;           ///< until it is known who sends it
   bool from_depot = false;       ///< the upload's file is in the host's depot
   base::Instant since;           ///< when it began to come
   std::optional<Reboot> reboot;  ///< while it is on
@@ -96,12 +96,14 @@ class Executor {
   void bring(const std::string& host);
   /// The file is in the host's depot.
   void install(const std::string& host);
-  void arrived(const std::string& host, const transport::Exit& exit);
+  void arrived(const std::string& host);
+  /// The host waits until it is known who can send it the file.
+  void park(const std::string& host);
   /// What an answer about a file comes to. False: it is one as of any step.
   bool file_answered(const std::string& host, const transport::Exit& exit);
   /// Those that waited for a file ask again who can send it; who has most of it is first.
   void wake_parked();
-  /// Whether other hosts are just looking whether they have some of the file.
+  /// Whether other hosts are just looking what they have of the file, or preparing to pass it on.
   [[nodiscard]] bool others_look(const Walker& walker) const;
   void tell_progress();
   /// What arrived in this stage is in its place; a host that failed keeps it, so that the next run goes on

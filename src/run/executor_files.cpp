@@ -46,22 +46,24 @@ Passing Executor::passing(const Walker& walker) const {
 
 void Executor::bring(const std::string& host) {
   Walker& walker = walkers_[host];
+  const std::string& digest = digest_of(walker);
   walker.parked = false;
   if (fleet_.interrupted()) return leave(host);
   depots_.insert(host);
-  const bool passed_on = passing(walker) == Passing::on;
   base::Variables further = {{"depot_size", std::to_string(walker.size)},
-                             {"depot_from", std::to_string(walker.held.bytes)},
-                             {"depot_offers", passed_on ? "yes" : "no"}};
+                             {"depot_from", std::to_string(walker.held.bytes)}};
   const auto depot = [&](const char* function) {
     return depot_program(function, walker.action, plan_.prelude, plan_.depot, further, who_);
   };
-  if (walker.held.whole) {
-    if (!passed_on) return install(host);
+  if (passing(walker) == Passing::on && !distribution_.has_answered(host, digest)) {
     walker.doing = Walker::Doing::offer;
     return submit(host, depot("depot_serve"), transport::Effect::changes);
   }
-  const auto route = distribution_.route(host, digest_of(walker));
+  if (walker.held.whole) {
+    distribution_.arrived(host, digest);
+    return install(host);
+  }
+  const auto route = distribution_.route(host, digest);
   if (!route) {
     walker.doing = Walker::Doing::nothing;
     walker.parked = true;
@@ -85,13 +87,20 @@ void Executor::install(const std::string& host) {
          transport::Effect::changes);
 }
 
-void Executor::arrived(const std::string& host, const transport::Exit& exit) {
+void Executor::arrived(const std::string& host) {
   Walker& walker = walkers_[host];
   const std::uint64_t came = walker.size - walker.held.bytes;
   if (walker.doing == Walker::Doing::receive) sent_ += came;
   if (walker.doing == Walker::Doing::pull) passed_ += came;
-  distribution_.arrived(host, digest_of(walker), read_offer(exit.out));
+  distribution_.arrived(host, digest_of(walker));
   install(host);
+  wake_parked();
+}
+
+void Executor::park(const std::string& host) {
+  Walker& walker = walkers_[host];
+  walker.doing = Walker::Doing::nothing;
+  walker.parked = true;
   wake_parked();
 }
 
@@ -100,9 +109,7 @@ bool Executor::file_answered(const std::string& host, const transport::Exit& exi
   const plan::Action& action = walker.action;
   if (walker.doing == Walker::Doing::upload_check && exit.status == 1 && walker.size > 0) {
     walker.held = read_held(exit.out, walker.size);
-    walker.doing = Walker::Doing::nothing;
-    walker.parked = true;
-    wake_parked();
+    park(host);
     return true;
   }
   if (walker.doing == Walker::Doing::upload_check && exit.status == 1) {
@@ -111,17 +118,21 @@ bool Executor::file_answered(const std::string& host, const transport::Exit& exi
     return true;
   }
   if (walker.doing == Walker::Doing::pull && exit.status == cannot_fetch) {
-    distribution_.cannot_fetch(host, digest_of(walker));
     walker.held = read_held(exit.out, walker.size);
-    reporter_.on(
-        event(host, action.id, Did::note,
-              "no other host passes it on to this one, so it is sent from here: " + base::tail(exit.err, 1)));
-    bring(host);
-    wake_parked();
+    if (distribution_.cannot_fetch(host, digest_of(walker)))
+      reporter_.on(event(
+          host, action.id, Did::note,
+          "no other host passes it on to this one, so it is sent from here: " + base::tail(exit.err, 1)));
+    park(host);
     return true;
   }
-  if ((on_its_way(walker) || walker.doing == Walker::Doing::offer) && exit.status == changed) {
-    arrived(host, exit);
+  if (walker.doing == Walker::Doing::offer && exit.status == changed) {
+    distribution_.offers(host, digest_of(walker), read_offer(exit.out));
+    park(host);
+    return true;
+  }
+  if (on_its_way(walker) && exit.status == changed) {
+    arrived(host);
     return true;
   }
   if (on_its_way(walker)) distribution_.failed(host, digest_of(walker));
@@ -142,8 +153,9 @@ bool Executor::others_look(const Walker& walker) const {
   return std::ranges::any_of(walkers_, [&](const auto& other) {
     const plan::Action& action = other.second.action;
     const auto sum = action.variables.find("bundle_sha256");
-    return other.second.doing == Walker::Doing::upload_check && sum != action.variables.end() &&
-           sum->second == digest_of(walker);
+    const bool looks =
+        other.second.doing == Walker::Doing::upload_check || other.second.doing == Walker::Doing::offer;
+    return looks && sum != action.variables.end() && sum->second == digest_of(walker);
   });
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A file to three hosts: the client sends it once, hosts pass it on. Killed twice it goes on from there, and no key and no server
-# of its own is left on any host.
+# A file to three hosts: the client sends it once, hosts pass it on while it comes. Killed twice it goes on from there, a host
+# that dies meanwhile leaves the others theirs, and no key and no server of its own is left on any host.
 . "$(dirname "$0")/common"
 
 names=(a b c)
@@ -39,10 +39,15 @@ sum_parts() { echo $(($(has a .part) + $(has b .part) + $(has c .part))); }
 for name in "${names[@]}"; do state "$name" >"before.$name"; done
 before=$(sent)
 third_is_there() { [ "$(sum_parts)" -gt $((size / 3)) ]; }
+two_have_half() {
+  local name half=0
+  for name in "${names[@]}"; do [ "$(has "$name" .part)" -le $((size / 2)) ] || half=$((half + 1)); done
+  [ "$half" -ge 2 ]
+}
 no_program_runs() { ! on a 'test -e /var/lib/gpuadm/lock/program' && ! on b 'test -e /var/lib/gpuadm/lock/program'; }
 somebody_fetches() {
   local name
-  for name in "${names[@]}"; do ! on "$name" 'ls -d /run/gpuadm/pull.* >/dev/null 2>&1' || return 0; done
+  for name in "${names[@]}"; do ! on "$name" 'ls -d /run/gpuadm/relay-*/pull >/dev/null 2>&1' || return 0; done
   return 1
 }
 
@@ -53,9 +58,10 @@ killed
 waits 60 "no program runs under the lock" no_program_runs
 third_is_there || fail "what had arrived is gone"
 
-# Killed while hosts pass it on.
+# Killed while hosts pass it on: two of them have more than half.
 copies
 waits 90 "a host passes the file on" somebody_fetches
+waits 90 "two have more than half of it" two_have_half
 killed
 is_as_before() { state "$1" 2>/dev/null | diff -q "before.$1" - >/dev/null; }
 for name in "${names[@]}"; do
@@ -73,6 +79,22 @@ echo "the client sent $((total >> 20)) MiB for 3 times $((size >> 20)) MiB, kill
 [ "$total" -lt $((size * 13 / 10)) ] || fail "the client sent $total bytes, and the file has $size"
 exits 0 gpuadm cp freight --to /opt/freight -f cluster.yaml
 says "nothing is to be done"
+
+# The first one dies in the middle: the others get all of it.
+for name in "${names[@]}"; do on "$name" 'rm /opt/freight'; done
+copies
+waits 60 "a third of the file is somewhere" third_is_there
+root=
+for name in "${names[@]}"; do on "$name" 'ls -d /run/gpuadm/relay-*/pull >/dev/null 2>&1' || root=$name; done
+lab kill "$root"
+wait "$running" && fail "a run that lost $root says nothing of it"
+for name in "${names[@]}"; do
+  [ "$name" = "$root" ] || [ "$(on "$name" 'sha256sum </opt/freight' | cut -d' ' -f1)" = "$sum" ] || fail "$name has another file"
+done
+lab down "$root"
+lab up "$root" --image bookworm-bare
+"$top/tests/lib/lab-cluster" "${names[@]}" >cluster.yaml
+exits 0 gpuadm cp freight --to /opt/freight -f cluster.yaml
 
 # A disk without room for it: said before a byte is sent, and nothing is there.
 on a 'rm /opt/freight; mount -t tmpfs -o size=32m none /var/lib/gpuadm && mkdir -p /var/lib/gpuadm'

@@ -12,42 +12,69 @@ run::Offer offer(const std::string& port) {
 
 }  // namespace
 
-TEST_CASE("distribution: the client sends to the first, and those that have it pass it on, two at a time") {
+TEST_CASE("distribution: the client sends to the first, and each passes on what comes to it") {
   Distribution d;
-  REQUIRE(d.route("a", "x"));
-  CHECK(!d.route("b", "x"));
-  CHECK(!d.route("c", "x"));
-  d.arrived("a", "x", offer("1"));
+  for (const char* host : {"a", "b", "c", "d"}) {
+    CHECK(!d.has_answered(host, "x"));
+    d.offers(host, "x", offer(host));
+    CHECK(d.has_answered(host, "x"));
+  }
+  CHECK(d.route("a", "x")->host.empty());
+  CHECK(d.route("b", "x")->host == "a");
+  const auto way = d.route("c", "x");
+  REQUIRE(way);
+  CHECK(way->host == "b");
+  CHECK(way->offer.port == "b");
+  CHECK(d.route("d", "x")->host == "c");
+  for (const char* host : {"a", "b", "c", "d"}) d.arrived(host, "x");
+  CHECK(d.route("e", "x")->host == "a");
+}
+
+TEST_CASE("distribution: a host passes a file on to two at a time, and those that are too many wait") {
+  Distribution d;
+  d.offers("a", "x", offer("1"));
+  for (const char* host : {"b", "c", "d"}) d.offers(host, "x", {});
+  CHECK(d.route("a", "x")->host.empty());
   CHECK(d.route("b", "x")->host == "a");
   CHECK(d.route("c", "x")->host == "a");
   CHECK(!d.route("d", "x"));
-  d.arrived("b", "x", offer("2"));
-  const auto way = d.route("d", "x");
-  REQUIRE(way);
-  CHECK(way->host == "b");
-  CHECK(way->offer.port == "2");
-  CHECK(d.route("e", "x")->host == "a");
+  d.arrived("b", "x");
+  CHECK(d.route("d", "x")->host == "a");
 }
 
 TEST_CASE("distribution: where hosts cannot pass it on, the client sends to all at once") {
   Distribution d;
+  for (const char* host : {"a", "b", "c"}) d.offers(host, "x", {});
   CHECK(d.route("a", "x")->host.empty());
-  d.arrived("a", "x", {});
   CHECK(d.route("b", "x")->host.empty());
+  d.arrived("a", "x");
   CHECK(d.route("c", "x")->host.empty());
+}
+
+TEST_CASE("distribution: whom nobody sends to is nobody's source, and no host waits for itself") {
+  Distribution d;
+  for (const char* host : {"a", "b", "c"}) d.offers(host, "x", offer(host));
+  CHECK(d.route("a", "x")->host.empty());
+  CHECK(d.route("b", "x")->host == "a");
+  CHECK(d.route("c", "x")->host == "b");
+  d.failed("a", "x");
+  // What came to b came from a, and c gets it from b: b's next source is the client, and c's stays b.
+  CHECK(!d.cannot_fetch("b", "x"));
+  CHECK(d.route("b", "x")->host.empty());
+  CHECK(d.cannot_fetch("c", "x"));
 }
 
 TEST_CASE("distribution: one that fails makes room, and one that cannot fetch gets it from the client") {
   Distribution d;
-  CHECK(d.route("a", "x"));
+  for (const char* host : {"a", "b", "c", "d", "e"}) d.offers(host, "x", offer(host));
+  CHECK(d.route("a", "x")->host.empty());
   d.failed("a", "x");
   CHECK(d.route("b", "x")->host.empty());
-  d.arrived("b", "x", offer("1"));
+  d.arrived("b", "x");
   CHECK(d.route("c", "x")->host == "b");
-  d.cannot_fetch("c", "x");
+  CHECK(d.cannot_fetch("c", "x"));
   CHECK(d.route("c", "x")->host.empty());
   CHECK(d.route("d", "x")->host == "b");
-  CHECK(d.route("e", "x")->host == "b");
   CHECK(d.route("c", "y")->host.empty());
 }
 
