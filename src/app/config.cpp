@@ -1,7 +1,9 @@
+#include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/spec/cluster.hpp"
+#include "gpuadm/spec/migrate.hpp"
 #include "gpuadm/spec/schema.hpp"
 
 #include "app/connections.hpp"
@@ -75,6 +77,34 @@ Result<Outcome> config_lint(const Common& common, const std::filesystem::path& f
          : findings.empty()     ? fmt::format("{}: nothing to complain about\n", file.string())
                                 : report::details(findings, io.out_style));
   return std::ranges::any_of(findings, report::blocks) ? Outcome::blocked : Outcome::done;
+}
+
+Result<Outcome> config_migrate(const std::filesystem::path& file, Writes writes, Io& io) {
+  const std::string name = base::printable(file.string());
+  const std::string before = TRY(base::read_file(file));
+  const spec::Migrated after = TRY(spec::migrate(before, name));
+  if (after.changes.empty()) {
+    io.out(fmt::format("{} is in the current format: nothing to change\n", name));
+    return Outcome::done;
+  }
+  io.out(base::printable(base::unified_diff(before, after.text, name, name), after.text.size() * 4 + 4096));
+  for (const std::string& change : after.changes) io.out(fmt::format("{}\n", change));
+  if (writes == Writes::no) return Outcome::done;
+
+  std::error_code error;
+  // A link stays one: what it leads to is written.
+  const std::filesystem::path target = std::filesystem::canonical(file, error);
+  std::filesystem::path backup = target;
+  backup += ".bak";
+  if (std::filesystem::exists(std::filesystem::symlink_status(backup, error)))
+    return base::fail(base::Fault::usage,
+                      fmt::format("{} is there already: nothing was written", backup.string()),
+                      "move it away, and say it again");
+  const auto mode = static_cast<unsigned>(std::filesystem::status(target, error).permissions()) & 0777U;
+  TRY(base::write_file(backup, before, mode));
+  TRY(base::write_file(target, after.text, mode));
+  io.out(fmt::format("{} is written; as it was: {}\n", name, base::printable(backup.string())));
+  return Outcome::done;
 }
 
 Result<Outcome> config_show(const std::filesystem::path& file, Format format, Io& io) {

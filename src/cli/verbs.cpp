@@ -252,6 +252,14 @@ class Verbs {
     on(group->add_subcommand("schema", "The file as JSON Schema, by which editors complete and check it"),
        [](app::Io& io) { return app::config_schema(io); });
     add_config_init(*group);
+    auto* migrate =
+        group->add_subcommand("migrate", "Rewrite a file of an older format; comments and order stay");
+    const auto dry_run = std::make_shared<bool>(false);
+    add_file(migrate);
+    migrate->add_flag("--dry-run", *dry_run, "Show the difference, and write nothing");
+    on(migrate, [options, dry_run](app::Io& io) {
+      return app::config_migrate(options->file, *dry_run ? app::Writes::no : app::Writes::yes, io);
+    });
     add_file(add("show", "A file completed with every default",
                  [options](app::Io& io) { return app::config_show(options->file, options->format, io); }));
   }

@@ -1,5 +1,6 @@
 #include "spec/cluster_fields.hpp"
 
+#include "spec/formats.hpp"
 #include "spec/hosts.hpp"
 #include "spec/surroundings.hpp"
 
@@ -13,7 +14,8 @@ namespace {
 /// A key with one possible value, which says what the file is.
 Field<Cluster> constant(std::string path, const std::string& value, Meaning meaning) {
   const auto read = [=](const Tree& tree, Cluster&, Problems& problems) {
-    if (tree.text() != value) add_unexpected(problems, tree, path, value);
+    if (tree.text() != value)
+      add_unexpected(problems, tree, path, value, base::nearest(tree.text(), std::vector{value}));
   };
   return {path,
           value,
@@ -47,7 +49,7 @@ bool is_registry(const std::string& text) {
 const std::vector<Field<Cluster>>& cluster_fields() {
   using C = Cluster;
   static const std::vector<Field<C>> fields = {
-      constant("apiVersion", "gpuadm/v1alpha1", {"The format of this file; required."}),
+      constant("apiVersion", std::string(current_format), {"The format of this file; required."}),
       constant("kind", "GpuCluster", {"What this file is; required."}),
       field<C>("name", dns_name(), {"The cluster's name, for its run folder and its kubeconfig."}, &C::name),
 

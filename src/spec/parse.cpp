@@ -1,7 +1,9 @@
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/spec/cluster.hpp"
+#include "gpuadm/spec/migrate.hpp"
 
 #include "spec/cluster_fields.hpp"
+#include "spec/formats.hpp"
 #include "spec/gpu.hpp"
 #include "spec/hosts.hpp"
 #include "spec/network.hpp"
@@ -17,13 +19,12 @@ Result<Cluster> parse(std::string_view yaml, std::string_view source) {
     read_fields(file, "", cluster_fields(), cluster, problems);
   else
     add_unexpected(problems, file, "cluster file", "map");
-  for (const char* key : {"apiVersion", "kind", "hosts"})
+  for (const auto& [key, what] :
+       {std::pair("apiVersion", fmt::format("it is {}", current_format)),
+        std::pair("kind", std::string("it is GpuCluster")),
+        std::pair("hosts", std::string("a list of machines; for this one, hosts: [{ local: true }]"))})
     if (const Tree* value = file.find(key); file.is_map() && (!value || value->is_null()))
-      problems.add(value ? value->mark : file.mark,
-                   fmt::format("{}: missing{}", key,
-                               key == std::string_view("hosts")
-                                   ? ": a list of machines; for this one, hosts: [{ local: true }]"
-                                   : ""));
+      problems.add(value ? value->mark : file.mark, fmt::format("{}: missing: {}", key, what));
 
   complete_endpoint(cluster);
   static const Tree no_hosts;
@@ -34,7 +35,13 @@ Result<Cluster> parse(std::string_view yaml, std::string_view source) {
   judge_virtual_address(cluster, file, problems);
   judge_gpus(cluster, file, problems);
   judge_surroundings(cluster, file, problems);
-  if (!problems.empty()) return std::unexpected(problems.error("gpuadm config explain shows every key"));
+  if (!problems.empty()) {
+    const auto newer = migrate(yaml, source);
+    return std::unexpected(problems.error(
+        newer && !newer->changes.empty()
+            ? fmt::format("{}; gpuadm config migrate rewrites the file", base::join(newer->changes, "; "))
+            : "gpuadm config explain shows every key"));
+  }
   return cluster;
 }
 

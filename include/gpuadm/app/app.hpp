@@ -222,6 +222,10 @@ struct ConfigInitOptions {
 /// Reads the file and lints gates and flags against its version.
 [[nodiscard]] Result<Outcome> config_lint(const Common& common, const std::filesystem::path& file,
                                           Format format, Io& io);
+enum class Writes { yes, no };
+/// Brings the file into the current format, beside a copy of it as it was, FILE.bak, and shows the
+/// difference; or shows it only. A file that is in that format is left alone.
+[[nodiscard]] Result<Outcome> config_migrate(const std::filesystem::path& file, Writes writes, Io& io);
 /// The file completed with every default, as a cluster file.
 [[nodiscard]] Result<Outcome> config_show(const std::filesystem::path& file, Format format, Io& io);
 
