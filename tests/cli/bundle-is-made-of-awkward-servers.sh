@@ -66,12 +66,37 @@ exits 2 gpuadm init -f cluster.yaml --bundle none -y
 complains "none: is not signed"
 rm -r .config
 
-# Each file in turn.
+# Each file in turn: longer, and with one bit changed, at its begin, in its middle, at its end. In manifest and signature: bytes all over.
+flip() { # flip FILE BYTE
+  python3 -c 'import sys
+with open(sys.argv[1], "r+b") as file:
+    content = bytearray(file.read())
+    content[int(sys.argv[2])] ^= 1
+    file.seek(0)
+    file.write(content)' "$@"
+}
 for file in b/blobs/*; do
   cp "$file" kept
   printf x >>"$file"
   exits 2 gpuadm bundle verify b
   complains "$file: has "
+  size=$(stat -c %s kept)
+  for byte in 0 $((size / 2)) $((size - 1)); do
+    cp kept "$file" && flip "$file" "$byte"
+    exits 2 gpuadm bundle verify b
+    complains "$file: its SHA-256 is "
+  done
+  cp kept "$file"
+done
+for file in b/manifest.yaml b/manifest.yaml.sig; do
+  cp "$file" kept
+  size=$(stat -c %s kept)
+  # The last byte of the signature ends its last line: ssh-keygen looks no further.
+  for byte in 0 $(seq 7 61 $((size - 2))); do
+    cp kept "$file" && flip "$file" "$byte"
+    exits 2 gpuadm bundle verify b --signers signers
+    complains "b: its signature"
+  done
   cp kept "$file"
 done
 exits 0 gpuadm bundle verify b
