@@ -122,10 +122,8 @@ Result<Outcome> record(const AdoptOptions& options, spec::Cluster cluster, const
 }  // namespace
 
 Result<Outcome> adopt(const AdoptOptions& options, Io& io) {
-  std::error_code error;
-  if (!options.output.empty() && std::filesystem::exists(options.output, error))
-    return base::fail(Fault::usage, fmt::format("{} is there already", options.output.string()),
-                      "name a file that is not there yet, or none: then it is printed");
+  if (!options.output.empty())
+    TRY(base::is_new(options.output, "name a file that is not there yet, or none: then it is printed"));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   constexpr const char* usual_file = "data/kubeadm-usual.yaml";
   const base::Tree usual = TRY(base::yaml::read(TRY(assets.read(usual_file)), usual_file));

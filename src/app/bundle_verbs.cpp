@@ -78,12 +78,13 @@ Result<Outcome> bundle_verify(const BundleOptions& options, Io& io) {
   const fs::path signers = signers_file(options.signers);
   const std::string who =
       signers.empty() ? "" : TRY(signer_of(head.manifest, head.signature, signers, options.bundle.string()));
+  const assets::Bundle bundle =
+      TRY(assets::parse_bundle(head.manifest, options.bundle.string() + ":manifest.yaml"));
   std::error_code error;
-  if (fs::is_directory(options.bundle, error))
-    (void)TRY(assets::open_bundle(options.bundle, {}, base::sha256(head.manifest)));
-  else
-    (void)TRY(assets::unpack_bundle(options.bundle, {}));
-  const assets::Bundle bundle = TRY(read(options.bundle));
+  if (const std::string sum = base::sha256(head.manifest); fs::is_directory(options.bundle, error))
+    (void)TRY(assets::open_bundle(options.bundle, {}, sum));
+  else if (TRY(assets::unpack_bundle(options.bundle, {})).filename() != sum)
+    return base::fail(Fault::spec, options.bundle.string() + ": was changed while it was read", "run again");
   if (options.format == Format::json) {
     show(Tree::map_of({{"bundle", options.bundle.string()},
                        {"files", static_cast<std::int64_t>(bundle.files.size())},

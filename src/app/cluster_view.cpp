@@ -38,6 +38,13 @@ base::Error no_control_plane() {
           "name a control plane of the cluster"};
 }
 
+Result<> has_control_plane(const spec::Cluster& cluster, const facts::Census& census) {
+  if (std::ranges::any_of(cluster.hosts,
+                          [&](const spec::Host& host) { return is_control_plane(census, host.name); }))
+    return {};
+  return std::unexpected(no_control_plane());
+}
+
 Result<transport::Command> view_command(const assets::Store& assets) {
   return transport::Command{.label = "read the cluster",
                             .script = TRY(reading_script(assets, "playbooks/cluster.sh")),

@@ -16,6 +16,8 @@ void fit(spec::Cluster& cluster, const facts::Census& census, const facts::Clust
 
 /// None of the hosts is one.
 [[nodiscard]] base::Error no_control_plane();
+/// The same, where that is so.
+[[nodiscard]] Result<> has_control_plane(const spec::Cluster& cluster, const facts::Census& census);
 
 /// What reads what a control plane says of its cluster.
 [[nodiscard]] Result<transport::Command> view_command(const assets::Store& assets);

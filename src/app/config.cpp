@@ -96,10 +96,7 @@ Result<Outcome> config_migrate(const std::filesystem::path& file, Writes writes,
   const std::filesystem::path target = std::filesystem::canonical(file, error);
   std::filesystem::path backup = target;
   backup += ".bak";
-  if (std::filesystem::exists(std::filesystem::symlink_status(backup, error)))
-    return base::fail(base::Fault::usage,
-                      fmt::format("{} is there already: nothing was written", backup.string()),
-                      "move it away, and say it again");
+  TRY(base::is_new(backup, "nothing was written: move it away, and say it again"));
   const auto mode = static_cast<unsigned>(std::filesystem::status(target, error).permissions()) & 0777U;
   TRY(base::write_file(backup, before, mode));
   TRY(base::write_file(target, after.text, mode));

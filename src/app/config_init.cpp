@@ -185,10 +185,9 @@ Result<Recording> look(const ConfigInitOptions& options, const assets::Store& as
 }  // namespace
 
 Result<Outcome> config_init(const ConfigInitOptions& options, Io& io) {
-  std::error_code error;
-  if (!options.output.empty() && std::filesystem::exists(options.output, error))
-    return base::fail(base::Fault::usage, fmt::format("{} is there already", options.output.string()),
-                      "name a file that is not there, or leave -o out to see what it would be");
+  if (!options.output.empty())
+    TRY(base::is_new(options.output,
+                     "name a file that is not there, or leave -o out to see what it would be"));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const Recording looked = TRY(look(options, assets, io));
   for (const auto& [host, facts] : looked.seen.census)

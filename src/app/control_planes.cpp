@@ -77,10 +77,10 @@ Result<Outcome> on_control_planes(const Asked& asked, std::string_view playbook,
   const Visit visit = TRY(Visit::open(named, asked.common.connection, asked.consent, io));
   const Seen seen = TRY(visit.see_all(assets));
   const spec::Cluster cluster = as_found(named, seen.census);
+  TRY(has_control_plane(cluster, seen.census));
   std::vector<std::string> hosts;
   for (const spec::Host& host : cluster.hosts)
     if (host.role == spec::Role::control_plane) hosts.push_back(host.name);
-  if (hosts.empty()) return std::unexpected(no_control_plane());
   return act({assets, library, cluster, seen, visit, hosts});
 }
 

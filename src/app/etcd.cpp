@@ -99,10 +99,7 @@ Result<std::string> initial_cluster(const Ground& ground) {
 }  // namespace
 
 Result<Outcome> etcd_snapshot(const EtcdOptions& options, Io& io) {
-  std::error_code ignored;
-  if (!options.file.empty() && std::filesystem::exists(options.file, ignored))
-    return base::fail(Fault::usage, fmt::format("{} is there already", options.file.string()),
-                      "name another file");
+  if (!options.file.empty()) TRY(base::is_new(options.file, "name another file"));
   return on_control_planes(
       {options.common, options.hosts, options.consent}, "etcd-snapshot", io,
       [&](const Ground& ground) -> Result<Outcome> {

@@ -125,10 +125,4 @@ Result<Outcome> explain(const ExplainOptions& options, Io& io) {
   return Outcome::done;
 }
 
-Result<Outcome> version(Format format, Io& io) {
-  io.out(format == Format::json ? base::json::write(base::Tree::map_of({{"gpuadm", GPUADM_VERSION}})) + "\n"
-                                : "gpuadm " GPUADM_VERSION "\n");
-  return Outcome::done;
-}
-
 }  // namespace app

@@ -226,9 +226,7 @@ Result<Outcome> upgrade_stack(const UpgradeOptions& options, Io& io) {
   spec::Cluster& cluster = wanted.cluster;
   const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
   const Seen seen = TRY(visit.see_all(assets));
-  if (std::ranges::none_of(cluster.hosts,
-                           [&](const spec::Host& host) { return is_control_plane(seen.census, host.name); }))
-    return std::unexpected(no_control_plane());
+  TRY(has_control_plane(cluster, seen.census));
   TRY(refuse_expired(seen.census));
   const facts::ClusterFacts facts = TRY(see_patiently(cluster, seen.census, *visit.fleet, assets, io));
   fit(cluster, seen.census, facts);

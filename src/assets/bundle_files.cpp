@@ -194,9 +194,10 @@ Result<std::filesystem::path> unpack_bundle(const std::filesystem::path& file,
   const std::string manifest = TRY(read_first(tar, source));
   const Bundle bundle = TRY(parse_bundle(manifest, source + ":manifest.yaml"));
   const auto blobs = blobs_of(bundle);
-  const fs::path folder = cache.empty() ? cache : cache / base::sha256(manifest);
+  const fs::path folder = cache / base::sha256(manifest);
+  const bool writes = !cache.empty();
   std::error_code error;
-  if (!folder.empty()) fs::remove(folder / signature_name, error);
+  if (writes) fs::remove(folder / signature_name, error);
   std::set<std::string> missing;
   for (const auto& [sha256, size] : blobs) missing.insert(sha256);
   const auto next = [&]() -> Result<std::optional<TarEntry>> {
@@ -208,7 +209,7 @@ Result<std::filesystem::path> unpack_bundle(const std::filesystem::path& file,
   while (const auto entry = TRY(next())) {
     if (entry->name == signature_name) {
       const std::string signature = TRY(read_entry(tar, *entry, largest_signature, source));
-      if (!folder.empty()) TRY(base::write_file(folder / signature_name, signature));
+      if (writes) TRY(base::write_file(folder / signature_name, signature));
       continue;
     }
     const std::string sha256 = entry->name.starts_with("blobs/") ? entry->name.substr(6) : "";
@@ -223,8 +224,7 @@ Result<std::filesystem::path> unpack_bundle(const std::filesystem::path& file,
     if (entry->size != known->second)
       return refuse(fmt::format("{} ({}): has {} bytes, expected {}", entry->name, owner(bundle, sha256),
                                 entry->size, known->second));
-    if (const auto done =
-            unpack_blob(tar, *entry, folder.empty() ? folder : folder / blob_path(sha256), sha256);
+    if (const auto done = unpack_blob(tar, *entry, writes ? folder / blob_path(sha256) : fs::path(), sha256);
         !done)
       return done.error().fault == Fault::usage
                  ? base::fail(Fault::usage, done.error().what, "see that its file system has room")
@@ -236,7 +236,7 @@ Result<std::filesystem::path> unpack_bundle(const std::filesystem::path& file,
                       fmt::format("{}: {} ({}) is missing in it", source, blob_path(*missing.begin()),
                                   owner(bundle, *missing.begin())),
                       "the bundle is damaged: bring it here again, or make it again");
-  if (!folder.empty()) TRY(base::write_file(folder / manifest_name, manifest));
+  if (writes) TRY(base::write_file(folder / manifest_name, manifest));
   return folder;
 }
 

@@ -28,9 +28,10 @@ struct Curl {
   decltype(&curl_easy_strerror) says = nullptr;
   decltype(&curl_slist_append) append = nullptr;
   decltype(&curl_slist_free_all) free_list = nullptr;
+  decltype(&::curl_version) version = nullptr;
 
   [[nodiscard]] bool complete() const {
-    return init && cleanup && set && perform && says && append && free_list;
+    return init && cleanup && set && perform && says && append && free_list && version;
   }
 };
 
@@ -53,6 +54,7 @@ const Curl& curl() {
     find(library, "curl_easy_strerror", functions.says);
     find(library, "curl_slist_append", functions.append);
     find(library, "curl_slist_free_all", functions.free_list);
+    find(library, "curl_version", functions.version);
     return functions;
   }();
   return loaded;
@@ -170,3 +172,11 @@ Result<Response> get(const Request& request,
 }
 
 }  // namespace assets::http
+
+namespace assets {
+
+std::string curl_version() {
+  return http::curl().complete() ? http::curl().version() : "";
+}
+
+}  // namespace assets

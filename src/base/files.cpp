@@ -1,6 +1,9 @@
 #include "gpuadm/base/files.hpp"
 
+#include "gpuadm/base/text.hpp"
+
 #include <fmt/format.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <fcntl.h>
@@ -124,6 +127,12 @@ Result<> write_file(const std::filesystem::path& path, const std::function<void(
   return error;
 }
 
+Result<> is_new(const std::filesystem::path& path, std::string hint) {
+  std::error_code error;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return {};
+  return fail(Fault::usage, fmt::format("{} is there already", printable(path.string())), std::move(hint));
+}
+
 std::filesystem::path home() {
   if (const char* value = std::getenv("HOME"); value && *value == '/') return value;
   if (const passwd* entry = ::getpwuid(::getuid()); entry && entry->pw_dir) return entry->pw_dir;
@@ -143,6 +152,10 @@ std::filesystem::path cache_directory() {
 struct Sha256::State {
   std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{EVP_MD_CTX_new(), &EVP_MD_CTX_free};
 };
+
+std::string openssl_version() {
+  return ::OpenSSL_version(OPENSSL_VERSION);
+}
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
   EVP_DigestInit_ex(state_->context.get(), EVP_sha256(), nullptr);

@@ -315,7 +315,9 @@ class Verbs {
     auto* version = root_.add_subcommand("version", "Which gpuadm this is");
     const auto format = std::make_shared<app::Format>();
     add_format(*version, *format);
-    on(version, [format](app::Io& io) { return app::version(*format, io); });
+    on(version, [format, &global = global_](app::Io& io) {
+      return app::version({.assets = global.assets, .connection = {}}, *format, io);
+    });
   }
 
   CLI::App* add_group(const char* name, const char* says) {

@@ -36,7 +36,7 @@ cmp cluster.yaml after.yaml
 
 cp before.yaml cluster.yaml
 exits 2 gpuadm config migrate cluster.yaml
-complains "cluster.yaml.bak is there already: nothing was written"
+complains "cluster.yaml.bak is there already"
 cmp cluster.yaml before.yaml
 
 sed -i 's/v1alpha1/v1alpha9/' cluster.yaml

@@ -244,6 +244,8 @@ struct ExplainOptions {
 };
 /// What checks look at, why, and what mends it.
 [[nodiscard]] Result<Outcome> explain(const ExplainOptions& options, Io& io);
-[[nodiscard]] Result<Outcome> version(Format format, Io& io);
+/// Which gpuadm this is; as JSON with what a bug report needs: what it was made of and with, its libraries as
+/// they run, its catalog, which assets are overridden.
+[[nodiscard]] Result<Outcome> version(const Common& common, Format format, Io& io);
 
 }  // namespace app

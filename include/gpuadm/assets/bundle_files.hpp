@@ -32,7 +32,7 @@ struct Blobs {
 
 /// Unpacks an archive below `cache`, in a folder named by its manifest's sum, and returns that. Only what the
 /// manifest names is written, with the size and the sum that stand there; everything else is refused by name:
-/// Fault::spec.
+/// Fault::spec. With an empty `cache` nothing is written, and the same is refused.
 [[nodiscard]] Result<std::filesystem::path> unpack_bundle(const std::filesystem::path& file,
                                                           const std::filesystem::path& cache);
 

@@ -12,6 +12,9 @@
 /// What is fetched from elsewhere, to become a bundle: by URL, and images from registries.
 namespace assets {
 
+/// Of libcurl and what it is made with; empty where this machine has none that can be used.
+[[nodiscard]] std::string curl_version();
+
 /// The way out, where the environment names none.
 struct Proxy {
   std::string http, https;            ///< URLs without a login; empty: none

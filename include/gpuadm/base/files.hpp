@@ -17,6 +17,10 @@ namespace base {
 [[nodiscard]] Result<> write_file(const std::filesystem::path& path, std::string_view text,
                                   unsigned mode = 0600);
 
+/// Fault::usage where something is at a path that is to be made, a link to nowhere included; `hint` is what
+/// to type.
+[[nodiscard]] Result<> is_new(const std::filesystem::path& path, std::string hint);
+
 /// Takes a text piece by piece.
 using Sink = std::function<void(std::string_view piece)>;
 /// The same for what is too large to be held at once.
@@ -31,6 +35,9 @@ using Sink = std::function<void(std::string_view piece)>;
 [[nodiscard]] std::filesystem::path config_directory();
 /// $XDG_CACHE_HOME/gpuadm, else ~/.cache/gpuadm.
 [[nodiscard]] std::filesystem::path cache_directory();
+
+/// Of OpenSSL, which takes the sums.
+[[nodiscard]] std::string openssl_version();
 
 /// A sum that is taken piece by piece.
 class Sha256 {

@@ -93,6 +93,9 @@ struct Operator {
   std::function<void(const std::string& host, const std::string& line)> tell;
 };
 
+/// Of libssh2, as it runs.
+[[nodiscard]] std::string libssh2_version();
+
 struct Options {
   spec::HostKeys host_keys = spec::HostKeys::accept_new;
   spec::SshClient client = spec::SshClient::automatic;

@@ -1,6 +1,7 @@
 #include "transport/ssh/hooks.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/transport/transport.hpp"
 
 #include <sys/socket.h>
 
@@ -41,6 +42,16 @@ void disconnected(LIBSSH2_SESSION*, int, const char* message, int length, const 
     static_cast<Hooks*>(*abstract)->goodbye.assign(
         message, std::min<std::size_t>(static_cast<std::size_t>(length), 300));
 }
+
+/// The older of the two functions is deprecated from libssh2 1.11.1 on.
+template <class Function>
+void call_back(LIBSSH2_SESSION* session, int type, Function* function) {
+#if LIBSSH2_VERSION_NUM >= 0x010b01
+  ::libssh2_session_callback_set2(session, type, reinterpret_cast<libssh2_cb_generic*>(function));
+#else
+  ::libssh2_session_callback_set(session, type, reinterpret_cast<void*>(function));
+#endif
+}
 }  // namespace
 
 void FreeSession::operator()(LIBSSH2_SESSION* session) const {
@@ -53,10 +64,9 @@ SessionHandle make_handle(Hooks& hooks) {
   SessionHandle handle(::libssh2_session_init_ex(nullptr, nullptr, nullptr, &hooks));
   if (!handle) return handle;
   ::libssh2_session_set_blocking(handle.get(), 0);
-  ::libssh2_session_callback_set(handle.get(), LIBSSH2_CALLBACK_RECV, reinterpret_cast<void*>(receive));
-  ::libssh2_session_callback_set(handle.get(), LIBSSH2_CALLBACK_SEND, reinterpret_cast<void*>(send));
-  ::libssh2_session_callback_set(handle.get(), LIBSSH2_CALLBACK_DISCONNECT,
-                                 reinterpret_cast<void*>(disconnected));
+  call_back(handle.get(), LIBSSH2_CALLBACK_RECV, receive);
+  call_back(handle.get(), LIBSSH2_CALLBACK_SEND, send);
+  call_back(handle.get(), LIBSSH2_CALLBACK_DISCONNECT, disconnected);
   return handle;
 }
 
@@ -70,6 +80,10 @@ void prefer(LIBSSH2_SESSION* session, int method, const std::string& names) {
       wanted.emplace_back(name);
   if (count > 0) ::libssh2_free(session, supported);
   if (!wanted.empty()) ::libssh2_session_method_pref(session, method, base::join(wanted, ",").c_str());
+}
+
+std::string libssh2_version() {
+  return ::libssh2_version(0);
 }
 
 }  // namespace transport
