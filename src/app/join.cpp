@@ -21,6 +21,29 @@ bool is_node(const facts::Census& census, const std::string& host) {
   return facts != census.end() && facts->second && playbook::is_node(*facts->second);
 }
 
+/// The API server answers those who are to join. One that has just been started gets its time.
+Result<> answers(const std::string& host, transport::Fleet& fleet) {
+  fleet.submit(host, {.label = "ask the API server",
+                      .script = "PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/sbin\n"
+                                "tries=0\n"
+                                "until said=$(kubectl --kubeconfig /etc/kubernetes/admin.conf "
+                                "--request-timeout=10s get --raw /readyz 2>&1); do\n"
+                                "  tries=$((tries + 1))\n"
+                                "  [ $tries -lt 5 ] || { printf '%s\\n' \"$said\" >&2; exit 1; }\n"
+                                "  sleep 3\n"
+                                "done\n",
+                      .timeout = std::chrono::seconds(90)});
+  const auto completion = fleet.next();
+  if (!completion || fleet.interrupted())
+    return base::fail(Fault::interrupted, "interrupted while the API server was asked");
+  if (!completion->result) return std::unexpected(completion->result.error());
+  if (completion->result->status == 0) return {};
+  return base::fail(Fault::blocked,
+                    fmt::format("{}: the API server does not answer: {}", host,
+                                base::printable(base::tail(completion->result->err, 1))),
+                    fmt::format("gpuadm doctor {} --stage cluster says why", host));
+}
+
 /// Those that join, and of the others those that are nodes and can be reached.
 Result<> settle_hosts(const std::vector<std::string>& targets, spec::Cluster& cluster, Seen& seen,
                       transport::Fleet& fleet, Io& io) {
@@ -34,7 +57,7 @@ Result<> settle_hosts(const std::vector<std::string>& targets, spec::Cluster& cl
   if (!first || !is_node(seen.census, first->name))
     return base::fail(Fault::blocked, "there is no cluster to join: no control plane of it was reached",
                       "gpuadm init makes the first node; gpuadm apply -f FILE all of them");
-  return {};
+  return answers(first->name, fleet);
 }
 
 /// What the cluster is made by, as its control plane keeps it, with these hosts.

@@ -15,12 +15,29 @@ namespace {
 
 using Values = std::vector<std::string> (*)(const facts::Facts&);
 
+/// Whether two hosts of the file are one machine: a clone has an address of its own.
+bool is_same_machine(const facts::Facts& a, const facts::Facts& b) {
+  return !a.machine_id.empty() && a.machine_id != "uninitialized" && a.machine_id == b.machine_id &&
+         a.hostname == b.hostname && !a.default_address.empty() && a.default_address == b.default_address;
+}
+
+/// Each machine with all its names; by the first of them.
+std::map<std::string, std::vector<std::string>> machines(const Group& group) {
+  std::map<std::string, std::vector<std::string>> found;
+  for (const auto& [name, facts] : group.hosts) {
+    const auto known = std::ranges::find_if(
+        found, [&](const auto& one) { return is_same_machine(*group.hosts.at(one.first), *facts); });
+    (known == found.end() ? found[name] : known->second).push_back(name);
+  }
+  return found;
+}
+
 /// Says which hosts share a value that every host must have for itself.
 void unique(const Group& group, Verdicts& out, std::string_view what, Severity severity,
             const std::string& remedy, Values values) {
   std::map<std::string, std::set<std::string>> holders;
-  for (const auto& [name, facts] : group.hosts)
-    for (const std::string& value : values(*facts)) holders[value].insert(name);
+  for (const auto& [name, names] : machines(group))
+    for (const std::string& value : values(*group.hosts.at(name))) holders[value].insert(name);
   for (const auto& [value, names] : holders)
     if (names.size() > 1)
       out.fail(severity, fmt::format("{} hosts have the same {}", names.size(), what),
@@ -57,6 +74,12 @@ void unique_product_uuid(const Group& group, Verdicts& out) {
 }
 
 void unique_machine_id(const Group& group, Verdicts& out) {
+  for (const auto& [name, names] : machines(group))
+    if (names.size() > 1)
+      out.fail(Severity::blocker, fmt::format("{} are one machine", base::join(names, " and ")),
+               fmt::format("machine id {}, host name {}", group.hosts.at(name)->machine_id,
+                           group.hosts.at(name)->hostname),
+               "leave one of them in the cluster file");
   unique(group, out, "machine id", Severity::warning,
          "on all but one: rm /etc/machine-id && systemd-machine-id-setup, then reboot",
          [](const facts::Facts& f) {
