@@ -17,19 +17,25 @@ reset_nodes() {
     2>/dev/null | awk '{ role = /node-role.kubernetes.io\/(master|control-plane)/ ? "control-plane" : "worker"; print $1, $2, role }'
 }
 reset_this_node() { reset_nodes | awk -v id="$(cat /etc/machine-id)" '$2 == id { print $1 }'; }
-# reset_other_nodes [ROLE]
-reset_other_nodes() { reset_nodes | awk -v id="$(cat /etc/machine-id)" -v role="${1:-}" '$2 != id && (role == "" || $3 == role) { print $1 }'; }
+# reset_planes_that_stay: control planes of the cluster that are not among the hosts of this run, whose machine ids are in
+# $leaving_machines. Where none stays, the cluster goes as a whole: nobody is to be left, and the last members of etcd could not
+# agree on who leaves.
+reset_planes_that_stay() {
+  reset_nodes | leaving=$leaving_machines awk '
+    BEGIN { n = split(ENVIRON["leaving"], id, "\n"); for (i = 1; i <= n; i++) leaves[id[i]] = 1 }
+    $3 == "control-plane" && !($2 in leaves) { print $1 }'
+}
 
-reset_leave_check() { [ -z "$(reset_other_nodes)" ] || [ -z "$(reset_this_node)" ] || exit 1; }
+reset_leave_check() { [ -z "$(reset_planes_that_stay)" ] || [ -z "$(reset_this_node)" ] || exit 1; }
 reset_leave() {
   node=$(reset_this_node)
   kubectl --kubeconfig /etc/kubernetes/admin.conf drain "$node" --ignore-daemonsets --force --timeout=60s ||
     say "not all pods could be moved away from $node: they end with it"
-  if [ -d /var/lib/etcd/member ] && [ -n "$(reset_other_nodes control-plane)" ]; then
-    timeout 120 kubeadm reset phase remove-etcd-member --kubeconfig /etc/kubernetes/admin.conf
-  fi
-  reset_kubectl delete node "$node"
+  [ ! -d /var/lib/etcd/member ] || timeout 120 kubeadm reset phase remove-etcd-member --kubeconfig /etc/kubernetes/admin.conf
+  # The API server of a member that has left ends, and a load balancer may lead to it for a while.
+  in_time 60 reset_forget "$node" || die "the API server does not delete the node $node: run again, or kubectl delete node $node"
 }
+reset_forget() { reset_kubectl delete node "$1" --ignore-not-found >/dev/null 2>&1; }
 
 # --- Pods ------------------------------------------------------------------------------------------------
 

@@ -1,8 +1,28 @@
 #include "app/take_down.hpp"
 
+#include "gpuadm/base/text.hpp"
+
 #include <fmt/format.h>
 
 namespace app {
+
+namespace {
+
+/// The machine ids of the hosts: a cluster knows its nodes by them.
+Result<std::string> machines(const spec::Cluster& cluster, transport::Fleet& fleet) {
+  for (const spec::Host& host : cluster.hosts)
+    fleet.submit(host.name, {.label = "read the machine id", .script = "cat /etc/machine-id\n"});
+  std::string ids;
+  while (auto completion = fleet.next()) {
+    if (!completion->result) return std::unexpected(completion->result.error());
+    ids += std::string(base::trim(completion->result->out)) + "\n";
+  }
+  if (fleet.interrupted())
+    return base::fail(base::Fault::interrupted, "interrupted while the machine ids were read");
+  return ids;
+}
+
+}  // namespace
 
 Result<TakeDown> TakeDown::of(spec::Cluster cluster, Spared spared, const assets::Store& assets,
                               transport::Fleet& fleet) {
@@ -11,7 +31,8 @@ Result<TakeDown> TakeDown::of(spec::Cluster cluster, Spared spared, const assets
   const playbook::Library library = TRY(playbook::Library::load(assets, "reset"));
   facts::Census census;
   for (const spec::Host& host : down.cluster_.hosts) census.emplace(host.name, facts::Facts{});
-  down.steps_ = TRY(plan::make(down.cluster_, census, library, nullptr, {}));
+  const plan::Choice choice{{}, {}, {}, {{"leaving_machines", TRY(machines(down.cluster_, fleet))}}};
+  down.steps_ = TRY(plan::make(down.cluster_, census, library, nullptr, choice));
   down.steps_.prelude += TRY(assets.read("playbooks/undo.sh"));
   down.steps_.vital.clear();
   return down;

@@ -64,3 +64,11 @@ has_a_cluster two 5
 [ "$(on one kubectl --kubeconfig /etc/kubernetes/admin.conf get configmap kept -o 'jsonpath={.data.word}')" = kept ] || fail "what etcd held is gone"
 exits 0 gpuadm apply -f cluster.yaml --bundle "$bundle" -y # it is the first again, and gets what the first has
 changes_nothing gpuadm apply -f cluster.yaml --bundle "$bundle" -y
+
+# One of three leaves, and the other two go on; then all that is left goes at once.
+exits 0 gpuadm reset three -f cluster.yaml -y
+[ "$(members two | wc -l)" = 2 ] || fail "etcd still counts on the member that was reset"
+exits 0 gpuadm reset -f cluster.yaml -y
+for name in one two three four five; do
+  on "$name" '[ ! -e /etc/kubernetes/admin.conf ] && [ ! -d /var/lib/etcd/member ] && ! pgrep -x "kubelet|etcd"' >/dev/null || fail "$name is a node still"
+done
