@@ -98,7 +98,7 @@ files() {
   set -- /etc/os-release
   [ -e /etc/os-release ] || set -- /usr/lib/os-release
   set -- "$@" /proc/sys/kernel/osrelease /proc/sys/kernel/hostname /proc/1/comm /etc/machine-id \
-    /sys/class/dmi/id/product_uuid /sys/class/dmi/id/sys_vendor /sys/class/dmi/id/product_name \
+    /etc/kubernetes/pki/ca.crt /sys/class/dmi/id/product_uuid /sys/class/dmi/id/sys_vendor /sys/class/dmi/id/product_name \
     '~^(Uid|Umask|Cpus_allowed_list):' /proc/self/status \
     '~^(MemTotal|MemAvailable|SwapTotal|SwapFree|HugePages_Total|Hugepagesize):' /proc/meminfo \
     '~^[[:space:]]*[^#[:space:]]' /etc/fstab \

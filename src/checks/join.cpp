@@ -70,23 +70,41 @@ std::set<std::string> ways_to(const Group& group) {
   return ways;
 }
 
+/// The first control plane that is one already, and says by which authority.
+const spec::Host* with_authority(const Group& group) {
+  for (const spec::Host& host : group.cluster.hosts) {
+    const auto facts = group.hosts.find(host.name);
+    if (host.role == spec::Role::control_plane && facts != group.hosts.end() &&
+        facts->second->kubernetes.admin_conf && !facts->second->kubernetes.ca_sha256.empty())
+      return &host;
+  }
+  return nullptr;
+}
+
 void one_cluster(const Group& group, Verdicts& out) {
   const std::set<std::string> ways = ways_to(group);
+  const spec::Host* first = with_authority(group);
+  const auto worker = [](const spec::Host& host) { return host.role == spec::Role::worker; };
+  // Control planes alone may be a list to look at, and no cluster.
+  const bool told_apart =
+      !group.cluster.control_plane.endpoint.empty() || std::ranges::any_of(group.cluster.hosts, worker);
   int nodes = 0;
   for (const spec::Host& host : group.cluster.hosts) {
     const auto facts = group.hosts.find(host.name);
-    if (host.role != spec::Role::worker || facts == group.hosts.end()) continue;
-    const std::string& server = facts->second->kubernetes.kubelet_server;
-    if (server.empty()) continue;
+    if (facts == group.hosts.end() || (!worker(host) && !told_apart)) continue;
+    const facts::KubernetesTools& node = facts->second->kubernetes;
+    if (node.kubelet_server.empty()) continue;
     ++nodes;
-    if (!ways.contains(host_of(server)))
+    const bool other_authority = first && !node.ca_sha256.empty() &&
+                                 node.ca_sha256 != group.hosts.at(first->name)->kubernetes.ca_sha256;
+    if (other_authority || (worker(host) && !ways.contains(host_of(node.kubelet_server))))
       out.fail(
           Severity::blocker, fmt::format("{} belongs to another cluster", host.name),
-          fmt::format("its kubelet runs for {}", server),
+          fmt::format("its kubelet runs for {}{}", node.kubelet_server,
+                      other_authority ? ", whose CA is not that of " + first->name : ""),
           fmt::format("gpuadm reset {} takes it out of that one; or mend controlPlane.endpoint", host.name));
   }
-  if (nodes > 0 && out.silent())
-    out.pass("every worker that is a node has its control plane among these hosts");
+  if (nodes > 0 && out.silent()) out.pass("every host that is a node belongs to this cluster");
 }
 
 struct Trouble {
@@ -135,7 +153,7 @@ constexpr std::array rows = std::to_array<Check>({
      "it moves between them by ARP, within one network", preflight, virtual_address},
     {"kubeadm.kubelet-bootstrap", "the kubelet gets through to its API server",
      "without it the host never becomes a node", node, kubelet_bootstrap},
-    {"kubeadm.one-cluster", "workers that are nodes already belong to this cluster",
+    {"kubeadm.one-cluster", "hosts that are nodes already belong to this cluster",
      "a node has one control plane", preflight, nullptr, one_cluster},
 });
 

@@ -1,3 +1,4 @@
+#include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
@@ -24,6 +25,13 @@ std::string server_of(const Sections& sections, std::string_view name) {
     if (const auto words = base::words(line); words.size() == 2 && words[0] == "server:")
       return std::string(words[1]);
   return {};
+}
+
+/// Line ends are no part of a certificate.
+std::string ca_sha256(const Sections& sections) {
+  std::string text;
+  for (const std::string_view line : sections.lines("/etc/kubernetes/pki/ca.crt")) text += base::trim(line);
+  return text.empty() ? text : base::sha256(text);
 }
 
 std::optional<std::string> version_of(const Sections& sections, std::string_view name) {
@@ -147,6 +155,7 @@ void read_kubernetes(const Sections& sections, Facts& facts) {
   kubernetes.kubelet_conf = facts.paths.contains("/etc/kubernetes/kubelet.conf");
   kubernetes.bootstrap_conf = facts.paths.contains("/etc/kubernetes/bootstrap-kubelet.conf");
   kubernetes.ca = facts.paths.contains("/etc/kubernetes/pki/ca.crt");
+  kubernetes.ca_sha256 = ca_sha256(sections);
   kubernetes.admin_server = server_of(sections, "/etc/kubernetes/admin.conf");
   kubernetes.kubelet_server = server_of(sections, "/etc/kubernetes/kubelet.conf");
   kubernetes.manifests = names_in(sections, {"/etc/kubernetes/manifests/"});

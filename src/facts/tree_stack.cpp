@@ -208,6 +208,7 @@ Tree kubernetes_tree(const KubernetesTools& k) {
                        {"kubeletServer", k.kubelet_server},
                        {"bootstrapConf", k.bootstrap_conf},
                        {"ca", k.ca},
+                       {"caSha256", k.ca_sha256},
                        {"manifests", Tree::list_of(k.manifests)},
                        {"etcdData", k.etcd_data},
                        {"cniConfigs", Tree::list_of(k.cni_configs)},

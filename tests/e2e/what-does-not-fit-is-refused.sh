@@ -42,7 +42,7 @@ file one other >mixed.yaml
 refused 3 "other belongs to another cluster" "gpuadm reset other" -- gpuadm join other -f mixed.yaml --bundle "$bundle" -y
 file --control-planes 3 one other four >planes.yaml
 echo 'controlPlane: { endpoint: "10.77.0.1:6443" }' >>planes.yaml
-refused 3 -- gpuadm apply -f planes.yaml --bundle "$bundle" -y
+refused 3 "other belongs to another cluster" "gpuadm reset other" -- gpuadm apply -f planes.yaml --bundle "$bundle" -y
 
 # One machine under two names: it answers at two ports.
 on four '/usr/sbin/sshd -o Port=2222 -o PidFile=/run/sshd-2222.pid'

@@ -320,6 +320,7 @@ struct KubernetesTools {
   std::vector<std::string> manifests, cni_configs, cni_binaries;
   bool etcd_data = false;                    ///< /var/lib/etcd is not empty
   bool bootstrap_conf = false, ca = false;   ///< bootstrap-kubelet.conf, pki/ca.crt
+  std::string ca_sha256;                     ///< of pki/ca.crt; empty: not read
   std::string admin_server, kubelet_server;  ///< `server:` of the two kubeconfigs
   std::optional<base::Tree> kubelet_config;  ///< /var/lib/kubelet/config.yaml, where it parses
   std::string kubelet_config_error;
