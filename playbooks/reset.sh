@@ -10,11 +10,18 @@ before_has() { [ -f "$gpuadm_before/$1" ] && grep -qxF -- "$2" "$gpuadm_before/$
 
 reset_kubectl() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s "$@"; }
 
-# reset_nodes: "NAME MACHINE-ID control-plane|worker", where the API server answers.
+# reset_nodes: "NAME MACHINE-ID control-plane|worker", where an API server answers: the cluster's, or this host's own where a
+# load balancer still leads to one that has ended.
 reset_nodes() {
   [ -f /etc/kubernetes/admin.conf ] && have kubectl || return 0
-  reset_kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name}{" "}{.status.nodeInfo.machineID}{" "}{.metadata.labels}{"\n"}{end}' \
-    2>/dev/null | awk '{ role = /node-role.kubernetes.io\/(master|control-plane)/ ? "control-plane" : "worker"; print $1, $2, role }'
+  for gpuadm_server in '' $(reset_own_server); do
+    reset_kubectl ${gpuadm_server:+--server "$gpuadm_server"} get nodes 2>/dev/null \
+      -o 'jsonpath={range .items[*]}{.metadata.name}{" "}{.status.nodeInfo.machineID}{" "}{.metadata.labels}{"\n"}{end}' && break
+  done | awk '{ role = /node-role.kubernetes.io\/(master|control-plane)/ ? "control-plane" : "worker"; print $1, $2, role }'
+}
+reset_own_server() {
+  sed -nE 's/^ *- --(advertise-address|secure-port)=([0-9a-fA-F.:]+)$/\1 \2/p' /etc/kubernetes/manifests/kube-apiserver.yaml 2>/dev/null |
+    awk '{ is[$1] = $2 } END { host = is["advertise-address"]; if (host ~ /:/) host = "[" host "]"; if (host != "") print "https://" host ":" is["secure-port"] }'
 }
 reset_this_node() { reset_nodes | awk -v id="$(cat /etc/machine-id)" '$2 == id { print $1 }'; }
 # reset_planes_that_stay: control planes of the cluster that are not among the hosts of this run, whose machine ids are in

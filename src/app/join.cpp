@@ -47,13 +47,19 @@ Result<> answers(const std::string& host, transport::Fleet& fleet) {
 /// Those that join, and of the others those that are nodes and can be reached.
 Result<> settle_hosts(const std::vector<std::string>& targets, spec::Cluster& cluster, Seen& seen,
                       transport::Fleet& fleet, Io& io) {
+  std::vector<std::string> away;
   for (const auto& [host, facts] : facts::Census(seen.census)) {
     const bool joins = std::ranges::find(targets, host) != targets.end();
     if (!facts && joins) return std::unexpected(facts.error());
+    if (!facts) away.push_back(host);
     if (!facts) io.err(fmt::format("left out: {}\n", base::printable(facts.error().what)));
     if (!facts || (!joins && !is_node(seen.census, host))) leave_out(cluster, seen, fleet, host);
   }
   const spec::Host* first = playbook::first_control_plane(cluster, seen.census);
+  if ((!first || !is_node(seen.census, first->name)) && !away.empty())
+    return base::fail(Fault::blocked, "no control plane of the cluster was reached",
+                      fmt::format("gpuadm doctor {} says how far one gets; join again when it is back",
+                                  base::join(away, " ")));
   if (!first || !is_node(seen.census, first->name))
     return base::fail(Fault::blocked, "there is no cluster to join: no control plane of it was reached",
                       "gpuadm init makes the first node; gpuadm apply -f FILE all of them");
