@@ -31,6 +31,41 @@ exits 0 gpuadm certs renew -f cluster.yaml -y
 says "nothing is to be done"
 ! on node 'grep -rqE "PRIVATE KEY|client-key-data" /var/lib/gpuadm' || fail "a key is in the journal"
 
+# Certificates that have expired, the API server's and the administrator's: said beforehand with the way out, which works.
+on node sh -es <<'END' >out 2>err || fail "no expired certificate could be made"
+work=$(mktemp -d) pki=/etc/kubernetes/pki
+cd "$work"
+: >index && echo 1000 >serial
+printf '%s\n' '[ca]' 'default_ca=a' '[a]' 'database=index' 'serial=serial' 'new_certs_dir=.' 'default_md=sha256' 'policy=p' \
+  'copy_extensions=copy' 'unique_subject=no' '[p]' 'commonName=supplied' 'organizationName=optional' >settings
+expired() { # expired CERTIFICATE KEY
+  openssl x509 -x509toreq -copy_extensions copy -in "$1" -signkey "$2" -out request
+  openssl ca -batch -notext -config settings -cert "$pki/ca.crt" -keyfile "$pki/ca.key" -startdate 20250101000000Z \
+    -enddate 20250201000000Z -in request -out "$1"
+}
+expired "$pki/apiserver.crt" "$pki/apiserver.key"
+for part in certificate key; do sed -n "s/^ *client-$part-data: //p" /etc/kubernetes/admin.conf | base64 -d >"admin.$part"; done
+expired admin.certificate admin.key
+sed -i "s/^\( *client-certificate-data: \).*/\1$(base64 -w0 <admin.certificate)/" /etc/kubernetes/admin.conf
+rm -r "$work"
+ctr -n k8s.io tasks kill --signal SIGTERM "$(ctr -n k8s.io containers ls | awk '/kube-apiserver/ { print $1 }' | xargs -n 1 sh -c 'ctr -n k8s.io tasks ls | grep -q "^$0 .*RUNNING" && echo "$0"' | head -n 1)"
+END
+expired_is_served() { [ "$(served 2>/dev/null)" = "$(file)" ]; }
+deadline=$((SECONDS + 120))
+until expired_is_served; do
+  [ "$SECONDS" -lt "$deadline" ] || fail "the expired certificate is not served"
+  sleep 1
+done
+! admin get nodes >out 2>err || fail "an expired certificate is taken"
+on node 'cd /etc && find kubernetes -type f -exec sha256sum {} + | sort' >files
+exits 3 init -y
+complains "expired"
+complains "gpuadm certs renew node"
+on node 'cd /etc && find kubernetes -type f -exec sha256sum {} + | sort' | diff files - >out || fail "init has changed something"
+exits 0 gpuadm certs renew -f cluster.yaml -y
+admin get nodes >out 2>err || fail "what was renewed does not work"
+exits 0 init -y
+
 # A snapshot, and what is refused.
 admin create configmap kept --from-literal=a=b >/dev/null
 exits 0 gpuadm etcd snapshot -f cluster.yaml --to snapshot.db
