@@ -8,6 +8,7 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -39,6 +40,19 @@ Tree typed(const std::string& text) {
   return text;
 }
 
+/// The scalar in UTF-8. yaml-cpp (0.7) gives `\N` and `\_` as one byte, not as U+0085 and U+00A0; what it
+/// read is UTF-8 otherwise.
+std::string in_utf8(std::string_view scalar) {
+  std::string out;
+  while (!scalar.empty()) {
+    const std::size_t length = utf8_length(scalar);
+    if (length == 0) out += '\xC2';
+    out += scalar.substr(0, std::max<std::size_t>(length, 1));
+    scalar.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
 /// Makes trees of the parser's events. What repeats by aliases counts each time, so that a short text cannot
 /// become a large tree.
 class Builder final : public YAML::EventHandler {
@@ -63,7 +77,8 @@ class Builder final : public YAML::EventHandler {
     add(mark, copy, 0, copy.is_scalar() && !copy.is_null() ? &copy.written : nullptr);
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                const std::string& value) override {
+                const std::string& given) override {
+    const std::string value = in_utf8(given);
     if (tag == "!" || tag == "tag:yaml.org,2002:str") return add(mark, value, anchor, &value);
     Tree tree = typed(value);
     tree.written = value;

@@ -139,6 +139,16 @@ TEST_CASE("yaml: every string reads back as it was, as a value, a key and an ite
   }
 }
 
+TEST_CASE("yaml: escapes of single characters are those that YAML names, in UTF-8") {
+  const auto tree = yaml::read("a: \"x\\N\\_\\L\\P\\x85\\u00e9\\N\"\n\"k\\_\": 1\n", "x");
+  REQUIRE(tree);
+  CHECK(*tree->find("a")->as_string() == "x\xC2\x85\xC2\xA0\xE2\x80\xA8\xE2\x80\xA9\xC2\x85\xC3\xA9\xC2\x85");
+  CHECK(tree->find("k\xC2\xA0"));
+  const auto again = yaml::read(yaml::write(*tree), "again");
+  REQUIRE_MESSAGE(again, again.error().what);
+  CHECK(*again == *tree);
+}
+
 TEST_CASE("yaml: keys of any length are read again") {
   for (const std::size_t length : {999U, 1000U, 1001U, 1024U, 5000U}) {
     CAPTURE(length);
