@@ -95,7 +95,7 @@ exits 0 gpuadm join two -f cluster.yaml --bundle "$bundle" -y --connect-timeout 
 has_a_cluster one 3
 
 # Without a file, by a control plane that stays.
-mkdir -p -m 0700 .ssh /root/.ssh && cp "$(lab known-hosts)" .ssh/known_hosts
+(umask 077 && mkdir -p .ssh /root/.ssh) && cp "$(lab known-hosts)" .ssh/known_hosts
 at_home() { # with .ssh of this folder in root's place: whose host keys are known says the account's folder, not $HOME
   unshare --mount sh -c 'mount --bind .ssh /root/.ssh && exec "$@"' sh "$top/tests/lab/lab" net "$GPUADM" "$@"
 }
