@@ -92,8 +92,9 @@ depot_pull() {
 
 # depot_serve: an sshd of this run's own, with keys of its own, that gives out files of the depot and nothing else; root's
 # authorized_keys and the host's sshd are not touched. A file is given out while it still comes; where nothing comes for half a
-# minute, or 5 s with no program here that could bring it, the guest is sent away. The sshd ends, and all of it is gone, with the lock of the run. Prints the
-# offer: addresses, port, host key, private key. Where there is no sshd nothing is printed, and the client sends to everybody.
+# minute, or 5 s with no program here that could bring it, the guest is sent away. The sshd ends, and all of it is gone, with the
+# lock of the run. Prints the offer: addresses, port, host key, private key. Where there is no sshd nothing is printed, and nobody
+# fetches from this host.
 depot_serve() {
   if [ -s "$depot_relay/offer" ]; then
     cat "$depot_relay/offer"

@@ -41,7 +41,9 @@ before=$(sent)
 third_is_there() { [ "$(sum_parts)" -gt $((size / 3)) ]; }
 two_have_half() {
   local name half=0
-  for name in "${names[@]}"; do [ "$(has "$name" .part)" -le $((size / 2)) ] || half=$((half + 1)); done
+  for name in "${names[@]}"; do
+    [ "$(has "$name" .part)" -le $((size / 2)) ] && [ "$(has "$name" '')" = 0 ] && ! on "$name" 'test -e /opt/freight' || half=$((half + 1))
+  done
   [ "$half" -ge 2 ]
 }
 no_program_runs() { ! on a 'test -e /var/lib/gpuadm/lock/program' && ! on b 'test -e /var/lib/gpuadm/lock/program'; }
