@@ -3,12 +3,47 @@
 
 # --- Packages --------------------------------------------------------------------------------------------
 
+# from_packages COMMAND...: apt's, with the packages of the bundle and no others where it brings the driver's ($package_source).
+from_packages() {
+  if [ "${package_source:-}" = bundle ]; then
+    APT_CONFIG=$gpuadm_home/repository/apt.conf "$@"
+  else
+    "$@"
+  fi
+}
+
 # packages_install NAME[=VERSION]...: with what they need, all of it journaled.
 packages_install() {
-  for package in $(apt-get -s install --no-install-recommends --allow-change-held-packages "$@" | awk '$1 == "Inst" || $1 == "Remv" { print $2 }'); do
+  for package in $(from_packages apt-get -s install --no-install-recommends --allow-change-held-packages "$@" | awk '$1 == "Inst" || $1 == "Remv" { print $2 }'); do
     journal_package "$package"
   done
-  DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends --allow-change-held-packages "$@" </dev/null
+  DEBIAN_FRONTEND=noninteractive from_packages apt-get install -y --no-install-recommends --allow-change-held-packages "$@" </dev/null
+}
+
+# repository_put FILE SUM: a bundle's archive of packages becomes what from_packages takes packages from. Of the host's own apt
+# nothing is read but what is installed, and nothing is changed.
+repository_put() {
+  rm -rf "$gpuadm_home/repository.new"
+  mkdir -p "$gpuadm_home/repository.new/lists/partial"
+  tar -C "$gpuadm_home/repository.new" -xf "$1"
+  printf 'deb [trusted=yes] file:%s ./\n' "$gpuadm_home/repository" >"$gpuadm_home/repository.new/sources.list"
+  cat >"$gpuadm_home/repository.new/apt.conf" <<END
+Dir::Etc::main "/dev/null";
+Dir::Etc::parts "/dev/null";
+Dir::Etc::preferencesparts "/dev/null";
+Dir::Etc::preferences "/dev/null";
+Dir::Etc::sourceparts "/dev/null";
+Dir::Etc::sourcelist "$gpuadm_home/repository/sources.list";
+Dir::State::lists "$gpuadm_home/repository/lists";
+Dir::Cache::pkgcache "";
+Dir::Cache::srcpkgcache "";
+Acquire::Languages "none";
+APT::Sandbox::User "root";
+END
+  rm -rf "$gpuadm_home/repository"
+  mv "$gpuadm_home/repository.new" "$gpuadm_home/repository"
+  APT_CONFIG=$gpuadm_home/repository/apt.conf apt-get update >/dev/null
+  printf '%s\n' "$2" >"$gpuadm_home/repository/sum" # the last: whoever finds it finds all
 }
 
 # packages_kept NAME REGEX...: the file that has unattended-upgrades leave them alone: $path, $content.
@@ -110,10 +145,10 @@ driver_awaits_reboot() {
   return 1
 }
 
-# package_of_branch NAME...: the first that a repository has of the branch, as NAME=VERSION.
+# package_of_branch WHAT: the first of its names ($driver_names) that a repository has of the branch, as NAME=VERSION.
 package_of_branch() {
-  for gpuadm_name in "$@"; do
-    gpuadm_version=$(apt-cache madison "$gpuadm_name" 2>/dev/null | awk -v branch="$driver_branch" '
+  for gpuadm_name in $(printf '%s\n' "$driver_names" | sed -n "s/^$1 //p" | sed "s/BRANCH/$driver_branch/g"); do
+    gpuadm_version=$(from_packages apt-cache madison "$gpuadm_name" 2>/dev/null | awk -v branch="$driver_branch" '
       { version = $3; sub(/^[0-9]+:/, "", version) } index(version, branch ".") == 1 { print $3; exit }')
     [ -z "$gpuadm_version" ] || {
       printf '%s=%s\n' "$gpuadm_name" "$gpuadm_version"
@@ -123,26 +158,17 @@ package_of_branch() {
   return 1
 }
 
-# The kernel modules as sources for DKMS: as Ubuntu, Debian and NVIDIA name the package.
-driver_kernel_package() {
-  if [ "$driver_modules" = open ]; then
-    package_of_branch "nvidia-dkms-$driver_branch-server-open" "nvidia-dkms-$driver_branch-open" nvidia-open-kernel-dkms \
-      nvidia-kernel-open-dkms nvidia-dkms-open
-  else
-    package_of_branch "nvidia-dkms-$driver_branch-server" "nvidia-dkms-$driver_branch" nvidia-kernel-dkms nvidia-dkms
-  fi
-}
+# The kernel modules as sources for DKMS.
+driver_kernel_package() { package_of_branch "$driver_modules"; }
 # driver_packages: those modules, and what programs need that compute, without a desktop; NAME=VERSION a line.
 driver_packages() {
   driver_kernel_package || die "no repository of this host has the modules of the driver branch $driver_branch"
-  package_of_branch "nvidia-utils-$driver_branch-server" "nvidia-utils-$driver_branch" nvidia-utils nvidia-smi nvidia-driver-cuda ||
-    die "no repository of this host has nvidia-smi of the driver branch $driver_branch"
-  package_of_branch "libnvidia-compute-$driver_branch-server" "libnvidia-compute-$driver_branch" libnvidia-compute libcuda1 ||
-    die "no repository of this host has libcuda.so of the driver branch $driver_branch"
-  package_of_branch libnvidia-ml1 || : "part of the one above"
-  package_of_branch "nvidia-compute-utils-$driver_branch-server" "nvidia-compute-utils-$driver_branch" nvidia-persistenced || :
+  package_of_branch smi || die "no repository of this host has nvidia-smi of the driver branch $driver_branch"
+  package_of_branch cuda || die "no repository of this host has libcuda.so of the driver branch $driver_branch"
+  package_of_branch ml || : "part of the one above"
+  package_of_branch persistence || :
 }
-driver_fabric_package() { package_of_branch "nvidia-fabricmanager-$driver_branch" nvidia-fabricmanager; }
+driver_fabric_package() { package_of_branch fabric; }
 
 # --- The rehearsal: the modules are built for the kernel that runs, beside everything that is installed --------------
 
@@ -156,7 +182,7 @@ driver_rehearse() {
   cd "$stage" || return 1
   # The open modules' sources may be in a package of their own, of the same version.
   # shellcheck disable=SC2046 # none or one
-  apt-get download "$package" $(apt-cache depends "${package%%=*}" | awk '/Depends: nvidia-kernel-source/ { print $2 }') >/dev/null 2>&1 ||
+  from_packages apt-get download "$package" $(from_packages apt-cache depends "${package%%=*}" | awk '/Depends: nvidia-kernel-source/ { print $2 }') >/dev/null 2>&1 ||
     die "$package cannot be fetched: check the host's proxy and its package repositories"
   for archive in ./*.deb; do dpkg-deb -x "$archive" root; done
   conf=$(find root/usr/src -name dkms.conf | head -n 1)

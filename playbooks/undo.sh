@@ -148,11 +148,12 @@ undo_packages_beside() {
     END { for (i = 1; i <= n; ++i) if (of[i] == step && (was[i] ~ /^.i / || name[i] == ENVIRON["name"])) print name[i] "=" substr(was[i], 4) }' "$gpuadm_journal/log"
 }
 
-# $name: packages that were not there, all of one step. Nothing else goes with them.
+# $name: packages that were not there, all of one step. Nothing else goes with them. Nothing is fetched for that: a default release
+# that no list of packages knows any more is none of its business.
 undo_packages() {
   if have dpkg-query; then
     # shellcheck disable=SC2086 # several
-    for gpuadm_package in $(apt-get -s purge $name | awk '$1 == "Purg" || $1 == "Remv" { print $2 }'); do
+    for gpuadm_package in $(apt-get -s purge -o APT::Default-Release= $name | awk '$1 == "Purg" || $1 == "Remv" { print $2 }'); do
       case " $name " in
         *" $gpuadm_package "*) ;;
         *) die "$gpuadm_package depends on what gpuadm installed ($name): remove it first, or keep both" ;;
@@ -161,7 +162,7 @@ undo_packages() {
     # shellcheck disable=SC2086
     apt-mark unhold $name >/dev/null 2>&1 || :
     # shellcheck disable=SC2086
-    DEBIAN_FRONTEND=noninteractive apt-get purge -y $name </dev/null
+    DEBIAN_FRONTEND=noninteractive apt-get purge -y -o APT::Default-Release= $name </dev/null
   else
     # shellcheck disable=SC2086
     dnf remove -y --noautoremove $name </dev/null

@@ -57,6 +57,14 @@ class Creation {
     return {};
   }
 
+  Result<> add_drivers(const assets::Store& store, const playbook::Catalog& catalog, bool public_source,
+                       Io& io) {
+    const DriverRepositories from{
+        fetcher_, store, catalog, needs_.cluster, needs_.kubernetes, needs_.architecture, public_source, io};
+    for (BundleFile& file : TRY(from.collect(needs_.drivers))) bundle_.files.push_back(std::move(file));
+    return {};
+  }
+
   Result<> add_image(const std::string& name) {
     bundle_.files.push_back(TRY(fetch_image(fetcher_, name, needs_.architecture)));
     return {};
@@ -156,10 +164,14 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   if (!options.source.place.empty()) needs.cluster.mirrors.packages.clear();
   Sources sources = TRY(read_sources(store, library.catalog(), needs));
   TRY(choose_sources(sources, needs, options.skip));
+  const bool driver = TRY(needs_driver(needs, options.skip));
   for (const std::string& image : options.images) (void)TRY(assets::parse_reference(image));
 
   assets::Fetcher fetcher = TRY(open_fetcher(options.source, needs.cluster, io));
   Creation creation(needs, fetcher);
+  if (driver)
+    TRY(creation.add_drivers(store, library.catalog(),
+                             options.source.place.empty() || options.source.place == "public", io));
   for (const SourceFile& file : sources.files) TRY(creation.add(file));
   std::vector<std::string> images =
       TRY(creation.kubeadm_images(TRY(kubeadm_of_here(store, library.catalog(), needs))));

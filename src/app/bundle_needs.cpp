@@ -5,6 +5,8 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 
+#include "app/raise.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,6 +31,7 @@ std::string architecture_of(std::string_view machine) {
 struct SeenHosts {
   bool any = false, gpus = false, runtime_is_missing = false;
   std::set<std::string> architectures, families;
+  std::vector<DriverHost> drivers;
 };
 
 std::string word(const Tree& tree, std::initializer_list<std::string_view> path) {
@@ -47,8 +50,10 @@ Result<> add_host(const Tree& facts, const std::string& host, const fs::path& fi
   seen.any = true;
   seen.architectures.insert(architecture);
   seen.families.insert(word(facts, {"os", "family"}));
-  const Tree* gpus = facts.at({"nvidia", "pci"});
-  seen.gpus |= gpus && !gpus->items().empty();
+  if (auto driver = driver_host(facts, host)) {
+    seen.gpus = true;
+    seen.drivers.push_back(std::move(*driver));
+  }
   const Tree* containerd = facts.at({"runtimes", "containerd"});
   seen.runtime_is_missing |= !containerd || !containerd->is_map();
   return {};
@@ -128,6 +133,7 @@ Result<BundleNeeds> read_needs(const BundleCreateOptions& options, const playboo
       needs.cluster = TRY(spec::parse(*text, file.string()));
     }
   }
+  TRY(ask_for_driver(options.driver, needs.cluster.gpu));
   if (seen.architectures.size() > 1)
     return base::fail(Fault::usage, "the hosts are of two architectures, and a bundle is for one",
                       "make two bundles, each with the facts of the hosts of one");
@@ -147,6 +153,8 @@ Result<BundleNeeds> read_needs(const BundleCreateOptions& options, const playboo
     needs.gpus = seen.gpus;
     needs.runtime = seen.runtime_is_missing;
     needs.families = seen.families;
+    needs.drivers = std::move(seen.drivers);
+    needs.seen = true;
   }
   needs.kubernetes = TRY(version_of(options, needs.cluster, catalog));
   return needs;
@@ -193,8 +201,20 @@ Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog
     sources.images.push_back({word(row, {"part"}), TRY(filled(row, "name"))});
     sources.parts.insert(sources.images.back().part);
   }
-  sources.parts.insert("coredns");
+  sources.parts.insert({"coredns", "driver"});
   return sources;
+}
+
+Result<bool> needs_driver(const BundleNeeds& needs, const std::vector<std::string>& skip) {
+  if (needs.cluster.gpu.driver != spec::DriverPolicy::install || std::ranges::count(skip, "driver") > 0)
+    return false;
+  if (!needs.seen)
+    return base::fail(
+        Fault::usage,
+        "a driver is to be installed, and nothing says which GPUs, release and kernel hosts have",
+        "gpuadm facts -f cluster.yaml -o json >facts.json, then --for cluster.yaml,facts.json; or "
+        "--skip driver");
+  return !needs.drivers.empty();
 }
 
 Result<> choose_sources(Sources& sources, const BundleNeeds& needs, const std::vector<std::string>& skip) {

@@ -7,6 +7,8 @@
 #include "gpuadm/playbook/playbook.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
+#include "app/driver_packages.hpp"
+
 #include <map>
 #include <set>
 #include <string>
@@ -22,7 +24,9 @@ struct BundleNeeds {
   base::Version kubernetes;
   std::string architecture;  ///< amd64, arm64
   bool gpus = true, runtime = true;
-  std::set<std::string> families;  ///< of operating systems; empty: not known
+  bool seen = false;                ///< the files had facts of hosts
+  std::set<std::string> families;   ///< of operating systems; empty: not known
+  std::vector<DriverHost> drivers;  ///< hosts with GPUs
 };
 [[nodiscard]] Result<BundleNeeds> read_needs(const BundleCreateOptions& options,
                                              const playbook::Catalog& catalog);
@@ -45,6 +49,9 @@ struct Sources {
 /// the file.
 [[nodiscard]] Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog& catalog,
                                            const BundleNeeds& needs);
+
+/// Whether the driver's packages are asked for. Fault::usage where nothing tells which hosts get them.
+[[nodiscard]] Result<bool> needs_driver(const BundleNeeds& needs, const std::vector<std::string>& skip);
 
 /// Leaves what is needed, and not skipped. Fault::usage for a part that there is not.
 [[nodiscard]] Result<> choose_sources(Sources& sources, const BundleNeeds& needs,

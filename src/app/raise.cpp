@@ -39,23 +39,6 @@ void list_phases(const playbook::Playbook& playbook, Io& io) {
   for (const auto& [name, title] : after) line(name, title);
 }
 
-/// "use", "install" or "install=580" of the command line.
-Result<> ask_for_driver(const std::string& asked, spec::Gpu& gpu) {
-  if (asked.empty()) return {};
-  const std::string_view text = asked;
-  const std::string_view word = text.substr(0, text.find('='));
-  const auto branch =
-      word.size() == text.size() ? std::optional<long long>(0) : base::to_int(text.substr(word.size() + 1));
-  if ((word != "use" && word != "install") || !branch || *branch < 0 || *branch > 9999 ||
-      (word == "use" && word.size() != text.size()))
-    return base::fail(base::Fault::usage,
-                      fmt::format("--driver {} is neither use nor install", base::printable(asked, 50)),
-                      "for example: --driver install, or --driver install=580");
-  gpu.driver = word == "use" ? spec::DriverPolicy::use : spec::DriverPolicy::install;
-  gpu.driver_branch = static_cast<int>(*branch);
-  return {};
-}
-
 /// Settles the version that this run installs or finds, so that the checks judge what will be there and nodes
 /// that join get the same: the first control plane's.
 Result<> settle_version(spec::Cluster& cluster, const facts::Census& census, const playbook::Library& library,
@@ -153,6 +136,22 @@ Result<> settle_drivers(spec::Cluster& cluster, const facts::Census& census, con
     host.driver_branch = choice->branch;
     host.driver_modules = choice->modules;
   }
+  return {};
+}
+
+Result<> ask_for_driver(const std::string& asked, spec::Gpu& gpu) {
+  if (asked.empty()) return {};
+  const std::string_view text = asked;
+  const std::string_view word = text.substr(0, text.find('='));
+  const auto branch =
+      word.size() == text.size() ? std::optional<long long>(0) : base::to_int(text.substr(word.size() + 1));
+  if ((word != "use" && word != "install") || !branch || *branch < 0 || *branch > 9999 ||
+      (word == "use" && word.size() != text.size()))
+    return base::fail(base::Fault::usage,
+                      fmt::format("--driver {} is neither use nor install", base::printable(asked, 50)),
+                      "for example: --driver install, or --driver install=580");
+  gpu.driver = word == "use" ? spec::DriverPolicy::use : spec::DriverPolicy::install;
+  gpu.driver_branch = static_cast<int>(*branch);
   return {};
 }
 

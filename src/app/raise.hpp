@@ -22,6 +22,9 @@ struct Raising {
 [[nodiscard]] Result<> settle_drivers(spec::Cluster& cluster, const facts::Census& census,
                                       const assets::Store& assets);
 
+/// What --driver says: "use", "install" or "install=580"; empty: nothing. Fault::usage for anything else.
+[[nodiscard]] Result<> ask_for_driver(const std::string& asked, spec::Gpu& gpu);
+
 /// The cluster with what the command line says about versions and drivers laid over it.
 [[nodiscard]] Result<> lay_over(const InitOptions& options, spec::Cluster& cluster);
 

@@ -101,7 +101,7 @@ Result<Work> look(const UpgradeOptions& options, const Wanted& wanted, const che
                                     library.catalog(), nullptr, upgrade.to,
                                     &upgrade.census};
     base::Variables variables{{"gpuadm_step", "look"}, {"stack_targets", ""}};
-    for (const char* name : {"engine", "node_name", "driver_branch", "driver_modules"})
+    for (const char* name : {"engine", "node_name", "driver_branch", "driver_modules", "driver_names"})
       variables[name] = playbook::variable(name, context).value_or("");
     names[host.name] = variables["node_name"];
     std::string script = library.prelude() + "\n" + base::assignments(variables) + "stack_look";

@@ -21,11 +21,9 @@ using base::Problems;
 using base::Tree;
 using Good = bool (*)(const std::string&);
 
-const std::vector<std::pair<std::string, BundleKind>> kinds = {{"binary", BundleKind::binary},
-                                                               {"runtime", BundleKind::runtime},
-                                                               {"image", BundleKind::image},
-                                                               {"package", BundleKind::package},
-                                                               {"file", BundleKind::file}};
+const std::vector<std::pair<std::string, BundleKind>> kinds = {
+    {"binary", BundleKind::binary},   {"runtime", BundleKind::runtime},       {"image", BundleKind::image},
+    {"package", BundleKind::package}, {"repository", BundleKind::repository}, {"file", BundleKind::file}};
 
 /// A key of the manifest, and what its value must be.
 struct Word {
@@ -98,6 +96,8 @@ std::vector<std::string> keys_of(BundleKind kind) {
       return {"name"};
     case BundleKind::package:
       return {"os"};
+    case BundleKind::repository:
+      return {"name", "os"};
   }
   return {};
 }
@@ -129,7 +129,7 @@ std::vector<BundlePart> read_parts(const Tree& list, Problems& problems) {
 BundleFile read_file_entry(const Tree& tree, Problems& problems) {
   BundleFile file;
   const std::string kind =
-      read(tree, {"kind", is_kind, "binary | runtime | image | package | file"}, problems);
+      read(tree, {"kind", is_kind, "binary | runtime | image | package | repository | file"}, problems);
   if (kind.empty()) return file;
   file.kind = std::ranges::find(kinds, kind, &std::pair<std::string, BundleKind>::first)->second;
   // What has no path of its own is the blob of its sum, or the parts of an image.
@@ -148,7 +148,7 @@ BundleFile read_file_entry(const Tree& tree, Problems& problems) {
       {{"target", is_absolute, "absolute path"}, &file.target},
       {{"mode", is_mode, "mode such as 0755"}, &file.mode},
       {{"name", is_plain, "image reference"}, &file.name},
-      {{"os", is_plain, "family of operating systems"}, &file.os}};
+      {{"os", is_plain, "operating system"}, &file.os}};
   for (const auto& [word, into] : words)
     if (std::ranges::find(keys, word.key) != keys.end() ||
         (word.key == std::string_view("name") && tree.find("name")))

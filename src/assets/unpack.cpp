@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -104,6 +105,39 @@ struct Gzip {
   }
 };
 
+struct Xz {
+  Input input;
+  lzma_stream stream = LZMA_STREAM_INIT;
+  bool ended = false;
+
+  /// What the strongest preset needs is 65 MiB.
+  static constexpr std::uint64_t most_memory = 128u << 20;
+
+  explicit Xz(Input from) : input(std::move(from)) {
+    if (lzma_stream_decoder(&stream, most_memory, LZMA_CONCATENATED) != LZMA_OK) throw std::bad_alloc();
+  }
+  Xz(const Xz&) = delete;
+  Xz& operator=(const Xz&) = delete;
+  ~Xz() { lzma_end(&stream); }
+
+  Result<std::size_t> read(char* into, std::size_t most) {
+    while (!ended) {
+      const bool more = TRY(input.fill());
+      stream.next_in = reinterpret_cast<const std::uint8_t*>(input.buffer.data() + input.at);
+      stream.avail_in = input.end - input.at;
+      stream.next_out = reinterpret_cast<std::uint8_t*>(into);
+      stream.avail_out = most;
+      const lzma_ret status = lzma_code(&stream, more ? LZMA_RUN : LZMA_FINISH);
+      input.at = input.end - stream.avail_in;
+      ended = status == LZMA_STREAM_END;
+      if (status == LZMA_BUF_ERROR) return input.cut();
+      if (status != LZMA_OK && !ended) return input.damaged();
+      if (stream.avail_out < most) return most - stream.avail_out;
+    }
+    return 0;
+  }
+};
+
 }  // namespace
 
 Result<ReadSome> read_unpacked(const std::filesystem::path& file) {
@@ -113,13 +147,19 @@ Result<ReadSome> read_unpacked(const std::filesystem::path& file) {
   if (!input.file)
     return base::fail(Fault::usage, fmt::format("cannot read {}: {}", input.name, std::strerror(errno)));
   (void)TRY(input.fill());
-  const std::string_view head(input.buffer.data(), std::min<std::size_t>(input.end, 4));
-  if (head == "\x28\xb5\x2f\xfd") {
+  const std::string_view head(input.buffer.data(), std::min<std::size_t>(input.end, 6));
+  if (head.starts_with("\x28\xb5\x2f\xfd")) {
     const auto state = std::make_shared<Zstd>(Zstd{.input = std::move(input)});
     return [state](char* into, std::size_t most) { return state->read(into, most); };
   }
   if (head.starts_with("\x1f\x8b")) {
     const auto state = std::make_shared<Gzip>(std::move(input));
+    return [state](char* into, std::size_t most) { return state->read(into, most); };
+  }
+  if (head == std::string_view("\xfd"
+                               "7zXZ\0",
+                               6)) {
+    const auto state = std::make_shared<Xz>(std::move(input));
     return [state](char* into, std::size_t most) { return state->read(into, most); };
   }
   const auto state = std::make_shared<Input>(std::move(input));

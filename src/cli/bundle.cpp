@@ -53,10 +53,13 @@ void add_create(CLI::App& group, Global& global, Verb& chosen) {
       "https://HOST/PATH as HOST/PATH; else the cluster file's mirrors before the public repositories");
   verb->add_option("--kubernetes-version", options->kubernetes_version, "For example 1.36.4")
       ->option_text("VERSION");
+  verb->add_option("--driver", options->driver,
+                   "What init is to do with the NVIDIA driver; to install one, a bundle has its packages")
+      ->option_text("use|install[=BRANCH]");
   verb->add_option("--architecture", options->architecture, "Of the hosts; facts say it themselves (amd64)")
       ->option_text("amd64|arm64");
   add_list(*verb, "--skip", options->skip, "PART,...",
-           "Leave out crictl, cni, runtime, toolkit, network, kube-vip, device-plugin, dra, coredns");
+           "Leave out crictl, cni, runtime, driver, toolkit, network, kube-vip, device-plugin, dra, coredns");
   add_list(*verb, "--image", options->images, "NAME,...", "Further images");
   add_sign(*verb, options->sign);
 }

@@ -9,13 +9,6 @@ namespace plan {
 
 namespace {
 
-/// Whether a package of the family named `os` is for hosts of this one.
-bool is_for(facts::Family family, std::string_view os) {
-  if (os == "debian") return family == facts::Family::debian;
-  if (os == "redhat") return family == facts::Family::redhat;
-  return true;
-}
-
 using playbook::Context;
 using playbook::Script;
 using playbook::Step;
@@ -122,7 +115,7 @@ struct Maker {
     if (!context.bundle) return actions;
     for (const assets::BundleFile& file : context.bundle->files) {
       if (file.kind != upload.kind) continue;
-      if (!is_for(context.facts.os.family, file.os)) continue;
+      if (!playbook::is_for(file, context.facts.os)) continue;
       Action action = TRY(base_action(Kind::upload));
       const std::string name = file.name.empty() ? file.target.empty() ? file.path : file.target : file.name;
       action.id = step.id + ":" + name;

@@ -1,6 +1,8 @@
 #include "playbook/gpu_nodes.hpp"
 #include "playbook/surroundings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace playbook {
@@ -127,6 +129,8 @@ constexpr Selector table[] = {
     {"gpu-somewhere", has_gpu_somewhere},
     {"runtime-classes", has_runtime_classes},
     {"driver-install", installs_driver},
+    {"driver-offered", offers_driver},
+    {"driver-not-offered", [](const Context& c) { return !offers_driver(c); }},
     {"driver-use", [](const Context& c) { return has_gpu(c.facts) && !installs_driver(c); }},
     // The switches of NVLink 5 are not on the PCI bus; the cards that manage them are.
     {"nvswitch",
@@ -173,6 +177,24 @@ constexpr Selector table[] = {
 };
 
 }  // namespace
+
+std::string release_of(const facts::Os& os) {
+  return fmt::format("{}-{}", os.id, os.version_id);
+}
+
+bool is_for(const assets::BundleFile& file, const facts::Os& os) {
+  if (file.kind == assets::BundleKind::repository) return file.os == release_of(os);
+  if (file.os == "debian") return os.family == facts::Family::debian;
+  if (file.os == "redhat") return os.family == facts::Family::redhat;
+  return true;
+}
+
+bool offers_driver(const Context& context) {
+  if (!context.bundle) return true;
+  return std::ranges::any_of(context.bundle->files, [&](const assets::BundleFile& file) {
+    return file.kind == assets::BundleKind::repository && is_for(file, context.facts.os);
+  });
+}
 
 bool is_node(const facts::Facts& facts) {
   return facts.kubernetes.kubelet_conf && !facts.paths.contains("/var/lib/gpuadm/joining");

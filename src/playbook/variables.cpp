@@ -96,6 +96,14 @@ std::string os_id(const Context& c) {
   return c.facts.os.id;
 }
 
+std::string os_release(const Context& c) {
+  return release_of(c.facts.os);
+}
+/// Where the packages of the driver are: "bundle", or with the host's own repositories.
+std::string package_source(const Context& c) {
+  return c.bundle && offers_driver(c) ? "bundle" : "";
+}
+
 std::string architecture(const Context& c) {
   return c.facts.os.architecture == "aarch64" ? "arm64" : "amd64";
 }
@@ -172,6 +180,8 @@ constexpr Row table[] = {
     {"node_labels", node_labels},
     {"node_name", node_name},
     {"os_id", os_id},
+    {"os_release", os_release},
+    {"package_source", package_source},
     {"package_version", package_version},
     {"pod_cidr", pod_cidr},
     {"proxy_apt", proxy_apt},

@@ -37,7 +37,7 @@ std::string listing(const fs::path& archive) {
 }  // namespace
 
 TEST_CASE("what tar has packed is read, long names and folders and links included") {
-  for (const char* name : {"gnu.tar.gz", "pax.tar.gz", "ustar.tar"}) {
+  for (const char* name : {"gnu.tar.gz", "gnu.tar.xz", "pax.tar.gz", "ustar.tar"}) {
     CAPTURE(name);
     const fs::path archive = fs::path(GPUADM_TESTS_DIR) / "cases/archive" / name;
     const std::string deep =

@@ -1,5 +1,6 @@
 // What comes with a bundle or from a registry, by the first byte: a tar archive, a manifest, an image's
 // manifest, a challenge. A manifest that was read and is written again reads back as the same.
+#include "gpuadm/assets/debian.hpp"
 #include "gpuadm/assets/image.hpp"
 #include "gpuadm/assets/pack.hpp"
 
@@ -36,6 +37,24 @@ void manifest(std::string_view text) {
   if (!again || assets::manifest_of(*again) != written) std::abort();
 }
 
+void packages(std::string_view text) {
+  assets::debian::Index index;
+  if (!index.add(std::string(text), "https://host", "input")) return;
+  for (const char* name : {"dkms", "make", "x"})
+    if (const auto* package = index.newest(name, "")) {
+      (void)index.closure({package});
+      (void)assets::debian::stanza_with(*package, "file");
+    }
+}
+
+/// Whichever is asked first.
+void versions(std::string_view text) {
+  const std::string_view a = text.substr(0, text.find(' ')),
+                         b = text.substr(std::min(a.size() + 1, text.size()));
+  const int one = assets::debian::compare_versions(a, b), other = assets::debian::compare_versions(b, a);
+  if ((one < 0) != (other > 0) || (one == 0) != (other == 0)) std::abort();
+}
+
 }  // namespace
 
 void try_input(std::string_view input) {
@@ -46,6 +65,13 @@ void try_input(std::string_view input) {
       return tar(text);
     case 'm':
       return manifest(text);
+    case 'd':
+      return packages(text);
+    case 'r':
+      (void)assets::debian::parse_release(assets::debian::signed_text(text), "input");
+      return;
+    case 'v':
+      return versions(text);
     case 'i':
       (void)assets::parse_image_manifest(text, "input");
       (void)assets::choose_platform(text, "amd64", "input");

@@ -24,6 +24,7 @@ struct BundleCreateOptions {
   std::filesystem::path output;  ///< a folder that is missing or empty, or a .tar.zst
   BundleSource source;
   std::string kubernetes_version, architecture;
+  std::string driver;               ///< as InitOptions::driver
   std::vector<std::string> skip;    ///< parts, as data/sources.yaml names them, and coredns
   std::vector<std::string> images;  ///< further ones
   std::filesystem::path sign;       ///< a private key for ssh-keygen, or the public half of one in the agent

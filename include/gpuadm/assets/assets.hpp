@@ -38,7 +38,7 @@ class Store {
   std::vector<std::filesystem::path> directories_;
 };
 
-enum class BundleKind { binary, runtime, image, package, file };
+enum class BundleKind { binary, runtime, image, package, repository, file };
 
 /// A blob of a bundle: the file blobs/<sha256>.
 struct BundlePart {
@@ -50,10 +50,10 @@ struct BundleFile {
   /// Relative to the bundle; of an image that was put together from its parts: absolute. Empty: the blob.
   std::string path;
   BundleKind kind = BundleKind::file;
-  std::string target, mode;           ///< of programs and files: where they go
-  std::string name;                   ///< of images: the reference; of packages: the file's name, or nothing
-  std::string os;                     ///< of packages: family
-  std::string sha256;                 ///< of an image with parts: of the archive that they become
+  std::string target, mode;  ///< of programs and files: where they go
+  std::string name;          ///< of images: the reference; of packages: the file's name, or nothing
+  std::string os;            ///< of packages: family; of repositories: ID-VERSION_ID, such as debian-12
+  std::string sha256;        ///< of an image with parts: of the archive that they become
   std::optional<std::uint64_t> size;  ///< bytes; nothing: the manifest does not say
   /// Of an image: its manifest, its configuration, its layers in order. Empty: the image is one file.
   std::vector<BundlePart> parts;

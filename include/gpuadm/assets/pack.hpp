@@ -18,7 +18,7 @@ using base::Result;
 /// Gives at most `most` bytes; 0 at the end.
 using ReadSome = std::function<Result<std::size_t>(char* into, std::size_t most)>;
 
-/// The bytes of a file, unpacked where it begins as gzip or Zstandard does.
+/// The bytes of a file, unpacked where it begins as gzip, Zstandard or xz does.
 [[nodiscard]] Result<ReadSome> read_unpacked(const std::filesystem::path& file);
 
 /// What tar says of a file.

@@ -115,6 +115,14 @@ struct Context {
   const facts::Census* census = nullptr;  ///< of all hosts of the run; nullptr: of this one only
 };
 
+/// ID and VERSION_ID of /etc/os-release: "debian-12".
+[[nodiscard]] std::string release_of(const facts::Os& os);
+/// Whether a file of a bundle is for hosts of this operating system.
+[[nodiscard]] bool is_for(const assets::BundleFile& file, const facts::Os& os);
+/// Whether packages of a driver can be had: from the bundle where there is one, else from the host's own
+/// repositories.
+[[nodiscard]] bool offers_driver(const Context& context);
+
 /// Whether the host is a node, and its join was not cut off.
 [[nodiscard]] bool is_node(const facts::Facts& facts);
 

@@ -1,0 +1,358 @@
+#include "app/driver_packages.hpp"
+
+#include "gpuadm/assets/debian.hpp"
+#include "gpuadm/assets/pack.hpp"
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/yaml.hpp"
+#include "gpuadm/checks/checks.hpp"
+
+#include "app/here.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+namespace app {
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace debian = assets::debian;
+using base::Fault;
+using base::Tree;
+
+constexpr const char* repositories_file = "data/driver-repositories.yaml";
+constexpr std::size_t largest_release = 16u << 20;
+/// Unpacked; Debian's main has 50 MB.
+constexpr std::size_t largest_index = 512u << 20;
+
+std::string word(const Tree& tree, std::initializer_list<std::string_view> path) {
+  const Tree* value = tree.at(path);
+  return value ? value->text() : std::string();
+}
+
+bool is_word(std::string_view text) {
+  return !text.empty() && text.size() <= 100 && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("+-._~").find(c) != std::string_view::npos;
+  });
+}
+
+bool has_some(const Tree& facts, const char* list) {
+  const Tree* found = facts.at({"nvidia", list});
+  return found && !found->items().empty();
+}
+
+/// A folder of indices: a suite's, with its components, or one with the packages beside it (flat).
+struct Repository {
+  std::string url, suite, keyring;
+  std::vector<std::string> components;  ///< empty: flat
+  [[nodiscard]] std::string release() const {
+    return suite.empty() ? url : fmt::format("{}/dists/{}", url, suite);
+  }
+};
+
+std::vector<std::string> texts_of(const Tree& row, const char* key) {
+  std::vector<std::string> texts;
+  if (const Tree* list = row.find(key))
+    for (const Tree& item : list->items()) texts.push_back(item.text());
+  return texts;
+}
+
+/// One release of an operating system.
+class Collection {
+ public:
+  Collection(const DriverRepositories& from, const facts::Os& os) : from_(from), os_(os) {}
+
+  Result<assets::BundleFile> collect(const std::vector<const DriverHost*>& hosts) {
+    for (const Repository& repository : TRY(of_the_system())) TRY(add(repository));
+    const auto data = TRY(checks::read_data([&](std::string_view path) { return from_.store.read(path); }));
+    std::vector<const debian::Package*> roots;
+    for (const DriverHost* host : hosts) {
+      const auto choice = checks::choose_driver(host->gpus, from_.cluster.gpu.driver_branch, *data);
+      if (!choice)
+        return base::fail(choice.error().fault, fmt::format("{}: {}", host->name, choice.error().what),
+                          choice.error().hint);
+      TRY(add_driver(*host, *choice, roots));
+      TRY(add_tools(*host, roots));
+    }
+    return pack(TRY(index_.closure(roots)));
+  }
+
+ private:
+  [[nodiscard]] std::string release() const { return playbook::release_of(os_); }
+
+  Result<std::vector<Repository>> of_the_system() const {
+    const Tree all = TRY(base::yaml::read(TRY(from_.store.read(repositories_file)), repositories_file));
+    const Tree* rows = all.find(os_.id);
+    if (!rows || !is_word(os_.codename) || !is_word(os_.version_id))
+      return base::fail(Fault::usage,
+                        fmt::format("which repositories {} has is not known ({})",
+                                    base::printable(os_.pretty, 100), repositories_file),
+                        "install the driver yourself and set gpu.driver to use, or leave it out of the "
+                        "bundle: --skip driver");
+    std::vector<Repository> found;
+    for (const Tree& row : rows->items()) {
+      const auto architectures = texts_of(row, "architectures");
+      if (!architectures.empty() && std::ranges::count(architectures, from_.architecture) == 0) continue;
+      for (const std::string& suite : texts_of(row, "suites"))
+        found.push_back({.url = word(row, {"url"}),
+                         .suite = base::replace_all(suite, "{codename}", os_.codename),
+                         .keyring = word(row, {"keyring"}),
+                         .components = texts_of(row, "components")});
+    }
+    return found;
+  }
+
+  Result<Repository> of_nvidia() const {
+    const auto mirror = from_.cluster.mirrors.packages.find("nvidiaDriver");
+    const std::string place = mirror != from_.cluster.mirrors.packages.end()
+                                  ? mirror->second
+                                  : from_.catalog.find("cuda_repository", from_.kubernetes).value_or("");
+    return Repository{
+        .url = fmt::format("{}/{}{}/{}", place, os_.id, base::replace_all(os_.version_id, ".", ""),
+                           from_.architecture == "arm64" ? "sbsa" : "x86_64"),
+        .suite = {},
+        .keyring = "/usr/share/keyrings/cuda-archive-keyring.gpg",
+        .components = {}};
+  }
+
+  /// What the release says, and who says so.
+  Result<std::string> release_text(const Repository& repository) {
+    const std::string url = as_mirrored(repository.release());
+    const std::string text = TRY(from_.fetcher.text(url + "/InRelease", largest_release));
+    std::error_code error;
+    const bool is_signed = text.starts_with("-----BEGIN PGP SIGNED MESSAGE-----");
+    if (is_signed && fs::is_regular_file(repository.keyring, error)) {
+      const assets::BundlePart kept = TRY(from_.fetcher.keep(text));
+      const auto exit = TRY(
+          run_here("verify the signature of " + url,
+                   {{"file", from_.fetcher.path_of(kept.sha256).string()}, {"keyring", repository.keyring}},
+                   "command -v gpgv >/dev/null || exit 3\n"
+                   "status=$(mktemp) && trap 'rm -f \"$status\"' EXIT\n"
+                   "gpgv --keyring \"$keyring\" --status-fd 3 --output - \"$file\" 3>\"$status\" || :\n"
+                   "grep -q ' VALIDSIG ' \"$status\" && ! grep -q ' BADSIG ' \"$status\"\n",
+                   std::chrono::seconds(60)));
+      if (exit.status == 0) return exit.out;
+      if (exit.status != 3)
+        return base::fail(Fault::parse,
+                          fmt::format("{}/InRelease is not signed by a key of {}: {}", url,
+                                      repository.keyring, base::printable(base::tail(exit.err, 2))),
+                          "ask for it again; where the mirror signs with a key of its own, name that one's "
+                          "keyring in data/driver-repositories.yaml (gpuadm assets)");
+    }
+    if (from_.public_source && !repository.url.starts_with("https://"))
+      return base::fail(
+          Fault::blocked,
+          fmt::format("{}/InRelease comes over http, and its signature cannot be verified here", url),
+          fmt::format("install gpgv and the keyring {}, or name a mirror that you trust with --source",
+                      repository.keyring));
+    from_.io.err(
+        fmt::format("{}: its signature is not verified: {}\n", url,
+                    !is_signed ? "there is none" : "this machine has no gpgv, or no " + repository.keyring));
+    return debian::signed_text(text);
+  }
+
+  Result<> add(const Repository& repository) {
+    const auto sums = TRY(debian::parse_release(TRY(release_text(repository)), repository.release()));
+    std::vector<std::string> folders;
+    for (const std::string& component : repository.components)
+      folders.push_back(fmt::format("{}/binary-{}/", component, from_.architecture));
+    if (folders.empty()) folders.emplace_back();
+    for (const std::string& folder : folders) {
+      const auto found = std::ranges::find_if(
+          endings, [&](const char* ending) { return sums.contains(folder + "Packages" + ending); });
+      if (found == std::end(endings)) continue;  // a component that this suite does not have
+      const std::string path = folder + "Packages" + *found;
+      TRY(add_index(repository, path, sums.at(path)));
+    }
+    return {};
+  }
+
+  Result<> add_index(const Repository& repository, const std::string& path, const debian::Sum& sum) {
+    const std::string url = fmt::format("{}/{}", as_mirrored(repository.release()), path);
+    if (sum.size == 0) return {};
+    const assets::BundlePart file = TRY(from_.fetcher.file(url, sum.sha256, sum.size));
+    const auto read = TRY(assets::read_unpacked(from_.fetcher.path_of(file.sha256)));
+    std::string text;
+    std::vector<char> piece(1u << 20);
+    while (const std::size_t count = TRY(read(piece.data(), piece.size()))) {
+      if (text.size() + count > largest_index)
+        return base::fail(Fault::parse, fmt::format("{}: is larger than {} unpacked", url,
+                                                    base::human_bytes(largest_index)));
+      text.append(piece.data(), count);
+    }
+    return index_.add(std::move(text), as_mirrored(repository.url), url);
+  }
+
+  /// A mirror of everything has no http and https.
+  [[nodiscard]] std::string as_mirrored(const std::string& url) const {
+    return from_.public_source || !url.starts_with("http://") ? url : "https://" + url.substr(7);
+  }
+
+  /// The first of the names of `what` that some repository has of the branch.
+  [[nodiscard]] const debian::Package* of_branch(std::string_view what, int branch) const {
+    const std::string names = from_.catalog.find("driver_names", from_.kubernetes).value_or("");
+    for (const std::string_view line : base::lines(names)) {
+      const auto words = base::words(line);
+      if (words.empty() || words.front() != what) continue;
+      for (const std::string_view name : std::span(words).subspan(1))
+        if (const auto* found =
+                index_.newest(base::replace_all(std::string(name), "BRANCH", std::to_string(branch)),
+                              fmt::format("{}.", branch)))
+          return found;
+    }
+    return nullptr;
+  }
+
+  Result<> add_driver(const DriverHost& host, const checks::DriverChoice& choice,
+                      std::vector<const debian::Package*>& roots) {
+    if (!of_branch(choice.modules, choice.branch) && !std::exchange(asked_nvidia_, true))
+      TRY(add(TRY(of_nvidia())));
+    const auto missing = [&](const char* what) {
+      return base::fail(Fault::blocked,
+                        fmt::format("{}: no repository of {} has {} of the driver branch {}", host.name,
+                                    release(), what, choice.branch),
+                        "name another branch: gpu.driver: install=BRANCH, or --driver install=BRANCH");
+    };
+    const std::pair<const char*, const char*> needed[] = {
+        {choice.modules.c_str(), "the kernel modules"}, {"smi", "nvidia-smi"}, {"cuda", "libcuda.so"}};
+    for (const auto& [what, said] : needed) {
+      const debian::Package* found = of_branch(what, choice.branch);
+      if (!found) return missing(said);
+      roots.push_back(found);
+    }
+    for (const char* what : {"ml", "persistence"})
+      if (const debian::Package* found = of_branch(what, choice.branch)) roots.push_back(found);
+    if (!host.nvswitch && !host.nvlink5) return {};
+    const debian::Package* fabric = of_branch("fabric", choice.branch);
+    if (!fabric) return missing("the fabric manager");
+    roots.push_back(fabric);
+    return {};
+  }
+
+  /// What builds the modules, and NVLink 5's subnet manager.
+  Result<> add_tools(const DriverHost& host, std::vector<const debian::Package*>& roots) {
+    std::vector<std::string> names = {"linux-headers-" + host.kernel, "gcc", "make", "dkms"};
+    if (host.nvlink5) names.emplace_back("nvlsm");
+    for (const std::string& name : names) {
+      const auto found = index_.find(name);
+      if (found.empty())
+        return base::fail(
+            Fault::blocked, fmt::format("{}: no repository of {} has {}", host.name, release(), name),
+            name == names.front()
+                ? "boot a kernel whose headers the repositories have, and ask for its facts again"
+                : "see that the mirror is whole");
+      roots.push_back(found.front());
+    }
+    return {};
+  }
+
+  Result<assets::BundleFile> pack(const std::vector<const debian::Package*>& packages) {
+    std::uint64_t bytes = 0;
+    std::string index;
+    for (const debian::Package* package : packages) {
+      bytes += package->size;
+      index += debian::stanza_with(*package, file_of(*package)) + "\n";
+    }
+    from_.io.err(fmt::format("{}: {} packages of {} for the driver\n", release(), packages.size(),
+                             base::human_bytes(bytes)));
+    for (const debian::Package* package : packages)
+      TRY(from_.fetcher.file(package->url, std::string(package->sha256), package->size));
+    const assets::BundlePart archive = TRY(write(index, packages));
+    return assets::BundleFile{.path = {},
+                              .kind = assets::BundleKind::repository,
+                              .name = "driver-packages-" + release(),
+                              .os = release(),
+                              .sha256 = archive.sha256,
+                              .size = archive.size};
+  }
+
+  static std::string file_of(const debian::Package& package) {
+    return fmt::format("pool/{}.deb", package.sha256);
+  }
+
+  /// Packages, and then the files that it names: the same packages give the same bytes.
+  Result<assets::BundlePart> write(const std::string& index,
+                                   const std::vector<const debian::Package*>& packages) {
+    const fs::path beside = from_.fetcher.path_of(release() + ".tar.part");
+    std::ofstream out(beside, std::ios::binary | std::ios::trunc);
+    base::Sha256 sum;
+    std::uint64_t size = 0;
+    const auto put = [&](std::string_view bytes) {
+      sum.add(bytes);
+      size += bytes.size();
+      out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    };
+    put(assets::tar_header("Packages", index.size()) + index + assets::tar_padding(index.size()));
+    std::set<std::string_view> written;
+    std::vector<char> piece(1u << 20);
+    for (const debian::Package* package : packages) {
+      if (!written.insert(package->sha256).second) continue;
+      put(assets::tar_header(file_of(*package), package->size));
+      std::ifstream in(from_.fetcher.path_of(std::string(package->sha256)), std::ios::binary);
+      while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())), in.gcount() > 0)
+        put({piece.data(), static_cast<std::size_t>(in.gcount())});
+      put(assets::tar_padding(package->size));
+    }
+    put(assets::tar_end());
+    out.close();
+    const std::string digest = sum.end();
+    std::error_code error;
+    if (out) fs::rename(beside, from_.fetcher.path_of(digest), error);
+    if (!out || error) {
+      fs::remove(beside, error);
+      return base::fail(
+          Fault::usage, fmt::format("cannot write {}", beside.string()),
+          "see that its file system has room, or set XDG_CACHE_HOME to a folder on one that has");
+    }
+    return assets::BundlePart{digest, size};
+  }
+
+  static constexpr const char* endings[] = {".xz", ".gz", ""};
+  const DriverRepositories& from_;
+  const facts::Os& os_;
+  debian::Index index_;
+  bool asked_nvidia_ = false;
+};
+
+}  // namespace
+
+std::optional<DriverHost> driver_host(const Tree& facts, const std::string& name) {
+  if (!has_some(facts, "pci")) return std::nullopt;
+  DriverHost host{.name = name,
+                  .kernel = word(facts, {"os", "kernel"}),
+                  .os = {.id = word(facts, {"os", "id"}),
+                         .version_id = word(facts, {"os", "versionId"}),
+                         .codename = word(facts, {"os", "codename"}),
+                         .pretty = word(facts, {"os", "pretty"})},
+                  .gpus = {},
+                  .nvswitch = has_some(facts, "nvswitches"),
+                  .nvlink5 = has_some(facts, "nvlinkManagers")};
+  for (const Tree& gpu : facts.at({"nvidia", "pci"})->items())
+    host.gpus.push_back({.slot = word(gpu, {"slot"}),
+                         .device_id = word(gpu, {"deviceId"}),
+                         .subsystem = word(gpu, {"subsystem"}),
+                         .pci_class = word(gpu, {"class"})});
+  return host;
+}
+
+Result<std::vector<assets::BundleFile>> DriverRepositories::collect(
+    const std::vector<DriverHost>& hosts) const {
+  std::map<std::string, std::vector<const DriverHost*>> releases;
+  for (const DriverHost& host : hosts) {
+    if (!is_word(host.kernel))
+      return base::fail(Fault::spec, fmt::format("{}: its facts name no kernel", host.name),
+                        "name a file that `gpuadm facts -o json` wrote");
+    releases[playbook::release_of(host.os)].push_back(&host);
+  }
+  std::vector<assets::BundleFile> files;
+  for (const auto& [release, of_it] : releases)
+    files.push_back(TRY(Collection(*this, of_it.front()->os).collect(of_it)));
+  return files;
+}
+
+}  // namespace app

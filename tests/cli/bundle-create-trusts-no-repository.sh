@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# bundle create takes the driver's packages from repositories whose release is signed as it must be, whose indices and packages have
+# the sums that stand there, and whose files are below them; what cannot be told apart from a forgery is refused, by name.
+. "$(dirname "$0")/common"
+command -v gpg >/dev/null && command -v gpgv >/dev/null && command -v xz >/dev/null && command -v python3 >/dev/null || exit 0
+unset http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY
+export GNUPGHOME=$place/gnupg XDG_CACHE_HOME=$place/cache
+mkdir -m 0700 gnupg
+gpg --batch --quiet --passphrase '' --quick-generate-key lab@lab.local ed25519 sign never 2>/dev/null
+gpg --batch --quiet --passphrase '' --quick-generate-key other@lab.local ed25519 sign never 2>/dev/null
+gpg --batch --quiet --export lab@lab.local >keyring.gpg
+trap 'gpgconf --kill all; rm -rf "$place"' EXIT
+
+debian=mirror/deb.lab/debian release=mirror/deb.lab/debian/dists/bookworm
+mkdir -p "$debian/pool" "$release/main/binary-amd64" assets/data
+cat >assets/data/driver-repositories.yaml <<END
+debian: [ { url: "https://deb.lab/debian", suites: ["{codename}"], components: [main, contrib], keyring: $place/keyring.gpg } ]
+END
+cat >facts.json <<'END'
+{ "node": { "os": { "id": "debian", "versionId": "12", "codename": "bookworm", "pretty": "Debian 12", "family": "debian", "architecture": "x86_64", "kernel": "6.1.0-1-amd64" },
+  "nvidia": { "pci": [ { "slot": "0000:00:06.0", "deviceId": "2335", "class": "0302" } ] } } }
+END
+# packages [DEPENDS]: the index; index, signs [KEY]: of what is there now.
+packages() {
+  local name
+  for name in linux-headers-6.1.0-1-amd64 gcc make dkms nvidia-open-kernel-dkms nvidia-smi libcuda1; do
+    printf '%s' "$name" >"$debian/pool/$name.deb"
+    printf 'Package: %s\nVersion: 580.1-1\nDepends: %s\nFilename: pool/%s.deb\nSize: %s\nSHA256: %s\n\n' "$name" "${1:-gcc}" "$name" "${#name}" \
+      "$(sha256sum <"$debian/pool/$name.deb" | cut -d' ' -f1)"
+  done
+}
+index() { xz >"$release/main/binary-amd64/Packages.xz"; }
+signs() {
+  printf 'Origin: lab\nSHA256:\n %s %s main/binary-amd64/Packages.xz\n' "$(sha256sum <"$release/main/binary-amd64/Packages.xz" | cut -d' ' -f1)" \
+    "$(stat -c %s "$release/main/binary-amd64/Packages.xz")" | gpg --batch --quiet --local-user "${1:-lab@lab.local}" --clearsign >"$release/InRelease"
+}
+create() { rm -rf cache && "$GPUADM" --assets assets bundle create --for facts.json --driver install=580 --source mirror --skip coredns -o b; }
+
+# Everything is as it must be, up to kubeadm, which this mirror does not have.
+packages | index
+signs
+exits 2 create
+complains "debian-12: 7 packages of"
+complains "no such file in the source (for https://dl.k8s.io/"
+hides "not verified"
+
+sed 's/^Origin: lab$/Origin: evil/' "$release/InRelease" >changed && mv changed "$release/InRelease"
+exits 1 create
+complains "https://deb.lab/debian/dists/bookworm/InRelease is not signed by a key of $place/keyring.gpg"
+signs other@lab.local
+exits 1 create
+complains "is not signed by a key of"
+signs
+packages | sed 's/^Version: .*/Version: 580.2-1/' | index
+exits 1 create
+complains "main/binary-amd64/Packages.xz: its SHA-256 is"
+signs
+packages | sed 's,^Filename: pool/gcc.deb,Filename: ../../gcc.deb,' | index
+signs
+exits 1 create
+complains "the package 'gcc' has the file '../../gcc.deb', which is not below its repository"
+packages | index
+printf 'GCC' >"$debian/pool/gcc.deb"
+signs
+exits 1 create
+complains "pool/gcc.deb"
+packages 'gcc, nowhere (>= 2)' | index
+signs
+exits 3 create
+complains "needs nowhere (>= 2), which no repository has"
+packages | sed 's/nvidia-smi/other-smi/' | index
+signs
+exits 3 create
+complains "node: no repository of debian-12 has nvidia-smi of the driver branch 580"
+printf '<html>\n' >"$release/InRelease"
+exits 1 create
+complains "https://deb.lab/debian/dists/bookworm: has no SHA-256 of any index"
+
+# What comes over http is taken where its signature can be verified here.
+port=$((20000 + $$ % 6000))
+packages | index
+signs
+python3 -m http.server --bind 127.0.0.1 --directory mirror/deb.lab "$port" >server.log 2>&1 &
+server=$!
+trap 'kill "$server"; gpgconf --kill all; rm -rf "$place"' EXIT
+for _ in $(seq 100); do
+  (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
+  sleep 0.1
+done
+public() { "$GPUADM" --assets assets bundle create --for facts.json --driver install=580 --skip coredns -o b; }
+sed -i "s,https://deb.lab,http://127.0.0.1:$port,; s,keyring.gpg,no-keyring.gpg," assets/data/driver-repositories.yaml
+exits 3 public
+complains "InRelease comes over http, and its signature cannot be verified here"
+complains "install gpgv and the keyring $place/no-keyring.gpg"
+sed -i 's/"id": "debian"/"id": "mint"/' facts.json
+exits 2 create
+complains "which repositories Debian 12 has is not known"

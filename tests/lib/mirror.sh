@@ -1,0 +1,67 @@
+# shellcheck shell=bash disable=SC2154
+# What a bundle is made from, on this machine: an HTTP mirror and a registry (Debian's docker-registry) with the lab's real programs
+# and images. The archives of the container runtime, runc and the network plugins in the mirror are doubles: Debian's programs, packed
+# and named like their projects' releases. Behind tests/e2e/common: $top, $place, $bundle.
+registry=5711 web=5712 version=1.20.2
+servers=()
+stop() { for pid in "${servers[@]}"; do kill "$pid" 2>/dev/null || :; done; }
+trap 'stop; lab down --all; rm -rf "$place"' EXIT
+
+pinned() { grep -oE "^  $1: \"[^\"]+\"" "$top/playbooks/catalog.yaml" | cut -d'"' -f2; }
+summed() { (cd "$(dirname "$1")" && sha256sum "$(basename "$1")" >"$(basename "$1").$2"); }
+
+# mirror_programs IMAGE: https://HOST/PATH is mirror/HOST/PATH; programs of the lab's image with that root.
+mirror_programs() {
+  local image=$1 github=mirror/github.com kube=mirror/dl.k8s.io/release/v$version/bin/linux/amd64 cni runc containerd program
+  cni=$(pinned cni_plugins_version) runc=$(pinned runc_version)
+  containerd=$(grep -E '^  "1.14":' "$top/playbooks/catalog.yaml" | grep -oE 'containerd_version: "[^"]+"' | cut -d'"' -f2)
+  cni=$github/containernetworking/plugins/releases/download/v$cni/cni-plugins-linux-amd64-v$cni.tgz
+  runc=$github/opencontainers/runc/releases/download/v$runc
+  containerd=$github/containerd/containerd/releases/download/v$containerd/containerd-static-$containerd-linux-amd64.tar.gz
+  mkdir -p "$kube" "$(dirname "$cni")" "$runc" "$(dirname "$containerd")" work/bin
+  for program in kubeadm kubelet kubectl; do
+    ln "$bundle/bin/$program" "$kube/" 2>/dev/null || cp "$bundle/bin/$program" "$kube/"
+    sha256sum <"$kube/$program" | cut -d' ' -f1 >"$kube/$program.sha256"
+  done
+  tar -C "$image/usr/lib/cni" -czf "$cni" . && summed "$cni" sha256
+  cp "$image"/usr/bin/{containerd,containerd-shim-runc-v2,ctr} work/bin/
+  tar -C work -czf "$containerd" bin && summed "$containerd" sha256sum
+  cp "$image/usr/sbin/runc" "$runc/runc.amd64" && (cd "$runc" && sha256sum runc.amd64 >runc.sha256sum)
+}
+
+# The mirror and a registry with the images of the lab's bundle answer.
+mirror_serve() {
+  local archive name
+  (cd mirror && exec python3 -m http.server --bind 127.0.0.1 "$web") >web.log 2>&1 &
+  servers+=($!)
+  printf 'version: 0.1\nstorage: { filesystem: { rootdirectory: %s } }\nhttp: { addr: "127.0.0.1:%s" }\n' "$place/registry" "$registry" >registry.yml
+  docker-registry serve registry.yml >registry.log 2>&1 &
+  servers+=($!)
+  for _ in $(seq 100); do
+    curl -fs "http://127.0.0.1:$registry/v2/" >/dev/null && curl -fs "http://127.0.0.1:$web/" >/dev/null && break
+    sleep 0.2
+  done
+  for archive in "$bundle"/images/*.tar; do
+    name=$(tar -xOf "$archive" manifest.json | sed 's/.*"RepoTags":\["\([^"]*\)".*/\1/')
+    skopeo --insecure-policy copy -q --dest-tls-verify=false "docker-archive:$archive" "docker://127.0.0.1:$registry/${name#*/}" >skopeo.log 2>&1 ||
+      { cat skopeo.log >&2 && exit 1; }
+  done
+}
+
+# create OPTION...: a bundle from there for cluster.yaml and facts.json.
+create() {
+  "$GPUADM" bundle create --for cluster.yaml,facts.json --kubernetes-version "$version" --source "http://127.0.0.1:$web" \
+    --mirror "k8s.gcr.io=http://127.0.0.1:$registry,lab.local=http://127.0.0.1:$registry" --image lab.local/sleep:1 "$@"
+}
+
+# From now on the host reaches nothing but the lab and its pods; what tried to is counted.
+reaches_nothing() {
+  # shellcheck disable=SC2016 # expanded on the host
+  on "$1" 'ip route del default; iptables -N elsewhere; iptables -A elsewhere -j DROP
+    for net in 127.0.0.0/8 10.77.0.0/24 10.244.0.0/16 10.96.0.0/12 224.0.0.0/4; do iptables -I elsewhere -d $net -j RETURN; done
+    iptables -I OUTPUT -j elsewhere; iptables -I FORWARD -j elsewhere'
+}
+nothing_left() {
+  [ "$(on "$1" iptables -nvxL elsewhere | awk '$3 == "DROP" { print $1 }')" = 0 ] ||
+    fail "packets left for elsewhere: $(on "$1" iptables -nvL elsewhere)"
+}
