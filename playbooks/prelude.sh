@@ -549,7 +549,7 @@ lock_leave() {
 
 # say_full_disks: the file systems that steps write to and that have no room, or no inode, left.
 say_full_disks() {
-  for gpuadm_where in / /etc /etc/kubernetes /etc/containerd /etc/docker /usr /opt /var /var/lib "$gpuadm_home" /var/lib/kubelet /var/lib/containerd /var/lib/docker \
+  for gpuadm_where in / /etc /etc/kubernetes /etc/containerd /etc/docker /usr /usr/bin /opt /var /var/lib "$gpuadm_home" /var/lib/kubelet /var/lib/containerd /var/lib/docker \
     /var/lib/etcd /run /tmp; do
     limit_of 5 df -P "$gpuadm_where" 2>/dev/null || :
     limit_of 5 df -P -i "$gpuadm_where" 2>/dev/null || :
@@ -637,12 +637,14 @@ step_wait() {
 boot_id() { cat /proc/sys/kernel/random/boot_id; }
 
 # reboot_order: the host is rebooted, and the boot that ends is printed. For $gpuadm_timeout seconds its lock counts as alive.
-# Exit 106: gpuadm itself runs on this machine.
+# Exit 106: gpuadm itself runs on this machine. 107: so it does, and it will go on by itself once somebody reboots it.
 reboot_order() {
   lock_enter
   if [ "$(cat /etc/machine-id 2>/dev/null)" = "$gpuadm_client" ]; then
+    gpuadm_rc=106
+    [ -z "$gpuadm_resume" ] || ! resume_can || { resume_put && gpuadm_rc=107; }
     lock_leave
-    exit 106
+    exit "$gpuadm_rc"
   fi
   printf '%s\n' "$(($(date +%s) + gpuadm_timeout))" >"$gpuadm_lock/reboot"
   boot_id
@@ -650,6 +652,33 @@ reboot_order() {
   # Behind the answer, which would not arrive any more.
   (sleep 1 && { systemctl reboot || reboot; }) >/dev/null 2>&1 </dev/null &
   lock_leave
+}
+
+# resume_can: sudo must want no password at boot, where nobody is there to give it.
+resume_can() {
+  have systemctl && have runuser || return 1
+  [ "$gpuadm_resume_user" = root ] || runuser -u "$gpuadm_resume_user" -- sudo -n -k true >/dev/null 2>&1
+}
+# resume_put: the next boot runs the program $gpuadm_resume, once.
+resume_put() {
+  (umask 077 && printf '%s' "$gpuadm_resume" >"$gpuadm_home/resume.new") || return 1
+  sync "$gpuadm_home/resume.new" 2>/dev/null || :
+  mv -f "$gpuadm_home/resume.new" "$gpuadm_home/resume"
+  content="[Unit]
+Description=gpuadm goes on after the reboot
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+ExecStart=/bin/sh $gpuadm_home/resume
+
+[Install]
+WantedBy=multi-user.target
+"
+  base_sha256=
+  file_put /etc/systemd/system/gpuadm-resume.service 0644 || return 1
+  journal_unit gpuadm-resume.service
+  systemctl enable --quiet gpuadm-resume.service
 }
 
 # reboot_look: prints the boot that is now. One that is not $gpuadm_boot has come up: its services have started, and an API

@@ -5,6 +5,8 @@
 #include "gpuadm/report/fold.hpp"
 #include "gpuadm/run/run.hpp"
 
+#include "app/resume.hpp"
+
 #include <fmt/format.h>
 
 #include <set>
@@ -84,14 +86,16 @@ Result<plan::Plan> look_again(const Performance& performance, const Visit& visit
   return plan;
 }
 
-/// The stages from first to last, with the plan made again where a stage asks for it.
+/// The stages from first to last, with the plan made again where a stage asks for it. `own_host`: as
+/// run::Outcome has it.
 Result<Outcome> apply(const Performance& performance, const Visit& visit, report::Reporter& reporter,
-                      const run::Identity& who) {
+                      const run::Identity& who, std::string& own_host) {
   plan::Plan plan = TRY(look_again(performance, visit, reporter, who));
   run::Outcome outcome;
   while (true) {
     outcome = run::execute(plan, *visit.fleet, reporter, run::Mode::apply, who, std::move(outcome),
                            performance.reboots == Rebooting::done ? run::Reboots::done : run::Reboots::left);
+    own_host = outcome.own_host;
     if (!outcome.refresh) return outcome_of(outcome);
     plan = TRY(performance.again(outcome.lost));
   }
@@ -145,7 +149,8 @@ Result<Outcome> perform(const Performance& performance, const Visit& visit, repo
   const plan::Plan& plan = performance.plan;
   transport::Fleet& fleet = *visit.fleet;
   TRY(visit.folder.save("plan.json", plan::to_tree(plan)));
-  const run::Identity who = run::identity();
+  run::Identity who = run::identity();
+  if (performance.reboots == Rebooting::done) TRY(resume_at_boot(performance.assets, visit.folder, io, who));
   Needed needed(reporter);
   const run::Outcome preview = run::execute(plan, fleet, needed, run::Mode::preview, who);
   if (!preview.failed.empty() || preview.interrupted) return outcome_of(preview);
@@ -170,8 +175,10 @@ Result<Outcome> perform(const Performance& performance, const Visit& visit, repo
   }
   const run::Scripts scripts{plan.prelude, TRY(performance.assets.read("playbooks/lock.sh"))};
   TRY(run::lock(performance.hosts, fleet, reporter, scripts, who));
-  Result<Outcome> outcome = apply(performance, visit, reporter, who);
+  std::string own_host;
+  const Result<Outcome> outcome = apply(performance, visit, reporter, who, own_host);
   run::unlock(performance.hosts, fleet, reporter, scripts, who);
+  if (!own_host.empty()) reboot_own_host(own_host, visit, reporter);
   return outcome;
 }
 

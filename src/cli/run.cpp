@@ -115,6 +115,7 @@ int split_command(int argc, const char* const* argv, Global& global) {
 
 int parse_and_call(int argc, const char* const* argv) {
   Global global;
+  const int words = argc;
   argc = split_command(argc, argv, global);
   Verb chosen;
   CLI::App root{about, "gpuadm"};
@@ -133,6 +134,7 @@ int parse_and_call(int argc, const char* const* argv) {
     return refuse(complain(error, root), io_of(global));
   }
   app::Io io = io_of(global);
+  io.command.assign(argv, argv + words);
   if (!chosen) {
     io.err(help_for(root, io.err_style));
     return exit_code(base::Fault::usage);

@@ -73,6 +73,7 @@ void Executor::go_on_rebooting() {
 void Executor::rebooting(const transport::Completion& completion, Walker& walker) {
   const std::string& host = completion.host;
   walker.doing = Walker::Doing::nothing;
+  if (completion.result && completion.result->status == own_host_resumes) outcome_.own_host = host;
   const auto back = walker.reboot->heard(completion, base::Clock::now());
   if (!back) return give_up(host, back.error());
   if (!*back) return;

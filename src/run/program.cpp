@@ -44,7 +44,9 @@ std::string upload_program(const plan::Action& action, const std::string& prelud
 
 std::string reboot_program(const std::string& step, const std::string& prelude, const Identity& who,
                            std::chrono::seconds patience) {
-  return head(prelude, who, step, patience) + "reboot_order\n";
+  return head(prelude, who, step, patience) +
+         base::assignments({{"gpuadm_resume", who.resume}, {"gpuadm_resume_user", who.resume_user}}) +
+         "reboot_order\n";
 }
 
 std::string rebooted_program(const std::string& step, const std::string& prelude, const Identity& who,

@@ -56,6 +56,7 @@ enum Status {
   check_failed = 104,
   reboot_needed = 105,
   own_host = 106,
+  own_host_resumes = 107,
   no_lock = 97,
   cannot_fetch = 98  ///< of depot_pull
 };

@@ -58,6 +58,9 @@ Result<bool> Reboot::heard(const transport::Completion& completion, base::Instan
 }
 
 Result<bool> Reboot::told(const std::string& host, const transport::Exit& exit, base::Instant now) {
+  if (exit.status == own_host_resumes)
+    return base::fail(Fault::blocked,
+                      "it must be rebooted, and gpuadm runs on it: it goes on at the next boot");
   if (exit.status == own_host)
     return base::fail(Fault::blocked, "it must be rebooted, and gpuadm runs on it",
                       fmt::format("systemctl reboot on {}, then run the same command again: it goes on here",

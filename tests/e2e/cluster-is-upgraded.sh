@@ -48,6 +48,13 @@ exits 1 upgrade -y
 says "are to come to /var/lib/gpuadm, and"
 on node umount /var/lib/gpuadm
 
+# Nor what kubeadm writes on its disk: the node runs on as it was.
+full node /etc/kubernetes
+exits 1 upgrade -y
+says "the disk of /etc/kubernetes is full"
+on node umount -l /etc/kubernetes # kubeadm had got to nothing there but a copy of etcd
+admin get --raw /healthz >/dev/null || fail "the API server does not answer"
+
 upgrade_killed_at upgrade.apply
 upgrade_killed_at upgrade.kubelet.restart
 exits 0 upgrade -y

@@ -55,17 +55,14 @@ says "-# theirs"
 on two 'cp -p /tmp/kept /etc/sysctl.d/99-gpuadm.conf && rm /tmp/kept'
 
 # A full disk: where the host's journal is, nothing is begun; where something is put back, the next run does it.
-# full DIRECTORY: all of it lies on a small disk now that has no room left.
-full() { on two "cp -a $1 /tmp/kept && mount -t tmpfs -o size=\$((\$(du -sk $1 | cut -f1) + 512))k,mode=0755 tmpfs $1 && cp -a /tmp/kept/. $1/ &&
-  rm -rf /tmp/kept && { head -c 100m /dev/zero >$1/theirs || true; }" 2>/dev/null; }
-full /var/lib/gpuadm
+full two /var/lib/gpuadm
 exits 1 gpuadm "${remove[@]}"
 grep -qF "the disk of /var/lib/gpuadm is full" out err || fail "it does not say which disk is full"
 [ -z "$(administer one get node two -o 'jsonpath={.spec.unschedulable}')" ] || fail "the node was drained all the same"
 on two umount /var/lib/gpuadm
 interrupted remove/drain killed "${remove[@]}"
 interrupted reset/state cut "${remove[@]}"
-full /etc/containerd
+full two /etc/containerd
 exits 1 gpuadm "${remove[@]}"
 says "the disk of /etc/containerd is full"
 on two 'rm /etc/containerd/theirs && cp -a /etc/containerd /tmp/kept && umount /etc/containerd && rm -r /etc/containerd && mv /tmp/kept /etc/containerd'

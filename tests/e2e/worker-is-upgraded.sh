@@ -14,6 +14,12 @@ begins upgrade -f cluster.yaml --bundle "$newer" -y
 in_phase 'upgrade/drain:two' "$running" || fail "the worker was not reached"
 kill -KILL "$running"
 wait "$running" || true
+# The new kubelet does not fit on the worker's disk: it runs on with the old one.
+full two /usr/bin
+exits 1 gpuadm upgrade -f cluster.yaml --bundle "$newer" -y
+says "the disk of /usr/bin is full"
+[ "$(admin get node two -o 'jsonpath={.status.nodeInfo.kubeletVersion}')" = v1.20.2 ] || fail "the worker is another version"
+on two umount -l /usr/bin
 exits 0 gpuadm upgrade -f cluster.yaml --bundle "$newer" -y
 for node in one two; do
   admin get node "$node" -o 'jsonpath={.status.nodeInfo.kubeletVersion} {.status.conditions[?(@.type=="Ready")].status} {.spec.unschedulable} {.metadata.annotations.gpuadm\.io/upgrade}' >seen

@@ -86,6 +86,29 @@ TEST_CASE("run: the machine that gpuadm runs on is not rebooted under it") {
   world.unlock();
 }
 
+TEST_CASE(
+    "run: the machine that gpuadm runs on is left to be rebooted at the end, where the next boot goes on") {
+  if (!is_root()) return;
+  for (const char* can : {"return 0", "return 1"}) {
+    RebootingWorld world;
+    world.who.client = run::identity().client;
+    world.who.resume = "echo at boot";
+    world.plan.prelude +=
+        fmt::format("resume_can() {{ {}; }}\nresume_put() {{ echo \"$gpuadm_resume\" >\"{}/put\"; }}\n", can,
+                    world.place.string());
+    world.add_argument();
+    world.lock();
+    const run::Outcome outcome = world.execute(run::Reboots::done);
+    CHECK(outcome.failed.size() == 1);
+    CHECK(*base::read_file(world.place / "boot") == "old\n");
+    const bool goes_on = std::string_view(can) == "return 0";
+    CHECK(outcome.own_host.empty() != goes_on);
+    CHECK(std::filesystem::exists(world.place / "put") == goes_on);
+    CHECK(world.says(report::Did::failed,
+                     goes_on ? "it goes on at the next boot" : "run the same command again"));
+  }
+}
+
 TEST_CASE("run: a reboot that does not help is not tried again") {
   if (!is_root()) return;
   RebootingWorld world;

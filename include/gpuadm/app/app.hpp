@@ -32,6 +32,7 @@ enum class Format { text, json, probe, markdown, junit, html, prometheus };
 /// Where a verb speaks and whom it may ask. Results go to `out`, narration and questions to `err` or the
 /// terminal.
 struct Io {
+  std::vector<std::string> command;  ///< how gpuadm was called, its own name first
   report::Write out, err;
   report::Style out_style, err_style;
   /// Something secret, without echo. Nothing: there is no terminal, or the operator gave none.

@@ -36,6 +36,9 @@ struct Identity {
   std::string client;  ///< machine-id of this machine
   long pid = 0;
   std::string started;  ///< start time of the process, so that a pid used again is not taken for this run
+  /// A shell program that goes on with this run's work at the next boot of this machine, and as whom it runs
+  /// gpuadm. Empty: there is none.
+  std::string resume, resume_user;
 };
 [[nodiscard]] Identity identity();
 
@@ -45,6 +48,7 @@ struct Outcome {
   int changed = 0;
   std::set<std::string> failed;  ///< hosts where a step failed
   std::set<std::string> lost;    ///< of these, whose connection or lock is gone
+  std::string own_host;          ///< must be rebooted and is this machine: it goes on at its next boot
   bool interrupted = false;
   std::size_t next_stage = 0;                    ///< the stage to go on with; == stages.size(): done
   bool refresh = false;                          ///< stopped because the facts have to be read again
