@@ -34,8 +34,10 @@ std::string one(const Finding& finding, std::span<const Finding* const> explaine
   std::string text = fmt::format("  {} {}\n", paint(style, finding, fmt::format("{:<8}", kind(finding))),
                                  says(finding, style));
   if (!finding.evidence.empty()) text += under("seen:", finding.evidence, style);
-  // What is to be typed may be copied: the terminal itself wraps it.
-  if (!finding.remedy.empty()) text += under("do:  ", remedy_text(finding), {});
+  if (!finding.remedy.empty()) {
+    const std::string head = fmt::format("{:{}}do:   ", "", margin);
+    text += head + hang_typed(remedy_text(finding), head.size(), style) + "\n";
+  }
   for (const Finding* other : explained)
     text += under("so:  ", fmt::format("{} ({})", first_line(other->says), other->id), style);
   return text;

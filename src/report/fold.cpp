@@ -88,7 +88,7 @@ std::string to_text(const Report& report, const Style& style) {
   for (const FailedStep& failure : report.failures) {
     text += fmt::format("{} {} {}: {}\n", paint(style, Ink::red, "failed"), base::printable(failure.host),
                         base::printable(failure.step), hang(failure.why, 7));
-    if (!failure.hint.empty()) text += fmt::format("       do: {}\n", hang(failure.hint, 11));
+    if (!failure.hint.empty()) text += fmt::format("       do: {}\n", hang_typed(failure.hint, 11, style));
   }
   return text + fmt::format("{}: {} ({})\n", count(report.hosts.size(), "host"), counts(sum(report)),
                             base::human_seconds(report.seconds));

@@ -40,7 +40,7 @@ std::string link_text(const Finding& finding, std::size_t width, const Style& st
                                  paint(style, word.ink, word.text), "", 8 - word.text.size(),
                                  finding.id.substr(finding.id.find('.') + 1), link_width, hang(text, margin));
   if (!good && !finding.remedy.empty())
-    line += fmt::format("{:{}}do: {}\n", "", margin, hang(remedy_text(finding), margin + 4));
+    line += fmt::format("{:{}}do: {}\n", "", margin, hang_typed(remedy_text(finding), margin + 4, style));
   return line;
 }
 

@@ -34,13 +34,27 @@ std::string hang(std::string_view text, std::size_t columns) {
   return base::replace_all(base::printable(base::trim(text)), "\n", "\n" + std::string(columns, ' '));
 }
 
-std::string hang(std::string_view text, std::size_t columns, const Style& style) {
+namespace {
+
+using Wrap = std::string (*)(std::string_view line, std::size_t indent, std::size_t width);
+
+std::string hang_by(Wrap wrap, std::string_view text, std::size_t columns, const Style& style) {
   const std::string shown = base::printable(base::trim(text));
   std::string all;
   for (const std::string_view line : base::lines(shown))
     all += (all.empty() ? "" : "\n" + std::string(columns, ' ')) +
-           wrapped(line, columns, static_cast<std::size_t>(std::max(0, style.width)));
+           wrap(line, columns, static_cast<std::size_t>(std::max(0, style.width)));
   return all;
+}
+
+}  // namespace
+
+std::string hang(std::string_view text, std::size_t columns, const Style& style) {
+  return hang_by(wrapped, text, columns, style);
+}
+
+std::string hang_typed(std::string_view text, std::size_t columns, const Style& style) {
+  return hang_by(padded, text, columns, style);
 }
 
 std::string first_line(std::string_view text) {

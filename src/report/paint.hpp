@@ -24,6 +24,8 @@ enum class Ink { bold, dim, red, green, yellow, cyan };
 
 /// The same, its lines no wider than the terminal.
 [[nodiscard]] std::string hang(std::string_view text, std::size_t columns, const Style& style);
+/// The same for what is to be typed, and may be copied: padded().
+[[nodiscard]] std::string hang_typed(std::string_view text, std::size_t columns, const Style& style);
 
 /// The first line, made printable.
 [[nodiscard]] std::string first_line(std::string_view text);

@@ -100,7 +100,8 @@ class Terminal final : public Reporter {
     if (event.did == Did::note && event.host.empty()) return line(first_line(event.detail));
     head();
     line(fit(describe(event), event.did == Did::failed ? 0 : style_.width), event.did);
-    if (!event.hint.empty()) line(fmt::format("{:{}}do: {}", "", margin(), hang(event.hint, margin() + 4)));
+    if (!event.hint.empty())
+      line(fmt::format("{:{}}do: {}", "", margin(), hang_typed(event.hint, margin() + 4, style_)));
     if (event.did == Did::needed || style_.verbosity >= Verbosity::verbose) diff(event.diff);
     if (style_.verbosity >= Verbosity::commands) commands(event);
   }
