@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154
 # What gpuadm-resume.service runs at the next boot, once: the command "$@" goes on. Before it stand the command and the variables
-# resume_user, resume_home, resume_directory, resume_log. The first thing it does is to take itself away, so that no boot brings another.
+# resume_user, resume_directory, resume_log. The first thing it does is to take itself away, so that no boot brings another.
 systemctl disable --quiet gpuadm-resume.service
 rm -f /etc/systemd/system/gpuadm-resume.service "$0"
 systemctl daemon-reload
@@ -23,4 +23,4 @@ resume_until api_server_answers
 
 cd "$resume_directory" || cd /
 # shellcheck disable=SC2016 # of the inner shell
-exec runuser -u "$resume_user" -- env HOME="$resume_home" sh -c 'umask 077; log=$1; shift; exec "$@" </dev/null >>"$log" 2>&1' sh "$resume_log" "$@"
+exec runuser -u "$resume_user" -- sh -c 'umask 077; log=$1; shift; exec "$@" </dev/null >>"$log" 2>&1' sh "$resume_log" "$@"

@@ -178,7 +178,7 @@ Result<Outcome> perform(const Performance& performance, const Visit& visit, repo
   std::string own_host;
   const Result<Outcome> outcome = apply(performance, visit, reporter, who, own_host);
   run::unlock(performance.hosts, fleet, reporter, scripts, who);
-  if (!own_host.empty()) reboot_own_host(own_host, visit, reporter);
+  if (!own_host.empty()) reboot_own_host(own_host, visit, reporter, io);
   return outcome;
 }
 

@@ -15,7 +15,8 @@ namespace app {
 [[nodiscard]] Result<> resume_at_boot(const assets::Store& assets, const RunFolder& folder, const Io& io,
                                       run::Identity& who);
 
-/// Says so, and reboots the machine, once its lock is free.
-void reboot_own_host(const std::string& host, const Visit& visit, report::Reporter& reporter);
+/// Says so, and reboots the machine, once its lock is free. At a terminal half a minute later: Ctrl-C leaves
+/// it to the operator.
+void reboot_own_host(const std::string& host, const Visit& visit, report::Reporter& reporter, const Io& io);
 
 }  // namespace app

@@ -46,6 +46,7 @@ phases:
           apply: |
             journal_file /etc/behind
             cat /var/tmp/booted-as >/etc/behind
+            printf '%s %s\n' "$HOME" "${SUDO_USER:-}" >/var/tmp/who
 Y
 tar -C lib -cf - . | on desk 'mkdir -p /opt/gpuadm && tar -C /opt/gpuadm -xf - && mkdir -p "/opt/it'"'"'s here" && mv /opt/gpuadm/*.yaml "/opt/it'"'"'s here/" &&
   echo /opt/gpuadm >/etc/ld.so.conf.d/gpuadm-lab.conf && ldconfig'
@@ -57,7 +58,7 @@ boot >before
 exits 1 desk playbook run kernel.yaml -f cluster.yaml --no-reboot -y
 says "systemctl reboot on desk, then run the same command again"
 on desk '[ ! -e /etc/systemd/system/gpuadm-resume.service ]' || fail "it would go on all the same"
-exits 1 desk playbook run kernel.yaml -f cluster.yaml -y
+exits 1 on desk "cd \"/opt/it's here\" && SUDO_USER=gpu /opt/gpuadm/gpuadm playbook run kernel.yaml -f cluster.yaml -y"
 says "it goes on at the next boot"
 grep -qF "gpuadm goes on by itself: tail -f /root/.local/state/gpuadm/desk/" out err || fail "it does not say where it goes on"
 deadline=$((SECONDS + 180))
@@ -66,6 +67,7 @@ until on desk '[ -e /etc/behind ]' 2>/dev/null; do
   sleep 1
 done
 [ "$(boot)" != "$(cat before)" ] || fail "the machine was not rebooted"
+[ "$(on desk cat /var/tmp/who)" = "/root gpu" ] || fail "it goes on as somebody else: $(on desk cat /var/tmp/who)"
 [ "$(on desk cat /etc/behind)" = "$(boot)" ] || fail "what comes behind the reboot was done before it"
 until on desk 'grep -q "2 changed\|1 changed" /root/.local/state/gpuadm/desk/*/resumed.log && [ ! -e /var/lib/gpuadm/lock ]'; do
   [ "$SECONDS" -lt "$deadline" ] || fail "it did not end: $(on desk 'cat /root/.local/state/gpuadm/desk/*/resumed.log')"
