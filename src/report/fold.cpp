@@ -86,8 +86,9 @@ std::string to_text(const Report& report, const Style& style) {
     for (const HostReport& host : report.hosts)
       text += fmt::format("  {:<{}}  {}\n", base::printable(host.host), width, counts(host));
   for (const FailedStep& failure : report.failures) {
-    text += fmt::format("{} {} {}: {}\n", paint(style, Ink::red, "failed"), base::printable(failure.host),
-                        base::printable(failure.step), hang(failure.why, 7));
+    const std::string what =
+        fmt::format("{} {}: {}", base::printable(failure.host), base::printable(failure.step), failure.why);
+    text += fmt::format("{} {}\n", paint(style, Ink::red, "failed"), hang(what, 7, style));
     if (!failure.hint.empty()) text += fmt::format("       do: {}\n", hang_typed(failure.hint, 11, style));
   }
   return text + fmt::format("{}: {} ({})\n", count(report.hosts.size(), "host"), counts(sum(report)),

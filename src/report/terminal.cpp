@@ -139,9 +139,11 @@ class Terminal final : public Reporter {
     std::string text = event.step.empty() ? std::string() : title(event);
     if (is_titled(event.did) && !event.detail.empty())
       text = first_line(event.detail);
+    else if (event.did == Did::failed)
+      text =
+          hang(event.detail.starts_with(text) ? event.detail : text + ": " + event.detail, margin(), style_);
     else if (!event.detail.empty())
-      text += (text.empty() ? "" : ": ") +
-              (event.did == Did::failed ? hang(event.detail, margin()) : first_line(event.detail));
+      text += (text.empty() ? "" : ": ") + first_line(event.detail);
     if (event.seconds >= 0.1) text += fmt::format(" ({})", base::human_seconds(event.seconds));
     return fmt::format("  {:<{}}  {:<8} {}", host, host_width_, word(event.did).text, text);
   }
