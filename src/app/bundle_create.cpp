@@ -57,11 +57,8 @@ class Creation {
     return {};
   }
 
-  Result<> add_drivers(const assets::Store& store, const playbook::Catalog& catalog, bool public_source,
-                       Io& io) {
-    const DriverRepositories from{
-        fetcher_, store, catalog, needs_.cluster, needs_.kubernetes, needs_.architecture, public_source, io};
-    for (BundleFile& file : TRY(from.collect(needs_.drivers))) bundle_.files.push_back(std::move(file));
+  Result<> add_packages(const SystemPackages& packages) {
+    for (BundleFile& file : TRY(packages.collect(needs_.hosts))) bundle_.files.push_back(std::move(file));
     return {};
   }
 
@@ -169,9 +166,10 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
 
   assets::Fetcher fetcher = TRY(open_fetcher(options.source, needs.cluster, io));
   Creation creation(needs, fetcher);
-  if (driver)
-    TRY(creation.add_drivers(store, library.catalog(),
-                             options.source.place.empty() || options.source.place == "public", io));
+  TRY(creation.add_packages({fetcher, store, library.catalog(), needs.cluster, needs.kubernetes,
+                             needs.architecture,
+                             options.source.place.empty() || options.source.place == "public", driver,
+                             std::ranges::count(options.skip, "programs") == 0, io}));
   for (const SourceFile& file : sources.files) TRY(creation.add(file));
   std::vector<std::string> images =
       TRY(creation.kubeadm_images(TRY(kubeadm_of_here(store, library.catalog(), needs))));

@@ -31,7 +31,7 @@ std::string architecture_of(std::string_view machine) {
 struct SeenHosts {
   bool any = false, gpus = false, runtime_is_missing = false;
   std::set<std::string> architectures, families;
-  std::vector<DriverHost> drivers;
+  std::vector<PackageHost> hosts;
 };
 
 std::string word(const Tree& tree, std::initializer_list<std::string_view> path) {
@@ -50,10 +50,8 @@ Result<> add_host(const Tree& facts, const std::string& host, const fs::path& fi
   seen.any = true;
   seen.architectures.insert(architecture);
   seen.families.insert(word(facts, {"os", "family"}));
-  if (auto driver = driver_host(facts, host)) {
-    seen.gpus = true;
-    seen.drivers.push_back(std::move(*driver));
-  }
+  seen.hosts.push_back(package_host(facts, host));
+  seen.gpus |= !seen.hosts.back().gpus.empty();
   const Tree* containerd = facts.at({"runtimes", "containerd"});
   seen.runtime_is_missing |= !containerd || !containerd->is_map();
   return {};
@@ -153,7 +151,7 @@ Result<BundleNeeds> read_needs(const BundleCreateOptions& options, const playboo
     needs.gpus = seen.gpus;
     needs.runtime = seen.runtime_is_missing;
     needs.families = seen.families;
-    needs.drivers = std::move(seen.drivers);
+    needs.hosts = std::move(seen.hosts);
     needs.seen = true;
   }
   needs.kubernetes = TRY(version_of(options, needs.cluster, catalog));
@@ -201,7 +199,7 @@ Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog
     sources.images.push_back({word(row, {"part"}), TRY(filled(row, "name"))});
     sources.parts.insert(sources.images.back().part);
   }
-  sources.parts.insert({"coredns", "driver"});
+  sources.parts.insert({"coredns", "driver", "programs"});
   return sources;
 }
 
@@ -214,7 +212,7 @@ Result<bool> needs_driver(const BundleNeeds& needs, const std::vector<std::strin
         "a driver is to be installed, and nothing says which GPUs, release and kernel hosts have",
         "gpuadm facts -f cluster.yaml -o json >facts.json, then --for cluster.yaml,facts.json; or "
         "--skip driver");
-  return !needs.drivers.empty();
+  return true;
 }
 
 Result<> choose_sources(Sources& sources, const BundleNeeds& needs, const std::vector<std::string>& skip) {

@@ -7,7 +7,7 @@
 #include "gpuadm/playbook/playbook.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
-#include "app/driver_packages.hpp"
+#include "app/system_packages.hpp"
 
 #include <map>
 #include <set>
@@ -24,9 +24,9 @@ struct BundleNeeds {
   base::Version kubernetes;
   std::string architecture;  ///< amd64, arm64
   bool gpus = true, runtime = true;
-  bool seen = false;                ///< the files had facts of hosts
-  std::set<std::string> families;   ///< of operating systems; empty: not known
-  std::vector<DriverHost> drivers;  ///< hosts with GPUs
+  bool seen = false;               ///< the files had facts of hosts
+  std::set<std::string> families;  ///< of operating systems; empty: not known
+  std::vector<PackageHost> hosts;  ///< those that were seen
 };
 [[nodiscard]] Result<BundleNeeds> read_needs(const BundleCreateOptions& options,
                                              const playbook::Catalog& catalog);

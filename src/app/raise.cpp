@@ -209,6 +209,8 @@ Result<Outcome> raise(const InitOptions& options, Raising raising, Io& io) {
   TRY(refuse_expired(seen.census));
   TRY(same_version(cluster, seen.census, bundle ? &*bundle : nullptr));
   TRY(settle_drivers(cluster, seen.census, assets));
+  for (spec::Host& host : cluster.hosts)
+    host.programs_come = bundle && playbook::has_packages(*bundle, seen.census.at(host.name)->os);
   if (TRY(is_blocked(options, cluster, seen.census, assets, visit.folder, io))) return Outcome::blocked;
   TRY(virtual_address_is_free(cluster, seen.census, library, *visit.fleet));
 

@@ -73,10 +73,9 @@ Result<> resume_at_boot(const assets::Store& assets, const RunFolder& folder, co
 void reboot_own_host(const std::string& host, const Visit& visit, report::Reporter& reporter, const Io& io) {
   transport::Fleet& fleet = *visit.fleet;
   const std::string log = (visit.folder.path() / log_name).string();
-  tell(
-      reporter, report::Did::note,
-      fmt::format("this machine is rebooted{}, and gpuadm goes on by itself: tail -f {}",
-                  io.page ? fmt::format(" in {} s (Ctrl-C: later, by you)", grace_seconds) : " now", log));
+  tell(reporter, report::Did::note,
+       fmt::format("this machine is rebooted{}, and gpuadm goes on by itself: tail -f {}",
+                   io.page ? fmt::format(" in {} s (Ctrl-C: later, by you)", grace_seconds) : " now", log));
   for (int i = 0; io.page && i < grace_seconds && !fleet.interrupted(); ++i)
     ask(fleet, host, {.label = "wait before the reboot", .script = "sleep 1\n"});
   if (fleet.interrupted())

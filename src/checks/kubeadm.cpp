@@ -142,6 +142,9 @@ void executables(const Subject& s, Verdicts& out) {
   if (!missing.empty() && brought)
     return out.fail(Severity::note, "programs that kubeadm needs come with its packages", list(missing),
                     "kube.packages");
+  if (!missing.empty() && s.host.programs_come)
+    return out.fail(Severity::note, "programs that kubeadm needs come with the bundle", list(missing),
+                    "kube.programs");
   if (!missing.empty())
     return out.fail(Severity::blocker, "programs that kubeadm needs are missing: " + list(missing),
                     "not in PATH: " + list(missing), packages);

@@ -59,7 +59,8 @@ void add_create(CLI::App& group, Global& global, Verb& chosen) {
   verb->add_option("--architecture", options->architecture, "Of the hosts; facts say it themselves (amd64)")
       ->option_text("amd64|arm64");
   add_list(*verb, "--skip", options->skip, "PART,...",
-           "Leave out crictl, cni, runtime, driver, toolkit, network, kube-vip, device-plugin, dra, coredns");
+           "Leave out crictl, cni, runtime, driver, programs, toolkit, network, kube-vip, device-plugin, "
+           "dra, coredns");
   add_list(*verb, "--image", options->images, "NAME,...", "Further images");
   add_sign(*verb, options->sign);
 }

@@ -129,8 +129,7 @@ constexpr Selector table[] = {
     {"gpu-somewhere", has_gpu_somewhere},
     {"runtime-classes", has_runtime_classes},
     {"driver-install", installs_driver},
-    {"driver-offered", offers_driver},
-    {"driver-not-offered", [](const Context& c) { return !offers_driver(c); }},
+
     {"driver-use", [](const Context& c) { return has_gpu(c.facts) && !installs_driver(c); }},
     // The switches of NVLink 5 are not on the PCI bus; the cards that manage them are.
     {"nvswitch",
@@ -154,6 +153,8 @@ constexpr Selector table[] = {
      [](const Context& c) { return !c.bundle && c.cluster.kubernetes.source == Source::packages; }},
     {"source-bundle", [](const Context& c) { return c.bundle != nullptr; }},
     {"online", [](const Context& c) { return c.bundle == nullptr; }},
+    {"packages-offered", offers_packages},
+    {"no-packages", [](const Context& c) { return !offers_packages(c); }},
     {"proxy", has_proxy},
     {"registry-mirrors", [](const Context& c) { return !c.cluster.mirrors.registries.empty(); }},
     {"registry-hosts", [](const Context& c) { return !registry_hosts(c).empty(); }},
@@ -189,11 +190,14 @@ bool is_for(const assets::BundleFile& file, const facts::Os& os) {
   return true;
 }
 
-bool offers_driver(const Context& context) {
-  if (!context.bundle) return true;
-  return std::ranges::any_of(context.bundle->files, [&](const assets::BundleFile& file) {
-    return file.kind == assets::BundleKind::repository && is_for(file, context.facts.os);
+bool has_packages(const assets::Bundle& bundle, const facts::Os& os) {
+  return std::ranges::any_of(bundle.files, [&](const assets::BundleFile& file) {
+    return file.kind == assets::BundleKind::repository && is_for(file, os);
   });
+}
+
+bool offers_packages(const Context& context) {
+  return !context.bundle || has_packages(*context.bundle, context.facts.os);
 }
 
 bool is_node(const facts::Facts& facts) {

@@ -99,9 +99,9 @@ std::string os_id(const Context& c) {
 std::string os_release(const Context& c) {
   return release_of(c.facts.os);
 }
-/// Where the packages of the driver are: "bundle", or with the host's own repositories.
+/// Where packages of the operating system come from: "bundle", or with the host's own repositories.
 std::string package_source(const Context& c) {
-  return c.bundle && offers_driver(c) ? "bundle" : "";
+  return c.bundle && offers_packages(c) ? "bundle" : "";
 }
 
 std::string architecture(const Context& c) {

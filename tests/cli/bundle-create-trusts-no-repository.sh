@@ -13,7 +13,7 @@ trap 'gpgconf --kill all; rm -rf "$place"' EXIT
 
 debian=mirror/deb.lab/debian release=mirror/deb.lab/debian/dists/bookworm
 mkdir -p "$debian/pool" "$release/main/binary-amd64" assets/data
-cat >assets/data/driver-repositories.yaml <<END
+cat >assets/data/system-repositories.yaml <<END
 debian: [ { url: "https://deb.lab/debian", suites: ["{codename}"], components: [main, contrib], keyring: $place/keyring.gpg } ]
 END
 cat >facts.json <<'END'
@@ -88,7 +88,7 @@ for _ in $(seq 100); do
   sleep 0.1
 done
 public() { "$GPUADM" --assets assets bundle create --for facts.json --driver install=580 --skip coredns -o b; }
-sed -i "s,https://deb.lab,http://127.0.0.1:$port,; s,keyring.gpg,no-keyring.gpg," assets/data/driver-repositories.yaml
+sed -i "s,https://deb.lab,http://127.0.0.1:$port,; s,keyring.gpg,no-keyring.gpg," assets/data/system-repositories.yaml
 exits 3 public
 complains "InRelease comes over http, and its signature cannot be verified here"
 complains "install gpgv and the keyring $place/no-keyring.gpg"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A bundle is made from an HTTP mirror and a registry (Debian's docker-registry) with the lab's real programs and images, signed,
-# and a host without a default route, a network plugin or a container runtime of its own becomes a node of it. Nothing leaves the
+# and a host without a default route, a network plugin, a container runtime or conntrack becomes a node of it. Nothing leaves the
 # host for elsewhere. What of the mirror is a double, tests/lib/mirror.sh says.
 . "$(dirname "$0")/common"
 
@@ -9,12 +9,13 @@
 
 image=$(lab image bookworm-containerd)
 mirror_programs "$image"
+# shellcheck disable=SC2086 # several
+debian_packages $programs
+debian_releases
 mirror_serve
 
 # --- The bundle -----------------------------------------------------------------------------------------------------------------
 a_host node --image bookworm-bare
-# What a host must have itself: kubeadm's helpers, of which this image lacks one.
-(cd "$image" && tar -cf - usr/sbin/conntrack usr/lib/x86_64-linux-gnu/lib{netfilter_conntrack,nfnetlink,mnl}.so.*) | on node tar -C / -xf -
 {
   sed "s/^network: .*/network: { plugin: bridge }\ncontrolPlane: { advertiseAddress: $(lab address node) }/" cluster.yaml
   # What the lab's own images have (tests/lab/README.md).
@@ -43,6 +44,7 @@ reaches_nothing node
 export XDG_CACHE_HOME=$place/used
 exits 0 gpuadm init -f cluster.yaml --bundle b.tar.zst --bundle-signers signers -y
 has_a_cluster node
+on node conntrack --version >out 2>&1 || fail "a program of kubeadm's did not come with the bundle"
 nothing_left node
 changes_nothing gpuadm init -f cluster.yaml --bundle b.tar.zst --bundle-signers signers -y
 

@@ -8,24 +8,6 @@
 kernel=$(uname -r) driver=580.159.04
 
 # --- The mirror -----------------------------------------------------------------------------------------------------------------
-debian=mirror/deb.debian.org/debian
-# What Debian's gcc, make and dkms need, whatever is installed: into the pool.
-debian_packages() {
-  local apt=$place/apt deb
-  mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$debian/pool"
-  : >"$apt/status"
-  printf 'deb %s bookworm main\n' "${GPUADM_LAB_MIRROR:-http://deb.debian.org/debian}" >"$apt/sources"
-  cat >"$apt/conf" <<END
-Dir::State::lists "$apt/lists"; Dir::Cache::archives "$apt/archives"; Dir::State::status "$apt/status"; Dir::Cache::pkgcache ""; Dir::Cache::srcpkgcache "";
-Dir::Etc::sourcelist "$apt/sources"; Dir::Etc::sourceparts "-"; Acquire::Languages "none"; APT::Sandbox::User "root";
-Acquire::Check-Valid-Until "false";
-END
-  (cd "$debian/pool" && export APT_CONFIG=$apt/conf && apt-get update &&
-    apt-get install --print-uris -y --no-install-recommends gcc make dkms |
-    sed -n "s/^'[^']*' \([^_]*\)_.*/\1/p" | xargs apt-get download) >apt.log 2>&1 || { cp apt.log out && fail "no packages of Debian"; }
-  # Archives name files without the epoch.
-  for deb in "$debian"/pool/*%3a*; do mv "$deb" "${deb/_*%3a/_}"; done
-}
 # double NAME VERSION DEPENDS: the folder double/NAME becomes a package.
 double() {
   mkdir -p "double/$1/DEBIAN"
@@ -65,18 +47,10 @@ END
   double libcuda1 "$driver-1" "libnvidia-ml1 (= $driver-1)"
   double libnvidia-ml1 "$driver-1"
 }
-# suite FOLDER: its release names what is there, unsigned.
-suite() {
-  local index=main/binary-amd64/Packages.xz
-  mkdir -p "$1/main/binary-amd64"
-  xz >"$1/$index"
-  { printf 'Origin: lab\nSHA256:\n'; printf ' %s %s %s\n' "$(sha256sum <"$1/$index" | cut -d' ' -f1)" "$(stat -c %s "$1/$index")" "$index"; } >"$1/InRelease"
-}
-debian_packages
+# shellcheck disable=SC2086 # several
+debian_packages gcc make dkms $programs
 doubles
-(cd "$debian" && dpkg-scanpackages --multiversion pool 2>/dev/null) | suite "$debian/dists/bookworm"
-suite "$debian/dists/bookworm-updates" </dev/null
-suite "$debian-security/dists/bookworm-security" </dev/null
+debian_releases
 mirror_programs "$(lab image bookworm-containerd)"
 mirror_serve
 
@@ -95,7 +69,7 @@ complains "packages of"
 exits 0 create --skip "$skip" -o again.tar.zst
 cmp b.tar.zst again.tar.zst || fail "the same bundle has other bytes"
 exits 0 "$GPUADM" bundle inspect b.tar.zst
-says "driver-packages-debian-12"
+says "packages-debian-12"
 sed 's/"kernel": "[^"]*"/"kernel": "1.2.3-4-amd64"/' facts.json >other.json
 exits 3 "$GPUADM" bundle create --for cluster.yaml,other.json --kubernetes-version "$version" --source "http://127.0.0.1:$web" --skip "$skip" -o c
 complains "has linux-headers-1.2.3-4-amd64"
@@ -109,14 +83,14 @@ export XDG_CACHE_HOME=$place/used
 # Without what apt and dpkg note for themselves.
 snapshot() { lab snapshot node | grep -vE '/var/lib/(apt/lists/auxfiles|dpkg/status-old)|time .*/etc/ld.so.cache' | sed -E 's/ActiveEnterTimestampMonotonic=[0-9]+//' | sort; }
 snapshot >before
-exits 1 gpuadm init -f cluster.yaml --bundle without.tar.zst --phases gpu/driver -y
+exits 1 gpuadm init -f cluster.yaml --bundle without.tar.zst --phases os/repositories,gpu/driver -y
 says "the bundle has no packages of a driver for debian-12"
-exits 0 gpuadm init -f cluster.yaml --bundle b.tar.zst --phases gpu/driver -y
+exits 0 gpuadm init -f cluster.yaml --bundle b.tar.zst --phases os/repositories,gpu/driver -y
 nothing_left node
 [ "$(on node modinfo -F version nvidia)" = "$driver" ] || fail "the module was not built"
 on node 'apt-mark showhold' | grep -qx nvidia-open-kernel-dkms || fail "the driver is not held"
 on node nvidia-smi -L | grep -q H200 || fail "no driver"
-changes_nothing gpuadm init -f cluster.yaml --bundle b.tar.zst --phases gpu/driver -y
+changes_nothing gpuadm init -f cluster.yaml --bundle b.tar.zst --phases os/repositories,gpu/driver -y
 exits 0 gpuadm undo -f cluster.yaml --all -y
 nothing_left node
 on node '[ ! -e /var/lib/gpuadm/repository ] && ! modinfo nvidia' >out 2>&1 || fail "undo left the driver"

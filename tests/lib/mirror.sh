@@ -29,6 +29,41 @@ mirror_programs() {
   cp "$image/usr/sbin/runc" "$runc/runc.amd64" && (cd "$runc" && sha256sum runc.amd64 >runc.sha256sum)
 }
 
+debian=mirror/deb.debian.org/debian
+# Debian's packages of what kubeadm calls.
+# shellcheck disable=SC2034 # of tests
+programs="conntrack ebtables ethtool iproute2 iptables mount socat util-linux"
+# debian_packages NAME...: with what they need, whatever is installed, into the pool of a mirror of Debian.
+debian_packages() {
+  local apt=$place/apt deb
+  mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$debian/pool"
+  : >"$apt/status"
+  printf 'deb %s bookworm main\n' "${GPUADM_LAB_MIRROR:-http://deb.debian.org/debian}" >"$apt/sources"
+  cat >"$apt/conf" <<END
+Dir::State::lists "$apt/lists"; Dir::Cache::archives "$apt/archives"; Dir::State::status "$apt/status"; Dir::Cache::pkgcache ""; Dir::Cache::srcpkgcache "";
+Dir::Etc::sourcelist "$apt/sources"; Dir::Etc::sourceparts "-"; Acquire::Languages "none"; APT::Sandbox::User "root";
+Acquire::Check-Valid-Until "false";
+END
+  (cd "$debian/pool" && export APT_CONFIG=$apt/conf && apt-get update &&
+    apt-get install --print-uris -y --no-install-recommends "$@" |
+    sed -n "s/^'[^']*' \([^_]*\)_.*/\1/p" | xargs apt-get download) >apt.log 2>&1 || { cp apt.log out && fail "no packages of Debian"; }
+  # Archives name files without the epoch.
+  for deb in "$debian"/pool/*%3a*; do mv "$deb" "${deb/_*%3a/_}"; done
+}
+# suite FOLDER: its release names what is there, unsigned.
+suite() {
+  local index=main/binary-amd64/Packages.xz
+  mkdir -p "$1/main/binary-amd64"
+  xz >"$1/$index"
+  { printf 'Origin: lab\nSHA256:\n'; printf ' %s %s %s\n' "$(sha256sum <"$1/$index" | cut -d' ' -f1)" "$(stat -c %s "$1/$index")" "$index"; } >"$1/InRelease"
+}
+# Of what is in the pool.
+debian_releases() {
+  (cd "$debian" && dpkg-scanpackages --multiversion pool 2>/dev/null) | suite "$debian/dists/bookworm"
+  suite "$debian/dists/bookworm-updates" </dev/null
+  suite "$debian-security/dists/bookworm-security" </dev/null
+}
+
 # The mirror and a registry with the images of the lab's bundle answer.
 mirror_serve() {
   local archive name

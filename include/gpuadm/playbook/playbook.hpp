@@ -119,9 +119,11 @@ struct Context {
 [[nodiscard]] std::string release_of(const facts::Os& os);
 /// Whether a file of a bundle is for hosts of this operating system.
 [[nodiscard]] bool is_for(const assets::BundleFile& file, const facts::Os& os);
-/// Whether packages of a driver can be had: from the bundle where there is one, else from the host's own
-/// repositories.
-[[nodiscard]] bool offers_driver(const Context& context);
+/// Whether a bundle has packages of the operating system for such hosts.
+[[nodiscard]] bool has_packages(const assets::Bundle& bundle, const facts::Os& os);
+/// Whether packages of the operating system can be had: from the bundle where there is one, else from the
+/// host's own repositories.
+[[nodiscard]] bool offers_packages(const Context& context);
 
 /// Whether the host is a node, and its join was not cut off.
 [[nodiscard]] bool is_node(const facts::Facts& facts);

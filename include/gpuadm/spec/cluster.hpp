@@ -82,6 +82,7 @@ struct Host {
   /// "proprietary".
   int driver_branch = 0;
   std::string driver_modules;
+  bool programs_come = false;  ///< settled: the bundle has packages of programs that kubeadm calls
   base::Mark mark;
 };
 

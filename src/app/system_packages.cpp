@@ -1,4 +1,4 @@
-#include "app/driver_packages.hpp"
+#include "app/system_packages.hpp"
 
 #include "gpuadm/assets/debian.hpp"
 #include "gpuadm/assets/pack.hpp"
@@ -24,7 +24,7 @@ namespace debian = assets::debian;
 using base::Fault;
 using base::Tree;
 
-constexpr const char* repositories_file = "data/driver-repositories.yaml";
+constexpr const char* repositories_file = "data/system-repositories.yaml";
 constexpr std::size_t largest_release = 16u << 20;
 /// Unpacked; Debian's main has 50 MB.
 constexpr std::size_t largest_index = 512u << 20;
@@ -65,13 +65,16 @@ std::vector<std::string> texts_of(const Tree& row, const char* key) {
 /// One release of an operating system.
 class Collection {
  public:
-  Collection(const DriverRepositories& from, const facts::Os& os) : from_(from), os_(os) {}
+  Collection(const SystemPackages& from, const facts::Os& os) : from_(from), os_(os) {}
 
-  Result<assets::BundleFile> collect(const std::vector<const DriverHost*>& hosts) {
+  Result<assets::BundleFile> collect(const std::vector<const PackageHost*>& hosts) {
     for (const Repository& repository : TRY(of_the_system())) TRY(add(repository));
     const auto data = TRY(checks::read_data([&](std::string_view path) { return from_.store.read(path); }));
     std::vector<const debian::Package*> roots;
-    for (const DriverHost* host : hosts) {
+    for (const PackageHost* host : hosts) {
+      for (const std::string& name : from_.missing(*host))
+        TRY(add_newest(*host, name, "see that the mirror is whole", roots));
+      if (!from_.lacks_driver(*host)) continue;
       const auto choice = checks::choose_driver(host->gpus, from_.cluster.gpu.driver_branch, *data);
       if (!choice)
         return base::fail(choice.error().fault, fmt::format("{}: {}", host->name, choice.error().what),
@@ -89,11 +92,11 @@ class Collection {
     const Tree all = TRY(base::yaml::read(TRY(from_.store.read(repositories_file)), repositories_file));
     const Tree* rows = all.find(os_.id);
     if (!rows || !is_word(os_.codename) || !is_word(os_.version_id))
-      return base::fail(Fault::usage,
-                        fmt::format("which repositories {} has is not known ({})",
-                                    base::printable(os_.pretty, 100), repositories_file),
-                        "install the driver yourself and set gpu.driver to use, or leave it out of the "
-                        "bundle: --skip driver");
+      return base::fail(
+          Fault::usage,
+          fmt::format("which repositories {} has is not known ({})", base::printable(os_.pretty, 100),
+                      repositories_file),
+          "leave its packages out of the bundle, and install them yourself: --skip driver,programs");
     std::vector<Repository> found;
     for (const Tree& row : rows->items()) {
       const auto architectures = texts_of(row, "architectures");
@@ -142,7 +145,7 @@ class Collection {
                           fmt::format("{}/InRelease is not signed by a key of {}: {}", url,
                                       repository.keyring, base::printable(base::tail(exit.err, 2))),
                           "ask for it again; where the mirror signs with a key of its own, name that one's "
-                          "keyring in data/driver-repositories.yaml (gpuadm assets)");
+                          "keyring in data/system-repositories.yaml (gpuadm assets)");
     }
     if (from_.public_source && !repository.url.starts_with("https://"))
       return base::fail(
@@ -208,7 +211,7 @@ class Collection {
     return nullptr;
   }
 
-  Result<> add_driver(const DriverHost& host, const checks::DriverChoice& choice,
+  Result<> add_driver(const PackageHost& host, const checks::DriverChoice& choice,
                       std::vector<const debian::Package*>& roots) {
     if (!of_branch(choice.modules, choice.branch) && !std::exchange(asked_nvidia_, true))
       TRY(add(TRY(of_nvidia())));
@@ -235,19 +238,22 @@ class Collection {
   }
 
   /// What builds the modules, and NVLink 5's subnet manager.
-  Result<> add_tools(const DriverHost& host, std::vector<const debian::Package*>& roots) {
-    std::vector<std::string> names = {"linux-headers-" + host.kernel, "gcc", "make", "dkms"};
+  Result<> add_tools(const PackageHost& host, std::vector<const debian::Package*>& roots) {
+    TRY(add_newest(host, "linux-headers-" + host.kernel,
+                   "boot a kernel whose headers the repositories have, and ask for its facts again", roots));
+    std::vector<std::string> names = {"gcc", "make", "dkms"};
     if (host.nvlink5) names.emplace_back("nvlsm");
-    for (const std::string& name : names) {
-      const auto found = index_.find(name);
-      if (found.empty())
-        return base::fail(
-            Fault::blocked, fmt::format("{}: no repository of {} has {}", host.name, release(), name),
-            name == names.front()
-                ? "boot a kernel whose headers the repositories have, and ask for its facts again"
-                : "see that the mirror is whole");
-      roots.push_back(found.front());
-    }
+    for (const std::string& name : names) TRY(add_newest(host, name, "see that the mirror is whole", roots));
+    return {};
+  }
+
+  Result<> add_newest(const PackageHost& host, const std::string& name, const char* hint,
+                      std::vector<const debian::Package*>& roots) {
+    const auto found = index_.find(name);
+    if (found.empty())
+      return base::fail(Fault::blocked,
+                        fmt::format("{}: no repository of {} has {}", host.name, release(), name), hint);
+    roots.push_back(found.front());
     return {};
   }
 
@@ -258,14 +264,14 @@ class Collection {
       bytes += package->size;
       index += debian::stanza_with(*package, file_of(*package)) + "\n";
     }
-    from_.io.err(fmt::format("{}: {} packages of {} for the driver\n", release(), packages.size(),
-                             base::human_bytes(bytes)));
+    from_.io.err(
+        fmt::format("{}: {} packages of {}\n", release(), packages.size(), base::human_bytes(bytes)));
     for (const debian::Package* package : packages)
       TRY(from_.fetcher.file(package->url, std::string(package->sha256), package->size));
     const assets::BundlePart archive = TRY(write(index, packages));
     return assets::BundleFile{.path = {},
                               .kind = assets::BundleKind::repository,
-                              .name = "driver-packages-" + release(),
+                              .name = "packages-" + release(),
                               .os = release(),
                               .sha256 = archive.sha256,
                               .size = archive.size};
@@ -313,7 +319,7 @@ class Collection {
   }
 
   static constexpr const char* endings[] = {".xz", ".gz", ""};
-  const DriverRepositories& from_;
+  const SystemPackages& from_;
   const facts::Os& os_;
   debian::Index index_;
   bool asked_nvidia_ = false;
@@ -321,29 +327,49 @@ class Collection {
 
 }  // namespace
 
-std::optional<DriverHost> driver_host(const Tree& facts, const std::string& name) {
-  if (!has_some(facts, "pci")) return std::nullopt;
-  DriverHost host{.name = name,
-                  .kernel = word(facts, {"os", "kernel"}),
-                  .os = {.id = word(facts, {"os", "id"}),
-                         .version_id = word(facts, {"os", "versionId"}),
-                         .codename = word(facts, {"os", "codename"}),
-                         .pretty = word(facts, {"os", "pretty"})},
-                  .gpus = {},
-                  .nvswitch = has_some(facts, "nvswitches"),
-                  .nvlink5 = has_some(facts, "nvlinkManagers")};
-  for (const Tree& gpu : facts.at({"nvidia", "pci"})->items())
-    host.gpus.push_back({.slot = word(gpu, {"slot"}),
-                         .device_id = word(gpu, {"deviceId"}),
-                         .subsystem = word(gpu, {"subsystem"}),
-                         .pci_class = word(gpu, {"class"})});
+PackageHost package_host(const Tree& facts, const std::string& name) {
+  PackageHost host{.name = name,
+                   .kernel = word(facts, {"os", "kernel"}),
+                   .os = {.id = word(facts, {"os", "id"}),
+                          .version_id = word(facts, {"os", "versionId"}),
+                          .codename = word(facts, {"os", "codename"}),
+                          .pretty = word(facts, {"os", "pretty"})},
+                   .gpus = {},
+                   .tools = {},
+                   .nvswitch = has_some(facts, "nvswitches"),
+                   .nvlink5 = has_some(facts, "nvlinkManagers")};
+  if (word(facts, {"os", "family"}) == "debian") host.os.family = facts::Family::debian;
+  if (const Tree* gpus = facts.at({"nvidia", "pci"}))
+    for (const Tree& gpu : gpus->items())
+      host.gpus.push_back({.slot = word(gpu, {"slot"}),
+                           .device_id = word(gpu, {"deviceId"}),
+                           .subsystem = word(gpu, {"subsystem"}),
+                           .pci_class = word(gpu, {"class"})});
+  if (const Tree* tools = facts.at({"software", "tools"}))
+    for (const auto& [tool, path] : tools->entries()) host.tools.insert(tool);
   return host;
 }
 
-Result<std::vector<assets::BundleFile>> DriverRepositories::collect(
-    const std::vector<DriverHost>& hosts) const {
-  std::map<std::string, std::vector<const DriverHost*>> releases;
-  for (const DriverHost& host : hosts) {
+bool SystemPackages::lacks_driver(const PackageHost& host) const {
+  return driver && !host.gpus.empty();
+}
+
+std::set<std::string> SystemPackages::missing(const PackageHost& host) const {
+  std::set<std::string> packages;
+  // Facts that list no program at all do not say that there is none.
+  if (!programs || host.tools.empty() || host.os.family != facts::Family::debian) return packages;
+  const std::string rows = catalog.find("system_programs", kubernetes).value_or("");
+  for (const std::string_view row : base::lines(rows)) {
+    const auto words = base::words(row);
+    if (words.size() == 2 && !host.tools.contains(std::string(words[0]))) packages.emplace(words[1]);
+  }
+  return packages;
+}
+
+Result<std::vector<assets::BundleFile>> SystemPackages::collect(const std::vector<PackageHost>& hosts) const {
+  std::map<std::string, std::vector<const PackageHost*>> releases;
+  for (const PackageHost& host : hosts) {
+    if (!lacks_driver(host) && missing(host).empty()) continue;
     if (!is_word(host.kernel))
       return base::fail(Fault::spec, fmt::format("{}: its facts name no kernel", host.name),
                         "name a file that `gpuadm facts -o json` wrote");

@@ -1,0 +1,67 @@
+# shellcheck shell=sh disable=SC2034,SC2154
+# Functions of steps that install packages of the operating system. They stand behind prelude.sh.
+
+# from_packages COMMAND...: apt's, with the packages of the bundle and no others where it has some ($package_source).
+from_packages() {
+  if [ "${package_source:-}" = bundle ]; then
+    [ -e "$gpuadm_home/repository/sum" ] || die "the packages of the bundle are not on this host yet: the phase os/repositories brings them"
+    APT_CONFIG=$gpuadm_home/repository/apt.conf "$@"
+  else
+    "$@"
+  fi
+}
+
+# packages_install NAME[=VERSION]...: with what they need, all of it journaled.
+packages_install() {
+  for package in $(from_packages apt-get -s install --no-install-recommends --allow-change-held-packages "$@" | awk '$1 == "Inst" || $1 == "Remv" { print $2 }'); do
+    journal_package "$package"
+  done
+  DEBIAN_FRONTEND=noninteractive from_packages apt-get install -y --no-install-recommends --allow-change-held-packages "$@" </dev/null
+}
+
+# repository_put FILE SUM: a bundle's archive of packages becomes what from_packages takes packages from. Of the host's own apt
+# nothing is read but what is installed, and nothing is changed.
+repository_put() {
+  rm -rf "$gpuadm_home/repository.new"
+  mkdir -p "$gpuadm_home/repository.new/lists/partial"
+  tar -C "$gpuadm_home/repository.new" -xf "$1"
+  printf 'deb [trusted=yes] file:%s ./\n' "$gpuadm_home/repository" >"$gpuadm_home/repository.new/sources.list"
+  cat >"$gpuadm_home/repository.new/apt.conf" <<END
+Dir::Etc::main "/dev/null";
+Dir::Etc::parts "/dev/null";
+Dir::Etc::preferencesparts "/dev/null";
+Dir::Etc::preferences "/dev/null";
+Dir::Etc::sourceparts "/dev/null";
+Dir::Etc::sourcelist "$gpuadm_home/repository/sources.list";
+Dir::State::lists "$gpuadm_home/repository/lists";
+Dir::Cache::pkgcache "";
+Dir::Cache::srcpkgcache "";
+Acquire::Languages "none";
+APT::Sandbox::User "root";
+END
+  rm -rf "$gpuadm_home/repository"
+  mv "$gpuadm_home/repository.new" "$gpuadm_home/repository"
+  APT_CONFIG=$gpuadm_home/repository/apt.conf apt-get update >/dev/null
+  printf '%s\n' "$2" >"$gpuadm_home/repository/sum" # the last: whoever finds it finds all
+}
+
+# programs_missing: the packages of those programs that kubeadm and the kubelet call and this host lacks.
+programs_missing() {
+  while read -r program package; do
+    have "$program" || printf '%s\n' "$package"
+  done <<END | sort -u
+$system_programs
+END
+}
+
+# packages_kept NAME REGEX...: the file that has unattended-upgrades leave them alone: $path, $content.
+packages_kept() {
+  gpuadm_name=$1
+  shift
+  path=/etc/apt/apt.conf.d/52gpuadm-$gpuadm_name
+  content="// Written by gpuadm.
+Unattended-Upgrade::Package-Blacklist {
+$(printf '  "%s";\n' "$@")
+};
+"
+}
