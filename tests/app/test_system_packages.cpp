@@ -1,0 +1,57 @@
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+
+#include "app/system_packages.hpp"
+#include "assets/folder.hpp"
+
+#include <doctest/doctest.h>
+
+namespace {
+
+constexpr const char* with_gpu = R"({
+  "os": {"id": "debian", "versionId": "12", "codename": "bookworm", "family": "debian", "kernel": "6.1.0-56-amd64"},
+  "software": {"tools": {"ip": "/usr/sbin/ip", "tc": "/usr/sbin/tc", "iptables": "/usr/sbin/iptables", "mount": "/bin/mount",
+                         "nsenter": "/usr/bin/nsenter", "socat": "/usr/bin/socat", "ethtool": "/usr/sbin/ethtool"}},
+  "nvidia": {"pci": [{"slot": "0000:00:06.0", "deviceId": "2335", "class": "0302"}], "nvswitches": ["0000:00:07.0"]}})";
+
+app::PackageHost host_of(const std::string& json) {
+  return app::package_host(base::json::read(json, "facts").value(), "node");
+}
+
+}  // namespace
+
+TEST_CASE("what a host lacks of the operating system follows from its facts") {
+  const Place place;
+  auto fetcher =
+      assets::Fetcher::open({.place = place.path.string(), .registries = {}, .logins = {}, .proxy = {}},
+                            place.path / "blobs", [](const std::string&, std::uint64_t) {});
+  REQUIRE(fetcher);
+  const assets::Store store = assets::Store::open({}).value();
+  const playbook::Library library = playbook::Library::load(store, "init").value();
+  const spec::Cluster cluster;
+  app::Io io;
+  app::SystemPackages packages{*fetcher, store, library.catalog(), cluster, {1, 36, 4}, "amd64", false, true,
+                               true,     io};
+  const app::PackageHost host = host_of(with_gpu);
+  CHECK(host.kernel == "6.1.0-56-amd64");
+  CHECK(host.nvswitch);
+  CHECK_FALSE(host.nvlink5);
+  CHECK(packages.lacks_driver(host));
+  const auto missing = packages.missing(host);
+  CHECK(base::join(std::vector(missing.begin(), missing.end()), " ") == "conntrack ebtables");
+
+  CHECK(packages
+            .missing(host_of(base::replace_all(with_gpu, "\"debian\", \"kernel\"", "\"redhat\", \"kernel\"")))
+            .empty());
+  CHECK(packages.missing(host_of(R"({"os": {"family": "debian"}})")).empty());  // of which nothing is known
+  packages.programs = packages.driver = false;
+  CHECK(packages.missing(host).empty());
+  CHECK_FALSE(packages.lacks_driver(host));
+  const auto nothing = packages.collect({host});
+  REQUIRE(nothing);
+  CHECK(nothing->empty());
+  packages.driver = true;
+  app::PackageHost odd = host;
+  odd.kernel = "6.1 $(reboot)";
+  CHECK(packages.collect({odd}).error().what == "node: its facts name no kernel");
+}
