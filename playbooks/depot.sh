@@ -17,13 +17,19 @@ depot_look() {
 }
 depot_bytes() { stat -c %s "$depot_file.part" 2>/dev/null || echo 0; }
 
-# depot_take: the rest of the file is on stdin. It goes to the disk while it comes, and is the file only with the right sum. The
-# sum is taken afterwards, from memory still: two programs that take turns at a pipe cost more than that.
+# depot_take: the rest of the file is on stdin. It goes to the disk while it comes, and is the file only with the right sum.
 depot_take() {
+  exec 3<&0 # what runs beside has no stdin otherwise
   depot_flush >/dev/null 2>&1 &
   gpuadm_flush=$!
-  cat >>"$depot_file.part" || :
-  gpuadm_sum=$(depot_sum <"$depot_file.part")
+  gpuadm_sum=$(
+    cat >>"$depot_file.part" <&3 &
+    gpuadm_cat=$!
+    depot_sum_of_what_comes "$gpuadm_cat" &
+    wait "$gpuadm_cat" || :
+    wait "$!"
+  )
+  exec 3<&-
   kill "$gpuadm_flush" 2>/dev/null || :
   wait "$gpuadm_flush" 2>/dev/null || :
   if [ "$gpuadm_sum" = "$bundle_sha256" ]; then
@@ -38,6 +44,17 @@ depot_take() {
     say "$(depot_bytes) of $depot_size bytes arrived: run again, it goes on from there"
   fi
   return 1
+}
+
+# depot_sum_of_what_comes WRITER: until that has ended. What is here within a second has its sum taken afterwards, from memory still:
+# two programs that take turns at the processors would cost more than that. What takes longer is read behind its writer, by looking
+# ten times a second; on stdin tail does not ask to be woken for each piece.
+depot_sum_of_what_comes() {
+  if timeout 1 tail -f -s 0.1 --pid="$1" /dev/null; then
+    depot_sum <"$depot_file.part"
+  else
+    tail -c +1 -f -s 0.1 --pid="$1" <"$depot_file.part" | depot_sum
+  fi
 }
 
 # depot_flush: what the kernel would keep to itself for half a minute, and the last sync would wait for.
