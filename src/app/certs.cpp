@@ -1,6 +1,7 @@
 #include "gpuadm/app/upkeep.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/report/refusal.hpp"
 
 #include "app/control_planes.hpp"
 
@@ -81,8 +82,7 @@ Outcome tell_the_silent(const facts::Census& census, Io& io) {
   Outcome outcome = Outcome::done;
   for (const auto& [host, facts] : census) {
     if (!facts) {
-      io.err(base::printable(facts.error().what) + "\n");
-      if (!facts.error().hint.empty()) io.err(fmt::format("  do: {}\n", base::printable(facts.error().hint)));
+      io.err(report::to_text(facts.error(), io.err_style));
       outcome = Outcome::unreachable;
     } else if (!facts->kubernetes.certificates || facts->kubernetes.certificates->empty()) {
       io.err(fmt::format("{}: no certificates of a cluster could be read\n", base::printable(host)));

@@ -1,7 +1,5 @@
 #include "app/columns.hpp"
 
-#include "gpuadm/base/text.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,23 +38,6 @@ std::string columns(std::vector<std::vector<std::string>> lines, std::size_t wid
     text += shown + "\n";
   }
   return text;
-}
-
-std::string wrapped(const std::string& text, std::size_t width, std::size_t indent) {
-  std::string out;
-  std::size_t used = 0;
-  for (const std::string_view word : base::words(text)) {
-    if (used > 0 && width > 0 && used + 1 + word.size() > width) {
-      out += "\n" + std::string(indent, ' ');
-      used = indent;
-    } else if (used > 0) {
-      out += ' ';
-      ++used;
-    }
-    out += word;
-    used += word.size();
-  }
-  return out;
 }
 
 }  // namespace app

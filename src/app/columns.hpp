@@ -11,7 +11,4 @@ namespace app {
 [[nodiscard]] std::string columns(std::vector<std::vector<std::string>> lines, std::size_t width = 0,
                                   const std::vector<std::size_t>& may_shrink = {});
 
-/// The text on lines of at most `width` (0: one line), broken at blanks; all but the first are moved right.
-[[nodiscard]] std::string wrapped(const std::string& text, std::size_t width, std::size_t indent);
-
 }  // namespace app

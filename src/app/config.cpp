@@ -2,6 +2,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/report/wrap.hpp"
 #include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/spec/migrate.hpp"
 #include "gpuadm/spec/schema.hpp"
@@ -23,6 +24,16 @@ bool is_named(const std::string& path, std::string name) {
   return path == name || path.starts_with(name + ".") || path.starts_with(name + "[]");
 }
 
+/// The key that may be meant: by all of its path, or by its last word.
+std::optional<std::string> nearest_key(const std::string& name, const std::vector<std::string>& known) {
+  if (const auto near = base::nearest(name, known)) return near;
+  std::vector<std::string> last;
+  for (const std::string& path : known) last.push_back(path.substr(path.rfind('.') + 1));
+  const auto near = base::nearest(name, last);
+  return near ? std::optional(known[static_cast<std::size_t>(std::ranges::find(last, *near) - last.begin())])
+              : std::nullopt;
+}
+
 Result<> known_keys(const std::vector<std::string>& names) {
   std::vector<std::string> known;
   for (const spec::Key& key : spec::keys()) {
@@ -32,7 +43,7 @@ Result<> known_keys(const std::vector<std::string>& names) {
   }
   for (const std::string& name : names) {
     if (std::ranges::any_of(known, [&](const std::string& path) { return is_named(path, name); })) continue;
-    const auto near = base::nearest(name, known);
+    const auto near = nearest_key(name, known);
     return base::fail(
         base::Fault::usage, fmt::format("the cluster file has no key {}", base::printable(name, 200)),
         near ? fmt::format("did you mean {}?", *near) : "gpuadm config explain shows every key");
@@ -44,6 +55,7 @@ Result<> known_keys(const std::vector<std::string>& names) {
 
 Result<Outcome> config_explain(const std::vector<std::string>& paths, Format format, Io& io) {
   TRY(known_keys(paths));
+  const auto width = static_cast<std::size_t>(std::max(0, io.out_style.width));
   base::Tree tree = base::Tree::list();
   std::string text;
   for (const spec::Key& key : spec::keys()) {
@@ -53,7 +65,8 @@ Result<Outcome> config_explain(const std::vector<std::string>& paths, Format for
     tree.push(base::Tree::map_of(
         {{"path", key.path}, {"type", key.type}, {"default", key.fallback}, {"says", key.says}}));
     text += fmt::format("{}  {}{}\n    {}\n", key.path, key.type,
-                        key.fallback.empty() ? "" : fmt::format(", default {}", key.fallback), key.says);
+                        key.fallback.empty() ? "" : fmt::format(", default {}", key.fallback),
+                        report::wrapped(key.says, 4, width));
   }
   io.out(format == Format::json ? base::json::write(tree) + "\n" : text);
   return Outcome::done;

@@ -1,5 +1,6 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/report/wrap.hpp"
 
 #include "app/findings.hpp"
 #include "app/fix.hpp"
@@ -48,22 +49,27 @@ base::Tree to_tree(const Page& page) {
   return tree;
 }
 
-std::string indented(std::string_view text) {
+using Wrap = std::string (*)(std::string_view line, std::size_t indent, std::size_t width);
+
+std::string indented(std::string_view text, std::size_t width, Wrap wrap = report::wrapped) {
   std::string all;
-  for (const std::string_view line : base::lines(text)) all += fmt::format("      {}\n", line);
+  for (const std::string_view line : base::lines(text))
+    all += fmt::format("      {}\n", wrap(line, 6, width));
   return all;
 }
 
-std::string to_text(const Page& page) {
+std::string to_text(const Page& page, std::size_t width) {
   std::string text = fmt::format("{}: {}\n", page.about.id, page.about.title);
   for (const auto& [key, heading, says] : parts_of(page))
-    if (!says.empty()) text += fmt::format("  {}\n{}", heading, indented(says));
+    if (!says.empty())
+      text += fmt::format("  {}\n{}", heading,
+                          indented(says, width, key == "byHand" ? report::padded : report::wrapped));
   if (!page.article.sources.empty())
-    text += fmt::format("  Source\n{}", indented(base::join(page.article.sources, "\n")));
+    text += fmt::format("  Source\n{}", indented(base::join(page.article.sources, "\n"), width));
   if (!page.article.caused_by.empty())
-    text += fmt::format("  Follows from\n{}", indented(base::join(page.article.caused_by, "\n")));
+    text += fmt::format("  Follows from\n{}", indented(base::join(page.article.caused_by, "\n"), width));
   if (!page.explains.empty())
-    text += fmt::format("  Explains\n{}", indented(base::join(page.explains, "\n")));
+    text += fmt::format("  Explains\n{}", indented(base::join(page.explains, "\n"), width));
   return text;
 }
 
@@ -112,14 +118,15 @@ Result<std::vector<Page>> pages(const Common& common) {
 
 Result<Outcome> explain(const ExplainOptions& options, Io& io) {
   TRY(known_ids(options.ids));
+  const auto width = static_cast<std::size_t>(std::max(0, io.out_style.width));
   base::Tree tree = base::Tree::list();
   std::string text;
   for (const Page& page : TRY(pages(options.common))) {
     if (std::ranges::none_of(options.ids, [&](const auto& id) { return matches(page.about.id, id); }))
       continue;
     tree.push(to_tree(page));
-    text +=
-        (text.empty() ? "" : "\n") + (options.format == Format::markdown ? to_markdown(page) : to_text(page));
+    text += (text.empty() ? "" : "\n") +
+            (options.format == Format::markdown ? to_markdown(page) : to_text(page, width));
   }
   io.out(options.format == Format::json ? base::json::write(tree) + "\n" : text);
   return Outcome::done;

@@ -1,5 +1,6 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/report/refusal.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
 #include "app/census.hpp"
@@ -42,8 +43,7 @@ Result<Outcome> facts(const FactsOptions& options, Io& io) {
   for (const auto& [host, facts] : seen.census) {
     if (facts) continue;
     const base::Error& error = facts.error();
-    io.err(base::printable(error.what) + "\n");
-    if (!error.hint.empty()) io.err(fmt::format("  do: {}\n", base::printable(error.hint)));
+    io.err(report::to_text(error, io.err_style));
     if (outcome != Outcome::failed)
       outcome = is_unreachable(error.fault) ? Outcome::unreachable : Outcome::failed;
   }

@@ -92,9 +92,13 @@ bool fails(const report::Finding& finding, std::optional<report::Severity> least
 Result<> known_ids(std::span<const std::string> patterns) {
   std::vector<std::string> ids;
   for (const checks::About& about : every_check()) ids.emplace_back(about.id);
+  std::vector<std::string> known = ids;  // and groups of them: "gpu.", "gpu.health."
+  for (const std::string& id : ids)
+    for (std::size_t dot = id.find('.'); dot != std::string::npos; dot = id.find('.', dot + 1))
+      known.push_back(id.substr(0, dot + 1));
   for (const std::string& pattern : patterns) {
     if (std::ranges::any_of(ids, [&](const std::string& id) { return matches(id, pattern); })) continue;
-    const auto near = base::nearest(pattern, ids);
+    const auto near = base::nearest(pattern, known);
     return base::fail(base::Fault::usage, fmt::format("no check is called {}", base::printable(pattern)),
                       near ? fmt::format("did you mean {}?", *near) : "gpuadm doctor --list shows them all");
   }

@@ -2,6 +2,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/plan/plan.hpp"
 #include "gpuadm/report/findings.hpp"
+#include "gpuadm/report/refusal.hpp"
 
 #include "app/cluster_view.hpp"
 #include "app/conduct.hpp"
@@ -103,9 +104,11 @@ Result<bool> is_refused(const Wanted& wanted, const Seen& seen, const std::optio
     for (const facts::Pod* pod : gpu_pods(facts, node->name)) pods.push_back(pod->full());
   // Running pods keep their GPU when the plugin starts anew; only MIG takes it from under them.
   if (pods.empty() || change == GpuChange::share) return false;
-  io.err(base::printable(fmt::format("pods hold GPUs of {}: {}\n", wanted.host, base::join(pods, ", "))) +
-         fmt::format("  do: kubectl drain {} --ignore-daemonsets --delete-emptydir-data, then run again\n",
-                     node->name));
+  const std::string drain = "kubectl drain " + node->name + " --ignore-daemonsets --delete-emptydir-data";
+  io.err(report::to_text(
+      {base::Fault::remote, fmt::format("pods hold GPUs of {}: {}", wanted.host, base::join(pods, ", ")),
+       drain + ", then run again"},
+      io.err_style));
   return true;
 }
 

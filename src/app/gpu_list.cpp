@@ -1,8 +1,10 @@
 #include "gpuadm/app/gpu.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/report/refusal.hpp"
 
 #include "app/cluster_view.hpp"
+#include "app/columns.hpp"
 #include "app/connections.hpp"
 #include "app/findings.hpp"
 #include "app/gpu_rows.hpp"
@@ -11,7 +13,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace app {
 
@@ -51,32 +52,30 @@ std::string allocatable_of(const GpuRow& row) {
   return (row.allocatable ? "no: " : "unknown: ") + row.why;
 }
 
-constexpr std::array heads = {"NODE",    "PCI SLOT", "MODEL",   "UUID",       "DRIVER",
-                              "SHARING", "HEALTH",   "HELD BY", "ALLOCATABLE"};
-using Cells = std::array<std::string, heads.size()>;
-
-Cells cells_of(const GpuRow& row) {
-  Cells cells = {row.host,    row.slot,   row.model,    row.uuid,           row.driver,
-                 row.sharing, row.health, pods_of(row), allocatable_of(row)};
+std::vector<std::string> cells_of(const GpuRow& row) {
+  std::vector<std::string> cells = {row.host,    row.slot,   row.model,    row.uuid,           row.driver,
+                                    row.sharing, row.health, pods_of(row), allocatable_of(row)};
   for (std::string& cell : cells) cell = base::printable(cell, 200);
   return cells;
 }
 
-/// Columns as wide as their widest cell, the last as it comes.
-std::string to_text(const GpuTable& table) {
-  std::vector<Cells> lines(1);
-  std::ranges::copy(heads, lines.front().begin());
+/// On a narrow terminal without what identifies a GPU a second time, and what its host has one of; then cut.
+/// -o json has all of it.
+std::string to_text(const GpuTable& table, const report::Style& style) {
+  std::vector<std::vector<std::string>> lines = {
+      {"NODE", "PCI SLOT", "MODEL", "UUID", "DRIVER", "SHARING", "HEALTH", "HELD BY", "ALLOCATABLE"}};
   for (const GpuRow& row : table.rows) lines.push_back(cells_of(row));
-  std::array<std::size_t, heads.size()> width{};
-  for (const Cells& line : lines)
-    for (std::size_t i = 0; i < line.size(); ++i) width.at(i) = std::max(width.at(i), line.at(i).size());
-  std::string text;
-  for (const Cells& line : lines) {
-    for (std::size_t i = 0; i + 1 < line.size(); ++i)
-      text += fmt::format("{:<{}}  ", line.at(i), width.at(i));
-    text += line.back() + "\n";
+  const auto width = static_cast<std::size_t>(std::max(0, style.width));
+  for (const std::string_view head : {"UUID", "DRIVER"}) {
+    const std::string whole = columns(lines);
+    if (width == 0 ||
+        std::ranges::all_of(base::lines(whole), [&](auto line) { return line.size() <= width; }))
+      break;
+    const auto place = std::ranges::find(lines.front(), head) - lines.front().begin();
+    for (std::vector<std::string>& line : lines) line.erase(line.begin() + place);
   }
-  return text;
+  const std::size_t last = lines.front().size() - 1;
+  return columns(std::move(lines), width, {last - 1, last, 2});
 }
 
 /// Where the counts of a host differ, that is the diagnosis.
@@ -118,8 +117,7 @@ Outcome tell_unreached(const Recording& looked, Io& io) {
   Outcome outcome = Outcome::done;
   for (const auto& [host, facts] : looked.seen.census) {
     if (facts) continue;
-    io.err(base::printable(facts.error().what) + "\n");
-    if (!facts.error().hint.empty()) io.err(fmt::format("  do: {}\n", base::printable(facts.error().hint)));
+    io.err(report::to_text(facts.error(), io.err_style));
     outcome = Outcome::unreachable;
   }
   return outcome;
@@ -142,7 +140,7 @@ Result<Outcome> gpu_list(const GpuListOptions& options, Io& io) {
   else if (table.rows.empty())
     io.out("no NVIDIA GPU was found\n");
   else
-    io.out(to_text(table) + differences(table));
+    io.out(to_text(table, io.out_style) + differences(table));
   return tell_unreached(looked, io);
 }
 

@@ -7,6 +7,7 @@
 #include "gpuadm/report/findings.hpp"
 
 #include "app/admin_conf.hpp"
+#include "app/columns.hpp"
 #include "app/expired.hpp"
 #include "app/findings.hpp"
 #include "app/open_bundle.hpp"
@@ -31,12 +32,11 @@ constexpr std::pair<const char*, const char*> after[] = {{"unlock", "Let other r
                                                          {"report", "Say what was done"}};
 
 void list_phases(const playbook::Playbook& playbook, Io& io) {
-  const auto line = [&](std::string_view name, std::string_view title) {
-    io.out(fmt::format("{:<20} {}\n", name, title));
-  };
-  for (const auto& [name, title] : before) line(name, title);
-  for (const playbook::Phase& phase : playbook.phases) line(phase.name, phase.title);
-  for (const auto& [name, title] : after) line(name, title);
+  std::vector<std::vector<std::string>> lines;
+  for (const auto& [name, title] : before) lines.push_back({name, title});
+  for (const playbook::Phase& phase : playbook.phases) lines.push_back({phase.name, phase.title});
+  for (const auto& [name, title] : after) lines.push_back({name, title});
+  io.out(columns(std::move(lines)));
 }
 
 /// Settles the version that this run installs or finds, so that the checks judge what will be there and nodes

@@ -43,7 +43,10 @@ Result<> select(spec::Cluster& cluster, const std::vector<std::string>& targets,
 
 Result<spec::Cluster> of_file(const Hosts& hosts) {
   const auto text = base::read_file(hosts.file, 1u << 20);
-  if (!text) return base::fail(Fault::usage, text.error().what, text.error().hint);
+  if (!text)
+    return base::fail(Fault::usage, text.error().what,
+                      text.error().hint.empty() ? "gpuadm config init writes a cluster file; -f names yours"
+                                                : text.error().hint);
   spec::Cluster cluster = TRY(spec::parse(*text, hosts.file.string()));
   if (!hosts.targets.empty()) TRY(select(cluster, hosts.targets, hosts.file.string()));
   return cluster;

@@ -1,11 +1,13 @@
 #include "app/status_show.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/report/wrap.hpp"
 
 #include "app/columns.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace app {
@@ -15,7 +17,7 @@ namespace {
 using base::Tree;
 using Lines = std::vector<std::vector<std::string>>;
 
-constexpr std::size_t terminal = 80;
+constexpr std::size_t usual = 80;
 
 std::string shown(const std::string& text) {
   return base::printable(base::replace_all(text, "\n", " "), 400);
@@ -45,8 +47,13 @@ std::string short_version(const std::string& runtime) {
 
 class Text {
  public:
-  Text(const Status& status, Width width)
-      : status_(status), wide_(width == Width::any), width_(wide_ ? 0 : terminal) {}
+  Text(const Status& status, Width width, std::size_t screen)
+      : status_(status),
+        wide_(width == Width::any),
+        screen_(screen),
+        width_(wide_    ? 0
+               : screen ? screen
+                        : usual) {}
 
   std::string all() {
     head();
@@ -69,7 +76,7 @@ class Text {
     if (!status_.version.empty()) line += ": Kubernetes " + status_.version;
     if (!status_.endpoint.empty()) line += " at " + status_.endpoint;
     line += status_.api.health == Health::well ? ", ready" : ", the API server " + status_.api.says;
-    text_ += wrapped(shown(line), width_, 2) + "\n";
+    text_ += report::wrapped(shown(line), 2, width_) + "\n";
   }
 
   void nodes() {
@@ -114,7 +121,7 @@ class Text {
   void network() {
     std::string line = "Network: " + (status_.network.empty() ? "unknown" : status_.network);
     if (!status_.proxy.empty()) line += "; kube-proxy: " + status_.proxy;
-    text_ += "\n" + wrapped(shown(line), width_, 2) + "\n";
+    text_ += "\n" + report::wrapped(shown(line), 2, width_) + "\n";
   }
 
   void gpus() {
@@ -148,15 +155,15 @@ class Text {
                                                  ? "1 thing is"
                                                  : fmt::format("{} things are", status_.problems.size()));
     for (const Problem& problem : status_.problems) {
-      text_ += "  " + wrapped(shown(problem.where + ": " + problem.what), width_ ? width_ - 2 : 0, 4) + "\n";
+      text_ += "  " + report::wrapped(shown(problem.where + ": " + problem.what), 4, width_) + "\n";
       if (!problem.remedy.empty())
-        text_ += "    do: " + wrapped(shown(problem.remedy), width_ ? width_ - 8 : 0, 8) + "\n";
+        text_ += "    do: " + report::padded(shown(problem.remedy), 8, screen_) + "\n";
     }
   }
 
   const Status& status_;
   bool wide_;
-  std::size_t width_;
+  std::size_t screen_, width_;
   std::string text_;
 };
 
@@ -240,8 +247,8 @@ Tree gpu_tree(const GpuRow& row) {
 
 }  // namespace
 
-std::string to_text(const Status& status, Width width) {
-  return Text(status, width).all();
+std::string to_text(const Status& status, Width width, int screen) {
+  return Text(status, width, static_cast<std::size_t>(std::max(0, screen))).all();
 }
 
 Tree to_tree(const Status& status) {

@@ -6,9 +6,10 @@
 
 namespace app {
 
-enum class Width { terminal, any };  ///< at most 80 columns; as wide as it is, with more in it
+enum class Width { terminal, any };  ///< as wide as the terminal; as wide as it is, with more in it
 
-[[nodiscard]] std::string to_text(const Status& status, Width width);
+/// `screen`: columns of the terminal; 0: there is none, and 80 are taken.
+[[nodiscard]] std::string to_text(const Status& status, Width width, int screen = 0);
 [[nodiscard]] base::Tree to_tree(const Status& status);
 
 }  // namespace app

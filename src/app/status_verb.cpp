@@ -49,18 +49,18 @@ Result<StatusLook> recorded(const std::filesystem::path& folder) {
   return look;
 }
 
-std::string in_form(const Status& status, StatusForm form) {
+std::string in_form(const Status& status, StatusForm form, int screen) {
   switch (form) {
     case StatusForm::json:
       return base::json::write(to_tree(status)) + "\n";
     case StatusForm::yaml:
       return base::yaml::write(to_tree(status));
     case StatusForm::wide:
-      return to_text(status, Width::any);
+      return to_text(status, Width::any, screen);
     case StatusForm::text:
       break;
   }
-  return to_text(status, Width::terminal);
+  return to_text(status, Width::terminal, screen);
 }
 
 /// Looks until Ctrl-C: a page on a terminal, else one look after the other.
@@ -79,11 +79,12 @@ Result<Outcome> watch(const StatusOptions& options, const spec::Cluster& cluster
     const std::string at = base::iso8601(base::now()).substr(0, 19) + "Z";
     if (page)
       io.page(fmt::format("gpuadm status: every {} s, now {}; Ctrl-C ends it\n", options.watch, at) +
-              in_form(*status, options.form));
+              in_form(*status, options.form, io.out_style.width));
     else if (options.form == StatusForm::json)
       io.out(base::json::write(to_tree(*status), 0) + "\n");
     else
-      io.out((options.form == StatusForm::yaml ? "---\n" : at + "\n") + in_form(*status, options.form) +
+      io.out((options.form == StatusForm::yaml ? "---\n" : at + "\n") +
+             in_form(*status, options.form, io.out_style.width) +
              (options.form == StatusForm::yaml ? "" : "\n"));
     (void)fleet.next_until(begun + std::chrono::seconds(options.watch));
     if (fleet.interrupted()) {
@@ -110,7 +111,7 @@ Result<Outcome> status(const StatusOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   if (!options.from.empty()) {
     const Status status = TRY(judge(TRY(recorded(options.from)), assets));
-    io.out(in_form(status, options.form));
+    io.out(in_form(status, options.form, io.out_style.width));
     return status.problems.empty() ? Outcome::done : Outcome::failed;
   }
   const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
@@ -119,7 +120,7 @@ Result<Outcome> status(const StatusOptions& options, Io& io) {
   if (options.watch > 0) return watch(options, cluster, assets, *fleet, io);
   const StatusLook look = TRY(look_at_cluster(cluster, *fleet, assets));
   const Status status = TRY(judge(look, assets));
-  io.out(in_form(status, options.form));
+  io.out(in_form(status, options.form, io.out_style.width));
   if (look.seen.seen.none_reached()) return Outcome::unreachable;
   return status.problems.empty() ? Outcome::done : Outcome::failed;
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,28 @@ std::vector<std::string> verbs_of(const CLI::App& app) {
   return names;
 }
 
+/// What other tools call it.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 14> elsewhere = {{
+    {"plan", "gpuadm init --dry-run shows what would be done, gpuadm diff what differs from a cluster file"},
+    {"diagnose", "gpuadm doctor"},
+    {"check", "gpuadm doctor"},
+    {"preflight", "gpuadm doctor"},
+    {"install", "gpuadm init on one machine, gpuadm apply -f FILE on several"},
+    {"create", "gpuadm init on one machine, gpuadm apply -f FILE on several"},
+    {"deploy", "gpuadm init on one machine, gpuadm apply -f FILE on several"},
+    {"up", "gpuadm init on one machine, gpuadm apply -f FILE on several"},
+    {"add", "gpuadm join HOST"},
+    {"delete", "gpuadm remove HOST takes a host out, gpuadm reset all of it"},
+    {"uninstall", "gpuadm reset"},
+    {"destroy", "gpuadm reset"},
+    {"rollback", "gpuadm undo"},
+    {"run", "gpuadm exec"},
+}};
+
 std::string hint(const std::string& word, const std::vector<std::string>& known, const std::string& help) {
+  if (const auto there = std::ranges::find(elsewhere, word, [](const auto& pair) { return pair.first; });
+      there != elsewhere.end() && std::ranges::find(known, "init") != known.end())
+    return std::string(there->second);
   const auto near = base::nearest(word, known);
   return near ? fmt::format("did you mean {}?", *near) : help + " shows what there is";
 }

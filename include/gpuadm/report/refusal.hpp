@@ -1,0 +1,13 @@
+#pragma once
+
+#include "gpuadm/base/error.hpp"
+#include "gpuadm/report/style.hpp"
+
+#include <string>
+
+namespace report {
+
+/// What is said of a host that gave no answer: the reason, and below it what to type; made printable.
+[[nodiscard]] std::string to_text(const base::Error& error, const Style& style);
+
+}  // namespace report
