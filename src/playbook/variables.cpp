@@ -14,6 +14,8 @@ namespace playbook {
 
 namespace {
 
+constexpr int oldest_minor = 20;  // of Kubernetes 1; what the lab installs
+
 std::string cluster_name(const Context& c) {
   return c.cluster.name;
 }
@@ -221,6 +223,11 @@ Result<base::Version> kubernetes_version(const spec::Cluster& cluster, const fac
     return asked && (asked->major != version.major || asked->minor != version.minor ||
                      (asked->patch >= 0 && asked->patch != version.patch));
   };
+  if (asked && asked->minor < oldest_minor && (!installed || contradicts(*installed)))
+    return base::fail(base::Fault::spec,
+                      fmt::format("kubernetes.version is {}: gpuadm installs Kubernetes from 1.{} on",
+                                  asked->text(), oldest_minor),
+                      "leave it out for the newest version known here; gpuadm config lint reads older ones");
   if (carried) {
     if (contradicts(*carried))
       return base::fail(base::Fault::spec,

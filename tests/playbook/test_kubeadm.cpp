@@ -40,6 +40,18 @@ TEST_CASE("kubeadm: its configuration has the API version and socket form that t
   }
 }
 
+TEST_CASE("kubeadm: a Kubernetes older than 1.20 is kept where it is installed, and never installed") {
+  Sample sample;
+  sample.cluster.kubernetes.version = base::Version{1, 2, -1};
+  const auto version = [&] {
+    return playbook::kubernetes_version(sample.cluster, sample.facts, sample.library.catalog(), nullptr);
+  };
+  REQUIRE(!version());
+  CHECK(version().error().what == "kubernetes.version is 1.2: gpuadm installs Kubernetes from 1.20 on");
+  sample.facts.kubernetes.kubeadm = "v1.2.3";
+  CHECK(version()->text() == "1.2.3");
+}
+
 TEST_CASE("kubeadm: swap is kept, limited or off as the version allows") {
   Sample sample;
   CHECK(text(documents(sample)[2], {"failSwapOn"}) == "false");

@@ -134,7 +134,8 @@ struct Context {
                                                     const facts::Census& census);
 
 /// The Kubernetes version of a run: the cluster file's, else the bundle's, else the installed kubeadm's, else
-/// the catalog's. Fault::spec where the sources contradict each other.
+/// the catalog's. Fault::spec where the sources contradict each other, or one older than 1.20 is to be
+/// installed.
 [[nodiscard]] Result<base::Version> kubernetes_version(const spec::Cluster& cluster,
                                                        const facts::Facts& facts, const Catalog& catalog,
                                                        const assets::Bundle* bundle);
