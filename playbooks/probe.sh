@@ -586,22 +586,54 @@ certificates() {
     return 0
   fi
   section certificates
-  for file in /var/lib/kubelet/pki/kubelet-client-current.pem /var/lib/kubelet/pki/kubelet-server-current.pem \
-    /etc/kubernetes/pki/*.crt /etc/kubernetes/pki/etcd/*.crt; do
-    [ -r "$file" ] || continue
-    ends=$(limit 2 openssl x509 -noout -enddate -in "$file" 2>/dev/null) && line "$file ${ends#notAfter=}"
+  text=$(certificate_texts)
+  # One openssl for all of them, since each takes longer to start than to read; 1.0 does not have it, and one that cannot be
+  # read would shift those behind it.
+  ends=$(printf '%s\n' "$text" | limit 5 openssl storeutl -noout -text -certs /dev/stdin 2>/dev/null | sed -n 's/^ *Not After *: *//p')
+  printf '%s\n' "$text" "$ends" | awk '
+    /^# / { name[++names] = substr($0, 3) }
+    / GMT$/ { end[++ends] = $0 }
+    END {
+      if (names != ends) exit 1
+      for (i = 1; i <= names; i++) print "| " name[i] " " end[i]
+    }' || printf '%s\n' "$text" | certificate_ends
+}
+
+# "# FILE" and the first certificate of each.
+certificate_texts() {
+  {
+    for file in /var/lib/kubelet/pki/kubelet-client-current.pem /var/lib/kubelet/pki/kubelet-server-current.pem \
+      /etc/kubernetes/pki/*.crt /etc/kubernetes/pki/etcd/*.crt; do
+      [ -r "$file" ] && echo "# $file" && cat "$file"
+    done
+    for file in /etc/kubernetes/admin.conf /etc/kubernetes/super-admin.conf /etc/kubernetes/controller-manager.conf \
+      /etc/kubernetes/scheduler.conf; do
+      [ -r "$file" ] && echo "# $file" && sed -n 's/^ *client-certificate-data: *//p' "$file" | base64 -d 2>/dev/null && echo
+    done
+    # What is in use may be older than what is in the file.
+    if [ -r /etc/kubernetes/manifests/kube-apiserver.yaml ]; then
+      port=$(sed -n 's/^ *- --secure-port=//p' /etc/kubernetes/manifests/kube-apiserver.yaml)
+      echo "# https://127.0.0.1:${port:-6443}"
+      limit 3 openssl s_client -connect "127.0.0.1:${port:-6443}" </dev/null 2>/dev/null
+    fi
+  } | awk '
+    /^# \// || /^# https:/ { name = $0 }
+    /^-----BEGIN CERTIFICATE-----/ && name != "" { print name; name = ""; on = 1 }
+    on
+    /^-----END CERTIFICATE-----/ { on = 0 }'
+}
+
+# The same texts on stdin, one by one.
+certificate_ends() {
+  while IFS= read -r text; do
+    case $text in
+      '# '*) name=${text#??} block= ;;
+      *) block=$block$text$newline ;;
+    esac
+    case $text in
+      -----END*) ends=$(printf %s "$block" | limit 2 openssl x509 -noout -enddate 2>/dev/null) && line "$name ${ends#notAfter=}" ;;
+    esac
   done
-  for file in /etc/kubernetes/admin.conf /etc/kubernetes/super-admin.conf /etc/kubernetes/controller-manager.conf \
-    /etc/kubernetes/scheduler.conf; do
-    [ -r "$file" ] || continue
-    ends=$(sed -n 's/^ *client-certificate-data: *//p' "$file" | base64 -d 2>/dev/null |
-      limit 2 openssl x509 -noout -enddate 2>/dev/null) && line "$file ${ends#notAfter=}"
-  done
-  # What is in use may be older than what is in the file.
-  [ -r /etc/kubernetes/manifests/kube-apiserver.yaml ] || return 0
-  port=$(sed -n 's/^ *- --secure-port=//p' /etc/kubernetes/manifests/kube-apiserver.yaml)
-  ends=$(limit 3 openssl s_client -connect "127.0.0.1:${port:-6443}" </dev/null 2>/dev/null |
-    limit 2 openssl x509 -noout -enddate 2>/dev/null) && line "https://127.0.0.1:${port:-6443} ${ends#notAfter=}"
   return 0
 }
 
