@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 
 namespace app {
@@ -56,6 +57,26 @@ bool is_own_flag(std::string_view flag) {
                                        "pod-infra-container-image", "hostname-override", "network-plugin",
                                        "resolv-conf", "register-with-taints", "cgroup-driver"}),
       [&](std::string_view known) { return flag == known; });
+}
+
+/// Those flags that somebody has given the kubelet.
+std::vector<std::string> own_flags(const facts::Facts& facts) {
+  std::vector<std::string> flags;
+  for (const std::string_view word : base::words(facts.kubernetes.kubelet_flags))
+    if (word.starts_with("--") && is_own_flag(word.substr(2, word.find('=') - 2))) flags.emplace_back(word);
+  return flags;
+}
+
+std::set<std::string> as_set(const std::vector<std::string>& words) {
+  return {words.begin(), words.end()};
+}
+
+/// A kubelet's configuration without what the file says elsewhere, and what follows from it.
+Tree settings(Tree kubelet) {
+  for (const char* key : {"apiVersion", "kind", "clusterDNS", "clusterDomain", "failSwapOn", "memorySwap",
+                          "containerRuntimeEndpoint"})
+    kubelet.erase(key);
+  return kubelet;
 }
 
 class Reader {
@@ -257,25 +278,17 @@ class Reader {
     if (proxy.is_map()) patches.kube_proxy = beyond_usual(proxy, part("kubeProxy"));
     if (!plane_) return;
     if (plane_->kubernetes.kubelet_config) {
-      Tree kubelet = *plane_->kubernetes.kubelet_config;
-      // What the file says elsewhere, and what follows from it.
-      for (const char* key : {"apiVersion", "kind", "clusterDNS", "clusterDomain", "failSwapOn", "memorySwap",
-                              "containerRuntimeEndpoint"})
-        kubelet.erase(key);
-      patches.kubelet = beyond_usual(kubelet, part("kubelet"));
+      patches.kubelet = beyond_usual(settings(*plane_->kubernetes.kubelet_config), part("kubelet"));
       note("patches.kubelet", "as on " + found_.plane);
     }
     read_flags();
   }
 
   void read_flags() {
-    for (const std::string_view word : base::words(plane_->kubernetes.kubelet_flags)) {
-      if (!word.starts_with("--")) continue;
-      const std::string_view name = word.substr(2, word.find('=') - 2);
-      if (name == "cgroup-driver" && word.find('=') != std::string_view::npos)
+    for (const std::string_view word : base::words(plane_->kubernetes.kubelet_flags))
+      if (word.starts_with("--cgroup-driver="))
         cluster().patches.kubelet["cgroupDriver"] = std::string(word.substr(word.find('=') + 1));
-      if (is_own_flag(name)) cluster().kubelet_extra_args.emplace_back(word);
-    }
+    cluster().kubelet_extra_args = own_flags(*plane_);
     if (!cluster().kubelet_extra_args.empty()) note("kubelet.extraArgs", "as on " + found_.plane);
   }
 
@@ -298,12 +311,30 @@ class Reader {
       }
       for (const auto& [key, value] : node->labels)
         if (is_own_label(key)) host.labels.emplace(key, value);
+      if (reached) compare_kubelets(path, *facts->second);
       name_after(host, *node, i);
     }
     if (std::ranges::none_of(cluster().hosts,
                              [](const auto& of) { return of.role == spec::Role::control_plane; }) &&
         !cluster().hosts.empty())
       cluster().hosts.front().role = spec::Role::control_plane;
+  }
+
+  /// A cluster file has one kubelet for all hosts: what another's has of its own is said.
+  void compare_kubelets(const std::string& path, const facts::Facts& facts) {
+    if (!plane_ || &facts == plane_) return;
+    const auto& ours = plane_->kubernetes.kubelet_config;
+    const auto& theirs = facts.kubernetes.kubelet_config;
+    const Tree here = theirs ? settings(*theirs) : Tree::map(), there = ours ? settings(*ours) : Tree::map();
+    const std::set<std::string> flags = as_set(own_flags(facts)), plane_flags = as_set(own_flags(*plane_));
+    std::set<std::string> other;
+    if (ours && theirs)
+      for (const Tree& beyond : {beyond_usual(here, there), beyond_usual(there, here)})
+        for (const auto& [key, value] : beyond.entries()) other.insert(key);
+    std::ranges::set_symmetric_difference(flags, plane_flags, std::inserter(other, other.end()));
+    if (other.empty()) return;
+    note(path, fmt::format("its kubelet is not as on {}: {}; the file has one for all hosts", found_.plane,
+                           base::printable(base::join(std::vector(other.begin(), other.end()), ", "), 400)));
   }
 
   /// The node's name where that is free; the address is how the host was reached.

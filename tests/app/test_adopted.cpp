@@ -81,6 +81,31 @@ TEST_CASE("nodes that nobody named are taken from the API server, with the login
   CHECK(others.front().endpoint.user == "admin");
 }
 
+TEST_CASE("what a worker's kubelet has of its own is said, since the file has one for all hosts") {
+  app::Found found = by_hand();
+  facts::Node node = found.view->nodes->front();
+  node.name = "gpu1";
+  node.address = "192.0.2.9";
+  found.view->nodes->push_back(node);
+  facts::Facts worker = *found.census.at(found.plane);
+  worker.hostname = "gpu1";
+  worker.kubernetes.admin_conf = false;
+  found.asked.hosts.push_back(spec::single("192.0.2.9")->hosts.front());
+  found.census.emplace("192.0.2.9", worker);
+  const auto notes_of_worker = [&] {
+    return std::ranges::count_if(app::read_back(found, usual()).notes,
+                                 [](const auto& note) { return note.path == "hosts[1]"; });
+  };
+  CHECK(notes_of_worker() == 0);
+  auto& kubernetes = found.census.at("192.0.2.9")->kubernetes;
+  REQUIRE(kubernetes.kubelet_config);
+  kubernetes.kubelet_config->set("maxPods", 250);
+  kubernetes.kubelet_flags += " --node-ip=192.0.2.9";
+  CHECK(says(
+      app::read_back(found, usual()), "hosts[1]",
+      "its kubelet is not as on 192.0.2.1: --node-ip=192.0.2.9, maxPods; the file has one for all hosts"));
+}
+
 TEST_CASE("a host that could not be reached stands in the file, and why") {
   app::Found found = by_hand();
   facts::Node node;
