@@ -33,7 +33,7 @@ awk 'FNR == NR { two = $0; next } { print } /^hosts:/ { print two }' line adopte
 exits 0 gpuadm join two -f both.yaml --bundle "$bundle" -y
 on one 'kubectl --kubeconfig /etc/kubernetes/admin.conf wait --for=condition=Ready node/two --timeout=60s' >/dev/null || fail "two is not Ready"
 exits 0 gpuadm adopt -f login.yaml -o again.yaml
-grep -A7 'name: two' again.yaml | grep -q 'role: worker' || fail "the node that joined is not in the file"
+grep -A7 'name: two' again.yaml | grep >/dev/null 'role: worker' || fail "the node that joined is not in the file"
 exits 0 gpuadm status -f again.yaml
 
 # One that gpuadm made gives back what made it.

@@ -9,7 +9,7 @@ kill -INT "$running"
 status=0
 wait "$running" || status=$?
 [ "$status" = 130 ] || fail "exit status $status, not 130"
-events | tail -n 3 | grep -q '"did":"\(applied\|satisfied\)"' || fail "the running step was not finished"
+events | tail -n 3 | grep >/dev/null '"did":"\(applied\|satisfied\)"' || fail "the running step was not finished"
 ! on node test -e /var/lib/gpuadm/lock || fail "the lock is still held"
 exits 0 init -y
 has_a_cluster node

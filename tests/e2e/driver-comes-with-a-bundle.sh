@@ -88,8 +88,8 @@ says "the bundle has no packages of a driver for debian-12"
 exits 0 gpuadm init -f cluster.yaml --bundle b.tar.zst --phases os/repositories,gpu/driver -y
 nothing_left node
 [ "$(on node modinfo -F version nvidia)" = "$driver" ] || fail "the module was not built"
-on node 'apt-mark showhold' | grep -qx nvidia-open-kernel-dkms || fail "the driver is not held"
-on node nvidia-smi -L | grep -q H200 || fail "no driver"
+on node 'apt-mark showhold' | grep >/dev/null -x nvidia-open-kernel-dkms || fail "the driver is not held"
+on node nvidia-smi -L | grep >/dev/null H200 || fail "no driver"
 changes_nothing gpuadm init -f cluster.yaml --bundle b.tar.zst --phases os/repositories,gpu/driver -y
 exits 0 gpuadm undo -f cluster.yaml --all -y
 nothing_left node

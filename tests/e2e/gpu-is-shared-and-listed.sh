@@ -16,7 +16,7 @@ says "no: "
 
 exits 0 gpuadm gpu share node 4 -f cluster.yaml --dry-run
 is "$(objects)" ""
-! labels | grep -q nvidia || fail "a dry run has labelled the node"
+! labels | grep >/dev/null nvidia || fail "a dry run has labelled the node"
 exits 0 gpuadm gpu share node 4 -f cluster.yaml -y
 complains "write it there too"
 is "$(objects)" "configmap/nvidia-device-plugin-config-time-slicing-4 daemonset.apps/nvidia-device-plugin-time-slicing-4 "
@@ -36,7 +36,7 @@ says "nothing is to be done"
 
 exits 0 gpuadm gpu share node mps:2 -f cluster.yaml -y
 is "$(objects)" "configmap/nvidia-device-plugin-config-mps-2 daemonset.apps/nvidia-device-plugin-mps-2 daemonset.apps/nvidia-mps-control-daemon-mps-2 "
-labels | grep -qxF nvidia.com/mps.capable=true || fail "the node is not labelled for MPS"
+labels | grep >/dev/null -xF nvidia.com/mps.capable=true || fail "the node is not labelled for MPS"
 exits 0 gpuadm gpu share node exclusive -f cluster.yaml -y
 is "$(objects)" "configmap/nvidia-device-plugin-config-exclusive daemonset.apps/nvidia-device-plugin "
 exits 0 gpuadm gpu list -f cluster.yaml -o json
@@ -48,7 +48,7 @@ says "H200 141GB has no profile 1g.5gb"
 
 # A node may label itself: workers need no administrator's credentials.
 on node kubectl --kubeconfig /etc/kubernetes/kubelet.conf label node node nvidia.com/gpu.count=3 --overwrite >labelled
-labels | grep -qxF nvidia.com/gpu.count=3 || fail "a node cannot label itself"
+labels | grep >/dev/null -xF nvidia.com/gpu.count=3 || fail "a node cannot label itself"
 
 # Every manifest of the cases is taken by the API server.
 for file in "$top"/tests/cases/device-plugin/*/expected.yaml; do

@@ -44,7 +44,7 @@ upgrade() { gpuadm upgrade -f cluster.yaml "$@"; }
 # is NAME VERSION: the kubelet asks its runtime for its version once a minute.
 is() {
   local deadline=$((SECONDS + 150))
-  until node "$1" | grep -qE "^containerd://$2\\.[^ ]* $"; do
+  until node "$1" | grep >/dev/null -E "^containerd://$2\\.[^ ]* $"; do
     [ "$SECONDS" -lt "$deadline" ] || fail "the node $1 is: $(node "$1")"
     sleep 2
   done
@@ -68,7 +68,7 @@ exits 0 upgrade two --runtime --toolkit -y
 is two 1.7
 is one 1.6
 [ "$(on two nvidia-ctk --version)" = "NVIDIA Container Toolkit CLI version 1.18.0" ] || fail "the toolkit is old"
-on two 'apt-mark showhold' | grep -qx nvidia-container-toolkit || fail "the toolkit is not held any more"
+on two 'apt-mark showhold' | grep >/dev/null -x nvidia-container-toolkit || fail "the toolkit is not held any more"
 on two "grep -q '^# theirs' /etc/containerd/config.toml" || fail "the configuration lost what is not gpuadm's"
 
 exits 0 upgrade --runtime -y

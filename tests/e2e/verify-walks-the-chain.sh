@@ -79,7 +79,7 @@ traces >before
 "$top/tests/lab/lab" net "$GPUADM" verify -f cluster.yaml --only scheduling >out 2>err </dev/null &
 running=$!
 deadline=$((SECONDS + 120))
-until kube -n gpuadm-verify get pods -o name 2>/dev/null | grep -q pod; do
+until kube -n gpuadm-verify get pods -o name 2>/dev/null | grep >/dev/null pod; do
   [ "$SECONDS" -lt "$deadline" ] || fail "no pod was made"
   sleep 0.3
 done

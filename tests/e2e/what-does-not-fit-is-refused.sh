@@ -31,7 +31,7 @@ refused() {
   while [ "$1" != -- ]; do words+=("$1") && shift; done
   shift
   exits "$status" "$@"
-  for word in "${words[@]}"; do cat out err | grep -qF -- "$word" || fail "no '$word' is said"; done
+  for word in "${words[@]}"; do cat out err | grep >/dev/null -F -- "$word" || fail "no '$word' is said"; done
 }
 
 # A worker, and a control plane, of another cluster.
