@@ -579,7 +579,7 @@ control_plane() {
   done
 }
 
-# When the certificates of the kubelet and the control plane end; keys are not read.
+# When the certificates of the kubelet and the control plane end; keys go no further than certificate_texts.
 certificates() {
   if ! has openssl; then
     certificates_by_kubeadm
@@ -618,9 +618,10 @@ certificate_texts() {
     fi
   } | awk '
     /^# \// || /^# https:/ { name = $0 }
+    /^-----BEGIN / { on = 0 } # of the key behind a certificate that is cut off
     /^-----BEGIN CERTIFICATE-----/ && name != "" { print name; name = ""; on = 1 }
     on
-    /^-----END CERTIFICATE-----/ { on = 0 }'
+    /^-----END / { on = 0 }'
 }
 
 # The same texts on stdin, one by one.
