@@ -55,7 +55,6 @@ Result<> known_keys(const std::vector<std::string>& names) {
 
 Result<Outcome> config_explain(const std::vector<std::string>& paths, Format format, Io& io) {
   TRY(known_keys(paths));
-  const auto width = static_cast<std::size_t>(std::max(0, io.out_style.width));
   base::Tree tree = base::Tree::list();
   std::string text;
   for (const spec::Key& key : spec::keys()) {
@@ -66,7 +65,7 @@ Result<Outcome> config_explain(const std::vector<std::string>& paths, Format for
         {{"path", key.path}, {"type", key.type}, {"default", key.fallback}, {"says", key.says}}));
     text += fmt::format("{}  {}{}\n    {}\n", key.path, key.type,
                         key.fallback.empty() ? "" : fmt::format(", default {}", key.fallback),
-                        report::wrapped(key.says, 4, width));
+                        report::wrapped(key.says, 4, io.out_style.width));
   }
   io.out(format == Format::json ? base::json::write(tree) + "\n" : text);
   return Outcome::done;

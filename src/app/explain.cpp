@@ -118,7 +118,6 @@ Result<std::vector<Page>> pages(const Common& common) {
 
 Result<Outcome> explain(const ExplainOptions& options, Io& io) {
   TRY(known_ids(options.ids));
-  const auto width = static_cast<std::size_t>(std::max(0, io.out_style.width));
   base::Tree tree = base::Tree::list();
   std::string text;
   for (const Page& page : TRY(pages(options.common))) {
@@ -126,7 +125,7 @@ Result<Outcome> explain(const ExplainOptions& options, Io& io) {
       continue;
     tree.push(to_tree(page));
     text += (text.empty() ? "" : "\n") +
-            (options.format == Format::markdown ? to_markdown(page) : to_text(page, width));
+            (options.format == Format::markdown ? to_markdown(page) : to_text(page, io.out_style.width));
   }
   io.out(options.format == Format::json ? base::json::write(tree) + "\n" : text);
   return Outcome::done;

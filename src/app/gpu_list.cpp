@@ -65,17 +65,16 @@ std::string to_text(const GpuTable& table, const report::Style& style) {
   std::vector<std::vector<std::string>> lines = {
       {"NODE", "PCI SLOT", "MODEL", "UUID", "DRIVER", "SHARING", "HEALTH", "HELD BY", "ALLOCATABLE"}};
   for (const GpuRow& row : table.rows) lines.push_back(cells_of(row));
-  const auto width = static_cast<std::size_t>(std::max(0, style.width));
   for (const std::string_view head : {"UUID", "DRIVER"}) {
     const std::string whole = columns(lines);
-    if (width == 0 ||
-        std::ranges::all_of(base::lines(whole), [&](auto line) { return line.size() <= width; }))
+    if (style.width == 0 ||
+        std::ranges::all_of(base::lines(whole), [&](auto line) { return line.size() <= style.width; }))
       break;
     const auto place = std::ranges::find(lines.front(), head) - lines.front().begin();
     for (std::vector<std::string>& line : lines) line.erase(line.begin() + place);
   }
   const std::size_t last = lines.front().size() - 1;
-  return columns(std::move(lines), width, {last - 1, last, 2});
+  return columns(std::move(lines), style.width, {last - 1, last, 2});
 }
 
 /// Where the counts of a host differ, that is the diagnosis.

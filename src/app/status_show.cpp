@@ -247,8 +247,8 @@ Tree gpu_tree(const GpuRow& row) {
 
 }  // namespace
 
-std::string to_text(const Status& status, Width width, int screen) {
-  return Text(status, width, static_cast<std::size_t>(std::max(0, screen))).all();
+std::string to_text(const Status& status, Width width, std::size_t screen) {
+  return Text(status, width, screen).all();
 }
 
 Tree to_tree(const Status& status) {

@@ -49,7 +49,7 @@ Result<StatusLook> recorded(const std::filesystem::path& folder) {
   return look;
 }
 
-std::string in_form(const Status& status, StatusForm form, int screen) {
+std::string in_form(const Status& status, StatusForm form, std::size_t screen) {
   switch (form) {
     case StatusForm::json:
       return base::json::write(to_tree(status)) + "\n";

@@ -31,7 +31,7 @@ using report::wrapped;
 
 class Help {
  public:
-  explicit Help(int width) : width_(static_cast<std::size_t>(width)) {}
+  explicit Help(std::size_t width) : width_(width) {}
 
   std::string of(const Command& command) {
     text_ = wrapped(command.says, 0, width_) + "\n\n";
@@ -111,7 +111,7 @@ std::string cell(std::string_view text) {
 
 }  // namespace
 
-std::string help_of(const Command& command, int width) {
+std::string help_of(const Command& command, std::size_t width) {
   return Help(width).of(command);
 }
 

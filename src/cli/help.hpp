@@ -5,7 +5,7 @@
 namespace cli {
 
 /// What --help prints: at most `width` columns, but for words that are longer.
-[[nodiscard]] std::string help_of(const Command& command, int width);
+[[nodiscard]] std::string help_of(const Command& command, std::size_t width);
 /// Every command in Markdown: docs/reference/cli.md.
 [[nodiscard]] std::string reference_of(const Command& root);
 

@@ -95,7 +95,7 @@ app::Io io_of(const Global& global) {
 std::string help_for(const CLI::App& root, const report::Style& style) {
   const CLI::App* verb = &root;
   while (!verb->get_subcommands().empty()) verb = verb->get_subcommands().front();
-  constexpr int narrowest = 60, widest = 110, usual = 80;
+  constexpr std::size_t narrowest = 60, widest = 110, usual = 80;
   return help_of(model_of(*verb), std::clamp(style.width == 0 ? usual : style.width, narrowest, widest));
 }
 

@@ -20,12 +20,13 @@ std::string paint(const Style& style, const Finding& finding, std::string_view t
   return paint(style, inks[rank(&finding)], text);
 }
 
-std::string fit(std::string_view text, int columns) {
+std::string fit(std::string_view text, std::size_t columns) {
   const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
-  if (columns <= 0 || std::ranges::count_if(text, begins) <= columns) return std::string(text);
-  const int keep = std::max(0, columns - 3);
+  if (columns == 0 || std::cmp_less_equal(std::ranges::count_if(text, begins), columns))
+    return std::string(text);
+  const std::size_t keep = columns - std::min<std::size_t>(columns, 3);
   std::size_t end = 0;
-  for (int seen = 0; end < text.size(); ++end)
+  for (std::size_t seen = 0; end < text.size(); ++end)
     if (begins(text[end]) && ++seen > keep) break;
   return std::string(text.substr(0, end)) + "...";
 }
@@ -42,8 +43,7 @@ std::string hang_by(Wrap wrap, std::string_view text, std::size_t columns, const
   const std::string shown = base::printable(base::trim(text));
   std::string all;
   for (const std::string_view line : base::lines(shown))
-    all += (all.empty() ? "" : "\n" + std::string(columns, ' ')) +
-           wrap(line, columns, static_cast<std::size_t>(std::max(0, style.width)));
+    all += (all.empty() ? "" : "\n" + std::string(columns, ' ')) + wrap(line, columns, style.width);
   return all;
 }
 

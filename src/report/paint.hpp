@@ -17,7 +17,7 @@ enum class Ink { bold, dim, red, green, yellow, cyan };
 [[nodiscard]] std::string paint(const Style& style, const Finding& finding, std::string_view text);
 
 /// Cut to `columns` characters, "..." in place of the rest. 0: as it is.
-[[nodiscard]] std::string fit(std::string_view text, int columns);
+[[nodiscard]] std::string fit(std::string_view text, std::size_t columns);
 
 /// Every line after the first moved right by `columns`; made printable.
 [[nodiscard]] std::string hang(std::string_view text, std::size_t columns);

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t noise_limit = 8192;  // shown to the operator, never more
 constexpr std::size_t tail_limit = 256;    // holds the end mark
 constexpr std::size_t chunk = 256u << 10;  // of a streamed file
+static_assert(Share::block % chunk == 0);
 
 std::size_t count(std::string_view text, std::string_view word) {
   std::size_t found = 0;
@@ -43,13 +44,14 @@ void Capture::feed(std::string_view bytes) {
   dropped += bytes.size() - std::min(room, bytes.size());
 }
 
-Dialogue::Dialogue(Command command, Root root, const Marks& marks, Peer peer, Tell tell)
+Dialogue::Dialogue(Command command, Root root, const Marks& marks, Peer peer, Tell tell, Share share)
     : command_(std::move(command)),
       root_(command_.as == As::login ? Root::is_login : root),
       learned_(root),
       marks_(marks),
       peer_(std::move(peer)),
       tell_(tell),
+      share_(std::move(share)),
       out_(marks.start, command_.output_limit),
       err_(marks.start, command_.output_limit) {
   climbing_ = root_ == Root::ask || root_ == Root::forbidden;
@@ -58,7 +60,7 @@ Dialogue::Dialogue(Command command, Root root, const Marks& marks, Peer peer, Te
 
 void Dialogue::send_program() {
   climbing_ = false;
-  queue_ += program(command_, marks_);
+  queue_ += program(command_, marks_, share_);
   if (command_.input) return;       // the file follows
   command_.script = std::string();  // of many hosts at once every copy counts
   all_queued_ = true;
@@ -77,7 +79,8 @@ Result<std::string_view> Dialogue::pending() {
     if (command_.input && !climbing_ && !all_queued_) {
       if (!file_.is_open()) {
         file_.open(*command_.input, std::ios::binary);
-        file_.seekg(static_cast<std::streamoff>(command_.input_offset));
+        const std::uint64_t before = share_.part == Share::Part::second ? Share::block : 0;
+        file_.seekg(static_cast<std::streamoff>(command_.input_offset + before));
       }
       queue_.resize(chunk);
       file_.read(queue_.data(), static_cast<std::streamsize>(chunk));
@@ -86,6 +89,9 @@ Result<std::string_view> Dialogue::pending() {
         return base::fail(base::Fault::remote,
                           fmt::format("{}: cannot read {} to send it", peer_.host, command_.input->string()));
       all_queued_ = file_.eof();
+      read_ += queue_.size();
+      if (share_.part != Share::Part::whole && !all_queued_ && read_ % Share::block == 0)
+        file_.seekg(static_cast<std::streamoff>(Share::block), std::ios::cur);
     }
   }
   return std::string_view(queue_).substr(sent_);

@@ -43,13 +43,13 @@ struct Peer {
 /// file, takes the output apart. Has no descriptor and no clock.
 class Dialogue {
  public:
-  Dialogue(Command command, Root root, const Marks& marks, Peer peer, Tell tell);
+  Dialogue(Command command, Root root, const Marks& marks, Peer peer, Tell tell, Share share = {});
   ~Dialogue() { wipe(); }
   Dialogue(const Dialogue&) = delete;
   Dialogue& operator=(const Dialogue&) = delete;
 
   /// What the login shell is to run.
-  [[nodiscard]] std::string line() const { return command_line(command_, root_, marks_, tell_); }
+  [[nodiscard]] std::string line() const { return command_line(command_, root_, marks_, tell_, share_); }
   [[nodiscard]] const Command& command() const { return command_; }
 
   /// Bytes to write to stdin now; empty: nothing yet, or nothing more. The same bytes until wrote() takes
@@ -104,10 +104,11 @@ class Dialogue {
   const Marks& marks_;
   Peer peer_;
   Tell tell_;
+  Share share_;
   Capture out_, err_;
   std::string queue_, err_tail_;
   std::size_t sent_ = 0;
-  std::uint64_t handed_on_ = 0;
+  std::uint64_t handed_on_ = 0, read_ = 0;
   bool climbing_ = false, all_queued_ = false;
   int prompts_ = 0, answers_ = 0;
   base::Secret given_;

@@ -65,4 +65,8 @@ SessionPtr make_session(Options options, Operator the_operator) {
   return SessionPtr(new Session(std::move(options), std::move(the_operator)));
 }
 
+std::string Session::meeting() {
+  return fmt::format("/run/{}-{}", marks.file, ++meetings_);
+}
+
 }  // namespace transport

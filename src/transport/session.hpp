@@ -37,6 +37,8 @@ class Session {
   /// As above, unless another host has had the operator type a new one since.
   void forget(const std::string& key, const base::Secret& wrong);
   void tell(const std::string& host, const std::string& line) const;
+  /// A path on a host where two channels of one file meet; another each time.
+  [[nodiscard]] std::string meeting();
   /// A line that concerns no single host, told once.
   void tell_once(const std::string& line);
   /// Runs what may block on a person (an agent that asks to confirm): its time is the operator's.
@@ -53,6 +55,7 @@ class Session {
   std::map<std::string, std::optional<base::Secret>> answers_;
   std::set<std::string> told_;
   base::Clock::duration asked_for_{};
+  int meetings_ = 0;
 };
 
 }  // namespace transport

@@ -17,11 +17,30 @@ std::string start_marks(const Marks& marks) {
 
 /// A shell that runs what comes on stdin. Where a file comes behind the program, the program is read to its
 /// last byte and no further.
-std::string shell_of(const Command& command, const Marks& marks) {
+std::string shell_of(const Command& command, const Marks& marks, const Share& share) {
   if (!command.input) return "/bin/sh -s";
-  const std::string read = fmt::format("eval \"$(head -c {})\"", program(command, marks).size());
+  const std::string read = fmt::format("eval \"$(head -c {})\"", program(command, marks, share).size());
   return "/bin/sh -c " + base::quote(read);
 }
+
+// The fifo has its name once it can be written to, and no longer than until the second channel is there. A
+// block that is cut short is the last: nothing that belongs behind it may follow.
+constexpr std::string_view put_together = R"sh(
+gpuadm_meeting={0}
+mkfifo -m 600 "$gpuadm_meeting.new" && exec 8<>"$gpuadm_meeting.new" && mv "$gpuadm_meeting.new" "$gpuadm_meeting" || exit 1
+[ "$(timeout 30 dd bs=1 count=1 <&8 2>/dev/null)" = . ] || gpuadm_late=yes
+exec 9<"$gpuadm_meeting" 8>&-
+rm -f "$gpuadm_meeting"
+[ -z "${{gpuadm_late:-}}" ] || {{ echo "the second half of the file did not come within 30 s" >&2 && exit 1; }}
+gpuadm_block() {{ case $(dd bs={1} count=1 iflag=fullblock 2>&1 >&7) in 1+0*) ;; *) return 1 ;; esac; }}
+{{ while gpuadm_block && gpuadm_block <&9; do :; done; }} 7>&1 | gpuadm_main 9<&-)sh";
+
+// It waits for the fifo; opened for both, which does not wait for a reader, and then for writing alone, which
+// ends with it.
+constexpr std::string_view hand_over = R"sh(gpuadm_tries=0
+until [ -p {0} ] || [ "$gpuadm_tries" -ge 100 ]; do sleep 0.1 && gpuadm_tries=$((gpuadm_tries + 1)); done
+[ -p {0} ] && exec 8<>{0} >{0} 8>&- || exit 1
+printf . && exec cat)sh";
 
 // sudo's own prompt is a mark, so a password is written only when sudo asks for one; the program is sent only
 // after the shell behind sudo has said that it reads.
@@ -42,10 +61,24 @@ Marks::Marks(const std::string& nonce)
       root("gpuadm-" + nonce + "-root"),
       sudo("gpuadm-" + nonce + "-sudo"),
       no_sudo("gpuadm-" + nonce + "-no-sudo"),
-      password("gpuadm-" + nonce + "-password") {}
+      password("gpuadm-" + nonce + "-password"),
+      file("gpuadm-" + nonce) {}
 
-std::string command_line(const Command& command, Root root, const Marks& marks, Tell tell) {
-  const std::string shell = shell_of(command, marks);
+Command second_half(const Command& command, const Share& share) {
+  Command half;
+  half.label = command.label;
+  half.script = fmt::format(hand_over, base::quote(share.meeting));
+  half.effect = command.effect;
+  half.as = command.as;
+  half.timeout = command.timeout;
+  half.input = command.input;
+  half.input_offset = command.input_offset;
+  return half;
+}
+
+std::string command_line(const Command& command, Root root, const Marks& marks, Tell tell,
+                         const Share& share) {
+  const std::string shell = shell_of(command, marks, share);
   std::string line;
   if (command.as == As::login || root == Root::is_login)
     line = "exec " + shell;
@@ -57,12 +90,14 @@ std::string command_line(const Command& command, Root root, const Marks& marks, 
   return fmt::format("exec /bin/sh -c {}", base::quote(fmt::format("({}); echo {} $? >&2", line, marks.end)));
 }
 
-std::string program(const Command& command, const Marks& marks) {
+std::string program(const Command& command, const Marks& marks, const Share& share) {
   const std::string head = start_marks(marks) + std::string(surroundings);
   // All of it is parsed before any of it runs: a stray `}` or `fi` is a syntax error, not an early end.
-  const std::string body = "gpuadm_main() {\nif :; then :\n" + command.script + "\n\nfi\n}\ngpuadm_main";
-  if (command.input) return head + body;
-  return head + "eval " + base::quote(body) + " </dev/null\n";
+  const std::string body = "gpuadm_main() {\nif :; then :\n" + command.script + "\n\nfi\n}";
+  if (share.part == Share::Part::first)
+    return head + body + fmt::format(put_together, base::quote(share.meeting), Share::block);
+  if (command.input) return head + body + "\ngpuadm_main";
+  return head + "eval " + base::quote(body + "\ngpuadm_main") + " </dev/null\n";
 }
 
 }  // namespace transport

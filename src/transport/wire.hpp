@@ -2,6 +2,7 @@
 
 #include "gpuadm/transport/transport.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -26,17 +27,32 @@ struct Marks {
   std::string sudo;      ///< sudo has let us through: the program may be sent
   std::string no_sudo;   ///< there is no sudo
   std::string password;  ///< sudo's prompt, on stderr
+  std::string file;      ///< in names of files
 };
+
+/// What a channel carries of a file that goes over one or over two channels of a connection: sshd lets 2 MiB
+/// of a channel be on their way (CHAN_SES_WINDOW_DEFAULT of its channels.h; decision 17), which is what a
+/// long way there is waited for. With two, blocks go over each in turn.
+struct Share {
+  static constexpr std::uint64_t block = 1u << 20;  ///< bytes
+  enum class Part { whole, first, second } part = Part::whole;
+  std::string meeting;  ///< a path on the host where the second channel's blocks are handed to the first's
+                        ///< program
+};
+
+/// What runs behind the second channel of a file that is the input of `command`.
+[[nodiscard]] Command second_half(const Command& command, const Share& share);
 
 /// Whether the exit status must be told by the program, because the way there cannot tell it from its own.
 enum class Tell { channel_status, end_mark };
 
 /// The command line for the login shell: constant text, one of few forms; never the script, which may be
 /// longer than a packet of SSH.
-[[nodiscard]] std::string command_line(const Command& command, Root root, const Marks& marks, Tell tell);
+[[nodiscard]] std::string command_line(const Command& command, Root root, const Marks& marks, Tell tell,
+                                       const Share& share = {});
 
 /// What goes to stdin first, before a file (Command::input): a program that does nothing unless it has
-/// arrived wholly.
-[[nodiscard]] std::string program(const Command& command, const Marks& marks);
+/// arrived wholly. Its stdin is the whole file, however that travels.
+[[nodiscard]] std::string program(const Command& command, const Marks& marks, const Share& share = {});
 
 }  // namespace transport

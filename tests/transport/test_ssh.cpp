@@ -19,6 +19,98 @@ TEST_CASE("ssh: 64 MiB are streamed to a program without being held in memory") 
   CHECK(exit->out == base::sha256_of_file(sshd.place.path / "big").value() + "\n");
 }
 
+namespace {
+/// A client whose files take two channels, however short the way is.
+transport::Options of_two_channels(const Sshd& sshd) {
+  auto options = sshd.options();
+  options.long_way = 0ms;
+  return options;
+}
+transport::Command rooted(std::string script) {
+  auto command = reads(std::move(script));
+  command.as = transport::As::root;
+  return command;
+}
+int sessions(const Sshd& sshd) {
+  int count = 0;
+  const std::string log = sshd.log();
+  for (std::size_t at = 0; (at = log.find("Starting session: command", at)) != std::string::npos; ++at)
+    ++count;
+  return count;
+}
+}  // namespace
+
+TEST_CASE("ssh: a large file that goes over two channels is put together again, to the last byte") {
+  if (!can_serve()) return;
+  Sshd sshd("LogLevel VERBOSE");
+  Client client(of_two_channels(sshd), sshd.endpoint(sshd.user_key("ed", "ed25519")));
+  const std::uint64_t least = 16u << 20, block = 1u << 20;
+  for (const std::uint64_t size :
+       {least - 1, least, least + 1, least + block, least + 3 * block / 2, 3 * least + 77}) {
+    CAPTURE(size);
+    const auto file = sshd.place.path / "big";
+    REQUIRE(shell(fmt::format("head -c {} /dev/urandom > {}", size, file.string())) == 0);
+    const int before = sessions(sshd);
+    auto command = rooted("sha256sum | cut -d' ' -f1; exit 7");
+    command.input = file;
+    const auto exit = client(command);
+    if (!exit) FAIL(exit.error().what);
+    CHECK(exit->out == base::sha256_of_file(file).value() + "\n");
+    CHECK(exit->status == 7);
+    CHECK(sessions(sshd) - before == (size < least ? 1 : 2));
+  }
+  auto rest = rooted("wc -c");
+  rest.input = sshd.place.path / "big";
+  rest.input_offset = block + 5;
+  CHECK(client(rest)->out == fmt::format("{}\n", 3 * least + 77 - block - 5));
+  CHECK(client("ls /run | grep -c gpuadm-.*- || :")->out == "0\n");
+}
+
+TEST_CASE("ssh: a program that stops reading a file of two channels is answered") {
+  if (!can_serve()) return;
+  Sshd sshd;
+  Client client(of_two_channels(sshd), sshd.endpoint(sshd.user_key("ed", "ed25519")));
+  auto command = rooted("head -c 3; exit 5");
+  command.input = sshd.place.write("file", std::string(40'000'000, 'x'));
+  const auto exit = client(command);
+  if (!exit) FAIL(exit.error().what);
+  CHECK(exit->out == "xxx");
+  CHECK(exit->status == 5);
+  CHECK(client("echo next")->out == "next\n");
+}
+
+TEST_CASE("ssh: what came of a file before one of its two channels ended is its beginning") {
+  if (!can_serve()) return;
+  Sshd sshd;
+  const auto file = sshd.place.path / "big";
+  REQUIRE(shell("head -c 60000000 /dev/urandom > " + file.string()) == 0);
+  Client client(of_two_channels(sshd), sshd.endpoint(sshd.user_key("ed", "ed25519")));
+  // The second channel's program is killed once some of the file is here.
+  auto command = rooted(
+      "head -c 9000000; for p in /proc/[0-9]*; do case $(readlink $p/fd/1) in \"$gpuadm_meeting\"*) kill "
+      "${p#/proc/} ;; esac; done; cat");
+  command.input = file;
+  command.output_limit = 100u << 20;
+  const auto exit = client(command);
+  if (!exit) FAIL(exit.error().what);
+  CHECK(exit->out.size() >= 9'000'000);
+  CHECK(exit->out.size() < 60'000'000);
+  CHECK(base::read_file(file)->starts_with(exit->out));
+}
+
+TEST_CASE("ssh: where sshd lets no second channel be, one does") {
+  if (!can_serve()) return;
+  Sshd sshd("MaxSessions 1");
+  Client client(of_two_channels(sshd), sshd.endpoint(sshd.user_key("ed", "ed25519")));
+  auto command = rooted("wc -c");
+  command.input = sshd.place.write("file", std::string(40'000'000, 'x'));
+  for (int i = 0; i < 12; ++i) {
+    const auto exit = client(command);
+    if (!exit) FAIL(exit.error().what);
+    CHECK(exit->out == "40000000\n");
+  }
+}
+
 TEST_CASE("ssh: a large script and a large answer arrive whole") {
   if (!can_serve()) return;
   Sshd sshd;

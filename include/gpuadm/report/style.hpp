@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string_view>
 
@@ -18,7 +19,7 @@ struct Style {
   Colour colour = Colour::no;
   Verbosity verbosity = Verbosity::normal;
   View view = View::plain;
-  int width = 0;  ///< columns; 0: lines are never cut
+  std::size_t width = 0;  ///< columns; 0: lines are never cut
 };
 
 }  // namespace report

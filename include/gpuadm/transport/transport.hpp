@@ -102,6 +102,9 @@ struct Options {
   spec::SudoPolicy sudo = spec::SudoPolicy::automatic;
   std::chrono::seconds connect_timeout{15};
   std::chrono::seconds keep_alive{15};
+  /// The round trip from which on a large file takes two channels of the connection, so that twice as much of
+  /// it is under way.
+  std::chrono::milliseconds long_way{5};
   std::filesystem::path known_hosts;  ///< empty: what `ssh -G` says
   std::filesystem::path ssh_config;   ///< as `ssh -F`; empty: the operator's and the system's
   std::optional<base::Secret>

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "transport/dialogue.hpp"
-#include "transport/ssh/link.hpp"
+#include "transport/ssh/channel.hpp"
 
 namespace transport {
 
-/// One host through libssh2: one connection kept open, one channel a command.
+/// One host through libssh2: one connection kept open; one channel a command, or two where a large file has a
+/// long way to go.
 class Libssh2 final : public Transport {
  public:
   Libssh2(Session& session, const std::string& host, const spec::Endpoint& endpoint);
@@ -16,39 +16,38 @@ class Libssh2 final : public Transport {
   [[nodiscard]] std::optional<base::Instant> wake() const override;
   Result<std::optional<Exit>> advance() override;
   void close() override;
-  [[nodiscard]] std::uint64_t sent() const override { return dialogue_ ? dialogue_->handed_on() : 0; }
+  [[nodiscard]] std::uint64_t sent() const override { return main_.sent() + second_.sent(); }
   [[nodiscard]] std::string kind() const override { return "libssh2"; }
 
   /// Set by a failed login: why the OpenSSH client must serve this host.
   [[nodiscard]] const std::optional<std::string>& unserved() const { return link_.unserved(); }
 
  private:
-  enum class Phase { idle, link, open, exec, talk, closing };
+  enum class Phase { idle, link, open, open_second, exec, exec_second, talk, closing };
 
   [[nodiscard]] Result<std::optional<Exit>> go_on();
   [[nodiscard]] Result<bool> step();
-  [[nodiscard]] Result<bool> open_channel();
-  [[nodiscard]] Result<bool> exec();
+  [[nodiscard]] Result<bool> open_main();
+  [[nodiscard]] Result<bool> open_second();
   [[nodiscard]] Result<bool> talk();
-  [[nodiscard]] Result<bool> close_channel();
-  [[nodiscard]] Result<> receive();
+  [[nodiscard]] Result<bool> close_channels();
+  [[nodiscard]] Root root() const;
+  /// Whether the command's file takes two channels: it is large, the way is long, and sudo asks for nothing.
+  [[nodiscard]] bool takes_two() const;
+  void speak();
   [[nodiscard]] Result<> send();
-  [[nodiscard]] Result<Exit> result();
-  [[nodiscard]] std::unexpected<base::Error> lost();
-  [[nodiscard]] std::unexpected<base::Error> too_late() const;
-  void free_channel();
+  [[nodiscard]] std::unexpected<base::Error> too_late();
 
   Session& session_;
   Link link_;
   Phase phase_ = Phase::idle;
   Command command_;
-  std::optional<Dialogue> dialogue_;
   std::optional<Root> root_;
-  LIBSSH2_CHANNEL* channel_ = nullptr;
-  bool reused_ = false;  ///< the connection was there before this command: it may have died unseen
-  bool sent_eof_ = false;
-  bool waits_for_room_ = false;  ///< in the socket, to send the end of the input
-  std::string line_;
+  Channel main_{link_, command_.label}, second_{link_, command_.label};
+  bool second_first_ = false;  ///< the second channel has a packet out in part
+  bool reused_ = false;        ///< the connection was there before this command: it may have died unseen
+  std::optional<base::Instant> asked_;  ///< for the channel
+  base::Clock::duration round_trip_{};  ///< what the answer to that took
   base::Instant begun_, deadline_;
 };
 

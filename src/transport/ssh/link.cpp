@@ -238,9 +238,11 @@ void Link::interests(std::vector<pollfd>& into) const {
   if (phase_ == Phase::config) session_.ssh->configs.interests(question_, into);
   if (phase_ == Phase::dial && dial_) dial_->interests(into);
   if (!handle_) return;
-  const bool writes =
-      (::libssh2_session_block_directions(handle_.get()) & LIBSSH2_SESSION_BLOCK_OUTBOUND) != 0;
-  into.push_back({dial_->descriptor(), static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN), 0});
+  into.push_back({dial_->descriptor(), static_cast<short>(is_blocked() ? POLLIN | POLLOUT : POLLIN), 0});
+}
+
+bool Link::is_blocked() const {
+  return (::libssh2_session_block_directions(handle_.get()) & LIBSSH2_SESSION_BLOCK_OUTBOUND) != 0;
 }
 
 bool Link::has_room() const {

@@ -26,6 +26,8 @@ class Link {
   /// True once logged in. After an error the link is closed and begin() starts anew.
   [[nodiscard]] Result<bool> advance();
   void interests(std::vector<pollfd>& into) const;
+  /// Whether the last packet waits for the socket to take the rest of it.
+  [[nodiscard]] bool is_blocked() const;
   /// Whether a small packet would go out whole: for a link that is logged in.
   [[nodiscard]] bool has_room() const;
   [[nodiscard]] std::optional<base::Instant> wake() const;

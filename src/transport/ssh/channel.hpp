@@ -1,0 +1,58 @@
+#pragma once
+
+#include "transport/dialogue.hpp"
+#include "transport/ssh/link.hpp"
+
+#include <optional>
+#include <string>
+
+namespace transport {
+
+/// One channel of a link, and the dialogue that it carries. Passive: what cannot go on without waiting says
+/// false and is called again. An error ends the connection.
+class Channel {
+ public:
+  Channel(Link& link, const std::string& label) : link_(link), label_(label) {}
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  enum class Opened { yes, not_yet, refused };
+  /// refused: sshd opens no more sessions on this connection (MaxSessions).
+  [[nodiscard]] Result<Opened> open();
+  void speak(Command command, Root root, const Marks& marks, Share share);
+  [[nodiscard]] Result<bool> exec();
+  [[nodiscard]] Result<> receive();
+  /// Sends what there is to send, and can be now. False: a packet went out in part, and must be finished
+  /// before anything else is sent on this connection.
+  [[nodiscard]] Result<bool> send();
+  /// Whether the end of the input waits for room in the socket.
+  [[nodiscard]] bool wants_room() const { return wants_room_; }
+  [[nodiscard]] bool said_all() const { return ::libssh2_channel_eof(channel_) == 1; }
+  /// Waits until the host has closed the channel.
+  [[nodiscard]] Result<bool> finish();
+  /// Closes the channel from here: whether that is done. What goes wrong with it, goes wrong for the next.
+  [[nodiscard]] bool close() { return ::libssh2_channel_close(channel_) != LIBSSH2_ERROR_EAGAIN; }
+  /// The answer; frees the channel.
+  [[nodiscard]] Result<Exit> result();
+
+  [[nodiscard]] bool is_open() const { return channel_ != nullptr; }
+  /// Nothing before speak().
+  [[nodiscard]] std::optional<Dialogue>& dialogue() { return dialogue_; }
+  [[nodiscard]] std::uint64_t sent() const { return dialogue_ ? dialogue_->handed_on() : 0; }
+  /// What cannot be sent now is freed with the session.
+  void free();
+  /// The session is gone, and the channel with it.
+  void forget();
+
+ private:
+  [[nodiscard]] std::unexpected<base::Error> lost();
+
+  Link& link_;
+  const std::string& label_;  ///< of the command
+  LIBSSH2_CHANNEL* channel_ = nullptr;
+  std::optional<Dialogue> dialogue_;
+  std::string line_;
+  bool sent_eof_ = false, wants_room_ = false;
+};
+
+}  // namespace transport
