@@ -67,8 +67,8 @@ Result<std::optional<Exit>> Libssh2::go_on() {
     const std::size_t received = link_.received();
     auto moved = step();
     if (!moved && reused_ && phase_ == Phase::open) {
-      // It died while idle, or sshd still counts the last session (MaxSessions); nothing was sent, so a new one
-      // may be made.
+      // It died while idle, or sshd still counts the last session (MaxSessions); nothing was sent, so a new
+      // one may be made.
       link_.close();
       reused_ = false;
       link_.begin();
