@@ -26,6 +26,11 @@ exits 0 gpuadm certs renew -f cluster.yaml -y
 exits 0 gpuadm certs status -f cluster.yaml -o json
 [ "$(jq '[.certificates[].days] | min' out)" -gt 300 ] || fail "a certificate ends soon"
 jq -e '.certificates | map(.certificate) | index("https://127.0.0.1:6443")' out >/dev/null || fail "what is served is not in the list"
+cp out whole
+on node 'printf "%s\n" "-----BEGIN CERTIFICATE-----" "MIIB" "-----END CERTIFICATE-----" >/etc/kubernetes/pki/a.crt'
+exits 0 gpuadm certs status -f cluster.yaml -o json
+diff <(jq -S .certificates whole) <(jq -S .certificates out) || fail "one that cannot be read keeps others from being read"
+on node rm /etc/kubernetes/pki/a.crt
 admin get nodes >out 2>err || fail "root's kubeconfig does not work"
 exits 0 gpuadm certs renew -f cluster.yaml -y
 says "nothing is to be done"
