@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <vector>
 
 namespace transport {
@@ -16,12 +17,19 @@ constexpr std::size_t least_charge = 256;  // per call: libssh2 reads a banner b
 constexpr std::size_t longest_greeting = 64u << 10;
 constexpr std::size_t kept_greeting = 200;
 
+ssize_t failed(Hooks& hooks) {
+  const int code = errno;
+  if (code != EAGAIN && code != EINTR && hooks.broke.empty()) hooks.broke = std::strerror(code);
+  return -code;
+}
+
 ssize_t receive(libssh2_socket_t socket, void* buffer, size_t length, int, void** abstract) {
   Hooks& hooks = *static_cast<Hooks*>(*abstract);
   if (hooks.budget == 0) return -EAGAIN;
   if (!hooks.greeted && hooks.received > longest_greeting) return -ECONNABORTED;
   const ssize_t got = ::recv(socket, buffer, length, 0);
-  if (got < 0) return -errno;
+  if (got < 0) return failed(hooks);
+  if (got == 0 && length > 0) hooks.broke = "the other side closed it";
   const auto size = static_cast<std::size_t>(got);
   hooks.budget -= std::min(hooks.budget, std::max(size, least_charge));
   hooks.received += size;
@@ -32,8 +40,9 @@ ssize_t receive(libssh2_socket_t socket, void* buffer, size_t length, int, void*
 
 ssize_t send(libssh2_socket_t socket, const void* buffer, size_t length, int, void** abstract) {
   const ssize_t sent = ::send(socket, buffer, length, MSG_NOSIGNAL);
-  if (sent < 0) return -errno;
-  static_cast<Hooks*>(*abstract)->wrote = true;
+  Hooks& hooks = *static_cast<Hooks*>(*abstract);
+  if (sent < 0) return failed(hooks);
+  hooks.wrote = true;
   return sent;
 }
 

@@ -21,6 +21,7 @@ struct Hooks {
   bool greeted = false;      ///< the SSH handshake is through
   std::string first;         ///< the first bytes, for a server that speaks no SSH
   std::string goodbye;       ///< the server's words on disconnecting
+  std::string broke;         ///< what became of the socket, in the system's words
 };
 
 struct FreeSession {

@@ -198,6 +198,7 @@ base::Error Link::lost(const std::string& doing) {
   const std::string proxy = dial_ ? dial_->proxy_says() : "";
   std::string words = base::printable(hooks_.goodbye, 300);
   if (!proxy.empty()) words += (words.empty() ? "" : "; ") + proxy;
+  if (words.empty()) words = hooks_.broke;
   if (words.empty() && handle_) {
     char* message = nullptr;
     ::libssh2_session_last_error(handle_.get(), &message, nullptr, 0);
