@@ -61,6 +61,10 @@ class Dialogue {
   }
   /// Bytes of the file that were written.
   [[nodiscard]] std::uint64_t handed_on() const { return handed_on_; }
+  /// The program is written; what may follow is the file.
+  [[nodiscard]] bool program_written() const {
+    return !climbing_ && (file_.is_open() || sent_ == queue_.size());
+  }
   /// Everything was written: stdin may be closed.
   [[nodiscard]] bool all_written() const { return all_queued_ && sent_ == queue_.size(); }
 

@@ -27,18 +27,21 @@ std::string shell_of(const Command& command, const Marks& marks, const Share& sh
 // block that is cut short is the last: nothing that belongs behind it may follow.
 constexpr std::string_view put_together = R"sh(
 gpuadm_meeting={0}
+trap 'rm -f "$gpuadm_meeting" "$gpuadm_meeting.new"' EXIT
+trap 'exit 1' HUP TERM
 mkfifo -m 600 "$gpuadm_meeting.new" && exec 8<>"$gpuadm_meeting.new" && mv "$gpuadm_meeting.new" "$gpuadm_meeting" || exit 1
 [ "$(timeout 30 dd bs=1 count=1 <&8 2>/dev/null)" = . ] || gpuadm_late=yes
 exec 9<"$gpuadm_meeting" 8>&-
 rm -f "$gpuadm_meeting"
+trap - EXIT HUP TERM
 [ -z "${{gpuadm_late:-}}" ] || {{ echo "the second half of the file did not come within 30 s" >&2 && exit 1; }}
 gpuadm_block() {{ case $(dd bs={1} count=1 iflag=fullblock 2>&1 >&7) in 1+0*) ;; *) return 1 ;; esac; }}
 {{ while gpuadm_block && gpuadm_block <&9; do :; done; }} 7>&1 | gpuadm_main 9<&-)sh";
 
-// It waits for the fifo; opened for both, which does not wait for a reader, and then for writing alone, which
-// ends with it.
+// It waits a minute for the fifo; opened for both, which does not wait for a reader, and then for writing
+// alone, which ends with it.
 constexpr std::string_view hand_over = R"sh(gpuadm_tries=0
-until [ -p {0} ] || [ "$gpuadm_tries" -ge 100 ]; do sleep 0.1 && gpuadm_tries=$((gpuadm_tries + 1)); done
+until [ -p {0} ] || [ "$gpuadm_tries" -ge 600 ]; do sleep 0.1 && gpuadm_tries=$((gpuadm_tries + 1)); done
 [ -p {0} ] && exec 8<>{0} >{0} 8>&- || exit 1
 printf . && exec cat)sh";
 

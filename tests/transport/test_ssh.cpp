@@ -98,6 +98,24 @@ TEST_CASE("ssh: what came of a file before one of its two channels ended is its 
   CHECK(base::read_file(file)->starts_with(exit->out));
 }
 
+TEST_CASE("ssh: where the program of the second channel does not begin, one channel does") {
+  if (!can_serve()) return;
+  Place here;
+  const auto once = here.write("once", fmt::format("mkdir {}/turned-away 2>/dev/null && exit 1\n"
+                                                   "exec sh -c \"$SSH_ORIGINAL_COMMAND\"\n",
+                                                   here.path.string()));
+  Sshd sshd("ForceCommand sh " + once.string());
+  Client client(of_two_channels(sshd), sshd.endpoint(sshd.user_key("ed", "ed25519")));
+  auto command = rooted("wc -c");
+  command.input = here.write("file", std::string(40'000'000, 'x'));
+  for (int i = 0; i < 2; ++i) {
+    const auto exit = client(command);
+    if (!exit) FAIL(exit.error().what);
+    CHECK(exit->out == "40000000\n");
+  }
+  CHECK(std::filesystem::exists(here.path / "turned-away"));
+}
+
 TEST_CASE("ssh: where sshd lets no second channel be, one does") {
   if (!can_serve()) return;
   Sshd sshd("MaxSessions 1");

@@ -75,8 +75,9 @@ Result<> Channel::receive() {
   return {};
 }
 
-Result<bool> Channel::send() {
+Result<bool> Channel::send(What what) {
   while (!sent_eof_) {
+    if (what == What::program && dialogue_->program_written()) return true;
     const std::string_view bytes = TRY(dialogue_->pending());
     if (dialogue_->all_written()) {
       // A packet that went out in part is known by its address, and libssh2 1.10 has this one on its stack,

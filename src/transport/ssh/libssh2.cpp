@@ -12,7 +12,9 @@ namespace transport {
 
 namespace {
 using base::Fault;
+using namespace std::chrono_literals;
 constexpr std::uint64_t worth_two_channels = 16u << 20;  // bytes of a file
+constexpr auto begins_within = 10s, closes_within = 2s;  // a second channel
 }  // namespace
 
 Libssh2::Libssh2(Session& session, const std::string& host, const spec::Endpoint& endpoint)
@@ -80,6 +82,7 @@ Result<std::optional<Exit>> Libssh2::go_on() {
       auto exit = TRY(main_.result());
       exit.seconds = std::chrono::duration<double>(base::Clock::now() - begun_).count();
       root_ = main_.dialogue()->learned();
+      if (second_.is_open()) link_.close();  // what hangs there goes with the connection
       return exit;
     }
     // Writing reads too, and one stream's reader queues the other's bytes: what has come must be looked at
@@ -108,18 +111,23 @@ Result<bool> Libssh2::step() {
       return open_main();
     case Phase::open_second:
       return open_second();
-    case Phase::exec:
-      if (!TRY(main_.exec())) return false;
-      phase_ = second_.is_open() ? Phase::exec_second : Phase::talk;
-      return true;
     case Phase::exec_second:
       if (!TRY(second_.exec())) return false;
+      deadline_ = session_.now() + begins_within;
+      phase_ = Phase::begin_second;
+      return true;
+    case Phase::begin_second:
+      return begin_second();
+    case Phase::exec:
+      if (!TRY(main_.exec())) return false;
       phase_ = Phase::talk;
       return true;
     case Phase::talk:
       return talk();
     case Phase::closing:
-      return close_channels();
+      return close_main();
+    case Phase::closing_second:
+      return close_second();
     default:
       return false;
   }
@@ -154,23 +162,41 @@ Result<bool> Libssh2::open_main() {
   if (takes_two())
     phase_ = Phase::open_second;
   else
-    speak();
+    speak({});
   return true;
 }
 
 Result<bool> Libssh2::open_second() {
-  if (TRY(second_.open()) == Channel::Opened::not_yet) return false;
-  speak();
+  switch (TRY(second_.open())) {
+    case Channel::Opened::not_yet:
+      return false;
+    case Channel::Opened::refused:
+      speak({});
+      return true;
+    case Channel::Opened::yes:
+      break;
+  }
+  share_ = {Share::Part::first, session_.meeting()};
+  second_.speak(second_half(command_, share_), root(), session_.marks, {Share::Part::second, share_.meeting});
+  phase_ = Phase::exec_second;
   return true;
 }
 
-void Libssh2::speak() {
-  Share share;
-  if (second_.is_open()) {
-    share = {Share::Part::first, session_.meeting()};
-    second_.speak(second_half(command_, share), root(), session_.marks, {Share::Part::second, share.meeting});
+Result<bool> Libssh2::begin_second() {
+  TRY(second_.receive());
+  const bool begun = second_.dialogue()->begun();
+  if (!begun && !second_.said_all() && session_.now() < deadline_) {
+    TRY(second_.send(Channel::What::program));
+    return false;
   }
+  if (!begun) second_.free();
+  speak(begun ? share_ : Share{});
+  return true;
+}
+
+void Libssh2::speak(const Share& share) {
   main_.speak(command_, root(), session_.marks, share);
+  deadline_ = session_.now() + command_.timeout;
   phase_ = Phase::exec;
 }
 
@@ -194,10 +220,18 @@ Result<> Libssh2::send() {
   return {};
 }
 
-Result<bool> Libssh2::close_channels() {
+Result<bool> Libssh2::close_main() {
   if (!TRY(main_.finish())) return false;
-  if (second_.is_open() && !second_.close()) return false;
-  second_.free();
+  deadline_ = session_.now() + closes_within;
+  phase_ = second_.is_open() ? Phase::closing_second : Phase::idle;
+  return true;
+}
+
+Result<bool> Libssh2::close_second() {
+  if (second_.close())
+    second_.free();
+  else if (session_.now() < deadline_)
+    return false;
   phase_ = Phase::idle;
   return true;
 }

@@ -23,18 +23,32 @@ class Libssh2 final : public Transport {
   [[nodiscard]] const std::optional<std::string>& unserved() const { return link_.unserved(); }
 
  private:
-  enum class Phase { idle, link, open, open_second, exec, exec_second, talk, closing };
+  enum class Phase {
+    idle,
+    link,
+    open,
+    open_second,
+    exec_second,
+    begin_second,
+    exec,
+    talk,
+    closing,
+    closing_second
+  };
 
   [[nodiscard]] Result<std::optional<Exit>> go_on();
   [[nodiscard]] Result<bool> step();
   [[nodiscard]] Result<bool> open_main();
   [[nodiscard]] Result<bool> open_second();
+  /// The second channel's program runs before anything is shared out: where it cannot, there is one channel.
+  [[nodiscard]] Result<bool> begin_second();
   [[nodiscard]] Result<bool> talk();
-  [[nodiscard]] Result<bool> close_channels();
+  [[nodiscard]] Result<bool> close_main();
+  [[nodiscard]] Result<bool> close_second();
   [[nodiscard]] Root root() const;
   /// Whether the command's file takes two channels: it is large, the way is long, and sudo asks for nothing.
   [[nodiscard]] bool takes_two() const;
-  void speak();
+  void speak(const Share& share);
   [[nodiscard]] Result<> send();
   [[nodiscard]] std::unexpected<base::Error> too_late();
 
@@ -44,11 +58,12 @@ class Libssh2 final : public Transport {
   Command command_;
   std::optional<Root> root_;
   Channel main_{link_, command_.label}, second_{link_, command_.label};
+  Share share_;                ///< the first channel's, where there is a second
   bool second_first_ = false;  ///< the second channel has a packet out in part
   bool reused_ = false;        ///< the connection was there before this command: it may have died unseen
   std::optional<base::Instant> asked_;  ///< for the channel
   base::Clock::duration round_trip_{};  ///< what the answer to that took
-  base::Instant begun_, deadline_;
+  base::Instant begun_, deadline_;      ///< deadline_: of the command, or of what is done for it now
 };
 
 }  // namespace transport
