@@ -75,9 +75,8 @@ Result<> Channel::receive() {
   return {};
 }
 
-Result<bool> Channel::send(What what) {
+Result<bool> Channel::send(std::uint64_t most) {
   while (!sent_eof_) {
-    if (what == What::program && dialogue_->program_written()) return true;
     const std::string_view bytes = TRY(dialogue_->pending());
     if (dialogue_->all_written()) {
       // A packet that went out in part is known by its address, and libssh2 1.10 has this one on its stack,
@@ -90,7 +89,7 @@ Result<bool> Channel::send(What what) {
       sent_eof_ = true;
       return true;
     }
-    if (bytes.empty()) return true;
+    if (bytes.empty() || (dialogue_->program_written() && sent() >= most)) return true;
     const ssize_t written = ::libssh2_channel_write_ex(channel_, 0, bytes.data(), bytes.size());
     if (written == LIBSSH2_ERROR_EAGAIN) return !link_.is_blocked();  // else the window is shut
     if (written == 0) return true;

@@ -3,6 +3,7 @@
 #include "transport/dialogue.hpp"
 #include "transport/ssh/link.hpp"
 
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -22,10 +23,9 @@ class Channel {
   void speak(Command command, Root root, const Marks& marks, Share share);
   [[nodiscard]] Result<bool> exec();
   [[nodiscard]] Result<> receive();
-  enum class What { program, all };
-  /// Sends what there is to send, and can be now. False: a packet went out in part, and must be finished
-  /// before anything else is sent on this connection.
-  [[nodiscard]] Result<bool> send(What what = What::all);
+  /// Sends what there is to send, and can be now; of a file until so many bytes are sent(). False: a packet
+  /// went out in part, and must be finished before anything else is sent on this connection.
+  [[nodiscard]] Result<bool> send(std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
   /// Whether the end of the input waits for room in the socket.
   [[nodiscard]] bool wants_room() const { return wants_room_; }
   [[nodiscard]] bool said_all() const { return ::libssh2_channel_eof(channel_) == 1; }

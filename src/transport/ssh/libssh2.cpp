@@ -186,7 +186,7 @@ Result<bool> Libssh2::begin_second() {
   TRY(second_.receive());
   const bool begun = second_.dialogue()->begun();
   if (!begun && !second_.said_all() && session_.now() < deadline_) {
-    TRY(second_.send(Channel::What::program));
+    TRY(second_.send(0));
     return false;
   }
   if (!begun) second_.free();
@@ -213,10 +213,20 @@ Result<bool> Libssh2::talk() {
 }
 
 Result<> Libssh2::send() {
-  if (second_first_ && !TRY(second_.send())) return {};
+  if (second_first_ && !TRY(second_.send(main_.sent()))) return {};
   second_first_ = false;
-  if (!TRY(main_.send())) return {};
-  if (second_.is_open()) second_first_ = !TRY(second_.send());
+  if (!second_.is_open()) {
+    TRY(main_.send());
+    return {};
+  }
+  // Neither runs ahead of the other by more than a block: on a slow line nothing would come together for
+  // long.
+  for (std::uint64_t before = sent() + 1; before != sent();) {
+    before = sent();
+    if (!TRY(main_.send(second_.sent() + Share::block))) return {};
+    second_first_ = !TRY(second_.send(main_.sent()));
+    if (second_first_) return {};
+  }
   return {};
 }
 
