@@ -98,6 +98,21 @@ TEST_CASE("ssh: what came of a file before one of its two channels ended is its 
   CHECK(base::read_file(file)->starts_with(exit->out));
 }
 
+TEST_CASE("ssh: through sudo a large file takes two channels once sudo is known to ask for nothing") {
+  if (!can_serve() || !std::filesystem::exists("/usr/bin/sudo")) return;
+  Sshd sshd;
+  Client client(of_two_channels(sshd), sshd.endpoint(sshd.user_key("ed", "ed25519"), "gpu"));
+  auto command = rooted("id -u; wc -c");
+  command.input = sshd.place.write("file", std::string(40'000'000, 'x'));
+  for (const int channels : {1, 2}) {
+    const int before = sessions(sshd);
+    const auto exit = client(command);
+    if (!exit) FAIL(exit.error().what);
+    CHECK(exit->out == "0\n40000000\n");
+    CHECK(sessions(sshd) - before == channels);
+  }
+}
+
 TEST_CASE("ssh: where the program of the second channel does not begin, one channel does") {
   if (!can_serve()) return;
   Place here;
