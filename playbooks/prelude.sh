@@ -345,11 +345,18 @@ gpuadm_proxy_file=/etc/gpuadm/proxy.env
 [ ! -f "$gpuadm_proxy_file" ] || command -v zypper >/dev/null ||
   unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 
-# fetch URL SECONDS [OPTION...]: to stdout, through the host's proxy. curl is told it on stdin, as its arguments can be seen.
+# fetch URL SECONDS [OPTION...]: to stdout, through the host's proxy. curl is told it on stdin, as its arguments can be seen. Where
+# https is asked, only https may answer.
 fetch() {
   gpuadm_url=$1 gpuadm_seconds=$2
   shift 2
-  case $gpuadm_url in https:*) gpuadm_scheme=HTTPS_PROXY ;; *) gpuadm_scheme=HTTP_PROXY ;; esac
+  case $gpuadm_url in
+    https:*)
+      gpuadm_scheme=HTTPS_PROXY
+      set -- --proto-redir =https "$@"
+      ;;
+    *) gpuadm_scheme=HTTP_PROXY ;;
+  esac
   { cat "$gpuadm_proxy_file" 2>/dev/null || :; } |
     awk -F= -v scheme="$gpuadm_scheme" '$1 == scheme { sub(/^[^=]*=/, "proxy = "); print } $1 == "NO_PROXY" { sub(/^[^=]*=/, "noproxy = "); print }' |
     curl -K - -fsSL --connect-timeout 15 --max-time "$gpuadm_seconds" "$@" "$gpuadm_url"
