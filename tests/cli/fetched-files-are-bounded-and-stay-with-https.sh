@@ -49,3 +49,13 @@ exits 0 in_step "fetch https://localhost:$tls/to-tls 10 -k"
 says 'BEGIN PGP'
 exits 1 in_step "fetch https://localhost:$tls/to-plain 10 -k"
 hides 'BEGIN PGP'
+
+exits 0 in_step "fetch_key http://localhost:$plain/key"
+says 'BEGIN PGP'
+for path in long longer; do
+  exits 3 in_step "fetch_key http://localhost:$plain/$path"
+  complains "http://localhost:$plain/$path has more than 1 MiB"
+  hides 'BEGIN PGP'
+done
+exits 3 in_step "fetch_key http://localhost:1/key"
+complains "http://localhost:1/key cannot be fetched"
