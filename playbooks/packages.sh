@@ -45,6 +45,15 @@ END
   printf '%s\n' "$2" >"$gpuadm_home/repository/sum" # the last: whoever finds it finds all
 }
 
+# source_update LIST: apt asks the repositories of that list and no others. Where one does not answer, LIST is what it was before the
+# run: every later apt-get update would fail for it.
+source_update() {
+  apt-get update -o Dir::Etc::sourcelist="$1" -o Dir::Etc::sourceparts=- -o APT::Get::List-Cleanup=0 -o APT::Update::Error-Mode=any >/dev/null &&
+    return 0
+  file_restore "$1"
+  return 1
+}
+
 # programs_missing: the packages of those programs that kubeadm and the kubelet call and this host lacks.
 programs_missing() {
   while read -r program package; do

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2016,SC2154
 # Functions of steps, as the program carries them, in a shell of their own that keeps in $place/host what it keeps of a host.
 
 # in_step TEXT: behind the functions that stand before steps of the GPU. What $place/bin has is found first.
