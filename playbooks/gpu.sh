@@ -101,6 +101,30 @@ package_of_branch() {
   return 1
 }
 
+# cuda_repository_put URL LIST: apt knows NVIDIA's repository by LIST. URL is the package cuda-keyring beside it, whose sum nobody knows
+# beforehand: its key, and what it says of priorities, are taken out as files, and nothing of it is run.
+cuda_repository_put() (
+  key=usr/share/keyrings/cuda-archive-keyring.gpg priorities=etc/apt/preferences.d/cuda-repository-pin-600
+  stage=$(mktemp -d)
+  trap 'rm -rf "$stage"' EXIT
+  fetch_small "$1" 60 "$stage/deb" ||
+    die "$1 cannot be fetched from this host, and its own repositories do not have the driver branch $driver_branch: check its proxy, add contrib and non-free, or name another branch with --driver install=BRANCH"
+  [ "$(dpkg-deb -f "$stage/deb" Package 2>/dev/null)" = cuda-keyring ] || die "$1 is no package cuda-keyring: check the mirror and the host's proxy"
+  for file in "$key" "$priorities"; do
+    { dpkg-deb --fsys-tarfile "$stage/deb" | tar -xOf - "./$file" | head -c 1048576 >"$stage/${file##*/}"; } 2>/dev/null || : "there is none"
+  done
+  [ -s "$stage/${key##*/}" ] || die "$1 has no key of NVIDIA's repository: check the mirror and the host's proxy"
+  for file in "$key" "$priorities"; do
+    [ -s "$stage/${file##*/}" ] || continue
+    bundle_sha256=$(sha256_of "$stage/${file##*/}")
+    (file_install "/$file" 0644 <"$stage/${file##*/}")
+  done
+  content="deb [signed-by=/$key] ${1%/*}/ /
+"
+  file_put "$2" 0644
+  source_update "$2" || die "${1%/*} does not answer as a repository of the NVIDIA driver: check the mirror and the host's proxy"
+)
+
 # The kernel modules as sources for DKMS.
 driver_kernel_package() { package_of_branch "$driver_modules"; }
 # driver_packages: those modules, and what programs need that compute, without a desktop; NAME=VERSION a line.
