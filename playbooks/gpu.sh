@@ -209,9 +209,10 @@ WantedBy=multi-user.target
 
 # --- The toolkit -----------------------------------------------------------------------------------------
 
-# toolkit_packages: those of the bundle's packages that are its parts.
+# toolkit_packages: those of the bundle's packages that are its parts. What earlier bundles have left is not looked at.
 toolkit_packages() {
-  for file in "$gpuadm_home"/packages/*; do
+  for sum in $bundle_packages; do
+    file=$gpuadm_home/packages/$sum
     case $(dpkg-deb -f "$file" Package 2>/dev/null) in *nvidia-container*) printf '%s\n' "$file" ;; esac
   done
 }

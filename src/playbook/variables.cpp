@@ -106,6 +106,15 @@ std::string package_source(const Context& c) {
   return c.bundle && offers_packages(c) ? "bundle" : "";
 }
 
+/// Sums of the bundle's packages for this host, a line each.
+std::string bundle_packages(const Context& c) {
+  std::string text;
+  if (!c.bundle) return text;
+  for (const assets::BundleFile& file : c.bundle->files)
+    if (file.kind == assets::BundleKind::package && is_for(file, c.facts.os)) text += file.sha256 + "\n";
+  return text;
+}
+
 std::string architecture(const Context& c) {
   return c.facts.os.architecture == "aarch64" ? "arm64" : "amd64";
 }
@@ -161,6 +170,7 @@ struct Row {
 constexpr Row table[] = {
     {"advertise_address", advertise_address},
     {"architecture", architecture},
+    {"bundle_packages", bundle_packages},
     {"cluster_labels", cluster_labels},
     {"cluster_name", cluster_name},
     {"cri_socket", cri_socket},
