@@ -21,10 +21,13 @@ packages_install() {
 
 # repository_put FILE SUM: a bundle's archive of packages becomes what from_packages takes packages from. Of the host's own apt
 # nothing is read but what is installed, and nothing is changed.
-repository_put() {
+repository_put() (
+  trap 'rm -rf "$gpuadm_home/repository.new"' EXIT
   rm -rf "$gpuadm_home/repository.new"
   mkdir -p "$gpuadm_home/repository.new/lists/partial"
-  tar -C "$gpuadm_home/repository.new" -xf "$1"
+  # On its stdin tar unpacks nothing that is compressed.
+  tar -C "$gpuadm_home/repository.new" -xf - <"$1" ||
+    die "the packages of the bundle cannot be unpacked in $gpuadm_home/repository.new: they take $(($(stat -c %s "$1") / 1048576 + 1)) MiB, and $(repository_room) MiB are free there"
   printf 'deb [trusted=yes] file:%s ./\n' "$gpuadm_home/repository" >"$gpuadm_home/repository.new/sources.list"
   cat >"$gpuadm_home/repository.new/apt.conf" <<END
 Dir::Etc::main "/dev/null";
@@ -43,6 +46,11 @@ END
   mv "$gpuadm_home/repository.new" "$gpuadm_home/repository"
   APT_CONFIG=$gpuadm_home/repository/apt.conf apt-get update >/dev/null
   printf '%s\n' "$2" >"$gpuadm_home/repository/sum" # the last: whoever finds it finds all
+)
+# repository_room: MiB that are free, without what has been unpacked in vain.
+repository_room() {
+  rm -rf "$gpuadm_home/repository.new"
+  df -P -k "$gpuadm_home" | awk 'NR == 2 { print int($4 / 1024) }'
 }
 
 # source_update LIST: apt asks the repositories of that list and no others. Where one does not answer, LIST is what it was before the
