@@ -131,21 +131,30 @@ class Collection {
     const bool is_signed = text.starts_with("-----BEGIN PGP SIGNED MESSAGE-----");
     if (is_signed && fs::is_regular_file(repository.keyring, error)) {
       const assets::BundlePart kept = TRY(from_.fetcher.keep(text));
-      const auto exit = TRY(
-          run_here("verify the signature of " + url,
-                   {{"file", from_.fetcher.path_of(kept.sha256).string()}, {"keyring", repository.keyring}},
-                   "command -v gpgv >/dev/null || exit 3\n"
-                   "status=$(mktemp) && trap 'rm -f \"$status\"' EXIT\n"
-                   "gpgv --keyring \"$keyring\" --status-fd 3 --output - \"$file\" 3>\"$status\" || :\n"
-                   "grep -q ' VALIDSIG ' \"$status\" && ! grep -q ' BADSIG ' \"$status\"\n",
-                   std::chrono::seconds(60)));
+      const auto exit = TRY(run_here(
+          "verify the signature of " + url,
+          {{"file", from_.fetcher.path_of(kept.sha256).string()}, {"keyring", repository.keyring}},
+          "command -v gpgv >/dev/null || exit 3\n"
+          "status=$(mktemp) && trap 'rm -f \"$status\"' EXIT\n"
+          "gpgv --keyring \"$keyring\" --status-fd 3 --output - \"$file\" 3>\"$status\" || :\n"
+          // There is a VALIDSIG of a key that was revoked or has expired, too. As a second signature, which
+          // releases have of their predecessor's key, it takes nothing from a good one.
+          "said='^\\[GNUPG:\\] '\n"
+          "grep -q \"${said}GOODSIG \" \"$status\" && ! grep -q \"${said}BADSIG \" \"$status\" && exit 0\n"
+          "sed -n -e \"s/${said}BADSIG /BADSIG: the text is not what was signed: /p\" \\\n"
+          "  -e \"s/${said}REVKEYSIG /REVKEYSIG: the key was revoked: /p\" \\\n"
+          "  -e \"s/${said}EXPKEYSIG /EXPKEYSIG: the key has expired: /p\" \\\n"
+          "  -e \"s/${said}EXPSIG /EXPSIG: the signature has expired: /p\" \"$status\" >&2\n"
+          "exit 1\n",
+          std::chrono::seconds(60)));
       if (exit.status == 0) return exit.out;
       if (exit.status != 3)
-        return base::fail(Fault::parse,
-                          fmt::format("{}/InRelease is not signed by a key of {}: {}", url,
-                                      repository.keyring, base::printable(base::tail(exit.err, 2))),
-                          "ask for it again; where the mirror signs with a key of its own, name that one's "
-                          "keyring in data/system-repositories.yaml (gpuadm assets)");
+        return base::fail(
+            Fault::parse,
+            fmt::format("{}/InRelease is not signed by a key of {}: {}", url, repository.keyring,
+                        base::printable(base::tail(exit.err, 2))),
+            "ask for it again, or bring the keyring up to date; where the mirror signs with a "
+            "key of its own, name that one's keyring in data/system-repositories.yaml (gpuadm assets)");
     }
     if (from_.public_source && !repository.url.starts_with("https://"))
       return base::fail(

@@ -47,9 +47,41 @@ hides "not verified"
 sed 's/^Origin: lab$/Origin: evil/' "$release/InRelease" >changed && mv changed "$release/InRelease"
 exits 1 create
 complains "https://deb.lab/debian/dists/bookworm/InRelease is not signed by a key of $place/keyring.gpg"
+complains "BADSIG: the text is not what was signed"
 signs other@lab.local
 exits 1 create
 complains "is not signed by a key of"
+# Of a key that is in the keyring and has expired, was revoked, or has said for how long its signature holds.
+then=20200101T000000
+gpg --batch --quiet --faked-system-time $then --passphrase '' --quick-generate-key expired@lab.local ed25519 sign 1d 2>/dev/null
+gpg --batch --quiet --passphrase '' --quick-generate-key revoked@lab.local ed25519 sign never 2>/dev/null
+gpg --batch --quiet --faked-system-time $then --passphrase '' --quick-generate-key lasting@lab.local ed25519 sign never 2>/dev/null
+cp keyring.gpg good.gpg
+signs revoked@lab.local
+cp "$release/InRelease" revoked
+signs_then() { gpg --batch --quiet --faked-system-time $then "$@" --clearsign <text >signed 2>/dev/null; }
+gpg --batch --quiet --output text --decrypt revoked 2>/dev/null
+signs_then --local-user expired@lab.local && mv signed expired
+signs_then --local-user lasting@lab.local --default-sig-expire 1d && mv signed short
+# Beside a good one, as a release has it that its predecessor's key signs, too.
+signs_then --local-user lasting@lab.local --local-user expired@lab.local && mv signed both
+sed 's/^:--/--/' "gnupg/openpgp-revocs.d/$(gpg --batch --with-colons --list-keys revoked@lab.local | awk -F: '$1 == "fpr" { print $10; exit }').rev" |
+  gpg --batch --quiet --import 2>/dev/null
+gpg --batch --quiet --export lab@lab.local expired@lab.local revoked@lab.local lasting@lab.local >keyring.gpg
+while read -r name word; do
+  cp "$name" "$release/InRelease"
+  exits 1 create
+  complains "https://deb.lab/debian/dists/bookworm/InRelease is not signed by a key of $place/keyring.gpg"
+  complains "$word"
+done <<'END'
+expired EXPKEYSIG: the key has expired
+revoked REVKEYSIG: the key was revoked
+short EXPSIG: the signature has expired
+END
+cp both "$release/InRelease"
+exits 2 create
+complains "debian-12: 7 packages of"
+mv good.gpg keyring.gpg
 signs
 packages | sed 's/^Version: .*/Version: 580.2-1/' | index
 exits 1 create
