@@ -284,6 +284,17 @@ file_install() {
   printf '%s\n' "$gpuadm_sha $(file_identity "$1")" >"$(file_sum_note "$1")"
 }
 
+# bundle_file_is_whole: the bundle's file that comes on stdin has its sum, or the step ends here. What came by way of the depot had it
+# there; the small ones that did not are laid down first.
+bundle_file_is_whole() {
+  [ -z "${depot_file:-}" ] || return 0
+  cat >"$gpuadm_home/arrives" || : "the sum is another then"
+  gpuadm_sum=$(sha256_of "$gpuadm_home/arrives")
+  exec <"$gpuadm_home/arrives"
+  rm -f "$gpuadm_home/arrives"
+  [ "$gpuadm_sum" = "$bundle_sha256" ] || die "a file of the bundle arrived damaged: run again"
+}
+
 # file_has_sum PATH SHA256: a file that was installed with that sum is not read again while nobody has written to it.
 file_has_sum() {
   [ -f "$1" ] || return 1
