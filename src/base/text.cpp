@@ -86,12 +86,16 @@ std::optional<double> to_real(std::string_view text) {
 
 namespace {
 
-/// C1 controls and the characters that turn the direction of text.
+/// C1 controls, and the characters that cannot be seen: of no width, that turn the direction of text, that
+/// end lines.
 bool is_unsafe(std::string_view character) {
   if (character.size() == 2 && character[0] == '\xC2' && static_cast<unsigned char>(character[1]) < 0xA0)
     return true;
-  return character.size() == 3 && character.starts_with("\xE2\x80") &&
-         static_cast<unsigned char>(character[2]) >= 0x8B && static_cast<unsigned char>(character[2]) <= 0xAE;
+  if (character.size() != 3) return false;
+  const auto last = static_cast<unsigned char>(character[2]);
+  if (character.starts_with("\xE2\x81")) return last >= 0xA0 && last <= 0xAF;
+  return character.starts_with("\xE2\x80") &&
+         ((last >= 0x8B && last <= 0x8F) || (last >= 0xA8 && last <= 0xAE));
 }
 
 }  // namespace

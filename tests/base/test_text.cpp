@@ -28,7 +28,9 @@ TEST_CASE("text: what a host says is harmless for a terminal") {
   CHECK(printable("\x1b[31mred\x07") == "\\x1b[31mred\\x07");
   CHECK(printable("\xff\xfe") == "\\xff\\xfe");
   CHECK(printable("gr\xc3\xbc\xc3\x9f") == "gr\xc3\xbc\xc3\x9f");
-  CHECK(printable("\xe2\x80\xae") == "\\xe2\\x80\\xae");
+  for (const std::string hidden : {"\xe2\x80\x8b", "\xe2\x80\xa8", "\xe2\x80\xae", "\xe2\x81\xa6"})
+    CHECK(printable(hidden).starts_with("\\xe2\\x8"));
+  CHECK(printable("– — ‘it’ “it” • …") == "– — ‘it’ “it” • …");
   CHECK(printable(std::string(100, 'a'), 10) == "aaaaaaaaaa… (90 more bytes)");
 }
 
