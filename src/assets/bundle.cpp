@@ -90,7 +90,9 @@ Result<Bundle> open_bundle(const std::filesystem::path& directory, const std::fi
   std::error_code error;
   const fs::path place = fs::canonical(directory, error);
   const fs::path manifest = place / "manifest.yaml";
-  if (error || !fs::is_regular_file(manifest, error))
+  if (error)
+    return base::fail(base::Fault::usage, fmt::format("{}: {}", directory.string(), error.message()));
+  if (!fs::is_regular_file(manifest, error))
     return base::fail(base::Fault::usage,
                       fmt::format("{}: no bundle, it has no manifest.yaml", directory.string()),
                       "name the directory that holds manifest.yaml");

@@ -177,6 +177,9 @@ Result<BundleHead> read_bundle_head(const std::filesystem::path& place) {
     const fs::path manifest = place / manifest_name, signature = place / signature_name;
     if (!fs::is_regular_file(manifest, error)) return no_bundle(place.string());
     head.manifest = TRY(base::read_file(manifest, largest_text));
+    if (fs::exists(signature, error) && !fs::is_regular_file(signature, error))
+      return base::fail(Fault::spec, fmt::format("{}: is no file", signature.string()),
+                        "the bundle is damaged or was tampered with: bring it here again, or make it again");
     if (fs::exists(signature, error)) head.signature = TRY(base::read_file(signature, largest_signature));
     return head;
   }

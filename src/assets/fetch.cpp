@@ -21,16 +21,11 @@ namespace {
 namespace fs = std::filesystem;
 using base::Fault;
 
-/// How often a server is asked again that drops the connection, or is busy, without another byte.
-constexpr int most_tries = 6;
+/// What counts as going on: a server that lets go of a few bytes at a time is asked again most_tries times.
+constexpr std::uint64_t least_progress = 4096;
 
 bool is_url(std::string_view place) {
   return place.starts_with("https://") || place.starts_with("http://");
-}
-
-/// Whether an answer says "later".
-bool is_busy(long status) {
-  return status == 408 || status == 429 || status >= 500;
 }
 
 bool is_html(const http::Head& head, std::string_view body) {
@@ -38,10 +33,6 @@ bool is_html(const http::Head& head, std::string_view body) {
   if (type != head.headers.end() && base::lower(type->second).starts_with("text/html")) return true;
   const std::string start = base::lower(base::trim(body.substr(0, 200)));
   return start.starts_with("<!doctype html") || start.starts_with("<html");
-}
-
-void wait_before(int attempt) {
-  std::this_thread::sleep_for(std::chrono::milliseconds(200) * (1 << std::min(attempt, 5)));
 }
 
 /// A file that grows; its sum is taken as it does.
@@ -92,6 +83,14 @@ class Growing {
 };
 
 }  // namespace
+
+bool is_busy(long status) {
+  return status == 408 || status == 429 || status >= 500;
+}
+
+void wait_before(int attempt) {
+  if (attempt > 0) std::this_thread::sleep_for(std::chrono::milliseconds(200) * (1 << std::min(attempt, 5)));
+}
 
 Result<Fetcher> Fetcher::open(Source source, std::filesystem::path folder, Progress progress) {
   std::error_code error;
@@ -153,11 +152,13 @@ Result<Fetcher::Answer> Fetcher::ask_server(const Wish& wish) {
   Growing file(part);
   TRY(file.open(wish.sha256.empty()));
   bool renewed = false;
+  std::uint64_t best = file.size();
   std::string last, hint;
   for (int attempt = 0; attempt < most_tries; ++attempt) {
-    if (attempt > 0) wait_before(attempt);
+    wait_before(attempt);
     const std::uint64_t had = file.size();
-    http::Request request{.url = wish.url, .headers = wish.headers, .from = had, .proxy = proxy()};
+    http::Request request{
+        .url = wish.url, .headers = wish.headers, .from = had, .limit = wish.limit, .proxy = proxy()};
     if (const auto says = authorizations_.find(wish.scope); says != authorizations_.end())
       request.headers.push_back("Authorization: " + says->second.reveal());
     Result<> kept;
@@ -167,7 +168,7 @@ Result<Fetcher::Answer> Fetcher::ask_server(const Wish& wish) {
         return true;  // what a server says to an error is not kept
       if (!std::exchange(begun, true)) {
         html = is_html(head, piece);
-        if (head.status == 200 && had > 0) kept = file.open(true);  // it does not know ranges
+        if (!html && head.status == 200 && had > 0) kept = file.open(true);  // it does not know ranges
       }
       too_large = file.size() + piece.size() > wish.limit;
       if (html || too_large || !kept) return false;
@@ -184,7 +185,8 @@ Result<Fetcher::Answer> Fetcher::ask_server(const Wish& wish) {
     if (too_large)
       return base::fail(Fault::parse, fmt::format("{}: is larger than the {} that are expected at most",
                                                   wish.url, base::human_bytes(wish.limit)));
-    if (!wish.sha256.empty() && file.size() > had) {  // it goes on
+    if (!wish.sha256.empty() && file.size() >= best + least_progress) {  // it goes on
+      best = file.size();
       attempt = 0;
       renewed = false;
     }
@@ -221,6 +223,9 @@ Result<Fetcher::Answer> Fetcher::ask_server(const Wish& wish) {
       if (wish.sha256.empty()) TRY(file.open(true));
       continue;
     }
+    if (status != 200 && status != 206)
+      return base::fail(Fault::parse, fmt::format("{}: answers {}, not with the file", wish.url, status),
+                        "a proxy or a login page may stand before it: look at it in a browser");
     const std::string sum = TRY(file.end());
     if (!wish.sha256.empty() && sum != wish.sha256) {
       std::error_code error;

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -17,7 +18,11 @@ namespace {
 
 using base::Fault;
 
-constexpr long connect_seconds = 15, silent_seconds = 30, most_redirects = 5;
+constexpr long connect_seconds = 15, slow_bytes = 1024, slow_seconds = 30, most_redirects = 5;
+/// A whole request has two minutes, and a second more for each 16 KiB that it may bring.
+constexpr std::uint64_t least_seconds = 120, least_bytes = 16u << 10, most_seconds = 1'000'000;
+/// What a server says to an error may be as long.
+constexpr std::size_t largest_excuse = 64u << 10;
 
 /// The functions of libcurl that are used.
 struct Curl {
@@ -63,6 +68,7 @@ const Curl& curl() {
 struct Transfer {
   Head head;
   const std::function<bool(const Head&, std::string_view)>* sink = nullptr;
+  std::size_t excuse = 0;
   bool stopped = false;
 };
 
@@ -83,7 +89,10 @@ std::size_t on_header(char* bytes, std::size_t, std::size_t count, void* user) {
 
 std::size_t on_body(char* bytes, std::size_t, std::size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
-  if ((*transfer.sink)(transfer.head, std::string_view(bytes, count))) return count;
+  const bool file = transfer.head.status == 200 || transfer.head.status == 206;
+  if (!file) transfer.excuse += count;
+  if (transfer.excuse <= largest_excuse && (*transfer.sink)(transfer.head, std::string_view(bytes, count)))
+    return count;
   transfer.stopped = true;
   return count + 1;  // ends the transfer
 }
@@ -146,8 +155,10 @@ Result<Response> get(const Request& request,
     c.set(h, CURLOPT_PROXYPASSWORD, way.password.c_str());
   }
   c.set(h, CURLOPT_CONNECTTIMEOUT, connect_seconds);
-  c.set(h, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  c.set(h, CURLOPT_LOW_SPEED_TIME, silent_seconds);
+  c.set(h, CURLOPT_LOW_SPEED_LIMIT, slow_bytes);
+  c.set(h, CURLOPT_LOW_SPEED_TIME, slow_seconds);
+  c.set(h, CURLOPT_TIMEOUT,
+        static_cast<long>(std::min(least_seconds + request.limit / least_bytes, most_seconds)));
   const std::string range = fmt::format("{}-", request.from);
   if (request.from > 0) c.set(h, CURLOPT_RANGE, range.c_str());
   c.set(h, CURLOPT_ERRORBUFFER, says.data());
@@ -156,14 +167,21 @@ Result<Response> get(const Request& request,
   c.set(h, CURLOPT_WRITEFUNCTION, &on_body);
   c.set(h, CURLOPT_WRITEDATA, &transfer);
   const CURLcode code = c.perform(h);
-  const std::string how = says[0] != '\0' ? says.data() : c.says(code);
+  // Of a proxy that is none libcurl would repeat the login that stands in its URL.
+  const bool quotes = code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_URL_MALFORMAT;
+  const std::string how = says[0] != '\0' && !quotes ? says.data() : c.says(code);
   if (code == CURLE_OK || transfer.stopped) return Response{transfer.head, true, {}};
   // An answer that was cut off, or one to a range that the server does not know: the status says which.
-  if (transfer.head.status >= 200 && code != CURLE_TOO_MANY_REDIRECTS)
+  const bool hopeless =
+      code == CURLE_URL_MALFORMAT || code == CURLE_TOO_MANY_REDIRECTS || code == CURLE_UNSUPPORTED_PROTOCOL;
+  if (transfer.head.status >= 200 && !hopeless)
     return Response{transfer.head, false, base::printable(how, 200)};
   const bool tls = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CONNECT_ERROR;
   return base::fail(
-      tls ? Fault::auth : Fault::unreachable, fmt::format("{}: {}", request.url, base::printable(how, 200)),
+      hopeless ? Fault::parse
+      : tls    ? Fault::auth
+               : Fault::unreachable,
+      fmt::format("{}: {}", request.url, base::printable(how, 200)),
       way.proxy.empty()
           ? "see that this machine reaches it: a proxy is taken from https_proxy"
           : fmt::format("see that this machine reaches it through the cluster file's proxy, {}, "

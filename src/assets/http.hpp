@@ -22,7 +22,8 @@ struct Request {
   std::string url;                   ///< http or https
   std::vector<std::string> headers;  ///< "Name: value"; those with secrets are not shown in errors
   std::uint64_t from = 0;            ///< the first byte that is wanted
-  const Proxy* proxy = nullptr;      ///< nothing: as the environment says
+  std::uint64_t limit = 0;       ///< bytes that are expected at most; the time it may take follows from them
+  const Proxy* proxy = nullptr;  ///< nothing: as the environment says
 };
 
 /// What a server said before the body.
@@ -42,8 +43,9 @@ struct Response {
 [[nodiscard]] Result<> available();
 
 /// One GET. Redirects are followed, from https to nothing else. `sink` gets the body of the last answer, with
-/// its head, and ends the request where it returns false. Fault::unreachable where no answer came: no
-/// connection within 15 s, or not a byte for 30 s.
+/// its head, and ends the request where it returns false; of an answer that is no file it gets 64 KiB at
+/// most. Fault::unreachable where no answer came: no connection within 15 s, or less than 1 KiB a second for
+/// 30 s; Fault::parse where asking again helps nothing.
 [[nodiscard]] Result<Response> get(const Request& request,
                                    const std::function<bool(const Head& head, std::string_view piece)>& sink);
 

@@ -19,6 +19,7 @@ namespace {
 using base::Fault;
 
 constexpr std::uint64_t largest_layer = std::uint64_t{64} << 30;
+constexpr std::size_t largest_token = 1u << 20;
 
 constexpr const char* accept =
     "Accept: application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, "
@@ -72,19 +73,37 @@ Result<std::string> Fetcher::ask_for_token(const Wish& wish, const TokenRequest&
                                            encoded(asked.service), encoded(asked.scope)),
                         .headers = {},
                         .from = 0,
+                        .limit = largest_token,
                         .proxy = proxy()};
   if (login) request.headers.push_back("Authorization: Basic " + login->reveal());
   std::string body;
-  const auto response = http::get(request, [&](const http::Head&, std::string_view piece) {
-    body += piece;
-    return body.size() < (1u << 20);
-  });
+  Result<http::Response> response;
+  const auto later = [&] {
+    return response ? !response->whole || is_busy(response->head.status)
+                    : response.error().fault == Fault::unreachable;
+  };
+  for (int attempt = 0; attempt < most_tries && (attempt == 0 || later()); ++attempt) {
+    wait_before(attempt);
+    body.clear();
+    response = http::get(request, [&](const http::Head&, std::string_view piece) {
+      body += piece;
+      return body.size() < largest_token;
+    });
+  }
   if (!response) return std::unexpected(response.error());
   const long status = response->head.status;
+  if (later())
+    return base::fail(
+        Fault::unreachable,
+        fmt::format("{}: {} (tried {} times)", asked.realm,
+                    response->whole ? fmt::format("answers {}", status) : response->how, most_tries),
+        "run the same command again");
   if (status == 401 || status == 403) return refused(wish);
-  const auto tree = status == 200
-                        ? base::json::read(body, asked.realm)
-                        : base::fail(Fault::auth, fmt::format("{}: answers {}", asked.realm, status));
+  if (status != 200)
+    return base::fail(Fault::auth,
+                      fmt::format("{}: answers {}, not with a token for {}", asked.realm, status, wish.scope),
+                      "the image may have another name, or its registry be gone through by a proxy");
+  const auto tree = base::json::read(body, asked.realm);
   const base::Tree* token = tree ? tree->find("token") : nullptr;
   if (tree && !token) token = tree->find("access_token");
   if (!token || token->text().empty() || token->text().find_first_of("\r\n") != std::string::npos)

@@ -143,6 +143,9 @@ struct Xz {
 Result<ReadSome> read_unpacked(const std::filesystem::path& file) {
   Input input;
   input.name = file.string();
+  std::error_code error;
+  if (std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error))
+    return base::fail(Fault::usage, fmt::format("cannot read {}: is no file", input.name));
   input.file.open(file, std::ios::binary);
   if (!input.file)
     return base::fail(Fault::usage, fmt::format("cannot read {}: {}", input.name, std::strerror(errno)));

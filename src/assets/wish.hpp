@@ -4,6 +4,13 @@
 
 namespace assets {
 
+/// How often a server is asked that drops the connection, or is busy, and does not go on.
+inline constexpr int most_tries = 6;
+/// Whether an answer says "later".
+[[nodiscard]] bool is_busy(long status);
+/// Longer before each further attempt; attempt 0 waits for nothing.
+void wait_before(int attempt);
+
 /// What is wanted.
 struct Fetcher::Wish {
   std::string url;

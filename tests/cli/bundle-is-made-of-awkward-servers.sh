@@ -100,6 +100,14 @@ for file in b/manifest.yaml b/manifest.yaml.sig; do
   cp kept "$file"
 done
 exits 0 gpuadm bundle verify b
+mkfifo pipe && mv b/manifest.yaml.sig kept && mv pipe b/manifest.yaml.sig
+exits 2 timeout 20 "$GPUADM" bundle verify b
+complains "b/manifest.yaml.sig: is no file"
+exits 2 timeout 20 "$GPUADM" bundle inspect b/manifest.yaml.sig
+complains "is no file"
+mv kept b/manifest.yaml.sig
+exits 2 gpuadm init -f cluster.yaml --bundle nowhere -y
+complains "nowhere: No such file"
 size=$(stat -c %s b.tar.zst)
 head -c $((size / 2)) b.tar.zst >cut.tar.zst
 exits 2 gpuadm bundle verify cut.tar.zst
@@ -138,4 +146,30 @@ complains "tried 6 times"
 source=/cut # of what has no known sum nothing is gone on with
 exits 4 create -o cut-off.tar.zst
 complains "tried 6 times"
+source=/crumbs
+exits 4 create -o crumbs.tar.zst
+complains "tried 6 times"
+source=/endless
+exits 2 timeout 60 "$GPUADM" bundle create --for cluster.yaml --kubernetes-version 1.20.2 --source "http://127.0.0.1:$port$source" -o endless.tar.zst
+complains "answers 404"
+source=/nothing
+exits 1 create -o nothing.tar.zst
+complains "answers 204, not with the file"
+source=/around
+before=$SECONDS
+exits 1 create -o around.tar.zst
+[ $((SECONDS - before)) -lt 2 ] || fail "asked again in vain"
+# The proxy's login stands in no error.
+export http_proxy="http://me:secret of the proxy@[/"
+source=
+exits 4 timeout 100 "$GPUADM" bundle create --for cluster.yaml --kubernetes-version 1.20.2 --source "http://192.0.2.1" -o proxy.tar.zst
+! grep -q "secret of" out err || fail "a secret is shown: $(cat err)"
+unset http_proxy
+# What is begun is kept where a page of HTML comes in between.
+sum=$(sha256sum <layer | cut -d' ' -f1) blobs=$XDG_CACHE_HOME/gpuadm/blobs
+head -c 1000 layer >"$blobs/$sum.part"
+source=/html-blobs
+exits 1 create -o kept.tar.zst
+complains "answers with a page of HTML"
+[ "$(stat -c %s "$blobs/$sum.part")" = 1000 ] || fail "what was begun is gone"
 [ -z "$(find . -name 'cut-off.tar.zst*' -o -name 'html.tar.zst*' -o -name 'busy.tar.zst*')" ] || fail "something half-made is there"
