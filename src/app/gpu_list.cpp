@@ -136,10 +136,10 @@ Result<Outcome> gpu_list(const GpuListOptions& options, Io& io) {
   const GpuTable table = gpu_table(looked.cluster, looked.seen.census, view, findings);
   if (options.format == Format::json)
     io.out(base::json::write(to_tree(table)) + "\n");
-  else if (table.rows.empty())
-    io.out("no NVIDIA GPU was found\n");
-  else
+  else if (!table.rows.empty())
     io.out(to_text(table, io.out_style) + differences(table));
+  else if (std::ranges::any_of(looked.seen.census, [](const auto& host) { return host.second.has_value(); }))
+    io.out("no NVIDIA GPU was found\n");
   return tell_unreached(looked, io);
 }
 
