@@ -183,12 +183,12 @@ Result<Outcome> raise(const InitOptions& options, Raising raising, Io& io) {
   // Everything that can be wrong without a host is found before any is asked.
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, raising.playbook));
+  const plan::Choice choice{options.phases, options.skip_phases, {}, {}};
+  TRY(plan::known_phases(library.playbook(), choice));
   if (options.list_phases) {
     list_phases(library.playbook(), io);
     return Outcome::done;
   }
-  const plan::Choice choice{options.phases, options.skip_phases, {}, {}};
-  TRY(plan::known_phases(library.playbook(), choice));
   TRY(known_ids(options.ignore));
   std::optional<assets::Bundle> bundle;
   if (!options.bundle.empty()) bundle = TRY(bring_bundle(options.bundle, options.bundle_signers));

@@ -12,8 +12,11 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstring>
 #include <exception>
+#include <optional>
 #include <span>
+#include <string>
 
 namespace cli {
 namespace {
@@ -113,10 +116,23 @@ int split_command(int argc, const char* const* argv, Global& global) {
   return static_cast<int>(dashes - words.begin());
 }
 
+/// The first word that says nothing: mostly a shell's variable that is not set. An empty host would be this
+/// machine, and an empty value the next word.
+std::optional<std::string> empty_word(std::span<const char* const> words) {
+  for (const std::string_view word : words)
+    if (word.empty() || (word.starts_with("--") && word.ends_with('='))) return std::string(word);
+  return std::nullopt;
+}
+
 int parse_and_call(int argc, const char* const* argv) {
   Global global;
   const int words = argc;
   argc = split_command(argc, argv, global);
+  if (const auto word = empty_word(std::span(argv, static_cast<std::size_t>(argc))))
+    return refuse({base::Fault::usage,
+                   fmt::format("{} is empty", word->empty() ? "an argument" : "the value of " + *word),
+                   "is a variable of the shell in it not set?"},
+                  io_of(global));
   Verb chosen;
   CLI::App root{about, "gpuadm"};
   root.set_help_flag("-h,--help", "Say how this is called");
@@ -148,7 +164,14 @@ int parse_and_call(int argc, const char* const* argv) {
 int run(int argc, const char* const* argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe must not end a run in the middle of a step
   try {
-    return parse_and_call(argc, argv);
+    const int code = parse_and_call(argc, argv);
+    if (output_error() == 0) return code;
+    const int lost =
+        refuse({base::Fault::remote,
+                fmt::format("standard output could not be written: {}", std::strerror(output_error())),
+                {}},
+               io_of(Global{}));
+    return code == 0 ? lost : code;
   } catch (const std::exception& error) {
     return refuse({base::Fault::bug, fmt::format("a bug in gpuadm: {}", error.what()), {}}, io_of(Global{}));
   }

@@ -18,10 +18,15 @@ namespace {
 
 constexpr int patience_ms = 300'000;  // how long a question waits for its answer
 
+int first_error = 0;  // of standard output
+
 void write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno != EINTR) return;  // the reader has gone; the work goes on
+    if (written < 0 && errno != EINTR) {  // the work goes on
+      if (descriptor == STDOUT_FILENO && errno != EPIPE && first_error == 0) first_error = errno;
+      return;
+    }
     if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
   }
 }
@@ -102,6 +107,10 @@ app::Io make_io(report::Verbosity verbosity, report::Colour colour, report::View
     io.end_page = end_page;
   }
   return io;
+}
+
+int output_error() {
+  return first_error;
 }
 
 }  // namespace cli
