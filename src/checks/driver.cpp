@@ -83,11 +83,11 @@ void installed(const Subject& s, Verdicts& out) {
   if (s.facts.driver || s.facts.driver_installed) {
     return out.pass("driver " + (s.facts.driver ? s.facts.driver->version : *s.facts.driver_installed));
   }
-  out.fail(gpu_severity(s), "no NVIDIA driver is installed for this kernel: the cluster will have no GPUs",
-           "no nvidia module is loaded or lies under /lib/modules/" + s.facts.kernel,
-           "install a driver (Ubuntu: apt-get install nvidia-headless-580-server-open "
-           "nvidia-utils-580-server; Debian: "
-           "nvidia-driver), reboot, run again");
+  out.fail(
+      gpu_severity(s), "no NVIDIA driver is installed for this kernel: the cluster will have no GPUs",
+      "no nvidia module is loaded or lies under /lib/modules/" + s.facts.kernel,
+      "`gpuadm init --driver install` installs one; or do it yourself (Ubuntu: apt-get install "
+      "nvidia-headless-580-server-open nvidia-utils-580-server; Debian: nvidia-driver), reboot, run again");
 }
 
 void module_loaded(const Subject& s, Verdicts& out) {

@@ -108,7 +108,7 @@ void add_bundle(CLI::App& root, Global& global, Verb& chosen) {
   add_reader(*group->add_subcommand("inspect", "What a bundle holds"), chosen, app::bundle_inspect);
   auto* verify = group->add_subcommand("verify", "Whether every file and the signature are as they must be");
   add_signers(*verify, add_reader(*verify, chosen, app::bundle_verify)->signers);
-  auto* diff = group->add_subcommand("diff", "What a second bundle has otherwise; exit 1 where they differ");
+  auto* diff = group->add_subcommand("diff", "How a second bundle differs; exit 1 where it does");
   const auto both = add_reader(*diff, chosen, app::bundle_diff);
   diff->add_option("OTHER", both->other, "The second one")->required()->option_text(" ");
   add_extend(*group, chosen);

@@ -43,6 +43,8 @@ class Help {
       text_ += "\nExit codes: " + wrapped(exit_codes, 12, width_) + "\n";
     else if (!command.verbs.empty())
       text_ += fmt::format("\n{} VERB --help says more.\n", name_of(command));
+    else
+      text_ += "\n-v, -q, --plain, --log-format, --no-color, --assets: see gpuadm --help.\n";
     return text_;
   }
 
@@ -134,7 +136,7 @@ std::string reference_of(const Command& root) {
       if (argument.heading != "Connection" || here)
         text += fmt::format("| `{}` | {} |\n", cell(spelled(argument)), cell(argument.says));
     if (connects && !here)
-      text += "| `--user`, `--port`, ... | How to connect, as of [gpuadm init](#gpuadm-init) |\n";
+      text += "| `--user`, `--port`, ... | How to connect, as for [gpuadm init](#gpuadm-init) |\n";
   });
   return text + fmt::format("\n## Exit codes\n\n{}\n", exit_codes);
 }

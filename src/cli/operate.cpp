@@ -21,7 +21,7 @@ void add_status(CLI::App& root, Global& global, Verb& chosen) {
                                                                {"json", app::StatusForm::json},
                                                                {"yaml", app::StatusForm::yaml}};
   auto* verb = root.add_subcommand(
-      "status", "How a cluster is: nodes, control planes, etcd, network, certificates, GPUs");
+      "status", "The state of a cluster: nodes, control planes, etcd, network, certificates, GPUs");
   const auto options = add_verb<app::StatusOptions>(*verb, global, chosen, common_of, app::status);
   add_hosts(*verb, options->hosts);
   verb->add_option("--from", options->from, "Read what was recorded there, and connect to nothing")

@@ -135,7 +135,7 @@ int parse_and_call(int argc, const char* const* argv) {
                   io_of(global));
   Verb chosen;
   CLI::App root{about, "gpuadm"};
-  root.set_help_flag("-h,--help", "Say how this is called");
+  root.set_help_flag("-h,--help", "Show this help");
   root.require_subcommand(0, 1);
   add_global(root, global);
   add_verbs(root, global, chosen);
