@@ -14,7 +14,7 @@ exits 0 gpuadm adopt one -f login.yaml
 snapshot >after
 diff before after || fail "adopt changed the host"
 cp out printed.yaml
-for line in 'name: one' 'version: "1.20.2"' 'source: installed' 'plugin: none' 'cgroupDriver: cgroupfs' 'maxPerCore: 0' 'swap: "off"'; do
+for line in 'name: one' "version: \"$(kubernetes_version)\"" 'source: installed' 'plugin: none' 'cgroupDriver: cgroupfs' 'maxPerCore: 0' 'swap: "off"'; do
   grep -qF -- "$line" printed.yaml || fail "the file does not say $line"
 done
 complains "What the cluster is made by is kept on its control plane"

@@ -3,7 +3,8 @@
 # way; the same command goes on. Its pods run on all the while, and a second run finds nothing to do.
 . "$(dirname "$0")/common"
 
-newer=$(lab bundle --version 1.20.3)
+needs_next_bundle
+old=$(kubernetes_version) new=$(version_of "$newer") minor=$(kubernetes_minor)
 admin() { administer node "$@"; }
 upgrade() { gpuadm upgrade -f cluster.yaml --bundle "$newer" "$@"; }
 
@@ -28,18 +29,20 @@ pods() { admin get pods -l app=web -o 'jsonpath={range .items[*]}{.metadata.uid}
 pods >before
 
 # Refused before anything is changed.
-exits 3 gpuadm upgrade -f cluster.yaml --kubernetes-version 1.22.0 -y
+exits 3 gpuadm upgrade -f cluster.yaml --kubernetes-version "1.$((${minor#1.} + 2)).0" -y
 says "one minor at a time"
-exits 3 gpuadm upgrade -f cluster.yaml --kubernetes-version 1.20.1 -y
-says "older than what runs"
-exits 2 gpuadm upgrade -f cluster.yaml --kubernetes-version 1.21 -y
+if [ "${old##*.}" -gt 0 ]; then
+  exits 3 gpuadm upgrade -f cluster.yaml --kubernetes-version "$minor.$((${old##*.} - 1))" -y
+  says "older than what runs"
+fi
+exits 2 gpuadm upgrade -f cluster.yaml --kubernetes-version "1.$((${minor#1.} + 1))" -y
 complains "which patch"
 
 exits 0 upgrade --dry-run
 says "it is the only node"
 says "kubeadm upgrade apply"
 says "restarts: etcd (with a new image), kube-apiserver"
-[ "$(on node kubeadm version -o short)" = v1.20.2 ] || fail "a dry run has changed the host"
+[ "$(on node kubeadm version -o short)" = "v$old" ] || fail "a dry run has changed the host"
 
 # The old kubeadm does not fit into the journal.
 on node "cp -a /var/lib/gpuadm /tmp/kept && mount -t tmpfs -o size=\$((\$(du -sk /tmp/kept | cut -f1) + 4096))k tmpfs /var/lib/gpuadm &&
@@ -59,9 +62,9 @@ upgrade_killed_at upgrade.apply
 upgrade_killed_at upgrade.kubelet.restart
 exits 0 upgrade -y
 admin get node node -o 'jsonpath={.status.nodeInfo.kubeletVersion} {.status.conditions[?(@.type=="Ready")].status} {.spec.unschedulable} {.metadata.annotations.gpuadm\.io/upgrade}' >seen
-[ "$(cat seen)" = "v1.20.3 True  " ] || fail "the node is: $(cat seen)"
+[ "$(cat seen)" = "v$new True  " ] || fail "the node is: $(cat seen)"
 admin -n kube-system get pods -o 'jsonpath={.items[*].spec.containers[*].image}' | tr ' ' '\n' >images
-[ "$(grep -c :v1.20.3 images)" = 4 ] || fail "an old part still runs: $(cat images)"
+[ "$(grep -c ":v$new" images)" = 4 ] || fail "an old part still runs: $(cat images)"
 pods | diff before - || fail "the pods are others now"
 exits 0 upgrade -y
 says "nothing is to be done"

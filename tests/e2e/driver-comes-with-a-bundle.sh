@@ -51,7 +51,7 @@ END
 debian_packages gcc make dkms $programs
 doubles
 debian_releases
-mirror_programs "$(lab image bookworm-containerd)"
+mirror_programs "$(lab image "$(lab fitting containerd)")"
 mirror_serve
 
 # --- The bundle -----------------------------------------------------------------------------------------------------------------

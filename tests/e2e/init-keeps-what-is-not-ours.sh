@@ -2,7 +2,7 @@
 # Swap on, containerd with its CRI off as Docker packages it, foreign settings: found, explained, kept.
 . "$(dirname "$0")/common"
 
-a_host node --image bookworm-docker --swap --cri-disabled
+a_host node --image "$(lab fitting docker)" --swap --cri-disabled
 on node sh -c 'cat >>/etc/containerd/config.toml && systemctl restart containerd' <<'END'
 # the metrics are read by our own monitoring
 [metrics]

@@ -13,8 +13,8 @@ apiVersion: gpuadm/v1alpha1
 kind: GpuCluster
 network: { plugin: bridge }
 hosts: [{ local: true }]
-patches: { kubeProxy: { conntrack: { maxPerCore: 0, min: 0 } } }
 END
+lab patches >>lib/cluster.yaml
 tar -C lib -cf - . | on desk 'tar -C /opt/gpuadm/lib -xf -'
 tar -C "$bundle" -cf - . | on desk 'tar -C /var/lib/bundle -xf -'
 desk() { on desk "cd /root && /opt/gpuadm/lib/ld.so --library-path /opt/gpuadm/lib /opt/gpuadm/lib/gpuadm $*"; }

@@ -2,7 +2,8 @@
 # Kubernetes 1.20 through dockershim: the node is Ready and pods run.
 . "$(dirname "$0")/common"
 
-a_host node --image bookworm-docker
+has_dockershim || skip "$(no_dockershim)"
+a_host node --image "$(lab fitting docker)"
 echo 'runtime: { engine: docker }' >>cluster.yaml
 exits 0 init -y
 has_a_cluster node

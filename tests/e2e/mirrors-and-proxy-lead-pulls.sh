@@ -9,7 +9,7 @@ login='lab:p@ss/w%rd'
 mirrors() { # mirrors ENGINE HTTP-REGISTRY: what stands in the cluster file
   cat <<END
 runtime: { engine: $1 }
-kubernetes: { version: "1.20.2" }
+kubernetes: { version: "$(kubernetes_version)" }
 mirrors:
   registries:
     docker.io: http://$client:5000
@@ -70,8 +70,8 @@ lab net skopeo copy --dest-tls-verify=false "docker-archive:$bundle/images/pause
   fail "the registry takes no image"
 
 docker_pulls() { on node docker pull "$1"; }
-leads bookworm-containerd containerd lab cri node --pull
-leads bookworm-docker docker docker_pulls
+leads "$(lab fitting containerd)" containerd lab cri node --pull
+if has_dockershim; then leads "$(lab fitting docker)" docker docker_pulls; else leaves_out "Docker: $(no_dockershim)"; fi
 
 # A mirror that answers with a page is refused by name, and its hosts.toml is not written.
 mkdir -p page/v2 && echo '<html>Please log in to the hotel</html>' >page/v2/index.html

@@ -32,7 +32,7 @@ signs() {
 
 a_host node
 cat >>cluster.yaml <<END
-kubernetes: { version: "1.20.2" }
+kubernetes: { version: "$(kubernetes_version)" }
 gpu: { driver: install, driverBranch: 580 }
 mirrors: { packages: { nvidiaDriver: "http://$client:8080" } }
 END

@@ -64,7 +64,11 @@ END
 }
 
 for engine in containerd docker; do
-  a_host node --image "bookworm-$engine"
+  if [ "$engine" = docker ] && ! has_dockershim; then
+    leaves_out "Docker: $(no_dockershim)"
+    continue
+  fi
+  a_host node --image "$(lab fitting "$engine")"
   echo "runtime: { engine: $engine }" >>cluster.yaml
   inhabited
   snapshot >before

@@ -110,7 +110,7 @@ docker_serves() { # docker_serves CASE
 a_runtime() {
   local case unit=$2.service
   a_host node --image "$1"
-  printf 'runtime: { engine: %s }\nkubernetes: { version: "1.20.2" }\n' "$2" >>cluster.yaml
+  printf 'runtime: { engine: %s }\nkubernetes: { version: "%s" }\n' "$2" "$(kubernetes_version)" >>cluster.yaml
   tar -C "$top/tests/lab" -c image/runc gpu-double/nvidia-container-runtime |
     on node 'tar -C /tmp -x && install /tmp/image/runc /usr/local/sbin/ && install /tmp/gpu-double/nvidia-container-runtime /usr/bin/'
   for image in pause sleep; do
@@ -133,6 +133,11 @@ a_runtime() {
   lab down node
 }
 
-for runtime in ${RUNTIMES:-bookworm-containerd trixie-containerd trixie-containerd-2 bookworm-docker trixie-docker trixie-docker-28}; do
+runtimes="bookworm-containerd trixie-containerd trixie-containerd-2 bookworm-docker trixie-docker trixie-docker-28"
+if ! has_dockershim; then
+  runtimes="$(lab fitting containerd)"
+  leaves_out "every runtime but $runtimes: they are for older versions of Kubernetes than $(kubernetes_version)"
+fi
+for runtime in ${RUNTIMES:-$runtimes}; do
   case $runtime in *docker*) a_runtime "$runtime" docker ;; *) a_runtime "$runtime" containerd ;; esac
 done

@@ -6,7 +6,7 @@
 # with_patch PATCH: a cluster file that lays it over the runtime's configuration.
 with_patch() {
   "$top/tests/lib/lab-cluster" node | sed '/^patches:/,$d' >cluster.yaml
-  printf 'kubernetes: { version: "1.20.2" }\nruntime: { engine: %s }\npatches: { runtime: %s }\n' "$engine" "$1" >>cluster.yaml
+  printf 'kubernetes: { version: "%s" }\nruntime: { engine: %s }\npatches: { runtime: %s }\n' "$(kubernetes_version)" "$engine" "$1" >>cluster.yaml
 }
 pid() { on node systemctl show --property=MainPID --value "$engine"; }
 state() { on node "find /etc/containerd /etc/docker -type f -exec sha256sum {} + 2>/dev/null || :" | sort; }
@@ -38,6 +38,10 @@ says "is left as it is: the program that reads it would refuse"
 state | diff before - || fail "something was written"
 lab down node
 
+if ! has_dockershim; then
+  leaves_out "Docker: $(no_dockershim)"
+  exit
+fi
 engine=docker
-a_host node --image bookworm-docker
+a_host node --image "$(lab fitting docker)"
 dies_of '{ data-root: /proc/nowhere }' 'docker version'

@@ -52,12 +52,14 @@ refused 3 "five and four are one machine" "leave one of them" -- gpuadm apply -f
 on four 'pkill -F /run/sshd-2222.pid'
 
 # Versions.
-newer=$(lab bundle --version 1.20.3)
+needs_next_bundle
+version=$(kubernetes_version) minor=$(kubernetes_minor)
+minor=${minor#1.}
 file one four >fresh.yaml
-refused 3 "one is a node of Kubernetes 1.20.2" "gpuadm upgrade --bundle" -- gpuadm join four -f fresh.yaml --bundle "$newer" -y
+refused 3 "one is a node of Kubernetes $version" "gpuadm upgrade --bundle" -- gpuadm join four -f fresh.yaml --bundle "$newer" -y
 { cat one.yaml && echo 'kubernetes: { source: packages }'; } >packages.yaml
-refused 3 "one minor at a time" "from 1.20.2 to 1.22.0" "gpuadm upgrade --kubernetes-version 1.21.N" -- \
-  gpuadm upgrade -f packages.yaml --kubernetes-version 1.22.0 -y
+refused 3 "one minor at a time" "from $version to 1.$((minor + 2)).0" "gpuadm upgrade --kubernetes-version 1.$((minor + 1)).N" -- \
+  gpuadm upgrade -f packages.yaml --kubernetes-version "1.$((minor + 2)).0" -y
 
 # A control plane that runs and does not answer, and one that is gone.
 state >after

@@ -3,7 +3,7 @@
 # and taking pods again. gpuadm is killed while the worker is drained; a pod that only the worker may run comes back there.
 . "$(dirname "$0")/common"
 
-newer=$(lab bundle --version 1.20.3)
+needs_next_bundle
 admin() { administer one "$@"; }
 hosts 1 one two
 exits 0 init -y
@@ -18,12 +18,12 @@ wait "$running" || true
 full two /usr/bin
 exits 1 gpuadm upgrade -f cluster.yaml --bundle "$newer" -y
 says "the disk of /usr/bin is full"
-[ "$(admin get node two -o 'jsonpath={.status.nodeInfo.kubeletVersion}')" = v1.20.2 ] || fail "the worker is another version"
+[ "$(admin get node two -o 'jsonpath={.status.nodeInfo.kubeletVersion}')" = "v$(kubernetes_version)" ] || fail "the worker is another version"
 on two umount -l /usr/bin
 exits 0 gpuadm upgrade -f cluster.yaml --bundle "$newer" -y
 for node in one two; do
   admin get node "$node" -o 'jsonpath={.status.nodeInfo.kubeletVersion} {.status.conditions[?(@.type=="Ready")].status} {.spec.unschedulable} {.metadata.annotations.gpuadm\.io/upgrade}' >seen
-  [ "$(cat seen)" = "v1.20.3 True  " ] || fail "the node $node is: $(cat seen)"
+  [ "$(cat seen)" = "v$(version_of "$newer") True  " ] || fail "the node $node is: $(cat seen)"
 done
 admin wait --for=condition=Available --timeout=90s deployment/web >/dev/null || fail "its pod has not come back"
 [ "$(admin get pods -l app=web --field-selector status.phase=Running -o name)" != "$before" ] || fail "the worker was not drained"

@@ -2,7 +2,9 @@
 # What a bundle is made from, on this machine: an HTTP mirror and a registry (Debian's docker-registry) with the lab's real programs
 # and images. The archives of the container runtime, runc and the network plugins in the mirror are doubles: Debian's programs, packed
 # and named like their projects' releases. Behind tests/e2e/common: $top, $place, $bundle.
-registry=5711 web=5712 version=1.20.2
+registry=5711 web=5712 version=$(kubernetes_version)
+debian_release=$(lab fitting bare)
+debian_release=${debian_release%-bare}
 servers=()
 stop() { for pid in "${servers[@]}"; do kill "$pid" 2>/dev/null || :; done; }
 trap 'stop; lab down --all; rm -rf "$place"' EXIT
@@ -14,7 +16,8 @@ summed() { (cd "$(dirname "$1")" && sha256sum "$(basename "$1")" >"$(basename "$
 mirror_programs() {
   local image=$1 github=mirror/github.com kube=mirror/dl.k8s.io/release/v$version/bin/linux/amd64 cni runc containerd program
   cni=$(pinned cni_plugins_version) runc=$(pinned runc_version)
-  containerd=$(grep -E '^  "1.14":' "$top/playbooks/catalog.yaml" | grep -oE 'containerd_version: "[^"]+"' | cut -d'"' -f2)
+  containerd=$(awk -F'"' -v minor="${version#1.}" '/^  "1\.[0-9]+":/ && /containerd_version/ && substr($2, 3) + 0 <= minor + 0 {
+    sub(/.*containerd_version: "/, ""); sub(/".*/, ""); found = $0 } END { print found }' "$top/playbooks/catalog.yaml")
   cni=$github/containernetworking/plugins/releases/download/v$cni/cni-plugins-linux-amd64-v$cni.tgz
   runc=$github/opencontainers/runc/releases/download/v$runc
   containerd=$github/containerd/containerd/releases/download/v$containerd/containerd-static-$containerd-linux-amd64.tar.gz
@@ -38,7 +41,7 @@ debian_packages() {
   local apt=$place/apt deb
   mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$debian/pool"
   : >"$apt/status"
-  printf 'deb %s bookworm main\n' "${GPUADM_LAB_MIRROR:-http://deb.debian.org/debian}" >"$apt/sources"
+  printf 'deb %s %s main\n' "${GPUADM_LAB_MIRROR:-http://deb.debian.org/debian}" "$debian_release" >"$apt/sources"
   cat >"$apt/conf" <<END
 Dir::State::lists "$apt/lists"; Dir::Cache::archives "$apt/archives"; Dir::State::status "$apt/status"; Dir::Cache::pkgcache ""; Dir::Cache::srcpkgcache "";
 Dir::Etc::sourcelist "$apt/sources"; Dir::Etc::sourceparts "-"; Acquire::Languages "none"; APT::Sandbox::User "root";
@@ -59,9 +62,9 @@ suite() {
 }
 # Of what is in the pool.
 debian_releases() {
-  (cd "$debian" && dpkg-scanpackages --multiversion pool 2>/dev/null) | suite "$debian/dists/bookworm"
-  suite "$debian/dists/bookworm-updates" </dev/null
-  suite "$debian-security/dists/bookworm-security" </dev/null
+  (cd "$debian" && dpkg-scanpackages --multiversion pool 2>/dev/null) | suite "$debian/dists/$debian_release"
+  suite "$debian/dists/$debian_release-updates" </dev/null
+  suite "$debian-security/dists/$debian_release-security" </dev/null
 }
 
 # The mirror and a registry with the images of the lab's bundle answer.
@@ -86,7 +89,7 @@ mirror_serve() {
 # create OPTION...: a bundle from there for cluster.yaml and facts.json.
 create() {
   "$GPUADM" bundle create --for cluster.yaml,facts.json --kubernetes-version "$version" --source "http://127.0.0.1:$web" \
-    --mirror "k8s.gcr.io=http://127.0.0.1:$registry,lab.local=http://127.0.0.1:$registry" --image lab.local/sleep:1 "$@"
+    --mirror "registry.k8s.io=http://127.0.0.1:$registry,k8s.gcr.io=http://127.0.0.1:$registry,lab.local=http://127.0.0.1:$registry" --image lab.local/sleep:1 "$@"
 }
 
 # From now on the host reaches nothing but the lab and its pods; what tried to is counted.

@@ -1,27 +1,28 @@
 # shellcheck shell=sh
-# shellcheck disable=SC2154 # variables and wait_for come from prepare.sh
+# shellcheck disable=SC2154 # variables come from run and prepare.sh, wait_for from prepare.sh
 # Control plane.
 mkdir -p /etc/kubernetes
 cat >/etc/kubernetes/kubeadm.yaml <<E
-apiVersion: kubeadm.k8s.io/v1beta2
+apiVersion: kubeadm.k8s.io/$api
 kind: InitConfiguration
 localAPIEndpoint: { advertiseAddress: $address }
 nodeRegistration: { name: $name, criSocket: $socket, taints: [] }
 ---
-apiVersion: kubeadm.k8s.io/v1beta2
+apiVersion: kubeadm.k8s.io/$api
 kind: ClusterConfiguration
-kubernetesVersion: v1.20.2
+kubernetesVersion: v$version
 networking: { podSubnet: 10.244.0.0/16, serviceSubnet: 10.96.0.0/12 }
 ---
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 cgroupDriver: cgroupfs
+$kubelet_settings
 ---
 apiVersion: kubeproxy.config.k8s.io/v1alpha1
 kind: KubeProxyConfiguration
 conntrack: { maxPerCore: 0, min: 0 }
 E
-kubeadm init --config /etc/kubernetes/kubeadm.yaml --skip-phases=preflight,addon/coredns
+kubeadm init --config /etc/kubernetes/kubeadm.yaml --skip-phases="$skip"
 
 export KUBECONFIG=/etc/kubernetes/admin.conf
 wait_for 120 "the node $name to be Ready" kubectl wait --for=condition=Ready --timeout=5s "node/$name"

@@ -1,8 +1,8 @@
 # shellcheck shell=sh
-# shellcheck disable=SC2154 # variables come from prepare.sh; $token and $hash are set before it
+# shellcheck disable=SC2154 # variables come from run and prepare.sh
 mkdir -p /etc/kubernetes
 cat >/etc/kubernetes/kubeadm.yaml <<E
-apiVersion: kubeadm.k8s.io/v1beta2
+apiVersion: kubeadm.k8s.io/$api
 kind: JoinConfiguration
 nodeRegistration: { name: $name, criSocket: $socket }
 discovery:

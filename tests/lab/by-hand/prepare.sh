@@ -1,7 +1,8 @@
 # shellcheck shell=sh
 # The first part of by-hand-init and by-hand-join; both run on the host as root: sh -es NAME ADDRESS NUMBER, where
-# NUMBER is the node's own /24 of the pod network. The bundle's files are under $files.
-# shellcheck disable=SC2034 # name and address are for the second part
+# NUMBER is the node's own /24 of the pod network. The bundle's files are under $files; `run` sets $version, $api, $skip, $pause and
+# $kubelet_settings before this.
+# shellcheck disable=SC2034,SC2154 # name and address are for the second part
 name=$1 address=$2 number=$3
 files=/var/lib/containerd/bundle
 
@@ -35,7 +36,7 @@ if command -v dockerd >/dev/null; then
 else
   socket=/run/containerd/containerd.sock
   flags=
-  sed -i '/io.containerd.grpc.v1.cri"\]/a\  sandbox_image = "k8s.gcr.io/pause:3.2"' /etc/containerd/config.toml
+  sed -i "/io.containerd.grpc.v1.cri\"\]/a\  sandbox_image = \"$pause\"" /etc/containerd/config.toml
   systemctl restart containerd
   wait_for 20 'containerd' ctr version
   for image in "$files"/images/*.tar; do ctr -n k8s.io images import "$image"; done

@@ -4,8 +4,9 @@
 ETCD_TAG=3.4.13-0  # what kubeadm 1.20 asks for; the program in it is Debian's etcd 3.4
 PAUSE_TAG=3.2
 
-lab_bundle() ( # lab_bundle [DIR] [--version VERSION]
-  local version=$KUBE_SOURCE_VERSION copy='' dir id
+lab_bundle() ( # lab_bundle [DIR] [--version VERSION | --next]
+  local version='' copy='' dir
+  set -e # also within $(…)
   while [ $# -gt 0 ]; do
     case $1 in
       --version)
@@ -13,12 +14,33 @@ lab_bundle() ( # lab_bundle [DIR] [--version VERSION]
         version=$2
         shift
         ;;
+      --next) version=next ;;
       -*) die "bundle: no such option: $1" ;;
       *) copy=$1 ;;
     esac
     shift
   done
-  [[ $version =~ ^1\.20\.[0-9]+$ ]] || die "bundle: the source at hand is Kubernetes 1.20; '$version' is not of it"
+  case $version in
+    next) dir=$(bundle_next) ;;
+    '')
+      [ -z "${GPUADM_LAB_BUNDLE:-}" ] || bundle_version "$GPUADM_LAB_BUNDLE" >/dev/null
+      dir=${GPUADM_LAB_BUNDLE:-$(bundle_built "$KUBE_SOURCE_VERSION")}
+      ;;
+    *) dir=$(bundle_built "$version") ;;
+  esac
+  if [ -n "$copy" ]; then
+    mkdir -p "$copy"
+    cp -r "$dir/." "$copy/"
+    dir=$copy
+  fi
+  readlink -f "$dir"
+)
+
+# bundle_built VERSION: the lab's own bundle of that version, built where it is missing.
+bundle_built() ( # bundle_built VERSION
+  local version=$1 dir id
+  set -e # also within $(…)
+  [[ $version =~ ^1\.20\.[0-9]+$ ]] || die "bundle: the lab builds Kubernetes 1.20 alone; for '$version' name a folder in GPUADM_LAB_BUNDLE"
   id=$(cat "$LAB_HOME/lib/bundle.sh" "$LAB_HOME/lib/kubernetes.sh" "$LAB_HOME/bundle/sleep.c" | sha256sum | cut -c1-12)
   dir=$LAB_CACHE/bundles/kubernetes-$version-$id
   hold_lock "$LAB_CACHE/bundles/lock" 1800 "another build of a bundle"
@@ -28,11 +50,6 @@ lab_bundle() ( # lab_bundle [DIR] [--version VERSION]
     prune "$LAB_CACHE/bundles" 'kubernetes-*'
   fi
   touch "$dir"
-  if [ -n "$copy" ]; then
-    mkdir -p "$copy"
-    cp -r "$dir/." "$copy/"
-    dir=$copy
-  fi
   printf '%s\n' "$dir"
 )
 
@@ -113,10 +130,11 @@ kind: Bundle
 name: kubernetes-$version
 kubernetes: "$version"
 architecture: amd64
-absent: [coredns]
-files:
 E
-  for program in kubeadm kubelet kubectl; do
+  [ -e "$dir/images/coredns.tar" ] || printf 'absent: [coredns]\n'
+  printf 'files:\n'
+  for file in "$dir"/bin/*; do
+    program=${file##*/}
     printf '  - { path: bin/%s, kind: binary, target: /usr/bin/%s, mode: "0755", sha256: %s }\n' \
       "$program" "$program" "$(sha256sum <"$dir/bin/$program" | cut -d' ' -f1)"
   done

@@ -76,7 +76,7 @@ lab_keys() (
 # --- making a host ---------------------------------------------------------------------------------------
 
 lab_up() { # lab_up NAME [options]
-  local name='' image=bookworm-containerd gpu='' swap='' memory='' cri_disabled='' root
+  local name='' image='' gpu='' swap='' memory='' cri_disabled='' root
   while [ $# -gt 0 ]; do
     case $1 in
       --image | --gpu | --memory)
@@ -96,6 +96,7 @@ lab_up() { # lab_up NAME [options]
   done
   check_name "$name"
   lab_check
+  [ -n "$image" ] || image=$(fitting_image containerd)
   root=$(lab_image "$image")
   lab_keys
   host_reserve "$name" "$image"

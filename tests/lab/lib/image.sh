@@ -10,6 +10,7 @@ image_recipe() { # image_recipe NAME
     bookworm-bare) echo bookworm "${IMAGE_BASE[@]}" ;;
     bookworm-containerd) echo bookworm "${IMAGE_BASE[@]}" "${IMAGE_NODE[@]}" containerd runc containernetworking-plugins ;;
     bookworm-docker) echo bookworm "${IMAGE_BASE[@]}" "${IMAGE_NODE[@]}" docker.io runc containernetworking-plugins ;;
+    trixie-bare) echo trixie "${IMAGE_BASE[@]}" ;;
     trixie-containerd) echo trixie "${IMAGE_BASE[@]}" "${IMAGE_NODE[@]}" containerd runc containernetworking-plugins ;;
     trixie-containerd-2) echo trixie "${IMAGE_BASE[@]}" "${IMAGE_NODE[@]}" containernetworking-plugins containerd/sid runc/sid ;;
     trixie-docker) echo trixie "${IMAGE_BASE[@]}" "${IMAGE_NODE[@]}" docker.io docker-cli runc containernetworking-plugins ;;
