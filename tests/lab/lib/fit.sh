@@ -48,6 +48,8 @@ fitting_image() {
   printf '%s-%s%s\n' "$debian" "$1" "$suffix"
 }
 
+bundle_has_dns() { [ -n "${GPUADM_LAB_BUNDLE:-}" ] && [ -e "$GPUADM_LAB_BUNDLE/images/coredns.tar" ]; }
+
 # needs_cgroup_v1_allowed: whether a kubelet refuses this machine's cgroups unless it is told otherwise (1.35: failCgroupV1).
 needs_cgroup_v1_allowed() {
   [ "$(version_minor "$(lab_version)")" -ge 35 ] && grep -q ' cgroup ' /proc/mounts

@@ -190,6 +190,9 @@ host_identity() { # host_identity NAME
   tr -d - </proc/sys/kernel/random/uuid >"$root/etc/machine-id"
   printf '127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n' >"$root/etc/hosts"
 
+  # CoreDNS does not start without a name server. This one refuses every question at once.
+  ! bundle_has_dns || printf 'nameserver %s.1\n' "$LAB_NET" >"$root/etc/resolv.conf"
+
   for type in ed25519 ecdsa rsa; do
     ssh-keygen -q -t "$type" -N '' -C "root@$name" -f "$root/etc/ssh/ssh_host_${type}_key"
   done
