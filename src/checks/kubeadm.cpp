@@ -99,13 +99,16 @@ constexpr std::array control_plane_ports = {
     Port{6443, "kube-apiserver"},   Port{2379, "etcd"},           Port{2380, "etcd"}, Port{10250, "kubelet"},
     Port{10257, "kube-controller"}, Port{10259, "kube-scheduler"}};
 constexpr std::array worker_ports = {Port{10250, "kubelet"}};
+constexpr Port flannel_port{8081, "flanneld"};  // its health; templates/flannel.yaml
 
 void ports_free(const Subject& s, Verdicts& out) {
   if (!s.facts.listeners) return out.unknown("listening ports could not be read");
   const Standing standing = standing_of(s);
   const bool expected = standing == Standing::running || standing == Standing::unfinished;
-  const std::span<const Port> ports =
-      is_control_plane(s) ? std::span<const Port>(control_plane_ports) : std::span<const Port>(worker_ports);
+  std::vector<Port> ports = is_control_plane(s)
+                                ? std::vector<Port>(control_plane_ports.begin(), control_plane_ports.end())
+                                : std::vector<Port>(worker_ports.begin(), worker_ports.end());
+  if (s.cluster.network.plugin == spec::NetworkPlugin::flannel) ports.push_back(flannel_port);
   int ours = 0;
   for (const Port& port : ports) {
     const auto taken = std::ranges::find(*s.facts.listeners, port.number, &facts::Listener::port);

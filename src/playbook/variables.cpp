@@ -30,6 +30,16 @@ std::string first_node_cidr(const Context& c) {
   const auto cidr = base::Cidr::parse(all);
   return cidr && cidr->prefix < 24 && !cidr->v6 ? all.substr(0, all.find('/')) + "/24" : all;
 }
+/// What flannel's readiness probe asks for: /readyz exists from v0.28.9 on (flannel pkg/healthz). An image
+/// without a version in its tag may be older.
+std::string flannel_ready_path(const Context& c) {
+  const std::string image = c.catalog.find("flannel_image", c.kubernetes).value_or("");
+  const std::string name = image.substr(image.rfind('/') + 1);
+  const std::size_t colon = name.find(':');
+  const bool tagged = colon != std::string::npos && name.find('@') == std::string::npos;
+  const auto version = tagged ? base::Version::parse(name.substr(colon + 1)) : std::nullopt;
+  return version && *version >= base::Version{0, 28, 9} ? "/readyz" : "/healthz";
+}
 /// "NODE KEY=VALUE" a line, of all hosts that have labels in the cluster file.
 std::string cluster_labels(const Context& c) {
   std::string text;
@@ -179,6 +189,7 @@ constexpr Row table[] = {
     {"driver_modules", driver_modules},
     {"engine", engine},
     {"first_node_cidr", first_node_cidr},
+    {"flannel_ready_path", flannel_ready_path},
     {"gpu_slots", gpu_slots},
     {"host_address", host_address},
     {"join_configuration", join_configuration},

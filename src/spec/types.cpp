@@ -150,7 +150,14 @@ Type<std::string> network() {
     return text.find('/') != std::string::npos && base::Cidr::parse(text);
   });
   const auto any = type.read;
-  type.read = [=](const Tree& tree, const std::string& path, Problems& problems) {
+  type.read = [=](const Tree& tree, const std::string& path,
+                  Problems& problems) -> std::optional<std::string> {
+    if (tree.is_scalar() && tree.text().find(',') != std::string::npos) {
+      problems.add(tree.mark, path +
+                                  ": expected one network, got a list: gpuadm sets up no dual-stack "
+                                  "clusters; write the IPv4 network alone");
+      return std::nullopt;
+    }
     std::optional<std::string> text = any(tree, path, problems);
     const auto cidr = text ? base::Cidr::parse(*text) : std::nullopt;
     if (!cidr || cidr->is_network()) return text;

@@ -28,7 +28,7 @@ TEST_CASE("every key of a cluster file lands in its field") {
   CHECK(c.kubernetes.source == Source::bundle);
   CHECK(c.kubernetes.node_name == "node.lab");
   CHECK(c.kubernetes.image_repository == "registry.lab:5000/k8s");
-  CHECK(c.network.plugin == NetworkPlugin::bridge);
+  CHECK(c.network.plugin == NetworkPlugin::none);
   CHECK(c.network.pod_cidr == "fd00:10::/56");
   CHECK(c.network.service_cidr == "fd00:20::/112");
   CHECK(c.network.dns_domain == "lab.internal");
