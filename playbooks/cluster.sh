@@ -73,6 +73,18 @@ etcd_members() {
   done
 }
 
+# What hands out devices by claims. Versions before v1 have a device's attributes one level deeper.
+devices() {
+  run resource-api 15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw /apis/resource.k8s.io
+  table deviceclasses deviceclasses.resource.k8s.io '{.metadata.name}' '{.spec.extendedResourceName}'
+  table resourceslices resourceslices.resource.k8s.io '{.metadata.name}' '{.spec.driver}' '{.spec.nodeName}' \
+    '{.spec.pool.name}' \
+    '{range .spec.devices[*]}{.name}/{.attributes.type.string}{.basic.attributes.type.string}/{.attributes.uuid.string}{.basic.attributes.uuid.string}/{.attributes.parentUUID.string}{.basic.attributes.parentUUID.string} {end}'
+  table resourceclaims '-A resourceclaims.resource.k8s.io' '{.metadata.namespace}' '{.metadata.name}' \
+    '{range .status.allocation.devices.results[*]}{.driver}/{.pool}/{.device}/{.adminAccess} {end}' \
+    '{range .status.reservedFor[*]}{.resource}/{.name} {end}'
+}
+
 # What only the doctor wants to know.
 the_rest() {
   table deployments '-A deployments' '{.metadata.namespace}' '{.metadata.name}' '{.spec.replicas}' \
@@ -89,7 +101,6 @@ the_rest() {
     '{.involvedObject.name}' '{.reason}' '{.count}' '{.message}'
   table clusterpolicies clusterpolicies.nvidia.com '{.metadata.name}' '{.status.state}' \
     '{.status.conditions[?(@.type=="Error")].message}'
-  table resourceslices resourceslices.resource.k8s.io '{.metadata.name}' '{.spec.driver}' '{.spec.nodeName}'
   table storageclasses storageclasses '{.metadata.name}' '{.provisioner}' '{.volumeBindingMode}' \
     '{.metadata.annotations.storageclass\.kubernetes\.io/is-default-class}'
   table pvcs '-A persistentvolumeclaims' '{.metadata.namespace}' '{.metadata.name}' '{.status.phase}' \
@@ -131,6 +142,7 @@ everything() {
     pods -A
     table daemonsets '-A daemonsets' '{.metadata.namespace}' '{.metadata.name}' '{.status.desiredNumberScheduled}' \
       '{.status.numberReady}' '{.spec.template.spec.tolerations}'
+    devices
     if [ "${purpose:-}" = status ]; then
       etcd_members
     else

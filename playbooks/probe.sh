@@ -721,6 +721,43 @@ fabric() {
   } | framed fabricmanager-log
 }
 
+# Whether a pod that mounts only the folder FILE is in reads it: no link on the way to it is absolute.
+is_file_inside() {
+  file=$1 links=0
+  while [ -L "$file" ]; do
+    target=$(readlink "$file")
+    case $target in /*) return 1 ;; esac
+    file=${file%/*}/$target links=$((links + 1))
+    [ "$links" -lt 9 ] || return 1
+  done
+  [ -f "$file" ]
+}
+
+# The folders below which NVIDIA's DRA driver may look for the GPU driver, with what is there: "ROOT NVIDIA-SMI LIBRARY", "-" for
+# what is not. It takes nvidia-smi where that is no link, and follows links of the library: hack/kubelet-plugin-prestart.sh of
+# kubernetes-sigs/dra-driver-nvidia-gpu.
+driver_roots() {
+  section driver-roots
+  found=$(command -v nvidia-smi) && found=$(readlink -f "$found")
+  for folder in /opt/bin /usr/bin /usr/sbin /bin /sbin; do
+    case $found in */*"$folder/nvidia-smi") found=${found%"$folder/nvidia-smi"} && break ;; esac
+  done
+  for root in / /usr/local/nvidia /opt/nvidia /opt/nvidia-driver /run/nvidia/driver /home/kubernetes/bin/nvidia "$found"; do
+    case $root in *[!A-Za-z0-9._/-]* | */nvidia-smi | '') continue ;; esac
+    root=${root%/} smi_at=- library_at=-
+    for folder in opt/bin usr/bin usr/sbin bin sbin; do
+      [ "$smi_at" = - ] || continue
+      file=$root/$folder/nvidia-smi
+      [ -f "$file" ] && [ ! -L "$file" ] && [ ! -L "${file%/*}" ] && smi_at=$folder/nvidia-smi
+    done
+    for folder in usr/lib64 usr/lib/x86_64-linux-gnu usr/lib/aarch64-linux-gnu lib64 lib/x86_64-linux-gnu lib/aarch64-linux-gnu; do
+      [ "$library_at" = - ] || continue
+      is_file_inside "$root/$folder/libnvidia-ml.so.1" && library_at=$folder/libnvidia-ml.so.1
+    done
+    [ "$smi_at $library_at" = "- -" ] || line "${root:-/} $smi_at $library_at"
+  done
+}
+
 gpu() {
   kernel_log
   dkms_tools
@@ -736,6 +773,7 @@ gpu() {
     /usr/lib/*/libcuda.so.[0-9]* /usr/lib64/libcuda.so.[0-9]* /usr/local/nvidia/lib*/libcuda.so.[0-9]*; do
     [ -e "$file" ] && line "$file"
   done
+  driver_roots
   if [ -c /dev/nvidia0 ] && [ -e /sys/fs/selinux/enforce ]; then
     quiet device-label 2 ls -Z /dev/nvidia0
   fi

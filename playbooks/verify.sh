@@ -11,7 +11,9 @@ verify_kubectl() { verify_patient -n "$verify_space" --request-timeout=20s "$@";
 verify_space_is_empty() {
   [ "$(verify_kubectl get namespace "$verify_space" -o 'jsonpath={.status.phase}' 2>/dev/null)" = Active ] || return 1
   verify_kubectl get serviceaccount default -o name >/dev/null 2>&1 || return 1
-  [ -z "$(verify_kubectl get pods -o name)" ]
+  [ -z "$(verify_kubectl get pods -o name)" ] || return 1
+  # A claim goes some time after its pod; until then its GPU is allocated. There are none where resource.k8s.io is not served.
+  [ -z "$(verify_kubectl get resourceclaims.resource.k8s.io,resourceclaimtemplates.resource.k8s.io -o name 2>/dev/null)" ]
 }
 
 verify_space_make() {
@@ -20,7 +22,9 @@ verify_space_make() {
   fi
   verify_kubectl get namespace "$verify_space" -o name >/dev/null 2>&1 || verify_kubectl create namespace "$verify_space"
   verify_patient -n "$verify_space" delete pods --all --grace-period=1 --timeout=120s
-  in_time 60 verify_space_is_empty || die "the namespace $verify_space has no service account after 60 s"
+  verify_kubectl delete resourceclaimtemplates.resource.k8s.io --all >/dev/null 2>&1 || : "resource.k8s.io is not served"
+  in_time 60 verify_space_is_empty ||
+    die "the namespace $verify_space has no service account, or still has claims, after 60 s: kubectl -n $verify_space get serviceaccounts,resourceclaims"
 }
 
 # With everything in it.

@@ -55,6 +55,18 @@ Result<spec::Mig> to_mig(const std::string& how) {
   return mig;
 }
 
+/// What DRA can do instead: pods share by naming one claim.
+base::Error shares_by_claims(const std::string& host) {
+  return {
+      Fault::blocked,
+      fmt::format("the GPUs of {} are allocated by NVIDIA's DRA driver: gpuadm gpu share divides what the "
+                  "device plugin offers",
+                  host),
+      "pods share a GPU where they name one ResourceClaim (spec.resourceClaims[].resourceClaimName); for "
+      "time-slicing or MPS write gpu: { allocator: devicePlugin } in the cluster file, and run: gpuadm "
+      "apply"};
+}
+
 /// The whole cluster, since its other nodes keep what they have; with the change laid over the one host.
 struct Wanted {
   spec::Cluster cluster;
@@ -76,6 +88,8 @@ Result<Wanted> what_is_wanted(GpuChange change, const GpuChangeOptions& options)
         fmt::format("{} has no host named {}", options.file.string(), base::printable(wanted.host)),
         "its hosts: " + base::join(names, ", "));
   }
+  if (change == GpuChange::share && wanted.cluster.gpu.allocator == spec::Allocator::dra)
+    return std::unexpected(shares_by_claims(wanted.host));
   if (change != GpuChange::mig)
     host->gpu.sharing = change == GpuChange::share ? TRY(to_sharing(options.how)) : spec::GpuProfile();
   if (change != GpuChange::share)
@@ -99,6 +113,10 @@ Result<bool> is_refused(const Wanted& wanted, const Seen& seen, const std::optio
   if (!view) return false;
   const auto facts = TRY(facts::parse_cluster(*view));
   const facts::Node* node = node_of(facts, *seen.census.at(wanted.host));
+  if (change == GpuChange::share && node && allocates_by_claims(facts, *node)) {
+    io.err(report::to_text(shares_by_claims(wanted.host), io.err_style));
+    return true;
+  }
   std::vector<std::string> pods;
   if (node)
     for (const facts::Pod* pod : gpu_pods(facts, node->name)) pods.push_back(pod->full());

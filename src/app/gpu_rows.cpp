@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace app {
 
@@ -14,6 +15,8 @@ namespace {
 using facts::ClusterFacts;
 using facts::Facts;
 using report::Finding;
+
+constexpr const char* slices_unknown = "the ResourceSlices could not be read";
 
 long long number_of(const std::map<std::string, std::string>& resources) {
   long long all = 0;
@@ -35,7 +38,9 @@ struct Look {
   const Facts& facts;
   const ClusterFacts* view;
   const facts::Node* node;
-  std::vector<const Finding*> findings;  ///< open ones of the host and of the cluster, the gravest first
+  bool claims;                            ///< the node's GPUs are allocated by claims
+  std::vector<facts::GpuDevice> devices;  ///< then: what slices name
+  std::vector<const Finding*> findings;   ///< open ones of the host and of the cluster, the gravest first
 
   [[nodiscard]] const Finding* first(std::initializer_list<std::string_view> areas) const {
     for (const Finding* finding : findings)
@@ -48,7 +53,10 @@ struct Look {
 
 Look look_at(const spec::Cluster& cluster, const std::string& host, const Facts& facts,
              const std::optional<ClusterFacts>& view, const std::vector<Finding>& findings) {
-  Look look{cluster, host, facts, view ? &*view : nullptr, view ? node_of(*view, facts) : nullptr, {}};
+  const facts::Node* node = view ? node_of(*view, facts) : nullptr;
+  Look look{cluster, host, facts, view ? &*view : nullptr, node, false, {}, {}};
+  look.claims = node && (cluster.gpu.allocator == spec::Allocator::dra || allocates_by_claims(*view, *node));
+  if (look.claims) look.devices = gpu_devices(*view, node->name);
   for (const Finding& finding : findings)
     if (report::is_broken(finding) && (finding.host == host || finding.host.empty()))
       look.findings.push_back(&finding);
@@ -98,10 +106,26 @@ std::string sharing_of(const Look& look, const facts::Gpu* gpu) {
   return shared == "exclusive" ? text : text + ", " + shared;
 }
 
+/// A device that is this GPU, or a part of it.
+bool is_of(const facts::GpuDevice& device, const facts::Gpu* gpu) {
+  return gpu && (device.device.uuid == gpu->uuid || device.device.parent == gpu->uuid);
+}
+
+/// Pods whose claims have it; a claim without pods itself.
+std::vector<std::string> claimed_by(const Look& look, const facts::Gpu* gpu) {
+  std::vector<std::string> holders;
+  for (const facts::GpuDevice& device : look.devices) {
+    if (!is_of(device, gpu) || device.claim.empty()) continue;
+    if (device.pods.empty()) holders.push_back("claim " + device.claim);
+    std::ranges::copy(device.pods, std::back_inserter(holders));
+  }
+  return holders;
+}
+
 /// Which pods hold it: certain only where the node has one GPU, or one pod with all of them.
 std::vector<std::string> holders_of(const Look& look, const facts::Gpu* gpu) {
-  std::vector<std::string> holders;
-  if (look.view && look.node) {
+  std::vector<std::string> holders = claimed_by(look, gpu);
+  if (look.view && look.node && !look.claims) {
     const auto pods = gpu_pods(*look.view, look.node->name);
     const bool certain =
         look.facts.gpus.size() == 1 ||
@@ -126,14 +150,21 @@ std::string refusal(const Look& look, const facts::Gpu* gpu, const std::string& 
   if (!look.facts.kubernetes.kubelet_conf && !look.node) return "the host is no node";
   if (!look.view) return "no control plane was asked";
   if (!look.node) return "its node is not in the cluster";
+  if (look.claims && !look.view->slices) return slices_unknown;
   if (look.node->unschedulable) return "its node is cordoned";
   const auto ready = look.node->conditions.find("Ready");
   if (ready != look.node->conditions.end() && ready->second.status != "True") return "its node is not ready";
-  const long long offered = number_of(look.node->allocatable);
+  const long long offered =
+      look.claims ? static_cast<long long>(look.devices.size()) : number_of(look.node->allocatable);
   if (offered == 0) {
-    const Finding* reason = look.first({"nct.", "gk.", "kubelet.device", "gpu.driver."});
-    return reason ? fmt::format("{} ({})", reason->says, reason->id) : "the device plugin offers none";
+    const Finding* reason = look.first({"nct.", "gk.", "kubelet.device", "gpu.driver.", "gpu.dra."});
+    if (reason) return fmt::format("{} ({})", reason->says, reason->id);
+    return look.claims ? "the DRA driver publishes no GPU of the node" : "the device plugin offers none";
   }
+  if (look.claims)
+    return std::ranges::any_of(look.devices, [&](const auto& device) { return is_of(device, gpu); })
+               ? ""
+               : "no ResourceSlice of the DRA driver names it";
   const auto wrong = about(look, gpu, slot);
   if (offered < number_of(look.node->capacity) && !wrong.empty())
     return fmt::format("{} ({})", wrong.front()->says, wrong.front()->id);
@@ -156,7 +187,7 @@ GpuRow row_of(const Look& look, const facts::Gpu* gpu, const std::string& slot) 
   row.why = refusal(look, gpu, slot);
   if (row.why.empty())
     row.allocatable = true;
-  else if (row.why != "no control plane was asked")
+  else if (row.why != "no control plane was asked" && row.why != slices_unknown)
     row.allocatable = false;
   return row;
 }
@@ -166,8 +197,12 @@ GpuRow row_of(const Look& look, const facts::Gpu* gpu, const std::string& slot) 
 std::vector<const facts::Pod*> gpu_pods(const ClusterFacts& view, const std::string& node) {
   std::vector<const facts::Pod*> found;
   if (!view.pods) return found;
+  std::set<std::string> claiming;
+  for (const facts::GpuDevice& device : gpu_devices(view, node))
+    claiming.insert(device.pods.begin(), device.pods.end());
   for (const facts::Pod& pod : *view.pods)
-    if (pod.node == node && !pod.gpus.empty() && pod.phase != "Succeeded" && pod.phase != "Failed")
+    if (pod.node == node && (!pod.gpus.empty() || claiming.contains(pod.full())) &&
+        pod.phase != "Succeeded" && pod.phase != "Failed")
       found.push_back(&pod);
   return found;
 }
@@ -179,9 +214,10 @@ GpuTable gpu_table(const spec::Cluster& cluster, const facts::Census& census,
     if (!facts) continue;
     const Look look = look_at(cluster, host, *facts, view, findings);
     GpuCounts counts{host, facts->pci_gpus.size(), facts->gpus.size(), std::nullopt};
-    if (look.node) {
+    if (look.node && !(look.claims && !view->slices)) {
       const auto replicas = base::to_int(label(*look.node, "nvidia.com/gpu.replicas")).value_or(1);
-      counts.allocatable = number_of(look.node->allocatable) / std::max(1LL, replicas);
+      counts.allocatable = look.claims ? static_cast<long long>(look.devices.size())
+                                       : number_of(look.node->allocatable) / std::max(1LL, replicas);
     }
     if (counts.pci + counts.driver > 0) table.counts.push_back(counts);
     for (const facts::Gpu& gpu : facts->gpus) table.rows.push_back(row_of(look, &gpu, gpu.bus_id));

@@ -33,7 +33,7 @@ struct GpuTable {
   std::vector<GpuCounts> counts;
 };
 
-/// Pods on a node that hold GPUs and have not ended.
+/// Pods on a node that hold GPUs, by their limits or by a claim, and have not ended.
 [[nodiscard]] std::vector<const facts::Pod*> gpu_pods(const facts::ClusterFacts& view,
                                                       const std::string& node);
 

@@ -203,9 +203,13 @@ class Survey {
       const facts::Node* node = sight_.view && facts ? node_of(*sight_.view, *facts) : nullptr;
       if (node)
         for (const facts::Pod* pod : gpu_pods(*sight_.view, node->name)) {
-          for (const auto& [resource, number] : pod->gpus) use.used += number;
+          if (!allocates_by_claims(*sight_.view, *node))
+            for (const auto& [resource, number] : pod->gpus) use.used += number;
           use.pods.push_back(pod->full());
         }
+      if (node)
+        for (const facts::GpuDevice& device : gpu_devices(*sight_.view, node->name))
+          use.used += !device.claim.empty();
       judge(use);
       status_.gpu_hosts.push_back(std::move(use));
     }
@@ -222,7 +226,7 @@ class Survey {
           counts.host,
           fmt::format("{} GPUs are on the PCI bus, and the driver has {}{}", counts.pci, counts.driver, why),
           remedy);
-    else if (sight_.cluster.gpu.allocator == spec::Allocator::device_plugin && counts.allocatable &&
+    else if (sight_.cluster.gpu.allocator != spec::Allocator::none && counts.allocatable &&
              *counts.allocatable < static_cast<long long>(counts.driver))
       problem(counts.host,
               fmt::format("the driver has {} GPUs, and pods can have {}{}", counts.driver,

@@ -4,6 +4,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "app/cluster_view.hpp"
+#include "app/trial_pods.hpp"
 
 #include <fmt/format.h>
 
@@ -20,31 +21,8 @@ using report::Did;
 using report::Finding;
 
 constexpr const char* space = "gpuadm-verify";
-constexpr const char* image = "gpuadm.local/proof:1";  // proof/make-image
 constexpr const char* image_file = "proof-image.tar";
-constexpr std::chrono::seconds a_pod{120}, a_gpu{300}, clean_up_timeout{180}, beat_interval{20},
-    look_timeout{120};
-
-/// How long pods of a link may take from their making to where they are judged.
-std::chrono::seconds patience_of(const Trial& trial) {
-  return trial.link == Link::compute ? a_pod + a_gpu * static_cast<int>(trial.gpus) : a_pod;
-}
-
-/// What runs in them, as YAML has a list.
-std::string command_of(const Trial& trial, const GpuNode& node) {
-  const std::string proof = R"("/gpuadm-proof", )";
-  switch (trial.link) {
-    case Link::pod:
-      return R"("nvidia-smi", "-L")";
-    case Link::compute:  // the memory of a GPU that is shared is not all ours
-      return proof + (node.shares > 1 ? R"("--quick", )" : "") +
-             fmt::format(R"("--deadline", "{}")", a_gpu.count());
-    case Link::reload:
-      return proof + R"("--again", "600")";
-    default:
-      return proof + R"("--hold", "900")";
-  }
-}
+constexpr std::chrono::seconds clean_up_timeout{180}, beat_interval{20}, look_timeout{120};
 
 /// Keeps why a host failed, and passes everything on.
 class Failures final : public report::Reporter {
@@ -78,7 +56,7 @@ Result<std::unique_ptr<Trials>> Trials::open(const Ground& ground, report::Repor
   std::unique_ptr<Trials> trials(
       new Trials(ground, reporter, TRY(playbook::Library::load(ground.assets, "verify"))));
   trials->scripts_ = {trials->library_.prelude(), TRY(ground.assets.read("playbooks/lock.sh"))};
-  assets::BundleFile file{.path = image_file, .kind = assets::BundleKind::image, .name = image};
+  assets::BundleFile file{.path = image_file, .kind = assets::BundleKind::image, .name = proof_image};
   file.sha256 = base::sha256(bytes);
   trials->bundle_.directory = ground.folder.path();
   trials->bundle_.files.push_back(std::move(file));
@@ -139,33 +117,15 @@ Result<Trials::Batch> Trials::prepare(Link link, std::span<const GpuNode> asked,
   return batch;
 }
 
-Result<std::string> Trials::manifests(const Batch& batch) const {
-  const std::string path = "templates/verify-pod.yaml";
-  const std::string text = TRY(library_.text(path));
-  std::string all;
-  for (std::size_t i = 0; i < batch.trials.size(); ++i) {
-    const Trial& trial = batch.trials[i];
-    const GpuNode& node = batch.nodes[i];
-    base::Variables values{{"node", node.node},
-                           {"image", image},
-                           {"command", command_of(trial, node)},
-                           {"runtime_class", node.runtime_class.empty() ? "null" : node.runtime_class},
-                           {"resource", node.resource},
-                           {"gpus", std::to_string(trial.gpus)},
-                           {"deadline", std::to_string(patience_of(trial).count() + 900)}};
-    for (long long number = 0; number < trial.pods; ++number) {
-      values["name"] = fmt::format("{}{}", trial.prefix, number);
-      all += "---\n" + TRY(playbook::fill(text, values, {}, path));
-    }
-  }
-  return all;
-}
-
 Result<Trials::Reasons> Trials::make_pods(const Batch& batch) {
   long long count = 0;
-  for (const Trial& trial : batch.trials) count += trial.pods;
+  std::string manifests;
+  for (std::size_t i = 0; i < batch.trials.size(); ++i) {
+    count += batch.trials[i].pods;
+    manifests += TRY(trial_manifests(library_, batch.trials[i], batch.nodes[i]));
+  }
   return perform("verify/pods", {ground_.control_plane},
-                 {{"verify_pods", TRY(manifests(batch))}, {"verify_count", std::to_string(count)}});
+                 {{"verify_pods", manifests}, {"verify_count", std::to_string(count)}});
 }
 
 Result<facts::Space> Trials::look(Link link) {
@@ -206,7 +166,7 @@ Result<facts::Space> Trials::reload(Batch& batch, const facts::Space& before) {
   const Reasons reasons = TRY(perform("verify/reload", hosts));
   if (!reasons.empty()) return base::fail(base::Fault::remote, reasons.begin()->second);
   for (Trial& trial : batch.trials) trial.rounds = checks::rounds_of(trial, before) + 2;
-  return wait(batch, a_pod);
+  return wait(batch, patience_of(batch.trials.front()));
 }
 
 Result<std::vector<Finding>> Trials::show(Link link, std::span<const GpuNode> asked) {

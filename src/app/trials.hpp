@@ -51,7 +51,6 @@ class Trials {
   /// What is to be tried; findings of nodes where nothing can be are added.
   [[nodiscard]] Result<Batch> prepare(checks::Link link, std::span<const checks::GpuNode> nodes,
                                       std::vector<report::Finding>& findings);
-  [[nodiscard]] Result<std::string> manifests(const Batch& batch) const;
   [[nodiscard]] Result<Reasons> make_pods(const Batch& batch);
   [[nodiscard]] Result<facts::Space> look(checks::Link link);
   [[nodiscard]] Result<facts::Space> wait(const Batch& batch, std::chrono::seconds patience);

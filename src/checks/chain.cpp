@@ -129,10 +129,29 @@ bool is_plugin_pod(const facts::Pod& pod) {
          !is_mps_pod(pod);
 }
 
+Finding see_dra_driver(const GpuNode& node, const Sight& sight) {
+  if (!sight.facts.pods)
+    return broken(Link::plugin, node, "the API server did not give the pods", "",
+                  "kubectl get --raw /readyz?verbose");
+  for (const facts::Pod& pod : *sight.facts.pods) {
+    if (pod.node != node.node || !is_dra_driver_pod(pod)) continue;
+    if (!is_well(pod))
+      return broken(Link::plugin, node, "the DRA driver's pod on the node does not run",
+                    pod.full() + ": " + trouble_of(pod),
+                    fmt::format("kubectl -n {} logs {} --all-containers", pod.space, pod.name));
+    Finding finding = holds(Link::plugin, node, pod.full() + " runs");
+    finding.says = "the DRA driver runs on the node";
+    return finding;
+  }
+  return broken(Link::plugin, node, "no pod of NVIDIA's DRA driver is on the node", "",
+                "gpuadm init --phases gpu/labels,gpu/dra");
+}
+
 Finding see_plugin(const GpuNode& node, const Sight& sight) {
   if (node.node.empty())
     return broken(Link::plugin, node, "this host is no node of the cluster", "",
                   "kubectl get nodes, and compare with the host's name");
+  if (!node.claims.empty()) return see_dra_driver(node, sight);
   if (sight.cluster.gpu.allocator != spec::Allocator::device_plugin)
     return untried(Link::plugin, node, "gpu.allocator is no device plugin");
   if (!sight.facts.pods)
@@ -155,8 +174,13 @@ Finding see_plugin(const GpuNode& node, const Sight& sight) {
                 "gpuadm init --phases gpu/device-plugin");
 }
 
-Finding see_allocatable(const GpuNode& node, const Sight&) {
-  const std::string offered = fmt::format("{} {}", node.allocatable, node.resource);
+Finding see_allocatable(const GpuNode& node, const Sight& sight) {
+  if (!node.claims.empty() && (!sight.facts.slices || !sight.facts.resource_claims))
+    return broken(Link::allocatable, node, "the API server did not give the resource slices and claims", "",
+                  "kubectl get resourceslices,resourceclaims -A");
+  const std::string offered =
+      node.claims.empty() ? fmt::format("{} {}", node.allocatable, node.resource)
+                          : fmt::format("{} devices of gpu.nvidia.com in ResourceSlices", node.allocatable);
   if (node.mig && node.allocatable > 0)
     return holds(Link::allocatable, node, offered + ", partitions of GPUs");
   const long long expected = static_cast<long long>(node.counted) * node.shares;
@@ -164,11 +188,14 @@ Finding see_allocatable(const GpuNode& node, const Sight&) {
                               ? fmt::format("{} GPUs with {} shares each", node.counted, node.shares)
                               : fmt::format("{} GPUs", node.counted);
   if (node.allocatable != expected)
-    return broken(Link::allocatable, node,
-                  node.allocatable < expected ? "the node offers fewer GPUs than it has"
-                                              : "the node offers more GPUs than it has",
-                  fmt::format("{}, for {}", offered, has),
-                  "kubectl logs of the device plugin's pod on the node names GPUs that are sick");
+    return broken(
+        Link::allocatable, node,
+        node.allocatable < expected ? "the node offers fewer GPUs than it has"
+                                    : "the node offers more GPUs than it has",
+        fmt::format("{}, for {}", offered, has),
+        node.claims.empty()
+            ? "kubectl logs of the device plugin's pod on the node names GPUs that are sick"
+            : "kubectl -n kube-system logs -l app.kubernetes.io/name=nvidia-dra-driver --all-containers");
   return holds(Link::allocatable, node, fmt::format("{}, for {}", offered, has));
 }
 

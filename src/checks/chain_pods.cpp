@@ -67,11 +67,16 @@ Finding not_made(const Trial& trial, const GpuNode& on) {
                 "kubectl get events -A, and look for what refused them");
 }
 
+/// What the scheduler says of a pod for which the node has no GPU left.
+std::string lacks_gpu(const GpuNode& on) {
+  return on.claims.empty() ? "Insufficient " + on.resource : "cannot allocate all claims";
+}
+
 Finding see_scheduling(const Trial& trial, const GpuNode& on, const Made& made) {
   long long running = 0, waiting = 0;
   std::string waits, wrong;
   for (const Pod* pod : made.pods) {
-    const bool enough_no_more = contains(pod->unscheduled, "Insufficient " + on.resource);
+    const bool enough_no_more = contains(pod->unscheduled, lacks_gpu(on));
     running += pod->phase == "Running";
     waiting += enough_no_more;
     if (enough_no_more)
@@ -152,6 +157,8 @@ Trial trial_of(Link link, const GpuNode& on, std::size_t index) {
     trial.why_none = fmt::format("the node offers no {}", on.resource);
   } else if (link == Link::scheduling) {
     trial.pods = on.free() + 1;
+    // A claim is allocated some time after its pod was made, and the scheduler says meanwhile that it is not.
+    if (!on.claims.empty()) trial.running = on.free();
   } else if (on.free() == 0) {
     trial.why_none = "every GPU of it is held: " + some(on.holders);
   } else if (link == Link::compute && on.mig) {
@@ -166,6 +173,7 @@ Trial trial_of(Link link, const GpuNode& on, std::size_t index) {
 bool is_settled(const Trial& trial, const facts::Space& seen) {
   const Made made = made_for(trial, seen);
   return static_cast<long long>(made.pods.size()) == trial.pods &&
+         std::ranges::count(made.pods, "Running", &Pod::phase) >= trial.running &&
          std::ranges::all_of(made.pods, [&](const Pod* pod) { return is_settled(trial, *pod, made); });
 }
 

@@ -45,6 +45,31 @@ int shares_of(const spec::Cluster& cluster, const std::string& host, const facts
   return std::max(1, spec::layout_of(cluster, *place, facts::models_of(facts)).sharing.replicas);
 }
 
+/// The version of resource.k8s.io to write claims in.
+std::string claim_version(const facts::ClusterFacts& facts) {
+  if (facts.dra_versions)
+    for (const char* known : {"v1", "v1beta2", "v1beta1"})
+      if (std::ranges::find(*facts.dra_versions, known) != facts.dra_versions->end()) return known;
+  return "v1";
+}
+
+/// The node's GPUs by ResourceSlices, and what claims have of them, but for those that verify itself has
+/// left.
+void count_claims(GpuNode& node, const facts::ClusterFacts& facts) {
+  node.claims = claim_version(facts);
+  node.resource = "device of gpu.nvidia.com";
+  node.runtime_class.clear();  // the container runtime takes them by CDI
+  node.shares = 1;
+  for (const facts::GpuDevice& device : gpu_devices(facts, node.node)) {
+    if (node.mig && device.device.type != "mig") continue;
+    ++node.allocatable;
+    if (device.claim.empty() || device.claim.starts_with(std::string(own_space) + "/")) continue;
+    ++node.held;
+    if (device.pods.empty()) node.holders.push_back("the claim " + device.claim);
+    std::ranges::copy(device.pods, std::back_inserter(node.holders));
+  }
+}
+
 /// What pods have there, but for those that verify itself has left.
 void count_held(GpuNode& node, const facts::ClusterFacts& facts) {
   if (!facts.pods) return;
@@ -73,6 +98,10 @@ GpuNode node_of(const spec::Cluster& cluster, const std::string& name, const fac
   made.shares = shares_of(cluster, name, host, found);
   if (!found) return made;
   made.node = found->name;
+  if (cluster.gpu.allocator == spec::Allocator::dra || allocates_by_claims(facts, *found)) {
+    count_claims(made, facts);
+    return made;
+  }
   if (amount(found->allocatable, whole_gpu) == 0 && amount(found->allocatable, shared_gpu) > 0)
     made.resource = shared_gpu;
   made.allocatable = amount(found->allocatable, made.resource);

@@ -53,7 +53,7 @@ void mig_strategy(const Whole& w, Verdicts& out) {
   const auto nodes = gpu_nodes(w, out);
   for (const facts::Node* node : nodes) {
     const facts::Facts* host = host_of(w, node->name);
-    if (!host || !has_mig(*host)) continue;
+    if (!host || !has_mig(*host) || allocates_by_claims(w.facts, *node)) continue;
     ++seen;
     const std::string strategy = label(*node, "nvidia.com/mig.strategy");
     if (gpu_amount(node->allocatable) == 0)
@@ -77,6 +77,45 @@ void dra_driver(const Whole& w, Verdicts& out) {
                  fmt::format("{}: {} allocatable, and a ResourceSlice of {}", node.name,
                              gpu_amount(node.allocatable), slice.driver),
                  "remove one of the two from " + node.name);
+}
+
+/// The DRA driver's pod on a node that is not well; empty where it is, or where there is none.
+std::string dra_pod_trouble(const Whole& w, const facts::Node& node) {
+  if (w.facts.pods)
+    for (const facts::Pod& pod : *w.facts.pods)
+      if (pod.node == node.name && is_dra_driver_pod(pod) && !is_well(pod))
+        return fmt::format("; {} is {}", pod.full(), trouble_of(pod));
+  return {};
+}
+
+void dra_devices(const Whole& w, Verdicts& out) {
+  if (w.cluster.gpu.allocator != spec::Allocator::dra) return out.skip("gpu.allocator is not dra");
+  const auto nodes = gpu_nodes(w, out);
+  if (nodes.empty()) return;
+  if (w.facts.dra_versions && w.facts.dra_versions->empty())
+    return out.fail(Severity::blocker, "the API server does not serve resource.k8s.io: no pod gets a GPU",
+                    "Kubernetes " + w.facts.version,
+                    "use Kubernetes 1.34.2 or newer, or gpu: { allocator: devicePlugin }");
+  if (!given(w.facts.slices, out, "the resource slices")) return;
+  if (w.facts.device_classes &&
+      std::ranges::find(*w.facts.device_classes, "gpu.nvidia.com") == w.facts.device_classes->end())
+    out.fail(Severity::blocker, "the device class gpu.nvidia.com does not exist: claims of GPUs wait",
+             fmt::format("device classes: {}", some(*w.facts.device_classes)),
+             "gpuadm init --phases gpu/dra");
+  for (const facts::Node* node : nodes) {
+    const auto devices = gpu_devices(w.facts, node->name);
+    const facts::Facts* host = host_of(w, node->name);
+    const bool mig = host && has_mig(*host);
+    if (!devices.empty() && (!host || mig || devices.size() >= host->gpus.size())) continue;
+    out.fail(
+        Severity::blocker,
+        devices.empty() ? "the DRA driver publishes no GPU of a node"
+                        : "the DRA driver publishes fewer GPUs than a node has",
+        fmt::format("{}: {} devices of gpu.nvidia.com in ResourceSlices{}{}", node->name, devices.size(),
+                    host ? fmt::format(", {} GPUs by nvidia-smi", host->gpus.size()) : "",
+                    dra_pod_trouble(w, *node)),
+        "kubectl -n kube-system logs -l app.kubernetes.io/name=nvidia-dra-driver --all-containers --prefix");
+  }
 }
 
 void capacity_uniform(const Whole& w, Verdicts& out) {
@@ -116,6 +155,11 @@ constexpr std::array rows = std::to_array<Check>({
      .why = "one GPU would go to two pods",
      .stages = in_cluster,
      .whole = dra_driver},
+    {.id = "gk.dra-devices",
+     .title = "the DRA driver publishes the GPUs of every node",
+     .why = "claims can be allocated only from ResourceSlices",
+     .stages = in_cluster,
+     .whole = dra_devices},
     {.id = "gk.gpu-capacity-uniform",
      .title = "nodes of one kind have as many GPUs",
      .why = "an odd one has lost some",

@@ -132,6 +132,26 @@ void dra_versions(const Subject& s, Verdicts& out) {
              "install driver 580, or use gpu: { allocator: devicePlugin }");
 }
 
+/// Where hack/kubelet-plugin-prestart.sh of the DRA driver looks; see playbooks/probe.sh.
+void dra_driver_root(const Subject& s, Verdicts& out) {
+  if (s.cluster.gpu.allocator != Allocator::dra) return out.skip("gpu.allocator is not dra");
+  if (!has_gpus(s, out)) return;
+  if (s.cluster.gpu.driver == spec::DriverPolicy::install && !s.facts.driver)
+    return out.skip("the driver is not installed yet");
+  if (!s.facts.driver_roots) return out.unknown("where the files of the driver are could not be read");
+  if (const facts::DriverRoot* root = driver_root_of(s.facts))
+    return out.pass(fmt::format("{}: {}, {}", root->path, root->smi, root->library));
+  std::vector<std::string> partial;
+  for (const facts::DriverRoot& root : *s.facts.driver_roots)
+    partial.push_back(fmt::format("{} has only {}", root.path, root.smi.empty() ? root.library : root.smi));
+  out.fail(
+      Severity::blocker, "NVIDIA's DRA driver cannot find the files of the GPU driver",
+      partial.empty() ? "no folder has nvidia-smi or libnvidia-ml.so.1" : list(partial),
+      "install the driver with nvidia-smi as a file, not a link, in usr/bin or bin and libnvidia-ml.so.1 in "
+      "a library folder below the same root, as NVIDIA's packages and .run files do; or use gpu: { "
+      "allocator: devicePlugin }");
+}
+
 void dra_alone(const Subject& s, Verdicts& out) {
   if (s.cluster.gpu.allocator != Allocator::dra) return out.skip("gpu.allocator is not dra");
   const auto& sockets = s.facts.kubernetes.device_plugins;
@@ -180,6 +200,8 @@ constexpr std::array rows = std::to_array<Check>({
      node, mig_applied},
     {"gpu.dra.versions", "Kubernetes and the driver are new enough for the DRA driver",
      "it would not start, or its devices would not be handed out", both, dra_versions},
+    {"gpu.dra.driver-root", "the DRA driver can find the files of the GPU driver",
+     "its pods would wait for them, and no pod would get a GPU", both, dra_driver_root},
     {"gpu.dra.alone", "nothing but the DRA driver hands out the GPUs of the node",
      "one GPU would go to two pods", both, dra_alone},
     {"gpu.cdi.strategy", "kubelet and runtime take CDI devices from the device plugin",

@@ -63,6 +63,10 @@ std::string trouble_of(const facts::Pod& pod) {
   return pod.reason.empty() ? pod.phase : pod.reason;
 }
 
+bool is_dra_driver_pod(const facts::Pod& pod) {
+  return pod.owner == "DaemonSet" && contains(pod.name, "dra-driver") && contains(pod.name, "nvidia");
+}
+
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }

@@ -32,6 +32,8 @@ const T* given(const std::optional<T>& list, Verdicts& out, std::string_view wha
 [[nodiscard]] bool is_well(const facts::Pod& pod);
 /// Why a pod is not well: "CrashLoopBackOff", "Pending".
 [[nodiscard]] std::string trouble_of(const facts::Pod& pod);
+/// A pod of NVIDIA's DRA driver that serves a node's GPUs, as gpuadm and NVIDIA's chart name it.
+[[nodiscard]] bool is_dra_driver_pod(const facts::Pod& pod);
 [[nodiscard]] bool contains(std::string_view text, std::string_view part);
 /// At most five, and how many more.
 [[nodiscard]] std::string some(const std::vector<std::string>& names);

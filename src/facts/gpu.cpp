@@ -78,7 +78,21 @@ std::optional<std::string> library_version(const std::vector<std::string>& paths
   return best;
 }
 
+/// "ROOT NVIDIA-SMI LIBRARY"; a root is named once.
+void read_driver_roots(const Sections& sections, Facts& facts) {
+  if (!sections.find("driver-roots")) return;
+  auto& roots = facts.driver_roots.emplace();
+  const auto path = [](std::string_view word) { return word == "-" ? std::string() : std::string(word); };
+  for (const std::string_view line : sections.lines("driver-roots")) {
+    const auto words = base::words(line);
+    if (words.size() == 3 && words[0].starts_with('/') &&
+        std::ranges::find(roots, words[0], &DriverRoot::path) == roots.end())
+      roots.push_back({std::string(words[0]), path(words[1]), path(words[2])});
+  }
+}
+
 void read_files(const Sections& sections, Facts& facts) {
+  read_driver_roots(sections, facts);
   for (const std::string_view line : sections.lines("gpu-libraries"))
     facts.driver_libraries.emplace_back(line);
   for (const auto& [path, kind] : facts.paths)
@@ -251,6 +265,12 @@ void read_smi(const Sections& sections, Facts& facts) {
 }
 
 }  // namespace
+
+const DriverRoot* driver_root_of(const Facts& facts) {
+  if (!facts.driver_roots) return nullptr;
+  const auto place = std::ranges::find_if(*facts.driver_roots, &DriverRoot::is_complete);
+  return place == facts.driver_roots->end() ? nullptr : &*place;
+}
 
 void read_gpus(const Sections& sections, Facts& facts) {
   read_pci(sections, facts);

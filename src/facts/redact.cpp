@@ -25,7 +25,7 @@ constexpr std::array common = std::to_array<std::string_view>(
 /// What playbooks/cluster.sh says of nodes; in a name of Kubernetes every letter is small, unlike in a kind.
 bool is_table(std::string_view section) {
   return section == "nodes" || section == "leases" || section == "pods" || section == "events" ||
-         section == "resourceslices";
+         section == "resourceslices" || section == "resourceclaims";
 }
 
 bool is_ambiguous(std::string_view name) {

@@ -225,6 +225,10 @@ Tree kubernetes_tree(const KubernetesTools& k) {
                        {"sharedMount", tree_of(k.shared_mount)}});
 }
 
+Tree driver_root(const DriverRoot& root) {
+  return Tree::map_of({{"path", root.path}, {"nvidiaSmi", root.smi}, {"library", root.library}});
+}
+
 Tree nvidia_tree(const Facts& f) {
   Tree driver;
   if (f.driver)
@@ -236,6 +240,7 @@ Tree nvidia_tree(const Facts& f) {
                        {"driver", driver},
                        {"driverInstalled", tree_of(f.driver_installed)},
                        {"libraries", Tree::list_of(f.driver_libraries)},
+                       {"driverRoots", f.driver_roots ? list_of(*f.driver_roots, driver_root) : Tree()},
                        {"nouveauBlacklisted", f.nouveau_blacklisted},
                        {"deviceNodes", Tree::list_of(f.device_nodes)},
                        {"devChar", f.dev_char ? Tree::list_of(*f.dev_char) : Tree()},

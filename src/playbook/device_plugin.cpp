@@ -3,6 +3,7 @@
 #include "gpuadm/base/yaml.hpp"
 
 #include "playbook/gpu_nodes.hpp"
+#include "playbook/manifest.hpp"
 
 #include <fmt/format.h>
 
@@ -13,6 +14,9 @@ namespace playbook {
 namespace {
 
 using base::Tree;
+using manifest::env;
+using manifest::host_path;
+using manifest::mount;
 using spec::GpuLayout;
 using spec::Sharing;
 
@@ -21,20 +25,6 @@ constexpr const char* space = "kube-system";
 
 bool is_mig(const GpuLayout& layout) {
   return !layout.mig.devices.empty();
-}
-
-Tree env(const std::string& name, const std::string& value) {
-  return Tree::map_of({{"name", name}, {"value", Tree(value)}});
-}
-
-Tree host_path(const std::string& name, const std::string& path, const std::string& type) {
-  Tree place = Tree::map_of({{"path", path}});
-  if (!type.empty()) place.set("type", type);
-  return Tree::map_of({{"name", name}, {"hostPath", place}});
-}
-
-Tree mount(const std::string& name, const std::string& path) {
-  return Tree::map_of({{"name", name}, {"mountPath", path}});
 }
 
 /// What the plugin reads: api/config/v1 of k8s-device-plugin.

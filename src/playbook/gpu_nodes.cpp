@@ -200,6 +200,9 @@ std::string node_labels(const Context& context) {
   text += plugin
               ? fmt::format("{}={}\n", key, name_of(layout_of(context.cluster, context.host, context.facts)))
               : key + "-\n";
+  const bool dra = native && context.cluster.gpu.allocator == spec::Allocator::dra;
+  text += dra ? fmt::format("{}={}\n", driver_root_label, driver_root_name(context))
+              : fmt::format("{}-\n", driver_root_label);
   return text;
 }
 

@@ -30,6 +30,15 @@ namespace playbook {
 /// The labels of this host's node, a line each: "key=value" to set, "key-" to remove.
 [[nodiscard]] std::string node_labels(const Context& context);
 
+/// Which driver root the node of a host has, in a label: name_of_root().
+constexpr const char* driver_root_label = "gpuadm.io/driver-root";
+/// "/usr/local/nvidia" -> "usr-local-nvidia", "/" -> "root".
+[[nodiscard]] std::string name_of_root(std::string_view root);
+/// The same of this host's driver root.
+[[nodiscard]] std::string driver_root_name(const Context& context);
+/// DaemonSets of NVIDIA's DRA driver, one for each driver root of the run's hosts, as YAML documents.
+[[nodiscard]] std::string dra_driver_daemonsets(const Context& context);
+
 /// The device plugin for every layout: ConfigMaps and DaemonSets.
 [[nodiscard]] Result<std::vector<Composed>> compose_device_plugin(const Context& context);
 

@@ -185,6 +185,7 @@ constexpr Row table[] = {
     {"cluster_name", cluster_name},
     {"cri_socket", cri_socket},
     {"cuda_repository", cuda_repository},
+    {"dra_driver_daemonsets", dra_driver_daemonsets},
     {"driver_branch", driver_branch},
     {"driver_modules", driver_modules},
     {"engine", engine},

@@ -29,6 +29,7 @@ GpuNode node_of(const Tree& tree) {
   made.shares = static_cast<int>(number(tree, "shares", 1));
   made.allocatable = number(tree, "allocatable", made.counted);
   made.held = number(tree, "held", 0);
+  if (const Tree* claims = tree.find("claims")) made.claims = claims->text();
   if (const Tree* holders = tree.find("holders"))
     for (const Tree& one : holders->items()) made.holders.push_back(one.text());
   return made;
@@ -106,6 +107,59 @@ TEST_CASE("a trial asks for what is free: one pod more than that, or all of it i
   CHECK(checks::trial_of(Link::compute, node, 0).gpus == 1);
   node.allocatable = 0;
   CHECK(checks::trial_of(Link::scheduling, node, 0).pods == 0);
+}
+
+TEST_CASE("where GPUs are claimed, a node offers the devices of its slices, and claims hold them") {
+  spec::Cluster cluster;
+  cluster.gpu.allocator = spec::Allocator::dra;
+  facts::Facts host;
+  host.hostname = "one";
+  host.gpus.resize(2);
+  facts::Census census;
+  census.emplace("one", host);
+  facts::ClusterFacts facts;
+  facts::Node node;
+  node.name = "one";
+  facts.nodes = {{node}};
+  facts.dra_versions = {{"v1beta1", "v1beta2"}};
+  facts.slices = {
+      {{"gpu.nvidia.com", "one", "one", {{"gpu-0", "gpu", "GPU-a", ""}, {"gpu-1", "gpu", "GPU-b", ""}}}}};
+  facts.resource_claims = {{{"ml", "one", {{"gpu.nvidia.com", "one", "gpu-0"}}, {"trainer"}},
+                            {"gpuadm-verify", "pod-0-0", {{"gpu.nvidia.com", "one", "gpu-1"}}, {"pod-0-0"}}}};
+  facts.runtime_classes = {{{"nvidia", "nvidia"}}};
+  const auto nodes = checks::gpu_nodes(cluster, census, facts);
+  REQUIRE(nodes.size() == 1);
+  CHECK(nodes.front().claims == "v1beta2");
+  CHECK(nodes.front().allocatable == 2);
+  CHECK(nodes.front().held == 1);
+  CHECK(nodes.front().holders == std::vector<std::string>{"ml/trainer"});
+  CHECK(nodes.front().runtime_class.empty());
+  const checks::Trial trial = checks::trial_of(Link::scheduling, nodes.front(), 0);
+  CHECK(trial.pods == 2);
+  CHECK(trial.running == 1);
+  const checks::Sight sight{cluster, census, facts, {}};
+  report::Finding finding = checks::examine_link(Link::allocatable, nodes.front(), sight);
+  CHECK(finding.verdict == report::Verdict::pass);
+  CHECK(finding.evidence == "2 devices of gpu.nvidia.com in ResourceSlices, for 2 GPUs");
+  facts.resource_claims.reset();
+  CHECK(checks::examine_link(Link::allocatable, nodes.front(), sight).verdict == report::Verdict::fail);
+  facts::Pod pod;
+  pod.space = "kube-system";
+  pod.name = "nvidia-dra-driver-root-x7k2p";
+  pod.owner = "DaemonSet";
+  pod.node = "one";
+  pod.phase = "Pending";
+  pod.waiting = {"PodInitializing"};
+  facts.pods = {{pod}};
+  finding = checks::examine_link(Link::plugin, nodes.front(), sight);
+  CHECK(finding.verdict == report::Verdict::fail);
+  CHECK(finding.evidence == "kube-system/nvidia-dra-driver-root-x7k2p: PodInitializing");
+  facts.pods->front().phase = "Running";
+  facts.pods->front().waiting.clear();
+  CHECK(checks::examine_link(Link::plugin, nodes.front(), sight).says == "the DRA driver runs on the node");
+  facts.pods->clear();
+  CHECK(checks::examine_link(Link::plugin, nodes.front(), sight).remedy ==
+        "gpuadm init --phases gpu/labels,gpu/dra");
 }
 
 TEST_CASE("links have names, and an order that ends with what only pods show") {

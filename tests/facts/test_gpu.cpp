@@ -87,3 +87,18 @@ TEST_CASE("XML that does not close, does not match or nests without end is no XM
   for (int i = 0; i < 100000; ++i) deep += "<a>";
   CHECK(!facts::read_xml(deep));
 }
+
+TEST_CASE("the driver root is the first that has both nvidia-smi and the library") {
+  const auto facts = parse(probe_text({{"driver-roots",
+                                        "/ - usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1\n"
+                                        "/usr/local/nvidia bin/nvidia-smi lib64/libnvidia-ml.so.1\n"
+                                        "/usr/local/nvidia bin/nvidia-smi lib64/libnvidia-ml.so.1\n"
+                                        "damaged line"}}));
+  REQUIRE(facts->driver_roots);
+  CHECK(facts->driver_roots->size() == 2);
+  const facts::DriverRoot* root = driver_root_of(*facts);
+  REQUIRE(root);
+  CHECK(root->path == "/usr/local/nvidia");
+  CHECK(root->smi == "bin/nvidia-smi");
+  CHECK(!parse(probe_text({{"pci", ""}}))->driver_roots);
+}

@@ -86,8 +86,11 @@ TEST_CASE("a node is labelled with its GPUs under the names of GPU Feature Disco
                            "nvidia.com/mig.strategy=single", "nvidia.com/gpu.memory-"})
     CHECK_MESSAGE(has(divided, line), divided);
   const std::string theirs = labels("gpu: { stack: operator }\n");
-  CHECK_MESSAGE(theirs == "gpuadm.io/device-plugin-\n", "the Operator's own labels are left alone");
-  CHECK(has(labels("gpu: { allocator: dra }\n"), "gpuadm.io/device-plugin-"));
+  CHECK_MESSAGE(theirs == "gpuadm.io/device-plugin-\ngpuadm.io/driver-root-\n",
+                "the Operator's own labels are left alone");
+  const std::string claimed = labels("gpu: { allocator: dra }\n");
+  for (const char* line : {"gpuadm.io/device-plugin-", "gpuadm.io/driver-root=root"})
+    CHECK_MESSAGE(has(claimed, line), claimed);
 }
 
 TEST_CASE("a host without a GPU is not labelled, and a name that no label can have is made one") {
@@ -105,4 +108,44 @@ TEST_CASE("a host without a GPU is not labelled, and a name that no label can ha
   sample.facts.driver.reset();
   CHECK(playbook::node_labels(sample.context()).empty());
   CHECK(playbook::layouts(sample.context()).empty());
+}
+
+TEST_CASE("the DRA driver has a DaemonSet for each driver root of the hosts with GPUs") {
+  const std::string roots = "gpu: { allocator: dra }\n";
+  Sample sample = with_gpu(head + roots);
+  facts::Census census;
+  const auto add = [&](const std::string& name, std::vector<facts::DriverRoot> found) {
+    facts::Facts facts = sample.facts;
+    facts.driver_roots = std::move(found);
+    census.emplace(name, facts);
+  };
+  add("one", {{"/", "", "usr/lib64/libnvidia-ml.so.1"},
+              {"/usr/local/nvidia", "bin/nvidia-smi", "lib64/libnvidia-ml.so.1"}});
+  add("two", {{"/", "usr/bin/nvidia-smi", "usr/lib64/libnvidia-ml.so.1"}});
+  add("three", {{"/usr/local/nvidia", "bin/nvidia-smi", "lib64/libnvidia-ml.so.1"}});
+  add("to-be-installed", {});
+  census.emplace("gone", base::fail(base::Fault::unreachable, "no answer"));
+  playbook::Context context = sample.context();
+  context.census = &census;
+  const std::string text = playbook::dra_driver_daemonsets(context);
+  const auto documents = base::yaml::read_all(text, "dra-driver.yaml");
+  REQUIRE(documents);
+  std::map<std::string, std::pair<std::string, std::string>> sets;
+  for (const base::Tree& document : *documents) {
+    if (document.is_null()) continue;
+    const base::Tree& pod = *document.at({"spec", "template", "spec"});
+    const std::string label = pod.at({"nodeSelector", "gpuadm.io/driver-root"})->text();
+    CHECK(document.at({"metadata", "name"})->text() == "nvidia-dra-driver-" + label);
+    CHECK(document.at({"metadata", "labels", "app.kubernetes.io/managed-by"})->text() == "gpuadm");
+    for (const char* list : {"initContainers", "containers"})
+      CHECK(pod.find(list)->items().front().find("env")->items().front().find("value")->text() ==
+            pod.find("volumes")->items()[3].at({"hostPath", "path"})->text());
+    sets[label] = {pod.find("volumes")->items()[3].at({"hostPath", "path"})->text(),
+                   pod.find("volumes")->items()[4].at({"hostPath", "path"})->text()};
+  }
+  CHECK(sets.size() == 2);
+  CHECK(sets["root"] == std::pair<std::string, std::string>("/", "/"));
+  CHECK(sets["usr-local-nvidia"] == std::pair<std::string, std::string>("/usr/local/nvidia", "/usr/local"));
+  CHECK(playbook::name_of_root("/home/kubernetes/bin/nvidia") == "home-kubernetes-bin-nvidia");
+  CHECK(playbook::name_of_root("/" + std::string(80, 'x')).size() <= 40);
 }

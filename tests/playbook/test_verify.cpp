@@ -65,8 +65,8 @@ TEST_CASE("verify: a pod is one YAML document, with a RuntimeClass or without") 
                                         {"image", "gpuadm.local/proof:1"},
                                         {"command", R"("nvidia-smi", "-L")"},
                                         {"runtime_class", runtime_class},
-                                        {"resource", "nvidia.com/gpu"},
-                                        {"gpus", "1"},
+                                        {"claims", "[]"},
+                                        {"resources", R"({ limits: { nvidia.com/gpu: "1" } })"},
                                         {"deadline", "900"}},
                                        {}, "templates/verify-pod.yaml");
     REQUIRE_MESSAGE(filled, (filled ? "" : filled.error().what));

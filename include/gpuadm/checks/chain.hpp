@@ -31,10 +31,11 @@ struct GpuNode {
   std::string host;  ///< in the census
   std::string node;  ///< in the cluster; empty: no node of it is this host
   std::string resource = "nvidia.com/gpu";
-  std::string runtime_class;            ///< "nvidia" where the cluster has it, or empty
-  bool mig = false;                     ///< any GPU of it is partitioned
-  int counted = 0;                      ///< GPUs that the driver counts
-  int shares = 1;                       ///< pods that may have one GPU
+  std::string claims;         ///< version of resource.k8s.io that GPUs are claimed with; empty: no DRA
+  std::string runtime_class;  ///< "nvidia" where the cluster has it, or empty
+  bool mig = false;           ///< any GPU of it is partitioned
+  int counted = 0;            ///< GPUs that the driver counts
+  int shares = 1;             ///< pods that may have one GPU
   long long allocatable = 0, held = 0;  ///< of the resource; held: by pods that are there already
   std::vector<std::string> holders;     ///< those pods
   [[nodiscard]] long long free() const { return allocatable > held ? allocatable - held : 0; }
@@ -74,6 +75,7 @@ struct Trial {
   long long pods = 0;      ///< how many; none: `why_none` says why
   long long gpus = 1;      ///< of each
   std::size_t rounds = 1;  ///< how often each must have looked at its GPU; of `reload`
+  long long running = 0;   ///< how many must run before one that waits counts
   std::string why_none;    ///< then the link is skipped
 };
 /// `index` tells nodes apart.

@@ -80,8 +80,26 @@ struct ApiService {
   std::string name, available, message;
 };
 
+/// One that a ResourceSlice names. Of NVIDIA's driver: type is "gpu", "mig" or "vfio"; parent: the UUID of
+/// the GPU that a MIG device is a part of.
+struct Device {
+  std::string name, type, uuid, parent;
+};
+
 struct ResourceSlice {
-  std::string driver, node;
+  std::string driver, node, pool;
+  std::vector<Device> devices;
+};
+
+/// A device that a ResourceClaim has.
+struct Allocation {
+  std::string driver, pool, device;
+};
+
+struct ResourceClaim {
+  std::string space, name;
+  std::vector<Allocation> allocations;  ///< but for those with administrator access, which take nothing away
+  std::vector<std::string> pods;        ///< names of those that it is reserved for
 };
 
 struct StorageClass {
@@ -125,7 +143,10 @@ struct ClusterFacts {
   std::optional<std::vector<ApiService>> api_services;
   std::optional<std::map<std::string, std::string>> namespaces;  ///< name -> pod-security enforce
   std::optional<std::map<std::string, std::string>> policies;    ///< ClusterPolicy -> state
+  std::optional<std::vector<std::string>> dra_versions;  ///< of resource.k8s.io: "v1"; empty: not served
   std::optional<std::vector<ResourceSlice>> slices;
+  std::optional<std::vector<ResourceClaim>> resource_claims;
+  std::optional<std::vector<std::string>> device_classes;
   std::optional<std::vector<StorageClass>> storage_classes;
   std::optional<std::vector<Claim>> claims;
   std::optional<std::vector<std::string>> csi_drivers;  ///< names
@@ -136,6 +157,18 @@ struct ClusterFacts {
   std::optional<std::map<std::string, double>> etcd;            ///< metrics by name
   std::optional<std::vector<EtcdMember>> etcd_members;          ///< only where they were asked for
 };
+
+/// A device of NVIDIA's DRA driver on a node, the claim that has it, and the pods that the claim is reserved
+/// for; all as namespace/name. Without a claim it is free.
+struct GpuDevice {
+  Device device;
+  std::string claim;
+  std::vector<std::string> pods;
+};
+/// The GPUs and MIG devices that ResourceSlices name for a node.
+[[nodiscard]] std::vector<GpuDevice> gpu_devices(const ClusterFacts& cluster, std::string_view node);
+/// Whether the GPUs of a node are allocated by claims: there are such devices, and no device plugin's.
+[[nodiscard]] bool allocates_by_claims(const ClusterFacts& cluster, const Node& node);
 
 struct Facts;
 /// The node of a host, by its name, or nullptr.

@@ -245,6 +245,13 @@ struct Driver {
   std::optional<std::string> library;  ///< version of libnvidia-ml.so.1
 };
 
+/// A folder below which NVIDIA's DRA driver may find the GPU driver; paths are relative to it, empty where
+/// the file is not there.
+struct DriverRoot {
+  std::string path, smi, library;
+  [[nodiscard]] bool is_complete() const { return !smi.empty() && !library.empty(); }
+};
+
 // --- Container runtimes and Kubernetes ---------------------------------------------------------------
 
 struct Containerd {
@@ -390,6 +397,7 @@ struct Facts {
   std::optional<Driver> driver;
   std::optional<std::string> driver_installed;  ///< version of the module on disk for this kernel
   std::vector<std::string> driver_libraries;    ///< paths of libnvidia-ml and libcuda
+  std::optional<std::vector<DriverRoot>> driver_roots;
   bool nouveau_blacklisted = false;
   std::vector<std::string> device_nodes;  ///< /dev/nvidia*
   std::vector<Gpu> gpus;
@@ -456,6 +464,9 @@ void place_clock(Facts& facts, base::Time sent, base::Time answered);
 
 /// The interface that has an own address in a network with this one; empty where none has.
 [[nodiscard]] std::string link_to(const Facts& facts, std::string_view address);
+
+/// The first complete driver root, or nullptr.
+[[nodiscard]] const DriverRoot* driver_root_of(const Facts& facts);
 
 /// The models of the GPUs, as nvidia-smi names them.
 [[nodiscard]] std::vector<std::string> models_of(const Facts& facts);
