@@ -141,6 +141,11 @@ reset_leftover() {
   fi
 }
 
+# CDI specifications of claims, which the DRA driver removes where the kubelet ends pods: here the runtime ends them.
+reset_claims() {
+  for path in /var/run/cdi/k8s.gpu.nvidia.com-*; do [ ! -e "$path" ] || printf '%s\n' "$path"; done
+}
+
 # The address that kube-vip has left behind on this host: it got no time to take it away.
 reset_virtual_address() {
   vip=$(sed -nE 's/.*\{ name: address, value: "([0-9a-f.:]+)" \}.*/\1/p' /etc/kubernetes/manifests/kube-vip.yaml 2>/dev/null | head -n 1)
@@ -149,7 +154,7 @@ reset_virtual_address() {
 }
 
 reset_state_check() {
-  [ -z "$(reset_mounts)" ] && [ ! -e /run/gpuadm ] && [ ! -e "$gpuadm_home/joining" ] || exit 1
+  [ -z "$(reset_mounts)$(reset_claims)" ] && [ ! -e /run/gpuadm ] && [ ! -e "$gpuadm_home/joining" ] || exit 1
   for tree in $gpuadm_trees; do [ -z "$(reset_leftover "$tree")" ] || exit 1; done
 }
 # kubeadm knows what its own version has made. It empties whole folders: not those that held something before.
@@ -180,6 +185,7 @@ reset_state() {
       fi
     done
   done
+  reset_claims | while IFS= read -r path; do rm -f "$path"; done
   rm -rf /var/run/kubernetes /run/gpuadm
   rm -f "$gpuadm_home/joining" "$gpuadm_home/cluster" "$gpuadm_home/upgraded"
 }
