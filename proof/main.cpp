@@ -7,8 +7,10 @@
 //     --again     --look, or --quick, with a pause of two seconds for so long, each time in a new process:
 //     {"exit": its status} after each
 //     --deadline  for each GPU (300): one that does not answer hangs in the driver for ever
+//     --network   not GPUs, but what a pod reaches: network.cpp
 // Exit: 0 every GPU did what it should, 1 one did not, 2 there is no CUDA or no GPU.
 #include "deadline.hpp"
+#include "network.hpp"
 #include "steps.hpp"
 
 #include <sys/wait.h>
@@ -183,11 +185,15 @@ std::optional<Options> read(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "--network")
+    return network::run({argv + 2, static_cast<std::size_t>(argc - 2)});
   const auto options = read(argc, argv);
   if (!options) {
-    std::fputs(
-        "usage: gpuadm-proof [--quick | --look | --hold SECONDS] [--again SECONDS] [--deadline SECONDS]\n",
-        stderr);
+    std::fprintf(
+        stderr,
+        "usage: gpuadm-proof [--quick | --look | --hold SECONDS] [--again SECONDS] [--deadline SECONDS]\n"
+        "       gpuadm-proof %s\n",
+        network::usage);
     return 2;
   }
   if (options->work == Work::hold) return sleeps(options->hold), 0;
