@@ -1,7 +1,44 @@
 # shellcheck shell=sh disable=SC2154,SC2034
-# Functions of `gpuadm verify`. They stand behind prelude.sh; what takes things away also stands behind undo.sh.
+# Functions of `gpuadm verify` and of the last phases of init, join and upgrade. They stand behind prelude.sh; what takes
+# things away also stands behind undo.sh.
 
 verify_space=gpuadm-verify
+verify_line_end='
+'
+verify_cluster() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=15s "$@"; }
+
+# verify_pods_not_ready NAMESPACE SELECTOR: "POD on NODE: why" a line.
+verify_pods_not_ready() {
+  verify_cluster -n "$1" get pods -l "$2" -o 'jsonpath={range .items[*]}pod{"\t"}{.metadata.name}{"\t"}{.spec.nodeName}{"\t"}{.status.conditions[?(@.type=="Ready")].status}{"\t"}{.status.phase}{"\t"}{.status.reason} {.status.initContainerStatuses[*].state.waiting.reason} {.status.containerStatuses[*].state.waiting.reason} {.status.initContainerStatuses[*].state.waiting.message} {.status.containerStatuses[*].state.waiting.message} {.status.conditions[?(@.type=="PodScheduled")].message}{"\n"}{end}' |
+    awk -F '\t' '$1 == "pod" && $4 != "True" {
+      gsub(/ +/, " ", $6)
+      sub(/^ /, "", $6)
+      print $2 " on " ($3 == "" ? "no node" : $3) ": " ($6 == "" || $6 == " " ? $5 ", not ready" : $6)
+    }'
+}
+
+# verify_daemonset NAMESPACE NAME SELECTOR: its pods are ready on every node that they belong on; says which are not. One that
+# does not exist is not waited for.
+verify_daemonset() {
+  verify_counts=$(verify_cluster -n "$1" get daemonset "$2" --ignore-not-found -o 'jsonpath={.status.desiredNumberScheduled} {.status.numberReady} {.status.updatedNumberScheduled} {.status.observedGeneration} {.metadata.generation}') || return 1
+  [ -n "$verify_counts" ] || return 0
+  # shellcheck disable=SC2086 # five numbers; a count of 0 may be missing
+  set -- "$1" "$2" "$3" $verify_counts
+  [ "$#" -eq 8 ] && [ "$4" -gt 0 ] && [ "$4" = "$5" ] && [ "$4" = "$6" ] && [ "$7" = "$8" ] && return 0
+  echo "${5:-0} of ${4:-0} pods of $2 are ready"
+  verify_pods_not_ready "$1" "$3"
+  return 1
+}
+
+# The cluster's DNS: CoreDNS, by kubeadm's label. A cluster without one has left it out.
+verify_dns() {
+  verify_counts=$(verify_cluster -n kube-system get deployments -l k8s-app=kube-dns -o 'jsonpath={range .items[*]}{.metadata.name} {.status.availableReplicas}{"\n"}{end}') || return 1
+  [ -n "$verify_counts" ] || return 0
+  ! printf '%s\n' "$verify_counts" | grep -Evq ' [1-9][0-9]*$' || {
+    verify_pods_not_ready kube-system k8s-app=kube-dns
+    return 1
+  }
+}
 
 # Without --request-timeout: a deletion is waited for, with a limit of its own.
 verify_patient() { timeout 150 kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }

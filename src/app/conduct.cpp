@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace app {
@@ -94,14 +96,36 @@ Result<Outcome> apply(const Performance& performance, const Visit& visit, report
   run::Outcome outcome;
   while (true) {
     outcome = run::execute(plan, *visit.fleet, reporter, run::Mode::apply, who, std::move(outcome),
-                           performance.reboots == Rebooting::done ? run::Reboots::done : run::Reboots::left);
+                           performance.reboots == Rebooting::done ? run::Reboots::done : run::Reboots::left,
+                           performance.judge);
     own_host = outcome.own_host;
     if (!outcome.refresh) return outcome_of(outcome);
     plan = TRY(performance.again(outcome.lost));
   }
 }
 
+/// What --no-wait left out, as steps that were skipped: they are counted in the report.
+void tell_not_waited(const Score& score, report::Reporter& reporter) {
+  tell(reporter, Did::note,
+       "--no-wait: not waited for the cluster, and its network was not tested; gpuadm verify tests it");
+  for (const std::string& phase : waiting_phases(score.library.playbook())) {
+    report::Event event;
+    event.host = score.cluster.hosts.front().name;
+    event.stage = event.step = phase;
+    event.did = Did::skipped;
+    event.detail = "--no-wait";
+    reporter.on(event);
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> waiting_phases(const playbook::Playbook& playbook) {
+  std::vector<std::string> names;
+  for (const playbook::Phase& phase : playbook.phases)
+    if (phase.name.starts_with("verify/") || phase.name == "gpu/offered") names.push_back(phase.name);
+  return names;
+}
 
 void tell(report::Reporter& reporter, Did did, const std::string& text) {
   report::Event event;
@@ -130,10 +154,14 @@ Result<Seen> Visit::see_all(const assets::Store& assets) const {
 Result<Outcome> conduct(const Score& score, const Seen& seen, const Visit& visit, report::Reporter& reporter,
                         Io& io) {
   const auto plan_of = [&score](const facts::Census& census) {
-    return plan::make(score.cluster, census, score.library, score.bundle, score.choice);
+    plan::Choice choice = score.choice;
+    if (score.waiting == Waiting::none)
+      std::ranges::move(waiting_phases(score.library.playbook()), std::back_inserter(choice.skip_phases));
+    return plan::make(score.cluster, census, score.library, score.bundle, choice);
   };
-  Performance performance{score.assets, TRY(plan_of(seen.census)), {}, score.consent, {}, score.needed,
-                          score.reboots};
+  Performance performance{
+      score.assets, TRY(plan_of(seen.census)), {}, score.consent, {}, score.needed, score.reboots,
+      score.judge};
   for (const auto& [host, facts] : seen.census) performance.hosts.push_back(host);
   performance.again = [&](const std::set<std::string>& lost) -> Result<plan::Plan> {
     const Seen fresh = TRY(take_census(*visit.fleet, score.assets));
@@ -141,7 +169,10 @@ Result<Outcome> conduct(const Score& score, const Seen& seen, const Visit& visit
       if (!facts && !lost.contains(host) && seen.census.contains(host)) return std::unexpected(facts.error());
     return plan_of(fresh.census);
   };
-  return perform(performance, visit, reporter, io);
+  const Outcome outcome = TRY(perform(performance, visit, reporter, io));
+  if (score.waiting == Waiting::none && score.consent != Consent::preview && outcome == Outcome::done)
+    tell_not_waited(score, reporter);
+  return outcome;
 }
 
 Result<Outcome> perform(const Performance& performance, const Visit& visit, report::Reporter& reporter,

@@ -5,6 +5,7 @@
 #include "gpuadm/plan/plan.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 #include "gpuadm/report/reporters.hpp"
+#include "gpuadm/run/run.hpp"
 #include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
@@ -39,7 +40,12 @@ struct Score {
   Consent consent = Consent::ask;
   Outcome needed = Outcome::done;  ///< as Performance::needed
   Rebooting reboots = Rebooting::done;
+  run::Judge judge;
+  Waiting waiting = Waiting::until_it_works;
 };
+
+/// The phases that wait until the cluster works, and those that test it: what --no-wait leaves out.
+[[nodiscard]] std::vector<std::string> waiting_phases(const playbook::Playbook& playbook);
 
 /// A plan that is ready.
 struct Performance {
@@ -52,6 +58,7 @@ struct Performance {
   std::function<Result<plan::Plan>(const std::set<std::string>& lost)> again;
   Outcome needed = Outcome::done;  ///< what a preview comes to where something is to be done
   Rebooting reboots = Rebooting::done;
+  run::Judge judge;
 };
 
 /// Of the whole run, and of no host.

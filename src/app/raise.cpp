@@ -10,6 +10,7 @@
 #include "app/columns.hpp"
 #include "app/expired.hpp"
 #include "app/findings.hpp"
+#include "app/network_judge.hpp"
 #include "app/open_bundle.hpp"
 #include "app/surroundings.hpp"
 
@@ -215,8 +216,13 @@ Result<Outcome> raise(const InitOptions& options, Raising raising, Io& io) {
   TRY(virtual_address_is_free(cluster, seen.census, library, *visit.fleet));
 
   // Action.
-  const Score score{cluster, assets,          library,        bundle ? &*bundle : nullptr,
-                    choice,  options.consent, raising.needed, options.reboots};
+  const ProofImage image = TRY(ProofImage::write(assets, visit.folder));
+  NetworkJudge network(NetworkJudge::On::failure_fails);
+  Score score{cluster, assets,          library,        bundle ? &*bundle : nullptr,
+              choice,  options.consent, raising.needed, options.reboots};
+  score.choice.carried = &image.bundle();
+  score.judge = std::ref(network);
+  score.waiting = options.waiting;
   const Outcome outcome = TRY(conduct_and_tell(score, seen, visit, options.format, io));
   if (outcome == Outcome::done && options.consent != Consent::preview)
     TRY(fetch_kubeconfig(cluster, seen.census, *visit.fleet, io));

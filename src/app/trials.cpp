@@ -21,7 +21,6 @@ using report::Did;
 using report::Finding;
 
 constexpr const char* space = "gpuadm-verify";
-constexpr const char* image_file = "proof-image.tar";
 constexpr std::chrono::seconds clean_up_timeout{180}, beat_interval{20}, look_timeout{120};
 
 /// Keeps why a host failed, and passes everything on.
@@ -44,28 +43,23 @@ std::unexpected<base::Error> interrupted() {
 
 }  // namespace
 
-Trials::Trials(const Ground& ground, report::Reporter& reporter, playbook::Library library)
-    : ground_(ground), reporter_(reporter), library_(std::move(library)), who_(run::identity()) {
+Trials::Trials(const Ground& ground, report::Reporter& reporter, playbook::Library library, ProofImage image)
+    : ground_(ground),
+      reporter_(reporter),
+      library_(std::move(library)),
+      who_(run::identity()),
+      image_(std::move(image)) {
   hosts_.push_back(ground_.control_plane);
   for (const GpuNode& node : ground_.nodes)
     if (node.host != ground_.control_plane) hosts_.push_back(node.host);
 }
 
 Result<std::unique_ptr<Trials>> Trials::open(const Ground& ground, report::Reporter& reporter) {
-  const std::string bytes = TRY(ground.assets.read("proof/image.tar"));
-  std::unique_ptr<Trials> trials(
-      new Trials(ground, reporter, TRY(playbook::Library::load(ground.assets, "verify"))));
+  std::unique_ptr<Trials> trials(new Trials(ground, reporter,
+                                            TRY(playbook::Library::load(ground.assets, "verify")),
+                                            TRY(ProofImage::write(ground.assets, ground.folder))));
   trials->scripts_ = {trials->library_.prelude(), TRY(ground.assets.read("playbooks/lock.sh"))};
-  assets::BundleFile file{.path = image_file, .kind = assets::BundleKind::image, .name = proof_image};
-  file.sha256 = base::sha256(bytes);
-  trials->bundle_.directory = ground.folder.path();
-  trials->bundle_.files.push_back(std::move(file));
-  TRY(ground.folder.save_text(image_file, bytes));
-  if (const auto locked = run::lock(trials->hosts_, ground.fleet, reporter, trials->scripts_, trials->who_);
-      !locked) {
-    trials->remove_image_file();
-    return std::unexpected(locked.error());
-  }
+  TRY(run::lock(trials->hosts_, ground.fleet, reporter, trials->scripts_, trials->who_));
   trials->open_ = true;
   trials->next_beat_ = base::Clock::now() + beat_interval;
   return trials;
@@ -75,36 +69,40 @@ Result<Trials::Reasons> Trials::perform(const std::string& phase, const std::vec
                                         const base::Variables& given) {
   facts::Census census;
   for (const std::string& host : hosts) census.emplace(host, ground_.census.at(host));
-  plan::Choice choice{{phase}, {}, {}, given};
-  plan::Plan plan = TRY(plan::make(ground_.cluster, census, library_, &bundle_, choice));
+  plan::Choice choice{{phase}, {}, {}, given, {}, &image_.bundle()};
+  plan::Plan plan = TRY(plan::make(ground_.cluster, census, library_, nullptr, choice));
   // A host that has nothing to do keeps its lock.
   for (plan::Stage& stage : plan.stages)
     for (const std::string& host : hosts_)
       if (std::ranges::find(stage.walks, host, &plan::Walk::host) == stage.walks.end())
         stage.walks.push_back({host, {}});
   Failures failures(reporter_);
-  const run::Outcome outcome = run::execute(plan, ground_.fleet, failures, run::Mode::apply, who_);
+  const run::Outcome outcome =
+      run::execute(plan, ground_.fleet, failures, run::Mode::apply, who_, {}, run::Reboots::done,
+                   [this](const auto& judge, const auto& host, const auto& output) {
+                     return network_(judge, host, output);
+                   });
   next_beat_ = base::Clock::now() + beat_interval;
   if (outcome.interrupted) return interrupted();
   return std::move(failures.reasons);
 }
 
-Result<Trials::Reasons> Trials::bring_image(std::span<const GpuNode> nodes) {
+Result<> Trials::bring_image(std::span<const GpuNode> nodes) {
   std::vector<std::string> hosts;
   for (const GpuNode& node : nodes)
     if (has_image_.insert(node.host).second) hosts.push_back(node.host);
-  if (hosts.empty()) return Reasons();
-  return perform("verify/image", hosts);
+  if (!hosts.empty()) image_reasons_.merge(TRY(perform("verify/image", hosts)));
+  return {};
 }
 
 Result<Trials::Batch> Trials::prepare(Link link, std::span<const GpuNode> asked,
                                       std::vector<Finding>& findings) {
   Batch batch{link, {}, {}};
-  const Reasons reasons = TRY(bring_image(asked));
+  TRY(bring_image(asked));
   for (const GpuNode& node : asked) {
     const auto place = std::ranges::find(ground_.nodes, node.host, &GpuNode::host);
     Trial trial = checks::trial_of(link, node, static_cast<std::size_t>(place - ground_.nodes.begin()));
-    if (const auto why = reasons.find(node.host); why != reasons.end()) {
+    if (const auto why = image_reasons_.find(node.host); why != image_reasons_.end()) {
       findings.push_back(checks::broken(link, node, "the image of the proof cannot be brought to the node",
                                         why->second, ""));
     } else if (trial.pods == 0) {
@@ -187,6 +185,30 @@ Result<std::vector<Finding>> Trials::show(Link link, std::span<const GpuNode> as
   return findings;
 }
 
+Result<std::vector<Finding>> Trials::show_network(Link link, std::span<const GpuNode> nodes) {
+  if (!network_reasons_) {
+    TRY(bring_image(nodes));
+    std::string names;
+    for (const GpuNode& node : nodes) names += node.node + "\n";
+    network_reasons_ = TRY(perform("verify/network", {ground_.control_plane},
+                                   {{"node_names", names}, {"network_proof", "always"}}));
+  }
+  std::vector<Finding> findings;
+  for (const GpuNode& node : nodes) {
+    if (const auto why = image_reasons_.find(node.host); why != image_reasons_.end())
+      findings.push_back(checks::broken(link, node, "the image of the proof cannot be brought to the node",
+                                        why->second, ""));
+    else if (!network_reasons_->empty())
+      findings.push_back(checks::broken(link, node, "the network cannot be tested",
+                                        network_reasons_->begin()->second, "gpuadm doctor --stage cluster"));
+    else if (!network_.tested())
+      findings.push_back(checks::untried(link, node, "gpuadm imports no images into CRI-O"));
+    else
+      findings.push_back(network_.finding(link, node));
+  }
+  return findings;
+}
+
 // --- Locks, and the way back -----------------------------------------------------------------------------
 
 std::string Trials::program(const std::string& step, const std::string& body) const {
@@ -241,12 +263,6 @@ void Trials::close() {
   clean({ground_.control_plane}, "remove the namespace gpuadm-verify", "verify_space_remove");
   clean(hosts_, "remove the image of the proof", "verify_host_restore");
   run::unlock(hosts_, ground_.fleet, reporter_, scripts_, who_);
-  remove_image_file();
-}
-
-void Trials::remove_image_file() {
-  std::error_code ignored;
-  std::filesystem::remove(ground_.folder.path() / image_file, ignored);
 }
 
 }  // namespace app

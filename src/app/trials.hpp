@@ -6,6 +6,7 @@
 #include "gpuadm/run/run.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
+#include "app/network_judge.hpp"
 #include "app/run_folder.hpp"
 
 namespace app {
@@ -19,7 +20,7 @@ struct Ground {
   transport::Fleet& fleet;
   const RunFolder& folder;
   std::string control_plane;           ///< the host that is asked
-  std::vector<checks::GpuNode> nodes;  ///< every node that may be tried
+  std::vector<checks::GpuNode> nodes;  ///< every node that may be tried, with GPUs or without
 };
 
 /// Pods of gpuadm's own, in a namespace of their own, with an image that gpuadm carries. Everything that is
@@ -32,6 +33,9 @@ class Trials {
   /// finding a node. Fault::interrupted after Ctrl-C.
   [[nodiscard]] Result<std::vector<report::Finding>> show(checks::Link link,
                                                           std::span<const checks::GpuNode> nodes);
+  /// The links `network` and `dns` of these nodes: both are of one test, which is made once.
+  [[nodiscard]] Result<std::vector<report::Finding>> show_network(checks::Link link,
+                                                                  std::span<const checks::GpuNode> nodes);
   /// Takes everything away again, after Ctrl-C, too.
   void close();
 
@@ -44,10 +48,10 @@ class Trials {
     std::vector<checks::GpuNode> nodes;
   };
 
-  Trials(const Ground& ground, report::Reporter& reporter, playbook::Library library);
+  Trials(const Ground& ground, report::Reporter& reporter, playbook::Library library, ProofImage image);
   [[nodiscard]] Result<Reasons> perform(const std::string& phase, const std::vector<std::string>& hosts,
                                         const base::Variables& given = {});
-  [[nodiscard]] Result<Reasons> bring_image(std::span<const checks::GpuNode> nodes);
+  [[nodiscard]] Result<> bring_image(std::span<const checks::GpuNode> nodes);
   /// What is to be tried; findings of nodes where nothing can be are added.
   [[nodiscard]] Result<Batch> prepare(checks::Link link, std::span<const checks::GpuNode> nodes,
                                       std::vector<report::Finding>& findings);
@@ -57,7 +61,6 @@ class Trials {
   /// Has systemd read its units again under the pods of a batch, and waits until they have looked at their
   /// GPUs.
   [[nodiscard]] Result<facts::Space> reload(Batch& batch, const facts::Space& before);
-  void remove_image_file();
   void beat();
   [[nodiscard]] std::string program(const std::string& step, const std::string& body) const;
   void clean(const std::vector<std::string>& hosts, const std::string& label, const std::string& function);
@@ -68,9 +71,12 @@ class Trials {
   playbook::Library library_;
   run::Identity who_;
   run::Scripts scripts_;
-  assets::Bundle bundle_;            ///< the image of gpuadm-proof
-  std::vector<std::string> hosts_;   ///< locked
-  std::set<std::string> has_image_;  ///< hosts
+  ProofImage image_;
+  NetworkJudge network_{NetworkJudge::On::failure_is_shown};
+  std::optional<Reasons> network_reasons_;  ///< of the network test, once it was made
+  Reasons image_reasons_;                   ///< hosts that the image could not be brought to
+  std::vector<std::string> hosts_;          ///< locked
+  std::set<std::string> has_image_;         ///< hosts
   base::Instant next_beat_;
   bool open_ = false;
 };

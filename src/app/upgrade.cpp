@@ -9,6 +9,7 @@
 #include "app/connections.hpp"
 #include "app/expired.hpp"
 #include "app/gpu_rows.hpp"
+#include "app/network_judge.hpp"
 #include "app/open_bundle.hpp"
 #include "app/surroundings.hpp"
 #include "app/upgrade_stack.hpp"
@@ -135,6 +136,11 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
 
   Score score{cluster, assets, library, bundle, choice_of(upgrade, options), options.consent};
   score.reboots = options.reboots;
+  const ProofImage image = TRY(ProofImage::write(assets, visit.folder));
+  NetworkJudge network(NetworkJudge::On::failure_fails);
+  score.choice.carried = &image.bundle();
+  score.judge = std::ref(network);
+  score.waiting = options.waiting;
   return telling(visit.folder, options.format, io, [&](report::Reporter& reporter) {
     tell_pods(upgrade, reporter);
     return conduct(score, seen, visit, reporter, io);

@@ -38,30 +38,39 @@ Result<std::vector<Link>> links_of(const VerifyOptions& options) {
   return wanted;
 }
 
-/// The chain of every node, told link by link.
+/// The chain of every node, told link by link. Links of GPUs are those of nodes with GPUs only.
 class Walk {
  public:
-  Walk(std::vector<GpuNode> nodes, const VerifyOptions& options, Io& io)
-      : whole_(std::move(nodes)), options_(options), io_(io) {
-    for (const GpuNode& node : whole_) width_ = std::max(width_, node.host.size());
+  Walk(std::vector<GpuNode> nodes, std::vector<GpuNode> gpu_nodes, const VerifyOptions& options, Io& io)
+      : nodes_(std::move(nodes)), whole_(std::move(gpu_nodes)), options_(options), io_(io) {
+    for (const auto* all : {&nodes_, &whole_})
+      for (const GpuNode& node : *all) width_ = std::max(width_, node.host.size());
   }
 
   void tell(const std::vector<Finding>& findings) {
     for (const Finding& finding : findings) {
       if (options_.format == Format::text) io_.out(report::link_text(finding, width_, io_.out_style));
       if (is_open(finding))
-        std::erase_if(whole_, [&](const GpuNode& node) { return node.host == finding.host; });
+        for (auto* all : {&nodes_, &whole_})
+          std::erase_if(*all, [&](const GpuNode& node) { return node.host == finding.host; });
       findings_.push_back(finding);
     }
   }
 
   void see(std::span<const Link> links, const checks::Sight& sight) {
     for (const Link link : links) {
+      if (checks::needs_network_proof(link)) continue;
       if (checks::needs_pods(link)) break;
       std::vector<Finding> findings;
       for (const GpuNode& node : whole_) findings.push_back(checks::examine_link(link, node, sight));
       tell(findings);
     }
+  }
+
+  Result<> try_network(std::span<const Link> links, Trials& trials) {
+    for (const Link link : links)
+      if (checks::needs_network_proof(link) && !nodes_.empty()) tell(TRY(trials.show_network(link, nodes_)));
+    return {};
   }
 
   Result<> try_out(std::span<const Link> links, Trials& trials) {
@@ -70,16 +79,24 @@ class Walk {
     return {};
   }
 
+  [[nodiscard]] const std::vector<GpuNode>& nodes() const { return nodes_; }
   [[nodiscard]] const std::vector<GpuNode>& whole() const { return whole_; }
   [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }
 
  private:
-  std::vector<GpuNode> whole_;  ///< nodes none of whose links is broken so far
+  std::vector<GpuNode> nodes_, whole_;  ///< none of whose links is broken so far; whole_: with GPUs
   std::vector<Finding> findings_;
   std::size_t width_ = 0;
   const VerifyOptions& options_;
   Io& io_;
 };
+
+/// Nodes of the cluster, and hosts with GPUs that are no nodes of it.
+std::vector<GpuNode> both(std::vector<GpuNode> nodes, const std::vector<GpuNode>& with_gpus) {
+  for (const GpuNode& node : with_gpus)
+    if (std::ranges::find(nodes, node.host, &GpuNode::host) == nodes.end()) nodes.push_back(node);
+  return nodes;
+}
 
 int gpus_of(const std::vector<GpuNode>& nodes) {
   int gpus = 0;
@@ -115,16 +132,20 @@ std::vector<std::string> left_out(const facts::ClusterFacts& facts, const std::v
   return names;
 }
 
-/// The links that pods show. What happens is told beside the result.
-Result<> try_pods(Walk& walk, const std::vector<Link>& links, const Ground& ground,
-                  const VerifyOptions& options, Io& io) {
-  if (std::ranges::none_of(links, checks::needs_pods) || walk.whole().empty()) return {};
+/// Every link, in order. What happens to hosts and in the cluster is told beside the result.
+Result<> walk_all(Walk& walk, const std::vector<Link>& links, const Ground& ground,
+                  const checks::Sight& sight, const VerifyOptions& options, Io& io) {
+  const bool network = std::ranges::any_of(links, checks::needs_network_proof) && !walk.nodes().empty();
+  if (!network) walk.see(links, sight);
+  if (!network && (std::ranges::none_of(links, checks::needs_pods) || walk.whole().empty())) return {};
   Io beside = io;
   beside.out = options.format == Format::text ? io.err : [](std::string_view) {};
   beside.out_style = io.err_style;
   const auto act = [&](report::Reporter& reporter) -> Result<Outcome> {
     const auto trials = TRY(Trials::open(ground, reporter));
-    const Result<> result = walk.try_out(links, *trials);
+    Result<> result = network ? walk.try_network(links, *trials) : Result<>();
+    if (result && network) walk.see(links, sight);
+    if (result) result = walk.try_out(links, *trials);
     trials->close();
     if (!result) return std::unexpected(result.error());
     return Outcome::done;
@@ -171,11 +192,10 @@ Result<Outcome> verify(const VerifyOptions& options, Io& io) {
   fit(cluster, seen.census, facts);
   const std::vector<GpuNode> nodes = checks::gpu_nodes(cluster, seen.census, facts);
 
-  // The links that this shows, then those that pods show.
-  Walk walk(nodes, options, io);
+  const std::vector<GpuNode> all = checks::cluster_nodes(cluster, seen.census, facts);
+  Walk walk(all, nodes, options, io);
   walk.tell(unreached_in(seen.census));
   const std::vector<Finding> findings = TRY(find(cluster, seen.census, assets, checks::Stage::node));
-  walk.see(links, {cluster, seen.census, facts, findings});
   const Ground ground{cluster,
                       seen.census,
                       assets,
@@ -183,8 +203,9 @@ Result<Outcome> verify(const VerifyOptions& options, Io& io) {
                       *visit.fleet,
                       visit.folder,
                       control_plane_of(cluster, seen.census),
-                      nodes};
-  const auto tried = try_pods(walk, links, ground, options, io);
+                      both(all, nodes)};
+  const checks::Sight sight{cluster, seen.census, facts, findings};
+  const auto tried = walk_all(walk, links, ground, sight, options, io);
   TRY(visit.folder.save_look(cluster, seen.census, walk.findings()));
   if (!tried) return std::unexpected(tried.error());
   return conclude(walk, nodes, facts, options, io);

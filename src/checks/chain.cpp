@@ -25,6 +25,8 @@ struct Row {
 /// In the order of Link.
 const std::vector<Row>& rows() {
   static const std::vector<Row> table = {
+      {"network", "pods reach pods on other nodes and the API server", {}},
+      {"dns", "pods resolve names of Services", {}},
       {"driver", "the driver is loaded, and complete", {"gpu.driver.", "gpu.pci."}},
       {"nvml",
        "the driver answers for every GPU",
@@ -202,9 +204,9 @@ Finding see_allocatable(const GpuNode& node, const Sight& sight) {
 }  // namespace
 
 std::span<const Link> all_links() {
-  static constexpr std::array links = {Link::driver,  Link::nvml,        Link::cdi,        Link::runtime,
-                                       Link::plugin,  Link::allocatable, Link::scheduling, Link::pod,
-                                       Link::compute, Link::reload};
+  static constexpr std::array links = {Link::network,    Link::dns,     Link::driver,  Link::nvml,
+                                       Link::cdi,        Link::runtime, Link::plugin,  Link::allocatable,
+                                       Link::scheduling, Link::pod,     Link::compute, Link::reload};
   return links;
 }
 
@@ -228,7 +230,7 @@ report::Finding examine_link(Link link, const GpuNode& on, const Sight& sight) {
         finding.severity == Severity::blocker && link_of(finding) == link)
       return broken(link, on, finding.says, finding.evidence, finding.remedy, finding.id);
   constexpr std::array see = {see_driver, see_nvml, see_cdi, see_runtime, see_plugin, see_allocatable};
-  return see.at(static_cast<std::size_t>(link))(on, sight);
+  return see.at(static_cast<std::size_t>(link) - static_cast<std::size_t>(Link::driver))(on, sight);
 }
 
 }  // namespace checks

@@ -143,4 +143,15 @@ std::vector<GpuNode> gpu_nodes(const spec::Cluster& cluster, const facts::Census
   return found;
 }
 
+std::vector<GpuNode> cluster_nodes(const spec::Cluster& cluster, const facts::Census& census,
+                                   const facts::ClusterFacts& facts) {
+  std::vector<GpuNode> found;
+  for (const auto& [name, host] : census) {
+    if (!host) continue;
+    GpuNode made = node_of(cluster, name, *host, facts);
+    if (!made.node.empty()) found.push_back(std::move(made));
+  }
+  return found;
+}
+
 }  // namespace checks

@@ -34,6 +34,12 @@ void add_reboots(CLI::App& verb, app::Rebooting& reboots) {
       "Where a host must be rebooted, stop there and say what to type");
 }
 
+void add_waiting(CLI::App& verb, app::Waiting& waiting) {
+  verb.add_flag_callback(
+      "--no-wait", [&waiting] { waiting = app::Waiting::none; },
+      "Do not wait until the cluster works, and do not test its network");
+}
+
 void add_bundle_source(CLI::App& verb, std::filesystem::path& bundle, std::filesystem::path& signers) {
   auto* option = verb.add_option("--bundle", bundle,
                                  "Install from this bundle, a folder or an archive, and nothing else")
@@ -52,6 +58,7 @@ void add_raising(CLI::App& verb, app::InitOptions& options) {
   add_list(verb, "--ignore", options.ignore, "ID,...", "Findings that shall not block");
   add_consent(verb, options.consent);
   add_reboots(verb, options.reboots);
+  add_waiting(verb, options.waiting);
   add_bundle_source(verb, options.bundle, options.bundle_signers);
   verb.add_option("--kubernetes-version", options.kubernetes_version, "For example 1.34 or 1.34.2")
       ->option_text("VERSION");

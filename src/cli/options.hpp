@@ -25,6 +25,8 @@ void add_list(CLI::App& verb, const char* name, std::vector<std::string>& list, 
               const char* says);
 /// `--dry-run` and `-y`
 void add_consent(CLI::App& verb, app::Consent& consent);
+/// `--no-wait`
+void add_waiting(CLI::App& verb, app::Waiting& waiting);
 /// `--no-reboot`
 void add_reboots(CLI::App& verb, app::Rebooting& reboots);
 /// `--bundle` and who may have signed it

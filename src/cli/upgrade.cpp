@@ -34,6 +34,7 @@ void add_upgrade(CLI::App& root, Global& global, Verb& chosen) {
       ->option_text("SECONDS");
   add_consent(*verb, options->consent);
   add_reboots(*verb, options->reboots);
+  add_waiting(*verb, options->waiting);
   add_format(*verb, options->format);
   add_connection(*verb, options->common.connection);
 }

@@ -25,6 +25,7 @@ struct Maker {
   const Step& step;
   const std::vector<std::string>& saved;  ///< names that earlier steps save
   const base::Variables& given;
+  const assets::Bundle* carried;
 
   Result<Action> base_action(Kind kind) const {
     Action action;
@@ -35,6 +36,7 @@ struct Maker {
     action.effects = step.effects;
     action.saves = step.saves;
     action.shares = step.shares;
+    action.judge = step.judge;
     for (const std::string& name : step.reads) {
       if (std::ranges::find(saved, name) != saved.end()) {
         action.later.push_back(name);
@@ -112,8 +114,9 @@ struct Maker {
 
   Result<std::vector<Action>> operator()(const playbook::Upload& upload) const {
     std::vector<Action> actions;
-    if (!context.bundle) return actions;
-    for (const assets::BundleFile& file : context.bundle->files) {
+    const assets::Bundle* bundle = upload.carried ? carried : context.bundle;
+    if (!bundle) return actions;
+    for (const assets::BundleFile& file : bundle->files) {
       if (file.kind != upload.kind) continue;
       if (!playbook::is_for(file, context.facts.os)) continue;
       Action action = TRY(base_action(Kind::upload));
@@ -122,7 +125,7 @@ struct Maker {
       action.title = step.title + ": " + name;
       action.check = TRY(script(upload.check));
       action.apply = TRY(script(upload.apply));
-      action.input = context.bundle->directory / file.path;
+      action.input = bundle->directory / file.path;
       action.variables.merge(base::Variables{{"bundle_name", file.name},
                                              {"bundle_target", file.target},
                                              {"bundle_mode", file.mode.empty() ? "0644" : file.mode},
@@ -203,7 +206,7 @@ class Stages {
       Walk walk{host.name, {}};
       for (const Step& step : phase.steps) {
         if (!mends(step, host.name, choice_) || !playbook::selected(step, context)) continue;
-        auto actions = std::visit(Maker{library_, context, step, saved_, given}, step.does);
+        auto actions = std::visit(Maker{library_, context, step, saved_, given, choice_.carried}, step.does);
         if (!actions) return about(step, context, actions.error());
         std::ranges::move(*actions, std::back_inserter(walk.actions));
       }

@@ -104,7 +104,7 @@ Result<Does> does_of(const Tree& step, std::string_view source) {
     return Wait{TRY(needed_script(*wait, source, "check")), TRY(word(*wait, source, "says", true))};
   }
   if (const Tree* upload = step.find("upload")) {
-    TRY(known(*upload, source, {"kind", "check", "apply"}));
+    TRY(known(*upload, source, {"kind", "check", "apply", "carried"}));
     const std::string kind = TRY(word(*upload, source, "kind", true));
     const std::map<std::string, assets::BundleKind> kinds = {
         {"binary", assets::BundleKind::binary},         {"runtime", assets::BundleKind::runtime},
@@ -112,8 +112,10 @@ Result<Does> does_of(const Tree& step, std::string_view source) {
         {"repository", assets::BundleKind::repository}, {"file", assets::BundleKind::file}};
     if (!kinds.contains(kind))
       return refuse(*upload, source, fmt::format("no bundle files are of kind '{}'", kind));
+    const Tree* carried = upload->find("carried");
     return Upload{kinds.at(kind), TRY(needed_script(*upload, source, "check")),
-                  TRY(needed_script(*upload, source, "apply"))};
+                  TRY(needed_script(*upload, source, "apply")),
+                  carried && carried->as_bool().value_or(false)};
   }
   return refuse(step, source, "a step needs one of 'shell', 'file', 'wait' and 'upload'");
 }
@@ -133,8 +135,8 @@ Result<std::vector<std::string>> selectors_of(const Tree& map, std::string_view 
 
 Result<Step> step_of(const Tree& tree, std::string_view source) {
   TRY(known(tree, source,
-            {"id", "title", "on", "reads", "fixes", "saves", "shares", "timeout", "effects", "shell", "file",
-             "wait", "upload"}));
+            {"id", "title", "on", "reads", "fixes", "saves", "shares", "judge", "timeout", "effects", "shell",
+             "file", "wait", "upload"}));
   Step step;
   step.id = TRY(word(tree, source, "id", true));
   step.title = TRY(word(tree, source, "title", true));
@@ -143,6 +145,7 @@ Result<Step> step_of(const Tree& tree, std::string_view source) {
   step.fixes = TRY(list(tree, source, "fixes"));
   step.saves = TRY(word(tree, source, "saves"));
   step.shares = TRY(word(tree, source, "shares"));
+  step.judge = TRY(word(tree, source, "judge"));
   if (const Tree* timeout = tree.find("timeout")) {
     const auto seconds = timeout->as_int();
     if (!seconds || *seconds < 1 || *seconds > 86400)

@@ -51,6 +51,21 @@ std::string cluster_labels(const Context& c) {
   }
   return text;
 }
+/// The nodes that the hosts of the run are or become, a line each.
+std::string node_names(const Context& c) {
+  std::string text;
+  for (const spec::Host& host : c.cluster.hosts) {
+    const auto facts = c.census ? c.census->find(host.name) : facts::Census::const_iterator{};
+    if (!c.census || facts == c.census->end() || !facts->second) continue;
+    text += node_name({c.cluster, host, *facts->second, c.catalog, c.bundle, c.kubernetes}) + "\n";
+  }
+  return text;
+}
+/// "always": nodes that were tested before are tested again. `gpuadm verify` gives it; elsewhere nothing
+/// does.
+std::string network_proof(const Context&) {
+  return {};
+}
 /// Addresses of control planes that are to join, a line each.
 std::string joining_control_planes(const Context& c) {
   const spec::Host* first = c.census ? first_control_plane(c.cluster, *c.census) : nullptr;
@@ -201,8 +216,10 @@ constexpr Row table[] = {
     {"kubernetes_repository", kubernetes_repository},
     {"kubernetes_version", kubernetes_version_text},
     {"mig_wanted", mig_wanted},
+    {"network_proof", network_proof},
     {"node_labels", node_labels},
     {"node_name", node_name},
+    {"node_names", node_names},
     {"os_id", os_id},
     {"os_release", os_release},
     {"package_source", package_source},

@@ -227,6 +227,11 @@ void Executor::to_next(Walker& walker) {
 void Executor::finish_step(const std::string& host, const transport::Exit& exit, Did did) {
   Walker& walker = walkers_[host];
   const std::string said(base::trim(exit.out));
+  if (!walker.action.judge.empty() && judge_)
+    if (const auto wrong = judge_(walker.action.judge, host, exit.out)) {
+      failed(host, walker.action, wrong->what, wrong->hint, exit.seconds);
+      return pass_over(host);
+    }
   if (!walker.action.saves.empty()) outcome_.saved[host][walker.action.saves] = said;
   if (!walker.action.shares.empty()) outcome_.saved[""][walker.action.shares] = said;
   Event done = event(host, walker.action.id, did, walker.action.title);

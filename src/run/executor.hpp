@@ -40,12 +40,13 @@ struct Walker {
 class Executor {
  public:
   Executor(const plan::Plan& plan, transport::Fleet& fleet, report::Reporter& reporter, const Identity& who,
-           Outcome so_far, Reboots reboots)
+           Outcome so_far, Reboots reboots, const Judge& judge)
       : plan_(plan),
         fleet_(fleet),
         reporter_(reporter),
         who_(who),
         reboots_(reboots),
+        judge_(judge),
         outcome_(std::move(so_far)) {
     outcome_.refresh = false;
     for (const plan::Stage& stage : plan.stages)
@@ -77,6 +78,7 @@ class Executor {
   /// A step that failed keeps none of the others from running, where they do not build on each other.
   void pass_over(const std::string& host);
   static void to_next(Walker& walker);
+  /// The step holds on the host; whether it has failed all the same says its judge.
   void finish_step(const std::string& host, const transport::Exit& exit, report::Did did);
   static std::string why(const transport::Exit& exit);
   void failed(const std::string& host, const plan::Action& action, const std::string& what,
@@ -125,6 +127,7 @@ class Executor {
   report::Reporter& reporter_;
   const Identity& who_;
   const Reboots reboots_;
+  const Judge& judge_;
   const plan::Stage* stage_ = nullptr;
   std::map<std::string, Walker> walkers_;
   std::deque<std::string> waiting_;  ///< hosts that the stage has not let in yet

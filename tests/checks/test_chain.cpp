@@ -163,7 +163,7 @@ TEST_CASE("where GPUs are claimed, a node offers the devices of its slices, and 
 }
 
 TEST_CASE("links have names, and an order that ends with what only pods show") {
-  Link before = Link::driver;
+  Link before = Link::network;
   for (const Link link : checks::all_links()) {
     CHECK(checks::link_named(checks::name_of(link)) == link);
     CHECK(before <= link);
@@ -172,6 +172,8 @@ TEST_CASE("links have names, and an order that ends with what only pods show") {
   CHECK(!checks::link_named("pods"));
   CHECK(!checks::needs_pods(Link::allocatable));
   CHECK(checks::needs_pods(Link::scheduling));
+  CHECK(checks::needs_network_proof(Link::dns));
+  CHECK(!checks::needs_network_proof(Link::driver));
 }
 
 namespace {
@@ -286,7 +288,8 @@ TEST_CASE("a blocker that a check found breaks the link that it belongs to, and 
     site.findings = {fault};
     CAPTURE(id);
     for (const Link other : checks::all_links())
-      if (!checks::needs_pods(other)) CHECK((site.see(other).says == "it hangs") == (other == link));
+      if (!checks::needs_pods(other) && !checks::needs_network_proof(other))
+        CHECK((site.see(other).says == "it hangs") == (other == link));
     CHECK(site.see(link).caused_by == id);
   }
   site.findings.front().severity = report::Severity::warning;

@@ -3,7 +3,11 @@
 . "$(dirname "$0")/common"
 
 a_host node
+exits 0 init -y --no-wait
+says "--no-wait"
+! events | grep -q '"step":"verify.network"' || fail "the network was tested with --no-wait"
 exits 0 init -y
+events | grep -q '"did":"applied".*"step":"verify.network"' || fail "the network was not tested"
 has_a_cluster node
 
 before=$(units node)

@@ -18,7 +18,7 @@ struct Verify : Sample {
     census.emplace(cluster.hosts.front().name, facts);
   }
   base::Result<plan::Plan> plan(const char* phase, const base::Variables& given = {}) {
-    return plan::make(cluster, census, verify, &*bundle, {{phase}, {}, {}, given});
+    return plan::make(cluster, census, verify, nullptr, {{phase}, {}, {}, given, {}, &*bundle});
   }
 };
 
@@ -32,16 +32,32 @@ std::vector<std::string> ids(const plan::Plan& plan) {
 
 }  // namespace
 
-TEST_CASE("verify: the image that gpuadm carries is brought as a bundle's is, to either engine") {
+TEST_CASE("verify: the image that gpuadm carries is imported into either engine, and routes are read") {
   Verify with;
   for (const auto engine : {spec::Engine::containerd, spec::Engine::docker}) {
     with.cluster.runtime.engine = engine;
     const auto plan = with.plan("verify/image");
     REQUIRE_MESSAGE(plan, (plan ? "" : plan.error().what));
-    REQUIRE(ids(*plan).size() == 1);
+    REQUIRE(ids(*plan).size() == 2);
+    CHECK(ids(*plan).back() == "verify.routes");
     CHECK(ids(*plan).front().ends_with(":gpuadm.local/proof:1"));
     CHECK(plan->stages.front().walks.front().actions.front().input == "/run/proof-image.tar");
   }
+}
+
+TEST_CASE("verify: the network test runs on the first control plane, and on no cluster with CRI-O") {
+  Verify with;
+  auto plan = with.plan("verify/network", {{"network_proof", "always"}});
+  REQUIRE_MESSAGE(plan, (plan ? "" : plan.error().what));
+  CHECK(ids(*plan) == std::vector<std::string>{"verify.network", "verify.network.record"});
+  const plan::Action& action = plan->stages.front().walks.front().actions.front();
+  CHECK(action.judge == "pod-network");
+  CHECK(action.variables.at("network_proof") == "always");
+  CHECK(action.variables.at("node_names").ends_with("\n"));
+  with.cluster.runtime.engine = spec::Engine::crio;
+  plan = with.plan("verify/network");
+  REQUIRE_MESSAGE(plan, (plan ? "" : plan.error().what));
+  CHECK(ids(*plan) == std::vector<std::string>{"verify.network.crio"});
 }
 
 TEST_CASE("verify: what the verb gives reaches the step that reads it, and is missed where it is not given") {

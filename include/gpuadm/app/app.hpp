@@ -80,6 +80,10 @@ enum class Consent { preview, ask, given };
 /// type.
 enum class Rebooting { done, left };
 
+/// Whether a run ends when the cluster works: network plugin, DNS and GPUs are waited for, and the pod
+/// network is tested; or as soon as its last change is made.
+enum class Waiting { until_it_works, none };
+
 struct InitOptions {
   Common common;
   Hosts hosts;
@@ -88,6 +92,7 @@ struct InitOptions {
   std::vector<std::string> ignore;               ///< ids of findings that shall not block
   Consent consent = Consent::ask;
   Rebooting reboots = Rebooting::done;
+  Waiting waiting = Waiting::until_it_works;
   std::filesystem::path bundle, bundle_signers;  ///< a folder or an archive; BundleOptions::signers
   std::string kubernetes_version;
   std::string region;  ///< empty: as the cluster file says
@@ -154,7 +159,8 @@ struct VerifyOptions {
   bool allow_none = false;        ///< a cluster without a GPU is no failure
   Format format = Format::text;
 };
-/// Walks the chain from the driver to a pod that computes, on every node with GPUs
+/// Tests the pod network and DNS on every node, and walks the chain from the driver to a pod that computes
+/// on every node with GPUs
 /// (docs/reference/verify.md). What it makes on hosts and in the cluster is gone afterwards. Outcome::failed
 /// where a link does not hold.
 [[nodiscard]] Result<Outcome> verify(const VerifyOptions& options, Io& io);

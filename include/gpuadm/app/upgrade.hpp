@@ -18,6 +18,7 @@ struct UpgradeOptions {
   std::string runtime, toolkit, driver;
   Consent consent = Consent::ask;
   Rebooting reboots = Rebooting::done;
+  Waiting waiting = Waiting::until_it_works;
   Format format = Format::text;
 };
 /// Control planes one at a time, then workers: drained, upgraded, Ready, and taking pods again.

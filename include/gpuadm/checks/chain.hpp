@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gpuadm/checks/checks.hpp"
+#include "gpuadm/facts/network_proof.hpp"
 #include "gpuadm/facts/proof.hpp"
 
 #include <optional>
@@ -9,12 +10,26 @@
 #include <string_view>
 #include <vector>
 
-/// The chain from a GPU's driver to a pod that computes on it, link by link. Pure, like every check; but a
-/// chain ends at its first broken link, and its last links are judged by pods that were made for it.
+/// The chain from a pod's network and a GPU's driver to a pod that computes on the GPU, link by link. Pure,
+/// like every check; but a chain ends at its first broken link, and its last links are judged by pods that
+/// were made for it.
 namespace checks {
 
 /// In their order: each needs those before it.
-enum class Link { driver, nvml, cdi, runtime, plugin, allocatable, scheduling, pod, compute, reload };
+enum class Link {
+  network,
+  dns,
+  driver,
+  nvml,
+  cdi,
+  runtime,
+  plugin,
+  allocatable,
+  scheduling,
+  pod,
+  compute,
+  reload
+};
 
 [[nodiscard]] std::span<const Link> all_links();
 [[nodiscard]] std::string_view name_of(Link link);
@@ -25,8 +40,12 @@ enum class Link { driver, nvml, cdi, runtime, plugin, allocatable, scheduling, p
 [[nodiscard]] constexpr bool needs_pods(Link link) {
   return link >= Link::scheduling;
 }
+/// Whether it is judged by the network proof, on nodes without GPUs, too.
+[[nodiscard]] constexpr bool needs_network_proof(Link link) {
+  return link == Link::network || link == Link::dns;
+}
 
-/// A node with GPUs.
+/// A node, with GPUs or without.
 struct GpuNode {
   std::string host;  ///< in the census
   std::string node;  ///< in the cluster; empty: no node of it is this host
@@ -45,7 +64,19 @@ struct GpuNode {
 [[nodiscard]] std::vector<GpuNode> gpu_nodes(const spec::Cluster& cluster, const facts::Census& census,
                                              const facts::ClusterFacts& facts);
 
-/// What the links before `scheduling` are judged by.
+/// The hosts of the census that are nodes of the cluster, in its order.
+[[nodiscard]] std::vector<GpuNode> cluster_nodes(const spec::Cluster& cluster, const facts::Census& census,
+                                                 const facts::ClusterFacts& facts);
+
+/// What the links `network` and `dns` are judged by.
+struct NetworkView {
+  const facts::NetworkProof& proof;
+  std::span<const facts::PodRoutes> routes;  ///< of the nodes whose routes were read
+};
+/// One of these two links. As examine_link.
+[[nodiscard]] report::Finding examine_network(Link link, const GpuNode& node, const NetworkView& view);
+
+/// What the links from `driver` to `allocatable` are judged by.
 struct Sight {
   const spec::Cluster& cluster;
   const facts::Census& census;

@@ -26,7 +26,7 @@ struct Action {
   std::string check, apply;        ///< bodies; a wait has no apply
   std::string needs_reboot;        ///< a body; empty: it never does
   std::vector<std::string> later;  ///< names of saved variables it reads
-  std::string saves, shares;
+  std::string saves, shares, judge;
   std::chrono::seconds timeout{60};
   playbook::Effects effects;
   std::string path;                            ///< of a file
@@ -73,6 +73,8 @@ struct Choice {
   /// Of phases with `each`, in their order; empty: every host alone. A host that fails is away then, and no
   /// other one is taken away.
   std::vector<Batch> batches;
+  /// What gpuadm itself carries, for uploads that say so; nullptr: those are left out.
+  const assets::Bundle* carried = nullptr;
 };
 
 /// Fault::usage for a phase that the playbook does not have, with the nearest.

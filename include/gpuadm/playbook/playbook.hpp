@@ -57,6 +57,7 @@ struct Wait {
 struct Upload {
   assets::BundleKind kind = assets::BundleKind::file;
   Script check, apply;
+  bool carried = false;  ///< the files that gpuadm itself carries, not those of the operator's bundle
 };
 
 /// What an operator wants to know before it happens.
@@ -72,6 +73,7 @@ struct Step {
   std::vector<std::string> fixes;  ///< ids of checks whose finding it mends
   std::string saves;   ///< stdout becomes this variable for later steps of the same run; kept secret
   std::string shares;  ///< the same for the steps of every host
+  std::string judge;   ///< who judges what `check` prints once it is satisfied: see run::Judge
   std::chrono::seconds timeout{60};
   Effects effects;
   std::variant<Shell, File, Wait, Upload> does;

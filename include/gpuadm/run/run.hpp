@@ -5,7 +5,9 @@
 #include "gpuadm/transport/fleet.hpp"
 
 #include <chrono>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -55,12 +57,17 @@ struct Outcome {
   std::map<std::string, base::Variables> saved;  ///< by host; under "" what was shared
 };
 
+/// Judges what a step with `judge` has printed: by that name, the host and the output. An error: the step has
+/// failed, with its text and hint.
+using Judge = std::function<std::optional<base::Error>(const std::string& judge, const std::string& host,
+                                                       const std::string& output)>;
+
 /// Runs the stages, from where `so_far` stopped. A host that fails leaves, and the others go on; the run
 /// stops after a stage in which one of Plan::vital failed. In Mode::apply every host must be locked (see
 /// lock()). Of control planes only one is rebooted at a time.
 [[nodiscard]] Outcome execute(const plan::Plan& plan, transport::Fleet& fleet, report::Reporter& reporter,
                               Mode mode, const Identity& who, Outcome so_far = {},
-                              Reboots reboots = Reboots::done);
+                              Reboots reboots = Reboots::done, const Judge& judge = {});
 
 /// The shell programs of the lock, from the assets.
 struct Scripts {

@@ -1,0 +1,33 @@
+# shellcheck shell=sh disable=SC2154
+# Functions of uploads of kind image: is the image of the bundle file in the runtime, and import it from stdin. They stand
+# behind prelude.sh. A note beside the journal has the sum of the file that an image was imported from.
+
+image_note() { printf '%s/images/%s' "$gpuadm_home" "$(printf %s "$bundle_name" | tr '/:' '__')"; }
+image_is_from_file() { [ "$(cat "$(image_note)" 2>/dev/null)" = "$bundle_sha256" ]; }
+image_noted() {
+  mkdir -p "$gpuadm_home/images"
+  printf '%s\n' "$bundle_sha256" >"$(image_note)"
+}
+
+image_in_containerd() {
+  ctr --timeout 10s -n k8s.io images ls -q "name==$bundle_name" | grep -qxF "$bundle_name" || return 1
+  image_is_from_file
+}
+image_into_containerd() {
+  bundle_file_is_whole
+  journal_thing image "$bundle_name"
+  ctr -n k8s.io images import - >/dev/null
+  image_noted
+}
+
+image_in_docker() {
+  case $bundle_name in *@*) die "Docker knows an image by a digest only where it pulled it: make the bundle with $bundle_name named by a tag" ;; esac
+  timeout 10 docker image inspect "$bundle_name" >/dev/null 2>&1 || return 1
+  image_is_from_file
+}
+image_into_docker() {
+  bundle_file_is_whole
+  journal_thing docker-image "$bundle_name"
+  docker load --quiet >/dev/null
+  image_noted
+}
