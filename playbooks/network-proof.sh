@@ -110,7 +110,7 @@ proof_exec_all() {
   proof_dns='--dns kubernetes.default'
   services=$(verify_cluster -n kube-system get services -l k8s-app=kube-dns -o name)
   [ -n "$services" ] || proof_dns=
-  awk -F '\t' '$1 == "pod" && $3 == "Running" && $4 != "" { name[count] = $5; node[count] = $2; address[count++] = $4 }
+  awk -F '\t' 'BEGIN { count = 0 } $1 == "pod" && $3 == "Running" && $4 != "" { name[count] = $5; node[count] = $2; address[count++] = $4 }
     END {
       for (i = 0; i < count; ++i) {
         peers = ""

@@ -35,6 +35,7 @@ verify_dns() {
   verify_counts=$(verify_cluster -n kube-system get deployments -l k8s-app=kube-dns -o 'jsonpath={range .items[*]}{.metadata.name} {.status.availableReplicas}{"\n"}{end}') || return 1
   [ -n "$verify_counts" ] || return 0
   ! printf '%s\n' "$verify_counts" | grep -Evq ' [1-9][0-9]*$' || {
+    printf '%s\n' "$verify_counts" | awk '{ print "deployment " $1 ": " $2 + 0 " pods are available" }'
     verify_pods_not_ready kube-system k8s-app=kube-dns
     return 1
   }

@@ -104,14 +104,13 @@ int gpus_of(const std::vector<GpuNode>& nodes) {
   return gpus;
 }
 
-std::string summary(const std::vector<GpuNode>& nodes, const Walk& walk) {
+std::string summary(const std::vector<GpuNode>& nodes, std::size_t tested, const Walk& walk) {
   std::vector<std::string> broken;
   for (const Finding& finding : walk.findings())
     if (is_open(finding))
       broken.push_back(fmt::format("{} on {}", finding.id.substr(finding.id.find('.') + 1), finding.host));
   const int gpus = gpus_of(nodes);
-  return fmt::format("{} GPU{} on {} node{}: ", gpus, gpus == 1 ? "" : "s", nodes.size(),
-                     nodes.size() == 1 ? "" : "s") +
+  return fmt::format("{} GPU{} on {} node{}: ", gpus, gpus == 1 ? "" : "s", tested, tested == 1 ? "" : "s") +
          (broken.empty() ? "every link that was tried holds" : "broken: " + base::join(broken, ", "));
 }
 
@@ -155,14 +154,14 @@ Result<> walk_all(Walk& walk, const std::vector<Link>& links, const Ground& grou
 }
 
 /// What was found, and the outcome.
-Outcome conclude(const Walk& walk, const std::vector<GpuNode>& nodes, const facts::ClusterFacts& facts,
-                 const VerifyOptions& options, const Io& io) {
+Outcome conclude(const Walk& walk, const std::vector<GpuNode>& nodes, std::size_t tested,
+                 const facts::ClusterFacts& facts, const VerifyOptions& options, const Io& io) {
   if (options.format == Format::json) {
     base::Tree tree = report::to_tree(walk.findings());
     tree.set("gpus", gpus_of(nodes));
     io.out(base::json::write(tree) + "\n");
   } else {
-    io.out(summary(nodes, walk) + "\n");
+    io.out(summary(nodes, tested, walk) + "\n");
   }
   for (const std::string& name : left_out(facts, nodes))
     io.err(fmt::format("{} has GPUs too, and was not named: not verified\n", base::printable(name)));
@@ -208,7 +207,7 @@ Result<Outcome> verify(const VerifyOptions& options, Io& io) {
   const auto tried = walk_all(walk, links, ground, sight, options, io);
   TRY(visit.folder.save_look(cluster, seen.census, walk.findings()));
   if (!tried) return std::unexpected(tried.error());
-  return conclude(walk, nodes, facts, options, io);
+  return conclude(walk, nodes, ground.nodes.size(), facts, options, io);
 }
 
 }  // namespace app
