@@ -45,6 +45,7 @@ constexpr std::array rows = std::to_array<Row>({
     {"1.24", "--network-plugin=cni", "blocker", "went with dockershim"},
     {"1.34", "--pod-infra-container-image=pause", "", ""},
     {"1.35", "--pod-infra-container-image=pause", "blocker", "gone since Kubernetes 1.35"},
+    {"1.36", "--docker-only", "blocker", "gone since Kubernetes 1.36"},
     {"1.21", "--seccomp-default", "blocker", "came with Kubernetes 1.22"},
     {"1.33", "--max_pods=200", "", ""},
     {"1.33", "--max-pod=200", "blocker", "no flag --max-pod that is known"},
