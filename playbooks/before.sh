@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# What stands where a cluster writes besides gpuadm: noted before there is a cluster (playbooks/kubernetes/before.yaml), and
+# What stands where a cluster writes besides gpuadm: noted before there is a cluster (playbooks/kubernetes/before*.yaml), and
 # compared with when it is taken down (playbooks/reset.sh). One file a place: before/tree._etc_cni_net.d, before/links, ...
 
 gpuadm_before=$gpuadm_home/before
@@ -51,9 +51,16 @@ before_note() {
   rm -rf "$gpuadm_before"
   mkdir -p "$gpuadm_before"
   for gpuadm_one in $gpuadm_trees; do tree_now "$gpuadm_one" >"$(tree_file "$gpuadm_one")"; done
-  for gpuadm_one in containerd docker; do images_now "$gpuadm_one" >"$gpuadm_before/images.$gpuadm_one"; done
   for gpuadm_one in $gpuadm_tables; do rules_now "$gpuadm_one" >"$gpuadm_before/rules.$gpuadm_one"; done
   links_now >"$gpuadm_before/links"
   mv "$gpuadm_before" "$gpuadm_final"
   gpuadm_before=$gpuadm_final
+}
+
+# before_note_images: those of the runtimes, which must answer by now.
+before_note_images() {
+  for gpuadm_one in docker containerd; do
+    images_now "$gpuadm_one" >"$gpuadm_before/images.$gpuadm_one.new"
+    mv "$gpuadm_before/images.$gpuadm_one.new" "$gpuadm_before/images.$gpuadm_one"
+  done
 }

@@ -114,6 +114,7 @@ cuda_repository_put() (
     { dpkg-deb --fsys-tarfile "$stage/deb" | tar -xOf - "./$file" | head -c 1048576 >"$stage/${file##*/}"; } 2>/dev/null || : "there is none"
   done
   [ -s "$stage/${key##*/}" ] || die "$1 has no key of NVIDIA's repository: check the mirror and the host's proxy"
+  key_is_accepted "$stage/${key##*/}" "$1" "${cuda_keys:-}"
   for file in "$key" "$priorities"; do
     [ -s "$stage/${file##*/}" ] || continue
     bundle_sha256=$(sha256_of "$stage/${file##*/}")

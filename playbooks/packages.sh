@@ -62,6 +62,113 @@ source_update() {
   return 1
 }
 
+# --- Keys that sign packages -------------------------------------------------------------------------
+
+# fetch_small URL SECONDS FILE: no more than a MiB; a key has a few KiB.
+fetch_small() {
+  gpuadm_status=$({ { fetch "$1" "$2" --max-filesize 1048576 || echo "$?" >&3; } | head -c 1048577 >"$3"; } 3>&1)
+  # Not every server says beforehand how much there is.
+  if [ "$gpuadm_status" = 63 ] || [ "$(stat -c %s "$3")" -gt 1048576 ]; then
+    die "$1 has more than 1 MiB, which no key has: check the mirror and the host's proxy"
+  fi
+  return "${gpuadm_status:-0}"
+}
+
+# key_is_one FILE URL: what was fetched is a public key. A mirror or a proxy may answer with a page.
+key_is_one() {
+  grep -q -e '-----BEGIN PGP PUBLIC KEY BLOCK-----' "$1" ||
+    die "$2 is no key: what is answered begins with '$(head -c 60 "$1" | tr -c '[:print:]' ' ')': check the mirror and the host's proxy"
+}
+
+# fetch_key URL [FINGERPRINTS]: the public key that signs packages. One with another fingerprint than those is refused.
+fetch_key() (
+  gpuadm_answer=$(mktemp)
+  trap 'rm -f "$gpuadm_answer"' EXIT
+  fetch_small "$1" 60 "$gpuadm_answer" ||
+    die "$1 cannot be fetched from this host: check its proxy (proxy: in the cluster file), name a mirror (mirrors.packages), or use --bundle DIR"
+  key_is_one "$gpuadm_answer" "$1"
+  key_is_accepted "$gpuadm_answer" "$1" "${2:-}"
+  cat "$gpuadm_answer"
+)
+
+# key_is_accepted FILE URL FINGERPRINTS: every primary key in the file has one of them. Empty: any key is accepted.
+key_is_accepted() {
+  [ -n "$3" ] || return 0
+  gpuadm_accepted=$(printf %s "$3" | tr 'a-f\n' 'A-F ')
+  gpuadm_found=$(key_fingerprints "$1") || gpuadm_found=
+  [ -n "$gpuadm_found" ] || die "$2: the fingerprint of this key cannot be read; expected is $gpuadm_accepted"
+  for gpuadm_key in $gpuadm_found; do
+    case " $gpuadm_accepted " in
+      *" $gpuadm_key "*) ;;
+      *) die "$2 has the key $gpuadm_key, and expected is $gpuadm_accepted: check the mirror and the host's proxy; for a mirror that signs with its own key, set mirrors.packageKeys in the cluster file" ;;
+    esac
+  done
+}
+
+# key_fingerprints FILE: of each primary key, one a line. Of version 4: SHA-1 of 0x99, the length and the body of its packet (RFC
+# 9580, 5.5.4). Fails where the file holds anything that is not read this way.
+key_fingerprints() (
+  gpuadm_keys=$(mktemp)
+  trap 'rm -f "$gpuadm_keys"' EXIT
+  key_bytes "$1" >"$gpuadm_keys" || exit 1
+  gpuadm_packets=$(key_packets "$gpuadm_keys") || exit 1
+  printf '%s\n' "$gpuadm_packets" | while read -r gpuadm_at gpuadm_size; do
+    {
+      # shellcheck disable=SC2059 # the octal digits are the format
+      printf "$(printf '\\231\\%03o\\%03o' "$((gpuadm_size / 256))" "$((gpuadm_size % 256))")"
+      tail -c "+$((gpuadm_at + 1))" "$gpuadm_keys" | head -c "$gpuadm_size"
+    } | sha1sum | cut -d' ' -f1 | tr a-f A-F
+  done
+)
+
+# key_bytes FILE: the packets of a keyring, without its armor.
+key_bytes() {
+  if ! grep -q -a 'BEGIN PGP' "$1"; then
+    cat "$1"
+    return
+  fi
+  gpuadm_blocks=$(awk '
+    { sub(/\r$/, "") }
+    /BEGIN PGP/ { if (inside || $0 != "-----BEGIN PGP PUBLIC KEY BLOCK-----") exit bad = 1; inside = 1; text = ""; next }
+    inside && /END PGP/ { if (text == "") exit bad = 1; print text; inside = 0; next }
+    inside == 1 { if ($0 == "") inside = 2; else if ($0 !~ /^[A-Za-z]+: /) exit bad = 1; next }
+    inside == 2 && /^=[A-Za-z0-9+\/]+$/ { inside = 3; next } # the checksum is the last line
+    inside { if (inside == 3 || $0 !~ /^[A-Za-z0-9+\/]+=*$/) exit bad = 1; text = text $0 }
+    END { exit bad || inside }' "$1") || return 1
+  printf '%s\n' "$gpuadm_blocks" | while read -r gpuadm_block; do printf %s "$gpuadm_block" | base64 -d || exit 1; done
+}
+
+# key_packets FILE: "OFFSET LENGTH" of the body of every primary key (tag 6; RFC 9580, 4.2). Only version 4 has an SHA-1.
+key_packets() {
+  od -An -v -tu1 -w1 "$1" | awk '
+    { byte[NR - 1] = $1 }
+    function number(bytes,    sum) { for (sum = 0; bytes > 0; bytes--) sum = sum * 256 + byte[at++]; return sum }
+    END {
+      while (at < NR) {
+        head = byte[at++]
+        if (head >= 192) {
+          tag = head - 192
+          size = number(1)
+          if (size >= 224 && size < 255) exit 1
+          if (size == 255) size = number(4)
+          else if (size >= 192) size = (size - 192) * 256 + number(1) + 192
+        } else {
+          tag = int((head - 128) / 4)
+          if (head < 128 || head % 4 == 3) exit 1
+          size = number(2 ^ (head % 4))
+        }
+        if (at + size > NR) exit 1
+        if (tag == 6) {
+          if (byte[at] != 4 || size > 65535) exit 1
+          print at, size
+        }
+        at += size
+      }
+    }'
+}
+
+# --- Programs ----------------------------------------------------------------------------------------
+
 # programs_missing: the packages of those programs that kubeadm and the kubelet call and this host lacks.
 programs_missing() {
   while read -r program package; do

@@ -373,27 +373,6 @@ fetch() {
     curl -K - -fsSL --connect-timeout 15 --max-time "$gpuadm_seconds" "$@" "$gpuadm_url"
 }
 
-# fetch_small URL SECONDS FILE: no more than a MiB; a key has a few KiB.
-fetch_small() {
-  gpuadm_status=$({ { fetch "$1" "$2" --max-filesize 1048576 || echo "$?" >&3; } | head -c 1048577 >"$3"; } 3>&1)
-  # Not every server says beforehand how much there is.
-  if [ "$gpuadm_status" = 63 ] || [ "$(stat -c %s "$3")" -gt 1048576 ]; then
-    die "$1 has more than 1 MiB, which no key has: check the mirror and the host's proxy"
-  fi
-  return "${gpuadm_status:-0}"
-}
-
-# fetch_key URL: the public key that signs packages. What is no key is refused: a mirror or a proxy may answer with a page.
-fetch_key() (
-  gpuadm_answer=$(mktemp)
-  trap 'rm -f "$gpuadm_answer"' EXIT
-  fetch_small "$1" 60 "$gpuadm_answer" ||
-    die "$1 cannot be fetched from this host: check its proxy (proxy: in the cluster file), name a mirror (mirrors.packages), or use --bundle DIR"
-  grep -q -e '-----BEGIN PGP PUBLIC KEY BLOCK-----' "$gpuadm_answer" ||
-    die "$1 is no key: what is answered begins with '$(head -c 60 "$gpuadm_answer" | tr -c '[:print:]' ' ')': check the mirror and the host's proxy"
-  cat "$gpuadm_answer"
-)
-
 # --- Manifests ---------------------------------------------------------------------------------------
 # /etc/kubernetes/gpuadm/NAME.yaml, and in the cluster the sum of what was applied last.
 

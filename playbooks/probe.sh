@@ -518,7 +518,12 @@ hardware() {
 
 kubernetes() {
   has kubelet && quiet kubelet 5 kubelet --version
-  has kubeadm && quiet kubeadm 5 kubeadm version -o short
+  if has kubeadm; then
+    version=$(limit 5 kubeadm version -o short 2>/dev/null)
+    frame kubeadm "$version" "$?"
+    # With a version it asks no server.
+    case $version in v1.*) quiet kubeadm-images 10 kubeadm config images list --kubernetes-version "$version" ;; esac
+  fi
   has kubectl && quiet kubectl 5 kubectl version --client -o json
   metrics
   node

@@ -102,7 +102,7 @@ reset_crio() { timeout 120 crictl --runtime-endpoint unix:///run/crio/crio.sock 
 # reset_note_images: images that came with the cluster are journaled as such; undo removes them. Of Docker's, which others
 # use as well, those that pods ran.
 reset_note_images() {
-  [ -d "$gpuadm_before" ] || return 0
+  [ -f "$gpuadm_before/images.containerd" ] || return 0 # without it nothing tells the cluster's images from others
   for image in $(images_now containerd); do
     before_has images.containerd "$image" || journal_has image "$image" || journal_made image "$image"
   done

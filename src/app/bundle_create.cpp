@@ -149,6 +149,23 @@ Result<SourceFile> kubeadm_of_here(const assets::Store& store, const playbook::C
   return *found;
 }
 
+/// The newest patch of the minor, as its release says.
+Result<base::Version> newest_patch(const BundleNeeds& needs, const assets::Store& store,
+                                   const playbook::Catalog& catalog, assets::Fetcher& fetcher, Io& io) {
+  const std::string minor = needs.kubernetes.minor_text();
+  const std::string source = TRY(newest_source(store, catalog, needs.kubernetes));
+  constexpr std::size_t largest = 4096;
+  auto text = fetcher.text(source, largest);
+  if (!text)
+    return base::fail(text.error().fault,
+                      fmt::format("the newest patch of Kubernetes {}: {}", minor, text.error().what),
+                      fmt::format("name one: --kubernetes-version {}",
+                                  catalog.find("kubernetes", needs.kubernetes).value_or(minor + ".0")));
+  const base::Version newest = TRY(read_newest(*text, needs.kubernetes, source));
+  io.err(fmt::format("Kubernetes {}: the newest patch of {}\n", newest.text(), minor));
+  return newest;
+}
+
 }  // namespace
 
 Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
@@ -159,12 +176,14 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   needs.cluster.kubernetes.source = spec::Source::bundle;  // as init --bundle will see it
   TRY(settle_surroundings(needs.cluster, store));
   if (!options.source.place.empty()) needs.cluster.mirrors.packages.clear();
+  assets::Fetcher fetcher = TRY(open_fetcher(options.source, needs.cluster, io));
+  if (needs.version_is_assumed)
+    needs.kubernetes = TRY(newest_patch(needs, store, library.catalog(), fetcher, io));
   Sources sources = TRY(read_sources(store, library.catalog(), needs));
   TRY(choose_sources(sources, needs, options.skip));
   const bool driver = TRY(needs_driver(needs, options.skip));
   for (const std::string& image : options.images) (void)TRY(assets::parse_reference(image));
 
-  assets::Fetcher fetcher = TRY(open_fetcher(options.source, needs.cluster, io));
   Creation creation(needs, fetcher);
   TRY(creation.add_packages({fetcher, store, library.catalog(), needs.cluster, needs.kubernetes,
                              needs.architecture,

@@ -5,6 +5,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 
+#include "app/kubernetes_version.hpp"
 #include "app/raise.hpp"
 
 #include <fmt/format.h>
@@ -67,23 +68,12 @@ Result<> add_facts(const std::string& text, const fs::path& file, SeenHosts& see
   return {};
 }
 
-Result<base::Version> version_of(const BundleCreateOptions& options, spec::Cluster& cluster,
-                                 const playbook::Catalog& catalog) {
+Result<playbook::ChosenVersion> version_of(const BundleCreateOptions& options, spec::Cluster& cluster,
+                                           const playbook::Catalog& catalog) {
   cluster.kubernetes.source = spec::Source::packages;
-  if (!options.kubernetes_version.empty()) {
-    cluster.kubernetes.version = base::Version::parse(options.kubernetes_version);
-    if (!cluster.kubernetes.version || cluster.kubernetes.version->minor < 0)
-      return base::fail(
-          Fault::usage,
-          fmt::format("'{}' is no Kubernetes version", base::printable(options.kubernetes_version, 50)),
-          "for example: --kubernetes-version 1.36.4");
-  }
-  const base::Version version = TRY(playbook::kubernetes_version(cluster, {}, catalog, nullptr));
-  if (version.patch < 0)
-    return base::fail(Fault::usage,
-                      fmt::format("which patch of Kubernetes {} is meant?", version.minor_text()),
-                      fmt::format("for example: --kubernetes-version {}.0", version.minor_text()));
-  return version;
+  if (!options.kubernetes_version.empty())
+    cluster.kubernetes.version = TRY(parse_kubernetes_version(options.kubernetes_version));
+  return playbook::choose_version(cluster, {}, catalog, nullptr);
 }
 
 /// {name} filled in.
@@ -154,8 +144,28 @@ Result<BundleNeeds> read_needs(const BundleCreateOptions& options, const playboo
     needs.hosts = std::move(seen.hosts);
     needs.seen = true;
   }
-  needs.kubernetes = TRY(version_of(options, needs.cluster, catalog));
+  const playbook::ChosenVersion chosen = TRY(version_of(options, needs.cluster, catalog));
+  needs.kubernetes = chosen.version;
+  needs.version_is_assumed = chosen.is_assumed;
   return needs;
+}
+
+Result<std::string> newest_source(const assets::Store& store, const playbook::Catalog& catalog,
+                                  const base::Version& minor) {
+  const Tree tree = TRY(base::yaml::read(TRY(store.read(sources_file)), sources_file));
+  return fill(word(tree, {"newest"}), {{"minor", minor.minor_text()}}, catalog, minor);
+}
+
+Result<base::Version> read_newest(std::string_view text, const base::Version& minor,
+                                  const std::string& source) {
+  std::string_view line = base::trim(text.substr(0, text.find('\n')));
+  if (line.starts_with('v')) line.remove_prefix(1);
+  const std::vector<base::Version> versions = read_offers(line, minor);
+  if (!versions.empty()) return versions.back();
+  return base::fail(Fault::parse,
+                    fmt::format("{} does not name a patch of Kubernetes {}: it begins with '{}'", source,
+                                minor.minor_text(), base::printable(text.substr(0, 60))),
+                    fmt::format("name one: --kubernetes-version {}.0", minor.minor_text()));
 }
 
 Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog& catalog,

@@ -22,7 +22,8 @@ namespace app {
 struct BundleNeeds {
   spec::Cluster cluster;
   base::Version kubernetes;
-  std::string architecture;  ///< amd64, arm64
+  bool version_is_assumed = false;  ///< only the minor was named
+  std::string architecture;         ///< amd64, arm64
   bool gpus = true, runtime = true;
   bool seen = false;               ///< the files had facts of hosts
   std::set<std::string> families;  ///< of operating systems; empty: not known
@@ -30,6 +31,13 @@ struct BundleNeeds {
 };
 [[nodiscard]] Result<BundleNeeds> read_needs(const BundleCreateOptions& options,
                                              const playbook::Catalog& catalog);
+
+/// Where the newest patch of a minor is named: `newest` of data/sources.yaml.
+[[nodiscard]] Result<std::string> newest_source(const assets::Store& store, const playbook::Catalog& catalog,
+                                                const base::Version& minor);
+/// What it says: "v1.36.4". Fault::parse for anything that is no patch of this minor.
+[[nodiscard]] Result<base::Version> read_newest(std::string_view text, const base::Version& minor,
+                                                const std::string& source);
 
 /// A row of data/sources.yaml, filled in.
 struct SourceFile {

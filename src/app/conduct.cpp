@@ -153,6 +153,7 @@ Result<Seen> Visit::see_all(const assets::Store& assets) const {
 
 Result<Outcome> conduct(const Score& score, const Seen& seen, const Visit& visit, report::Reporter& reporter,
                         Io& io) {
+  for (const std::string& note : score.notes) tell(reporter, Did::note, note);
   const auto plan_of = [&score](const facts::Census& census) {
     plan::Choice choice = score.choice;
     if (score.waiting == Waiting::none)

@@ -42,6 +42,7 @@ struct Score {
   Rebooting reboots = Rebooting::done;
   run::Judge judge;
   Waiting waiting = Waiting::until_it_works;
+  std::vector<std::string> notes;  ///< shown before the preview
 };
 
 /// The phases that wait until the cluster works, and those that test it: what --no-wait leaves out.

@@ -10,6 +10,7 @@
 #include "app/columns.hpp"
 #include "app/expired.hpp"
 #include "app/findings.hpp"
+#include "app/kubernetes_version.hpp"
 #include "app/network_judge.hpp"
 #include "app/open_bundle.hpp"
 #include "app/surroundings.hpp"
@@ -40,15 +41,18 @@ void list_phases(const playbook::Playbook& playbook, Io& io) {
   io.out(columns(std::move(lines)));
 }
 
-/// Settles the version that this run installs or finds, so that the checks judge what will be there and nodes
-/// that join get the same: the first control plane's.
-Result<> settle_version(spec::Cluster& cluster, const facts::Census& census, const playbook::Library& library,
-                        const assets::Bundle* bundle) {
+/// The version that this run installs or finds, so that the checks judge what will be there and nodes that
+/// join get the same: the first control plane's. Nothing: no host is to be a control plane.
+Result<std::optional<playbook::ChosenVersion>> settle_version(spec::Cluster& cluster,
+                                                              const facts::Census& census,
+                                                              const playbook::Library& library,
+                                                              const assets::Bundle* bundle) {
   const spec::Host* first = playbook::first_control_plane(cluster, census);
-  if (!first) return {};
-  cluster.kubernetes.version =
-      TRY(playbook::kubernetes_version(cluster, *census.at(first->name), library.catalog(), bundle));
-  return {};
+  if (!first) return std::nullopt;
+  const playbook::ChosenVersion chosen =
+      TRY(playbook::choose_version(cluster, *census.at(first->name), library.catalog(), bundle));
+  cluster.kubernetes.version = chosen.version;
+  return chosen;
 }
 
 /// Whether the bundle has the Kubernetes that nodes among the hosts run: another one is what upgrade is for.
@@ -157,14 +161,8 @@ Result<> ask_for_driver(const std::string& asked, spec::Gpu& gpu) {
 }
 
 Result<> lay_over(const InitOptions& options, spec::Cluster& cluster) {
-  if (!options.kubernetes_version.empty()) {
-    cluster.kubernetes.version = base::Version::parse(options.kubernetes_version);
-    if (!cluster.kubernetes.version || cluster.kubernetes.version->minor < 0)
-      return base::fail(
-          base::Fault::usage,
-          fmt::format("'{}' is no Kubernetes version", base::printable(options.kubernetes_version, 50)),
-          "for example: --kubernetes-version 1.36");
-  }
+  if (!options.kubernetes_version.empty())
+    cluster.kubernetes.version = TRY(parse_kubernetes_version(options.kubernetes_version));
   TRY(ask_for_driver(options.driver, cluster.gpu));
   if (!options.region.empty()) cluster.region = options.region;
   if (!options.bundle.empty()) cluster.kubernetes.source = spec::Source::bundle;
@@ -204,25 +202,34 @@ Result<Outcome> raise(const InitOptions& options, Raising raising, Io& io) {
     TRY(visit.folder.save("cluster.yaml", spec::to_tree(cluster)));
     TRY(visit.folder.save("facts.json", to_tree(seen.census)));
   }
-  TRY(settle_version(cluster, seen.census, library, bundle ? &*bundle : nullptr));
+  const assets::Bundle* carried = bundle ? &*bundle : nullptr;
+  const auto chosen = TRY(settle_version(cluster, seen.census, library, carried));
 
   // Judgement. Nothing has been changed so far.
   TRY(refuse_expired(seen.census));
-  TRY(same_version(cluster, seen.census, bundle ? &*bundle : nullptr));
+  TRY(same_version(cluster, seen.census, carried));
   TRY(settle_drivers(cluster, seen.census, assets));
   for (spec::Host& host : cluster.hosts)
     host.programs_come = bundle && playbook::has_packages(*bundle, seen.census.at(host.name)->os);
   if (TRY(is_blocked(options, cluster, seen.census, assets, visit.folder, io))) return Outcome::blocked;
   TRY(virtual_address_is_free(cluster, seen.census, library, *visit.fleet));
+  std::vector<std::string> notes;
+  if (chosen) {
+    const VersionSources sources{cluster, seen.census, assets, library, carried, choice};
+    const SettledVersion settled = TRY(settle_patch(*chosen, sources, *visit.fleet));
+    cluster.kubernetes.version = settled.version;
+    notes = version_notes(*chosen, settled, sources);
+  }
+  TRY(visit.folder.save("cluster.yaml", spec::to_tree(cluster)));
 
   // Action.
   const ProofImage image = TRY(ProofImage::write(assets, visit.folder));
   NetworkJudge network(NetworkJudge::On::failure_fails);
-  Score score{cluster, assets,          library,        bundle ? &*bundle : nullptr,
-              choice,  options.consent, raising.needed, options.reboots};
+  Score score{cluster, assets, library, carried, choice, options.consent, raising.needed, options.reboots};
   score.choice.carried = &image.bundle();
   score.judge = std::ref(network);
   score.waiting = options.waiting;
+  score.notes = std::move(notes);
   const Outcome outcome = TRY(conduct_and_tell(score, seen, visit, options.format, io));
   if (outcome == Outcome::done && options.consent != Consent::preview)
     TRY(fetch_kubeconfig(cluster, seen.census, *visit.fleet, io));

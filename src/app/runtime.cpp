@@ -6,6 +6,7 @@
 #include "gpuadm/playbook/playbook.hpp"
 
 #include "app/connections.hpp"
+#include "app/kubernetes_version.hpp"
 #include "app/surroundings.hpp"
 
 #include <fmt/format.h>
@@ -114,12 +115,7 @@ Result<Version> kubernetes_of(const RuntimePreviewOptions& options, const Engine
     if (!cluster.kubernetes.version && engine.engine == spec::Engine::docker) return Version{1, 23, 0};
     return playbook::kubernetes_version(cluster, {}, catalog, nullptr);
   }
-  const auto version = Version::parse(options.kubernetes_version);
-  if (version && version->minor >= 0) return *version;
-  return base::fail(
-      base::Fault::usage,
-      fmt::format("'{}' is no Kubernetes version", base::printable(options.kubernetes_version, 50)),
-      "for example: --kubernetes-version 1.34");
+  return parse_kubernetes_version(options.kubernetes_version);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "app/connections.hpp"
 #include "app/expired.hpp"
 #include "app/gpu_rows.hpp"
+#include "app/kubernetes_version.hpp"
 #include "app/network_judge.hpp"
 #include "app/open_bundle.hpp"
 #include "app/surroundings.hpp"
@@ -27,14 +28,8 @@ using base::Version;
 
 Result<spec::Cluster> cluster_of(const UpgradeOptions& options) {
   spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  if (!options.kubernetes_version.empty()) {
-    cluster.kubernetes.version = Version::parse(options.kubernetes_version);
-    if (!cluster.kubernetes.version || cluster.kubernetes.version->minor < 0)
-      return base::fail(
-          Fault::usage,
-          fmt::format("'{}' is no Kubernetes version", base::printable(options.kubernetes_version, 50)),
-          "for example: --kubernetes-version 1.36.4");
-  }
+  if (!options.kubernetes_version.empty())
+    cluster.kubernetes.version = TRY(parse_kubernetes_version(options.kubernetes_version));
   if (!options.bundle.empty()) {
     cluster.kubernetes.source = spec::Source::bundle;
   } else if (cluster.kubernetes.source == spec::Source::bundle) {
@@ -47,29 +42,20 @@ Result<spec::Cluster> cluster_of(const UpgradeOptions& options) {
   return cluster;
 }
 
-/// The version that the cluster is to have, with its patch: kubeadm must be told which. What is installed
-/// says nothing of it.
-Result<Version> target_of(const spec::Cluster& cluster, const playbook::Catalog& catalog,
-                          const assets::Bundle* bundle) {
-  const facts::Facts bare;
-  const Version version = TRY(playbook::kubernetes_version(cluster, bare, catalog, bundle));
-  if (version.patch < 0)
-    return base::fail(Fault::usage,
-                      fmt::format("which patch of Kubernetes {} is meant?", version.minor_text()),
-                      fmt::format("for example: --kubernetes-version {}.0", version.minor_text()));
-  return version;
-}
+enum class Shown { always, if_blocked };
 
 /// What the checks say, shown; whether something blocks.
 Result<bool> is_blocked(const checks::Upgrade& upgrade, const assets::Store& assets, const Visit& visit,
-                        Format format, Io& io) {
+                        Format format, Shown shown, Io& io) {
   std::vector<report::Finding> findings = checks::examine_upgrade(upgrade);
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
   std::ranges::move(checks::lint(upgrade.cluster, upgrade.to, *data), std::back_inserter(findings));
   std::erase_if(findings, [](const report::Finding& finding) { return !report::is_open(finding); });
   TRY(visit.folder.save("findings.json", report::to_tree(findings)));
-  if (!findings.empty() && format == Format::text) io.out(report::to_text(findings, io.out_style));
-  return std::ranges::any_of(findings, report::blocks);
+  const bool blocked = std::ranges::any_of(findings, report::blocks);
+  if (!findings.empty() && format == Format::text && (blocked || shown == Shown::always))
+    io.out(report::to_text(findings, io.out_style));
+  return blocked;
 }
 
 /// The order, and what its steps read of the cluster.
@@ -120,8 +106,10 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   std::optional<assets::Bundle> opened;
   if (!options.bundle.empty()) opened = TRY(bring_bundle(options.bundle, options.bundle_signers));
   const assets::Bundle* bundle = opened ? &*opened : nullptr;
-  const Version to = TRY(target_of(cluster, library.catalog(), bundle));
-  cluster.kubernetes.version = to;
+  // What is installed says nothing of the version that the cluster is to have.
+  const playbook::ChosenVersion chosen =
+      TRY(playbook::choose_version(cluster, {}, library.catalog(), bundle));
+  cluster.kubernetes.version = chosen.version;
 
   const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
   const Seen seen = TRY(visit.see_all(assets));
@@ -131,8 +119,18 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   const facts::ClusterFacts facts = TRY(see_patiently(cluster, seen.census, *visit.fleet, assets, io));
   fit(cluster, seen.census, facts);
 
-  const checks::Upgrade upgrade{cluster, seen.census, facts, to};
-  if (TRY(is_blocked(upgrade, assets, visit, options.format, io))) return Outcome::blocked;
+  checks::Upgrade upgrade{cluster, seen.census, facts, chosen.version};
+  // An assumed patch is not held against a cluster that has a newer one of the same minor.
+  if (const auto runs = Version::parse(facts.version);
+      chosen.is_assumed && runs && runs->minor == upgrade.to.minor)
+    upgrade.to = std::max(upgrade.to, *runs);
+  const Shown shown = chosen.is_assumed ? Shown::if_blocked : Shown::always;
+  if (TRY(is_blocked(upgrade, assets, visit, options.format, shown, io))) return Outcome::blocked;
+  const VersionSources sources{cluster, seen.census, assets, library, bundle, {}};
+  const SettledVersion settled = TRY(settle_patch(chosen, sources, *visit.fleet));
+  cluster.kubernetes.version = upgrade.to = settled.version;
+  if (chosen.is_assumed && TRY(is_blocked(upgrade, assets, visit, options.format, Shown::always, io)))
+    return Outcome::blocked;
 
   Score score{cluster, assets, library, bundle, choice_of(upgrade, options), options.consent};
   score.reboots = options.reboots;
@@ -141,6 +139,7 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   score.choice.carried = &image.bundle();
   score.judge = std::ref(network);
   score.waiting = options.waiting;
+  score.notes = version_notes(chosen, settled, sources);
   return telling(visit.folder, options.format, io, [&](report::Reporter& reporter) {
     tell_pods(upgrade, reporter);
     return conduct(score, seen, visit, reporter, io);

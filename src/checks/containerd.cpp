@@ -133,14 +133,17 @@ void sandbox_image(const Subject& s, Verdicts& out) {
   if (!containerd->sandbox_image) return out.skip("containerd names no sandbox image");
   const std::string& image = *containerd->sandbox_image;
   std::string wanted;
-  if (s.kubernetes)
+  if (s.kubernetes) wanted = facts::listed_image(s.facts.kubernetes, "pause", *s.kubernetes);
+  const bool listed = !wanted.empty();
+  if (s.kubernetes && !listed)
     for (const auto& [minor, name] : s.data.pause_images)
       if (*s.kubernetes >= minor) wanted = name;
   const auto tag = [](const std::string& name) { return name.substr(name.rfind('/') + 1); };
   if (wanted.empty() || tag(image) == tag(wanted)) return out.pass(image);
   out.fail(s.stage == Stage::node ? Severity::warning : Severity::note,
            fmt::format("containerd uses another sandbox image than kubeadm {}", kubernetes_text(s)),
-           fmt::format("{}, kubeadm brings {}", image, wanted), "runtime.containerd.config");
+           fmt::format("{}, kubeadm {} {}", image, listed ? "lists" : "brings", wanted),
+           "runtime.containerd.config");
 }
 
 constexpr std::array rows = std::to_array<Check>({

@@ -81,10 +81,10 @@ class Judge {
              fmt::format("the API server is {}", from),
              fmt::format("a cluster does not go back: name {} or newer", from));
     else if (u_.to.major != server_.major || u_.to.minor > server_.minor + 1)
-      refuse("upgrade.minor", "", "Kubernetes is upgraded one minor at a time",
-             fmt::format("from {} to {}", from, u_.to.text()),
-             fmt::format("first: gpuadm upgrade --kubernetes-version {}.{}.N, with the newest N",
-                         server_.major, server_.minor + 1));
+      refuse(
+          "upgrade.minor", "", "Kubernetes is upgraded one minor at a time",
+          fmt::format("from {} to {}", from, u_.to.text()),
+          fmt::format("first: gpuadm upgrade --kubernetes-version {}.{}", server_.major, server_.minor + 1));
   }
 
   /// Every control plane is upgraded, and every host is a node of this cluster.

@@ -47,6 +47,17 @@ std::optional<std::string> kubectl_version(const Sections& sections) {
   return version ? known(version->text()) : std::nullopt;
 }
 
+/// One image reference a line. A list that was cut or ended with an error is not used.
+std::vector<std::string> images_of(const Sections& sections) {
+  const Section* section = sections.find("kubeadm-images");
+  std::vector<std::string> images;
+  if (!section || section->status.value_or(1) != 0) return images;
+  for (const std::string_view line : sections.lines("kubeadm-images"))
+    if (line.find_first_of(" \t\"'") == std::string_view::npos && line.rfind(':') != std::string_view::npos)
+      images.emplace_back(line);
+  return images;
+}
+
 void read_kubelet(const Sections& sections, KubernetesTools& kubernetes) {
   if (const auto text = sections.text("/var/lib/kubelet/config.yaml")) {
     auto config = base::yaml::read(*text, "/var/lib/kubelet/config.yaml");
@@ -146,11 +157,25 @@ void read_state(const Sections& sections, KubernetesTools& kubernetes) {
 
 }  // namespace
 
+std::string listed_image(const KubernetesTools& tools, std::string_view name,
+                         const base::Version& kubernetes) {
+  const auto version = tools.kubeadm ? base::Version::parse(*tools.kubeadm) : std::nullopt;
+  if (!version || version->minor != kubernetes.minor ||
+      (kubernetes.patch >= 0 && version->patch != kubernetes.patch))
+    return {};
+  for (const std::string& image : tools.images) {
+    const std::string_view last = std::string_view(image).substr(image.rfind('/') + 1);
+    if (last.substr(0, last.find(':')) == name) return image;
+  }
+  return {};
+}
+
 void read_kubernetes(const Sections& sections, Facts& facts) {
   KubernetesTools& kubernetes = facts.kubernetes;
   kubernetes.kubeadm = version_of(sections, "kubeadm");
   kubernetes.kubelet = version_of(sections, "kubelet");
   kubernetes.kubectl = kubectl_version(sections);
+  kubernetes.images = images_of(sections);
   kubernetes.admin_conf = facts.paths.contains("/etc/kubernetes/admin.conf");
   kubernetes.kubelet_conf = facts.paths.contains("/etc/kubernetes/kubelet.conf");
   kubernetes.bootstrap_conf = facts.paths.contains("/etc/kubernetes/bootstrap-kubelet.conf");

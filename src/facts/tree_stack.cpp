@@ -202,6 +202,7 @@ Tree kubernetes_tree(const KubernetesTools& k) {
   return Tree::map_of({{"kubeadm", tree_of(k.kubeadm)},
                        {"kubelet", tree_of(k.kubelet)},
                        {"kubectl", tree_of(k.kubectl)},
+                       {"images", Tree::list_of(k.images)},
                        {"adminConf", k.admin_conf},
                        {"adminServer", k.admin_server},
                        {"kubeletConf", k.kubelet_conf},

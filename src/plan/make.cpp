@@ -254,6 +254,27 @@ Result<> known_phases(const playbook::Playbook& playbook, const Choice& choice) 
   return {};
 }
 
+std::vector<std::string> hosts_that_read(const std::string& variable, const spec::Cluster& cluster,
+                                         const facts::Census& census, const playbook::Library& library,
+                                         const assets::Bundle* bundle, const Choice& choice) {
+  std::vector<std::string> hosts;
+  for (const spec::Host& host : cluster.hosts) {
+    const auto facts = census.find(host.name);
+    if (facts == census.end() || !facts->second) continue;
+    const auto version = playbook::kubernetes_version(cluster, *facts->second, library.catalog(), bundle);
+    const Context context{
+        cluster, host, *facts->second, library.catalog(), bundle, version.value_or(base::Version{}), &census};
+    const auto reads = [&](const Step& step) {
+      return std::ranges::count(step.reads, variable) > 0 && playbook::selected(step, context);
+    };
+    if (std::ranges::any_of(library.playbook().phases, [&](const playbook::Phase& phase) {
+          return chosen(phase.name, choice) && std::ranges::any_of(phase.steps, reads);
+        }))
+      hosts.push_back(host.name);
+  }
+  return hosts;
+}
+
 Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census, const playbook::Library& library,
                   const assets::Bundle* bundle, const Choice& choice) {
   TRY(known_phases(library.playbook(), choice));

@@ -258,7 +258,7 @@ Result<std::vector<Composed>> compose_containerd_config(const Context& context) 
   const bool systemd = cgroup_driver(context) == "systemd";
   surgery.enable_cri();
   set_cgroup_driver(surgery, systemd);
-  if (const std::string pause = pause_image(context); !pause.empty())
+  if (const std::string pause = pause_image(context).name; !pause.empty())
     surgery.want(&Layout::sandbox_image, {}, pause);
   if (context.cluster.network.plugin != spec::NetworkPlugin::none) use_opt_cni(surgery, engine);
   use_mirrors(surgery, context.cluster.mirrors.registries);

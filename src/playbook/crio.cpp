@@ -34,7 +34,7 @@ Result<std::vector<Composed>> compose_crio_config(const Context& context) {
   const facts::CrioConfig config = context.facts.crio_config.value_or(facts::CrioConfig{});
   for (const auto& [path, text] : config.texts) TRY(base::toml::read(text, context.host.name + ":" + path));
   Tree tree = Tree::map_of({{"crio", Tree::map_of({{"runtime", runtime_settings(context)}})}});
-  if (const std::string pause = pause_image(context); !pause.empty())
+  if (const std::string pause = pause_image(context).name; !pause.empty())
     tree["crio"].set("image", Tree::map_of({{"pause_image", pause}}));
   if (context.cluster.patches.runtime.is_map()) tree.merge(context.cluster.patches.runtime);
   const auto there = config.texts.find(drop_in);

@@ -155,14 +155,20 @@ std::string cgroup_driver(const Context& context) {
   return context.facts.os.init == "systemd" ? "systemd" : "cgroupfs";
 }
 
-std::string pause_image(const Context& context) {
+PauseImage pause_image(const Context& context) {
   if (context.bundle)
     for (const assets::BundleFile& file : context.bundle->files)
       if (file.kind == assets::BundleKind::image && file.name.find("/pause:") != std::string::npos)
-        return file.name;
-  const std::string repository = context.cluster.kubernetes.image_repository;
-  const std::string image = context.catalog.find("pause_image", context.kubernetes).value_or("");
-  return repository.empty() || image.empty() ? image : repository + image.substr(image.rfind('/'));
+        return {file.name, ImageSource::bundle};
+  PauseImage pause{facts::listed_image(context.facts.kubernetes, "pause", context.kubernetes),
+                   ImageSource::kubeadm};
+  if (pause.name.empty())
+    pause = {context.catalog.find("pause_image", context.kubernetes).value_or(""), ImageSource::table};
+  // As kubeadm does it: cmd/kubeadm/app/images/images.go, GetPauseImage.
+  const std::string& repository = context.cluster.kubernetes.image_repository;
+  if (!repository.empty() && !pause.name.empty())
+    pause.name = repository + pause.name.substr(pause.name.rfind('/'));
+  return pause;
 }
 
 std::string join_configuration(const Context& context) {

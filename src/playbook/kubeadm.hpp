@@ -18,8 +18,6 @@ namespace playbook {
 [[nodiscard]] std::string kubeadm_api(const base::Version& kubernetes);
 /// "systemd", or "cgroupfs" where the host has no systemd.
 [[nodiscard]] std::string cgroup_driver(const Context& context);
-/// The pause image that the kubelet's and the runtime's settings must agree on.
-[[nodiscard]] std::string pause_image(const Context& context);
 
 /// JoinConfiguration without what is secret: a step adds discovery and controlPlane.
 [[nodiscard]] std::string join_configuration(const Context& context);

@@ -158,6 +158,13 @@ std::string registry_hosts(const Context& context) {
   return old && !old->entries().empty() ? "" : containerd_certs;
 }
 
+std::string package_keys(const Context& context, const std::string& name, const std::string& key) {
+  const auto own = context.cluster.mirrors.package_keys.find(name);
+  return own == context.cluster.mirrors.package_keys.end()
+             ? context.catalog.find(key, context.kubernetes).value_or("")
+             : own->second;
+}
+
 std::string package_repository(const Context& context, const std::string& name, const std::string& key) {
   const auto mirror = context.cluster.mirrors.packages.find(name);
   std::string url = mirror == context.cluster.mirrors.packages.end()

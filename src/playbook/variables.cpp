@@ -153,9 +153,9 @@ std::string kubeadm_skip_phases(const Context& c) {
   return base::join(phases, ",");
 }
 
-/// What apt is asked for: exactly this patch, or the newest of the minor.
+/// What apt and dnf are asked for: this patch, in any revision of its package.
 std::string package_version(const Context& c) {
-  return c.kubernetes.patch < 0 ? c.kubernetes.text() + ".*" : c.kubernetes.text() + "-*";
+  return c.kubernetes.text() + "-*";
 }
 
 /// PCI addresses of the GPUs that the driver lists.
@@ -186,6 +186,15 @@ std::string toolkit_repository(const Context& c) {
 std::string cuda_repository(const Context& c) {
   return package_repository(c, "nvidiaDriver", "cuda_repository");
 }
+std::string kubernetes_keys(const Context& c) {
+  return package_keys(c, "kubernetes", "kubernetes_key_fingerprints");
+}
+std::string toolkit_keys(const Context& c) {
+  return package_keys(c, "nvidiaContainerToolkit", "toolkit_key_fingerprints");
+}
+std::string cuda_keys(const Context& c) {
+  return package_keys(c, "nvidiaDriver", "cuda_key_fingerprints");
+}
 
 struct Row {
   const char* name;
@@ -199,6 +208,7 @@ constexpr Row table[] = {
     {"cluster_labels", cluster_labels},
     {"cluster_name", cluster_name},
     {"cri_socket", cri_socket},
+    {"cuda_keys", cuda_keys},
     {"cuda_repository", cuda_repository},
     {"dra_driver_daemonsets", dra_driver_daemonsets},
     {"driver_branch", driver_branch},
@@ -212,6 +222,7 @@ constexpr Row table[] = {
     {"joining_control_planes", joining_control_planes},
     {"kernel", kernel},
     {"kubeadm_skip_phases", kubeadm_skip_phases},
+    {"kubernetes_keys", kubernetes_keys},
     {"kubernetes_minor", kubernetes_minor},
     {"kubernetes_repository", kubernetes_repository},
     {"kubernetes_version", kubernetes_version_text},
@@ -233,6 +244,7 @@ constexpr Row table[] = {
     {"registry_mirrors", registry_mirrors},
     {"service_cidr", service_cidr},
     {"stack_targets", stack_targets},
+    {"toolkit_keys", toolkit_keys},
     {"toolkit_repository", toolkit_repository},
     {"virtual_address", virtual_address},
     {"virtual_interface", virtual_interface},
@@ -252,8 +264,8 @@ std::vector<std::string> variables() {
   return names;
 }
 
-Result<base::Version> kubernetes_version(const spec::Cluster& cluster, const facts::Facts& facts,
-                                         const Catalog& catalog, const assets::Bundle* bundle) {
+Result<ChosenVersion> choose_version(const spec::Cluster& cluster, const facts::Facts& facts,
+                                     const Catalog& catalog, const assets::Bundle* bundle) {
   const auto asked = cluster.kubernetes.version;
   const auto carried = bundle ? base::Version::parse(bundle->kubernetes) : std::nullopt;
   const auto installed =
@@ -273,7 +285,7 @@ Result<base::Version> kubernetes_version(const spec::Cluster& cluster, const fac
                         fmt::format("kubernetes.version is {}, but the bundle {} carries {}", asked->text(),
                                     bundle->directory.string(), carried->text()),
                         "set kubernetes.version to what the bundle carries, or name another bundle");
-    return *carried;
+    return ChosenVersion{*carried};
   }
   if (cluster.kubernetes.source == spec::Source::installed) {
     if (!installed)
@@ -286,21 +298,21 @@ Result<base::Version> kubernetes_version(const spec::Cluster& cluster, const fac
           fmt::format("kubernetes.version is {}, but kubeadm on the host is {}", asked->text(),
                       installed->text()),
           "set kubernetes.version to what is installed, or use `kubernetes: { source: packages }`");
-    return *installed;
+    return ChosenVersion{*installed};
   }
-  if (asked && asked->patch >= 0) return *asked;
+  if (asked && asked->patch >= 0) return ChosenVersion{*asked};
   // What the host has already is kept where nothing else is asked for: running init again never upgrades.
-  if (installed && !contradicts(*installed)) return *installed;
-  if (asked) {
-    const auto newest = catalog.find("kubernetes", *asked);
-    const auto version = newest ? base::Version::parse(*newest) : std::nullopt;
-    if (version && version->minor == asked->minor) return *version;
-    return *asked;
-  }
-  const auto fallback = catalog.find("kubernetes", base::Version{9999, 0, 0});
-  if (!fallback)
-    return base::fail(base::Fault::bug, "playbooks/catalog.yaml has no default Kubernetes version");
-  return *base::Version::parse(*fallback);
+  if (installed && !contradicts(*installed)) return ChosenVersion{*installed};
+  const auto newest = catalog.find("kubernetes", asked.value_or(base::Version{9999, 0, 0}));
+  const auto known = newest ? base::Version::parse(*newest) : std::nullopt;
+  if (!known) return base::fail(base::Fault::bug, "playbooks/catalog.yaml has no default Kubernetes version");
+  if (!asked || asked->minor == known->minor) return ChosenVersion{*known, true};
+  return ChosenVersion{{asked->major, asked->minor, 0}, true};
+}
+
+Result<base::Version> kubernetes_version(const spec::Cluster& cluster, const facts::Facts& facts,
+                                         const Catalog& catalog, const assets::Bundle* bundle) {
+  return TRY(choose_version(cluster, facts, catalog, bundle)).version;
 }
 
 }  // namespace playbook

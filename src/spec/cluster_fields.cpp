@@ -53,10 +53,12 @@ const std::vector<Field<Cluster>>& cluster_fields() {
       constant("kind", "GpuCluster", {"What this file is; required."}),
       field<C>("name", dns_name(), {"The cluster's name, for its run folder and its kubeconfig."}, &C::name),
 
-      field<C>("kubernetes.version", kubernetes_version(),
-               {"Kubernetes to install; a minor version means its newest patch known here.",
-                "what is installed, else what the bundle holds, else the newest version known here"},
-               &C::kubernetes, &Kubernetes::version),
+      field<C>(
+          "kubernetes.version", kubernetes_version(),
+          {"Kubernetes to install; a minor version means the newest patch that the hosts' package repository "
+           "offers.",
+           "what is installed, else what the bundle holds, else the newest minor known here"},
+          &C::kubernetes, &Kubernetes::version),
       field<C>(
           "kubernetes.source",
           choice<Source>(
@@ -197,6 +199,15 @@ const std::vector<Field<Cluster>>& cluster_fields() {
       field<C>("mirrors.packages", map_of("package repository", is_package_repository, url(is_url)),
                {"Mirrors of kubernetes (what stands before /v1.34/), nvidiaContainerToolkit, nvidiaDriver."},
                &C::mirrors, &Mirrors::packages),
+      field<C>(
+          "mirrors.packageKeys",
+          map_of("package repository", is_package_repository,
+                 text_where("fingerprints of 40 hexadecimal digits, separated by blanks", is_fingerprints)),
+          {"Fingerprints of the keys that sign the mirrors of mirrors.packages, where they are not those of "
+           "the "
+           "public repositories.",
+           "those of playbooks/catalog.yaml; where it has none, any key"},
+          &C::mirrors, &Mirrors::package_keys),
       field<C>("proxy.http", url(is_proxy_url), {"Proxy of the hosts for http, as they reach it."}, &C::proxy,
                &Proxy::http),
       field<C>("proxy.https", url(is_proxy_url), {"Proxy of the hosts for https.", "proxy.http"}, &C::proxy,

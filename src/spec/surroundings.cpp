@@ -1,6 +1,7 @@
 #include "spec/surroundings.hpp"
 
 #include "gpuadm/base/network.hpp"
+#include "gpuadm/base/text.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -49,6 +50,13 @@ bool is_registry_host(const std::string& text) {
 
 bool is_package_repository(const std::string& text) {
   return text == "kubernetes" || text == "nvidiaContainerToolkit" || text == "nvidiaDriver";
+}
+
+bool is_fingerprints(const std::string& text) {
+  const auto words = base::words(text);
+  return !words.empty() && std::ranges::all_of(words, [](std::string_view word) {
+    return word.size() == 40 && word.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+  });
 }
 
 bool is_no_proxy(const std::string& text) {

@@ -101,3 +101,19 @@ TEST_CASE("packages come from the mirror that the cluster file names") {
                  file.index == "http://mirror.lab/toolkit/stable/deb/amd64/Packages";
         }) == 4);
 }
+
+TEST_CASE("the newest patch of a minor is what its release names, and nothing else is taken for one") {
+  const Ground ground;
+  const base::Version minor{1, 36, 0};
+  CHECK(app::newest_source(ground.store, ground.library.catalog(), minor) ==
+        "https://dl.k8s.io/release/stable-1.36.txt");
+  CHECK(app::read_newest("1.36.4\n", minor, "x")->text() == "1.36.4");
+  CHECK(app::read_newest("v1.36.4", minor, "x")->text() == "1.36.4");
+  for (const char* text : {"", "<html>", "v1.35.1\n", "v1.36"}) {
+    const auto newest = app::read_newest(text, minor, "https://x");
+    REQUIRE(!newest);
+    CHECK(newest.error().what ==
+          fmt::format("https://x does not name a patch of Kubernetes 1.36: it begins with '{}'",
+                      base::printable(std::string(text).substr(0, 60))));
+  }
+}

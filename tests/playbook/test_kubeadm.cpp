@@ -2,6 +2,8 @@
 
 #include "playbook/sample.hpp"
 
+#include <fmt/format.h>
+
 namespace {
 std::vector<base::Tree> documents(const Sample& sample) {
   const auto composed = playbook::compose("kubeadm-config", sample.context());
@@ -80,4 +82,48 @@ TEST_CASE("kubeadm: patches pass through, and extra arguments take the form of t
   all = documents(sample);
   REQUIRE(all[0].at({"nodeRegistration", "kubeletExtraArgs"})->is_list());
   CHECK(text(all[0].at({"nodeRegistration", "kubeletExtraArgs"})->items()[0], {"name"}) == "node-ip");
+}
+
+TEST_CASE(
+    "kubeadm: the version is the installed one unless another is asked for, and a minor's patch is assumed") {
+  Sample sample;
+  const auto chosen = [&](std::optional<base::Version> asked, std::optional<std::string> installed) {
+    sample.cluster.kubernetes.version = asked;
+    sample.facts.kubernetes.kubeadm = std::move(installed);
+    const auto version =
+        playbook::choose_version(sample.cluster, sample.facts, sample.library.catalog(), nullptr);
+    return version ? version->version.text() + (version->is_assumed ? " assumed" : "") : version.error().what;
+  };
+  const std::string known = *sample.library.catalog().find("kubernetes", {9999, 0, 0});
+  CHECK(chosen({}, {}) == known + " assumed");
+  CHECK(chosen({}, "v1.34.1") == "1.34.1");
+  CHECK(chosen(base::Version{1, 34, -1}, "v1.34.1") == "1.34.1");
+  CHECK(chosen(base::Version{1, 34, -1}, {}) == "1.34.0 assumed");
+  CHECK(chosen(base::Version{1, 34, -1}, "v1.33.1") == "1.34.0 assumed");
+  CHECK(chosen(base::Version{1, 34, 7}, {}) == "1.34.7");
+  sample.cluster.kubernetes.source = spec::Source::installed;
+  CHECK(chosen(base::Version{1, 34, -1}, "v1.33.1") ==
+        "kubernetes.version is 1.34, but kubeadm on the host is 1.33.1");
+}
+
+TEST_CASE("kubeadm: the sandbox image is the bundle's, else the one that kubeadm lists, else the table's") {
+  Sample sample;
+  sample.kubernetes = {1, 36, 2};
+  const auto pause = [&] {
+    const playbook::PauseImage image = playbook::pause_image(sample.context());
+    constexpr const char* sources[] = {"bundle", "kubeadm", "table"};
+    return fmt::format("{} {}", sources[static_cast<int>(image.source)], image.name);
+  };
+  CHECK(pause() == "table registry.k8s.io/pause:3.10.1");
+  sample.facts.kubernetes.kubeadm = "v1.36.2";
+  sample.facts.kubernetes.images = {"registry.k8s.io/etcd:3.6.8-0", "registry.k8s.io/pause:3.10.2"};
+  CHECK(pause() == "kubeadm registry.k8s.io/pause:3.10.2");
+  sample.cluster.kubernetes.image_repository = "mirror.lab:5000/k8s";
+  CHECK(pause() == "kubeadm mirror.lab:5000/k8s/pause:3.10.2");
+  sample.cluster.kubernetes.image_repository.clear();
+  sample.facts.kubernetes.kubeadm = "v1.36.1";  // another one is being installed
+  CHECK(pause() == "table registry.k8s.io/pause:3.10.1");
+  sample.bundle.emplace();
+  sample.bundle->files.push_back({.path = {}, .kind = assets::BundleKind::image, .name = "lab/pause:1"});
+  CHECK(pause() == "bundle lab/pause:1");
 }

@@ -61,6 +61,7 @@ TEST_CASE("every key of a cluster file lands in its field") {
   CHECK(c.region == "cn");
   CHECK(c.mirrors.registries.at("docker.io") == "http://10.0.0.1:5000");
   CHECK(c.mirrors.packages.at("kubernetes") == "https://mirror.lab/kubernetes");
+  CHECK(c.mirrors.package_keys.at("kubernetes") == "DE15B14486CD377B9E876E1A234654DA9A296436");
   CHECK(c.proxy.http == "http://proxy.lab:3128");
   CHECK(c.proxy.https == "http://proxy.lab:3129");
   CHECK(c.proxy.no_proxy == std::vector<std::string>{".lab", "10.0.0.0/8"});
@@ -87,7 +88,7 @@ TEST_CASE("every key of a cluster file lands in its field") {
   REQUIRE(cp1.gpu.sharing);
   CHECK(cp1.gpu.sharing->sharing == Sharing::exclusive);
   CHECK(!cp1.gpu.mig);
-  CHECK(cp1.mark.line == 69);
+  CHECK(cp1.mark.line == 70);
 
   const Host& gpu1 = c.hosts[1];
   CHECK(gpu1.role == Role::worker);

@@ -322,8 +322,10 @@ struct Component {
 
 struct KubernetesTools {
   std::optional<std::string> kubeadm, kubelet, kubectl;  ///< versions, "v1.20.2"
-  bool admin_conf = false;                               ///< /etc/kubernetes/admin.conf
-  bool kubelet_conf = false;                             ///< /etc/kubernetes/kubelet.conf
+  /// What `kubeadm config images list` prints for kubeadm's own version; empty: not read.
+  std::vector<std::string> images;
+  bool admin_conf = false;    ///< /etc/kubernetes/admin.conf
+  bool kubelet_conf = false;  ///< /etc/kubernetes/kubelet.conf
   std::vector<std::string> manifests, cni_configs, cni_binaries;
   bool etcd_data = false;                    ///< /var/lib/etcd is not empty
   bool bootstrap_conf = false, ca = false;   ///< bootstrap-kubelet.conf, pki/ca.crt
@@ -339,6 +341,11 @@ struct KubernetesTools {
   std::optional<std::string> cpu_state, memory_state;  ///< policies in the kubelet's checkpoint files
   std::optional<bool> shared_mount;                    ///< /var/lib/kubelet lies on a shared mount
 };
+
+/// The image of that name in kubeadm's list, "pause"; empty where the list was not read or is of another
+/// version than this one. A version without patch stands for each of its patches.
+[[nodiscard]] std::string listed_image(const KubernetesTools& tools, std::string_view name,
+                                       const base::Version& kubernetes);
 
 // --- All of it ---------------------------------------------------------------------------------------
 

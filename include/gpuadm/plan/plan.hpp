@@ -80,6 +80,13 @@ struct Choice {
 /// Fault::usage for a phase that the playbook does not have, with the nearest.
 [[nodiscard]] Result<> known_phases(const playbook::Playbook& playbook, const Choice& choice);
 
+/// Hosts that have facts and on which some chosen step reads this variable.
+[[nodiscard]] std::vector<std::string> hosts_that_read(const std::string& variable,
+                                                       const spec::Cluster& cluster,
+                                                       const facts::Census& census,
+                                                       const playbook::Library& library,
+                                                       const assets::Bundle* bundle, const Choice& choice);
+
 /// Renders a playbook for every host that has facts. Errors name the step and what is missing.
 [[nodiscard]] Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census,
                                 const playbook::Library& library, const assets::Bundle* bundle,

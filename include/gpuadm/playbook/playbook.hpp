@@ -127,6 +127,19 @@ struct Context {
 /// host's own repositories.
 [[nodiscard]] bool offers_packages(const Context& context);
 
+/// Who names an image.
+enum class ImageSource {
+  bundle,
+  kubeadm,  ///< `kubeadm config images list` on the host, of the version that is installed there
+  table     ///< playbooks/catalog.yaml: serves until kubeadm is installed
+};
+struct PauseImage {
+  std::string name;
+  ImageSource source = ImageSource::table;
+};
+/// The image of pods' sandboxes, which the container runtime is configured with.
+[[nodiscard]] PauseImage pause_image(const Context& context);
+
 /// Whether the host is a node, and its join was not cut off.
 [[nodiscard]] bool is_node(const facts::Facts& facts);
 
@@ -135,9 +148,18 @@ struct Context {
 [[nodiscard]] const spec::Host* first_control_plane(const spec::Cluster& cluster,
                                                     const facts::Census& census);
 
-/// The Kubernetes version of a run: the cluster file's, else the bundle's, else the installed kubeadm's, else
-/// the catalog's. Fault::spec where the sources contradict each other, or one older than 1.20 is to be
-/// installed.
+/// The Kubernetes version of a run.
+struct ChosenVersion {
+  base::Version version;  ///< with its patch
+  /// Only the minor is known: packages of it are to be installed, and their repository decides about the
+  /// patch.
+  bool is_assumed = false;
+};
+/// The cluster file's, else the bundle's, else the installed kubeadm's, else the catalog's. Fault::spec where
+/// the sources contradict each other, or one older than 1.20 is to be installed.
+[[nodiscard]] Result<ChosenVersion> choose_version(const spec::Cluster& cluster, const facts::Facts& facts,
+                                                   const Catalog& catalog, const assets::Bundle* bundle);
+/// The same, where an assumed patch is as good.
 [[nodiscard]] Result<base::Version> kubernetes_version(const spec::Cluster& cluster,
                                                        const facts::Facts& facts, const Catalog& catalog,
                                                        const assets::Bundle* bundle);

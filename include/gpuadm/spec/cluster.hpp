@@ -141,6 +141,8 @@ struct Ssh {
 struct Mirrors {
   std::map<std::string, std::string> registries;  ///< "docker.io" -> URL
   std::map<std::string, std::string> packages;    ///< "kubernetes", "nvidiaContainerToolkit", "nvidiaDriver"
+  /// Fingerprints of the keys that may sign them, separated by blanks, in place of those of the catalog.
+  std::map<std::string, std::string> package_keys;
 };
 
 /// How hosts reach what is outside.

@@ -1,0 +1,117 @@
+# shellcheck shell=sh disable=SC2154
+# The patches of one minor of Kubernetes that the package repository offers to this host, one a line. Asked before the first
+# change (src/app/kubernetes_version.cpp), behind prelude.sh and packages.sh. Everything is in a private folder, which is removed:
+# neither the package manager's own files nor anything else on the host is changed.
+# Variables: kubernetes_repository, kubernetes_minor, kubernetes_keys, and proxy_environment, proxy_apt, proxy_dnf; those are empty
+# where the cluster file names no proxy, and the host's own settings apply.
+# Exit: 21 the repository has no such minor, 22 it cannot be reached, 23 its signature, 24 what answers is no repository; the
+# reason is the last line on stderr.
+versions_of_apt() {
+  versions_key "$kubernetes_repository/v$kubernetes_minor/deb/Release.key" "/etc/apt/keyrings/kubernetes-$kubernetes_minor.asc"
+  printf 'deb [signed-by=%s] %s/v%s/deb/ /\n' "$stage/key.asc" "$kubernetes_repository" "$kubernetes_minor" >"$stage/sources.list"
+  limit_of 90 apt-get update -o APT::Update::Error-Mode=any >"$stage/said" 2>&1 || versions_refuse "$kubernetes_repository/v$kubernetes_minor/deb/"
+  # Before apt 2.1 an update that fetched nothing ends with 0.
+  ls "$stage"/lists/*Packages* >/dev/null 2>&1 || versions_refuse "$kubernetes_repository/v$kubernetes_minor/deb/"
+  apt-cache madison kubeadm kubelet kubectl | awk -F ' *[|] *' '{ sub(/^ +/, "", $1); sub(/-.*/, "", $2); print $1, $2 }' | versions_of_all
+}
+
+# versions_apt_settings: the host's own, with its proxy, but for where apt keeps things and what runs behind an update.
+versions_apt_settings() {
+  mkdir -p "$stage/lists/partial" "$stage/parts"
+  for file in /etc/apt/apt.conf.d/*; do [ ! -f "$file" ] || cp "$file" "$stage/parts/"; done
+  [ -z "$proxy_apt" ] || printf '%s' "$proxy_apt" >"$stage/parts/95gpuadm-proxy"
+  cat >"$stage/parts/zz-gpuadm" <<END
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+Dir::Etc::sourcelist "$stage/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::Etc::preferences "/dev/null";
+Dir::Etc::preferencesparts "/dev/null";
+Dir::State::lists "$stage/lists";
+Dir::Cache::pkgcache "";
+Dir::Cache::srcpkgcache "";
+Acquire::Languages "none";
+Acquire::Retries "1";
+Acquire::http::Timeout "15";
+Acquire::https::Timeout "15";
+APT::Sandbox::User "root";
+END
+  printf 'Dir::Etc::parts "%s/parts";\n' "$stage" >"$stage/apt.conf"
+  export APT_CONFIG="$stage/apt.conf"
+}
+
+versions_of_dnf() {
+  url=$kubernetes_repository/v$kubernetes_minor/rpm
+  versions_key "$url/repodata/repomd.xml.key" "/etc/pki/rpm-gpg/RPM-GPG-KEY-kubernetes-$kubernetes_minor"
+  signed=0
+  ! fetch "$url/repodata/repomd.xml.asc" 30 >"$stage/signature" 2>/dev/null || signed=1 # not every mirror has one
+  mkdir -p "$stage/repos"
+  printf '[gpuadm-kubernetes]\nname=Kubernetes\nbaseurl=%s/\nenabled=1\ngpgcheck=1\nrepo_gpgcheck=%s\ngpgkey=file://%s\nskip_if_unavailable=0\ntimeout=15\nretries=2\n%s' \
+    "$url" "$signed" "$stage/key.asc" "$proxy_dnf" >"$stage/repos/kubernetes.repo"
+  limit_of 90 dnf -q -y --noplugins --setopt="reposdir=$stage/repos" --setopt="cachedir=$stage/cache" --setopt="persistdir=$stage/state" \
+    --setopt="logdir=$stage" --disableexcludes=all repoquery --qf '%{name} %{version}\n' kubeadm kubelet kubectl >"$stage/found" 2>"$stage/said" ||
+    versions_refuse "$url/"
+  versions_of_all <"$stage/found"
+}
+
+# versions_key URL FILE: the key that the host has for this repository, else the one that the repository has.
+versions_key() {
+  if [ -s "$2" ]; then
+    held=$2
+    cp "$2" "$stage/key.asc"
+    return
+  fi
+  if ! (fetch_small "$1" 60 "$stage/key.asc") 2>"$stage/said"; then
+    versions_refuse "$1"
+  fi
+  (key_is_one "$stage/key.asc" "$1") || exit 24
+  (key_is_accepted "$stage/key.asc" "$1" "$kubernetes_keys") || exit 23
+}
+
+# A new Debian has no curl; apt fetches files, too.
+if ! have curl && [ -x /usr/lib/apt/apt-helper ]; then
+  fetch_small() { limit_of "$2" /usr/lib/apt/apt-helper download-file "$1" "$3" >&2; }
+fi
+
+# versions_of_all: "PACKAGE VERSION" lines to those versions that all three packages have.
+versions_of_all() { sort -u | awk 'NF == 2 && ++count[$2] == 3 { print $2 }'; }
+
+# versions_refuse URL: why $stage/said says that it has failed.
+versions_refuse() {
+  said=$(grep -E '^[EW]:|^Error|^curl:|rror: ' "$stage/said" | head -n 2 | tr '\n' ' ')
+  [ -n "$said" ] || said=$(tail -n 1 "$stage/said")
+  if grep -qE "NOSPLIT|Clearsigned|repomd.xml parser|XML" "$stage/said"; then
+    say "$1 does not answer as a package repository: $said"
+    exit 24
+  fi
+  if grep -qE 'NO_PUBKEY|EXPKEYSIG|REVKEYSIG|BADSIG|not signed|be verified|[Ss]ignature|GPG|OpenPGP' "$stage/said"; then
+    say "$1 is not signed by ${held:-the key that is beside it}: $said"
+    exit 23
+  fi
+  if grep -qE '(error|code): ?(403|404|410)|(403|404|410) +[A-Z]' "$stage/said"; then
+    say "$1: not found: $said"
+    exit 21
+  fi
+  if grep -qE 'parse|does not have a Release file' "$stage/said"; then
+    say "$1 does not answer as a package repository: $said"
+    exit 24
+  fi
+  say "$1 cannot be reached: $said"
+  exit 22
+}
+
+set -eu
+held=
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+if [ -n "$proxy_environment" ]; then
+  gpuadm_proxy_file=$stage/proxy.env
+  printf '%s' "$proxy_environment" >"$gpuadm_proxy_file"
+fi
+if have apt-get; then
+  versions_apt_settings
+  versions_of_apt
+else
+  versions_of_dnf
+fi
