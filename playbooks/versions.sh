@@ -90,7 +90,7 @@ versions_refuse() {
     exit 23
   fi
   if grep -qE '(error|code): ?(403|404|410)|(403|404|410) +[A-Z]' "$stage/said"; then
-    say "$1: not found: $said"
+    say "$kubernetes_repository has no Kubernetes $kubernetes_minor: $1: $said"
     exit 21
   fi
   if grep -qE 'parse|does not have a Release file' "$stage/said"; then

@@ -59,17 +59,18 @@ complains "v1.34/deb/Release.key is no key: what is answered begins with '<html>
 exits 24 offers 1.33
 complains "v1.33/deb/ does not answer as a package repository"
 exits 21 offers 1.99
-complains "v1.99/deb/Release.key: not found: curl: (22) The requested URL returned error: 404"
+complains "http://127.0.0.1:$port/core:/stable: has no Kubernetes 1.99: http://127.0.0.1:$port/core:/stable:/v1.99/deb/Release.key: curl: (22)"
 exits 22 offers 1.36 "" http://127.0.0.1:1
 complains "http://127.0.0.1:1/v1.36/deb/Release.key cannot be reached"
 
 # A host without curl.
+# shellcheck disable=SC2016 # the step's own
 no_curl='have() { [ "$1" != curl ] && command -v "$1" >/dev/null 2>&1; }
 '
 exits 0 offers 1.36
 says 1.36.10
 exits 21 offers 1.99
-complains "v1.99/deb/Release.key: not found"
+complains "has no Kubernetes 1.99: http://127.0.0.1:$port/core:/stable:/v1.99/deb/Release.key: E: "
 exits 22 offers 1.36 "" http://127.0.0.1:1
 complains "http://127.0.0.1:1/v1.36/deb/Release.key cannot be reached"
 

@@ -3,7 +3,7 @@
 
 # signing_key HOME NAME [ALGORITHM]: makes a key and prints its fingerprint.
 signing_key() {
-  mkdir -p -m 700 "$1"
+  mkdir -p "$1" && chmod 700 "$1"
   gpg --homedir "$1" --batch --quiet --passphrase '' --quick-gen-key "$2 <$2@example.com>" "${3:-ed25519}" sign never 2>/dev/null
   gpg --homedir "$1" --batch --with-colons --list-keys "=$2 <$2@example.com>" 2>/dev/null | awk -F: '$1 == "fpr" { print $10; exit }'
 }
