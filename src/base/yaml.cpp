@@ -1,5 +1,6 @@
 #include "gpuadm/base/yaml.hpp"
 
+#include "gpuadm/base/problems.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include "base/utf8.hpp"
@@ -57,7 +58,8 @@ std::string in_utf8(std::string_view scalar) {
 /// become a large tree.
 class Builder final : public YAML::EventHandler {
  public:
-  explicit Builder(std::string_view source) : source_(source) {}
+  /// `duplicates`: keys that a map has twice; the first value counts.
+  Builder(std::string_view source, Problems& duplicates) : source_(source), duplicates_(duplicates) {}
   [[nodiscard]] std::vector<Tree> take() { return std::move(documents_); }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
@@ -102,6 +104,7 @@ class Builder final : public YAML::EventHandler {
     YAML::anchor_t anchor;
     std::optional<std::string> key;
     Mark key_mark;
+    bool duplicate = false;  ///< the key is there already
   };
 
   [[noreturn]] void refuse(const YAML::Mark& mark, const std::string& what) const {
@@ -112,7 +115,7 @@ class Builder final : public YAML::EventHandler {
     if (frames_.size() >= max_depth) refuse(mark, fmt::format("nested deeper than {} levels", max_depth));
     if (!frames_.empty() && frames_.back().tree.is_map() && !frames_.back().key)
       refuse(mark, "a key must be a word");
-    frames_.push_back({std::move(tree), mark, anchor, {}, {}});
+    frames_.push_back({std::move(tree), mark, anchor, {}, {}, false});
   }
 
   void end() {
@@ -134,10 +137,15 @@ class Builder final : public YAML::EventHandler {
     if (frame.tree.is_list()) return frame.tree.push(std::move(value));
     if (!frame.key) {
       if (!scalar) refuse(mark, "a key must be a word");
-      if (frame.tree.find(*scalar))
-        refuse(mark, fmt::format("the key '{}' is here twice", printable(*scalar, 100)));
+      frame.duplicate = frame.tree.find(*scalar) != nullptr;
+      if (frame.duplicate)
+        duplicates_.add(value.mark, fmt::format("duplicate key '{}'", printable(*scalar, 100)));
       frame.key = *scalar;
       frame.key_mark = value.mark;
+      return;
+    }
+    if (frame.duplicate) {
+      frame.key.reset();
       return;
     }
     Tree& there = frame.tree.set(*frame.key, std::move(value));
@@ -155,6 +163,7 @@ class Builder final : public YAML::EventHandler {
   }
 
   std::string_view source_;
+  Problems& duplicates_;
   std::vector<Tree> documents_;
   std::vector<Frame> frames_;
   std::map<YAML::anchor_t, Tree> anchors_;
@@ -190,8 +199,24 @@ auto guarded(std::string_view source, Function function) -> Result<decltype(func
 
 }  // namespace
 
-Result<Tree> read(std::string_view text, std::string_view source) {
-  std::vector<Tree> documents = TRY(read_all(text, source));
+namespace {
+
+Result<std::vector<Tree>> read_documents(std::string_view text, std::string_view source,
+                                         Problems& duplicates) {
+  if (const auto mark = not_yaml(text))
+    return fail(Fault::spec, fmt::format("{}:{}:{}: a byte that is not allowed in YAML", source, mark->line,
+                                         mark->column));
+  return guarded(source, [&] {
+    Builder builder(source, duplicates);
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(builder)) {
+    }
+    return builder.take();
+  });
+}
+
+Result<Tree> only(std::vector<Tree> documents, std::string_view source) {
   if (documents.empty()) return Tree();
   if (documents.size() > 1)
     return fail(Fault::spec,
@@ -199,18 +224,21 @@ Result<Tree> read(std::string_view text, std::string_view source) {
   return std::move(documents.front());
 }
 
+}  // namespace
+
+Result<Tree> read(std::string_view text, std::string_view source) {
+  return only(TRY(read_all(text, source)), source);
+}
+
+Result<Tree> read(std::string_view text, std::string_view source, Problems& duplicates) {
+  return only(TRY(read_documents(text, source, duplicates)), source);
+}
+
 Result<std::vector<Tree>> read_all(std::string_view text, std::string_view source) {
-  if (const auto mark = not_yaml(text))
-    return fail(Fault::spec, fmt::format("{}:{}:{}: a byte that is not allowed in YAML", source, mark->line,
-                                         mark->column));
-  return guarded(source, [&] {
-    Builder builder(source);
-    std::istringstream stream{std::string(text)};
-    YAML::Parser parser(stream);
-    while (parser.HandleNextDocument(builder)) {
-    }
-    return builder.take();
-  });
+  Problems duplicates(source);
+  auto documents = TRY(read_documents(text, source, duplicates));
+  if (!duplicates.empty()) return std::unexpected(duplicates.error({}));
+  return documents;
 }
 
 }  // namespace base::yaml

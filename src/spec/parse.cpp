@@ -12,8 +12,8 @@
 namespace spec {
 
 Result<Cluster> parse(std::string_view yaml, std::string_view source) {
-  const Tree file = TRY(base::yaml::read(yaml, source));
   Problems problems(source);
+  const Tree file = TRY(base::yaml::read(yaml, source, problems));
   Cluster cluster;
   if (file.is_map())
     read_fields(file, "", cluster_fields(), cluster, problems);

@@ -19,7 +19,9 @@ TEST_CASE("yaml: plain scalars are typed, quoted ones are text, and 1.30 stays 1
 }
 
 TEST_CASE("yaml: duplicate keys and broken syntax are named with their place") {
-  CHECK(yaml::read("a: 1\nb: 2\na: 3\n", "f.yaml").error().what == "f.yaml:3:1: the key 'a' is here twice");
+  CHECK(yaml::read("a: 1\nb: 2\na: 3\n", "f.yaml").error().what == "f.yaml:3:1: duplicate key 'a'");
+  CHECK(yaml::read("a: {b: 1, b: {c: 2}}\na: [3]\n", "f.yaml").error().what ==
+        "f.yaml:1:11: duplicate key 'b'\nf.yaml:2:1: duplicate key 'a'");
   CHECK(yaml::read("a: [1\n", "f.yaml").error().what.starts_with("f.yaml:2:"));
 }
 
