@@ -71,8 +71,10 @@ Result<> add_facts(const std::string& text, const fs::path& file, SeenHosts& see
 Result<playbook::ChosenVersion> version_of(const BundleCreateOptions& options, spec::Cluster& cluster,
                                            const playbook::Catalog& catalog) {
   cluster.kubernetes.source = spec::Source::packages;
-  if (!options.kubernetes_version.empty())
-    cluster.kubernetes.version = TRY(parse_kubernetes_version(options.kubernetes_version));
+  if (!options.kubernetes_version.empty()) {
+    cluster.kubernetes.version =
+        TRY(spec::parse_kubernetes_version(options.kubernetes_version, "--kubernetes-version"));
+  }
   return playbook::choose_version(cluster, {}, catalog, nullptr);
 }
 

@@ -77,14 +77,6 @@ std::string versions_program(const VersionSources& sources, const spec::Host& ho
 
 }  // namespace
 
-Result<Version> parse_kubernetes_version(const std::string& text) {
-  const auto version = Version::parse(text);
-  const std::string digits = text.starts_with('v') ? text.substr(1) : text;
-  if (version && version->major == 1 && version->minor >= 0 && version->text() == digits) return *version;
-  return base::fail(Fault::usage, fmt::format("'{}' is no Kubernetes version", base::printable(text, 50)),
-                    "for example: --kubernetes-version 1.36, or --kubernetes-version 1.36.4");
-}
-
 std::vector<Version> read_offers(std::string_view text, const Version& minor) {
   std::vector<Version> versions;
   for (const std::string_view line : base::lines(text)) {

@@ -12,9 +12,6 @@
 /// Which Kubernetes is installed: a minor version becomes the newest patch that is offered.
 namespace app {
 
-/// What --kubernetes-version says: "1.36", "v1.36.2". Fault::usage for anything else.
-[[nodiscard]] Result<base::Version> parse_kubernetes_version(const std::string& text);
-
 /// What playbooks/versions.sh printed: patches of this minor in ascending order.
 [[nodiscard]] std::vector<base::Version> read_offers(std::string_view text, const base::Version& minor);
 

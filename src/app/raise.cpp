@@ -161,8 +161,10 @@ Result<> ask_for_driver(const std::string& asked, spec::Gpu& gpu) {
 }
 
 Result<> lay_over(const InitOptions& options, spec::Cluster& cluster) {
-  if (!options.kubernetes_version.empty())
-    cluster.kubernetes.version = TRY(parse_kubernetes_version(options.kubernetes_version));
+  if (!options.kubernetes_version.empty()) {
+    cluster.kubernetes.version =
+        TRY(spec::parse_kubernetes_version(options.kubernetes_version, "--kubernetes-version"));
+  }
   TRY(ask_for_driver(options.driver, cluster.gpu));
   if (!options.region.empty()) cluster.region = options.region;
   if (!options.bundle.empty()) cluster.kubernetes.source = spec::Source::bundle;

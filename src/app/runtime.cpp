@@ -115,7 +115,7 @@ Result<Version> kubernetes_of(const RuntimePreviewOptions& options, const Engine
     if (!cluster.kubernetes.version && engine.engine == spec::Engine::docker) return Version{1, 23, 0};
     return playbook::kubernetes_version(cluster, {}, catalog, nullptr);
   }
-  return parse_kubernetes_version(options.kubernetes_version);
+  return spec::parse_kubernetes_version(options.kubernetes_version, "--kubernetes-version");
 }
 
 }  // namespace

@@ -28,8 +28,10 @@ using base::Version;
 
 Result<spec::Cluster> cluster_of(const UpgradeOptions& options) {
   spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  if (!options.kubernetes_version.empty())
-    cluster.kubernetes.version = TRY(parse_kubernetes_version(options.kubernetes_version));
+  if (!options.kubernetes_version.empty()) {
+    cluster.kubernetes.version =
+        TRY(spec::parse_kubernetes_version(options.kubernetes_version, "--kubernetes-version"));
+  }
   if (!options.bundle.empty()) {
     cluster.kubernetes.source = spec::Source::bundle;
   } else if (cluster.kubernetes.source == spec::Source::bundle) {

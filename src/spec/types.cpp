@@ -208,17 +208,32 @@ Type<int> whole_number(int least, int most) {
       [=](const int& number) { return number == 0 && least > 0 ? Tree() : Tree(number); }, std::move(schema));
 }
 
+namespace {
+
+/// A pre-release, a build number or a lone major would be lost: they are refused.
+std::optional<base::Version> whole_version(std::string_view text) {
+  if (text.starts_with('v')) text.remove_prefix(1);
+  const auto version = base::Version::parse(text);
+  if (!version || version->major != 1 || version->minor < 0 || version->text() != text) return std::nullopt;
+  return version;
+}
+
+}  // namespace
+
+Result<base::Version> parse_kubernetes_version(std::string_view text, std::string_view option) {
+  if (const auto version = whole_version(text)) return *version;
+  return base::fail(base::Fault::usage,
+                    fmt::format("invalid Kubernetes version: '{}'", base::printable(text, 50)),
+                    fmt::format("give a minor version or a patch release: {0} 1.36, or {0} 1.36.2", option));
+}
+
 Type<std::optional<base::Version>> kubernetes_version() {
   using Maybe = std::optional<base::Version>;
   return scalar<Maybe>(
       "version such as 1.36 or 1.36.2",
       [](const Tree& tree) -> std::optional<Maybe> {
-        std::string text = tree.text();
-        if (text.starts_with('v')) text.erase(0, 1);
-        const auto version = base::Version::parse(text);
-        // A pre-release, a build number or a lone major would be lost.
-        if (!version || version->major != 1 || version->minor < 0 || version->text() != text)
-          return std::nullopt;
+        const auto version = whole_version(tree.text());
+        if (!version) return std::nullopt;
         return Maybe(version);
       },
       [](const Maybe& version) { return version ? Tree(version->text()) : Tree(); },

@@ -19,14 +19,14 @@ const playbook::ChosenVersion minor{{1, 36, 4}, true};  // the patch is assumed
 }  // namespace
 
 TEST_CASE("a version on the command line is a minor or a patch, and nothing else") {
-  CHECK(app::parse_kubernetes_version("1.36")->text() == "1.36");
-  CHECK(app::parse_kubernetes_version("v1.36.2")->text() == "1.36.2");
+  CHECK(spec::parse_kubernetes_version("1.36", "--kubernetes-version")->text() == "1.36");
+  CHECK(spec::parse_kubernetes_version("v1.36.2", "--kubernetes-version")->text() == "1.36.2");
   for (const char* text : {"", "1", "2.1", "1.x", "1.36.", "1.36.2-rc.0", "1.36.2 ", "01.36", "latest"}) {
     CAPTURE(text);
-    const auto version = app::parse_kubernetes_version(text);
+    const auto version = spec::parse_kubernetes_version(text, "--kubernetes-version");
     REQUIRE(!version);
     CHECK(version.error().fault == base::Fault::usage);
-    CHECK(version.error().what == fmt::format("'{}' is no Kubernetes version", text));
+    CHECK(version.error().what == fmt::format("invalid Kubernetes version: '{}'", text));
   }
 }
 

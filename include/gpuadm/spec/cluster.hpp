@@ -205,6 +205,9 @@ struct Cluster {
 /// "1g.18gb", "1g.10gb+me", "1g.24gb-me"
 [[nodiscard]] bool is_mig_profile(std::string_view text);
 
+/// "1.36" or "1.36.2", with or without a v. Fault::usage names `option` for anything else.
+[[nodiscard]] Result<base::Version> parse_kubernetes_version(std::string_view text, std::string_view option);
+
 /// The completed cluster as a cluster file again; patches included.
 [[nodiscard]] base::Tree to_tree(const Cluster& cluster);
 
