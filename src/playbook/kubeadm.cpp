@@ -4,6 +4,8 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 
+#include "playbook/kubeadm_args.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,18 +16,6 @@ namespace {
 
 using base::Tree;
 using base::Version;
-
-/// extraArgs: a map before v1beta4, a list of name and value from then on.
-Tree extra_args(const std::map<std::string, std::string>& args, const std::string& api) {
-  if (api != "v1beta4") {
-    Tree map = Tree::map();
-    for (const auto& [name, value] : args) map.set(name, value);
-    return map;
-  }
-  Tree list = Tree::list();
-  for (const auto& [name, value] : args) list.push(Tree::map_of({{"name", name}, {"value", value}}));
-  return list;
-}
 
 Tree gates_tree(const std::map<std::string, bool>& gates) {
   Tree tree = Tree::map();
@@ -58,7 +48,7 @@ Tree node_registration(const Context& context, const std::string& api) {
                    equals == std::string::npos ? equals : equals - arg.find_first_not_of('-'));
     args[name] = equals == std::string::npos ? "true" : arg.substr(equals + 1);
   }
-  if (!args.empty()) registration.set("kubeletExtraArgs", extra_args(args, api));
+  if (!args.empty()) registration.set("kubeletExtraArgs", extra_args({args.begin(), args.end()}, api));
   return registration;
 }
 
@@ -70,7 +60,7 @@ Tree init_configuration(const Context& context, const std::string& api) {
                        {"nodeRegistration", node_registration(context, api)}});
 }
 
-Tree cluster_configuration(const Context& context, const std::string& api) {
+Result<Tree> cluster_configuration(const Context& context, const std::string& api) {
   const spec::Cluster& cluster = context.cluster;
   Tree tree = Tree::map_of({{"apiVersion", "kubeadm.k8s.io/" + api},
                             {"kind", "ClusterConfiguration"},
@@ -88,8 +78,7 @@ Tree cluster_configuration(const Context& context, const std::string& api) {
     for (const char* component : {"apiServer", "controllerManager", "scheduler"})
       tree.set(component, Tree::map_of({{"extraArgs", args}}));
   }
-  tree.merge(cluster.patches.cluster_configuration.is_map() ? cluster.patches.cluster_configuration
-                                                            : Tree::map());
+  TRY(merge_cluster_configuration(tree, cluster.patches.cluster_configuration, api));
   return tree;
 }
 
@@ -188,7 +177,7 @@ Result<std::vector<Composed>> compose_kubeadm_config(const Context& context) {
   const std::string text =
       "# Written by gpuadm. What it is made from: the cluster file, and the facts of this host.\n" +
       base::yaml::write(init_configuration(context, api)) + "---\n" +
-      base::yaml::write(cluster_configuration(context, api)) + "---\n" +
+      base::yaml::write(TRY(cluster_configuration(context, api))) + "---\n" +
       base::yaml::write(kubelet_configuration(context)) + "---\n" +
       base::yaml::write(kube_proxy_configuration(context));
   return std::vector{Composed{"", text, std::nullopt}};

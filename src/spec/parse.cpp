@@ -7,6 +7,7 @@
 #include "spec/gpu.hpp"
 #include "spec/hosts.hpp"
 #include "spec/network.hpp"
+#include "spec/patches.hpp"
 #include "spec/surroundings.hpp"
 
 namespace spec {
@@ -35,6 +36,7 @@ Result<Cluster> parse(std::string_view yaml, std::string_view source) {
   judge_virtual_address(cluster, file, problems);
   judge_gpus(cluster, file, problems);
   judge_surroundings(cluster, file, problems);
+  judge_patches(file, problems);
   if (!problems.empty()) {
     const auto newer = migrate(yaml, source);
     return std::unexpected(problems.error(

@@ -5,6 +5,11 @@
 #include <fmt/format.h>
 
 namespace {
+base::Tree list_of(const std::vector<base::Tree>& items) {
+  base::Tree list = base::Tree::list();
+  for (const base::Tree& item : items) list.push(item);
+  return list;
+}
 std::vector<base::Tree> documents(const Sample& sample) {
   const auto composed = playbook::compose("kubeadm-config", sample.context());
   REQUIRE(composed);
@@ -126,4 +131,60 @@ TEST_CASE("kubeadm: the sandbox image is the bundle's, else the one that kubeadm
   sample.bundle.emplace();
   sample.bundle->files.push_back({.path = {}, .kind = assets::BundleKind::image, .name = "lab/pause:1"});
   CHECK(pause() == "bundle lab/pause:1");
+}
+
+TEST_CASE("kubeadm: extra arguments of a patch are merged by name, whichever form they have") {
+  const base::Tree map = base::Tree::map_of(
+      {{"apiServer",
+        base::Tree::map_of({{"extraArgs", base::Tree::map_of({{"max-requests-inflight", 800}})}})},
+       {"etcd",
+        base::Tree::map_of(
+            {{"local", base::Tree::map_of({{"extraArgs", base::Tree::map_of({{"debug", true}})}})}})}});
+  const auto argument = [](const char* name, const char* value) {
+    return base::Tree::map_of({{"name", name}, {"value", value}});
+  };
+  const base::Tree list = base::Tree::map_of(
+      {{"apiServer", base::Tree::map_of({{"extraArgs", list_of({argument("feature-gates", "B=true,A=false"),
+                                                                argument("v", "4")})}})}});
+  const auto arguments = [](const std::vector<base::Tree>& all, const std::vector<std::string>& path) {
+    const base::Tree* args = all[1].at(path);
+    REQUIRE(args);
+    std::string text;
+    for (const auto& [name, value] : args->entries()) text += name + "=" + value.text() + ";";
+    for (const base::Tree& one : args->items())
+      text += one.find("name")->text() + ":" + one.find("value")->text() + ";";
+    return text;
+  };
+  Sample sample;
+  sample.cluster.feature_gates = {{"A", true}};
+  sample.kubernetes = {1, 31, 0};
+  sample.cluster.patches.cluster_configuration = map;
+  CHECK(arguments(documents(sample), {"apiServer", "extraArgs"}) ==
+        "feature-gates:A=true;max-requests-inflight:800;");
+  CHECK(arguments(documents(sample), {"etcd", "local", "extraArgs"}) == "debug:true;");
+  CHECK(arguments(documents(sample), {"scheduler", "extraArgs"}) == "feature-gates:A=true;");
+  sample.cluster.patches.cluster_configuration = list;
+  CHECK(arguments(documents(sample), {"apiServer", "extraArgs"}) == "feature-gates:A=false,B=true;v:4;");
+  sample.kubernetes = {1, 30, 0};
+  CHECK(arguments(documents(sample), {"apiServer", "extraArgs"}) == "feature-gates=A=false,B=true;v=4;");
+  sample.cluster.patches.cluster_configuration = map;
+  CHECK(arguments(documents(sample), {"apiServer", "extraArgs"}) ==
+        "feature-gates=A=true;max-requests-inflight=800;");
+}
+
+TEST_CASE("kubeadm: an argument that is there twice needs kubeadm 1.31") {
+  Sample sample;
+  sample.kubernetes = {1, 30, 0};
+  const base::Tree issuer =
+      base::Tree::map_of({{"name", "service-account-issuer"}, {"value", "https://a.example"}});
+  sample.cluster.patches.cluster_configuration =
+      base::Tree::map_of({{"apiServer", base::Tree::map_of({{"extraArgs", list_of({issuer, issuer})}})}});
+  const auto composed = playbook::compose("kubeadm-config", sample.context());
+  REQUIRE(!composed);
+  CHECK(composed.error().what ==
+        "patches.clusterConfiguration.apiServer.extraArgs: 'service-account-issuer' is there twice, which "
+        "kubeadm "
+        "before 1.31 does not support");
+  sample.kubernetes = {1, 31, 0};
+  CHECK(documents(sample)[1].at({"apiServer", "extraArgs"})->items().size() == 2);
 }
