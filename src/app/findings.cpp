@@ -73,6 +73,12 @@ Result<std::vector<report::Finding>> find(const spec::Cluster& cluster, const fa
   return findings;
 }
 
+bool stops(std::span<const report::Finding> findings, Io& io) {
+  const std::string text = report::stopped(findings, io.err_style);
+  if (!text.empty()) io.err(text);
+  return !text.empty();
+}
+
 bool matches(std::string_view id, std::string_view pattern) {
   return pattern.ends_with('.') ? id.starts_with(pattern) : id == pattern;
 }

@@ -41,6 +41,9 @@ inline constexpr std::string_view reachable = "host.ssh.reachable";
 /// with the nearest.
 [[nodiscard]] Result<> ignore(std::vector<report::Finding>& findings, std::span<const std::string> ids);
 
+/// Whether findings stop the run; says so on io.err, by which and what to run next.
+[[nodiscard]] bool stops(std::span<const report::Finding> findings, Io& io);
+
 /// Whether an id is the pattern, or below it where the pattern ends in a dot.
 [[nodiscard]] bool matches(std::string_view id, std::string_view pattern);
 

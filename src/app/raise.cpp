@@ -85,7 +85,7 @@ Result<bool> is_blocked(const InitOptions& options, const spec::Cluster& cluster
   TRY(ignore(findings, options.ignore));
   TRY(folder.save("findings.json", report::to_tree(findings)));
   if (options.format == Format::text) io.out(report::to_text(findings, io.out_style));
-  return std::ranges::any_of(findings, report::blocks);
+  return stops(findings, io);
 }
 
 /// Nobody answers for an address that the cluster is yet to bring up. Asked for by the first control plane,

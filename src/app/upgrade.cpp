@@ -8,6 +8,7 @@
 #include "app/conduct.hpp"
 #include "app/connections.hpp"
 #include "app/expired.hpp"
+#include "app/findings.hpp"
 #include "app/gpu_rows.hpp"
 #include "app/kubernetes_version.hpp"
 #include "app/network_judge.hpp"
@@ -57,7 +58,7 @@ Result<bool> is_blocked(const checks::Upgrade& upgrade, const assets::Store& ass
   const bool blocked = std::ranges::any_of(findings, report::blocks);
   if (!findings.empty() && format == Format::text && (blocked || shown == Shown::always))
     io.out(report::to_text(findings, io.out_style));
-  return blocked;
+  return stops(findings, io);
 }
 
 /// The order, and what its steps read of the cluster.

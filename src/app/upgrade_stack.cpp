@@ -7,6 +7,7 @@
 #include "app/cluster_view.hpp"
 #include "app/conduct.hpp"
 #include "app/expired.hpp"
+#include "app/findings.hpp"
 #include "app/gpu_rows.hpp"
 #include "app/raise.hpp"
 #include "app/surroundings.hpp"
@@ -202,7 +203,7 @@ Result<bool> is_blocked(const checks::Upgrade& upgrade, const Visit& visit, Form
   const std::vector<report::Finding> findings = checks::examine_upgrade(upgrade);
   TRY(visit.folder.save("findings.json", report::to_tree(findings)));
   if (!findings.empty() && format == Format::text) io.out(report::to_text(findings, io.out_style));
-  return std::ranges::any_of(findings, report::blocks);
+  return stops(findings, io);
 }
 
 }  // namespace

@@ -182,3 +182,23 @@ TEST_CASE("what a host says cannot leave its place in a page, a suite or a metri
   }
   CHECK(report::to_prometheus(findings, {}).find("host=\"a\\\"b\"") != std::string::npos);
 }
+
+TEST_CASE("a run that is stopped says by which blockers, that nothing was changed, and what to run next") {
+  const auto blocker = [](const char* host, const char* id, const char* says) {
+    return report::Finding{.id = id, .severity = report::Severity::blocker, .host = host, .says = says};
+  };
+  const std::vector<report::Finding> findings = {
+      blocker("gpu1", "rt.present", "containerd is not installed"),
+      {.id = "host.disk.swap-on",
+       .severity = report::Severity::warning,
+       .host = "gpu1",
+       .says = "swap is enabled"},
+      blocker("gpu2", "rt.present", "containerd is not installed"),
+      blocker("gpu2", "kubeadm.ports-free", "port 6443 is in use")};
+  CHECK(report::stopped(findings, {}) ==
+        "stopped by 2 blockers; nothing was changed\n"
+        "  rt.present: containerd is not installed (gpu1, gpu2)\n"
+        "  kubeadm.ports-free: port 6443 is in use (gpu2)\n"
+        "  do: correct them, then run the same command again; `gpuadm explain rt.present` describes it\n");
+  CHECK(report::stopped(std::vector{findings[1]}, {}).empty());
+}

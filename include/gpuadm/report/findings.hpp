@@ -44,6 +44,10 @@ void write_json(std::span<const Finding> findings, const Write& write);
 /// For Prometheus' textfile collector: gpuadm_finding, gpuadm_checks, gpuadm_doctor_timestamp_seconds.
 [[nodiscard]] std::string to_prometheus(std::span<const Finding> findings, base::Time at);
 
+/// The end of a run that findings stopped: by which blockers, that nothing was changed, what to run next.
+/// Empty where none blocks.
+[[nodiscard]] std::string stopped(std::span<const Finding> findings, const Style& style);
+
 /// Whether any finding forbids going on: a failed, unknown or timed-out check of severity blocker.
 [[nodiscard]] bool blocks(const Finding& finding);
 

@@ -1,0 +1,50 @@
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/report/findings.hpp"
+
+#include "report/paint.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace report {
+
+namespace {
+
+/// A blocker, and the hosts that have it.
+struct Blocker {
+  std::string id, says;
+  std::vector<std::string> hosts;
+};
+
+std::vector<Blocker> blockers_in(std::span<const Finding> findings) {
+  std::vector<Blocker> all;
+  for (const Finding& finding : findings) {
+    if (!blocks(finding)) continue;
+    const std::string says = first_line(finding.says);
+    auto known = std::ranges::find_if(
+        all, [&](const Blocker& one) { return one.id == finding.id && one.says == says; });
+    if (known == all.end()) known = all.insert(all.end(), {finding.id, says, {}});
+    if (!finding.host.empty()) known->hosts.push_back(base::printable(finding.host));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string stopped(std::span<const Finding> findings, const Style& style) {
+  const std::vector<Blocker> all = blockers_in(findings);
+  if (all.empty()) return {};
+  std::string text = fmt::format("stopped by {}; nothing was changed\n", count(all.size(), "blocker"));
+  for (const Blocker& one : all) {
+    std::string line = fmt::format("{}: {}", base::printable(one.id), one.says);
+    if (!one.hosts.empty()) line += fmt::format(" ({})", base::join(one.hosts, ", "));
+    text += "  " + hang(line, 4, style) + "\n";
+  }
+  const std::string next =
+      fmt::format("correct {}, then run the same command again; `gpuadm explain {}` describes it",
+                  all.size() == 1 ? "it" : "them", base::printable(all.front().id));
+  return text + "  do: " + hang_typed(next, 6, style) + "\n";
+}
+
+}  // namespace report
