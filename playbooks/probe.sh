@@ -111,7 +111,7 @@ files() {
     '~^(ENABLED|IPV6)=' /etc/ufw/ufw.conf '~^DEFAULT_FORWARD_POLICY=' /etc/default/ufw \
     '~[pP][rR][oO][xX][yY]' /etc/environment \
     '~^ *(blacklist|devnode)' /etc/multipath.conf '~^InitiatorName=' /etc/iscsi/initiatorname.iscsi \
-    '~^ *server:' /etc/kubernetes/admin.conf /etc/kubernetes/kubelet.conf \
+    '~^( *server|current-context):' /etc/kubernetes/admin.conf /etc/kubernetes/kubelet.conf \
     '~^(cluster[[:space:]]kubeadm|file[[:space:]]/etc/cni/[^[:space:]]*)[[:space:]]absent' /var/lib/gpuadm/journal/log
   for file in /etc/NetworkManager/conf.d/*.conf /usr/lib/NetworkManager/conf.d/*.conf; do
     [ -e "$file" ] && set -- "$@" '~^unmanaged-devices' "$file"
@@ -216,7 +216,7 @@ kinds() {
 paths() {
   kinds /run/containerd/containerd.sock /run/crio/crio.sock /run/cri-dockerd.sock /run/docker.sock /run/docker.pid \
     /etc/kubernetes/admin.conf /etc/kubernetes/kubelet.conf /etc/kubernetes/bootstrap-kubelet.conf \
-    /etc/kubernetes/pki/ca.crt /var/lib/kubelet/config.yaml /var/lib/kubelet/pki/kubelet-client-current.pem \
+    /etc/kubernetes/pki/ca.crt /etc/kubernetes/gpuadm/cluster.yaml /var/lib/kubelet/config.yaml /var/lib/kubelet/pki/kubelet-client-current.pem \
     /var/lib/kubelet/pki/kubelet-server-current.pem /var/lib/kubelet/pod-resources/kubelet.sock \
     /usr/share/containers/oci/hooks.d/oci-nvidia-hook.json /run/reboot-required /run/ostree-booted \
     /run/systemd/timesync/synchronized /run/systemd/container /.dockerenv /run/.containerenv \

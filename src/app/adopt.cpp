@@ -101,7 +101,8 @@ Result<> tell_drift(const AdoptOptions& options, spec::Cluster cluster, Io& io) 
       if (!facts) leave_out(all, seen, fleet, host);
     return {};
   };
-  TRY(raise(looking, {"init", std::move(cluster), without_the_gone, Outcome::failed}, aside));
+  TRY(raise(looking, {"init", std::move(cluster), without_the_gone, Outcome::failed, Existing::accepted},
+            aside));
   return {};
 }
 

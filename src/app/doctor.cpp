@@ -9,8 +9,10 @@
 #include "app/demo.hpp"
 #include "app/findings.hpp"
 #include "app/fix.hpp"
+#include "app/open_bundle.hpp"
 #include "app/recording.hpp"
 #include "app/run_folder.hpp"
+#include "app/supplies.hpp"
 #include "app/watch.hpp"
 
 #include <fmt/format.h>
@@ -107,6 +109,17 @@ Result<Recording> look(const DoctorOptions& options, const assets::Store& assets
   return looked;
 }
 
+/// Lets the checks judge an installation from the bundle that is named, as `gpuadm init --bundle` does.
+Result<> settle_bundle(const DoctorOptions& options, Recording& looked) {
+  if (options.bundle.empty()) return {};
+  const assets::Bundle bundle = TRY(bring_bundle(options.bundle, {}));
+  looked.cluster.kubernetes.source = spec::Source::bundle;
+  if (!looked.cluster.kubernetes.version)
+    looked.cluster.kubernetes.version = base::Version::parse(bundle.kubernetes);
+  settle_supplies(looked.cluster, looked.seen.census, &bundle, {});
+  return {};
+}
+
 /// What tells findings of two runs apart.
 std::string key_of(const std::string& host, const std::string& id) {
   return host + "\n" + id;
@@ -174,9 +187,10 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
     return findings;
   };
   if (options.watch > 0) return watch_and_tell(options, assets, judge, io);
-  const Recording looked = TRY(demo                   ? recording_of(*demo, assets)
-                               : options.from.empty() ? look(options, assets, io)
-                                                      : recorded(options));
+  Recording looked = TRY(demo                   ? recording_of(*demo, assets)
+                         : options.from.empty() ? look(options, assets, io)
+                                                : recorded(options));
+  TRY(settle_bundle(options, looked));
   const std::vector<report::Finding> findings = TRY(judge(looked));
   if (!options.record.empty()) TRY(save_recording(options.record, looked, redactor_for(looked)));
 

@@ -7,7 +7,7 @@ namespace app {
 Result<Outcome> init(const InitOptions& options, Io& io) {
   spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
   TRY(lay_over(options, cluster));
-  return raise(options, {"init", std::move(cluster), {}}, io);
+  return raise(options, {.playbook = "init", .cluster = std::move(cluster), .settle = {}}, io);
 }
 
 namespace {

@@ -150,14 +150,17 @@ Result<Outcome> join(const JoinOptions& options, Io& io) {
     TRY(settle_intent(all, fleet));
     return lay_over(options.init, all);
   };
-  return raise(options.init, {"join", std::move(cluster), settle}, io);
+  return raise(options.init, {"join", std::move(cluster), settle, Outcome::done, Existing::accepted}, io);
 }
 
 Result<Outcome> apply(const InitOptions& options, Io& io) {
   if (options.hosts.file.empty() && !options.list_phases)
     return base::fail(Fault::usage, "apply brings hosts to a cluster file, and no file is named",
                       "gpuadm apply -f cluster.yaml");
-  return init(options, io);
+  if (options.list_phases) return init(options, io);
+  spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
+  TRY(lay_over(options, cluster));
+  return raise(options, {"init", std::move(cluster), {}, Outcome::done, Existing::accepted}, io);
 }
 
 Result<Outcome> diff(const InitOptions& options, Io& io) {
@@ -168,7 +171,7 @@ Result<Outcome> diff(const InitOptions& options, Io& io) {
   looking.consent = Consent::preview;
   spec::Cluster cluster = TRY(read_cluster(looking.hosts, looking.common.connection));
   TRY(lay_over(looking, cluster));
-  return raise(looking, {"init", std::move(cluster), {}, Outcome::failed}, io);
+  return raise(looking, {"init", std::move(cluster), {}, Outcome::failed, Existing::accepted}, io);
 }
 
 }  // namespace app

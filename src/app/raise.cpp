@@ -13,6 +13,7 @@
 #include "app/kubernetes_version.hpp"
 #include "app/network_judge.hpp"
 #include "app/open_bundle.hpp"
+#include "app/supplies.hpp"
 #include "app/surroundings.hpp"
 
 #include <fmt/format.h>
@@ -211,8 +212,8 @@ Result<Outcome> raise(const InitOptions& options, Raising raising, Io& io) {
   TRY(refuse_expired(seen.census));
   TRY(same_version(cluster, seen.census, carried));
   TRY(settle_drivers(cluster, seen.census, assets));
-  for (spec::Host& host : cluster.hosts)
-    host.programs_come = bundle && playbook::has_packages(*bundle, seen.census.at(host.name)->os);
+  cluster.may_exist = raising.existing == Existing::accepted;
+  settle_supplies(cluster, seen.census, bundle ? &*bundle : nullptr, choice);
   if (TRY(is_blocked(options, cluster, seen.census, assets, visit.folder, io))) return Outcome::blocked;
   TRY(virtual_address_is_free(cluster, seen.census, library, *visit.fleet));
   std::vector<std::string> notes;

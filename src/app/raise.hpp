@@ -7,6 +7,9 @@
 
 namespace app {
 
+/// Whether a verb works on a cluster that another tool has made.
+enum class Existing { refused, accepted };
+
 /// How hosts become a cluster, or part of one.
 struct Raising {
   std::string playbook;   ///< init, join
@@ -15,6 +18,7 @@ struct Raising {
   /// one that cannot be reached ends the run.
   std::function<Result<>(spec::Cluster& cluster, Seen& seen, transport::Fleet& fleet)> settle;
   Outcome needed = Outcome::done;  ///< what a preview comes to where something is to be done
+  Existing existing = Existing::refused;
 };
 
 /// Settles which driver each host with GPUs gets, where one is to be installed: by its GPUs. Fault::usage

@@ -98,11 +98,11 @@ void one_cluster(const Group& group, Verdicts& out) {
     const bool other_authority = first && !node.ca_sha256.empty() &&
                                  node.ca_sha256 != group.hosts.at(first->name)->kubernetes.ca_sha256;
     if (other_authority || (worker(host) && !ways.contains(host_of(node.kubelet_server))))
-      out.fail(
-          Severity::blocker, fmt::format("{} belongs to another cluster", host.name),
-          fmt::format("its kubelet runs for {}{}", node.kubelet_server,
-                      other_authority ? ", whose CA is not that of " + first->name : ""),
-          fmt::format("gpuadm reset {} takes it out of that one; or mend controlPlane.endpoint", host.name));
+      out.fail(Severity::blocker, fmt::format("{} belongs to another cluster", host.name),
+               fmt::format("{}{}", cluster_text(*facts->second),
+                           other_authority ? ", whose CA is not that of " + first->name : ""),
+               fmt::format("gpuadm reset {}{} takes it out of that cluster; or correct controlPlane.endpoint",
+                           host.name, has_foreign_cluster(*facts->second) ? " --force" : ""));
   }
   if (nodes > 0 && out.silent()) out.pass("every host that is a node belongs to this cluster");
 }

@@ -41,6 +41,25 @@ void leftover(const Subject& s, Verdicts& out, std::string_view what, const std:
   out.fail(Severity::blocker, fmt::format("{} of an earlier cluster", what), list(there), std::string(reset));
 }
 
+void foreign_cluster(const Subject& s, Verdicts& out) {
+  if (!has_foreign_cluster(s.facts)) return;
+  const std::string evidence = cluster_text(s.facts);
+  if (s.cluster.may_exist) return out.pass(evidence + ": the cluster file describes it");
+  const bool plane = s.facts.kubernetes.admin_conf;
+  const std::string host = s.host.endpoint.local ? "" : " " + s.host.name;
+  out.fail(Severity::blocker,
+           plane ? "a Kubernetes cluster that gpuadm did not create runs on this host"
+                 : "this host is a node of a cluster that gpuadm did not create",
+           evidence,
+           fmt::format(
+               "to manage it with gpuadm: gpuadm adopt{} -o cluster.yaml, then gpuadm apply -f cluster.yaml; "
+               "{}gpuadm reset{} --force",
+               plane ? host : " CONTROL-PLANE",
+               plane ? "to delete it: "
+                     : "to take the host out of it: kubectl drain and kubectl delete node, then ",
+               host));
+}
+
 void manifests_empty(const Subject& s, Verdicts& out) {
   std::vector<std::string> there;
   for (const char* name :
@@ -216,6 +235,8 @@ constexpr std::array rows = std::to_array<Check>({
      "addresses of both would lead to one of them only", preflight, cidr_overlap},
     {"kubeadm.ports-free", "the ports of Kubernetes are free", "kubeadm refuses taken ports", preflight,
      ports_free},
+    {"kubeadm.foreign-cluster", "no cluster runs here that gpuadm did not create",
+     "init would change settings of a cluster that it does not know", preflight, foreign_cluster},
     {"kubeadm.leftover-config", "no configuration of another cluster", "kubeadm refuses files that are there",
      preflight, leftover_config},
     {"kubeadm.manifests-empty", "no static pods of another cluster", "the kubelet would start them",

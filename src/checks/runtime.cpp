@@ -26,6 +26,34 @@ std::string unit_of(Engine engine) {
   return "containerd.service";
 }
 
+/// Where the run installs it, or that nothing in the run can: init fails there
+/// (playbooks/runtime/install.yaml).
+void absent(const Subject& s, Verdicts& out, const std::string& name) {
+  const bool docker = s.cluster.runtime.engine == Engine::docker;
+  const std::string seen = fmt::format("there is no {} in PATH", docker ? "dockerd" : name);
+  const std::string by_hand = docker ? "apt-get install docker.io" : "apt-get install containerd";
+  switch (supply_of(s, s.host.runtime_supply)) {
+    case spec::Supply::repositories:
+      return out.fail(Severity::note, name + " is not installed yet", seen,
+                      docker ? "runtime.docker.install" : "runtime.containerd.install");
+    case spec::Supply::bundle:
+      return out.fail(Severity::note, name + " is not installed yet; the bundle contains it", seen,
+                      "runtime.containerd.bundle");
+    case spec::Supply::skipped:
+      return out.fail(Severity::note, name + " is not installed, and this run skips its installation", seen,
+                      "leave out --skip-phases runtime/install, or: " + by_hand);
+    case spec::Supply::open:
+      return out.fail(Severity::warning, name + " is not installed, and only the bundle can install it", seen,
+                      "gpuadm doctor --bundle DIR checks whether the bundle contains it");
+    case spec::Supply::none:
+      break;
+  }
+  out.fail(Severity::blocker, name + " is not installed, and the bundle does not contain it", seen,
+           docker
+               ? by_hand + " on the host, or set runtime.engine to containerd"
+               : "make the bundle without --skip runtime (gpuadm bundle create), or on the host: " + by_hand);
+}
+
 void present(const Subject& s, Verdicts& out) {
   const Engine engine = s.cluster.runtime.engine;
   const auto& f = s.facts;
@@ -39,8 +67,9 @@ void present(const Subject& s, Verdicts& out) {
     if (engine == Engine::crio)
       return out.fail(Severity::blocker, "CRI-O is not installed", "there is no crio",
                       "install cri-o, or use another runtime.engine");
-    return out.fail(live ? Severity::blocker : Severity::note, name + " is not installed yet",
-                    "there is no such program", live ? "run gpuadm init again" : step + "install");
+    if (!live) return absent(s, out, name);
+    return out.fail(Severity::blocker, name + " is not installed yet", "there is no such program",
+                    "run gpuadm init again");
   }
   if (!is_active(f, unit_of(engine)))
     return out.fail(live ? Severity::blocker : Severity::note, name + " does not run",

@@ -112,6 +112,27 @@ Standing standing_of(const Subject& subject) {
   return subject.facts.gpuadm_installed ? Standing::unfinished : Standing::leftovers;
 }
 
+bool has_foreign_cluster(const facts::Facts& facts) {
+  const auto& kubernetes = facts.kubernetes;
+  return (kubernetes.kubelet_conf || kubernetes.admin_conf) && is_active(facts, "kubelet.service") &&
+         !facts.gpuadm_installed && !facts.paths.contains("/etc/kubernetes/gpuadm/cluster.yaml");
+}
+
+std::string cluster_text(const facts::Facts& facts) {
+  const auto& k = facts.kubernetes;
+  std::string text = "cluster " + (k.cluster_name.empty() ? "of unknown name" : k.cluster_name);
+  const std::string& server = k.kubelet_server.empty() ? k.admin_server : k.kubelet_server;
+  if (!server.empty()) text += " at " + server;
+  if (k.kubelet) text += ", Kubernetes " + *k.kubelet;
+  return text + ", node " + (k.node_name.empty() ? base::lower(facts.hostname) : k.node_name);
+}
+
+spec::Supply supply_of(const Subject& subject, spec::Supply settled) {
+  if (settled != spec::Supply::open || subject.cluster.kubernetes.source == spec::Source::bundle)
+    return settled;
+  return spec::Supply::repositories;
+}
+
 std::optional<long long> sysctl_of(const facts::Facts& facts, const std::string& key) {
   const auto place = facts.sysctls.find(key);
   if (place == facts.sysctls.end()) return std::nullopt;

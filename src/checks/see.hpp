@@ -49,6 +49,15 @@ enum class Standing {
   foreign      ///< a kubelet that runs and belongs to another cluster
 };
 [[nodiscard]] Standing standing_of(const Subject& subject);
+/// Whether the host is a node, and nothing on it says that gpuadm made its cluster (the journal) or was told
+/// to manage it (`gpuadm adopt --record`).
+[[nodiscard]] bool has_foreign_cluster(const facts::Facts& facts);
+/// The cluster that a host is a node of: "cluster kubernetes at https://192.0.2.11:6443, Kubernetes v1.36.2,
+/// node one", as far as its files say.
+[[nodiscard]] std::string cluster_text(const facts::Facts& facts);
+/// Where the run gets a container runtime or the NVIDIA Container Toolkit from; `open` where only a bundle
+/// that is not named here can tell.
+[[nodiscard]] spec::Supply supply_of(const Subject& subject, spec::Supply settled);
 
 /// "https://192.0.2.1:6443" and "https://[fd00::1]:6443" to the host part.
 [[nodiscard]] std::string host_of(std::string_view server);

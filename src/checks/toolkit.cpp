@@ -12,10 +12,47 @@ namespace {
 
 using base::Version;
 
+/// init fails on a host with a GPU and without nvidia-ctk that nothing in the run installs, whoever allocates
+/// the GPUs (playbooks/gpu/toolkit.yaml, gpu.toolkit.present).
+bool is_out_of_reach(const Subject& s) {
+  return s.stage == Stage::preflight && has_gpu(s.facts) && !s.facts.nvidia_ctk &&
+         supply_of(s, s.host.toolkit_supply) == spec::Supply::none;
+}
+
+/// Before an installation: where the run gets it from.
+void to_come(const Subject& s, Verdicts& out) {
+  constexpr const char* seen = "neither nvidia-ctk nor nvidia-container-runtime is in PATH";
+  const std::string says = "the NVIDIA Container Toolkit is not installed";
+  switch (supply_of(s, s.host.toolkit_supply)) {
+    case spec::Supply::repositories:
+      return out.fail(Severity::warning, says + " yet", seen, "gpu.toolkit.install");
+    case spec::Supply::bundle:
+      return out.fail(Severity::warning, says + " yet; the bundle contains it", seen,
+                      "gpu.toolkit.from-bundle");
+    case spec::Supply::skipped:
+      return out.fail(Severity::warning, says + ", and this run skips it: pods cannot use GPUs", seen,
+                      "leave out --skip-phases gpu/toolkit, or: apt-get install nvidia-container-toolkit");
+    case spec::Supply::open:
+    case spec::Supply::none:
+      break;
+  }
+  out.fail(Severity::warning, says + ", and only the bundle can install it", seen,
+           "gpuadm doctor --bundle DIR checks whether the bundle contains it");
+}
+
 void installed(const Subject& s, Verdicts& out) {
+  if (is_out_of_reach(s))
+    return out.fail(
+        Severity::blocker,
+        "the NVIDIA Container Toolkit is not installed, and the bundle does not contain it",
+        "nvidia-ctk is not in PATH",
+        "add its packages to the bundle (gpuadm bundle create without --skip toolkit, or bundle extend "
+        "--package), install nvidia-container-toolkit on the host, or: --skip-phases "
+        "gpu/toolkit,gpu/cdi");
   if (!is_ready_for_toolkit(s, out)) return;
   if (s.facts.nvidia_ctk || has(s.facts.tools, "nvidia-container-runtime"))
     return out.pass("NVIDIA Container Toolkit " + s.facts.nvidia_ctk.value_or(""));
+  if (s.stage == Stage::preflight) return to_come(s, out);
   out.fail(gpu_severity(s), "the NVIDIA Container Toolkit is not installed: pods cannot use GPUs",
            "neither nvidia-ctk nor nvidia-container-runtime is in PATH",
            "add NVIDIA's repository (https://nvidia.github.io/libnvidia-container) and: apt-get install "

@@ -95,6 +95,9 @@ class Verbs {
         ->option_text("SEVERITY");
     verb->add_option("--baseline", options->baseline, "Show only what is new since this findings.json")
         ->option_text("FILE");
+    verb->add_option("--bundle", options->bundle,
+                     "Check an installation from this bundle, a folder or an archive")
+        ->option_text("DIR|FILE");
     verb->add_option("--record", options->record,
                      "Save what was read there, without secrets and with names and addresses replaced")
         ->option_text("DIR");

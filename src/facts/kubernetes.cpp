@@ -27,6 +27,21 @@ std::string server_of(const Sections& sections, std::string_view name) {
   return {};
 }
 
+/// "current-context: system:node:one@kubernetes", as kubeadm writes it: the user before the last @, the
+/// cluster behind it. The context of a TLS bootstrap names neither.
+void read_context(const Sections& sections, std::string_view name, KubernetesTools& kubernetes) {
+  for (const std::string_view line : sections.lines(name)) {
+    const auto words = base::words(line);
+    if (words.size() != 2 || words[0] != "current-context:") continue;
+    const std::string_view context = words[1];
+    const std::size_t at = context.rfind('@');
+    if (at == std::string_view::npos) continue;
+    kubernetes.cluster_name = std::string(context.substr(at + 1));
+    if (constexpr std::string_view user = "system:node:"; context.starts_with(user))
+      kubernetes.node_name = std::string(context.substr(user.size(), at - user.size()));
+  }
+}
+
 /// Line ends are no part of a certificate.
 std::string ca_sha256(const Sections& sections) {
   std::string text;
@@ -183,6 +198,8 @@ void read_kubernetes(const Sections& sections, Facts& facts) {
   kubernetes.ca_sha256 = ca_sha256(sections);
   kubernetes.admin_server = server_of(sections, "/etc/kubernetes/admin.conf");
   kubernetes.kubelet_server = server_of(sections, "/etc/kubernetes/kubelet.conf");
+  for (const char* name : {"/etc/kubernetes/admin.conf", "/etc/kubernetes/kubelet.conf"})
+    read_context(sections, name, kubernetes);
   kubernetes.manifests = names_in(sections, {"/etc/kubernetes/manifests/"});
   kubernetes.cni_configs = names_in(sections, {"/etc/cni/net.d/"});
   kubernetes.cni_binaries = names_in(sections, {"/opt/cni/bin/", "/usr/lib/cni/", "/usr/libexec/cni/"});

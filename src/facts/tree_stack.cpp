@@ -207,6 +207,8 @@ Tree kubernetes_tree(const KubernetesTools& k) {
                        {"adminServer", k.admin_server},
                        {"kubeletConf", k.kubelet_conf},
                        {"kubeletServer", k.kubelet_server},
+                       {"clusterName", k.cluster_name},
+                       {"nodeName", k.node_name},
                        {"bootstrapConf", k.bootstrap_conf},
                        {"ca", k.ca},
                        {"caSha256", k.ca_sha256},

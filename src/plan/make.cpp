@@ -136,14 +136,6 @@ struct Maker {
   }
 };
 
-bool chosen(const std::string& phase, const Choice& choice) {
-  const auto named = [&](const std::vector<std::string>& names) {
-    return std::ranges::any_of(
-        names, [&](const std::string& name) { return name == phase || phase.starts_with(name + "/"); });
-  };
-  return (choice.phases.empty() || named(choice.phases)) && !named(choice.skip_phases);
-}
-
 /// Whether a step has something to mend on the host, where only that is asked for.
 bool mends(const Step& step, const std::string& host, const Choice& choice) {
   if (!choice.mends) return true;
@@ -235,6 +227,14 @@ std::vector<Batch> one_by_one(const spec::Cluster& cluster) {
 
 }  // namespace
 
+bool is_chosen(const std::string& phase, const Choice& choice) {
+  const auto named = [&](const std::vector<std::string>& names) {
+    return std::ranges::any_of(
+        names, [&](const std::string& name) { return name == phase || phase.starts_with(name + "/"); });
+  };
+  return (choice.phases.empty() || named(choice.phases)) && !named(choice.skip_phases);
+}
+
 Result<> known_phases(const playbook::Playbook& playbook, const Choice& choice) {
   std::vector<std::string> names;
   for (const playbook::Phase& phase : playbook.phases) {
@@ -296,14 +296,14 @@ Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census, con
   const auto& phases = library.playbook().phases;
   for (auto phase = phases.begin(); phase != phases.end();) {
     if (phase->each.empty()) {
-      if (chosen(phase->name, choice)) plan.stages.push_back(TRY(stages.of(*phase)));
+      if (is_chosen(phase->name, choice)) plan.stages.push_back(TRY(stages.of(*phase)));
       ++phase;
       continue;
     }
     const auto end = std::find_if(phase, phases.end(), [](const auto& one) { return one.each.empty(); });
     for (const Batch& batch : batches)
       for (auto one = phase; one != end; ++one)
-        if (chosen(one->name, choice)) plan.stages.push_back(TRY(stages.of(*one, batch)));
+        if (is_chosen(one->name, choice)) plan.stages.push_back(TRY(stages.of(*one, batch)));
     phase = end;
   }
   return plan;

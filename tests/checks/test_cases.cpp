@@ -46,6 +46,13 @@ facts::Facts facts_of(const Tree& host) {
   return *facts;
 }
 
+spec::Supply supply_named(const Tree* name) {
+  using enum spec::Supply;
+  const std::map<std::string, spec::Supply> all = {
+      {"repositories", repositories}, {"bundle", bundle}, {"skipped", skipped}, {"none", none}};
+  return name ? all.at(name->text()) : open;
+}
+
 /// The cluster of a case: Kubernetes 1.33 on the hosts of the case, with its `cluster` laid over.
 spec::Cluster cluster_of(const Tree& test, const std::vector<std::string>& hosts) {
   Tree file = Tree::map_of({{"apiVersion", "gpuadm/v1alpha1"}, {"kind", "GpuCluster"}});
@@ -59,6 +66,13 @@ spec::Cluster cluster_of(const Tree& test, const std::vector<std::string>& hosts
   if (const Tree* over = test.find("cluster")) file.merge(*over);
   auto cluster = spec::parse(base::yaml::write(file), "cluster.yaml");
   REQUIRE_MESSAGE(cluster.has_value(), (cluster ? "" : cluster.error().what));
+  if (const Tree* settled = test.find("settled")) {
+    for (spec::Host& host : cluster->hosts) {
+      host.runtime_supply = supply_named(settled->find("runtime"));
+      host.toolkit_supply = supply_named(settled->find("toolkit"));
+    }
+    cluster->may_exist = settled->find("existing") != nullptr;
+  }
   if (const Tree* version = test.find("kubernetes"))
     cluster->kubernetes.version = base::Version::parse(version->text());  // "none": as if nothing were known
   return *cluster;

@@ -16,12 +16,14 @@ facts::Facts machine(const std::string& name) {
 }
 
 std::vector<std::string> blockers(const std::string& name, const base::Version& kubernetes,
-                                  spec::Engine engine) {
+                                  spec::Engine engine, bool made_by_gpuadm = false) {
   auto cluster = spec::single("root@192.0.2.1").value();
   cluster.kubernetes.version = kubernetes;
   cluster.runtime.engine = engine;
   facts::Census census;
-  census.emplace(cluster.hosts.front().name, machine(name));
+  facts::Facts facts = machine(name);
+  facts.gpuadm_installed = made_by_gpuadm;
+  census.emplace(cluster.hosts.front().name, std::move(facts));
   std::vector<std::string> ids;
   for (const auto& finding : checks::examine(cluster, census, *repository_data(), checks::Stage::preflight))
     if (report::blocks(finding)) ids.push_back(finding.id);
@@ -36,8 +38,10 @@ TEST_CASE("what init itself puts right blocks no init") {
   CHECK(blockers("debian12-docker", {1, 20, 2}, Engine::docker).empty());
 }
 
-TEST_CASE("a second init on a cluster that runs is not blocked") {
-  CHECK(blockers("debian12-cluster", {1, 20, 2}, spec::Engine::containerd).empty());
+TEST_CASE("a second init on a cluster that gpuadm created is not blocked, one on another cluster is") {
+  CHECK(blockers("debian12-cluster", {1, 20, 2}, spec::Engine::containerd, true).empty());
+  CHECK(blockers("debian12-cluster", {1, 20, 2}, spec::Engine::containerd) ==
+        std::vector<std::string>{"kubeadm.foreign-cluster"});
 }
 
 TEST_CASE("what init cannot change blocks it") {

@@ -10,6 +10,11 @@ mv cluster.yaml login.yaml
 snapshot() { on one 'find /etc /var/lib/gpuadm -type f -exec sha256sum {} + 2>/dev/null | sort'; }
 
 snapshot >before
+exits 3 gpuadm init one -f login.yaml --bundle "$bundle" -y
+complains "kubeadm.foreign-cluster: a Kubernetes cluster that gpuadm did not create runs on this host (one)"
+complains "nothing was changed"
+says "gpuadm adopt one -o cluster.yaml"
+says "Kubernetes v1.20.2, node one"
 exits 0 gpuadm adopt one -f login.yaml
 snapshot >after
 diff before after || fail "adopt changed the host"

@@ -45,5 +45,8 @@ on node '! command -v nvidia-ctk' >out || fail "undo left the toolkit"
 # A bundle without the toolkit: what an earlier one has left is not taken for it.
 on node mkdir -p $packages
 on node "cat >$packages/$old" <old.deb
-exits 1 init --phases gpu/toolkit -y
-says "no NVIDIA Container Toolkit"
+exits 3 init --phases gpu/toolkit -y
+complains "nct.installed: the NVIDIA Container Toolkit is not installed, and the bundle does not contain it"
+complains "nothing was changed"
+exits 3 gpuadm doctor -f cluster.yaml --bundle "$bundle" --only nct.installed
+says "the NVIDIA Container Toolkit is not installed, and the bundle does not contain it"

@@ -127,7 +127,8 @@ struct DoctorOptions {
   std::filesystem::path from;    ///< a recording to judge instead of hosts
   /// One of gpuadm's own recordings of broken machines to judge instead of hosts; empty: they are listed.
   std::optional<std::string> demo;
-  bool fix = false;  ///< mend what has a safe fix; `consent` is for that
+  std::filesystem::path bundle;  ///< what the installation is to come from; empty: repositories
+  bool fix = false;              ///< mend what has a safe fix; `consent` is for that
   Consent consent = Consent::ask;
   int watch = 0;  ///< seconds between two looks; 0: one look
   Format format = Format::text;

@@ -331,6 +331,7 @@ struct KubernetesTools {
   bool bootstrap_conf = false, ca = false;   ///< bootstrap-kubelet.conf, pki/ca.crt
   std::string ca_sha256;                     ///< of pki/ca.crt; empty: not read
   std::string admin_server, kubelet_server;  ///< `server:` of the two kubeconfigs
+  std::string cluster_name, node_name;  ///< of the kubeconfigs' `current-context`; empty: not named there
   std::optional<base::Tree> kubelet_config;  ///< /var/lib/kubelet/config.yaml, where it parses
   std::string kubelet_config_error;
   std::string kubelet_flags;                               ///< KUBELET_KUBEADM_ARGS and KUBELET_EXTRA_ARGS

@@ -77,6 +77,9 @@ struct Choice {
   const assets::Bundle* carried = nullptr;
 };
 
+/// Whether a phase is part of the run.
+[[nodiscard]] bool is_chosen(const std::string& phase, const Choice& choice);
+
 /// Fault::usage for a phase that the playbook does not have, with the nearest.
 [[nodiscard]] Result<> known_phases(const playbook::Playbook& playbook, const Choice& choice);
 

@@ -35,6 +35,15 @@ enum class MigStrategy { single, mixed };      ///< one resource for all instanc
 enum class GpuStack { native, gpu_operator };  ///< who runs what Kubernetes needs for GPUs
 enum class DeviceStrategy { runtime_class, cdi };  ///< how GPUs get into containers
 
+/// Where a program that a host lacks comes from. `open`: not settled, kubernetes.source decides.
+enum class Supply {
+  open,
+  repositories,
+  bundle,
+  skipped,  ///< the phase that installs it is not part of the run
+  none      ///< nothing in the run can install it
+};
+
 /// Where and how to log in. What is empty or 0 comes from the operator's OpenSSH configuration (`ssh -G`).
 struct Endpoint {
   bool local = false;  ///< this machine, without SSH
@@ -83,6 +92,8 @@ struct Host {
   int driver_branch = 0;
   std::string driver_modules;
   bool programs_come = false;  ///< settled: the bundle has packages of programs that kubeadm calls
+  /// Settled: where a container runtime or the NVIDIA Container Toolkit comes from if the host has none.
+  Supply runtime_supply = Supply::open, toolkit_supply = Supply::open;
   base::Mark mark;
 };
 
@@ -177,6 +188,8 @@ struct Cluster {
   std::vector<std::string> kubelet_extra_args;  ///< "--flag=value", linted
   Patches patches;
   std::vector<Host> hosts;
+  /// Settled: the verb works on a cluster that another tool may have made (apply, adopt, join).
+  bool may_exist = false;
 };
 
 /// Reads a cluster file (apiVersion gpuadm/v1alpha1, kind GpuCluster). Every problem is named at once, one a

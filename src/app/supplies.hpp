@@ -1,0 +1,15 @@
+#pragma once
+
+#include "gpuadm/assets/assets.hpp"
+#include "gpuadm/facts/facts.hpp"
+#include "gpuadm/plan/plan.hpp"
+#include "gpuadm/spec/cluster.hpp"
+
+namespace app {
+
+/// Settles for every host where programs that it lacks come from, so that the checks say what the run will
+/// do: spec::Host::programs_come, runtime_supply and toolkit_supply. `bundle` may be null: repositories.
+void settle_supplies(spec::Cluster& cluster, const facts::Census& census, const assets::Bundle* bundle,
+                     const plan::Choice& choice);
+
+}  // namespace app
