@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <random>
 
 namespace run {
@@ -34,7 +35,29 @@ struct Item {
   const plan::Action* action;
 };
 
-Event event_of(const std::string& host, const Item& item, const Checked& checked) {
+/// Whether a step installs a program: a package or a file of that name. kubectl and kubelet come with
+/// kubeadm.
+bool installs(const plan::Action& action, const std::string& program) {
+  const auto target = action.variables.find("bundle_target");
+  if (target != action.variables.end() && target->second.ends_with("/" + program)) return true;
+  return std::ranges::find(action.effects.packages, program) != action.effects.packages.end();
+}
+
+/// Why a check cannot be answered before the run. `before`: the steps in front of it on its host that are
+/// needed, of which one may change that.
+std::string undecided(const Checked& checked, const std::vector<const plan::Action*>& before) {
+  std::string program = missing_program(checked.said);
+  if (program == "kubectl" || program == "kubelet") program = "kubeadm";
+  if (!program.empty() &&
+      std::ranges::any_of(before, [&](const plan::Action* action) { return installs(*action, program); }))
+    return fmt::format("decided after {} is installed", base::printable(program, 50));
+  if (!before.empty()) return "decided after earlier steps";
+  const std::string reason = base::tail(without_shell_noise(checked.said), 1);
+  return "cannot be checked: " + (reason.empty() ? fmt::format("exit status {}", checked.status) : reason);
+}
+
+Event event_of(const std::string& host, const Item& item, const Checked& checked,
+               const std::vector<const plan::Action*>& before) {
   const plan::Action& action = *item.action;
   Event event;
   event.host = host;
@@ -51,8 +74,7 @@ Event event_of(const std::string& host, const Item& item, const Checked& checked
   } else if (checked.status == 1 && checked.said.starts_with("--- ")) {
     event.diff = shown(checked.said);  // would_become of playbooks/prelude.sh
   } else if (checked.status > 1) {
-    // Often a tool that an earlier step installs: it is looked at again before anything acts.
-    event.detail += fmt::format(" (cannot be told yet: {})", base::tail(checked.said, 1));
+    event.detail += fmt::format(" ({})", undecided(checked, before));
   }
   return event;
 }
@@ -68,9 +90,14 @@ void tell_stage(const plan::Stage& stage, const Items& items,
   reporter.on(heading);
   for (const auto& [host, results] : checked) {
     const std::vector<Item>& all = items.at(host);
+    std::vector<const plan::Action*> before;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (all[i].stage != &stage) continue;
-      const Event event = event_of(host, all[i], results[i]);
+      if (all[i].stage != &stage) {
+        if (results[i].status != 0) before.push_back(all[i].action);
+        continue;
+      }
+      const Event event = event_of(host, all[i], results[i], before);
+      if (event.did == Did::needed) before.push_back(all[i].action);
       ++(event.did == Did::satisfied ? outcome.satisfied : outcome.needed);
       reporter.on(event);
     }

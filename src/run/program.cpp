@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 namespace run {
 
 namespace {
@@ -75,6 +77,52 @@ std::string depot_upload_program(const plan::Action& action, const std::string& 
          (passing == Passing::on ? "trap depot_placed EXIT\n"
                                  : "gpuadm_arrived=$depot_file\ntrap depot_used EXIT\n") +
          "step_upload <\"$depot_file\"\n";
+}
+
+namespace {
+
+/// "/bin/sh: 512: eval: kubectl: not found" and "bash: line 3: kubectl: command not found" from "kubectl" on;
+/// nothing where the shell does not say so itself.
+std::optional<std::string_view> said_by_shell(std::string_view line) {
+  const std::size_t colon = line.find(": ");
+  if (colon == std::string_view::npos || !line.substr(0, colon).ends_with("sh")) return std::nullopt;
+  line.remove_prefix(colon + 2);
+  if (line.starts_with("line ")) line.remove_prefix(5);
+  const std::size_t digits = line.find_first_not_of("0123456789");
+  if (digits == 0 || digits == std::string_view::npos || !line.substr(digits).starts_with(": "))
+    return std::nullopt;
+  line.remove_prefix(digits + 2);
+  if (line.starts_with("eval: ")) line.remove_prefix(6);
+  return line;
+}
+
+/// "kubectl: not found", as dash and bash have it.
+std::string_view program_not_found(std::string_view said) {
+  for (const std::string_view end : {": command not found", ": not found"})
+    if (said.ends_with(end)) return said.substr(0, said.size() - end.size());
+  return {};
+}
+
+}  // namespace
+
+std::string without_shell_noise(std::string_view text) {
+  std::string out;
+  for (const std::string_view line : base::lines(text)) {
+    const auto said = said_by_shell(line);
+    const std::string_view program = said ? program_not_found(*said) : std::string_view();
+    out += out.empty() ? "" : "\n";
+    out += program.empty() ? std::string(said.value_or(line))
+                           : fmt::format("{} is not installed (not in PATH)", program);
+  }
+  return out;
+}
+
+std::string missing_program(std::string_view text) {
+  std::string program;
+  for (const std::string_view line : base::lines(text))
+    if (const auto said = said_by_shell(line))
+      if (const std::string_view name = program_not_found(*said); !name.empty()) program = std::string(name);
+  return program;
 }
 
 std::string preview_program(std::span<const plan::Action* const> actions, const std::string& prelude,

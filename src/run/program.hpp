@@ -61,6 +61,12 @@ enum Status {
   cannot_fetch = 98  ///< of depot_pull
 };
 
+/// What a script printed, without what the shell itself says of its place in the script: "kubectl is not
+/// installed (not in PATH)" rather than "/bin/sh: 512: eval: kubectl: not found".
+[[nodiscard]] std::string without_shell_noise(std::string_view text);
+/// The program that the shell did not find, by the last line that says so; empty: it found them all.
+[[nodiscard]] std::string missing_program(std::string_view text);
+
 /// Every check of a host as one program. Its stdout has, for each action, what the check printed between
 /// marks that carry `nonce`, so that nothing a check prints can pass for a mark.
 [[nodiscard]] std::string preview_program(std::span<const plan::Action* const> actions,
