@@ -479,6 +479,44 @@ mig_become() {
   [ -z "${2#on}" ] || [ "$2" = off ] || limit_of 120 nvidia-smi mig -i "$1" -cgi "${2#on }" -C >&2
 }
 
+# --- Pods that a wait is about -------------------------------------------------------------------------
+
+# The exit status of a wait's check whose condition cannot become true. No common program exits so.
+gpuadm_hopeless=64
+# wait_is_hopeless TEXT: ends the wait at once, with the reason.
+wait_is_hopeless() {
+  say "$*"
+  exit "$gpuadm_hopeless"
+}
+
+# pods_unready NAMESPACE [KUBECTL-ARGUMENT...]: a line for each pod that is not ready: "NAME: REASON: MESSAGE". Ends the wait where a
+# pod cannot become ready by itself: its image may not be pulled or has an invalid name, at once; the registry has no such image, after
+# 30 s; a container has ended 5 times or more.
+pods_unready() {
+  gpuadm_namespace=$1
+  shift
+  gpuadm_container='container{"\t"}{.ready}{"\t"}{.restartCount}{"\t"}{.state.waiting.reason}{"\t"}{.state.waiting.message}{"\t"}{.lastState.terminated.exitCode}{"\n"}'
+  gpuadm_pods=$(node_kubectl -n "$gpuadm_namespace" get pods "$@" -o "jsonpath={range .items[*]}pod{\"\\t\"}{.metadata.name}{\"\\t\"}{.status.phase}{\"\\n\"}{range .status.conditions[?(@.type==\"PodScheduled\")]}scheduled{\"\\t\"}{.status}{\"\\t\"}{.message}{\"\\n\"}{end}{range .status.initContainerStatuses[*]}$gpuadm_container{end}{range .status.containerStatuses[*]}$gpuadm_container{end}{end}") || return 1
+  gpuadm_pods=$(printf '%s\n' "$gpuadm_pods" | waited=${gpuadm_waited:-0} awk -F '\t' '
+    function told() { if (name != "" && phase != "Succeeded" && (reason != "" || phase != "Running" || !ready)) print mark name ": " (reason != "" ? reason : phase == "Running" ? "not ready" : phase) }
+    $1 == "pod" { told(); name = $2; phase = $3; reason = mark = ""; ready = 1; next }
+    $1 == "scheduled" && $2 != "True" && reason == "" { reason = "not scheduled: " $3 }
+    $1 == "container" {
+      if ($2 != "true") ready = 0
+      if ($4 == "" || reason != "") next
+      reason = $4 ($5 == "" ? "" : ": " $5)
+      absent = $5 ~ /not found|manifest unknown|name unknown|does not exist/
+      if ($4 == "ErrImageNeverPull" || $4 == "InvalidImageName") mark = "! "
+      if (($4 == "ImagePullBackOff" || $4 == "ErrImagePull") && absent && ENVIRON["waited"] >= 30) mark = "! "
+      if ($4 == "CrashLoopBackOff") reason = "CrashLoopBackOff: ended " $3 " times" ($6 == "" ? "" : ", last with status " $6)
+      if ($4 == "CrashLoopBackOff" && $3 >= 5) mark = "! "
+    }
+    END { told() }')
+  gpuadm_bad=$(printf '%s\n' "$gpuadm_pods" | sed -n 's/^! //p')
+  [ -z "$gpuadm_bad" ] || wait_is_hopeless "$gpuadm_bad"
+  [ -z "$gpuadm_pods" ] || printf '%s\n' "$gpuadm_pods"
+}
+
 # --- Labels of nodes ---------------------------------------------------------------------------------
 # LABELS: a line each, "key=value" to be there, "key-" to be absent.
 
@@ -553,7 +591,7 @@ lock_leave() {
 
 # --- Steps: step_check and step_apply are defined behind this ----------------------------------------
 # Exit: 100 satisfied, 101 changed, 102 apply failed, 103 still needed after apply, 104 check failed, 105 the host must be
-# rebooted, 97 no lock.
+# rebooted, 108 a wait goes on, 109 what it waits for cannot happen, 97 no lock.
 # None of their commands stands in a condition: sh would switch `set -e` off inside it.
 
 # say_full_disks: the file systems that steps write to and that have no room, or no inode, left.
@@ -566,7 +604,7 @@ say_full_disks() {
 }
 
 step_end() {
-  case $1 in 102 | 103 | 104) say_full_disks ;; esac
+  case $1 in 102 | 103 | 104 | 109) say_full_disks ;; esac
   journal_close
   lock_leave
   exit "$1"
@@ -623,19 +661,29 @@ step_upload() {
   step_finish $?
 }
 
+# step_wait: polls the check for $gpuadm_round seconds; then the runner reports what it printed and runs this program again,
+# until the step's timeout ($gpuadm_last is "yes" for the last time). $gpuadm_waited: seconds that earlier rounds took.
+# Exit 108: not yet.
 step_wait() {
   lock_enter
-  gpuadm_end=$(($(uptime_seconds) + gpuadm_timeout))
+  gpuadm_began=$(($(uptime_seconds) - gpuadm_waited))
+  gpuadm_end=$(($(uptime_seconds) + gpuadm_round))
   while :; do
+    gpuadm_waited=$(($(uptime_seconds) - gpuadm_began))
     gpuadm_said=$(
       set -eu
       step_check </dev/null 2>&1
     )
     gpuadm_rc=$?
     [ "$gpuadm_rc" -ne 0 ] || step_end 100
+    if [ "$gpuadm_rc" -eq "$gpuadm_hopeless" ]; then
+      say "$gpuadm_said"
+      step_end 109
+    fi
     if [ "$(uptime_seconds)" -ge "$gpuadm_end" ]; then
       say "$gpuadm_said"
-      step_end 102
+      [ "$gpuadm_last" != yes ] || step_end 102
+      step_end 108
     fi
     sleep 0.5
   done

@@ -12,6 +12,7 @@ namespace report {
 namespace {
 
 constexpr std::size_t widest_host = 24;
+constexpr double changed_interval = 10, same_interval = 60;  // seconds between lines of a wait in a pipe
 
 struct Word {
   std::string_view text;
@@ -27,7 +28,7 @@ Word word(Did did) {
     case Did::applied:
       return {"changed", Ink::yellow};
     case Did::waiting:
-      return {"waits", Ink::dim};
+      return {"waiting", Ink::dim};
     case Did::skipped:
       return {"skipped", Ink::dim};
     case Did::failed:
@@ -87,7 +88,7 @@ class Terminal final : public Reporter {
   /// Something about a step or a host, or a note.
   void happened(const Event& event) {
     if (event.did == Did::waiting) {
-      running_[event.host] = fmt::format("{}: {}", title(event), first_line(event.detail));
+      running_[event.host] = waiting_for(event);
       if (style_.view == View::live || !news(event)) return;
     } else {
       running_.erase(event.host);
@@ -120,10 +121,24 @@ class Terminal final : public Reporter {
                              base::printable(base::without_secrets(row, secrets)))));
   }
 
-  /// Whether a wait says something else than before: a pipe gets each line once.
+  /// Whether a pipe gets a line of a wait: when it says something else than before, and not more often than
+  /// every 10 s; when it says the same, every 60 s.
   bool news(const Event& event) {
-    std::string& told = told_[event.host + "\n" + event.step];
-    return std::exchange(told, event.detail) != event.detail;
+    Told& told = told_[event.host + "\n" + event.step];
+    const double since = event.seconds - told.seconds;
+    const bool other = told.detail != event.detail;
+    if (event.seconds > 0 && since < (other ? changed_interval : same_interval)) return false;
+    if (event.seconds == 0 && !other) return false;
+    told = {event.detail, event.seconds};
+    return true;
+  }
+
+  /// "the node to be Ready (45.0 s): NetworkNotReady"
+  std::string waiting_for(const Event& event) const {
+    std::string text = title(event);
+    if (event.seconds >= 0.1) text += fmt::format(" ({})", base::human_seconds(event.seconds));
+    const std::string detail = first_line(event.detail);
+    return detail.empty() ? text : text + ": " + detail;
   }
 
   std::string title(const Event& event) const {
@@ -142,6 +157,8 @@ class Terminal final : public Reporter {
     else if (event.did == Did::failed)
       text =
           hang(event.detail.starts_with(text) ? event.detail : text + ": " + event.detail, margin(), style_);
+    else if (event.did == Did::waiting)
+      return fmt::format("  {:<{}}  {:<8} {}", host, host_width_, word(event.did).text, waiting_for(event));
     else if (!event.detail.empty())
       text += (text.empty() ? "" : ": ") + first_line(event.detail);
     if (event.seconds >= 0.1) text += fmt::format(" ({})", base::human_seconds(event.seconds));
@@ -226,8 +243,12 @@ class Terminal final : public Reporter {
   std::size_t satisfied_ = 0, host_width_ = 4;
   std::map<std::string, std::string> titles_;   ///< step -> title
   std::map<std::string, std::string> running_;  ///< host -> what it does
-  std::map<std::string, std::string> told_;     ///< host and step -> the last thing it waited for
-  std::set<std::string> shown_;                 ///< steps whose program was
+  struct Told {
+    std::string detail;
+    double seconds = 0;  ///< how long the wait had gone on
+  };
+  std::map<std::string, Told> told_;  ///< host and step -> the last line of its wait
+  std::set<std::string> shown_;       ///< steps whose program was
 };
 
 }  // namespace

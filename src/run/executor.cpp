@@ -119,8 +119,12 @@ void Executor::advance(const std::string& host) {
       action.variables[name] = value;
   }
   reporter_.on(event(host, action.id, Did::started, action.title));
-  if (action.kind == plan::Kind::wait)
+  if (action.kind == plan::Kind::wait) {
     reporter_.on(event(host, action.id, Did::waiting, fmt::format("{} s at most", action.timeout.count())));
+    walker.doing = Walker::Doing::step;
+    walker.since = base::Clock::now();
+    return submit_wait(host);
+  }
   walker.doing = action.kind == plan::Kind::upload ? Walker::Doing::upload_check : Walker::Doing::step;
   walker.size = size_of(action);
   walker.from_depot = false;
@@ -185,17 +189,20 @@ void Executor::completed(transport::Completion& completion) {
       ++outcome_.changed;
       finish_step(host, exit, Did::applied);
       break;
+    case not_yet:
+      return still_waits(host, exit);
     case reboot_needed:
       needs_reboot(host, exit);
       break;
     case still_needed:
-      failed(host, action, "it was done, and is not so: " + why(exit), "", exit.seconds);
+      failed(host, action, "the step was applied, but its check still fails: " + why(walker, exit), "",
+             exit.seconds);
       return pass_over(host);
     case no_lock:
       outcome_.lost.insert(host);
       [[fallthrough]];
     default:
-      failed(host, action, why(exit), "", exit.seconds);
+      failed(host, action, why(walker, exit), "", seconds_of(walker, exit));
       pass_over(host);
   }
   if (shared) wake_parked();
@@ -235,17 +242,12 @@ void Executor::finish_step(const std::string& host, const transport::Exit& exit,
   if (!walker.action.saves.empty()) outcome_.saved[host][walker.action.saves] = said;
   if (!walker.action.shares.empty()) outcome_.saved[""][walker.action.shares] = said;
   Event done = event(host, walker.action.id, did, walker.action.title);
-  done.seconds = exit.seconds;
+  done.seconds = seconds_of(walker, exit);
   done.program = walker.action.check + walker.action.apply;
   if (did == Did::applied && !base::trim(exit.err).empty()) done.output = base::printable(exit.err, 65536);
   reporter_.on(done);
   to_next(walker);
   advance(host);
-}
-
-std::string Executor::why(const transport::Exit& exit) {
-  const std::string said = base::tail(exit.err, 12);
-  return said.empty() ? fmt::format("exit status {}, without a word", exit.status) : said;
 }
 
 void Executor::failed(const std::string& host, const plan::Action& action, const std::string& what,

@@ -30,13 +30,14 @@ struct Walker {
   Held held;                     ///< of it
   bool parked = false;           ///< until it is known who sends it
   bool from_depot = false;       ///< the upload's file is in the host's depot
-  base::Instant since;           ///< when it began to come
+  base::Instant since;           ///< when it began to come, or a wait began
   std::optional<Reboot> reboot;  ///< while it is on
   bool rebooted = false;         ///< for this step
 };
 
 /// Takes hosts through a plan, stage by stage. What a step comes to is in executor.cpp; how files reach hosts
-/// in executor_files.cpp; how hosts come through a reboot in executor_reboots.cpp.
+/// in executor_files.cpp; how hosts come through a reboot in executor_reboots.cpp; waits in
+/// executor_waits.cpp.
 class Executor {
  public:
   Executor(const plan::Plan& plan, transport::Fleet& fleet, report::Reporter& reporter, const Identity& who,
@@ -72,6 +73,10 @@ class Executor {
   /// What the host's own steps have saved, else what another's have shared.
   [[nodiscard]] const std::string& saved(const std::string& host, const std::string& name);
   void submit(const std::string& host, std::string script, transport::Effect effect);
+  /// One round of the host's wait.
+  void submit_wait(const std::string& host);
+  /// A round has ended: what the wait has seen is reported, and the next round begins.
+  void still_waits(const std::string& host, const transport::Exit& exit);
   void completed(transport::Completion& completion);
   /// The connection is gone, or nobody answered.
   void went_away(const std::string& host, const base::Error& error);
@@ -80,7 +85,9 @@ class Executor {
   static void to_next(Walker& walker);
   /// The step holds on the host; whether it has failed all the same says its judge.
   void finish_step(const std::string& host, const transport::Exit& exit, report::Did did);
-  static std::string why(const transport::Exit& exit);
+  static std::string why(const Walker& walker, const transport::Exit& exit);
+  /// Of a wait: all of its rounds.
+  static double seconds_of(const Walker& walker, const transport::Exit& exit);
   void failed(const std::string& host, const plan::Action& action, const std::string& what,
               const std::string& hint, double seconds);
   void beat_idle_hosts();

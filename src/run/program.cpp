@@ -33,7 +33,16 @@ std::string head(const std::string& prelude, const Identity& who, const std::str
 }
 
 std::string step_program(const plan::Action& action, const std::string& prelude, const Identity& who) {
-  return program(action, prelude, who, action.kind == plan::Kind::wait ? "step_wait\n" : "step_run\n");
+  return program(action, prelude, who, "step_run\n");
+}
+
+std::string wait_program(const plan::Action& action, const std::string& prelude, const Identity& who,
+                         const Round& round) {
+  const std::string last = base::assignments({{"gpuadm_round", std::to_string(round.length.count())},
+                                              {"gpuadm_last", round.last ? "yes" : "no"},
+                                              {"gpuadm_waited", std::to_string(round.waited.count())}}) +
+                           "step_wait\n";
+  return program(action, prelude, who, last.c_str());
 }
 
 std::string check_program(const plan::Action& action, const std::string& prelude, const Identity& who) {

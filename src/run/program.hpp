@@ -11,10 +11,18 @@ namespace run {
 [[nodiscard]] std::string head(const std::string& prelude, const Identity& who, const std::string& step,
                                std::chrono::seconds timeout);
 
-/// check -> apply -> check of one action (of a wait: the check until it holds) as one program. Its exit
-/// status is one of Status.
+/// check -> apply -> check of one action, which is no wait, as one program. Its exit status is one of Status.
 [[nodiscard]] std::string step_program(const plan::Action& action, const std::string& prelude,
                                        const Identity& who);
+/// One round of a wait: how long, whether it is the last, and how long the earlier ones took.
+struct Round {
+  std::chrono::seconds length{5};
+  bool last = false;
+  std::chrono::seconds waited{0};
+};
+/// Polls the check of a wait for one round.
+[[nodiscard]] std::string wait_program(const plan::Action& action, const std::string& prelude,
+                                       const Identity& who, const Round& round);
 /// The check of one action alone; exits as the check does.
 [[nodiscard]] std::string check_program(const plan::Action& action, const std::string& prelude,
                                         const Identity& who);
@@ -57,6 +65,8 @@ enum Status {
   reboot_needed = 105,
   own_host = 106,
   own_host_resumes = 107,
+  not_yet = 108,   ///< of a wait
+  hopeless = 109,  ///< of a wait: its condition cannot become true
   no_lock = 97,
   cannot_fetch = 98  ///< of depot_pull
 };

@@ -153,3 +153,20 @@ TEST_CASE("-vv shows what a step runs, once, and what hosts said, without secret
   CHECK(text.find('\x1b') == std::string::npos);
   CHECK(shown(run, {.verbosity = report::Verbosity::verbose}).find("touch") == std::string::npos);
 }
+
+TEST_CASE(
+    "a wait in a pipe is told when it changes, at most every ten seconds, and once a minute when it does "
+    "not") {
+  std::vector<Event> events = {
+      {.host = "gpu1", .step = "w", .did = Did::started, .detail = "the node to be Ready"}};
+  for (int seconds = 5; seconds <= 80; seconds += 5)
+    events.push_back({.host = "gpu1",
+                      .step = "w",
+                      .did = Did::waiting,
+                      .detail = seconds < 20 ? "ContainerCreating" : "ImagePullBackOff",
+                      .seconds = static_cast<double>(seconds)});
+  CHECK(shown(events, {}) ==
+        "  gpu1  waiting  the node to be Ready (10.0 s): ContainerCreating\n"
+        "  gpu1  waiting  the node to be Ready (20.0 s): ImagePullBackOff\n"
+        "  gpu1  waiting  the node to be Ready (1 min 20 s): ImagePullBackOff\n");
+}

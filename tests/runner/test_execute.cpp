@@ -73,6 +73,79 @@ TEST_CASE("run: a step that fails says why, and nothing behind it runs") {
   world.unlock();
 }
 
+TEST_CASE("run: a wait whose condition cannot become true ends at once, with the reason") {
+  if (!is_root()) return;
+  World world;
+  world.add(plan::Kind::wait, "bad", "wait_is_hopeless 'no such image'", "").timeout =
+      std::chrono::seconds(60);
+  world.lock();
+  const auto began = base::Clock::now();
+  CHECK(world.execute(run::Mode::apply).failed.contains("box"));
+  CHECK(base::Clock::now() - began < std::chrono::seconds(10));
+  CHECK(world.last_failure().find("cannot become true, stopped after ") != std::string::npos);
+  CHECK(world.last_failure().ends_with(": no such image"));
+  world.unlock();
+}
+
+TEST_CASE("run: a wait is reported while it goes on, with how long and what it sees") {
+  if (!is_root()) return;
+  World world;
+  world
+      .add(plan::Kind::wait, "slow",
+           "echo \"seen at $gpuadm_waited\"\n[ \"$gpuadm_waited\" -ge 6 ] || exit 1", "")
+      .timeout = std::chrono::seconds(60);
+  world.lock();
+  const run::Outcome outcome = world.execute(run::Mode::apply);
+  CHECK_MESSAGE(outcome.failed.empty(), world.last_failure());
+  CHECK(outcome.satisfied == 1);
+  const auto& events = world.seen.events();
+  const auto report = std::ranges::find_if(events, [](const report::Event& event) {
+    return event.did == report::Did::waiting && event.seconds > 0;
+  });
+  REQUIRE(report != events.end());
+  CHECK(report->seconds >= 4);
+  CHECK(report->detail.starts_with("seen at "));
+  CHECK(events.back().seconds >= 5);
+  world.unlock();
+}
+
+TEST_CASE("run: a wait that times out says after how long, and what it saw last") {
+  if (!is_root()) return;
+  World world;
+  world.add(plan::Kind::wait, "bad", "echo 'NetworkNotReady'; exit 1", "").timeout = std::chrono::seconds(2);
+  world.lock();
+  CHECK(world.execute(run::Mode::apply).failed.contains("box"));
+  CHECK(world.last_failure().find("timed out after ") != std::string::npos);
+  CHECK(world.last_failure().ends_with("NetworkNotReady"));
+  world.unlock();
+}
+
+TEST_CASE(
+    "run: a check that needs what an earlier step installs is decided later, and the shell's noise is not "
+    "shown") {
+  if (!is_root()) return;
+  World world;
+  world.add(plan::Kind::shell, "first", "exit 1", ":").effects.packages = {"kubeadm", "kubectl"};
+  world.add(plan::Kind::shell, "node", "absent-kubectl get nodes", "");
+  plan::Action& cluster =
+      world.add(plan::Kind::shell, "cluster", "kubectl() { sh -c \"kubectl-$$\"; }\nexit 3", "");
+  cluster.title = "cluster";
+  world.execute(run::Mode::preview);
+  std::string text;
+  for (const report::Event& event : world.seen.events())
+    if (event.did == report::Did::needed) text += event.detail + "\n";
+  CHECK(text == "first\nnode (decided after earlier steps)\ncluster (decided after earlier steps)\n");
+}
+
+TEST_CASE("run: a check that no earlier step can help says why it cannot be answered") {
+  if (!is_root()) return;
+  World world;
+  world.add(plan::Kind::shell, "node", "absent-kubectl get nodes", "");
+  world.execute(run::Mode::preview);
+  CHECK(world.seen.events().back().detail ==
+        "node (cannot be checked: absent-kubectl is not installed (not in PATH))");
+}
+
 TEST_CASE("run: a file that changed since it was read is not written over") {
   if (!is_root()) return;
   World world;
