@@ -69,17 +69,30 @@ Outcome outcome_of(const run::Outcome& outcome) {
   return outcome.failed.empty() ? Outcome::done : Outcome::failed;
 }
 
+/// A line each, and how many more there are.
+std::string shown(const std::vector<std::string>& lines) {
+  constexpr std::size_t most = 5;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, lines.size()); ++i)
+    text += "\n  " + base::printable(lines[i], 200);
+  if (lines.size() > most) text += fmt::format("\n  and {} more", lines.size() - most);
+  return text;
+}
+
 /// The plan from what the hosts are now that nobody else acts on them: another run may have been there since
 /// they were looked at. Who was asked about another plan is asked again.
 Result<plan::Plan> look_again(const Performance& performance, const Visit& visit, report::Reporter& reporter,
                               const run::Identity& who) {
   if (!performance.again) return performance.plan;
   plan::Plan plan = TRY(performance.again({}));
-  if (plan::to_tree(plan) == plan::to_tree(performance.plan)) return plan;
+  const std::vector<std::string> more = plan::additions(performance.plan, plan);
+  if (more.empty()) return plan;
   if (performance.consent == Consent::ask)
-    return base::fail(base::Fault::blocked,
-                      "the hosts have changed since the plan was shown: something else has to be done now",
-                      "run the same command again");
+    return base::fail(
+        base::Fault::blocked,
+        "the hosts have changed since the plan was shown; nothing was changed. Now also needed:" +
+            shown(more),
+        "run the same command again to see the new plan");
   tell(reporter, Did::note, "the hosts have changed since they were looked at: this is the plan now");
   TRY(visit.folder.save("plan.json", plan::to_tree(plan)));
   const run::Outcome preview = run::execute(plan, *visit.fleet, reporter, run::Mode::preview, who);

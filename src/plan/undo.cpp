@@ -231,15 +231,25 @@ class Backwards {
                         {"was", line.was},
                         {"now", is_watched(line.thing) && now != journal_.now.end() ? now->second : ""},
                         {"reader", kind == "file" && reader != journal_.readers.end() ? reader->second : ""}};
+    action.drifts = drifts(line);
     action.check = "undo_check\n";
     action.apply = "undo_apply\n";
     return action;
+  }
+
+  /// What the parts of a cluster change while it runs: what they were given (`journal_for_others`), and the
+  /// state of units, modules, images and directories.
+  [[nodiscard]] bool drifts(const Line& line) const {
+    const auto made = journal_.made.find({line.run, line.thing});
+    if (made != journal_.made.end() && made->second == "any") return true;
+    return line.thing.first != "file" && line.thing.first != "sysctl" && line.thing.first != "package";
   }
 
   static Action restart(const std::string& unit) {
     Action action;
     action.id = "undo.restart:" + base::printable(unit);
     action.title = base::printable(unit) + " runs with what it had before";
+    action.drifts = true;  // it follows from files, which are steps of their own
     action.timeout = std::chrono::seconds(120);
     action.effects.restarts = {unit};
     action.variables = {{"name", unit}};

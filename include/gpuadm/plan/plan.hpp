@@ -31,6 +31,9 @@ struct Action {
   playbook::Effects effects;
   std::string path;                            ///< of a file
   std::optional<std::filesystem::path> input;  ///< of an upload: the local file
+  /// What it works on changes by itself while a cluster runs: that such a step is new in a plan, or another,
+  /// is no reason to ask again.
+  bool drifts = false;
 };
 
 /// A host's way through a phase.
@@ -94,6 +97,10 @@ struct Choice {
 [[nodiscard]] Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census,
                                 const playbook::Library& library, const assets::Bundle* bundle,
                                 const Choice& choice);
+
+/// What `now` does that `before` did not: "HOST: TITLE (REASON)" for each step that is new or another. Steps
+/// that are gone, or that drift, do not count.
+[[nodiscard]] std::vector<std::string> additions(const Plan& before, const Plan& now);
 
 /// For plan.json and the plan cases: no prelude; contents of files by their SHA-256.
 [[nodiscard]] base::Tree to_tree(const Plan& plan);
