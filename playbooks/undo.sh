@@ -5,12 +5,27 @@
 gpuadm_newline='
 '
 
+# undo_cluster_now: "unfinished" where gpuadm's kubeadm init or join has not got as far as a working cluster or node. kubeadm says at the end of
+# its log that it has (Kubernetes 1.15 and newer); gpuadm's own note follows at once.
+undo_cluster_now() {
+  if ! journal_has cluster kubeadm; then
+    thing_now cluster kubeadm
+  elif [ -e "$gpuadm_home/joining" ]; then
+    echo unfinished
+  elif [ -f "$gpuadm_home/kubeadm-init.log" ] && [ ! -e "$gpuadm_home/cluster" ] &&
+    ! grep -q 'initialized successfully' "$gpuadm_home/kubeadm-init.log"; then
+    echo unfinished
+  else
+    thing_now cluster kubeadm
+  fi
+}
+
 # undo_read: the journal, and what each thing in it is now.
 undo_read() {
-  printf 'now\tcluster\tkubeadm\t%s\n' "$(thing_now cluster kubeadm)"
+  printf 'now\tcluster\tkubeadm\t%s\n' "$(undo_cluster_now)"
   if [ -f "$gpuadm_journal/log" ]; then
     awk '{ print "log\t" $0 }' "$gpuadm_journal/log"
-    awk -F '\t' '$1 !~ /^\+/ && !seen[$1 FS $2]++ { print $1 "\t" $2 }' "$gpuadm_journal/log" |
+    awk -F '\t' '$1 !~ /^\+/ && $1 != "cluster" && !seen[$1 FS $2]++ { print $1 "\t" $2 }' "$gpuadm_journal/log" |
       while IFS=$gpuadm_tab read -r gpuadm_kind gpuadm_name; do
         printf 'now\t%s\t%s\t%s\n' "$gpuadm_kind" "$gpuadm_name" "$(thing_now "$gpuadm_kind" "$gpuadm_name" </dev/null)"
       done

@@ -24,17 +24,22 @@ Result<std::string> machines(const spec::Cluster& cluster, transport::Fleet& fle
 
 }  // namespace
 
-Result<TakeDown> TakeDown::of(spec::Cluster cluster, Spared spared, const assets::Store& assets,
-                              transport::Fleet& fleet) {
+Result<plan::Plan> reset_steps(spec::Cluster cluster, const assets::Store& assets, transport::Fleet& fleet) {
   cluster.kubernetes = {};  // whatever version it is
-  TakeDown down(std::move(cluster), spared, fleet);
   const playbook::Library library = TRY(playbook::Library::load(assets, "reset"));
   facts::Census census;
-  for (const spec::Host& host : down.cluster_.hosts) census.emplace(host.name, facts::Facts{});
-  const plan::Choice choice{{}, {}, {}, {{"leaving_machines", TRY(machines(down.cluster_, fleet))}}};
-  down.steps_ = TRY(plan::make(down.cluster_, census, library, nullptr, choice));
-  down.steps_.prelude += TRY(assets.read("playbooks/undo.sh"));
-  down.steps_.vital.clear();
+  for (const spec::Host& host : cluster.hosts) census.emplace(host.name, facts::Facts{});
+  const plan::Choice choice{{}, {}, {}, {{"leaving_machines", TRY(machines(cluster, fleet))}}};
+  plan::Plan steps = TRY(plan::make(cluster, census, library, nullptr, choice));
+  steps.prelude += TRY(assets.read("playbooks/undo.sh"));
+  steps.vital.clear();
+  return steps;
+}
+
+Result<TakeDown> TakeDown::of(spec::Cluster cluster, Spared spared, const assets::Store& assets,
+                              transport::Fleet& fleet) {
+  TakeDown down(std::move(cluster), spared, fleet);
+  down.steps_ = TRY(reset_steps(down.cluster_, assets, fleet));
   return down;
 }
 

@@ -18,6 +18,10 @@ struct Spared {
   bool images = false, driver = false;
 };
 
+/// The steps of playbooks/reset.yaml for the hosts of `cluster`, with the functions of undo.
+[[nodiscard]] Result<plan::Plan> reset_steps(spec::Cluster cluster, const assets::Store& assets,
+                                             transport::Fleet& fleet);
+
 /// A node's way out: the steps of playbooks/reset.yaml, then the undo of every run that its journal knows.
 class TakeDown {
  public:

@@ -34,9 +34,15 @@ Result<Journals> read_journals(transport::Fleet& fleet, const std::vector<std::s
   return journals;
 }
 
-Result<Ways> ways_back(const Journals& journals, const plan::Undo& undo) {
+bool takes_cluster_back(const plan::Journal& journal, const plan::Undo& undo) {
+  return undo.run.empty() && plan::has_unfinished_cluster(journal);
+}
+
+Result<Ways> ways_back(const Journals& journals, const plan::Undo& asked) {
   Ways ways;
   for (const auto& [host, journal] : journals) {
+    plan::Undo undo = asked;
+    undo.after_reset = undo.after_reset || takes_cluster_back(journal, undo);
     auto way = plan::way_back(journal, undo);
     if (!way)
       return base::fail(way.error().fault, fmt::format("{}: {}", host, way.error().what), way.error().hint);

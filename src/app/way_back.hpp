@@ -18,8 +18,11 @@ using Ways = std::map<std::string, plan::WayBack>;
 [[nodiscard]] Result<Journals> read_journals(transport::Fleet& fleet, const std::vector<std::string>& hosts,
                                              const std::string& functions);
 
+/// Whether undo also takes back the cluster that an init or a join on the host did not finish.
+[[nodiscard]] bool takes_cluster_back(const plan::Journal& journal, const plan::Undo& undo);
+
 /// What is refused names its host.
-[[nodiscard]] Result<Ways> ways_back(const Journals& journals, const plan::Undo& undo);
+[[nodiscard]] Result<Ways> ways_back(const Journals& journals, const plan::Undo& asked);
 
 /// Says what stays; whether anything does.
 bool tell_kept(report::Reporter& reporter, const Ways& ways);

@@ -34,6 +34,27 @@ Result<Journal> read_journal(std::string_view text) {
   return journal;
 }
 
+bool has_unfinished_cluster(const Journal& journal) {
+  const auto cluster = journal.now.find({"cluster", "kubeadm"});
+  return cluster != journal.now.end() && cluster->second == "unfinished" &&
+         std::ranges::any_of(journal.lines,
+                             [](const Journal::Line& line) { return line.thing.first == "cluster"; });
+}
+
+bool has_cluster(const Journal& journal) {
+  const auto cluster = journal.now.find({"cluster", "kubeadm"});
+  return cluster != journal.now.end() && cluster->second != "absent";
+}
+
+Result<> may_reset(const Journal& journal, bool force) {
+  const bool is_ours = std::ranges::any_of(
+      journal.lines, [](const Journal::Line& line) { return line.thing.first == "cluster"; });
+  if (!has_cluster(journal) || is_ours || force) return {};
+  return base::fail(base::Fault::blocked,
+                    "this host is a node of a cluster that gpuadm did not make: its journal has none",
+                    "--force takes it down all the same; gpuadm undo takes back what gpuadm has changed");
+}
+
 std::vector<std::pair<std::string, std::string>> undo_phases() {
   return {{"undo/images", "Remove images"},
           {"undo/stop", "Stop what did not run"},

@@ -33,6 +33,15 @@ bool is_watched(const Thing& thing) {
 constexpr std::string_view kinds[] = {"file",  "directory",    "unit", "sysctl", "module",      "package",
                                       "image", "docker-image", "swap", "mig",    "compute-mode"};
 
+std::unexpected<base::Error> cluster_in_the_way(const std::string& state) {
+  if (state == "unfinished")
+    return base::fail(Fault::blocked,
+                      "kubeadm did not finish here: the runs of that cluster are undone together",
+                      "gpuadm undo, without --run");
+  return base::fail(Fault::blocked, "a cluster made by kubeadm runs here: undo does not take it apart",
+                    "keep what you need of it, then: gpuadm reset");
+}
+
 /// Goes back through the journal of a host, and remembers what each thing would be by then.
 class Backwards {
  public:
@@ -74,10 +83,14 @@ class Backwards {
     if (undo_.all || all.empty()) {
       way_.runs = all;
     } else if (undo_.run.empty()) {
-      // A run that came to nothing goes with the one before it.
+      // A run that came to nothing goes with the one before it; one that continued an unfinished cluster,
+      // too.
+      const auto first = std::ranges::find_if(journal_.lines,
+                                              [](const Line& line) { return line.thing.first == "cluster"; });
       for (const std::string& run : all) {
         way_.runs.push_back(run);
-        if (left_something(run)) break;
+        const bool cluster = undo_.after_reset && first != journal_.lines.end();
+        if (cluster ? run == first->run : left_something(run)) break;
       }
     } else if (std::ranges::find(all, undo_.run) != all.end()) {
       way_.runs = {undo_.run};
@@ -103,10 +116,7 @@ class Backwards {
       const bool is_newer = newer.contains(line.run);
       if (line.thing.first == "cluster" && (is_newer || is_chosen(line.run)) &&
           state_of(line.thing) != "absent" && !way_.runs.empty() && !undo_.after_reset)
-        return base::fail(Fault::blocked,
-                          fmt::format("a cluster made by {} runs here: undo does not take it apart",
-                                      base::printable(line.thing.second, 50)),
-                          "keep what you need of it, then: gpuadm reset");
+        return cluster_in_the_way(state_of(line.thing));
       if (is_newer && chosen.contains(line.thing))
         return base::fail(Fault::blocked,
                           fmt::format("the run {} has touched {} since", line.run, shown(line.thing)),
@@ -282,20 +292,6 @@ class Backwards {
 };
 
 }  // namespace
-
-bool has_cluster(const Journal& journal) {
-  const auto cluster = journal.now.find({"cluster", "kubeadm"});
-  return cluster != journal.now.end() && cluster->second != "absent";
-}
-
-Result<> may_reset(const Journal& journal, bool force) {
-  const bool is_ours =
-      std::ranges::any_of(journal.lines, [](const Line& line) { return line.thing.first == "cluster"; });
-  if (!has_cluster(journal) || is_ours || force) return {};
-  return base::fail(Fault::blocked,
-                    "this host is a node of a cluster that gpuadm did not make: its journal has none",
-                    "--force takes it down all the same; gpuadm undo takes back what gpuadm has changed");
-}
 
 Result<WayBack> way_back(const Journal& journal, const Undo& undo) {
   return Backwards(journal, undo).go();

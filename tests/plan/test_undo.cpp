@@ -106,6 +106,46 @@ TEST_CASE("reset: a cluster is no reason to stop where it is taken down before")
   CHECK(shown(way) == "undo/things: undo.sysctl:a/b\nundo/journal: undo.journal\n");
 }
 
+TEST_CASE("undo: an unfinished cluster goes with every run that worked on it, and a working one is refused") {
+  const std::string runs =
+      "log\tsysctl\ta/b\t1\ts\tzero\nlog\t+sysctl\ta/b\t2\ts\tzero\n"
+      "log\tcluster\tkubeadm\tabsent\tkube.init\tone\n"
+      "log\tfile\t/etc/a\tabsent\ts\tone\nlog\t+file\t/etc/a\twas 644 0 0 1.5 aa\ts\tone\n"
+      "log\tcluster\tkubeadm\tabsent\tkube.init\ttwo\n"
+      "log\tfile\t/etc/b\tabsent\ts\ttwo\nlog\t+file\t/etc/b\twas 644 0 0 1.5 bb\ts\ttwo\n"
+      "now\tfile\t/etc/a\twas 644 0 0 1.5 aa\nnow\tfile\t/etc/b\twas 644 0 0 1.5 bb\nnow\tsysctl\ta/b\t2\n";
+  const std::string unfinished = runs + "now\tcluster\tkubeadm\tunfinished\n";
+  CHECK(plan::has_unfinished_cluster(*plan::read_journal(unfinished + "end\n")));
+  CHECK(!plan::has_unfinished_cluster(*plan::read_journal(runs + "now\tcluster\tkubeadm\tthere\nend\n")));
+  CHECK(back(unfinished, {.after_reset = true}).runs == std::vector<std::string>{"two", "one"});
+  CHECK(back(unfinished, {.all = true, .after_reset = true}).runs ==
+        std::vector<std::string>{"two", "one", "zero"});
+  CHECK(refused(unfinished, {.run = "two"}).fault == base::Fault::blocked);
+  CHECK(refused(runs + "now\tcluster\tkubeadm\tthere\n", {}).hint.find("gpuadm reset") != std::string::npos);
+}
+
+TEST_CASE("plan: what is new in a plan is named; what is gone, or changes by itself, does not count") {
+  const auto with = [](std::vector<plan::Action> actions) {
+    plan::Plan plan;
+    plan.stages = {{"one", "One", false, {{"box", std::move(actions)}}}};
+    return plan;
+  };
+  plan::Action file;
+  file.id = file.title = "/etc/a";
+  file.variables = {{"content", "x"}};
+  plan::Action other = file;
+  other.variables = {{"content", "y"}};
+  plan::Action unit;
+  unit.id = unit.title = "a.service is stopped";
+  plan::Action drifting = unit;
+  drifting.drifts = true;
+  CHECK(plan::additions(with({file, unit}), with({file})).empty());
+  CHECK(plan::additions(with({file}), with({file, drifting})).empty());
+  CHECK(plan::additions(with({file}), with({other, unit})) ==
+        std::vector<std::string>{"box: /etc/a (the content differs)",
+                                 "box: a.service is stopped (a new step)"});
+}
+
 TEST_CASE("reset: only a cluster that a run has made is taken down, unless forced") {
   const auto may = [](const std::string& text, bool force) {
     return plan::may_reset(*plan::read_journal(text + "end\n"), force);

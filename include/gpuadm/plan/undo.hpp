@@ -35,7 +35,8 @@ struct Undo {
   std::string run;
   bool all = false;
   bool force = false;  ///< what somebody else has changed since is put back, too
-  /// The steps of playbooks/reset.yaml run before: a cluster is no reason to stop.
+  /// The steps of playbooks/reset.yaml run before: a cluster is no reason to stop, and where no run is named
+  /// all runs are taken back down to the first that worked on it.
   bool after_reset = false;
   /// Kinds of things, and steps (or the beginning of their ids up to a dot), that stay as they are, and in
   /// the journal.
@@ -58,6 +59,10 @@ struct WayBack {
 /// Fault::blocked, before anything is changed, where something that stands on the runs cannot be undone: a
 /// cluster, a newer run, an original that is lost. Fault::usage for a run that is none of the host's.
 [[nodiscard]] Result<WayBack> way_back(const Journal& journal, const Undo& undo);
+
+/// Whether gpuadm began a cluster on the host, and kubeadm init or join did not finish. Undo takes it back,
+/// after the steps of playbooks/reset.yaml.
+[[nodiscard]] bool has_unfinished_cluster(const Journal& journal);
 
 /// Whether the host is a node, whoever made it one.
 [[nodiscard]] bool has_cluster(const Journal& journal);

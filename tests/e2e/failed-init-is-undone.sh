@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# An init that does not get as far as a working cluster is taken back by undo: the host is what it was before, file by file. So is one
+# that was run again and failed again. A cluster that works is refused.
+. "$(dirname "$0")/common"
+
+# As reset-leaves-nothing.sh compares hosts.
+snapshot() {
+  lab snapshot node | sed -E '/^store .*\/var\/lib\/(containerd|docker)/d; s/ActiveEnterTimestampMonotonic=[0-9]+//' | sort
+  on node "dpkg-query -W -f 'package \${Package} \${Version} \${db:Status-Abbrev}\n'"
+}
+
+a_host node
+cp cluster.yaml good.yaml
+# etcd exits at once. kubeadm is not to wait for it for four minutes.
+cat >>cluster.yaml <<'END'
+  clusterConfiguration:
+    apiServer: { timeoutForControlPlane: 20s }
+    etcd: { local: { extraArgs: { no-such-flag: "1" } } }
+END
+snapshot >before
+
+exits 1 init -y
+exits 1 init -y
+on node '[ -e /etc/kubernetes/manifests/etcd.yaml ]' || fail "kubeadm did not get as far as etcd"
+exits 0 gpuadm undo -f cluster.yaml --dry-run
+says "kubeadm did not finish on node"
+exits 0 gpuadm undo -f cluster.yaml -y
+snapshot >after
+diff before after || fail "undo left something"
+exits 0 gpuadm undo -f cluster.yaml -y
+says "there is nothing to undo"
+
+exits 0 gpuadm init -f good.yaml --bundle "$bundle" -y
+has_a_cluster node
+exits 3 gpuadm undo -f good.yaml -y
+complains "gpuadm reset"
