@@ -268,7 +268,7 @@ std::vector<std::string> hosts_that_read(const std::string& variable, const spec
       return std::ranges::count(step.reads, variable) > 0 && playbook::selected(step, context);
     };
     if (std::ranges::any_of(library.playbook().phases, [&](const playbook::Phase& phase) {
-          return chosen(phase.name, choice) && std::ranges::any_of(phase.steps, reads);
+          return is_chosen(phase.name, choice) && std::ranges::any_of(phase.steps, reads);
         }))
       hosts.push_back(host.name);
   }
