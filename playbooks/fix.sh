@@ -1,74 +1,5 @@
 # shellcheck shell=sh disable=SC2154,SC2034
-# Functions for the steps of playbooks/fix.yaml. They stand behind prelude.sh.
-
-# --- Kernel parameters: KEY as in /etc/sysctl.d, one file a step -----------------------------------------
-
-sysctl_path() { printf %s "$1" | tr . /; }
-# sysctl_now KEY: its value, words one blank apart.
-sysctl_now() {
-  [ -r "/proc/sys/$(sysctl_path "$1")" ] || die "this kernel has no $1"
-  tr -s '\t ' ' ' <"/proc/sys/$(sysctl_path "$1")"
-}
-
-# at_least KEY NUMBER: what it is, or the number where that is more.
-at_least() {
-  gpuadm_now=$(sysctl_now "$1")
-  if [ "$gpuadm_now" -ge "$2" ]; then printf '%s\n' "$gpuadm_now"; else printf '%s\n' "$2"; fi
-}
-
-# room_for KEY USED PERCENT LEAST ADVISED: what it is, where that is LEAST and no more than PERCENT of it is used; else
-# ADVISED, or twice what it is.
-room_for() {
-  gpuadm_now=$(sysctl_now "$1")
-  gpuadm_percent=$((gpuadm_now / 100)) # first: some are as large as a number may be
-  if [ "$2" -lt $((gpuadm_percent * $3)) ] && [ "$gpuadm_now" -ge "$4" ]; then
-    printf '%s\n' "$gpuadm_now"
-  elif [ "$2" -lt $((gpuadm_percent * $3)) ] || [ $((gpuadm_now * 2)) -lt "$5" ]; then
-    printf '%s\n' "$5"
-  else
-    printf '%s\n' $((gpuadm_now * 2))
-  fi
-}
-
-# sysctl_file NAME KEY VALUE...: the file that sets them at boot: $path, $content.
-sysctl_file() {
-  path=/etc/sysctl.d/99-gpuadm-$1.conf
-  content='# Written by gpuadm doctor --fix.
-'
-  shift
-  while [ $# -gt 0 ]; do
-    content="$content$1 = $2
-"
-    shift 2
-  done
-}
-
-# sysctl_kept NAME KEY VALUE...: whether they are set, now and at boot.
-sysctl_kept() {
-  sysctl_file "$@"
-  gpuadm_kept=0
-  printf %s "$content" | file_keeps "$path" || gpuadm_kept=1
-  shift
-  while [ $# -gt 0 ]; do
-    [ "$(sysctl_now "$1")" = "$2" ] || gpuadm_kept=1
-    shift 2
-  done
-  return "$gpuadm_kept"
-}
-
-# sysctl_keep NAME KEY VALUE...
-sysctl_keep() {
-  sysctl_file "$@"
-  file_is "$path" 0644 >/dev/null || file_put "$path" 0644
-  shift
-  while [ $# -gt 0 ]; do
-    if [ "$(sysctl_now "$1")" != "$2" ]; then
-      journal_sysctl "$(sysctl_path "$1")"
-      printf '%s\n' "$2" >"/proc/sys/$(sysctl_path "$1")" || die "the kernel does not accept $1 = $2"
-    fi
-    shift 2
-  done
-}
+# Functions for the steps of playbooks/fix.yaml. They stand behind prelude.sh and sysctl.sh.
 
 # --- Modules: loaded now and at boot ---------------------------------------------------------------------
 
@@ -122,15 +53,6 @@ unit_on() {
 }
 
 # --- Files -----------------------------------------------------------------------------------------------
-
-# file_keeps PATH: whether it is what stands on stdin.
-file_keeps() {
-  content=$(cat && printf x)
-  content=${content%x}
-  if [ -f "$1" ] && [ "$(printf %s "$content" | sha256sum)" = "$(sha256sum <"$1")" ]; then return 0; fi
-  printf %s "$content" | would_become "$1"
-  return 1
-}
 
 # file_rewrite PATH: it becomes what stands on stdin; its mode stays.
 file_rewrite() {

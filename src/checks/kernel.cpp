@@ -1,6 +1,7 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 
+#include "checks/limits.hpp"
 #include "checks/see.hpp"
 
 #include <fmt/format.h>
@@ -163,10 +164,7 @@ void inotify(const Subject& s, Verdicts& out) {
   if (*instances < 512 || *watches < 65536)
     out.fail(Severity::note,
              "few inotify instances or watches: many pods on one node run into 'too many open files'",
-             fmt::format("max_user_instances {}, max_user_watches {}", *instances, *watches),
-             "sysctl -w fs.inotify.max_user_instances=8192 fs.inotify.max_user_watches=524288 and write both "
-             "to a file in "
-             "/etc/sysctl.d");
+             fmt::format("max_user_instances {}, max_user_watches {}", *instances, *watches), raise_inotify);
 }
 
 constexpr std::array rows = std::to_array<Check>({

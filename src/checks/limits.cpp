@@ -1,3 +1,5 @@
+#include "checks/limits.hpp"
+
 #include "gpuadm/base/text.hpp"
 
 #include "checks/see.hpp"
@@ -56,7 +58,7 @@ constexpr Limit map_count{"vm.max_map_count",
                           not_counted,
                           0,
                           262144,
-                          1048576,
+                          memory_maps,
                           "frameworks that map many files fail with 'cannot allocate memory'"};
 constexpr Limit conntrack{"net.netfilter.nf_conntrack_max",
                           "tracked connections",

@@ -50,7 +50,7 @@ TEST_CASE("fix: only steps for what is open on a host are planned, and only wher
     return steps;
   };
   CHECK(ids({}).empty());
-  CHECK(ids({"kernel.sysctl.inotify"}) == std::vector<std::string>{"fix.sysctl.inotify"});
+  CHECK(ids({"kernel.sysctl.inotify"}) == std::vector<std::string>{"os.limits.inotify"});
   CHECK(ids({"host.disk.swap-on"}).empty());  // the cluster file keeps swap
   CHECK(ids({"rt.present"}).empty());         // containerd has no unit here
   CHECK(ids({"host.hostname.resolves"}) == std::vector<std::string>{"fix.hosts"});
