@@ -1,10 +1,13 @@
 #!/bin/sh
 # Reads what there is to know about one host and changes nothing. One round trip, no arguments.
 # The output is described in docs/reference/probe.md. Every tool is optional but awk. Variables: purpose=status also asks
-# the parts of the control plane how they are, and leaves out, where there is no NVIDIA device, what status does not show.
+# the parts of the control plane how they are, and leaves out, where there is no NVIDIA device, what status does not show;
+# reasons=yes also asks a node why something on it does not run (reasons.sh).
 
 # shellcheck source=playbooks/frame.sh
 [ "${frame_is_here:-}" = yes ] || . "$(dirname "$0")/frame.sh"
+# shellcheck source=playbooks/reasons.sh
+[ "${reasons:-}" != yes ] || [ "${reasons_are_here:-}" = yes ] || . "$(dirname "$0")/reasons.sh"
 
 # --- Helpers ---------------------------------------------------------------------------------------
 
@@ -220,7 +223,7 @@ paths() {
     /var/lib/kubelet/pki/kubelet-server-current.pem /var/lib/kubelet/pod-resources/kubelet.sock \
     /usr/share/containers/oci/hooks.d/oci-nvidia-hook.json /run/reboot-required /run/ostree-booted \
     /run/systemd/timesync/synchronized /run/systemd/container /.dockerenv /run/.containerenv \
-    /var/lib/gpuadm/lock /var/lib/gpuadm/joining /sys/fs/cgroup/cgroup.controllers /sys/fs/cgroup/unified \
+    /var/lib/gpuadm/lock /var/lib/gpuadm/joining /var/lib/gpuadm/cluster /sys/fs/cgroup/cgroup.controllers /sys/fs/cgroup/unified \
     /proc/sys/net/bridge /lib/modules/"$release" /lib/modules/"$release"/build \
     /usr/bin/nvidia-uninstall /usr/bin/gcc-[0-9]* /var/lib/nvidia-docker /run/nvidia/driver /dev/dxg /etc/nv_tegra_release \
     /etc/cdi /run/cdi /etc/cdi/nvidia.yaml /run/cdi/nvidia.yaml /etc/nvidia-container-runtime/config.toml /dev/nvidia* \
@@ -534,6 +537,7 @@ node() {
   [ -d /etc/kubernetes ] || return 0
   certificates
   [ "${purpose:-}" != status ] || control_plane
+  [ "${reasons:-}" != yes ] || node_reasons
   # The journal is slow: it is asked where a kubelet that should run has not got through to its API server.
   if [ -e /etc/kubernetes/kubelet.conf ] || [ -e /etc/kubernetes/bootstrap-kubelet.conf ]; then
     if [ ! -e /var/lib/kubelet/pki/kubelet-client-current.pem ] || ! limit 3 systemctl is-active -q kubelet 2>/dev/null; then

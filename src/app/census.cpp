@@ -1,6 +1,7 @@
 #include "app/census.hpp"
 
 #include "gpuadm/base/json.hpp"
+#include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include <fmt/format.h>
@@ -20,10 +21,12 @@ Result<std::string> reading_script(const assets::Store& assets, std::string_view
   return TRY(assets.read("playbooks/frame.sh")) + "\n" + TRY(assets.read(path));
 }
 
-Result<transport::Command> probe_command(const assets::Store& assets) {
-  return transport::Command{.label = "read the facts",
-                            .script = TRY(reading_script(assets, "playbooks/probe.sh")),
-                            .timeout = probe_timeout};
+Result<transport::Command> probe_command(const assets::Store& assets, Reasons reasons) {
+  std::string script;
+  if (reasons == Reasons::read)
+    script = base::assignments({{"reasons", "yes"}}) + TRY(assets.read("playbooks/reasons.sh")) + "\n";
+  script += TRY(reading_script(assets, "playbooks/probe.sh"));
+  return transport::Command{.label = "read the facts", .script = std::move(script), .timeout = probe_timeout};
 }
 
 Result<facts::Facts> read_probe(const std::string& host, const transport::Exit& exit, base::Time answered) {
@@ -67,8 +70,8 @@ bool Seen::none_reached() const {
 }
 
 Result<Seen> take_census(transport::Fleet& fleet, const assets::Store& assets, Afterwards afterwards,
-                         Texts texts) {
-  const transport::Command probe = TRY(probe_command(assets));
+                         Texts texts, Reasons reasons) {
+  const transport::Command probe = TRY(probe_command(assets, reasons));
   for (const std::string& host : fleet.hosts()) fleet.submit(host, probe);
   Seen seen;
   while (auto completion = fleet.next()) {

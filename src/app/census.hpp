@@ -24,8 +24,12 @@ struct Seen {
 /// A script that only reads ("playbooks/probe.sh") as it is sent: playbooks/frame.sh before it.
 [[nodiscard]] Result<std::string> reading_script(const assets::Store& assets, std::string_view path);
 
+/// Whether a node is also asked why something on it does not run: playbooks/reasons.sh.
+enum class Reasons { skipped, read };
+
 /// What reads the facts of one host.
-[[nodiscard]] Result<transport::Command> probe_command(const assets::Store& assets);
+[[nodiscard]] Result<transport::Command> probe_command(const assets::Store& assets,
+                                                       Reasons reasons = Reasons::skipped);
 /// The facts in the answer to it. Fault::remote or parse where there are none.
 [[nodiscard]] Result<facts::Facts> read_probe(const std::string& host, const transport::Exit& exit,
                                               base::Time answered);
@@ -40,7 +44,7 @@ enum class Texts { kept, dropped };
 /// error is for a missing asset.
 [[nodiscard]] Result<Seen> take_census(transport::Fleet& fleet, const assets::Store& assets,
                                        Afterwards afterwards = Afterwards::keep_connection,
-                                       Texts texts = Texts::kept);
+                                       Texts texts = Texts::kept, Reasons reasons = Reasons::skipped);
 
 /// {host: facts} and {host: {error: …}}.
 [[nodiscard]] base::Tree to_tree(const facts::Census& census);

@@ -20,6 +20,7 @@ Result<Facts> parse(std::string_view probe_output) {
   read_runtimes(sections, facts);
   read_toolkit(sections, facts);
   read_kubernetes(sections, facts);
+  read_pod_states(sections, facts);
   read_gpus(sections, facts);
   read_fabric(sections, facts);
   return facts;

@@ -21,6 +21,8 @@ void read_network(const Sections& sections, Facts& facts);
 void read_runtimes(const Sections& sections, Facts& facts);
 void read_toolkit(const Sections& sections, Facts& facts);
 void read_kubernetes(const Sections& sections, Facts& facts);
+/// What a node says of its containers and its kubelet, where it was asked for it. After read_state.
+void read_pod_states(const Sections& sections, Facts& facts);
 void read_gpus(const Sections& sections, Facts& facts);
 /// The log, and the Xids and SXids in it.
 void read_kernel_log(const Sections& sections, Facts& facts);

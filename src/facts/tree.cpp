@@ -159,22 +159,24 @@ Tree network(const Facts& f) {
 }  // namespace
 
 base::Tree to_tree(const Facts& facts) {
-  return Tree::map_of({{"machine", machine(facts)},
-                       {"os", os(facts)},
-                       {"clock", clock(facts)},
-                       {"kernel", kernel(facts)},
-                       {"disks", list_of(facts.disks, disk)},
-                       {"mounts", list_of(facts.mounts, mount)},
-                       {"state", state_tree(facts)},
-                       {"storage", storage_tree(facts)},
-                       {"network", network(facts)},
-                       {"rdma", rdma_tree(facts)},
-                       {"software", software_tree(facts)},
-                       {"runtimes", runtimes_tree(facts)},
-                       {"kubernetes", kubernetes_tree(facts.kubernetes)},
-                       {"nvidia", nvidia_tree(facts)},
-                       {"gpuadmInstalled", facts.gpuadm_installed},
-                       {"noise", facts.noise}});
+  Tree tree = Tree::map_of({{"machine", machine(facts)},
+                            {"os", os(facts)},
+                            {"clock", clock(facts)},
+                            {"kernel", kernel(facts)},
+                            {"disks", list_of(facts.disks, disk)},
+                            {"mounts", list_of(facts.mounts, mount)},
+                            {"state", state_tree(facts)},
+                            {"storage", storage_tree(facts)},
+                            {"network", network(facts)},
+                            {"rdma", rdma_tree(facts)},
+                            {"software", software_tree(facts)},
+                            {"runtimes", runtimes_tree(facts)},
+                            {"kubernetes", kubernetes_tree(facts.kubernetes)},
+                            {"nvidia", nvidia_tree(facts)},
+                            {"gpuadmInstalled", facts.gpuadm_installed},
+                            {"noise", facts.noise}});
+  if (facts.pod_states) tree.set("podStates", pod_states_tree(*facts.pod_states));
+  return tree;
 }
 
 }  // namespace facts

@@ -4,6 +4,7 @@
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/base/version.hpp"
+#include "gpuadm/facts/pods.hpp"
 
 #include <cstdint>
 #include <map>
@@ -401,6 +402,7 @@ struct Facts {
   std::optional<std::string> device_label;  ///< SELinux type of /dev/nvidia0
   std::vector<std::string> cri_sockets;     ///< of the known places, those that are there
   KubernetesTools kubernetes;
+  std::optional<PodStates> pod_states;  ///< only of a node, and only where the probe was asked for it
   std::vector<PciGpu> pci_gpus;
   std::optional<Driver> driver;
   std::optional<std::string> driver_installed;  ///< version of the module on disk for this kernel

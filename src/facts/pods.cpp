@@ -1,0 +1,161 @@
+#include "gpuadm/facts/pods.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include "facts/read.hpp"
+
+#include <algorithm>
+
+namespace facts {
+
+namespace {
+
+/// A kubelet that has been up for as long has not just crashed, in seconds. systemd starts it again after 10.
+constexpr double settled = 60;
+
+/// What stands between two texts; empty where either is missing.
+std::string_view between(std::string_view text, std::string_view before, std::string_view after) {
+  const std::size_t begin = text.find(before);
+  if (begin == std::string_view::npos) return {};
+  text.remove_prefix(begin + before.size());
+  const std::size_t end = text.find(after);
+  return end == std::string_view::npos ? std::string_view() : text.substr(0, end);
+}
+
+/// The value of `key="…"`, with what is quoted in it as it was; klog quotes a text in a text once more.
+std::string quoted(std::string_view line, std::string_view key) {
+  const std::size_t at = line.find(std::string(key) + "=\"");
+  if (at == std::string_view::npos) return {};
+  std::string text;
+  for (std::size_t i = at + key.size() + 2; i < line.size() && line[i] != '"'; ++i) {
+    if (line[i] == '\\' && i + 1 < line.size()) ++i;
+    text += line[i] == 'n' && line[i - 1] == '\\' ? ' ' : line[i];
+  }
+  return text;
+}
+
+std::string without_backslashes(std::string_view text) {
+  std::string plain;
+  for (const char c : text)
+    if (c != '\\') plain += c;
+  return plain;
+}
+
+/// failed to "StartContainer" for "etcd" with CrashLoopBackOff: "back-off 40s restarting …"
+PodError error_in(std::string_view err, std::string pod) {
+  PodError error{.pod = std::move(pod), .container = {}, .operation = {}, .reason = {}, .message = {}};
+  error.operation = between(err, "failed to \"", "\"");
+  const std::string_view what = between(err, "\" for \"", "\"");
+  if (error.operation == "StartContainer") error.container = what;
+  error.reason = between(err, "\" with ", ":");
+  const std::size_t message = err.find(": \"");
+  error.message = without_backslashes(message == std::string_view::npos ? err : err.substr(message + 3));
+  if (error.message.ends_with('"')) error.message.pop_back();
+  if (error.message.ends_with("\"]")) error.message.resize(error.message.size() - 2);
+  return error;
+}
+
+/// "kube-system/etcd-one" of `etcd-one_kube-system(0a1b…)`, as kubelets before 1.21 write a pod.
+std::string old_name(std::string_view line) {
+  const std::string_view name = between(line, "(\"", "(");
+  const std::size_t space = name.rfind('_');
+  if (space == std::string_view::npos) return {};
+  return std::string(name.substr(space + 1)) + "/" + std::string(name.substr(0, space));
+}
+
+void read_error(std::string_view line, std::vector<PodError>& errors) {
+  if (line.find("Error syncing pod") == std::string_view::npos) return;
+  const std::string pod = quoted(line, "pod");
+  const std::string_view before = "), skipping: ";
+  const std::size_t old = line.find(before);
+  PodError error = !pod.empty() ? error_in(quoted(line, "err"), pod)
+                   : old != std::string_view::npos
+                       ? error_in(line.substr(old + before.size()), old_name(line))
+                       : PodError{};
+  if (error.pod.empty()) return;
+  const auto same = std::ranges::find_if(errors, [&](const PodError& other) {
+    return other.pod == error.pod && other.container == error.container;
+  });
+  if (same != errors.end()) {
+    // Of an image that cannot be pulled, older kubelets only say why when they try, and not while they wait.
+    if (same->reason == "ErrImagePull" && error.reason == "ImagePullBackOff") return;
+    errors.erase(same);
+  }
+  errors.push_back(std::move(error));
+}
+
+void read_containers(const Sections& sections, PodStates& states) {
+  for (const std::string_view line : sections.lines("pod-containers")) {
+    if (line.starts_with("source ")) states.source = line.substr(7);
+    const auto cells = base::split(line, '\t');
+    if (cells.size() < 6) continue;
+    PodContainer container{.space = std::string(cells[1]),
+                           .pod = std::string(cells[2]),
+                           .name = std::string(cells[3]),
+                           .attempt = static_cast<int>(base::to_int(cells[4]).value_or(0)),
+                           .state = std::string(cells[5]),
+                           .exit_code = {},
+                           .reason = {},
+                           .message = {},
+                           .log = {}};
+    if (cells.size() > 6)
+      if (const auto code = base::to_int(cells[6])) container.exit_code = static_cast<int>(*code);
+    if (cells.size() > 7 && cells[7] != "-") container.reason = cells[7];
+    if (cells.size() > 8) container.message = without_backslashes(cells[8]);
+    const std::string log = "container-log/" + container.full() + "/" + container.name;
+    for (const std::string_view text : sections.lines(log)) container.log.emplace_back(text);
+    states.containers.push_back(std::move(container));
+  }
+}
+
+/// How the kubelet ended, where it does not run or starts again and again: the last line before systemd's own
+/// that says so.
+std::string fatal_line(const Sections& sections, const Facts& facts) {
+  const auto state = [&](std::string_view key) -> std::string {
+    for (const std::string_view line : sections.lines("kubelet-state"))
+      if (line.starts_with(std::string(key) + "=")) return std::string(line.substr(key.size() + 1));
+    return {};
+  };
+  std::string last, ended;
+  int ends = 0;
+  for (const std::string_view line : sections.lines("kubelet-errors")) {
+    if (line.find("Main process exited") != std::string_view::npos) {
+      if (!last.empty()) ended = last;
+      ++ends;
+    } else if (line.find("Error syncing pod") == std::string_view::npos) {
+      last = line;
+    }
+  }
+  if (ended.empty()) ended = last;
+  const bool active = state("ActiveState") == "active";
+  const double entered =
+      static_cast<double>(base::to_int(state("ActiveEnterTimestampMonotonic")).value_or(0)) / 1e6;
+  const bool crashes = active && ends > 0 && facts.uptime && *facts.uptime - entered < settled &&
+                       base::to_int(state("NRestarts")).value_or(0) > 0;
+  const bool down = !active && (state("ActiveState") != "inactive" || state("Result") != "success");
+  return down || crashes ? ended : std::string();
+}
+
+}  // namespace
+
+void read_pod_states(const Sections& sections, Facts& facts) {
+  if (!sections.find("pod-containers")) return;
+  PodStates& states = facts.pod_states.emplace();
+  read_containers(sections, states);
+  for (const std::string_view line : sections.lines("kubelet-errors")) {
+    states.kubelet_log.emplace_back(line);
+    read_error(line, states.errors);
+  }
+  sections.each("runtime-errors/", "", [&](const std::string&, const Section& section) {
+    for (const std::string_view line : section.lines) states.runtime_log.emplace_back(line);
+  });
+  states.kubelet_fatal = fatal_line(sections, facts);
+  for (const std::string_view line : sections.lines("inotify")) {
+    if (line.starts_with("refused ")) states.inotify_refused = true;
+    if (line.starts_with("instances "))
+      if (const auto count = base::to_int(base::trim(line.substr(10))))
+        states.inotify_instances = static_cast<int>(*count);
+  }
+}
+
+}  // namespace facts
