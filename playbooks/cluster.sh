@@ -30,7 +30,7 @@ pods() {
     '{.status.initContainerStatuses[*].state.waiting.reason} {.status.containerStatuses[*].state.waiting.reason}' \
     '{.status.containerStatuses[*].restartCount}' '{.status.containerStatuses[*].lastState.terminated.reason}' \
     '{.spec.containers[*].env[?(@.name=="NVIDIA_VISIBLE_DEVICES")].value}' '{.status.reason}' \
-    '{.status.containerStatuses[*].state.waiting.message}{.status.containerStatuses[*].state.terminated.message}' \
+    '{.status.initContainerStatuses[*].state.waiting.message}{.status.containerStatuses[*].state.waiting.message}{.status.containerStatuses[*].state.terminated.message}' \
     '{.status.conditions[?(@.type=="PodScheduled")].message}' \
     '{.status.containerStatuses[*].state.terminated.reason}' '{.status.conditions[?(@.type=="Ready")].status}'
 }

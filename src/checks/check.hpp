@@ -81,6 +81,7 @@ struct Check {
 };
 
 // The rows of each area, in the order of the report. all_checks() has them all.
+[[nodiscard]] std::span<const Check> reason_checks();
 [[nodiscard]] std::span<const Check> access_checks();
 [[nodiscard]] std::span<const Check> host_checks();
 [[nodiscard]] std::span<const Check> identity_checks();

@@ -1,5 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
+#include "checks/reasons.hpp"
 #include "checks/see.hpp"
 #include "checks/whole.hpp"
 
@@ -21,9 +22,35 @@ std::string remedy_for(const facts::Pod& pod) {
   return "kubectl describe pod " + where;
 }
 
-std::string why_of(const facts::Pod& pod) {
-  const std::string& more = !pod.waits_for.empty() ? pod.waits_for : pod.unscheduled;
+/// The newest event of a pod, "FailedCreatePodSandBox: …"; one of a back-off only where there is no other.
+std::string newest_event(const Whole& w, const facts::Pod& pod) {
+  std::string newest, back_off;
+  if (w.facts.events)
+    for (const facts::Event& event : *w.facts.events)
+      if (event.kind == "Pod" && event.space == pod.space && event.name == pod.name)
+        (event.reason == "BackOff" ? back_off : newest) = event.reason + ": " + event.message;
+  return newest.empty() ? back_off : newest;
+}
+
+/// Why a pod waits: what its container says, else the scheduler, else its newest event.
+std::string more_of(const Whole& w, const facts::Pod& pod) {
+  // Of these the message says no more than the reason.
+  const bool says_little = trouble_of(pod) == "ImagePullBackOff" || pod.waits_for.empty();
+  if (!pod.unscheduled.empty() && pod.waits_for.empty()) return pod.unscheduled;
+  const std::string event = says_little ? newest_event(w, pod) : std::string();
+  return event.empty() ? pod.waits_for : event;
+}
+
+std::string why_of(const Whole& w, const facts::Pod& pod) {
+  const std::string more = more_of(w, pod);
   return fmt::format("{}: {}{}{}", pod.full(), trouble_of(pod), more.empty() ? "" : ", ", more);
+}
+
+/// The same without the pod's name: for one line.
+std::string short_why(const Whole& w, const facts::Pod& pod) {
+  const std::string more = more_of(w, pod);
+  const std::string last = last_clause(more);
+  return trouble_of(pod) + (last.empty() ? "" : ": " + last);
 }
 
 void system_pods(const Whole& w, Verdicts& out) {
@@ -31,7 +58,8 @@ void system_pods(const Whole& w, Verdicts& out) {
   if (!pods) return;
   for (const facts::Pod& pod : *pods)
     if ((pod.space == "kube-system" || pod.space == "kube-flannel") && !is_well(pod))
-      out.fail(Severity::blocker, "a pod of the system does not run", why_of(pod), remedy_for(pod));
+      out.fail(Severity::blocker, fmt::format("the pod {} does not run: {}", pod.full(), short_why(w, pod)),
+               why_of(w, pod), remedy_for(pod));
   if (w.facts.deployments)
     for (const facts::Deployment& one : *w.facts.deployments)
       if (one.space == "kube-system" && one.name == "coredns" && one.available == 0)
@@ -60,7 +88,7 @@ void pod_reasons(const Whole& w, Verdicts& out) {
   for (const auto& [reason, those] : by_reason)
     out.fail(Severity::warning,
              fmt::format("{} {} {}", those.size(), those.size() == 1 ? "pod is" : "pods are", reason),
-             why_of(*those.front()), remedy_for(*those.front()));
+             why_of(w, *those.front()), remedy_for(*those.front()));
 }
 
 struct Pull {

@@ -7,7 +7,8 @@ namespace checks {
 const std::vector<Check>& all_checks() {
   static const std::vector<Check> all = [] {
     std::vector<Check> rows;
-    for (const auto area : {access_checks,
+    for (const auto area : {reason_checks,  // first: what says why leads
+                            access_checks,
                             host_checks,
                             identity_checks,
                             disk_checks,
