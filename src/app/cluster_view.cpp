@@ -11,7 +11,6 @@ namespace {
 
 using base::Fault;
 
-constexpr std::chrono::seconds view_timeout{300};     // every command in it has its own, shorter one
 constexpr std::chrono::seconds server_patience{180};  // for an API server that is just coming up
 
 }  // namespace
@@ -52,11 +51,14 @@ Result<transport::Command> view_command(const assets::Store& assets) {
 }
 
 Result<std::optional<std::string>> view_cluster(const spec::Cluster& cluster, const facts::Census& census,
-                                                transport::Fleet& fleet, const assets::Store& assets) {
+                                                transport::Fleet& fleet, const assets::Store& assets,
+                                                std::chrono::seconds patience) {
+  transport::Command command = TRY(view_command(assets));
+  command.timeout = patience;
   std::optional<base::Error> failed;
   for (const spec::Host& host : cluster.hosts) {
     if (!is_control_plane(census, host.name)) continue;
-    fleet.submit(host.name, TRY(view_command(assets)));
+    fleet.submit(host.name, command);
     auto completion = fleet.next();
     if (!completion || fleet.interrupted())
       return base::fail(Fault::interrupted, "interrupted while the cluster was read");

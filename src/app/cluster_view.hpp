@@ -7,6 +7,9 @@
 
 namespace app {
 
+/// Of a control plane that is asked for its cluster: every command in the script has its own, shorter one.
+inline constexpr std::chrono::seconds view_timeout{300};
+
 /// Whether a host has an administrator's kubeconfig.
 [[nodiscard]] bool is_control_plane(const facts::Census& census, const std::string& host);
 
@@ -27,7 +30,8 @@ void fit(spec::Cluster& cluster, const facts::Census& census, const facts::Clust
 [[nodiscard]] Result<std::optional<std::string>> view_cluster(const spec::Cluster& cluster,
                                                               const facts::Census& census,
                                                               transport::Fleet& fleet,
-                                                              const assets::Store& assets);
+                                                              const assets::Store& assets,
+                                                              std::chrono::seconds patience = view_timeout);
 
 /// The cluster's facts. Where its API server does not answer it is asked again, for 180 s.
 [[nodiscard]] Result<facts::ClusterFacts> see_patiently(const spec::Cluster& cluster,

@@ -5,6 +5,7 @@
 #include "gpuadm/report/fold.hpp"
 #include "gpuadm/run/run.hpp"
 
+#include "app/reason.hpp"
 #include "app/resume.hpp"
 
 #include <fmt/format.h>
@@ -173,9 +174,15 @@ Result<Outcome> conduct(const Score& score, const Seen& seen, const Visit& visit
       std::ranges::move(waiting_phases(score.library.playbook()), std::back_inserter(choice.skip_phases));
     return plan::make(score.cluster, census, score.library, score.bundle, choice);
   };
-  Performance performance{
-      score.assets, TRY(plan_of(seen.census)), {}, score.consent, {}, score.needed, score.reboots,
-      score.judge};
+  Performance performance{score.assets,
+                          TRY(plan_of(seen.census)),
+                          {},
+                          score.consent,
+                          {},
+                          score.needed,
+                          score.reboots,
+                          score.judge,
+                          &score.cluster};
   for (const auto& [host, facts] : seen.census) performance.hosts.push_back(host);
   performance.again = [&](const std::set<std::string>& lost) -> Result<plan::Plan> {
     const Seen fresh = TRY(take_census(*visit.fleet, score.assets));
@@ -221,7 +228,10 @@ Result<Outcome> perform(const Performance& performance, const Visit& visit, repo
   const run::Scripts scripts{plan.prelude, TRY(performance.assets.read("playbooks/lock.sh"))};
   TRY(run::lock(performance.hosts, fleet, reporter, scripts, who));
   std::string own_host;
-  const Result<Outcome> outcome = apply(performance, visit, reporter, who, own_host);
+  Failures failures(reporter);
+  const Result<Outcome> outcome = apply(performance, visit, failures, who, own_host);
+  if (performance.cluster)
+    explain_failures(failures.all(), *performance.cluster, performance.assets, fleet, visit.folder, reporter);
   run::unlock(performance.hosts, fleet, reporter, scripts, who);
   if (!own_host.empty()) reboot_own_host(own_host, visit, reporter, io);
   return outcome;

@@ -60,6 +60,8 @@ struct Performance {
   Outcome needed = Outcome::done;  ///< what a preview comes to where something is to be done
   Rebooting reboots = Rebooting::done;
   run::Judge judge;
+  /// Whose hosts are asked for the reason where a step of kubeadm or a wait fails; nullptr: none are.
+  const spec::Cluster* cluster = nullptr;
 };
 
 /// Of the whole run, and of no host.

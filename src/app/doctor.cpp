@@ -9,6 +9,7 @@
 #include "app/demo.hpp"
 #include "app/findings.hpp"
 #include "app/fix.hpp"
+#include "app/host_stages.hpp"
 #include "app/open_bundle.hpp"
 #include "app/recording.hpp"
 #include "app/run_folder.hpp"
@@ -18,6 +19,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace app {
@@ -40,6 +42,7 @@ Outcome list(const DoctorOptions& options, Io& io) {
 Result<std::vector<report::Finding>> find_for(const DoctorOptions& options, const Recording& looked,
                                               const assets::Store& assets) {
   const facts::Census& census = looked.seen.census;
+  if (options.stage.empty()) return find_by_state(looked.cluster, census, looked.view, assets);
   if (options.stage == "cluster") return find_in_cluster(looked.cluster, census, looked.view, assets);
   return find(looked.cluster, census, assets, stage_of(options));
 }
@@ -95,17 +98,26 @@ Result<Recording> recorded(const DoctorOptions& options) {
   return looked;
 }
 
+/// How long doctor without --stage waits for a control plane to describe its cluster.
+constexpr std::chrono::seconds impatience{60};
+
 /// Looks at the hosts.
 Result<Recording> look(const DoctorOptions& options, const assets::Store& assets, Io& io) {
-  const bool in_cluster = options.stage == "cluster";
+  const bool in_cluster = options.stage == "cluster", by_state = options.stage.empty();
   Recording looked{TRY(read_cluster(options.hosts, options.common.connection)), {}, {}};
   auto& [cluster, seen, view] = looked;
   const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(Access::read_only);
-  seen =
-      TRY(take_census(*fleet, assets, in_cluster ? Afterwards::keep_connection : Afterwards::close_connection,
-                      texts_of(options)));
+  seen = TRY(take_census(
+      *fleet, assets, in_cluster || by_state ? Afterwards::keep_connection : Afterwards::close_connection,
+      texts_of(options), by_state || options.stage == "node" ? Reasons::read : Reasons::skipped));
   if (in_cluster) view = TRY(view_cluster(cluster, seen.census, *fleet, assets));
+  if (by_state && has_control_plane(cluster, seen.census)) {
+    // Hosts are judged all the same where no control plane answers.
+    auto answer = view_cluster(cluster, seen.census, *fleet, assets, impatience);
+    if (answer) view = std::move(*answer);
+    if (!answer && answer.error().fault == base::Fault::interrupted) return std::unexpected(answer.error());
+  }
   return looked;
 }
 
@@ -143,11 +155,13 @@ Result<std::set<std::string>> read_baseline(const std::filesystem::path& file) {
   return known;
 }
 
-void show(const std::vector<report::Finding>& findings, const spec::Cluster& cluster, Format format,
+/// `looked`: of doctor without --stage, what the hosts were checked as; empty otherwise.
+void show(const std::vector<report::Finding>& findings, const spec::Cluster& cluster,
+          const std::map<std::string, std::string>& stages, const std::string& looked, Format format,
           const Io& io) {
   switch (format) {
     case Format::json:
-      return report::write_json(findings, io.out);
+      return report::write_json(findings, io.out, stages);
     case Format::junit:
       return io.out(report::to_junit(findings));
     case Format::html:
@@ -155,7 +169,9 @@ void show(const std::vector<report::Finding>& findings, const spec::Cluster& clu
     case Format::prometheus:
       return io.out(report::to_prometheus(findings, base::now()));
     default:
-      return io.out(report::to_text(findings, io.out_style));
+      if (looked.empty()) return io.out(report::to_text(findings, io.out_style));
+      return io.out(report::headline(findings, io.out_style) + "\n" + looked + "\n\n" +
+                    report::details(findings, io.out_style));
   }
 }
 
@@ -197,7 +213,10 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
   if (options.from.empty() && !demo)
     TRY(TRY(RunFolder::make(looked.cluster.name)).save_look(looked.cluster, looked.seen.census, findings));
 
-  show(findings, looked.cluster, options.format, io);
+  std::map<std::string, std::string> stages;
+  if (options.stage.empty()) stages = stages_by_host(looked.seen.census);
+  show(findings, looked.cluster, stages, options.stage.empty() ? describe_stages(looked.seen.census) : "",
+       options.format, io);
   if (looked.seen.none_reached()) return Outcome::unreachable;
   return std::ranges::any_of(findings, [&](const auto& finding) { return fails(finding, options.fail_on); })
              ? Outcome::blocked

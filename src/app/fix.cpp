@@ -6,6 +6,7 @@
 
 #include "app/conduct.hpp"
 #include "app/findings.hpp"
+#include "app/host_stages.hpp"
 
 #include <fmt/format.h>
 
@@ -42,8 +43,10 @@ class Patients {
       : options_(options), assets_(assets), cluster_(cluster), fleet_(fleet) {}
 
   Result<> look() {
-    seen_ = TRY(take_census(fleet_, assets_));
-    findings_ = TRY(find(cluster_, seen_.census, assets_, stage_of(options_)));
+    seen_ = TRY(take_census(fleet_, assets_, Afterwards::keep_connection, Texts::dropped,
+                            options_.stage == "preflight" ? Reasons::skipped : Reasons::read));
+    findings_ = TRY(options_.stage.empty() ? find_by_state(cluster_, seen_.census, std::nullopt, assets_)
+                                           : find(cluster_, seen_.census, assets_, stage_of(options_)));
     std::erase_if(findings_, [&](const Finding& finding) {
       return finding.id != reachable && !wanted(options_, finding.id);
     });

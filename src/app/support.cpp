@@ -51,7 +51,7 @@ class Support {
       : options_(options), assets_(assets), fleet_(fleet), looked_(looked), archive_(archive), io_(io) {}
 
   Result<Outcome> collect() {
-    looked_.seen = TRY(take_census(fleet_, assets_));
+    looked_.seen = TRY(take_census(fleet_, assets_, Afterwards::keep_connection, Texts::kept, Reasons::read));
     TRY(look_at_cluster());
     facts::Redactor redact = redactor_for(looked_);
     redact.learn(base::home().filename().string(), "user");

@@ -157,7 +157,8 @@ class Watch {
 
 Result<> watch(Recording& looked, transport::Fleet& fleet, const assets::Store& assets,
                const Watcher& watcher) {
-  return Watch(looked, fleet, watcher, TRY(probe_command(assets)), TRY(view_command(assets))).run();
+  return Watch(looked, fleet, watcher, TRY(probe_command(assets, watcher.reasons)), TRY(view_command(assets)))
+      .run();
 }
 
 }  // namespace app

@@ -15,6 +15,7 @@ struct Watcher {
   std::chrono::seconds every;
   /// The control plane is asked, too.
   bool view = false;
+  Reasons reasons = Reasons::skipped;
   Judge judge;
   /// What is new, gone or changed since the last call, and every finding; every second also where nothing is,
   /// so that a page can be drawn again.

@@ -83,10 +83,12 @@ Result<Outcome> watch_and_tell(const DoctorOptions& options, const assets::Store
   std::vector<Finding> last;
   std::optional<Page> page;
   if (io.page && options.format == Format::text) page.emplace(looked.cluster.name, options.watch, io);
-  Watcher watcher{.every = std::chrono::seconds(options.watch),
-                  .view = options.stage == "cluster",
-                  .judge = judge,
-                  .tell = {}};
+  Watcher watcher{
+      .every = std::chrono::seconds(options.watch),
+      .view = options.stage == "cluster",
+      .reasons = options.stage.empty() || options.stage == "node" ? Reasons::read : Reasons::skipped,
+      .judge = judge,
+      .tell = {}};
   watcher.tell = [&](std::span<const Change> changes, const std::vector<Finding>& findings) {
     if (!changes.empty()) last = findings;
     if (page) return page->show(changes, findings);

@@ -75,12 +75,13 @@ class Verbs {
   void add_doctor() {
     auto* verb = root_.add_subcommand("doctor", "Say what stands in the way, and what to do about it");
     const auto options = hosts_verb(verb, app::doctor);
+    options->stage.clear();  // what each host is decides
     verb->add_flag("--list", options->list, "Show every check, and connect to nothing");
     add_list(*verb, "--only", options->only, "ID,...", "Only these checks; gpu. means all below it");
     add_list(*verb, "--skip", options->skip, "ID,...", "All but these checks");
     verb->add_option("--stage", options->stage,
                      "preflight: before an installation; node: on a machine that is in a cluster; "
-                     "cluster: what the control plane says of all of them")
+                     "cluster: what the control plane says of all of them (those that fit each host)")
         ->check(CLI::IsMember({"preflight", "node", "cluster"}))
         ->option_text("STAGE");
     verb->add_option_function<std::string>(

@@ -18,6 +18,8 @@ std::string_view name_of(Did did) {
       return "skipped";
     case Did::failed:
       return "failed";
+    case Did::cause:
+      return "cause";
     case Did::note:
       return "note";
     case Did::finished:

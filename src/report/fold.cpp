@@ -51,6 +51,20 @@ HostReport sum(const Report& report) {
   return all;
 }
 
+/// "kubeadm init failed on gpu1: etcd exits with status 1: unknown flag: --foo", what the step said, what to
+/// type.
+std::string explained(const FailedStep& failure, const Style& style) {
+  const std::string title = base::printable(failure.title.empty() ? failure.step : failure.title);
+  const std::string head = fmt::format("{} failed on {}", title, base::printable(failure.host));
+  std::string text = fmt::format("{}: {}\n", paint(style, Ink::red, head), hang(failure.cause, 7, style));
+  if (!failure.evidence.empty()) text += fmt::format("       seen: {}\n", hang(failure.evidence, 13, style));
+  text += fmt::format("       {}\n", hang(failure.why, 7, style));
+  if (!failure.remedy.empty())
+    text += fmt::format("       fix:  {}\n", hang_typed(failure.remedy, 13, style));
+  return text + fmt::format("       then: {}\n",
+                            hang_typed("gpuadm doctor " + base::printable(failure.host), 13, style));
+}
+
 }  // namespace
 
 int Report::changed() const {
@@ -63,10 +77,27 @@ int Report::needed() const {
 Report fold(std::span<const Event> events) {
   Report report;
   std::map<std::string, std::map<std::string, Did>> last;  // host -> step -> what it came to
+  std::map<std::string, std::string> titles;
   for (const Event& event : events) {
+    if (event.did == Did::started && !event.step.empty()) titles[event.step] = event.detail;
+    if (event.did == Did::cause)
+      for (FailedStep& failure : report.failures)
+        if (failure.host == event.host && failure.step == event.step) {
+          failure.cause = event.detail;
+          failure.evidence = event.output;
+          failure.remedy = event.hint;
+        }
     if (!decides(event.did)) continue;
     if (event.did == Did::failed)
-      report.failures.push_back({event.host, event.stage, event.step, event.detail, event.hint});
+      report.failures.push_back({.host = event.host,
+                                 .stage = event.stage,
+                                 .step = event.step,
+                                 .why = event.detail,
+                                 .hint = event.hint,
+                                 .title = titles[event.step],
+                                 .cause = {},
+                                 .evidence = {},
+                                 .remedy = {}});
     if (event.host.empty()) continue;
     if (!last.contains(event.host)) report.hosts.push_back({.host = event.host});
     last[event.host][event.step] = event.did;
@@ -82,10 +113,13 @@ std::string to_text(const Report& report, const Style& style) {
   std::size_t width = 0;
   for (const HostReport& host : report.hosts) width = std::max(width, host.host.size());
   std::string text;
+  for (const FailedStep& failure : report.failures)
+    if (!failure.cause.empty()) text += explained(failure, style);
   if (report.hosts.size() > 1 && style.verbosity != Verbosity::quiet)
     for (const HostReport& host : report.hosts)
       text += fmt::format("  {:<{}}  {}\n", base::printable(host.host), width, counts(host));
   for (const FailedStep& failure : report.failures) {
+    if (!failure.cause.empty()) continue;
     const std::string what =
         fmt::format("{} {}: {}", base::printable(failure.host), base::printable(failure.step), failure.why);
     text += fmt::format("{} {}\n", paint(style, Ink::red, "failed"), hang(what, 7, style));
@@ -105,12 +139,19 @@ base::Tree to_tree(const Report& report) {
                                    {"needed", host.needed},
                                    {"skipped", host.skipped},
                                    {"failed", host.failed}}));
-  for (const FailedStep& failure : report.failures)
-    failures.push(base::Tree::map_of({{"host", failure.host},
-                                      {"stage", failure.stage},
-                                      {"step", failure.step},
-                                      {"why", failure.why},
-                                      {"hint", failure.hint}}));
+  for (const FailedStep& failure : report.failures) {
+    base::Tree one = base::Tree::map_of({{"host", failure.host},
+                                         {"stage", failure.stage},
+                                         {"step", failure.step},
+                                         {"why", failure.why},
+                                         {"hint", failure.hint}});
+    if (!failure.cause.empty()) {
+      one.set("cause", failure.cause);
+      one.set("evidence", failure.evidence);
+      one.set("remedy", failure.remedy);
+    }
+    failures.push(std::move(one));
+  }
   return base::Tree::map_of({{"changed", all.changed},
                              {"needed", all.needed},
                              {"failed", all.failed},

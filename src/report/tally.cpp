@@ -88,11 +88,16 @@ base::Tree to_tree(std::span<const Finding> findings) {
       {{"summary", summary(findings)}, {"first", first(findings)}, {"findings", std::move(list)}});
 }
 
-void write_json(std::span<const Finding> findings, const Write& write) {
+void write_json(std::span<const Finding> findings, const Write& write,
+                const std::map<std::string, std::string>& stages) {
   constexpr std::size_t block = 64u << 10;
   std::string held =
-      fmt::format("{{\n\"summary\": {},\n\"first\": {},\n\"findings\": [",
-                  base::json::write(summary(findings), 0), base::json::write(first(findings), 0));
+      fmt::format("{{\n\"summary\": {},\n\"first\": {},\n", base::json::write(summary(findings), 0),
+                  base::json::write(first(findings), 0));
+  base::Tree by_host = base::Tree::map();
+  for (const auto& [host, checked] : stages) by_host.set(host, checked);
+  if (!stages.empty()) held += fmt::format("\"stages\": {},\n", base::json::write(by_host, 0));
+  held += "\"findings\": [";
   std::string_view before = "\n";
   for (const Finding& finding : findings) {
     held += std::exchange(before, ",\n");

@@ -33,6 +33,8 @@ Word word(Did did) {
       return {"skipped", Ink::dim};
     case Did::failed:
       return {"failed", Ink::red};
+    case Did::cause:
+      return {"cause", Ink::red};
     default:
       return {"note", Ink::dim};
   }

@@ -18,6 +18,7 @@ enum class Did {
   waiting,    ///< a wait goes on; `detail` says for what
   skipped,    ///< left out; `detail` says why
   failed,     ///< `detail` says why, `hint` what to type
+  cause,      ///< why a step failed, as the hosts say: `detail`; `output` is the evidence
   note,       ///< something worth a line
   finished    ///< of a run
 };

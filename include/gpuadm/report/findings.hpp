@@ -5,6 +5,7 @@
 #include "gpuadm/report/finding.hpp"
 #include "gpuadm/report/style.hpp"
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,7 +33,9 @@ namespace report {
 [[nodiscard]] base::Tree to_tree(std::span<const Finding> findings);
 
 /// The same document, a finding a line, in pieces: of many hosts it is large.
-void write_json(std::span<const Finding> findings, const Write& write);
+/// `stages`: what each host was checked as, where that follows from the host.
+void write_json(std::span<const Finding> findings, const Write& write,
+                const std::map<std::string, std::string>& stages = {});
 
 /// JUnit XML: a suite a host, a test case a result; what could not be told is an error.
 [[nodiscard]] std::string to_junit(std::span<const Finding> findings);

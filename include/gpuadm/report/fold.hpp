@@ -18,6 +18,9 @@ struct HostReport {
 
 struct FailedStep {
   std::string host, stage, step, why, hint;
+  std::string title;  ///< of the step
+  /// The first broken link that the hosts name, what shows it, and what to do; empty: none was found.
+  std::string cause, evidence, remedy;
 };
 
 struct Report {
@@ -29,7 +32,8 @@ struct Report {
 };
 
 [[nodiscard]] Report fold(std::span<const Event> events);
-/// A line a host and one for all ("0 changed"); failures again, with what to type.
+/// Failures whose cause is known, the cause first; a line a host and one for all ("0 changed"); the other
+/// failures again, with what to type.
 [[nodiscard]] std::string to_text(const Report& report, const Style& style);
 [[nodiscard]] base::Tree to_tree(const Report& report);
 

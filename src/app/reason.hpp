@@ -1,0 +1,37 @@
+#pragma once
+
+#include "gpuadm/assets/assets.hpp"
+#include "gpuadm/report/event.hpp"
+#include "gpuadm/report/finding.hpp"
+#include "gpuadm/spec/cluster.hpp"
+#include "gpuadm/transport/fleet.hpp"
+
+#include "app/run_folder.hpp"
+
+#include <string>
+#include <vector>
+
+namespace app {
+
+/// Passes every event on, and keeps the failures of steps that depend on what runs on the hosts: those of
+/// kubeadm, and the waits for nodes and pods.
+class Failures final : public report::Reporter {
+ public:
+  explicit Failures(report::Reporter& next) : next_(next) {}
+  void on(const report::Event& event) override;
+  [[nodiscard]] const std::vector<report::Event>& all() const { return all_; }
+
+ private:
+  report::Reporter& next_;
+  std::vector<report::Event> all_;
+};
+
+/// Asks every host of a failed run why something on it does not run, over the run's own connections and for
+/// at most a minute; where the hosts say nothing, a control plane why a pod waits. Reports the first broken
+/// link (Did::cause) for each failure and saves what was found as reasons.json. A host that does not answer
+/// is left out.
+void explain_failures(const std::vector<report::Event>& failures, const spec::Cluster& cluster,
+                      const assets::Store& assets, transport::Fleet& fleet, const RunFolder& folder,
+                      report::Reporter& reporter);
+
+}  // namespace app
