@@ -749,7 +749,7 @@ driver_roots() {
   section driver-roots
   found=$(command -v nvidia-smi) && found=$(readlink -f "$found")
   for folder in /opt/bin /usr/bin /usr/sbin /bin /sbin; do
-    case $found in */*"$folder/nvidia-smi") found=${found%"$folder/nvidia-smi"} && break ;; esac
+    case $found in *"$folder/nvidia-smi") found=${found%"$folder/nvidia-smi"} && break ;; esac
   done
   for root in / /usr/local/nvidia /opt/nvidia /opt/nvidia-driver /run/nvidia/driver /home/kubernetes/bin/nvidia "$found"; do
     case $root in *[!A-Za-z0-9._/-]* | */nvidia-smi | '') continue ;; esac
