@@ -155,6 +155,9 @@ Result<BundleNeeds> read_needs(const BundleCreateOptions& options, const playboo
 Result<std::string> newest_source(const assets::Store& store, const playbook::Catalog& catalog,
                                   const base::Version& minor) {
   const Tree tree = TRY(base::yaml::read(TRY(store.read(sources_file)), sources_file));
+  if (word(tree, {"newest"}).empty())
+    return base::fail(Fault::spec, fmt::format("{}: needs newest", sources_file),
+                      fmt::format("or name a patch: --kubernetes-version {}.0", minor.minor_text()));
   return fill(word(tree, {"newest"}), {{"minor", minor.minor_text()}}, catalog, minor);
 }
 

@@ -34,7 +34,7 @@ signs() {
   printf 'Origin: lab\nSHA256:\n %s %s main/binary-amd64/Packages.xz\n' "$(sha256sum <"$release/main/binary-amd64/Packages.xz" | cut -d' ' -f1)" \
     "$(stat -c %s "$release/main/binary-amd64/Packages.xz")" | gpg --batch --quiet --local-user "${1:-lab@lab.local}" --clearsign >"$release/InRelease"
 }
-create() { rm -rf cache && "$GPUADM" --assets assets bundle create --for facts.json --driver install=580 --source mirror --skip coredns -o b; }
+create() { rm -rf cache && "$GPUADM" --assets assets bundle create --for facts.json --kubernetes-version 1.36.4 --driver install=580 --source mirror --skip coredns -o b; }
 
 # Everything is as it must be, up to kubeadm, which this mirror does not have.
 packages | index
@@ -119,7 +119,7 @@ for _ in $(seq 100); do
   (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
   sleep 0.1
 done
-public() { "$GPUADM" --assets assets bundle create --for facts.json --driver install=580 --skip coredns -o b; }
+public() { "$GPUADM" --assets assets bundle create --for facts.json --kubernetes-version 1.36.4 --driver install=580 --skip coredns -o b; }
 sed -i "s,https://deb.lab,http://127.0.0.1:$port,; s,keyring.gpg,no-keyring.gpg," assets/data/system-repositories.yaml
 exits 3 public
 complains "InRelease comes over http, and its signature cannot be verified here"
