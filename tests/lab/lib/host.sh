@@ -190,6 +190,9 @@ host_identity() { # host_identity NAME
   tr -d - </proc/sys/kernel/random/uuid >"$root/etc/machine-id"
   printf '127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n' >"$root/etc/hosts"
 
+  # mmdebstrap left its own preference there; apt refuses to install anything while it has no lists of that release.
+  sed -i '/Default-Release/d' "$root"/etc/apt/apt.conf.d/*
+
   # CoreDNS does not start without a name server. This one refuses every question at once.
   ! bundle_has_dns || printf 'nameserver %s.1\n' "$LAB_NET" >"$root/etc/resolv.conf"
 
