@@ -51,7 +51,8 @@ says "every link that was tried holds"
 leaves_nothing
 
 # What others hold is theirs.
-kube run holder --image=lab.local/sleep:1 --image-pull-policy=Never --restart=Never --limits=nvidia.com/gpu=1 -- 0
+kube run holder --image=lab.local/sleep:1 --restart=Never --overrides "'"'{"spec":{"containers":[{"name":"holder","image":"lab.local/sleep:1",
+  "imagePullPolicy":"Never","args":["0"],"resources":{"limits":{"nvidia.com/gpu":"1"}}}]}}'"'"
 kube wait --for=condition=Ready pod/holder --timeout=60s
 exits 0 verify --only scheduling -o json
 jq -e '.summary.blockers == 0 and .gpus == 2 and (.findings[0].evidence | contains("1 held: default/holder"))' <out >/dev/null ||
