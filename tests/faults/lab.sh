@@ -179,7 +179,9 @@ fault kubelet-certificate-expired node kubelet.certificate-expiry 'The kubelet'"
 kubelet-certificate-expired.breaks() {
   cd /var/lib/kubelet/pki && readlink kubelet-client-current.pem >/root/current
   openssl req -new -newkey rsa:2048 -nodes -keyout /root/old.key -subj /CN=old -out /root/old.csr 2>/dev/null
-  openssl x509 -req -in /root/old.csr -signkey /root/old.key -days -1 -out old.pem 2>/dev/null
+  # From 3.4 openssl takes no negative number of days, and has options for dates.
+  openssl x509 -req -in /root/old.csr -signkey /root/old.key -days -1 -out old.pem 2>/dev/null ||
+    openssl x509 -req -in /root/old.csr -signkey /root/old.key -not_before 20250101000000Z -not_after 20250201000000Z -out old.pem 2>/dev/null
   ln -sf /var/lib/kubelet/pki/old.pem kubelet-client-current.pem
 }
 kubelet-certificate-expired.mends() { ln -sf "$(cat /root/current)" /var/lib/kubelet/pki/kubelet-client-current.pem && rm /var/lib/kubelet/pki/old.pem; }
@@ -199,6 +201,7 @@ bridges-not-filtered.mends() { sysctl -qw net.bridge.bridge-nf-call-iptables=1; 
 fault kubelet-asks-another-runtime node rt.cri.socket 'The kubelet is told to ask another runtime'
 kubelet-asks-another-runtime.breaks() {
   cp /var/lib/kubelet/config.yaml /root/
+  sed -i '/^containerRuntimeEndpoint:/d' /var/lib/kubelet/config.yaml # newer versions of kubeadm write one
   echo 'containerRuntimeEndpoint: unix:///run/crio/crio.sock' >>/var/lib/kubelet/config.yaml
 }
 kubelet-asks-another-runtime.mends() { mv /root/config.yaml /var/lib/kubelet/; }
@@ -266,9 +269,10 @@ system-pod-crashes.mends() {
 fault api-certificate-expired cluster cl.certs-expiry 'A certificate of the control plane has expired'
 api-certificate-expired.breaks() {
   cp /etc/kubernetes/pki/front-proxy-client.crt /root/
-  openssl x509 -req -in <(openssl req -new -key /etc/kubernetes/pki/front-proxy-client.key -subj /CN=front-proxy-client) \
-    -CA /etc/kubernetes/pki/front-proxy-ca.crt -CAkey /etc/kubernetes/pki/front-proxy-ca.key -CAcreateserial \
-    -days -1 -out /etc/kubernetes/pki/front-proxy-client.crt 2>/dev/null
+  openssl req -new -key /etc/kubernetes/pki/front-proxy-client.key -subj /CN=front-proxy-client >/root/front-proxy.csr
+  set -- -req -in /root/front-proxy.csr -CA /etc/kubernetes/pki/front-proxy-ca.crt -CAkey /etc/kubernetes/pki/front-proxy-ca.key \
+    -CAcreateserial -out /etc/kubernetes/pki/front-proxy-client.crt
+  openssl x509 "$@" -days -1 2>/dev/null || openssl x509 "$@" -not_before 20250101000000Z -not_after 20250201000000Z 2>/dev/null
 }
 api-certificate-expired.mends() { mv /root/front-proxy-client.crt /etc/kubernetes/pki/; }
 
