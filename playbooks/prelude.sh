@@ -489,17 +489,17 @@ wait_is_hopeless() {
   exit "$gpuadm_hopeless"
 }
 
-# pods_unready NAMESPACE [KUBECTL-ARGUMENT...]: a line for each pod that is not ready: "NAME: REASON: MESSAGE". Ends the wait where a
+# pods_unready NAMESPACE [KUBECTL-ARGUMENT...]: a line for each pod that is not ready: "NAME on NODE: REASON: MESSAGE". Ends the wait where a
 # pod cannot become ready by itself: its image may not be pulled or has an invalid name, at once; the registry has no such image, after
 # 30 s; a container has ended 5 times or more.
 pods_unready() {
   gpuadm_namespace=$1
   shift
   gpuadm_container='container{"\t"}{.ready}{"\t"}{.restartCount}{"\t"}{.state.waiting.reason}{"\t"}{.state.waiting.message}{"\t"}{.lastState.terminated.exitCode}{"\n"}'
-  gpuadm_pods=$(node_kubectl -n "$gpuadm_namespace" get pods "$@" -o "jsonpath={range .items[*]}pod{\"\\t\"}{.metadata.name}{\"\\t\"}{.status.phase}{\"\\n\"}{range .status.conditions[?(@.type==\"PodScheduled\")]}scheduled{\"\\t\"}{.status}{\"\\t\"}{.message}{\"\\n\"}{end}{range .status.initContainerStatuses[*]}$gpuadm_container{end}{range .status.containerStatuses[*]}$gpuadm_container{end}{end}") || return 1
+  gpuadm_pods=$(node_kubectl -n "$gpuadm_namespace" get pods "$@" -o "jsonpath={range .items[*]}pod{\"\\t\"}{.metadata.name}{\"\\t\"}{.status.phase}{\"\\t\"}{.spec.nodeName}{\"\\n\"}{range .status.conditions[?(@.type==\"PodScheduled\")]}scheduled{\"\\t\"}{.status}{\"\\t\"}{.message}{\"\\n\"}{end}{range .status.initContainerStatuses[*]}$gpuadm_container{end}{range .status.containerStatuses[*]}$gpuadm_container{end}{end}") || return 1
   gpuadm_pods=$(printf '%s\n' "$gpuadm_pods" | waited=${gpuadm_waited:-0} awk -F '\t' '
     function told() { if (name != "" && phase != "Succeeded" && (reason != "" || phase != "Running" || !ready)) print mark name ": " (reason != "" ? reason : phase == "Running" ? "not ready" : phase) }
-    $1 == "pod" { told(); name = $2; phase = $3; reason = mark = ""; ready = 1; next }
+    $1 == "pod" { told(); name = $2 ($4 == "" ? "" : " on " $4); phase = $3; reason = mark = ""; ready = 1; next }
     $1 == "scheduled" && $2 != "True" && reason == "" { reason = "not scheduled: " $3 }
     $1 == "container" {
       if ($2 != "true") ready = 0

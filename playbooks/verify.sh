@@ -7,16 +7,6 @@ verify_line_end='
 '
 verify_cluster() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=15s "$@"; }
 
-# verify_pods_not_ready NAMESPACE SELECTOR: "POD on NODE: why" a line.
-verify_pods_not_ready() {
-  verify_cluster -n "$1" get pods -l "$2" -o 'jsonpath={range .items[*]}pod{"\t"}{.metadata.name}{"\t"}{.spec.nodeName}{"\t"}{.status.conditions[?(@.type=="Ready")].status}{"\t"}{.status.phase}{"\t"}{.status.reason} {.status.initContainerStatuses[*].state.waiting.reason} {.status.containerStatuses[*].state.waiting.reason} {.status.initContainerStatuses[*].state.waiting.message} {.status.containerStatuses[*].state.waiting.message} {.status.conditions[?(@.type=="PodScheduled")].message}{"\n"}{end}' |
-    awk -F '\t' '$1 == "pod" && $4 != "True" {
-      gsub(/ +/, " ", $6)
-      sub(/^ /, "", $6)
-      print $2 " on " ($3 == "" ? "no node" : $3) ": " ($6 == "" || $6 == " " ? $5 ", not ready" : $6)
-    }'
-}
-
 # verify_daemonset NAMESPACE NAME SELECTOR: its pods are ready on every node that they belong on; says which are not. One that
 # does not exist is not waited for.
 verify_daemonset() {
@@ -26,7 +16,7 @@ verify_daemonset() {
   set -- "$1" "$2" "$3" $verify_counts
   [ "$#" -eq 8 ] && [ "$4" -gt 0 ] && [ "$4" = "$5" ] && [ "$4" = "$6" ] && [ "$7" = "$8" ] && return 0
   echo "${5:-0} of ${4:-0} pods of $2 are ready"
-  verify_pods_not_ready "$1" "$3"
+  pods_unready "$1" -l "$3"
   return 1
 }
 
@@ -36,7 +26,7 @@ verify_dns() {
   [ -n "$verify_counts" ] || return 0
   ! printf '%s\n' "$verify_counts" | grep -Evq ' [1-9][0-9]*$' || {
     printf '%s\n' "$verify_counts" | awk '{ print "deployment " $1 ": " $2 + 0 " pods are available" }'
-    verify_pods_not_ready kube-system k8s-app=kube-dns
+    pods_unready kube-system -l k8s-app=kube-dns
     return 1
   }
 }
