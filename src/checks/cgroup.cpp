@@ -12,8 +12,11 @@ namespace {
 
 using facts::CgroupVersion;
 
+/// What the cluster file says of it, else the host's own kubelet.
 bool fails_on_v1(const Subject& s) {
   const base::Tree* fails = s.cluster.patches.kubelet.find("failCgroupV1");
+  const auto& on_host = s.facts.kubernetes.kubelet_config;
+  if (!fails && on_host) fails = on_host->find("failCgroupV1");
   return !fails || fails->as_bool().value_or(true);
 }
 
@@ -28,6 +31,9 @@ void version(const Subject& s, Verdicts& out) {
   if (kubernetes_from(s, 35) && fails_on_v1(s))
     return out.fail(Severity::blocker, fmt::format("the kubelet of {} refuses cgroup v1", kubernetes_text(s)),
                     "/sys/fs/cgroup is v1", remedy + "; or set kubernetes.version to 1.34 or less");
+  if (kubernetes_from(s, 35))
+    return out.fail(Severity::note, "cgroup v1 is accepted only because failCgroupV1 is false",
+                    "/sys/fs/cgroup is v1", remedy);
   if (kubernetes_from(s, 31))
     return out.fail(Severity::warning, "cgroup v1 is on its way out: Kubernetes 1.35 refuses it",
                     "/sys/fs/cgroup is v1", remedy);
