@@ -28,6 +28,8 @@ refused() {
   state | diff before - >changes || { cp changes out && fail "something was changed"; }
 }
 state >before
+packages() { on node 'dpkg-query -W'; }
+packages >packages.before
 serve_registry "$repository/registry"
 
 echo '== refused'
@@ -99,4 +101,5 @@ changes_nothing init -y
 
 echo '== reset'
 exits 0 gpuadm reset -f cluster.yaml -y
-on node '! command -v kubelet kubeadm kubectl && [ ! -e /etc/apt/sources.list.d/kubernetes.list ]' >out 2>err || fail "reset left packages"
+on node '! command -v kubelet kubeadm kubectl && [ ! -e /etc/apt/sources.list.d/kubernetes.list ]' >out 2>err || fail "reset left Kubernetes"
+packages | diff packages.before - >out || fail "reset left packages"
