@@ -14,7 +14,7 @@ exits 3 gpuadm init one -f login.yaml --bundle "$bundle" -y
 complains "kubeadm.foreign-cluster: a Kubernetes cluster that gpuadm did not create runs on this host (one)"
 complains "nothing was changed"
 says "gpuadm adopt one -o cluster.yaml"
-says "Kubernetes v1.20.2, node one"
+says "Kubernetes v$(kubernetes_version), node one"
 exits 0 gpuadm adopt one -f login.yaml
 snapshot >after
 diff before after || fail "adopt changed the host"

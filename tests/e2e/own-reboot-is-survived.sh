@@ -3,7 +3,7 @@
 # next boot, once. What it said there is in the run's folder.
 . "$(dirname "$0")/common"
 
-lab up desk
+lab up desk --image bookworm-bare # the release that gpuadm was built on; Kubernetes has no part in this
 mkdir lib
 ldd "$GPUADM" | awk '$2 == "=>" { print $3 }' | xargs -I{} cp -L {} lib/
 cp "$GPUADM" lib/gpuadm

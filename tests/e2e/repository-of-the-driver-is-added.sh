@@ -4,7 +4,8 @@
 . "$(dirname "$0")/common"
 
 client=10.77.0.1 driver=580.159.04
-folder=mirror/debian12/x86_64
+case $(lab fitting bare) in trixie-*) system=debian13 ;; *) system=debian12 ;; esac
+folder=mirror/$system/x86_64
 mkdir -p "$folder" double/{DEBIAN,usr/share/keyrings,etc/apt/{sources.list.d,preferences.d}}
 # gpg's agent listens in a folder whose name must not be long.
 export GNUPGHOME=$place/g
@@ -40,13 +41,13 @@ on node 'mount -t tmpfs double /sys/bus/pci/devices && mkdir /sys/bus/pci/device
   echo 0x030200 >class && echo 0x10de >vendor && echo 0x2335 >device && echo 0x10de >subsystem_vendor && echo 0x18be >subsystem_device && echo 0 >numa_node'
 on node 'rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*; find /etc/apt /usr/share/keyrings | sort' >before
 serves 30 8080 python3 -m http.server --bind "$client" --directory mirror 8080
-list=/etc/apt/sources.list.d/cuda-debian12-x86_64.list
+list=/etc/apt/sources.list.d/cuda-$system-x86_64.list
 runs() { gpuadm init -f cluster.yaml --phases gpu/driver -y; }
 
 keyring other
 signs
 exits 1 runs
-says "http://$client:8080/debian12/x86_64/cuda-keyring_1.1-1_all.deb is no package cuda-keyring"
+says "http://$client:8080/$system/x86_64/cuda-keyring_1.1-1_all.deb is no package cuda-keyring"
 head -c 2000000 /dev/zero >"$folder/cuda-keyring_1.1-1_all.deb"
 exits 1 runs
 says "has more than 1 MiB"
@@ -55,14 +56,14 @@ keyring cuda-keyring
 signs
 sed -i 's/^Label: .*/Label: changed/' "$folder/InRelease"
 exits 1 runs
-says "http://$client:8080/debian12/x86_64 does not answer as a repository of the NVIDIA driver"
+says "http://$client:8080/$system/x86_64 does not answer as a repository of the NVIDIA driver"
 on node "[ ! -e $list ]" || fail "apt is left with it"
 
 signs
 exits 1 runs
 hides "does not answer"
 says "the headers of the kernel that runs" # the step behind
-[ "$(on node cat $list)" = "deb [signed-by=/usr/share/keyrings/cuda-archive-keyring.gpg] http://$client:8080/debian12/x86_64/ /" ] || fail "the list is another"
+[ "$(on node cat $list)" = "deb [signed-by=/usr/share/keyrings/cuda-archive-keyring.gpg] http://$client:8080/$system/x86_64/ /" ] || fail "the list is another"
 for file in usr/share/keyrings/cuda-archive-keyring.gpg etc/apt/preferences.d/cuda-repository-pin-600; do
   on node cat "/$file" | cmp - "double/$file" || fail "/$file is another"
 done

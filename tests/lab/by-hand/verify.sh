@@ -21,7 +21,11 @@ wait_for() { # wait_for SECONDS WHAT COMMAND...
 
 all_ready() { [ "$(kubectl get nodes --no-headers | grep -cw Ready)" = "$nodes" ]; }
 all_there() { [ "$(kubectl get pods -n kube-system --no-headers | wc -l)" -ge $((4 + nodes)) ]; }
-all_running() { kubectl wait -n kube-system --for=condition=Ready pods --all --timeout=1s; }
+# Not `kubectl wait`: newer ones divide the timeout among all pods.
+all_running() {
+  ready=$(kubectl get pods -n kube-system -o 'jsonpath={range .items[*]}{.metadata.name}={.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}') || return 1
+  [ -n "$ready" ] && ! printf '%s\n' "$ready" | grep -qv '=True$'
+}
 
 wait_for 60 "$nodes nodes to be Ready" all_ready
 wait_for 60 'the pods of kube-system' all_there
