@@ -8,7 +8,7 @@ reasons_are_here=yes
 # Lines of a container's log that name an error, whatever the program.
 LOG_ERRORS='unknown flag|unknown shorthand|flag provided but not defined|[Ee]rror|ERROR|[Ff]atal|FATAL|[Pp]anic|^F[0-9]|^E[0-9]|no space left|too many open files|permission denied|address already in use|no such file|cannot |refused|invalid'
 # Lines of the kubelet: how it ends, and what it says of pods that it cannot start.
-KUBELET_ERRORS='unknown flag|unknown shorthand|ailed to (run|parse|load|construct|validate)|nvalid configuration|running with swap|cgroup v1|cgroup driver|^F[0-9]|^panic|^Error|^[Ff]ailed|Error syncing pod|too many open files|inotify|no space left|failed to find plugin|cni plugin not init|cni config uninit|process (manifest|config) file|[Ee]viction manager: |Main process exited'
+KUBELET_ERRORS='unknown flag|unknown shorthand|ailed to (run|parse|load|construct|validate)|nvalid configuration|running with swap|cgroup v1|cgroup driver|^F[0-9]|^panic|^Error|^[Ff]ailed|Error syncing pod|too many open files|inotify|no space left|failed to find plugin|cni plugin not init|cni config uninit|process (manifest|config) file|[Ee]viction manager: |Main process exited|^Stopped kubelet'
 RUNTIME_ERRORS='no space left|too many open files|inotify|failed to find plugin|failed to setup network|failed to pull|PullImage .* failed|failed to get sandbox image|[Ee]rror pulling|ailed to pull image|cgroupsPath'
 
 # newest COUNT REGEX: of stdin the last lines that match; one that says the same as a later one is left out.
@@ -271,6 +271,11 @@ node_reasons() {
   printf '%s\n%s\n' "$state" "$containers" | all_runs && return 0
   since=-320s # the longest that a kubelet waits before it tries an image again is 300 s
   case $state in *ActiveState=active*) ;; *) since=-1d ;; esac
+  section kubelet-pods
+  for folder in /var/lib/kubelet/pods/*/; do
+    folder=${folder%/}
+    [ -d "$folder" ] && line "${folder##*/}"
+  done | awk 'NR <= 1024'
   errors_in kubelet-errors kubelet.service "$KUBELET_ERRORS" "$since"
   for unit in containerd docker crio; do
     [ ! -e "/run/$unit" ] || errors_in "runtime-errors/$unit" "$unit.service" "$RUNTIME_ERRORS" -320s

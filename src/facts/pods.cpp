@@ -63,8 +63,22 @@ std::string old_name(std::string_view line) {
   return std::string(name.substr(space + 1)) + "/" + std::string(name.substr(0, space));
 }
 
-void read_error(std::string_view line, std::vector<PodError>& errors) {
+/// The UID of the pod that a line is about: podUID="…", or what stands behind the name in parentheses.
+std::string uid_in(std::string_view line) {
+  const std::string uid = quoted(line, "podUID");
+  return uid.empty() ? std::string(between(line.substr(std::min(line.size(), line.find("(\""))), "_", ")"))
+                     : uid;
+}
+
+void read_error(std::string_view line, const Section* folders, std::vector<PodError>& errors) {
+  // What a kubelet said before it was stopped says nothing of what is so now.
+  if (line.find("Main process exited") != std::string_view::npos || line.starts_with("Stopped kubelet"))
+    return errors.clear();
   if (line.find("Error syncing pod") == std::string_view::npos) return;
+  // Of a pod that was deleted the folder is gone.
+  std::string uid = uid_in(line);
+  if (const std::size_t at = uid.rfind('('); at != std::string::npos) uid.erase(0, at + 1);
+  if (folders && !uid.empty() && std::ranges::find(folders->lines, uid) == folders->lines.end()) return;
   const std::string pod = quoted(line, "pod");
   const std::string_view before = "), skipping: ";
   const std::size_t old = line.find(before);
@@ -144,7 +158,7 @@ void read_pod_states(const Sections& sections, Facts& facts) {
   read_containers(sections, states);
   for (const std::string_view line : sections.lines("kubelet-errors")) {
     states.kubelet_log.emplace_back(line);
-    read_error(line, states.errors);
+    read_error(line, sections.find("kubelet-pods"), states.errors);
   }
   sections.each("runtime-errors/", "", [&](const std::string&, const Section& section) {
     for (const std::string_view line : section.lines) states.runtime_log.emplace_back(line);
