@@ -246,3 +246,21 @@ cdi_is_fresh() {
   done
   return 1
 }
+
+# --- NVIDIA's DRA driver: a DaemonSet for each driver root ---------------------------------------------
+
+# dra_needed: the DaemonSets of this run's driver roots, and of those that the nodes are labeled with. In one line.
+dra_needed() {
+  export KUBECONFIG=/etc/kubernetes/admin.conf
+  gpuadm_roots=$(kubectl --request-timeout=10s get nodes -o 'jsonpath={range .items[*]}{.metadata.labels.gpuadm\.io/driver-root}{"\n"}{end}') || return 1
+  gpuadm_own=$(manifest_objects dra-driver) || return 1
+  printf '%s\n' "$gpuadm_roots" "$gpuadm_own" |
+    sed -n -e '/\//!s|^..*|daemonset.apps/nvidia-dra-driver-&|p' -e '/^daemonset/p' | sort -u | tr '\n' ' '
+}
+# dra_unused: DaemonSets of driver roots that no node has any more. Fails where the API server does not answer.
+dra_unused() {
+  gpuadm_needed=$(dra_needed) || return 1
+  for gpuadm_object in $(cluster_objects nvidia-dra-driver); do
+    case " $gpuadm_needed" in *" $gpuadm_object "*) ;; *) printf '%s\n' "$gpuadm_object" ;; esac
+  done
+}

@@ -743,7 +743,7 @@ is_file_inside() {
 }
 
 # The folders below which NVIDIA's DRA driver may look for the GPU driver, with what is there: "ROOT NVIDIA-SMI LIBRARY", "-" for
-# what is not. It takes nvidia-smi where that is no link, and follows links of the library: hack/kubelet-plugin-prestart.sh of
+# what is not; then "no-devices" where ROOT has a folder dev without NVIDIA's devices. It takes nvidia-smi where that is no link, and follows links of the library: hack/kubelet-plugin-prestart.sh of
 # kubernetes-sigs/dra-driver-nvidia-gpu.
 driver_roots() {
   section driver-roots
@@ -763,7 +763,10 @@ driver_roots() {
       [ "$library_at" = - ] || continue
       is_file_inside "$root/$folder/libnvidia-ml.so.1" && library_at=$folder/libnvidia-ml.so.1
     done
-    [ "$smi_at $library_at" = "- -" ] || line "${root:-/} $smi_at $library_at"
+    # A folder dev below the root is where it looks for devices (cmd/gpu-kubelet-plugin/root.go, isDevRoot).
+    devices=
+    [ ! -d "$root/dev" ] || [ -z "$root" ] || [ -e "$root/dev/nvidiactl" ] || devices=' no-devices'
+    [ "$smi_at $library_at" = "- -" ] || line "${root:-/} $smi_at $library_at$devices"
   done
 }
 

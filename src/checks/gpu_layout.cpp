@@ -143,13 +143,17 @@ void dra_driver_root(const Subject& s, Verdicts& out) {
     return out.pass(fmt::format("{}: {}, {}", root->path, root->smi, root->library));
   std::vector<std::string> partial;
   for (const facts::DriverRoot& root : *s.facts.driver_roots)
-    partial.push_back(fmt::format("{} has only {}", root.path, root.smi.empty() ? root.library : root.smi));
+    partial.push_back(
+        root.hides_devices
+            ? fmt::format("{} has a folder dev without NVIDIA's devices", root.path)
+            : fmt::format("{} has only {}", root.path, root.smi.empty() ? root.library : root.smi));
   out.fail(
       Severity::blocker, "NVIDIA's DRA driver cannot find the files of the GPU driver",
       partial.empty() ? "no folder has nvidia-smi or libnvidia-ml.so.1" : list(partial),
       "install the driver with nvidia-smi as a file, not a link, in usr/bin or bin and libnvidia-ml.so.1 in "
-      "a library folder below the same root, as NVIDIA's packages and .run files do; or use gpu: { "
-      "allocator: devicePlugin }");
+      "a library folder below the same root, and no folder dev there, as NVIDIA's packages and .run files "
+      "do; "
+      "or use gpu: { allocator: devicePlugin }");
 }
 
 void dra_alone(const Subject& s, Verdicts& out) {

@@ -78,16 +78,17 @@ std::optional<std::string> library_version(const std::vector<std::string>& paths
   return best;
 }
 
-/// "ROOT NVIDIA-SMI LIBRARY"; a root is named once.
+/// "ROOT NVIDIA-SMI LIBRARY [no-devices]"; a root is named once.
 void read_driver_roots(const Sections& sections, Facts& facts) {
   if (!sections.find("driver-roots")) return;
   auto& roots = facts.driver_roots.emplace();
   const auto path = [](std::string_view word) { return word == "-" ? std::string() : std::string(word); };
   for (const std::string_view line : sections.lines("driver-roots")) {
     const auto words = base::words(line);
-    if (words.size() == 3 && words[0].starts_with('/') &&
+    if (words.size() >= 3 && words[0].starts_with('/') &&
         std::ranges::find(roots, words[0], &DriverRoot::path) == roots.end())
-      roots.push_back({std::string(words[0]), path(words[1]), path(words[2])});
+      roots.push_back({std::string(words[0]), path(words[1]), path(words[2]),
+                       words.size() > 3 && words[3] == "no-devices"});
   }
 }
 

@@ -229,7 +229,10 @@ Tree kubernetes_tree(const KubernetesTools& k) {
 }
 
 Tree driver_root(const DriverRoot& root) {
-  return Tree::map_of({{"path", root.path}, {"nvidiaSmi", root.smi}, {"library", root.library}});
+  return Tree::map_of({{"path", root.path},
+                       {"nvidiaSmi", root.smi},
+                       {"library", root.library},
+                       {"hidesDevices", root.hides_devices}});
 }
 
 namespace {
@@ -260,6 +263,7 @@ Tree pod_states_tree(const PodStates& states) {
   return Tree::map_of({{"source", states.source},
                        {"containers", list_of(states.containers, pod_container)},
                        {"errors", list_of(states.errors, pod_error)},
+                       {"kubeletUnread", states.kubelet_unread},
                        {"kubeletFatal", states.kubelet_fatal},
                        {"kubeletLog", Tree::list_of(states.kubelet_log)},
                        {"runtimeLog", Tree::list_of(states.runtime_log)},

@@ -14,6 +14,7 @@ namespace spec {
 /// host[:port]: what an image's name begins with.
 [[nodiscard]] bool is_registry_host(const std::string& text);
 [[nodiscard]] bool is_package_repository(const std::string& text);
+/// Fingerprints of OpenPGP keys of version 4: words of 40 hexadecimal digits.
 [[nodiscard]] bool is_fingerprints(const std::string& text);
 [[nodiscard]] bool is_no_proxy(const std::string& text);
 /// A URL that `good` accepts. One with a login is refused without being shown.

@@ -250,7 +250,9 @@ struct Driver {
 /// the file is not there.
 struct DriverRoot {
   std::string path, smi, library;
-  [[nodiscard]] bool is_complete() const { return !smi.empty() && !library.empty(); }
+  bool hides_devices =
+      false;  ///< it has a folder dev without NVIDIA's devices, and the DRA driver looks there
+  [[nodiscard]] bool is_complete() const { return !smi.empty() && !library.empty() && !hides_devices; }
 };
 
 // --- Container runtimes and Kubernetes ---------------------------------------------------------------
