@@ -49,6 +49,12 @@ Cause cause_of(const NetworkNode& from, const NetworkNode& to, const NetworkResu
   const std::string between =
       fmt::format("{} ({}) and {} ({})", from.name, from.address, to.name, to.address);
   if (!has_route(routes, to.pod_address)) {
+    const auto given = base::Cidr::parse(to.pod_cidr), taken = base::Cidr::parse(to.pod_address);
+    if (given && taken && given->v6 == taken->v6 && !given->contains(*taken))
+      return {fmt::format("{} has no route to {}, which is outside {}, the pod range of {}", from.name,
+                          to.pod_address, to.pod_cidr, to.name),
+              fmt::format("/etc/cni/net.d on {} should name {}, or {} needs a route to the range it names",
+                          to.name, to.pod_cidr, from.name)};
     const std::string range = to.pod_cidr.empty() ? to.pod_address : to.pod_cidr;
     return {fmt::format("{} has no route to {}, the pods of {}", from.name, range, to.name),
             vxlan ? fmt::format("kubectl -n kube-flannel get pods -o wide, and the log of the one on {}",
@@ -138,7 +144,13 @@ Finding see_dns(const GpuNode& on, const NetworkNode& node) {
   return holds(Link::dns, on, fmt::format("{} by {}", result->name, result->server));
 }
 
-/// Why there is no result of the node at all, or nothing.
+/// Whether an error of `kubectl exec` is about the connection from the API server to the kubelet.
+bool is_unreachable(std::string_view error) {
+  return contains(error, "dial tcp") || contains(error, "i/o timeout") ||
+         contains(error, "error dialing backend");
+}
+
+/// Why there is no result of the node, if there is none.
 std::optional<Finding> without_pod(Link link, const GpuNode& on, const NetworkNode* node) {
   if (!node || node->ready.empty())
     return broken(link, on, "the cluster has no such node", on.node, "kubectl get nodes");
@@ -151,8 +163,11 @@ std::optional<Finding> without_pod(Link link, const GpuNode& on, const NetworkNo
         node->trouble.empty() ? "it is " + (node->phase.empty() ? "missing" : node->phase) : node->trouble,
         fmt::format("gpuadm doctor --stage cluster, and the kubelet's log on {}", on.node));
   if (!node->exec_error.empty())
-    return broken(link, on, fmt::format("no program can be run in the pod on {}", on.node), node->exec_error,
-                  fmt::format("allow TCP port 10250 (kubelet) from the control planes to {}", node->address));
+    return broken(
+        link, on, fmt::format("no program can be run in the pod on {}", on.node), node->exec_error,
+        is_unreachable(node->exec_error)
+            ? fmt::format("allow TCP port 10250 (kubelet) from the control planes to {}", node->address)
+            : "read the log of the container runtime on " + on.node);
   return std::nullopt;
 }
 

@@ -52,18 +52,6 @@ std::string_view without_header(std::string_view line) {
   return end == std::string_view::npos || end > 120 ? line : line.substr(end + 2);
 }
 
-/// The value of `key="…"` with its inner quotes as they were; empty where there is none.
-std::string value_of(std::string_view line, std::string_view key) {
-  const std::size_t at = line.find(std::string(key) + "=\"");
-  std::string text;
-  if (at == std::string_view::npos) return text;
-  for (std::size_t i = at + key.size() + 2; i < line.size() && line[i] != '"'; ++i) {
-    if (line[i] == '\\' && i + 1 < line.size()) ++i;
-    text += line[i];
-  }
-  return text;
-}
-
 bool any_of(std::string_view line, std::initializer_list<std::string_view> parts_of_it) {
   return std::ranges::any_of(parts_of_it, [&](std::string_view part) { return contains(line, part); });
 }
@@ -120,8 +108,8 @@ std::string plain_line(std::string_view line) {
   if (line.starts_with('{')) text = from_json(line);
   if (text.empty()) {
     line = without_header(line);
-    const std::string message = value_of(line, "msg"), error = value_of(line, "err"),
-                      other = value_of(line, "error");
+    const std::string message = facts::quoted_value(line, "msg"), error = facts::quoted_value(line, "err"),
+                      other = facts::quoted_value(line, "error");
     text = !error.empty() ? error : !other.empty() ? other : !message.empty() ? message : std::string(line);
   }
   std::string_view plain = base::trim(text);
@@ -131,9 +119,7 @@ std::string plain_line(std::string_view line) {
 }
 
 std::string quoted_after(std::string_view text, std::string_view before) {
-  std::string plain;
-  for (const char c : text)
-    if (c != '\\') plain += c;
+  const std::string plain = base::replace_all(std::string(text), "\\", "");
   const std::size_t at = plain.find(std::string(before) + '"');
   if (at == std::string::npos) return {};
   const std::size_t begin = at + before.size() + 1;
@@ -141,9 +127,7 @@ std::string quoted_after(std::string_view text, std::string_view before) {
 }
 
 std::string last_clause(std::string_view text) {
-  std::string plain;
-  for (const char c : text)
-    if (c != '\\') plain += c;
+  const std::string plain = base::replace_all(std::string(text), "\\", "");
   std::string_view clause = plain;
   if (const std::size_t at = clause.rfind("desc = "); at != std::string_view::npos)
     clause.remove_prefix(at + 7);

@@ -21,9 +21,14 @@ using facts::PodContainer;
 using facts::PodError;
 using facts::PodStates;
 
-const PodStates* states_of(const Subject& s, Verdicts& out) {
-  if (!s.facts.pod_states) out.skip("the containers of this host were not read");
-  return s.facts.pod_states ? &*s.facts.pod_states : nullptr;
+/// A check of what the node says of its containers. Where the kubelet's journal could not be read, finding
+/// nothing wrong means nothing.
+template <void (*judge)(const Subject&, const PodStates&, Verdicts&)>
+void of_states(const Subject& s, Verdicts& out) {
+  if (!s.facts.pod_states) return out.skip("the containers of this host were not read");
+  judge(s, *s.facts.pod_states, out);
+  if (out.silent() && s.facts.pod_states->kubelet_unread)
+    out.unknown("the journal of kubelet.service could not be read");
 }
 
 Severity severity_for(std::string_view pod) {
@@ -33,19 +38,17 @@ Severity severity_for(std::string_view pod) {
 // --- Inotify -------------------------------------------------------------------------------------------
 
 /// The limits belong to a user: root of every container that shares the kernel has one count.
-void inotify_left(const Subject& s, Verdicts& out) {
-  const PodStates* states = states_of(s, out);
-  if (!states) return;
+void inotify_left(const Subject& s, const PodStates& states, Verdicts& out) {
   std::string line;
-  for (const auto* log : {&states->runtime_log, &states->kubelet_log})
+  for (const auto* log : {&states.runtime_log, &states.kubelet_log})
     for (const std::string& text : *log)
       if (contains(text, "too many open files") && (contains(text, "inotify") || contains(text, "watcher")))
         line = text;
-  if (!states->inotify_refused && line.empty()) return;
+  if (!states.inotify_refused && line.empty()) return;
   const auto limit = sysctl_of(s.facts, "fs.inotify.max_user_instances");
   std::string evidence = limit ? fmt::format("fs.inotify.max_user_instances = {}", *limit) : std::string();
-  if (states->inotify_instances)
-    evidence += fmt::format("; {} in use by processes of this host", *states->inotify_instances);
+  if (states.inotify_instances)
+    evidence += fmt::format("; {} in use by processes of this host", *states.inotify_instances);
   if (!line.empty()) evidence += "; " + plain_line(line);
   out.fail(Severity::blocker, "no inotify instance is left for root: the kubelet and containerd fail",
            evidence, raise_inotify);
@@ -72,31 +75,28 @@ constexpr std::array endings = {
     Ending{"config", "correct /var/lib/kubelet/config.yaml, then: systemctl restart kubelet"},
 };
 
-void kubelet_exits(const Subject& s, Verdicts& out) {
-  const PodStates* states = states_of(s, out);
-  if (!states || states->kubelet_fatal.empty()) return;
-  const std::string why = plain_line(states->kubelet_fatal);
+void kubelet_exits(const Subject&, const PodStates& states, Verdicts& out) {
+  if (states.kubelet_fatal.empty()) return;
+  const std::string why = plain_line(states.kubelet_fatal);
   const auto ending =
       std::ranges::find_if(endings, [&](const Ending& one) { return contains(why, one.contains); });
   out.fail(Severity::blocker, "the kubelet exits: " + why,
-           "journal of kubelet.service: " + states->kubelet_fatal,
+           "journal of kubelet.service: " + states.kubelet_fatal,
            ending == endings.end() ? "journalctl -u kubelet -n 50 shows the lines before it"
                                    : std::string(ending->remedy));
 }
 
 // --- Disks ---------------------------------------------------------------------------------------------
 
-void space_left(const Subject& s, Verdicts& out) {
-  const PodStates* states = states_of(s, out);
-  if (!states) return;
+void space_left(const Subject& s, const PodStates& states, Verdicts& out) {
   constexpr std::string_view full = "no space left on device";
   std::vector<std::string> lines;
-  for (const PodError& error : current_errors(*states)) lines.push_back(error.message);
-  for (const PodContainer& one : broken_containers(*states)) {
+  for (const PodError& error : current_errors(states)) lines.push_back(error.message);
+  for (const PodContainer& one : broken_containers(states)) {
     lines.push_back(one.message);
     lines.insert(lines.end(), one.log.begin(), one.log.end());
   }
-  lines.push_back(states->kubelet_fatal);
+  lines.push_back(states.kubelet_fatal);
   const auto line =
       std::ranges::find_if(lines, [&](const std::string& text) { return contains(text, full); });
   if (line == lines.end()) return;
@@ -114,12 +114,10 @@ void space_left(const Subject& s, Verdicts& out) {
 
 // --- Sandboxes, images, the network --------------------------------------------------------------------
 
-void sandbox_image(const Subject& s, Verdicts& out) {
-  const PodStates* states = states_of(s, out);
-  if (!states) return;
+void sandbox_image(const Subject&, const PodStates& states, Verdicts& out) {
   int pods = 0;
   const PodError* first = nullptr;
-  const auto errors = current_errors(*states);
+  const auto errors = current_errors(states);
   for (const PodError& error : errors)
     if (contains(error.message, "sandbox image") && ++pods == 1) first = &error;
   if (!first) return;
@@ -134,10 +132,8 @@ void sandbox_image(const Subject& s, Verdicts& out) {
                   image));
 }
 
-void network_plugin(const Subject& s, Verdicts& out) {
-  const PodStates* states = states_of(s, out);
-  if (!states) return;
-  for (const PodError& error : current_errors(*states)) {
+void network_plugin(const Subject&, const PodStates& states, Verdicts& out) {
+  for (const PodError& error : current_errors(states)) {
     const std::string plugin = quoted_after(error.message, "failed to find plugin ");
     const std::string evidence = error.pod + ": " + error.message;
     if (!plugin.empty())
@@ -161,15 +157,13 @@ bool is_pull(const PodError& error) {
          error.reason == "RegistryUnavailable";
 }
 
-void image_pull(const Subject& s, Verdicts& out) {
-  const PodStates* states = states_of(s, out);
-  if (!states) return;
-  for (const PodError& error : current_errors(*states)) {
+void image_pull(const Subject&, const PodStates& states, Verdicts& out) {
+  for (const PodError& error : current_errors(states)) {
     if (!is_pull(error)) continue;
     const std::string image = quoted_after(error.message, "image ");
     // Of a back-off only the runtime says why.
     std::string why = answer_in(error.message, image);
-    for (const std::string& line : states->runtime_log)
+    for (const std::string& line : states.runtime_log)
       if (!image.empty() && contains(line, image) && contains(line, "failed")) why = answer_in(line, image);
     out.fail(severity_for(error.pod),
              fmt::format("the image {} cannot be pulled: {}", image.empty() ? "of " + error.pod : image, why),
@@ -191,10 +185,8 @@ std::string how_it_ended(const PodContainer& one) {
   return why.empty() ? text : text + ": " + why;
 }
 
-void containers_run(const Subject& s, Verdicts& out) {
-  const PodStates* states = states_of(s, out);
-  if (!states) return;
-  const auto broken = broken_containers(*states);
+void containers_run(const Subject&, const PodStates& states, Verdicts& out) {
+  const auto broken = broken_containers(states);
   // Everything else of a control plane waits for its etcd.
   const bool etcd = !broken.empty() && broken.front().name == "etcd" && is_static_pod(broken.front().full());
   std::string also;
@@ -213,7 +205,7 @@ void containers_run(const Subject& s, Verdicts& out) {
             ? fmt::format("correct /etc/kubernetes/manifests/{}.yaml, and what it was written from", one.name)
             : fmt::format("kubectl -n {} logs --previous {} -c {}", one.space, one.pod, one.name));
   }
-  for (const PodError& error : current_errors(*states)) {
+  for (const PodError& error : current_errors(states)) {
     if (is_pull(error) || error.reason == "CrashLoopBackOff" || contains(error.message, "sandbox image") ||
         contains(error.message, "network"))
       continue;
@@ -224,7 +216,7 @@ void containers_run(const Subject& s, Verdicts& out) {
                     last_clause(error.message)),
         error.pod + ": " + error.message, "kubectl describe pod, or: journalctl -u kubelet -n 50");
   }
-  for (const std::string& line : states->kubelet_log)
+  for (const std::string& line : states.kubelet_log)
     if (contains(line, "process manifest file") || contains(line, "process config file"))
       return out.fail(Severity::blocker,
                       "the kubelet cannot read a static pod's manifest: " + plain_line(line), line,
@@ -233,21 +225,21 @@ void containers_run(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"kernel.inotify-left", "inotify instances are left for root",
-     "kubelets and container runtimes do not start without one", node, inotify_left},
+     "kubelets and container runtimes do not start without one", node, of_states<inotify_left>},
     {"kubelet.exits", "the kubelet stays up", "its last line says what it does not accept", node,
-     kubelet_exits},
+     of_states<kubelet_exits>},
     {"host.disk.no-space", "nothing on the node has run out of disk space",
-     "images are not unpacked and containers do not start on a full disk", node, space_left},
+     "images are not unpacked and containers do not start on a full disk", node, of_states<space_left>},
     {"rt.sandbox-missing", "the sandbox image is on the host or can be pulled", "no pod starts without it",
-     node, sandbox_image},
+     node, of_states<sandbox_image>},
     {"kubelet.containers", "the containers of the node's pods run",
-     "etcd and the API server are among them on a control plane", node, containers_run},
+     "etcd and the API server are among them on a control plane", node, of_states<containers_run>},
     {"net.cni-plugin", "the network plugin gives pods a network",
      "no pod but those of the host network starts "
      "otherwise",
-     node, network_plugin},
+     node, of_states<network_plugin>},
     {"rt.image-pull", "every image that the kubelet asks for can be pulled", "its pod waits otherwise", node,
-     image_pull},
+     of_states<image_pull>},
 });
 
 }  // namespace

@@ -22,23 +22,8 @@ std::string_view between(std::string_view text, std::string_view before, std::st
   return end == std::string_view::npos ? std::string_view() : text.substr(0, end);
 }
 
-/// The value of `key="…"`, with what is quoted in it as it was; klog quotes a text in a text once more.
-std::string quoted(std::string_view line, std::string_view key) {
-  const std::size_t at = line.find(std::string(key) + "=\"");
-  if (at == std::string_view::npos) return {};
-  std::string text;
-  for (std::size_t i = at + key.size() + 2; i < line.size() && line[i] != '"'; ++i) {
-    if (line[i] == '\\' && i + 1 < line.size()) ++i;
-    text += line[i] == 'n' && line[i - 1] == '\\' ? ' ' : line[i];
-  }
-  return text;
-}
-
 std::string without_backslashes(std::string_view text) {
-  std::string plain;
-  for (const char c : text)
-    if (c != '\\') plain += c;
-  return plain;
+  return base::replace_all(std::string(text), "\\", "");
 }
 
 /// failed to "StartContainer" for "etcd" with CrashLoopBackOff: "back-off 40s restarting …"
@@ -65,7 +50,7 @@ std::string old_name(std::string_view line) {
 
 /// The UID of the pod that a line is about: podUID="…", or what stands behind the name in parentheses.
 std::string uid_in(std::string_view line) {
-  const std::string uid = quoted(line, "podUID");
+  const std::string uid = quoted_value(line, "podUID");
   return uid.empty() ? std::string(between(line.substr(std::min(line.size(), line.find("(\""))), "_", ")"))
                      : uid;
 }
@@ -79,10 +64,10 @@ void read_error(std::string_view line, const Section* folders, std::vector<PodEr
   std::string uid = uid_in(line);
   if (const std::size_t at = uid.rfind('('); at != std::string::npos) uid.erase(0, at + 1);
   if (folders && !uid.empty() && std::ranges::find(folders->lines, uid) == folders->lines.end()) return;
-  const std::string pod = quoted(line, "pod");
+  const std::string pod = quoted_value(line, "pod");
   const std::string_view before = "), skipping: ";
   const std::size_t old = line.find(before);
-  PodError error = !pod.empty() ? error_in(quoted(line, "err"), pod)
+  PodError error = !pod.empty() ? error_in(quoted_value(line, "err"), pod)
                    : old != std::string_view::npos
                        ? error_in(line.substr(old + before.size()), old_name(line))
                        : PodError{};
@@ -152,6 +137,17 @@ std::string fatal_line(const Sections& sections, const Facts& facts) {
 
 }  // namespace
 
+std::string quoted_value(std::string_view line, std::string_view key) {
+  const std::size_t at = line.find(std::string(key) + "=\"");
+  if (at == std::string_view::npos) return {};
+  std::string text;
+  for (std::size_t i = at + key.size() + 2; i < line.size() && line[i] != '"'; ++i) {
+    if (line[i] == '\\' && i + 1 < line.size()) ++i;
+    text += line[i] == 'n' && line[i - 1] == '\\' ? ' ' : line[i];
+  }
+  return text;
+}
+
 void read_pod_states(const Sections& sections, Facts& facts) {
   if (!sections.find("pod-containers")) return;
   PodStates& states = facts.pod_states.emplace();
@@ -163,6 +159,9 @@ void read_pod_states(const Sections& sections, Facts& facts) {
   sections.each("runtime-errors/", "", [&](const std::string&, const Section& section) {
     for (const std::string_view line : section.lines) states.runtime_log.emplace_back(line);
   });
+  // The folders are read wherever the journal should have been. A journal that was cut has no status.
+  const Section* journal = sections.find("kubelet-errors");
+  states.kubelet_unread = sections.find("kubelet-pods") && (!journal || journal->status.value_or(0) != 0);
   states.kubelet_fatal = fatal_line(sections, facts);
   for (const std::string_view line : sections.lines("inotify")) {
     if (line.starts_with("refused ")) states.inotify_refused = true;

@@ -37,7 +37,7 @@ struct NetworkProof {
 /// Nothing in the output makes it fail; what it does not know is left out.
 [[nodiscard]] NetworkProof parse_network_proof(std::string_view output);
 
-/// A host's routes, as playbooks/verify/image.yaml prints them.
+/// A host's routes, as playbooks/verify/routes.yaml prints them.
 struct PodRoutes {
   std::string node;
   std::vector<std::string> lines;  ///< "10.244.1.0/24 via 10.0.0.2 dev eth0"

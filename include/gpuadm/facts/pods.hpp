@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace facts {
@@ -34,10 +35,15 @@ struct PodStates {
   std::string source;  ///< "crictl", "ctr", "docker", "files"
   std::vector<PodContainer> containers;
   std::vector<PodError> errors;  ///< of the last minutes, the newest for each container
+  bool kubelet_unread = false;   ///< something does not run, and the kubelet's journal could not be read
   std::string kubelet_fatal;     ///< the line with which a kubelet that does not run ended
   std::vector<std::string> kubelet_log, runtime_log;  ///< errors of the last minutes, the newest last
   bool inotify_refused = false;                       ///< no inotify instance could be opened
   std::optional<int> inotify_instances;               ///< in use by root, as far as /proc shows
 };
+
+/// The value of `key="…"` in a line of klog, without the backslashes of one level of quoting; empty where it
+/// does not occur.
+[[nodiscard]] std::string quoted_value(std::string_view line, std::string_view key);
 
 }  // namespace facts
