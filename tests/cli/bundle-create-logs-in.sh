@@ -2,7 +2,7 @@
 # bundle create reads images of registries that want a login, by HTTP's Basic scheme (Debian's docker-registry) and for a token,
 # and goes through the mirrors and the proxy of the cluster file. No secret stands in arguments or in what is said.
 . "$(dirname "$0")/common"
-command -v python3 >/dev/null && command -v docker-registry >/dev/null && command -v skopeo >/dev/null && command -v perl >/dev/null || exit 0
+needs python3 docker-registry skopeo perl
 unset http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY
 
 # Below the ports that connections get for themselves.

@@ -2,7 +2,7 @@
 # bundle create takes the driver's packages from repositories whose release is signed as it must be, whose indices and packages have
 # the sums that stand there, and whose files are below them; what cannot be told apart from a forgery is refused, by name.
 . "$(dirname "$0")/common"
-command -v gpg >/dev/null && command -v gpgv >/dev/null && command -v xz >/dev/null && command -v python3 >/dev/null || exit 0
+needs gpg gpgv xz python3
 unset http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY
 export GNUPGHOME=$place/gnupg XDG_CACHE_HOME=$place/cache
 mkdir -m 0700 gnupg

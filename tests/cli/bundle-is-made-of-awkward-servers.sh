@@ -2,7 +2,7 @@
 # A registry that wants a token and drops every other connection is gone on with; a page of HTML, a damaged bundle and one that somebody
 # else has signed are refused by name. kubeadm is a double here: it names one image.
 . "$(dirname "$0")/common"
-command -v python3 >/dev/null && command -v ssh-keygen >/dev/null || exit 0
+needs python3 ssh-keygen
 
 bin=mirror/dl.k8s.io/release/v1.20.2/bin/linux
 pause=mirror/k8s.gcr.io/v2/pause

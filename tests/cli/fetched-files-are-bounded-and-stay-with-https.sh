@@ -3,7 +3,7 @@
 . "$(dirname "$0")/common"
 # shellcheck source=tests/lib/steps.sh
 . "$top/tests/lib/steps.sh"
-command -v curl >/dev/null && command -v python3 >/dev/null && command -v openssl >/dev/null || exit 0
+needs curl python3 openssl
 
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout tls.key -out tls.pem 2>/dev/null
 plain=$((20000 + $$ % 6000)) tls=$((26000 + $$ % 6000))

@@ -5,7 +5,7 @@
 . "$top/tests/lib/steps.sh"
 # shellcheck source=tests/lib/apt-repository.sh
 . "$top/tests/lib/apt-repository.sh"
-command -v gpg >/dev/null || exit 0
+needs gpg
 
 rsa=$(signing_key keys rsa rsa3072)
 ed=$(signing_key keys ed)

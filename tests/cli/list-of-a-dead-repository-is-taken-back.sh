@@ -3,7 +3,7 @@
 . "$(dirname "$0")/common"
 # shellcheck source=tests/lib/steps.sh
 . "$top/tests/lib/steps.sh"
-command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || exit 0
+needs apt-get dpkg-deb
 
 mkdir -p apt/lists/partial apt/lists.d repository
 : >apt/status

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/common"
 # shellcheck source=tests/lib/steps.sh
 . "$top/tests/lib/steps.sh"
-command -v apt-get >/dev/null || exit 0
+needs apt-get
 
 refused() {
   exits 3 in_step "repository_put '$place/$1' 1"

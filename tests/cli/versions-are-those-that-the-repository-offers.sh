@@ -6,8 +6,8 @@
 . "$top/tests/lib/steps.sh"
 # shellcheck source=tests/lib/apt-repository.sh
 . "$top/tests/lib/apt-repository.sh"
-for tool in apt-get dpkg gpg python3 curl; do command -v "$tool" >/dev/null || exit 0; done
-[ "$(id -u)" = 0 ] || exit 0 # apt's own folders are read as root
+needs apt-get dpkg gpg python3 curl
+[ "$(id -u)" = 0 ] || skip "root is needed: apt's own folders are read"
 
 fingerprint=$(signing_key keys/a kubernetes)
 other=$(signing_key keys/b other)
@@ -63,12 +63,18 @@ complains "http://127.0.0.1:$port/core:/stable: has no Kubernetes 1.99: http://1
 exits 22 offers 1.36 "" http://127.0.0.1:1
 complains "http://127.0.0.1:1/v1.36/deb/Release.key cannot be reached"
 
+# A key that has no end is not read to one.
+mkdir -p "$www/core:/stable:/v1.32/deb"
+head -c 3000000 /dev/zero >"$www/core:/stable:/v1.32/deb/Release.key"
+exits 22 offers 1.32
+
 # A host without curl.
 # shellcheck disable=SC2016 # the step's own
 no_curl='have() { [ "$1" != curl ] && command -v "$1" >/dev/null 2>&1; }
 '
 exits 0 offers 1.36
 says 1.36.10
+exits 22 offers 1.32
 exits 21 offers 1.99
 complains "has no Kubernetes 1.99: http://127.0.0.1:$port/core:/stable:/v1.99/deb/Release.key: E: "
 exits 22 offers 1.36 "" http://127.0.0.1:1

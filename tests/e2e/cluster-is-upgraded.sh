@@ -35,8 +35,8 @@ if [ "${old##*.}" -gt 0 ]; then
   exits 3 gpuadm upgrade -f cluster.yaml --kubernetes-version "$minor.$((${old##*.} - 1))" -y
   says "older than what runs"
 fi
-exits 2 gpuadm upgrade -f cluster.yaml --kubernetes-version "1.$((${minor#1.} + 1))" -y
-complains "which patch"
+exits 3 gpuadm upgrade -f cluster.yaml --kubernetes-version "1.$((${minor#1.} + 1))" -y
+complains "cannot be reached" # the repository that would name its newest patch
 
 exits 0 upgrade --dry-run
 says "it is the only node"

@@ -6,9 +6,9 @@
 
 a_host node --gpu h200
 snapshot() { lab snapshot node | sed -E 's/ActiveEnterTimestampMonotonic=[0-9]+//' | sort; }
-exits 1 init --phases gpu/toolkit,gpu/cdi -y
-says "no NVIDIA Container Toolkit"
-says "kind: package"
+exits 3 init --phases gpu/toolkit,gpu/cdi -y
+complains "nct.installed: the NVIDIA Container Toolkit is not installed, and the bundle does not contain it"
+complains "nothing was changed"
 
 on node 'cat >/usr/local/bin/nvidia-ctk && chmod 0755 /usr/local/bin/nvidia-ctk' <"$top/tests/lab/gpu-double/nvidia-ctk"
 on node rm -rf /var/lib/gpuadm

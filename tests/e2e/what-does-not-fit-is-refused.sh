@@ -58,7 +58,7 @@ minor=${minor#1.}
 file one four >fresh.yaml
 refused 3 "one is a node of Kubernetes $version" "gpuadm upgrade --bundle" -- gpuadm join four -f fresh.yaml --bundle "$newer" -y
 { cat one.yaml && echo 'kubernetes: { source: packages }'; } >packages.yaml
-refused 3 "one minor at a time" "from $version to 1.$((minor + 2)).0" "gpuadm upgrade --kubernetes-version 1.$((minor + 1)).N" -- \
+refused 3 "one minor at a time" "from $version to 1.$((minor + 2)).0" "gpuadm upgrade --kubernetes-version 1.$((minor + 1))" -- \
   gpuadm upgrade -f packages.yaml --kubernetes-version "1.$((minor + 2)).0" -y
 
 # A control plane that runs and does not answer, and one that is gone.
