@@ -14,7 +14,6 @@
 
 proof_image=gpuadm.local/proof:1 # proof/make-image
 proof_known=$gpuadm_home/network-proof
-proof_tab='	'
 proof_result() { printf '%s/network-proof-%s' "$gpuadm_lock" "$gpuadm_run"; }
 
 # proof_selected FILE: the rows whose second column is one of $node_names, and a bare row for a name that has none.
@@ -39,7 +38,7 @@ proof_is_known() {
   ! printf '%s\n' "$proof_lines" | grep -vxF -f "$proof_known" >/dev/null
 }
 proof_record() {
-  content="$(proof_current)$verify_line_end"
+  content="$(proof_current)$gpuadm_newline"
   file_put "$proof_known" 0644
 }
 

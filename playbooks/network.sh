@@ -31,11 +31,9 @@ END
 }
 bridge_is_there() { [ "$(cat "$bridge_config" 2>/dev/null)" = "$(bridge_text "$1")" ]; }
 bridge_put() {
-  content="$(bridge_text "$1")$gpuadm_line_end"
+  content="$(bridge_text "$1")$gpuadm_newline"
   file_put "$bridge_config" 0644
 }
-gpuadm_line_end='
-'
 
 # bridge_nodes: "NAME CIDR ADDRESS" of every node. Fails while one of them has no part or no address yet. Since 1.32 a node may
 # read no other than itself: the templates' gpuadm-nodes lets it.
@@ -76,7 +74,7 @@ bridge_join() {
   ip=$(command -v ip)
   journal_unit "${bridge_unit##*/}"
   systemctl stop "${bridge_unit##*/}" 2>/dev/null || : "it is new"
-  content="$(bridge_routes_text)$gpuadm_line_end"
+  content="$(bridge_routes_text)$gpuadm_newline"
   file_put "$bridge_unit" 0644 "${bridge_unit##*/}"
   systemctl daemon-reload
   systemctl enable --quiet "${bridge_unit##*/}"

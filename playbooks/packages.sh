@@ -19,6 +19,21 @@ packages_install() {
   DEBIAN_FRONTEND=noninteractive from_packages apt-get install -y --no-install-recommends --allow-change-held-packages "$@" </dev/null
 }
 
+# apt_settings FOLDER: with which apt reads FOLDER/sources.list and nothing else, and keeps its lists in FOLDER/lists.
+apt_settings() {
+  cat <<END
+Dir::Etc::sourcelist "$1/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::Etc::preferences "/dev/null";
+Dir::Etc::preferencesparts "/dev/null";
+Dir::State::lists "$1/lists";
+Dir::Cache::pkgcache "";
+Dir::Cache::srcpkgcache "";
+Acquire::Languages "none";
+APT::Sandbox::User "root";
+END
+}
+
 # repository_put FILE SUM: a bundle's archive of packages becomes what from_packages takes packages from. Of the host's own apt
 # nothing is read but what is installed, and nothing is changed.
 repository_put() (
@@ -29,19 +44,10 @@ repository_put() (
   tar -C "$gpuadm_home/repository.new" -xf - <"$1" ||
     die "the packages of the bundle cannot be unpacked in $gpuadm_home/repository.new: they take $(($(stat -c %s "$1") / 1048576 + 1)) MiB, and $(repository_room) MiB are free there"
   printf 'deb [trusted=yes] file:%s ./\n' "$gpuadm_home/repository" >"$gpuadm_home/repository.new/sources.list"
-  cat >"$gpuadm_home/repository.new/apt.conf" <<END
-Dir::Etc::main "/dev/null";
-Dir::Etc::parts "/dev/null";
-Dir::Etc::preferencesparts "/dev/null";
-Dir::Etc::preferences "/dev/null";
-Dir::Etc::sourceparts "/dev/null";
-Dir::Etc::sourcelist "$gpuadm_home/repository/sources.list";
-Dir::State::lists "$gpuadm_home/repository/lists";
-Dir::Cache::pkgcache "";
-Dir::Cache::srcpkgcache "";
-Acquire::Languages "none";
-APT::Sandbox::User "root";
-END
+  {
+    printf 'Dir::Etc::main "/dev/null";\nDir::Etc::parts "/dev/null";\n'
+    apt_settings "$gpuadm_home/repository"
+  } >"$gpuadm_home/repository.new/apt.conf"
   rm -rf "$gpuadm_home/repository"
   mv "$gpuadm_home/repository.new" "$gpuadm_home/repository"
   APT_CONFIG=$gpuadm_home/repository/apt.conf apt-get update >/dev/null

@@ -10,6 +10,9 @@ gpuadm_home=/var/lib/gpuadm
 gpuadm_journal=$gpuadm_home/journal
 gpuadm_lock=$gpuadm_home/lock
 gpuadm_tab=$(printf '\t')
+# shellcheck disable=SC2034 # other files read it
+gpuadm_newline='
+'
 
 # say TEXT: one line for the operator.
 say() { printf '%s\n' "$*" >&2; }

@@ -2,8 +2,6 @@
 # Functions of `gpuadm undo`. They stand behind prelude.sh. A step has kind, name, was (what it shall be again), now (what
 # it was when the journal was read; empty where that does not matter) and reader (a unit that reads it).
 
-gpuadm_newline='
-'
 
 # undo_cluster_now: "unfinished" where gpuadm's kubeadm init or join has not got as far as a working cluster or node. kubeadm says at the end of
 # its log that it has (Kubernetes 1.15 and newer); gpuadm's own note follows at once.

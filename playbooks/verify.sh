@@ -3,8 +3,6 @@
 # things away also stands behind undo.sh.
 
 verify_space=gpuadm-verify
-verify_line_end='
-'
 verify_cluster() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=15s "$@"; }
 
 # verify_daemonset NAMESPACE NAME SELECTOR: its pods are ready on every node that they belong on; says which are not. One that

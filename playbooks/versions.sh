@@ -24,19 +24,11 @@ versions_apt_settings() {
 #clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;
 #clear APT::Update::Post-Invoke-Success;
-Dir::Etc::sourcelist "$stage/sources.list";
-Dir::Etc::sourceparts "/dev/null";
-Dir::Etc::preferences "/dev/null";
-Dir::Etc::preferencesparts "/dev/null";
-Dir::State::lists "$stage/lists";
-Dir::Cache::pkgcache "";
-Dir::Cache::srcpkgcache "";
-Acquire::Languages "none";
 Acquire::Retries "1";
 Acquire::http::Timeout "15";
 Acquire::https::Timeout "15";
-APT::Sandbox::User "root";
 END
+  apt_settings "$stage" >>"$stage/parts/zz-gpuadm"
   printf 'Dir::Etc::parts "%s/parts";\n' "$stage" >"$stage/apt.conf"
   export APT_CONFIG="$stage/apt.conf"
 }
@@ -69,36 +61,37 @@ versions_key() {
   (key_is_accepted "$stage/key.asc" "$1" "$kubernetes_keys") || exit 23
 }
 
-# A new Debian has no curl; apt fetches files, too.
+# A new Debian has no curl; apt fetches files, too. No file of it may be larger than 1 MiB (2048 blocks of 512 bytes).
 if ! have curl && [ -x /usr/lib/apt/apt-helper ]; then
-  fetch_small() { limit_of "$2" /usr/lib/apt/apt-helper download-file "$1" "$3" >&2; }
+  fetch_small() (
+    ulimit -f 2048
+    limit_of "$2" /usr/lib/apt/apt-helper download-file "$1" "$3" >&2
+  )
 fi
 
 # versions_of_all: "PACKAGE VERSION" lines to those versions that all three packages have.
 versions_of_all() { sort -u | awk 'NF == 2 && ++count[$2] == 3 { print $2 }'; }
 
-# versions_refuse URL: why $stage/said says that it has failed.
+# versions_refuse URL: ends with the reason why $stage/said says that it has failed.
 versions_refuse() {
   said=$(grep -E '^[EW]:|^Error|^curl:|rror: ' "$stage/said" | head -n 2 | tr '\n' ' ')
   [ -n "$said" ] || said=$(tail -n 1 "$stage/said")
-  if grep -qE "NOSPLIT|Clearsigned|repomd.xml parser|XML" "$stage/said"; then
-    say "$1 does not answer as a package repository: $said"
-    exit 24
+  # In this order: a page in place of an index is also said not to be signed, and a signature not to be parsed.
+  if versions_said 'NOSPLIT|Clearsigned|repomd.xml parser|XML'; then
+    versions_end 24 "$1 does not answer as a package repository: $said"
+  elif versions_said 'NO_PUBKEY|EXPKEYSIG|REVKEYSIG|BADSIG|not signed|be verified|[Ss]ignature|GPG|OpenPGP'; then
+    versions_end 23 "$1 is not signed by ${held:-the key that is beside it}: $said"
+  elif versions_said '(error|code): ?(403|404|410)|(403|404|410) +[A-Z]'; then
+    versions_end 21 "$kubernetes_repository has no Kubernetes $kubernetes_minor: $1: $said"
+  elif versions_said 'parse|does not have a Release file'; then
+    versions_end 24 "$1 does not answer as a package repository: $said"
   fi
-  if grep -qE 'NO_PUBKEY|EXPKEYSIG|REVKEYSIG|BADSIG|not signed|be verified|[Ss]ignature|GPG|OpenPGP' "$stage/said"; then
-    say "$1 is not signed by ${held:-the key that is beside it}: $said"
-    exit 23
-  fi
-  if grep -qE '(error|code): ?(403|404|410)|(403|404|410) +[A-Z]' "$stage/said"; then
-    say "$kubernetes_repository has no Kubernetes $kubernetes_minor: $1: $said"
-    exit 21
-  fi
-  if grep -qE 'parse|does not have a Release file' "$stage/said"; then
-    say "$1 does not answer as a package repository: $said"
-    exit 24
-  fi
-  say "$1 cannot be reached: $said"
-  exit 22
+  versions_end 22 "$1 cannot be reached: $said"
+}
+versions_said() { grep -qE "$1" "$stage/said"; }
+versions_end() { # versions_end STATUS REASON
+  say "$2"
+  exit "$1"
 }
 
 set -eu

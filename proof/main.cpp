@@ -11,6 +11,7 @@
 // Exit: 0 every GPU did what it should, 1 one did not, 2 there is no CUDA or no GPU.
 #include "deadline.hpp"
 #include "network.hpp"
+#include "quoted.hpp"
 #include "steps.hpp"
 
 #include <sys/wait.h>
@@ -26,15 +27,6 @@
 #include <string_view>
 
 namespace {
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out + '"';
-}
 
 /// Four digits are more than two runs agree in.
 std::string number(double value) {

@@ -8,6 +8,7 @@
 #include "network.hpp"
 
 #include "dns.hpp"
+#include "quoted.hpp"
 #include "sockets.hpp"
 
 #include <signal.h>
@@ -120,15 +121,6 @@ int listen_for(int seconds) {
 }
 
 // --- The program that connects -----------------------------------------------------------------------------
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out + '"';
-}
 
 /// Further members of a result's line.
 using Members = std::vector<std::pair<const char*, std::string>>;

@@ -20,6 +20,8 @@ namespace {
 
 using report::Did;
 
+constexpr const char* network_test = "verify/network";  // a phase
+
 /// Passes everything on and keeps the ids of the steps that are needed.
 class Needed final : public report::Reporter {
  public:
@@ -118,18 +120,30 @@ Result<Outcome> apply(const Performance& performance, const Visit& visit, report
   }
 }
 
-/// What --no-wait left out, as steps that were skipped: they are counted in the report.
+/// A phase that was left out, as a step that was skipped: the report counts it.
+void tell_skipped(const Score& score, const std::string& phase, const char* why, report::Reporter& reporter) {
+  report::Event event;
+  event.host = score.cluster.hosts.front().name;
+  event.stage = event.step = phase;
+  event.did = Did::skipped;
+  event.detail = why;
+  reporter.on(event);
+}
+
+/// What of the waits and tests at the end was left out.
 void tell_not_waited(const Score& score, report::Reporter& reporter) {
+  if (score.waiting == Waiting::until_it_works) {
+    const auto& phases = score.library.playbook().phases;
+    const bool has_test = std::ranges::find(phases, network_test, &playbook::Phase::name) != phases.end();
+    if (has_test && plan::is_chosen(network_test, score.choice) &&
+        score.cluster.runtime.engine == spec::Engine::crio)
+      tell_skipped(score, network_test, "gpuadm imports no images into CRI-O", reporter);
+    return;
+  }
   tell(reporter, Did::note,
        "--no-wait: not waited for the cluster, and its network was not tested; gpuadm verify tests it");
-  for (const std::string& phase : waiting_phases(score.library.playbook())) {
-    report::Event event;
-    event.host = score.cluster.hosts.front().name;
-    event.stage = event.step = phase;
-    event.did = Did::skipped;
-    event.detail = "--no-wait";
-    reporter.on(event);
-  }
+  for (const std::string& phase : waiting_phases(score.library.playbook()))
+    tell_skipped(score, phase, "--no-wait", reporter);
 }
 
 }  // namespace
@@ -191,8 +205,7 @@ Result<Outcome> conduct(const Score& score, const Seen& seen, const Visit& visit
     return plan_of(fresh.census);
   };
   const Outcome outcome = TRY(perform(performance, visit, reporter, io));
-  if (score.waiting == Waiting::none && score.consent != Consent::preview && outcome == Outcome::done)
-    tell_not_waited(score, reporter);
+  if (score.consent != Consent::preview && outcome == Outcome::done) tell_not_waited(score, reporter);
   return outcome;
 }
 
@@ -228,7 +241,7 @@ Result<Outcome> perform(const Performance& performance, const Visit& visit, repo
   const run::Scripts scripts{plan.prelude, TRY(performance.assets.read("playbooks/lock.sh"))};
   TRY(run::lock(performance.hosts, fleet, reporter, scripts, who));
   std::string own_host;
-  Failures failures(reporter);
+  FailureLog failures(reporter);
   const Result<Outcome> outcome = apply(performance, visit, failures, who, own_host);
   if (performance.cluster)
     explain_failures(failures.all(), *performance.cluster, performance.assets, fleet, visit.folder, reporter);

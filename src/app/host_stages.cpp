@@ -72,9 +72,7 @@ std::string describe_stages(const facts::Census& census) {
     if (hosts.empty()) continue;
     const std::size_t more = hosts.size() > most ? hosts.size() - most : 0;
     hosts.resize(hosts.size() - more);
-    std::string stages = stages_of(kind.stages);
-    for (std::size_t at = 0; (at = stages.find(',', at)) != std::string::npos; at += 2)
-      stages.insert(at + 1, " ");
+    const std::string stages = base::replace_all(stages_of(kind.stages), ",", ", ");
     text += fmt::format("{}{}{} as {} ({})", text.empty() ? "Checked " : "; ", base::join(hosts, ", "),
                         more > 0 ? fmt::format(" and {} more", more) : "", kind.name, stages);
   }

@@ -5,9 +5,7 @@
 namespace app {
 
 Result<Outcome> init(const InitOptions& options, Io& io) {
-  spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  TRY(lay_over(options, cluster));
-  return raise(options, {.playbook = "init", .cluster = std::move(cluster), .settle = {}}, io);
+  return bring_up(options, Existing::refused, Outcome::done, io);
 }
 
 namespace {

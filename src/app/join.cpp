@@ -157,10 +157,7 @@ Result<Outcome> apply(const InitOptions& options, Io& io) {
   if (options.hosts.file.empty() && !options.list_phases)
     return base::fail(Fault::usage, "apply brings hosts to a cluster file, and no file is named",
                       "gpuadm apply -f cluster.yaml");
-  if (options.list_phases) return init(options, io);
-  spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  TRY(lay_over(options, cluster));
-  return raise(options, {"init", std::move(cluster), {}, Outcome::done, Existing::accepted}, io);
+  return bring_up(options, Existing::accepted, Outcome::done, io);
 }
 
 Result<Outcome> diff(const InitOptions& options, Io& io) {
@@ -169,9 +166,7 @@ Result<Outcome> diff(const InitOptions& options, Io& io) {
                       "gpuadm diff -f cluster.yaml");
   InitOptions looking = options;
   looking.consent = Consent::preview;
-  spec::Cluster cluster = TRY(read_cluster(looking.hosts, looking.common.connection));
-  TRY(lay_over(looking, cluster));
-  return raise(looking, {"init", std::move(cluster), {}, Outcome::failed, Existing::accepted}, io);
+  return bring_up(looking, Existing::accepted, Outcome::failed, io);
 }
 
 }  // namespace app

@@ -4,6 +4,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "app/findings.hpp"
+#include "app/trial_pods.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +14,6 @@ namespace app {
 
 namespace {
 
-constexpr const char* image = "gpuadm.local/proof:1";  // proof/make-image
 constexpr const char* image_file = "proof-image.tar";
 constexpr std::size_t most_shown = 4;
 
@@ -22,7 +22,7 @@ constexpr std::size_t most_shown = 4;
 Result<ProofImage> ProofImage::write(const assets::Store& assets, const RunFolder& folder) {
   const std::string bytes = TRY(assets.read("proof/image.tar"));
   assets::Bundle bundle;
-  assets::BundleFile file{.path = image_file, .kind = assets::BundleKind::image, .name = image};
+  assets::BundleFile file{.path = image_file, .kind = assets::BundleKind::image, .name = proof_image};
   file.sha256 = base::sha256(bytes);
   bundle.directory = folder.path();
   bundle.files.push_back(std::move(file));

@@ -213,7 +213,7 @@ Result<Outcome> raise(const InitOptions& options, Raising raising, Io& io) {
   TRY(same_version(cluster, seen.census, carried));
   TRY(settle_drivers(cluster, seen.census, assets));
   cluster.may_exist = raising.existing == Existing::accepted;
-  settle_supplies(cluster, seen.census, bundle ? &*bundle : nullptr, choice);
+  settle_supplies(cluster, seen.census, carried, choice);
   if (TRY(is_blocked(options, cluster, seen.census, assets, visit.folder, io))) return Outcome::blocked;
   TRY(virtual_address_is_free(cluster, seen.census, library, *visit.fleet));
   std::vector<std::string> notes;
@@ -237,6 +237,12 @@ Result<Outcome> raise(const InitOptions& options, Raising raising, Io& io) {
   if (outcome == Outcome::done && options.consent != Consent::preview)
     TRY(fetch_kubeconfig(cluster, seen.census, *visit.fleet, io));
   return outcome;
+}
+
+Result<Outcome> bring_up(const InitOptions& options, Existing existing, Outcome needed, Io& io) {
+  spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
+  TRY(lay_over(options, cluster));
+  return raise(options, {"init", std::move(cluster), {}, needed, existing}, io);
 }
 
 }  // namespace app

@@ -39,4 +39,8 @@ void leave_out(spec::Cluster& cluster, Seen& seen, transport::Fleet& fleet, cons
 /// and join do.
 [[nodiscard]] Result<Outcome> raise(const InitOptions& options, Raising raising, Io& io);
 
+/// The same by playbooks/init.yaml with the hosts and the file of the command line: what init, apply and diff
+/// do. `needed`: what a preview comes to where something is to be done.
+[[nodiscard]] Result<Outcome> bring_up(const InitOptions& options, Existing existing, Outcome needed, Io& io);
+
 }  // namespace app

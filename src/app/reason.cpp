@@ -86,7 +86,7 @@ Result<std::vector<Finding>> reasons(const spec::Cluster& cluster, const assets:
 
 }  // namespace
 
-void Failures::on(const Event& event) {
+void FailureLog::on(const Event& event) {
   const auto concerns = [&](std::string_view phase) {
     return phase.ends_with('/') ? event.stage.starts_with(phase) : event.stage == phase;
   };

@@ -15,9 +15,9 @@ namespace app {
 
 /// Passes every event on, and keeps the failures of steps that depend on what runs on the hosts: those of
 /// kubeadm, and the waits for nodes and pods.
-class Failures final : public report::Reporter {
+class FailureLog final : public report::Reporter {
  public:
-  explicit Failures(report::Reporter& next) : next_(next) {}
+  explicit FailureLog(report::Reporter& next) : next_(next) {}
   void on(const report::Event& event) override;
   [[nodiscard]] const std::vector<report::Event>& all() const { return all_; }
 

@@ -129,7 +129,8 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
     upgrade.to = std::max(upgrade.to, *runs);
   const Shown shown = chosen.is_assumed ? Shown::if_blocked : Shown::always;
   if (TRY(is_blocked(upgrade, assets, visit, options.format, shown, io))) return Outcome::blocked;
-  const VersionSources sources{cluster, seen.census, assets, library, bundle, {}};
+  const plan::Choice every_phase;
+  const VersionSources sources{cluster, seen.census, assets, library, bundle, every_phase};
   const SettledVersion settled = TRY(settle_patch(chosen, sources, *visit.fleet));
   cluster.kubernetes.version = upgrade.to = settled.version;
   if (chosen.is_assumed && TRY(is_blocked(upgrade, assets, visit, options.format, Shown::always, io)))

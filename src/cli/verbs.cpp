@@ -81,7 +81,7 @@ class Verbs {
     add_list(*verb, "--skip", options->skip, "ID,...", "All but these checks");
     verb->add_option("--stage", options->stage,
                      "preflight: before an installation; node: on a machine that is in a cluster; "
-                     "cluster: what the control plane says of all of them (those that fit each host)")
+                     "cluster: what the control plane says of all of them; default: what fits each host")
         ->check(CLI::IsMember({"preflight", "node", "cluster"}))
         ->option_text("STAGE");
     verb->add_option_function<std::string>(

@@ -1,6 +1,7 @@
 #include "playbook/kubeadm_args.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/spec/cluster.hpp"
 
 #include <fmt/format.h>
 
@@ -12,16 +13,8 @@ namespace playbook {
 namespace {
 
 using base::Tree;
-using Path = std::vector<std::string>;
 
 constexpr std::string_view gates = "feature-gates";
-
-/// Where ClusterConfiguration has `extraArgs`.
-const std::vector<Path>& places() {
-  static const std::vector<Path> all = {
-      {"apiServer"}, {"controllerManager"}, {"scheduler"}, {"etcd", "local"}};
-  return all;
-}
 
 /// Either form.
 Arguments arguments_of(const Tree& tree) {
@@ -77,8 +70,7 @@ Tree extra_args(const Arguments& arguments, const std::string& api) {
 base::Result<> merge_cluster_configuration(Tree& tree, const Tree& patch, const std::string& api) {
   if (!patch.is_map()) return {};
   Tree whole = patch;
-  for (Path path : places()) {
-    path.emplace_back("extraArgs");
+  for (const std::vector<std::string>& path : spec::extra_args_paths()) {
     const Tree* over = patch.at(path);
     if (!over || over->is_null()) continue;
     const Tree* own = tree.at(path);

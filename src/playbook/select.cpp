@@ -148,7 +148,6 @@ constexpr Selector table[] = {
     {"swap-kept", [](const Context& c) { return c.cluster.swap != Swap::off; }},
     {"network-flannel", [](const Context& c) { return c.cluster.network.plugin == NetworkPlugin::flannel; }},
     {"network-bridge", [](const Context& c) { return c.cluster.network.plugin == NetworkPlugin::bridge; }},
-    {"network-none", [](const Context& c) { return c.cluster.network.plugin == NetworkPlugin::none; }},
     {"network-gpuadm", [](const Context& c) { return c.cluster.network.plugin != NetworkPlugin::none; }},
     {"source-packages", installs_packages},
     {"wants-packages",

@@ -1,6 +1,7 @@
 #include "spec/patches.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/spec/cluster.hpp"
 
 #include <fmt/format.h>
 
@@ -18,12 +19,18 @@ bool is_argument(const Tree& item) {
 
 }  // namespace
 
+const std::vector<std::vector<std::string>>& extra_args_paths() {
+  static const std::vector<std::vector<std::string>> all = {{"apiServer", "extraArgs"},
+                                                            {"controllerManager", "extraArgs"},
+                                                            {"scheduler", "extraArgs"},
+                                                            {"etcd", "local", "extraArgs"}};
+  return all;
+}
+
 void judge_patches(const Tree& file, base::Problems& problems) {
-  for (const std::vector<std::string>& component :
-       {std::vector<std::string>{"apiServer"}, {"controllerManager"}, {"scheduler"}, {"etcd", "local"}}) {
+  for (const std::vector<std::string>& place : extra_args_paths()) {
     std::vector<std::string> path = {"patches", "clusterConfiguration"};
-    path.insert(path.end(), component.begin(), component.end());
-    path.emplace_back("extraArgs");
+    path.insert(path.end(), place.begin(), place.end());
     const Tree* args = file.at(path);
     if (!args || args->is_null()) continue;
     const std::string key = base::join(path, ".");

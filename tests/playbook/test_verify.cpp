@@ -57,7 +57,7 @@ TEST_CASE("verify: the network test runs on the first control plane, and on no c
   with.cluster.runtime.engine = spec::Engine::crio;
   plan = with.plan("verify/network");
   REQUIRE_MESSAGE(plan, (plan ? "" : plan.error().what));
-  CHECK(ids(*plan) == std::vector<std::string>{"verify.network.crio"});
+  CHECK(ids(*plan).empty());
 }
 
 TEST_CASE("verify: what the verb gives reaches the step that reads it, and is missed where it is not given") {

@@ -221,6 +221,10 @@ struct Cluster {
 /// "1.36" or "1.36.2", with or without a v. Fault::usage names `option` for anything else.
 [[nodiscard]] Result<base::Version> parse_kubernetes_version(std::string_view text, std::string_view option);
 
+/// Where kubeadm's ClusterConfiguration has `extraArgs`: paths of keys, {"etcd", "local", "extraArgs"}
+/// (kubernetes/kubernetes cmd/kubeadm/app/apis/kubeadm/v1beta4/types.go).
+[[nodiscard]] const std::vector<std::vector<std::string>>& extra_args_paths();
+
 /// The completed cluster as a cluster file again; patches included.
 [[nodiscard]] base::Tree to_tree(const Cluster& cluster);
 
