@@ -35,6 +35,8 @@ Supply supply(const char* phase, const plan::Choice& choice, const assets::Bundl
 
 void settle_supplies(spec::Cluster& cluster, const facts::Census& census, const assets::Bundle* bundle,
                      const plan::Choice& choice) {
+  cluster.kubernetes.without_dns =
+      bundle && std::ranges::find(bundle->absent, "coredns") != bundle->absent.end();
   for (spec::Host& host : cluster.hosts) {
     const auto facts = census.find(host.name);
     if (facts == census.end() || !facts->second) continue;

@@ -7,8 +7,9 @@
 
 namespace app {
 
-/// Settles for every host where programs that it lacks come from, so that the checks say what the run will
-/// do: spec::Host::programs_come, runtime_supply and toolkit_supply. `bundle` may be null: repositories.
+/// Settles what the checks must know to say what the run will do: spec::Kubernetes::without_dns, and for
+/// every host where programs that it lacks come from (spec::Host::programs_come, runtime_supply and
+/// toolkit_supply). `bundle` may be null: repositories.
 void settle_supplies(spec::Cluster& cluster, const facts::Census& census, const assets::Bundle* bundle,
                      const plan::Choice& choice);
 

@@ -47,34 +47,55 @@ void node_ip(const Subject& s, Verdicts& out) {
              "its addresses: " + list(own), "set controlPlane.advertiseAddress to one of them, or remove it");
 }
 
+/// What the kubelet hands to pods that use the host's resolver, as CoreDNS does.
+struct PodResolver {
+  std::string file;
+  const facts::Resolver* said;  ///< nullptr: not read
+};
+
+/// kubeadm names the resolver behind systemd-resolved where that service runs
+/// (kubeadm, cmd/kubeadm/app/componentconfigs/kubelet.go).
+PodResolver pod_resolver(const Subject& s) {
+  if (const base::Tree* file = s.cluster.patches.kubelet.find("resolvConf")) return {file->text(), nullptr};
+  if (is_active(s.facts, "systemd-resolved.service") && s.facts.real_resolver)
+    return {"/run/systemd/resolve/resolv.conf", &*s.facts.real_resolver};
+  return {"/etc/resolv.conf", s.facts.resolver ? &*s.facts.resolver : nullptr};
+}
+
+/// CoreDNS forwards to the host's name servers, and ends where there is none.
+bool will_run_coredns(const Subject& s) {
+  const base::Tree* disabled = s.cluster.patches.cluster_configuration.at({"dns", "disabled"});
+  return is_control_plane(s) && s.stage == Stage::preflight && !s.facts.kubernetes.kubelet_conf &&
+         !s.cluster.kubernetes.without_dns && !(disabled && disabled->text() == "true");
+}
+
 void resolv_conf(const Subject& s, Verdicts& out) {
-  if (!s.facts.resolver) return out.unknown("/etc/resolv.conf could not be read");
-  const facts::Resolver& resolver = s.facts.real_resolver ? *s.facts.real_resolver : *s.facts.resolver;
-  const std::string file = s.facts.real_resolver ? "/run/systemd/resolve/resolv.conf" : "/etc/resolv.conf";
+  const auto [file, resolver] = pod_resolver(s);
+  if (s.cluster.patches.kubelet.find("resolvConf")) return out.pass("patches.kubelet names " + file);
+  if (!resolver) return out.unknown(file + " could not be read");
   // kubelet and kube-apiserver limits: 3 name servers, 32 search domains, 2048 characters.
-  if (resolver.nameservers.empty())
-    out.fail(Severity::warning, "no name server is set", file,
+  if (resolver->nameservers.empty())
+    out.fail(will_run_coredns(s) ? Severity::blocker : Severity::warning,
+             "no name server is set: CoreDNS does not start without one", file,
              "name one in " + file + ", or use the distribution's resolver");
-  if (resolver.nameservers.size() > 3)
+  if (resolver->nameservers.size() > 3)
     out.fail(Severity::warning, "more than three name servers: pods use the first three",
-             list(resolver.nameservers), "keep three of them in " + file);
-  if (resolver.search.size() > 32 || base::join(resolver.search, " ").size() > 2048)
+             list(resolver->nameservers), "keep three of them in " + file);
+  if (resolver->search.size() > 32 || base::join(resolver->search, " ").size() > 2048)
     out.fail(Severity::warning, "more search domains than a pod may have",
-             fmt::format("{} domains", resolver.search.size()),
+             fmt::format("{} domains", resolver->search.size()),
              "keep at most 32 domains and 2048 characters in " + file);
 }
 
 void coredns_loop(const Subject& s, Verdicts& out) {
-  if (!s.facts.resolver) return out.unknown("/etc/resolv.conf could not be read");
-  if (const base::Tree* file = s.cluster.patches.kubelet.find("resolvConf"))
-    return out.pass("patches.kubelet names " + file->text());
-  // kubeadm hands pods the resolver behind systemd-resolved where that service runs.
-  if (is_active(s.facts, "systemd-resolved.service") && s.facts.real_resolver) return;
-  for (const std::string& server : s.facts.resolver->nameservers)
+  const auto [file, resolver] = pod_resolver(s);
+  if (s.cluster.patches.kubelet.find("resolvConf")) return out.pass("patches.kubelet names " + file);
+  if (!resolver) return out.unknown(file + " could not be read");
+  for (const std::string& server : resolver->nameservers)
     if (server.starts_with("127.") || server == "::1")
       return out.fail(
           Severity::warning, "CoreDNS would ask itself for names outside the cluster",
-          "/etc/resolv.conf names " + server,
+          file + " names " + server,
           "write a file with the real name servers and name it in the cluster file: patches: { kubelet: { "
           "resolvConf: FILE } }");
 }

@@ -20,6 +20,7 @@ std::vector<std::string> blockers(const std::string& name, const base::Version& 
   auto cluster = spec::single("root@192.0.2.1").value();
   cluster.kubernetes.version = kubernetes;
   cluster.runtime.engine = engine;
+  cluster.kubernetes.without_dns = true;  // these hosts have no name server
   facts::Census census;
   facts::Facts facts = machine(name);
   facts.gpuadm_installed = made_by_gpuadm;

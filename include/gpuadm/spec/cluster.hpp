@@ -103,6 +103,7 @@ struct Kubernetes {
   Source source = Source::packages;
   std::string node_name;
   std::string image_repository;  ///< empty: kubeadm's default for the version
+  bool without_dns = false;      ///< settled: the bundle has no CoreDNS, and kubeadm leaves it out
 };
 
 struct Network {
