@@ -232,7 +232,7 @@ file_put() {
     keep) file_mode_like "$gpuadm_path" "$gpuadm_new" ;;
     *) chmod "$2" "$gpuadm_new" ;;
   esac
-  file_try "$gpuadm_path" "$gpuadm_new"
+  file_try "$gpuadm_path" "$gpuadm_new" "${3:-}"
   if [ -n "${3:-}" ]; then
     journal_has reader "$gpuadm_path" "$gpuadm_run" || journal_line reader "$gpuadm_path" "$3"
     unit_stale "$3"
@@ -253,12 +253,17 @@ file_mode_like() {
   fi
 }
 
-# file_try PATH NEW: ends the step where its trial refuses NEW.
+# file_try PATH NEW [UNIT]: ends the step where its trial refuses NEW. What this run has written for the unit, which has not
+# read it yet, is taken back.
 file_try() {
   command -v file_trial >/dev/null || return 0
   # shellcheck disable=SC2034 # the trial reads them
   if ! gpuadm_why=$(path=$1 new=$2 && file_trial 2>&1); then
     rm -f "$2"
+    if [ "$(unit_is_stale_by "${3:-}")" = "$gpuadm_run" ]; then
+      unit_files_back "$3" "$gpuadm_run" >/dev/null
+      unit_is_fresh "$3"
+    fi
     say "$gpuadm_why"
     die "$1 is left as it is: the program that reads it would refuse what gpuadm wants to write"
   fi
@@ -342,6 +347,18 @@ file_restore() {
   journal_original "$1"
   file_become "$1" "$gpuadm_state" || return 1
   journal_line +file "$1" "$(thing_now file "$1")"
+}
+
+# unit_files_back UNIT [RUN]: what the run, or the last one that wrote files which the unit reads, has written is undone. Prints
+# their names.
+unit_files_back() {
+  [ -f "$gpuadm_journal/log" ] || return 0
+  unit=$1 only=${2:-} awk -F '\t' '
+    $1 == "reader" && $3 == ENVIRON["unit"] && (ENVIRON["only"] == "" || $5 == ENVIRON["only"]) { if ($5 != run) { run = $5; n = 0 } name[n++] = $2 }
+    END { while (n) print name[--n] }' "$gpuadm_journal/log" |
+    while IFS= read -r gpuadm_file; do
+      file_restore "$gpuadm_file" && printf ' %s' "$gpuadm_file"
+    done
 }
 
 # would_become PATH: for checks of what a step will write; the new text is on stdin. A preview shows the difference.
@@ -551,11 +568,12 @@ node_label() {
 
 # --- Units -------------------------------------------------------------------------------------------
 
-# unit_stale UNIT: it runs with settings that are no longer the file's.
+# unit_stale UNIT: it runs with settings that are no longer the file's, since this run or an earlier one.
 unit_stale() {
   mkdir -p "$gpuadm_home/stale"
-  : >"$gpuadm_home/stale/$1"
+  unit_is_stale "$1" || printf '%s' "$gpuadm_run" >"$gpuadm_home/stale/$1"
 }
+unit_is_stale_by() { cat "$gpuadm_home/stale/$1" 2>/dev/null || :; }
 unit_is_stale() { [ -e "$gpuadm_home/stale/$1" ]; }
 unit_is_fresh() { rm -f "$gpuadm_home/stale/$1"; }
 unit_is_active() { systemctl is-active --quiet "$1"; }

@@ -58,7 +58,7 @@ runtime_restart() {
     return 0
   fi
   gpuadm_why=$(journalctl -u "$1" -n 5 --no-pager -o cat 2>/dev/null || :)
-  [ "$gpuadm_stale" = no ] || gpuadm_back=$(runtime_files_back "$1")
+  [ "$gpuadm_stale" = no ] || gpuadm_back=$(unit_files_back "$1")
   if [ -n "$gpuadm_back" ]; then
     unit_is_fresh "$1"
     if runtime_start "$1" "$2" 10; then gpuadm_now="answers again"; else gpuadm_now="does not answer with the old one either"; fi
@@ -88,14 +88,4 @@ runtime_start() {
     esac
     [ "$(uptime_seconds)" -lt "$gpuadm_end" ] || return 1
   done
-}
-
-# runtime_files_back UNIT: what the last run that wrote files of the unit has written is undone. Prints their names.
-runtime_files_back() {
-  [ -f "$gpuadm_journal/log" ] || return 0
-  unit=$1 awk -F '\t' '$1 == "reader" && $3 == ENVIRON["unit"] { if ($5 != run) { run = $5; n = 0 } name[n++] = $2 }
-    END { while (n) print name[--n] }' "$gpuadm_journal/log" |
-    while IFS= read -r gpuadm_file; do
-      file_restore "$gpuadm_file" && printf ' %s' "$gpuadm_file"
-    done
 }

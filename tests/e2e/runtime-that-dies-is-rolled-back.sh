@@ -27,16 +27,21 @@ dies_of() {
 }
 
 engine=containerd
-a_host node
-dies_of '{ grpc: { address: /proc/nowhere/containerd.sock } }' 'ctr version && ctr plugins ls | grep -q "cri .*ok"'
-# Its own reader refuses this one: it is not restarted.
-with_patch '{ plugins: { io.containerd.grpc.v1.cri: { sandbox_image: 7 } } }'
-before=$(pid)
-exits 1 gpuadm runtime configure -f cluster.yaml -y
-says "is left as it is: the program that reads it would refuse"
-[ "$(pid)" = "$before" ] || fail "it was restarted"
-state | diff before - || fail "something was written"
-lab down node
+# containerd 2 is given a file of its own, beside the one that imports it.
+images=$(printf '%s\n' "$(lab fitting containerd)" trixie-containerd-2 | sort -u)
+for image in $images; do
+  a_host node --image "$image"
+  dies_of '{ grpc: { address: /proc/nowhere/containerd.sock } }' 'ctr version && ctr plugins ls | grep -q "cri .*ok"'
+  # Its own reader refuses this one: it is not restarted.
+  with_patch '{ plugins: { io.containerd.grpc.v1.cri: { sandbox_image: 7 } } }'
+  state >before
+  before=$(pid)
+  exits 1 gpuadm runtime configure -f cluster.yaml -y
+  says "is left as it is: the program that reads it would refuse"
+  [ "$(pid)" = "$before" ] || fail "it was restarted"
+  state | diff before - || fail "something was written"
+  lab down node
+done
 
 if ! has_dockershim; then
   leaves_out "Docker: $(no_dockershim)"

@@ -119,15 +119,15 @@ TEST_CASE("kubeadm: the sandbox image is the bundle's, else the one that kubeadm
     constexpr const char* sources[] = {"bundle", "kubeadm", "table"};
     return fmt::format("{} {}", sources[static_cast<int>(image.source)], image.name);
   };
-  CHECK(pause() == "table registry.k8s.io/pause:3.10.1");
+  CHECK(pause() == "table registry.k8s.io/pause:3.10.2");
   sample.facts.kubernetes.kubeadm = "v1.36.2";
-  sample.facts.kubernetes.images = {"registry.k8s.io/etcd:3.6.8-0", "registry.k8s.io/pause:3.10.2"};
-  CHECK(pause() == "kubeadm registry.k8s.io/pause:3.10.2");
+  sample.facts.kubernetes.images = {"registry.k8s.io/etcd:3.6.8-0", "registry.k8s.io/pause:3.11"};
+  CHECK(pause() == "kubeadm registry.k8s.io/pause:3.11");
   sample.cluster.kubernetes.image_repository = "mirror.lab:5000/k8s";
-  CHECK(pause() == "kubeadm mirror.lab:5000/k8s/pause:3.10.2");
+  CHECK(pause() == "kubeadm mirror.lab:5000/k8s/pause:3.11");
   sample.cluster.kubernetes.image_repository.clear();
   sample.facts.kubernetes.kubeadm = "v1.36.1";  // another one is being installed
-  CHECK(pause() == "table registry.k8s.io/pause:3.10.1");
+  CHECK(pause() == "table registry.k8s.io/pause:3.10.2");
   sample.bundle.emplace();
   sample.bundle->files.push_back({.path = {}, .kind = assets::BundleKind::image, .name = "lab/pause:1"});
   CHECK(pause() == "bundle lab/pause:1");
