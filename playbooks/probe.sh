@@ -667,7 +667,7 @@ runtime() {
     text=$(limit 5 containerd config dump 2>/dev/null)
     status=$?
     # Warnings of a good configuration would spoil it; the errors of a bad one are what matters.
-    [ "$status" = 0 ] || text=$(limit 5 containerd config dump 2>&1)
+    [ "$status" = 0 ] || { text=$(limit 5 containerd config dump 2>&1) && status=0 || status=$?; }
     frame containerd-dump "$text" "$status"
     if [ -S /run/containerd/containerd.sock ] && has ctr; then
       run containerd-plugins 5 ctr plugins ls

@@ -113,7 +113,8 @@ Finding see_runtime(const GpuNode& node, const Sight& sight) {
   if (usual == "nvidia") return holds(Link::runtime, node, runtime + ", nvidia by default");
   if (node.runtime_class.empty())
     return holds(Link::runtime, node,
-                 runtime + "; no runtime of NVIDIA's is asked for: pods have what the device plugin gives");
+                 fmt::format("{}; no runtime of NVIDIA's is asked for: pods have what the {} gives", runtime,
+                             node.claims.empty() ? "device plugin" : "DRA driver"));
   const std::string& handler = sight.facts.runtime_classes->at(node.runtime_class);
   if (host.containerd && !docker && !host.containerd->runtimes.contains(handler))
     return broken(Link::runtime, node, "the container runtime does not know the RuntimeClass nvidia",

@@ -35,6 +35,7 @@ void config_parses(const Subject& s, Verdicts& out) {
       return out.fail(Severity::blocker, "/etc/containerd/config.toml cannot be read", config.error().what,
                       "mend or move the file; gpuadm does not write over what it cannot read");
   }
+  if (containerd->dump_stopped) return out.unknown("`containerd config dump` did not end within 5 s");
   if (!containerd->error.empty())
     out.fail(Severity::blocker, "containerd refuses its own configuration", containerd->error,
              "mend /etc/containerd/config.toml until `containerd config dump` works");

@@ -100,7 +100,11 @@ Standing standing_of(const Subject& subject) {
   const auto& kubernetes = subject.facts.kubernetes;
   const bool configured = kubernetes.kubelet_conf || kubernetes.admin_conf;
   if (configured && is_active(subject.facts, "kubelet.service")) {
-    const std::string& server = kubernetes.kubelet_conf ? kubernetes.kubelet_server : kubernetes.admin_server;
+    // On a control plane kubelet.conf names the host's own API server from Kubernetes 1.33 on (feature gate
+    // ControlPlaneKubeletLocalMode), admin.conf the cluster's endpoint.
+    const std::string& server = is_control_plane(subject) && !kubernetes.admin_server.empty()
+                                    ? kubernetes.admin_server
+                                    : kubernetes.kubelet_server;
     const bool complete = kubernetes.kubelet_conf && (kubernetes.admin_conf || !is_control_plane(subject));
     // A server that could not be read says nothing against it.
     if (complete && (server.empty() || is_our_server(subject, server))) return Standing::running;

@@ -68,18 +68,26 @@ void read_settings(const Tree& config, Containerd& containerd) {
   }
 }
 
-/// `ctr plugins ls`: "io.containerd.grpc.v1    cri    linux/amd64    ok". Since 2.0 the CRI is three plugins.
+/// Whether timeout(1) ended the program (coreutils, `timeout --help`), or a signal in its stead.
+bool was_stopped(int status) {
+  return status == 124 || status == 137 || status == 143;
+}
+
+/// `ctr plugins ls`: "io.containerd.grpc.v1    cri    linux/amd64    ok". Since 2.0 the CRI is three plugins,
+/// and this one, which disabled_plugins names, is not listed where it is off.
 std::optional<std::string> read_cri_status(const Section* plugins) {
   if (!plugins || plugins->status != 0) return std::nullopt;
   std::optional<std::string> status;
+  bool served = false;
   for (const std::string_view line : plugins->lines) {
     const auto words = base::words(line);
     if (words.size() < 4) continue;
-    const bool cri =
-        (words[0] == "io.containerd.grpc.v1" && words[1] == "cri") || words[0] == "io.containerd.cri.v1";
+    const bool service = words[0] == "io.containerd.grpc.v1" && words[1] == "cri";
+    const bool cri = service || words[0] == "io.containerd.cri.v1";
+    served = served || service;
     if (cri && (!status || *status == "ok")) status = std::string(words.back());
   }
-  return status ? status : "skip";
+  return served ? status : "skip";
 }
 
 std::optional<Containerd> read_containerd(const Sections& sections, const Facts& facts) {
@@ -104,7 +112,9 @@ std::optional<Containerd> read_containerd(const Sections& sections, const Facts&
       read_settings(*config, containerd);
     }
   if (const Section* dump = sections.find("containerd-dump")) {
-    if (dump->status.value_or(1) != 0) {
+    if (was_stopped(dump->status.value_or(1))) {
+      containerd.dump_stopped = true;
+    } else if (dump->status.value_or(1) != 0) {
       containerd.error = base::tail(dump->text(), 3);
     } else {
       containerd.dump = dump->text();

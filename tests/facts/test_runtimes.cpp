@@ -44,7 +44,7 @@ TEST_CASE("containerd 2.x: the CRI is two plugins under other names") {
                    "= false\n? 0"},
                   {"containerd-plugins",
                    "TYPE ID PLATFORMS STATUS\nio.containerd.cri.v1 images - ok\nio.containerd.cri.v1 runtime "
-                   "linux/amd64 ok\n? 0"}}));
+                   "linux/amd64 ok\nio.containerd.grpc.v1 cri - ok\n? 0"}}));
   const auto& containerd = *facts->containerd;
   CHECK(containerd.version == "v2.1.4");
   CHECK(!containerd.config);

@@ -134,7 +134,7 @@ unknown-flag.breaks() {
   cp /var/lib/kubelet/kubeadm-flags.env /root/
   sed -i 's/"$/ --no-such-flag=1"/' /var/lib/kubelet/kubeadm-flags.env
   systemctl restart kubelet
-  sleep 1
+  kubelet_ends
 }
 unknown-flag.mends() { mv /root/kubeadm-flags.env /var/lib/kubelet/ && systemctl restart kubelet; }
 
@@ -143,7 +143,7 @@ unknown-gate.breaks() {
   cp /var/lib/kubelet/config.yaml /root/
   printf 'featureGates:\n  NodeSwaps: true\n' >>/var/lib/kubelet/config.yaml
   systemctl restart kubelet
-  sleep 1
+  kubelet_ends
 }
 unknown-gate.mends() { mv /root/config.yaml /var/lib/kubelet/ && systemctl restart kubelet; }
 

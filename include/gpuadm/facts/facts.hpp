@@ -266,6 +266,7 @@ struct Containerd {
   std::vector<std::string> drop_ins;                 ///< files under /etc/containerd/conf.d
   std::map<std::string, std::string> drop_in_texts;  ///< of those, and of what config.toml imports
   std::string error;                                 ///< what `containerd config dump` says where it fails
+  bool dump_stopped = false;                         ///< `containerd config dump` did not end in its time
   std::optional<int> config_version;                 ///< of config.toml; 1 where it names none
   std::optional<std::string> cri_status;  ///< of the CRI plugin in the running daemon: "ok", "error", "skip"
   std::optional<std::string> sandbox_image;
