@@ -18,10 +18,12 @@ mirror_serve
 
 # --- The bundle -----------------------------------------------------------------------------------------------------------------
 a_host node --image "$(lab fitting bare)"
+cri=io.containerd.grpc.v1.cri
+case $image in *containerd-2*) cri=io.containerd.cri.v1.runtime ;; esac
 {
   sed "s/^network: .*/network: { plugin: bridge }\ncontrolPlane: { advertiseAddress: $(lab address node) }/" cluster.yaml
   # What the lab's own images have (tests/lab/README.md).
-  echo '  runtime: { plugins: { io.containerd.grpc.v1.cri: { restrict_oom_score_adj: true } } }'
+  echo "  runtime: { plugins: { $cri: { restrict_oom_score_adj: true } } }"
 } >with-address.yaml
 mv with-address.yaml cluster.yaml
 gpuadm facts -f cluster.yaml -o json >facts.json

@@ -11,7 +11,10 @@ kube() { administer one "$@"; }
 gone() { # the namespace goes by itself
   local deadline=$((SECONDS + 60))
   while kube get namespace gpuadm-verify -o name 2>/dev/null | grep >/dev/null .; do
-    [ "$SECONDS" -lt "$deadline" ] || fail "the namespace gpuadm-verify is left"
+    [ "$SECONDS" -lt "$deadline" ] || {
+      kube get namespace gpuadm-verify -o 'jsonpath={.status}' && kube get pods -A
+      fail "the namespace gpuadm-verify is left"
+    } >&2
     sleep 0.5
   done
 }
