@@ -76,8 +76,9 @@ void resolv_conf(const Subject& s, Verdicts& out) {
   // kubelet and kube-apiserver limits: 3 name servers, 32 search domains, 2048 characters.
   if (resolver->nameservers.empty())
     out.fail(will_run_coredns(s) ? Severity::blocker : Severity::warning,
-             "no name server is set: CoreDNS does not start without one", file,
-             "name one in " + file + ", or use the distribution's resolver");
+             s.cluster.kubernetes.without_dns ? "no name server is set"
+                                              : "no name server is set: CoreDNS does not start without one",
+             file, "name one in " + file + ", or use the distribution's resolver");
   if (resolver->nameservers.size() > 3)
     out.fail(Severity::warning, "more than three name servers: pods use the first three",
              list(resolver->nameservers), "keep three of them in " + file);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 /// Why something on a node does not run, in the words of the program that says so: playbooks/reasons.sh reads
 /// them.
@@ -205,7 +206,18 @@ void containers_run(const Subject&, const PodStates& states, Verdicts& out) {
             ? fmt::format("correct /etc/kubernetes/manifests/{}.yaml, and what it was written from", one.name)
             : fmt::format("kubectl -n {} logs --previous {} -c {}", one.space, one.pod, one.name));
   }
+  bool other_driver = false;
   for (const PodError& error : current_errors(states)) {
+    // runc libcontainer/specconv: of a runtime whose driver is systemd, given a path of the other one.
+    if (contains(error.message, "expected cgroupsPath to be of format")) {
+      if (!std::exchange(other_driver, true))
+        out.fail(Severity::blocker,
+                 "the kubelet and the container runtime use different cgroup drivers: cgroupfs and systemd",
+                 error.pod + ": " + error.message,
+                 "set cgroupDriver: systemd in /var/lib/kubelet/config.yaml, take --cgroup-driver out of the "
+                 "kubelet's arguments (/etc/default/kubelet), then: systemctl restart kubelet");
+      continue;
+    }
     if (is_pull(error) || error.reason == "CrashLoopBackOff" || contains(error.message, "sandbox image") ||
         contains(error.message, "network"))
       continue;

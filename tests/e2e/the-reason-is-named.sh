@@ -44,8 +44,41 @@ doctor_begins_with 'the kubelet .*no-such-flag'
 on node rm /etc/default/kubelet
 again
 
-# On a node that runs: a network plugin's program, the sandbox image.
+# The kubelet and the runtime disagree on the cgroup driver. From 1.34 on the kubelet takes what the runtime says.
+if ! kubernetes_is_at_least 1.34; then
+  on node 'echo KUBELET_EXTRA_ARGS=--cgroup-driver=cgroupfs >/etc/default/kubelet'
+  exits 1 init -y
+  grep -q '^kubeadm init failed on node: the kubelet and the container runtime use different cgroup drivers' out || fail "the report does not begin with the reason"
+  doctor_begins_with 'different cgroup drivers'
+  on node rm /etc/default/kubelet
+  again
+fi
+
+# CoreDNS's image disappears before its pods start.
 cp good.yaml cluster.yaml
+if has_image coredns; then
+  coredns=$(image_of coredns)
+  init_begins
+  in_phase kube/init "$running" || fail "kubeadm init was not begun"
+  on node "ctr -n k8s.io images rm $coredns" >/dev/null
+  ! wait "$running" || fail "init ended well without CoreDNS"
+  grep -qE "failed on node: .*$coredns" out || fail "the report does not begin with the reason"
+  doctor_begins_with "$coredns"
+  again
+else
+  leaves_out "CoreDNS's image: the bundle of $(kubernetes_version) has none"
+fi
+
+# No room for images.
+on node systemctl stop containerd
+full node /var/lib/containerd
+on node systemctl start containerd
+exits 3 init -y
+head -n 1 out | grep -q 'no room for images (host.disk.root-free)' || fail "the report does not begin with the full disk"
+doctor_begins_with 'no room for images'
+on node 'systemctl stop containerd; umount -l /var/lib/containerd; systemctl start containerd'
+
+# On a node that runs: a network plugin's program, the sandbox image.
 exits 0 init -y
 exits 0 gpuadm doctor -f cluster.yaml --fail-on blocker
 grep -q '^Checked node as a control plane (node, cluster)' out || fail "doctor does not say what it checked"

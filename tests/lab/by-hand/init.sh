@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# shellcheck disable=SC2154 # variables come from run and prepare.sh, wait_for from prepare.sh
+# shellcheck disable=SC2154 # variables come from run, prepare.sh and the file of the source, wait_for from prepare.sh
 # Control plane.
 mkdir -p /etc/kubernetes
 cat >/etc/kubernetes/kubeadm.yaml <<E
@@ -22,6 +22,7 @@ apiVersion: kubeproxy.config.k8s.io/v1alpha1
 kind: KubeProxyConfiguration
 conntrack: { maxPerCore: 0, min: 0 }
 E
+[ "$source" = bundle ] || kubeadm config images pull --config /etc/kubernetes/kubeadm.yaml
 kubeadm init --config /etc/kubernetes/kubeadm.yaml --skip-phases="$skip"
 
 export KUBECONFIG=/etc/kubernetes/admin.conf
