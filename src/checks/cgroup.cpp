@@ -29,7 +29,7 @@ void version(const Subject& s, Verdicts& out) {
       "reboot";
   // KEP-5573: failCgroupV1 is true by default from 1.35 on. KEP-4569: maintenance mode from 1.31 on.
   if (kubernetes_from(s, 35) && fails_on_v1(s))
-    return out.fail(Severity::blocker, fmt::format("the kubelet of {} refuses cgroup v1", kubernetes_text(s)),
+    return out.fail(Severity::blocker, fmt::format("the kubelet of {} refuses cgroup v1", minor_text(s)),
                     "/sys/fs/cgroup is v1", remedy + "; or set kubernetes.version to 1.34 or less");
   if (kubernetes_from(s, 35))
     return out.fail(Severity::note, "cgroup v1 is accepted only because failCgroupV1 is false",
@@ -40,7 +40,7 @@ void version(const Subject& s, Verdicts& out) {
   if (!s.kubernetes)
     return out.fail(Severity::warning, "cgroup v1: Kubernetes 1.35 and newer refuses it",
                     "/sys/fs/cgroup is v1", remedy);
-  out.pass(fmt::format("cgroup v1, which {} accepts", kubernetes_text(s)));
+  out.pass(fmt::format("cgroup v1, which {} accepts", minor_text(s)));
 }
 
 void controllers(const Subject& s, Verdicts& out) {
@@ -85,7 +85,7 @@ std::vector<std::string> swap_at_boot(const Subject& s) {
 void swap_limits(const Subject& s, Verdicts& out, const std::string& areas) {
   // KEP-2400: NodeSwap from 1.22; from 1.28 on cgroup v2 only.
   if (kubernetes_before(s, 22))
-    out.fail(Severity::warning, fmt::format("Kubernetes {} cannot limit a pod's swap", kubernetes_text(s)),
+    out.fail(Severity::warning, fmt::format("Kubernetes {} cannot limit a pod's swap", minor_text(s)),
              areas,
              "set `swap: keep` (what is done anyway), `swap: off`, or kubernetes.version 1.22 or newer");
   else if (s.facts.cgroup != CgroupVersion::v2)

@@ -103,7 +103,7 @@ void version_supported(const Subject& s, Verdicts& out) {
   }
   if (!fits)
     return out.fail(Severity::warning,
-                    fmt::format("containerd is older than Kubernetes {} is tested with", kubernetes_text(s)),
+                    fmt::format("containerd is older than Kubernetes {} is tested with", minor_text(s)),
                     fmt::format("containerd {}; recommended from {}", containerd->version, lines),
                     "upgrade containerd");
   out.pass("containerd " + containerd->version);

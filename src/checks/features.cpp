@@ -72,7 +72,7 @@ void ipvs(const Subject& s, Verdicts& out) {
   if (proxy_mode(s) != "ipvs") return out.skip("kube-proxy's mode is not ipvs");
   if (!needs(s, out, {"ip_vs", "ip_vs_rr", "ip_vs_wrr", "ip_vs_sh"}, "kube-proxy's mode ipvs")) return;
   if (kubernetes_from(s, 35))
-    out.fail(Severity::note, "kube-proxy's mode ipvs is deprecated", "Kubernetes " + kubernetes_text(s),
+    out.fail(Severity::note, "kube-proxy's mode ipvs is deprecated", "Kubernetes " + minor_text(s),
              "set patches: { kubeProxy: { mode: nftables } } where the kernel is 5.13 or newer");
 }
 

@@ -19,6 +19,10 @@ std::string kubernetes_text(const Subject& subject) {
   return subject.kubernetes ? subject.kubernetes->text() : "the chosen version";
 }
 
+std::string minor_text(const Subject& subject) {
+  return subject.kubernetes ? subject.kubernetes->minor_text() : kubernetes_text(subject);
+}
+
 bool kubernetes_from(const Subject& subject, int minor) {
   return subject.kubernetes && *subject.kubernetes >= base::Version{1, minor, -1};
 }

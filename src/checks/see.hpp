@@ -14,6 +14,8 @@ namespace checks {
 [[nodiscard]] std::string list(const std::vector<std::string>& names);
 /// The version as somebody would type it: "1.36" or "1.36.4"; "the chosen version" where it is not known.
 [[nodiscard]] std::string kubernetes_text(const Subject& subject);
+/// The same without its patch, which before an installation from packages only the repository knows.
+[[nodiscard]] std::string minor_text(const Subject& subject);
 /// Whether the Kubernetes version is known and at least / before this minor of 1.
 [[nodiscard]] bool kubernetes_from(const Subject& subject, int minor);
 [[nodiscard]] bool kubernetes_before(const Subject& subject, int minor);
