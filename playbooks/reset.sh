@@ -78,7 +78,7 @@ reset_containerd() {
   ! have crictl || timeout 120 crictl --runtime-endpoint unix:///run/containerd/containerd.sock rmp --all --force >/dev/null || :
   for id in $(reset_containerd_pods); do
     : >"$gpuadm_home/stale-pods"
-    in_time 20 reset_containerd_container "$id" || say "containerd does not let go of the container $id"
+    in_time 60 reset_containerd_container "$id" || say "containerd does not let go of the container $id"
   done
   # The CRI forgets what was taken from under it when it starts.
   if [ -e "$gpuadm_home/stale-pods" ]; then

@@ -17,6 +17,8 @@ fi
 from_packages "$(kubernetes_version)" >>cluster.yaml
 installed() { for name in one two three; do on "$name" 'dpkg-query -W'; done; }
 installed >before
+# What has_a_cluster runs in its pods.
+for name in one two three; do on "$name" 'ctr -n k8s.io images import -' <"$bundle/images/sleep.tar" >/dev/null; done
 
 exits 0 gpuadm apply -f cluster.yaml -y
 has_a_cluster one 3

@@ -134,7 +134,10 @@ unknown-flag.breaks() {
   cp /var/lib/kubelet/kubeadm-flags.env /root/
   sed -i 's/"$/ --no-such-flag=1"/' /var/lib/kubelet/kubeadm-flags.env
   systemctl restart kubelet
-  kubelet_ends
+  for _ in $(seq 50); do
+    [ "$(systemctl is-active kubelet)" = active ] || break
+    sleep 0.2
+  done
 }
 unknown-flag.mends() { mv /root/kubeadm-flags.env /var/lib/kubelet/ && systemctl restart kubelet; }
 
@@ -143,7 +146,10 @@ unknown-gate.breaks() {
   cp /var/lib/kubelet/config.yaml /root/
   printf 'featureGates:\n  NodeSwaps: true\n' >>/var/lib/kubelet/config.yaml
   systemctl restart kubelet
-  kubelet_ends
+  for _ in $(seq 50); do
+    [ "$(systemctl is-active kubelet)" = active ] || break
+    sleep 0.2
+  done
 }
 unknown-gate.mends() { mv /root/config.yaml /var/lib/kubelet/ && systemctl restart kubelet; }
 
