@@ -366,8 +366,9 @@ class Reader {
 Tree beyond_usual(const Tree& found, const Tree& usual) {
   Tree beyond = Tree::map();
   for (const auto& [key, value] : found.entries()) {
-    if (is_unset(value)) continue;
     const Tree* known = usual.find(key);
+    // `false` where `true` is usual was set by somebody.
+    if (is_unset(value) && !(known && value.as_bool())) continue;
     if (value.is_map()) {
       Tree inner = beyond_usual(value, known && known->is_map() ? *known : Tree::map());
       if (!inner.entries().empty()) beyond.set(key, std::move(inner));

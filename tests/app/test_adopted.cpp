@@ -155,10 +155,11 @@ TEST_CASE("where no API server answers, networks are those of the flags") {
 
 TEST_CASE("what is unset or usual is left out") {
   const auto found = *base::yaml::read(
-      "a: 1\nb: { c: 0s, d: x }\ne: null\nf: [1]\ng: 0\nh: /run/x\ni: {}\nj: false\nk: true", "found");
-  const auto usual = *base::yaml::read("a: 1\nb: { d: y }\nh: [/run/x, /run/y]\nk: false", "usual");
+      "a: 1\nb: { c: 0s, d: x }\ne: null\nf: [1]\ng: 0\nh: /run/x\ni: {}\nj: false\nk: true\nl: false",
+      "found");
+  const auto usual = *base::yaml::read("a: 1\nb: { d: y }\nh: [/run/x, /run/y]\nk: false\nl: true", "usual");
   CHECK(app::beyond_usual(found, usual) ==
-        *base::yaml::read("b: { d: x }\nf: [1]\ng: 0\nk: true", "expected"));
+        *base::yaml::read("b: { d: x }\nf: [1]\ng: 0\nk: true\nl: false", "expected"));
 }
 
 TEST_CASE("hostile answers make no cluster file that says something else") {

@@ -13,6 +13,7 @@ version=$(kubernetes_version) newest=$(version_of "$newer") minor=$(kubernetes_m
 repository=$(lab repository)
 deb="core:/stable:/v$minor/deb"
 a_host node
+names_a_server node
 cp cluster.yaml host.yaml
 wants() { { cat host.yaml && from_packages "$1"; } >cluster.yaml; } # wants VERSION
 init() { gpuadm init -f cluster.yaml "$@"; }

@@ -32,6 +32,7 @@ signs() {
 }
 
 a_host node
+names_a_server node
 cat >>cluster.yaml <<END
 kubernetes: { version: "$(kubernetes_version)" }
 gpu: { driver: install, driverBranch: 580 }

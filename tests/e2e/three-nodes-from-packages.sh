@@ -6,6 +6,7 @@
 . "$top/tests/lib/packages.sh"
 
 hosts 1 one two three
+names_a_server one two three
 repository=$(lab repository "$bundle")
 serve_packages "$repository/packages"
 serve_registry "$repository/registry"
