@@ -85,8 +85,7 @@ std::vector<std::string> swap_at_boot(const Subject& s) {
 void swap_limits(const Subject& s, Verdicts& out, const std::string& areas) {
   // KEP-2400: NodeSwap from 1.22; from 1.28 on cgroup v2 only.
   if (kubernetes_before(s, 22))
-    out.fail(Severity::warning, fmt::format("Kubernetes {} cannot limit a pod's swap", minor_text(s)),
-             areas,
+    out.fail(Severity::warning, fmt::format("Kubernetes {} cannot limit a pod's swap", minor_text(s)), areas,
              "set `swap: keep` (what is done anyway), `swap: off`, or kubernetes.version 1.22 or newer");
   else if (s.facts.cgroup != CgroupVersion::v2)
     out.fail(Severity::warning, "pods get no swap: limits need cgroup v2", areas,

@@ -117,11 +117,10 @@ void v1_api(const Subject& s, Verdicts& out) {
                     fmt::format("Kubernetes {} needs containerd 1.6 or newer", minor_text(s)),
                     "containerd " + containerd.version, "upgrade containerd");
   if (version && kubernetes_before(s, 23) && *version >= Version{2, 0, -1})
-    return out.fail(Severity::blocker,
-                    fmt::format("Kubernetes {} asks for CRI v1alpha2, which containerd 2 has no more",
-                                minor_text(s)),
-                    "containerd " + containerd.version,
-                    "use containerd 1.7 or older, or Kubernetes 1.23 or newer");
+    return out.fail(
+        Severity::blocker,
+        fmt::format("Kubernetes {} asks for CRI v1alpha2, which containerd 2 has no more", minor_text(s)),
+        "containerd " + containerd.version, "use containerd 1.7 or older, or Kubernetes 1.23 or newer");
   if (!containerd.cri_status)
     return out.unknown("containerd was not asked: it does not run, or ctr is missing");
   if (*containerd.cri_status == "ok") return out.pass("containerd's CRI plugin is loaded");
@@ -137,8 +136,7 @@ void cri_dockerd(const Subject& s, Verdicts& out) {
   if (kubernetes_before(s, 24)) return out.pass("the kubelet speaks to Docker by itself");
   if (has(s.facts.tools, "cri-dockerd")) return out.pass("cri-dockerd is there");
   if (!s.kubernetes) return out.unknown("the Kubernetes version is not known yet");
-  out.fail(Severity::blocker,
-           fmt::format("Kubernetes {} needs cri-dockerd to use Docker", minor_text(s)),
+  out.fail(Severity::blocker, fmt::format("Kubernetes {} needs cri-dockerd to use Docker", minor_text(s)),
            "there is no cri-dockerd",
            "set runtime.engine to containerd (Docker brings it along), or install cri-dockerd");
 }
