@@ -86,7 +86,7 @@ upgrade_kubeadm() {
     gpuadm_dns=$(upgrade_see -n kube-system get configmap coredns kube-dns --ignore-not-found -o name)
     [ -n "$gpuadm_dns" ] || gpuadm_ignored=$gpuadm_ignored,CoreDNSUnsupportedPlugins,CoreDNSMigration
   fi
-  # kubeadm refuses cgroup v1 from 1.35 on, and wants to be told again what the kubelet is told (system-validators, cgroup_validator_linux.go).
+  # From 1.35 on kubeadm refuses cgroup v1 even where failCgroupV1 is false (system-validators, cgroup_validator_linux.go).
   ! grep -q '^failCgroupV1: false$' /var/lib/kubelet/config.yaml || gpuadm_ignored=$gpuadm_ignored,SystemVerification
   gpuadm_log=$gpuadm_home/kubeadm-upgrade.log
   (umask 077 && : >"$gpuadm_log")

@@ -367,7 +367,7 @@ Tree beyond_usual(const Tree& found, const Tree& usual) {
   Tree beyond = Tree::map();
   for (const auto& [key, value] : found.entries()) {
     const Tree* known = usual.find(key);
-    // `false` where `true` is usual was set by somebody.
+    // `false` where `true` is usual was set explicitly.
     if (is_unset(value) && !(known && value.as_bool())) continue;
     if (value.is_map()) {
       Tree inner = beyond_usual(value, known && known->is_map() ? *known : Tree::map());
