@@ -1,15 +1,16 @@
 # shellcheck shell=sh disable=SC2154
-# Functions for the steps of playbooks/repair-address.yaml. They stand behind prelude.sh, static-pods.sh, certs.sh and etcd.sh.
-# $advertise_address is the host's address now. The one that the cluster was made for stands in the API server's manifest,
-# and, while the repair is under way, in $address_note.
+# Functions for the steps of playbooks/repair-address.yaml, loaded after prelude.sh, static-pods.sh, certs.sh and etcd.sh.
+# $advertise_address is the current address of the host. The previous address is in the API server's manifest and, during the
+# repair, in $address_note.
 
 address_note=$cluster_kept/gpuadm-address
-address_before=$cluster_kept/gpuadm-address-before # certificates that were made anew
+address_before=$cluster_kept/gpuadm-address-before # the replaced certificates
 address_was() { cat "$address_note" 2>/dev/null || static_pod_flag kube-apiserver advertise-address; }
 address_is_same() { [ "$(address_was)" = "$advertise_address" ]; }
 address_is_ours() { ip -o addr show 2>/dev/null | awk -v address="$1" '{ sub(/\/.*/, "", $4); if ($4 == address) found = 1 } END { exit !found }'; }
 
-# address_in: stdin with the new address for the old one, which is no part of a longer one. Exit 1 where it is not in there.
+# address_in: stdin with the old address replaced by the new one, except where it is part of a longer address. Exit status 1 if
+# stdin does not contain it.
 address_in() {
   old=$(address_was) new=$advertise_address awk '
     BEGIN { old = ENVIRON["old"]; new = ENVIRON["new"]; long = old ~ /:/ ? "[0-9a-fA-F:]" : "[0-9.]" }
@@ -28,7 +29,7 @@ address_in() {
 }
 address_is_gone() { [ ! -f "$1" ] || address_is_same || ! address_in <"$1" >/dev/null; }
 
-# address_rewrite FILE: not beside it, where the kubelet would take it for a manifest.
+# address_rewrite FILE: the temporary file is in another folder, because the kubelet would treat it as a manifest.
 address_rewrite() {
   cluster_keep_folder "$cluster_kept"
   gpuadm_new=$cluster_kept/gpuadm-new.$$
@@ -39,8 +40,8 @@ address_rewrite() {
   mv -f "$gpuadm_new" "$1"
 }
 
-# address_nodes: how many the cluster has, also where its address is no longer this host's; where nothing answers, as etcd's
-# file tells, which may remember one that has gone.
+# address_nodes: the number of nodes, also if the cluster's address no longer belongs to this host. If no API server responds, it is
+# read from etcd's file, which may still contain deleted nodes.
 address_nodes() {
   gpuadm_nodes=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --server "https://127.0.0.1:$(address_port)" --tls-server-name kubernetes \
     --request-timeout=10s get nodes -o name 2>/dev/null) ||
@@ -48,16 +49,16 @@ address_nodes() {
   printf '%s\n' "$gpuadm_nodes" | grep -c . || :
 }
 address_port() { gpuadm_port=$(static_pod_flag kube-apiserver secure-port) && printf '%s\n' "${gpuadm_port:-6443}"; }
-# The node's name is the one in the kubelet's certificate.
+# The node name is the one in the kubelet's certificate.
 address_node() {
   gpuadm_node=$(openssl x509 -noout -subject -in /var/lib/kubelet/pki/kubelet-client-current.pem 2>/dev/null | sed -nE 's/.*system:node:([^,/ ]+).*/\1/p')
   printf '%s\n' "${gpuadm_node:-$(static_pod_flag etcd name)}"
 }
 
 address_look() {
-  have openssl || die "there is no openssl on the host, which reads what certificates say: install it, then run again"
-  address_is_ours "$advertise_address" || die "no interface of this host has the address $advertise_address: controlPlane.advertiseAddress in the cluster file"
-  [ -n "$(address_was)" ] || die "the API server's manifest names no --advertise-address: $static_pod_folder/kube-apiserver.yaml"
+  have openssl || die "openssl is required to read certificates and is not installed: install openssl, then run again"
+  address_is_ours "$advertise_address" || die "no interface of this host has the address $advertise_address: correct controlPlane.advertiseAddress in the cluster file"
+  [ -n "$(address_was)" ] || die "the API server's manifest has no --advertise-address: check $static_pod_folder/kube-apiserver.yaml"
   cluster_keep_folder "$cluster_kept"
   address_was >"$address_note.new"
   mv "$address_note.new" "$address_note"
@@ -66,7 +67,7 @@ address_look() {
 # --- Certificates ----------------------------------------------------------------------------------------
 
 address_certs="apiserver etcd/server etcd/peer"
-# address_names FILE: "DNS:node", "IP Address:10.0.0.1", a line each.
+# address_names FILE: "DNS:node", "IP Address:10.0.0.1", one per line.
 address_names() { openssl x509 -noout -text -in "$1" 2>/dev/null | awk '/Subject Alternative Name/ { getline; print }' | tr ',' '\n' | sed 's/^ *//'; }
 address_cert_is_right() {
   [ -f "$certs_folder/$1.crt" ] || return 1
@@ -79,13 +80,13 @@ address_certs_are_right() {
     [ ! -f "$certs_folder/$gpuadm_cert.crt" ] && [ ! -f "$address_before/$gpuadm_cert.crt" ] || address_cert_is_right "$gpuadm_cert" || return 1
   done
 }
-# address_further CERT: the names of one as a YAML list, without the old address: what somebody asked for stays.
+# address_further CERT: the subject alternative names as a YAML list without the old address, so that additional names are kept.
 address_further() {
   gpuadm_of=$address_before/$1.crt
   [ -f "$gpuadm_of" ] || gpuadm_of=$certs_folder/$1.crt
   address_names "$gpuadm_of" | sed 's/^[A-Za-z ]*://' | grep -vxF "$(address_was)" | sed 's/.*/"&"/' | paste -sd, - | sed 's/.*/[&]/'
 }
-# What kubeadm needs to know for these certificates.
+# The kubeadm configuration for these certificates.
 address_config() {
   gpuadm_minor=$(kubeadm_minor)
   if [ "$gpuadm_minor" -ge 31 ]; then gpuadm_api=v1beta4; elif [ "$gpuadm_minor" -ge 22 ]; then gpuadm_api=v1beta3; elif [ "$gpuadm_minor" -ge 15 ]; then gpuadm_api=v1beta2; else gpuadm_api=v1beta1; fi
@@ -119,7 +120,7 @@ address_certs_make() {
     gpuadm_said=$(kubeadm init phase certs "$(printf %s "$gpuadm_cert" | tr / -)" --config "$address_before/kubeadm.yaml" 2>&1) || {
       cp -a "$address_before/$gpuadm_cert.crt" "$address_before/$gpuadm_cert.key" "$(dirname "$certs_folder/$gpuadm_cert.crt")/"
       printf '%s\n' "$gpuadm_said" | tail -n 6
-      die "kubeadm could not make $gpuadm_cert.crt; it is what it was"
+      die "kubeadm failed to create $gpuadm_cert.crt; the previous certificate was restored"
     }
   done
 }
@@ -138,21 +139,21 @@ address_manifests() {
     journal_file /etc/kubernetes/gpuadm/kubeadm.yaml
     address_rewrite /etc/kubernetes/gpuadm/kubeadm.yaml
   fi
-  # The API server last: from its manifest the old address is known to whoever looks.
+  # The API server's manifest is changed last, because address_was reads the old address from it.
   for gpuadm_pod in etcd kube-controller-manager kube-scheduler kube-apiserver; do
     [ ! -f "$static_pod_folder/$gpuadm_pod.yaml" ] || address_rewrite "$static_pod_folder/$gpuadm_pod.yaml"
   done
 }
 
-# A node cannot be renamed: its pods, its certificate and its volumes are the old name's. It keeps it, whatever the host is
-# called.
+# A node cannot be renamed, because its pods, its certificate and its volumes refer to its name. It keeps the name regardless of the
+# hostname.
 address_flags=/var/lib/kubelet/kubeadm-flags.env
 address_name_is_kept() {
   [ "$(hostname | tr '[:upper:]' '[:lower:]')" = "$(address_node)" ] ||
     grep -qs -- --hostname-override= "$address_flags" /etc/default/kubelet /etc/sysconfig/kubelet
 }
 address_name_keep() {
-  [ -f "$address_flags" ] || die "there is no $address_flags: start the kubelet with --hostname-override=$(address_node)"
+  [ -f "$address_flags" ] || die "$address_flags does not exist: start the kubelet with --hostname-override=$(address_node)"
   (umask 077 && node=$(address_node) awk '
     /^KUBELET_KUBEADM_ARGS=/ { sub(/"?$/, " --hostname-override=" ENVIRON["node"] "\"") } { print }' "$address_flags" >"$address_flags.gpuadm")
   chmod --reference="$address_flags" "$address_flags.gpuadm"
@@ -188,7 +189,7 @@ address_maps_write() {
     printf '%s\n' "$gpuadm_json" | admin_kubectl replace -f -
   done
 }
-# kube-proxy and network plugins read the address when they start; their DaemonSets make them again.
+# kube-proxy and network plugins read the address at startup; their DaemonSets recreate them.
 address_pods_restart() {
   gpuadm_said=$(admin_kubectl get pods -A -o 'jsonpath={range .items[?(@.spec.hostNetwork==true)]}{.metadata.namespace} {.metadata.name} {.metadata.ownerReferences[0].kind}{"\n"}{end}')
   printf '%s\n' "$gpuadm_said" |
@@ -202,11 +203,11 @@ address_node_is_ready() {
   printf '%s\n' "$gpuadm_said" | grep -E '^(Ready=|InternalIP)'
   printf '%s\n' "$gpuadm_said" | grep -q '^Ready=True' && printf '%s\n' "$gpuadm_said" | grep -qxF "InternalIP $advertise_address"
 }
-# The control plane and kube-proxy; the DaemonSet's pods come back once the controller manager leads again.
+# The control plane and kube-proxy. The pods of the DaemonSet return once the controller manager is the leader again.
 address_pods_run() {
   gpuadm_said=$(admin_kubectl -n kube-system get pods -o 'jsonpath={range .items[*]}{.metadata.name} {.status.phase} {.metadata.deletionTimestamp}{"\n"}{end}')
   printf '%s\n' "$gpuadm_said"
-  gpuadm_proxy=$(admin_kubectl -n kube-system get daemonset kube-proxy --ignore-not-found -o 'jsonpath={.metadata.name}') # some clusters have none
+  gpuadm_proxy=$(admin_kubectl -n kube-system get daemonset kube-proxy --ignore-not-found -o 'jsonpath={.metadata.name}') # some clusters have no kube-proxy
   for gpuadm_pod in $static_pods $gpuadm_proxy; do
     [ "$gpuadm_pod" = kube-proxy ] || static_pod_is_there "$gpuadm_pod" || continue
     printf '%s\n' "$gpuadm_said" | grep -q "^$gpuadm_pod-.* Running *$" || return 1

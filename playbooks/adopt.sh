@@ -1,7 +1,7 @@
 #!/bin/sh
-# Reads how the cluster of a control plane was made, and changes nothing: what gpuadm has kept of it, kubeadm's and
-# kube-proxy's configuration as the cluster has them, and the flags of its static pods, which are there where no API server
-# answers. The output is described in docs/reference/adopt.md.
+# Reads how the cluster of a control plane was configured, and changes nothing: the cluster file that gpuadm stored, the
+# configuration of kubeadm and kube-proxy in the cluster, and the flags of the static pods, which are available without an API
+# server. The output is described in docs/reference/adopt.md.
 
 # shellcheck source=playbooks/frame.sh
 [ "${frame_is_here:-}" = yes ] || . "$(dirname "$0")/frame.sh"

@@ -1,12 +1,13 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# What stands where a cluster writes besides gpuadm: noted before there is a cluster (playbooks/kubernetes/before*.yaml), and
-# compared with when it is taken down (playbooks/reset.sh). One file a place: before/tree._etc_cni_net.d, before/links, ...
+# The state of the host that a cluster changes besides gpuadm: recorded before the cluster exists
+# (playbooks/kubernetes/before*.yaml), and compared when it is torn down (playbooks/reset.sh). Each place has one file:
+# before/tree._etc_cni_net.d, before/links, ...
 
 gpuadm_before=$gpuadm_home/before
 gpuadm_trees="/etc/kubernetes /etc/cni/net.d /opt/cni/bin /var/lib/kubelet /var/lib/etcd /var/lib/cni /var/lib/dockershim
-  /run/flannel /run/nvidia/mps"
-for gpuadm_one in root ${SUDO_USER:-}; do # what kubectl has read of clusters
-  gpuadm_trees="$gpuadm_trees $(getent passwd "$gpuadm_one" | cut -d: -f6)/.kube/cache"
+  /run/flannel /run/nvidia/mps /var/lib"
+for gpuadm_one in root ${SUDO_USER:-}; do # kubectl's discovery caches
+  gpuadm_trees="$gpuadm_trees $(home_of "$gpuadm_one")/.kube/cache"
 done
 gpuadm_tables="iptables-nft iptables-legacy ip6tables-nft ip6tables-legacy"
 
@@ -17,22 +18,39 @@ gpuadm_cluster_sysctls="vm/overcommit_memory vm/panic_on_oom kernel/panic kernel
   net/netfilter/nf_conntrack_tcp_timeout_close_wait net/netfilter/nf_conntrack_tcp_be_liberal net/ipv4/vs/conntrack
   net/ipv4/vs/conn_reuse_mode net/ipv4/vs/expire_nodest_conn net/ipv4/vs/expire_quiescent_template"
 
-# Modules that they load; who stands on whom comes later.
+# Modules that they load, each before the modules that depend on it.
 gpuadm_cluster_modules="nf_conntrack nf_nat vxlan veth ip_set ip_vs ip_vs_rr ip_vs_wrr ip_vs_sh ip_tables iptable_filter iptable_nat
   iptable_mangle ip6_tables ip6table_filter ip6table_nat ip6table_mangle xt_comment xt_mark xt_conntrack xt_addrtype xt_statistic
   xt_nat xt_MASQUERADE xt_set"
 
-# tree_now PATH: what is in it; of /etc/kubernetes only what is a cluster's.
+# tree_open PATH: path_do then acts as the owner of the tree. Fails if other users could change the target of PATH, with the reason
+# in gpuadm_why.
+tree_open() {
+  case $1 in
+    */.kube/cache)
+      if [ -L "${1%/cache}" ] || [ -L "$1" ]; then
+        gpuadm_why="$1 is reached through a symbolic link"
+        return 1
+      fi
+      ;;
+  esac
+  path_look "$1/."
+}
+
+# tree_now PATH: its content; of /etc/kubernetes and /var/lib only what belongs to a cluster. Content of a home is listed as its
+# user.
 tree_now() {
   [ -d "$1" ] || return 0
   case $1 in
     /etc/kubernetes) (cd "$1" && for part in manifests pki tmp ./*.conf; do [ ! -e "$part" ] || find "${part#./}" -xdev; done) ;;
+    /var/lib) [ ! -e "$1/kubernetes" ] || (cd "$1" && find kubernetes -xdev) ;;
+    */.kube/cache) ! tree_open "$1" || path_do find "$1" -xdev -mindepth 1 -printf '%P\n' ;;
     *) find "$1" -xdev -mindepth 1 -printf '%P\n' ;;
   esac | sort
 }
 tree_file() { printf '%s/tree.%s' "$gpuadm_before" "$(printf %s "$1" | tr / _)"; }
 
-# images_now RUNTIME: those that Kubernetes sees.
+# images_now RUNTIME: the images that are visible to Kubernetes.
 images_now() {
   case $1 in
     containerd) ! have ctr || ctr --timeout 10s -n k8s.io images ls -q 2>/dev/null || : ;;
@@ -42,10 +60,10 @@ images_now() {
 
 links_now() { ip -o link | awk -F ': ' '{ sub(/@.*/, "", $2); print $2 }'; }
 
-# rules_now TABLES: iptables-save of that kind, without counters and comments.
+# rules_now TABLES: iptables-save of that variant, without counters and comments.
 rules_now() { ! have "$1-save" || "$1-save" 2>/dev/null | sed -e '/^#/d' -e 's/ \[[0-9]*:[0-9]*\]$//'; }
 
-# before_note: all of it, in one folder that is there when it is complete.
+# before_note: the folder is renamed to its final name when it is complete.
 before_note() {
   gpuadm_final=$gpuadm_before gpuadm_before=$gpuadm_before.new
   rm -rf "$gpuadm_before"
@@ -57,7 +75,7 @@ before_note() {
   gpuadm_before=$gpuadm_final
 }
 
-# before_note_images: those of the runtimes, which must answer by now.
+# before_note_images: the images of the runtimes, which must be running.
 before_note_images() {
   for gpuadm_one in docker containerd; do
     images_now "$gpuadm_one" >"$gpuadm_before/images.$gpuadm_one.new"

@@ -1,8 +1,8 @@
 # shellcheck shell=sh disable=SC2154
-# Functions for the steps of playbooks/certs.yaml. They stand behind prelude.sh and static-pods.sh.
+# Functions for the steps of playbooks/certs.yaml, loaded after prelude.sh and static-pods.sh.
 
 certs_folder=/etc/kubernetes/pki
-# What there was before a renewal that has not come to its end; and the run whose renewal has.
+# The backup of an unfinished renewal, and the run that completed the last renewal.
 certs_before=$cluster_kept/gpuadm-certs
 certs_done=$cluster_kept/gpuadm-certs-renewed
 
@@ -16,7 +16,7 @@ certs_leaves() {
   for gpuadm_file in "$certs_folder"/*.crt "$certs_folder"/etcd/*.crt /etc/kubernetes/admin.conf /etc/kubernetes/super-admin.conf \
     /etc/kubernetes/controller-manager.conf /etc/kubernetes/scheduler.conf; do
     [ -f "$gpuadm_file" ] || continue
-    # Authorities; and what others have laid there: kubeadm's certificates have their keys beside them.
+    # CA certificates are skipped, and so are files of others: kubeadm's certificates have a key next to them.
     case $gpuadm_file in
       */ca.crt | */front-proxy-ca.crt) continue ;;
       *.crt) [ -f "${gpuadm_file%.crt}.key" ] || continue ;;
@@ -30,14 +30,15 @@ certs_text() {
     *) cat "$1" ;;
   esac
 }
-# certs_last FILE DAYS: it can be read, does not end within that time, and its key fits.
+# certs_last FILE DAYS: the certificate is readable, does not expire within that time, and matches its key.
 certs_last() {
   certs_text "$1" | openssl x509 -noout -checkend $(($2 * 86400)) >/dev/null 2>&1 || return 1
   case $1 in *.conf) return 0 ;; esac
   [ "$(openssl x509 -noout -pubkey -in "$1" 2>/dev/null)" = "$(openssl pkey -pubout -in "${1%.crt}.key" 2>/dev/null)" ]
 }
 
-# certs_ending DAYS: what ends within them. Without openssl kubeadm is asked, which counts in days and years.
+# certs_ending DAYS: the certificates that expire within DAYS. Without openssl, kubeadm reports the remaining time in days and
+# years.
 certs_ending() {
   if have openssl; then
     certs_leaves | while IFS= read -r gpuadm_file; do certs_last "$gpuadm_file" "$1" || printf '%s\n' "$gpuadm_file"; done
@@ -69,13 +70,13 @@ certs_put_back() {
   rm -rf "$certs_before"
 }
 
-# All of it, or nothing: where kubeadm fails, or was cut off, what was there is put back.
+# All or nothing: if kubeadm fails or was interrupted, the previous files are restored.
 certs_renew() {
   for gpuadm_ca in ca front-proxy-ca etcd/ca; do
     [ ! -f "$certs_folder/$gpuadm_ca.crt" ] || [ -f "$certs_folder/$gpuadm_ca.key" ] ||
-      die "there is no $certs_folder/$gpuadm_ca.key: whoever has the authority's key must renew the certificates"
+      die "$certs_folder/$gpuadm_ca.key does not exist: renew the certificates where the CA key is kept"
     [ ! -f "$certs_folder/$gpuadm_ca.crt" ] || ! have openssl || openssl x509 -noout -checkend 0 -in "$certs_folder/$gpuadm_ca.crt" >/dev/null 2>&1 ||
-      die "$certs_folder/$gpuadm_ca.crt has expired itself: kubernetes.io, \"Manual Rotation of CA Certificates\""
+      die "the CA certificate $certs_folder/$gpuadm_ca.crt has expired: see kubernetes.io, \"Manual Rotation of CA Certificates\""
   done
   [ ! -d "$certs_before" ] || certs_put_back
   rm -rf "$certs_before.new"
@@ -85,14 +86,14 @@ certs_renew() {
   if ! gpuadm_said=$(certs_kubeadm renew all 2>&1); then
     certs_put_back
     printf '%s\n' "$gpuadm_said" | tail -n 12
-    die "kubeadm could not renew the certificates; they are what they were"
+    die "kubeadm failed to renew the certificates; the previous certificates were restored"
   fi
   sync -f "$certs_folder" 2>/dev/null || :
   rm -rf "$certs_before"
   printf '%s\n' "$gpuadm_run" >"$certs_done"
 }
 
-# certs_in_use NAME: a static pod has started after its certificates were made.
+# certs_in_use NAME: the static pod was started after its certificates were created.
 certs_in_use() {
   static_pod_is_there "$1" || return 0
   case $1 in

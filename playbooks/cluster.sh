@@ -1,26 +1,42 @@
 #!/bin/sh
-# Reads what a control plane says of its cluster, and changes nothing. Runs on a host with an administrator's kubeconfig.
-# The output is described in docs/reference/cluster.md; a line of a table has its columns apart by tabs. Variables:
-# space, a namespace: of that the pods, and with logs=yes their logs, and nothing else; purpose=status: what status shows,
-# with the members of etcd.
+# Reads the state of a cluster on a control plane, and changes nothing. Runs on a host with an administrator's kubeconfig. The
+# output is described in docs/reference/cluster.md; the columns of a table are separated by tabs. Variables: space, a namespace
+# whose pods, and with logs=yes whose logs, are the only output; purpose=status: only the data of the status command, with the
+# members of etcd.
 
 # shellcheck source=playbooks/frame.sh
 [ "${frame_is_here:-}" = yes ] || . "$(dirname "$0")/frame.sh"
 MOST=2097152
 LONGEST=32000
 
-# table NAME WHAT COLUMN…: one line an item.
+# The separator before every column. It is random for each run, so that no message or annotation can contain it.
+separator=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+[ ${#separator} = 32 ] || { echo "cannot read /dev/urandom" >&2 && exit 1; }
+
+# One line per item, columns separated by tabs: newlines and tabs within a column become blanks. The last line is the status.
+# shellcheck disable=SC2016
+ROWS='
+function finish() { if (item != "") { gsub(separator, "\t", item); print substr(item, 2) } }
+function add(line) {
+  if (index(line, separator) == 1) { finish(); item = line }
+  else if (item != "" && line != "") item = item " " line
+}
+NR > 1 { add(last) }
+{ gsub(/\t/, " "); last = $0 }
+END { finish(); print ""; print last }'
+
+# table NAME WHAT COLUMN…: a section with a table.
 table() {
   section=$1 what=$2
   shift 2
   template=
-  for column in "$@"; do
-    [ -z "$template" ] || template="$template{\"\\t\"}"
-    template="$template$column"
-  done
+  for column in "$@"; do template="$template{\"$separator\"}$column"; done
   # shellcheck disable=SC2086
-  quiet "$section" 15 kubectl --kubeconfig "$config" --request-timeout=10s get $what \
-    -o jsonpath="{range .items[*]}$template{\"\\n\"}{end}"
+  {
+    limit 15 kubectl --kubeconfig "$config" --request-timeout=10s get $what \
+      -o jsonpath="{range .items[*]}$template{\"\n\"}{end}" 2>/dev/null
+    printf '\n%s\n' "$?"
+  } | awk -v separator="$separator" "$ROWS" | framed "$section"
 }
 
 # pods WHERE: -A, or -n and a namespace.
@@ -43,7 +59,7 @@ pod_logs() {
     done
 }
 
-# Of the pods of the device plugin, the last lines; of eight at most.
+# The last log lines of the device plugin's pods, of at most eight pods.
 plugin_log() {
   limit 15 kubectl --kubeconfig "$config" --request-timeout=10s get pods -A \
     -o jsonpath='{range .items[*]}{.metadata.namespace}{" "}{.metadata.name}{"\n"}{end}' 2>/dev/null |
@@ -54,14 +70,14 @@ plugin_log() {
     done
 }
 
-# etcd_ask SERVER PATH: with the certificate that is for asking how etcd is.
+# etcd_ask SERVER PATH: with the health check certificate.
 etcd_ask() {
   printf '{}' | limit 4 kubectl --kubeconfig /dev/null --request-timeout=3s --server "$1" \
     --certificate-authority="$pki/ca.crt" --client-certificate="$pki/healthcheck-client.crt" \
     --client-key="$pki/healthcheck-client.key" create --raw "$2" -f - 2>/dev/null
 }
 
-# The members of etcd, and what each of them says of itself.
+# The members of etcd, and the status that each member reports.
 etcd_members() {
   pki=/etc/kubernetes/pki/etcd
   [ -r "$pki/healthcheck-client.key" ] || return 0
@@ -73,7 +89,7 @@ etcd_members() {
   done
 }
 
-# What hands out devices by claims. Versions before v1 have a device's attributes one level deeper.
+# Devices that are allocated by claims. Before v1 the attributes of a device are one level deeper.
 devices() {
   run resource-api 15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw /apis/resource.k8s.io
   table deviceclasses deviceclasses.resource.k8s.io '{.metadata.name}' '{.spec.extendedResourceName}'
@@ -85,7 +101,7 @@ devices() {
     '{range .status.reservedFor[*]}{.resource}/{.name} {end}'
 }
 
-# What only the doctor wants to know.
+# Data for the doctor only.
 the_rest() {
   table deployments '-A deployments' '{.metadata.namespace}' '{.metadata.name}' '{.spec.replicas}' \
     '{.status.availableReplicas}'

@@ -1,13 +1,13 @@
 # shellcheck shell=sh disable=SC2154
-# The depot: files on their way to a host, by digest, and how hosts pass them on to each other (decision 15). Stands behind
-# prelude.sh in the programs of uploads. Variables: bundle_sha256; depot_size, depot_from; of a pull depot_addresses,
+# The depot stores files that are being transferred to a host, by digest, and lets hosts forward them to each other (decision 15).
+# Loaded after prelude.sh in the programs of uploads. Variables: bundle_sha256; depot_size, depot_from; for a pull depot_addresses,
 # depot_port, depot_host_key, depot_key.
 
 depot=$gpuadm_home/depot/sha256
 depot_file=$depot/${bundle_sha256:-none}
 depot_relay=/run/gpuadm/relay-$gpuadm_run
 
-# depot_look: what is there of the file: "depot whole", or how many bytes.
+# depot_look: the state of the file: "depot whole", or the number of bytes.
 depot_look() {
   if [ -f "$depot_file" ] && [ "$(sha256_of "$depot_file")" = "$bundle_sha256" ]; then
     echo "depot whole"
@@ -17,9 +17,10 @@ depot_look() {
 }
 depot_bytes() { stat -c %s "$depot_file.part" 2>/dev/null || echo 0; }
 
-# depot_take: the rest of the file is on stdin. It goes to the disk while it comes, and is the file only with the right sum.
+# depot_take: receives the rest of the file on stdin. It is written to disk immediately, and gets its final name only with the
+# correct checksum.
 depot_take() {
-  exec 3<&0 # what runs beside has no stdin otherwise
+  exec 3<&0 # background commands would have no stdin otherwise
   depot_flush >/dev/null 2>&1 &
   gpuadm_flush=$!
   gpuadm_sum=$(
@@ -39,16 +40,16 @@ depot_take() {
   fi
   if [ "$(depot_bytes)" -ge "$depot_size" ]; then
     rm -f "$depot_file.part"
-    say "what arrived has another sum: it is thrown away; run again"
+    say "checksum mismatch: the received file was deleted; run again"
   else
-    say "$(depot_bytes) of $depot_size bytes arrived: run again, it goes on from there"
+    say "$(depot_bytes) of $depot_size bytes received: run again to resume the transfer"
   fi
   return 1
 }
 
-# depot_sum_of_what_comes WRITER: until that has ended. What is here within a second has its sum taken afterwards, from memory still:
-# two programs that take turns at the processors would cost more than that. What takes longer is read behind its writer, by looking
-# ten times a second; on stdin tail does not ask to be woken for each piece.
+# depot_sum_of_what_comes WRITER: computes the checksum until the writer has exited. A file that arrives within a second is read
+# afterwards, still from memory, because two programs that alternate would cost more. A larger file is read behind its writer by
+# polling ten times a second; on stdin tail does not use inotify, which would wake it for each write.
 depot_sum_of_what_comes() {
   if timeout 1 tail -f -s 0.1 --pid="$1" /dev/null; then
     depot_sum <"$depot_file.part"
@@ -57,35 +58,36 @@ depot_sum_of_what_comes() {
   fi
 }
 
-# depot_flush: what the kernel would keep to itself for half a minute, and the last sync would wait for.
+# depot_flush: flushes data that the kernel would hold for half a minute and for which the last sync would wait.
 depot_flush() {
   while sleep 1 && kill -0 $$ && [ -e "$depot_file.part" ]; do sync -d "$depot_file.part"; done
 }
 
-# OpenSSL knows the processor's own instructions; coreutils' sum takes up to eight times as long without them.
+# OpenSSL uses the processor's SHA instructions; coreutils takes up to eight times as long without them.
 depot_sum() { if have openssl; then openssl dgst -sha256 -r; else sha256sum; fi | cut -d' ' -f1; }
 
-# depot_open: a folder, a beginning, and room for the rest.
+# depot_open: creates the folder and the partial file, and verifies the free space.
 depot_open() {
   journal_open
   (umask 077 && mkdir -p "$depot" && rm -f "$depot_file.placed")
-  rm -f "$depot_file" # of another sum, or it would not be sent
+  rm -f "$depot_file" # its checksum differs, or it would not be sent
   [ "$(depot_bytes)" -le "$depot_size" ] || rm -f "$depot_file.part"
-  (umask 077 && : >>"$depot_file.part") || die "nothing can be written to $depot"
+  (umask 077 && : >>"$depot_file.part") || die "cannot write to $depot"
   gpuadm_need=$(((depot_size - $(depot_bytes)) / 1024 + 1))
   gpuadm_free=$(df -P -k "$depot" | awk 'NR == 2 { print $4 }')
   [ "$gpuadm_free" -gt "$gpuadm_need" ] ||
-    die "$((gpuadm_need / 1024)) MiB are to come to $gpuadm_home, and $((gpuadm_free / 1024)) MiB are free there: make room, then run again"
+    die "$gpuadm_home has $((gpuadm_free / 1024)) MiB free, and the transfer needs $((gpuadm_need / 1024)) MiB: free disk space, then run again"
 }
 
-# depot_receive: from the client.
+# depot_receive: receives the file from the client.
 depot_receive() {
   depot_open
-  if [ "$(depot_bytes)" != "$depot_from" ]; then die "$depot_file.part has changed since it was looked at: run again"; fi
+  if [ "$(depot_bytes)" != "$depot_from" ]; then die "$depot_file.part has changed since it was inspected: run again"; fi
   depot_take
 }
 
-# depot_pull: from another host, through its relay. Says how far it came where that fails, with 98: the client sends the rest.
+# depot_pull: fetches the file from another host's relay. On failure it prints the received bytes and exits with 98; the client
+# sends the rest.
 depot_pull() {
   depot_open
   have ssh || { depot_look && exit 98; }
@@ -93,7 +95,7 @@ depot_pull() {
   (umask 077 && mkdir -p "$gpuadm_keys" && printf '%s\n' "$depot_key" >"$gpuadm_keys/key")
   trap 'rm -rf "$gpuadm_keys"; rmdir "$depot_relay" /run/gpuadm 2>/dev/null || :' EXIT
   trap 'exit 98' HUP INT TERM
-  trap '' PIPE # the client may be gone
+  trap '' PIPE # the client may have disconnected
   for gpuadm_address in $depot_addresses; do
     printf '[%s]:%s %s\n' "$gpuadm_address" "$depot_port" "$depot_host_key" >"$gpuadm_keys/hosts"
     if ssh -F /dev/null -i "$gpuadm_keys/key" -p "$depot_port" -o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=yes \
@@ -107,11 +109,11 @@ depot_pull() {
   exit 98
 }
 
-# depot_serve: an sshd of this run's own, with keys of its own, that gives out files of the depot and nothing else; root's
-# authorized_keys and the host's sshd are not touched. A file is given out while it still comes; where nothing comes for half a
-# minute, or 5 s with no program here that could bring it, the guest is sent away. The sshd ends, and all of it is gone, with the
-# lock of the run. Prints the offer: addresses, port, host key, private key. Where there is no sshd nothing is printed, and nobody
-# fetches from this host.
+# depot_serve: a separate sshd of this run, with its own keys, that serves only files of the depot; root's authorized_keys and the
+# host's sshd are not changed. A file is served while it is still being received; if nothing arrives for half a minute, or for 5s
+# without a program here that could receive it, the client is disconnected. The sshd stops, and all its files are removed, with the
+# lock of the run. Prints the offer: addresses, port, host key, private key. Without sshd nothing is printed, and no host fetches
+# from this one.
 depot_serve() {
   if [ -s "$depot_relay/offer" ]; then
     cat "$depot_relay/offer"
@@ -170,7 +172,7 @@ done' >"$depot_relay/give"
   cat "$depot_relay/offer"
 }
 
-# depot_addresses_of_host: the one towards everywhere first; four at most.
+# depot_addresses_of_host: the address of the default route first; four at most.
 depot_addresses_of_host() {
   {
     ip -4 route get 192.0.2.1 2>/dev/null | sed -n 's/.* src \([^ ]*\).*/\1/p'
@@ -178,7 +180,7 @@ depot_addresses_of_host() {
   } | awk 'NF && !seen[$0]++' | head -n 4 | paste -sd' '
 }
 
-# depot_watch: takes the relay away when the run is over, or when nobody has heard of it for 45 s.
+# depot_watch: removes the relay when the run has ended, or after 45s without a heartbeat.
 depot_watch() {
   (
     trap '' HUP
@@ -198,27 +200,27 @@ depot_relay_end() {
   [ ! -f "$depot_relay/process" ] || read -r gpuadm_pid gpuadm_start <"$depot_relay/process"
   rm -rf "$depot_relay"
   rmdir /run/gpuadm 2>/dev/null || :
-  # Its own and those that serve a guest: the group that setsid made.
+  # Its own processes and those that serve a client: the process group that setsid created.
   if [ "$(process_start "$gpuadm_pid")" = "$gpuadm_start" ]; then kill -- "-$gpuadm_pid" 2>/dev/null || kill "$gpuadm_pid" 2>/dev/null || :; fi
 }
 
-# What a step that has put the file in its place does when it ends: others may still ask for the file, or nobody does.
+# Called when a step has installed the file: other hosts may still fetch it, or none does.
 depot_placed() { [ "$?" -ne 101 ] || : >"$depot_file.placed"; }
 depot_used() { [ "$?" -ne 101 ] || rm -f "$depot_file"; }
 
-# depot_tidy: what is in its place goes, and what waits for its rest stays.
+# depot_tidy: removes installed files, and keeps partial ones.
 depot_tidy() {
   for gpuadm_file in "$depot"/*.placed; do rm -f "${gpuadm_file%.placed}" "$gpuadm_file"; done
   rmdir "$depot" "$gpuadm_home/depot" 2>/dev/null || :
 }
 
-# depot_clear: what has arrived is in its place, and nobody asks for it any more.
+# depot_clear: the received file is installed, and no host fetches it any more.
 depot_clear() {
   depot_relay_end
   rm -rf "$gpuadm_home/depot"
 }
 
-# depot_step FUNCTION: as a step of its own; what it prints is for the client.
+# depot_step FUNCTION: runs it as a separate step; its output is for the client.
 depot_step() {
   lock_enter
   (

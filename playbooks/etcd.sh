@@ -1,9 +1,9 @@
 # shellcheck shell=sh disable=SC2154
-# Functions for the steps of playbooks/etcd-*.yaml. They stand behind prelude.sh and static-pods.sh.
+# Functions for the steps of playbooks/etcd-*.yaml, loaded after prelude.sh and static-pods.sh.
 
 etcd_data=$(static_pod_flag etcd data-dir)
 etcd_data=${etcd_data:-/var/lib/etcd}
-# On the file system of the data, so that it can be renamed; etcd looks at member/ alone.
+# The folder is on the file system of the data, so that the data can be renamed; etcd reads only member/.
 etcd_room=$etcd_data/gpuadm
 etcd_pki=$(static_pod_flag etcd trusted-ca-file)
 etcd_pki=$(dirname "${etcd_pki:-/etc/kubernetes/pki/etcd/ca.crt}")
@@ -11,8 +11,8 @@ etcd_image=$(for file in "$static_pod_folder/etcd.yaml" "$static_pods_away/etcd.
   [ ! -f "$file" ] || sed -nE 's/^ *image: "?([^"]+)"?$/\1/p' "$file"
 done | head -n 1)
 
-# etcd_tool PROGRAM ARGUMENT...: the host's etcdctl or etcdutl, else the one in etcd's image, in a container of its own that is
-# gone afterwards. It sees the data and the certificates.
+# etcd_tool PROGRAM ARGUMENT...: runs the host's etcdctl or etcdutl, or the one in etcd's image in a temporary container with access
+# to the data and the certificates.
 etcd_tool() {
   if have "$1"; then
     ETCDCTL_API=3 limit_of 300 "$@" </dev/null
@@ -27,30 +27,30 @@ etcd_tool() {
     limit_of 300 docker run --rm --network host --env ETCDCTL_API=3 --volume "$etcd_data:$etcd_data" \
       --volume "$etcd_pki:$etcd_pki:ro" --entrypoint "$gpuadm_program" "$etcd_image" "$@" </dev/null
   else
-    die "there is no $1 on the host, and neither containerd nor Docker has the image ${etcd_image:-of etcd}: install etcdctl (Debian: etcd-client)"
+    die "$1 is not installed, and neither containerd nor Docker has the image ${etcd_image:-of etcd}: install etcdctl (Debian: etcd-client)"
   fi
 }
-# etcd_client ARGUMENT...: against the member of this host.
+# etcd_client ARGUMENT...: uses the etcd member of this host.
 etcd_client() {
   etcd_tool etcdctl --endpoints=https://127.0.0.1:2379 --cacert="$etcd_pki/ca.crt" --cert="$etcd_pki/healthcheck-client.crt" \
     --key="$etcd_pki/healthcheck-client.key" "$@"
 }
-# etcd_files ARGUMENT...: on files; from 3.6 on that is etcdutl's alone.
+# etcd_files ARGUMENT...: works on files; from etcd 3.6 on only etcdutl does.
 etcd_files() {
   if (etcd_tool etcdutl version) >/dev/null 2>&1; then etcd_tool etcdutl "$@"; else etcd_tool etcdctl "$@"; fi
 }
-etcd_is_there() { [ -n "$etcd_image" ] || die "there is no etcd on this host: $static_pod_folder/etcd.yaml"; }
+etcd_is_there() { [ -n "$etcd_image" ] || die "this host does not run etcd: $static_pod_folder/etcd.yaml does not exist"; }
 
-# etcd_number NAME: of JSON on stdin.
+# etcd_number NAME: a number in the JSON on stdin.
 etcd_number() { tr ',{}' '\n' | sed -nE "s/^\"$1\":([0-9]+)\$/\\1/p" | head -n 1; }
 
-# etcd_verify FILE: its sum is right, its pages are whole: "SHA256 SIZE HASH REVISION KEYS". A snapshot ends with the SHA-256
-# of what is before it.
+# etcd_verify FILE: verifies the checksum and the pages, and prints "SHA256 SIZE HASH REVISION KEYS". A snapshot ends with the
+# SHA-256 of the preceding bytes.
 etcd_verify() {
   gpuadm_size=$(stat -c %s "$1")
-  [ $((gpuadm_size % 512)) -eq 32 ] || die "$2 is no whole snapshot of etcd: $gpuadm_size bytes"
+  [ $((gpuadm_size % 512)) -eq 32 ] || die "$2 is not a complete etcd snapshot: $gpuadm_size bytes"
   [ "$(head -c -32 "$1" | sha256sum | cut -d' ' -f1)" = "$(tail -c 32 "$1" | od -An -tx1 | tr -d ' \n')" ] ||
-    die "$2 is damaged: its bytes do not have the sum at its end"
+    die "$2 is damaged: its checksum does not match"
   gpuadm_status=$(etcd_files snapshot status "$1" -w json) || die "$2 is damaged: etcd cannot read it"
   printf '%s %s %s %s %s\n' "$(sha256_of "$1")" "$gpuadm_size" "$(printf %s "$gpuadm_status" | etcd_number hash)" \
     "$(printf %s "$gpuadm_status" | etcd_number revision)" "$(printf %s "$gpuadm_status" | etcd_number totalKey)"
@@ -74,8 +74,8 @@ etcd_snapshot_remove() {
 
 # --- Restore: $etcd_sha256 names the file, $etcd_cluster all members -------------------------------------
 
-# etcd_members: how many members etcd has, as it says itself; where it has no majority to say so, as its own file does, which may
-# remember one that has gone.
+# etcd_members: the number of members that etcd reports; without a majority, the number in its own file, which may still contain
+# removed members.
 etcd_members() {
   etcd_is_there
   gpuadm_members=$(etcd_client member list 2>/dev/null | grep -c .) || :
@@ -86,10 +86,10 @@ etcd_members() {
   fi
 }
 
-# etcd_member: "NAME=PEER-URL" of the member of this host.
+# etcd_member: "NAME=PEER-URL" of the etcd member of this host.
 etcd_member() { printf '%s=%s\n' "$(static_pod_flag etcd name)" "$(static_pod_flag etcd initial-advertise-peer-urls)"; }
 
-# Restored data lies in new/member; swapped in, the file `restored` says so until the end.
+# Restored data is in new/member; after the swap, the file `restored` exists until the restore ends.
 etcd_is_restored() { [ "$(cat "$etcd_room/restored" 2>/dev/null)" = "$etcd_sha256" ]; }
 etcd_is_prepared() { etcd_is_restored || { [ -d "$etcd_room/new/member" ] && [ "$(cat "$etcd_room/new/of" 2>/dev/null)" = "$etcd_sha256 $etcd_cluster" ]; }; }
 etcd_prepare() {
@@ -99,23 +99,23 @@ etcd_prepare() {
   gpuadm_name=$(static_pod_flag etcd name) gpuadm_peer=$(static_pod_flag etcd initial-advertise-peer-urls)
   etcd_files snapshot restore "$gpuadm_file" --name "$gpuadm_name" --initial-cluster "$etcd_cluster" \
     --initial-advertise-peer-urls "$gpuadm_peer" --data-dir "$etcd_room/new.part" >&2
-  [ -d "$etcd_room/new.part/member" ] || die "etcd has restored nothing out of the snapshot"
+  [ -d "$etcd_room/new.part/member" ] || die "etcd restored no data from the snapshot"
   printf '%s\n' "$etcd_sha256 $etcd_cluster" >"$etcd_room/new.part/of"
   sync -f "$etcd_room/new.part" 2>/dev/null || :
   mv "$etcd_room/new.part" "$etcd_room/new"
 }
 etcd_swap() {
-  static_pods_are_stopped || die "the control plane runs: run the restore again"
+  static_pods_are_stopped || die "the control plane is still running: run the restore again"
   if [ -d "$etcd_data/member" ]; then
     gpuadm_old=$etcd_data/member.before-$(date -u +%Y%m%dT%H%M%SZ)
     mv "$etcd_data/member" "$gpuadm_old"
-    say "what etcd held is kept in $gpuadm_old"
+    say "the previous etcd data is kept in $gpuadm_old"
   fi
   mv "$etcd_room/new/member" "$etcd_data/member"
   rm -rf "$etcd_room/new"
   printf '%s\n' "$etcd_sha256" >"$etcd_room/restored"
 }
-# The kubelet begins anew, too: what it has seen is newer than what there is now.
+# The kubelet is restarted, too, because its cached state is newer than the restored data.
 etcd_start() {
   journal_unit kubelet.service
   systemctl restart kubelet.service
@@ -124,18 +124,18 @@ etcd_start() {
 
 # --- Defragmentation -------------------------------------------------------------------------------------
 
-# etcd_free: hundredths of its file that are free.
+# etcd_free: the percentage of the database file that is free.
 etcd_free() {
   etcd_is_there
-  gpuadm_status=$(etcd_client endpoint status -w json) || die "etcd on this host does not answer: gpuadm doctor --stage cluster"
+  gpuadm_status=$(etcd_client endpoint status -w json) || die "etcd on this host does not respond: run gpuadm doctor --stage cluster"
   gpuadm_size=$(printf %s "$gpuadm_status" | etcd_number dbSize) gpuadm_used=$(printf %s "$gpuadm_status" | etcd_number dbSizeInUse)
-  [ "${gpuadm_size:-0}" -gt 0 ] || die "etcd does not say how large it is"
+  [ "${gpuadm_size:-0}" -gt 0 ] || die "etcd does not report the size of its database"
   echo $(((gpuadm_size - ${gpuadm_used:-0}) * 100 / gpuadm_size))
 }
 etcd_is_whole() { [ "$(cat "$cluster_kept/gpuadm-defrag" 2>/dev/null)" = "$gpuadm_run" ] || [ "$(etcd_free)" -lt 10 ]; }
 etcd_defrag() {
   etcd_client --command-timeout=240s defrag >&2
-  in_time 30 api_answers || die "the API server does not answer after etcd was defragmented: gpuadm doctor"
+  in_time 30 api_answers || die "the API server does not respond after etcd was defragmented: run gpuadm doctor"
   etcd_free >/dev/null
   cluster_keep_folder "$cluster_kept"
   printf '%s\n' "$gpuadm_run" >"$cluster_kept/gpuadm-defrag"

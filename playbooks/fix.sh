@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2154,SC2034
-# Functions for the steps of playbooks/fix.yaml. They stand behind prelude.sh and sysctl.sh.
+# Functions for the steps of playbooks/fix.yaml, loaded after prelude.sh and sysctl.sh.
 
 # --- Modules: loaded now and at boot ---------------------------------------------------------------------
 
@@ -26,7 +26,7 @@ modules_kept() {
   return "$gpuadm_kept"
 }
 
-# modules_keep NAME MODULE...: a module that does not load is not asked for at boot.
+# modules_keep NAME MODULE...: a module that fails to load is not configured for boot.
 modules_keep() {
   modules_file "$@"
   shift
@@ -44,24 +44,24 @@ unit_is_on() {
   if unit_is_active "$1" && systemctl is-enabled --quiet "$1" 2>/dev/null; then return 0; fi
   return 1
 }
-# unit_on UNIT: one that runs already is not restarted.
+# unit_on UNIT: a running unit is not restarted.
 unit_on() {
   journal_unit "$1"
   systemctl is-enabled --quiet "$1" 2>/dev/null || systemctl enable --quiet "$1"
   unit_is_active "$1" || systemctl start "$1" ||
-    die "$(journalctl -u "$1" -n 5 --no-pager -o cat 2>/dev/null)"
+    die "$1 failed to start: $(journalctl -u "$1" -n 5 --no-pager -o cat 2>/dev/null)"
 }
 
 # --- Files -----------------------------------------------------------------------------------------------
 
-# file_rewrite PATH: it becomes what stands on stdin; its mode stays.
+# file_rewrite PATH: replaces the content with stdin; the mode is kept.
 file_rewrite() {
   content=$(cat && printf x)
   content=${content%x}
   file_put "$1" "0$(stat -L -c %a "$1" 2>/dev/null || echo 644)"
 }
 
-# hosts_with ADDRESS NAME: /etc/hosts with that line, before another that has the name.
+# hosts_with ADDRESS NAME: /etc/hosts with that line, before any other line with the name.
 hosts_with() {
   address=$1 name=$2 awk '
     {
@@ -84,12 +84,12 @@ hosts_with() {
     }' /etc/hosts
 }
 
-# commented_out EXTENDED-REGEX FILE WORDS: FILE with the lines that match commented out; WORDS say why.
+# commented_out EXTENDED-REGEX FILE WORDS: FILE with the matching lines commented out; WORDS is the reason.
 commented_out() { sed -E "\\,^[^#]*($1),s/^/# gpuadm: $3: /" "$2"; }
 
 # --- Packages --------------------------------------------------------------------------------------------
 
-# loose_packages: what pods depend on, and apt may upgrade at any time.
+# loose_packages: packages that pods depend on and that apt may upgrade at any time.
 loose_packages() {
   dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' kubelet kubeadm kubectl 'containerd*' docker.io docker-ce \
     'nvidia-driver*' 'nvidia-headless*' 'nvidia-fabricmanager*' 'libnvidia-compute*' cuda-drivers nvidia-open 2>/dev/null |
@@ -98,7 +98,7 @@ loose_packages() {
 
 # --- Network ---------------------------------------------------------------------------------------------
 
-# plugin_files: of network plugins in /etc/cni/net.d; those of podman and CRI-O are none.
+# plugin_files: files of network plugins in /etc/cni/net.d, without those of podman and CRI-O.
 plugin_files() {
   for gpuadm_file in /etc/cni/net.d/*.conf /etc/cni/net.d/*.conflist; do
     case ${gpuadm_file##*/} in
@@ -114,7 +114,7 @@ plugin_files() {
 # device_number NODE: "195:255".
 device_number() { printf '%d:%d\n' "0x$(stat -c %t "$1")" "0x$(stat -c %T "$1")"; }
 
-# cdi_files: the toolkit's specifications that are there, or the one to be.
+# cdi_files: the existing specifications of the toolkit, or the one to create.
 cdi_files() {
   gpuadm_any=
   for gpuadm_file in /etc/cdi/nvidia.yaml /run/cdi/nvidia.yaml; do
@@ -123,7 +123,7 @@ cdi_files() {
   printf '%s\n' "${gpuadm_any:-/etc/cdi/nvidia.yaml}"
 }
 
-# crictl_settings: /etc/crictl.yaml with containerd's socket; other settings stay.
+# crictl_settings: /etc/crictl.yaml with containerd's socket; other settings are kept.
 crictl_settings() {
   for gpuadm_key in runtime image; do
     printf '%s-endpoint: unix:///run/containerd/containerd.sock\n' "$gpuadm_key"

@@ -1,11 +1,11 @@
 # shellcheck shell=sh disable=SC2034
-# What every script that only reads hosts prints with: playbooks/probe.sh, cluster.sh and support.sh. gpuadm sends this file
-# and one of them as one program, as it sends playbooks/prelude.sh before a step; run by hand, a script reads it from
-# beside itself. The form is described in docs/reference/probe.md: "=== name" starts a section, "| " a line of it, "? "
-# ends it with the exit status of its command, "! cut" says that it was longer. It needs awk and nothing else.
+# Output functions of the scripts that only read hosts: playbooks/probe.sh, cluster.sh and support.sh. gpuadm sends this file and
+# one of them as one program, as it sends playbooks/prelude.sh before a step; a script that is run manually loads this file from its
+# own folder. The format is described in docs/reference/probe.md: "=== name" starts a section, "| " is a line of it, "? " ends it
+# with the exit status of its command, and "! cut" marks truncated output. Only awk is required.
 frame_is_here=yes
 
-# Bounds of a section, and of a line of it, in bytes.
+# Maximum size of a section, and of one of its lines, in bytes.
 MOST=65536
 LONGEST=8000
 
@@ -61,15 +61,15 @@ line() {
   printf '| %s\n' "$*"
 }
 
-# framed NAME OPTION…: the section of a program's output on stdin, its status as the last line. Options are awk's, for
-# FRAME's variables: keep (a regex of the lines that stay), skip and until (from one to the other is left out), max, long.
+# framed NAME OPTION…: a section with a program's output from stdin; the last line is its status. The options set FRAME's awk
+# variables: keep (a regex of the lines to keep), skip and until (the first and last line of a range to omit), max, long.
 framed() {
   framed=$1
   shift
   awk -v name="$framed" -v max="$MOST" -v long="$LONGEST" "$@" "$FRAME"
 }
 
-# run NAME SECONDS COMMAND…: a section with what the command says on both streams.
+# run NAME SECONDS COMMAND…: a section with the command's stdout and stderr.
 run() {
   name=$1
   shift
@@ -79,7 +79,7 @@ run() {
   } | framed "$name"
 }
 
-# quiet NAME SECONDS COMMAND…: the same without the second stream.
+# quiet NAME SECONDS COMMAND…: the same without stderr.
 quiet() {
   name=$1
   shift
@@ -89,7 +89,7 @@ quiet() {
   } | framed "$name"
 }
 
-# kept NAME REGEX SECONDS COMMAND…: the same, only the lines that match.
+# kept NAME REGEX SECONDS COMMAND…: the same with only the matching lines.
 kept() {
   name=$1 keep=$2
   shift 2
@@ -99,7 +99,7 @@ kept() {
   } | framed "$name" -v keep="$keep"
 }
 
-# frame NAME TEXT STATUS: the same for output that is here already.
+# frame NAME TEXT STATUS: the same for output that was already read.
 frame() {
   printf '%s\n%s\n' "$2" "$3" | framed "$1"
 }

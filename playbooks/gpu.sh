@@ -1,15 +1,15 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# Functions of the steps under playbooks/gpu: the driver, the toolkit, CDI. They stand behind packages.sh.
+# Functions for the steps in playbooks/gpu: the driver, the toolkit, CDI. Loaded after packages.sh.
 
 # --- The driver ------------------------------------------------------------------------------------------
 
-# driver_version: of the module that is loaded; nothing: none is.
+# driver_version: the version of the loaded module; empty if none is loaded.
 driver_version() {
   cat /sys/module/nvidia/version 2>/dev/null || timeout 20 nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null |
     head -n 1
 }
 
-# driver_folders: where its libraries are, if not where the linker looks.
+# driver_folders: the folders of its libraries, if the linker does not search them.
 driver_folders() {
   ! ldconfig -p 2>/dev/null | grep -q 'libnvidia-ml\.so\.1' || return 0
   for folder in /usr/local/nvidia/lib64 /usr/local/nvidia/lib /opt/nvidia/lib64 /opt/nvidia/lib /opt/nvidia-driver/lib64 \
@@ -18,10 +18,10 @@ driver_folders() {
   done
 }
 
-# What of the driver pods run: NVIDIA's toolkit gives them these where programs are looked for, and no others.
+# Programs of the driver that pods run. NVIDIA's toolkit injects these, if they are in PATH, and no others.
 driver_programs="nvidia-smi nvidia-debugdump nvidia-cuda-mps-control nvidia-cuda-mps-server"
 
-# driver_programs_elsewhere: paths of those that are not there.
+# driver_programs_elsewhere: paths of those programs that are not in PATH.
 driver_programs_elsewhere() {
   for program in $driver_programs; do
     ! have "$program" || continue
@@ -31,7 +31,7 @@ driver_programs_elsewhere() {
   done
 }
 
-# gpus_with_a_screen: PCI slots of NVIDIA GPUs that draw one.
+# gpus_with_a_screen: PCI slots of NVIDIA GPUs that drive a display.
 gpus_with_a_screen() {
   for card in /sys/class/drm/card*-*; do
     [ "$(cat "$card/status" "$card/enabled" 2>/dev/null | paste -sd' ')" = "connected enabled" ] || continue
@@ -40,7 +40,7 @@ gpus_with_a_screen() {
   done | sort -u
 }
 
-# driver_is_branch: whether the driver that runs is of the branch that is to be; where an upgrade names a version, that one.
+# driver_is_branch: whether the running driver has the desired branch or, if an upgrade specifies a version, that version.
 driver_is_branch() {
   gpuadm_wanted=$(driver_wanted)
   case $gpuadm_wanted in
@@ -48,39 +48,39 @@ driver_is_branch() {
     *) [ "$(driver_version)" = "$(upstream_of "$gpuadm_wanted")" ] ;;
   esac
 }
-# driver_wanted: the version of the package that an upgrade names for this node.
+# driver_wanted: the package version that an upgrade specifies for this node.
 driver_wanted() { printf '%s\n' "${stack_targets:-}" | awk -v node="${node_name:-}" '$1 == node && $2 == "driver" { print $4 }'; }
-# driver_is_offered: whether the lists of packages that the host has know it.
+# driver_is_offered: whether the host's package lists contain it.
 driver_is_offered() {
   gpuadm_offered=$(driver_kernel_package) || return 1
   gpuadm_wanted=$(driver_wanted)
   [ -z "$gpuadm_wanted" ] || [ "${gpuadm_offered#*=}" = "$gpuadm_wanted" ]
 }
-# upstream_of VERSION: of a package, as its makers call it.
+# upstream_of VERSION: the upstream version of a package version.
 upstream_of() {
   gpuadm_version=${1#*:}
   printf '%s\n' "${gpuadm_version%%-*}"
 }
 
-# driver_awaits_reboot: whether the kernel will load the driver when it starts anew, and why not now. Where it would not then
-# either, the kernel's own words are the reason.
+# driver_awaits_reboot: whether the kernel will load the driver at the next boot, and why it does not load it now. If it would not
+# load it then either, the kernel's messages are the reason.
 driver_awaits_reboot() {
   gpuadm_built=$(modinfo -F version nvidia 2>/dev/null | head -n 1)
   case $gpuadm_built in
     "$driver_branch".*) ;;
     *)
-      say "the kernel $(uname -r) has no module nvidia of the branch $driver_branch${gpuadm_built:+, but $gpuadm_built}"
+      say "kernel $(uname -r) has no nvidia module of branch $driver_branch${gpuadm_built:+ (found: $gpuadm_built)}"
       return 1
       ;;
   esac
   gpuadm_wanted=$(driver_wanted)
   if [ -n "$gpuadm_wanted" ] && [ "$gpuadm_built" != "$(upstream_of "$gpuadm_wanted")" ]; then
-    say "the module nvidia that the kernel would load is $gpuadm_built, and not $(upstream_of "$gpuadm_wanted")"
+    say "the installed nvidia module is $gpuadm_built instead of $(upstream_of "$gpuadm_wanted")"
     return 1
   fi
   for gpuadm_module in nvidia nouveau nova_core; do
     [ -d "/sys/module/$gpuadm_module" ] || continue
-    say "the module $gpuadm_module that is loaded is in use; the driver's own ($gpuadm_built) is loaded at boot"
+    say "the loaded module $gpuadm_module is in use; the installed driver ($gpuadm_built) is loaded at the next boot"
     return 0
   done
   modprobe nvidia 2>&1 | tail -n 2 >&2 || :
@@ -88,7 +88,7 @@ driver_awaits_reboot() {
   return 1
 }
 
-# package_of_branch WHAT: the first of its names ($driver_names) that a repository has of the branch, as NAME=VERSION.
+# package_of_branch WHAT: the first of its names ($driver_names) that a repository has for the branch, as NAME=VERSION.
 package_of_branch() {
   for gpuadm_name in $(printf '%s\n' "$driver_names" | sed -n "s/^$1 //p" | sed "s/BRANCH/$driver_branch/g"); do
     gpuadm_version=$(from_packages apt-cache madison "$gpuadm_name" 2>/dev/null | awk -v branch="$driver_branch" '
@@ -101,20 +101,20 @@ package_of_branch() {
   return 1
 }
 
-# cuda_repository_put URL LIST: apt knows NVIDIA's repository by LIST. URL is the package cuda-keyring beside it, whose sum nobody knows
-# beforehand: its key, and what it says of priorities, are taken out as files, and nothing of it is run.
+# cuda_repository_put URL LIST: adds NVIDIA's repository to apt as LIST. URL is the package cuda-keyring in that repository, whose
+# checksum is not known in advance: its key and its apt preferences are extracted as files, and none of its scripts is run.
 cuda_repository_put() (
   key=usr/share/keyrings/cuda-archive-keyring.gpg priorities=etc/apt/preferences.d/cuda-repository-pin-600
   stage=$(mktemp -d)
   trap 'rm -rf "$stage"' EXIT
   fetch_small "$1" 60 "$stage/deb" ||
-    die "$1 cannot be fetched from this host, and its own repositories do not have the driver branch $driver_branch: check its proxy, add contrib and non-free, or name another branch with --driver install=BRANCH"
-  [ "$(dpkg-deb -f "$stage/deb" Package 2>/dev/null)" = cuda-keyring ] || die "$1 is no package cuda-keyring: check the mirror and the host's proxy"
+    die "cannot fetch $1, and the host's repositories do not have driver branch $driver_branch: check the host's proxy, add contrib and non-free, or choose another branch with --driver install=BRANCH"
+  [ "$(dpkg-deb -f "$stage/deb" Package 2>/dev/null)" = cuda-keyring ] || die "$1 is not the package cuda-keyring: check the mirror and the host's proxy"
   for file in "$key" "$priorities"; do
     { dpkg-deb --fsys-tarfile "$stage/deb" | tar -xOf - "./$file" | head -c 1048576 >"$stage/${file##*/}"; } 2>/dev/null || : "there is none"
   done
-  [ -s "$stage/${key##*/}" ] || die "$1 has no key of NVIDIA's repository: check the mirror and the host's proxy"
-  key_is_accepted "$stage/${key##*/}" "$1" "${cuda_keys:-}"
+  [ -s "$stage/${key##*/}" ] || die "$1 does not contain the key of NVIDIA's repository: check the mirror and the host's proxy"
+  key_is_accepted "$stage/${key##*/}" "$1" "$cuda_keys"
   for file in "$key" "$priorities"; do
     [ -s "$stage/${file##*/}" ] || continue
     bundle_sha256=$(sha256_of "$stage/${file##*/}")
@@ -123,22 +123,22 @@ cuda_repository_put() (
   content="deb [signed-by=/$key] ${1%/*}/ /
 "
   file_put "$2" 0644
-  source_update "$2" || die "${1%/*} does not answer as a repository of the NVIDIA driver: check the mirror and the host's proxy"
+  source_update "$2" || die "${1%/*} is not a valid repository of the NVIDIA driver: check the mirror and the host's proxy"
 )
 
 # The kernel modules as sources for DKMS.
 driver_kernel_package() { package_of_branch "$driver_modules"; }
-# driver_packages: those modules, and what programs need that compute, without a desktop; NAME=VERSION a line.
+# driver_packages: those modules, and the packages that compute programs need, without a desktop; one NAME=VERSION per line.
 driver_packages() {
-  driver_kernel_package || die "no repository of this host has the modules of the driver branch $driver_branch"
-  package_of_branch smi || die "no repository of this host has nvidia-smi of the driver branch $driver_branch"
-  package_of_branch cuda || die "no repository of this host has libcuda.so of the driver branch $driver_branch"
+  driver_kernel_package || die "no repository of this host has the kernel modules of driver branch $driver_branch"
+  package_of_branch smi || die "no repository of this host has nvidia-smi of driver branch $driver_branch"
+  package_of_branch cuda || die "no repository of this host has libcuda.so of driver branch $driver_branch"
   package_of_branch ml || : "part of the one above"
   package_of_branch persistence || :
 }
 driver_fabric_package() { package_of_branch fabric; }
 
-# --- The rehearsal: the modules are built for the kernel that runs, beside everything that is installed --------------
+# --- Test build of the modules for the running kernel, outside of everything that is installed -----------------------
 
 driver_rehearsed() { [ "$(cat "$gpuadm_home/rehearsed" 2>/dev/null)" = "$kernel $(driver_kernel_package)" ]; }
 driver_rehearse() {
@@ -148,44 +148,44 @@ driver_rehearse() {
   rm -rf "$stage"
   mkdir -p "$stage/tree"
   cd "$stage" || return 1
-  # The open modules' sources may be in a package of their own, of the same version.
+  # The sources of the open modules may be in a separate package of the same version.
   # shellcheck disable=SC2046 # none or one
   from_packages apt-get download "$package" $(from_packages apt-cache depends "${package%%=*}" | awk '/Depends: nvidia-kernel-source/ { print $2 }') >/dev/null 2>&1 ||
-    die "$package cannot be fetched: check the host's proxy and its package repositories"
+    die "cannot fetch $package: check the host's proxy and its package repositories"
   for archive in ./*.deb; do dpkg-deb -x "$archive" root; done
   conf=$(find root/usr/src -name dkms.conf | head -n 1)
-  [ -n "$conf" ] || die "$package has no sources for DKMS"
+  [ -n "$conf" ] || die "$package contains no DKMS sources"
   folder=$(basename "$(dirname "$conf")")
   name=$(sed -n 's/^PACKAGE_NAME="\{0,1\}\([^"]*\)"\{0,1\}$/\1/p' "$conf")
   version=$(sed -n 's/^PACKAGE_VERSION="\{0,1\}\([^"]*\)"\{0,1\}$/\1/p' "$conf")
   [ "$folder" = "$name-$version" ] || mv "root/usr/src/$folder" "root/usr/src/$name-$version"
-  # DKMS makes a key to sign with where there is none.
+  # DKMS creates a signing key if none exists.
   for file in /var/lib/dkms/mok.key /var/lib/dkms/mok.pub; do journal_for_others file "$file"; done
   dkms build -m "$name" -v "$version" -k "$kernel" --dkmstree "$stage/tree" --sourcetree "$stage/root/usr/src" >"$stage/said" 2>&1 || {
     log=$(find "$stage/tree" -name make.log | head -n 1)
     grep -nE 'error|Error|ERROR' "${log:-$stage/said}" | tail -n 8 >&2 || tail -n 8 "$stage/said" >&2
-    die "the modules of $package cannot be built for the kernel $kernel: nothing has been changed; --driver install=BRANCH names another branch"
+    die "the modules of $package do not build for kernel $kernel, and nothing was changed: choose another branch with --driver install=BRANCH"
   }
   printf '%s\n' "$kernel $package" >"$gpuadm_home/rehearsed"
 }
 
 # --- Secure Boot -----------------------------------------------------------------------------------------
 
-# The kernel loads only what is signed with a key that the firmware knows.
+# The kernel loads only modules that are signed with a key that the firmware trusts.
 driver_can_be_loaded() {
   have mokutil && mokutil --sb-state 2>/dev/null | grep -q 'SecureBoot enabled' || return 0
   for key in /var/lib/shim-signed/mok/MOK.der /var/lib/dkms/mok.pub; do
     [ -f "$key" ] || continue
     ! mokutil --test-key "$key" 2>/dev/null | grep -q 'is already enrolled' || return 0
-    die "Secure Boot is on, and the key that signs the modules is not enrolled: mokutil --import $key, reboot, choose 'Enroll MOK' on the machine's screen; then run again"
+    die "Secure Boot is enabled, and the module signing key is not enrolled: run mokutil --import $key, reboot, choose 'Enroll MOK' on the console, then run again"
   done
-  die "Secure Boot is on, and there is no key to sign the modules with: dkms generate_mok, mokutil --import /var/lib/dkms/mok.pub, reboot, choose 'Enroll MOK' on the machine's screen; then run again"
+  die "Secure Boot is enabled, and no module signing key exists: run dkms generate_mok and mokutil --import /var/lib/dkms/mok.pub, reboot, choose 'Enroll MOK' on the console, then run again"
 }
 
 # --- MIG -------------------------------------------------------------------------------------------------
 
-# mig_unit SLOTS STATE: the unit that divides GPUs at boot, when their instances are gone (NVIDIA's MIG user guide): $path,
-# $content. It is done before anybody lists the GPUs; one that has instances is left alone.
+# mig_unit SLOTS STATE: sets $path and $content of the unit that recreates MIG instances at boot, because they do not survive a
+# reboot (NVIDIA's MIG user guide). It runs before any program lists the GPUs, and skips GPUs that have instances.
 mig_unit() {
   path=/etc/systemd/system/gpuadm-mig.service
   content="# Written by gpuadm.
@@ -210,7 +210,7 @@ WantedBy=multi-user.target
 
 # --- The toolkit -----------------------------------------------------------------------------------------
 
-# toolkit_packages: those of the bundle's packages that are its parts. What earlier bundles have left is not looked at.
+# toolkit_packages: the packages of the bundle that belong to the toolkit. Packages of earlier bundles are ignored.
 toolkit_packages() {
   for sum in $bundle_packages; do
     file=$gpuadm_home/packages/$sum
@@ -220,26 +220,26 @@ toolkit_packages() {
 
 # --- CDI -------------------------------------------------------------------------------------------------
 
-# The unit that watches, then the one that writes: the toolkit's own where it has them.
+# The path unit and the service unit: the toolkit's own units if it has them.
 cdi_units() {
   for unit in nvidia-cdi-refresh gpuadm-cdi; do
     systemctl cat "$unit.path" >/dev/null 2>&1 || continue
     printf '%s.path\n%s.service\n' "$unit" "$unit"
     return 0
   done
-  die "no unit writes the CDI specification"
+  die "no systemd unit generates the CDI specification"
 }
 
-# cdi_names_programs FILE: whether it gives pods the programs that gpu.driver.programs leads to.
+# cdi_names_programs FILE: whether it injects the programs that gpu.driver.programs has linked.
 cdi_names_programs() {
   for program in $driver_programs; do
     [ ! -L "/usr/local/bin/$program" ] || grep -q "/usr/local/bin/$program" "$1" || return 1
   done
 }
-# Whether one names the driver that runs.
+# Whether a specification is of the running driver.
 cdi_is_fresh() {
   version=$(driver_version)
-  [ -n "$version" ] || die "no NVIDIA driver runs on this host: install one, or gpuadm init --driver install"
+  [ -n "$version" ] || die "no NVIDIA driver is loaded on this host: install one, or run gpuadm init --driver install"
   for file in /run/cdi/*.yaml /etc/cdi/*.yaml /run/cdi/*.json /etc/cdi/*.json; do
     [ ! -f "$file" ] || ! grep -q 'nvidia.com/gpu' "$file" || ! grep -q "so\.$version" "$file" ||
       ! cdi_names_programs "$file" || return 0
@@ -249,7 +249,7 @@ cdi_is_fresh() {
 
 # --- NVIDIA's DRA driver: a DaemonSet for each driver root ---------------------------------------------
 
-# dra_needed: the DaemonSets of this run's driver roots, and of those that the nodes are labeled with. In one line.
+# dra_needed: the DaemonSets of this run's driver roots and of those in the labels of the nodes, on one line.
 dra_needed() {
   export KUBECONFIG=/etc/kubernetes/admin.conf
   gpuadm_roots=$(kubectl --request-timeout=10s get nodes -o 'jsonpath={range .items[*]}{.metadata.labels.gpuadm\.io/driver-root}{"\n"}{end}') || return 1
@@ -257,7 +257,7 @@ dra_needed() {
   printf '%s\n' "$gpuadm_roots" "$gpuadm_own" |
     sed -n -e '/\//!s|^..*|daemonset.apps/nvidia-dra-driver-&|p' -e '/^daemonset/p' | sort -u | tr '\n' ' '
 }
-# dra_unused: DaemonSets of driver roots that no node has any more. Fails where the API server does not answer.
+# dra_unused: DaemonSets of driver roots that no node uses. Fails if the API server does not respond.
 dra_unused() {
   gpuadm_needed=$(dra_needed) || return 1
   for gpuadm_object in $(cluster_objects nvidia-dra-driver); do

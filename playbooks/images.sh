@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154
-# Functions of uploads of kind image: is the image of the bundle file in the runtime, and import it from stdin. They stand
-# behind prelude.sh. A note beside the journal has the sum of the file that an image was imported from.
+# Functions for uploads of kind image, loaded after prelude.sh: whether the image of a bundle file is in the runtime, and the import
+# from stdin. A file next to the journal records the checksum of the file from which an image was imported.
 
 image_note() { printf '%s/images/%s' "$gpuadm_home" "$(printf %s "$bundle_name" | tr '/:' '__')"; }
 image_is_from_file() { [ "$(cat "$(image_note)" 2>/dev/null)" = "$bundle_sha256" ]; }
@@ -21,7 +21,7 @@ image_into_containerd() {
 }
 
 image_in_docker() {
-  case $bundle_name in *@*) die "Docker knows an image by a digest only where it pulled it: make the bundle with $bundle_name named by a tag" ;; esac
+  case $bundle_name in *@*) die "Docker cannot import an image by its digest: create the bundle with a tag for $bundle_name" ;; esac
   timeout 10 docker image inspect "$bundle_name" >/dev/null 2>&1 || return 1
   image_is_from_file
 }

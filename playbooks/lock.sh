@@ -1,11 +1,11 @@
 # shellcheck shell=sh disable=SC2154
-# Takes the lock of the host. Stands behind prelude.sh. $gpuadm_steal: the run whose owner the client knows to be dead.
-# Exit 0: ours. 10: held; stdout has the owner's line. 11: a program of a dead run is still running after the deadline.
+# Acquires the lock of the host, loaded after prelude.sh. $gpuadm_steal is the run whose owner the client knows to be dead. Exit
+# status: 0: acquired. 10: held; stdout has the owner's line. 11: a program of a dead run is still running after the deadline.
 
 # owner_is_dead RUN
 owner_is_dead() {
   [ "$1" != "$gpuadm_steal" ] || return 0
-  # A host that is being rebooted.
+  # The host is being rebooted.
   gpuadm_last=0
   [ ! -f "$gpuadm_lock/reboot" ] || read -r gpuadm_last <"$gpuadm_lock/reboot" || :
   [ "$(date +%s)" -ge "${gpuadm_last:-0}" ] || return 1
@@ -19,7 +19,7 @@ journal_open
 gpuadm_end=$(($(uptime_seconds) + gpuadm_timeout))
 gpuadm_tries=0
 while ! gpuadm_why=$(mkdir "$gpuadm_lock" 2>&1); do
-  # A full disk, or one that may not be written to. Another run may have ended since, too: once more then.
+  # The disk is full or read-only. Another run may also have ended in the meantime, so mkdir is tried again.
   if [ ! -d "$gpuadm_lock" ]; then
     gpuadm_tries=$((gpuadm_tries + 1))
     [ "$gpuadm_tries" -ge 3 ] || continue
@@ -41,7 +41,7 @@ while ! gpuadm_why=$(mkdir "$gpuadm_lock" 2>&1); do
     sleep 0.5
     continue
   fi
-  # A lock without an owner is one whose maker died between two lines.
+  # A lock without an owner is left by a run that was killed before it wrote the owner.
   if [ -z "$gpuadm_holder" ]; then
     sleep 1
     [ ! -s "$gpuadm_lock/owner" ] || continue
@@ -49,7 +49,7 @@ while ! gpuadm_why=$(mkdir "$gpuadm_lock" 2>&1); do
     cat "$gpuadm_lock/owner"
     exit 10
   fi
-  # Renaming is what two takers cannot both do; what was renamed must still be the dead one's.
+  # Only one of several runs can rename the lock; the renamed lock must still belong to the dead run.
   if mv "$gpuadm_lock" "$gpuadm_lock.dead.$$" 2>/dev/null; then
     gpuadm_moved=
     [ ! -f "$gpuadm_lock.dead.$$/owner" ] || read -r gpuadm_moved _ <"$gpuadm_lock.dead.$$/owner" || :
@@ -58,11 +58,11 @@ while ! gpuadm_why=$(mkdir "$gpuadm_lock" 2>&1); do
       continue
     fi
     rm -rf "$gpuadm_lock.dead.$$"
-    say "took over the lock that ${gpuadm_holder:-a run that died at once} left behind"
+    say "took over the stale lock of ${gpuadm_holder:-an interrupted run}"
   fi
 done
 if ! lock_beat || ! printf '%s\n' "$gpuadm_run $gpuadm_client $gpuadm_owner" >"$gpuadm_lock/owner"; then
   rm -rf "$gpuadm_lock"
   say_full_disks
-  die "$gpuadm_lock cannot be written"
+  die "cannot write to $gpuadm_lock"
 fi

@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# Functions of the steps that lead hosts to mirrors and proxies. They stand behind prelude.sh.
+# Functions for the steps that configure mirrors and proxies, loaded after prelude.sh.
 
-# proxy_unit_check UNIT: whether its drop-in names the file with the proxy.
+# proxy_unit_check UNIT: whether its drop-in refers to the proxy file.
 proxy_unit_check() {
   proxy_unit_text "$1"
   file_is "$gpuadm_drop_in" 0644 >/dev/null || {
@@ -9,13 +9,13 @@ proxy_unit_check() {
     return 1
   }
 }
-# The unit reads it anew where the file with the proxy has changed.
+# A unit must be restarted to read a changed proxy file.
 proxy_unit_put() {
   proxy_unit_text "$1"
   file_put "$gpuadm_drop_in" 0644 "$1"
   systemctl daemon-reload
 }
-# A password stands in a file of root's and not in the unit, which everybody may look at (systemctl show).
+# A password is in a file that only root can read, and not in the unit, which every user can read (systemctl show).
 proxy_unit_text() {
   gpuadm_drop_in=/etc/systemd/system/$1.d/20-gpuadm-proxy.conf
   content="# Written by gpuadm.
@@ -24,14 +24,14 @@ EnvironmentFile=-$gpuadm_proxy_file
 "
 }
 
-# mirror_block URL: what containerd is to ask. A path that has /v2/ in it already is used as it is.
+# mirror_block URL: containerd's host entry. A path that already contains /v2/ is used unchanged.
 mirror_block() {
   printf '# gpuadm: begin\n[host."%s"]\n  capabilities = ["pull", "resolve"]\n' "$1"
   case $1 in */v2 | */v2/*) echo '  override_path = true' ;; esac
   printf '# gpuadm: end\n'
 }
 
-# mirror_hosts_text FILE URL: hosts.toml with that mirror first and everything else as it is.
+# mirror_hosts_text FILE URL: hosts.toml with that mirror first, and the rest unchanged.
 mirror_hosts_text() {
   gpuadm_theirs=$(awk '/^# gpuadm: begin/ { skip = 1 } !skip { print } /^# gpuadm: end/ { skip = 0 }' "$1" 2>/dev/null || :)
   case $gpuadm_theirs in
@@ -44,8 +44,8 @@ mirror_hosts_text() {
     END { if (!done) print ENVIRON["block"] }'
 }
 
-# mirror_hosts_each FUNCTION: calls it for each mirror, with $path and $content; one that fails ends the step. Fails where
-# $gpuadm_failed was set.
+# mirror_hosts_each FUNCTION: calls it for each mirror, with $path and $content; a failure ends the step. Fails if $gpuadm_failed
+# was set.
 mirror_hosts_each() {
   gpuadm_failed=0
   while read -r gpuadm_registry gpuadm_url; do
@@ -71,14 +71,14 @@ mirror_hosts_put() {
   file_put "$path" keep
 }
 
-# mirror_is_registry REGISTRY URL: ends the step where it answers with a page. One that cannot be reached just now is passed
-# by: the runtime asks the registry itself then.
+# mirror_is_registry REGISTRY URL: ends the step if the mirror returns an HTML page. A mirror that is temporarily unreachable is
+# accepted, because the runtime then falls back to the registry.
 mirror_is_registry() {
   have curl || return 0
   case $2 in */v2 | */v2/*) gpuadm_ask=$2/ ;; *) gpuadm_ask=${2%/}/v2/ ;; esac
   gpuadm_said=$(fetch "$gpuadm_ask" 20 -o /dev/null -w '%{http_code} %{content_type}' 2>/dev/null || :)
   case $gpuadm_said in
-    200\ text/html* | 30?\ text/html*) die "mirrors.registries.$1: $gpuadm_ask answers with a page, so no registry is there: name another mirror" ;;
-    407*) die "the proxy refuses what this host asks it for (407): see proxy.loginFile" ;;
+    200\ text/html* | 30?\ text/html*) die "mirrors.registries.$1: $gpuadm_ask returns an HTML page and is not a registry: specify another mirror" ;;
+    407*) die "the proxy refuses the requests of this host (407): check proxy.loginFile" ;;
   esac
 }

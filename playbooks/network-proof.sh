@@ -1,8 +1,8 @@
 # shellcheck shell=sh disable=SC2154,SC2034
-# The network proof: on every node a pod of gpuadm-proof, and in each of them a program that connects to the pods on other
-# nodes, to the API server through its Service, and to the cluster's DNS. The program runs by `kubectl exec`, which needs the
-# kubelet and no pod network. `gpuadm init`, `apply`, `join`, `upgrade` and `verify` run it on a control plane; what it prints
-# is judged in C++ (src/checks/chain_network.cpp). These functions stand behind prelude.sh and verify.sh.
+# The network test: on every node a pod of gpuadm-proof, and in each pod a program that connects to the pods on other nodes, to the
+# API server through its Service, and to the cluster's DNS. The program runs by `kubectl exec`, which requires the kubelet but no
+# pod network. `gpuadm init`, `apply`, `join`, `upgrade` and `verify` run it on a control plane; its output is judged in C++
+# (src/checks/chain/network.cpp). Loaded after prelude.sh and verify.sh.
 #
 # The result, columns apart by tabs:
 #   node NAME ADDRESS POD-CIDR READY MESSAGE     READY is empty where the cluster has no such node
@@ -16,7 +16,7 @@ proof_image=gpuadm.local/proof:1 # proof/make-image
 proof_known=$gpuadm_home/network-proof
 proof_result() { printf '%s/network-proof-%s' "$gpuadm_lock" "$gpuadm_run"; }
 
-# proof_selected FILE: the rows whose second column is one of $node_names, and a bare row for a name that has none.
+# proof_selected FILE: the rows whose second column is one of $node_names, and an empty row for a name without one.
 proof_selected() {
   names=$node_names awk -F '\t' '
     BEGIN { count = split(ENVIRON["names"], name, /[ \n]+/); for (i = 1; i <= count; ++i) if (name[i] != "") wanted[name[i]] = 1 }
@@ -24,7 +24,7 @@ proof_selected() {
     END { for (i = 1; i <= count; ++i) if ((name[i] in wanted) && !(name[i] in seen)) print "node\t" name[i] "\t\t\t\t" }' "$1"
 }
 
-# proof_identities: of every node, by what it would have to be proven again.
+# proof_identities: for every node, the values whose change requires a new test.
 proof_identities() {
   verify_cluster get nodes -o 'jsonpath={range .items[*]}node{"\t"}{.metadata.name}{"\t"}{.metadata.uid}{"\t"}{.status.nodeInfo.bootID}{"\t"}{.status.nodeInfo.kubeletVersion}{"\t"}{.spec.podCIDR}{"\n"}{end}'
 }
@@ -32,7 +32,7 @@ proof_current() {
   proof_said=$(proof_identities) || return 1
   printf '%s\n' "$proof_said" | proof_selected -
 }
-# Whether all of these nodes were proven together, and none of them has been made, started or upgraded since.
+# Whether all of these nodes were tested together, and none of them was created, rebooted or upgraded since.
 proof_is_known() {
   [ -s "$proof_known" ] && proof_lines=$(proof_current) && [ -n "$proof_lines" ] || return 1
   ! printf '%s\n' "$proof_lines" | grep -vxF -f "$proof_known" >/dev/null
@@ -67,14 +67,14 @@ spec:
 END
 }
 
-# Of nodes that are Ready.
+# One pod for each node that is Ready.
 proof_make_pods() {
   awk -F '\t' '$1 == "node" && $5 == "True" { print number++ " " $2 }' "$proof_dir/nodes" |
     while read -r number node; do proof_pod "$number" "$node"; done >"$proof_dir/pods.yaml"
   [ ! -s "$proof_dir/pods.yaml" ] || verify_kubectl create --validate=false -f "$proof_dir/pods.yaml" >/dev/null
 }
 
-# Every pod runs and has an address, or fails for good.
+# Every pod runs and has an address, or has failed permanently.
 proof_pods_are_settled() {
   verify_kubectl get pods -o 'jsonpath={range .items[*]}pod{"\t"}{.spec.nodeName}{"\t"}{.status.phase}{"\t"}{.status.podIP}{"\t"}{.metadata.name}{"\t"}{.status.reason} {.status.message} {.status.containerStatuses[*].state.waiting.reason} {.status.containerStatuses[*].state.waiting.message}{"\n"}{end}' \
     >"$proof_dir/pods" || return 1
@@ -84,7 +84,7 @@ proof_unsettled() {
   awk -F '\t' '$1 == "pod" && !($3 == "Running" && $4 != "") && $3 != "Failed" && $3 != "Succeeded" &&
     $6 !~ /ErrImageNeverPull|ImageInspectError|InvalidImageName|CreateContainerError|CreateContainerConfigError|RunContainerError/ { print $5 }' "$proof_dir/pods"
 }
-# What the newest event says of pods that do not get anywhere: the container runtime's or the network plugin's error.
+# Adds the newest warning event of pods that do not start: the error of the container runtime or the network plugin.
 proof_add_events() {
   proof_unsettled | head -n 20 | while read -r pod; do
     said=$(verify_kubectl get events --field-selector "involvedObject.name=$pod,type=Warning" -o 'jsonpath={range .items[*]}{.reason}: {.message}{"\n"}{end}' </dev/null | tail -n 1)
@@ -104,7 +104,7 @@ proof_exec() {
     printf 'exec\t%s\t%s\n' "$2" "$(tail -n 1 "$4.err" | head -c 1000)" >"$4.said"
 }
 
-# All pairs of up to eight pods; of more, each pod connects to the next one.
+# Up to eight pods are tested in all pairs; with more, each pod connects to the next one.
 proof_exec_all() {
   proof_dns='--dns kubernetes.default'
   services=$(verify_cluster -n kube-system get services -l k8s-app=kube-dns -o name)
@@ -150,13 +150,13 @@ proof_run() {
   mv "$proof_dir/result" "$(proof_result)"
 }
 
-# Pods are deleted immediately: a drain would stop at them, and the namespace of a lost node would stay. The namespace is deleted in
-# the background; `verify` still needs it.
+# Pods are deleted immediately, because a drain would wait for them and the namespace of a lost node would remain. The namespace is
+# deleted in the background; `verify` still needs it.
 proof_clean() {
   proof_left=no
   verify_patient -n "$verify_space" delete pods --all --grace-period=0 --force --wait=false >/dev/null 2>&1 || proof_left=yes
   [ "$network_proof" = always ] ||
     verify_patient delete namespace "$verify_space" --ignore-not-found --wait=false >/dev/null || proof_left=yes
-  [ "$proof_left" = no ] || say "the pods of the network test could not be deleted: kubectl delete namespace $verify_space"
+  [ "$proof_left" = no ] || say "cannot delete the pods of the network test: run kubectl delete namespace $verify_space"
   rm -rf "$gpuadm_lock/network-proof.d"
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# Functions of the pod network that is made of the bridge plugins: on each node a bridge for its part of the pod network, and
-# routes to the other nodes' parts, which have to be in the same segment.
+# Functions of the pod network that uses the bridge plugin: each node has a bridge for its pod CIDR, and routes to the pod CIDRs of
+# the other nodes, which must be in the same network segment.
 
 bridge_config=/etc/cni/net.d/10-gpuadm.conflist
 bridge_unit=/etc/systemd/system/gpuadm-pod-routes.service
@@ -35,8 +35,8 @@ bridge_put() {
   file_put "$bridge_config" 0644
 }
 
-# bridge_nodes: "NAME CIDR ADDRESS" of every node. Fails while one of them has no part or no address yet. Since 1.32 a node may
-# read no other than itself: the templates' gpuadm-nodes lets it.
+# bridge_nodes: "NAME CIDR ADDRESS" of every node. Fails if a node has no pod CIDR or no address yet. Since Kubernetes 1.32 a node
+# may read no other nodes; the ClusterRole gpuadm-nodes in templates/ allows it.
 bridge_nodes() {
   bridge_said=$(node_kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name}{" "}{.spec.podCIDR}{" "}{.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}') || return 1
   ! printf '%s\n' "$bridge_said" | grep -Evqx '[a-z0-9.-]+ [0-9a-f.:/]+ [0-9a-f.:]+' || return 1
@@ -48,7 +48,7 @@ bridge_knows_nodes() {
   [ -n "$bridge_own" ]
 }
 
-# bridge_routes_text: a unit that lays the ways to the other nodes ($bridge_all), and takes them away when it ends.
+# bridge_routes_text: a unit that adds the routes to the other nodes ($bridge_all), and deletes them when it stops.
 bridge_routes_text() {
   printf '[Unit]\nDescription=Routes to the pods of other nodes\nAfter=network-online.target\nWants=network-online.target\n\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=%s -V\n' "$ip"
   printf '%s\n' "$bridge_all" | sort | while read -r name cidr address; do
@@ -60,24 +60,69 @@ bridge_routes_text() {
 
 bridge_join_check() {
   [ -f /etc/kubernetes/kubelet.conf ] || exit 1
-  bridge_knows_nodes || exit 1
+  # A virtual address is unreachable for seconds during a failover.
+  in_time 20 bridge_knows_nodes || exit 1
   bridge_is_there "$bridge_own" || exit 1
   ip=$(command -v ip)
   bridge_routes_text | cmp -s - "$bridge_unit" || exit 1
   unit_is_active "${bridge_unit##*/}" && ! unit_is_stale "${bridge_unit##*/}" || exit 1
 }
 bridge_join() {
-  # The controller manager gives nodes their parts, and one that began before its API server is started later and later.
+  # The controller manager assigns the pod CIDRs, and its restarts are delayed increasingly if it started before its API server.
   in_time 180 bridge_knows_nodes ||
-    die "not every node has a part of the pod network and an address: kubectl get nodes -o wide; kubectl -n kube-system logs -l component=kube-controller-manager"
+    die "not every node has a pod CIDR and an address: run kubectl get nodes -o wide, and kubectl -n kube-system logs -l component=kube-controller-manager"
   bridge_is_there "$bridge_own" || bridge_put "$bridge_own"
   ip=$(command -v ip)
-  journal_unit "${bridge_unit##*/}"
-  systemctl stop "${bridge_unit##*/}" 2>/dev/null || : "it is new"
   content="$(bridge_routes_text)$gpuadm_newline"
-  file_put "$bridge_unit" 0644 "${bridge_unit##*/}"
+  bridge_unit_put "$bridge_unit"
+}
+
+# bridge_unit_put PATH: writes $content and starts the unit. The previous unit is stopped first, so that it deletes its own routes or
+# rules.
+bridge_unit_put() {
+  bridge_name=${1##*/}
+  journal_unit "$bridge_name"
+  systemctl stop "$bridge_name" 2>/dev/null || : "it is new"
+  file_put "$1" 0644 "$bridge_name"
   systemctl daemon-reload
-  systemctl enable --quiet "${bridge_unit##*/}"
-  systemctl restart "${bridge_unit##*/}"
-  unit_is_fresh "${bridge_unit##*/}"
+  systemctl enable --quiet "$bridge_name"
+  systemctl restart "$bridge_name"
+  unit_is_fresh "$bridge_name"
+}
+
+# Docker and ufw set the policy of FORWARD to DROP. This unit accepts the packets of pods, regardless of the order at boot.
+bridge_forward_unit=/etc/systemd/system/gpuadm-pod-forward.service
+bridge_forward_text() {
+  printf '[Unit]\nDescription=Forward packets of pods\nAfter=docker.service ufw.service\n\n[Service]\nType=oneshot\nRemainAfterExit=yes\n'
+  for cidr in $(printf %s "$pod_cidr" | tr , ' '); do
+    case $cidr in *:*) tool=$(command -v ip6tables) ;; *) tool=$(command -v iptables) ;; esac || continue
+    for side in -s -d; do
+      rule="FORWARD $side $cidr -m comment --comment gpuadm-pods -j ACCEPT"
+      printf 'ExecStart=-%s -w 10 -D %s\nExecStart=%s -w 10 -I %s\nExecStopPost=-%s -w 10 -D %s\n' "$tool" "$rule" "$tool" "$rule" "$tool" "$rule"
+    done
+  done
+  printf '\n[Install]\nWantedBy=multi-user.target\n'
+}
+bridge_forward_is_needed() {
+  [ ! -f "$bridge_forward_unit" ] || return 0
+  for tool in iptables ip6tables; do
+    # iptables -S would create the table; iptables-save does not.
+    ! have "$tool-save" || ! "$tool-save" -t filter 2>/dev/null | grep -q '^:FORWARD DROP' || return 0
+  done
+  return 1
+}
+bridge_forward_check() {
+  bridge_forward_is_needed || return 0
+  bridge_forward_text | cmp -s - "$bridge_forward_unit" || { bridge_forward_text | would_become "$bridge_forward_unit"; return 1; }
+  unit_is_active "${bridge_forward_unit##*/}" && ! unit_is_stale "${bridge_forward_unit##*/}" || return 1
+  for cidr in $(printf %s "$pod_cidr" | tr , ' '); do
+    case $cidr in *:*) tool=ip6tables ;; *) tool=iptables ;; esac
+    for side in -s -d; do
+      ! have "$tool" || "$tool" -w 10 -C FORWARD "$side" "$cidr" -m comment --comment gpuadm-pods -j ACCEPT 2>/dev/null || return 1
+    done
+  done
+}
+bridge_forward() {
+  content="$(bridge_forward_text)$gpuadm_newline"
+  bridge_unit_put "$bridge_forward_unit"
 }

@@ -1,17 +1,17 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# Functions of steps that install packages of the operating system. They stand behind prelude.sh.
+# Functions for steps that install packages of the operating system, loaded after prelude.sh.
 
-# from_packages COMMAND...: apt's, with the packages of the bundle and no others where it has some ($package_source).
+# from_packages COMMAND...: runs an apt command with only the bundle's packages, if the bundle has any ($package_source).
 from_packages() {
   if [ "${package_source:-}" = bundle ]; then
-    [ -e "$gpuadm_home/repository/sum" ] || die "the packages of the bundle are not on this host yet: the phase os/repositories brings them"
+    [ -e "$gpuadm_home/repository/sum" ] || die "the packages of the bundle are not on this host: run the phase os/repositories first"
     APT_CONFIG=$gpuadm_home/repository/apt.conf "$@"
   else
     "$@"
   fi
 }
 
-# packages_install NAME[=VERSION]...: with what they need, all of it journaled.
+# packages_install NAME[=VERSION]...: with their dependencies; all changes are journaled.
 packages_install() {
   for package in $(from_packages apt-get -s install --no-install-recommends --allow-change-held-packages "$@" | awk '$1 == "Inst" || $1 == "Remv" { print $2 }'); do
     journal_package "$package"
@@ -19,7 +19,7 @@ packages_install() {
   DEBIAN_FRONTEND=noninteractive from_packages apt-get install -y --no-install-recommends --allow-change-held-packages "$@" </dev/null
 }
 
-# apt_settings FOLDER: with which apt reads FOLDER/sources.list and nothing else, and keeps its lists in FOLDER/lists.
+# apt_settings FOLDER: apt settings that read only FOLDER/sources.list and store package lists in FOLDER/lists.
 apt_settings() {
   cat <<END
 Dir::Etc::sourcelist "$1/sources.list";
@@ -34,15 +34,15 @@ APT::Sandbox::User "root";
 END
 }
 
-# repository_put FILE SUM: a bundle's archive of packages becomes what from_packages takes packages from. Of the host's own apt
-# nothing is read but what is installed, and nothing is changed.
+# repository_put FILE SUM: a bundle's package archive becomes the source of from_packages. Of the host's own apt only the installed
+# packages are read, and nothing is changed.
 repository_put() (
   trap 'rm -rf "$gpuadm_home/repository.new"' EXIT
   rm -rf "$gpuadm_home/repository.new"
   mkdir -p "$gpuadm_home/repository.new/lists/partial"
-  # On its stdin tar unpacks nothing that is compressed.
+  # tar does not decompress its stdin.
   tar -C "$gpuadm_home/repository.new" -xf - <"$1" ||
-    die "the packages of the bundle cannot be unpacked in $gpuadm_home/repository.new: they take $(($(stat -c %s "$1") / 1048576 + 1)) MiB, and $(repository_room) MiB are free there"
+    die "cannot unpack the packages of the bundle in $gpuadm_home/repository.new: they need $(($(stat -c %s "$1") / 1048576 + 1)) MiB, and $(repository_room) MiB are free"
   printf 'deb [trusted=yes] file:%s ./\n' "$gpuadm_home/repository" >"$gpuadm_home/repository.new/sources.list"
   {
     printf 'Dir::Etc::main "/dev/null";\nDir::Etc::parts "/dev/null";\n'
@@ -51,16 +51,16 @@ repository_put() (
   rm -rf "$gpuadm_home/repository"
   mv "$gpuadm_home/repository.new" "$gpuadm_home/repository"
   APT_CONFIG=$gpuadm_home/repository/apt.conf apt-get update >/dev/null
-  printf '%s\n' "$2" >"$gpuadm_home/repository/sum" # the last: whoever finds it finds all
+  printf '%s\n' "$2" >"$gpuadm_home/repository/sum" # written last, when the repository is complete
 )
-# repository_room: MiB that are free, without what has been unpacked in vain.
+# repository_room: free MiB, after removing an incomplete repository.
 repository_room() {
   rm -rf "$gpuadm_home/repository.new"
   df -P -k "$gpuadm_home" | awk 'NR == 2 { print int($4 / 1024) }'
 }
 
-# source_update LIST: apt asks the repositories of that list and no others. Where one does not answer, LIST is what it was before the
-# run: every later apt-get update would fail for it.
+# source_update LIST: apt updates only the repositories in LIST. If one does not respond, LIST is restored to its state before the
+# run, because every later apt-get update would fail.
 source_update() {
   apt-get update -o Dir::Etc::sourcelist="$1" -o Dir::Etc::sourceparts=- -o APT::Get::List-Cleanup=0 -o APT::Update::Error-Mode=any >/dev/null &&
     return 0
@@ -70,49 +70,49 @@ source_update() {
 
 # --- Keys that sign packages -------------------------------------------------------------------------
 
-# fetch_small URL SECONDS FILE: no more than a MiB; a key has a few KiB.
+# fetch_small URL SECONDS FILE: fetches at most 1 MiB; a key has a few KiB.
 fetch_small() {
   gpuadm_status=$({ { fetch "$1" "$2" --max-filesize 1048576 || echo "$?" >&3; } | head -c 1048577 >"$3"; } 3>&1)
-  # Not every server says beforehand how much there is.
+  # Not every server sends the size in advance.
   if [ "$gpuadm_status" = 63 ] || [ "$(stat -c %s "$3")" -gt 1048576 ]; then
-    die "$1 has more than 1 MiB, which no key has: check the mirror and the host's proxy"
+    die "$1 is larger than 1 MiB and is not a key: check the mirror and the host's proxy"
   fi
   return "${gpuadm_status:-0}"
 }
 
-# key_is_one FILE URL: what was fetched is a public key. A mirror or a proxy may answer with a page.
+# key_is_one FILE URL: verifies that the fetched file is a public key, because a mirror or a proxy may return a page.
 key_is_one() {
   grep -q -e '-----BEGIN PGP PUBLIC KEY BLOCK-----' "$1" ||
-    die "$2 is no key: what is answered begins with '$(head -c 60 "$1" | tr -c '[:print:]' ' ')': check the mirror and the host's proxy"
+    die "$2 is not a PGP public key: the response begins with '$(head -c 60 "$1" | tr -c '[:print:]' ' ')': check the mirror and the host's proxy"
 }
 
-# fetch_key URL [FINGERPRINTS]: the public key that signs packages. One with another fingerprint than those is refused.
+# fetch_key URL FINGERPRINTS: the public key that signs packages. A key with another fingerprint is rejected.
 fetch_key() (
   gpuadm_answer=$(mktemp)
   trap 'rm -f "$gpuadm_answer"' EXIT
   fetch_small "$1" 60 "$gpuadm_answer" ||
-    die "$1 cannot be fetched from this host: check its proxy (proxy: in the cluster file), name a mirror (mirrors.packages), or use --bundle DIR"
+    die "cannot fetch $1 from this host: check its proxy (proxy: in the cluster file), specify a mirror (mirrors.packages), or use --bundle DIR"
   key_is_one "$gpuadm_answer" "$1"
-  key_is_accepted "$gpuadm_answer" "$1" "${2:-}"
+  key_is_accepted "$gpuadm_answer" "$1" "$2"
   cat "$gpuadm_answer"
 )
 
-# key_is_accepted FILE URL FINGERPRINTS: every primary key in the file has one of them. Empty: any key is accepted.
+# key_is_accepted FILE URL FINGERPRINTS: every primary key in the file must have one of the fingerprints.
 key_is_accepted() {
-  [ -n "$3" ] || return 0
+  [ -n "$3" ] || die "$2: no fingerprint is configured for this key: set mirrors.packageKeys in the cluster file"
   gpuadm_accepted=$(printf %s "$3" | tr 'a-f\n' 'A-F ')
   gpuadm_found=$(key_fingerprints "$1") || gpuadm_found=
-  [ -n "$gpuadm_found" ] || die "$2: the fingerprint of this key cannot be read; expected is $gpuadm_accepted"
+  [ -n "$gpuadm_found" ] || die "$2: cannot read the fingerprint of this key; expected: $gpuadm_accepted"
   for gpuadm_key in $gpuadm_found; do
     case " $gpuadm_accepted " in
       *" $gpuadm_key "*) ;;
-      *) die "$2 has the key $gpuadm_key, and expected is $gpuadm_accepted: check the mirror and the host's proxy; for a mirror that signs with its own key, set mirrors.packageKeys in the cluster file" ;;
+      *) die "$2 contains the key $gpuadm_key instead of $gpuadm_accepted: check the mirror and the host's proxy; for a mirror that signs with its own key, set mirrors.packageKeys in the cluster file" ;;
     esac
   done
 }
 
-# key_fingerprints FILE: of each primary key, one a line. Of version 4: SHA-1 of 0x99, the length and the body of its packet (RFC
-# 9580, 5.5.4). Fails where the file holds anything that is not read this way.
+# key_fingerprints FILE: the fingerprint of each primary key, one per line. For version 4 it is the SHA-1 of 0x99, the length and
+# the body of the packet (RFC 9580, 5.5.4). Fails if the file contains anything that cannot be parsed this way.
 key_fingerprints() (
   gpuadm_keys=$(mktemp)
   trap 'rm -f "$gpuadm_keys"' EXIT
@@ -175,7 +175,7 @@ key_packets() {
 
 # --- Programs ----------------------------------------------------------------------------------------
 
-# programs_missing: the packages of those programs that kubeadm and the kubelet call and this host lacks.
+# programs_missing: packages of programs that kubeadm and the kubelet call and that this host lacks.
 programs_missing() {
   while read -r program package; do
     have "$program" || printf '%s\n' "$package"
@@ -184,7 +184,7 @@ $system_programs
 END
 }
 
-# packages_kept NAME REGEX...: the file that has unattended-upgrades leave them alone: $path, $content.
+# packages_kept NAME REGEX...: sets $path and $content of the file that excludes the packages from unattended-upgrades.
 packages_kept() {
   gpuadm_name=$1
   shift

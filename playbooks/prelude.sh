@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154
-# Functions that stand before every program gpuadm runs on a host. POSIX sh, no tool beyond coreutils and awk.
-# The runner sets gpuadm_run, gpuadm_step, gpuadm_client, gpuadm_owner, gpuadm_timeout and the step's variables.
+# Functions that precede every program that gpuadm runs on a host. POSIX sh; only coreutils and awk are required. The runner sets
+# gpuadm_run, gpuadm_step, gpuadm_client, gpuadm_owner, gpuadm_timeout and the step's variables.
 
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C
@@ -16,18 +16,18 @@ gpuadm_newline='
 
 # say TEXT: one line for the operator.
 say() { printf '%s\n' "$*" >&2; }
-# die TEXT: the reason of a failure, for the operator.
+# die TEXT: ends the step with the reason for the operator.
 die() {
   say "$*"
   exit 3
 }
 have() { command -v "$1" >/dev/null 2>&1; }
-# uptime_seconds: a clock that no one sets.
+# uptime_seconds: a clock that cannot be set.
 uptime_seconds() {
   read -r gpuadm_up _ </proc/uptime
   printf '%s\n' "${gpuadm_up%%.*}"
 }
-# in_time SECONDS COMMAND...: polls until it succeeds; fails when the time is up.
+# in_time SECONDS COMMAND...: polls until the command succeeds; fails on timeout.
 in_time() {
   gpuadm_until=$(($(uptime_seconds) + $1))
   shift
@@ -38,31 +38,57 @@ in_time() {
 }
 sha256_of() { sha256sum <"$1" | cut -d' ' -f1; }
 
-# --- The journal: what a host was before gpuadm touched it -------------------------------------------
-# journal/log has one line a thing and run, tab-separated: kind, name, what it was, step, run. The first line for a thing
-# in a run counts. A line "+KIND" says what the run made of it; "reader", which unit reads a file.
-# journal/blobs/SHA256 holds what files contained. docs/reference/journal.md
+# --- The journal: the state of the host before gpuadm changed it -------------------------------------
+# journal/log has one line per thing and run, separated by tabs: kind, name, previous state, step, run. The first line of a thing in
+# a run counts. A line "+KIND" has the state after the run; "reader" has the unit that reads a file. journal/blobs/SHA256 has the
+# previous content of files. See docs/reference/journal.md.
 
 journal_open() {
-  [ -d "$gpuadm_journal/blobs" ] && return
-  mkdir -p "$gpuadm_journal/blobs"
-  chmod 0700 "$gpuadm_home" "$gpuadm_journal" "$gpuadm_journal/blobs"
+  [ -z "${gpuadm_journal_is_open:-}" ] || return 0
+  if [ ! -d "$gpuadm_journal/blobs" ]; then
+    mkdir -p "$gpuadm_journal/blobs"
+    chmod 0700 "$gpuadm_home" "$gpuadm_journal" "$gpuadm_journal/blobs"
+  fi
+  journal_end_line
+  gpuadm_journal_is_open=yes
 }
 
-# journal_has KIND NAME [RUN]: whether some run, or that one, has touched it.
+# journal_is_cut_off: the last line has no newline, because the disk was full or the power failed during the write.
+journal_is_cut_off() { [ -s "$gpuadm_journal/log" ] && [ -n "$(tail -c 1 "$gpuadm_journal/log")" ]; }
+
+# journal_end_line: terminates an incomplete line, so that the next write starts a new line. The incomplete line gets more fields
+# than a valid line has, so that undo reports it instead of using it.
+journal_end_line() {
+  journal_is_cut_off || return 0
+  printf '\t\t\t\t\tcut off\n' >>"$gpuadm_journal/log" && return
+  say_full_disks
+  die "$gpuadm_journal/log ends in an incomplete line, and appending to it failed"
+}
+
+# journal_full: removes the part of a line that could be written. The thing itself has not been changed yet.
+journal_full() {
+  if journal_is_cut_off; then
+    gpuadm_length=$(($(stat -c %s "$gpuadm_journal/log") - $(tail -n 1 "$gpuadm_journal/log" | wc -c)))
+    dd if=/dev/null of="$gpuadm_journal/log" bs=1 seek="$gpuadm_length" 2>/dev/null
+  fi
+  say_full_disks
+  die "cannot write $gpuadm_journal/log: gpuadm changes nothing that it cannot record there"
+}
+
+# journal_has KIND NAME [RUN]: whether any run, or that run, has changed it.
 journal_has() {
   [ -f "$gpuadm_journal/log" ] && kind=$1 name=$2 run=${3:-} awk -F '\t' '
-    $1 == ENVIRON["kind"] && $2 == ENVIRON["name"] && (ENVIRON["run"] == "" || $5 == ENVIRON["run"]) { found = 1; exit }
+    NF == 5 && $1 == ENVIRON["kind"] && $2 == ENVIRON["name"] && (ENVIRON["run"] == "" || $5 == ENVIRON["run"]) { found = 1; exit }
     END { exit !found }' "$gpuadm_journal/log"
 }
 
 # journal_line KIND NAME STATE
 journal_line() {
-  printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$gpuadm_step" "$gpuadm_run" >>"$gpuadm_journal/log"
+  printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$gpuadm_step" "$gpuadm_run" >>"$gpuadm_journal/log" || journal_full
   sync "$gpuadm_journal/log" 2>/dev/null || :
 }
 
-# thing_now KIND NAME: what it is now, in the words of the journal.
+# thing_now KIND NAME: its current state, in the journal's notation.
 thing_now() {
   case $1 in
     file)
@@ -76,12 +102,12 @@ thing_now() {
         echo absent
       fi
       ;;
-    directory) if [ -d "$2" ]; then echo there; else echo absent; fi ;;
+    directory) if [ -d "$2" ] && [ ! -L "$2" ]; then echo there; else echo absent; fi ;;
     unit) printf '%s %s\n' "$(systemctl is-enabled "$2" 2>/dev/null || :)" "$(systemctl is-active "$2" 2>/dev/null || :)" ;;
     sysctl) { cat "/proc/sys/$2" 2>/dev/null || echo absent; } | tr '\t' ' ' ;;
     module) if [ -d "/sys/module/$(printf %s "$2" | tr - _)" ]; then echo loaded; else echo absent; fi ;;
     package) package_now "$2" ;;
-    # With its priority, where it was given one.
+    # With its priority, if one was set.
     swap) name=$2 awk '$1 == ENVIRON["name"] { is = $5 < 0 ? "on" : "on " $5 } END { print is == "" ? "off" : is }' /proc/swaps ;;
     image) if gpuadm_list=$(ctr --timeout 10s -n k8s.io images ls -q "name==$2" 2>/dev/null); then
       if [ -n "$gpuadm_list" ]; then echo there; else echo absent; fi
@@ -105,43 +131,49 @@ package_now() {
   fi
 }
 
-# journal_thing KIND NAME: notes what it is, once a run.
+# journal_thing KIND NAME: records its state, once per run.
 journal_thing() {
   journal_open
   journal_has "$1" "$2" "$gpuadm_run" || journal_line "$1" "$2" "$(thing_now "$1" "$2")"
 }
 
-# journal_file PATH: before a file is written, moved or removed. Missing parents are noted as well.
+# journal_file PATH: called before a file is written, moved or removed. Missing parent folders are recorded as well.
 journal_file() {
   journal_original "$1"
   journal_touched file "$1"
 }
 
-# journal_original PATH: the same for who says with journal_wrote what becomes of it.
+# journal_original PATH: the same for callers that record the new state with journal_wrote.
 journal_original() {
-  case $1 in *"$gpuadm_tab"* | *"
-"*) die "gpuadm does not touch a path with a tab or a line end in it: $1" ;; esac
+  path_open "$1"
   journal_open
   ! journal_has file "$1" "$gpuadm_run" || return 0
   gpuadm_was=$(thing_now file "$1")
   case $gpuadm_was in
     was\ *) journal_keep "$1" "${gpuadm_was##* }" ;;
     absent) journal_parents "$1" ;;
-    other) die "$1 is no plain file: move it away, then run again" ;;
+    other) die "$1 is not a regular file: move it away, then run again" ;;
   esac
   journal_line file "$1" "$gpuadm_was"
 }
 
-# journal_keep PATH SHA256: what it contains.
+# journal_keep PATH SHA256: stores its content, read as the user who could have replaced it with a symbolic link. The content is
+# read even if the blob exists, because that user could otherwise get another file's content at undo.
 journal_keep() {
   gpuadm_blob=$gpuadm_journal/blobs/$2
-  [ ! -f "$gpuadm_blob" ] || return 0
-  (umask 077 && cp "$1" "$gpuadm_blob.$$")
-  sync "$gpuadm_blob.$$" 2>/dev/null || :
-  mv -f "$gpuadm_blob.$$" "$gpuadm_blob"
+  if [ "$gpuadm_actor" = root ] && [ -f "$gpuadm_blob" ]; then return 0; fi
+  gpuadm_copy=
+  if gpuadm_copy=$(mktemp "$gpuadm_blob.XXXXXX") && path_do cat "$1" >"$gpuadm_copy" && [ "$(sha256_of "$gpuadm_copy")" = "$2" ]; then
+    sync "$gpuadm_copy" 2>/dev/null || :
+    mv -f "$gpuadm_copy" "$gpuadm_blob"
+    return 0
+  fi
+  [ -z "$gpuadm_copy" ] || rm -f "$gpuadm_copy"
+  say_full_disks
+  die "cannot copy $1 to $gpuadm_journal as it was when it was inspected: nothing was changed; run again"
 }
 
-# journal_parents PATH: the directories that must be made for it.
+# journal_parents PATH: the folders that must be created for it.
 journal_parents() {
   gpuadm_parent=$(dirname "$1")
   while [ ! -e "$gpuadm_parent" ]; do
@@ -150,8 +182,8 @@ journal_parents() {
   done
 }
 
-# journal_touched KIND NAME: when the step ends, the journal is told what it has become, so that undo can tell this
-# run's work from what somebody did later.
+# journal_touched KIND NAME: the new state is recorded when the step ends, so that undo can distinguish this run's changes from
+# later ones.
 journal_touched() { printf '%s\t%s\n' "$1" "$2" >>"$gpuadm_journal/touched"; }
 journal_close() {
   [ -f "$gpuadm_journal/touched" ] || return 0
@@ -161,7 +193,7 @@ journal_close() {
   rm -f "$gpuadm_journal/touched"
 }
 
-# journal_wrote PATH NEW [SHA256]: it is about to become the file NEW.
+# journal_wrote PATH NEW [SHA256]: called before it is replaced with the file NEW.
 journal_wrote() {
   journal_line +file "$1" "was $(stat -c '%a %u %g %.9Y' "$2") ${3:-$(sha256_of "$2")}"
 }
@@ -172,27 +204,259 @@ journal_sysctl() {
   journal_touched sysctl "$1"
 }
 
-# journal_unit UNIT: before a unit is started, stopped, enabled, disabled or masked.
+# journal_unit UNIT: called before a unit is started, stopped, enabled, disabled or masked.
 journal_unit() { journal_thing unit "$1"; }
-# journal_module NAME: before a module is loaded or unloaded.
+# journal_module NAME: called before a module is loaded or unloaded.
 journal_module() { journal_thing module "$1"; }
-# journal_package NAME: before a package is installed, upgraded or held.
+# journal_package NAME: called before a package is installed, upgraded or held.
 journal_package() { journal_thing package "$1"; }
-# journal_for_others KIND NAME: before somebody else changes it for gpuadm: a cluster's parts. What they make of it is put
-# back like gpuadm's own work.
+# journal_for_others KIND NAME: called before another program, such as a cluster component, changes it on behalf of gpuadm. Its
+# changes are undone like gpuadm's own.
 journal_for_others() {
   if [ "$1" = file ]; then journal_original "$2"; else journal_thing "$1" "$2"; fi
   journal_line "+$1" "$2" any
 }
-# journal_made KIND NAME: something that has no before, for example a cluster.
+# journal_made KIND NAME: something without a previous state, for example a cluster.
 journal_made() {
   journal_open
   journal_has "$1" "$2" "$gpuadm_run" || journal_line "$1" "$2" absent
 }
 
+# --- Paths that a user could have prepared -------------------------------------------------------------
+# Root follows no symbolic link of a user, and trusts no folder to which a user may write. Below a folder that belongs to a user,
+# changes are made as that user; if several users may write to the folder, nothing is changed.
+
+# as_user USER COMMAND...
+as_user() {
+  gpuadm_user=$1
+  shift
+  if have runuser; then
+    (cd / && exec runuser -u "$gpuadm_user" -- "$@")
+  elif have su; then
+    gpuadm_command=
+    for gpuadm_word in "$@"; do gpuadm_command="$gpuadm_command $(shell_quoted "$gpuadm_word")"; done
+    (cd / && exec su -s /bin/sh "$gpuadm_user" -c "exec$gpuadm_command")
+  else
+    die "this host has neither runuser nor su, and gpuadm must act as $gpuadm_user: install util-linux"
+  fi
+}
+shell_quoted() { printf "'%s'" "$(printf %s "$1" | sed "s/'/'\\\\''/g")"; }
+home_of() { getent passwd "$1" | cut -d: -f6; }
+
+# path_look PATH [follow]: determines who could change the target of PATH. Sets gpuadm_actor: "root", or the user who owns a folder
+# on the path; gpuadm_theirs: that folder; gpuadm_real: PATH with root's links resolved, the last part only with "follow". Fails if
+# several users could change it, with the reason in gpuadm_why.
+path_look() {
+  gpuadm_actor=root gpuadm_theirs='' gpuadm_real=$1 gpuadm_missing=no gpuadm_why=''
+  case $1 in *"$gpuadm_tab"* | *"$gpuadm_newline"*)
+    gpuadm_why="a path with a tab or a newline is not supported: $1"
+    return 1
+    ;;
+  esac
+  ! path_is_plain "$@" || return 0
+  gpuadm_rest=$1 gpuadm_real='' gpuadm_links=0 gpuadm_self=$(id -u)
+  path_stat / && path_judge || return 1
+  while :; do
+    gpuadm_rest=${gpuadm_rest#"${gpuadm_rest%%[!/]*}"}
+    gpuadm_part=${gpuadm_rest%%/*}
+    gpuadm_rest=${gpuadm_rest#"$gpuadm_part"}
+    case $gpuadm_part in
+      '') return 0 ;;
+      .) continue ;;
+      ..)
+        gpuadm_real=${gpuadm_real%/*}
+        continue
+        ;;
+    esac
+    if ! path_stat "$gpuadm_real/$gpuadm_part"; then # does not exist yet
+      gpuadm_real=$gpuadm_real/$gpuadm_part$gpuadm_rest
+      [ -z "$gpuadm_rest" ] || gpuadm_missing=yes
+      return 0
+    fi
+    case $gpuadm_mode:${gpuadm_rest%%[!/]*}${2:-} in
+      l*:?*)
+        if [ "$gpuadm_actor" != root ] || ! path_is_roots; then
+          gpuadm_why="$gpuadm_at is a symbolic link of $(user_name "$gpuadm_uid"): specify its target instead"
+          return 1
+        fi
+        gpuadm_links=$((gpuadm_links + 1))
+        [ "$gpuadm_links" -le 40 ] || {
+          gpuadm_why="$1 has too many levels of symbolic links"
+          return 1
+        }
+        gpuadm_part=$(readlink "$gpuadm_at")
+        case $gpuadm_part in /*) gpuadm_real='' ;; esac
+        gpuadm_rest=/$gpuadm_part$gpuadm_rest
+        ;;
+      d*)
+        gpuadm_real=$gpuadm_at
+        [ -z "${gpuadm_rest%%[!/]*}" ] || path_judge || return 1
+        ;;
+      *)
+        gpuadm_real=$gpuadm_at
+        # In a folder such as /tmp every user may replace their own files.
+        if [ "$gpuadm_sticky" = yes ] && ! path_is_roots && [ "$(user_name "$gpuadm_uid")" != "$gpuadm_actor" ]; then
+          gpuadm_why="$gpuadm_at belongs to $(user_name "$gpuadm_uid"), who could replace it at any time: remove it, or choose another path"
+          return 1
+        fi
+        [ -n "${gpuadm_rest%%[!/]*}" ] || return 0
+        gpuadm_why="$gpuadm_at is not a folder"
+        return 1
+        ;;
+    esac
+  done
+}
+
+# path_is_plain PATH [follow]: only root can write to the folders on the path, and no part is a link. This common case needs two
+# processes only.
+path_is_plain() {
+  case $1/ in /*) ;; *) return 1 ;; esac
+  case $1/ in *//* | */./* | */../*) return 1 ;; esac
+  [ -z "${2:-}" ] || [ ! -L "$1" ] || return 1
+  gpuadm_rest=${1#/}
+  set -- /
+  gpuadm_part=
+  while [ "$gpuadm_rest" != "${gpuadm_rest#*/}" ]; do
+    gpuadm_part=$gpuadm_part/${gpuadm_rest%%/*}
+    gpuadm_rest=${gpuadm_rest#*/}
+    set -- "$@" "$gpuadm_part"
+  done
+  # shellcheck disable=SC2012 # of each entry only what stands before its name is read
+  { ls -ldn "$@" 2>/dev/null || :; } |
+    awk '$1 !~ /^d/ || $3 != 0 || $1 ~ /^.....w.*\+/ || (substr($1, 6, 1) == "w" && $4 != 0) || substr($1, 9, 1) == "w" { bad = 1; exit } END { exit bad }'
+}
+
+# path_stat PATH: sets gpuadm_at and, of the file or the link itself, gpuadm_mode (drwxr-xr-x, with + if it has an ACL), gpuadm_uid
+# and gpuadm_gid. Fails if nothing exists there.
+path_stat() {
+  gpuadm_at=$1
+  # shellcheck disable=SC2012
+  gpuadm_mode=$(ls -ldn "$1" 2>/dev/null) || return 1
+  set -f
+  # shellcheck disable=SC2086 # its columns
+  set -- $gpuadm_mode
+  set +f
+  gpuadm_mode=$1 gpuadm_uid=$3 gpuadm_gid=$4
+}
+path_is_roots() { [ "$gpuadm_uid" = 0 ] || [ "$gpuadm_uid" = "$gpuadm_self" ]; }
+
+# user_name UID: "the user id 1001" if the host has no such user.
+user_name() {
+  gpuadm_name=$(getent passwd "$1" | cut -d: -f1)
+  printf '%s\n' "${gpuadm_name:-the user id $1}"
+}
+
+# path_judge: determines who may write to the folder that path_stat has inspected.
+path_judge() {
+  gpuadm_sticky=no
+  if ! path_is_roots; then
+    gpuadm_name=$(user_name "$gpuadm_uid")
+    case $gpuadm_actor:$gpuadm_name in
+      *:'the user id '*)
+        gpuadm_why="$gpuadm_at belongs to $gpuadm_name, which does not exist on this host: run chown root:root $gpuadm_at, then run again"
+        return 1
+        ;;
+      root:*) gpuadm_actor=$gpuadm_name gpuadm_theirs=$gpuadm_at ;;
+      "$gpuadm_name:$gpuadm_name") ;;
+      *)
+        gpuadm_why="$gpuadm_at belongs to $gpuadm_name, and its parent $gpuadm_theirs belongs to $gpuadm_actor: choose another path"
+        return 1
+        ;;
+    esac
+  fi
+  case $gpuadm_mode in
+    d????????[tT]*)
+      gpuadm_sticky=yes
+      return 0
+      ;;
+    d???????w*) gpuadm_name="every user" ;;
+    d????w*+*) gpuadm_name="another user (by an ACL)" ;;
+    d????w*)
+      [ "$gpuadm_self" = 0 ] || [ "$gpuadm_gid" != "$(id -g)" ] || return 0
+      gpuadm_name=$(getent group "$gpuadm_gid" | cut -d: -f1,4)
+      # Root's group, and a user's private group.
+      case $gpuadm_gid:$gpuadm_name in 0:* | *:"$gpuadm_actor:" | *:"$gpuadm_actor:$gpuadm_actor") return 0 ;; esac
+      # A group without members, such as Debian's staff, which owns /usr/local.
+      case $gpuadm_name in ?*:) getent passwd | gid=$gpuadm_gid awk -F: '$4 == ENVIRON["gid"] { found = 1 } END { exit found }' && return 0 ;; esac
+      gpuadm_name="the group ${gpuadm_name%%:*}"
+      ;;
+    *) return 0 ;;
+  esac
+  gpuadm_why="$gpuadm_name may write to $gpuadm_at and could interfere with gpuadm: run chmod go-w $gpuadm_at, or choose another path"
+  return 1
+}
+
+# path_open PATH [follow]: called before root reads, writes or removes PATH. Sets gpuadm_real to its location. A user's folder on
+# the path ends the step, unless path_open_as_owner was called for the path before.
+path_open() {
+  [ "${gpuadm_opened:-}" != "$1" ] || return 0
+  path_open_as_owner "$@"
+  [ "$gpuadm_actor" = root ] ||
+    die "$gpuadm_theirs belongs to $gpuadm_actor, who could interfere with gpuadm: run chown root:root $gpuadm_theirs, then run again"
+}
+# path_open_as_owner PATH [follow]: the same, but path_do may act as the user who owns a folder on the path.
+path_open_as_owner() {
+  [ "${gpuadm_opened:-}" != "$1" ] || return 0
+  path_look "$@" || die "$gpuadm_why"
+  gpuadm_opened=$1
+  [ -z "${2:-}" ] || gpuadm_opened=$gpuadm_real
+}
+# path_open_as USER PATH: changes below a user's home are made as that user, regardless of its owner.
+path_open_as() {
+  gpuadm_actor=$1 gpuadm_theirs=$2 gpuadm_real=$2 gpuadm_opened=$2 gpuadm_missing=no
+}
+
+# path_do COMMAND...: runs it as the user whom path_open has determined.
+path_do() {
+  if [ "$gpuadm_actor" = root ]; then "$@"; else as_user "$gpuadm_actor" "$@"; fi
+}
+
+# path_make_folder: creates the missing folders of the opened path; each of them must be new.
+path_make_folder() {
+  gpuadm_folder=${gpuadm_opened%/*}/
+  if [ -d "$gpuadm_folder" ]; then
+    [ "$gpuadm_missing" = no ] || die "another process has created $gpuadm_folder: run again"
+    return 0
+  fi
+  set --
+  while gpuadm_folder=${gpuadm_folder%/} && [ -n "$gpuadm_folder" ] && [ ! -e "$gpuadm_folder" ]; do
+    set -- "$gpuadm_folder" "$@"
+    gpuadm_folder=${gpuadm_folder%/*}/
+  done
+  path_do mkdir "$@" || die "$gpuadm_actor cannot create the folder ${gpuadm_opened%/*}"
+  gpuadm_missing=no
+}
+
+# path_new: sets gpuadm_new to a new empty file next to the opened path, for its owner only.
+path_new() { gpuadm_new=$(path_do mktemp "$gpuadm_opened.gpuadm.XXXXXX"); }
+# path_is_new: gpuadm_new is still that file. It does not matter for a user in their own folder.
+path_is_new() {
+  [ "$gpuadm_actor" = root ] || return 0
+  if [ -L "$gpuadm_new" ] || [ ! -f "$gpuadm_new" ]; then die "another process has replaced $gpuadm_new: run again"; fi
+}
+# path_become: renames gpuadm_new to the opened path, and replaces a link there.
+path_become() {
+  sync "$gpuadm_new" 2>/dev/null || :
+  path_do mv -fT "$gpuadm_new" "$gpuadm_opened"
+  ! have restorecon || path_do restorecon "$gpuadm_opened" 2>/dev/null || :
+}
+
+# path_write MODE: writes stdin to the opened path.
+path_write() {
+  path_make_folder
+  path_new || return 1
+  path_do tee "$gpuadm_new" >/dev/null || {
+    path_do rm -f "$gpuadm_new" # if the disk is full
+    return 1
+  }
+  path_is_new
+  path_do chmod "$1" "$gpuadm_new"
+  path_become
+}
+
 # --- Files -------------------------------------------------------------------------------------------
 
-# file_is PATH MODE: whether it holds $content. Where not, what it holds is printed. MODE "keep": whichever it has.
+# file_is PATH MODE: whether its content is $content. If not, its content is printed. MODE "keep": any mode.
 file_is() {
   [ -f "$1" ] || return 1
   gpuadm_sum=$(printf '%s' "$content" | sha256sum | cut -d' ' -f1)
@@ -204,30 +468,32 @@ file_is() {
   return 1
 }
 
-# file_sum_is PATH SHA256: of what it holds, or of its lines as the probe tells them: each with one plain line end.
+# file_sum_is PATH SHA256: the checksum of its content, or of its lines as the probe prints them, with plain newlines.
 file_sum_is() {
   [ "$(sha256_of "$1")" = "$2" ] ||
     [ "$(awk '{ sub(/\r$/, ""); print }' "$1" | sha256sum | cut -d' ' -f1)" = "$2" ]
 }
 
-# file_put PATH MODE [UNIT]: writes $content beside the target and renames; a unit that reads it is marked for a
-# restart first, so that a run cut off in between restarts it the next time. A link is followed.
-# $base_sha256: what the content was made from; where the file is no longer that, nothing is written.
-# MODE "keep": mode and owner that it has, or 0644. file_trial, where the step has one, is asked about $new before $path
-# becomes that; what it says on stderr is the reason.
+# file_put PATH MODE [UNIT]: writes $content next to the target and renames it; a unit that reads it is marked for a restart first,
+# so that the next run restarts it after an interruption. A link is followed.
+# $base_sha256: the checksum of the content from which $content was made; if the file has changed since, nothing is written.
+# MODE "keep": its current mode and owner, or 0644. If the step has a file_trial, it validates $new before $path is replaced; its
+# stderr is the reason.
 file_put() {
-  gpuadm_path=$(readlink -f "$1" 2>/dev/null || printf '%s' "$1")
+  path_open "$1" follow
+  gpuadm_path=$gpuadm_real
   if [ -n "${base_sha256:-}" ]; then
     if [ -f "$gpuadm_path" ]; then file_sum_is "$gpuadm_path" "$base_sha256"; else [ "$base_sha256" = absent ]; fi ||
       die "$1 has changed since it was read: run again"
   fi
   journal_original "$gpuadm_path"
-  [ -d "$(dirname "$gpuadm_path")" ] || mkdir -p "$(dirname "$gpuadm_path")"
-  gpuadm_new=$gpuadm_path.gpuadm.$$
-  (umask 077 && printf '%s' "$content" >"$gpuadm_new") || {
-    rm -f "$gpuadm_new" # of a disk that is full
+  path_make_folder
+  path_new || return 1
+  printf '%s' "$content" >"$gpuadm_new" || {
+    rm -f "$gpuadm_new" # if the disk is full
     return 1
   }
+  path_is_new
   case $2 in
     keep) file_mode_like "$gpuadm_path" "$gpuadm_new" ;;
     *) chmod "$2" "$gpuadm_new" ;;
@@ -237,24 +503,22 @@ file_put() {
     journal_has reader "$gpuadm_path" "$gpuadm_run" || journal_line reader "$gpuadm_path" "$3"
     unit_stale "$3"
   fi
-  sync "$gpuadm_new" 2>/dev/null || :
   journal_wrote "$gpuadm_path" "$gpuadm_new"
-  mv -f "$gpuadm_new" "$gpuadm_path"
-  ! have restorecon || restorecon "$gpuadm_path" 2>/dev/null || :
+  path_become
 }
 
-# file_mode_like PATH NEW: NEW gets PATH's mode and owner, or 0644 where there is none.
+# file_mode_like PATH NEW: sets NEW to the mode and owner of PATH, or to 0644 if PATH does not exist.
 file_mode_like() {
   if [ -e "$1" ]; then
-    chown --reference="$1" "$2"
+    chown -h --reference="$1" "$2"
     chmod --reference="$1" "$2"
   else
     chmod 0644 "$2"
   fi
 }
 
-# file_try PATH NEW [UNIT]: ends the step where its trial refuses NEW. What this run has written for the unit, which has not
-# read it yet, is taken back.
+# file_try PATH NEW [UNIT]: ends the step if its trial rejects NEW. Files that this run has written for the unit, which has not read
+# them yet, are restored.
 file_try() {
   command -v file_trial >/dev/null || return 0
   # shellcheck disable=SC2034 # the trial reads them
@@ -265,45 +529,46 @@ file_try() {
       unit_is_fresh "$3"
     fi
     say "$gpuadm_why"
-    die "$1 is left as it is: the program that reads it would refuse what gpuadm wants to write"
+    die "$1 was not changed: the program that reads it rejects the new content"
   fi
 }
 
-# file_install PATH MODE: the same with what comes on stdin, which must have the sum $bundle_sha256. Where that is the file
-# $gpuadm_arrived, which had it when it arrived, it is moved and not written again.
+# file_install PATH MODE: the same with stdin, which must have the checksum $bundle_sha256. If it is the file $gpuadm_arrived, whose
+# checksum was verified on arrival, it is moved instead of copied.
 file_install() {
+  path_open "$1"
   journal_original "$1"
-  mkdir -p "$(dirname "$1")"
-  gpuadm_new=$1.gpuadm.$$
-  trap 'rm -f "$gpuadm_new"' EXIT
-  # Summed while it comes; a disk that is full spoils the sum.
-  if [ -n "${gpuadm_arrived:-}" ] && mv "$gpuadm_arrived" "$gpuadm_new" 2>/dev/null; then
+  path_make_folder
+  path_new
+  trap '[ -z "$gpuadm_new" ] || path_do rm -f "$gpuadm_new"' EXIT
+  # The checksum is computed during the write; a full disk makes it differ.
+  if [ -n "${gpuadm_arrived:-}" ] && [ "$gpuadm_actor" = root ] && mv -fT "$gpuadm_arrived" "$gpuadm_new" 2>/dev/null; then
     gpuadm_sha=$bundle_sha256
   else
-    gpuadm_sha=$({ (umask 077 && tee "$gpuadm_new") || echo damaged; } | sha256sum | cut -d' ' -f1)
+    gpuadm_sha=$({ path_do tee "$gpuadm_new" || echo damaged; } | sha256sum | cut -d' ' -f1)
   fi
-  [ "$gpuadm_sha" = "$bundle_sha256" ] || die "$1 arrived damaged: run again"
-  chmod "$2" "$gpuadm_new"
-  sync "$gpuadm_new" 2>/dev/null || :
+  [ "$gpuadm_sha" = "$bundle_sha256" ] || die "$1 was damaged in transit: run again"
+  path_is_new
+  path_do chmod "$2" "$gpuadm_new"
   journal_wrote "$1" "$gpuadm_new" "$gpuadm_sha"
-  mv -f "$gpuadm_new" "$1"
-  ! have restorecon || restorecon "$1" 2>/dev/null || :
+  path_become
+  gpuadm_new=
   mkdir -p "$gpuadm_home/sums"
   printf '%s\n' "$gpuadm_sha $(file_identity "$1")" >"$(file_sum_note "$1")"
 }
 
-# bundle_file_is_whole: the bundle's file that comes on stdin has its sum, or the step ends here. What came by way of the depot had it
-# there; the small ones that did not are laid down first.
+# bundle_file_is_whole: verifies the checksum of the bundle's file on stdin, or ends the step. Files from the depot were verified
+# there; small files that bypass it are written to disk first.
 bundle_file_is_whole() {
   [ -z "${depot_file:-}" ] || return 0
   cat >"$gpuadm_home/arrives" || : "the sum is another then"
   gpuadm_sum=$(sha256_of "$gpuadm_home/arrives")
   exec <"$gpuadm_home/arrives"
   rm -f "$gpuadm_home/arrives"
-  [ "$gpuadm_sum" = "$bundle_sha256" ] || die "a file of the bundle arrived damaged: run again"
+  [ "$gpuadm_sum" = "$bundle_sha256" ] || die "a file of the bundle was damaged in transit: run again"
 }
 
-# file_has_sum PATH SHA256: a file that was installed with that sum is not read again while nobody has written to it.
+# file_has_sum PATH SHA256: a file that was installed with that checksum is not read again unless it was modified.
 file_has_sum() {
   [ -f "$1" ] || return 1
   if [ "$(cat "$(file_sum_note "$1")" 2>/dev/null)" = "$2 $(file_identity "$1")" ]; then return 0; fi
@@ -312,56 +577,64 @@ file_has_sum() {
 file_sum_note() { printf '%s/sums/%s' "$gpuadm_home" "$(printf %s "$1" | tr / _)"; }
 file_identity() { stat -L -c '%n %d %i %s %y %z' "$1"; }
 
-# file_become PATH STATE: what the journal says it was.
+# file_become PATH STATE: restores a state from the journal.
 file_become() {
+  path_open_as_owner "$1"
   case $2 in
-    absent) rm -f "$1" ;;
+    absent) path_do rm -f "$1" ;;
     link\ *)
-      ln -s "${2#link }" "$1.gpuadm.$$"
-      mv -fT "$1.gpuadm.$$" "$1"
+      gpuadm_new=$(path_do mktemp -u "$1.gpuadm.XXXXXX")
+      path_do ln -sT "${2#link }" "$gpuadm_new" # fails if something exists there
+      path_do mv -fT "$gpuadm_new" "$1"
       ;;
     was\ *)
       # shellcheck disable=SC2086 # was, mode, owner, group, time, sum
       set -- "$1" $2
-      (umask 077 && cp "$gpuadm_journal/blobs/$7" "$1.gpuadm.$$") || {
-        rm -f "$1.gpuadm.$$" # of a disk that is full
+      [ "$(sha256_of "$gpuadm_journal/blobs/$7")" = "$7" ] ||
+        die "$gpuadm_journal/blobs/$7, the original of $1, is damaged: restore $1 from a backup"
+      path_new || return 1
+      path_do tee "$gpuadm_new" <"$gpuadm_journal/blobs/$7" >/dev/null || {
+        path_do rm -f "$gpuadm_new" # if the disk is full
         return 1
       }
-      chown "$4:$5" "$1.gpuadm.$$"
-      chmod "$3" "$1.gpuadm.$$"
-      touch -d "@$6" "$1.gpuadm.$$"
-      sync "$1.gpuadm.$$" 2>/dev/null || :
-      mv -f "$1.gpuadm.$$" "$1"
-      ! have restorecon || restorecon "$1" 2>/dev/null || :
+      path_is_new
+      if [ "$(stat -c %u:%g "$gpuadm_new")" != "$4:$5" ] && ! path_do chown -h "$4:$5" "$gpuadm_new"; then
+        path_do rm -f "$gpuadm_new"
+        die "$1 belonged to the user id $4, and $gpuadm_theirs now belongs to $gpuadm_actor: the previous content is in $gpuadm_journal/blobs/$7"
+      fi
+      path_do chmod "$3" "$gpuadm_new"
+      path_do touch -d "@$6" "$gpuadm_new"
+      path_become
       ;;
     *) return 1 ;;
   esac
 }
 
-# file_restore PATH: what it was before this run, or before the last one that touched it. Fails where the journal knows
-# nothing of it.
+# file_restore PATH: restores the state before this run, or before the last run that changed it. Fails if the journal does not
+# contain it.
 file_restore() {
   gpuadm_state=$(name=$1 run=$gpuadm_run awk -F '\t' '
-    $1 == "file" && $2 == ENVIRON["name"] { if ($5 != ENVIRON["run"]) last = $3; else if (own == "") own = $3 }
+    NF == 5 && $1 == "file" && $2 == ENVIRON["name"] { if ($5 != ENVIRON["run"]) last = $3; else if (own == "") own = $3 }
     END { print own == "" ? last : own }' "$gpuadm_journal/log")
+  path_open_as_owner "$1"
   journal_original "$1"
   file_become "$1" "$gpuadm_state" || return 1
   journal_line +file "$1" "$(thing_now file "$1")"
 }
 
-# unit_files_back UNIT [RUN]: what the run, or the last one that wrote files which the unit reads, has written is undone. Prints
-# their names.
+# unit_files_back UNIT [RUN]: restores the files of the unit that the run, or the last run that wrote any, has written. Prints their
+# names.
 unit_files_back() {
   [ -f "$gpuadm_journal/log" ] || return 0
   unit=$1 only=${2:-} awk -F '\t' '
-    $1 == "reader" && $3 == ENVIRON["unit"] && (ENVIRON["only"] == "" || $5 == ENVIRON["only"]) { if ($5 != run) { run = $5; n = 0 } name[n++] = $2 }
+    NF == 5 && $1 == "reader" && $3 == ENVIRON["unit"] && (ENVIRON["only"] == "" || $5 == ENVIRON["only"]) { if ($5 != run) { run = $5; n = 0 } name[n++] = $2 }
     END { while (n) print name[--n] }' "$gpuadm_journal/log" |
     while IFS= read -r gpuadm_file; do
       file_restore "$gpuadm_file" && printf ' %s' "$gpuadm_file"
     done
 }
 
-# would_become PATH: for checks of what a step will write; the new text is on stdin. A preview shows the difference.
+# would_become PATH: for checks of what a step will write; the new text is on stdin. A preview shows the diff.
 would_become() {
   if [ "$gpuadm_step" != preview ] || ! have diff; then return 0; fi
   if [ -f "$1" ]; then gpuadm_old=$1; else gpuadm_old=/dev/null; fi
@@ -370,14 +643,15 @@ would_become() {
 
 # --- Fetching ----------------------------------------------------------------------------------------
 
-# The proxy of the host's services, and of gpuadm's own steps. It may hold a password.
+# The proxy of the host's services and of gpuadm's own steps. It may contain a password.
 gpuadm_proxy_file=/etc/gpuadm/proxy.env
-# Who needs it is told so. What the login says of proxies would send kubeadm and kubectl there, too; zypper knows no other.
+# Proxy variables of the login would also affect kubeadm and kubectl, so programs that need a proxy get it explicitly; only zypper
+# uses the variables.
 [ ! -f "$gpuadm_proxy_file" ] || command -v zypper >/dev/null ||
   unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 
-# fetch URL SECONDS [OPTION...]: to stdout, through the host's proxy. curl is told it on stdin, as its arguments can be seen. Where
-# https is asked, only https may answer.
+# fetch URL SECONDS [OPTION...]: to stdout, through the host's proxy. curl reads the proxy from stdin, because its arguments are
+# visible. An https URL may be redirected to https only.
 fetch() {
   gpuadm_url=$1 gpuadm_seconds=$2
   shift 2
@@ -394,7 +668,7 @@ fetch() {
 }
 
 # --- Manifests ---------------------------------------------------------------------------------------
-# /etc/kubernetes/gpuadm/NAME.yaml, and in the cluster the sum of what was applied last.
+# /etc/kubernetes/gpuadm/NAME.yaml, and in the cluster the checksum of the last applied version.
 
 manifest_is_applied() {
   export KUBECONFIG=/etc/kubernetes/admin.conf
@@ -414,16 +688,16 @@ manifest_apply() {
     -p "{\"data\":{\"$1\":\"$(sha256_of "$gpuadm_file")\"}}"
 }
 
-# cluster_objects NAMES: gpuadm's DaemonSets and ConfigMaps in kube-system whose names begin so, KIND/NAME a line. NAMES is
-# a regular expression.
+# cluster_objects NAMES: gpuadm's DaemonSets and ConfigMaps in kube-system whose names start with NAMES, a regular expression; one
+# KIND/NAME per line.
 cluster_objects() {
   export KUBECONFIG=/etc/kubernetes/admin.conf
   kubectl --request-timeout=10s -n kube-system get daemonsets,configmaps -l app.kubernetes.io/managed-by=gpuadm -o name 2>/dev/null |
     grep -E "/($1)" | sort || :
 }
 
-# cluster_objects_keep NAMES [KIND/NAME...]: removes all of them but these, and waits until the pods of those that were removed
-# have ended: a daemon of MPS gives its GPUs back when it ends.
+# cluster_objects_keep NAMES [KIND/NAME...]: deletes all of them except these, and waits until the pods of the deleted ones have
+# terminated, because an MPS daemon releases its GPUs when it exits.
 cluster_objects_keep() {
   export KUBECONFIG=/etc/kubernetes/admin.conf
   gpuadm_names=$1
@@ -434,10 +708,10 @@ cluster_objects_keep() {
       *) kubectl --request-timeout=60s -n kube-system delete "$gpuadm_object" ;;
     esac
   done
-  in_time 90 cluster_objects_ended "$gpuadm_names" || say "pods of what was removed have not ended: kubectl -n kube-system get pods -o wide"
+  in_time 90 cluster_objects_ended "$gpuadm_names" || say "pods of the removed DaemonSets are still running: run kubectl -n kube-system get pods -o wide"
 }
 
-# cluster_objects_ended NAMES: no pod has a DaemonSet that is gone for its owner.
+# cluster_objects_ended NAMES: no pod is owned by a deleted DaemonSet.
 cluster_objects_ended() {
   gpuadm_there=$(cluster_objects "$1" | sed -n 's|^daemonset[^/]*/||p')
   kubectl --request-timeout=10s -n kube-system get pods \
@@ -448,19 +722,19 @@ cluster_objects_ended() {
     done
 }
 
-# manifest_objects NAME: what is in it, as cluster_objects prints it.
+# manifest_objects NAME: its objects, in the format of cluster_objects.
 manifest_objects() {
   KUBECONFIG=/etc/kubernetes/admin.conf kubectl --request-timeout=10s create --dry-run=client \
     -f "/etc/kubernetes/gpuadm/$1.yaml" -o name | sort
 }
 
-# compute_mode_now SLOT: who may use a GPU, as nvidia-smi says it: Default, Exclusive_Process, Prohibited.
+# compute_mode_now SLOT: the compute mode that nvidia-smi reports: Default, Exclusive_Process, Prohibited.
 compute_mode_now() {
   limit_of 20 nvidia-smi -i "$1" --query-gpu=compute_mode --format=csv,noheader 2>/dev/null || echo unknown
 }
 
 # --- MIG -----------------------------------------------------------------------------------------------
-# What a GPU is divided into: "off", or "on" and its instances' profiles in order, apart by commas. SLOT is its PCI address.
+# The MIG layout of a GPU: "off", or "on" and the profiles of its instances in order, separated by commas. SLOT is its PCI address.
 
 # mig_now SLOT
 mig_now() {
@@ -478,7 +752,7 @@ limit_of() {
   if have timeout; then timeout -k 5 "$@"; else shift && "$@"; fi
 }
 
-# mig_become SLOT STATE: makes it so. Nobody may use the GPU; what needs a reset or a reboot is said, and never done here.
+# mig_become SLOT STATE: applies the layout. The GPU must be idle; a required reset or reboot is reported, but never done here.
 mig_become() {
   gpuadm_users=$(limit_of 20 nvidia-smi -i "$1" --query-compute-apps=pid,process_name --format=csv,noheader 2>/dev/null || :)
   [ -z "$gpuadm_users" ] || die "GPU $1 is in use: $(printf %s "$gpuadm_users" | head -n 3 | tr '\n' ';')"
@@ -491,27 +765,27 @@ mig_become() {
   case $2 in
     off) limit_of 60 nvidia-smi -i "$1" -mig 0 >&2 ;;
     on*) limit_of 60 nvidia-smi -i "$1" -mig 1 >&2 ;;
-    *) die "gpuadm does not know how to divide GPU $1 so: $2" ;;
+    *) die "invalid MIG layout of GPU $1: $2" ;;
   esac
   case $(mig_now "$1") in
-    pending*) die "GPU $1 changes its MIG mode when it is reset or the host is rebooted: nvidia-smi --gpu-reset -i $1, or reboot; then run again" ;;
+    pending*) die "GPU $1 changes its MIG mode only at a reset or a reboot: run nvidia-smi --gpu-reset -i $1, or reboot, then run again" ;;
   esac
   [ -z "${2#on}" ] || [ "$2" = off ] || limit_of 120 nvidia-smi mig -i "$1" -cgi "${2#on }" -C >&2
 }
 
-# --- Pods that a wait is about -------------------------------------------------------------------------
+# --- Pods of a wait ------------------------------------------------------------------------------------
 
-# The exit status of a wait's check whose condition cannot become true. No common program exits so.
+# The exit status of a wait's check whose condition cannot become true. No common program uses it.
 gpuadm_hopeless=64
-# wait_is_hopeless TEXT: ends the wait at once, with the reason.
+# wait_is_hopeless TEXT: ends the wait immediately, with the reason.
 wait_is_hopeless() {
   say "$*"
   exit "$gpuadm_hopeless"
 }
 
-# pods_unready NAMESPACE [KUBECTL-ARGUMENT...]: a line for each pod that is not ready: "NAME on NODE: REASON: MESSAGE". Ends the wait where a
-# pod cannot become ready by itself: its image may not be pulled or has an invalid name, at once; the registry has no such image, after
-# 30 s; a container has ended 5 times or more.
+# pods_unready NAMESPACE [KUBECTL-ARGUMENT...]: one line for each pod that is not ready: "NAME on NODE: REASON: MESSAGE". Ends the
+# wait if a pod cannot become ready: immediately if its image must not be pulled or has an invalid name, after 30s if the registry
+# does not have the image, and if a container has exited 5 times or more.
 pods_unready() {
   gpuadm_namespace=$1
   shift
@@ -528,7 +802,7 @@ pods_unready() {
       absent = $5 ~ /not found|manifest unknown|name unknown|does not exist/
       if ($4 == "ErrImageNeverPull" || $4 == "InvalidImageName") mark = "! "
       if (($4 == "ImagePullBackOff" || $4 == "ErrImagePull") && absent && ENVIRON["waited"] >= 30) mark = "! "
-      if ($4 == "CrashLoopBackOff") reason = "CrashLoopBackOff: ended " $3 " times" ($6 == "" ? "" : ", last with status " $6)
+      if ($4 == "CrashLoopBackOff") reason = "CrashLoopBackOff: exited " $3 " times" ($6 == "" ? "" : ", last with status " $6)
       if ($4 == "CrashLoopBackOff" && $3 >= 5) mark = "! "
     }
     END { told() }')
@@ -538,9 +812,9 @@ pods_unready() {
 }
 
 # --- Labels of nodes ---------------------------------------------------------------------------------
-# LABELS: a line each, "key=value" to be there, "key-" to be absent.
+# LABELS: one per line, "key=value" to set it, "key-" to remove it.
 
-# node_kubectl ARGUMENT...: as an administrator where this host can, else as its own node.
+# node_kubectl ARGUMENT...: as an administrator if this host has admin.conf, otherwise as its own node.
 node_kubectl() {
   gpuadm_as=/etc/kubernetes/admin.conf
   [ -f "$gpuadm_as" ] || gpuadm_as=/etc/kubernetes/kubelet.conf
@@ -568,7 +842,7 @@ node_label() {
 
 # --- Units -------------------------------------------------------------------------------------------
 
-# unit_stale UNIT: it runs with settings that are no longer the file's, since this run or an earlier one.
+# unit_stale UNIT: marks it as running with outdated files, since this run or an earlier one.
 unit_stale() {
   mkdir -p "$gpuadm_home/stale"
   unit_is_stale "$1" || printf '%s' "$gpuadm_run" >"$gpuadm_home/stale/$1"
@@ -579,9 +853,8 @@ unit_is_fresh() { rm -f "$gpuadm_home/stale/$1"; }
 unit_is_active() { systemctl is-active --quiet "$1"; }
 
 # --- The lock: two runs on one host exclude each other -----------------------------------------------
-# lock/owner: run, client machine, and who. lock/program: pid and start time of the program that is running here.
-# lock/beat: uptime in seconds when the owner was last heard of. A lock is alive while its program runs or its last
-# beat is less than 90 s old.
+# lock/owner: run, client machine and user. lock/program: pid and start time of the program that is running here. lock/beat: uptime
+# in seconds at the owner's last heartbeat. A lock is alive while its program is running or its last heartbeat is less than 90s old.
 
 process_start() { awk '{ sub(/.*\) /, ""); print $20 }' "/proc/$1/stat" 2>/dev/null; }
 
@@ -593,12 +866,12 @@ lock_program_runs() {
 
 lock_beat() { uptime_seconds >"$gpuadm_lock/beat"; }
 
-# lock_enter: the lock is ours, and this program is the one that runs under it.
+# lock_enter: verifies that this run holds the lock, and records this program as the running one.
 lock_enter() {
   gpuadm_holder=
   [ ! -f "$gpuadm_lock/owner" ] || read -r gpuadm_holder _ <"$gpuadm_lock/owner" || :
   if [ "$gpuadm_holder" != "$gpuadm_run" ]; then
-    say "this run no longer holds the lock of the host${gpuadm_holder:+: $gpuadm_holder does}"
+    say "this run no longer holds the lock of the host${gpuadm_holder:+: $gpuadm_holder holds it}"
     exit 97
   fi
   printf '%s %s\n' "$$" "$(process_start $$)" >"$gpuadm_lock/program"
@@ -610,28 +883,29 @@ lock_leave() {
   lock_beat
 }
 
-# --- Steps: step_check and step_apply are defined behind this ----------------------------------------
-# Exit: 100 satisfied, 101 changed, 102 apply failed, 103 still needed after apply, 104 check failed, 105 the host must be
-# rebooted, 108 a wait goes on, 109 what it waits for cannot happen, 97 no lock.
-# None of their commands stands in a condition: sh would switch `set -e` off inside it.
+# --- Steps: step_check and step_apply are defined after this -----------------------------------------
+# Exit status: 100 satisfied, 101 changed, 102 apply failed, 103 still needed after apply, 104 check failed, 105 the host must be
+# rebooted, 108 a wait continues, 109 a wait is hopeless, 97 no lock.
+# None of the commands is part of a condition, because sh would disable `set -e` inside it.
 
-# say_full_disks: the file systems that steps write to and that have no room, or no inode, left.
+# say_full_disks: prints the file systems to which steps write and that have no space or inodes left.
 say_full_disks() {
   for gpuadm_where in / /etc /etc/kubernetes /etc/containerd /etc/docker /usr /usr/bin /opt /var /var/lib "$gpuadm_home" /var/lib/kubelet /var/lib/containerd /var/lib/docker \
     /var/lib/etcd /run /tmp; do
     limit_of 5 df -P "$gpuadm_where" 2>/dev/null || :
     limit_of 5 df -P -i "$gpuadm_where" 2>/dev/null || :
-  done | awk '$5 == "100%" && !seen[$6]++ { print "the disk of " $6 " is full: make room there, then run again" }' >&2
+  done | awk '$5 == "100%" && !seen[$6]++ { print "the disk of " $6 " is full: free disk space, then run again" }' >&2
 }
 
 step_end() {
-  case $1 in 102 | 103 | 104 | 109) say_full_disks ;; esac
-  journal_close
+  gpuadm_status=$1
+  (journal_close) || gpuadm_status=102
+  case $gpuadm_status in 102 | 103 | 104 | 109) say_full_disks ;; esac
   lock_leave
-  exit "$1"
+  exit "$gpuadm_status"
 }
 
-# step_finish STATUS: behind an apply that ended so.
+# step_finish STATUS: called after an apply that exited with it.
 step_finish() {
   if [ "$1" -ne 0 ]; then
     say "(exit status $1)"
@@ -672,7 +946,7 @@ step_run() {
   step_finish $?
 }
 
-# With the bundle file on stdin.
+# The bundle file is on stdin.
 step_upload() {
   lock_enter
   (
@@ -682,9 +956,8 @@ step_upload() {
   step_finish $?
 }
 
-# step_wait: polls the check for $gpuadm_round seconds; then the runner reports what it printed and runs this program again,
-# until the step's timeout ($gpuadm_last is "yes" for the last time). $gpuadm_waited: seconds that earlier rounds took.
-# Exit 108: not yet.
+# step_wait: polls the check for $gpuadm_round seconds; then the runner reports its output and runs this program again, until the
+# step's timeout ($gpuadm_last is "yes" in the last round). $gpuadm_waited: the seconds of earlier rounds. Exit status 108: not yet.
 step_wait() {
   lock_enter
   gpuadm_began=$(($(uptime_seconds) - gpuadm_waited))
@@ -714,8 +987,8 @@ step_wait() {
 
 boot_id() { cat /proc/sys/kernel/random/boot_id; }
 
-# reboot_order: the host is rebooted, and the boot that ends is printed. For $gpuadm_timeout seconds its lock counts as alive.
-# Exit 106: gpuadm itself runs on this machine. 107: so it does, and it will go on by itself once somebody reboots it.
+# reboot_order: reboots the host, and prints the ID of the current boot. For $gpuadm_timeout seconds its lock counts as alive. Exit
+# status 106: gpuadm itself runs on this machine. 107: the same, and the run resumes automatically after a manual reboot.
 reboot_order() {
   lock_enter
   if [ "$(cat /etc/machine-id 2>/dev/null)" = "$gpuadm_client" ]; then
@@ -727,23 +1000,23 @@ reboot_order() {
   printf '%s\n' "$(($(date +%s) + gpuadm_timeout))" >"$gpuadm_lock/reboot"
   boot_id
   sync
-  # Behind the answer, which would not arrive any more.
+  # The delay lets the output reach the client.
   (sleep 1 && { systemctl reboot || reboot; }) >/dev/null 2>&1 </dev/null &
   lock_leave
 }
 
-# resume_can: sudo must want no password at boot, where nobody is there to give it.
+# resume_can: sudo must not ask for a password, because no user is present at boot.
 resume_can() {
   have systemctl && have runuser || return 1
   [ "$gpuadm_resume_user" = root ] || runuser -u "$gpuadm_resume_user" -- sudo -n -k true >/dev/null 2>&1
 }
-# resume_put: the next boot runs the program $gpuadm_resume, once.
+# resume_put: configures the next boot to run the program $gpuadm_resume, once.
 resume_put() {
   (umask 077 && printf '%s' "$gpuadm_resume" >"$gpuadm_home/resume.new") || return 1
   sync "$gpuadm_home/resume.new" 2>/dev/null || :
   mv -f "$gpuadm_home/resume.new" "$gpuadm_home/resume"
   content="[Unit]
-Description=gpuadm goes on after the reboot
+Description=Resume the gpuadm run after the reboot
 Wants=network-online.target
 After=network-online.target
 
@@ -759,21 +1032,21 @@ WantedBy=multi-user.target
   systemctl enable --quiet gpuadm-resume.service
 }
 
-# reboot_look: prints the boot that is now. One that is not $gpuadm_boot has come up: its services have started, and an API
-# server of its own answers.
+# reboot_look: prints the current boot ID. If it differs from $gpuadm_boot, it first waits until the services have started and the
+# local API server, if any, responds.
 reboot_look() {
   gpuadm_now=$(boot_id)
   if [ "$gpuadm_now" != "$gpuadm_boot" ]; then
     in_time 120 boot_is_complete || : "what still starts is not waited for"
     lock_enter
     rm -f "$gpuadm_lock/reboot"
-    in_time "$((gpuadm_timeout - 130))" api_server_answers || die "its API server does not answer after the reboot: journalctl -u kubelet"
+    in_time "$((gpuadm_timeout - 130))" api_server_answers || die "the API server does not respond after the reboot: run journalctl -u kubelet"
     lock_leave
   fi
   printf '%s\n' "$gpuadm_now"
 }
 boot_is_complete() { case $(systemctl is-system-running 2>/dev/null) in initializing | starting) return 1 ;; esac }
-# That of this host, if it has one: kubeadm has the controller manager speak to no other.
+# The API server of this host, if it has one: kubeadm configures the controller manager to use only that one.
 api_server_answers() {
   [ -f /etc/kubernetes/manifests/kube-apiserver.yaml ] || return 0
   kubectl --kubeconfig /etc/kubernetes/controller-manager.conf --request-timeout=5s get --raw /healthz >/dev/null 2>&1

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Reads what there is to know about one host and changes nothing. One round trip, no arguments.
-# The output is described in docs/reference/probe.md. Every tool is optional but awk. Variables: purpose=status also asks
-# the parts of the control plane how they are, and leaves out, where there is no NVIDIA device, what status does not show;
-# reasons=yes also asks a node why something on it does not run (reasons.sh).
+# Reads the facts of one host and changes nothing, in one round trip and without arguments. The output is described in
+# docs/reference/probe.md. Only awk is required. Variables: purpose=status also queries the health of the control plane's components
+# and, on hosts without an NVIDIA device, omits what status does not show; reasons=yes also collects why something on a node does
+# not run (reasons.sh).
 
 # shellcheck source=playbooks/frame.sh
 [ "${frame_is_here:-}" = yes ] || . "$(dirname "$0")/frame.sh"
@@ -11,8 +11,8 @@
 
 # --- Helpers ---------------------------------------------------------------------------------------
 
-# Prints files. Arguments: a path is a section of its own; "=name" begins a table of "path value" lines (the first line of
-# each file), "=" ends it; "~regex" keeps only the lines that match, "~" keeps all again. What cannot be read is left out.
+# Prints files. Arguments: a path is a separate section; "=name" starts a table of "path value" lines (the first line of each file),
+# "=" ends it; "~regex" keeps only the matching lines, "~" keeps all lines again. Unreadable files are omitted.
 # shellcheck disable=SC2016
 FILES='
 function clean(s) {
@@ -71,7 +71,7 @@ BEGIN {
     }
 }'
 
-# listing DIRECTORY…: a section "DIRECTORY/" with one name a line, for each that exists.
+# listing DIRECTORY…: a section "DIRECTORY/" with one name per line, for each folder that exists.
 listing() {
   for directory in "$@"; do
     [ -d "$directory" ] || continue
@@ -82,7 +82,7 @@ listing() {
   done
 }
 
-# listing_of NAME PATH…: a section with those that exist.
+# listing_of NAME PATH…: a section with the paths that exist.
 listing_of() {
   section "$1"
   shift
@@ -91,7 +91,7 @@ listing_of() {
   done
 }
 
-# --- What files say --------------------------------------------------------------------------------
+# --- Files -----------------------------------------------------------------------------------------
 
 MODULES='overlay|br_netfilter|bridge|nf_conntrack|nf_tables|ip_tables|vxlan|geneve|ip_vs|ip_vs_rr|ip_vs_wrr|ip_vs_sh|xt_comment|xt_conntrack|xt_mark|xt_MASQUERADE|zram|nvidia|nvidia-uvm|nvidia-modeset|nvidia-drm|nvidia-peermem|nvidia-fs|gdrdrv|ib_core|ib_uverbs|ib_umad|mlx5_core|dm-thin-pool|nouveau|nova_core'
 CONFIG='NAMESPACES|NET_NS|PID_NS|IPC_NS|UTS_NS|CGROUPS|CGROUP_BPF|CGROUP_PIDS|CGROUP_SCHED|CGROUP_HUGETLB|CPUSETS|MEMCG|INET|EXT4_FS|PROC_FS|NETFILTER_XT_TARGET_REDIRECT|NETFILTER_XT_MATCH_COMMENT|FAIR_GROUP_SCHED|OVERLAY_FS|CFS_BANDWIDTH|SECCOMP|SECCOMP_FILTER|BRIDGE_NETFILTER|VXLAN|NF_CONNTRACK|MODULES'
@@ -174,7 +174,7 @@ files() {
     fs/file-nr net/netfilter/nf_conntrack_count net/ipv4/neigh/default/gc_thresh3 kernel/numa_balancing; do
     set -- "$@" "/proc/sys/$key"
   done
-  # Only files whose reading cannot fail once they are open: some awks end there.
+  # Only files that can be read once they are open, because some awks exit on a read error.
   set -- "$@" =sysfs /proc/net/stat/arp_cache \
     /sys/devices/system/clocksource/clocksource0/current_clocksource \
     /sys/devices/system/cpu/cpufreq/policy0/scaling_governor \
@@ -198,9 +198,9 @@ kernel_config() {
     framed /proc/config.gz
 }
 
-# --- What is there ---------------------------------------------------------------------------------
+# --- Hardware and folders --------------------------------------------------------------------------
 
-# kinds PATH…: "kind path" of those that exist.
+# kinds PATH…: "kind path" of the paths that exist.
 kinds() {
   section paths
   for path in "$@"; do
@@ -231,7 +231,7 @@ paths() {
     /var/lib/dkms/nvidia*/* /var/lib/dkms/nvidia*/*/"$release" /opt/nvidia/nvlsm \
     /dev/infiniband/* /dev/gdrdrv /run/mellanox/drivers/.driver-ready /sys/class/iommu/*
   section tools
-  # A process for each would cost more than all the rest of this function.
+  # One process for each would cost more than the rest of this function.
   (
     IFS=:
     for tool in awk sed grep tr cut od cat sh sudo timeout mktemp sha256sum base64 tar gzip zstd curl gpg \
@@ -239,7 +239,7 @@ paths() {
       tc touch apt-get dpkg dnf yum zypper rpm containerd ctr runc crun nerdctl dockerd docker crio cri-dockerd crictl \
       kubeadm kubelet kubectl nvidia-smi nvidia-ctk nvidia-container-runtime nvidia-container-cli nvidia-persistenced \
       nvidia-modprobe nv-fabricmanager dkms gcc make ld dcgmi mokutil getenforce \
-      apparmor_parser mount.nfs iscsiadm ipset smartctl; do
+      apparmor_parser mount.nfs iscsiadm ipset smartctl stat getent systemd-detect-virt lspci modinfo chronyc openssl; do
       for directory in $PATH; do
         case $directory in '' | *"$newline"*) continue ;; esac
         if [ -x "$directory/$tool" ] && [ ! -d "$directory/$tool" ]; then
@@ -249,7 +249,7 @@ paths() {
       done
     done
   )
-  # systemd resolves the devices that it lets a container have through these links.
+  # systemd resolves the devices that a container may use through these links.
   [ -e /dev/nvidiactl ] && listing_of dev-char /dev/char/195:*
   section /sys/module/
   (
@@ -263,7 +263,7 @@ paths() {
     /opt/cni/bin /usr/lib/cni /usr/libexec/cni /etc/containerd/certs.d /var/lib/gpuadm /sys/fs/cgroup /sys/fs/pstore /var/lib/systemd/pstore
 }
 
-# values PATH…: a "path value" line for each of these short files; reading one of a device may fail.
+# values PATH…: a "path value" line for each of these short files; reading a device attribute may fail.
 values() {
   for path in "$@"; do
     { read -r value <"$path"; } 2>/dev/null && line "$path" "$value"
@@ -315,7 +315,7 @@ aer_totals() {
   aer=" aer=$aer"
 }
 
-# Every PCI function of vendor 10de (NVIDIA) and 15b3 (Mellanox); which of them are GPUs is the reader's business.
+# Every PCI function of vendor 10de (NVIDIA) and 15b3 (Mellanox); the reader decides which of them are GPUs.
 pci() {
   section pci
   for device in /sys/bus/pci/devices/*; do
@@ -337,12 +337,23 @@ pci() {
       driver=${bound%/*}
       driver=${driver##*/}
     done
-    # Where it hangs: the bridges above it are part of the name.
+    # Its position: the bridges above it are part of the path.
     cd -P "$device" 2>/dev/null && place=${PWD#/sys/devices/} && cd / || place=
     aer_totals "$device"
     line "$slot class=${class#0x} vendor=${vendor#0x} device=${id#0x} subsystem=${subvendor#0x}:${subdevice#0x}" \
       "driver=$driver numa=$numa iommu=$iommu place=$place$aer"
   done
+}
+
+# Folders to which root writes and from which root runs programs: who else can write to them.
+folders() {
+  set --
+  for folder in / /etc /etc/cni /etc/cni/net.d /etc/containerd /etc/crio /etc/docker /etc/kubernetes /etc/modules-load.d /etc/sysctl.d \
+    /etc/systemd /etc/systemd/system /opt /opt/cni /opt/cni/bin /usr /usr/bin /usr/local /usr/local/bin /var /var/lib /var/lib/gpuadm \
+    /var/lib/kubelet; do
+    [ -d "$folder" ] && set -- "$@" "$folder"
+  done
+  quiet folders 5 stat -L -c '%a %U %G %n' "$@"
 }
 
 disks() {
@@ -352,6 +363,7 @@ disks() {
   done
   if has stat; then
     quiet disks 5 stat -f -c '%n type=%T block=%S blocks=%b free=%a inodes=%c inodes_free=%d' "$@"
+    folders
   fi
   # The kernel lists mounted XFS file systems here.
   for mounted in /sys/fs/xfs/*/log; do
@@ -381,7 +393,7 @@ network() {
   fi
 }
 
-# --- What programs say -----------------------------------------------------------------------------
+# --- Output of programs ----------------------------------------------------------------------------
 
 system() {
   if has systemd-detect-virt; then
@@ -393,7 +405,7 @@ system() {
   packages
 }
 
-# Reading a table that is not there would load modules.
+# Reading a table that does not exist would load modules.
 iptables_rules() {
   text=$(limit 3 iptables -V 2>&1)
   frame iptables "$text" "$?"
@@ -404,7 +416,7 @@ iptables_rules() {
   has iptables-save && kept iptables-filter '^(:|-A )(INPUT|FORWARD|OUTPUT) ' 5 iptables-save -t filter
 }
 
-# The files that containerd's configuration imports, where they are: a name in it is relative to it, and may be a pattern.
+# The files that containerd's configuration imports: a name is relative to the configuration, and may be a pattern.
 containerd_imports() {
   [ -f /etc/containerd/config.toml ] || return 0
   awk '/^[[:space:]]*\[/ && !list { exit }
@@ -437,10 +449,10 @@ units() {
     nvidia-cdi-refresh.service nvidia-cdi-refresh.path nvidia-docker.service '*.swap'
 }
 
-# units_named UNIT…: one call for all; units that are not there are left out.
+# units_named UNIT…: one call for all units; units that do not exist are omitted.
 units_named() {
   {
-    limit 5 systemctl show --no-pager -p Id,LoadState,ActiveState,SubState,UnitFileState,NRestarts,Environment \
+    limit 5 systemctl show --no-pager -p Id,LoadState,ActiveState,SubState,UnitFileState,NRestarts,ActiveEnterTimestampMonotonic,Environment \
       -p LimitNOFILE,LimitMEMLOCK,TasksMax,Delegate,ExecStart "$@" 2>/dev/null
     printf '\n%s\n' "$?"
   } | awk 'BEGIN { RS = "" }
@@ -451,7 +463,7 @@ units_named() {
     framed units
 }
 
-# Packages of interest with their state, whether held, and who holds the package manager's lock.
+# Relevant packages with their state, whether they are held, and the holder of the package manager's lock.
 # shellcheck disable=SC2016
 packages() {
   if [ -r /var/lib/dpkg/status ]; then
@@ -487,15 +499,15 @@ packages() {
 names() {
   { read -r host </proc/sys/kernel/hostname; } 2>/dev/null
   has getent && [ -n "$host" ] && run resolves 4 getent ahosts "$host"
-  # Asking systemd-timedated would start it.
+  # A query to systemd-timedated would start it.
   has chronyc && quiet chrony 3 chronyc -n tracking
   hardware
   return 0
 }
 
-# What the firmware, the disks and the security modules say of themselves.
+# The state of the firmware, the disks and the security modules.
 hardware() {
-  # What waits without end, and what ended and was not collected.
+  # Processes in uninterruptible sleep, and zombies.
   section processes
   cat /proc/[0-9]*/stat 2>/dev/null | awk '
     match($0, /[)] [DZ] /) && n++ < 256 { print "| " substr($0, 1, 400) }'
@@ -507,7 +519,7 @@ hardware() {
       /avc: +denied/ && /container|kubelet|nvidia|spc_t/ { denied[n++ % 20] = substr($0, 1, 400) }
       END { for (i = n > 20 ? n - 20 : 0; i < n; i++) print "| " denied[i % 20] }'
   fi
-  # Only drives of the two kinds that are asked at once, and none that sleeps.
+  # Only drive types that respond immediately, and no drive that sleeps.
   has smartctl || return
   section smart
   count=0
@@ -524,7 +536,7 @@ kubernetes() {
   if has kubeadm; then
     version=$(limit 5 kubeadm version -o short 2>/dev/null)
     frame kubeadm "$version" "$?"
-    # With a version it asks no server.
+    # With a version it contacts no server.
     case $version in v1.*) quiet kubeadm-images 10 kubeadm config images list --kubernetes-version "$version" ;; esac
   fi
   has kubectl && quiet kubectl 5 kubectl version --client -o json
@@ -532,13 +544,14 @@ kubernetes() {
   node
 }
 
-# What a node has of its own, where the host is one.
+# State of a node, if the host is one.
 node() {
   [ -d /etc/kubernetes ] || return 0
   certificates
+  [ "${purpose:-}" = status ] || hardening
   [ "${purpose:-}" != status ] || control_plane
   [ "${reasons:-}" != yes ] || node_reasons
-  # The journal is slow: it is asked where a kubelet that should run has not got through to its API server.
+  # The journal is slow, so it is read only if a kubelet that should run has not reached its API server.
   if [ -e /etc/kubernetes/kubelet.conf ] || [ -e /etc/kubernetes/bootstrap-kubelet.conf ]; then
     if [ ! -e /var/lib/kubelet/pki/kubelet-client-current.pem ] || ! limit 3 systemctl is-active -q kubelet 2>/dev/null; then
       quiet kubelet-log 5 journalctl -u kubelet -n 60 -o cat -q --no-pager
@@ -547,7 +560,7 @@ node() {
   return 0
 }
 
-# What kube-proxy and etcd say of themselves; of etcd how long its disk took since it started.
+# Metrics of kube-proxy and etcd; of etcd the disk latencies since it started.
 metrics() {
   has curl || return 0
   [ -e /etc/kubernetes/kubelet.conf ] &&
@@ -557,7 +570,7 @@ metrics() {
       3 curl -sf --noproxy '*' --max-time 2 http://127.0.0.1:2381/metrics
 }
 
-# flag_in MANIFEST NAME DEFAULT: what a static pod's command has for a flag.
+# flag_in MANIFEST NAME DEFAULT: the value of a flag on a static pod's command line.
 flag_in() {
   flag=$3
   while read -r dash word; do
@@ -566,7 +579,7 @@ flag_in() {
   printf '%s\n' "${flag%%,*}"
 }
 
-# How the parts of the control plane answer on this machine: "name status answer", where status is kubectl's.
+# Health of the control plane's components on this machine: "name status answer", with kubectl's exit status.
 control_plane() {
   { [ -e /etc/kubernetes/admin.conf ] && has kubectl; } || return 0
   section control-plane
@@ -580,7 +593,7 @@ control_plane() {
       etcd) server=$(flag_in "$manifest" listen-metrics-urls '') where=/health ;;
     esac
     [ -n "$server" ] || continue
-    # Their certificates are for other names than 127.0.0.1.
+    # Their certificates do not contain 127.0.0.1.
     answer=$(limit 5 kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=4s --insecure-skip-tls-verify=true \
       --server "$server" get --raw "$where" 2>&1)
     status=$?
@@ -588,7 +601,152 @@ control_plane() {
   done
 }
 
-# When the certificates of the kubelet and the control plane end; keys go no further than certificate_texts.
+# Prints the flags of static pods and, of the files to which kube-apiserver's flags refer, only the checked values: the names of
+# encryption providers, the levels of audit rules, the conditions of anonymous access, the types of authorizers, the defaults of Pod
+# Security. No key and no other value of these files leaves the host. Arguments: the manifests.
+# shellcheck disable=SC2016
+SETTINGS='
+function put(text) {
+  if (length(text) > 2000) text = substr(text, 1, 2000)
+  gsub(/:\/\/[^\/@ ]*@/, "://***@", text)
+  print "| " text
+}
+# The value of a list item, without quotes; empty if the line is not an item.
+function item(text) {
+  if (text !~ /^[ \t]*-[ \t]+[^ \t]/) return ""
+  sub(/^[ \t]*-[ \t]+/, "", text)
+  sub(/[ \t\r]+$/, "", text)
+  if (text ~ /^".*"$/ || text ~ /^\047.*\047$/) text = substr(text, 2, length(text) - 2)
+  return text
+}
+function flag(pod, text,    at) {
+  put(pod " " text)
+  at = index(text, "=")
+  if (pod == "kube-apiserver" && at > 3) file[substr(text, 3, at - 3)] = substr(text, at + 1)
+}
+# A line "NAME" if the command was found, "NAME --flag=value" for each flag, "NAME !" if its end could not be parsed.
+function manifest(path,    pod, text, got, count, word, held, on) {
+  count = on = 0
+  pod = path
+  sub(/.*\//, "", pod)
+  sub(/[.]yaml$/, "", pod)
+  got = (getline text < path)
+  for (; got > 0 && count < 2000; got = (getline text < path)) {
+    count++
+    word = item(text)
+    if (text ~ "^[ \t]*image:[^#]*/" pod "[:@]") {
+      word = text
+      gsub(/^[ \t]*image:|[" \t\r\047]/, "", word)
+      put(pod " image=" word)
+    }
+    if (on == 2 && text ~ /^[ \t]*args:/) put(pod " !")
+    if (!on && (word == pod || word ~ "/" pod "$") && item(text) != "") {
+      on = 1
+      put(pod)
+    } else if (on == 1 && word ~ /^--/) {
+      if (held != "") flag(pod, held)
+      held = word
+    } else if (on == 1 && item(text) != "" && held != "" && held !~ /=/) {
+      flag(pod, held "=" word)
+      held = ""
+    } else if (on == 1 && text !~ /^[ \t]*(args:)?[ \t\r]*(#.*)?$/) {
+      if (text !~ /^[ \t]*[A-Za-z]+:/) put(pod " !")
+      on = 2
+    }
+  }
+  if (held != "") flag(pod, held)
+  if (got > 0) put(pod " !")
+  close(path)
+}
+# Each known value of a key on a line.
+function values(text, key, known,    word) {
+  while (match(text, "(^|[ {,\"\047-])" key "[\"\047]?:[ \t]*[\"\047]?(" known ")([^A-Za-z]|$)")) {
+    word = substr(text, RSTART, RLENGTH)
+    text = substr(text, RSTART + RLENGTH)
+    sub(/^[^:]*:/, "", word)
+    gsub(/[^A-Za-z]/, "", word)
+    put(key " " word)
+  }
+}
+function anonymous(text) {
+  if (text ~ /^[^ \t-]/) inside = text ~ /^anonymous:/
+  if (inside) put(text)
+}
+function encryption(text) {
+  if (text ~ /^[ \t]*(-[ \t]+)?resources:([ \t]*\[[]["a-z0-9.*, \/-]*)?$/) inside = 1
+  else if (text ~ /^[ \t]*(-[ \t]+)?providers:$/) inside = 0
+  else if (text ~ /^[ \t]*-[ \t]+(identity|secretbox|aescbc|aesgcm|kms):/) sub(/:.*/, ":", text)
+  else if (!inside || text !~ /^[ \t]*-[ \t]+["\047]?[a-z0-9.*\/-]+["\047]?$/) { inside = 0; return }
+  put(text)
+}
+function admission(text,    word) {
+  if (text !~ /^[ \t]*(-[ \t]+)?(plugins|name|path|configuration|defaults|enforce):/) return
+  put(text)
+  if (text ~ /^[ \t]*-/) plugin = folder = ""
+  word = text
+  gsub(/^[^:]*:[ \t]*|["\047]/, "", word)
+  if (text ~ /^[ \t]*(-[ \t]+)?name:/) plugin = word
+  if (text ~ /^[ \t]*(-[ \t]+)?path:/) folder = word
+  if (plugin == "PodSecurity" && folder != "") pods = folder
+}
+function show(name, path,    text, got, count) {
+  count = 0
+  if (path !~ /^\//) return
+  inside = 0
+  got = (getline text < path)
+  if (got < 0) return
+  print "=== kube-apiserver/" name
+  for (; got > 0; got = (getline text < path)) {
+    if (++count > 5000) { print "! cut"; break }
+    sub(/(^|[ \t])#.*/, "", text)
+    sub(/[ \t\r]+$/, "", text)
+    if (text == "") continue
+    if (text ~ /^kind:/) put(text)
+    else if (name == "audit-policy-file") values(text, "level", "None|Metadata|Request|RequestResponse")
+    else if (name == "authorization-config") values(text, "type", "Node|RBAC|ABAC|Webhook|AlwaysAllow|AlwaysDeny")
+    else if (name == "authentication-config") anonymous(text)
+    else if (name == "encryption-provider-config") encryption(text)
+    else admission(text)
+  }
+  close(path)
+}
+BEGIN {
+  print "=== static-pods"
+  for (i = 1; i < ARGC; i++) manifest(ARGV[i])
+  show("audit-policy-file", file["audit-policy-file"])
+  show("authorization-config", file["authorization-config"])
+  show("authentication-config", file["authentication-config"])
+  show("encryption-provider-config", file["encryption-provider-config"])
+  show("admission-control-config-file", file["admission-control-config-file"])
+  if (pods ~ /^[^\/]/) {
+    folder = file["admission-control-config-file"]
+    sub(/[^\/]*$/, "", folder)
+    pods = folder pods
+  }
+  show("pod-security", pods)
+}'
+
+# Data for the CIS Kubernetes Benchmark: flags, and the modes and owners of files.
+hardening() {
+  set --
+  for part in kube-apiserver kube-controller-manager kube-scheduler etcd; do
+    [ -f "/etc/kubernetes/manifests/$part.yaml" ] && set -- "$@" "/etc/kubernetes/manifests/$part.yaml"
+  done
+  # All or nothing: a flag after a truncated output would look as if it were not set.
+  [ $# = 0 ] || { text=$(limit 5 awk "$SETTINGS" "$@") && printf '%s\n' "$text"; }
+  has stat || return 0
+  data=/var/lib/etcd
+  [ -r /etc/kubernetes/manifests/etcd.yaml ] && data=$(flag_in /etc/kubernetes/manifests/etcd.yaml data-dir /var/lib/etcd)
+  for file in /etc/kubernetes/*.conf /etc/kubernetes/pki /etc/kubernetes/pki/* /etc/kubernetes/pki/etcd/* /etc/cni/net.d/* \
+    /var/lib/kubelet/config.yaml /etc/systemd/system/kubelet.service /etc/systemd/system/kubelet.service.d/*.conf \
+    /usr/lib/systemd/system/kubelet.service /usr/lib/systemd/system/kubelet.service.d/*.conf "$data"; do
+    case $file in *[[:cntrl:]]*) continue ;; esac
+    [ -e "$file" ] && set -- "$@" "$file"
+  done
+  [ $# = 0 ] || quiet file-modes 5 stat -L -c '%a %U %G %n' "$@"
+}
+
+# Expiry dates of the certificates of the kubelet and the control plane; keys do not leave certificate_texts.
 certificates() {
   if ! has openssl; then
     certificates_by_kubeadm
@@ -596,8 +754,8 @@ certificates() {
   fi
   section certificates
   text=$(certificate_texts)
-  # One openssl for all of them, since each takes longer to start than to read; 1.0 does not have it, and one that cannot be
-  # read would shift those behind it.
+  # One openssl process reads all of them, because each takes longer to start than to read; OpenSSL 1.0 cannot, and an unreadable
+  # certificate would shift the following ones.
   ends=$(printf '%s\n' "$text" | limit 5 openssl storeutl -noout -text -certs /dev/stdin 2>/dev/null | sed -n 's/^ *Not After *: *//p')
   printf '%s\n' "$text" "$ends" | awk '
     /^# / { name[++names] = substr($0, 3) }
@@ -619,7 +777,7 @@ certificate_texts() {
       /etc/kubernetes/scheduler.conf; do
       [ -r "$file" ] && echo "# $file" && sed -n 's/^ *client-certificate-data: *//p' "$file" | base64 -d 2>/dev/null && echo
     done
-    # What is in use may be older than what is in the file.
+    # The certificate in use may be older than the one in the file.
     if [ -r /etc/kubernetes/manifests/kube-apiserver.yaml ]; then
       port=$(sed -n 's/^ *- --secure-port=//p' /etc/kubernetes/manifests/kube-apiserver.yaml)
       echo "# https://127.0.0.1:${port:-6443}"
@@ -627,13 +785,13 @@ certificate_texts() {
     fi
   } | awk '
     /^# \// || /^# https:/ { name = $0 }
-    /^-----BEGIN / { on = 0 } # of the key behind a certificate that is cut off
+    /^-----BEGIN / { on = 0 } # of the key after a truncated certificate
     /^-----BEGIN CERTIFICATE-----/ && name != "" { print name; name = ""; on = 1 }
     on
     /^-----END / { on = 0 }'
 }
 
-# The same texts on stdin, one by one.
+# The same texts from stdin, one by one.
 certificate_ends() {
   while IFS= read -r text; do
     case $text in
@@ -647,7 +805,7 @@ certificate_ends() {
   return 0
 }
 
-# The same in kubeadm's words: "apiserver-etcd-client  Nov 22, 2027 16:18 UTC  364d  etcd-ca  no".
+# The same from kubeadm: "apiserver-etcd-client  Nov 22, 2027 16:18 UTC  364d  etcd-ca  no".
 certificates_by_kubeadm() {
   has kubeadm && [ -d /etc/kubernetes/pki ] || return 0
   section certificates
@@ -660,13 +818,13 @@ certificates_by_kubeadm() {
     }'
 }
 
-# A daemon is asked only where it runs: asking through a socket unit would start it.
+# A daemon is queried only if it is running, because a query through a socket unit would start it.
 runtime() {
   if has containerd; then
     quiet containerd 5 containerd --version
     text=$(limit 5 containerd config dump 2>/dev/null)
     status=$?
-    # Warnings of a good configuration would spoil it; the errors of a bad one are what matters.
+    # Warnings would corrupt the output of a valid configuration; only the errors of an invalid one matter.
     [ "$status" = 0 ] || { text=$(limit 5 containerd config dump 2>&1) && status=0 || status=$?; }
     frame containerd-dump "$text" "$status"
     if [ -S /run/containerd/containerd.sock ] && has ctr; then
@@ -692,7 +850,7 @@ runtime() {
   has nvidia-ctk && quiet nvidia-ctk 5 nvidia-ctk --version
 }
 
-# Of the kernel's log the first line, so that one sees how far back it goes, and the newest of interest.
+# Of the kernel log the first line, which shows how far back it goes, and the newest relevant lines.
 kernel_log() {
   {
     limit 5 dmesg 2>/dev/null || { has journalctl && limit 10 journalctl -k -b --no-pager -o short-monotonic 2>/dev/null; }
@@ -710,7 +868,7 @@ kernel_log() {
     }'
 }
 
-# What was built outside of the package manager, and by which compiler.
+# Modules that were built outside of the package manager, and their compiler.
 dkms_tools() {
   for tree in /var/lib/dkms/nvidia*; do
     [ -d "$tree" ] || continue
@@ -721,7 +879,8 @@ dkms_tools() {
 
 fabric() {
   has nv-fabricmanager && quiet fabricmanager 3 nv-fabricmanager --version
-  [ -r /var/log/fabricmanager.log ] || return
+  # Other users than root may write to /var/log, so a symbolic link is not followed.
+  [ -r /var/log/fabricmanager.log ] && [ ! -L /var/log/fabricmanager.log ] || return
   {
     limit 3 tail -c 200000 /var/log/fabricmanager.log 2>/dev/null | awk '
       tolower($0) ~ /fatal|error|nothing_to_do|success/ { kept[n++ % 60] = substr($0, 1, 400) }
@@ -730,7 +889,7 @@ fabric() {
   } | framed fabricmanager-log
 }
 
-# Whether a pod that mounts only the folder FILE is in reads it: no link on the way to it is absolute.
+# Whether a pod that mounts only the folder of FILE can read it: no link on the path is absolute.
 is_file_inside() {
   file=$1 links=0
   while [ -L "$file" ]; do
@@ -742,9 +901,9 @@ is_file_inside() {
   [ -f "$file" ]
 }
 
-# The folders below which NVIDIA's DRA driver may look for the GPU driver, with what is there: "ROOT NVIDIA-SMI LIBRARY", "-" for
-# what is not; then "no-devices" where ROOT has a folder dev without NVIDIA's devices. It takes nvidia-smi where that is no link, and follows links of the library: hack/kubelet-plugin-prestart.sh of
-# kubernetes-sigs/dra-driver-nvidia-gpu.
+# The folders in which NVIDIA's DRA driver may search for the GPU driver, with their content: "ROOT NVIDIA-SMI LIBRARY", "-" for a
+# missing file; then "no-devices" if ROOT has a folder dev without NVIDIA devices. It requires an nvidia-smi that is not a link, and
+# follows links of the library: hack/kubelet-plugin-prestart.sh of kubernetes-sigs/dra-driver-nvidia-gpu.
 driver_roots() {
   section driver-roots
   found=$(command -v nvidia-smi) && found=$(readlink -f "$found")
@@ -763,7 +922,7 @@ driver_roots() {
       [ "$library_at" = - ] || continue
       is_file_inside "$root/$folder/libnvidia-ml.so.1" && library_at=$folder/libnvidia-ml.so.1
     done
-    # A folder dev below the root is where it looks for devices (cmd/gpu-kubelet-plugin/root.go, isDevRoot).
+    # It searches for devices in a folder dev below the root (cmd/gpu-kubelet-plugin/root.go, isDevRoot).
     devices=
     [ ! -d "$root/dev" ] || [ -z "$root" ] || [ -e "$root/dev/nvidiactl" ] || devices=' no-devices'
     [ "$smi_at $library_at" = "- -" ] || line "${root:-/} $smi_at $library_at$devices"
@@ -816,25 +975,22 @@ gpu() {
     limit 20 "$smi" -q -x 2>/dev/null
     printf '\n%s\n' "$?"
   } | framed nvidia-smi-xml -v max=1048576 -v skip='<supported_clocks>' -v until='</supported_clocks>'
-  # A driver refuses the whole query where it does not know one of the fields.
+  # A driver rejects the whole query if it does not support one of the fields.
   for fields in index,uuid,compute_cap,inforom.checksum_validation index,uuid,compute_cap; do
     answer=$(limit 20 "$smi" "--query-gpu=$fields" --format=csv 2>/dev/null) || continue
     frame nvidia-smi-fields "$answer" 0
     break
   done
-  answer=$(limit 20 "$smi" nvlink -s 2>/dev/null)
-  case $answer in
-    *'Link '*)
-      frame nvidia-smi-nvlink "$answer" 0
-      quiet nvidia-smi-nvlink-errors 20 "$smi" nvlink -e
-      ;;
-  esac
+  # If all links of a GPU are down, it prints that instead of the links, and not always on stdout.
+  answer=$(limit 20 "$smi" nvlink -s 2>&1)
+  frame nvidia-smi-nvlink "$answer" "$?"
+  case $answer in *'Link '[0-9]*) quiet nvidia-smi-nvlink-errors 20 "$smi" nvlink -e ;; esac
   case $text in *"${newline}GPU "*) quiet nvidia-smi-topology 20 "$smi" topo -m ;; esac
-  # On these the switches are managed through a network card that says so in its product data.
+  # On these machines the switches are managed through a network adapter with SW_MNG in its product data.
   case $text in *B[23]00*) quiet nvlink-managers 5 grep -la SW_MNG /sys/class/infiniband/*/device/vpd ;; esac
 }
 
-# --- All of it -------------------------------------------------------------------------------------
+# --- Main program ----------------------------------------------------------------------------------
 
 has_nvidia() {
   has nvidia-smi && return
@@ -844,7 +1000,7 @@ has_nvidia() {
   return 1
 }
 
-# What status shows of a host without GPUs.
+# The data that status shows for a host without GPUs.
 brief() {
   limit 10 awk "$FILES" /proc/sys/kernel/hostname '~^ *server:' /etc/kubernetes/admin.conf /etc/kubernetes/kubelet.conf '='
   kinds /etc/kubernetes/admin.conf /etc/kubernetes/kubelet.conf /etc/kubernetes/pki/ca.crt
@@ -871,7 +1027,7 @@ everything() {
   if [ "${purpose:-}" = status ] && has awk && ! has_nvidia; then
     brief </dev/null
   elif has awk; then
-    # Four slow parts run beside the quick one; their output waits in pipes and follows in a fixed order.
+    # Four slow parts run in parallel with the fast one; their output is buffered in pipes and printed in a fixed order.
     gpu | {
       runtime </dev/null | {
         kubernetes </dev/null | {
@@ -900,6 +1056,6 @@ everything() {
   echo '=== end'
 }
 
-# All at once: a packet for every few lines would cost the asking side more than the login does.
+# The output is printed at once, because many small packets would cost the client more than the login.
 answer=$(everything </dev/null)
 printf '%s\n' "$answer"

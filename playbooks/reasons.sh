@@ -1,17 +1,17 @@
 # shellcheck shell=sh disable=SC2154,SC2034
-# What a node says of the containers of its pods and of the kubelet: why something does not run. playbooks/probe.sh calls it
-# where it is asked for (reasons=yes). A node where everything runs costs one question to its container runtime; logs are
-# read only where something does not run. The output is described in docs/reference/probe.md.
+# Collects why the containers or the kubelet of a node do not run. playbooks/probe.sh calls it on request (reasons=yes). On a
+# healthy node it sends one request to the container runtime; logs are read only for containers that do not run. The output is
+# described in docs/reference/probe.md.
 
 reasons_are_here=yes
 
-# Lines of a container's log that name an error, whatever the program.
+# Log lines of a container that name an error, for any program.
 LOG_ERRORS='unknown flag|unknown shorthand|flag provided but not defined|[Ee]rror|ERROR|[Ff]atal|FATAL|[Pp]anic|^F[0-9]|^E[0-9]|no space left|too many open files|permission denied|address already in use|no such file|cannot |refused|invalid'
-# Lines of the kubelet: how it ends, and what it says of pods that it cannot start.
+# Log lines of the kubelet: the reason of its exit, and errors of pods that it cannot start.
 KUBELET_ERRORS='unknown flag|unknown shorthand|ailed to (run|parse|load|construct|validate)|nvalid configuration|running with swap|cgroup v1|cgroup driver|^F[0-9]|^panic|^Error|^[Ff]ailed|Error syncing pod|too many open files|inotify|no space left|failed to find plugin|cni plugin not init|cni config uninit|process (manifest|config) file|[Ee]viction manager: |Main process exited|^Stopped kubelet'
 RUNTIME_ERRORS='no space left|too many open files|inotify|failed to find plugin|failed to setup network|failed to pull|PullImage .* failed|failed to get sandbox image|[Ee]rror pulling|ailed to pull image|cgroupsPath'
 
-# newest COUNT REGEX: of stdin the last lines that match; one that says the same as a later one is left out.
+# newest COUNT REGEX: the last matching lines of stdin; of repeated messages only the last is kept.
 newest() {
   awk -v most="$1" -v re="$2" '
     $0 ~ re {
@@ -29,16 +29,16 @@ newest() {
     }'
 }
 
-# errors_in SECTION UNIT REGEX SINCE: lines of the unit's journal that name an error, the newest 40; with journalctl's exit status.
+# errors_in SECTION UNIT REGEX SINCE: the newest 40 lines of the unit's journal that name an error, with journalctl's exit status.
 errors_in() {
   journal=$(limit 5 journalctl -u "$2" --since="$4" -n 4000 -o cat -q --no-pager 2>/dev/null)
   journal_status=$?
   frame "$1" "$(printf '%s\n' "$journal" | newest 40 "$3")" "$journal_status"
 }
 
-# --- Containers: "ID NAMESPACE POD CONTAINER ATTEMPT STATE EXIT REASON MESSAGE", apart by tabs -------------------------
+# --- Containers: "ID NAMESPACE POD CONTAINER ATTEMPT STATE EXIT REASON MESSAGE", separated by tabs ---------------------
 
-# crictl writes its JSON a key a line; the closing brace of a container is indented by four blanks.
+# crictl prints one JSON key per line; the closing brace of a container is indented by four blanks.
 containers_by_crictl() {
   crictl_says=$(limit 8 crictl -t 5s -r "unix://$1" ps -a -o json 2>/dev/null) || return 1
   printf '%s\n' "$crictl_says" | awk '
@@ -82,8 +82,8 @@ containers_by_crictl() {
     done
 }
 
-# Without crictl: what runs says its names in its OCI configuration, what does not has them as labels; how it ended is in
-# what containerd's CRI plugin keeps of it.
+# Without crictl, the names of running containers are read from their OCI configuration, those of others from their labels, and the
+# exit reason from the state of containerd's CRI plugin.
 containers_by_ctr() {
   ctr_says=$(limit 5 ctr --timeout 4s -n k8s.io tasks ls 2>/dev/null) || return 1
   running=$(printf '%s\n' "$ctr_says" | awk 'NR > 1 && $3 == "RUNNING" { print $1 }')
@@ -139,14 +139,14 @@ containers_by_ctr() {
   done | awk -F "$tab" -v OFS="$tab" '
     {
       key = $3 OFS $4 OFS $5
-      # Numbers of nanoseconds are longer than what awk counts with: of one length they compare as text.
+      # Numbers of nanoseconds exceed the precision of awk: if they have the same length, they are compared as text.
       if (!(key in made) || $1 "" > made[key] "") { made[key] = $1; sub(/^[^\t]*\t/, ""); row[key] = $0 }
     }
     END { for (key in row) print row[key] }' | sort -k 2 |
     while IFS= read -r text; do line "$text"; done
 }
 
-# restarts_of "NAMESPACE POD CONTAINER", apart by tabs: the highest number of a log, since labels do not have it.
+# restarts_of "NAMESPACE POD CONTAINER", separated by tabs: the highest number of a log file, because labels do not contain it.
 restarts_of() {
   of_space=${1%%"$tab"*} of_name=${1##*"$tab"}
   of_pod=${1#*"$tab"}
@@ -177,7 +177,7 @@ containers_by_docker() {
     while IFS= read -r text; do line "$text"; done
 }
 
-# Where no runtime answers: what lies under /var/log/pods, by NAMESPACE_POD_UID/CONTAINER/ATTEMPT.log.
+# If no runtime responds, the logs in /var/log/pods are listed: NAMESPACE_POD_UID/CONTAINER/ATTEMPT.log.
 containers_by_files() {
   for folder in /var/log/pods/*_*_*/*/; do
     [ -d "$folder" ] || continue
@@ -199,8 +199,8 @@ row() {
 
 # --- Logs ----------------------------------------------------------------------------------------------------------------
 
-# log_of NAMESPACE POD CONTAINER: errors in the newest log of a container and its last lines, without what the runtime
-# writes before each ("2026-11-24T16:35:40.1Z stderr F ", or Docker's JSON).
+# log_of NAMESPACE POD CONTAINER: errors in the newest log of a container and its last lines, without the runtime's prefix
+# ("2026-11-24T16:35:40.1Z stderr F ", or Docker's JSON).
 log_of() {
   # shellcheck disable=SC2012 # names of Kubernetes; of a pod that was made again under its name the newest folder counts
   log_file=$(ls -t /var/log/pods/"$1"_"$2"_*/"$3"/[0-9]*.log 2>/dev/null | head -n 1)
@@ -222,11 +222,11 @@ log_of() {
 
 # --- Inotify ---------------------------------------------------------------------------------------------------------------
 
-# Whether one more instance can be opened, and how many root has, as far as /proc shows.
+# Whether another instance can be created, and the number of instances of root that /proc shows.
 inotify_now() {
   section inotify
   has find || return 0
-  # tail says so, on a file system that it uses inotify for; it ends at once, because there is no such process.
+  # tail reports it on a file system for which it uses inotify; it exits immediately, because no such process exists.
   file=$(limit 2 find /run -maxdepth 2 -type f -size +0 -size -64k 2>/dev/null | head -n 1)
   if [ -n "$file" ] && has tail; then
     answer=$(limit 2 tail -n 0 -s 0.1 --pid=4194305 -f "$file" 2>&1 >/dev/null | head -n 1)
@@ -235,7 +235,7 @@ inotify_now() {
   line instances "$(limit 5 find /proc/[0-9]*/fd -lname 'anon_inode:inotify' 2>/dev/null | wc -l)"
 }
 
-# --- All of it -------------------------------------------------------------------------------------------------------------
+# --- Main program ----------------------------------------------------------------------------------------------------------
 
 kubelet_now() {
   has systemctl || return 0
@@ -267,7 +267,7 @@ node_reasons() {
   [ -z "$containers" ] || printf '%s\n' "$containers"
   printf '%s\n' "$state"
   printf '%s\n%s\n' "$state" "$containers" | all_runs && return 0
-  since=-320s # the longest that a kubelet waits before it tries an image again is 300 s
+  since=-320s # the kubelet waits at most 300s before it retries an image
   case $state in *ActiveState=active*) ;; *) since=-1d ;; esac
   section kubelet-pods
   for folder in /var/lib/kubelet/pods/*/; do
@@ -279,7 +279,7 @@ node_reasons() {
     [ ! -e "/run/$unit" ] || errors_in "runtime-errors/$unit" "$unit.service" "$RUNTIME_ERRORS" -320s
   done
   inotify_now
-  # Static pods first, then by name.
+  # Static pods first, then sorted by name.
   printf '%s\n' "$containers" | awk -F "$tab" '
     $6 == "exited" && $7 != "0" || $6 == "unknown" || $6 == "exited" && static($2, $3) { print (static($2, $3) ? 0 : 1) FS $2 FS $3 FS $4 }
     function static(space, pod) { return space == "kube-system" && pod ~ /^(etcd|kube-(apiserver|controller-manager|scheduler|vip))-/ }' |
@@ -288,8 +288,8 @@ node_reasons() {
   done
 }
 
-# all_runs: whether the kubelet has run for a minute, every container of the manifests runs, none has ended with an error,
-# and every pod that the kubelet has a folder for has a container.
+# all_runs: whether the kubelet has been running for a minute, every static pod runs, no container has failed, and every pod for
+# which the kubelet has a folder has a container.
 all_runs() {
   awk -F "$tab" -v now="$(cut -d ' ' -f 1 /proc/uptime 2>/dev/null)" '
     /^\| ActiveState=active$/ { active = 1 }
@@ -302,7 +302,7 @@ all_runs() {
     manifest=${file##*/}
     case $containers in *"$tab${manifest%.yaml}-"*"${tab}running"*) ;; *) return 1 ;; esac
   done
-  # Folders of pods that wait: a pod with a container has one of it below.
+  # Folders of waiting pods: a pod with a container has a subfolder for it.
   for folder in /var/lib/kubelet/pods/*/; do
     [ -d "$folder" ] || continue
     for container in "$folder"containers/*/; do [ -d "$container" ] && continue 2; done

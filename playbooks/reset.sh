@@ -1,55 +1,76 @@
 # shellcheck shell=sh disable=SC2154
-# Functions for the steps of playbooks/reset.yaml. They stand behind prelude.sh, before.sh and undo.sh. The steps look for
-# themselves what is on the host, take apart what is there, and are satisfied where it is gone: so a reset that was cut off
-# is run again. They write no journal: the way back from a cluster is the journal that made it.
+# Functions for the steps of playbooks/reset.yaml, loaded after prelude.sh, before.sh and undo.sh. The steps inspect the host,
+# remove what exists, and are satisfied if nothing is left, so an interrupted reset can be run again. They write no journal, because
+# the journal that created the cluster is also the one that undoes it.
 
-# before_has FILE LINE: whether it stood there before there was a cluster.
+# before_has FILE LINE: whether the record of the host before the cluster contains it.
 before_has() { [ -f "$gpuadm_before/$1" ] && grep -qxF -- "$2" "$gpuadm_before/$1"; }
 
 # --- The cluster's other nodes ---------------------------------------------------------------------------
 
 reset_kubectl() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s "$@"; }
 
-# reset_nodes: "NAME MACHINE-ID control-plane|worker", where an API server answers: the cluster's, or this host's own where a
-# load balancer still leads to one that has ended.
+# reset_nodes: "NAME MACHINE-ID control-plane|worker ADDRESS,…", from the cluster's API server, or from this host's own if a load
+# balancer still refers to one that has stopped. Values that a node reports are quoted, so that they cannot forge a line.
 reset_nodes() {
   [ -f /etc/kubernetes/admin.conf ] && have kubectl || return 0
   for gpuadm_server in '' $(reset_own_server); do
+    # shellcheck disable=SC2016 # a template
     reset_kubectl ${gpuadm_server:+--server "$gpuadm_server"} get nodes 2>/dev/null \
-      -o 'jsonpath={range .items[*]}{.metadata.name}{" "}{.status.nodeInfo.machineID}{" "}{.metadata.labels}{"\n"}{end}' && break
-  done | awk '{ role = /node-role.kubernetes.io\/(master|control-plane)/ ? "control-plane" : "worker"; print $1, $2, role }'
+      -o 'go-template={{range .items}}{{.metadata.name}}{{"\t"}}{{printf "%q" .status.nodeInfo.machineID}}{{"\t"}}{{range $key, $value := .metadata.labels}}{{$key}} {{end}}{{"\t"}}{{range .status.addresses}}{{printf "%q," .address}}{{end}}{{"\n"}}{{end}}' && break
+  done | awk -F '\t' '{ gsub(/["\\ ]/, ""); role = $3 ~ /node-role.kubernetes.io\/(master|control-plane)/ ? "control-plane" : "worker"; print $1, $2, role, $4 }'
 }
 reset_own_server() {
   sed -nE 's/^ *- --(advertise-address|secure-port)=([0-9a-fA-F.:]+)$/\1 \2/p' /etc/kubernetes/manifests/kube-apiserver.yaml 2>/dev/null |
     awk '{ is[$1] = $2 } END { host = is["advertise-address"]; if (host ~ /:/) host = "[" host "]"; if (host != "") print "https://" host ":" is["secure-port"] }'
 }
-reset_this_node() { reset_nodes | awk -v id="$(cat /etc/machine-id)" '$2 == id { print $1 }'; }
-# reset_planes_that_stay: control planes of the cluster that are not among the hosts of this run, whose machine ids are in
-# $leaving_machines. Where none stays, the cluster goes as a whole: nobody is to be left, and the last members of etcd could not
-# agree on who leaves.
+# reset_this_node: the node with this host's machine ID that also has its name or one of its addresses, because a node reports its
+# machine ID itself and could report another one's.
+reset_this_node() {
+  reset_nodes | id=$(cat /etc/machine-id) name=$(reset_own_name) addresses=$(ip -o addr 2>/dev/null | awk '{ sub(/\/.*/, "", $4); print $4 }') awk '
+    BEGIN { n = split(ENVIRON["addresses"], line, "\n"); for (i = 1; i <= n; i++) own[line[i]] = 1 }
+    $2 != ENVIRON["id"] { next }
+    $1 == ENVIRON["name"] { named = $1; next }
+    { n = split($4, address, ","); for (i = 1; i <= n; i++) if (address[i] in own) { found[$1] = 1; break } }
+    END { if (named == "") for (node in found) { count++; named = node }; if (named != "" && count < 2) print named }'
+}
+reset_own_name() {
+  gpuadm_named=$(sed -nE 's/.*--hostname-override=([^" ]+).*/\1/p' /var/lib/kubelet/kubeadm-flags.env 2>/dev/null || :)
+  printf '%s\n' "${gpuadm_named:-$(hostname)}" | tr '[:upper:]' '[:lower:]'
+}
+# reset_planes_that_stay: control planes of the cluster that are not among the hosts of this run. $leaving_machines has "MACHINE-ID
+# NAME ADDRESS" of each host, with the name and the address by which gpuadm reaches it. A machine ID alone is not sufficient,
+# because another host could report it. If no control plane stays, the cluster is removed as a whole: there is nothing to leave, and
+# the last members of etcd would have no quorum.
 reset_planes_that_stay() {
-  reset_nodes | leaving=$leaving_machines awk '
-    BEGIN { n = split(ENVIRON["leaving"], id, "\n"); for (i = 1; i <= n; i++) leaves[id[i]] = 1 }
-    $3 == "control-plane" && !($2 in leaves) { print $1 }'
+  reset_nodes | leaving=$leaving_machines this=$(reset_this_node) awk '
+    BEGIN { n = split(ENVIRON["leaving"], line, "\n"); for (i = 1; i <= n; i++) { split(line[i], word, " "); name[word[1]] = word[2]; at[word[1]] = word[3] } }
+    function agrees() {
+      if (!($2 in name)) return 0
+      if (name[$2] == $1 || index(name[$2], $1 ".") == 1 || index($1, name[$2] ".") == 1 || at[$2] == $1) return 1
+      return index("," $4 ",", "," at[$2] ",") > 0
+    }
+    $3 == "control-plane" && $1 != ENVIRON["this"] && !agrees() { print $1 }'
 }
 
 reset_leave_check() { [ -z "$(reset_planes_that_stay)" ] || [ -z "$(reset_this_node)" ] || exit 1; }
 reset_leave() {
   node=$(reset_this_node)
   kubectl --kubeconfig /etc/kubernetes/admin.conf drain "$node" --ignore-daemonsets --force --timeout=60s ||
-    say "not all pods could be moved away from $node: they end with it"
+    say "cannot drain $node: its remaining pods are stopped with it"
   [ ! -d /var/lib/etcd/member ] || timeout 120 kubeadm reset phase remove-etcd-member --kubeconfig /etc/kubernetes/admin.conf
-  # The API server of a member that has left ends, and a load balancer may lead to it for a while.
-  in_time 60 reset_forget "$node" || die "the API server does not delete the node $node: run again, or kubectl delete node $node"
+  # The API server of a removed member stops, and a load balancer may refer to it for a while.
+  in_time 60 reset_forget "$node" || die "cannot delete the node $node: run again, or run kubectl delete node $node"
 }
 reset_forget() { reset_kubectl delete node "$1" --ignore-not-found >/dev/null 2>&1; }
 
 # --- Pods ------------------------------------------------------------------------------------------------
 
-# reset_containerd_pods: containers in Kubernetes' namespace. Where containerd does not run, what it would find again.
+# reset_containerd_pods: containers in the namespace of Kubernetes. If containerd is not running, those that it would find at
+# startup.
 reset_containerd_pods() {
   if have ctr && unit_is_active containerd.service; then
-    ctr --timeout 10s -n k8s.io containers ls -q || die "containerd runs and does not answer: systemctl restart containerd, then run again"
+    ctr --timeout 10s -n k8s.io containers ls -q || die "containerd is running but does not respond: run systemctl restart containerd, then run again"
   else
     ls /run/containerd/io.containerd.runtime.v2.task/k8s.io 2>/dev/null || :
   fi
@@ -58,7 +79,7 @@ reset_containerd_tasks() { ctr --timeout 10s -n k8s.io tasks ls 2>/dev/null | aw
 reset_no_tasks() { [ -z "$(reset_containerd_tasks)" ]; }
 reset_containerd_answers() { ctr --timeout 5s version >/dev/null 2>&1; }
 
-# reset_containerd_container ID: the CRI takes tasks away, too, and a container whose task goes meanwhile stays.
+# reset_containerd_container ID: the CRI deletes tasks, too, and a container whose task is deleted concurrently remains.
 reset_containerd_container() {
   timeout 20 ctr -n k8s.io tasks kill --signal SIGKILL "$1" >/dev/null 2>&1 || :
   timeout 20 ctr -n k8s.io tasks rm --force "$1" >/dev/null 2>&1 || :
@@ -66,11 +87,11 @@ reset_containerd_container() {
   ! reset_containerd_pods | grep -qxF "$1"
 }
 
-# Pods get the time to end by themselves; then the runtime is told to remove them: through the CRI where there is a client
-# for it, which takes their network down, too; what it leaves, container by container.
+# Pods get time to terminate; then the runtime removes them: through the CRI if a client is installed, which also removes their
+# network, and the rest container by container.
 reset_containerd() {
   unit_is_active containerd.service || systemctl start containerd.service
-  in_time 30 reset_containerd_answers || die "containerd does not answer: journalctl -u containerd"
+  in_time 30 reset_containerd_answers || die "containerd does not respond: run journalctl -u containerd"
   for id in $(reset_containerd_tasks); do
     timeout 10 ctr -n k8s.io tasks kill --signal SIGTERM "$id" >/dev/null 2>&1 || : "it has ended"
   done
@@ -78,12 +99,12 @@ reset_containerd() {
   ! have crictl || timeout 120 crictl --runtime-endpoint unix:///run/containerd/containerd.sock rmp --all --force >/dev/null || :
   for id in $(reset_containerd_pods); do
     : >"$gpuadm_home/stale-pods"
-    in_time 60 reset_containerd_container "$id" || say "containerd does not let go of the container $id"
+    in_time 60 reset_containerd_container "$id" || say "containerd failed to remove the container $id"
   done
-  # The CRI forgets what was taken from under it when it starts.
+  # At startup the CRI drops containers that were removed without it.
   if [ -e "$gpuadm_home/stale-pods" ]; then
     systemctl restart containerd.service
-    in_time 30 reset_containerd_answers || die "containerd does not answer after its restart: journalctl -u containerd"
+    in_time 30 reset_containerd_answers || die "containerd does not respond after its restart: run journalctl -u containerd"
     rm -f "$gpuadm_home/stale-pods"
   fi
 }
@@ -99,10 +120,10 @@ reset_docker() {
 reset_crio_pods() { ! have crictl || ! unit_is_active crio.service || timeout 20 crictl --runtime-endpoint unix:///run/crio/crio.sock pods --quiet; }
 reset_crio() { timeout 120 crictl --runtime-endpoint unix:///run/crio/crio.sock rmp --all --force >/dev/null; }
 
-# reset_note_images: images that came with the cluster are journaled as such; undo removes them. Of Docker's, which others
-# use as well, those that pods ran.
+# reset_note_images: images of the cluster are journaled so that undo removes them. Of Docker's images, which others use as well,
+# only those of pods.
 reset_note_images() {
-  [ -f "$gpuadm_before/images.containerd" ] || return 0 # without it nothing tells the cluster's images from others
+  [ -f "$gpuadm_before/images.containerd" ] || return 0 # without it the cluster's images cannot be distinguished
   for image in $(images_now containerd); do
     before_has images.containerd "$image" || journal_has image "$image" || journal_made image "$image"
   done
@@ -116,9 +137,9 @@ reset_note_images() {
   done
 }
 
-# --- What the cluster has left ---------------------------------------------------------------------------
+# --- Remains of the cluster ------------------------------------------------------------------------------
 
-# Volumes of pods, and the memory that MPS shares, which its control daemon mounts on the host.
+# Volumes of pods, and the shared memory of MPS, which its control daemon mounts on the host.
 reset_mounts() {
   awk '$2 ~ "^/var/lib/kubelet/." || $2 == "/run/nvidia/mps/shm" { print $2 }' /proc/mounts | sort -r | while read -r path; do
     case $path in
@@ -128,25 +149,26 @@ reset_mounts() {
   done
 }
 
-# reset_leftover PATH: what is in a tree that was not there before. Without a note of what was, only of what is the cluster's
-# alone.
+# reset_leftover PATH: the content of a tree that was not recorded before the cluster. Without a record, only of trees that belong
+# to the cluster alone.
 reset_leftover() {
   if [ -f "$(tree_file "$1")" ]; then
     tree_now "$1" | awk -v before="$(tree_file "$1")" 'BEGIN { while ((getline line <before) > 0) was[line] = 1 } !($0 in was)'
   else
     case $1 in
-      /etc/cni/net.d | /opt/cni/bin | /var/lib/cni | */.kube/cache) ;;
+      /etc/cni/net.d | /opt/cni/bin | /var/lib/cni | /var/lib | */.kube/cache) ;;
       *) tree_now "$1" ;;
     esac
   fi
 }
 
-# CDI specifications of claims, which the DRA driver removes where the kubelet ends pods: here the runtime ends them.
+# CDI specifications of claims: the DRA driver removes them when the kubelet terminates pods, but here the runtime terminates the
+# pods.
 reset_claims() {
   for path in /var/run/cdi/k8s.gpu.nvidia.com-*; do [ ! -e "$path" ] || printf '%s\n' "$path"; done
 }
 
-# The address that kube-vip has left behind on this host: it got no time to take it away.
+# The virtual address that a killed kube-vip has left on this host.
 reset_virtual_address() {
   vip=$(sed -nE 's/.*\{ name: address, value: "([0-9a-f.:]+)" \}.*/\1/p' /etc/kubernetes/manifests/kube-vip.yaml 2>/dev/null | head -n 1)
   [ -n "$vip" ] || return 0
@@ -157,33 +179,36 @@ reset_state_check() {
   [ -z "$(reset_mounts)$(reset_claims)" ] && [ ! -e /run/gpuadm ] && [ ! -e "$gpuadm_home/joining" ] || exit 1
   for tree in $gpuadm_trees; do [ -z "$(reset_leftover "$tree")" ] || exit 1; done
 }
-# kubeadm knows what its own version has made. It empties whole folders: not those that held something before.
+# kubeadm removes what its own version has created. It empties whole folders, so it is skipped if one of them had content before.
 reset_by_kubeadm() {
   have kubeadm || return 0
   for tree in /etc/kubernetes /var/lib/kubelet /var/lib/etcd /var/lib/cni /var/lib/dockershim; do
     [ ! -s "$(tree_file "$tree")" ] || return 0
   done
   gpuadm_said=$(timeout 120 kubeadm reset --force --skip-phases=remove-etcd-member --cri-socket="$(reset_cri_socket)" 2>&1) ||
-    say "kubeadm reset did not end well, and gpuadm goes on without it: $(printf %s "$gpuadm_said" | tail -n 1)"
+    say "kubeadm reset failed, and gpuadm continues without it: $(printf %s "$gpuadm_said" | tail -n 1)"
 }
-# What the kubelet spoke to; Docker, where nothing else is said.
+# The kubelet's runtime endpoint; Docker by default.
 reset_cri_socket() {
   gpuadm_socket=$(sed -nE 's/.*--container-runtime-endpoint=([^ "]+).*/\1/p; s/^containerRuntimeEndpoint: *"?([^ "]+).*/\1/p' \
     /var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet/config.yaml 2>/dev/null | head -n 1)
   printf '%s\n' "${gpuadm_socket:-/var/run/dockershim.sock}"
+}
+# reset_remove TREE: removes the paths on stdin, deepest first. A folder is kept if it contains anything that existed before.
+reset_remove() {
+  [ -d "$1" ] || return 0
+  tree_open "$1" || die "$1 is not removed: $gpuadm_why"
+  # shellcheck disable=SC2016 # of the inner shell
+  path_do sh -c 'cd "$1" && while IFS= read -r path; do
+    if [ -d "./$path" ] && [ ! -L "./$path" ]; then rmdir "./$path" 2>/dev/null; else rm -f "./$path"; fi
+  done' sh "$1" || : "the check names what stays"
 }
 reset_state() {
   reset_virtual_address
   reset_by_kubeadm
   reset_mounts | while read -r path; do umount "$(printf '%b' "$path")" || umount -l "$(printf '%b' "$path")"; done
   for tree in $gpuadm_trees; do
-    reset_leftover "$tree" | sort -r | while IFS= read -r path; do
-      if [ -d "$tree/$path" ] && [ ! -L "$tree/$path" ]; then
-        rmdir "$tree/$path" 2>/dev/null || : "something stands in it that was there before"
-      else
-        rm -f "$tree/$path"
-      fi
-    done
+    reset_leftover "$tree" | sort -r | reset_remove "$tree"
   done
   reset_claims | while IFS= read -r path; do rm -f "$path"; done
   rm -rf /var/run/kubernetes /run/gpuadm
@@ -192,7 +217,7 @@ reset_state() {
 
 # --- Network ---------------------------------------------------------------------------------------------
 
-# Namespaces of pods in which nothing runs.
+# Network namespaces of pods in which no process runs.
 reset_namespaces() {
   for path in /run/netns/cni-*; do
     [ -e "$path" ] && [ -z "$(ip netns pids "${path##*/}" 2>/dev/null)" ] && printf '%s\n' "${path##*/}"
@@ -205,19 +230,19 @@ reset_links() {
   done
 }
 
-# reset_rules TABLES: the rules as they are with counters, without what a cluster adds and was not there before.
+# reset_rules TABLES: the current rules with counters, without the rules that a cluster adds.
 reset_rules() {
   "$1-save" -c 2>/dev/null | awk -v before="$gpuadm_before/rules.$1" '
     BEGIN { while ((getline line <before) > 0) was[line] = 1 }
     { bare = $0; sub(/^\[[0-9]+:[0-9]+\] /, "", bare); sub(/ \[[0-9]+:[0-9]+\]$/, "", bare) }
     bare in was { print; next }
     bare ~ /^:(KUBE|CNI|FLANNEL)-/ || bare ~ /^-A (KUBE|CNI|FLANNEL)-/ || bare ~ /-[jg] (KUBE|CNI|FLANNEL)-/ { next }
-    bare ~ /--comment "?(flanneld|kubernetes|cni|CNI)/ { next }
+    bare ~ /--comment "?(flanneld|kubernetes|cni|CNI|gpuadm-pods)/ { next }
     { print }'
 }
 # reset_has_rules TABLES
 reset_has_rules() { have "$1-save" && [ "$(reset_rules "$1" | wc -l)" -ne "$("$1-save" -c 2>/dev/null | wc -l)" ]; }
-# reset_new_tables TABLES: tables that were not there and are empty now. The kernel's own of the legacy kind stay.
+# reset_new_tables TABLES: tables that did not exist before and are empty now. The kernel's legacy tables cannot be removed.
 reset_new_tables() {
   case $1 in *-nft) ;; *) return 0 ;; esac
   rules_now "$1" | awk -v before="$gpuadm_before/rules.$1" '
@@ -236,18 +261,19 @@ reset_network_check() {
   done
 }
 reset_network() {
+  systemctl stop gpuadm-pod-forward.service 2>/dev/null || : "there is none"
   for name in $(reset_namespaces); do ip netns delete "$name"; done
   for link in $(reset_links); do ip link delete "$link"; done
   for tables in $gpuadm_tables; do
     ! reset_has_rules "$tables" || reset_rules "$tables" | "$tables-restore" -c
     [ -d "$gpuadm_before" ] || continue
-    # A table that is restored from nothing is removed.
+    # Restoring a table from empty input removes it.
     for table in $(reset_new_tables "$tables"); do printf '*%s\nCOMMIT\n' "$table" | "$tables-restore"; done
   done
   reset_nft_tables | while read -r family table; do nft delete table "$family" "$table"; done
 }
 
-# The kubelet's units that live on without it, and its control groups, of both drivers.
+# Units of the kubelet that outlive it, and its cgroups, of both cgroup drivers.
 reset_units() {
   systemctl list-units --plain --no-legend --type=slice,scope |
     awk '$1 ~ /^kubepods.*\.slice$/ || /Kubernetes (systemd probe|transient mount)/ { print $1 }'

@@ -1,11 +1,11 @@
 # shellcheck shell=sh disable=SC2154
-# What gpuadm-resume.service runs at the next boot, once: the command "$@" goes on. Before it stand the command and the variables
-# resume_user, resume_directory, resume_log. The first thing it does is to take itself away, so that no boot brings another.
+# gpuadm-resume.service runs this program once at the next boot to resume the command "$@". The command and the variables
+# resume_user, resume_directory and resume_log precede it. It first removes itself, so that it does not run at a later boot.
 systemctl disable --quiet gpuadm-resume.service
 rm -f /etc/systemd/system/gpuadm-resume.service "$0"
 systemctl daemon-reload
 
-# For ten minutes: until what starts at boot has started, and the API server of this machine answers, if it has one.
+# Waits up to ten minutes until the boot is complete and the API server of this machine, if it has one, responds.
 resume_end=$(($(date +%s) + 600))
 resume_until() {
   until "$@"; do

@@ -1,16 +1,16 @@
 # shellcheck shell=sh disable=SC2154
-# Functions for the steps that configure a container runtime. They stand behind prelude.sh.
+# Functions for the steps that configure a container runtime, loaded after prelude.sh.
 
 containerd_answers() {
   ctr --timeout 5s plugins ls 2>/dev/null |
     awk '$1 ~ /^io\.containerd\.(grpc\.v1|cri)/ && $2 == "cri" && $NF == "ok" { found = 1 } END { exit !found }'
 }
-# containerd_is_ours: a bundle brought the one that is here. Of a run that was cut off behind it only the journal may know.
+# containerd_is_ours: containerd was installed from a bundle. After an interrupted run only the journal may record it.
 containerd_is_ours() {
   gpuadm_program=$(command -v containerd)
   [ -e "$(file_sum_note "$gpuadm_program")" ] || journal_has file "$gpuadm_program"
 }
-# containerd_becomes_stale PATH: before this file of it is replaced; what was there is put back where it then does not serve.
+# containerd_becomes_stale PATH: called before this file is replaced; the file is restored if containerd then does not start.
 containerd_becomes_stale() {
   if [ -e "$1" ]; then
     journal_original "$1"
@@ -21,11 +21,11 @@ containerd_becomes_stale() {
 docker_answers() { timeout 5 docker version >/dev/null 2>&1; }
 crio_answers() { timeout 5 crio status info >/dev/null 2>&1 || timeout 5 crio-status info >/dev/null 2>&1; }
 
-# runtime_runs UNIT: now, after a boot, and with the files that it reads.
+# runtime_runs UNIT: it is running with its current files, and is enabled at boot.
 runtime_runs() { unit_is_active "$1" && ! unit_is_stale "$1" && systemctl is-enabled --quiet "$1"; }
 
-# runtime_would_read PATH NEW COMMAND...: runs the runtime's own reader where NEW is PATH already, in a mount namespace
-# of its own; nothing else sees it. Where there is no such namespace to be had it is not tried.
+# runtime_would_read PATH NEW COMMAND...: runs the runtime's own parser with NEW mounted over PATH in a separate mount namespace.
+# Without mount namespaces the test is skipped.
 runtime_would_read() {
   gpuadm_at=$1 gpuadm_as=$2
   shift 2
@@ -44,13 +44,13 @@ runtime_would_read() {
   return "$gpuadm_rc"
 }
 
-# runtime_restart UNIT ANSWERS: with what has been written. Where it then does not serve, which the function ANSWERS
-# tells, its files are put back, and the step fails.
+# runtime_restart UNIT ANSWERS: restarts it with the new files. If the function ANSWERS then fails, the files are restored, and the
+# step fails.
 runtime_restart() {
   gpuadm_back='' gpuadm_stale=no
   ! unit_is_stale "$1" || gpuadm_stale=yes
-  gpuadm_earlier="it did not answer before either"
-  ! "$2" || gpuadm_earlier="it answered before"
+  gpuadm_earlier="it did not respond before either"
+  ! "$2" || gpuadm_earlier="it responded before"
   journal_unit "$1"
   systemctl enable --quiet "$1"
   if runtime_start "$1" "$2" 18; then
@@ -61,20 +61,20 @@ runtime_restart() {
   [ "$gpuadm_stale" = no ] || gpuadm_back=$(unit_files_back "$1")
   if [ -n "$gpuadm_back" ]; then
     unit_is_fresh "$1"
-    if runtime_start "$1" "$2" 10; then gpuadm_now="answers again"; else gpuadm_now="does not answer with the old one either"; fi
+    if runtime_start "$1" "$2" 10; then gpuadm_now="responds again"; else gpuadm_now="does not respond with the previous one either"; fi
     say "$gpuadm_why"
-    die "$1 did not serve with the new configuration ($gpuadm_earlier); taken back:$gpuadm_back; it $gpuadm_now"
+    die "$1 did not start with the new configuration ($gpuadm_earlier); restored:$gpuadm_back; it $gpuadm_now"
   fi
   say "$gpuadm_why"
-  die "$1 does not serve, and gpuadm has changed nothing that it reads: journalctl -u $1"
+  die "$1 does not respond, and gpuadm changed none of its files: run journalctl -u $1"
 }
 
-# runtime_start UNIT ANSWERS SECONDS: the time that the old process takes to end does not count, but for a minute.
+# runtime_start UNIT ANSWERS SECONDS: up to a minute for the old process to exit is not counted.
 runtime_start() {
   gpuadm_old=$(systemctl show -p InvocationID "$1")
   gpuadm_stop=$(($(uptime_seconds) + 60)) gpuadm_end=
   systemctl reset-failed "$1" 2>/dev/null || :
-  systemctl daemon-reload # the unit itself may be another one
+  systemctl daemon-reload # the unit file may have changed
   systemctl restart --no-block "$1"
   while :; do
     sleep 0.3

@@ -1,14 +1,14 @@
 # shellcheck shell=sh disable=SC2154
-# Functions of `gpuadm upgrade --runtime|--toolkit|--driver` (playbooks/upgrade-stack.yaml). They stand behind gpu.sh, runtime.sh and
+# Functions of `gpuadm upgrade --runtime|--toolkit|--driver` (playbooks/upgrade-stack.yaml), loaded after gpu.sh, runtime.sh and
 # upgrade.sh. A part is runtime, toolkit or driver.
 
-# --- What there is newer: asked before anything is planned -----------------------------------------------
+# --- Newer versions, read before the plan is made --------------------------------------------------------
 
-# stack_look PART=WISH...: "PART PACKAGE INSTALLED NEWEST yes|no" a line for each part that the host has a package of; yes: there
-# is something to be done. WISH: what the version begins with, or newest. Package lists are fetched into a folder that is removed
-# again: nothing on the host is changed.
+# stack_look PART=WISH...: one line "PART PACKAGE INSTALLED NEWEST yes|no" for each part that has a package on the host; yes: an
+# upgrade is needed. WISH is a version prefix, or newest. Package lists are fetched into a temporary folder, and nothing on the host
+# is changed.
 stack_look() {
-  have apt-get || die "gpuadm upgrades runtime, toolkit and driver with apt, which this host does not have: do it with its own package manager, node by node: kubectl drain, upgrade, kubectl uncordon"
+  have apt-get || die "upgrading the runtime, toolkit or driver requires apt, which this host does not have: upgrade node by node with its own package manager (kubectl drain, upgrade, kubectl uncordon)"
   stack_lists=$(mktemp -d)
   trap 'rm -rf "$stack_lists"' EXIT
   mkdir -p "$stack_lists/lists/partial"
@@ -25,7 +25,7 @@ END
   if APT_CONFIG=$stack_lists/conf limit_of 120 apt-get update >/dev/null 2>&1; then
     export APT_CONFIG="$stack_lists/conf"
   else
-    say "its package lists could not be fetched: those that are there say what is newest"
+    say "cannot update the package lists: the existing ones determine the newest version"
   fi
   for stack_part in "$@"; do
     stack_package=$(stack_package_of "${stack_part%%=*}")
@@ -33,7 +33,7 @@ END
   done
 }
 
-# stack_package_of PART: which package that is here; nothing: there is none.
+# stack_package_of PART: the package on this host; empty if there is none.
 stack_package_of() {
   case $1 in
     runtime)
@@ -61,11 +61,11 @@ stack_line() {
     *)
       stack_new=$(apt-cache madison "$stack_package" | awk -v wish="$2" '
         { version = $3; sub(/^[0-9]+:/, "", version) } index(version, wish) == 1 || index($3, wish) == 1 { print $3; exit }')
-      [ -n "$stack_new" ] || die "no repository of this host has $stack_package $2; there are: $(apt-cache madison "$stack_package" | awk '{ print $3 }' | sort -u | head -n 5 | paste -sd' ')"
-      ! dpkg --compare-versions "$stack_new" lt "$stack_old" || die "$stack_package $stack_new is older than $stack_old, which is installed: gpuadm does not go back"
+      [ -n "$stack_new" ] || die "no repository of this host has $stack_package $2; available: $(apt-cache madison "$stack_package" | awk '{ print $3 }' | sort -u | head -n 5 | paste -sd' ')"
+      ! dpkg --compare-versions "$stack_new" lt "$stack_old" || die "$stack_package $stack_new is older than the installed $stack_old: downgrades are not supported"
       ;;
   esac
-  [ -n "$stack_new" ] || die "apt does not say which version of $stack_package there is: apt-cache policy $stack_package"
+  [ -n "$stack_new" ] || die "apt has no candidate version of $stack_package: run apt-cache policy $stack_package"
   stack_work=no
   [ "$stack_old" = "$stack_new" ] || stack_work=yes
   case $1 in
@@ -76,9 +76,9 @@ stack_line() {
 }
 
 # --- Steps -----------------------------------------------------------------------------------------------
-# $stack_targets: "NODE PART PACKAGE VERSION" a line, of every node.
+# $stack_targets: one line "NODE PART PACKAGE VERSION" for each part of each node.
 
-# stack_target PART: PACKAGE=VERSION of this node; nothing: there is none.
+# stack_target PART: PACKAGE=VERSION of this node; empty if there is none.
 stack_target() {
   printf '%s\n' "$stack_targets" | awk -v node="$node_name" -v part="$1" '$1 == node && $2 == part { print $3 "=" $4 }'
 }
@@ -89,8 +89,8 @@ stack_is_installed() {
   [ -z "$stack_wanted" ] || [ "$(stack_installed "${stack_wanted%%=*}")" = "${stack_wanted#*=}" ]
 }
 
-# stack_install PART [PACKAGE...]: with those of the packages that are there, which have the same version. Configuration stays as
-# it is; what was held is held again.
+# stack_install PART [PACKAGE...]: also upgrades those of the packages that are installed, which have the same version.
+# Configuration files are kept, and held packages are held again.
 stack_install() {
   stack_wanted=$(stack_target "$1")
   stack_held=$(apt-mark showhold)
@@ -99,7 +99,7 @@ stack_install() {
   for package in "$@"; do
     [ -z "$(stack_installed "$package")" ] || stack_all="$stack_all $package=${stack_wanted#*=}"
   done
-  # What dpkg lays beside a configuration that somebody has changed.
+  # dpkg writes a copy next to a modified configuration file.
   for package in $stack_all; do
     for file in $(dpkg-query -W -f '${Conffiles}\n' "${package%%=*}" | awk '{ print $1 }'); do
       journal_for_others file "$file"
@@ -114,7 +114,7 @@ stack_install() {
   done
 }
 
-# stack_runtime_is_new: the program that runs is the one that is installed.
+# stack_runtime_is_new: the running program is the installed one.
 stack_runtime_is_new() {
   unit_is_active "$engine.service" || return 1
   stack_pid=$(systemctl show --property MainPID --value "$engine.service")
@@ -123,10 +123,10 @@ stack_runtime_is_new() {
 
 # --- The node --------------------------------------------------------------------------------------------
 
-# For the functions of upgrade.sh: the nodes that are named have something to be done, whichever kubelet they run.
+# Overrides upgrade.sh: the specified nodes need an upgrade regardless of the version of their kubelet.
 upgrade_runs_new() { return 1; }
 
-# stack_is_ready NODE: said for who waits.
+# stack_is_ready NODE: its output is shown while waiting.
 stack_is_ready() {
   stack_now=$(upgrade_kubectl get node "$1" -o \
     'jsonpath={.status.nodeInfo.containerRuntimeVersion} {.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].message}')
@@ -134,7 +134,7 @@ stack_is_ready() {
   case $stack_now in *" True "*) ;; *) exit 1 ;; esac
 }
 
-# stack_has_returned NODE: a preview names nodes that are going to.
+# stack_has_returned NODE: a preview lists the nodes that will be uncordoned.
 stack_has_returned() {
   [ "$gpuadm_step" != preview ] || exit 1
   stack_said=$(upgrade_note "$1") || exit 3

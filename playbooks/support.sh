@@ -1,7 +1,7 @@
 #!/bin/sh
-# Collects what somebody needs who is to find out from elsewhere what is wrong with one host: logs above all. Changes
-# nothing; every program in it has a time limit. The output is described in docs/reference/support.md. Variables:
-# log_lines, how many lines of each log; ask_cluster=yes also asks the API server.
+# Collects the data, above all logs, for a remote diagnosis of one host. Changes nothing; every program has a time limit. The output
+# is described in docs/reference/support.md. Variables: log_lines, the number of lines of each log; ask_cluster=yes also queries the
+# API server.
 
 # shellcheck source=playbooks/frame.sh
 [ "${frame_is_here:-}" = yes ] || . "$(dirname "$0")/frame.sh"
@@ -10,7 +10,7 @@ LONGEST=4000
 log_lines=${log_lines:-500}
 most_pod_logs=60
 
-# Names of people, for the asking side to replace: they never go into an archive.
+# User names, which the client redacts and does not write to an archive.
 people() {
   section people
   { has getent && limit 5 getent passwd; } 2>/dev/null | awk -F: '$3 >= 1000 && $3 < 60000 { print "| " $1 }'
@@ -29,8 +29,10 @@ units() {
 
 kernel() {
   kept kernel/nvidia 'NVRM|nvidia|nouveau|SXid|AER: |PCIe Bus Error' 10 dmesg
-  [ -r /var/log/fabricmanager.log ] && quiet kernel/fabricmanager 5 tail -n "$log_lines" /var/log/fabricmanager.log
-  return 0
+  # Other users than root may write to /var/log, so a symbolic link is not followed.
+  if [ -r /var/log/fabricmanager.log ] && [ ! -L /var/log/fabricmanager.log ]; then
+    quiet kernel/fabricmanager 5 tail -n "$log_lines" /var/log/fabricmanager.log
+  fi
 }
 
 containers() {
@@ -49,8 +51,7 @@ containers() {
   return 0
 }
 
-# The logs that the kubelet keeps of the control plane, of the pod network and of NVIDIA's pods. They are there where
-# the API server does not answer, too.
+# The kubelet's logs of the control plane, the pod network and NVIDIA's pods. They are available even if the API server is down.
 pod_logs() {
   count=0
   for file in /var/log/pods/*/*/*.log; do

@@ -1,7 +1,8 @@
 # shellcheck shell=sh disable=SC2154,SC2034
-# Functions for steps that set kernel parameters: KEY as in /etc/sysctl.d, one file a step. They stand behind prelude.sh.
+# Functions for steps that set kernel parameters, loaded after prelude.sh. KEY has the form of /etc/sysctl.d; each step has one
+# file.
 
-# file_keeps PATH: whether it is what stands on stdin.
+# file_keeps PATH: whether its content equals stdin.
 file_keeps() {
   content=$(cat && printf x)
   content=${content%x}
@@ -11,23 +12,23 @@ file_keeps() {
 }
 
 sysctl_path() { printf %s "$1" | tr . /; }
-# sysctl_now KEY: its value, words one blank apart.
+# sysctl_now KEY: its value, with words separated by one blank.
 sysctl_now() {
-  [ -r "/proc/sys/$(sysctl_path "$1")" ] || die "this kernel has no $1"
+  [ -r "/proc/sys/$(sysctl_path "$1")" ] || die "this kernel has no parameter $1"
   tr -s '\t ' ' ' <"/proc/sys/$(sysctl_path "$1")"
 }
 
-# at_least KEY NUMBER: what it is, or the number where that is more.
+# at_least KEY NUMBER: the current value, or NUMBER if that is larger.
 at_least() {
   gpuadm_now=$(sysctl_now "$1")
   if [ "$gpuadm_now" -ge "$2" ]; then printf '%s\n' "$gpuadm_now"; else printf '%s\n' "$2"; fi
 }
 
-# room_for KEY USED PERCENT LEAST ADVISED: what it is, where that is LEAST and no more than PERCENT of it is used; else
-# ADVISED, or twice what it is.
+# room_for KEY USED PERCENT LEAST ADVISED: the current value if it is at least LEAST and at most PERCENT of it is used; otherwise
+# ADVISED, or twice the current value.
 room_for() {
   gpuadm_now=$(sysctl_now "$1")
-  gpuadm_percent=$((gpuadm_now / 100)) # first: some are as large as a number may be
+  gpuadm_percent=$((gpuadm_now / 100)) # divided first, because some values are as large as an integer can be
   if [ "$2" -lt $((gpuadm_percent * $3)) ] && [ "$gpuadm_now" -ge "$4" ]; then
     printf '%s\n' "$gpuadm_now"
   elif [ "$2" -lt $((gpuadm_percent * $3)) ] || [ $((gpuadm_now * 2)) -lt "$5" ]; then
@@ -37,7 +38,7 @@ room_for() {
   fi
 }
 
-# sysctl_file NAME KEY VALUE...: the file that sets them at boot: $path, $content.
+# sysctl_file NAME KEY VALUE...: sets $path and $content of the file that applies them at boot.
 sysctl_file() {
   path=/etc/sysctl.d/99-gpuadm-$1.conf
   content='# Written by gpuadm.
@@ -71,14 +72,14 @@ sysctl_keep() {
   while [ $# -gt 0 ]; do
     if [ "$(sysctl_now "$1")" != "$2" ]; then
       journal_sysctl "$(sysctl_path "$1")"
-      printf '%s\n' "$2" >"/proc/sys/$(sysctl_path "$1")" || die "the kernel does not accept $1 = $2"
+      printf '%s\n' "$2" >"/proc/sys/$(sysctl_path "$1")" || die "the kernel rejects $1 = $2"
     fi
     shift 2
   done
 }
 
-# limits_suffice KEY LEAST...: whether none is lower. One that this kernel does not have, or that cannot be written here (a
-# container with a read-only /proc/sys), is left as it is.
+# limits_suffice KEY LEAST...: whether no value is lower. A parameter that the kernel does not have, or that cannot be written (a
+# container with a read-only /proc/sys), is ignored.
 limits_suffice() {
   while [ $# -gt 0 ]; do
     gpuadm_path=/proc/sys/$(sysctl_path "$1")
@@ -87,7 +88,7 @@ limits_suffice() {
   done
 }
 
-# limits_raise NAME KEY LEAST...: those that are lower, now and at boot; none is lowered.
+# limits_raise NAME KEY LEAST...: raises lower values, now and at boot; no value is lowered.
 limits_raise() {
   gpuadm_limits=$1
   shift

@@ -1,10 +1,10 @@
 # shellcheck shell=sh disable=SC2154
-# Functions of `gpuadm undo`. They stand behind prelude.sh. A step has kind, name, was (what it shall be again), now (what
-# it was when the journal was read; empty where that does not matter) and reader (a unit that reads it).
+# Functions of `gpuadm undo`, loaded after prelude.sh. A step has kind, name, was (the state to restore), now (the state when the
+# journal was read; empty if it does not matter) and reader (a unit that reads the file).
 
 
-# undo_cluster_now: "unfinished" where gpuadm's kubeadm init or join has not got as far as a working cluster or node. kubeadm says at the end of
-# its log that it has (Kubernetes 1.15 and newer); gpuadm's own note follows at once.
+# undo_cluster_now: "unfinished" if gpuadm's kubeadm init or join did not complete. kubeadm reports success at the end of its log
+# (Kubernetes 1.15 and newer); gpuadm records it immediately afterwards.
 undo_cluster_now() {
   if ! journal_has cluster kubeadm; then
     thing_now cluster kubeadm
@@ -18,34 +18,45 @@ undo_cluster_now() {
   fi
 }
 
-# undo_read: the journal, and what each thing in it is now.
+# undo_read: the journal, and the current state of each thing in it.
 undo_read() {
   printf 'now\tcluster\tkubeadm\t%s\n' "$(undo_cluster_now)"
   if [ -f "$gpuadm_journal/log" ]; then
-    awk '{ print "log\t" $0 }' "$gpuadm_journal/log"
-    awk -F '\t' '$1 !~ /^\+/ && $1 != "cluster" && !seen[$1 FS $2]++ { print $1 "\t" $2 }' "$gpuadm_journal/log" |
+    undo_lines
+    awk -F '\t' 'NF == 5 && $1 !~ /^\+/ && $1 != "cluster" && !seen[$1 FS $2]++ { print $1 "\t" $2 }' "$gpuadm_journal/log" |
       while IFS=$gpuadm_tab read -r gpuadm_kind gpuadm_name; do
         printf 'now\t%s\t%s\t%s\n' "$gpuadm_kind" "$gpuadm_name" "$(thing_now "$gpuadm_kind" "$gpuadm_name" </dev/null)"
       done
-    for gpuadm_blob in "$gpuadm_journal"/blobs/*; do printf 'blob\t%s\n' "${gpuadm_blob##*/}"; done
+    # Damaged blobs are not listed.
+    (cd "$gpuadm_journal/blobs" && sha256sum -- * 2>/dev/null) | awk '$1 == $2 { print "blob\t" $1 }'
   fi
   echo end
 }
 
-# undo_is_done: what a unit, a module or a directory may be differs from what can be put back.
+# undo_lines: the journal, with incomplete lines marked as "bad". A line without a newline may lack a part of its last field.
+undo_lines() {
+  gpuadm_end=$(if journal_is_cut_off; then echo no; else echo yes; fi)
+  awk -F '\t' -v end="$gpuadm_end" '
+    function put() { print (NF == 5 && $1 ~ /^\+?[a-z-]+$/ && $2 != "" && $5 != "" ? "log" : "bad") "\t" $0 }
+    NR > 1 { this = $0; $0 = last; put(); $0 = this }
+    { last = $0 }
+    END { if (NR) { $0 = last; if (end == "yes") put(); else print "bad\t" $0 } }' "$gpuadm_journal/log"
+}
+
+# undo_is_done: the states of a unit, a module or a directory that count as restored differ from the recorded state.
 undo_is_done() {
   gpuadm_is=$(thing_now "$kind" "$name")
   [ "$gpuadm_is" != "$was" ] || return 0
   case $kind in
     unit) undo_unit_is_done ;;
-    # What is in use stays until the next boot; what is built in stays for ever.
+    # A module that is in use stays until the next boot; a built-in module stays permanently.
     module) [ "$was" = absent ] && [ "$(cat "/sys/module/$(printf %s "$name" | tr - _)/refcnt" 2>/dev/null)" != 0 ] ;;
     directory) [ "$gpuadm_step" != preview ] && [ -n "$(ls -A "$name")" ] ;;
     packages) for gpuadm_package in $name; do [ "$(package_now "$gpuadm_package")" = absent ] || return 1; done ;;
     sysctl) [ "$was" = absent ] ;;
-    # The driver did not say.
+    # The driver did not report the mode.
     compute-mode) [ "$was" = unknown ] ;;
-    # It went with the containerd that gpuadm brought, which has been stopped, and of which only ctr is left.
+    # The image was removed with the containerd that gpuadm installed, which is stopped; only ctr is left.
     image) [ "$gpuadm_is" = unknown ] && ! unit_is_active containerd.service && journal_has file "$(command -v ctr)" ;;
     *) return 1 ;;
   esac
@@ -54,7 +65,7 @@ undo_is_done() {
 undo_unit_is_done() {
   case ${was%% *}:${gpuadm_is%% *} in
     enabled:enabled | disabled:disabled | masked:masked) ;;
-    disabled: | disabled:not-found) ;; # its file was removed before a run was cut off
+    disabled: | disabled:not-found) ;; # its file was removed before a run was interrupted
     enabled:* | disabled:* | masked:* | :enabled | not-found:enabled) return 1 ;;
   esac
   case ${was##* }:${gpuadm_is##* } in
@@ -65,10 +76,10 @@ undo_unit_is_done() {
 
 undo_check() {
   if undo_is_done; then return 0; fi
-  # Nothing that others may not read is shown.
+  # Files that other users may not read, and files in a folder that a user could have prepared, are not shown.
   gpuadm_mode=${was#was } gpuadm_mode=${gpuadm_mode%% *}
   case $kind:$gpuadm_mode in
-    file:*[4567]) if [ -n "$(find "$name" -perm -004 2>/dev/null)" ]; then
+    file:*[4567]) if [ -n "$(find "$name" -type f -perm -004 2>/dev/null)" ] && path_look "$name" && [ "$gpuadm_actor" = root ]; then
       would_become "$name" <"$gpuadm_journal/blobs/${was##* }"
     fi ;;
   esac
@@ -77,11 +88,14 @@ undo_check() {
 
 undo_apply() {
   if [ -n "$now" ] && [ "$(thing_now "$kind" "$name")" != "$now" ]; then
-    die "$name has changed while you were asked: run again"
+    die "$name has changed since the plan was shown: run again"
   fi
   case $kind in
     file) undo_file ;;
-    directory) rmdir "$name" 2>/dev/null || : "something is in it" ;;
+    directory)
+      path_open_as_owner "$name"
+      path_do rmdir "$name" 2>/dev/null || : "something is in it"
+      ;;
     unit) undo_unit ;;
     sysctl) printf '%s\n' "$was" >"/proc/sys/$name" ;;
     module) if [ "$was" = absent ]; then modprobe -r "$name"; else modprobe "$name"; fi ;;
@@ -98,7 +112,7 @@ undo_apply() {
       timeout 60 docker image rm "$name" >/dev/null
       rm -f "$gpuadm_home/images/$(printf %s "$name" | tr '/:' '__')"
       ;;
-    *) die "gpuadm does not know how to take back: $kind $name" ;;
+    *) die "cannot undo $kind $name: unknown kind" ;;
   esac
 }
 
@@ -111,7 +125,8 @@ undo_file() {
   esac
 }
 
-# containerd's CRI gives what is imported a second name, the digest of its configuration: that goes with the last other one.
+# containerd's CRI gives an imported image a second name, the digest of its configuration, which is removed with the last other
+# name.
 undo_image() {
   gpuadm_digest=$(ctr --timeout 10s -n k8s.io images ls "name==$name" | awk 'NR == 2 { print $3 }')
   ctr --timeout 60s -n k8s.io images rm --sync "$name" >/dev/null
@@ -134,7 +149,7 @@ undo_unit() {
 }
 unit_is_gone() { ! systemctl cat "$name" >/dev/null 2>&1; }
 
-# A version, and whether it was held.
+# Restores a version, and whether it was held.
 undo_package() {
   gpuadm_version=${was#???}
   if have dpkg-query; then
@@ -152,24 +167,25 @@ undo_package() {
   fi
 }
 
-# undo_packages_beside NAME WAS: it and what its step has changed with it, each as NAME=VERSION: packages of one version need each
-# other.
+# undo_packages_beside NAME WAS: the package and those that its step changed with it, each as NAME=VERSION, because packages of one
+# version depend on each other.
 undo_packages_beside() {
   name=$1 was=$2 awk -F '\t' '
+    NF != 5 { next }
     $1 == "package" { name[++n] = $2; was[n] = $3; of[n] = $4 FS $5 }
     $1 == "package" && $2 == ENVIRON["name"] && $3 == ENVIRON["was"] { step = $4 FS $5 }
     END { for (i = 1; i <= n; ++i) if (of[i] == step && (was[i] ~ /^.i / || name[i] == ENVIRON["name"])) print name[i] "=" substr(was[i], 4) }' "$gpuadm_journal/log"
 }
 
-# $name: packages that were not there, all of one step. Nothing else goes with them. Nothing is fetched for that: a default release
-# that no list of packages knows any more is none of its business.
+# $name: packages of one step that were not installed before. No other packages are removed with them. Nothing is fetched, so a
+# default release that no package list contains is ignored.
 undo_packages() {
   if have dpkg-query; then
     # shellcheck disable=SC2086 # several
     for gpuadm_package in $(apt-get -s purge -o APT::Default-Release= $name | awk '$1 == "Purg" || $1 == "Remv" { print $2 }'); do
       case " $name " in
         *" $gpuadm_package "*) ;;
-        *) die "$gpuadm_package depends on what gpuadm installed ($name): remove it first, or keep both" ;;
+        *) die "$gpuadm_package depends on packages that gpuadm installed ($name): remove it first, or keep both" ;;
       esac
     done
     # shellcheck disable=SC2086
@@ -182,7 +198,7 @@ undo_packages() {
   fi
 }
 
-# --- A unit that read files which are now others ---------------------------------------------------------
+# --- Units whose files have changed ----------------------------------------------------------------------
 
 undo_restart_check() {
   [ "$gpuadm_step" != preview ] || exit 1
@@ -193,7 +209,8 @@ undo_restart() {
   unit_is_fresh "$name"
 }
 
-# --- The journal forgets: $runs, but for the things in $kept ("KIND TAB NAME" lines) ---------------------
+# --- Removes $runs from the journal, except the things in $kept ("KIND TAB NAME" lines) ------------------
+# $unreadable: "forgotten" if incomplete and damaged lines are removed, too.
 
 undo_forgotten() {
   awk -F '\t' '
@@ -203,18 +220,23 @@ undo_forgotten() {
       count = split(ENVIRON["gpuadm_kept"], line, "\n")
       for (i = 1; i <= count; i++) kept[line[i]] = 1
     }
+    !(NF == 5 && $1 ~ /^\+?[a-z-]+$/ && $2 != "" && $5 != "") { if (ENVIRON["gpuadm_unreadable"] != "forgotten") print; next }
     { kind = $1; sub(/^\+/, "", kind); if (kind == "reader") kind = "file" }
     !($5 in gone) || (kind FS $2) in kept' "$gpuadm_journal/log"
 }
 undo_forget_check() {
   [ "$gpuadm_step" != preview ] || exit 1
-  export gpuadm_runs="$runs" gpuadm_kept="$kept"
+  export gpuadm_runs="$runs" gpuadm_kept="$kept" gpuadm_unreadable="$unreadable"
   [ ! -f "$gpuadm_journal/log" ] || [ "$(undo_forgotten | sha256sum)" = "$(sha256sum <"$gpuadm_journal/log")" ] || exit 1
 }
 undo_forget() {
-  rm -rf "$gpuadm_home/depot" # of a run that was killed while it sent a file
-  export gpuadm_runs="$runs" gpuadm_kept="$kept"
-  undo_forgotten >"$gpuadm_journal/log.$$"
+  journal_open
+  rm -rf "$gpuadm_home/depot" # of a run that was killed during a transfer
+  export gpuadm_runs="$runs" gpuadm_kept="$kept" gpuadm_unreadable="$unreadable"
+  undo_forgotten >"$gpuadm_journal/log.$$" || {
+    rm -f "$gpuadm_journal/log.$$" # if the disk is full
+    die "cannot rewrite $gpuadm_journal/log"
+  }
   sync "$gpuadm_journal/log.$$" 2>/dev/null || :
   if [ -s "$gpuadm_journal/log.$$" ]; then
     mv -f "$gpuadm_journal/log.$$" "$gpuadm_journal/log"
@@ -222,7 +244,7 @@ undo_forget() {
       grep -qF " ${gpuadm_blob##*/}" "$gpuadm_journal/log" || rm -f "$gpuadm_blob"
     done
   else
-    # All of it: the lock goes when the run ends.
+    # Everything but the lock, which is removed when the run ends.
     find "$gpuadm_home" -mindepth 1 -maxdepth 1 ! -name lock -exec rm -rf {} +
   fi
 }

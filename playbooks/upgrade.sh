@@ -1,14 +1,14 @@
 # shellcheck shell=sh disable=SC2154
-# Functions for the steps of playbooks/upgrade.yaml. They look at the host and the cluster each time, so that an upgrade that was
-# cut off anywhere is run again. Checks end the step with 1 where something is to be done.
+# Functions for the steps of playbooks/upgrade.yaml. They inspect the host and the cluster each time, so an interrupted upgrade can
+# be run again. Checks exit with 1 if work is left.
 
 upgrade_kubectl() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s "$@"; }
 
-# upgrade_see ARGUMENT...: of kubectl. An API server that starts anew is waited for.
+# upgrade_see ARGUMENT...: runs kubectl, and waits for an API server that restarts.
 upgrade_see() {
   gpuadm_end=$(($(uptime_seconds) + 45))
   until gpuadm_seen=$(upgrade_kubectl "$@" 2>&1); do
-    [ "$(uptime_seconds)" -lt "$gpuadm_end" ] || die "the API server does not answer: $(printf '%s\n' "$gpuadm_seen" | tail -n 1)"
+    [ "$(uptime_seconds)" -lt "$gpuadm_end" ] || die "the API server does not respond: $(printf '%s\n' "$gpuadm_seen" | tail -n 1)"
     sleep 1
   done
   printf '%s\n' "$gpuadm_seen"
@@ -51,7 +51,7 @@ upgrade_packages() {
 
 upgrade_components="kube-apiserver kube-controller-manager kube-scheduler"
 
-# upgrade_static_pods_are_new: of a control plane; a worker has none.
+# upgrade_static_pods_are_new: for a control plane; a worker has no static pods.
 upgrade_static_pods_are_new() {
   for gpuadm_one in $upgrade_components; do
     gpuadm_file=/etc/kubernetes/manifests/$gpuadm_one.yaml
@@ -59,7 +59,7 @@ upgrade_static_pods_are_new() {
   done
 }
 
-# What kubeadm does last: its configuration is in the cluster, and after that kube-proxy, where the cluster has it.
+# kubeadm last updates its configuration in the cluster and then kube-proxy, if the cluster has it.
 upgrade_is_applied() {
   upgrade_static_pods_are_new || exit 1
   gpuadm_config=$(upgrade_see -n kube-system get configmap kubeadm-config -o 'jsonpath={.data.ClusterConfiguration}') || exit 3
@@ -69,7 +69,7 @@ upgrade_is_applied() {
   case $gpuadm_proxy in '' | *:v"$kubernetes_version" | *:v"$kubernetes_version"@*) ;; *) exit 1 ;; esac
 }
 
-# A kubelet is brought only behind it.
+# The kubelet is upgraded only after kubeadm upgrade node.
 upgrade_node_is_done() {
   upgrade_static_pods_are_new || exit 1
   [ "$(kubelet --version 2>/dev/null)" = "Kubernetes v$kubernetes_version" ] ||
@@ -80,13 +80,13 @@ upgrade_node_is_done() {
 upgrade_kubeadm() {
   gpuadm_what=$1
   shift
-  gpuadm_ignored=ImagePull # kubeadm wants to pull images that a bundle need not carry; those that it carries are here
+  gpuadm_ignored=ImagePull # kubeadm pulls images that a bundle need not contain; those that it contains are imported
   if [ "$gpuadm_what" = apply ]; then
-    # Without the DNS of kubeadm there is nothing to upgrade of it.
+    # Without kubeadm's DNS add-on its checks must be skipped.
     gpuadm_dns=$(upgrade_see -n kube-system get configmap coredns kube-dns --ignore-not-found -o name)
     [ -n "$gpuadm_dns" ] || gpuadm_ignored=$gpuadm_ignored,CoreDNSUnsupportedPlugins,CoreDNSMigration
   fi
-  # From 1.35 on kubeadm refuses cgroup v1 even where failCgroupV1 is false (system-validators, cgroup_validator_linux.go).
+  # From 1.35 on kubeadm rejects cgroup v1 even if failCgroupV1 is false (system-validators, cgroup_validator_linux.go).
   ! grep -q '^failCgroupV1: false$' /var/lib/kubelet/config.yaml || gpuadm_ignored=$gpuadm_ignored,SystemVerification
   gpuadm_log=$gpuadm_home/kubeadm-upgrade.log
   (umask 077 && : >"$gpuadm_log")
@@ -95,12 +95,12 @@ upgrade_kubeadm() {
     >"$gpuadm_log" 2>&1; then
     rm -rf "$gpuadm_home/upgrade-bin"
     tail -n 25 "$gpuadm_log" >&2
-    die "kubeadm upgrade $gpuadm_what failed; all it said is in $gpuadm_log on the host. Run the same command again once it is mended"
+    die "kubeadm upgrade $gpuadm_what failed: see $gpuadm_log on the host, fix the cause, then run the same command again"
   fi
   rm -rf "$gpuadm_home/upgrade-bin"
 }
 
-# kubeadm asks through crictl which images are there, and a bundle need not carry it: where there is none, ctr answers.
+# kubeadm lists images with crictl, which a bundle need not contain: without it, a wrapper around ctr is used.
 upgrade_crictl() {
   mkdir -p "$gpuadm_home/upgrade-bin"
   ! have crictl || return 0
@@ -113,10 +113,9 @@ END
   chmod 0755 "$gpuadm_home/upgrade-bin/crictl"
 }
 
-# --- Draining, and what comes after ----------------------------------------------------------------------
-# The node's annotation gpuadm.io/upgrade says that it is being upgraded, and whether it takes pods afterwards: "uncordon" where
-# gpuadm has cordoned it, "keep" where it stays as it was; "drained" behind it when that is done. It is written before the node
-# is cordoned.
+# --- Draining and uncordoning ----------------------------------------------------------------------------
+# The node's annotation gpuadm.io/upgrade marks it as being upgraded, and records its state: "uncordon" if gpuadm cordoned it,
+# "keep" if it was already cordoned, followed by "drained" once it is drained. It is written before the node is cordoned.
 
 upgrade_note() { upgrade_see_node "$1" '{.metadata.annotations.gpuadm\.io/upgrade}'; }
 upgrade_write_note() { upgrade_kubectl annotate --overwrite node "$1" "gpuadm.io/upgrade=$2" >/dev/null; }
@@ -131,14 +130,14 @@ upgrade_is_cordoned() {
   [ "$gpuadm_cordoned" = true ]
 }
 
-# upgrade_pods NODE: those that drain must move, NAMESPACE/NAME a line. Not those of DaemonSets, and of the node itself.
+# upgrade_pods NODE: the pods that drain must evict, one NAMESPACE/NAME per line, without those of DaemonSets and static pods.
 upgrade_pods() {
   upgrade_see get pods --all-namespaces --field-selector "spec.nodeName=$1,status.phase!=Succeeded,status.phase!=Failed" -o \
     'jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name}|{.metadata.ownerReferences[0].kind}|{.metadata.annotations.kubernetes\.io/config\.mirror}{"\n"}{end}' |
     awk -F '|' 'NF == 3 && $2 != "DaemonSet" && $2 != "Node" && $3 == "" { print $1 }'
 }
 
-# upgrade_is_drained NODE: or it is behind that.
+# upgrade_is_drained NODE: the node is drained, or already upgraded.
 upgrade_is_drained() {
   if upgrade_runs_new "$1"; then return 0; fi
   gpuadm_said=$(upgrade_note "$1") || exit 3
@@ -160,7 +159,7 @@ upgrade_drain_all() {
   [ -z "$gpuadm_failed" ]
 }
 
-# upgrade_drain NODE: runs in a shell of its own.
+# upgrade_drain NODE: runs in a subshell.
 upgrade_drain() {
   if upgrade_runs_new "$1"; then return 0; fi
   gpuadm_said=$(upgrade_note "$1") || exit 3
@@ -174,7 +173,7 @@ upgrade_drain() {
   gpuadm_there=$(upgrade_pods "$1") || exit 3
   gpuadm_local=--delete-emptydir-data
   kubectl drain --help 2>/dev/null | grep -q -- "$gpuadm_local" || gpuadm_local=--delete-local-data
-  # Without --request-timeout, which would cut off what kubectl watches.
+  # --request-timeout would interrupt kubectl's watches.
   if gpuadm_why=$(timeout "$((drain_timeout + 30))" kubectl --kubeconfig /etc/kubernetes/admin.conf drain "$1" --ignore-daemonsets \
     "$gpuadm_local" --timeout="${drain_timeout}s" 2>&1); then
     upgrade_write_note "$1" "$gpuadm_said drained"
@@ -183,18 +182,19 @@ upgrade_drain() {
   fi
 }
 
-# upgrade_say_stuck NODE: which pods have not left, and what to type. Those that came meanwhile tolerate a cordoned node.
+# upgrade_say_stuck NODE: prints the pods that were not evicted, and the commands to run. Pods that arrived in the meantime tolerate
+# a cordoned node.
 upgrade_say_stuck() {
   gpuadm_left=$(upgrade_pods "$1") || exit 3
   printf '%s\n' "$gpuadm_why" | grep -E 'Cannot evict|violate|cannot delete' | sort -u | tail -n 3 >&2 || :
   for gpuadm_pod in $gpuadm_left; do
     printf '%s\n' "$gpuadm_there" | grep -qxF "$gpuadm_pod" || continue
-    say "$gpuadm_pod has not left $1 within $drain_timeout s. See: kubectl -n ${gpuadm_pod%%/*} get poddisruptionbudgets. To end it: kubectl -n ${gpuadm_pod%%/*} delete pod ${gpuadm_pod#*/}"
+    say "$gpuadm_pod was not evicted from $1 within ${drain_timeout}s. Check: kubectl -n ${gpuadm_pod%%/*} get poddisruptionbudgets. To delete it: kubectl -n ${gpuadm_pod%%/*} delete pod ${gpuadm_pod#*/}"
   done
-  die "$1 stays cordoned, and as it was. Then run the same command again, with a longer --drain-timeout where time was all that it lacked. To give it up: kubectl uncordon $1; kubectl annotate node $1 gpuadm.io/upgrade-"
+  die "$1 stays cordoned and was not upgraded. Run the same command again, with a longer --drain-timeout if needed. To cancel: kubectl uncordon $1; kubectl annotate node $1 gpuadm.io/upgrade-"
 }
 
-# The kubelet that runs is the one that is installed, and is the new one.
+# The running kubelet is the installed one, and has the new version.
 upgrade_kubelet_runs() {
   [ "$(kubelet --version)" = "Kubernetes v$kubernetes_version" ] || exit 1
   unit_is_active kubelet.service || exit 1
@@ -202,7 +202,7 @@ upgrade_kubelet_runs() {
   [ "$(stat -L -c '%d %i' "/proc/$gpuadm_pid/exe" 2>/dev/null)" = "$(stat -L -c '%d %i' "$(command -v kubelet)")" ] || exit 1
 }
 
-# upgrade_is_ready NODE: said for who waits.
+# upgrade_is_ready NODE: its output is shown while waiting.
 upgrade_is_ready() {
   gpuadm_now=$(upgrade_kubectl get node "$1" -o \
     'jsonpath={.status.nodeInfo.kubeletVersion} {.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].message}')
@@ -222,12 +222,12 @@ upgrade_return() {
   upgrade_kubectl annotate node "$1" gpuadm.io/upgrade- >/dev/null
 }
 
-# A cluster without kube-proxy has nothing to wait for.
+# A cluster without kube-proxy is satisfied.
 upgrade_proxy_is_new() {
   gpuadm_now=$(upgrade_kubectl -n kube-system get daemonset kube-proxy --ignore-not-found -o \
     'jsonpath={.metadata.generation}={.status.observedGeneration} {.status.desiredNumberScheduled}={.status.updatedNumberScheduled} {.status.desiredNumberScheduled}={.status.numberAvailable}')
   for gpuadm_pair in $gpuadm_now; do
-    # A number that is 0 is left out.
+    # kubectl omits a count of 0.
     gpuadm_want=${gpuadm_pair%=*} gpuadm_is=${gpuadm_pair#*=}
     if [ "${gpuadm_want:-0}" != "${gpuadm_is:-0}" ]; then
       say "kube-proxy: generation, updated and available are $gpuadm_now"

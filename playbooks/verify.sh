@@ -1,12 +1,12 @@
 # shellcheck shell=sh disable=SC2154,SC2034
-# Functions of `gpuadm verify` and of the last phases of init, join and upgrade. They stand behind prelude.sh; what takes
-# things away also stands behind undo.sh.
+# Functions of `gpuadm verify` and of the last phases of init, join and upgrade, loaded after prelude.sh; the functions that clean
+# up also require undo.sh.
 
 verify_space=gpuadm-verify
 verify_cluster() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=15s "$@"; }
 
-# verify_daemonset NAMESPACE NAME SELECTOR: its pods are ready on every node that they belong on; says which are not. One that
-# does not exist is not waited for.
+# verify_daemonset NAMESPACE NAME SELECTOR: its pods are ready on every node on which they belong; prints those that are not. A
+# DaemonSet that does not exist is satisfied.
 verify_daemonset() {
   verify_counts=$(verify_cluster -n "$1" get daemonset "$2" --ignore-not-found -o 'jsonpath={.status.desiredNumberScheduled} {.status.numberReady} {.status.updatedNumberScheduled} {.status.observedGeneration} {.metadata.generation}') || return 1
   [ -n "$verify_counts" ] || return 0
@@ -18,7 +18,7 @@ verify_daemonset() {
   return 1
 }
 
-# The cluster's DNS: CoreDNS, by kubeadm's label. A cluster without one has left it out.
+# The cluster's DNS: CoreDNS, by kubeadm's label. A cluster without it is satisfied.
 verify_dns() {
   verify_counts=$(verify_cluster -n kube-system get deployments -l k8s-app=kube-dns -o 'jsonpath={range .items[*]}{.metadata.name} {.status.availableReplicas}{"\n"}{end}') || return 1
   [ -n "$verify_counts" ] || return 0
@@ -29,16 +29,17 @@ verify_dns() {
   }
 }
 
-# Without --request-timeout: a deletion is waited for, with a limit of its own.
+# Without --request-timeout, because a deletion is awaited with its own limit.
 verify_patient() { timeout 150 kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
 verify_kubectl() { verify_patient -n "$verify_space" --request-timeout=20s "$@"; }
 
-# A pod is refused before its namespace has the account `default`.
+# A pod is rejected before its namespace has the service account `default`.
 verify_space_is_empty() {
   [ "$(verify_kubectl get namespace "$verify_space" -o 'jsonpath={.status.phase}' 2>/dev/null)" = Active ] || return 1
   verify_kubectl get serviceaccount default -o name >/dev/null 2>&1 || return 1
   [ -z "$(verify_kubectl get pods -o name)" ] || return 1
-  # A claim goes some time after its pod; until then its GPU is allocated. There are none where resource.k8s.io is not served.
+  # A claim is deleted some time after its pod; until then its GPU is allocated. If resource.k8s.io is not served, there are no
+  # claims.
   [ -z "$(verify_kubectl get resourceclaims.resource.k8s.io,resourceclaimtemplates.resource.k8s.io -o name 2>/dev/null)" ]
 }
 
@@ -50,18 +51,18 @@ verify_space_make() {
   verify_patient -n "$verify_space" delete pods --all --grace-period=1 --timeout=120s
   verify_kubectl delete resourceclaimtemplates.resource.k8s.io --all >/dev/null 2>&1 || : "resource.k8s.io is not served"
   in_time 60 verify_space_is_empty ||
-    die "the namespace $verify_space has no service account, or still has claims, after 60 s: kubectl -n $verify_space get serviceaccounts,resourceclaims"
+    die "the namespace $verify_space has no service account, or still has claims, after 60s: run kubectl -n $verify_space get serviceaccounts,resourceclaims"
 }
 
-# With everything in it.
+# Deletes the namespace with its content.
 verify_space_remove() {
   verify_patient delete namespace "$verify_space" --ignore-not-found --timeout=120s >/dev/null
 }
 
-# The images that this run brought and that were not there before, and what the journal says of the run.
+# Removes the images that this run imported, and the run's journal entries.
 verify_host_restore() {
   [ -f "$gpuadm_journal/log" ] || return 0
-  awk -F '\t' -v run="$gpuadm_run" '$5 == run && $3 == "absent" && $1 ~ /image$/ { print $1 "\t" $2 }' "$gpuadm_journal/log" |
+  awk -F '\t' -v run="$gpuadm_run" 'NF == 5 && $5 == run && $3 == "absent" && $1 ~ /image$/ { print $1 "\t" $2 }' "$gpuadm_journal/log" |
     while IFS=$gpuadm_tab read -r kind name; do
       was=absent now=''
       undo_apply

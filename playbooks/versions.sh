@@ -1,21 +1,21 @@
 # shellcheck shell=sh disable=SC2154
-# The patches of one minor of Kubernetes that the package repository offers to this host, one a line. Asked before the first
-# change (src/app/kubernetes_version.cpp), behind prelude.sh and packages.sh. Everything is in a private folder, which is removed:
+# Lists the patch versions of a Kubernetes minor version that the package repository offers to this host, one per line. Runs before
+# the first change (src/app/kubernetes_version.cpp), loaded after prelude.sh and packages.sh. All files are in a temporary folder:
 # neither the package manager's own files nor anything else on the host is changed.
-# Variables: kubernetes_repository, kubernetes_minor, kubernetes_keys, and proxy_environment, proxy_apt, proxy_dnf; those are empty
-# where the cluster file names no proxy, and the host's own settings apply.
-# Exit: 21 the repository has no such minor, 22 it cannot be reached, 23 its signature, 24 what answers is no repository; the
-# reason is the last line on stderr.
+# Variables: kubernetes_repository, kubernetes_minor, kubernetes_keys, and proxy_environment, proxy_apt, proxy_dnf, which are empty
+# if the cluster file has no proxy; then the host's own settings apply.
+# Exit status: 21: the repository has no such minor version, 22: it cannot be reached, 23: its signature is invalid, 24: it is not a
+# valid repository; the reason is the last line on stderr.
 versions_of_apt() {
   versions_key "$kubernetes_repository/v$kubernetes_minor/deb/Release.key" "/etc/apt/keyrings/kubernetes-$kubernetes_minor.asc"
   printf 'deb [signed-by=%s] %s/v%s/deb/ /\n' "$stage/key.asc" "$kubernetes_repository" "$kubernetes_minor" >"$stage/sources.list"
   limit_of 90 apt-get update -o APT::Update::Error-Mode=any >"$stage/said" 2>&1 || versions_refuse "$kubernetes_repository/v$kubernetes_minor/deb/"
-  # Before apt 2.1 an update that fetched nothing ends with 0.
+  # Before apt 2.1 an update that fetches nothing exits with 0.
   ls "$stage"/lists/*Packages* >/dev/null 2>&1 || versions_refuse "$kubernetes_repository/v$kubernetes_minor/deb/"
   apt-cache madison kubeadm kubelet kubectl | awk -F ' *[|] *' '{ sub(/^ +/, "", $1); sub(/-.*/, "", $2); print $1, $2 }' | versions_of_all
 }
 
-# versions_apt_settings: the host's own, with its proxy, but for where apt keeps things and what runs behind an update.
+# versions_apt_settings: the host's own settings, with its proxy, except for apt's folders and the hooks of an update.
 versions_apt_settings() {
   mkdir -p "$stage/lists/partial" "$stage/parts"
   for file in /etc/apt/apt.conf.d/*; do [ ! -f "$file" ] || cp "$file" "$stage/parts/"; done
@@ -47,7 +47,7 @@ versions_of_dnf() {
   versions_of_all <"$stage/found"
 }
 
-# versions_key URL FILE: the key that the host has for this repository, else the one that the repository has.
+# versions_key URL FILE: the key of this repository on the host, or the one in the repository.
 versions_key() {
   if [ -s "$2" ]; then
     held=$2
@@ -61,7 +61,7 @@ versions_key() {
   (key_is_accepted "$stage/key.asc" "$1" "$kubernetes_keys") || exit 23
 }
 
-# A new Debian has no curl; apt fetches files, too. No file of it may be larger than 1 MiB (2048 blocks of 512 bytes).
+# A new Debian host has no curl, but apt can fetch files. No file may be larger than 1 MiB (2048 blocks of 512 bytes).
 if ! have curl && [ -x /usr/lib/apt/apt-helper ]; then
   fetch_small() (
     ulimit -f 2048
@@ -69,24 +69,24 @@ if ! have curl && [ -x /usr/lib/apt/apt-helper ]; then
   )
 fi
 
-# versions_of_all: "PACKAGE VERSION" lines to those versions that all three packages have.
+# versions_of_all: reduces "PACKAGE VERSION" lines to the versions that all three packages have.
 versions_of_all() { sort -u | awk 'NF == 2 && ++count[$2] == 3 { print $2 }'; }
 
-# versions_refuse URL: ends with the reason why $stage/said says that it has failed.
+# versions_refuse URL: exits with the reason of the failure in $stage/said.
 versions_refuse() {
   said=$(grep -E '^[EW]:|^Error|^curl:|rror: ' "$stage/said" | head -n 2 | tr '\n' ' ')
   [ -n "$said" ] || said=$(tail -n 1 "$stage/said")
-  # In this order: a page in place of an index is also said not to be signed, and a signature not to be parsed.
+  # The order matters: a page instead of an index is also reported as unsigned, and an invalid signature as a parse error.
   if versions_said 'NOSPLIT|Clearsigned|repomd.xml parser|XML'; then
-    versions_end 24 "$1 does not answer as a package repository: $said"
+    versions_end 24 "$1 is not a valid package repository: $said"
   elif versions_said 'NO_PUBKEY|EXPKEYSIG|REVKEYSIG|BADSIG|not signed|be verified|[Ss]ignature|GPG|OpenPGP'; then
-    versions_end 23 "$1 is not signed by ${held:-the key that is beside it}: $said"
+    versions_end 23 "$1 is not signed by ${held:-the key next to it}: $said"
   elif versions_said '(error|code): ?(403|404|410)|(403|404|410) +[A-Z]'; then
     versions_end 21 "$kubernetes_repository has no Kubernetes $kubernetes_minor: $1: $said"
   elif versions_said 'parse|does not have a Release file'; then
-    versions_end 24 "$1 does not answer as a package repository: $said"
+    versions_end 24 "$1 is not a valid package repository: $said"
   fi
-  versions_end 22 "$1 cannot be reached: $said"
+  versions_end 22 "cannot reach $1: $said"
 }
 versions_said() { grep -qE "$1" "$stage/said"; }
 versions_end() { # versions_end STATUS REASON

@@ -1,10 +1,10 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# Functions of the virtual address of several control planes: kube-vip as a static pod on each of them. The one that holds the
-# lease plndr-cp-lock has the address on its interface, and tells the network so by ARP (https://kube-vip.io/docs/installation/static/).
+# Functions of the virtual address of several control planes: kube-vip runs as a static pod on each of them. The holder of the lease
+# plndr-cp-lock has the address on its interface and announces it by ARP (https://kube-vip.io/docs/installation/static/).
 
 vip_manifest=/etc/kubernetes/manifests/kube-vip.yaml
 
-# vip_text KUBECONFIG. The API server's certificate is for the name kubernetes, and not for 127.0.0.1: hence the alias.
+# vip_text KUBECONFIG. The alias is required because the API server's certificate contains the name kubernetes, but not 127.0.0.1.
 vip_text() {
   cat <<END
 # Written by gpuadm. One of the control planes has the virtual address.
@@ -43,7 +43,8 @@ spec:
 END
 }
 
-# From 1.29 on admin.conf has no rights before kubeadm init has come to its end, and super-admin.conf has (kubernetes/kubernetes#121305).
+# From 1.29 on admin.conf has no permissions before kubeadm init has completed, but super-admin.conf has
+# (kubernetes/kubernetes#121305).
 vip_first_config() {
   if [ "${kubernetes_minor#*.}" -ge 29 ]; then echo /etc/kubernetes/super-admin.conf; else echo /etc/kubernetes/admin.conf; fi
 }
@@ -51,7 +52,7 @@ vip_first_config() {
 vip_is_there() {
   [ "$(cat "$vip_manifest" 2>/dev/null)" = "$(vip_text "$1")" ] || { vip_text "$1" | would_become "$vip_manifest" && return 1; }
 }
-# The kubelet starts every file of the folder, but for those whose name begins with a dot.
+# The kubelet starts every file in the folder except hidden files.
 vip_put() {
   journal_original "$vip_manifest"
   mkdir -p "${vip_manifest%/*}"
@@ -60,7 +61,8 @@ vip_put() {
 }
 vip_api_answers() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=5s get --raw /healthz >/dev/null 2>&1; }
 
-# vip_neighbour: the MAC address of who answers for the address, where somebody does. Anything sent there has the kernel ask.
+# vip_neighbour: the MAC address of the host that has the address, if any. Any packet to the address triggers the kernel's ARP
+# request.
 vip_neighbour() {
   if have ping; then
     ping -c 1 -W 1 "$virtual_address" >/dev/null 2>&1 || : "what counts is who answers to ARP"
@@ -70,14 +72,14 @@ vip_neighbour() {
   in_time 12 vip_neighbour_is_known || :
   ip neigh show to "$virtual_address" 2>/dev/null | sed -nE 's/.* lladdr ([0-9a-f:]+) .*/\1/p' | head -n 1
 }
-# An address that somebody had is asked for again before it counts as free: what the kernel knew of it takes seconds to go.
+# An address that was in use is probed again before it counts as free, because the kernel's ARP cache entry takes seconds to expire.
 vip_neighbour_is_known() {
   case $(ip neigh show to "$virtual_address" 2>/dev/null) in *STALE* | *DELAY* | *PROBE* | *INCOMPLETE*) return 1 ;; esac
 }
 vip_is_free() {
   [ -z "$(ip -o addr show to "$virtual_address" 2>/dev/null)" ] ||
-    die "the virtual address $virtual_address is this host's own already: choose another controlPlane.virtualAddress"
+    die "the virtual address $virtual_address is already assigned to this host: choose another controlPlane.virtualAddress"
   vip_other=$(vip_neighbour)
   [ -z "$vip_other" ] ||
-    die "somebody has the virtual address $virtual_address already ($vip_other): choose another controlPlane.virtualAddress"
+    die "the virtual address $virtual_address is already in use by $vip_other: choose another controlPlane.virtualAddress"
 }

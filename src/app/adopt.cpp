@@ -4,8 +4,8 @@
 #include "gpuadm/base/yaml.hpp"
 
 #include "app/adopted.hpp"
+#include "app/bring_up.hpp"
 #include "app/cluster_view.hpp"
-#include "app/raise.hpp"
 
 #include <fmt/format.h>
 
@@ -51,14 +51,14 @@ Result<> ask_planes(Found& found, transport::Fleet& fleet, const assets::Store& 
 }
 
 /// Nodes that nobody named are looked at, too.
-Result<> look_at_others(Found& found, const Connection& connection, const assets::Store& assets, Io& io) {
+Result<> survey_others(Found& found, const Connection& connection, const assets::Store& assets, Io& io) {
   spec::Cluster others = found.asked;
   others.hosts = other_nodes(found);
   if (others.hosts.empty()) return {};
   const auto connections = TRY(Connections::open(others, connection, io));
   const auto fleet = connections->fleet(Access::read_only);
-  Seen seen = TRY(take_census(*fleet, assets, Afterwards::close_connection, Texts::dropped));
-  for (auto& [host, facts] : seen.census) {
+  Survey survey = TRY(take_census(*fleet, assets, Afterwards::close_connection, Texts::dropped));
+  for (auto& [host, facts] : survey.census) {
     if (!facts) found.gone.emplace(host, facts.error().what);
     found.census.insert_or_assign(host, std::move(facts));
   }
@@ -76,12 +76,12 @@ Result<Found> look(const AdoptOptions& options, const assets::Store& assets, Io&
   for (const auto& [host, facts] : found.census)
     if (!facts) return std::unexpected(facts.error());
   TRY(ask_planes(found, *fleet, assets));
-  TRY(look_at_others(found, options.common.connection, assets, io));
+  TRY(survey_others(found, options.common.connection, assets, io));
   return found;
 }
 
 /// What apply would do with the file, told where the file does not go.
-Result<> tell_drift(const AdoptOptions& options, spec::Cluster cluster, Io& io) {
+Result<> report_drift(const AdoptOptions& options, spec::Cluster cluster, Io& io) {
   if (cluster.kubernetes.source == spec::Source::bundle && options.bundle.empty()) {
     io.err("drift is not listed, since this cluster came from a bundle: gpuadm diff -f FILE --bundle DIR\n");
     return {};
@@ -95,14 +95,14 @@ Result<> tell_drift(const AdoptOptions& options, spec::Cluster cluster, Io& io) 
   looking.common = options.common;
   looking.bundle = options.bundle;
   looking.consent = Consent::preview;
-  TRY(lay_over(looking, cluster));
-  const auto without_the_gone = [&](spec::Cluster& all, Seen& seen, transport::Fleet& fleet) -> Result<> {
-    for (const auto& [host, facts] : facts::Census(seen.census))
-      if (!facts) leave_out(all, seen, fleet, host);
+  TRY(apply_options(looking, cluster));
+  const auto without_the_gone = [&](spec::Cluster& all, Survey& survey, transport::Fleet& fleet) -> Result<> {
+    for (const auto& [host, facts] : facts::Census(survey.census))
+      if (!facts) exclude(all, survey, fleet, host);
     return {};
   };
-  TRY(raise(looking, {"init", std::move(cluster), without_the_gone, Outcome::failed, Existing::accepted},
-            aside));
+  TRY(bring_up(looking, {"init", std::move(cluster), without_the_gone, Outcome::failed, Existing::accepted},
+               aside));
   return {};
 }
 
@@ -112,12 +112,12 @@ Result<Outcome> record(const AdoptOptions& options, spec::Cluster cluster, const
   std::erase_if(cluster.hosts, [](const spec::Host& host) { return host.role != spec::Role::control_plane; });
   cluster.hosts.resize(1);
   const playbook::Library library = TRY(playbook::Library::load(assets, "adopt"));
-  const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
-  const Seen seen = TRY(visit.see_all(assets));
+  const Session session = TRY(Session::open(cluster, options.common.connection, options.consent, io));
+  const Survey survey = TRY(session.survey_all(assets));
   Io aside = io;
   if (options.output.empty()) aside.out = io.err;
-  return conduct_and_tell({cluster, assets, library, nullptr, {}, options.consent}, seen, visit, Format::text,
-                          aside);
+  return run_and_report({cluster, assets, library, nullptr, {}, options.consent}, survey, session,
+                        Format::text, aside);
 }
 
 }  // namespace
@@ -139,7 +139,7 @@ Result<Outcome> adopt(const AdoptOptions& options, Io& io) {
   spec::Cluster cluster =
       TRY(spec::parse(text, options.output.empty() ? "cluster.yaml" : options.output.string()));
   if (!options.output.empty()) io.out(fmt::format("{} is written\n", options.output.string()));
-  TRY(tell_drift(options, cluster, io));
+  TRY(report_drift(options, cluster, io));
   return options.record ? record(options, std::move(cluster), assets, io) : Outcome::done;
 }
 

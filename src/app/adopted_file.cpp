@@ -102,18 +102,18 @@ std::string to_file(const Adopted& adopted) {
   drop_empty(tree);
   std::string text = "# Written by gpuadm adopt: the cluster file that would have made this cluster.\n";
   std::vector<Adopted::Note> left = adopted.notes;
-  const auto tell = [&](const std::string& path, std::size_t indent) {
+  const auto notify = [&](const std::string& path, std::size_t indent) {
     for (const auto& note : left)
       if (note.path == path) text += comment(note.says, indent);
     std::erase_if(left, [&](const auto& note) { return note.path == path; });
   };
-  tell("", 0);
+  notify("", 0);
   std::string body;
   std::swap(body, text);
   Place place;
   const std::string written = base::yaml::write(tree);
   for (const std::string_view line : base::lines(written)) {
-    if (const std::string path = place.of(line); !path.empty()) tell(path, line.find_first_not_of(' '));
+    if (const std::string path = place.of(line); !path.empty()) notify(path, line.find_first_not_of(' '));
     text.append(line).append("\n");
   }
   // Of keys that are not written.

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace app {
@@ -32,6 +33,7 @@ fs::path as_path(std::string_view name) {
     if (safe.front() == '.') safe.front() = '_';
     path /= safe;
   }
+  if (path.empty()) path = "unnamed";
   path += ".txt";
   return path;
 }
@@ -56,16 +58,23 @@ Result<> Archive::add(const fs::path& path, std::string_view text) const {
   return base::write_file(folder() / path, text);
 }
 
-Result<> Archive::add_sections(const fs::path& path, std::string_view answer) const {
+std::size_t Archive::add_sections(const fs::path& path, std::string_view answer) const {
   std::string name, text;
-  const auto end = [&]() -> Result<> {
-    if (!name.empty() && !text.empty()) TRY(add(path / as_path(name), text));
+  std::size_t sections = 0, left_out = 0;
+  std::set<fs::path> made;
+  const auto end = [&] {
+    if (name.empty() || text.empty()) return;
+    fs::path file = as_path(name);
+    for (int i = 2; made.contains(file); ++i) file = as_path(fmt::format("{}-{}", name, i));
+    if (++sections > most_sections || !add(path / file, text))
+      ++left_out;
+    else
+      made.insert(file);
     text.clear();
-    return {};
   };
   for (const std::string_view line : base::lines(answer)) {
     if (line.starts_with("=== ")) {
-      TRY(end());
+      end();
       name = line == "=== end" || line == "=== people" ? "" : line.substr(4);
     } else if (line.starts_with("| ")) {
       text += std::string(line.substr(2)) + "\n";
@@ -75,7 +84,8 @@ Result<> Archive::add_sections(const fs::path& path, std::string_view answer) co
       text += fmt::format("[ended with status {}]\n", line.substr(2));
     }
   }
-  return end();
+  end();
+  return left_out;
 }
 
 std::string Archive::contents() const {

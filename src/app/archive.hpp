@@ -22,8 +22,12 @@ class Archive {
   [[nodiscard]] std::filesystem::path folder() const { return parent_ / name_; }
   /// `path` is below folder().
   [[nodiscard]] Result<> add(const std::filesystem::path& path, std::string_view text) const;
-  /// The sections of an answer, one file each below `path`: "journal/kubelet" is journal/kubelet.txt.
-  [[nodiscard]] Result<> add_sections(const std::filesystem::path& path, std::string_view answer) const;
+  /// The sections of an answer, one file each below `path`: "journal/kubelet" is journal/kubelet.txt. A host
+  /// makes the names, so a name that comes twice gets a number, and a section that cannot be written is left
+  /// out. Gives how many were left out: those, and what is over most_sections.
+  [[nodiscard]] std::size_t add_sections(const std::filesystem::path& path, std::string_view answer) const;
+  /// Of one host; a host with a hundred pods has about three hundred.
+  static constexpr std::size_t most_sections = 2000;
   /// "hosts/host1/journal  3 files  120 KiB" a line, all folders at most three deep; what lies beside them by
   /// its name.
   [[nodiscard]] std::string contents() const;

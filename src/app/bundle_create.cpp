@@ -1,12 +1,12 @@
-#include "gpuadm/assets/bundle_files.hpp"
-#include "gpuadm/assets/fetch.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/bundle/fetch.hpp"
+#include "gpuadm/bundle/files.hpp"
 
 #include "app/bundle_needs.hpp"
 #include "app/bundle_write.hpp"
-#include "app/here.hpp"
-#include "app/surroundings.hpp"
+#include "app/environment.hpp"
+#include "app/run_local.hpp"
 
 #include <fmt/format.h>
 
@@ -19,9 +19,9 @@ namespace app {
 namespace {
 
 namespace fs = std::filesystem;
-using assets::BundleFile;
-using assets::BundleKind;
 using base::Fault;
+using bundle::BundleFile;
+using bundle::BundleKind;
 
 constexpr std::uint64_t largest_file = std::uint64_t{4} << 30;
 constexpr std::uint64_t largest_member = std::uint64_t{1} << 30;
@@ -33,14 +33,14 @@ std::string file_name(std::string_view url) {
 
 class Creation {
  public:
-  Creation(const BundleNeeds& needs, assets::Fetcher& fetcher) : needs_(needs), fetcher_(fetcher) {}
+  Creation(const BundleNeeds& needs, bundle::Fetcher& fetcher) : needs_(needs), fetcher_(fetcher) {}
 
   Result<> add(const SourceFile& source) {
     if (!source.content.empty()) {
       put(source, TRY(fetcher_.keep(source.content)), source.target);
       return {};
     }
-    const assets::BundlePart file = TRY(fetcher_.file(source.url, TRY(sum_of(source)), largest_file));
+    const bundle::BundlePart file = TRY(fetcher_.file(source.url, TRY(sum_of(source)), largest_file));
     if (source.members.empty()) {
       put(source, file, source.target);
       return {};
@@ -52,7 +52,7 @@ class Creation {
         into += piece;
         return {};
       };
-    TRY(assets::extract(fetcher_.path_of(file.sha256), largest_member, sinks));
+    TRY(bundle::extract(fetcher_.path_of(file.sha256), largest_member, sinks));
     for (const auto& [name, target] : source.members) put(source, TRY(fetcher_.keep(bytes[name])), target);
     return {};
   }
@@ -69,12 +69,12 @@ class Creation {
 
   /// The images that this very kubeadm will ask for.
   Result<std::vector<std::string>> kubeadm_images(const SourceFile& kubeadm) {
-    const assets::BundlePart file = TRY(fetcher_.file(kubeadm.url, TRY(sum_of(kubeadm)), largest_file));
+    const bundle::BundlePart file = TRY(fetcher_.file(kubeadm.url, TRY(sum_of(kubeadm)), largest_file));
     const fs::path program = fetcher_.path_of(file.sha256).string() + ".run";
     std::error_code error;
     fs::copy_file(fetcher_.path_of(file.sha256), program, fs::copy_options::overwrite_existing, error);
     fs::permissions(program, fs::perms::owner_all, error);
-    const auto exit = run_here(
+    const auto exit = run_local(
         "ask kubeadm for its images",
         {{"program", program.string()},
          {"version", "v" + needs_.kubernetes.text()},
@@ -94,7 +94,7 @@ class Creation {
                       "it is run on this machine for that: see that it can be");
   }
 
-  assets::Bundle end(const std::vector<std::string>& absent) && {
+  bundle::Bundle end(const std::vector<std::string>& absent) && {
     bundle_.name = "kubernetes-" + needs_.kubernetes.text();
     bundle_.kubernetes = needs_.kubernetes.text();
     bundle_.architecture = needs_.architecture;
@@ -103,7 +103,7 @@ class Creation {
   }
 
  private:
-  void put(const SourceFile& source, const assets::BundlePart& file, const std::string& target) {
+  void put(const SourceFile& source, const bundle::BundlePart& file, const std::string& target) {
     BundleFile made{.path = {}, .kind = source.kind, .sha256 = file.sha256, .size = file.size};
     if (source.kind == BundleKind::package) {
       made.os = source.os;
@@ -128,8 +128,8 @@ class Creation {
   }
 
   const BundleNeeds& needs_;
-  assets::Fetcher& fetcher_;
-  assets::Bundle bundle_;
+  bundle::Fetcher& fetcher_;
+  bundle::Bundle bundle_;
   std::map<std::string, std::string> texts_;
 };
 
@@ -151,7 +151,7 @@ Result<SourceFile> kubeadm_of_here(const assets::Store& store, const playbook::C
 
 /// The newest patch of the minor, as its release says.
 Result<base::Version> newest_patch(const BundleNeeds& needs, const assets::Store& store,
-                                   const playbook::Catalog& catalog, assets::Fetcher& fetcher, Io& io) {
+                                   const playbook::Catalog& catalog, bundle::Fetcher& fetcher, Io& io) {
   const std::string minor = needs.kubernetes.minor_text();
   const std::string source = TRY(newest_source(store, catalog, needs.kubernetes));
   constexpr std::size_t largest = 4096;
@@ -174,15 +174,15 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   TRY(check_output(options.output));
   BundleNeeds needs = TRY(read_needs(options, library.catalog()));
   needs.cluster.kubernetes.source = spec::Source::bundle;  // as init --bundle will see it
-  TRY(settle_surroundings(needs.cluster, store));
+  TRY(resolve_environment(needs.cluster, store));
   if (!options.source.place.empty()) needs.cluster.mirrors.packages.clear();
-  assets::Fetcher fetcher = TRY(open_fetcher(options.source, needs.cluster, io));
+  bundle::Fetcher fetcher = TRY(open_fetcher(options.source, needs.cluster, io));
   if (needs.version_is_assumed)
     needs.kubernetes = TRY(newest_patch(needs, store, library.catalog(), fetcher, io));
   Sources sources = TRY(read_sources(store, library.catalog(), needs));
   TRY(choose_sources(sources, needs, options.skip));
   const bool driver = TRY(needs_driver(needs, options.skip));
-  for (const std::string& image : options.images) (void)TRY(assets::parse_reference(image));
+  for (const std::string& image : options.images) (void)TRY(bundle::parse_reference(image));
 
   Creation creation(needs, fetcher);
   TRY(creation.add_packages({fetcher, store, library.catalog(), needs.cluster, needs.kubernetes,
@@ -200,10 +200,10 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   }
   for (const SourceImage& image : sources.images) images.push_back(image.name);
   images.insert(images.end(), options.images.begin(), options.images.end());
-  for (std::string& image : images) image = assets::full_name(TRY(assets::parse_reference(image)));
+  for (std::string& image : images) image = bundle::full_name(TRY(bundle::parse_reference(image)));
   for (auto it = images.begin(); it != images.end(); ++it)
     if (std::find(images.begin(), it, *it) == it) TRY(creation.add_image(*it));
-  const assets::Bundle bundle = std::move(creation).end(absent);
+  const bundle::Bundle bundle = std::move(creation).end(absent);
   TRY(write_bundle(
       bundle, options.sign, [&](const std::string& sha256) { return fetcher.path_of(sha256); },
       options.output, io));

@@ -5,8 +5,8 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 
+#include "app/bring_up.hpp"
 #include "app/kubernetes_version.hpp"
-#include "app/raise.hpp"
 
 #include <fmt/format.h>
 
@@ -98,10 +98,10 @@ Result<std::string> fill(std::string_view text, const std::map<std::string, std:
   return out;
 }
 
-Result<assets::BundleKind> kind_of(const std::string& name) {
-  using assets::BundleKind;
+Result<bundle::BundleKind> kind_of(const std::string& name) {
+  using bundle::BundleKind;
   for (const auto kind : {BundleKind::binary, BundleKind::runtime, BundleKind::package, BundleKind::file})
-    if (assets::name_of(kind) == name) return kind;
+    if (bundle::name_of(kind) == name) return kind;
   return base::fail(Fault::spec,
                     fmt::format("{}: '{}' is no kind of a file", sources_file, base::printable(name, 50)));
 }
@@ -248,9 +248,7 @@ Result<> choose_sources(Sources& sources, const BundleNeeds& needs, const std::v
   unless(needs.runtime && cluster.runtime.engine == spec::Engine::containerd, "runtime");
   unless(cluster.network.plugin != spec::NetworkPlugin::none, "cni");
   unless(cluster.network.plugin == spec::NetworkPlugin::flannel, "network");
-  // Docker knows an image by a digest only where it pulled it.
-  unless(!cluster.control_plane.virtual_address.empty() && cluster.runtime.engine != spec::Engine::docker,
-         "kube-vip");
+  unless(!cluster.control_plane.virtual_address.empty(), "kube-vip");
   unless(needs.gpus, "toolkit");
   unless(native && cluster.gpu.allocator == spec::Allocator::device_plugin, "device-plugin");
   unless(native && cluster.gpu.allocator == spec::Allocator::dra, "dra");
@@ -260,6 +258,9 @@ Result<> choose_sources(Sources& sources, const BundleNeeds& needs, const std::v
     return without.contains(file.part) || other_system;
   });
   std::erase_if(sources.images, [&](const SourceImage& image) { return without.contains(image.part); });
+  // Docker knows an image by a digest only where it pulled it.
+  if (cluster.runtime.engine == spec::Engine::docker)
+    for (SourceImage& image : sources.images) image.name = image.name.substr(0, image.name.find('@'));
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include "gpuadm/assets/assets.hpp"
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/base/version.hpp"
+#include "gpuadm/bundle/bundle.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
@@ -42,7 +43,7 @@ struct BundleNeeds {
 /// A row of data/sources.yaml, filled in.
 struct SourceFile {
   std::string part, url, sum, index, content, target, mode, os;
-  assets::BundleKind kind = assets::BundleKind::file;
+  bundle::BundleKind kind = bundle::BundleKind::file;
   std::map<std::string, std::string> members;  ///< of an archive: file -> target
 };
 struct SourceImage {

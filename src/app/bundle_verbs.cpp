@@ -1,9 +1,9 @@
 #include "gpuadm/app/bundle.hpp"
-#include "gpuadm/assets/bundle_files.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/bundle/files.hpp"
 
 #include "app/bundle_write.hpp"
 #include "app/open_bundle.hpp"
@@ -18,13 +18,13 @@ namespace app {
 namespace {
 
 namespace fs = std::filesystem;
-using assets::BundleFile;
 using base::Fault;
 using base::Tree;
+using bundle::BundleFile;
 
-Result<assets::Bundle> read(const fs::path& place) {
-  const assets::BundleHead head = TRY(assets::read_bundle_head(place));
-  return assets::parse_bundle(head.manifest, place.string() + ":manifest.yaml");
+Result<bundle::Bundle> read(const fs::path& place) {
+  const bundle::BundleHead head = TRY(bundle::read_bundle_head(place));
+  return bundle::parse_bundle(head.manifest, place.string() + ":manifest.yaml");
 }
 
 std::string label(const BundleFile& file) {
@@ -35,12 +35,12 @@ std::string size_of(const BundleFile& file) {
   return file.size ? base::human_bytes(*file.size) : "";
 }
 
-std::string text_of(const assets::Bundle& bundle) {
+std::string text_of(const bundle::Bundle& bundle) {
   std::string text =
       fmt::format("{}: Kubernetes {}, {}\n", bundle.name, bundle.kubernetes, bundle.architecture);
   if (!bundle.absent.empty()) text += fmt::format("without {}\n", base::join(bundle.absent, ", "));
   for (const BundleFile& file : bundle.files)
-    text += fmt::format("  {:<8} {:>10}  {}\n", assets::name_of(file.kind), size_of(file), label(file));
+    text += fmt::format("  {:<8} {:>10}  {}\n", bundle::name_of(file.kind), size_of(file), label(file));
   return text;
 }
 
@@ -49,21 +49,21 @@ void show(const Tree& tree, Io& io) {
 }
 
 /// Files by what they are, for a comparison.
-std::map<std::string, const BundleFile*> by_label(const assets::Bundle& bundle) {
+std::map<std::string, const BundleFile*> by_label(const bundle::Bundle& bundle) {
   std::map<std::string, const BundleFile*> files;
   for (const BundleFile& file : bundle.files)
-    files.emplace(fmt::format("{} {}", assets::name_of(file.kind), label(file)), &file);
+    files.emplace(fmt::format("{} {}", bundle::name_of(file.kind), label(file)), &file);
   return files;
 }
 
 }  // namespace
 
 Result<Outcome> bundle_inspect(const BundleOptions& options, Io& io) {
-  const assets::BundleHead head = TRY(assets::read_bundle_head(options.bundle));
+  const bundle::BundleHead head = TRY(bundle::read_bundle_head(options.bundle));
   const std::string source = options.bundle.string() + ":manifest.yaml";
-  const assets::Bundle bundle = TRY(assets::parse_bundle(head.manifest, source));
+  const bundle::Bundle bundle = TRY(bundle::parse_bundle(head.manifest, source));
   if (options.format == Format::json) {
-    Tree tree = TRY(base::yaml::read(assets::manifest_of(bundle), source));
+    Tree tree = TRY(base::yaml::read(bundle::manifest_of(bundle), source));
     tree.set("signed", !head.signature.empty());
     show(tree, io);
   } else {
@@ -74,16 +74,17 @@ Result<Outcome> bundle_inspect(const BundleOptions& options, Io& io) {
 }
 
 Result<Outcome> bundle_verify(const BundleOptions& options, Io& io) {
-  const assets::BundleHead head = TRY(assets::read_bundle_head(options.bundle));
-  const fs::path signers = signers_file(options.signers);
+  const bundle::BundleHead head = TRY(bundle::read_bundle_head(options.bundle));
+  const Signers signers = signers_files(options.signers);
+  if (signers.empty()) io.err(nobody_verified(options.bundle));
   const std::string who =
       signers.empty() ? "" : TRY(signer_of(head.manifest, head.signature, signers, options.bundle.string()));
-  const assets::Bundle bundle =
-      TRY(assets::parse_bundle(head.manifest, options.bundle.string() + ":manifest.yaml"));
+  const bundle::Bundle bundle =
+      TRY(bundle::parse_bundle(head.manifest, options.bundle.string() + ":manifest.yaml"));
   std::error_code error;
   if (const std::string sum = base::sha256(head.manifest); fs::is_directory(options.bundle, error))
-    (void)TRY(assets::open_bundle(options.bundle, {}, sum));
-  else if (TRY(assets::unpack_bundle(options.bundle, {})).filename() != sum)
+    (void)TRY(bundle::open_bundle(options.bundle, {}, sum));
+  else if (TRY(bundle::unpack_bundle(options.bundle, {})).filename() != sum)
     return base::fail(Fault::spec, options.bundle.string() + ": was changed while it was read", "run again");
   if (options.format == Format::json) {
     show(Tree::map_of({{"bundle", options.bundle.string()},
@@ -95,13 +96,13 @@ Result<Outcome> bundle_verify(const BundleOptions& options, Io& io) {
                        bundle.files.size(),
                        !who.empty()             ? "signed by " + who
                        : head.signature.empty() ? "not signed"
-                                                : "its signature was not verified: name --signers FILE"));
+                                                : "its signature was not verified"));
   }
   return Outcome::done;
 }
 
 Result<Outcome> bundle_diff(const BundleOptions& options, Io& io) {
-  const assets::Bundle before = TRY(read(options.bundle)), after = TRY(read(options.other));
+  const bundle::Bundle before = TRY(read(options.bundle)), after = TRY(read(options.other));
   const auto old_files = by_label(before), new_files = by_label(after);
   Tree added = Tree::list(), removed = Tree::list(), changed = Tree::list();
   std::string text;
@@ -132,10 +133,10 @@ Result<Outcome> bundle_diff(const BundleOptions& options, Io& io) {
 
 Result<Outcome> bundle_extend(const BundleExtendOptions& options, Io& io) {
   TRY(check_output(options.output));
-  for (const std::string& image : options.images) (void)TRY(assets::parse_reference(image));
-  assets::Bundle opened = TRY(bring_bundle(options.bundle, options.signers));
-  assets::Blobs blobs = TRY(assets::as_blobs(opened));
-  assets::Fetcher fetcher = TRY(open_fetcher(options.source, {}, io));
+  for (const std::string& image : options.images) (void)TRY(bundle::parse_reference(image));
+  bundle::Bundle opened = TRY(bring_bundle(options.bundle, options.signers, io));
+  bundle::Blobs blobs = TRY(bundle::as_blobs(opened));
+  bundle::Fetcher fetcher = TRY(open_fetcher(options.source, {}, io));
   std::map<std::string, fs::path> more;
   const auto add = [&](BundleFile file) {
     std::erase_if(blobs.bundle.files,
@@ -144,7 +145,7 @@ Result<Outcome> bundle_extend(const BundleExtendOptions& options, Io& io) {
   };
   for (const std::string& name : options.images) {
     BundleFile image = TRY(fetch_image(fetcher, name, opened.architecture));
-    for (const assets::BundlePart& part : image.parts) more[part.sha256] = fetcher.path_of(part.sha256);
+    for (const bundle::BundlePart& part : image.parts) more[part.sha256] = fetcher.path_of(part.sha256);
     add(std::move(image));
   }
   for (const fs::path& package : options.packages) {
@@ -158,7 +159,7 @@ Result<Outcome> bundle_extend(const BundleExtendOptions& options, Io& io) {
     const std::string sum = TRY(base::sha256_of_file(package));
     more[sum] = package;
     add({.path = {},
-         .kind = assets::BundleKind::package,
+         .kind = bundle::BundleKind::package,
          .name = name,
          .os = deb ? "debian" : "redhat",
          .sha256 = sum,

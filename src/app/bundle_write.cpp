@@ -35,14 +35,14 @@ bool environment_names_a_proxy() {
 }
 
 /// The file that is named, or Docker's, where it is there.
-Result<assets::Logins> read_logins(const fs::path& named) {
-  if (!named.empty()) return assets::Logins::parse(TRY(read_private_file(named)).reveal(), named.string());
+Result<bundle::Logins> read_logins(const fs::path& named) {
+  if (!named.empty()) return bundle::Logins::parse(TRY(read_private_file(named)).reveal(), named.string());
   const char* folder = std::getenv("DOCKER_CONFIG");
   const fs::path docker =
       (folder && *folder != '\0' ? fs::path(folder) : base::home() / ".docker") / "config.json";
   std::error_code error;
-  if (!fs::exists(docker, error)) return assets::Logins();
-  return assets::Logins::parse(base::Secret(TRY(base::read_file(docker, 1u << 20))).reveal(),
+  if (!fs::exists(docker, error)) return bundle::Logins();
+  return bundle::Logins::parse(base::Secret(TRY(base::read_file(docker, 1u << 20))).reveal(),
                                docker.string());
 }
 
@@ -56,8 +56,8 @@ Result<> check_output(const std::filesystem::path& output) {
                     "name a folder that is missing or empty, or a FILE.tar.zst that is not there yet");
 }
 
-Result<assets::Fetcher> open_fetcher(const BundleSource& source, const spec::Cluster& cluster, Io& io) {
-  assets::Source from{.place = source.place.empty() ? "public" : source.place,
+Result<bundle::Fetcher> open_fetcher(const BundleSource& source, const spec::Cluster& cluster, Io& io) {
+  bundle::Source from{.place = source.place.empty() ? "public" : source.place,
                       .registries = {},
                       .logins = TRY(read_logins(source.logins)),
                       .proxy = {}};
@@ -77,7 +77,7 @@ Result<assets::Fetcher> open_fetcher(const BundleSource& source, const spec::Clu
     std::chrono::steady_clock::time_point when;
   };
   const auto told = std::make_shared<Told>();
-  return assets::Fetcher::open(std::move(from), base::cache_directory() / "blobs",
+  return bundle::Fetcher::open(std::move(from), base::cache_directory() / "blobs",
                                [told, &io](const std::string& what, std::uint64_t bytes) {
                                  constexpr std::chrono::seconds often{5};
                                  const auto now = std::chrono::steady_clock::now();
@@ -91,28 +91,28 @@ Result<assets::Fetcher> open_fetcher(const BundleSource& source, const spec::Clu
                                });
 }
 
-Result<assets::BundleFile> fetch_image(assets::Fetcher& fetcher, const std::string& name,
+Result<bundle::BundleFile> fetch_image(bundle::Fetcher& fetcher, const std::string& name,
                                        const std::string& architecture) {
-  assets::BundleFile image{.path = {},
-                           .kind = assets::BundleKind::image,
-                           .name = assets::full_name(TRY(assets::parse_reference(name)))};
+  bundle::BundleFile image{.path = {},
+                           .kind = bundle::BundleKind::image,
+                           .name = bundle::full_name(TRY(bundle::parse_reference(name)))};
   image.parts = TRY(fetcher.image(name, architecture));
-  const assets::BundlePart sum = TRY(assets::sum_of_image(
+  const bundle::BundlePart sum = TRY(bundle::sum_of_image(
       image.name, image.parts, [&](const std::string& sha256) { return fetcher.path_of(sha256); }));
   image.sha256 = sum.sha256;
   image.size = sum.size;
   return image;
 }
 
-Result<> write_bundle(const assets::Bundle& bundle, const std::filesystem::path& key,
-                      const assets::BlobPlace& place, const std::filesystem::path& output, Io& io) {
-  const std::string signature = key.empty() ? "" : TRY(sign(assets::manifest_of(bundle), key));
+Result<> write_bundle(const bundle::Bundle& bundle, const std::filesystem::path& key,
+                      const bundle::BlobPlace& place, const std::filesystem::path& output, Io& io) {
+  const std::string signature = key.empty() ? "" : TRY(sign(bundle::manifest_of(bundle), key));
   if (is_archive(output))
-    TRY(assets::write_bundle_archive(bundle, signature, place, output));
+    TRY(bundle::write_bundle_archive(bundle, signature, place, output));
   else
-    TRY(assets::write_bundle_folder(bundle, signature, place, output));
+    TRY(bundle::write_bundle_folder(bundle, signature, place, output));
   std::uint64_t bytes = 0;
-  const auto blobs = assets::blobs_of(bundle);
+  const auto blobs = bundle::blobs_of(bundle);
   for (const auto& [sha256, size] : blobs) bytes += size;
   io.err(fmt::format("{}: {} files, {} blobs of {}{}\n", output.string(), bundle.files.size(), blobs.size(),
                      base::human_bytes(bytes), signature.empty() ? "" : ", signed"));

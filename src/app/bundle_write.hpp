@@ -1,8 +1,8 @@
 #pragma once
 
 #include "gpuadm/app/bundle.hpp"
-#include "gpuadm/assets/bundle_files.hpp"
-#include "gpuadm/assets/fetch.hpp"
+#include "gpuadm/bundle/fetch.hpp"
+#include "gpuadm/bundle/files.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
 #include <string>
@@ -15,16 +15,16 @@ namespace app {
 
 /// Fetches into ~/.cache/gpuadm/blobs, and says on `io` what. `cluster`: whose mirrors and proxy count where
 /// neither the command line nor the environment names others.
-[[nodiscard]] Result<assets::Fetcher> open_fetcher(const BundleSource& source, const spec::Cluster& cluster,
+[[nodiscard]] Result<bundle::Fetcher> open_fetcher(const BundleSource& source, const spec::Cluster& cluster,
                                                    Io& io);
 
 /// An image as a file of a bundle.
-[[nodiscard]] Result<assets::BundleFile> fetch_image(assets::Fetcher& fetcher, const std::string& name,
+[[nodiscard]] Result<bundle::BundleFile> fetch_image(bundle::Fetcher& fetcher, const std::string& name,
                                                      const std::string& architecture);
 
 /// Signs where there is a key, writes the folder or the .tar.zst, and says what came of it.
-[[nodiscard]] Result<> write_bundle(const assets::Bundle& bundle, const std::filesystem::path& key,
-                                    const assets::BlobPlace& place, const std::filesystem::path& output,
+[[nodiscard]] Result<> write_bundle(const bundle::Bundle& bundle, const std::filesystem::path& key,
+                                    const bundle::BlobPlace& place, const std::filesystem::path& output,
                                     Io& io);
 
 }  // namespace app

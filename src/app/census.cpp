@@ -63,30 +63,30 @@ bool is_unreachable(base::Fault fault) {
          fault == Fault::timeout;
 }
 
-bool Seen::none_reached() const {
+bool Survey::none_reached() const {
   return !census.empty() && std::ranges::all_of(census, [](const auto& entry) {
     return !entry.second && is_unreachable(entry.second.error().fault);
   });
 }
 
-Result<Seen> take_census(transport::Fleet& fleet, const assets::Store& assets, Afterwards afterwards,
-                         Texts texts, Reasons reasons) {
+Result<Survey> take_census(transport::Fleet& fleet, const assets::Store& assets, Afterwards afterwards,
+                           Texts texts, Reasons reasons) {
   const transport::Command probe = TRY(probe_command(assets, reasons));
   for (const std::string& host : fleet.hosts()) fleet.submit(host, probe);
-  Seen seen;
+  Survey survey;
   while (auto completion = fleet.next()) {
     const base::Time answered = base::now();
     auto& [host, result] = *completion;
     if (afterwards == Afterwards::close_connection) fleet.at(host).close();
     if (!result) {
-      seen.census.insert_or_assign(host, std::unexpected(result.error()));
+      survey.census.insert_or_assign(host, std::unexpected(result.error()));
       continue;
     }
-    seen.census.insert_or_assign(host, read_probe(host, *result, answered));
-    if (texts == Texts::kept) seen.probes.insert_or_assign(host, std::move(result->out));
+    survey.census.insert_or_assign(host, read_probe(host, *result, answered));
+    if (texts == Texts::kept) survey.probes.insert_or_assign(host, std::move(result->out));
   }
   if (fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted while the facts were read");
-  return seen;
+  return survey;
 }
 
 base::Tree to_tree(const facts::Census& census) {

@@ -14,7 +14,7 @@ namespace app {
 [[nodiscard]] bool is_unreachable(base::Fault fault);
 
 /// What the hosts say of themselves, and the text it was read from (absent where a host gave none).
-struct Seen {
+struct Survey {
   facts::Census census;
   std::map<std::string, std::string> probes;
   /// No host answered because none could be reached, logged into or trusted.
@@ -42,9 +42,9 @@ enum class Texts { kept, dropped };
 
 /// Runs playbooks/probe.sh on every host of the fleet, one round trip each. A host that fails is data; the
 /// error is for a missing asset.
-[[nodiscard]] Result<Seen> take_census(transport::Fleet& fleet, const assets::Store& assets,
-                                       Afterwards afterwards = Afterwards::keep_connection,
-                                       Texts texts = Texts::kept, Reasons reasons = Reasons::skipped);
+[[nodiscard]] Result<Survey> take_census(transport::Fleet& fleet, const assets::Store& assets,
+                                         Afterwards afterwards = Afterwards::keep_connection,
+                                         Texts texts = Texts::kept, Reasons reasons = Reasons::skipped);
 
 /// {host: facts} and {host: {error: …}}.
 [[nodiscard]] base::Tree to_tree(const facts::Census& census);

@@ -78,7 +78,7 @@ Tree to_tree(const std::vector<Row>& rows) {
 }
 
 /// Hosts of which nothing can be said.
-Outcome tell_the_silent(const facts::Census& census, Io& io) {
+Outcome report_unanswered(const facts::Census& census, Io& io) {
   Outcome outcome = Outcome::done;
   for (const auto& [host, facts] : census) {
     if (!facts) {
@@ -98,23 +98,32 @@ Result<Outcome> certs_status(const CertsOptions& options, Io& io) {
   const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
   const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(Access::read_only);
-  const Seen seen = TRY(take_census(*fleet, assets, Afterwards::close_connection, Texts::dropped));
-  const std::vector<Row> rows = rows_of(cluster, seen.census);
+  const Survey survey = TRY(take_census(*fleet, assets, Afterwards::close_connection, Texts::dropped));
+  const std::vector<Row> rows = rows_of(cluster, survey.census);
   if (options.format == Format::json)
     io.out(base::json::write(to_tree(rows)) + "\n");
   else if (!rows.empty())
     io.out(to_text(rows));
-  return tell_the_silent(seen.census, io);
+  return report_unanswered(survey.census, io);
 }
 
 Result<Outcome> certs_renew(const CertsOptions& options, Io& io) {
   const base::Variables given = {{"within_days", std::to_string(options.within)},
                                  {"renew_all", options.all ? "yes" : "no"}};
   return on_control_planes(
-      {options.common, options.hosts, options.consent}, "certs", io, [&](const Ground& ground) {
-        return telling(ground.visit.folder, options.format, io, [&](report::Reporter& reporter) {
-          return conduct_one_by_one(ground, {ground.hosts, {{}, {}, {}, given}, options.consent}, reporter,
-                                    io);
+      {options.common, options.hosts, options.consent}, "certs", io, [&](const ControlPlaneContext& context) {
+        return telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
+          return run_one_by_one(context, {context.hosts, {{}, {}, {}, given}, options.consent}, reporter, io);
+        });
+      });
+}
+
+Result<Outcome> certs_rotate_encryption_key(const CertsOptions& options, Io& io) {
+  return on_control_planes(
+      {options.common, options.hosts, options.consent}, "rotate-encryption-key", io,
+      [&](const ControlPlaneContext& context) {
+        return telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
+          return run_together(context, {context.hosts, {}, options.consent}, reporter, io);
         });
       });
 }

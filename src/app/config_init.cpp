@@ -178,7 +178,7 @@ Result<Recording> look(const ConfigInitOptions& options, const assets::Store& as
   Recording looked{TRY(read_cluster(options.hosts, options.common.connection)), {}, {}};
   const auto connections = TRY(Connections::open(looked.cluster, options.common.connection, io));
   const auto fleet = connections->fleet(Access::read_only);
-  looked.seen = TRY(take_census(*fleet, assets, Afterwards::close_connection, Texts::dropped));
+  looked.survey = TRY(take_census(*fleet, assets, Afterwards::close_connection, Texts::dropped));
   return looked;
 }
 
@@ -190,17 +190,17 @@ Result<Outcome> config_init(const ConfigInitOptions& options, Io& io) {
                      "name a file that is not there, or leave -o out to see what it would be"));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const Recording looked = TRY(look(options, assets, io));
-  for (const auto& [host, facts] : looked.seen.census)
+  for (const auto& [host, facts] : looked.survey.census)
     if (!facts) io.err(fmt::format("{}\n", base::printable(facts.error().what)));
-  if (looked.seen.none_reached()) return Outcome::unreachable;
+  if (looked.survey.none_reached()) return Outcome::unreachable;
   if (options.from.empty())
-    for (const auto& [host, facts] : looked.seen.census)
+    for (const auto& [host, facts] : looked.survey.census)
       if (facts && facts->kubernetes.kubelet_conf)
         return base::fail(base::Fault::usage, fmt::format("{} is a node of a cluster already", host),
                           "gpuadm adopt HOST writes the file of a cluster that is there");
 
   const std::string text =
-      Draft(looked.cluster, looked.seen.census, options.name.empty() ? looked.cluster.name : options.name)
+      Draft(looked.cluster, looked.survey.census, options.name.empty() ? looked.cluster.name : options.name)
           .text();
   TRY(spec::parse(text, options.output.empty() ? "the cluster file" : options.output.string()));
   if (options.output.empty()) {

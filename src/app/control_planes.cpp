@@ -32,9 +32,9 @@ facts::Census of_hosts(const facts::Census& census, const std::vector<std::strin
 
 /// Fault::blocked where hosts have become control planes, or are none any more, since they were looked at:
 /// the verb has judged others.
-Result<> are_still(const Ground& ground, const facts::Census& census,
+Result<> are_still(const ControlPlaneContext& context, const facts::Census& census,
                    const std::vector<std::string>& acting) {
-  for (const spec::Host& host : ground.cluster.hosts) {
+  for (const spec::Host& host : context.cluster.hosts) {
     const auto& facts = census.at(host.name);
     if (!facts && std::ranges::find(acting, host.name) != acting.end()) return std::unexpected(facts.error());
     if (facts && is_control_plane(census, host.name) != (host.role == spec::Role::control_plane))
@@ -51,45 +51,45 @@ Result<> are_still(const Ground& ground, const facts::Census& census,
 using Make = std::function<Result<plan::Plan>(const facts::Census&)>;
 
 /// The plan that `make` makes, and makes again from what the hosts are once they are locked.
-Result<Outcome> play(const Ground& ground, const OneByOne& how, report::Reporter& reporter, Io& io,
-                     const Make& make) {
+Result<Outcome> play(const ControlPlaneContext& context, const OneByOne& how, report::Reporter& reporter,
+                     Io& io, const Make& make) {
   const auto vital = [&](const facts::Census& census) -> Result<plan::Plan> {
     plan::Plan plan = TRY(make(census));
     plan.vital.insert(how.hosts.begin(), how.hosts.end());
     return plan;
   };
   const auto again = [&](const std::set<std::string>&) -> Result<plan::Plan> {
-    const Seen fresh = TRY(take_census(*ground.visit.fleet, ground.assets));
-    TRY(are_still(ground, fresh.census, how.hosts));
+    const Survey fresh = TRY(take_census(*context.session.fleet, context.assets));
+    TRY(are_still(context, fresh.census, how.hosts));
     return vital(fresh.census);
   };
-  return perform({ground.assets, TRY(vital(ground.seen.census)), how.hosts, how.consent, again}, ground.visit,
-                 reporter, io);
+  return execute({context.assets, TRY(vital(context.survey.census)), how.hosts, how.consent, again},
+                 context.session, reporter, io);
 }
 
 }  // namespace
 
 Result<Outcome> on_control_planes(const Asked& asked, std::string_view playbook, Io& io,
-                                  const std::function<Result<Outcome>(const Ground&)>& act) {
+                                  const std::function<Result<Outcome>(const ControlPlaneContext&)>& act) {
   const assets::Store assets = TRY(assets::Store::open(asked.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, playbook));
   const spec::Cluster named = TRY(read_cluster(asked.hosts, asked.common.connection));
-  const Visit visit = TRY(Visit::open(named, asked.common.connection, asked.consent, io));
-  const Seen seen = TRY(visit.see_all(assets));
-  const spec::Cluster cluster = as_found(named, seen.census);
-  TRY(has_control_plane(cluster, seen.census));
+  const Session session = TRY(Session::open(named, asked.common.connection, asked.consent, io));
+  const Survey survey = TRY(session.survey_all(assets));
+  const spec::Cluster cluster = as_found(named, survey.census);
+  TRY(has_control_plane(cluster, survey.census));
   std::vector<std::string> hosts;
   for (const spec::Host& host : cluster.hosts)
     if (host.role == spec::Role::control_plane) hosts.push_back(host.name);
-  return act({assets, library, cluster, seen, visit, hosts});
+  return act({assets, library, cluster, survey, session, hosts});
 }
 
-Result<std::string> ask(const Ground& ground, const std::string& host, const std::string& label,
+Result<std::string> ask(const ControlPlaneContext& context, const std::string& host, const std::string& label,
                         const std::string& script) {
-  transport::Fleet& fleet = *ground.visit.fleet;
+  transport::Fleet& fleet = *context.session.fleet;
   fleet.submit(
       host,
-      {.label = label, .script = ground.library.prelude() + "\n" + script + "\n", .timeout = ask_timeout});
+      {.label = label, .script = context.library.prelude() + "\n" + script + "\n", .timeout = ask_timeout});
   const auto completion = fleet.next();
   if (!completion || fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted: " + label);
   if (!completion->result) return std::unexpected(completion->result.error());
@@ -99,13 +99,13 @@ Result<std::string> ask(const Ground& ground, const std::string& host, const std
   return std::string(base::trim(completion->result->out));
 }
 
-Result<Outcome> conduct_one_by_one(const Ground& ground, const OneByOne& how, report::Reporter& reporter,
-                                   Io& io) {
-  return play(ground, how, reporter, io, [&](const facts::Census& census) -> Result<plan::Plan> {
+Result<Outcome> run_one_by_one(const ControlPlaneContext& context, const OneByOne& how,
+                               report::Reporter& reporter, Io& io) {
+  return play(context, how, reporter, io, [&](const facts::Census& census) -> Result<plan::Plan> {
     plan::Plan plan;
     for (const std::string& host : how.hosts) {
       plan::Plan one =
-          TRY(plan::make(ground.cluster, of_hosts(census, {host}), ground.library, how.bundle, how.choice));
+          TRY(plan::make(context.cluster, of_hosts(census, {host}), context.library, how.bundle, how.choice));
       plan.playbook = one.playbook;
       plan.prelude = one.prelude;
       for (plan::Stage& stage : one.stages) plan.stages.push_back(std::move(stage));
@@ -114,10 +114,10 @@ Result<Outcome> conduct_one_by_one(const Ground& ground, const OneByOne& how, re
   });
 }
 
-Result<Outcome> conduct_together(const Ground& ground, const OneByOne& how, report::Reporter& reporter,
-                                 Io& io) {
-  return play(ground, how, reporter, io, [&](const facts::Census& census) {
-    return plan::make(ground.cluster, of_hosts(census, how.hosts), ground.library, how.bundle, how.choice);
+Result<Outcome> run_together(const ControlPlaneContext& context, const OneByOne& how,
+                             report::Reporter& reporter, Io& io) {
+  return play(context, how, reporter, io, [&](const facts::Census& census) {
+    return plan::make(context.cluster, of_hosts(census, how.hosts), context.library, how.bundle, how.choice);
   });
 }
 

@@ -1,16 +1,16 @@
 #pragma once
 
-#include "app/conduct.hpp"
+#include "app/run_playbook.hpp"
 
 namespace app {
 
 /// What a verb that works on control planes stands on, once the hosts were looked at.
-struct Ground {
+struct ControlPlaneContext {
   const assets::Store& assets;
   const playbook::Library& library;
   const spec::Cluster& cluster;  ///< roles by what stands on the hosts, and whichever version they have
-  const Seen& seen;
-  const Visit& visit;
+  const Survey& survey;
+  const Session& session;
   const std::vector<std::string>& hosts;  ///< the control planes, in the cluster's order; at least one
 };
 
@@ -22,29 +22,30 @@ struct Asked {
 
 /// Reads the cluster and playbooks/NAME.yaml, looks at every host, finds the control planes, and acts.
 /// Fault::usage where there is none; an error where a host cannot be reached.
-[[nodiscard]] Result<Outcome> on_control_planes(const Asked& asked, std::string_view playbook, Io& io,
-                                                const std::function<Result<Outcome>(const Ground&)>& act);
+[[nodiscard]] Result<Outcome> on_control_planes(
+    const Asked& asked, std::string_view playbook, Io& io,
+    const std::function<Result<Outcome>(const ControlPlaneContext&)>& act);
 
 /// What a host answers to a few words of the playbook's functions, which only read.
-[[nodiscard]] Result<std::string> ask(const Ground& ground, const std::string& host, const std::string& label,
-                                      const std::string& script);
+[[nodiscard]] Result<std::string> ask(const ControlPlaneContext& context, const std::string& host,
+                                      const std::string& label, const std::string& script);
 
-/// How the playbook of a ground is run.
+/// The options of a playbook run on control-plane nodes.
 struct OneByOne {
   std::vector<std::string> hosts;
   plan::Choice choice;
   Consent consent = Consent::ask;
-  const assets::Bundle* bundle = nullptr;
+  const bundle::Bundle* bundle = nullptr;
 };
 
 /// Runs the playbook on these hosts, one after the other: a host begins when the one before it has ended
-/// well. They are locked together, and looked at once more under their locks, as `perform` does.
-[[nodiscard]] Result<Outcome> conduct_one_by_one(const Ground& ground, const OneByOne& how,
-                                                 report::Reporter& reporter, Io& io);
+/// well. They are locked together, and inspected again once they are locked, as `execute` does.
+[[nodiscard]] Result<Outcome> run_one_by_one(const ControlPlaneContext& context, const OneByOne& how,
+                                             report::Reporter& reporter, Io& io);
 
 /// The same on all of these hosts at once, phase by phase: none begins a phase before all have ended the one
 /// before it well.
-[[nodiscard]] Result<Outcome> conduct_together(const Ground& ground, const OneByOne& how,
-                                               report::Reporter& reporter, Io& io);
+[[nodiscard]] Result<Outcome> run_together(const ControlPlaneContext& context, const OneByOne& how,
+                                           report::Reporter& reporter, Io& io);
 
 }  // namespace app

@@ -2,7 +2,7 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 
-#include "app/conduct.hpp"
+#include "app/run_playbook.hpp"
 
 #include <fmt/format.h>
 
@@ -65,15 +65,15 @@ Result<Outcome> copy(const CopyOptions& options, Io& io) {
   const std::string prelude =
       TRY(assets.read("playbooks/prelude.sh")) + "\n" + TRY(assets.read("playbooks/cp.sh"));
   const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
-  Performance performance{assets,
-                          plan_of(freight, cluster.hosts, prelude, TRY(assets.read("playbooks/depot.sh"))),
-                          {},
-                          options.consent,
-                          {}};
-  for (const spec::Host& host : cluster.hosts) performance.hosts.push_back(host.name);
-  return telling(visit.folder, options.format, io,
-                 [&](report::Reporter& reporter) { return perform(performance, visit, reporter, io); });
+  const Session session = TRY(Session::open(cluster, options.common.connection, options.consent, io));
+  Execution execution{assets,
+                      plan_of(freight, cluster.hosts, prelude, TRY(assets.read("playbooks/depot.sh"))),
+                      {},
+                      options.consent,
+                      {}};
+  for (const spec::Host& host : cluster.hosts) execution.hosts.push_back(host.name);
+  return telling(session.folder, options.format, io,
+                 [&](report::Reporter& reporter) { return execute(execution, session, reporter, io); });
 }
 
 }  // namespace app

@@ -38,10 +38,18 @@ Outcome list(const DoctorOptions& options, Io& io) {
   return Outcome::done;
 }
 
+/// Whether --only leaves nothing but checks of the stage `security`, which no host has by itself.
+bool asks_for_security(const DoctorOptions& options) {
+  unsigned stages = 0;
+  for (const checks::About& about : every_check())
+    if (!options.only.empty() && wanted(options, about.id)) stages |= about.stages;
+  return stages == static_cast<unsigned>(checks::Stage::security);
+}
+
 /// What the checks of the stage say of what was seen.
 Result<std::vector<report::Finding>> find_for(const DoctorOptions& options, const Recording& looked,
                                               const assets::Store& assets) {
-  const facts::Census& census = looked.seen.census;
+  const facts::Census& census = looked.survey.census;
   if (options.stage.empty()) return find_by_state(looked.cluster, census, looked.view, assets);
   if (options.stage == "cluster") return find_in_cluster(looked.cluster, census, looked.view, assets);
   return find(looked.cluster, census, assets, stage_of(options));
@@ -105,16 +113,16 @@ constexpr std::chrono::seconds impatience{60};
 Result<Recording> look(const DoctorOptions& options, const assets::Store& assets, Io& io) {
   const bool in_cluster = options.stage == "cluster", by_state = options.stage.empty();
   Recording looked{TRY(read_cluster(options.hosts, options.common.connection)), {}, {}};
-  auto& [cluster, seen, view] = looked;
+  auto& [cluster, survey, view] = looked;
   const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(Access::read_only);
-  seen = TRY(take_census(
+  survey = TRY(take_census(
       *fleet, assets, in_cluster || by_state ? Afterwards::keep_connection : Afterwards::close_connection,
       texts_of(options), by_state || options.stage == "node" ? Reasons::read : Reasons::skipped));
-  if (in_cluster) view = TRY(view_cluster(cluster, seen.census, *fleet, assets));
-  if (by_state && has_control_plane(cluster, seen.census)) {
+  if (in_cluster) view = TRY(view_cluster(cluster, survey.census, *fleet, assets));
+  if (by_state && has_control_plane(cluster, survey.census)) {
     // Hosts are judged all the same where no control plane answers.
-    auto answer = view_cluster(cluster, seen.census, *fleet, assets, impatience);
+    auto answer = view_cluster(cluster, survey.census, *fleet, assets, impatience);
     if (answer) view = std::move(*answer);
     if (!answer && answer.error().fault == base::Fault::interrupted) return std::unexpected(answer.error());
   }
@@ -122,13 +130,13 @@ Result<Recording> look(const DoctorOptions& options, const assets::Store& assets
 }
 
 /// Lets the checks judge an installation from the bundle that is named, as `gpuadm init --bundle` does.
-Result<> settle_bundle(const DoctorOptions& options, Recording& looked) {
+Result<> resolve_bundle(const DoctorOptions& options, Recording& looked, const Io& io) {
   if (options.bundle.empty()) return {};
-  const assets::Bundle bundle = TRY(bring_bundle(options.bundle, {}));
+  const bundle::Bundle bundle = TRY(bring_bundle(options.bundle, {}, io));
   looked.cluster.kubernetes.source = spec::Source::bundle;
   if (!looked.cluster.kubernetes.version)
     looked.cluster.kubernetes.version = base::Version::parse(bundle.kubernetes);
-  settle_supplies(looked.cluster, looked.seen.census, &bundle, {});
+  resolve_supplies(looked.cluster, looked.survey.census, &bundle, {});
   return {};
 }
 
@@ -182,6 +190,7 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
   TRY(known_ids(options.only));
   TRY(known_ids(options.skip));
   if (options.list) return list(options, io);
+  if (options.stage.empty() && asks_for_security(options)) options.stage = "security";
   if (options.fix && options.watch == 0) return fix(options, io);
   const auto known =
       options.baseline.empty() ? std::set<std::string>() : TRY(read_baseline(options.baseline));
@@ -199,26 +208,27 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
       return (finding.id != reachable && !wanted(options, finding.id)) ||
              (!known.empty() && known.contains(key_of(finding.host, finding.id)));
     });
-    TRY(mark_fixable(findings, looked.cluster, looked.seen.census, assets));
+    TRY(mark_fixable(findings, looked.cluster, looked.survey.census, assets));
     return findings;
   };
-  if (options.watch > 0) return watch_and_tell(options, assets, judge, io);
+  if (options.watch > 0) return watch_and_report(options, assets, judge, io);
   Recording looked = TRY(demo                   ? recording_of(*demo, assets)
                          : options.from.empty() ? look(options, assets, io)
                                                 : recorded(options));
-  TRY(settle_bundle(options, looked));
+  TRY(resolve_bundle(options, looked, io));
   const std::vector<report::Finding> findings = TRY(judge(looked));
   if (!options.record.empty()) TRY(save_recording(options.record, looked, redactor_for(looked)));
 
   if (options.from.empty() && !demo)
-    TRY(TRY(RunFolder::make(looked.cluster.name)).save_look(looked.cluster, looked.seen.census, findings));
+    TRY(TRY(RunFolder::make(looked.cluster.name))
+            .save_results(looked.cluster, looked.survey.census, findings));
 
   std::map<std::string, std::string> stages;
-  if (options.stage.empty()) stages = stages_by_host(looked.seen.census);
-  show(findings, looked.cluster, stages, options.stage.empty() ? describe_stages(looked.seen.census) : "",
+  if (options.stage.empty()) stages = stages_by_host(looked.survey.census);
+  show(findings, looked.cluster, stages, options.stage.empty() ? describe_stages(looked.survey.census) : "",
        options.format, io);
-  if (looked.seen.none_reached()) return Outcome::unreachable;
-  return std::ranges::any_of(findings, [&](const auto& finding) { return fails(finding, options.fail_on); })
+  if (looked.survey.none_reached()) return Outcome::unreachable;
+  return std::ranges::any_of(findings, [&](const auto& finding) { return fails(finding, options); })
              ? Outcome::blocked
              : Outcome::done;
 }

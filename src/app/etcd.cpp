@@ -18,23 +18,23 @@ using base::Fault;
 
 // --- Snapshot ----------------------------------------------------------------------------------------
 
-Result<Snapshot> take_snapshot(const Ground& ground, const std::filesystem::path& file,
+Result<Snapshot> take_snapshot(const ControlPlaneContext& context, const std::filesystem::path& file,
                                report::Reporter& reporter, Io& io) {
   const std::string id = base::stamp(base::now());
-  const std::string& host = ground.hosts.front();
+  const std::string& host = context.hosts.front();
   const auto phase = [&](const char* name) {
-    return conduct_one_by_one(ground, {{host}, {{name}, {}, {}, {{"etcd_id", id}}}, Consent::given}, reporter,
-                              io);
+    return run_one_by_one(context, {{host}, {{name}, {}, {}, {{"etcd_id", id}}}, Consent::given}, reporter,
+                          io);
   };
   const Outcome made = TRY(phase("etcd/snapshot"));
   if (made == Outcome::interrupted) return base::fail(Fault::interrupted, "interrupted");
   if (made != Outcome::done)
     return base::fail(Fault::remote, "etcd made no snapshot", "gpuadm doctor --stage cluster");
-  const std::string room = TRY(ask(ground, host, "look at the snapshot", "echo \"$etcd_room\""));
+  const std::string room = TRY(ask(context, host, "look at the snapshot", "echo \"$etcd_room\""));
   const auto snapshot = [&]() -> Result<Snapshot> {
     const Snapshot there = TRY(read_snapshot(
-        TRY(ask(ground, host, "look at the snapshot", "cat " + base::quote(room + "/snapshot-" + id)))));
-    TRY(fetch_snapshot(host, room + "/snapshot-" + id + ".db", there, file, *ground.visit.fleet));
+        TRY(ask(context, host, "look at the snapshot", "cat " + base::quote(room + "/snapshot-" + id)))));
+    TRY(fetch_snapshot(host, room + "/snapshot-" + id + ".db", there, file, *context.session.fleet));
     return there;
   }();
   const auto cleaned = phase("etcd/clean");
@@ -47,7 +47,7 @@ Result<Snapshot> take_snapshot(const Ground& ground, const std::filesystem::path
   return snapshot;
 }
 
-void tell_snapshot(const Snapshot& snapshot, const std::filesystem::path& file, Format format, Io& io) {
+void report_snapshot(const Snapshot& snapshot, const std::filesystem::path& file, Format format, Io& io) {
   if (format == Format::json) {
     io.out(base::json::write(base::Tree::map_of({{"file", file.string()},
                                                  {"sha256", snapshot.sha256},
@@ -67,22 +67,22 @@ void tell_snapshot(const Snapshot& snapshot, const std::filesystem::path& file, 
 // --- Restore -----------------------------------------------------------------------------------------
 
 /// Every member has to have the snapshot's data: all their hosts have to be here.
-Result<> may_restore(const Ground& ground) {
-  const auto members = base::to_int(TRY(ask(ground, ground.hosts.front(), "look at etcd", "etcd_members")));
-  if (members && *members <= std::ssize(ground.hosts)) return {};
+Result<> may_restore(const ControlPlaneContext& context) {
+  const auto members = base::to_int(TRY(ask(context, context.hosts.front(), "look at etcd", "etcd_members")));
+  if (members && *members <= std::ssize(context.hosts)) return {};
   return base::fail(
       Fault::blocked,
       fmt::format("this cluster's etcd has {} members, and {} of the hosts named are control planes",
-                  members ? std::to_string(*members) : "an unknown number of", ground.hosts.size()),
+                  members ? std::to_string(*members) : "an unknown number of", context.hosts.size()),
       "name all control planes, or a cluster file with them; one that is gone for good: gpuadm remove HOST "
       "--force");
 }
 
 /// "one=https://192.0.2.1:2380,two=https://192.0.2.2:2380": who the members of the restored etcd are.
-Result<std::string> initial_cluster(const Ground& ground) {
+Result<std::string> initial_cluster(const ControlPlaneContext& context) {
   std::vector<std::string> members;
-  for (const std::string& host : ground.hosts) {
-    const std::string member = TRY(ask(ground, host, "look at etcd", "etcd_member"));
+  for (const std::string& host : context.hosts) {
+    const std::string member = TRY(ask(context, host, "look at etcd", "etcd_member"));
     const std::size_t equals = member.find('=');
     const bool plain = member.find_first_of(", \t\n\"'\\") == std::string::npos;
     if (equals == std::string::npos || equals == 0 || !plain ||
@@ -102,9 +102,9 @@ Result<Outcome> etcd_snapshot(const EtcdOptions& options, Io& io) {
   if (!options.file.empty()) TRY(base::is_new(options.file, "name another file"));
   return on_control_planes(
       {options.common, options.hosts, options.consent}, "etcd-snapshot", io,
-      [&](const Ground& ground) -> Result<Outcome> {
+      [&](const ControlPlaneContext& context) -> Result<Outcome> {
         const std::filesystem::path file = options.file.empty()
-                                               ? base::state_directory() / ground.cluster.name /
+                                               ? base::state_directory() / context.cluster.name /
                                                      fmt::format("etcd-{}.db", base::stamp(base::now()))
                                                : options.file;
         // What happens is told beside the result.
@@ -112,43 +112,44 @@ Result<Outcome> etcd_snapshot(const EtcdOptions& options, Io& io) {
         beside.out = options.format == Format::text ? io.err : [](std::string_view) {};
         beside.out_style = io.err_style;
         std::optional<Snapshot> snapshot;
-        const Outcome outcome = TRY(telling(ground.visit.folder, Format::text, beside,
+        const Outcome outcome = TRY(telling(context.session.folder, Format::text, beside,
                                             [&](report::Reporter& reporter) -> Result<Outcome> {
-                                              snapshot = TRY(take_snapshot(ground, file, reporter, beside));
+                                              snapshot = TRY(take_snapshot(context, file, reporter, beside));
                                               return Outcome::done;
                                             }));
-        if (snapshot) tell_snapshot(*snapshot, file, options.format, io);
+        if (snapshot) report_snapshot(*snapshot, file, options.format, io);
         return outcome;
       });
 }
 
 Result<Outcome> etcd_restore(const EtcdOptions& options, Io& io) {
   const std::string sha256 = TRY(check_snapshot(options.file));
-  assets::Bundle bundle;
+  bundle::Bundle bundle;
   std::error_code error;
   bundle.directory = std::filesystem::absolute(options.file, error).parent_path();
-  assets::BundleFile file{.path = options.file.filename().string(), .kind = assets::BundleKind::file};
+  bundle::BundleFile file{.path = options.file.filename().string(), .kind = bundle::BundleKind::file};
   file.name = "snapshot";
   file.sha256 = sha256;
   bundle.files.push_back(std::move(file));
   return on_control_planes(
       {options.common, options.hosts, options.consent}, "etcd-restore", io,
-      [&](const Ground& ground) -> Result<Outcome> {
-        TRY(may_restore(ground));
+      [&](const ControlPlaneContext& context) -> Result<Outcome> {
+        TRY(may_restore(context));
         const base::Variables given = {{"etcd_sha256", sha256},
-                                       {"etcd_cluster", TRY(initial_cluster(ground))}};
-        return telling(ground.visit.folder, options.format, io, [&](report::Reporter& reporter) {
-          return conduct_together(ground, {ground.hosts, {{}, {}, {}, given}, options.consent, &bundle},
-                                  reporter, io);
+                                       {"etcd_cluster", TRY(initial_cluster(context))}};
+        return telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
+          return run_together(context, {context.hosts, {{}, {}, {}, given}, options.consent, &bundle},
+                              reporter, io);
         });
       });
 }
 
 Result<Outcome> etcd_defrag(const EtcdOptions& options, Io& io) {
   return on_control_planes(
-      {options.common, options.hosts, options.consent}, "etcd-defrag", io, [&](const Ground& ground) {
-        return telling(ground.visit.folder, options.format, io, [&](report::Reporter& reporter) {
-          return conduct_one_by_one(ground, {ground.hosts, {}, options.consent}, reporter, io);
+      {options.common, options.hosts, options.consent}, "etcd-defrag", io,
+      [&](const ControlPlaneContext& context) {
+        return telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
+          return run_one_by_one(context, {context.hosts, {}, options.consent}, reporter, io);
         });
       });
 }

@@ -6,7 +6,7 @@
 
 #include "app/census.hpp"
 #include "app/connections.hpp"
-#include "app/everywhere.hpp"
+#include "app/run_on_all.hpp"
 
 #include <fmt/format.h>
 
@@ -39,11 +39,11 @@ Result<Outcome> exec(const ExecOptions& options, Io& io) {
   const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
   const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(Access::full);
-  return run_everywhere({.label = "run the command",
-                         .script = program_of(options.command),
-                         .effect = transport::Effect::changes,
-                         .timeout = std::chrono::seconds(cluster.ssh.command_timeout)},
-                        *fleet, options.format, options.raw ? Shown::raw : Shown::printable, io);
+  return run_on_all({.label = "run the command",
+                     .script = program_of(options.command),
+                     .effect = transport::Effect::changes,
+                     .timeout = std::chrono::seconds(cluster.ssh.command_timeout)},
+                    *fleet, options.format, options.raw ? Shown::raw : Shown::printable, io);
 }
 
 Result<Outcome> logs(const LogsOptions& options, Io& io) {
@@ -63,8 +63,8 @@ Result<Outcome> logs(const LogsOptions& options, Io& io) {
   const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
   const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(Access::read_only);
-  return run_everywhere({.label = "read the log", .script = script}, *fleet, options.format,
-                        options.raw ? Shown::raw : Shown::printable, io);
+  return run_on_all({.label = "read the log", .script = script}, *fleet, options.format,
+                    options.raw ? Shown::raw : Shown::printable, io);
 }
 
 }  // namespace app

@@ -14,11 +14,11 @@
 namespace app {
 namespace {
 
-std::string in_form(const Seen& seen, const std::string& json, Format format) {
+std::string in_form(const Survey& survey, const std::string& json, Format format) {
   if (format == Format::json) return json;
   if (format == Format::text)
-    return base::printable(base::yaml::write(to_tree(seen.census)), std::string::npos);
-  return seen.probes.empty() ? std::string() : seen.probes.begin()->second;
+    return base::printable(base::yaml::write(to_tree(survey.census)), std::string::npos);
+  return survey.probes.empty() ? std::string() : survey.probes.begin()->second;
 }
 
 }  // namespace
@@ -30,17 +30,17 @@ Result<Outcome> facts(const FactsOptions& options, Io& io) {
     return base::fail(base::Fault::usage, "-o probe shows one host", "name one");
   const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(Access::read_only);
-  const Seen seen = TRY(take_census(*fleet, assets, Afterwards::close_connection,
-                                    options.format == Format::probe ? Texts::kept : Texts::dropped));
+  const Survey survey = TRY(take_census(*fleet, assets, Afterwards::close_connection,
+                                        options.format == Format::probe ? Texts::kept : Texts::dropped));
 
   const RunFolder folder = TRY(RunFolder::make(cluster.name));
   TRY(folder.save("cluster.yaml", spec::to_tree(cluster)));
-  const std::string json = to_json(seen.census) + "\n";
+  const std::string json = to_json(survey.census) + "\n";
   TRY(folder.save_text("facts.json", json));
 
-  io.out(in_form(seen, json, options.format));
+  io.out(in_form(survey, json, options.format));
   Outcome outcome = Outcome::done;
-  for (const auto& [host, facts] : seen.census) {
+  for (const auto& [host, facts] : survey.census) {
     if (facts) continue;
     const base::Error& error = facts.error();
     io.err(report::to_text(error, io.err_style));

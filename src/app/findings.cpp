@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::pair<checks::Stage, std::string_view> stage_names[] = {{checks::Stage::preflight, "preflight"},
                                                                       {checks::Stage::node, "node"},
-                                                                      {checks::Stage::cluster, "cluster"}};
+                                                                      {checks::Stage::cluster, "cluster"},
+                                                                      {checks::Stage::security, "security"}};
 
 /// Errors of a host begin with its name, under which a finding stands anyway.
 std::string without_host(const std::string& host, const std::string& what) {
@@ -34,8 +35,9 @@ report::Finding unreached(const std::string& host, const base::Error& error) {
 }  // namespace
 
 std::vector<checks::About> every_check() {
-  constexpr auto always =
-      static_cast<unsigned>(checks::Stage::preflight) | static_cast<unsigned>(checks::Stage::node);
+  constexpr auto always = static_cast<unsigned>(checks::Stage::preflight) |
+                          static_cast<unsigned>(checks::Stage::node) |
+                          static_cast<unsigned>(checks::Stage::security);
   std::vector<checks::About> rows = checks::table();
   rows.insert(rows.begin(), {reachable, "the host can be reached and logged into",
                              "nothing can be said of a host, or done to it, without a login", always});
@@ -80,7 +82,8 @@ bool stops(std::span<const report::Finding> findings, Io& io) {
 }
 
 bool matches(std::string_view id, std::string_view pattern) {
-  return pattern.ends_with('.') ? id.starts_with(pattern) : id == pattern;
+  if (!id.starts_with(pattern)) return false;
+  return id.size() == pattern.size() || pattern.ends_with('.') || id[pattern.size()] == '.';
 }
 
 bool wanted(const DoctorOptions& options, std::string_view id) {
@@ -90,18 +93,19 @@ bool wanted(const DoctorOptions& options, std::string_view id) {
   return (options.only.empty() || listed(options.only)) && !listed(options.skip);
 }
 
-bool fails(const report::Finding& finding, std::optional<report::Severity> least) {
-  return least && finding.severity >= *least &&
+bool fails(const report::Finding& finding, const DoctorOptions& options) {
+  if (finding.verdict == report::Verdict::unknown) return options.fail_on_unknown;
+  return options.fail_on && finding.severity >= *options.fail_on &&
          (finding.verdict == report::Verdict::fail || finding.verdict == report::Verdict::timeout);
 }
 
 Result<> known_ids(std::span<const std::string> patterns) {
   std::vector<std::string> ids;
   for (const checks::About& about : every_check()) ids.emplace_back(about.id);
-  std::vector<std::string> known = ids;  // and groups of them: "gpu.", "gpu.health."
+  std::vector<std::string> known = ids;  // and groups of them: "gpu", "gpu.health"
   for (const std::string& id : ids)
     for (std::size_t dot = id.find('.'); dot != std::string::npos; dot = id.find('.', dot + 1))
-      known.push_back(id.substr(0, dot + 1));
+      known.push_back(id.substr(0, dot));
   for (const std::string& pattern : patterns) {
     if (std::ranges::any_of(ids, [&](const std::string& id) { return matches(id, pattern); })) continue;
     const auto near = base::nearest(pattern, known);

@@ -44,14 +44,14 @@ inline constexpr std::string_view reachable = "host.ssh.reachable";
 /// Whether findings stop the run; says so on io.err, by which and what to run next.
 [[nodiscard]] bool stops(std::span<const report::Finding> findings, Io& io);
 
-/// Whether an id is the pattern, or below it where the pattern ends in a dot.
+/// Whether an id is the pattern or belongs to its group: "sec.cis" and "sec.cis." match sec.cis.5.1.1.
 [[nodiscard]] bool matches(std::string_view id, std::string_view pattern);
 
 /// The checks that `--only` and `--skip` leave.
 [[nodiscard]] bool wanted(const DoctorOptions& options, std::string_view id);
 
 /// Whether a finding is as grave as the operator will not have.
-[[nodiscard]] bool fails(const report::Finding& finding, std::optional<report::Severity> least);
+[[nodiscard]] bool fails(const report::Finding& finding, const DoctorOptions& options);
 
 /// Fault::usage for a pattern that no check matches, with the nearest.
 [[nodiscard]] Result<> known_ids(std::span<const std::string> patterns);

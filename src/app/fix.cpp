@@ -4,9 +4,9 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/findings.hpp"
 
-#include "app/conduct.hpp"
 #include "app/findings.hpp"
 #include "app/host_stages.hpp"
+#include "app/run_playbook.hpp"
 
 #include <fmt/format.h>
 
@@ -43,8 +43,9 @@ class Patients {
       : options_(options), assets_(assets), cluster_(cluster), fleet_(fleet) {}
 
   Result<> look() {
-    seen_ = TRY(take_census(fleet_, assets_, Afterwards::keep_connection, Texts::dropped,
-                            options_.stage == "preflight" ? Reasons::skipped : Reasons::read));
+    seen_ = TRY(
+        take_census(fleet_, assets_, Afterwards::keep_connection, Texts::dropped,
+                    options_.stage.empty() || options_.stage == "node" ? Reasons::read : Reasons::skipped));
     findings_ = TRY(options_.stage.empty() ? find_by_state(cluster_, seen_.census, std::nullopt, assets_)
                                            : find(cluster_, seen_.census, assets_, stage_of(options_)));
     std::erase_if(findings_, [&](const Finding& finding) {
@@ -53,7 +54,7 @@ class Patients {
     return mark_fixable(findings_, cluster_, seen_.census, assets_);
   }
 
-  [[nodiscard]] const Seen& seen() const { return seen_; }
+  [[nodiscard]] const Survey& survey() const { return seen_; }
   [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }
   [[nodiscard]] std::vector<Finding> fixable() const {
     std::vector<Finding> found;
@@ -61,7 +62,7 @@ class Patients {
     return found;
   }
   [[nodiscard]] bool fails_still() const {
-    return std::ranges::any_of(findings_, [&](const Finding& f) { return fails(f, options_.fail_on); });
+    return std::ranges::any_of(findings_, [&](const Finding& f) { return fails(f, options_); });
   }
 
  private:
@@ -69,7 +70,7 @@ class Patients {
   const assets::Store& assets_;
   const spec::Cluster& cluster_;
   transport::Fleet& fleet_;
-  Seen seen_;
+  Survey seen_;
   std::vector<Finding> findings_;
 };
 
@@ -149,14 +150,14 @@ Result<Outcome> fix(const DoctorOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, "fix"));
   const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
+  const Session session = TRY(Session::open(cluster, options.common.connection, options.consent, io));
 
-  Patients patients(options, assets, cluster, *visit.fleet);
+  Patients patients(options, assets, cluster, *session.fleet);
   TRY(patients.look());
-  TRY(visit.folder.save_look(cluster, patients.seen().census, patients.findings()));
+  TRY(session.folder.save_results(cluster, patients.survey().census, patients.findings()));
   const std::vector<Finding> before = patients.fixable();
   const auto judged = [&] {
-    if (patients.seen().none_reached()) return Outcome::unreachable;
+    if (patients.survey().none_reached()) return Outcome::unreachable;
     return patients.fails_still() ? Outcome::blocked : Outcome::done;
   };
   if (before.empty()) {
@@ -165,13 +166,13 @@ Result<Outcome> fix(const DoctorOptions& options, Io& io) {
     return judged();
   }
 
-  Seen reached = patients.seen();
+  Survey reached = patients.survey();
   std::erase_if(reached.census, [](const auto& entry) { return !entry.second; });
   Io told = io;
   if (options.format == Format::json) told.out = [](std::string_view) {};
-  const Score score{cluster, assets, library, nullptr, mending(before), options.consent};
-  const Outcome outcome = TRY(telling(visit.folder, options.format, told, [&](report::Reporter& reporter) {
-    return conduct(score, reached, visit, reporter, io);
+  const PlaybookRun playbook_run{cluster, assets, library, nullptr, mending(before), options.consent};
+  const Outcome outcome = TRY(telling(session.folder, options.format, told, [&](report::Reporter& reporter) {
+    return run_playbook(playbook_run, reached, session, reporter, io);
   }));
   if (outcome == Outcome::interrupted) return outcome;
   if (options.consent != Consent::preview) TRY(patients.look());

@@ -5,10 +5,10 @@
 #include "gpuadm/report/refusal.hpp"
 
 #include "app/cluster_view.hpp"
-#include "app/conduct.hpp"
 #include "app/connections.hpp"
 #include "app/findings.hpp"
 #include "app/gpu_rows.hpp"
+#include "app/run_playbook.hpp"
 
 #include <fmt/format.h>
 
@@ -98,9 +98,9 @@ Result<Wanted> what_is_wanted(GpuChange change, const GpuChangeOptions& options)
 }
 
 /// What makes the change impossible, or would hurt pods. Nothing has been touched.
-Result<bool> is_refused(const Wanted& wanted, const Seen& seen, const std::optional<std::string>& view,
+Result<bool> is_refused(const Wanted& wanted, const Survey& survey, const std::optional<std::string>& view,
                         const assets::Store& assets, GpuChange change, Io& io) {
-  auto findings = TRY(find(wanted.cluster, seen.census, assets, checks::Stage::preflight));
+  auto findings = TRY(find(wanted.cluster, survey.census, assets, checks::Stage::preflight));
   std::erase_if(findings, [&](const report::Finding& finding) {
     const bool ours = finding.id.starts_with("gpu.layout.") || finding.id.starts_with("gpu.mig.layout") ||
                       finding.id.starts_with("gpu.cdi.") || finding.id.starts_with("gpu.dra.");
@@ -112,7 +112,7 @@ Result<bool> is_refused(const Wanted& wanted, const Seen& seen, const std::optio
   }
   if (!view) return false;
   const auto facts = TRY(facts::parse_cluster(*view));
-  const facts::Node* node = node_of(facts, *seen.census.at(wanted.host));
+  const facts::Node* node = node_of(facts, *survey.census.at(wanted.host));
   if (change == GpuChange::share && node && allocates_by_claims(facts, *node)) {
     io.err(report::to_text(shares_by_claims(wanted.host), io.err_style));
     return true;
@@ -163,29 +163,29 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
   const spec::Cluster& cluster = wanted.cluster;
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, playbook_of(change)));
-  const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
-  const Seen seen = TRY(visit.see_all(assets));
-  if (seen.census.at(wanted.host)->gpus.empty())
+  const Session session = TRY(Session::open(cluster, options.common.connection, options.consent, io));
+  const Survey survey = TRY(session.survey_all(assets));
+  if (survey.census.at(wanted.host)->gpus.empty())
     return base::fail(Fault::usage, fmt::format("{}: nvidia-smi lists no GPU", wanted.host),
                       "gpuadm doctor says why");
   const bool in_cluster = std::ranges::any_of(
-      cluster.hosts, [&](const spec::Host& host) { return is_control_plane(seen.census, host.name); });
+      cluster.hosts, [&](const spec::Host& host) { return is_control_plane(survey.census, host.name); });
   std::optional<std::string> view;
-  if (in_cluster) view = TRY(view_cluster(cluster, seen.census, *visit.fleet, assets));
-  if (TRY(is_refused(wanted, seen, view, assets, change, io))) return Outcome::blocked;
+  if (in_cluster) view = TRY(view_cluster(cluster, survey.census, *session.fleet, assets));
+  if (TRY(is_refused(wanted, survey, view, assets, change, io))) return Outcome::blocked;
 
   const auto plan_of = [&](const facts::Census& census) -> Result<plan::Plan> {
     plan::Plan plan = TRY(plan::make(cluster, census, library, nullptr, {}));
     keep(plan, wanted.host);
     return plan;
   };
-  Performance performance{assets, TRY(plan_of(seen.census)), {}, options.consent, {}};
-  performance.hosts = hosts_of(performance.plan);
-  performance.again = [&](const auto&) -> Result<plan::Plan> {
-    return plan_of(TRY(visit.see_all(assets)).census);
+  Execution execution{assets, TRY(plan_of(survey.census)), {}, options.consent, {}};
+  execution.hosts = hosts_of(execution.plan);
+  execution.again = [&](const auto&) -> Result<plan::Plan> {
+    return plan_of(TRY(session.survey_all(assets)).census);
   };
-  const Outcome outcome = TRY(telling(visit.folder, options.format, io, [&](report::Reporter& reporter) {
-    return perform(performance, visit, reporter, io);
+  const Outcome outcome = TRY(telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+    return execute(execution, session, reporter, io);
   }));
   if (outcome == Outcome::done) remind(wanted, options, io);
   return outcome;

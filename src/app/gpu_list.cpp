@@ -25,20 +25,20 @@ Result<Recording> look(const GpuListOptions& options, const assets::Store& asset
   Recording looked{TRY(read_cluster(options.hosts, options.common.connection)), {}, {}};
   const auto connections = TRY(Connections::open(looked.cluster, options.common.connection, io));
   const auto fleet = connections->fleet(Access::read_only);
-  looked.seen = TRY(take_census(*fleet, assets, Afterwards::keep_connection, Texts::dropped));
+  looked.survey = TRY(take_census(*fleet, assets, Afterwards::keep_connection, Texts::dropped));
   const bool some = std::ranges::any_of(looked.cluster.hosts, [&](const spec::Host& host) {
-    return is_control_plane(looked.seen.census, host.name);
+    return is_control_plane(looked.survey.census, host.name);
   });
-  if (some) looked.view = TRY(view_cluster(looked.cluster, looked.seen.census, *fleet, assets));
+  if (some) looked.view = TRY(view_cluster(looked.cluster, looked.survey.census, *fleet, assets));
   return looked;
 }
 
 Result<std::vector<report::Finding>> findings_of(const Recording& looked, const assets::Store& assets,
                                                  const std::optional<facts::ClusterFacts>& view) {
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
-  auto findings = checks::examine(looked.cluster, looked.seen.census, *data, checks::Stage::node);
+  auto findings = checks::examine(looked.cluster, looked.survey.census, *data, checks::Stage::node);
   if (view)
-    std::ranges::move(checks::examine_cluster(looked.cluster, looked.seen.census, *view, *data),
+    std::ranges::move(checks::examine_cluster(looked.cluster, looked.survey.census, *view, *data),
                       std::back_inserter(findings));
   return findings;
 }
@@ -112,9 +112,9 @@ Tree to_tree(const GpuTable& table) {
   return Tree::map_of({{"gpus", gpus}, {"hosts", hosts}});
 }
 
-Outcome tell_unreached(const Recording& looked, Io& io) {
+Outcome report_unreached(const Recording& looked, Io& io) {
   Outcome outcome = Outcome::done;
-  for (const auto& [host, facts] : looked.seen.census) {
+  for (const auto& [host, facts] : looked.survey.census) {
     if (facts) continue;
     io.err(report::to_text(facts.error(), io.err_style));
     outcome = Outcome::unreachable;
@@ -133,14 +133,15 @@ Result<Outcome> gpu_list(const GpuListOptions& options, Io& io) {
   std::optional<facts::ClusterFacts> view;
   if (looked.view) view = TRY(facts::parse_cluster(*looked.view));
   const auto findings = TRY(findings_of(looked, assets, view));
-  const GpuTable table = gpu_table(looked.cluster, looked.seen.census, view, findings);
+  const GpuTable table = gpu_table(looked.cluster, looked.survey.census, view, findings);
   if (options.format == Format::json)
     io.out(base::json::write(to_tree(table)) + "\n");
   else if (!table.rows.empty())
     io.out(to_text(table, io.out_style) + differences(table));
-  else if (std::ranges::any_of(looked.seen.census, [](const auto& host) { return host.second.has_value(); }))
+  else if (std::ranges::any_of(looked.survey.census,
+                               [](const auto& host) { return host.second.has_value(); }))
     io.out("no NVIDIA GPU was found\n");
-  return tell_unreached(looked, io);
+  return report_unreached(looked, io);
 }
 
 }  // namespace app

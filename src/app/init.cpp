@@ -1,6 +1,6 @@
-#include "app/conduct.hpp"
-#include "app/raise.hpp"
-#include "app/surroundings.hpp"
+#include "app/bring_up.hpp"
+#include "app/environment.hpp"
+#include "app/run_playbook.hpp"
 
 namespace app {
 
@@ -14,18 +14,18 @@ namespace {
 Result<Outcome> play(const PlaybookOptions& options, const assets::Store& assets,
                      const playbook::Library& library, Io& io) {
   spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  TRY(settle_surroundings(cluster, assets));
-  const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
-  const Seen seen = TRY(visit.see_all(assets));
+  TRY(resolve_environment(cluster, assets));
+  const Session session = TRY(Session::open(cluster, options.common.connection, options.consent, io));
+  const Survey survey = TRY(session.survey_all(assets));
 
-  Score score{cluster, assets, library, nullptr, {}, options.consent};
-  score.reboots = options.reboots;
-  return conduct_and_tell(score, seen, visit, options.format, io);
+  PlaybookRun playbook_run{cluster, assets, library, nullptr, {}, options.consent};
+  playbook_run.reboots = options.reboots;
+  return run_and_report(playbook_run, survey, session, options.format, io);
 }
 
 }  // namespace
 
-Result<Outcome> run_playbook(const PlaybookOptions& options, Io& io) {
+Result<Outcome> run_user_playbook(const PlaybookOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   return play(options, assets, TRY(playbook::Library::load_file(assets, options.playbook)), io);
 }

@@ -2,7 +2,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "app/adopted.hpp"
-#include "app/raise.hpp"
+#include "app/bring_up.hpp"
 
 #include <fmt/format.h>
 
@@ -45,29 +45,29 @@ Result<> answers(const std::string& host, transport::Fleet& fleet) {
 }
 
 /// Those that join, and of the others those that are nodes and can be reached.
-Result<> settle_hosts(const std::vector<std::string>& targets, spec::Cluster& cluster, Seen& seen,
-                      transport::Fleet& fleet, Io& io) {
+Result<> resolve_hosts(const std::vector<std::string>& targets, spec::Cluster& cluster, Survey& survey,
+                       transport::Fleet& fleet, Io& io) {
   std::vector<std::string> away;
-  for (const auto& [host, facts] : facts::Census(seen.census)) {
+  for (const auto& [host, facts] : facts::Census(survey.census)) {
     const bool joins = std::ranges::find(targets, host) != targets.end();
     if (!facts && joins) return std::unexpected(facts.error());
     if (!facts) away.push_back(host);
     if (!facts) io.err(fmt::format("left out: {}\n", base::printable(facts.error().what)));
-    if (!facts || (!joins && !is_node(seen.census, host))) leave_out(cluster, seen, fleet, host);
+    if (!facts || (!joins && !is_node(survey.census, host))) exclude(cluster, survey, fleet, host);
   }
-  const spec::Host* first = playbook::first_control_plane(cluster, seen.census);
-  if ((!first || !is_node(seen.census, first->name)) && !away.empty())
+  const spec::Host* first = playbook::first_control_plane(cluster, survey.census);
+  if ((!first || !is_node(survey.census, first->name)) && !away.empty())
     return base::fail(Fault::blocked, "no control plane of the cluster was reached",
                       fmt::format("gpuadm doctor {} says how far one gets; join again when it is back",
                                   base::join(away, " ")));
-  if (!first || !is_node(seen.census, first->name))
+  if (!first || !is_node(survey.census, first->name))
     return base::fail(Fault::blocked, "there is no cluster to join: no control plane of it was reached",
                       "gpuadm init makes the first node; gpuadm apply -f FILE all of them");
   return answers(first->name, fleet);
 }
 
 /// What the cluster is made by, as its control plane keeps it, with these hosts.
-Result<> settle_intent(spec::Cluster& cluster, transport::Fleet& fleet) {
+Result<> resolve_intent(spec::Cluster& cluster, transport::Fleet& fleet) {
   const std::string from = cluster.hosts.front().name;
   fleet.submit(from, {.label = "read what the cluster is made by",
                       .script = fmt::format("[ ! -f {0} ] || cat {0}", intent_file)});
@@ -136,7 +136,7 @@ Result<Outcome> join(const JoinOptions& options, Io& io) {
   spec::Cluster cluster;
   if (!options.init.list_phases) {
     cluster = TRY(cluster_of(options));
-    TRY(lay_over(options.init, cluster));
+    TRY(apply_options(options.init, cluster));
   }
   std::vector<std::string> targets = options.init.hosts.targets;
   if (options.init.hosts.file.empty()) {
@@ -144,13 +144,13 @@ Result<Outcome> join(const JoinOptions& options, Io& io) {
     for (const spec::Host& host : cluster.hosts)
       if (host.name != cluster.hosts.front().name) targets.push_back(host.name);
   }
-  const auto settle = [&](spec::Cluster& all, Seen& seen, transport::Fleet& fleet) -> Result<> {
-    TRY(settle_hosts(targets, all, seen, fleet, io));
+  const auto resolve = [&](spec::Cluster& all, Survey& survey, transport::Fleet& fleet) -> Result<> {
+    TRY(resolve_hosts(targets, all, survey, fleet, io));
     if (options.to.empty()) return {};
-    TRY(settle_intent(all, fleet));
-    return lay_over(options.init, all);
+    TRY(resolve_intent(all, fleet));
+    return apply_options(options.init, all);
   };
-  return raise(options.init, {"join", std::move(cluster), settle, Outcome::done, Existing::accepted}, io);
+  return bring_up(options.init, {"join", std::move(cluster), resolve, Outcome::done, Existing::accepted}, io);
 }
 
 Result<Outcome> apply(const InitOptions& options, Io& io) {

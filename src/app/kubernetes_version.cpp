@@ -117,8 +117,8 @@ Result<Version> choose_offered(const playbook::ChosenVersion& version, const Off
                     other_sources);
 }
 
-Result<SettledVersion> settle_patch(const playbook::ChosenVersion& version, const VersionSources& sources,
-                                    transport::Fleet& fleet) {
+Result<SettledVersion> resolve_patch(const playbook::ChosenVersion& version, const VersionSources& sources,
+                                     transport::Fleet& fleet) {
   std::vector<std::string> hosts = plan::hosts_that_read("package_version", sources.cluster, sources.census,
                                                          sources.library, sources.bundle, sources.choice);
   std::erase_if(hosts, [&](const std::string& host) {
@@ -165,18 +165,18 @@ Result<SettledVersion> settle_patch(const playbook::ChosenVersion& version, cons
   return SettledVersion{TRY(choose_offered(version, offers, repository)), true};
 }
 
-std::vector<std::string> version_notes(const playbook::ChosenVersion& chosen, const SettledVersion& settled,
+std::vector<std::string> version_notes(const playbook::ChosenVersion& chosen, const SettledVersion& resolved,
                                        const VersionSources& sources) {
   std::vector<std::string> notes;
-  if (!settled.was_asked) return notes;
+  if (!resolved.was_asked) return notes;
   if (chosen.is_assumed)
     notes.push_back(fmt::format("Kubernetes {}: the newest patch of {} that the package repository offers",
-                                settled.version.text(), settled.version.minor_text()));
+                                resolved.version.text(), resolved.version.minor_text()));
   const spec::Host* first = playbook::first_control_plane(sources.cluster, sources.census);
   if (!first || sources.cluster.runtime.engine == spec::Engine::docker) return notes;
   const playbook::PauseImage pause =
       playbook::pause_image({sources.cluster, *first, *sources.census.at(first->name),
-                             sources.library.catalog(), sources.bundle, settled.version});
+                             sources.library.catalog(), sources.bundle, resolved.version});
   if (pause.source == playbook::ImageSource::table)
     notes.push_back(fmt::format("sandbox image {}: from gpuadm's table; kubeadm decides once it is installed",
                                 pause.name));

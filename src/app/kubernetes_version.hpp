@@ -3,7 +3,7 @@
 #include "gpuadm/plan/plan.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
-#include "app/conduct.hpp"
+#include "app/run_playbook.hpp"
 
 #include <map>
 #include <string>
@@ -28,7 +28,7 @@ struct VersionSources {
   const facts::Census& census;
   const assets::Store& assets;
   const playbook::Library& library;
-  const assets::Bundle* bundle = nullptr;
+  const bundle::Bundle* bundle = nullptr;
   const plan::Choice& choice;
 };
 struct SettledVersion {
@@ -38,13 +38,13 @@ struct SettledVersion {
 /// Asks the package repositories of those hosts on which chosen steps install Kubernetes; where none does,
 /// the version is what was chosen and no repository is asked. Nothing is changed. Fault::blocked where a
 /// repository does not answer as one, or does not offer the version.
-[[nodiscard]] Result<SettledVersion> settle_patch(const playbook::ChosenVersion& version,
-                                                  const VersionSources& sources, transport::Fleet& fleet);
+[[nodiscard]] Result<SettledVersion> resolve_patch(const playbook::ChosenVersion& version,
+                                                   const VersionSources& sources, transport::Fleet& fleet);
 
 /// What a preview does not show by itself: the patch that was found, and a name that may be another one
 /// later.
 [[nodiscard]] std::vector<std::string> version_notes(const playbook::ChosenVersion& chosen,
-                                                     const SettledVersion& settled,
+                                                     const SettledVersion& resolved,
                                                      const VersionSources& sources);
 
 }  // namespace app

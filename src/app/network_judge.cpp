@@ -4,7 +4,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "app/findings.hpp"
-#include "app/trial_pods.hpp"
+#include "app/pod_test_manifests.hpp"
 
 #include <fmt/format.h>
 
@@ -21,8 +21,8 @@ constexpr std::size_t most_shown = 4;
 
 Result<ProofImage> ProofImage::write(const assets::Store& assets, const RunFolder& folder) {
   const std::string bytes = TRY(assets.read("proof/image.tar"));
-  assets::Bundle bundle;
-  assets::BundleFile file{.path = image_file, .kind = assets::BundleKind::image, .name = proof_image};
+  bundle::Bundle bundle;
+  bundle::BundleFile file{.path = image_file, .kind = bundle::BundleKind::image, .name = proof_image};
   file.sha256 = base::sha256(bytes);
   bundle.directory = folder.path();
   bundle.files.push_back(std::move(file));
@@ -34,7 +34,7 @@ ProofImage::ProofImage(ProofImage&& other) noexcept : bundle_(std::exchange(othe
 
 ProofImage::~ProofImage() {
   std::error_code ignored;
-  for (const assets::BundleFile& file : bundle_.files)
+  for (const bundle::BundleFile& file : bundle_.files)
     std::filesystem::remove(bundle_.directory / file.path, ignored);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gpuadm/assets/assets.hpp"
+#include "gpuadm/bundle/bundle.hpp"
 #include "gpuadm/checks/chain.hpp"
 #include "gpuadm/run/run.hpp"
 
@@ -20,11 +21,11 @@ class ProofImage {
   ProofImage(ProofImage&& other) noexcept;
   ProofImage& operator=(ProofImage&&) = delete;
   ~ProofImage();
-  [[nodiscard]] const assets::Bundle& bundle() const { return bundle_; }
+  [[nodiscard]] const bundle::Bundle& bundle() const { return bundle_; }
 
  private:
-  explicit ProofImage(assets::Bundle bundle) : bundle_(std::move(bundle)) {}
-  assets::Bundle bundle_;
+  explicit ProofImage(bundle::Bundle bundle) : bundle_(std::move(bundle)) {}
+  bundle::Bundle bundle_;
 };
 
 /// Judges what the steps of verify/routes.yaml and verify/network.yaml print. The same for `gpuadm verify`,

@@ -1,8 +1,8 @@
 #include "app/open_bundle.hpp"
 
-#include "gpuadm/assets/bundle_files.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/bundle/files.hpp"
 
 #include "app/signature.hpp"
 
@@ -29,12 +29,15 @@ void prune(const fs::path& cache) {
 
 }  // namespace
 
-assets::Result<assets::Bundle> bring_bundle(const std::filesystem::path& place,
-                                            const std::filesystem::path& signers) {
-  const fs::path cache = base::cache_directory() / "bundles", who = signers_file(signers);
+bundle::Result<bundle::Bundle> bring_bundle(const std::filesystem::path& place,
+                                            const std::filesystem::path& signers, const Io& io) {
+  const fs::path cache = base::cache_directory() / "bundles";
+  const Signers who = signers_files(signers);
   std::string sum;
-  if (!who.empty()) {
-    const assets::BundleHead head = TRY(assets::read_bundle_head(place));
+  if (who.empty()) {
+    io.err(nobody_verified(place));
+  } else {
+    const bundle::BundleHead head = TRY(bundle::read_bundle_head(place));
     (void)TRY(signer_of(head.manifest, head.signature, who, place.string()));
     sum = base::sha256(head.manifest);
   }
@@ -43,16 +46,16 @@ assets::Result<assets::Bundle> bring_bundle(const std::filesystem::path& place,
   std::error_code error;
   fs::path folder = place;
   if (fs::is_regular_file(place, error)) {
-    folder = TRY(assets::unpack_bundle(place, cache));
+    folder = TRY(bundle::unpack_bundle(place, cache));
     for (const fs::path& used : {folder, cache / "images"})
       fs::last_write_time(used, fs::file_time_type::clock::now(), error);
     if (!sum.empty() && folder.filename() != sum)
       return base::fail(base::Fault::spec, place.string() + ": was changed while it was read", "run again");
   }
-  return assets::open_bundle(folder, cache / "images", sum);
+  return bundle::open_bundle(folder, cache / "images", sum);
 }
 
-assets::Result<> is_for_hosts(const assets::Bundle& bundle, const spec::Cluster& cluster,
+bundle::Result<> is_for_hosts(const bundle::Bundle& bundle, const spec::Cluster& cluster,
                               const facts::Census& census) {
   const std::string machine = bundle.architecture == "arm64" ? "aarch64" : "x86_64";
   for (const spec::Host& host : cluster.hosts) {

@@ -52,7 +52,7 @@ Result<spec::Cluster> of_file(const Hosts& hosts) {
   return cluster;
 }
 
-void lay_over(spec::Cluster& cluster, const Connection& connection) {
+void apply_options(spec::Cluster& cluster, const Connection& connection) {
   if (connection.client == "auto") cluster.ssh.client = spec::SshClient::automatic;
   if (connection.client == "libssh2") cluster.ssh.client = spec::SshClient::libssh2;
   if (connection.client == "openssh") cluster.ssh.client = spec::SshClient::openssh;
@@ -73,7 +73,7 @@ void lay_over(spec::Cluster& cluster, const Connection& connection) {
 
 Result<spec::Cluster> read_cluster(const Hosts& hosts, const Connection& connection) {
   spec::Cluster cluster = TRY(hosts.file.empty() ? of_targets(hosts.targets) : of_file(hosts));
-  lay_over(cluster, connection);
+  apply_options(cluster, connection);
   return cluster;
 }
 

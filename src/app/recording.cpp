@@ -24,7 +24,7 @@ constexpr const char* view_file = "cluster.txt";
 
 /// The cluster file without what only connects: the ways there are of no use elsewhere. A host's name is
 /// replaced even where it could be another word.
-Tree without_ways(const spec::Cluster& cluster, facts::Redactor& redact) {
+Tree without_logins(const spec::Cluster& cluster, facts::Redactor& redact) {
   Tree tree = spec::to_tree(cluster);
   tree.erase("ssh");
   if (Tree* hosts = tree.find("hosts"))
@@ -46,11 +46,11 @@ Result<base::Error> read_error(const Tree& host, const std::string& source) {
                     fmt::format("{}: no fault is called '{}'", source, base::printable(text("fault"), 50)));
 }
 
-Result<facts::Facts> read_host(std::string probe, const Tree& about, Seen& seen, const std::string& name,
+Result<facts::Facts> read_host(std::string probe, const Tree& about, Survey& survey, const std::string& name,
                                Texts texts) {
   facts::Facts facts = TRY(facts::parse(probe));
   if (const Tree* offset = about.find("clockOffset")) facts.clock_offset = offset->as_real();
-  if (texts == Texts::kept) seen.probes[name] = std::move(probe);
+  if (texts == Texts::kept) survey.probes[name] = std::move(probe);
   return facts;
 }
 
@@ -70,8 +70,8 @@ Result<Recording> load_probe(const fs::path& folder, Texts texts) {
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '-';
   Recording recording{TRY(cluster_named(name)), {}, {}};
-  std::string probe = TRY(base::read_file(folder / "probe.txt"));
-  recording.seen.census.emplace(name, TRY(read_host(std::move(probe), {}, recording.seen, name, texts)));
+  std::string probe = TRY(base::read_file_within(folder, "probe.txt"));
+  recording.survey.census.emplace(name, TRY(read_host(std::move(probe), {}, recording.survey, name, texts)));
   return recording;
 }
 
@@ -84,7 +84,7 @@ facts::Redactor redactor_for(const Recording& recording) {
   facts::Redactor redactor(std::move(salt));
   for (const spec::Host& host : recording.cluster.hosts) redactor.learn(host.name, "host");
   for (const spec::Host& host : recording.cluster.hosts) redactor.learn(host.endpoint.address, "host");
-  for (const auto& [host, probe] : recording.seen.probes) redactor.learn_from(probe);
+  for (const auto& [host, probe] : recording.survey.probes) redactor.learn_from(probe);
   if (recording.view) redactor.learn_from(*recording.view);
   if (!recording.cluster.ssh.user.empty()) redactor.learn(recording.cluster.ssh.user, "user");
   return redactor;
@@ -96,7 +96,7 @@ Result<> save_recording(const fs::path& folder, const Recording& recording, fact
     return base::fail(Fault::usage, fmt::format("--record {}: there is something in it", folder.string()),
                       "name a new folder");
   Tree hosts = Tree::map();
-  for (const auto& [host, facts] : recording.seen.census) {
+  for (const auto& [host, facts] : recording.survey.census) {
     const std::string name = redact.name(host);
     Tree about = Tree::map();
     if (facts && facts->clock_offset) about.set("clockOffset", *facts->clock_offset);
@@ -106,12 +106,12 @@ Result<> save_recording(const fs::path& folder, const Recording& recording, fact
       about.set("hint", redact(facts.error().hint));
     }
     hosts.set(name, about);
-    if (const auto probe = recording.seen.probes.find(host); probe != recording.seen.probes.end())
+    if (const auto probe = recording.survey.probes.find(host); probe != recording.survey.probes.end())
       TRY(base::write_file(folder / "hosts" / name / "probe.txt", redact(probe->second)));
   }
   if (recording.view) TRY(base::write_file(folder / view_file, redact(*recording.view)));
   TRY(base::write_file(folder / "cluster.yaml",
-                       redact(base::yaml::write(without_ways(recording.cluster, redact)))));
+                       redact(base::yaml::write(without_logins(recording.cluster, redact)))));
   return base::write_file(folder / "recording.yaml",
                           base::yaml::write(Tree::map_of({{"form", form},
                                                           {"gpuadm", GPUADM_VERSION},
@@ -142,30 +142,33 @@ Result<Recording> read_recording(const ReadFile& read, const std::string& place,
       return base::fail(Fault::parse,
                         fmt::format("{}: '{}' is no host's name", index, base::printable(name, 50)));
     if (about.find("fault")) {
-      recording.seen.census.emplace(name, std::unexpected(TRY(read_error(about, index))));
+      recording.survey.census.emplace(name, std::unexpected(TRY(read_error(about, index))));
       continue;
     }
     const auto probe = read("hosts/" + name + "/probe.txt");
     if (!probe) {
-      recording.seen.census.emplace(name, std::unexpected(probe.error()));
+      recording.survey.census.emplace(name, std::unexpected(probe.error()));
       continue;
     }
-    recording.seen.census.emplace(
-        name, read_host(TRY(facts::edited(*probe, about)), about, recording.seen, name, texts));
+    recording.survey.census.emplace(
+        name, read_host(TRY(facts::edited(*probe, about)), about, recording.survey, name, texts));
   }
   return recording;
 }
 
 Result<Recording> load_recording(const fs::path& folder, Texts texts) {
   std::error_code error;
-  if (!fs::exists(folder / "recording.yaml", error)) {
-    if (fs::exists(folder / "probe.txt", error)) return load_probe(folder, texts);
+  const auto has = [&](const char* name) { return fs::exists(fs::symlink_status(folder / name, error)); };
+  if (!has("recording.yaml")) {
+    if (has("probe.txt")) return load_probe(folder, texts);
     return base::fail(Fault::usage,
                       fmt::format("{}: no recording: it has no recording.yaml", folder.string()),
                       "gpuadm doctor --record DIR makes one");
   }
-  return read_recording([&](const std::string& file) { return base::read_file(folder / file); },
-                        folder.string(), {}, texts);
+  const auto read = [&](const std::string& file) { return base::read_file_within(folder, file); };
+  Recording recording = TRY(read_recording(read, folder.string(), {}, texts));
+  if (!recording.view && has(view_file)) TRY(read(view_file));  // there, and cannot be read: says why
+  return recording;
 }
 
 }  // namespace app

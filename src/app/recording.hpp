@@ -14,7 +14,7 @@ namespace app {
 /// What a doctor needs to judge without a host: docs/reference/recordings.md.
 struct Recording {
   spec::Cluster cluster;
-  Seen seen;
+  Survey survey;
   std::optional<std::string> view;  ///< what a control plane said: docs/reference/cluster.md
 };
 

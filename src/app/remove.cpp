@@ -2,12 +2,14 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 
-#include "app/conduct.hpp"
-#include "app/take_down.hpp"
+#include "app/leaving_node.hpp"
+#include "app/run_playbook.hpp"
+#include "app/teardown.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace app {
 
@@ -21,7 +23,9 @@ struct Parting {
   spec::Cluster leaving;  ///< hosts that leave and can be reached
   std::vector<std::string> gone;  ///< hosts that leave and cannot
   std::string lines;              ///< of each node that leaves, for playbooks/remove.sh
-  bool ways_left = false;         ///< nodes that stay and are not named here have routes to those that leave
+  std::set<std::string> nodes;    ///< their names
+  std::vector<std::pair<std::string, std::string>> notes;  ///< host -> which node it is
+  bool undo_plans_left = false;  ///< nodes that stay and are not named here have routes to those that leave
   facts::Census census;
 };
 
@@ -50,30 +54,8 @@ std::vector<std::string> names_of(const RemoveOptions& options, const spec::Clus
   return names;
 }
 
-/// A node as the control plane that acts has it.
-struct Known {
-  std::string name, machine_id;
-  std::vector<std::string> addresses;
-};
-
-std::vector<std::string> texts(const std::vector<std::string_view>& views) {
-  return {views.begin(), views.end()};
-}
-
-/// All nodes, and whether routes on each of them join their pods.
-struct Nodes {
-  std::vector<Known> all;
-  bool routed = false;
-};
-
 Result<Nodes> nodes_of(const std::string& host, transport::Fleet& fleet) {
-  fleet.submit(
-      host, {.label = "read the cluster's nodes",
-             .script = "PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/sbin\n[ ! -f "
-                       "/etc/systemd/system/gpuadm-pod-routes.service ] || echo routed\nkubectl --kubeconfig "
-                       "/etc/kubernetes/admin.conf --request-timeout=20s get nodes -o 'jsonpath={range "
-                       ".items[*]}{.metadata.name}{\"|\"}{.status.nodeInfo.machineID}{\"|\"}"
-                       "{.status.addresses[*].address}{\"\\n\"}{end}'"});
+  fleet.submit(host, {.label = "read the cluster's nodes", .script = std::string(nodes_script)});
   const auto completion = fleet.next();
   if (!completion || fleet.interrupted())
     return base::fail(Fault::interrupted, "interrupted while the cluster's nodes were read");
@@ -83,83 +65,53 @@ Result<Nodes> nodes_of(const std::string& host, transport::Fleet& fleet) {
                       fmt::format("{}: the API server does not say which nodes there are: {}", host,
                                   base::printable(base::tail(completion->result->err, 3))),
                       "gpuadm doctor --stage cluster");
-  Nodes nodes;
-  for (const std::string_view line : base::lines(completion->result->out)) {
-    const auto parts = base::split(line, '|');
-    nodes.routed = nodes.routed || line == "routed";
-    if (parts.size() == 3 && base::is_dns_name(parts[0]))
-      nodes.all.push_back({std::string(parts[0]), std::string(parts[1]), texts(base::words(parts[2]))});
-  }
-  return nodes;
+  return read_nodes(completion->result->out);
 }
 
-/// The node of a host that leaves: one that answered is known by its machine, one that is gone by its name or
-/// address. Nothing: it is no node any more. Fault::blocked where that cannot be told.
-Result<std::optional<std::string>> node_of(const spec::Host& host, const Result<facts::Facts>& facts,
-                                           const std::vector<Known>& nodes) {
-  std::vector<std::string> found;
-  for (const Known& node : nodes) {
-    const bool same =
-        facts ? !facts->machine_id.empty() && node.machine_id == facts->machine_id
-              : node.name == base::lower(host.name) ||
-                    std::ranges::find(node.addresses, host.endpoint.address) != node.addresses.end();
-    if (same) found.push_back(node.name);
-  }
-  if (found.size() > 1)
-    return base::fail(
-        Fault::blocked, fmt::format("{} may be any of these nodes: {}", host.name, base::join(found, ", ")),
-        "give each machine an id of its own (gpuadm explain host.identity.unique-machine-id), or a "
-        "name and an address that are one node's");
-  if (found.empty() && !facts)
-    return base::fail(
-        Fault::blocked,
-        fmt::format("the cluster knows no node named {} and none at {}", host.name, host.endpoint.address),
-        "kubectl get nodes -o wide says what it is called: name the host so in the cluster file");
-  return found.empty() ? std::nullopt : std::optional(found.front());
-}
-
-/// The control plane that acts: the first that stays, was reached, and is one.
-const spec::Host* acting(const spec::Cluster& cluster, const Seen& seen,
+/// The control plane that acts: the first that stays, was reached, and is one. A worker that has an
+/// admin.conf is none.
+const spec::Host* acting(const spec::Cluster& cluster, const Survey& survey,
                          const std::vector<std::string>& leaving) {
   for (const spec::Host& host : cluster.hosts) {
-    const auto& facts = seen.census.at(host.name);
-    if (facts && facts->kubernetes.admin_conf && std::ranges::find(leaving, host.name) == leaving.end())
+    const auto& facts = survey.census.at(host.name);
+    if (facts && facts->kubernetes.admin_conf && host.role == spec::Role::control_plane &&
+        std::ranges::find(leaving, host.name) == leaving.end())
       return &host;
   }
   return nullptr;
 }
 
-Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster, const Seen& seen,
+Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster, const Survey& survey,
                      transport::Fleet& fleet) {
-  Parting parting{cluster, cluster, {}, {}, {}};
+  Parting parting{cluster, cluster, {}, {}, {}, {}};
   parting.cluster.hosts.clear();
   parting.leaving.hosts.clear();
   const std::vector<std::string> names = names_of(options, cluster);
   for (const std::string& name : names)
-    if (const auto& facts = seen.census.at(name); !facts && !options.force)
+    if (const auto& facts = survey.census.at(name); !facts && !options.force)
       return base::fail(facts.error().fault, facts.error().what,
                         "--force lets the cluster forget a host that is gone for good");
-  const spec::Host* actor = acting(cluster, seen, names);
+  const spec::Host* actor = acting(cluster, survey, names);
   if (!actor)
     return base::fail(Fault::blocked, "no control plane that stays was reached",
                       "gpuadm reset takes a whole cluster down");
-  const facts::Facts& at_actor = *seen.census.at(actor->name);
+  const facts::Facts& at_actor = *survey.census.at(actor->name);
   parting.cluster.hosts.push_back(*actor);
   parting.cluster.hosts.back().role = spec::Role::control_plane;
   parting.census.emplace(actor->name, at_actor);
   const Nodes nodes = TRY(nodes_of(actor->name, fleet));
   if (nodes.routed && options.hosts.file.empty()) {
     parting.cluster.network.plugin = spec::NetworkPlugin::bridge;
-    parting.ways_left = nodes.all.size() > names.size() + 1;
+    parting.undo_plans_left = nodes.all.size() > names.size() + 1;
   }
   for (const spec::Host& host : cluster.hosts) {
-    const auto& facts = seen.census.at(host.name);
+    const auto& facts = survey.census.at(host.name);
     const bool leaves = std::ranges::find(names, host.name) != names.end();
     if (!leaves && host.name != actor->name) {
       // Flannel's nodes learn by themselves who has gone.
-      const bool has_ways = cluster.network.plugin == spec::NetworkPlugin::bridge &&
-                            !options.hosts.file.empty() && facts && playbook::is_node(*facts);
-      if (has_ways) {
+      const bool has_undo_plans = cluster.network.plugin == spec::NetworkPlugin::bridge &&
+                                  !options.hosts.file.empty() && facts && playbook::is_node(*facts);
+      if (has_undo_plans) {
         parting.cluster.hosts.push_back(host);
         parting.census.emplace(host.name, *facts);
       } else {
@@ -172,8 +124,13 @@ Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster,
           Fault::blocked,
           fmt::format("{} is the machine of {}, the control plane that stays", host.name, actor->name),
           "name another control plane; gpuadm reset takes a whole cluster down");
-    if (const auto node = TRY(node_of(host, facts, nodes.all)))
+    if (const auto node = TRY(node_of(host, facts, nodes.all))) {
+      if (!parting.nodes.insert(*node).second)
+        return base::fail(Fault::blocked, fmt::format("two of the hosts may be the node {}", *node),
+                          "remove them one at a time");
       parting.lines += fmt::format("{} {}\n", *node, facts ? "there" : "gone");
+      parting.notes.emplace_back(host.name, fmt::format("is removed from the cluster as the node {}", *node));
+    }
     if (facts) {
       parting.leaving.hosts.push_back(host);
     } else {
@@ -199,28 +156,30 @@ Result<plan::Plan> forget(const RemoveOptions& options, const Parting& parting, 
   return plan;
 }
 
-Result<Outcome> carry_out(const RemoveOptions& options, const Parting& parting, TakeDown& way,
-                          const assets::Store& assets, const Visit& visit, report::Reporter& reporter,
+Result<Outcome> carry_out(const RemoveOptions& options, const Parting& parting, Teardown& hosts_teardown,
+                          const assets::Store& assets, const Session& session, report::Reporter& reporter,
                           Io& io) {
   const plan::Plan first = TRY(forget(options, parting, assets));
   const auto whole = [&](const std::set<std::string>& lost) -> Result<plan::Plan> {
     plan::Plan plan = first;
-    for (plan::Stage& stage : TRY(way.plan(lost)).stages) plan.stages.push_back(std::move(stage));
+    for (plan::Stage& stage : TRY(hosts_teardown.plan(lost)).stages) plan.stages.push_back(std::move(stage));
     return plan;
   };
-  Performance performance{assets, TRY(whole({})), way.hosts(), options.consent, whole};
-  for (const spec::Host& host : parting.cluster.hosts) performance.hosts.push_back(host.name);
-  tell_kept(reporter, way.ways());
+  Execution execution{assets, TRY(whole({})), hosts_teardown.hosts(), options.consent, whole};
+  for (const spec::Host& host : parting.cluster.hosts) execution.hosts.push_back(host.name);
+  report_kept(reporter, hosts_teardown.undo_plans());
+  for (const auto& [host, note] : parting.notes) notify(reporter, report::Did::note, host, note);
   for (const std::string& host : parting.gone)
-    tell(reporter, report::Did::note, host,
-         "cannot be reached: the cluster forgets it, and it stays as it is");
-  if (parting.ways_left)
-    tell(reporter, report::Did::note,
-         "the nodes that stay keep their ways to those that leave: gpuadm apply -f cluster.yaml, with a file "
-         "that names only who stays, takes them away");
-  const Outcome outcome = TRY(perform(performance, visit, reporter, io));
+    notify(reporter, report::Did::note, host,
+           "cannot be reached: the cluster forgets it, and it stays as it is");
+  if (parting.undo_plans_left)
+    notify(
+        reporter, report::Did::note,
+        "the nodes that stay keep their ways to those that leave: gpuadm apply -f cluster.yaml, with a file "
+        "that names only who stays, takes them away");
+  const Outcome outcome = TRY(execute(execution, session, reporter, io));
   if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
-  return tell_kept(reporter, way.ways()) ? Outcome::failed : outcome;
+  return report_kept(reporter, hosts_teardown.undo_plans()) ? Outcome::failed : outcome;
 }
 
 }  // namespace
@@ -228,14 +187,14 @@ Result<Outcome> carry_out(const RemoveOptions& options, const Parting& parting, 
 Result<Outcome> remove(const RemoveOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(cluster_of(options));
-  const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
-  const Seen seen = TRY(take_census(*visit.fleet, assets));
-  TRY(visit.folder.save("facts.json", to_tree(seen.census)));
-  const Parting parting = TRY(part(options, cluster, seen, *visit.fleet));
-  TakeDown way = TRY(TakeDown::of(parting.leaving, {options.force, options.keep_images, options.keep_driver},
-                                  assets, *visit.fleet));
-  return telling(visit.folder, options.format, io, [&](report::Reporter& reporter) {
-    return carry_out(options, parting, way, assets, visit, reporter, io);
+  const Session session = TRY(Session::open(cluster, options.common.connection, options.consent, io));
+  const Survey survey = TRY(take_census(*session.fleet, assets));
+  TRY(session.folder.save("facts.json", to_tree(survey.census)));
+  const Parting parting = TRY(part(options, cluster, survey, *session.fleet));
+  Teardown hosts_teardown = TRY(Teardown::of(
+      parting.leaving, {options.force, options.keep_images, options.keep_driver}, assets, *session.fleet));
+  return telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+    return carry_out(options, parting, hosts_teardown, assets, session, reporter, io);
   });
 }
 

@@ -9,14 +9,15 @@ namespace app {
 
 namespace {
 
-Result<> may_repair(const Ground& ground) {
-  const auto nodes = base::to_int(TRY(ask(ground, ground.hosts.front(), "count the nodes", "address_nodes")));
-  if (ground.cluster.hosts.size() == 1 && nodes && *nodes <= 1) return {};
+Result<> may_repair(const ControlPlaneContext& context) {
+  const auto nodes =
+      base::to_int(TRY(ask(context, context.hosts.front(), "count the nodes", "address_nodes")));
+  if (context.cluster.hosts.size() == 1 && nodes && *nodes <= 1) return {};
   return base::fail(
       base::Fault::blocked,
       fmt::format(
           "this cluster has {} nodes: the others know the control plane by its old address",
-          nodes ? std::to_string(std::max<long long>(*nodes, std::ssize(ground.cluster.hosts))) : "several"),
+          nodes ? std::to_string(std::max<long long>(*nodes, std::ssize(context.cluster.hosts))) : "several"),
       "give the host its old address back, if need be beside the new one: ip addr add");
 }
 
@@ -25,10 +26,10 @@ Result<> may_repair(const Ground& ground) {
 Result<Outcome> repair_address(const RepairOptions& options, Io& io) {
   return on_control_planes(
       {options.common, options.hosts, options.consent}, "repair-address", io,
-      [&](const Ground& ground) -> Result<Outcome> {
-        TRY(may_repair(ground));
-        return telling(ground.visit.folder, options.format, io, [&](report::Reporter& reporter) {
-          return conduct_one_by_one(ground, {ground.hosts, {}, options.consent}, reporter, io);
+      [&](const ControlPlaneContext& context) -> Result<Outcome> {
+        TRY(may_repair(context));
+        return telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
+          return run_one_by_one(context, {context.hosts, {}, options.consent}, reporter, io);
         });
       });
 }

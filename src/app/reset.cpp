@@ -1,8 +1,8 @@
 #include "gpuadm/base/text.hpp"
 
-#include "app/conduct.hpp"
 #include "app/connections.hpp"
-#include "app/take_down.hpp"
+#include "app/run_playbook.hpp"
+#include "app/teardown.hpp"
 
 #include <fmt/format.h>
 
@@ -10,17 +10,17 @@ namespace app {
 
 namespace {
 
-Result<Outcome> take_down(TakeDown& way, const assets::Store& assets, const ResetOptions& options,
-                          const Visit& visit, report::Reporter& reporter, Io& io) {
-  Performance performance{assets, TRY(way.plan()), way.hosts(), options.consent,
-                          [&way](const auto& lost) { return way.plan(lost); }};
-  tell_kept(reporter, way.ways());
-  if (const auto nodes = way.nodes(); !nodes.empty())
-    tell(reporter, report::Did::note, "",
-         fmt::format("the cluster on {} goes, with its pods and what etcd holds", base::join(nodes, ", ")));
-  const Outcome outcome = TRY(perform(performance, visit, reporter, io));
+Result<Outcome> teardown(Teardown& hosts_teardown, const assets::Store& assets, const ResetOptions& options,
+                         const Session& session, report::Reporter& reporter, Io& io) {
+  Execution execution{assets, TRY(hosts_teardown.plan()), hosts_teardown.hosts(), options.consent,
+                      [&hosts_teardown](const auto& lost) { return hosts_teardown.plan(lost); }};
+  report_kept(reporter, hosts_teardown.undo_plans());
+  if (const auto nodes = hosts_teardown.nodes(); !nodes.empty())
+    notify(reporter, report::Did::note, "",
+           fmt::format("the cluster on {} goes, with its pods and what etcd holds", base::join(nodes, ", ")));
+  const Outcome outcome = TRY(execute(execution, session, reporter, io));
   if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
-  return tell_kept(reporter, way.ways()) ? Outcome::failed : outcome;
+  return report_kept(reporter, hosts_teardown.undo_plans()) ? Outcome::failed : outcome;
 }
 
 }  // namespace
@@ -28,11 +28,11 @@ Result<Outcome> take_down(TakeDown& way, const assets::Store& assets, const Rese
 Result<Outcome> reset(const ResetOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
-  TakeDown way = TRY(
-      TakeDown::of(cluster, {options.force, options.keep_images, options.keep_driver}, assets, *visit.fleet));
-  return telling(visit.folder, options.format, io, [&](report::Reporter& reporter) {
-    return take_down(way, assets, options, visit, reporter, io);
+  const Session session = TRY(Session::open(cluster, options.common.connection, options.consent, io));
+  Teardown hosts_teardown = TRY(Teardown::of(
+      cluster, {options.force, options.keep_images, options.keep_driver}, assets, *session.fleet));
+  return telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+    return teardown(hosts_teardown, assets, options, session, reporter, io);
   });
 }
 

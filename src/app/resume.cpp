@@ -70,16 +70,17 @@ Result<> resume_at_boot(const assets::Store& assets, const RunFolder& folder, co
   return {};
 }
 
-void reboot_own_host(const std::string& host, const Visit& visit, report::Reporter& reporter, const Io& io) {
-  transport::Fleet& fleet = *visit.fleet;
-  const std::string log = (visit.folder.path() / log_name).string();
-  tell(reporter, report::Did::note,
-       fmt::format("this machine is rebooted{}, and gpuadm goes on by itself: tail -f {}",
-                   io.page ? fmt::format(" in {} s (Ctrl-C: later, by you)", grace_seconds) : " now", log));
+void reboot_own_host(const std::string& host, const Session& session, report::Reporter& reporter,
+                     const Io& io) {
+  transport::Fleet& fleet = *session.fleet;
+  const std::string log = (session.folder.path() / log_name).string();
+  notify(reporter, report::Did::note,
+         fmt::format("this machine is rebooted{}, and gpuadm goes on by itself: tail -f {}",
+                     io.page ? fmt::format(" in {} s (Ctrl-C: later, by you)", grace_seconds) : " now", log));
   for (int i = 0; io.page && i < grace_seconds && !fleet.interrupted(); ++i)
     ask(fleet, host, {.label = "wait before the reboot", .script = "sleep 1\n"});
   if (fleet.interrupted())
-    return tell(reporter, report::Did::note, "not rebooted: gpuadm goes on after: systemctl reboot");
+    return notify(reporter, report::Did::note, "not rebooted: gpuadm goes on after: systemctl reboot");
   // Behind the answer, so that the report is written before the machine goes.
   ask(fleet, host,
       {.label = "reboot this machine",

@@ -2,7 +2,7 @@
 
 #include "gpuadm/run/run.hpp"
 
-#include "app/conduct.hpp"
+#include "app/run_playbook.hpp"
 
 #include <string>
 
@@ -17,6 +17,7 @@ namespace app {
 
 /// Says so, and reboots the machine, once its lock is free. At a terminal half a minute later: Ctrl-C leaves
 /// it to the operator.
-void reboot_own_host(const std::string& host, const Visit& visit, report::Reporter& reporter, const Io& io);
+void reboot_own_host(const std::string& host, const Session& session, report::Reporter& reporter,
+                     const Io& io);
 
 }  // namespace app

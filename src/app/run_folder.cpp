@@ -39,8 +39,8 @@ Result<> RunFolder::save(std::string_view name, const base::Tree& tree) const {
   return save_text(name, name.ends_with(".yaml") ? base::yaml::write(tree) : base::json::write(tree) + "\n");
 }
 
-Result<> RunFolder::save_look(const spec::Cluster& cluster, const facts::Census& census,
-                              std::span<const report::Finding> findings) const {
+Result<> RunFolder::save_results(const spec::Cluster& cluster, const facts::Census& census,
+                                 std::span<const report::Finding> findings) const {
   TRY(save("cluster.yaml", spec::to_tree(cluster)));
   TRY(save_text("facts.json", to_json(census) + "\n"));
   return base::write_file(path_ / "findings.json",

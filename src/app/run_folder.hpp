@@ -21,8 +21,8 @@ class RunFolder {
   /// `name` ends in .json or .yaml, and is written as that.
   [[nodiscard]] Result<> save(std::string_view name, const base::Tree& tree) const;
   /// cluster.yaml, facts.json and findings.json of one look at hosts.
-  [[nodiscard]] Result<> save_look(const spec::Cluster& cluster, const facts::Census& census,
-                                   std::span<const report::Finding> findings) const;
+  [[nodiscard]] Result<> save_results(const spec::Cluster& cluster, const facts::Census& census,
+                                      std::span<const report::Finding> findings) const;
   /// The same for text that is written already.
   [[nodiscard]] Result<> save_text(std::string_view name, std::string_view text) const;
 

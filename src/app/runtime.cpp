@@ -6,8 +6,8 @@
 #include "gpuadm/playbook/playbook.hpp"
 
 #include "app/connections.hpp"
+#include "app/environment.hpp"
 #include "app/kubernetes_version.hpp"
-#include "app/surroundings.hpp"
 
 #include <fmt/format.h>
 
@@ -133,7 +133,7 @@ Result<Outcome> runtime_preview(const RuntimePreviewOptions& options, Io& io) {
                               ? TRY(spec::single(""))
                               : TRY(read_cluster({options.cluster, {}}, options.common.connection));
   cluster.runtime.engine = engine->engine;
-  TRY(settle_surroundings(cluster, assets));
+  TRY(resolve_environment(cluster, assets));
   const facts::Facts facts = TRY(imagined(options, *engine));
   const playbook::Context context{cluster, cluster.hosts.front(),
                                   facts,   library.catalog(),

@@ -24,18 +24,18 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> plugins =
      {"ovnkube", "OVN-Kubernetes"},
      {"kindnet", "kindnet"}}};
 
-class Survey {
+class StatusBuilder {
  public:
-  Survey(const Sight& sight, const std::vector<report::Finding>& findings)
-      : sight_(sight), findings_(findings) {}
+  StatusBuilder(const ClusterSurvey& survey, const std::vector<report::Finding>& findings)
+      : survey_(survey), findings_(findings) {}
 
   Status take() && {
-    status_.cluster = sight_.cluster.name;
-    status_.asked = sight_.asked;
+    status_.cluster = survey_.cluster.name;
+    status_.asked = survey_.asked;
     api();
     nodes();
     hosts();
-    add_planes(sight_, status_);
+    add_planes(survey_, status_);
     network();
     gpus();
     return std::move(status_);
@@ -47,28 +47,28 @@ class Survey {
   }
 
   [[nodiscard]] const facts::Facts* facts_of(const std::string& host) const {
-    const auto place = sight_.census.find(host);
-    return place != sight_.census.end() && place->second ? &*place->second : nullptr;
+    const auto place = survey_.census.find(host);
+    return place != survey_.census.end() && place->second ? &*place->second : nullptr;
   }
 
   void api() {
-    for (const spec::Host& host : sight_.cluster.hosts)
+    for (const spec::Host& host : survey_.cluster.hosts)
       if (const facts::Facts* facts = facts_of(host.name);
           facts && !facts->kubernetes.admin_server.empty() &&
-          (sight_.asked.empty() || sight_.asked == host.name) && status_.endpoint.empty())
+          (survey_.asked.empty() || survey_.asked == host.name) && status_.endpoint.empty())
         status_.endpoint = facts->kubernetes.admin_server;
     status_.api.name = "API server";
-    if (!sight_.view) {
+    if (!survey_.view) {
       status_.api.says = "no control plane could be asked";
       return;
     }
-    status_.version = sight_.view->version;
+    status_.version = survey_.view->version;
     status_.api.health = Health::ill;
-    if (!sight_.view->not_ready.empty())
-      status_.api.says = "is not ready: " + base::join(sight_.view->not_ready, ", ");
-    else if (sight_.view->ready_status != 0)
+    if (!survey_.view->not_ready.empty())
+      status_.api.says = "is not ready: " + base::join(survey_.view->not_ready, ", ");
+    else if (survey_.view->ready_status != 0)
       status_.api.says = "does not answer";
-    else if (!sight_.view->nodes)
+    else if (!survey_.view->nodes)
       status_.api.says = "does not give the nodes";
     else
       status_.api.health = Health::well;
@@ -77,16 +77,16 @@ class Survey {
           "the cluster",
           fmt::format("the API server at {} {}",
                       status_.endpoint.empty() ? "an unknown address" : status_.endpoint, status_.api.says),
-          "gpuadm logs kube-apiserver " + sight_.asked);
+          "gpuadm logs kube-apiserver " + survey_.asked);
   }
 
   void nodes() {
-    if (!sight_.view || !sight_.view->nodes) return;
-    for (const facts::Node& node : *sight_.view->nodes) {
+    if (!survey_.view || !survey_.view->nodes) return;
+    for (const facts::Node& node : *survey_.view->nodes) {
       NodeStatus row;
       row.name = node.name;
-      for (const spec::Host& host : sight_.cluster.hosts)
-        if (node_behind(sight_, host) == &node) row.host = host.name;
+      for (const spec::Host& host : survey_.cluster.hosts)
+        if (node_behind(survey_, host) == &node) row.host = host.name;
       row.role = is_control_plane(node) ? "control-plane" : "worker";
       const auto ready = node.conditions.find("Ready");
       const std::string word = ready == node.conditions.end() ? "Unknown" : ready->second.status;
@@ -99,9 +99,9 @@ class Survey {
       row.address = node.address;
       row.os = node.os;
       row.kernel = node.kernel;
-      if (sight_.view->leases && sight_.view->clock)
-        if (const auto lease = sight_.view->leases->find(node.name); lease != sight_.view->leases->end())
-          row.lease_age = std::max(0.0, *sight_.view->clock - lease->second);
+      if (survey_.view->leases && survey_.view->clock)
+        if (const auto lease = survey_.view->leases->find(node.name); lease != survey_.view->leases->end())
+          row.lease_age = std::max(0.0, *survey_.view->clock - lease->second);
       judge(node, row);
       status_.nodes.push_back(std::move(row));
     }
@@ -122,13 +122,16 @@ class Survey {
 
   /// Why a host's node cannot be ready, as the host itself shows it.
   [[nodiscard]] std::string trouble_of(const std::string& host) const {
-    const auto place = sight_.census.find(host);
-    if (place == sight_.census.end()) return {};
+    const auto place = survey_.census.find(host);
+    if (place == survey_.census.end()) return {};
     if (!place->second) {
       const std::string& what = place->second.error().what;
       return what.starts_with(host + ": ") ? what.substr(host.size() + 2) : what;
     }
     const facts::Facts& facts = *place->second;
+    for (const char* section : {"/etc/kubernetes/kubelet.conf", "units"})
+      if (const auto unread = facts.unread.find(section); unread != facts.unread.end())
+        return fmt::format("{} could not be read: {}", section, unread->second);
     if (!facts.kubernetes.kubelet_conf) return {};
     const auto unit = facts.units.find("kubelet.service");
     if (unit == facts.units.end()) return "there is no kubelet.service";
@@ -137,17 +140,19 @@ class Survey {
   }
 
   void hosts() {
-    for (const spec::Host& host : sight_.cluster.hosts) {
-      const facts::Node* node = node_behind(sight_, host);
+    for (const spec::Host& host : survey_.cluster.hosts) {
+      const facts::Node* node = node_behind(survey_, host);
       const std::string also = node && !is_ready(*node) ? "; its node is not ready" : "";
       const facts::Facts* facts = facts_of(host.name);
       if (const std::string trouble = trouble_of(host.name); !trouble.empty())
         problem(host.name, trouble + also,
-                facts ? "gpuadm logs kubelet " + host.name : sight_.census.at(host.name).error().hint);
-      else if (sight_.view && sight_.view->nodes && !node)
+                facts ? "gpuadm logs kubelet " + host.name : survey_.census.at(host.name).error().hint);
+      else if (survey_.view && survey_.view->nodes && !node)
         problem(host.name, "it is no node of this cluster", "gpuadm join " + host.name);
       if (!facts || !facts->kubernetes.kubelet_conf) continue;
-      if (facts->kubernetes.cni_configs.empty())
+      if (const auto unread = facts->unread.find("/etc/cni/net.d/"); unread != facts->unread.end())
+        problem(host.name, "/etc/cni/net.d could not be read: " + unread->second);
+      else if (facts->kubernetes.cni_configs.empty())
         problem(host.name, "no network plugin is configured in /etc/cni/net.d");
       expired(host.name, *facts);
     }
@@ -155,7 +160,7 @@ class Survey {
 
   /// The kubelet's own certificate is no control plane's: it is told of every host.
   void expired(const std::string& host, const facts::Facts& facts) {
-    if (!facts.kubernetes.certificates || !facts.clock || is_control_plane(sight_.census, host)) return;
+    if (!facts.kubernetes.certificates || !facts.clock || is_control_plane(survey_.census, host)) return;
     for (const facts::Certificate& certificate : *facts.kubernetes.certificates)
       if (certificate.ends < *facts.clock)
         problem(host, certificate.path + " has expired", "gpuadm logs kubelet " + host);
@@ -170,8 +175,8 @@ class Survey {
     const auto ready = [](const facts::DaemonSet& set) {
       return fmt::format("{} of {} ready", set.ready, set.desired);
     };
-    if (sight_.view && sight_.view->daemon_sets)
-      for (const facts::DaemonSet& set : *sight_.view->daemon_sets) {
+    if (survey_.view && survey_.view->daemon_sets)
+      for (const facts::DaemonSet& set : *survey_.view->daemon_sets) {
         const std::string plugin = has(set);
         const bool is_proxy = set.name == "kube-proxy" && set.space == "kube-system";
         if (!plugin.empty() && status_.network.empty())
@@ -185,7 +190,7 @@ class Survey {
     if (!status_.network.empty()) return;
     // A plugin without pods of its own is known by its file.
     std::set<std::string> files;
-    for (const auto& [host, facts] : sight_.census)
+    for (const auto& [host, facts] : survey_.census)
       if (facts && !facts->kubernetes.cni_configs.empty())
         files.insert(facts->kubernetes.cni_configs.front());
     const std::vector<std::string> names(files.begin(), files.end());
@@ -195,20 +200,20 @@ class Survey {
   }
 
   void gpus() {
-    GpuTable table = gpu_table(sight_.cluster, sight_.census, sight_.view, findings_);
+    GpuTable table = gpu_table(survey_.cluster, survey_.census, survey_.view, findings_);
     status_.gpus = std::move(table.rows);
     for (GpuCounts& counts : table.counts) {
       GpuUse use{std::move(counts), 0, {}};
       const facts::Facts* facts = facts_of(use.counts.host);
-      const facts::Node* node = sight_.view && facts ? node_of(*sight_.view, *facts) : nullptr;
+      const facts::Node* node = survey_.view && facts ? node_of(*survey_.view, *facts) : nullptr;
       if (node)
-        for (const facts::Pod* pod : gpu_pods(*sight_.view, node->name)) {
-          if (!allocates_by_claims(*sight_.view, *node))
+        for (const facts::Pod* pod : gpu_pods(*survey_.view, node->name)) {
+          if (!allocates_by_claims(*survey_.view, *node))
             for (const auto& [resource, number] : pod->gpus) use.used += number;
           use.pods.push_back(pod->full());
         }
       if (node)
-        for (const facts::GpuDevice& device : gpu_devices(*sight_.view, node->name))
+        for (const facts::GpuDevice& device : gpu_devices(*survey_.view, node->name))
           use.used += !device.claim.empty();
       judge(use);
       status_.gpu_hosts.push_back(std::move(use));
@@ -226,7 +231,7 @@ class Survey {
           counts.host,
           fmt::format("{} GPUs are on the PCI bus, and the driver has {}{}", counts.pci, counts.driver, why),
           remedy);
-    else if (sight_.cluster.gpu.allocator != spec::Allocator::none && counts.allocatable &&
+    else if (survey_.cluster.gpu.allocator != spec::Allocator::none && counts.allocatable &&
              *counts.allocatable < static_cast<long long>(counts.driver))
       problem(counts.host,
               fmt::format("the driver has {} GPUs, and pods can have {}{}", counts.driver,
@@ -234,18 +239,18 @@ class Survey {
               remedy);
   }
 
-  const Sight& sight_;
+  const ClusterSurvey& survey_;
   const std::vector<report::Finding>& findings_;
   Status status_;
 };
 
 }  // namespace
 
-const facts::Node* node_behind(const Sight& sight, const spec::Host& host) {
-  if (!sight.view || !sight.view->nodes) return nullptr;
-  const auto facts = sight.census.find(host.name);
-  if (facts != sight.census.end() && facts->second) return node_of(*sight.view, *facts->second);
-  const auto& nodes = *sight.view->nodes;
+const facts::Node* node_behind(const ClusterSurvey& survey, const spec::Host& host) {
+  if (!survey.view || !survey.view->nodes) return nullptr;
+  const auto facts = survey.census.find(host.name);
+  if (facts != survey.census.end() && facts->second) return node_of(*survey.view, *facts->second);
+  const auto& nodes = *survey.view->nodes;
   const auto place = std::ranges::find_if(nodes, [&](const facts::Node& node) {
     return node.name == host.name ||
            (!host.endpoint.address.empty() && node.address == host.endpoint.address);
@@ -253,8 +258,8 @@ const facts::Node* node_behind(const Sight& sight, const spec::Host& host) {
   return place == nodes.end() ? nullptr : &*place;
 }
 
-Status status_of(const Sight& sight, const std::vector<report::Finding>& findings) {
-  return Survey(sight, findings).take();
+Status status_of(const ClusterSurvey& survey, const std::vector<report::Finding>& findings) {
+  return StatusBuilder(survey, findings).take();
 }
 
 }  // namespace app

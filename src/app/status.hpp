@@ -66,7 +66,7 @@ struct Status {
 };
 
 /// What hosts and a control plane said.
-struct Sight {
+struct ClusterSurvey {
   const spec::Cluster& cluster;
   const facts::Census& census;
   const std::optional<facts::ClusterFacts>& view;
@@ -74,14 +74,14 @@ struct Sight {
 };
 
 /// Everything that `gpuadm status` shows. `findings` are for the table of GPUs, as gpu_table has them.
-[[nodiscard]] Status status_of(const Sight& sight, const std::vector<report::Finding>& findings);
+[[nodiscard]] Status status_of(const ClusterSurvey& survey, const std::vector<report::Finding>& findings);
 
 /// The node behind a host: by what the host calls itself, else by name or address. nullptr: none.
-[[nodiscard]] const facts::Node* node_behind(const Sight& sight, const spec::Host& host);
+[[nodiscard]] const facts::Node* node_behind(const ClusterSurvey& survey, const spec::Host& host);
 [[nodiscard]] bool is_control_plane(const facts::Node& node);
 [[nodiscard]] bool is_ready(const facts::Node& node);
 
 /// The parts of it that control planes and etcd are: rows and problems are appended.
-void add_planes(const Sight& sight, Status& status);
+void add_planes(const ClusterSurvey& survey, Status& status);
 
 }  // namespace app

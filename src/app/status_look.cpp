@@ -21,7 +21,7 @@ class Look {
   Look(const spec::Cluster& cluster, transport::Fleet& fleet, transport::Command probe,
        transport::Command view)
       : fleet_(fleet), probe_(std::move(probe)), view_(std::move(view)) {
-    look_.seen.cluster = cluster;
+    look_.survey.cluster = cluster;
   }
 
   Result<StatusLook> take() {
@@ -36,14 +36,14 @@ class Look {
         probed(std::move(*completion));
       ask();
     }
-    const auto& census = look_.seen.seen.census;
+    const auto& census = look_.survey.survey.census;
     if (asked_.empty() && unreached_in(census).empty()) return std::unexpected(no_control_plane());
     return std::move(look_);
   }
 
  private:
   void probed(transport::Completion completion) {
-    auto& census = look_.seen.seen.census;
+    auto& census = look_.survey.survey.census;
     auto& [host, result] = completion;
     census.insert_or_assign(host, result ? read_probe(host, *result, base::now())
                                          : Result<facts::Facts>(std::unexpected(result.error())));
@@ -55,15 +55,15 @@ class Look {
     if (!completion.result) return;
     const auto view = facts::parse_cluster(completion.result->out);
     has_nodes_ = view && view->nodes;
-    if (!has_nodes_ && look_.seen.view) return;
-    look_.seen.view = std::move(completion.result->out);
+    if (!has_nodes_ && look_.survey.view) return;
+    look_.survey.view = std::move(completion.result->out);
     look_.asked = completion.host;
   }
 
   void ask() {
     if (has_nodes_ || !asking_.empty()) return;
-    for (const spec::Host& host : look_.seen.cluster.hosts) {
-      if (!is_control_plane(look_.seen.seen.census, host.name) || asked_.contains(host.name)) continue;
+    for (const spec::Host& host : look_.survey.cluster.hosts) {
+      if (!is_control_plane(look_.survey.survey.census, host.name) || asked_.contains(host.name)) continue;
       asking_ = host.name;
       asked_.insert(host.name);
       fleet_.submit(host.name, view_);
@@ -88,8 +88,8 @@ transport::Command for_status(transport::Command command) {
 
 }  // namespace
 
-Result<StatusLook> look_at_cluster(const spec::Cluster& cluster, transport::Fleet& fleet,
-                                   const assets::Store& assets) {
+Result<StatusLook> survey_cluster(const spec::Cluster& cluster, transport::Fleet& fleet,
+                                  const assets::Store& assets) {
   return Look(cluster, fleet, for_status(TRY(probe_command(assets))), for_status(TRY(view_command(assets))))
       .take();
 }

@@ -79,9 +79,9 @@ void complain(const PlaneStatus& plane, Status& status) {
          "gpuadm certs renew"});
 }
 
-void add_etcd(const Sight& sight, Status& status) {
-  if (!sight.view || !sight.view->etcd_members) return;
-  status.etcd = *sight.view->etcd_members;
+void add_etcd(const ClusterSurvey& survey, Status& status) {
+  if (!survey.view || !survey.view->etcd_members) return;
+  status.etcd = *survey.view->etcd_members;
   std::size_t well = 0;
   for (const facts::EtcdMember& member : status.etcd) {
     const std::string where = member.name.empty() ? member.url : member.name;
@@ -107,7 +107,8 @@ void add_etcd(const Sight& sight, Status& status) {
 }
 
 /// The word of etcd's own list goes before that of the machine.
-void lay_over(PlaneStatus& plane, const std::string& node, const std::vector<facts::EtcdMember>& members) {
+void merge_etcd_health(PlaneStatus& plane, const std::string& node,
+                       const std::vector<facts::EtcdMember>& members) {
   const auto member = std::ranges::find(members, node, &facts::EtcdMember::name);
   if (member == members.end()) return;
   for (Part& part : plane.parts) {
@@ -139,34 +140,34 @@ bool is_ready(const facts::Node& node) {
   return ready != node.conditions.end() && ready->second.status == "True";
 }
 
-void add_planes(const Sight& sight, Status& status) {
-  add_etcd(sight, status);
-  std::vector<const facts::Node*> seen;
+void add_planes(const ClusterSurvey& survey, Status& status) {
+  add_etcd(survey, status);
+  std::vector<const facts::Node*> found;
   const auto add = [&](PlaneStatus plane, const facts::Node* node) {
-    lay_over(plane, node ? node->name : plane.name, status.etcd);
+    merge_etcd_health(plane, node ? node->name : plane.name, status.etcd);
     complain(plane, status);
     status.planes.push_back(std::move(plane));
-    seen.push_back(node);
+    found.push_back(node);
   };
-  for (const spec::Host& host : sight.cluster.hosts) {
-    const facts::Node* node = node_behind(sight, host);
-    const auto place = sight.census.find(host.name);
-    if (place == sight.census.end()) continue;
+  for (const spec::Host& host : survey.cluster.hosts) {
+    const facts::Node* node = node_behind(survey, host);
+    const auto place = survey.census.find(host.name);
+    if (place == survey.census.end()) continue;
     const auto& facts = place->second;
-    const bool is_plane = facts ? is_control_plane(sight.census, host.name)
+    const bool is_plane = facts ? is_control_plane(survey.census, host.name)
                                 : (node ? is_control_plane(*node) : host.role == spec::Role::control_plane);
     if (!is_plane) continue;
     PlaneStatus plane{host.name, {}, {}, {}};
     for (const char* name : part_names)
-      plane.parts.push_back(facts ? part_on(facts->kubernetes, name) : part_of(sight.view, node, name));
+      plane.parts.push_back(facts ? part_on(facts->kubernetes, name) : part_of(survey.view, node, name));
     if (facts) read_certificates(*facts, plane);
     add(std::move(plane), node);
   }
-  if (!sight.view || !sight.view->nodes) return;
-  for (const facts::Node& node : *sight.view->nodes) {
-    if (!is_control_plane(node) || std::ranges::find(seen, &node) != seen.end()) continue;
+  if (!survey.view || !survey.view->nodes) return;
+  for (const facts::Node& node : *survey.view->nodes) {
+    if (!is_control_plane(node) || std::ranges::find(found, &node) != found.end()) continue;
     PlaneStatus plane{node.name, {}, {}, {}};
-    for (const char* name : part_names) plane.parts.push_back(part_of(sight.view, &node, name));
+    for (const char* name : part_names) plane.parts.push_back(part_of(survey.view, &node, name));
     add(std::move(plane), &node);
   }
 }

@@ -148,12 +148,11 @@ class Text {
 
   void problems() {
     if (status_.problems.empty()) {
-      text_ += "\nAll is well\n";
+      text_ += "\nCluster is healthy\n";
       return;
     }
-    text_ += fmt::format("\n{} not well:\n", status_.problems.size() == 1
-                                                 ? "1 thing is"
-                                                 : fmt::format("{} things are", status_.problems.size()));
+    text_ += fmt::format("\n{} problem{} found:\n", status_.problems.size(),
+                         status_.problems.size() == 1 ? "" : "s");
     for (const Problem& problem : status_.problems) {
       text_ += "  " + report::wrapped(shown(problem.where + ": " + problem.what), 4, width_) + "\n";
       if (!problem.remedy.empty())

@@ -23,28 +23,28 @@ using base::Fault;
 Result<std::vector<report::Finding>> gpu_findings(const StatusLook& look, const assets::Store& assets,
                                                   const std::optional<facts::ClusterFacts>& view) {
   facts::Census census;
-  for (const auto& [host, facts] : look.seen.seen.census)
+  for (const auto& [host, facts] : look.survey.survey.census)
     if (facts && !(facts->pci_gpus.empty() && facts->gpus.empty())) census.emplace(host, facts);
   if (census.empty()) return {};
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
-  auto findings = checks::examine(look.seen.cluster, census, *data, checks::Stage::node);
+  auto findings = checks::examine(look.survey.cluster, census, *data, checks::Stage::node);
   if (view)
-    std::ranges::move(checks::examine_cluster(look.seen.cluster, census, *view, *data),
+    std::ranges::move(checks::examine_cluster(look.survey.cluster, census, *view, *data),
                       std::back_inserter(findings));
   return findings;
 }
 
 Result<Status> judge(const StatusLook& look, const assets::Store& assets) {
   std::optional<facts::ClusterFacts> view;
-  if (look.seen.view) view = TRY(facts::parse_cluster(*look.seen.view));
+  if (look.survey.view) view = TRY(facts::parse_cluster(*look.survey.view));
   const auto findings = TRY(gpu_findings(look, assets, view));
-  return status_of({look.seen.cluster, look.seen.seen.census, view, look.asked}, findings);
+  return status_of({look.survey.cluster, look.survey.survey.census, view, look.asked}, findings);
 }
 
 Result<StatusLook> recorded(const std::filesystem::path& folder) {
   StatusLook look{TRY(load_recording(folder)), {}};
-  for (const spec::Host& host : look.seen.cluster.hosts)
-    if (look.asked.empty() && look.seen.view && is_control_plane(look.seen.seen.census, host.name))
+  for (const spec::Host& host : look.survey.cluster.hosts)
+    if (look.asked.empty() && look.survey.view && is_control_plane(look.survey.survey.census, host.name))
       look.asked = host.name;
   return look;
 }
@@ -69,7 +69,7 @@ Result<Outcome> watch(const StatusOptions& options, const spec::Cluster& cluster
   const bool page = io.page && (options.form == StatusForm::text || options.form == StatusForm::wide);
   while (true) {
     const base::Instant begun = base::Clock::now();
-    const auto look = look_at_cluster(cluster, fleet, assets);
+    const auto look = survey_cluster(cluster, fleet, assets);
     const auto status = look ? judge(*look, assets) : std::unexpected(look.error());
     if (fleet.interrupted() || !status) {
       if (page) io.end_page();
@@ -118,10 +118,10 @@ Result<Outcome> status(const StatusOptions& options, Io& io) {
   const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(Access::read_only);
   if (options.watch > 0) return watch(options, cluster, assets, *fleet, io);
-  const StatusLook look = TRY(look_at_cluster(cluster, *fleet, assets));
+  const StatusLook look = TRY(survey_cluster(cluster, *fleet, assets));
   const Status status = TRY(judge(look, assets));
   io.out(in_form(status, options.form, io.out_style.width));
-  if (look.seen.seen.none_reached()) return Outcome::unreachable;
+  if (look.survey.survey.none_reached()) return Outcome::unreachable;
   return status.problems.empty() ? Outcome::done : Outcome::failed;
 }
 

@@ -11,21 +11,21 @@ namespace {
 using spec::Supply;
 
 /// containerd, which gpuadm installs from a bundle file by file.
-bool has_runtime(const assets::Bundle& bundle) {
-  return std::ranges::any_of(bundle.files, [](const assets::BundleFile& file) {
-    return file.kind == assets::BundleKind::runtime && file.target.ends_with("/containerd");
+bool has_runtime(const bundle::Bundle& bundle) {
+  return std::ranges::any_of(bundle.files, [](const bundle::BundleFile& file) {
+    return file.kind == bundle::BundleKind::runtime && file.target.ends_with("/containerd");
   });
 }
 
 /// A package without a name may be the toolkit: only the host reads what a package is.
-bool has_toolkit(const assets::Bundle& bundle, const facts::Os& os) {
-  return std::ranges::any_of(bundle.files, [&](const assets::BundleFile& file) {
-    return file.kind == assets::BundleKind::package && playbook::is_for(file, os) &&
+bool has_toolkit(const bundle::Bundle& bundle, const facts::Os& os) {
+  return std::ranges::any_of(bundle.files, [&](const bundle::BundleFile& file) {
+    return file.kind == bundle::BundleKind::package && playbook::is_for(file, os) &&
            (file.name.empty() || file.name.find("nvidia-container-toolkit") != std::string::npos);
   });
 }
 
-Supply supply(const char* phase, const plan::Choice& choice, const assets::Bundle* bundle, bool carried) {
+Supply supply(const char* phase, const plan::Choice& choice, const bundle::Bundle* bundle, bool carried) {
   if (!plan::is_chosen(phase, choice)) return Supply::skipped;
   if (!bundle) return Supply::repositories;
   return carried ? Supply::bundle : Supply::none;
@@ -33,8 +33,8 @@ Supply supply(const char* phase, const plan::Choice& choice, const assets::Bundl
 
 }  // namespace
 
-void settle_supplies(spec::Cluster& cluster, const facts::Census& census, const assets::Bundle* bundle,
-                     const plan::Choice& choice) {
+void resolve_supplies(spec::Cluster& cluster, const facts::Census& census, const bundle::Bundle* bundle,
+                      const plan::Choice& choice) {
   cluster.kubernetes.without_dns =
       bundle && std::ranges::find(bundle->absent, "coredns") != bundle->absent.end();
   for (spec::Host& host : cluster.hosts) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gpuadm/assets/assets.hpp"
+#include "gpuadm/bundle/bundle.hpp"
 #include "gpuadm/facts/facts.hpp"
 #include "gpuadm/plan/plan.hpp"
 #include "gpuadm/spec/cluster.hpp"
@@ -10,7 +10,7 @@ namespace app {
 /// Settles what the checks must know to say what the run will do: spec::Kubernetes::without_dns, and for
 /// every host where programs that it lacks come from (spec::Host::programs_come, runtime_supply and
 /// toolkit_supply). `bundle` may be null: repositories.
-void settle_supplies(spec::Cluster& cluster, const facts::Census& census, const assets::Bundle* bundle,
-                     const plan::Choice& choice);
+void resolve_supplies(spec::Cluster& cluster, const facts::Census& census, const bundle::Bundle* bundle,
+                      const plan::Choice& choice);
 
 }  // namespace app

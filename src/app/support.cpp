@@ -51,8 +51,9 @@ class Support {
       : options_(options), assets_(assets), fleet_(fleet), looked_(looked), archive_(archive), io_(io) {}
 
   Result<Outcome> collect() {
-    looked_.seen = TRY(take_census(fleet_, assets_, Afterwards::keep_connection, Texts::kept, Reasons::read));
-    TRY(look_at_cluster());
+    looked_.survey =
+        TRY(take_census(fleet_, assets_, Afterwards::keep_connection, Texts::kept, Reasons::read));
+    TRY(survey_cluster());
     facts::Redactor redact = redactor_for(looked_);
     redact.learn(base::home().filename().string(), "user");
     TRY(add_hosts(redact));
@@ -60,10 +61,10 @@ class Support {
     TRY(save_recording(archive_.folder() / "recording", looked_, redact));
     TRY(archive_.add("doctor.txt", TRY(report())));
     replaced_ = redact.replaced();
-    for (const auto& [host, facts] : looked_.seen.census)
+    for (const auto& [host, facts] : looked_.survey.census)
       if (const std::string name = redact.name(host); name != host)
         renamed_ += fmt::format("  {} is {}\n", name, host);
-    return looked_.seen.none_reached() ? Outcome::unreachable : Outcome::done;
+    return looked_.survey.none_reached() ? Outcome::unreachable : Outcome::done;
   }
 
   std::string replaced() const {
@@ -79,13 +80,13 @@ class Support {
   }
 
   /// A cluster that does not answer is no reason to go without the rest.
-  Result<> look_at_cluster() {
+  Result<> survey_cluster() {
     const auto& hosts = looked_.cluster.hosts;
     const auto place = std::ranges::find_if(
-        hosts, [&](const auto& host) { return is_control_plane(looked_.seen.census, host.name); });
+        hosts, [&](const auto& host) { return is_control_plane(looked_.survey.census, host.name); });
     if (place == hosts.end()) return {};
     control_plane_ = place->name;
-    auto view = view_cluster(looked_.cluster, looked_.seen.census, fleet_, assets_);
+    auto view = view_cluster(looked_.cluster, looked_.survey.census, fleet_, assets_);
     if (view)
       looked_.view = std::move(*view);
     else if (view.error().fault == Fault::interrupted)
@@ -97,7 +98,7 @@ class Support {
 
   Result<> add_hosts(facts::Redactor& redact) {
     const std::string script = TRY(reading_script(assets_, "playbooks/support.sh"));
-    for (const auto& [host, facts] : looked_.seen.census) {
+    for (const auto& [host, facts] : looked_.survey.census) {
       if (!facts) {
         narrate(fmt::format("{}: {}", host, facts.error().what));
         continue;
@@ -123,7 +124,11 @@ class Support {
     // What any of them names is replaced in all.
     for (const auto& [host, answer] : answers) redact.learn_from(answer);
     for (const auto& [host, answer] : answers)
-      TRY(archive_.add_sections(fs::path("hosts") / redact.name(host), redact(answer)));
+      if (const std::size_t left_out =
+              archive_.add_sections(fs::path("hosts") / redact.name(host), redact(answer)))
+        narrate(fmt::format(
+            "{}: {} of its sections are not in the archive: too many, or with a name that is no file's", host,
+            left_out));
     return {};
   }
 
@@ -152,9 +157,9 @@ class Support {
   /// What the doctor makes of the recording, which has no names any more.
   Result<std::string> report() {
     const Recording recorded = TRY(load_recording(archive_.folder() / "recording"));
-    auto findings = TRY(find(recorded.cluster, recorded.seen.census, assets_, checks::Stage::node));
+    auto findings = TRY(find(recorded.cluster, recorded.survey.census, assets_, checks::Stage::node));
     if (recorded.view) {
-      auto more = TRY(find_in_cluster(recorded.cluster, recorded.seen.census, recorded.view, assets_));
+      auto more = TRY(find_in_cluster(recorded.cluster, recorded.survey.census, recorded.view, assets_));
       std::erase_if(more, [](const report::Finding& finding) { return finding.id == reachable; });
       std::ranges::move(more, std::back_inserter(findings));
     }
@@ -186,7 +191,7 @@ Result<Outcome> support(const SupportOptions& options, Io& io) {
   const auto fleet = connections->fleet(Access::read_only);
   Support support(options, assets, *fleet, looked, archive, io);
   const Outcome outcome = TRY(support.collect());
-  const auto& hosts = looked.seen.census;
+  const auto& hosts = looked.survey.census;
   TRY(archive.add("README.txt",
                   fmt::format(readme, GPUADM_VERSION,
                               hosts.size() == 1 ? "1 host" : fmt::format("{} hosts", hosts.size()),

@@ -1,13 +1,13 @@
 #include "app/system_packages.hpp"
 
-#include "gpuadm/assets/debian.hpp"
-#include "gpuadm/assets/pack.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/bundle/debian.hpp"
+#include "gpuadm/bundle/pack.hpp"
 #include "gpuadm/checks/checks.hpp"
 
-#include "app/here.hpp"
+#include "app/run_local.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ namespace app {
 namespace {
 
 namespace fs = std::filesystem;
-namespace debian = assets::debian;
+namespace debian = bundle::debian;
 using base::Fault;
 using base::Tree;
 
@@ -67,7 +67,7 @@ class Collection {
  public:
   Collection(const SystemPackages& from, const facts::Os& os) : from_(from), os_(os) {}
 
-  Result<assets::BundleFile> collect(const std::vector<const PackageHost*>& hosts) {
+  Result<bundle::BundleFile> collect(const std::vector<const PackageHost*>& hosts) {
     for (const Repository& repository : TRY(of_the_system())) TRY(add(repository));
     const auto data = TRY(checks::read_data([&](std::string_view path) { return from_.store.read(path); }));
     std::vector<const debian::Package*> roots;
@@ -90,8 +90,8 @@ class Collection {
 
   Result<std::vector<Repository>> of_the_system() const {
     const Tree all = TRY(base::yaml::read(TRY(from_.store.read(repositories_file)), repositories_file));
-    const Tree* rows = all.find(os_.id);
-    if (!rows || !is_word(os_.codename) || !is_word(os_.version_id))
+    const Tree* rows = all.find(os_.parent_id);
+    if (!rows || !is_word(os_.parent_codename) || !is_word(os_.parent_version_id))
       return base::fail(
           Fault::usage,
           fmt::format("which repositories {} has is not known ({})", base::printable(os_.pretty, 100),
@@ -103,7 +103,7 @@ class Collection {
       if (!architectures.empty() && std::ranges::count(architectures, from_.architecture) == 0) continue;
       for (const std::string& suite : texts_of(row, "suites"))
         found.push_back({.url = word(row, {"url"}),
-                         .suite = base::replace_all(suite, "{codename}", os_.codename),
+                         .suite = base::replace_all(suite, "{codename}", os_.parent_codename),
                          .keyring = word(row, {"keyring"}),
                          .components = texts_of(row, "components")});
     }
@@ -115,12 +115,12 @@ class Collection {
     const std::string place = mirror != from_.cluster.mirrors.packages.end()
                                   ? mirror->second
                                   : from_.catalog.find("cuda_repository", from_.kubernetes).value_or("");
-    return Repository{
-        .url = fmt::format("{}/{}{}/{}", place, os_.id, base::replace_all(os_.version_id, ".", ""),
-                           from_.architecture == "arm64" ? "sbsa" : "x86_64"),
-        .suite = {},
-        .keyring = "/usr/share/keyrings/cuda-archive-keyring.gpg",
-        .components = {}};
+    return Repository{.url = fmt::format("{}/{}{}/{}", place, os_.parent_id,
+                                         base::replace_all(os_.parent_version_id, ".", ""),
+                                         from_.architecture == "arm64" ? "sbsa" : "x86_64"),
+                      .suite = {},
+                      .keyring = "/usr/share/keyrings/cuda-archive-keyring.gpg",
+                      .components = {}};
   }
 
   /// What the release says, and who says so.
@@ -130,8 +130,8 @@ class Collection {
     std::error_code error;
     const bool is_signed = text.starts_with("-----BEGIN PGP SIGNED MESSAGE-----");
     if (is_signed && fs::is_regular_file(repository.keyring, error)) {
-      const assets::BundlePart kept = TRY(from_.fetcher.keep(text));
-      const auto exit = TRY(run_here(
+      const bundle::BundlePart kept = TRY(from_.fetcher.keep(text));
+      const auto exit = TRY(run_local(
           "verify the signature of " + url,
           {{"file", from_.fetcher.path_of(kept.sha256).string()}, {"keyring", repository.keyring}},
           "command -v gpgv >/dev/null || exit 3\n"
@@ -187,8 +187,8 @@ class Collection {
   Result<> add_index(const Repository& repository, const std::string& path, const debian::Sum& sum) {
     const std::string url = fmt::format("{}/{}", as_mirrored(repository.release()), path);
     if (sum.size == 0) return {};
-    const assets::BundlePart file = TRY(from_.fetcher.file(url, sum.sha256, sum.size));
-    const auto read = TRY(assets::read_unpacked(from_.fetcher.path_of(file.sha256)));
+    const bundle::BundlePart file = TRY(from_.fetcher.file(url, sum.sha256, sum.size));
+    const auto read = TRY(bundle::read_unpacked(from_.fetcher.path_of(file.sha256)));
     std::string text;
     std::vector<char> piece(1u << 20);
     while (const std::size_t count = TRY(read(piece.data(), piece.size()))) {
@@ -266,7 +266,7 @@ class Collection {
     return {};
   }
 
-  Result<assets::BundleFile> pack(const std::vector<const debian::Package*>& packages) {
+  Result<bundle::BundleFile> pack(const std::vector<const debian::Package*>& packages) {
     std::uint64_t bytes = 0;
     std::string index;
     for (const debian::Package* package : packages) {
@@ -277,9 +277,9 @@ class Collection {
         fmt::format("{}: {} packages of {}\n", release(), packages.size(), base::human_bytes(bytes)));
     for (const debian::Package* package : packages)
       TRY(from_.fetcher.file(package->url, std::string(package->sha256), package->size));
-    const assets::BundlePart archive = TRY(write(index, packages));
-    return assets::BundleFile{.path = {},
-                              .kind = assets::BundleKind::repository,
+    const bundle::BundlePart archive = TRY(write(index, packages));
+    return bundle::BundleFile{.path = {},
+                              .kind = bundle::BundleKind::repository,
                               .name = "packages-" + release(),
                               .os = release(),
                               .sha256 = archive.sha256,
@@ -291,7 +291,7 @@ class Collection {
   }
 
   /// Packages, and then the files that it names: the same packages give the same bytes.
-  Result<assets::BundlePart> write(const std::string& index,
+  Result<bundle::BundlePart> write(const std::string& index,
                                    const std::vector<const debian::Package*>& packages) {
     const fs::path beside = from_.fetcher.path_of(release() + ".tar.part");
     std::ofstream out(beside, std::ios::binary | std::ios::trunc);
@@ -302,18 +302,18 @@ class Collection {
       size += bytes.size();
       out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     };
-    put(assets::tar_header("Packages", index.size()) + index + assets::tar_padding(index.size()));
+    put(bundle::tar_header("Packages", index.size()) + index + bundle::tar_padding(index.size()));
     std::set<std::string_view> written;
     std::vector<char> piece(1u << 20);
     for (const debian::Package* package : packages) {
       if (!written.insert(package->sha256).second) continue;
-      put(assets::tar_header(file_of(*package), package->size));
+      put(bundle::tar_header(file_of(*package), package->size));
       std::ifstream in(from_.fetcher.path_of(std::string(package->sha256)), std::ios::binary);
       while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())), in.gcount() > 0)
         put({piece.data(), static_cast<std::size_t>(in.gcount())});
-      put(assets::tar_padding(package->size));
+      put(bundle::tar_padding(package->size));
     }
-    put(assets::tar_end());
+    put(bundle::tar_end());
     out.close();
     const std::string digest = sum.end();
     std::error_code error;
@@ -324,7 +324,7 @@ class Collection {
           Fault::usage, fmt::format("cannot write {}", beside.string()),
           "see that its file system has room, or set XDG_CACHE_HOME to a folder on one that has");
     }
-    return assets::BundlePart{digest, size};
+    return bundle::BundlePart{digest, size};
   }
 
   static constexpr const char* endings[] = {".xz", ".gz", ""};
@@ -342,11 +342,19 @@ PackageHost package_host(const Tree& facts, const std::string& name) {
                    .os = {.id = word(facts, {"os", "id"}),
                           .version_id = word(facts, {"os", "versionId"}),
                           .codename = word(facts, {"os", "codename"}),
-                          .pretty = word(facts, {"os", "pretty"})},
+                          .pretty = word(facts, {"os", "pretty"}),
+                          .parent_id = word(facts, {"os", "parentId"}),
+                          .parent_version_id = word(facts, {"os", "parentVersionId"}),
+                          .parent_codename = word(facts, {"os", "parentCodename"})},
                    .gpus = {},
                    .tools = {},
                    .nvswitch = has_some(facts, "nvswitches"),
                    .nvlink5 = has_some(facts, "nvlinkManagers")};
+  if (host.os.parent_id.empty()) {  // facts of an earlier gpuadm
+    host.os.parent_id = host.os.id;
+    host.os.parent_version_id = host.os.version_id;
+    host.os.parent_codename = host.os.codename;
+  }
   if (word(facts, {"os", "family"}) == "debian") host.os.family = facts::Family::debian;
   if (const Tree* gpus = facts.at({"nvidia", "pci"}))
     for (const Tree& gpu : gpus->items())
@@ -375,7 +383,7 @@ std::set<std::string> SystemPackages::missing(const PackageHost& host) const {
   return packages;
 }
 
-Result<std::vector<assets::BundleFile>> SystemPackages::collect(const std::vector<PackageHost>& hosts) const {
+Result<std::vector<bundle::BundleFile>> SystemPackages::collect(const std::vector<PackageHost>& hosts) const {
   std::map<std::string, std::vector<const PackageHost*>> releases;
   for (const PackageHost& host : hosts) {
     if (!lacks_driver(host) && missing(host).empty()) continue;
@@ -384,7 +392,7 @@ Result<std::vector<assets::BundleFile>> SystemPackages::collect(const std::vecto
                         "name a file that `gpuadm facts -o json` wrote");
     releases[playbook::release_of(host.os)].push_back(&host);
   }
-  std::vector<assets::BundleFile> files;
+  std::vector<bundle::BundleFile> files;
   for (const auto& [release, of_it] : releases)
     files.push_back(TRY(Collection(*this, of_it.front()->os).collect(of_it)));
   return files;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "gpuadm/app/app.hpp"
-#include "gpuadm/assets/fetch.hpp"
 #include "gpuadm/base/tree.hpp"
+#include "gpuadm/bundle/fetch.hpp"
 #include "gpuadm/facts/facts.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 #include "gpuadm/spec/cluster.hpp"
@@ -27,7 +27,7 @@ struct PackageHost {
 
 /// What is asked for, and where it comes from.
 struct SystemPackages {
-  assets::Fetcher& fetcher;
+  bundle::Fetcher& fetcher;
   const assets::Store& store;
   const playbook::Catalog& catalog;
   const spec::Cluster& cluster;           ///< gpu.driver says install, and perhaps a branch
@@ -39,7 +39,7 @@ struct SystemPackages {
 
   /// A file of kind `repository` for each release among the hosts of which one lacks something. Packages that
   /// a host has are among them: nobody knows here what is installed.
-  [[nodiscard]] Result<std::vector<assets::BundleFile>> collect(const std::vector<PackageHost>& hosts) const;
+  [[nodiscard]] Result<std::vector<bundle::BundleFile>> collect(const std::vector<PackageHost>& hosts) const;
   [[nodiscard]] bool lacks_driver(const PackageHost& host) const;
   /// Packages of programs that kubeadm calls and the host does not have; it is one of Debian's family.
   [[nodiscard]] std::set<std::string> missing(const PackageHost& host) const;

@@ -1,8 +1,8 @@
 #include "gpuadm/base/text.hpp"
 
-#include "app/conduct.hpp"
-#include "app/take_down.hpp"
-#include "app/way_back.hpp"
+#include "app/run_playbook.hpp"
+#include "app/teardown.hpp"
+#include "app/undo_plan.hpp"
 
 #include <fmt/format.h>
 
@@ -26,14 +26,14 @@ class TakeBack {
   /// Where an init or a join did not finish: the steps of reset, first.
   Result<plan::Plan> plan() {
     const Journals journals = TRY(read_journals(fleet_, fleet_.hosts(), functions_));
-    ways = TRY(ways_back(journals, undo_));
+    undo_plans = TRY(make_undo_plans(journals, undo_));
     if (!steps_) steps_ = TRY(first_steps(journals));
     plan::Plan plan = *steps_;
-    for (plan::Stage& stage : plan::to_plan(ways, "").stages) plan.stages.push_back(std::move(stage));
+    for (plan::Stage& stage : plan::to_plan(undo_plans, "").stages) plan.stages.push_back(std::move(stage));
     return plan;
   }
 
-  Ways ways;
+  UndoPlans undo_plans;
   std::vector<std::string> unfinished;  ///< hosts whose cluster is taken back
 
  private:
@@ -57,23 +57,23 @@ class TakeBack {
 };
 
 Result<Outcome> take_back(TakeBack& back, const assets::Store& assets, const UndoOptions& options,
-                          const Visit& visit, report::Reporter& reporter, Io& io) {
-  Performance performance{assets, TRY(back.plan()), {}, options.consent, {}};
-  performance.again = [&](const std::set<std::string>&) { return back.plan(); };
-  for (const auto& [host, way] : back.ways)
-    if (!way.stages.empty()) performance.hosts.push_back(host);
-  const bool kept = tell_kept(reporter, back.ways);
-  if (performance.hosts.empty()) {
-    tell(reporter, report::Did::finished, "", kept ? "nothing was changed" : "there is nothing to undo");
+                          const Session& session, report::Reporter& reporter, Io& io) {
+  Execution execution{assets, TRY(back.plan()), {}, options.consent, {}};
+  execution.again = [&](const std::set<std::string>&) { return back.plan(); };
+  for (const auto& [host, way] : back.undo_plans)
+    if (!way.stages.empty()) execution.hosts.push_back(host);
+  const bool kept = report_kept(reporter, back.undo_plans);
+  if (execution.hosts.empty()) {
+    notify(reporter, report::Did::finished, "", kept ? "nothing was changed" : "there is nothing to undo");
     return kept ? Outcome::failed : Outcome::done;
   }
   if (!back.unfinished.empty())
-    tell(reporter, report::Did::note, "",
-         fmt::format("kubeadm did not finish on {}: what it started is stopped and removed, too",
-                     base::join(back.unfinished, ", ")));
-  const Outcome outcome = TRY(perform(performance, visit, reporter, io));
+    notify(reporter, report::Did::note, "",
+           fmt::format("kubeadm did not finish on {}: what it started is stopped and removed, too",
+                       base::join(back.unfinished, ", ")));
+  const Outcome outcome = TRY(execute(execution, session, reporter, io));
   if (outcome != Outcome::done || !kept || options.consent == Consent::preview) return outcome;
-  tell_kept(reporter, back.ways);
+  report_kept(reporter, back.undo_plans);
   return Outcome::failed;
 }
 
@@ -86,11 +86,11 @@ Result<Outcome> undo(const UndoOptions& options, Io& io) {
   const std::string functions =
       TRY(assets.read("playbooks/prelude.sh")) + TRY(assets.read("playbooks/undo.sh"));
   const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
+  const Session session = TRY(Session::open(cluster, options.common.connection, options.consent, io));
   TakeBack back(cluster, assets, functions, {.run = options.run, .all = options.all, .force = options.force},
-                *visit.fleet);
-  return telling(visit.folder, options.format, io, [&](report::Reporter& reporter) {
-    return take_back(back, assets, options, visit, reporter, io);
+                *session.fleet);
+  return telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+    return take_back(back, assets, options, session, reporter, io);
   });
 }
 

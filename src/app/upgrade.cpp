@@ -5,15 +5,15 @@
 #include "gpuadm/report/findings.hpp"
 
 #include "app/cluster_view.hpp"
-#include "app/conduct.hpp"
 #include "app/connections.hpp"
+#include "app/environment.hpp"
 #include "app/expired.hpp"
 #include "app/findings.hpp"
 #include "app/gpu_rows.hpp"
 #include "app/kubernetes_version.hpp"
 #include "app/network_judge.hpp"
 #include "app/open_bundle.hpp"
-#include "app/surroundings.hpp"
+#include "app/run_playbook.hpp"
 #include "app/upgrade_stack.hpp"
 
 #include <fmt/format.h>
@@ -48,13 +48,13 @@ Result<spec::Cluster> cluster_of(const UpgradeOptions& options) {
 enum class Shown { always, if_blocked };
 
 /// What the checks say, shown; whether something blocks.
-Result<bool> is_blocked(const checks::Upgrade& upgrade, const assets::Store& assets, const Visit& visit,
+Result<bool> is_blocked(const checks::Upgrade& upgrade, const assets::Store& assets, const Session& session,
                         Format format, Shown shown, Io& io) {
   std::vector<report::Finding> findings = checks::examine_upgrade(upgrade);
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
   std::ranges::move(checks::lint(upgrade.cluster, upgrade.to, *data), std::back_inserter(findings));
   std::erase_if(findings, [](const report::Finding& finding) { return !report::is_open(finding); });
-  TRY(visit.folder.save("findings.json", report::to_tree(findings)));
+  TRY(session.folder.save("findings.json", report::to_tree(findings)));
   const bool blocked = std::ranges::any_of(findings, report::blocks);
   if (!findings.empty() && format == Format::text && (blocked || shown == Shown::always))
     io.out(report::to_text(findings, io.out_style));
@@ -75,7 +75,7 @@ plan::Choice choice_of(const checks::Upgrade& upgrade, const UpgradeOptions& opt
 }
 
 /// What an operator wants to know of a node's pods before it is drained.
-void tell_pods(const checks::Upgrade& upgrade, report::Reporter& reporter) {
+void report_pods(const checks::Upgrade& upgrade, report::Reporter& reporter) {
   const auto note = [&](const std::string& host, const std::string& text) {
     report::Event event;
     event.host = host;
@@ -105,48 +105,48 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, "upgrade"));
   spec::Cluster cluster = TRY(cluster_of(options));
-  TRY(settle_surroundings(cluster, assets));
-  std::optional<assets::Bundle> opened;
-  if (!options.bundle.empty()) opened = TRY(bring_bundle(options.bundle, options.bundle_signers));
-  const assets::Bundle* bundle = opened ? &*opened : nullptr;
+  TRY(resolve_environment(cluster, assets));
+  std::optional<bundle::Bundle> opened;
+  if (!options.bundle.empty()) opened = TRY(bring_bundle(options.bundle, options.bundle_signers, io));
+  const bundle::Bundle* bundle = opened ? &*opened : nullptr;
   // What is installed says nothing of the version that the cluster is to have.
   const playbook::ChosenVersion chosen =
       TRY(playbook::choose_version(cluster, {}, library.catalog(), bundle));
   cluster.kubernetes.version = chosen.version;
 
-  const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
-  const Seen seen = TRY(visit.see_all(assets));
-  TRY(has_control_plane(cluster, seen.census));
-  TRY(refuse_expired(seen.census));
-  if (bundle) TRY(is_for_hosts(*bundle, cluster, seen.census));
-  const facts::ClusterFacts facts = TRY(see_patiently(cluster, seen.census, *visit.fleet, assets, io));
-  fit(cluster, seen.census, facts);
+  const Session session = TRY(Session::open(cluster, options.common.connection, options.consent, io));
+  const Survey survey = TRY(session.survey_all(assets));
+  TRY(has_control_plane(cluster, survey.census));
+  TRY(refuse_expired(survey.census));
+  if (bundle) TRY(is_for_hosts(*bundle, cluster, survey.census));
+  const facts::ClusterFacts facts = TRY(see_patiently(cluster, survey.census, *session.fleet, assets, io));
+  fit(cluster, survey.census, facts);
 
-  checks::Upgrade upgrade{cluster, seen.census, facts, chosen.version};
+  checks::Upgrade upgrade{cluster, survey.census, facts, chosen.version};
   // An assumed patch is not held against a cluster that has a newer one of the same minor.
   if (const auto runs = Version::parse(facts.version);
       chosen.is_assumed && runs && runs->minor == upgrade.to.minor)
     upgrade.to = std::max(upgrade.to, *runs);
   const Shown shown = chosen.is_assumed ? Shown::if_blocked : Shown::always;
-  if (TRY(is_blocked(upgrade, assets, visit, options.format, shown, io))) return Outcome::blocked;
+  if (TRY(is_blocked(upgrade, assets, session, options.format, shown, io))) return Outcome::blocked;
   const plan::Choice every_phase;
-  const VersionSources sources{cluster, seen.census, assets, library, bundle, every_phase};
-  const SettledVersion settled = TRY(settle_patch(chosen, sources, *visit.fleet));
-  cluster.kubernetes.version = upgrade.to = settled.version;
-  if (chosen.is_assumed && TRY(is_blocked(upgrade, assets, visit, options.format, Shown::always, io)))
+  const VersionSources sources{cluster, survey.census, assets, library, bundle, every_phase};
+  const SettledVersion resolved = TRY(resolve_patch(chosen, sources, *session.fleet));
+  cluster.kubernetes.version = upgrade.to = resolved.version;
+  if (chosen.is_assumed && TRY(is_blocked(upgrade, assets, session, options.format, Shown::always, io)))
     return Outcome::blocked;
 
-  Score score{cluster, assets, library, bundle, choice_of(upgrade, options), options.consent};
-  score.reboots = options.reboots;
-  const ProofImage image = TRY(ProofImage::write(assets, visit.folder));
+  PlaybookRun playbook_run{cluster, assets, library, bundle, choice_of(upgrade, options), options.consent};
+  playbook_run.reboots = options.reboots;
+  const ProofImage image = TRY(ProofImage::write(assets, session.folder));
   NetworkJudge network(NetworkJudge::On::failure_fails);
-  score.choice.carried = &image.bundle();
-  score.judge = std::ref(network);
-  score.waiting = options.waiting;
-  score.notes = version_notes(chosen, settled, sources);
-  return telling(visit.folder, options.format, io, [&](report::Reporter& reporter) {
-    tell_pods(upgrade, reporter);
-    return conduct(score, seen, visit, reporter, io);
+  playbook_run.choice.carried = &image.bundle();
+  playbook_run.judge = std::ref(network);
+  playbook_run.waiting = options.waiting;
+  playbook_run.notes = version_notes(chosen, resolved, sources);
+  return telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+    report_pods(upgrade, reporter);
+    return run_playbook(playbook_run, survey, session, reporter, io);
   });
 }
 

@@ -4,13 +4,13 @@
 #include "gpuadm/checks/upgrade.hpp"
 #include "gpuadm/report/findings.hpp"
 
+#include "app/bring_up.hpp"
 #include "app/cluster_view.hpp"
-#include "app/conduct.hpp"
+#include "app/environment.hpp"
 #include "app/expired.hpp"
 #include "app/findings.hpp"
 #include "app/gpu_rows.hpp"
-#include "app/raise.hpp"
-#include "app/surroundings.hpp"
+#include "app/run_playbook.hpp"
 
 #include <fmt/format.h>
 
@@ -60,7 +60,7 @@ Result<Wanted> what_is_wanted(const UpgradeOptions& options, const assets::Store
   for (const spec::Host& host : wanted.cluster.hosts) wanted.hosts.insert(host.name);
   if (!options.hosts.file.empty())
     wanted.cluster = TRY(read_cluster({options.hosts.file, {}}, options.common.connection));
-  TRY(settle_surroundings(wanted.cluster, assets));
+  TRY(resolve_environment(wanted.cluster, assets));
   wanted.cluster.kubernetes.source = spec::Source::installed;
   wanted.cluster.kubernetes.version.reset();
   if (!options.driver.empty()) {
@@ -71,10 +71,10 @@ Result<Wanted> what_is_wanted(const UpgradeOptions& options, const assets::Store
 }
 
 /// Of the hosts that are meant: what GPUs the others have does not matter.
-Result<> settle_drivers_of(Wanted& wanted, const facts::Census& census, const assets::Store& assets) {
+Result<> resolve_drivers_of(Wanted& wanted, const facts::Census& census, const assets::Store& assets) {
   spec::Cluster meant = wanted.cluster;
   std::erase_if(meant.hosts, [&](const spec::Host& host) { return !wanted.hosts.contains(host.name); });
-  TRY(settle_drivers(meant, census, assets));
+  TRY(resolve_drivers(meant, census, assets));
   for (const spec::Host& host : meant.hosts) {
     const auto own = std::ranges::find(wanted.cluster.hosts, host.name, &spec::Host::name);
     own->driver_branch = host.driver_branch;
@@ -180,7 +180,7 @@ void note(report::Reporter& reporter, const std::string& host, const std::string
 }
 
 /// What an operator wants to know of each node before it is touched.
-void tell_work(const checks::Upgrade& upgrade, const Work& work, bool drained, report::Reporter& reporter) {
+void report_work(const checks::Upgrade& upgrade, const Work& work, bool drained, report::Reporter& reporter) {
   for (const std::string& host : work.hosts) {
     for (const NewerPart& part : work.parts.at(host)) {
       if (!part.work) continue;
@@ -199,9 +199,9 @@ void tell_work(const checks::Upgrade& upgrade, const Work& work, bool drained, r
   }
 }
 
-Result<bool> is_blocked(const checks::Upgrade& upgrade, const Visit& visit, Format format, Io& io) {
+Result<bool> is_blocked(const checks::Upgrade& upgrade, const Session& session, Format format, Io& io) {
   const std::vector<report::Finding> findings = checks::examine_upgrade(upgrade);
-  TRY(visit.folder.save("findings.json", report::to_tree(findings)));
+  TRY(session.folder.save("findings.json", report::to_tree(findings)));
   if (!findings.empty() && format == Format::text) io.out(report::to_text(findings, io.out_style));
   return stops(findings, io);
 }
@@ -225,29 +225,30 @@ Result<Outcome> upgrade_stack(const UpgradeOptions& options, Io& io) {
   const playbook::Library library = TRY(playbook::Library::load(assets, "upgrade-stack"));
   Wanted wanted = TRY(what_is_wanted(options, assets));
   spec::Cluster& cluster = wanted.cluster;
-  const Visit visit = TRY(Visit::open(cluster, options.common.connection, options.consent, io));
-  const Seen seen = TRY(visit.see_all(assets));
-  TRY(has_control_plane(cluster, seen.census));
-  TRY(refuse_expired(seen.census));
-  const facts::ClusterFacts facts = TRY(see_patiently(cluster, seen.census, *visit.fleet, assets, io));
-  fit(cluster, seen.census, facts);
-  TRY(settle_drivers_of(wanted, seen.census, assets));
+  const Session session = TRY(Session::open(cluster, options.common.connection, options.consent, io));
+  const Survey survey = TRY(session.survey_all(assets));
+  TRY(has_control_plane(cluster, survey.census));
+  TRY(refuse_expired(survey.census));
+  const facts::ClusterFacts facts = TRY(see_patiently(cluster, survey.census, *session.fleet, assets, io));
+  fit(cluster, survey.census, facts);
+  TRY(resolve_drivers_of(wanted, survey.census, assets));
 
-  checks::Upgrade upgrade{cluster, seen.census, facts,
+  checks::Upgrade upgrade{cluster, survey.census, facts,
                           base::Version::parse(facts.version).value_or(base::Version{})};
-  const Work work = TRY(look(options, wanted, upgrade, library, *visit.fleet, io));
+  const Work work = TRY(look(options, wanted, upgrade, library, *session.fleet, io));
   upgrade.only = work.nodes;
-  if (TRY(is_blocked(upgrade, visit, options.format, io))) return Outcome::blocked;
+  if (TRY(is_blocked(upgrade, session, options.format, io))) return Outcome::blocked;
 
-  Score score{cluster, assets, library, nullptr, choice_of(options, upgrade, work), options.consent};
-  score.reboots = options.reboots;
-  return telling(visit.folder, options.format, io, [&](report::Reporter& reporter) -> Result<Outcome> {
+  PlaybookRun playbook_run{cluster,        assets, library, nullptr, choice_of(options, upgrade, work),
+                           options.consent};
+  playbook_run.reboots = options.reboots;
+  return telling(session.folder, options.format, io, [&](report::Reporter& reporter) -> Result<Outcome> {
     if (work.hosts.empty()) {
-      tell(reporter, report::Did::finished, "nothing is to be done");
+      notify(reporter, report::Did::finished, "nothing to do");
       return Outcome::done;
     }
-    tell_work(upgrade, work, score.choice.given.at("drain") == "yes", reporter);
-    return conduct(score, seen, visit, reporter, io);
+    report_work(upgrade, work, playbook_run.choice.given.at("drain") == "yes", reporter);
+    return run_playbook(playbook_run, survey, session, reporter, io);
   });
 }
 

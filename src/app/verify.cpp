@@ -5,10 +5,10 @@
 
 #include "app/census.hpp"
 #include "app/cluster_view.hpp"
-#include "app/conduct.hpp"
 #include "app/connections.hpp"
 #include "app/findings.hpp"
-#include "app/trials.hpp"
+#include "app/pod_tests.hpp"
+#include "app/run_playbook.hpp"
 
 #include <fmt/format.h>
 
@@ -47,7 +47,7 @@ class Walk {
       for (const GpuNode& node : *all) width_ = std::max(width_, node.host.size());
   }
 
-  void tell(const std::vector<Finding>& findings) {
+  void notify(const std::vector<Finding>& findings) {
     for (const Finding& finding : findings) {
       if (options_.format == Format::text) io_.out(report::link_text(finding, width_, io_.out_style));
       if (is_open(finding))
@@ -57,25 +57,26 @@ class Walk {
     }
   }
 
-  void see(std::span<const Link> links, const checks::Sight& sight) {
+  void see(std::span<const Link> links, const checks::ChainInputs& inputs) {
     for (const Link link : links) {
       if (checks::needs_network_proof(link)) continue;
       if (checks::needs_pods(link)) break;
       std::vector<Finding> findings;
-      for (const GpuNode& node : whole_) findings.push_back(checks::examine_link(link, node, sight));
-      tell(findings);
+      for (const GpuNode& node : whole_) findings.push_back(checks::examine_link(link, node, inputs));
+      notify(findings);
     }
   }
 
-  Result<> try_network(std::span<const Link> links, Trials& trials) {
+  Result<> try_network(std::span<const Link> links, PodTests& pod_tests) {
     for (const Link link : links)
-      if (checks::needs_network_proof(link) && !nodes_.empty()) tell(TRY(trials.show_network(link, nodes_)));
+      if (checks::needs_network_proof(link) && !nodes_.empty())
+        notify(TRY(pod_tests.show_network(link, nodes_)));
     return {};
   }
 
-  Result<> try_out(std::span<const Link> links, Trials& trials) {
+  Result<> try_out(std::span<const Link> links, PodTests& pod_tests) {
     for (const Link link : links)
-      if (checks::needs_pods(link) && !whole_.empty()) tell(TRY(trials.show(link, whole_)));
+      if (checks::needs_pods(link) && !whole_.empty()) notify(TRY(pod_tests.show(link, whole_)));
     return {};
   }
 
@@ -132,24 +133,24 @@ std::vector<std::string> left_out(const facts::ClusterFacts& facts, const std::v
 }
 
 /// Every link, in order. What happens to hosts and in the cluster is told beside the result.
-Result<> walk_all(Walk& walk, const std::vector<Link>& links, const Ground& ground,
-                  const checks::Sight& sight, const VerifyOptions& options, Io& io) {
+Result<> walk_all(Walk& walk, const std::vector<Link>& links, const PodTestContext& context,
+                  const checks::ChainInputs& inputs, const VerifyOptions& options, Io& io) {
   const bool network = std::ranges::any_of(links, checks::needs_network_proof) && !walk.nodes().empty();
-  if (!network) walk.see(links, sight);
+  if (!network) walk.see(links, inputs);
   if (!network && (std::ranges::none_of(links, checks::needs_pods) || walk.whole().empty())) return {};
   Io beside = io;
   beside.out = options.format == Format::text ? io.err : [](std::string_view) {};
   beside.out_style = io.err_style;
   const auto act = [&](report::Reporter& reporter) -> Result<Outcome> {
-    const auto trials = TRY(Trials::open(ground, reporter));
-    Result<> result = network ? walk.try_network(links, *trials) : Result<>();
-    if (result && network) walk.see(links, sight);
-    if (result) result = walk.try_out(links, *trials);
-    trials->close();
+    const auto pod_tests = TRY(PodTests::open(context, reporter));
+    Result<> result = network ? walk.try_network(links, *pod_tests) : Result<>();
+    if (result && network) walk.see(links, inputs);
+    if (result) result = walk.try_out(links, *pod_tests);
+    pod_tests->close();
     if (!result) return std::unexpected(result.error());
     return Outcome::done;
   };
-  TRY(telling(ground.folder, Format::text, beside, act));
+  TRY(telling(context.folder, Format::text, beside, act));
   return {};
 }
 
@@ -182,32 +183,32 @@ Result<Outcome> verify(const VerifyOptions& options, Io& io) {
   spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
 
   // What hosts and control plane say of themselves.
-  const Visit visit = TRY(Visit::open(cluster, options.common.connection, Consent::given, io));
-  const Seen seen = TRY(take_census(*visit.fleet, assets));
-  if (seen.none_reached()) return std::unexpected(seen.census.begin()->second.error());
-  const auto view = TRY(view_cluster(cluster, seen.census, *visit.fleet, assets));
+  const Session session = TRY(Session::open(cluster, options.common.connection, Consent::given, io));
+  const Survey survey = TRY(take_census(*session.fleet, assets));
+  if (survey.none_reached()) return std::unexpected(survey.census.begin()->second.error());
+  const auto view = TRY(view_cluster(cluster, survey.census, *session.fleet, assets));
   if (!view) return std::unexpected(no_control_plane());
   const facts::ClusterFacts facts = TRY(facts::parse_cluster(*view));
-  fit(cluster, seen.census, facts);
-  const std::vector<GpuNode> nodes = checks::gpu_nodes(cluster, seen.census, facts);
+  fit(cluster, survey.census, facts);
+  const std::vector<GpuNode> nodes = checks::gpu_nodes(cluster, survey.census, facts);
 
-  const std::vector<GpuNode> all = checks::cluster_nodes(cluster, seen.census, facts);
+  const std::vector<GpuNode> all = checks::cluster_nodes(cluster, survey.census, facts);
   Walk walk(all, nodes, options, io);
-  walk.tell(unreached_in(seen.census));
-  const std::vector<Finding> findings = TRY(find(cluster, seen.census, assets, checks::Stage::node));
-  const Ground ground{cluster,
-                      seen.census,
-                      assets,
-                      floors,
-                      *visit.fleet,
-                      visit.folder,
-                      control_plane_of(cluster, seen.census),
-                      both(all, nodes)};
-  const checks::Sight sight{cluster, seen.census, facts, findings};
-  const auto tried = walk_all(walk, links, ground, sight, options, io);
-  TRY(visit.folder.save_look(cluster, seen.census, walk.findings()));
+  walk.notify(unreached_in(survey.census));
+  const std::vector<Finding> findings = TRY(find(cluster, survey.census, assets, checks::Stage::node));
+  const PodTestContext context{cluster,
+                               survey.census,
+                               assets,
+                               floors,
+                               *session.fleet,
+                               session.folder,
+                               control_plane_of(cluster, survey.census),
+                               both(all, nodes)};
+  const checks::ChainInputs inputs{cluster, survey.census, facts, findings};
+  const auto tried = walk_all(walk, links, context, inputs, options, io);
+  TRY(session.folder.save_results(cluster, survey.census, walk.findings()));
   if (!tried) return std::unexpected(tried.error());
-  return conclude(walk, nodes, ground.nodes.size(), facts, options, io);
+  return conclude(walk, nodes, context.nodes.size(), facts, options, io);
 }
 
 }  // namespace app

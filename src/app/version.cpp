@@ -1,7 +1,8 @@
-#include "gpuadm/assets/fetch.hpp"
+#include "gpuadm/assets/assets.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/bundle/fetch.hpp"
 #include "gpuadm/transport/transport.hpp"
 
 #include "app/connections.hpp"
@@ -53,7 +54,7 @@ Result<Outcome> version(const Common& common, Format format, Io& io) {
                            {"architecture", architecture},
                            {"compiler", compiler},
                            {"libraries", Tree::map_of({{"libssh2", transport::libssh2_version()},
-                                                       {"libcurl", text_or_null(assets::curl_version())},
+                                                       {"libcurl", text_or_null(bundle::curl_version())},
                                                        {"openssl", base::openssl_version()}})},
                            {"catalog", std::move(pinned)},
                            {"overrides", std::move(overridden)}})) +

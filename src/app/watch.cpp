@@ -45,7 +45,7 @@ class Watch {
       if (completion) take(std::move(*completion));
       complain();
       if (news_ && Clock::now() >= *news_ + gathering) TRY(judge());
-      if (Clock::now() >= drawn_ + std::chrono::seconds(1)) tell({});
+      if (Clock::now() >= drawn_ + std::chrono::seconds(1)) notify({});
     }
     return {};
   }
@@ -87,7 +87,7 @@ class Watch {
       host.error = std::move(facts).error();
       return;
     }
-    looked_.seen.census.insert_or_assign(completion.host, std::move(facts));
+    looked_.survey.census.insert_or_assign(completion.host, std::move(facts));
     if (!watcher_.view || completion.host != control_plane()) return;
     host.asked = Asked::view;
     fleet_.submit(completion.host, view_);
@@ -96,12 +96,12 @@ class Watch {
   /// The first host of the cluster that can be asked for the whole of it.
   std::string control_plane() const {
     for (const spec::Host& host : looked_.cluster.hosts)
-      if (is_control_plane(looked_.seen.census, host.name) && !hosts_.at(host.name).error) return host.name;
+      if (is_control_plane(looked_.survey.census, host.name) && !hosts_.at(host.name).error) return host.name;
     return {};
   }
 
   bool all_answered() const {
-    return looked_.seen.census.size() == hosts_.size() &&
+    return looked_.survey.census.size() == hosts_.size() &&
            std::ranges::none_of(hosts_, [](const auto& host) { return host.second.error.has_value(); });
   }
 
@@ -122,8 +122,8 @@ class Watch {
   Result<> judge() {
     news_.reset();
     for (const auto& [name, host] : hosts_)
-      if (host.error && !looked_.seen.census.contains(name))
-        looked_.seen.census.emplace(name, std::unexpected(*host.error));
+      if (host.error && !looked_.survey.census.contains(name))
+        looked_.survey.census.emplace(name, std::unexpected(*host.error));
     if (watcher_.view && !looked_.view && control_plane().empty() && all_answered())
       return std::unexpected(no_control_plane());
     std::vector<Finding> now = TRY(watcher_.judge(looked_));
@@ -134,13 +134,13 @@ class Watch {
     std::ranges::move(unreached_in(unreached), std::inserter(now, now.begin()));
     const auto changes = report::changes(findings_, now, base::now());
     findings_ = std::move(now);
-    tell(changes);
+    notify(changes);
     return {};
   }
 
-  void tell(std::span<const report::Change> changes) {
+  void notify(std::span<const report::Change> changes) {
     drawn_ = Clock::now();
-    watcher_.tell(changes, findings_);
+    watcher_.notify(changes, findings_);
   }
 
   Recording& looked_;

@@ -19,7 +19,7 @@ struct Watcher {
   Judge judge;
   /// What is new, gone or changed since the last call, and every finding; every second also where nothing is,
   /// so that a page can be drawn again.
-  std::function<void(std::span<const report::Change>, const std::vector<report::Finding>&)> tell;
+  std::function<void(std::span<const report::Change>, const std::vector<report::Finding>&)> notify;
 };
 
 /// Looks at every host again and again, each at its own pace, over connections that stay open, until Ctrl-C.
@@ -29,7 +29,7 @@ struct Watcher {
                              const Watcher& watcher);
 
 /// `gpuadm doctor --watch`. Fault::usage for options that it does not go with.
-[[nodiscard]] Result<Outcome> watch_and_tell(const DoctorOptions& options, const assets::Store& assets,
-                                             const Judge& judge, Io& io);
+[[nodiscard]] Result<Outcome> watch_and_report(const DoctorOptions& options, const assets::Store& assets,
+                                               const Judge& judge, Io& io);
 
 }  // namespace app

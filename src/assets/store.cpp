@@ -3,7 +3,6 @@
 #include "gpuadm/base/text.hpp"
 
 #include "assets/embedded.hpp"
-#include "assets/inside.hpp"
 
 #include <fmt/format.h>
 
@@ -52,7 +51,7 @@ Result<Store> Store::open(const std::filesystem::path& directory) {
 }
 
 Result<std::string> Store::read(std::string_view path) const {
-  if (!is_inside(path))
+  if (!base::is_inside(path))
     return base::fail(base::Fault::usage,
                       fmt::format("'{}' is no path of an asset", base::printable(path, 200)));
   if (const auto file = override_of(directories_, path)) return base::read_file(*file);
@@ -71,12 +70,12 @@ std::vector<std::string> Store::list(std::string_view prefix) const {
   for (const auto& [path, bytes] : embedded()) paths.emplace(path);
   for (const fs::path& folder : directories_) paths.merge(files_below(folder));
   std::erase_if(paths,
-                [&](const std::string& path) { return !path.starts_with(prefix) || !is_inside(path); });
+                [&](const std::string& path) { return !path.starts_with(prefix) || !base::is_inside(path); });
   return {paths.begin(), paths.end()};
 }
 
 std::string Store::origin(std::string_view path) const {
-  const auto file = is_inside(path) ? override_of(directories_, path) : std::nullopt;
+  const auto file = base::is_inside(path) ? override_of(directories_, path) : std::nullopt;
   return file ? file->string() : "embedded";
 }
 

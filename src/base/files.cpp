@@ -24,6 +24,9 @@ namespace base {
 namespace {
 
 struct Descriptor {
+  explicit Descriptor(int descriptor) : fd(descriptor) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
   int fd = -1;
   ~Descriptor() {
     if (fd >= 0) ::close(fd);
@@ -66,6 +69,20 @@ std::unexpected<Error> system_error(std::string_view doing, const std::filesyste
   return fail(Fault::usage, fmt::format("cannot {} {}: {}", doing, path.string(), std::strerror(errno)));
 }
 
+Result<std::string> read_all(int fd, const std::filesystem::path& path, std::size_t limit) {
+  std::string text;
+  std::array<char, 65536> buffer{};
+  for (;;) {
+    const ssize_t count = ::read(fd, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error("read", path);
+    if (count == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(count));
+    if (text.size() > limit)
+      return fail(Fault::usage, fmt::format("{} is larger than {} bytes", path.string(), limit));
+  }
+}
+
 /// Hashes what `next` gives until it gives nothing.
 template <class Next>
 std::string digest(Next next) {
@@ -84,17 +101,29 @@ std::filesystem::path from_environment(const char* variable, const char* otherwi
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.fd < 0) return system_error("read", path);
-  std::string text;
-  std::array<char, 65536> buffer{};
-  for (;;) {
-    const ssize_t count = ::read(file.fd, buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return system_error("read", path);
-    if (count == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(count));
-    if (text.size() > limit)
-      return fail(Fault::usage, fmt::format("{} is larger than {} bytes", path.string(), limit));
+  return read_all(file.fd, path, limit);
+}
+
+Result<std::string> read_file_within(const std::filesystem::path& folder,
+                                     const std::filesystem::path& relative, std::size_t limit) {
+  auto held = std::make_unique<Descriptor>(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  std::filesystem::path path = folder;
+  if (held->fd < 0) return system_error("read", path);
+  for (auto part = relative.begin(); part != relative.end(); ++part) {
+    path /= *part;
+    const bool last = std::next(part) == relative.end();
+    const int flags = O_CLOEXEC | O_NOFOLLOW | (last ? O_RDONLY | O_NONBLOCK : O_PATH | O_DIRECTORY);
+    auto next = std::make_unique<Descriptor>(::openat(held->fd, part->c_str(), flags));
+    if (next->fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+      return fail(Fault::usage, fmt::format("{} is no {}: links are not followed here", path.string(),
+                                            last ? "file of its own" : "folder of its own"));
+    if (next->fd < 0) return system_error("read", path);
+    held = std::move(next);
   }
+  struct stat about{};
+  if (::fstat(held->fd, &about) != 0 || !S_ISREG(about.st_mode))
+    return fail(Fault::usage, fmt::format("{} is not a regular file", path.string()));
+  return read_all(held->fd, path, limit);
 }
 
 Result<> write_file(const std::filesystem::path& path, std::string_view text, unsigned mode) {
@@ -201,6 +230,14 @@ std::string base64(std::string_view bytes) {
                       reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
   text.resize(static_cast<std::size_t>(length));
   return text;
+}
+
+bool is_inside(std::string_view path) {
+  return std::ranges::all_of(split(path, '/'), [](std::string_view part) {
+    return !part.empty() && part != "." && part != ".." && std::ranges::none_of(part, [](char c) {
+      return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    });
+  });
 }
 
 }  // namespace base

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 namespace base::json {
@@ -16,24 +17,88 @@ namespace base::json {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int max_depth = 256;
+constexpr std::size_t max_depth = 256;
 
-Tree from(const Json& json) {
-  if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_integer()) return json.get<std::int64_t>();
-  if (json.is_number_float()) return json.get<double>();
-  if (json.is_string()) return json.get<std::string>();
-  if (json.is_array()) {
-    Tree list = Tree::list();
-    for (const Json& item : json) list.push(from(item));
-    return list;
+/// Makes a Tree of what the parser meets. Integers that no 64-bit number holds keep their digits.
+class Reader : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return add({}); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(std::int64_t value) override { return add(value); }
+  bool number_unsigned(std::uint64_t value) override {
+    if (value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+      return add(static_cast<std::int64_t>(value));
+    return add_digits(static_cast<double>(value), std::to_string(value));
   }
-  if (json.is_object()) {
-    Tree map = Tree::map();
-    for (const auto& [key, value] : json.items()) map.set(key, from(value));
-    return map;
+  bool number_float(double value, const std::string& digits) override {
+    return digits.find_first_of(".eE") == std::string::npos ? add_digits(value, digits) : add(value);
   }
-  return {};
+  bool string(std::string& value) override { return add(std::move(value)); }
+  bool binary(Json::binary_t& /*value*/) override { return false; }
+  bool start_object(std::size_t /*size*/) override { return open(Tree::map()); }
+  bool key(std::string& key) override {
+    keys_.back() = std::move(key);
+    return true;
+  }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t /*size*/) override { return open(Tree::list()); }
+  bool end_array() override { return close(); }
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const nlohmann::detail::exception& error) override {
+    byte = position;
+    if (!dynamic_cast<const Json::parse_error*>(&error)) what = error.what();
+    return false;
+  }
+
+  Tree tree;
+  bool deep = false;
+  std::size_t byte = 0;  ///< of the first error, 1-based
+  std::string what;      ///< of an error that is none of syntax
+
+ private:
+  bool add(Tree value) {
+    if (open_.empty())
+      tree = std::move(value);
+    else if (open_.back().is_list())
+      open_.back().push(std::move(value));
+    else
+      open_.back().set(keys_.back(), std::move(value));
+    return true;
+  }
+  bool add_digits(double value, std::string digits) {
+    Tree number = value;
+    number.written = std::move(digits);
+    return add(std::move(number));
+  }
+  bool open(Tree container) {
+    deep = deep || open_.size() >= max_depth;
+    if (deep) return false;
+    open_.push_back(std::move(container));
+    keys_.emplace_back();
+    return true;
+  }
+  bool close() {
+    Tree done = std::move(open_.back());
+    open_.pop_back();
+    keys_.pop_back();
+    return add(std::move(done));
+  }
+
+  std::vector<Tree> open_;         ///< the innermost last
+  std::vector<std::string> keys_;  ///< of each, the one whose value comes
+};
+
+/// Whether a number was written as an integer.
+bool is_digits(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// The number of a character of two or three bytes.
+unsigned code_of(std::string_view character) {
+  unsigned code = static_cast<unsigned char>(character[0]) & (character.size() == 2 ? 0x1fu : 0x0fu);
+  for (const char c : character.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3fu);
+  return code;
 }
 
 void put(std::string& out, std::string_view text) {
@@ -49,10 +114,12 @@ void put(std::string& out, std::string_view text) {
     const char c = text.front();
     if (const std::size_t known = escaped.find(c); known != std::string_view::npos)
       out += {'\\', letters[known]};
-    else if (static_cast<unsigned char>(c) < 0x20)
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
       out += fmt::format("\\u{:04x}", c);
     else if (length == 0)
       out += "\xef\xbf\xbd";
+    else if (is_unsafe(text.substr(0, length)))
+      out += fmt::format("\\u{:04x}", code_of(text.substr(0, length)));
     else
       out += text.substr(0, length);
     text.remove_prefix(std::max<std::size_t>(length, 1));
@@ -100,6 +167,8 @@ void put(std::string& out, const Tree& tree, std::size_t indent, std::size_t dep
     put(out, std::string_view(*text));
   } else if (const auto number = tree.as_int()) {
     out += std::to_string(*number);
+  } else if (tree.is_real() && is_digits(tree.written)) {
+    out += tree.written;
   } else if (const auto real = tree.as_real()) {
     put(out, *real);
   } else if (const auto truth = tree.as_bool()) {
@@ -120,15 +189,13 @@ std::string place(std::string_view text, std::size_t byte) {
 
 Result<Tree> read(std::string_view text, std::string_view source) {
   try {
-    bool deep = false;
-    const Json json = Json::parse(text, [&](int depth, Json::parse_event_t, Json&) {
-      deep = deep || depth > max_depth;
-      return !deep;
-    });
-    if (deep) return fail(Fault::parse, fmt::format("{}: nested deeper than {} levels", source, max_depth));
-    return from(json);
-  } catch (const Json::parse_error& error) {
-    const std::size_t byte = error.byte > 0 ? error.byte - 1 : 0;
+    Reader reader;
+    if (Json::sax_parse(text, &reader)) return std::move(reader.tree);
+    if (reader.deep)
+      return fail(Fault::parse, fmt::format("{}: nested deeper than {} levels", source, max_depth));
+    if (!reader.what.empty())
+      return fail(Fault::parse, fmt::format("{}: {}", source, printable(reader.what, 200)));
+    const std::size_t byte = reader.byte > 0 ? reader.byte - 1 : 0;
     return fail(Fault::parse, fmt::format("{}:{}: this is no JSON", source, place(text, byte)));
   } catch (const Json::exception& error) {
     return fail(Fault::parse, fmt::format("{}: {}", source, printable(error.what(), 200)));

@@ -4,104 +4,304 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
+#include <initializer_list>
 #include <optional>
+#include <vector>
 
 namespace base {
 
 namespace {
 
+bool is_digit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
+bool is_upper(char c) {
+  return std::isupper(static_cast<unsigned char>(c)) != 0;
+}
+bool is_alnum(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
 bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  return is_alnum(c) || c == '_';
+}
+bool is_name(char c) {
+  return is_word(c) || c == '-' || c == '.';
 }
 
-/// The names of settings whose value is a secret.
-constexpr std::array secret_keys = std::to_array<std::string_view>(
-    {"password", "passwd", "passphrase", "secret", "token", "auth", "identitytoken", "identity_token",
-     "registrytoken", "apikey", "api_key", "api-key", "access_key", "secret_key", "client_secret",
-     "client-key-data", "private_key"});
+constexpr auto npos = std::string_view::npos;
 
-/// The value of `key = value`, `key: value` or `"key": "value"` whose key ends at `at`; empty where it has
-/// none, or one that is no secret. `quote`: what the word with the key began with, where that was a quote:
-/// then
-/// `"key=a value"` is one.
-std::string_view value_after(std::string_view text, std::size_t at, char quote) {
-  const bool inside = quote != '\0' && at < text.size() && text[at] == '=';
-  auto from = text.find_first_not_of("\"' \t\\", at);
-  if (from == text.npos || (text[from] != '=' && text[from] != ':')) return {};
-  from = text.find_first_not_of(" \t\\", from + 1);
-  if (from == text.npos || text[from] == '{' || text[from] == '[') return {};
-  const bool quoted = text[from] == '"' || text[from] == '\'';
-  const auto end = quoted   ? text.find(text[from], from + 1)
-                   : inside ? text.find(quote, from)
-                            : text.find_first_of(" \t,}", from);
-  const auto begin = quoted ? from + 1 : from;
-  const std::string_view value = text.substr(begin, end == text.npos ? end : end - begin);
-  const bool plain = value == "true" || value == "false" || value == "null" || value == "***";
-  return plain ? std::string_view() : value;
+/// A part of a line, as offsets: from `begin`, up to `end`.
+struct Span {
+  std::size_t begin = 0, end = 0;
+};
+using Found = std::optional<Span>;
+
+/// From `from` up to the first of `ends`, or to the end of the line.
+Span up_to(std::string_view text, std::size_t from, std::string_view ends) {
+  return {from, std::min(text.find_first_of(ends, from), text.size())};
 }
 
-/// Where the name of a setting begins that ends in the word at `at`: of "DB_PASSWORD" and "dbPassword" the D.
-/// Nothing where the word is only a part of another one: of "bypassword".
-std::optional<std::size_t> setting_at(std::string_view text, std::size_t at) {
-  const auto before = [&](std::size_t i) { return i > 0 ? text[i - 1] : ' '; };
-  const bool hump = std::isupper(static_cast<unsigned char>(text[at])) != 0 &&
-                    std::islower(static_cast<unsigned char>(before(at))) != 0;
-  if (!begins_word(text, at) && before(at) != '_' && !hump) return std::nullopt;
-  while (!begins_word(text, at) || before(at) == '-') --at;
-  return at;
-}
-
-/// Whether a word is short enough to mean many things, so that it counts only where it is the whole name.
-bool must_be_whole(std::string_view key) {
-  return key == "auth";
-}
-
-/// Every secret of a line that stands behind the name of its setting.
-std::string without_settings(std::string text, std::size_t& count) {
-  std::string low = lower(text);
-  for (const std::string_view key : secret_keys)
-    for (auto at = low.find(key); at != low.npos; at = low.find(key, at + key.size())) {
-      const auto begin = setting_at(text, at);
-      if (!begin || (must_be_whole(key) && *begin != at)) continue;
-      const char opening = *begin > 0 ? text[*begin - 1] : ' ';
-      const std::string_view value =
-          value_after(text, at + key.size(), opening == '"' || opening == '\'' ? opening : '\0');
-      if (value.empty()) continue;
-      text = starred(text, value);
-      low = lower(text);
-      ++count;
+/// The words of a setting's name in small letters: of "AWS_SECRET_ACCESS_KEY", "client-key-data" and
+/// "dbPassword".
+std::vector<std::string> words_of(std::string_view name) {
+  std::vector<std::string> words;
+  bool begins = true;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (!is_alnum(name[i])) {
+      begins = true;
+      continue;
     }
-  return text;
+    const bool hump = is_upper(name[i]) && i > 0 && !is_upper(name[i - 1]);
+    if (begins || hump) words.emplace_back();
+    words.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
+    begins = false;
+  }
+  return words;
 }
 
-/// "Bearer …" and "Basic …" of an HTTP header.
-std::string without_credentials(std::string text, std::size_t& count) {
-  for (const std::string_view scheme : {"bearer ", "basic "}) {
-    const std::string low = lower(text);
-    const auto at = low.find(scheme);
-    if (at == low.npos || (at > 0 && is_word(low[at - 1]))) continue;
-    const std::string_view rest = std::string_view(text).substr(at + scheme.size());
-    const std::string_view value = rest.substr(0, rest.find_first_of(" \t\"',;"));
-    if (value.size() < 8) continue;
-    text = starred(text, value);
-    ++count;
-  }
-  return text;
+bool ends_with(const std::vector<std::string>& words, std::initializer_list<std::string_view> last) {
+  return words.size() >= last.size() &&
+         std::equal(last.begin(), last.end(), words.end() - static_cast<std::ptrdiff_t>(last.size()));
 }
 
-/// People in every URL of a line.
-std::string without_people(std::string text, std::size_t& count) {
-  for (auto scheme = text.find("://"); scheme != text.npos; scheme = text.find("://", scheme + 3)) {
-    const std::string_view rest = std::string_view(text).substr(scheme + 3);
-    const std::string_view authority = rest.substr(0, rest.find_first_of("/ \"'"));
-    const auto at = authority.rfind('@');
-    if (at == authority.npos || authority.substr(0, at) == "***") continue;
-    text = starred(text, authority.substr(0, at));
-    ++count;
+/// Whether a setting of this name holds a secret.
+bool is_secret_name(std::string_view name) {
+  const auto words = words_of(name);
+  if (words.empty()) return false;
+  const std::string& last = words.back();
+  for (const std::string_view ending : {"password", "passwd", "passphrase"})
+    if (last.ends_with(ending)) return true;
+  for (const std::string_view whole :
+       {"secret", "token", "identitytoken", "registrytoken", "authtoken", "accesstoken", "apitoken", "apikey",
+        "credential", "credentials", "sshpass", "dockerconfigjson", "dockercfg", "passcode"})
+    if (last == whole) return true;
+  // Words that mean other things where they stand alone: PWD is a folder, `pass: 12` a count.
+  for (const std::string_view second : {"pass", "pwd", "pat", "signature"})
+    if (words.size() > 1 && last == second && !(words.size() == 2 && words[0] == "old")) return true;
+  for (const std::string_view before : {"api", "secret", "access", "private", "account", "certificate",
+                                        "encryption", "signing", "license", "storage", "master"})
+    if (ends_with(words, {before, "key"})) return true;
+  if (ends_with(words, {"client", "key", "data"}) || ends_with(words, {"shared", "key"})) return true;
+  return words.size() == 1 && (last == "auth" || last == "psk");
+}
+
+/// Whether an HTTP header of this name holds a secret; its value goes to the end of the line or of the quote.
+bool is_secret_header(std::string_view name) {
+  const std::string low = lower(name);
+  return low == "authorization" || low == "proxy-authorization" || low == "cookie" || low == "set-cookie" ||
+         low == "x-auth-token" || low == "private-token";
+}
+
+/// What stands for the lines below it in YAML: "|", ">-".
+bool is_block_sign(std::string_view value) {
+  return !value.empty() && value.size() <= 3 && (value[0] == '|' || value[0] == '>') &&
+         value.find_first_not_of("+-123456789", 1) == npos;
+}
+
+bool is_plain(std::string_view value) {
+  return value.empty() || value == "true" || value == "false" || value == "null" || value == "none" ||
+         value.starts_with("***") || is_block_sign(value);
+}
+
+Found unless_plain(std::string_view text, Span span) {
+  if (is_plain(text.substr(span.begin, span.end - span.begin))) return std::nullopt;
+  return span;
+}
+
+/// A value that begins at `from`: in quotes, a list, or one word. `outer`: the quote that the whole setting
+/// stands in, or '\0': "key=a value" ends there; '?' in the query of a URL.
+Found value_at(std::string_view text, std::size_t from, char outer) {
+  const bool query = outer == '?';
+  if (from >= text.size() || text[from] == '{') return std::nullopt;
+  const char first = text[from];
+  if (first == '[') {
+    const std::size_t end = std::min(text.find(']', from), text.size());
+    const bool empty = trim(text.substr(from + 1, end - from - 1)).empty();
+    return empty ? std::nullopt : Found(Span{from + 1, end});
   }
-  return text;
+  if (first == '"' || first == '\'')
+    return unless_plain(text, {from + 1, std::min(text.find(first, from + 1), text.size())});
+  if (outer != '\0' && !query)
+    return unless_plain(text, {from, std::min(text.find(outer, from), text.size())});
+  return unless_plain(text, up_to(text, from, query ? " \t\"'&#" : " \t,;}]\"'<"));
+}
+
+/// The value of `name = value`, `name: value`, `"name": "value"` or `<name>value</name>`, where `end` is the
+/// end of the name and `outer` the quote before it.
+Found setting(std::string_view text, std::size_t begin, std::size_t end, char outer) {
+  if (begin > 0 && text[begin - 1] == '<' && end < text.size() && text[end] == '>')
+    return unless_plain(text, up_to(text, end + 1, "<"));
+  const bool inside = outer != '\0' && end < text.size() && text[end] == '=';
+  auto from = text.find_first_not_of("\"' \t\\", end);
+  if (from == npos || (text[from] != '=' && text[from] != ':')) return std::nullopt;
+  if (text.substr(from).starts_with(":=")) ++from;
+  from = text.find_first_not_of(" \t\\", from + 1);
+  return from == npos ? std::nullopt : value_at(text, from, inside ? outer : '\0');
+}
+
+/// What stands behind an option's name as the next word: `--password X`, and in a list of arguments
+/// `"--password", "X"`.
+Found next_word(std::string_view text, std::size_t end) {
+  auto from = end;
+  if (from < text.size() && (text[from] == '"' || text[from] == '\'')) {
+    from = text.find_first_not_of(" \t", from + 1);
+    if (from == npos || text[from] != ',') return std::nullopt;
+    ++from;
+  } else if (from >= text.size() || (text[from] != ' ' && text[from] != '\t')) {
+    return std::nullopt;
+  }
+  from = text.find_first_not_of(" \t", from);
+  if (from == npos || text[from] == '-' || text[from] == '|') return std::nullopt;
+  return value_at(text, from, '\0');
+}
+
+/// The password of `u:p` behind `-u`, `--user=` and the like; nothing for numbers, as `--user 1000:1000` has.
+Found password_of(std::string_view text, Span person) {
+  const auto colon = text.find(':', person.begin);
+  if (colon == npos || colon >= person.end) return std::nullopt;
+  const std::string_view password = text.substr(colon + 1, person.end - colon - 1);
+  if (std::ranges::all_of(text.substr(person.begin, person.end - person.begin),
+                          [](char c) { return is_digit(c) || c == ':'; }))
+    return std::nullopt;
+  return is_plain(password) ? std::nullopt : Found(Span{colon + 1, person.end});
+}
+
+/// Whether a program that takes `-p PASSWORD` stands earlier in the line.
+bool takes_password(std::string_view before) {
+  return before.find("sshpass ") != npos || before.find(" login ") != npos;
+}
+
+/// The secret of an option whose name, behind its dashes, is from `begin` up to `end`.
+Found option(std::string_view text, std::size_t begin, std::size_t end) {
+  const std::string_view name = text.substr(begin, end - begin);
+  const bool one_dash = begin < 2 || text[begin - 2] != '-';
+  for (const std::string_view person : {"u", "U", "user", "proxy-user", "creds", "src-creds", "dest-creds"})
+    if (name == person) {
+      if (end < text.size() && text[end] == '=') {
+        const auto value = value_at(text, end + 1, '\0');
+        return value ? password_of(text, *value) : std::nullopt;
+      }
+      const auto value = next_word(text, end);
+      return value ? password_of(text, *value) : std::nullopt;
+    }
+  if (one_dash && name == "p" && takes_password(text.substr(0, begin))) return next_word(text, end);
+  if (one_dash && (name == "passin" || name == "passout" || name == "pass")) return next_word(text, end);
+  if (one_dash && name.starts_with("p") && name.size() > 1 && text.substr(0, begin).ends_with("sshpass -"))
+    return Span{begin + 1, up_to(text, begin, " \t\"'").end};
+  if (is_secret_name(name)) return next_word(text, end);
+  return std::nullopt;
+}
+
+/// The value of a header that holds a secret; of "Bearer X", "Basic X" and "Token X" the word behind.
+Found header(std::string_view text, std::size_t end) {
+  auto from = text.find_first_not_of("\"' \t", end);
+  if (from == npos || (text[from] != ':' && text[from] != '=')) return std::nullopt;
+  from = text.find_first_not_of(" \t\"'[", from + 1);
+  if (from == npos || text[from] == '{') return std::nullopt;
+  const Span all = up_to(text, from, "\"']\\");
+  const auto blank = text.find(' ', from);
+  const bool scheme = blank < all.end && std::ranges::all_of(text.substr(from, blank - from), is_name);
+  return unless_plain(text, {scheme ? blank + 1 : from, all.end});
+}
+
+/// Forms in which services give out keys; known without a name before them.
+struct Form {
+  std::string_view prefix;
+  std::size_t least;  ///< characters in all
+};
+constexpr std::array forms = std::to_array<Form>({{"ghp_", 20},
+                                                  {"gho_", 20},
+                                                  {"ghu_", 20},
+                                                  {"ghs_", 20},
+                                                  {"ghr_", 20},
+                                                  {"github_pat_", 20},
+                                                  {"glpat-", 20},
+                                                  {"gldt-", 20},
+                                                  {"hf_", 20},
+                                                  {"sk-", 20},
+                                                  {"sk_live_", 20},
+                                                  {"rk_live_", 20},
+                                                  {"AKIA", 20},
+                                                  {"ASIA", 20},
+                                                  {"xoxb-", 20},
+                                                  {"xoxp-", 20},
+                                                  {"xapp-", 20},
+                                                  {"nvapi-", 20},
+                                                  {"npm_", 20},
+                                                  {"dckr_pat_", 20},
+                                                  {"AIza", 30},
+                                                  {"ya29.", 20},
+                                                  {"AGE-SECRET-KEY-", 20},
+                                                  {"pypi-", 40},
+                                                  {"eyJ", 41}});
+
+/// A key that is known by its form, kubeadm's bootstrap token (`[a-z0-9]{6}.[a-z0-9]{16}`) among them.
+bool is_key(std::string_view word) {
+  for (const Form& form : forms)
+    if (word.starts_with(form.prefix) && word.size() >= form.least) {
+      const std::string_view rest = word.substr(form.prefix.size());
+      // Of letters alone it is a name: "sk-learn-example-notebook".
+      return std::ranges::any_of(rest, is_digit) || std::ranges::any_of(rest, is_upper);
+    }
+  return word.size() == 23 && word[6] == '.' &&
+         std::ranges::all_of(word, [](char c) { return c == '.' || (c >= 'a' && c <= 'z') || is_digit(c); });
+}
+
+/// The people of a URL whose scheme ends at `end`: what stands before the @ of the host. A password may hold
+/// a slash and an @, so it goes to the last @; one before a digest is none.
+Found people(std::string_view text, std::size_t end) {
+  if (!text.substr(end).starts_with("://")) return std::nullopt;
+  const std::size_t begin = end + 3;
+  std::string_view url = text.substr(0, up_to(text, begin, " \t\"'<>").end);
+  if (const auto digest = url.find("@sha256:", begin); digest != npos) url = url.substr(0, digest);
+  const std::string_view authority = url.substr(0, up_to(url, begin, "/?#").end);
+  const bool password = authority.find(':', begin) != npos;
+  const auto at = (password ? url : authority).rfind('@');
+  if (at == npos || at < begin) return std::nullopt;
+  return unless_plain(text, {begin, at});
+}
+
+/// "Bearer X" and "Basic X" without the name of their header.
+Found scheme(std::string_view text, std::size_t begin, std::size_t end) {
+  const std::string word = lower(text.substr(begin, end - begin));
+  if ((word != "bearer" && word != "basic") || end >= text.size() || text[end] != ' ') return std::nullopt;
+  const Span value = up_to(text, end + 1, " \t\"',;");
+  return value.end - value.begin < 8 ? std::nullopt : unless_plain(text, value);
+}
+
+/// A private key that stands in one line, as JSON writes it.
+Found private_key(std::string_view text, std::size_t at) {
+  const std::string_view rest = text.substr(at);
+  if (!rest.starts_with("-----BEGIN ")) return std::nullopt;
+  const auto title = rest.find("-----", 11);
+  if (title == npos || rest.substr(0, title).find("PRIVATE KEY") == npos) return std::nullopt;
+  const auto end = rest.find("-----END ", title);
+  const Span key{at + title + 5, end == npos ? text.size() : at + end};
+  return key.begin == key.end ? std::nullopt : Found(key);
+}
+
+/// The secret that the word from `begin` up to `end` is, or stands before.
+Found secret_at(std::string_view text, std::size_t begin, std::size_t end) {
+  const std::string_view name = text.substr(begin, end - begin);
+  if (is_key(name)) return Span{begin, end};
+  if (const auto found = people(text, end)) return found;
+  const char before = begin > 0 ? text[begin - 1] : ' ';
+  if (before == '-')
+    if (const auto found = option(text, begin, end)) return found;
+  if (is_secret_header(name))
+    if (const auto found = header(text, end)) return found;
+  if (const auto found = scheme(text, begin, end)) return found;
+  // The signature of a URL that opens what it names.
+  const bool query = before == '?' || before == '&';
+  const bool quoted = before == '"' || before == '\'';
+  if (is_secret_name(name) || (query && (name == "sig" || name == "key")))
+    if (const auto found = setting(text, begin, end, query ? '?' : quoted ? before : '\0')) return found;
+  // netrc: machine HOST login NAME password X
+  if (name == "password" && text.substr(0, begin).find("login ") != npos) return next_word(text, end);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -118,7 +318,61 @@ bool begins_word(std::string_view text, std::size_t at) {
 }
 
 std::string without_secrets(std::string_view line, std::size_t& count) {
-  return without_people(without_credentials(without_settings(std::string(line), count), count), count);
+  std::string out;
+  std::size_t at = 0;
+  const auto copy_to = [&](std::size_t end) {
+    out += line.substr(at, end - at);
+    at = end;
+  };
+  while (at < line.size()) {
+    if (line[at] == '\\' && at + 1 < line.size()) {
+      copy_to(at + 2);
+      continue;
+    }
+    std::size_t end = at;
+    while (end < line.size() && is_name(line[end])) ++end;
+    const std::size_t begin = std::min(end, line.find_first_not_of("-.", at));
+    Found secret = private_key(line, at);
+    if (!secret && begin < end) secret = secret_at(line, begin, end);
+    if (secret) {
+      copy_to(secret->begin);
+      out += "***";
+      at = secret->end;
+      ++count;
+    } else {
+      copy_to(std::max(end, at + 1));
+    }
+  }
+  return out;
+}
+
+bool SecretBlock::hides(std::string_view line) {
+  const std::size_t indent = std::min(line.find_first_not_of(" \t|+-"), line.size());
+  if (indent_ && (indent == line.size() || indent > *indent_)) return true;
+  indent_.reset();
+  const std::string_view text = trim(line);
+  const auto colon = text.rfind(": ");
+  if (colon == npos || !is_block_sign(trim(text.substr(colon + 2)))) return false;
+  std::size_t begin = colon;
+  while (begin > 0 && (is_name(text[begin - 1]) || text[begin - 1] == '"')) --begin;
+  if (is_secret_name(text.substr(begin, colon - begin))) indent_ = indent;
+  return false;
+}
+
+std::string text_without_secrets(std::string_view text) {
+  std::string out;
+  SecretBlock block;
+  bool key = false;
+  std::size_t count = 0;
+  for (const std::string_view line : lines(text)) {
+    if (block.hides(line)) continue;
+    const bool ends = line.find("-----END ") != npos;
+    if (!key || ends) out += without_secrets(line, count) + "\n";
+    const auto begins = line.find("-----BEGIN ");
+    key = !ends && (key || (begins != npos && line.find("PRIVATE KEY", begins) != npos));
+  }
+  if (!text.ends_with('\n') && !out.empty()) out.pop_back();
+  return out;
 }
 
 }  // namespace base

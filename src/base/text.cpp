@@ -84,22 +84,6 @@ std::optional<double> to_real(std::string_view text) {
   return value;
 }
 
-namespace {
-
-/// C1 controls, and the characters that cannot be seen: of no width, that turn the direction of text, that
-/// end lines.
-bool is_unsafe(std::string_view character) {
-  if (character.size() == 2 && character[0] == '\xC2' && static_cast<unsigned char>(character[1]) < 0xA0)
-    return true;
-  if (character.size() != 3) return false;
-  const auto last = static_cast<unsigned char>(character[2]);
-  if (character.starts_with("\xE2\x81")) return last >= 0xA0 && last <= 0xAF;
-  return character.starts_with("\xE2\x80") &&
-         ((last >= 0x8B && last <= 0x8F) || (last >= 0xA8 && last <= 0xAE));
-}
-
-}  // namespace
-
 std::string printable(std::string_view text, std::size_t limit) {
   std::string result;
   while (!text.empty()) {

@@ -2,6 +2,8 @@
 
 #include "gpuadm/base/text.hpp"
 
+#include "base/toml_depth.hpp"
+
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
@@ -11,6 +13,8 @@
 namespace base::toml {
 
 namespace {
+
+constexpr std::size_t max_depth = 256;
 
 Tree from(const ::toml::node& node) {
   Tree tree;
@@ -174,6 +178,9 @@ std::vector<std::string> edits(const std::string& text, const Assignment& assign
 }  // namespace
 
 Result<Tree> read(std::string_view text, std::string_view source) {
+  // The parser and what it makes go as deep as the text does, on the stack.
+  if (depth_of(text) > max_depth)
+    return fail(Fault::parse, fmt::format("{}: nested deeper than {} levels", source, max_depth));
   try {
     return from(::toml::parse(text));
   } catch (const ::toml::parse_error& error) {

@@ -20,4 +20,16 @@ std::size_t utf8_length(std::string_view text) {
   return length;
 }
 
+bool is_unsafe(std::string_view character) {
+  if (character.size() == 2 && character[0] == '\xC2' && static_cast<unsigned char>(character[1]) < 0xA0)
+    return true;
+  if (character == "\xD8\x9C") return true;  // U+061C, ARABIC LETTER MARK
+  if (character.size() != 3) return false;
+  if (character == "\xEF\xBB\xBF") return true;  // U+FEFF
+  const auto last = static_cast<unsigned char>(character[2]);
+  if (character.starts_with("\xE2\x81")) return last >= 0xA0 && last <= 0xAF;
+  return character.starts_with("\xE2\x80") &&
+         ((last >= 0x8B && last <= 0x8F) || (last >= 0xA8 && last <= 0xAE));
+}
+
 }  // namespace base

@@ -43,7 +43,8 @@ Result<std::vector<std::string>> read_sources(const std::string& path, const std
   else
     sources.push_back(tree.text());
   for (const std::string& source : sources)
-    if (!is_address(source)) return bad(path, id, fmt::format("source: '{}' is no https address", source));
+    if (!is_address(source))
+      return bad(path, id, fmt::format("source: '{}' is not an https address", source));
   if (sources.empty()) return bad(path, id, "source names none");
   return sources;
 }
@@ -64,7 +65,7 @@ Result<Article> read_article(const std::string& path, const std::string& id, con
                        : key == "fix"    ? &article.fix
                        : key == "byHand" ? &article.by_hand
                                          : nullptr;
-    if (!text) return bad(path, id, fmt::format("'{}' is no key of an article", key));
+    if (!text) return bad(path, id, fmt::format("'{}' is not a key of an article", key));
     *text = base::trim(value.text());
   }
   return article;

@@ -2,25 +2,27 @@
 
 #include "gpuadm/base/text.hpp"
 
+#include <algorithm>
+
 namespace checks {
 
 void Verdicts::add(report::Verdict verdict, Severity severity, const std::string& says,
-                   const std::string& evidence, std::string remedy) {
-  // Both quote what a host said.
+                   const std::string& evidence, const std::string& remedy) {
+  // All three may quote what a host said.
   into_.push_back({.id = std::string(id_),
                    .severity = severity,
                    .verdict = verdict,
                    .host = host_,
                    .says = base::printable(says, 400),
                    .evidence = base::printable(evidence, 1000),
-                   .remedy = std::move(remedy),
+                   .remedy = base::printable(remedy),
                    .caused_by = {}});
   ++count_;
 }
 
 void Verdicts::fail(Severity severity, const std::string& says, const std::string& evidence,
-                    std::string remedy) {
-  add(report::Verdict::fail, severity, says, evidence, std::move(remedy));
+                    const std::string& remedy) {
+  add(report::Verdict::fail, severity, says, evidence, remedy);
 }
 
 void Verdicts::pass(const std::string& says) {
@@ -29,6 +31,23 @@ void Verdicts::pass(const std::string& says) {
 
 void Verdicts::skip(const std::string& why) {
   add(report::Verdict::skip, Severity::note, why, {}, {});
+}
+
+void Verdicts::not_applicable(const std::string& why) {
+  skip(why);
+  decided_ = true;
+}
+
+void Verdicts::withhold(const std::string& why) {
+  if (decided_) return;
+  const auto own = into_.end() - count_;
+  const bool rests = std::all_of(own, into_.end(), [](const report::Finding& finding) {
+    return finding.verdict == report::Verdict::pass || finding.verdict == report::Verdict::skip;
+  });
+  if (!rests) return;
+  into_.erase(own, into_.end());
+  count_ = 0;
+  unknown(why);
 }
 
 void Verdicts::unknown(const std::string& why) {

@@ -21,6 +21,7 @@ using report::Severity;
 constexpr unsigned preflight = static_cast<unsigned>(Stage::preflight);
 constexpr unsigned node = static_cast<unsigned>(Stage::node);
 constexpr unsigned in_cluster = static_cast<unsigned>(Stage::cluster);
+constexpr unsigned security = static_cast<unsigned>(Stage::security);
 
 /// What a check of one host may look at.
 struct Subject {
@@ -53,21 +54,28 @@ class Verdicts {
       : id_(id), host_(std::move(host)), into_(into) {}
 
   /// `remedy`: what to type, or the id of the playbook step that does it.
-  void fail(Severity severity, const std::string& says, const std::string& evidence, std::string remedy);
+  void fail(Severity severity, const std::string& says, const std::string& evidence,
+            const std::string& remedy);
   void pass(const std::string& says);
-  /// Does not apply here, and why.
+  /// Does not apply here, by what was read of the host, and why.
   void skip(const std::string& why);
+  /// Does not apply here, by what the cluster file says or the PCI bus has, whatever could not be read.
+  void not_applicable(const std::string& why);
   /// The facts it needs could not be read.
   void unknown(const std::string& why);
   [[nodiscard]] bool silent() const { return count_ == 0; }
+  /// Turns a pass, and that a check does not apply, into unknown: what they rest on could not be read. What
+  /// failed stays, and so does what is not applicable.
+  void withhold(const std::string& why);
 
  private:
   void add(report::Verdict verdict, Severity severity, const std::string& says, const std::string& evidence,
-           std::string remedy);
+           const std::string& remedy);
   std::string_view id_;
   std::string host_;
   std::vector<report::Finding>& into_;
   int count_ = 0;
+  bool decided_ = false;  ///< not_applicable() was called
 };
 
 struct Check {
@@ -129,6 +137,12 @@ struct Check {
 [[nodiscard]] std::span<const Check> cluster_plugin_checks();
 [[nodiscard]] std::span<const Check> cluster_gpu_pods_checks();
 [[nodiscard]] std::span<const Check> cluster_operator_checks();
+[[nodiscard]] std::span<const Check> cis_file_checks();
+[[nodiscard]] std::span<const Check> cis_api_server_checks();
+[[nodiscard]] std::span<const Check> cis_control_plane_checks();
+[[nodiscard]] std::span<const Check> cis_node_file_checks();
+[[nodiscard]] std::span<const Check> cis_kubelet_checks();
+[[nodiscard]] std::span<const Check> cis_policy_checks();
 [[nodiscard]] const std::vector<Check>& all_checks();
 
 }  // namespace checks

@@ -44,7 +44,7 @@ base::Result<std::vector<std::vector<std::string>>> read_csv(std::string_view te
     ++number;
     auto cells = cells_of(line);
     if (!cells)
-      return base::fail(base::Fault::parse, fmt::format("{}:{}: a quote does not fit", source, number));
+      return base::fail(base::Fault::parse, fmt::format("{}:{}: an unbalanced quote", source, number));
     if (number == 1) {
       if (*cells != header)
         return base::fail(base::Fault::parse,
@@ -56,7 +56,7 @@ base::Result<std::vector<std::vector<std::string>>> read_csv(std::string_view te
                                                         number, cells->size(), header.size()));
     rows.push_back(std::move(*cells));
   }
-  if (number == 0) return base::fail(base::Fault::parse, fmt::format("{}: it is empty", source));
+  if (number == 0) return base::fail(base::Fault::parse, fmt::format("{}: the file is empty", source));
   return rows;
 }
 

@@ -32,7 +32,7 @@ Result<std::optional<Version>> minor_of(const std::string& path, const std::stri
                                         const std::string& cell) {
   if (cell.empty()) return std::optional<Version>();
   const auto version = Version::parse(cell);
-  if (!version || version->minor < 0) return bad(path, key, fmt::format("'{}' is no version", cell));
+  if (!version || version->minor < 0) return bad(path, key, fmt::format("'{}' is not a version", cell));
   return version;
 }
 
@@ -50,7 +50,7 @@ Result<> read_gpus(const Asset& asset, Data& data) {
                    .flavor = row[9],
                    .kind = row[7]};
     model.last_branch = branch_of(row[8]);
-    if (!row[8].empty() && !model.last_branch) return bad(path, key, "last_driver_branch is no number");
+    if (!row[8].empty() && !model.last_branch) return bad(path, key, "last_driver_branch is not a number");
     if (!data.gpus.emplace(key, std::move(model)).second) return bad(path, key, "stands there twice");
   }
   return {};
@@ -63,7 +63,7 @@ Result<> read_branches(const Asset& asset, Data& data) {
                                  "kernel_modules", "notes", "source"}));
   for (const auto& row : rows) {
     const auto branch = branch_of(row[0]);
-    if (!branch) return bad(path, row[0], "is no driver branch");
+    if (!branch) return bad(path, row[0], "is not a driver branch");
     data.branches.emplace(*branch, Branch{row[1], row[2], row[1].starts_with("EOL")});
   }
   return {};
@@ -77,7 +77,7 @@ Result<> read_compatibility(const Asset& asset, Data& data) {
     if (row[0] != "minor-version" || !row[2].starts_with(">=")) continue;
     const auto major = base::to_int(row[1].substr(0, row[1].find('.')));
     const auto driver = Version::parse(std::string_view(row[2]).substr(2));
-    if (!major || !driver) return bad(path, row[1], "is no rule that can be read");
+    if (!major || !driver) return bad(path, row[1], "is not a valid rule");
     data.cuda_majors.push_back({static_cast<int>(*major), *driver, row[2].substr(2)});
   }
   std::ranges::sort(data.cuda_majors, {}, &CudaMajor::major);
@@ -119,7 +119,7 @@ Result<> read_xids(const Asset& asset, Data& data) {
                         XidKind (*kind)(const std::vector<std::string>&)) -> Result<> {
     for (const auto& row : TRY(rows_of(asset, path, header))) {
       const auto code = base::to_int(row[0]);
-      if (!code || *code < 0 || *code > 99999) return bad(path, row[0], "is no number of an Xid");
+      if (!code || *code < 0 || *code > 99999) return bad(path, row[0], "is not an Xid number");
       if (!into.emplace(static_cast<int>(*code), kind(row)).second)
         return bad(path, row[0], "stands there twice");
     }
@@ -168,7 +168,7 @@ Result<> read_catalog(const Asset& asset, Data& data) {
   if (!minors) return bad(path, "perKubernetes", "is missing");
   for (const auto& [minor, values] : minors->entries()) {
     const auto version = Version::parse(minor);
-    if (!version) return bad(path, minor, "is no Kubernetes minor");
+    if (!version) return bad(path, minor, "is not a Kubernetes minor version");
     if (const base::Tree* image = values.find("pause_image")) data.pause_images[*version] = image->text();
   }
   return {};

@@ -1,4 +1,7 @@
 #include "checks/check.hpp"
+#include "checks/evidence.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -35,6 +38,7 @@ void examine_host(const Subject& subject, const std::string& name, std::vector<F
     check.examine(subject, verdicts);
     if (verdicts.silent() && blank) verdicts.unknown("the probe read nothing of this host");
     if (verdicts.silent()) verdicts.pass(std::string(check.title));
+    if (const auto why = unread_evidence(check.id, subject.facts.unread)) verdicts.withhold(*why);
   }
   for (Finding& finding : here)
     if (finding.verdict == Verdict::fail)
@@ -65,10 +69,13 @@ std::vector<report::Finding> examine(const spec::Cluster& cluster, const facts::
     if ((check.stages & static_cast<unsigned>(stage)) == 0 || !check.across) continue;
     Verdicts verdicts(check.id, {}, findings);
     if (group.hosts.size() < 2)
-      verdicts.skip("there is only one host to look at");
+      verdicts.not_applicable("there is only one host");
     else
       check.across(group, verdicts);
     if (verdicts.silent()) verdicts.pass(std::string(check.title));
+    for (const auto& [name, facts] : group.hosts)
+      if (const auto why = unread_evidence(check.id, facts->unread))
+        verdicts.withhold(fmt::format("{}: {}", name, *why));
   }
   return findings;
 }
@@ -84,6 +91,7 @@ std::vector<report::Finding> examine_cluster(const spec::Cluster& cluster, const
     Verdicts verdicts(check.id, {}, findings);
     check.whole(whole, verdicts);
     if (verdicts.silent()) verdicts.pass(std::string(check.title));
+    if (const auto why = unread_evidence(check.id, facts.unread)) verdicts.withhold(*why);
   }
   for (Finding& finding : findings)
     if (finding.verdict == Verdict::fail) finding.caused_by = cause_of(finding.id, findings, data.catalogue);

@@ -30,14 +30,14 @@ bool reached(const std::optional<Version>& since, const Version& kubernetes) {
 Complaint gone_gate(const std::string& name, const Gate& gate, const std::string& minor) {
   Complaint complaint{
       Severity::blocker,
-      fmt::format("the feature gate {} is gone since Kubernetes {}", name, gate.removed->text()),
+      fmt::format("the feature gate {} was removed in Kubernetes {}", name, gate.removed->text()),
       fmt::format("a kubelet of {} does not start with it", minor), "remove it from featureGates"};
   if (name == "Accelerators")
     complaint.says +=
-        ": it gave GPUs to Docker containers before there were device plugins, which are on by default since "
+        ": it made GPUs available to Docker containers before device plugins, which are on by default since "
         "1.10";
   else if (gate.stable)
-    complaint.says += ": what it switched is always on";
+    complaint.says += ": its feature is always on";
   return complaint;
 }
 
@@ -48,33 +48,33 @@ std::vector<Complaint> lint_gate(const std::string& name, bool value, const Vers
   if (place == data.gates.end()) {
     const bool newer = kubernetes > data.newest && kubernetes.minor > data.newest.minor;
     return {{newer ? Severity::warning : Severity::blocker,
-             fmt::format("{} is no feature gate that is known", name),
-             newer ? fmt::format("known are those up to Kubernetes {}", data.newest.minor_text())
+             fmt::format("{} is not a known feature gate", name),
+             newer ? fmt::format("gates up to Kubernetes {} are known", data.newest.minor_text())
                    : fmt::format("a kubelet of {} does not start with it", minor),
              suggestion(name, data.gates, "")}};
   }
   const Gate& gate = place->second;
   if (const auto first = gate.first(); first && kubernetes < *first)
     return {{Severity::blocker,
-             fmt::format("the feature gate {} came with Kubernetes {}", name, first->text()),
+             fmt::format("the feature gate {} needs Kubernetes {} or newer", name, first->text()),
              fmt::format("a kubelet of {} does not start with it", minor),
              fmt::format("remove it from featureGates, or use Kubernetes {} or newer", first->text())}};
   if (reached(gate.removed, kubernetes)) return {gone_gate(name, gate, minor)};
   const bool usual = reached(gate.on, kubernetes);
   if (reached(gate.locked, kubernetes) && value != usual)
-    return {{Severity::blocker, fmt::format("the feature gate {} cannot be set to {} any more", name, value),
+    return {{Severity::blocker, fmt::format("the feature gate {} can no longer be set to {}", name, value),
              fmt::format("it is locked to {} since Kubernetes {}", usual, gate.locked->text()),
              "remove it from featureGates"}};
   if (value == usual)
-    return {
-        {Severity::note,
-         fmt::format("the feature gate {} is {} in Kubernetes {} anyway", name, usual ? "on" : "off", minor),
-         fmt::format("{}={}", name, value), "remove it from featureGates"}};
+    return {{Severity::note,
+             fmt::format("the feature gate {} is {} in Kubernetes {} by default", name, usual ? "on" : "off",
+                         minor),
+             fmt::format("{}={}", name, value), "remove it from featureGates"}};
   if (reached(gate.deprecated, kubernetes))
     return {
         {Severity::warning,
          fmt::format("the feature gate {} is deprecated since Kubernetes {}", name, gate.deprecated->text()),
-         fmt::format("{}={}", name, value), "do without it before it is removed"}};
+         fmt::format("{}={}", name, value), "remove it from featureGates before Kubernetes removes it"}};
   return {};
 }
 
@@ -94,22 +94,22 @@ std::vector<Complaint> lint_flag(const std::string& name, const Version& kuberne
   if (place == data.flags.end()) {
     const bool certain = kubernetes >= oldest_flags && kubernetes.minor <= data.newest.minor;
     return {{certain ? Severity::blocker : Severity::warning,
-             fmt::format("the kubelet has no flag --{} that is known", name),
+             fmt::format("--{} is not a known kubelet flag", name),
              certain ? fmt::format("a kubelet of {} does not start with it", minor)
-                     : fmt::format("known are those of Kubernetes 1.20 to {}", data.newest.minor_text()),
+                     : fmt::format("flags of Kubernetes 1.20 to {} are known", data.newest.minor_text()),
              suggestion(name, data.flags, "--")}};
   }
   const Flag& flag = place->second;
   const std::string note = flag.note.empty() ? "" : ": " + flag.note;
   if (flag.since && kubernetes < *flag.since)
     return {{Severity::blocker,
-             fmt::format("the kubelet flag --{} came with Kubernetes {}", name, flag.since->text()),
+             fmt::format("the kubelet flag --{} needs Kubernetes {} or newer", name, flag.since->text()),
              fmt::format("a kubelet of {} does not start with it", minor), fmt::format("remove --{}", name)}};
   if (reached(flag.removed, kubernetes))
-    return {
-        {Severity::blocker,
-         fmt::format("the kubelet flag --{} is gone since Kubernetes {}{}", name, flag.removed->text(), note),
-         fmt::format("a kubelet of {} does not start with it", minor), fmt::format("remove --{}", name)}};
+    return {{Severity::blocker,
+             fmt::format("the kubelet flag --{} was removed in Kubernetes {}{}", name, flag.removed->text(),
+                         note),
+             fmt::format("a kubelet of {} does not start with it", minor), fmt::format("remove --{}", name)}};
   return {};
 }
 
@@ -129,7 +129,7 @@ std::vector<Complaint> lint_flags(const std::vector<std::string>& flags, const V
   for (const std::string& flag : flags) {
     const std::size_t start = flag.find_first_not_of('-');
     if (start != 2 || start == std::string::npos) {
-      all.push_back({Severity::blocker, fmt::format("'{}' is no kubelet flag", flag),
+      all.push_back({Severity::blocker, fmt::format("'{}' is not a kubelet flag", flag),
                      "flags begin with two dashes", "write it as --flag=value"});
       continue;
     }
@@ -152,7 +152,7 @@ std::vector<Complaint> lint_models(const spec::Cluster& cluster, const Data& dat
     if (std::ranges::any_of(names, [&](const std::string& name) { return spec::is_model(model, name); }))
       continue;
     const auto near = base::nearest(model.starts_with("NVIDIA ") ? model : "NVIDIA " + model, names);
-    all.push_back({Severity::blocker, fmt::format("{} is no model of GPU that is known", model),
+    all.push_back({Severity::blocker, fmt::format("{} is not a known GPU model", model),
                    fmt::format("gpu.models, line {}, column {}", wish.mark.line, wish.mark.column),
                    near ? fmt::format("did you mean {}?", *near)
                         : "write it as nvidia-smi --query-gpu=name --format=csv prints it"});

@@ -135,9 +135,9 @@ std::string cluster_text(const facts::Facts& facts) {
   return text + ", node " + (k.node_name.empty() ? base::lower(facts.hostname) : k.node_name);
 }
 
-spec::Supply supply_of(const Subject& subject, spec::Supply settled) {
-  if (settled != spec::Supply::open || subject.cluster.kubernetes.source == spec::Source::bundle)
-    return settled;
+spec::Supply supply_of(const Subject& subject, spec::Supply resolved) {
+  if (resolved != spec::Supply::open || subject.cluster.kubernetes.source == spec::Source::bundle)
+    return resolved;
   return spec::Supply::repositories;
 }
 
@@ -181,13 +181,13 @@ bool has_peers(const facts::Facts& facts) {
 
 bool has_rdma(const Subject& subject, Verdicts& out) {
   if (!subject.facts.rdma_devices.empty() || !subject.facts.rdma_ports.empty()) return true;
-  out.skip("no RDMA device");
+  out.skip("the host has no RDMA device");
   return false;
 }
 
 const facts::Containerd* containerd_of(const Subject& s, Verdicts& out) {
   if (!uses(s, spec::Engine::containerd))
-    out.skip("the runtime is not containerd");
+    out.not_applicable("the runtime is not containerd");
   else if (!s.facts.containerd || s.facts.containerd->version.empty())
     out.skip("containerd is not installed");
   else
@@ -197,15 +197,14 @@ const facts::Containerd* containerd_of(const Subject& s, Verdicts& out) {
 
 bool is_node(const Subject& subject, Verdicts& out) {
   if (subject.facts.kubernetes.kubelet_conf) return true;
-  out.skip("the host is no node yet");
+  out.skip("the host is not a node yet");
   return false;
 }
 
 bool is_ready_for_toolkit(const Subject& s, Verdicts& out) {
-  if (!has_gpu(s.facts))
-    out.skip("no NVIDIA GPU on the PCI bus");
-  else if (s.cluster.gpu.allocator == spec::Allocator::none)
-    out.skip("gpu.allocator is none");
+  if (!is_gpu_host(s, out)) return false;
+  if (s.cluster.gpu.allocator == spec::Allocator::none)
+    out.not_applicable("gpu.allocator is none");
   else
     return true;
   return false;
@@ -213,6 +212,15 @@ bool is_ready_for_toolkit(const Subject& s, Verdicts& out) {
 
 bool has_gpu(const facts::Facts& facts) {
   return !facts.pci_gpus.empty() || facts.driver.has_value() || !facts.gpus.empty();
+}
+
+bool is_gpu_host(const Subject& subject, Verdicts& out) {
+  if (has_gpu(subject.facts)) return true;
+  if (const auto pci = subject.facts.unread.find("pci"); pci != subject.facts.unread.end())
+    out.unknown("the PCI bus could not be read: " + pci->second);
+  else
+    out.not_applicable("no NVIDIA GPU on the PCI bus");
+  return false;
 }
 
 Severity gpu_severity(const Subject& subject) {

@@ -59,7 +59,7 @@ enum class Standing {
 [[nodiscard]] std::string cluster_text(const facts::Facts& facts);
 /// Where the run gets a container runtime or the NVIDIA Container Toolkit from; `open` where only a bundle
 /// that is not named here can tell.
-[[nodiscard]] spec::Supply supply_of(const Subject& subject, spec::Supply settled);
+[[nodiscard]] spec::Supply supply_of(const Subject& subject, spec::Supply resolved);
 
 /// "https://192.0.2.1:6443" and "https://[fd00::1]:6443" to the host part.
 [[nodiscard]] std::string host_of(std::string_view server);
@@ -78,6 +78,8 @@ enum class Standing {
 [[nodiscard]] bool has_rdma(const Subject& subject, Verdicts& out);
 
 [[nodiscard]] bool has_gpu(const facts::Facts& facts);
+/// A host with GPUs of NVIDIA; says why not otherwise.
+[[nodiscard]] bool is_gpu_host(const Subject& subject, Verdicts& out);
 /// Severity of something that keeps GPUs from working but not Kubernetes: a warning before, a blocker on a
 /// live node.
 [[nodiscard]] Severity gpu_severity(const Subject& subject);

@@ -54,7 +54,13 @@ const std::vector<Check>& all_checks() {
                             cluster_gpu_checks,
                             cluster_plugin_checks,
                             cluster_gpu_pods_checks,
-                            cluster_operator_checks})
+                            cluster_operator_checks,
+                            cis_file_checks,
+                            cis_api_server_checks,
+                            cis_control_plane_checks,
+                            cis_node_file_checks,
+                            cis_kubelet_checks,
+                            cis_policy_checks})
       std::ranges::copy(area(), std::back_inserter(rows));
     return rows;
   }();

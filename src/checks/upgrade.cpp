@@ -2,7 +2,7 @@
 
 #include "gpuadm/base/text.hpp"
 
-#include "checks/whole.hpp"
+#include "checks/cluster/whole.hpp"
 
 #include <algorithm>
 #include <set>
@@ -28,8 +28,8 @@ class Judge {
   std::vector<Finding> judge() {
     const auto server = Version::parse(u_.facts.version);
     if (!server || !u_.facts.nodes || !u_.facts.pods) {
-      refuse("upgrade.ready", "", "the API server does not say what the cluster is", u_.facts.version,
-             "gpuadm doctor --stage cluster");
+      refuse("upgrade.ready", "", "the cluster's state could not be read from the API server",
+             u_.facts.version, "gpuadm doctor --stage cluster");
       return std::move(findings_);
     }
     server_ = *server;
@@ -77,12 +77,13 @@ class Judge {
   void step() {
     const auto from = server_.text();
     if (u_.to < server_)
-      refuse("upgrade.downgrade", "", fmt::format("Kubernetes {} is older than what runs", u_.to.text()),
+      refuse("upgrade.downgrade", "",
+             fmt::format("Kubernetes {} is older than the running version", u_.to.text()),
              fmt::format("the API server is {}", from),
-             fmt::format("a cluster does not go back: name {} or newer", from));
+             fmt::format("a cluster cannot be downgraded: use {} or newer", from));
     else if (u_.to.major != server_.major || u_.to.minor > server_.minor + 1)
       refuse(
-          "upgrade.minor", "", "Kubernetes is upgraded one minor at a time",
+          "upgrade.minor", "", "the upgrade skips a minor version of Kubernetes",
           fmt::format("from {} to {}", from, u_.to.text()),
           fmt::format("first: gpuadm upgrade --kubernetes-version {}.{}", server_.major, server_.minor + 1));
   }
@@ -94,14 +95,14 @@ class Judge {
       if (const facts::Node* node = node_of(u_, host.name))
         here.insert(node->name);
       else
-        refuse("upgrade.hosts", host.name, "the host is no node of the cluster", "",
-               "leave it out, or make it a node first");
+        refuse("upgrade.hosts", host.name, "the host is not a node of the cluster", "",
+               "omit the host, or join it to the cluster first");
     }
     for (const facts::Node& node : *u_.facts.nodes)
       if (is_control_plane(node) && !here.contains(node.name))
         refuse("upgrade.hosts", "", fmt::format("control plane {} is not among the hosts", node.name),
-               "control planes are upgraded before any other node, all of them",
-               "name it as well, or write it into the cluster file");
+               "all control planes are upgraded before any other node",
+               "name it too, or add it to the cluster file");
     here_ = std::move(here);
   }
 
@@ -117,14 +118,14 @@ class Judge {
              fmt::format("install kubelet {} on {}, then run again", server_.text(), node.name));
     else if (*kubelet > u_.to && server_ <= u_.to)
       refuse("upgrade.downgrade", "", fmt::format("a kubelet is newer than Kubernetes {}", u_.to.text()),
-             evidence, fmt::format("name {} or newer", kubelet->text()));
+             evidence, fmt::format("use {} or newer", kubelet->text()));
     else if (kubelet->minor < u_.to.minor - kubelet_lag(u_.to))
       refuse("upgrade.skew", "", fmt::format("a kubelet is too old for an API server {}", u_.to.text()),
              evidence,
              here_.contains(node.name)
-                 ? fmt::format("bring {} to {}.{} first: gpuadm upgrade --kubernetes-version {}", node.name,
+                 ? fmt::format("upgrade {} to {}.{} first: gpuadm upgrade --kubernetes-version {}", node.name,
                                server_.major, server_.minor, server_.text())
-                 : fmt::format("upgrade {} as well, or remove it", node.name));
+                 : fmt::format("upgrade {} too, or remove it", node.name));
   }
 
   /// A node that gpuadm is upgrading may be on its way.
@@ -133,12 +134,12 @@ class Judge {
     if (!node.upgrade.empty() || (condition != node.conditions.end() && condition->second.status == "True"))
       return;
     refuse("upgrade.ready", "", fmt::format("node {} is not Ready", node.name), node.message,
-           fmt::format("gpuadm doctor --stage node on {}; or take it out of the cluster first", node.name));
+           fmt::format("gpuadm doctor --stage node on {}; or remove it from the cluster first", node.name));
   }
 
   void dockershim(const facts::Node& node) {
     if (u_.to.minor < 24 || server_.minor >= 24 || !node.runtime.starts_with("docker://")) return;
-    refuse("upgrade.runtime", "", "Kubernetes 1.24 and newer do not speak to Docker",
+    refuse("upgrade.runtime", "", "Kubernetes 1.24 and newer do not support Docker",
            fmt::format("{}: {}", node.name, node.runtime),
            "move the node to containerd first, or to cri-dockerd: "
            "https://kubernetes.io/blog/2022/02/17/dockershim-faq/");
@@ -157,11 +158,12 @@ class Judge {
     const std::string evidence = fmt::format("{} of {} control planes are Ready", well, count);
     if (count > 2 && well < count / 2 + 1)
       refuse("upgrade.quorum", "", "etcd has no majority", evidence,
-             "bring the other control planes back first");
+             "restore the other control planes first");
     else if (count == 2)
-      refuse("upgrade.quorum", "", "the API server is away while either of the two control planes is",
+      refuse("upgrade.quorum", "",
+             "the API server is unavailable during the upgrade of each of the two control planes",
              "etcd of two members has no majority without one of them",
-             "nothing, if that may be: pods run on; else join a third control plane first")
+             "continue (pods keep running), or join a third control plane first")
           .severity = Severity::warning;
   }
 
@@ -173,10 +175,9 @@ class Judge {
         continue;
       const auto* node = node_named(pod.node);
       if (!node || !is_touched(*node)) continue;
-      refuse("upgrade.pods", "",
-             fmt::format("pod {} has no controller that would start it elsewhere", pod.full()),
+      refuse("upgrade.pods", "", fmt::format("pod {} has no controller that starts it elsewhere", pod.full()),
              fmt::format("it runs on {}, which is drained", pod.node),
-             fmt::format("kubectl -n {} delete pod {}, once it is not needed any more", pod.space, pod.name));
+             fmt::format("kubectl -n {} delete pod {}, when it is no longer needed", pod.space, pod.name));
     }
   }
 
@@ -194,10 +195,10 @@ class Judge {
       if (from && from->minor > server_.minor && from->minor <= u_.to.minor) gone.push_back(api);
     }
     if (gone.empty()) return;
-    refuse(
-        "upgrade.apis", "", fmt::format("something asks for APIs that {} has no more", u_.to.minor_text()),
-        some(gone),
-        "kubectl get --raw /metrics | grep apiserver_requested_deprecated_apis; the audit log names who asks")
+    refuse("upgrade.apis", "", fmt::format("a client uses APIs that {} removes", u_.to.minor_text()),
+           some(gone),
+           "kubectl get --raw /metrics | grep apiserver_requested_deprecated_apis; the audit log shows the "
+           "client")
         .severity = Severity::warning;
   }
 

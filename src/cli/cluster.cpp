@@ -9,16 +9,16 @@ namespace cli {
 namespace {
 
 void add_apply(CLI::App& root, Global& global, Verb& chosen) {
-  auto* verb = root.add_subcommand("apply", "Bring all hosts of a cluster file to what it says");
+  auto* verb = root.add_subcommand("apply", "Create or update the cluster described by a cluster file");
   const auto options = add_verb(
       *verb, global, chosen, [](app::InitOptions& of) -> app::Common& { return of.common; }, app::apply);
   add_hosts(*verb, options->hosts);
   add_connection(*verb, options->common.connection);
-  add_raising(*verb, *options);
+  add_bring_up(*verb, *options);
 }
 
 void add_diff(CLI::App& root, Global& global, Verb& chosen) {
-  auto* verb = root.add_subcommand("diff", "Say where hosts are not what the cluster file says: exit 1");
+  auto* verb = root.add_subcommand("diff", "Compare hosts with the cluster file; exit code 1 if they differ");
   const auto options = add_verb(
       *verb, global, chosen, [](app::InitOptions& of) -> app::Common& { return of.common; }, app::diff);
   add_hosts(*verb, options->hosts);
@@ -28,55 +28,53 @@ void add_diff(CLI::App& root, Global& global, Verb& chosen) {
 }
 
 void add_join(CLI::App& root, Global& global, Verb& chosen) {
-  auto* verb = root.add_subcommand("join", "Make hosts nodes of a cluster that runs");
+  auto* verb = root.add_subcommand("join", "Add hosts to an existing cluster");
   const auto options = add_verb(
       *verb, global, chosen, [](app::JoinOptions& of) -> app::Common& { return of.init.common; }, app::join);
   add_hosts(*verb, options->init.hosts);
   add_connection(*verb, options->init.common.connection);
-  verb->add_option("--to", options->to, "A control plane of the cluster, where no file is named")
+  verb->add_option("--to", options->to, "Control-plane node of the cluster, if no cluster file is given")
       ->option_text("HOST");
-  verb->add_option("--role", options->role, "What they become, where no file says it (worker)")
+  verb->add_option("--role", options->role,
+                   "Role of the new nodes, if no cluster file is given (default worker)")
       ->check(CLI::IsMember({"worker", "control-plane"}))
       ->option_text("worker|control-plane");
-  add_raising(*verb, options->init);
+  add_bring_up(*verb, options->init);
 }
 
 void add_remove(CLI::App& root, Global& global, Verb& chosen) {
-  auto* verb = root.add_subcommand(
-      "remove", "Take hosts out of their cluster, which goes on, and give them back as they were");
+  auto* verb = root.add_subcommand("remove", "Drain and remove nodes, and restore the hosts");
   const auto options = add_verb(
       *verb, global, chosen, [](app::RemoveOptions& of) -> app::Common& { return of.common; }, app::remove);
   add_hosts(*verb, options->hosts);
   add_connection(*verb, options->common.connection);
-  verb->add_option("--to", options->to, "A control plane that stays, where no file is named")
+  verb->add_option("--to", options->to, "Remaining control-plane node, if no cluster file is given")
       ->option_text("HOST");
-  verb->add_flag(
-      "--force", options->force,
-      "Also hosts that cannot be reached, pods that nobody starts again elsewhere, and what somebody "
-      "else has changed since");
-  verb->add_option("--drain-timeout", options->drain_timeout, "How long a node's pods may take to go (300)")
+  verb->add_flag("--force", options->force,
+                 "Also remove unreachable hosts and pods without a controller, and restore what was changed "
+                 "by others since");
+  verb->add_option("--drain-timeout", options->drain_timeout, "Time limit for draining a node (default 300)")
       ->check(CLI::Range(1, 3600))
       ->option_text("SECONDS");
-  verb->add_flag("--keep-images", options->keep_images, "Images of the cluster stay");
-  verb->add_flag("--keep-driver", options->keep_driver, "The NVIDIA driver that gpuadm installed stays");
+  verb->add_flag("--keep-images", options->keep_images, "Keep the cluster's container images");
+  verb->add_flag("--keep-driver", options->keep_driver, "Keep the NVIDIA driver that gpuadm installed");
   add_consent(*verb, options->consent);
   add_format(*verb, options->format);
 }
 
 void add_adopt(CLI::App& root, Global& global, Verb& chosen) {
-  auto* verb =
-      root.add_subcommand("adopt", "Write the cluster file that would have made a cluster that is there");
+  auto* verb = root.add_subcommand("adopt", "Generate a cluster file from an existing cluster");
   const auto options = add_verb(
       *verb, global, chosen, [](app::AdoptOptions& of) -> app::Common& { return of.common; }, app::adopt);
   add_hosts(*verb, options->hosts);
   add_connection(*verb, options->common.connection);
-  verb->add_option("-o,--output", options->output, "The file, which is not there yet; without it: printed")
+  verb->add_option("-o,--output", options->output, "File to create; must not exist (default: print)")
       ->option_text("FILE");
-  verb->add_option("--bundle", options->bundle, "What its Kubernetes came from, to list drift by")
+  verb->add_option("--bundle", options->bundle, "Bundle that the cluster was installed from, to report drift")
       ->option_text("DIR");
   auto* record =
       verb->add_flag("--record", options->record,
-                     "Keep it on the control plane, too, for gpuadm join --to; gpuadm undo takes it back");
+                     "Also store it on the control plane, for gpuadm join --to; gpuadm undo reverts this");
   add_consent(*verb, options->consent);
   for (const char* name : {"--dry-run", "--yes"}) verb->get_option(name)->needs(record);
 }

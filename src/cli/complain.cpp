@@ -59,7 +59,7 @@ std::string hint(const std::string& word, const std::vector<std::string>& known,
       there != elsewhere.end() && std::ranges::find(known, "init") != known.end())
     return std::string(there->second);
   const auto near = base::nearest(word, known);
-  return near ? fmt::format("did you mean {}?", *near) : help + " shows what there is";
+  return near ? fmt::format("did you mean {}?", *near) : help + " lists the options";
 }
 
 }  // namespace
@@ -71,18 +71,19 @@ base::Error complain(const CLI::ParseError& error, const CLI::App& root) {
   const std::string help = command + " --help";
   const std::vector<std::string> rest = root.remaining(true);
   if (rest.empty())
-    return {base::Fault::usage, fmt::format("{}: {}", command, error.what()), help + " shows what there is"};
+    return {base::Fault::usage, fmt::format("{}: {}", command, error.what()), help + " lists the options"};
 
   const std::string word = rest.front().substr(0, rest.front().find('='));
   const std::string shown = base::printable(word, 200);
   if (word.starts_with('-'))
-    return {base::Fault::usage, fmt::format("{} has no option {}", command, shown),
+    return {base::Fault::usage, fmt::format("{}: unknown option {}", command, shown),
             hint(word, options_of(chain), help)};
   const std::vector<std::string> verbs = verbs_of(*chain.back());
   if (!verbs.empty())
-    return {base::Fault::usage, fmt::format("{} has no verb {}", command, shown), hint(word, verbs, help)};
-  return {base::Fault::usage, fmt::format("{} takes no further {}", command, shown),
-          help + " shows what it takes"};
+    return {base::Fault::usage, fmt::format("{}: unknown command {}", command, shown),
+            hint(word, verbs, help)};
+  return {base::Fault::usage, fmt::format("{}: unexpected argument {}", command, shown),
+          help + " shows the usage"};
 }
 
 }  // namespace cli

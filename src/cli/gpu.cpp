@@ -16,7 +16,7 @@ void add_output(CLI::App& verb, app::Format& format) {
           [&format](const std::string& name) {
             format = name == "json" ? app::Format::json : app::Format::text;
           },
-          "The form of the result")
+          "Output format")
       ->option_text("json|text")
       ->check(CLI::IsMember({"json", "text"}));
 }
@@ -26,16 +26,16 @@ void add_change(CLI::App& group, const char* name, const char* says, app::GpuCha
                 Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand(name, says);
   const auto options = std::make_shared<app::GpuChangeOptions>();
-  verb->add_option("HOST", options->host, "A host of the cluster file; without a file [user@]host")
+  verb->add_option("HOST", options->host, "Host of the cluster file, or [user@]host")
       ->required()
       ->option_text(" ");
   if (how) verb->add_option("HOW", options->how, how)->required()->option_text(" ");
-  verb->add_option("-f,--file", options->file, "The cluster file")->option_text("FILE");
+  verb->add_option("-f,--file", options->file, "Cluster file")->option_text("FILE");
   auto* dry_run = verb->add_flag_callback(
       "--dry-run", [options] { options->consent = app::Consent::preview; },
-      "Show what would change, and change nothing");
+      "Show what would change without changing anything");
   verb->add_flag_callback(
-          "-y,--yes", [options] { options->consent = app::Consent::given; }, "Do not ask")
+          "-y,--yes", [options] { options->consent = app::Consent::given; }, "Do not ask for confirmation")
       ->excludes(dry_run);
   add_output(*verb, options->format);
   add_connection(*verb, options->common.connection);
@@ -51,15 +51,14 @@ void add_change(CLI::App& group, const char* name, const char* says, app::GpuCha
 }  // namespace
 
 void add_gpu(CLI::App& root, Global& global, Verb& chosen) {
-  auto* group = root.add_subcommand("gpu", "The GPUs one by one: list, share, divide")
-                    ->require_subcommand(1)
-                    ->fallthrough();
-  auto* list = group->add_subcommand(
-      "list", "One line a GPU: where, what, how shared, how it is, who holds it, whether pods can have it");
+  auto* group =
+      root.add_subcommand("gpu", "List, share and partition GPUs")->require_subcommand(1)->fallthrough();
+  auto* list =
+      group->add_subcommand("list", "List GPUs with node, model, sharing, health, user and availability");
   const auto options = std::make_shared<app::GpuListOptions>();
   add_hosts(*list, options->hosts);
   add_connection(*list, options->common.connection);
-  list->add_option("--from", options->from, "Read what was recorded there, and connect to nothing")
+  list->add_option("--from", options->from, "Read a recording instead of connecting to hosts")
       ->option_text("DIR");
   add_output(*list, options->format);
   list->fallthrough();
@@ -69,12 +68,11 @@ void add_gpu(CLI::App& root, Global& global, Verb& chosen) {
       return app::gpu_list(*options, io);
     };
   });
-  add_change(*group, "share", "Let pods share each GPU of a host, or not", app::GpuChange::share,
+  add_change(*group, "share", "Configure GPU sharing on a host", app::GpuChange::share,
              "N: time-slicing; mps:N; exclusive", global, chosen);
-  add_change(*group, "mig", "Divide each GPU of a host into MIG instances, or not", app::GpuChange::mig,
+  add_change(*group, "mig", "Partition the GPUs of a host into MIG instances", app::GpuChange::mig,
              "PROFILE,...: such as 3g.71gb,3g.71gb; off", global, chosen);
-  add_change(*group, "reset-config",
-             "The GPUs of a host as they came: exclusive, without MIG, default compute mode and clocks",
+  add_change(*group, "reset-config", "Restore defaults: exclusive, MIG off, default compute mode and clocks",
              app::GpuChange::reset, nullptr, global, chosen);
 }
 

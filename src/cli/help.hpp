@@ -10,8 +10,9 @@ namespace cli {
 [[nodiscard]] std::string reference_of(const Command& root);
 
 inline constexpr const char* exit_codes =
-    "0 done, 1 failed (hosts may have changed), 2 bad command line or cluster file, 3 blocked by findings "
-    "(nothing was "
-    "changed), 4 a host could not be reached, 130 interrupted.";
+    "0 success, 1 failed (hosts may have changed), 2 invalid command line or cluster file, 3 blocked by "
+    "findings "
+    "(nothing "
+    "changed), 4 host unreachable, 130 interrupted.";
 
 }  // namespace cli

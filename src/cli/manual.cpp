@@ -78,7 +78,7 @@ std::string page(const Command& root, const Command& command, const std::string&
   text += fmt::format(".SH NAME\n{} \\- {}\n", roff(name), roff(says));
   text += fmt::format(".SH SYNOPSIS\n.nf\n{}\n.fi\n", roff(usage_of(command)));
   text += arguments(command);
-  if (!command.verbs.empty()) text += ".SH VERBS\n";
+  if (!command.verbs.empty()) text += ".SH COMMANDS\n";
   for (const Command& verb : command.verbs)
     text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(verb.path.back()), roff(verb.says));
   if (!command.examples.empty()) text += ".SH EXAMPLES\n";

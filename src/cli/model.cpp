@@ -89,7 +89,7 @@ std::string name_of(const Command& command) {
 
 std::string usage_of(const Command& command) {
   std::string text = name_of(command);
-  if (!command.verbs.empty()) text += " VERB";
+  if (!command.verbs.empty()) text += " COMMAND";
   if (!command.arguments.empty()) text += " [OPTIONS]";
   for (const Argument& argument : command.arguments) {
     if (!argument.placed) continue;

@@ -21,35 +21,35 @@ void add_status(CLI::App& root, Global& global, Verb& chosen) {
                                                                {"json", app::StatusForm::json},
                                                                {"yaml", app::StatusForm::yaml}};
   auto* verb = root.add_subcommand(
-      "status", "The state of a cluster: nodes, control planes, etcd, network, certificates, GPUs");
+      "status", "Show the state of a cluster: nodes, control plane, etcd, network, certificates, GPUs");
   const auto options = add_verb<app::StatusOptions>(*verb, global, chosen, common_of, app::status);
   add_hosts(*verb, options->hosts);
-  verb->add_option("--from", options->from, "Read what was recorded there, and connect to nothing")
+  verb->add_option("--from", options->from, "Read a recording instead of connecting to hosts")
       ->option_text("DIR");
   verb->add_flag("--watch{5}", options->watch,
-                 "Look again every so many seconds (--watch=5) until Ctrl-C: on a terminal in place")
+                 "Repeat every N seconds (default 5) until Ctrl-C, in place on a terminal")
       ->option_text("[=SECONDS]")
       ->check(CLI::Range(1, 86400));
   verb->add_option_function<std::string>(
           "-o,--output", [options](const std::string& name) { options->form = forms.at(name); },
-          "The form of the result; text fits 80 columns")
+          "Output format; text fits 80 columns")
       ->option_text("text|wide|json|yaml")
       ->check(CLI::IsMember(forms));
   add_connection(*verb, options->common.connection);
 }
 
 void add_kubeconfig(CLI::App& root, Global& global, Verb& chosen) {
-  auto* verb = root.add_subcommand("kubeconfig", "Lay a cluster's credentials into your kubeconfig");
+  auto* verb = root.add_subcommand("kubeconfig", "Merge a cluster's credentials into your kubeconfig");
   const auto options = add_verb<app::KubeconfigOptions>(*verb, global, chosen, common_of, app::kubeconfig);
   add_hosts(*verb, options->hosts);
-  auto* output =
-      verb->add_option("--output", options->output, "Write a file of its own instead")->option_text("FILE");
+  auto* output = verb->add_option("--output", options->output, "Write to this file instead of merging")
+                     ->option_text("FILE");
   verb->add_flag("--merge", options->merge,
-                 "Into the first file of $KUBECONFIG, else ~/.kube/config: so it is without")
+                 "Merge into the first file of $KUBECONFIG, otherwise ~/.kube/config (default)")
       ->excludes(output);
-  verb->add_option("--context", options->context, "The name of the context (the cluster's)")
+  verb->add_option("--context", options->context, "Name of the context (default: name of the cluster)")
       ->option_text("NAME");
-  verb->add_flag("--keep-context", options->keep_context, "The current context stays what it is");
+  verb->add_flag("--keep-context", options->keep_context, "Do not change the current context");
   add_connection(*verb, options->common.connection);
 }
 
@@ -58,7 +58,7 @@ void add_exec(CLI::App& root, Global& global, Verb& chosen) {
       root.add_subcommand("exec", "Run a command on hosts as root: gpuadm exec [HOST...] -- COMMAND");
   const auto options = std::make_shared<app::ExecOptions>();
   add_hosts(*verb, options->hosts);
-  verb->add_flag("--raw", options->raw, "Control characters as they come");
+  verb->add_flag("--raw", options->raw, "Do not escape control characters");
   add_format(*verb, options->format);
   add_connection(*verb, options->common.connection);
   verb->fallthrough();
@@ -72,34 +72,34 @@ void add_exec(CLI::App& root, Global& global, Verb& chosen) {
 }
 
 void add_logs(CLI::App& root, Global& global, Verb& chosen) {
-  auto* verb = root.add_subcommand("logs", "The last lines of a log on hosts");
+  auto* verb = root.add_subcommand("logs", "Show the last lines of a log on hosts");
   const auto options = add_verb<app::LogsOptions>(*verb, global, chosen, common_of, app::logs);
   verb->add_option("WHAT", options->what,
-                   "A unit (kubelet, containerd, ...), or kube-apiserver, kube-controller-manager, "
+                   "systemd unit (kubelet, containerd, ...), or kube-apiserver, kube-controller-manager, "
                    "kube-scheduler, kube-proxy, etcd")
       ->required()
       ->option_text(" ");
   add_hosts(*verb, options->hosts);
-  verb->add_option("--since", options->since, "Not older than this: 10m, 2h, 1d")->option_text("TIME");
-  verb->add_option("--lines", options->lines, "How many of each host (100)")
+  verb->add_option("--since", options->since, "Only newer entries: 10m, 2h, 1d")->option_text("TIME");
+  verb->add_option("-n,--lines", options->lines, "Lines per host (default 100)")
       ->check(CLI::Range(1, 100'000))
       ->option_text("NUMBER");
-  verb->add_flag("--raw", options->raw, "Control characters as they come");
+  verb->add_flag("--raw", options->raw, "Do not escape control characters");
   add_format(*verb, options->format);
   add_connection(*verb, options->common.connection);
 }
 
 void add_copy(CLI::App& root, Global& global, Verb& chosen) {
-  auto* verb = root.add_subcommand("cp", "Bring a file to hosts: gpuadm cp FILE --to PATH [HOST...]");
+  auto* verb = root.add_subcommand("cp", "Copy a file to hosts: gpuadm cp FILE --to PATH [HOST...]");
   const auto options = add_verb<app::CopyOptions>(*verb, global, chosen, common_of, app::copy);
-  verb->add_option("FILE", options->file, "The file here; its mode is kept")->required()->option_text(" ");
+  verb->add_option("FILE", options->file, "Local file; its mode is kept")->required()->option_text(" ");
   add_hosts(*verb, options->hosts);
-  verb->add_option("--to", options->to, "Where it is to be there; PATH/ is the folder for it")
+  verb->add_option("--to", options->to, "Destination path; PATH/ is a directory")
       ->required()
       ->option_text("PATH");
   verb->add_flag_callback(
       "--dry-run", [options] { options->consent = app::Consent::preview; },
-      "Show what would change, and change nothing");
+      "Show what would change without changing anything");
   add_format(*verb, options->format);
   add_connection(*verb, options->common.connection);
 }

@@ -9,7 +9,7 @@ void add_format(CLI::App& verb, app::Format& format, const Formats& names) {
   for (const auto& [name, value] : names) text += (text.empty() ? "" : "|") + name;
   verb.add_option_function<std::string>(
           "-o,--output", [&format, names](const std::string& name) { format = names.at(name); },
-          "The form of the result")
+          "Output format")
       ->option_text(text)
       ->check(CLI::IsMember(names));
 }
@@ -22,50 +22,54 @@ void add_list(CLI::App& verb, const char* name, std::vector<std::string>& list, 
 void add_consent(CLI::App& verb, app::Consent& consent) {
   auto* dry_run = verb.add_flag_callback(
       "--dry-run", [&consent] { consent = app::Consent::preview; },
-      "Show what would change, and change nothing");
+      "Show what would change without changing anything");
   verb.add_flag_callback(
-          "-y,--yes", [&consent] { consent = app::Consent::given; }, "Do not ask")
+          "-y,--yes", [&consent] { consent = app::Consent::given; }, "Do not ask for confirmation")
       ->excludes(dry_run);
 }
 
 void add_reboots(CLI::App& verb, app::Rebooting& reboots) {
   verb.add_flag_callback(
       "--no-reboot", [&reboots] { reboots = app::Rebooting::left; },
-      "Where a host must be rebooted, stop there and say what to type");
+      "If a host must be rebooted, stop and show the command to continue");
 }
 
 void add_waiting(CLI::App& verb, app::Waiting& waiting) {
   verb.add_flag_callback(
       "--no-wait", [&waiting] { waiting = app::Waiting::none; },
-      "Do not wait until the cluster works, and do not test its network");
+      "Do not wait until the cluster is ready, and skip the network test");
 }
 
 void add_bundle_source(CLI::App& verb, std::filesystem::path& bundle, std::filesystem::path& signers) {
-  auto* option = verb.add_option("--bundle", bundle,
-                                 "Install from this bundle, a folder or an archive, and nothing else")
+  auto* option = verb.add_option("--bundle", bundle, "Install only from this bundle (directory or archive)")
                      ->option_text("DIR|FILE");
-  verb.add_option(
-          "--bundle-signers", signers,
-          "Whose signatures count: OpenSSH's allowed_signers (~/.config/gpuadm/allowed_signers, where it is)")
+  verb.add_option("--bundle-signers", signers,
+                  "Trusted signers, in OpenSSH's allowed_signers format (default: in ~/.config/gpuadm and "
+                  "/etc/gpuadm)")
       ->option_text("FILE")
       ->needs(option);
 }
 
-void add_raising(CLI::App& verb, app::InitOptions& options) {
-  verb.add_flag("--list-phases", options.list_phases, "Show the phases in order, and do nothing");
-  add_list(verb, "--phases", options.phases, "A,B", "Only these");
-  add_list(verb, "--skip-phases", options.skip_phases, "A,B", "All but these");
-  add_list(verb, "--ignore", options.ignore, "ID,...", "Findings that shall not block");
+void add_bring_up(CLI::App& verb, app::InitOptions& options) {
+  verb.add_flag("--list-phases", options.list_phases, "List the phases in order and exit");
+  add_list(verb, "--phases", options.phases, "A,B", "Run only these phases");
+  add_list(verb, "--skip-phases", options.skip_phases, "A,B", "Skip these phases");
+  add_list(verb, "--ignore", options.ignore, "ID,...", "Treat these blockers as warnings");
   add_consent(verb, options.consent);
   add_reboots(verb, options.reboots);
   add_waiting(verb, options.waiting);
   add_bundle_source(verb, options.bundle, options.bundle_signers);
-  verb.add_option("--kubernetes-version", options.kubernetes_version, "For example 1.34 or 1.34.2")
+  verb.add_option("--kubernetes-version", options.kubernetes_version,
+                  "Kubernetes version, for example 1.34 or 1.34.2")
       ->option_text("VERSION");
-  verb.add_option("--region", options.region, "Mirrors for hosts there, for example cn")
+  verb.add_option("--region", options.region, "Use the mirrors of this region, for example cn")
       ->option_text("REGION");
+  verb.add_option("--profile", options.profile,
+                  "standard: kubeadm's defaults; hardened: also what the CIS benchmark requires")
+      ->check(CLI::IsMember({"standard", "hardened"}))
+      ->option_text("standard|hardened");
   verb.add_option("--driver", options.driver,
-                  "The NVIDIA driver: use the one on the host, or install one, of this branch")
+                  "NVIDIA driver: use the installed one, or install one (of this branch)")
       ->option_text("use|install[=BRANCH]");
   add_format(verb, options.format);
 }

@@ -32,7 +32,7 @@ void add_reboots(CLI::App& verb, app::Rebooting& reboots);
 /// `--bundle` and who may have signed it
 void add_bundle_source(CLI::App& verb, std::filesystem::path& bundle, std::filesystem::path& signers);
 /// What init, apply and join can be told, but for hosts and connection.
-void add_raising(CLI::App& verb, app::InitOptions& options);
+void add_bring_up(CLI::App& verb, app::InitOptions& options);
 
 /// A verb of `parent` that calls `does` with its options, which are made here and are its own. `common` finds
 /// the app::Common in them.

@@ -1,10 +1,11 @@
 #include "gpuadm/cli/run.hpp"
 
+#include "gpuadm/base/redact.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include "cli/complain.hpp"
+#include "cli/documents.hpp"
 #include "cli/help.hpp"
-#include "cli/tell.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 
@@ -62,23 +63,25 @@ int exit_code(base::Fault fault) {
 }
 
 int refuse(const base::Error& error, const app::Io& io) {
-  io.err(fmt::format("gpuadm: {}\n", base::printable(error.what, 1u << 16)));
-  if (!error.hint.empty()) io.err(fmt::format("  {}\n", base::printable(error.hint)));
+  io.err(fmt::format("gpuadm: {}\n", base::printable(base::text_without_secrets(error.what), 1u << 16)));
+  if (!error.hint.empty())
+    io.err(fmt::format("  {}\n", base::printable(base::text_without_secrets(error.hint))));
   return exit_code(error.fault);
 }
 
 void add_global(CLI::App& root, Global& global) {
-  root.add_option("--assets", global.assets, "Files here replace gpuadm's own playbooks, templates and data")
+  root.add_option("--assets", global.assets,
+                  "Directory with files that override built-in playbooks, templates and data")
       ->option_text("DIR");
-  auto* verbose = root.add_flag(
-      "-v,--verbose", global.verbose,
-      "Say more: steps that found nothing to do; -vv: the shell text of steps, too, and what it said");
-  root.add_flag("-q,--quiet", global.quiet, "Say only what went wrong")->excludes(verbose);
-  root.add_flag("--no-color", global.no_color, "No colour; the same as setting NO_COLOR");
+  auto* verbose =
+      root.add_flag("-v,--verbose", global.verbose,
+                    "Show more, including unchanged steps; -vv: also the shell code of steps and its output");
+  root.add_flag("-q,--quiet", global.quiet, "Show only errors")->excludes(verbose);
+  root.add_flag("--no-color", global.no_color, "Disable color, as does the variable NO_COLOR");
   root.add_flag("--plain", global.plain,
-                "Whole lines one after the other, none taken back, no colour: for screen readers and logs");
+                "Print plain lines without color or rewriting, for screen readers and logs");
   root.add_option("--log-format", global.log_format,
-                  "How a run is told while it goes on; json: its events, a line each, on standard error")
+                  "Progress format; json: one event per line on standard error")
       ->check(CLI::IsMember({"text", "json"}))
       ->option_text("text|json");
 }
@@ -131,7 +134,7 @@ int parse_and_call(int argc, const char* const* argv) {
   if (const auto word = empty_word(std::span(argv, static_cast<std::size_t>(argc))))
     return refuse({base::Fault::usage,
                    fmt::format("{} is empty", word->empty() ? "an argument" : "the value of " + *word),
-                   "is a variable of the shell in it not set?"},
+                   "is a shell variable in it not set?"},
                   io_of(global));
   Verb chosen;
   CLI::App root{about, "gpuadm"};
@@ -139,7 +142,7 @@ int parse_and_call(int argc, const char* const* argv) {
   root.require_subcommand(0, 1);
   add_global(root, global);
   add_verbs(root, global, chosen);
-  add_telling(root, chosen);
+  add_completion(root, chosen);
   try {
     root.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -168,7 +171,7 @@ int run(int argc, const char* const* argv) {
     if (output_error() == 0) return code;
     const int lost =
         refuse({base::Fault::remote,
-                fmt::format("standard output could not be written: {}", std::strerror(output_error())),
+                fmt::format("cannot write to standard output: {}", std::strerror(output_error())),
                 {}},
                io_of(Global{}));
     return code == 0 ? lost : code;

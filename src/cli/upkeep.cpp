@@ -40,40 +40,42 @@ class Group {
 
 void add_certs(CLI::App& root, Global& global, Verb& chosen) {
   using Certs = Group<app::CertsOptions>;
-  Certs group(root, "certs", "The cluster's certificates", global, chosen);
-  group.add("status", "When each ends, the soonest first", Certs::Asks::no, app::certs_status,
+  Certs group(root, "certs", "Show, renew and rotate certificates and keys", global, chosen);
+  group.add("status", "Show expiration dates, soonest first", Certs::Asks::no, app::certs_status,
             [](CLI::App&, app::CertsOptions&) {});
-  group.add("renew", "Renew those of control planes, and start these with them, one after the other",
-            Certs::Asks::yes, app::certs_renew, [](CLI::App& verb, app::CertsOptions& options) {
-              auto* all = verb.add_flag("--all", options.all, "Whenever they end");
-              verb.add_option("--within", options.within, "Only where one ends within these days (30)")
-                  ->option_text("DAYS")
-                  ->check(CLI::Range(0, 300))
-                  ->excludes(all);
-            });
+  group.add(
+      "renew", "Renew certificates of control-plane nodes and restart their components, one node at a time",
+      Certs::Asks::yes, app::certs_renew, [](CLI::App& verb, app::CertsOptions& options) {
+        auto* all = verb.add_flag("--all", options.all, "Renew all, whatever their expiration date");
+        verb.add_option("--within", options.within, "Renew if one expires within this many days (default 30)")
+            ->option_text("DAYS")
+            ->check(CLI::Range(0, 300))
+            ->excludes(all);
+      });
+  group.add("rotate-encryption-key", "Encrypt the Secrets of a hardened cluster with a new key",
+            Certs::Asks::yes, app::certs_rotate_encryption_key, [](CLI::App&, app::CertsOptions&) {});
 }
 
 void add_etcd(CLI::App& root, Global& global, Verb& chosen) {
   using Etcd = Group<app::EtcdOptions>;
-  Etcd group(root, "etcd", "What the cluster keeps: save it, bring it back, compact it", global, chosen);
-  group.add("snapshot", "Save it in a file on this machine", Etcd::Asks::no, app::etcd_snapshot,
+  Etcd group(root, "etcd", "Back up, restore and defragment etcd", global, chosen);
+  group.add("snapshot", "Save a snapshot to a local file", Etcd::Asks::no, app::etcd_snapshot,
             [](CLI::App& verb, app::EtcdOptions& options) {
-              verb.add_option("--to", options.file, "The file, which is not there yet")->option_text("FILE");
+              verb.add_option("--to", options.file, "File to create; must not exist")->option_text("FILE");
             });
-  group.add("restore", "Make a cluster what it was when a snapshot was made", Etcd::Asks::yes,
-            app::etcd_restore, [](CLI::App& verb, app::EtcdOptions& options) {
-              verb.add_option("SNAPSHOT", options.file, "A snapshot of etcd on this machine")
-                  ->required()
-                  ->option_text("FILE");
-            });
-  group.add("defrag", "Give its free space back to the disk, one member after the other", Etcd::Asks::yes,
-            app::etcd_defrag, [](CLI::App&, app::EtcdOptions&) {});
+  group.add(
+      "restore", "Restore the cluster state from a snapshot", Etcd::Asks::yes, app::etcd_restore,
+      [](CLI::App& verb, app::EtcdOptions& options) {
+        verb.add_option("SNAPSHOT", options.file, "Local etcd snapshot")->required()->option_text("FILE");
+      });
+  group.add("defrag", "Defragment etcd, one member at a time", Etcd::Asks::yes, app::etcd_defrag,
+            [](CLI::App&, app::EtcdOptions&) {});
 }
 
 void add_repair(CLI::App& root, Global& global, Verb& chosen) {
   using Repair = Group<app::RepairOptions>;
-  Repair group(root, "repair", "Mend a cluster whose host has changed", global, chosen);
-  group.add("address", "The host has another address or name: make anew what says the old one",
+  Repair group(root, "repair", "Repair a cluster after a host's address or name changed", global, chosen);
+  group.add("address", "Regenerate certificates and configuration for the new address or name",
             Repair::Asks::yes, app::repair_address, [](CLI::App&, app::RepairOptions&) {});
 }
 

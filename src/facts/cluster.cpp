@@ -6,6 +6,7 @@
 
 #include "facts/devices.hpp"
 #include "facts/etcd.hpp"
+#include "facts/section_forms.hpp"
 #include "facts/table.hpp"
 
 #include <algorithm>
@@ -226,6 +227,7 @@ base::Result<ClusterFacts> parse_cluster(std::string_view output) {
       sections, "endpoints", [](const Row& row) { return Pair<bool>{row.text(0), !row.text(1).empty()}; }));
   facts.leases = by_name(table<Pair<double>>(
       sections, "leases", [](const Row& row) { return Pair<double>{row.text(0), time_in(row.text(1))}; }));
+  facts.unread = unread_of(sections, cluster_forms());
   sections.each("device-plugin-log/", "", [&](const std::string& name, const Section& section) {
     auto& lines = facts.plugin_logs[name.substr(name.find('/') + 1)];
     for (const std::string_view line : section.lines) lines.emplace_back(line);

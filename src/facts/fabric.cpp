@@ -16,6 +16,12 @@ void each_link(const Section& section, Facts& facts, Visit visit) {
   Gpu* gpu = nullptr;
   for (const std::string_view raw : section.lines) {
     const std::string_view line = base::trim(raw);
+    // "NVML: Unable to retrieve NVLink information as all links are inActive", in place of the links
+    if (gpu && base::lower(line).find("all links are inactive") != std::string::npos) {
+      if (!gpu->nvlinks) gpu->nvlinks.emplace();
+      visit(*gpu->nvlinks, "all", "<inactive>");
+      continue;
+    }
     const std::size_t colon = line.find(": ");
     if (colon == std::string_view::npos) continue;
     if (line.starts_with("GPU ")) {
@@ -35,7 +41,7 @@ void read_links(const Sections& sections, Facts& facts) {
     each_link(*status, facts, [](NvLinks& links, std::string number, std::string_view says) {
       if (says == "<inactive>")
         links.inactive.push_back(std::move(number));
-      else
+      else if (number != "all")
         ++links.active;
     });
   if (const Section* errors = sections.find("nvidia-smi-nvlink-errors"))

@@ -5,6 +5,8 @@
 #include "facts/words.hpp"
 #include "facts/xml.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -135,7 +137,7 @@ void read_list(const Section& list, Facts& facts) {
     const auto index = count(line.substr(4, colon - 4));
     if (!index || *index > 1023) continue;
     Gpu gpu{.index = static_cast<int>(*index)};
-    gpu.name = std::string(line.substr(colon + 2, uuid - colon - 2));
+    if (uuid > colon + 1) gpu.name = std::string(base::trim(line.substr(colon + 2, uuid - colon - 2)));
     gpu.uuid = std::string(line.substr(uuid + 8, line.find(')', uuid) - uuid - 8));
     facts.gpus.push_back(std::move(gpu));
   }
@@ -161,7 +163,9 @@ std::string reading_name(std::string path) {
 void read_leaves(const Element& element, const std::string& path, std::map<std::string, std::string>& into) {
   for (const Element& child : element.children) read_leaves(child, path + "/" + child.name, into);
   if (!element.children.empty() || into.size() > 500) return;
-  if (auto value = known(element.text)) into.emplace(reading_name(path), base::printable(*value, 200));
+  // "Unknown Error" and its like stay: such a reading is not one that the GPU does not have.
+  if (!is_absent(element.text))
+    into.emplace(reading_name(path), base::printable(base::trim(element.text), 200));
 }
 
 /// What checks look at; clocks that are supported and lists of pages would be long.
@@ -203,8 +207,13 @@ void read_details_of(const Element& element, Gpu& gpu) {
 }
 
 void read_details(const Section& section, Facts& facts) {
+  constexpr const char* section_name = "nvidia-smi-xml";
+  std::vector<const Gpu*> described;
   const auto log = read_xml(section.text());
-  if (!log || log->name != "nvidia_smi_log") return;
+  if (!log || log->name != "nvidia_smi_log") {
+    facts.unread.emplace(section_name, "invalid XML");
+    return;
+  }
   // A container may show no /proc/driver/nvidia although nvidia-smi works in it.
   const auto version = at(*log, {"driver_version"});
   if (!facts.driver && version) facts.driver = Driver{.version = *version};
@@ -215,6 +224,7 @@ void read_details(const Section& section, Facts& facts) {
     const auto gpu =
         std::find_if(facts.gpus.begin(), facts.gpus.end(), [&](const Gpu& g) { return g.uuid == uuid; });
     if (gpu == facts.gpus.end()) continue;
+    described.push_back(&*gpu);
     read_details_of(element, *gpu);
     gpu->bus_id = slot_of(at(element, {"pci", "pci_bus_id"}).value_or(""));
     gpu->architecture = at(element, {"product_architecture"});
@@ -226,6 +236,9 @@ void read_details(const Section& section, Facts& facts) {
     if (const auto memory = at(element, {"fb_memory_usage", "total"}))
       gpu->memory_mib = count(memory->substr(0, memory->find(' ')));
   }
+  for (const Gpu& gpu : facts.gpus)
+    if (std::ranges::find(described, &gpu) == described.end())
+      facts.unread.emplace(section_name, fmt::format("GPU {} is missing in it", gpu.index));
 }
 
 /// CSV with a header; values of these fields have no commas.

@@ -1,5 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
+#include "facts/log_time.hpp"
 #include "facts/read.hpp"
 #include "facts/words.hpp"
 
@@ -7,23 +8,33 @@ namespace facts {
 
 namespace {
 
-/// "[   12.345678] text" of dmesg, "[   12.345678] host kernel: text" of journalctl -o short-monotonic.
-std::optional<LogLine> read_line(std::string_view line) {
-  const std::size_t end = line.find(']');
-  if (!line.starts_with('[') || end == std::string_view::npos) return std::nullopt;
-  const auto seconds = base::to_real(base::trim(line.substr(1, end - 1)));
-  if (!seconds) return std::nullopt;
-  std::string_view text = base::trim(line.substr(end + 1));
-  if (const std::size_t at = text.find(" kernel: "); at < text.find(' ') + 1) text.remove_prefix(at + 9);
-  return LogLine{*seconds, base::printable(text, 400)};
+/// The message behind the time: without "node1 kernel: ", and without what the kernel itself put before it,
+/// the time "[   12.345678] " that syslog keeps and the caller "[ T1234] ".
+std::string_view message_of(std::string_view text) {
+  text = base::trim(text);
+  if (const std::size_t at = text.find("kernel: ");
+      at == 0 || (at != std::string_view::npos && text[at - 1] == ' ' && text.find(' ') == at - 1))
+    text.remove_prefix(at + 8);
+  while (text.starts_with('[')) {
+    const std::size_t end = text.find("] ");
+    if (end == std::string_view::npos) break;
+    const std::string_view inside = base::trim(text.substr(1, end - 1));
+    const bool caller =
+        inside.size() > 1 && (inside[0] == 'T' || inside[0] == 'C') && count(inside.substr(1));
+    if (!caller && !base::to_real(inside)) break;
+    text = base::trim(text.substr(end + 2));
+  }
+  return text;
 }
 
-/// "…Xid (PCI:0000:2a:00): 79, pid=1234, …": slot, number and what follows.
+/// "…Xid (PCI:0000:2a:00): 79, pid=1234, …", of old drivers without "PCI:": slot, number and what follows.
 std::optional<Xid> read_xid(const LogLine& line, std::string_view word) {
   const std::string_view text = line.text;
   const std::size_t at = text.find(word), end = text.find("): ", at);
   if (at == std::string_view::npos || end == std::string_view::npos) return std::nullopt;
-  std::string slot = slot_of(text.substr(at + word.size(), end - at - word.size()));
+  std::string_view place = text.substr(at + word.size(), end - at - word.size());
+  if (place.starts_with("PCI:")) place.remove_prefix(4);
+  std::string slot = slot_of(place);
   if (slot.find('.') == std::string::npos) slot += ".0";
   const std::string_view rest = text.substr(end + 3);
   const std::size_t comma = rest.find(',');
@@ -40,17 +51,30 @@ void read_kernel_log(const Sections& sections, Facts& facts) {
   if (const auto uptime = sections.first("/proc/uptime"))
     facts.uptime = base::to_real(uptime->substr(0, uptime->find(' ')));
   facts.numa_nodes = sections.first("/sys/devices/system/node/online").value_or("");
-  if (!sections.find("kernel-log")) return;
-  facts.kernel_log.emplace();
-  for (const std::string_view text : sections.lines("kernel-log")) {
-    auto line = read_line(text);
+  const Section* section = sections.find("kernel-log");
+  if (!section) return;
+  std::vector<LogLine> log;
+  for (const std::string_view raw : section->lines) {
+    const auto line = timed_text(raw, facts);
+    // What has no time, behind lines that have one, is as old as they are.
+    if (!line && !log.empty()) log.push_back({log.back().seconds, base::printable(message_of(raw), 400)});
     if (!line) continue;
-    if (auto sxid = read_xid(*line, "SXid (PCI:"))
-      facts.sxids.push_back(std::move(*sxid));
-    else if (auto xid = read_xid(*line, "NVRM: Xid (PCI:"))
-      facts.xids.push_back(std::move(*xid));
-    facts.kernel_log->push_back(std::move(*line));
+    // What has a date, on a host whose time of boot is not known, is taken to be new.
+    double seconds = line->seconds.value_or(facts.uptime.value_or(0));
+    if (line->relative) seconds += log.empty() ? 0 : log.back().seconds;
+    log.push_back({seconds, base::printable(message_of(line->text), 400)});
   }
+  if (log.empty() && !section->lines.empty()) {
+    facts.unread.emplace("kernel-log", "unexpected time format");
+    return;
+  }
+  for (const LogLine& line : log) {
+    if (auto sxid = read_xid(line, "SXid ("))
+      facts.sxids.push_back(std::move(*sxid));
+    else if (auto xid = read_xid(line, "NVRM: Xid ("))
+      facts.xids.push_back(std::move(*xid));
+  }
+  facts.kernel_log = std::move(log);
 }
 
 }  // namespace facts

@@ -3,6 +3,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 
+#include "facts/hardening.hpp"
 #include "facts/read.hpp"
 #include "facts/words.hpp"
 
@@ -206,6 +207,7 @@ void read_kubernetes(const Sections& sections, Facts& facts) {
   kubernetes.etcd_data = !sections.lines("/var/lib/etcd/").empty();
   read_kubelet(sections, kubernetes);
   read_state(sections, kubernetes);
+  kubernetes.hardening = read_hardening(sections);
 }
 
 }  // namespace facts

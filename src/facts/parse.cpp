@@ -23,6 +23,7 @@ Result<Facts> parse(std::string_view probe_output) {
   read_pod_states(sections, facts);
   read_gpus(sections, facts);
   read_fabric(sections, facts);
+  read_unread(sections, facts);
   return facts;
 }
 

@@ -29,4 +29,10 @@ void read_kernel_log(const Sections& sections, Facts& facts);
 /// After read_gpus: NVLink and topology of the GPUs, NVSwitches and who manages them.
 void read_fabric(const Sections& sections, Facts& facts);
 
+/// Last: what could not be read, by itself and beside what was.
+void read_unread(const Sections& sections, Facts& facts);
+
+/// Whether timeout(1) ended the program (coreutils, `timeout --help`), or a signal in its stead.
+[[nodiscard]] bool was_stopped(int status);
+
 }  // namespace facts

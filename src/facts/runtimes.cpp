@@ -68,11 +68,6 @@ void read_settings(const Tree& config, Containerd& containerd) {
   }
 }
 
-/// Whether timeout(1) ended the program (coreutils, `timeout --help`), or a signal in its stead.
-bool was_stopped(int status) {
-  return status == 124 || status == 137 || status == 143;
-}
-
 /// `ctr plugins ls`: "io.containerd.grpc.v1    cri    linux/amd64    ok". Since 2.0 the CRI is three plugins,
 /// and this one, which disabled_plugins names, is not listed where it is off.
 std::optional<std::string> read_cri_status(const Section* plugins) {

@@ -2,11 +2,21 @@
 
 #include "gpuadm/base/text.hpp"
 
+#include <algorithm>
+
 namespace facts {
 
 namespace {
 
 constexpr std::string_view first_line = "gpuadm-probe 1";
+
+/// A byte that no program's text has: control characters but tabs, carriage returns and escapes of colors,
+/// and bytes that never occur in UTF-8.
+bool is_damage(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (byte < 0x20 && c != '\t' && c != '\r' && c != '\x1b') || byte == 0x7f || byte == 0xc0 ||
+         byte == 0xc1 || byte > 0xf4;
+}
 
 /// Where the first line begins, or npos.
 std::size_t find_first_line(std::string_view text) {
@@ -40,17 +50,25 @@ base::Result<Sections> Sections::split(std::string_view text) {
   for (const std::string_view line : base::lines(text.substr(begin))) {
     if (line == "=== end") return all;
     if (line.starts_with("=== ")) {
+      all.torn = all.torn || std::ranges::any_of(line, is_damage);
       const auto [place, fresh] = all.sections_.try_emplace(std::string(line.substr(4)));
       current = fresh ? &place->second : &dropped;
     } else if (current == nullptr) {
-      continue;
+      all.torn = all.torn || line != first_line;
     } else if (line.starts_with("| ")) {
       current->lines.push_back(line.substr(2));
+      if (std::ranges::none_of(line, is_damage)) continue;
+      current->damaged = true;
+      all.torn = all.torn || line.find("=== ", 2) != std::string_view::npos;
     } else if (line.starts_with("? ")) {
       if (const auto status = base::to_int(line.substr(2)); status && *status >= 0 && *status < 256)
         current->status = static_cast<int>(*status);
+      else
+        current->damaged = all.torn = true;
     } else if (line == "! cut") {
       current->cut = true;
+    } else if (!line.empty()) {
+      current->damaged = all.torn = true;
     }
   }
   return base::fail(base::Fault::parse, "the host's answer to the probe was cut off",

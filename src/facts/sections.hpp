@@ -16,6 +16,7 @@ struct Section {
   std::vector<std::string_view> lines;
   std::optional<int> status;  ///< exit status of the program behind it
   bool cut = false;
+  bool damaged = false;  ///< it has bytes that no text has, or lines in another form than the probe prints
   /// The lines as one text again.
   [[nodiscard]] std::string text() const;
   /// The first line, trimmed; empty where there is none.
@@ -35,11 +36,13 @@ class Sections {
   [[nodiscard]] std::optional<std::string> text(std::string_view name) const;
   /// The lines of a section; none where it is missing.
   [[nodiscard]] const std::vector<std::string_view>& lines(std::string_view name) const;
+  [[nodiscard]] const std::map<std::string, Section, std::less<>>& all() const { return sections_; }
   /// Every section whose name begins and ends like this.
   void each(std::string_view prefix, std::string_view suffix,
             const std::function<void(const std::string& name, const Section&)>& visit) const;
 
   std::string noise;  ///< what stood before the first line
+  bool torn = false;  ///< a section may have lost its header: what is missing need not have been so
 
  private:
   std::map<std::string, Section, std::less<>> sections_;

@@ -58,6 +58,8 @@ void read_units(const Sections& sections, Facts& facts) {
     if (key == "SubState") unit.sub = std::string(value);
     if (key == "UnitFileState") unit.enabled = std::string(value);
     if (key == "NRestarts") unit.restarts = count(value);
+    if (key == "ActiveEnterTimestampMonotonic")
+      if (const auto microseconds = count(value)) unit.since = static_cast<double>(*microseconds) / 1e6;
     if (key.starts_with("Limit") || key == "TasksMax" || key == "Delegate") unit.limits.emplace(key, value);
     if (key == "ExecStart") unit.command = command_of(value);
     if (key == "Environment") add_proxies(read_environment(value), unit.environment);

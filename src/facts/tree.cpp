@@ -50,6 +50,9 @@ Tree os(const Facts& f) {
                        {"versionId", f.os.version_id},
                        {"codename", f.os.codename},
                        {"pretty", f.os.pretty},
+                       {"parentId", f.os.parent_id},
+                       {"parentVersionId", f.os.parent_version_id},
+                       {"parentCodename", f.os.parent_codename},
                        {"family", name_of(f.os.family)},
                        {"architecture", f.os.architecture},
                        {"init", f.os.init},
@@ -174,6 +177,7 @@ base::Tree to_tree(const Facts& facts) {
                             {"kubernetes", kubernetes_tree(facts.kubernetes)},
                             {"nvidia", nvidia_tree(facts)},
                             {"gpuadmInstalled", facts.gpuadm_installed},
+                            {"unread", map_of(facts.unread)},
                             {"noise", facts.noise}});
   if (facts.pod_states) tree.set("podStates", pod_states_tree(*facts.pod_states));
   return tree;

@@ -1,5 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
+#include "facts/hardening.hpp"
 #include "facts/tree.hpp"
 
 #include <algorithm>
@@ -165,6 +166,7 @@ Tree software_tree(const Facts& f) {
                                   {"sub", unit.sub},
                                   {"enabled", unit.enabled},
                                   {"restarts", tree_of(unit.restarts)},
+                                  {"since", tree_of(unit.since)},
                                   {"proxies", map_of(unit.environment)},
                                   {"limits", map_of(unit.limits)}}));
   for (const auto& [name, package] : f.packages)
@@ -225,7 +227,8 @@ Tree kubernetes_tree(const KubernetesTools& k) {
                        {"components", k.components ? list_of(*k.components, component) : Tree()},
                        {"cpuState", tree_of(k.cpu_state)},
                        {"memoryState", tree_of(k.memory_state)},
-                       {"sharedMount", tree_of(k.shared_mount)}});
+                       {"sharedMount", tree_of(k.shared_mount)},
+                       {"hardening", hardening_tree(k.hardening)}});
 }
 
 Tree driver_root(const DriverRoot& root) {

@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 
@@ -21,6 +22,14 @@ std::optional<std::string> known(std::string_view value) {
   for (const std::string_view none : empty)
     if (value == none) return std::nullopt;
   return std::string(value);
+}
+
+bool is_absent(std::string_view value) {
+  value = base::trim(value);
+  if (value.starts_with('[') && value.ends_with(']')) value = value.substr(1, value.size() - 2);
+  static constexpr std::array<std::string_view, 5> absent = {"", "N/A", "Not Supported", "Not Found",
+                                                             "Requested functionality has been deprecated"};
+  return std::ranges::find(absent, value) != absent.end();
 }
 
 std::map<std::string, std::string, std::less<>> pairs(std::string_view line) {

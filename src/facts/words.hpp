@@ -12,6 +12,9 @@ namespace facts {
 /// The value where there is one: `N/A`, `[Not Supported]` and their like mean no data.
 [[nodiscard]] std::optional<std::string> known(std::string_view value);
 
+/// Whether a value says that there is no such thing, rather than that it could not be read.
+[[nodiscard]] bool is_absent(std::string_view value);
+
 /// "name key=value key=value": the pairs after the first word.
 [[nodiscard]] std::map<std::string, std::string, std::less<>> pairs(std::string_view line);
 

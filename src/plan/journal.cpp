@@ -15,6 +15,8 @@ Result<Journal> read_journal(std::string_view text) {
       whole = true;
     } else if (fields[0] == "blob" && fields.size() == 2) {
       journal.blobs.insert(field(1));
+    } else if (fields[0] == "bad") {
+      journal.unreadable.emplace_back(line.substr(line.find('\t') + 1));
     } else if (fields[0] == "now" && fields.size() >= 4) {
       journal.now[{field(1), field(2)}] = field(3);
     } else if (fields[0] == "log" && fields.size() == 6) {
@@ -50,6 +52,12 @@ Result<> may_reset(const Journal& journal, bool force) {
   const bool is_ours = std::ranges::any_of(
       journal.lines, [](const Journal::Line& line) { return line.thing.first == "cluster"; });
   if (!has_cluster(journal) || is_ours || force) return {};
+  if (!journal.unreadable.empty())
+    return base::fail(
+        base::Fault::blocked,
+        "this host is a node of a cluster, and its journal has lines that are cut off or damaged: whether "
+        "gpuadm made the cluster is unknown",
+        "--force takes it down all the same");
   return base::fail(base::Fault::blocked,
                     "this host is a node of a cluster that gpuadm did not make: its journal has none",
                     "--force takes it down all the same; gpuadm undo takes back what gpuadm has changed");
@@ -66,7 +74,7 @@ std::vector<std::pair<std::string, std::string>> undo_phases() {
           {"undo/journal", "Forget"}};
 }
 
-Plan to_plan(const std::map<std::string, WayBack>& hosts, std::string prelude) {
+Plan to_plan(const std::map<std::string, UndoPlan>& hosts, std::string prelude) {
   Plan plan{"undo", std::move(prelude), {}, false, {}, {}};
   for (const auto& [phase, title] : undo_phases()) {
     Stage stage{phase, title, false, {}};

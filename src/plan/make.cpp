@@ -25,7 +25,7 @@ struct Maker {
   const Step& step;
   const std::vector<std::string>& saved;  ///< names that earlier steps save
   const base::Variables& given;
-  const assets::Bundle* carried;
+  const bundle::Bundle* carried;
 
   Result<Action> base_action(Kind kind) const {
     Action action;
@@ -114,9 +114,9 @@ struct Maker {
 
   Result<std::vector<Action>> operator()(const playbook::Upload& upload) const {
     std::vector<Action> actions;
-    const assets::Bundle* bundle = upload.carried ? carried : context.bundle;
+    const bundle::Bundle* bundle = upload.carried ? carried : context.bundle;
     if (!bundle) return actions;
-    for (const assets::BundleFile& file : bundle->files) {
+    for (const bundle::BundleFile& file : bundle->files) {
       if (file.kind != upload.kind) continue;
       if (!playbook::is_for(file, context.facts.os)) continue;
       Action action = TRY(base_action(Kind::upload));
@@ -148,7 +148,7 @@ bool mends(const Step& step, const std::string& host, const Choice& choice) {
 class Stages {
  public:
   Stages(const spec::Cluster& cluster, const facts::Census& census, const playbook::Library& library,
-         const assets::Bundle* bundle, const Choice& choice,
+         const bundle::Bundle* bundle, const Choice& choice,
          const std::map<std::string, base::Version>& versions)
       : cluster_(cluster),
         census_(census),
@@ -213,7 +213,7 @@ class Stages {
   const spec::Cluster& cluster_;
   const facts::Census& census_;
   const playbook::Library& library_;
-  const assets::Bundle* bundle_;
+  const bundle::Bundle* bundle_;
   const Choice& choice_;
   const std::map<std::string, base::Version>& versions_;
   std::vector<std::string> saved_;
@@ -256,7 +256,7 @@ Result<> known_phases(const playbook::Playbook& playbook, const Choice& choice) 
 
 std::vector<std::string> hosts_that_read(const std::string& variable, const spec::Cluster& cluster,
                                          const facts::Census& census, const playbook::Library& library,
-                                         const assets::Bundle* bundle, const Choice& choice) {
+                                         const bundle::Bundle* bundle, const Choice& choice) {
   std::vector<std::string> hosts;
   for (const spec::Host& host : cluster.hosts) {
     const auto facts = census.find(host.name);
@@ -276,7 +276,7 @@ std::vector<std::string> hosts_that_read(const std::string& variable, const spec
 }
 
 Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census, const playbook::Library& library,
-                  const assets::Bundle* bundle, const Choice& choice) {
+                  const bundle::Bundle* bundle, const Choice& choice) {
   TRY(known_phases(library.playbook(), choice));
   Plan plan{library.playbook().id, library.prelude(), {}, library.playbook().independent, {},
             library.depot()};

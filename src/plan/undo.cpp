@@ -47,11 +47,12 @@ class Backwards {
  public:
   Backwards(const Journal& journal, const Undo& undo) : journal_(journal), undo_(undo), state_(journal.now) {}
 
-  Result<WayBack> go() {
+  Result<UndoPlan> go() {
     TRY(choose());
     for (auto line = journal_.lines.rbegin(); line != journal_.lines.rend(); ++line)
       if (is_chosen(line->run)) TRY(take_back(*line));
     for (const auto& [thing, why] : kept_) way_.kept.push_back({thing, why});
+    way_.unreadable = journal_.unreadable;
     arrange();
     return std::move(way_);
   }
@@ -98,6 +99,12 @@ class Backwards {
       return base::fail(Fault::usage, fmt::format("no run is called {}", base::printable(undo_.run, 100)),
                         "there are " + base::join(all, ", "));
     }
+    if (!journal_.unreadable.empty() && !way_.runs.empty() && has_cluster(journal_) && !undo_.after_reset &&
+        !undo_.force)
+      return base::fail(Fault::blocked,
+                        "a cluster runs here, and a line of the journal that is cut off or damaged may be "
+                        "about it",
+                        "gpuadm reset takes the cluster down; --force undoes the runs all the same");
     return stands_under_nothing(all);
   }
 
@@ -174,7 +181,7 @@ class Backwards {
     if (line.was.starts_with("was "))
       if (const std::string blob = line.was.substr(line.was.rfind(' ') + 1); !journal_.blobs.contains(blob))
         return base::fail(Fault::blocked,
-                          fmt::format("the original of {} is lost: there is no journal/blobs/{}",
+                          fmt::format("the original of {} is lost: journal/blobs/{} is missing or damaged",
                                       shown(thing), base::printable(blob, 64)),
                           "put it back from a backup, then undo again");
     std::erase_if(todo_, [&](const Line& other) { return other.thing == thing; });
@@ -209,7 +216,9 @@ class Backwards {
     for (const std::string& unit : restarts) stages["undo/restart"].push_back(restart(unit));
     std::ranges::stable_sort(stages["undo/directories"], std::greater(),
                              [](const Action& action) { return action.id.size(); });
-    if ((!todo_.empty() || kept_.empty()) && can_forget()) stages["undo/journal"].push_back(forget());
+    const bool forgets_unreadable = undo_.force && !journal_.unreadable.empty();
+    if (((!todo_.empty() || kept_.empty()) && can_forget()) || forgets_unreadable)
+      stages["undo/journal"].push_back(forget());
     for (const auto& [phase, title] : undo_phases())
       if (!stages[phase].empty()) way_.stages.emplace_back(phase, std::move(stages[phase]));
   }
@@ -275,8 +284,10 @@ class Backwards {
     for (const Thing& thing : staying_) keep(thing);
     Action action;
     action.id = "undo.journal";
-    action.title = "The journal forgets " + base::join(way_.runs, ", ");
-    action.variables = {{"runs", base::join(way_.runs, " ")}, {"kept", kept}};
+    action.title = "The journal forgets " + (way_.runs.empty() ? std::string("lines that cannot be read")
+                                                               : base::join(way_.runs, ", "));
+    action.variables = {
+        {"runs", base::join(way_.runs, " ")}, {"kept", kept}, {"unreadable", undo_.force ? "forgotten" : ""}};
     action.check = "undo_forget_check\n";
     action.apply = "undo_forget\n";
     return action;
@@ -288,12 +299,12 @@ class Backwards {
   std::map<Thing, std::string> kept_;
   std::set<Thing> staying_;
   std::vector<Line> todo_;  ///< one a thing: what it shall be in the end
-  WayBack way_;
+  UndoPlan way_;
 };
 
 }  // namespace
 
-Result<WayBack> way_back(const Journal& journal, const Undo& undo) {
+Result<UndoPlan> undo_plan(const Journal& journal, const Undo& undo) {
   return Backwards(journal, undo).go();
 }
 

@@ -1,6 +1,7 @@
 #include "gpuadm/base/yaml.hpp"
 
 #include "playbook/gpu_nodes.hpp"
+#include "playbook/hardening.hpp"
 #include "playbook/kubeadm.hpp"
 #include "playbook/runtime.hpp"
 #include "playbook/surroundings.hpp"
@@ -28,6 +29,7 @@ struct Composer {
 };
 
 constexpr Composer table[] = {
+    {"admission", compose_admission},           {"authentication", compose_authentication},
     {"cluster-file", compose_cluster_file},     {"containerd-config", compose_containerd_config},
     {"crio-config", compose_crio_config},       {"crio-registries", compose_crio_registries},
     {"device-plugin", compose_device_plugin},   {"docker-daemon", compose_docker_daemon},

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 namespace playbook {
@@ -231,8 +232,43 @@ void set_cgroup_driver(Surgery& surgery, bool systemd) {
     surgery.want(&Layout::runtimes, {other->text(), "options", "SystemdCgroup"}, systemd);
 }
 
+/// What a runtime that runs runc has beside its type and its binary (containerd docs/cri/config.md, and the
+/// options of its shim for runc).
+constexpr std::array<const char*, 10> inherited = {"base_runtime_spec",
+                                                   "runtime_engine",
+                                                   "runtime_root",
+                                                   "privileged_without_host_devices",
+                                                   "privileged_without_host_devices_all_devices_allowed",
+                                                   "pod_annotations",
+                                                   "container_annotations",
+                                                   "cni_conf_dir",
+                                                   "cni_max_conf_num",
+                                                   "snapshotter"};
+constexpr std::array<const char*, 8> inherited_options = {
+    "NoPivotRoot", "NoNewKeyring", "ShimCgroup", "IoUid", "IoGid", "Root", "CriuPath", "CriuImagePath"};
+
+/// A new runtime nvidia has what the runtime has that it stands for, as nvidia-ctk makes it
+/// (NVIDIA/nvidia-container-toolkit, pkg/config/engine): the default one, else runc, else crun.
+void inherit(Surgery& surgery) {
+  if (surgery.find(&Layout::runtimes, {"nvidia"})) return;
+  const Tree* chosen = surgery.find(&Layout::default_runtime, {});
+  for (const std::string& name : {chosen ? chosen->text() : "", std::string("runc"), std::string("crun")}) {
+    if (name.empty() || name.starts_with("nvidia") || !surgery.find(&Layout::runtimes, {name})) continue;
+    const Tree* type = surgery.find(&Layout::runtimes, {name, "runtime_type"});
+    if (type && !runs_runc(type)) continue;
+    for (const char* key : inherited)
+      if (const Tree* value = surgery.find(&Layout::runtimes, {name, key}))
+        surgery.want(&Layout::runtimes, {"nvidia", key}, Tree(*value));
+    for (const char* key : inherited_options)
+      if (const Tree* value = surgery.find(&Layout::runtimes, {name, "options", key}))
+        surgery.want(&Layout::runtimes, {"nvidia", "options", key}, Tree(*value));
+    return;
+  }
+}
+
 void set_nvidia(Surgery& surgery, const Context& context, const base::Version& engine, bool systemd) {
   if (const std::string binary = nvidia_runtime(context); !binary.empty()) {
+    inherit(surgery);
     surgery.want_some(&Layout::runtimes, {"nvidia", "runtime_type"}, "io.containerd.runc.v2");
     surgery.want_some(&Layout::runtimes, {"nvidia", "options", "BinaryName"}, binary);
     surgery.want(&Layout::runtimes, {"nvidia", "options", "SystemdCgroup"}, systemd);

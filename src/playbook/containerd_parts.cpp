@@ -52,6 +52,33 @@ Result<ContainerdPart> part_of(const std::string& path, const std::optional<std:
   return ContainerdPart{path, text, std::move(*tree), 1};
 }
 
+/// The newest version of its configuration that a containerd reads: since 1.6.32 and 1.7.17 it refuses a
+/// newer one (containerd/containerd#10165), before it takes its names for others.
+std::int64_t newest_version(const base::Version& engine) {
+  if (engine < base::Version{2, 0, 0}) return 2;
+  return engine < base::Version{2, 2, 0} ? 3 : 4;
+}
+
+/// The version that a file names, or nothing where it names none.
+Result<std::optional<std::int64_t>> version_of(const ContainerdPart& part, const base::Version& engine,
+                                               const std::string& host) {
+  const Tree* version = part.tree.find("version");
+  if (!version) return std::nullopt;
+  const std::string place =
+      fmt::format("{}:{}:{}:{}", host, part.path, version->mark.line, version->mark.column);
+  const std::string hint =
+      fmt::format("write it for version {}: containerd config default prints one", newest_version(engine));
+  const auto number = version->as_int();
+  if (!version->is_int() || *number < 0)
+    return base::fail(base::Fault::parse, fmt::format("{}: version must be a number", place), hint);
+  if (*number > newest_version(engine))
+    return base::fail(base::Fault::parse,
+                      fmt::format("{}: version = {}, and containerd {} reads version {} at most", place,
+                                  *number, engine.text(), newest_version(engine)),
+                      hint);
+  return std::max<std::int64_t>(*number, 1);
+}
+
 }  // namespace
 
 ContainerdLayout containerd_layout(std::int64_t version) {
@@ -81,8 +108,8 @@ Result<std::vector<ContainerdPart>> containerd_parts(const facts::Containerd& co
     const bool root = parts.empty();
     ContainerdPart part =
         TRY(part_of(path, root ? containerd.config : containerd.drop_in_texts.at(path), host));
-    if (const Tree* version = part.tree.find("version"))
-      part.version = std::max<std::int64_t>(version->as_int().value_or(1), 1);
+    if (const auto version = TRY(version_of(part, engine, host)))
+      part.version = *version;
     else if (!root && engine < base::Version{2, 0, 0})
       part.version = parts.front().version;  // up to 1.x one version counts for all
     if (!root && part.version > parts.front().version)

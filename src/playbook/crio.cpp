@@ -12,13 +12,44 @@ using base::Tree;
 
 const std::string drop_in = "/etc/crio/crio.conf.d/99-gpuadm.conf";
 
-Tree runtime_settings(const Context& context) {
+/// What the other files say together; CRI-O reads crio.conf, then those of its folder by name.
+Result<Tree> others(const facts::CrioConfig& config, const std::string& host) {
+  Tree all = Tree::map();
+  for (const auto& [path, text] : config.texts) {
+    const Tree tree = TRY(base::toml::read(text, host + ":" + path));
+    if (path != drop_in) all.merge(tree);
+  }
+  return all;
+}
+
+/// The runtime nvidia with what the runtime has that it stands for, as nvidia-ctk makes it: its monitor, its
+/// root, its annotations (NVIDIA/nvidia-container-toolkit, pkg/config/engine/crio).
+Tree nvidia_settings(const Tree& there, const std::string& binary) {
+  const Tree* runtime = there.at({"crio", "runtime"});
+  const Tree* chosen = runtime ? runtime->find("default_runtime") : nullptr;
+  const std::string usual = chosen && !chosen->text().starts_with("nvidia") ? chosen->text() : "";
+  Tree settings = Tree::map();
+  for (const std::string& name : {usual, std::string("runc"), std::string("crun")})
+    if (const Tree* like = there.at({"crio", "runtime", "runtimes", name}); like && like->is_map()) {
+      settings = *like;
+      break;
+    }
+  if (const Tree* monitor = runtime ? runtime->find("conmon") : nullptr;
+      monitor && !monitor->text().empty() && !settings.find("monitor_path"))
+    settings.set("monitor_path", *monitor);
+  settings.set("runtime_path", binary);
+  settings.set("runtime_type", "oci");
+  return settings;
+}
+
+Tree runtime_settings(const Context& context, const Tree& there) {
   const std::string driver = cgroup_driver(context);
   // crio.conf(5): with cgroupfs the monitor of a container must be in the pod's cgroup.
   Tree runtime = Tree::map_of({{"cgroup_manager", driver}});
   if (driver == "cgroupfs") runtime.set("conmon_cgroup", "pod");
-  if (const std::string binary = nvidia_runtime(context); !binary.empty())
-    runtime["runtimes"].set("nvidia", Tree::map_of({{"runtime_path", binary}, {"runtime_type", "oci"}}));
+  const std::string binary = nvidia_runtime(context);
+  if (!binary.empty() && !there.at({"crio", "runtime", "runtimes", "nvidia"}))
+    runtime["runtimes"].set("nvidia", nvidia_settings(there, binary));
   if (defaults_to_nvidia(context))
     runtime.set("default_runtime", "nvidia");
   else if (context.cluster.runtime.default_runtime == spec::DefaultRuntime::runc)
@@ -28,12 +59,12 @@ Tree runtime_settings(const Context& context) {
 
 }  // namespace
 
-/// A file of its own, read after every other of its folder: CRI-O lays them over each other key by key
-/// (crio.conf.d(5)). The others are read only to refuse what CRI-O would refuse.
+/// A file of its own in the folder of drop-ins: CRI-O lays them over each other key by key, by name
+/// (crio.conf.d(5)). A runtime called nvidia that the others have stays.
 Result<std::vector<Composed>> compose_crio_config(const Context& context) {
   const facts::CrioConfig config = context.facts.crio_config.value_or(facts::CrioConfig{});
-  for (const auto& [path, text] : config.texts) TRY(base::toml::read(text, context.host.name + ":" + path));
-  Tree tree = Tree::map_of({{"crio", Tree::map_of({{"runtime", runtime_settings(context)}})}});
+  const Tree there_already = TRY(others(config, context.host.name));
+  Tree tree = Tree::map_of({{"crio", Tree::map_of({{"runtime", runtime_settings(context, there_already)}})}});
   if (const std::string pause = pause_image(context).name; !pause.empty())
     tree["crio"].set("image", Tree::map_of({{"pause_image", pause}}));
   if (context.cluster.patches.runtime.is_map()) tree.merge(context.cluster.patches.runtime);

@@ -193,7 +193,7 @@ Tree mps_pod(const GpuLayout& layout, const Names& names, const std::string& ima
 }  // namespace
 
 Result<std::vector<Composed>> compose_device_plugin(const Context& context) {
-  const auto image = context.catalog.find("device_plugin_image", context.kubernetes);
+  const auto image = image_named(context, "device_plugin_image");
   if (!image) return base::fail(base::Fault::bug, "playbooks/catalog.yaml has no device_plugin_image");
   std::string text =
       "# Written by gpuadm. Tells the kubelets of the GPUs of their nodes, one DaemonSet for each way "

@@ -152,7 +152,7 @@ std::string dra_driver_daemonsets(const Context& context) {
   if (context.census)
     for (const auto& [name, facts] : *context.census)
       if (facts && has_gpu(*facts)) roots.insert(root_of(*facts));
-  const std::string image = context.catalog.find("dra_driver_image", context.kubernetes).value_or("");
+  const std::string image = image_named(context, "dra_driver_image").value_or("");
   std::string text;
   for (const std::string& root : roots) text += "---\n" + base::yaml::write(daemon_set(root, image));
   return text;

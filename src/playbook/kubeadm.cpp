@@ -4,6 +4,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 
+#include "playbook/hardening.hpp"
 #include "playbook/kubeadm_args.hpp"
 
 #include <fmt/format.h>
@@ -73,10 +74,21 @@ Result<Tree> cluster_configuration(const Context& context, const std::string& ap
     tree.set("controlPlaneEndpoint", cluster.control_plane.endpoint);
   if (!cluster.kubernetes.image_repository.empty())
     tree.set("imageRepository", cluster.kubernetes.image_repository);
-  if (!cluster.feature_gates.empty()) {
-    const Tree args = extra_args({{"feature-gates", gates_text(cluster.feature_gates)}}, api);
-    for (const char* component : {"apiServer", "controllerManager", "scheduler"})
-      tree.set(component, Tree::map_of({{"extraArgs", args}}));
+  const bool hardened = is_hardened(context);
+  const auto set_arguments = [&](const char* component, const Arguments& of_profile) {
+    Arguments all;
+    if (!cluster.feature_gates.empty()) all.emplace_back("feature-gates", gates_text(cluster.feature_gates));
+    if (hardened) all.insert(all.end(), of_profile.begin(), of_profile.end());
+    if (!all.empty()) tree.set(component, Tree::map_of({{"extraArgs", extra_args(all, api)}}));
+  };
+  set_arguments("apiServer", hardened_api_server(context.kubernetes));
+  set_arguments("controllerManager", hardened_controller_manager());
+  set_arguments("scheduler", hardened_scheduler());
+  if (hardened) {
+    tree["apiServer"].set("extraVolumes", hardened_volumes());
+    tree.set("etcd",
+             Tree::map_of({{"local", Tree::map_of({{"dataDir", "/var/lib/etcd"},
+                                                   {"extraArgs", extra_args(hardened_etcd(), api)}})}}));
   }
   TRY(merge_cluster_configuration(tree, cluster.patches.cluster_configuration, api));
   return tree;
@@ -87,6 +99,7 @@ Tree kubelet_configuration(const Context& context) {
   Tree tree = Tree::map_of({{"apiVersion", "kubelet.config.k8s.io/v1beta1"},
                             {"kind", "KubeletConfiguration"},
                             {"cgroupDriver", cgroup_driver(context)}});
+  if (is_hardened(context)) tree.merge(hardened_kubelet(context.kubernetes));
   if (cluster.swap != spec::Swap::off) tree.set("failSwapOn", false);
   if (cluster.swap == spec::Swap::limited && context.kubernetes >= Version{1, 22, 0})
     tree.set("memorySwap", Tree::map_of({{"swapBehavior", "LimitedSwap"}}));
@@ -98,6 +111,7 @@ Tree kubelet_configuration(const Context& context) {
 Tree kube_proxy_configuration(const Context& context) {
   Tree tree =
       Tree::map_of({{"apiVersion", "kubeproxy.config.k8s.io/v1alpha1"}, {"kind", "KubeProxyConfiguration"}});
+  if (is_hardened(context)) tree.merge(hardened_kube_proxy());
   tree.merge(context.cluster.patches.kube_proxy.is_map() ? context.cluster.patches.kube_proxy : Tree::map());
   return tree;
 }
@@ -146,8 +160,8 @@ std::string cgroup_driver(const Context& context) {
 
 PauseImage pause_image(const Context& context) {
   if (context.bundle)
-    for (const assets::BundleFile& file : context.bundle->files)
-      if (file.kind == assets::BundleKind::image && file.name.find("/pause:") != std::string::npos)
+    for (const bundle::BundleFile& file : context.bundle->files)
+      if (file.kind == bundle::BundleKind::image && file.name.find("/pause:") != std::string::npos)
         return {file.name, ImageSource::bundle};
   PauseImage pause{facts::listed_image(context.facts.kubernetes, "pause", context.kubernetes),
                    ImageSource::kubeadm};

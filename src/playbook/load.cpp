@@ -106,10 +106,10 @@ Result<Does> does_of(const Tree& step, std::string_view source) {
   if (const Tree* upload = step.find("upload")) {
     TRY(known(*upload, source, {"kind", "check", "apply", "carried"}));
     const std::string kind = TRY(word(*upload, source, "kind", true));
-    const std::map<std::string, assets::BundleKind> kinds = {
-        {"binary", assets::BundleKind::binary},         {"runtime", assets::BundleKind::runtime},
-        {"image", assets::BundleKind::image},           {"package", assets::BundleKind::package},
-        {"repository", assets::BundleKind::repository}, {"file", assets::BundleKind::file}};
+    const std::map<std::string, bundle::BundleKind> kinds = {
+        {"binary", bundle::BundleKind::binary},         {"runtime", bundle::BundleKind::runtime},
+        {"image", bundle::BundleKind::image},           {"package", bundle::BundleKind::package},
+        {"repository", bundle::BundleKind::repository}, {"file", bundle::BundleKind::file}};
     if (!kinds.contains(kind))
       return refuse(*upload, source, fmt::format("no bundle files are of kind '{}'", kind));
     const Tree* carried = upload->find("carried");

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace playbook {
 
@@ -80,11 +81,11 @@ Result<base::Tree> effective(const Context& context, const std::vector<Composed>
     case spec::Engine::docker:
       return base::json::read(files.front().content, "daemon.json");
     case spec::Engine::crio: {
+      std::map<std::string, std::string> texts;
+      if (context.facts.crio_config) texts = context.facts.crio_config->texts;
+      for (const Composed& file : files) texts[file.path] = file.content;
       base::Tree tree = base::Tree::map();
-      if (context.facts.crio_config)
-        for (const auto& [path, text] : context.facts.crio_config->texts)
-          if (path < files.front().path) tree.merge(TRY(base::toml::read(text, path)));
-      tree.merge(TRY(base::toml::read(files.front().content, files.front().path)));
+      for (const auto& [path, text] : texts) tree.merge(TRY(base::toml::read(text, path)));
       return tree;
     }
     case spec::Engine::containerd:

@@ -1,4 +1,5 @@
 #include "playbook/gpu_nodes.hpp"
+#include "playbook/hardening.hpp"
 #include "playbook/surroundings.hpp"
 
 #include <fmt/format.h>
@@ -144,6 +145,8 @@ constexpr Selector table[] = {
     {"docker", [](const Context& c) { return c.cluster.runtime.engine == Engine::docker; }},
     {"crio", [](const Context& c) { return c.cluster.runtime.engine == Engine::crio; }},
     {"imports-images", [](const Context& c) { return c.cluster.runtime.engine != Engine::crio; }},
+    {"hardened", is_hardened},
+    {"hardened-anonymous", [](const Context& c) { return is_hardened(c) && limits_anonymous(c.kubernetes); }},
     {"swap-off", [](const Context& c) { return c.cluster.swap == Swap::off; }},
     {"swap-kept", [](const Context& c) { return c.cluster.swap != Swap::off; }},
     {"network-flannel", [](const Context& c) { return c.cluster.network.plugin == NetworkPlugin::flannel; }},
@@ -184,16 +187,16 @@ std::string release_of(const facts::Os& os) {
   return fmt::format("{}-{}", os.id, os.version_id);
 }
 
-bool is_for(const assets::BundleFile& file, const facts::Os& os) {
-  if (file.kind == assets::BundleKind::repository) return file.os == release_of(os);
+bool is_for(const bundle::BundleFile& file, const facts::Os& os) {
+  if (file.kind == bundle::BundleKind::repository) return file.os == release_of(os);
   if (file.os == "debian") return os.family == facts::Family::debian;
   if (file.os == "redhat") return os.family == facts::Family::redhat;
   return true;
 }
 
-bool has_packages(const assets::Bundle& bundle, const facts::Os& os) {
-  return std::ranges::any_of(bundle.files, [&](const assets::BundleFile& file) {
-    return file.kind == assets::BundleKind::repository && is_for(file, os);
+bool has_packages(const bundle::Bundle& bundle, const facts::Os& os) {
+  return std::ranges::any_of(bundle.files, [&](const bundle::BundleFile& file) {
+    return file.kind == bundle::BundleKind::repository && is_for(file, os);
   });
 }
 

@@ -31,7 +31,7 @@ namespace playbook {
 [[nodiscard]] std::string registry_hosts(const Context& context);
 
 /// Fingerprints of the keys that may sign the repository called `name`: the cluster file's, else the
-/// catalog's; empty: any key may.
+/// catalog's.
 [[nodiscard]] std::string package_keys(const Context& context, const std::string& name,
                                        const std::string& key);
 /// The repository of packages called `name`: the cluster file's mirror, else the catalog's.

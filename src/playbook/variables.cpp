@@ -1,8 +1,10 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/bundle/image.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 
 #include "playbook/gpu_nodes.hpp"
+#include "playbook/hardening.hpp"
 #include "playbook/kubeadm.hpp"
 #include "playbook/surroundings.hpp"
 
@@ -33,7 +35,7 @@ std::string first_node_cidr(const Context& c) {
 /// What flannel's readiness probe asks for: /readyz exists from v0.28.9 on (flannel pkg/healthz). An image
 /// without a version in its tag may be older.
 std::string flannel_ready_path(const Context& c) {
-  const std::string image = c.catalog.find("flannel_image", c.kubernetes).value_or("");
+  const std::string image = image_named(c, "flannel_image").value_or("");
   const std::string name = image.substr(image.rfind('/') + 1);
   const std::size_t colon = name.find(':');
   const bool tagged = colon != std::string::npos && name.find('@') == std::string::npos;
@@ -119,8 +121,9 @@ std::string driver_branch(const Context& c) {
 std::string driver_modules(const Context& c) {
   return c.host.driver_modules;
 }
-std::string os_id(const Context& c) {
-  return c.facts.os.id;
+/// "ubuntu2404": the release whose packages the host has, as NVIDIA names its repositories.
+std::string cuda_release(const Context& c) {
+  return c.facts.os.parent_id + base::replace_all(c.facts.os.parent_version_id, ".", "");
 }
 
 std::string os_release(const Context& c) {
@@ -135,8 +138,8 @@ std::string package_source(const Context& c) {
 std::string bundle_packages(const Context& c) {
   std::string text;
   if (!c.bundle) return text;
-  for (const assets::BundleFile& file : c.bundle->files)
-    if (file.kind == assets::BundleKind::package && is_for(file, c.facts.os)) text += file.sha256 + "\n";
+  for (const bundle::BundleFile& file : c.bundle->files)
+    if (file.kind == bundle::BundleKind::package && is_for(file, c.facts.os)) text += file.sha256 + "\n";
   return text;
 }
 
@@ -228,10 +231,11 @@ constexpr Row table[] = {
     {"kubernetes_version", kubernetes_version_text},
     {"mig_wanted", mig_wanted},
     {"network_proof", network_proof},
+    {"node_addresses", node_addresses},
     {"node_labels", node_labels},
     {"node_name", node_name},
     {"node_names", node_names},
-    {"os_id", os_id},
+    {"cuda_release", cuda_release},
     {"os_release", os_release},
     {"package_source", package_source},
     {"package_version", package_version},
@@ -252,9 +256,25 @@ constexpr Row table[] = {
 
 }  // namespace
 
+std::optional<std::string> image_named(const Context& context, const std::string& key) {
+  auto image = context.catalog.find(key, context.kubernetes);
+  const auto at = image ? image->find('@') : std::string::npos;
+  if (at == std::string::npos || !context.bundle) return image;
+  const std::string tagged = image->substr(0, at);
+  const auto reference = bundle::parse_reference(*image);
+  const auto carries = [&](const std::string& name) {
+    return std::ranges::any_of(context.bundle->files, [&](const bundle::BundleFile& file) {
+      return file.kind == bundle::BundleKind::image && file.name == name;
+    });
+  };
+  // A digest is known only to a runtime that pulled the image, or has it under that name.
+  return reference && carries(bundle::full_name(*reference)) ? image : carries(tagged) ? tagged : image;
+}
+
 std::optional<std::string> variable(const std::string& name, const Context& context) {
   const auto* row = std::ranges::find_if(table, [&](const Row& r) { return name == r.name; });
   if (row != std::end(table)) return row->value(context);
+  if (name.ends_with("_image")) return image_named(context, name);
   return context.catalog.find(name, context.kubernetes);
 }
 
@@ -265,7 +285,7 @@ std::vector<std::string> variables() {
 }
 
 Result<ChosenVersion> choose_version(const spec::Cluster& cluster, const facts::Facts& facts,
-                                     const Catalog& catalog, const assets::Bundle* bundle) {
+                                     const Catalog& catalog, const bundle::Bundle* bundle) {
   const auto asked = cluster.kubernetes.version;
   const auto carried = bundle ? base::Version::parse(bundle->kubernetes) : std::nullopt;
   const auto installed =
@@ -311,7 +331,7 @@ Result<ChosenVersion> choose_version(const spec::Cluster& cluster, const facts::
 }
 
 Result<base::Version> kubernetes_version(const spec::Cluster& cluster, const facts::Facts& facts,
-                                         const Catalog& catalog, const assets::Bundle* bundle) {
+                                         const Catalog& catalog, const bundle::Bundle* bundle) {
   return TRY(choose_version(cluster, facts, catalog, bundle)).version;
 }
 

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 namespace report {
 namespace {
 
@@ -18,7 +20,7 @@ std::string under(std::string_view word, std::string_view text, const Style& sty
   return head + hang(text, head.size(), style) + "\n";
 }
 
-/// "swap is on (host.disk.swap-on)"
+/// "swap is enabled (host.disk.swap-on)"
 std::string says(const Finding& finding, const Style& style) {
   const std::string id = fmt::format("({})", base::printable(finding.id));
   const std::string text = hang(fmt::format("{} {}", base::trim(finding.says), id), margin, style);
@@ -35,12 +37,25 @@ std::string one(const Finding& finding, std::span<const Finding* const> explaine
                                  says(finding, style));
   if (!finding.evidence.empty()) text += under("seen:", finding.evidence, style);
   if (!finding.remedy.empty()) {
-    const std::string head = fmt::format("{:{}}do:   ", "", margin);
+    const std::string head = fmt::format("{:{}}fix:  ", "", margin);
     text += head + hang_typed(remedy_text(finding), head.size(), style) + "\n";
   }
   for (const Finding* other : explained)
-    text += under("so:  ", fmt::format("{} ({})", first_line(other->says), other->id), style);
+    text += under("also:", fmt::format("{} ({})", first_line(other->says), other->id), style);
   return text;
+}
+
+/// Checks that are unknown for one reason: "unknown  nvidia-smi-xml could not be read: timed out
+/// (gpu.health.ecc-mode and 31 more checks)"
+std::string unknown_group(std::span<const Finding* const> alike, const Style& style) {
+  Finding all = *alike.front();
+  all.id += fmt::format(" and {}", count(alike.size() - 1, "more check"));
+  if (style.verbosity >= Verbosity::verbose) {
+    std::vector<std::string> ids;
+    for (const Finding* finding : alike) ids.push_back(finding->id);
+    all.id = base::join(ids, ", ");
+  }
+  return one(all, {}, style);
 }
 
 /// Everything about one host; hosts with the same body are shown together.
@@ -48,7 +63,18 @@ std::string body(std::span<const Finding* const> findings, const Style& style) {
   Tally all;
   for (const Finding* finding : findings) all.add(*finding);
   std::string text;
-  for (const Chain& chain : chains(findings)) text += one(*chain.first, chain.follow, style);
+  std::map<std::string_view, std::vector<const Finding*>> unknown;  // by the reason
+  const std::vector<Chain> all_chains = chains(findings);
+  for (const Chain& chain : all_chains)
+    if (chain.first->verdict == Verdict::unknown && chain.follow.empty())
+      unknown[chain.first->says].push_back(chain.first);
+  for (const Chain& chain : all_chains) {
+    const auto alike = unknown.find(chain.first->says);
+    if (chain.first->verdict != Verdict::unknown || alike == unknown.end() || alike->second.size() < 2)
+      text += one(*chain.first, chain.follow, style);
+    else if (alike->second.front() == chain.first)
+      text += unknown_group(alike->second, style);
+  }
   if (style.verbosity >= Verbosity::verbose)
     for (const Finding* finding : findings)
       if (!is_open(*finding)) text += closed(*finding, style);

@@ -49,12 +49,18 @@ std::string where(const std::vector<std::string>& hosts, std::span<const Finding
   return text;
 }
 
+/// "; 3 checks are unknown", or nothing where all could.
+std::string unknown_text(std::span<const Finding> findings) {
+  const auto unknown = std::ranges::count(findings, Verdict::unknown, &Finding::verdict);
+  return unknown == 0 ? ""
+                      : fmt::format("; {} {} unknown", count(static_cast<std::size_t>(unknown), "check"),
+                                    unknown == 1 ? "is" : "are");
+}
+
 std::string nothing_broken(std::span<const Finding> findings) {
   if (findings.empty()) return "Nothing was checked";
-  const auto unknown = std::ranges::count(findings, Verdict::unknown, &Finding::verdict);
-  return unknown == 0 ? "Nothing is broken"
-                      : fmt::format("Nothing broken was found; {} could not tell",
-                                    count(static_cast<std::size_t>(unknown), "check"));
+  const std::string rest = unknown_text(findings);
+  return rest.empty() ? "Nothing is broken" : "No problem was found" + rest;
 }
 
 }  // namespace
@@ -80,7 +86,7 @@ std::string headline(std::span<const Finding> findings, const Style& style) {
   if (!follow.empty())
     text += fmt::format("; {} {} from it", count(follow.size(), "finding"),
                         follow.size() == 1 ? "follows" : "follow");
-  text = hang(text, 0, style);
+  text = hang(text + unknown_text(findings), 0, style);
   return paint(style, gravest(all.front()) == 0 ? Ink::red : Ink::yellow, text);
 }
 

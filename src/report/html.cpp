@@ -59,9 +59,9 @@ std::string anchor_of(std::size_t group) {
 /// What a host is like in one area: the sign of the worst there, and how many findings are as bad. Signs and
 /// words, not colours alone.
 std::string cell(const std::vector<const Finding*>& of_area) {
-  if (of_area.empty()) return "<td class=\"none\" title=\"not looked at\"></td>";
+  if (of_area.empty()) return "<td class=\"none\" title=\"not checked\"></td>";
   if (std::ranges::all_of(of_area, [](const Finding* f) { return f->verdict == Verdict::skip; }))
-    return "<td class=\"none\" title=\"does not apply\">–</td>";
+    return "<td class=\"none\" title=\"not applicable\">–</td>";
   std::vector<const Finding*> shown;
   std::ranges::copy_if(of_area, std::back_inserter(shown), [](const Finding* f) { return is_open(*f); });
   if (shown.empty()) return "<td class=\"pass\">ok</td>";
@@ -106,8 +106,8 @@ std::string matrix(std::span<const OfHost> hosts, std::span<const Group> groups)
     text += "</tr>\n";
   }
   return text +
-         "</tbody></table></div>\n<p class=\"legend\">✕ blocker, ! warning, i note, ? could not be told, "
-         "– does not apply, empty: not looked at; the number is how many.</p>\n";
+         "</tbody></table></div>\n<p class=\"legend\">✕ blocker, ! warning, i note, ? unknown, "
+         "– not applicable, empty: not checked; the number is the count.</p>\n";
 }
 
 std::string term(std::string_view word, std::string_view text) {
@@ -118,7 +118,7 @@ std::string article(const Chain& chain) {
   const Finding& finding = *chain.first;
   std::string text = fmt::format("<article class=\"{0}\"><h3><span>{0}</span>{1}</h3><code>{2}</code>\n",
                                  kind(finding), escape(finding.says), escape(finding.id));
-  const std::string terms = term("seen", finding.evidence) + term("do", remedy_text(finding));
+  const std::string terms = term("seen", finding.evidence) + term("fix", remedy_text(finding));
   if (!terms.empty()) text += fmt::format("<dl>{}</dl>", terms);
   if (!chain.follow.empty()) {
     text += fmt::format("<details{}><summary>{} more {} from it</summary><ul>",

@@ -1,4 +1,5 @@
 #include "gpuadm/base/json.hpp"
+#include "gpuadm/base/redact.hpp"
 #include "gpuadm/report/reporters.hpp"
 
 #include <fmt/format.h>
@@ -24,8 +25,12 @@ class JsonLines final : public Reporter {
 class FanOut final : public Reporter {
  public:
   explicit FanOut(std::vector<Reporter*> to) : to_(std::move(to)) {}
+  /// What hosts say and files hold is told without the secrets of others in it.
   void on(const Event& event) override {
-    for (Reporter* reporter : to_) reporter->on(event);
+    Event told = event;
+    for (std::string* text : {&told.detail, &told.hint, &told.diff, &told.output})
+      *text = base::text_without_secrets(*text);
+    for (Reporter* reporter : to_) reporter->on(told);
   }
 
  private:

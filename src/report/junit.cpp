@@ -22,7 +22,7 @@ std::string test_case(const std::string& host, const Finding& finding) {
   const bool told = finding.verdict == Verdict::fail;
   std::string more;
   for (const auto& [word, text] :
-       {std::pair{"seen", finding.evidence}, {"do", finding.remedy}, {"follows from", finding.caused_by}})
+       {std::pair{"seen", finding.evidence}, {"fix", finding.remedy}, {"follows from", finding.caused_by}})
     if (!text.empty()) more += fmt::format("{}: {}\n", word, text);
   return fmt::format("{0}>\n      <{1} type=\"{2}\" message=\"{3}\">{4}</{1}>\n    </testcase>\n", head,
                      told ? "failure" : "error", told ? name_of(finding.severity) : name_of(finding.verdict),

@@ -40,7 +40,7 @@ std::string link_text(const Finding& finding, std::size_t width, const Style& st
                                  paint(style, word.ink, word.text), "", 8 - word.text.size(),
                                  finding.id.substr(finding.id.find('.') + 1), link_width, hang(text, margin));
   if (!good && !finding.remedy.empty())
-    line += fmt::format("{:{}}do: {}\n", "", margin, hang_typed(remedy_text(finding), margin + 4, style));
+    line += fmt::format("{:{}}fix: {}\n", "", margin, hang_typed(remedy_text(finding), margin + 5, style));
   return line;
 }
 

@@ -33,7 +33,7 @@ std::string to_prometheus(std::span<const Finding> findings, base::Time at) {
           label(finding.caused_by)));
   }
   std::string text =
-      "# HELP gpuadm_doctor_timestamp_seconds When gpuadm doctor looked.\n"
+      "# HELP gpuadm_doctor_timestamp_seconds Time of the last run of gpuadm doctor.\n"
       "# TYPE gpuadm_doctor_timestamp_seconds gauge\n";
   text += fmt::format("gpuadm_doctor_timestamp_seconds {}\n",
                       std::chrono::duration_cast<std::chrono::seconds>(at.time_since_epoch()).count());
@@ -44,7 +44,7 @@ std::string to_prometheus(std::span<const Finding> findings, base::Time at) {
     text +=
         fmt::format("gpuadm_checks{{host=\"{}\",result=\"{}\"}} {}\n", label(key.first), key.second, count);
   text +=
-      "# HELP gpuadm_finding A check that did not pass: 1 while it does not.\n"
+      "# HELP gpuadm_finding A check that does not pass: 1 while it fails.\n"
       "# TYPE gpuadm_finding gauge\n";
   for (const std::string& line : open_ones) text += line;
   return text;

@@ -1,5 +1,6 @@
 #include "gpuadm/report/refusal.hpp"
 
+#include "gpuadm/base/redact.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include "report/paint.hpp"
@@ -7,8 +8,9 @@
 namespace report {
 
 std::string to_text(const base::Error& error, const Style& style) {
-  std::string text = base::printable(error.what) + "\n";
-  if (!error.hint.empty()) text += "  do: " + hang_typed(error.hint, 6, style) + "\n";
+  std::string text = base::printable(base::text_without_secrets(error.what)) + "\n";
+  if (!error.hint.empty())
+    text += "  do: " + hang_typed(base::text_without_secrets(error.hint), 6, style) + "\n";
   return text;
 }
 

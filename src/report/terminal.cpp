@@ -1,4 +1,3 @@
-#include "gpuadm/base/redact.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/reporters.hpp"
 
@@ -116,11 +115,8 @@ class Terminal final : public Reporter {
   }
 
   void block(std::string_view text, std::string_view mark) {
-    std::size_t secrets = 0;
     for (const std::string_view row : base::lines(text))
-      line(paint(style_, Ink::dim,
-                 fmt::format("{:{}}{}{}", "", margin(), mark,
-                             base::printable(base::without_secrets(row, secrets)))));
+      line(paint(style_, Ink::dim, fmt::format("{:{}}{}{}", "", margin(), mark, base::printable(row))));
   }
 
   /// Whether a pipe gets a line of a wait: when it says something else than before, and not more often than

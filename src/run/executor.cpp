@@ -10,7 +10,8 @@ namespace run {
 
 namespace {
 
-constexpr std::chrono::seconds beat_interval{20};   // a lock counts as dead after 90 s (playbooks/prelude.sh)
+constexpr std::chrono::seconds heartbeat_interval{
+    20};                                            // a lock counts as dead after 90 s (playbooks/prelude.sh)
 constexpr std::chrono::seconds program_margin{30};  // what a program may take beyond its step's own timeout
 constexpr std::chrono::seconds progress_interval{5};
 constexpr std::uint64_t slowest = 128u << 10;  // bytes a second: what is slower is taken for dead
@@ -57,15 +58,15 @@ void Executor::walk_stage(const plan::Stage& stage) {
   for (const plan::Walk& walk : stage.walks)
     if (!is_out(walk.host)) waiting_.push_back(walk.host);
   admit();
-  auto beat = base::Clock::now() + beat_interval;
+  auto heartbeat = base::Clock::now() + heartbeat_interval;
   auto progress = base::Clock::now() + progress_interval;
   while (fleet_.pending() > 0 || somebody_reboots()) {
-    if (auto completion = fleet_.next_until(std::min({beat, progress, next_reboot()})))
+    if (auto completion = fleet_.next_until(std::min({heartbeat, progress, next_reboot()})))
       completed(*completion);
     go_on_rebooting();
-    if (base::Clock::now() >= beat) {
-      beat_idle_hosts();
-      beat = base::Clock::now() + beat_interval;
+    if (base::Clock::now() >= heartbeat) {
+      renew_idle_locks();
+      heartbeat = base::Clock::now() + heartbeat_interval;
     }
     if (base::Clock::now() >= progress) {
       tell_progress();
@@ -80,12 +81,12 @@ void Executor::admit() {
   const auto inside = [&] {
     return std::ranges::count_if(walkers_, [](const auto& of) {
       return of.second.reboot || of.second.parked ||
-             (of.second.doing != Walker::Doing::nothing && of.second.doing != Walker::Doing::beat);
+             (of.second.doing != Walker::Doing::nothing && of.second.doing != Walker::Doing::heartbeat);
     });
   };
   while (!waiting_.empty() && (stage_->at_once == 0 || inside() < stage_->at_once)) {
     const std::string host = waiting_.front();
-    if (walkers_[host].doing == Walker::Doing::beat) return;  // its end calls again
+    if (walkers_[host].doing == Walker::Doing::heartbeat) return;  // its end calls again
     waiting_.pop_front();
     if (stage_->at_once != 0 && failed_here_ && !plan_.independent)
       pass_by(host);
@@ -167,7 +168,7 @@ void Executor::completed(transport::Completion& completion) {
   const auto found = walkers_.find(host);
   if (found == walkers_.end()) return;
   Walker& walker = found->second;
-  if (walker.doing == Walker::Doing::beat) {
+  if (walker.doing == Walker::Doing::heartbeat) {
     walker.doing = Walker::Doing::nothing;
     return walker.parked ? wake_parked() : admit();
   }
@@ -261,15 +262,15 @@ void Executor::failed(const std::string& host, const plan::Action& action, const
   reporter_.on(event);
 }
 
-void Executor::beat_idle_hosts() {
+void Executor::renew_idle_locks() {
   for (const std::string& host : hosts_) {
     Walker& walker = walkers_[host];
     if (walker.doing != Walker::Doing::nothing || outcome_.lost.contains(host)) continue;
     if (walker.reboot && walker.reboot->begun()) continue;
-    walker.doing = Walker::Doing::beat;
+    walker.doing = Walker::Doing::heartbeat;
     transport::Command command;
     command.label = "keep the lock";
-    command.script = head(plan_.prelude, who_, "beat", beat_interval) + "lock_enter\nlock_leave\n";
+    command.script = head(plan_.prelude, who_, "beat", heartbeat_interval) + "lock_enter\nlock_leave\n";
     command.effect = transport::Effect::changes;
     fleet_.submit(host, std::move(command));
   }

@@ -22,7 +22,7 @@ struct Walker {
     pull,     ///< a file, from another host
     offer,    ///< prepares to pass a file on
     upload,
-    beat,
+    heartbeat,
     reboot
   } doing = Doing::nothing;
   plan::Action action;           ///< with the saved variables filled in
@@ -90,7 +90,7 @@ class Executor {
   static double seconds_of(const Walker& walker, const transport::Exit& exit);
   void failed(const std::string& host, const plan::Action& action, const std::string& what,
               const std::string& hint, double seconds);
-  void beat_idle_hosts();
+  void renew_idle_locks();
   [[nodiscard]] report::Event event(const std::string& host, const std::string& step, report::Did did,
                                     const std::string& detail) const;
 

@@ -1,6 +1,5 @@
 #include "run/preview.hpp"
 
-#include "gpuadm/base/redact.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include "run/program.hpp"
@@ -20,14 +19,6 @@ using report::Event;
 std::string nonce() {
   std::random_device device;
   return fmt::format("gpuadm-{:08x}{:08x}{:08x}", device(), device(), device());
-}
-
-/// What is shown and kept of a difference between files: others' passwords for registries may stand in them.
-std::string shown(const std::string& diff) {
-  std::string text;
-  std::size_t secrets = 0;
-  for (const std::string_view line : base::lines(diff)) text += base::without_secrets(line, secrets) + "\n";
-  return text;
 }
 
 struct Item {
@@ -69,10 +60,10 @@ Event event_of(const std::string& host, const Item& item, const Checked& checked
   if (checked.status == 0) return event;
   if (action.kind == plan::Kind::file && action.later.empty()) {
     const bool there = checked.status == 1 && !checked.said.empty();
-    event.diff = shown(base::unified_diff(there ? checked.said : "", action.variables.at("content"),
-                                          there ? action.path : "/dev/null", action.path));
+    event.diff = base::unified_diff(there ? checked.said : "", action.variables.at("content"),
+                                    there ? action.path : "/dev/null", action.path);
   } else if (checked.status == 1 && checked.said.starts_with("--- ")) {
-    event.diff = shown(checked.said);  // would_become of playbooks/prelude.sh
+    event.diff = checked.said;  // would_become of playbooks/prelude.sh
   } else if (checked.status > 1) {
     event.detail += fmt::format(" ({})", undecided(checked, before));
   }

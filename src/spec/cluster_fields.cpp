@@ -104,6 +104,13 @@ const std::vector<Field<Cluster>>& cluster_fields() {
                &ControlPlane::schedulable),
 
       field<C>(
+          "security.profile",
+          choice<SecurityProfile>(
+              {{"standard", SecurityProfile::standard}, {"hardened", SecurityProfile::hardened}}),
+          {"standard: as kubeadm makes it; hardened: what the CIS benchmark asks for beyond that, for new "
+           "clusters."},
+          &C::security, &Security::profile),
+      field<C>(
           "swap", choice<Swap>({{"keep", Swap::keep}, {"limited", Swap::limited}, {"off", Swap::off}}),
           {"keep: the host keeps its swap and pods use none; limited: pods may use it (LimitedSwap); off."},
           &C::swap),
@@ -206,7 +213,7 @@ const std::vector<Field<Cluster>>& cluster_fields() {
           {"Fingerprints of the keys that sign the mirrors of mirrors.packages, where they are not those of "
            "the "
            "public repositories.",
-           "those of playbooks/catalog.yaml; where it has none, any key"},
+           "those of playbooks/catalog.yaml"},
           &C::mirrors, &Mirrors::package_keys),
       field<C>("proxy.http", url(is_proxy_url), {"Proxy of the hosts for http, as they reach it."}, &C::proxy,
                &Proxy::http),

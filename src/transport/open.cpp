@@ -46,6 +46,7 @@ class Automatic final : public Transport {
 
 std::unique_ptr<Transport> open(Session& session, const std::string& host, const spec::Endpoint& endpoint) {
   if (endpoint.local) return local(session, host);
+  session.add_host(host);
   switch (session.options.client) {
     case spec::SshClient::libssh2:
       return std::make_unique<Libssh2>(session, host, endpoint);

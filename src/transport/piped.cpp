@@ -75,14 +75,14 @@ class Piped final : public Transport {
  private:
   Result<std::optional<Exit>> go_on() {
     receive();
-    TRY(answer_sudo(session_, *dialogue_, peer_));
-    TRY(send());
     if (connecting_ && (dialogue_->begun() || dialogue_->climbed())) {
       connecting_ = false;
       if (way_.connected) way_.connected(dialogue_->noise());
       begun_ = base::Clock::now();
       deadline_ = session_.now() + timeout_;
     }
+    TRY(answer_sudo(session_, *dialogue_, peer_));
+    TRY(send());
     note_end();
     const bool drained = !child_.out.is_open() && !child_.err.is_open();
     const bool late = session_.now() >= deadline_;

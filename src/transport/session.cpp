@@ -1,5 +1,7 @@
 #include "transport/session.hpp"
 
+#include "gpuadm/base/text.hpp"
+
 #include "transport/ssh/state.hpp"
 
 #include <fmt/format.h>
@@ -42,6 +44,43 @@ std::optional<base::Secret> Session::ask(const std::string& key, const std::stri
   if (!operator_.ask_secret) return std::nullopt;
   auto answer = waiting([&] { return operator_.ask_secret(prompt); });
   return answers_.emplace(key, std::move(answer)).first->second;
+}
+
+namespace {
+std::string password_key(const std::string& user, const std::string& host, std::string_view what,
+                         bool is_new) {
+  return fmt::format("password {}{}{}", user, what, is_new ? " " + host : "");
+}
+
+/// "a, b, c and 12 others".
+std::string some_of(const std::vector<std::string>& hosts) {
+  constexpr std::size_t shown = 8;
+  const std::vector<std::string> first(
+      hosts.begin(), hosts.begin() + static_cast<std::ptrdiff_t>(std::min(shown, hosts.size())));
+  const std::string names = base::join(first, ", ");
+  return hosts.size() <= shown ? names : fmt::format("{} and {} others", names, hosts.size() - shown);
+}
+}  // namespace
+
+void Session::add_host(const std::string& host) {
+  if (std::ranges::find(hosts_, host) == hosts_.end()) hosts_.push_back(host);
+}
+
+std::optional<base::Secret> Session::ask_password(const std::string& user, const std::string& host,
+                                                  std::string_view what) {
+  std::string where = fmt::format(" on {}", host);
+  if (has_new_key(host))
+    where += " alone (its host key was accepted just now, and nobody has compared it)";
+  else if (hosts_.size() > 1)
+    where = fmt::format(" ({} asks; sent to each of these that asks and whose host key was known before: {})",
+                        host, some_of(hosts_));
+  return ask(password_key(user, host, what, has_new_key(host)),
+             fmt::format("Password of {}{}{}: ", user, what, where));
+}
+
+void Session::forget_password(const std::string& user, const std::string& host, std::string_view what,
+                              const base::Secret& wrong) {
+  forget(password_key(user, host, what, has_new_key(host)), wrong);
 }
 
 void Session::tell(const std::string& host, const std::string& line) const {

@@ -8,6 +8,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace transport {
 
@@ -36,6 +38,20 @@ class Session {
   void forget(const std::string& key) { answers_.erase(key); }
   /// As above, unless another host has had the operator type a new one since.
   void forget(const std::string& key, const base::Secret& wrong);
+  /// The host's key was accepted in this run: nobody has compared it yet, so it gets no password that was
+  /// typed for others.
+  void note_new_key(const std::string& host) { new_keys_.insert(host); }
+  [[nodiscard]] bool has_new_key(const std::string& host) const { return new_keys_.contains(host); }
+  /// A host that may be connected to, for prompts that name those who get what is typed.
+  void add_host(const std::string& host);
+  /// A password of `user`, for `what` ("", " for sudo"): asked once for all hosts whose key was known before,
+  /// and once more for each host that was of which the key was accepted in this run. The prompt names the
+  /// hosts that get it.
+  [[nodiscard]] std::optional<base::Secret> ask_password(const std::string& user, const std::string& host,
+                                                         std::string_view what);
+  /// That password was wrong: as forget().
+  void forget_password(const std::string& user, const std::string& host, std::string_view what,
+                       const base::Secret& wrong);
   void tell(const std::string& host, const std::string& line) const;
   /// A path on a host where two channels of one file meet; another each time.
   [[nodiscard]] std::string meeting();
@@ -53,7 +69,8 @@ class Session {
  private:
   Operator operator_;
   std::map<std::string, std::optional<base::Secret>> answers_;
-  std::set<std::string> told_;
+  std::set<std::string> told_, new_keys_;
+  std::vector<std::string> hosts_;
   base::Clock::duration asked_for_{};
   int meetings_ = 0;
 };

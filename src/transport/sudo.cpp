@@ -10,14 +10,14 @@ Root first_root(const Session& session, const std::string& user) {
 }
 
 Result<> answer_sudo(Session& session, Dialogue& dialogue, const Peer& peer) {
-  const std::string key = "sudo " + peer.user;
+  static constexpr std::string_view what = " for sudo";
   if (dialogue.failure()) {
-    session.forget(key, dialogue.given());
+    session.forget_password(peer.user, peer.host, what, dialogue.given());
     return std::unexpected(*dialogue.failure());
   }
   if (!dialogue.wants_password()) return {};
   auto password = session.options.sudo_password;
-  if (!password) password = session.ask(key, fmt::format("Password of {} for sudo: ", peer.user));
+  if (!password) password = session.ask_password(peer.user, peer.host, what);
   if (!password)
     return base::fail(
         base::Fault::auth,

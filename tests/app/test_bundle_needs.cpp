@@ -11,7 +11,7 @@ namespace {
 
 const std::string a(64, 'a'), b(64, 'b');
 
-struct Ground {
+struct ControlPlaneContext {
   assets::Store store = assets::Store::open({}).value();
   playbook::Library library = playbook::Library::load(store, "init").value();
   app::Sources sources(const char* version) const {
@@ -50,9 +50,9 @@ TEST_CASE("a checksum is found in what projects publish") {
 }
 
 TEST_CASE("every source is filled in for every version, and is an https address") {
-  const Ground ground;
+  const ControlPlaneContext context;
   for (const char* version : {"1.20.2", "1.26.0", "1.36.4"}) {
-    const app::Sources sources = ground.sources(version);
+    const app::Sources sources = context.sources(version);
     for (const auto& file : sources.files) {
       CAPTURE(file.url);
       CHECK((file.url.starts_with("https://") || !file.content.empty()));
@@ -65,9 +65,9 @@ TEST_CASE("every source is filled in for every version, and is an https address"
 }
 
 TEST_CASE("a bundle holds what its hosts need, and what is skipped by a part's name stays out") {
-  const Ground ground;
+  const ControlPlaneContext context;
   const auto chosen = [&](const app::BundleNeeds& needs, const std::vector<std::string>& skip) {
-    app::Sources sources = ground.sources("1.36.4");
+    app::Sources sources = context.sources("1.36.4");
     const auto done = app::choose_sources(sources, needs, skip);
     return done ? base::join(parts(sources), " ") : done.error().what + "; " + done.error().hint;
   };
@@ -79,7 +79,14 @@ TEST_CASE("a bundle holds what its hosts need, and what is skipped by a part's n
   CHECK(chosen(needs, {"network"}) == "cni crictl device-plugin kube-vip kubernetes runtime toolkit");
   CHECK(chosen(needs, {"kube-vip"}) == "cni crictl device-plugin kubernetes network runtime toolkit");
   needs.cluster.runtime.engine = spec::Engine::docker;
-  CHECK(chosen(needs, {}) == "cni crictl device-plugin kubernetes network toolkit");
+  CHECK(chosen(needs, {}) == "cni crictl device-plugin kube-vip kubernetes network toolkit");
+  app::Sources sources = context.sources("1.36.4");
+  const auto digests = [&] {
+    return std::ranges::count_if(sources.images, [](const auto& image) { return image.name.contains('@'); });
+  };
+  CHECK(digests() == 3);
+  REQUIRE(app::choose_sources(sources, needs, {}));
+  CHECK(digests() == 0);
   needs.cluster = {};
   needs.families = {"redhat"};
   needs.runtime = false;
@@ -94,7 +101,7 @@ TEST_CASE("packages come from the mirror that the cluster file names") {
   needs.kubernetes = {1, 36, 4};
   needs.architecture = "amd64";
   needs.cluster.mirrors.packages["nvidiaContainerToolkit"] = "http://mirror.lab/toolkit";
-  const auto sources = Ground().sources(needs);
+  const auto sources = ControlPlaneContext().sources(needs);
   CHECK(std::ranges::count_if(sources.files, [](const app::SourceFile& file) {
           return file.part == "toolkit" &&
                  file.url.starts_with("http://mirror.lab/toolkit/stable/deb/amd64/") &&
@@ -103,9 +110,9 @@ TEST_CASE("packages come from the mirror that the cluster file names") {
 }
 
 TEST_CASE("the newest patch of a minor is what its release names, and nothing else is taken for one") {
-  const Ground ground;
+  const ControlPlaneContext context;
   const base::Version minor{1, 36, 0};
-  CHECK(app::newest_source(ground.store, ground.library.catalog(), minor) ==
+  CHECK(app::newest_source(context.store, context.library.catalog(), minor) ==
         "https://dl.k8s.io/release/stable-1.36.txt");
   CHECK(app::read_newest("1.36.4\n", minor, "x")->text() == "1.36.4");
   CHECK(app::read_newest("v1.36.4", minor, "x")->text() == "1.36.4");

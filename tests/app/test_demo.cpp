@@ -30,7 +30,7 @@ std::vector<app::Demo> every_demo(const assets::Store& assets) {
 std::vector<report::Finding> judged(const app::Demo& demo, const assets::Store& assets) {
   const auto recording = app::recording_of(demo, assets);
   REQUIRE_MESSAGE(recording.has_value(), (recording ? "" : recording.error().what));
-  auto findings = app::find(recording->cluster, recording->seen.census, assets, demo.stage);
+  auto findings = app::find(recording->cluster, recording->survey.census, assets, demo.stage);
   REQUIRE_MESSAGE(findings.has_value(), (findings ? "" : findings.error().what));
   return *findings;
 }
@@ -57,9 +57,9 @@ TEST_CASE("a report on an injected fault begins with it, and folds what follows"
 
 TEST_CASE("the machines that faults are injected into are well") {
   const assets::Store assets = shipped();
-  std::set<std::pair<std::string, checks::Stage>> seen;
+  std::set<std::pair<std::string, checks::Stage>> survey;
   for (app::Demo demo : every_demo(assets)) {
-    if (!seen.emplace(demo.machine, demo.stage).second) continue;
+    if (!survey.emplace(demo.machine, demo.stage).second) continue;
     CAPTURE(demo.machine);
     CAPTURE(static_cast<unsigned>(demo.stage));
     demo.hosts = demo.cluster = {};

@@ -10,7 +10,7 @@ TEST_CASE("a bundle is for hosts of its own architecture, and for those of which
   facts::Census census;
   census.emplace("known", facts);
   census.emplace("silent", base::fail(base::Fault::unreachable, "no answer"));
-  assets::Bundle bundle;
+  bundle::Bundle bundle;
   bundle.directory = "lab";
   bundle.architecture = "amd64";
   CHECK(app::is_for_hosts(bundle, cluster, census));

@@ -96,7 +96,7 @@ TEST_CASE("a cluster that is well is said to be, in 80 columns") {
   CHECK(status.planes[0].part("etcd").says == "leads");
   CHECK(status.planes[0].certificate == "/etc/kubernetes/pki/apiserver.crt");
   const std::string text = to_text(status, app::Width::terminal);
-  CHECK(text.find("All is well") != text.npos);
+  CHECK(text.find("Cluster is healthy") != text.npos);
   CHECK(text.find("containerd 1.7.24") != text.npos);
 }
 

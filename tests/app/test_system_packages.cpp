@@ -2,7 +2,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "app/system_packages.hpp"
-#include "assets/folder.hpp"
+#include "bundle/folder.hpp"
 
 #include <doctest/doctest.h>
 
@@ -23,7 +23,7 @@ app::PackageHost host_of(const std::string& json) {
 TEST_CASE("what a host lacks of the operating system follows from its facts") {
   const Place place;
   auto fetcher =
-      assets::Fetcher::open({.place = place.path.string(), .registries = {}, .logins = {}, .proxy = {}},
+      bundle::Fetcher::open({.place = place.path.string(), .registries = {}, .logins = {}, .proxy = {}},
                             place.path / "blobs", [](const std::string&, std::uint64_t) {});
   REQUIRE(fetcher);
   const assets::Store store = assets::Store::open({}).value();

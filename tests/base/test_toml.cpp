@@ -50,3 +50,33 @@ TEST_CASE("toml: what cannot be read is refused with its place") {
   REQUIRE(!result);
   CHECK(result.error().what.starts_with("config.toml:2:"));
 }
+
+TEST_CASE("toml: what nests too deep is refused, however it is written") {
+  const auto refused = [](const std::string& text) {
+    const auto tree = base::toml::read(text, "x");
+    return !tree && tree.error().what == "x: nested deeper than 256 levels";
+  };
+  std::string key = "a";
+  for (int i = 1; i < 13'100; ++i) key += ".a";
+  CHECK(refused(key + " = 1\n"));
+  CHECK(refused("[" + key + "]\n"));
+  CHECK(refused("[[" + key + "]]\n"));
+  CHECK(refused("x = { " + key + " = 1 }\n"));
+  CHECK(refused("x = [ { y = 1 }, { " + key + " = 1 } ]\n"));
+  CHECK(refused("x = " + std::string(100'000, '[') + "\n"));
+  const std::string part = key.substr(0, 199);  // 100 keys
+  CHECK(refused("[" + part + "]\n" + part + " = { " + part + " = 1 }\n"));
+  CHECK(base::toml::read("[" + part + "]\n" + part + " = 1\n", "x"));
+}
+
+TEST_CASE("toml: dots and brackets in strings, comments and numbers do not nest") {
+  const std::string dots(2'000, '.'), brackets(2'000, '[');
+  const std::string quotes = "\"\"\"", ticks(3, '\'');
+  CHECK(base::toml::read("a = \"" + dots + brackets + "\" # " + dots + "\nb = '" + dots + "'\n", "x"));
+  CHECK(base::toml::read("a = " + quotes + "\n" + dots + "\n\"" + brackets + "\\\"" + quotes + "\n", "x"));
+  CHECK(base::toml::read("a = " + ticks + "\n" + dots + brackets + "\n" + ticks + "\n", "x"));
+  CHECK(base::toml::read("\"" + dots + "\".b = [1.5, 2.5, 3.5]\n", "x"));
+  std::string many;
+  for (int i = 0; i < 2'000; ++i) many += "a" + std::to_string(i) + ".b = [[1.5], {c.d = 2}]\n";
+  CHECK(base::toml::read(many, "x"));
+}

@@ -1,103 +1,11 @@
-#include "gpuadm/base/files.hpp"
-#include "gpuadm/base/text.hpp"
-#include "gpuadm/base/yaml.hpp"
-#include "gpuadm/checks/checks.hpp"
-#include "gpuadm/facts/edit.hpp"
-
-#include <doctest/doctest.h>
-#include <fmt/format.h>
+#include "checks/case_files.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
-
-// A case is tests/cases/checks/<id of the check>/<what it shows>.yaml; docs/contributing.md says what may
-// stand in it.
 
 namespace {
 
-namespace fs = std::filesystem;
-using base::Tree;
-using report::Finding;
-
-const fs::path cases = GPUADM_TESTS_DIR "/cases";
-
-std::string read(const fs::path& path) {
-  const auto text = base::read_file(path);
-  REQUIRE_MESSAGE(text.has_value(), path.string());
-  return *text;
-}
-
-std::string edit(const std::string& probe, const Tree& edits) {
-  auto text = facts::edited(probe, edits);
-  REQUIRE_MESSAGE(text.has_value(), (text ? "" : text.error().what));
-  return *text;
-}
-
-facts::Facts facts_of(const Tree& host) {
-  const Tree* base = host.find("base");
-  const std::string name = base ? base->text() : "plain";
-  const fs::path capture = cases / "facts" / name / "probe.txt";
-  const std::string text =
-      edit(read(fs::exists(capture) ? capture : cases / "checks/base" / (name + ".txt")), host);
-  auto facts = facts::parse(text);
-  REQUIRE(facts.has_value());
-  if (const Tree* offset = host.find("clockOffset")) facts->clock_offset = offset->as_real();
-  return *facts;
-}
-
-spec::Supply supply_named(const Tree* name) {
-  using enum spec::Supply;
-  const std::map<std::string, spec::Supply> all = {
-      {"repositories", repositories}, {"bundle", bundle}, {"skipped", skipped}, {"none", none}};
-  return name ? all.at(name->text()) : open;
-}
-
-/// The cluster of a case: Kubernetes 1.33 on the hosts of the case, with its `cluster` laid over.
-spec::Cluster cluster_of(const Tree& test, const std::vector<std::string>& hosts) {
-  Tree file = Tree::map_of({{"apiVersion", "gpuadm/v1alpha1"}, {"kind", "GpuCluster"}});
-  file.set("kubernetes", Tree::map_of({{"version", "1.33"}}));
-  Tree list = Tree::list();
-  for (const std::string& name : hosts) {
-    const std::string address = fmt::format("192.0.2.{}", 11 + list.items().size());
-    list.push(Tree::map_of({{"name", name}, {"address", address}}));
-  }
-  file.set("hosts", list);
-  if (const Tree* over = test.find("cluster")) file.merge(*over);
-  auto cluster = spec::parse(base::yaml::write(file), "cluster.yaml");
-  REQUIRE_MESSAGE(cluster.has_value(), (cluster ? "" : cluster.error().what));
-  if (const Tree* settled = test.find("settled")) {
-    for (spec::Host& host : cluster->hosts) {
-      host.runtime_supply = supply_named(settled->find("runtime"));
-      host.toolkit_supply = supply_named(settled->find("toolkit"));
-    }
-    cluster->may_exist = settled->find("existing") != nullptr;
-  }
-  if (const Tree* version = test.find("kubernetes"))
-    cluster->kubernetes.version = base::Version::parse(version->text());  // "none": as if nothing were known
-  return *cluster;
-}
-
-std::vector<Finding> examine(const Tree& test, const checks::Data& data) {
-  facts::Census census;
-  if (const Tree* hosts = test.find("hosts")) {
-    for (const auto& [name, host] : hosts->entries()) census.emplace(name, facts_of(host));
-  } else {
-    census.emplace("one", facts_of(test));
-  }
-  std::vector<std::string> names;
-  for (const auto& [name, facts] : census) names.push_back(name);
-  const Tree* stage = test.find("stage");
-  if (stage && stage->text() == "cluster") {
-    const Tree* overview = test.find("overview");
-    const auto facts =
-        facts::parse_cluster(edit(read(cases / "checks/base/cluster.txt"), overview ? *overview : Tree()));
-    REQUIRE(facts.has_value());
-    return checks::examine_cluster(cluster_of(test, names), census, *facts, data);
-  }
-  return checks::examine(cluster_of(test, names), census, data,
-                         stage && stage->text() == "node" ? checks::Stage::node : checks::Stage::preflight);
-}
+using namespace case_files;
 
 /// What of an expectation does not hold; empty where all does.
 std::string difference(const Tree& expected, const Finding& finding) {
@@ -145,6 +53,48 @@ void check_expected(const Tree& expect, const std::vector<Finding>& findings) {
   }
 }
 
+using VerdictsById = std::map<std::string, std::set<std::string>>;
+
+/// What a case of tests/cases/cis expects of an item: tests/cases/cis/README.md.
+std::pair<std::vector<std::string>, Tree> expected_of(const std::string& id, const Tree& test) {
+  const Tree* named = test.find("expect") ? test.find("expect")->find(id) : nullptr;
+  if (named && !named->is_map()) return {{named->text()}, Tree::map()};
+  if (named) return {{named->find("verdict") ? named->find("verdict")->text() : "fail"}, *named};
+  for (const char* verdict : {"pass", "fail", "skip", "unknown"}) {
+    const Tree* ids = test.find(std::string(verdict) + (verdict == std::string("pass") ? "es" : "s"));
+    for (const Tree& pattern : ids ? ids->items() : Tree::List())
+      if (id == pattern.text() || (pattern.text().ends_with('.') && id.starts_with(pattern.text())))
+        return {{verdict}, Tree::map()};
+  }
+  std::vector<std::string> others;
+  for (const Tree& verdict : test.find("others")->items()) others.push_back(verdict.text());
+  return {others, Tree::map()};
+}
+
+/// The cases of the CIS Kubernetes Benchmark, each of which is about every item.
+void check_benchmark(const checks::Data& data, VerdictsById& verdicts) {
+  for (const auto& entry : fs::directory_iterator(folder / "cis")) {
+    if (entry.path().extension() != ".yaml") continue;
+    CAPTURE(entry.path().string());
+    auto test = base::yaml::read(read(entry.path()), entry.path().string());
+    REQUIRE_MESSAGE(test.has_value(), (test ? "" : test.error().what));
+    test->set("stage", "security");
+    std::set<std::string> ids;
+    for (const Finding& finding : judge(*test, probes_of(*test), data, overview_of(*test))) {
+      const auto [allowed, expected] = expected_of(finding.id, *test);
+      const std::string verdict(report::name_of(finding.verdict));
+      const std::string got =
+          entry.path().filename().string() + "\n" + base::yaml::write(report::to_tree(finding));
+      CHECK_MESSAGE(std::ranges::find(allowed, verdict) != allowed.end(), got);
+      CHECK_MESSAGE(difference(expected, finding).empty(), got);
+      CHECK_MESSAGE(ids.insert(finding.id).second, got);
+      verdicts[finding.id].insert(verdict);
+    }
+    for (const auto& [id, expected] : test->find("expect")->entries())
+      CHECK_MESSAGE(ids.contains(id), fmt::format("{} is no item", id));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("every check has cases that pass and cases that do not, and all of them hold") {
@@ -152,15 +102,16 @@ TEST_CASE("every check has cases that pass and cases that do not, and all of the
       [](std::string_view path) { return base::read_file(fs::path(GPUADM_SOURCE_DIR) / path); });
   REQUIRE_MESSAGE(data.has_value(), (data ? "" : data.error().what));
   const auto steps = step_ids();
-  std::map<std::string, std::set<std::string>> verdicts;
-  for (const auto& entry : fs::recursive_directory_iterator(cases / "checks")) {
+  VerdictsById verdicts;
+  check_benchmark(**data, verdicts);
+  for (const auto& entry : fs::recursive_directory_iterator(folder / "checks")) {
     if (entry.path().extension() != ".yaml") continue;
     const std::string id = entry.path().parent_path().filename();
     CAPTURE(entry.path().string());
     const auto test = base::yaml::read(read(entry.path()), entry.path().string());
     REQUIRE_MESSAGE(test.has_value(), (test ? "" : test.error().what));
     REQUIRE(test->find("expect"));
-    auto findings = examine(*test, **data);
+    auto findings = judge(*test, probes_of(*test), **data, overview_of(*test));
     for (const Finding& finding : findings)
       if (finding.verdict == report::Verdict::fail) check_remedy(finding, steps);
     std::erase_if(findings, [&](const Finding& finding) { return finding.id != id; });

@@ -59,12 +59,12 @@ TEST_CASE("catalogue: what cannot be is named") {
   says("gpu.a: { causedBy: [gpu.b] }\ngpu.b: { causedBy: [gpu.a] }\n", "is its own cause");
   says("gpu.a: { causedBy: [gpu.x] }\n", "no check is called gpu.x");
   says("host.a: {}\n", "begin with 'gpu.'");
-  says("gpu.a: { sympton: x }\n", "'sympton' is no key");
+  says("gpu.a: { sympton: x }\n", "'sympton' is not a key");
   says("gpu.a: { source: [] }\n", "source names none");
-  says("gpu.a: { source: the manual }\n", "'the manual' is no https address");
-  says("gpu.a: { source: \"http://docs.nvidia.com/\" }\n", "is no https address");
+  says("gpu.a: { source: the manual }\n", "'the manual' is not an https address");
+  says("gpu.a: { source: \"http://docs.nvidia.com/\" }\n", "is not an https address");
   says("gpu.a: { source: [\"https://docs.nvidia.com/deploy\", \"https://localhost/\"] }\n",
-       "'https://localhost/' is no https address");
+       "'https://localhost/' is not an https address");
 }
 
 TEST_CASE("catalogue: a source is one address or several") {

@@ -71,11 +71,11 @@ TEST_CASE("what pods of the chain come to is judged as the cases say") {
     REQUIRE_MESSAGE(test.has_value(), (test ? "" : test.error().what));
     const Link link = *checks::link_named(test->find("link")->text());
     const GpuNode node = node_of(*test->find("node"));
-    checks::Trial trial = checks::trial_of(link, node, 0);
-    trial.rounds = static_cast<std::size_t>(number(*test, "rounds", 1));
+    checks::PodTest pod_test = checks::pod_test_of(link, node, 0);
+    pod_test.rounds = static_cast<std::size_t>(number(*test, "rounds", 1));
     const facts::Space seen = seen_in(*test);
-    CHECK(checks::is_settled(trial, seen) == test->find("settled")->as_bool());
-    const report::Finding finding = checks::examine_trial(trial, node, seen, *floors);
+    CHECK(checks::is_decided(pod_test, seen) == test->find("settled")->as_bool());
+    const report::Finding finding = checks::examine_pod_test(pod_test, node, seen, *floors);
     const Tree& expect = *test->find("expect");
     CHECK_MESSAGE(report::name_of(finding.verdict) == expect.find("verdict")->text(),
                   fmt::format("{}: {}", finding.says, finding.evidence));
@@ -93,20 +93,20 @@ TEST_CASE("what pods of the chain come to is judged as the cases say") {
 
 TEST_CASE("a trial asks for what is free: one pod more than that, or all of it in one") {
   GpuNode node{.host = "one", .node = "one", .counted = 8, .allocatable = 8, .held = 3};
-  CHECK(checks::trial_of(Link::scheduling, node, 0).pods == 6);
-  CHECK(checks::trial_of(Link::compute, node, 0).pods == 1);
-  CHECK(checks::trial_of(Link::compute, node, 0).gpus == 5);
-  CHECK(checks::trial_of(Link::pod, node, 7).prefix == "pod-7-");
+  CHECK(checks::pod_test_of(Link::scheduling, node, 0).pods == 6);
+  CHECK(checks::pod_test_of(Link::compute, node, 0).pods == 1);
+  CHECK(checks::pod_test_of(Link::compute, node, 0).gpus == 5);
+  CHECK(checks::pod_test_of(Link::pod, node, 7).prefix == "pod-7-");
   node.held = 8;
-  CHECK(checks::trial_of(Link::scheduling, node, 0).pods == 1);
-  CHECK(checks::trial_of(Link::compute, node, 0).pods == 0);
-  CHECK(checks::trial_of(Link::compute, node, 0).why_none.starts_with("every GPU of it is held"));
+  CHECK(checks::pod_test_of(Link::scheduling, node, 0).pods == 1);
+  CHECK(checks::pod_test_of(Link::compute, node, 0).pods == 0);
+  CHECK(checks::pod_test_of(Link::compute, node, 0).why_none.starts_with("all of its GPUs are held"));
   node.held = 0;
   node.mig = true;
-  CHECK(checks::trial_of(Link::compute, node, 0).pods == 8);
-  CHECK(checks::trial_of(Link::compute, node, 0).gpus == 1);
+  CHECK(checks::pod_test_of(Link::compute, node, 0).pods == 8);
+  CHECK(checks::pod_test_of(Link::compute, node, 0).gpus == 1);
   node.allocatable = 0;
-  CHECK(checks::trial_of(Link::scheduling, node, 0).pods == 0);
+  CHECK(checks::pod_test_of(Link::scheduling, node, 0).pods == 0);
 }
 
 TEST_CASE("where GPUs are claimed, a node offers the devices of its slices, and claims hold them") {
@@ -134,15 +134,15 @@ TEST_CASE("where GPUs are claimed, a node offers the devices of its slices, and 
   CHECK(nodes.front().held == 1);
   CHECK(nodes.front().holders == std::vector<std::string>{"ml/trainer"});
   CHECK(nodes.front().runtime_class.empty());
-  const checks::Trial trial = checks::trial_of(Link::scheduling, nodes.front(), 0);
-  CHECK(trial.pods == 2);
-  CHECK(trial.running == 1);
-  const checks::Sight sight{cluster, census, facts, {}};
-  report::Finding finding = checks::examine_link(Link::allocatable, nodes.front(), sight);
+  const checks::PodTest pod_test = checks::pod_test_of(Link::scheduling, nodes.front(), 0);
+  CHECK(pod_test.pods == 2);
+  CHECK(pod_test.running == 1);
+  const checks::ChainInputs inputs{cluster, census, facts, {}};
+  report::Finding finding = checks::examine_link(Link::allocatable, nodes.front(), inputs);
   CHECK(finding.verdict == report::Verdict::pass);
   CHECK(finding.evidence == "2 devices of gpu.nvidia.com in ResourceSlices, for 2 GPUs");
   facts.resource_claims.reset();
-  CHECK(checks::examine_link(Link::allocatable, nodes.front(), sight).verdict == report::Verdict::fail);
+  CHECK(checks::examine_link(Link::allocatable, nodes.front(), inputs).verdict == report::Verdict::fail);
   facts::Pod pod;
   pod.space = "kube-system";
   pod.name = "nvidia-dra-driver-root-x7k2p";
@@ -151,14 +151,14 @@ TEST_CASE("where GPUs are claimed, a node offers the devices of its slices, and 
   pod.phase = "Pending";
   pod.waiting = {"PodInitializing"};
   facts.pods = {{pod}};
-  finding = checks::examine_link(Link::plugin, nodes.front(), sight);
+  finding = checks::examine_link(Link::plugin, nodes.front(), inputs);
   CHECK(finding.verdict == report::Verdict::fail);
   CHECK(finding.evidence == "kube-system/nvidia-dra-driver-root-x7k2p: PodInitializing");
   facts.pods->front().phase = "Running";
   facts.pods->front().waiting.clear();
-  CHECK(checks::examine_link(Link::plugin, nodes.front(), sight).says == "the DRA driver runs on the node");
+  CHECK(checks::examine_link(Link::plugin, nodes.front(), inputs).says == "the DRA driver runs on the node");
   facts.pods->clear();
-  CHECK(checks::examine_link(Link::plugin, nodes.front(), sight).remedy ==
+  CHECK(checks::examine_link(Link::plugin, nodes.front(), inputs).remedy ==
         "gpuadm init --phases gpu/labels,gpu/dra");
 }
 
@@ -248,9 +248,9 @@ TEST_CASE("links that facts show are broken where something is missing") {
   CHECK(says(Link::nvml, [](Site& s) { s.host().pci_gpus.resize(3); }) ==
         "the driver does not answer for every GPU");
   CHECK(says(Link::runtime, [](Site& s) { s.host().containerd->runtimes.clear(); }) ==
-        "the container runtime does not know the RuntimeClass nvidia");
+        "RuntimeClass nvidia has no runtime in the container runtime");
   CHECK(says(Link::plugin, [](Site& s) { s.facts.pods->clear(); }) ==
-        "no pod of NVIDIA's device plugin is on the node");
+        "NVIDIA's device plugin has no pod on the node");
   CHECK(says(Link::plugin, [](Site& s) { s.facts.pods->front().waiting = {"CrashLoopBackOff"}; }) ==
         "the device plugin's pod on the node does not run");
   CHECK(says(Link::plugin, [](Site& s) {
@@ -263,9 +263,9 @@ TEST_CASE("links that facts show are broken where something is missing") {
         }) == "the pod of MPS's control daemon on the node does not run");
   CHECK(says(Link::plugin, [](Site& s) {
           s.facts.pods->front().name = "nvidia-mps-control-daemon-mps-2-x";
-        }) == "no pod of NVIDIA's device plugin is on the node");
+        }) == "NVIDIA's device plugin has no pod on the node");
   CHECK(says(Link::plugin, [](Site& s) { s.facts.nodes->front().name = "other"; }) ==
-        "this host is no node of the cluster");
+        "the host is not a node of the cluster");
   CHECK(says(Link::allocatable, [](Site& s) {
           s.facts.nodes->front().allocatable["nvidia.com/gpu"] = "1";
         }) == "the node offers fewer GPUs than it has");

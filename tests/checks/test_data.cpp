@@ -17,11 +17,11 @@ TEST_CASE("CSV cells may be quoted, with commas and quotes inside") {
 
 TEST_CASE("CSV that is not what it should be is refused with file and line") {
   const auto error = [](std::string_view text) { return read_csv(text, {"a", "b"}, "f.csv").error().what; };
-  CHECK(error("") == "f.csv: it is empty");
+  CHECK(error("") == "f.csv: the file is empty");
   CHECK(error("a,c\n1,2\n") == "f.csv:1: the header must be a,b");
   CHECK(error("a,b\n1,2\n1,2,3\n") == "f.csv:3: 3 columns where the header has 2");
-  CHECK(error("a,b\n1,\"2\n") == "f.csv:2: a quote does not fit");
-  CHECK(error("a,b\n1,2\"3\"\n") == "f.csv:2: a quote does not fit");
+  CHECK(error("a,b\n1,\"2\n") == "f.csv:2: an unbalanced quote");
+  CHECK(error("a,b\n1,2\"3\"\n") == "f.csv:2: an unbalanced quote");
 }
 
 TEST_CASE("the static facts of the repository are read") {
@@ -49,7 +49,7 @@ TEST_CASE("a data file that an operator has spoilt is named") {
     return base::read_file(std::filesystem::path(GPUADM_SOURCE_DIR) / path);
   });
   REQUIRE(!data);
-  CHECK(data.error().what == "data/feature-gates.csv: X: 'soon' is no version");
+  CHECK(data.error().what == "data/feature-gates.csv: X: 'soon' is not a version");
 }
 
 TEST_CASE("Xids and SXids are told apart by how bad they are, and each says what to do") {

@@ -30,8 +30,8 @@ TEST_CASE(
 TEST_CASE("driver: one branch and one flavor serve all GPUs of a host, or the reason is named") {
   CHECK(choice({v100, t4}) == "580 proprietary");
   CHECK(choice({v100, h200}) == "580 proprietary");
-  CHECK(choice({v100, b200}).find("no driver serves both") != std::string::npos);
-  CHECK(choice({k80}).find("no driver branch in support drives the") == 0);
+  CHECK(choice({v100, b200}).find("no driver supports both") != std::string::npos);
+  CHECK(choice({k80}).find("no maintained driver branch supports the") == 0);
 }
 
 TEST_CASE("driver: a branch that is asked for is taken where it drives the GPUs") {
@@ -39,7 +39,7 @@ TEST_CASE("driver: a branch that is asked for is taken where it drives the GPUs"
   CHECK(choice({h200}, 535) == "535 proprietary");
   CHECK(choice({b200}, 570) == "570 open");
   CHECK(choice({k80}, 470) == "470 proprietary");
-  CHECK(choice({b200}, 550).find("does not drive the") != std::string::npos);
-  CHECK(choice({v100}, 595).find("the driver branch 595 does not drive the") == 0);
-  CHECK(choice({h200}, 999) == "no driver branch 999 is known");
+  CHECK(choice({b200}, 550).find("does not support the") != std::string::npos);
+  CHECK(choice({v100}, 595).find("driver branch 595 does not support the") == 0);
+  CHECK(choice({h200}, 999) == "driver branch 999 is unknown");
 }

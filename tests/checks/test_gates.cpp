@@ -30,11 +30,11 @@ std::pair<std::string, std::string> lint(const std::string& gate, bool value, in
 std::pair<std::string, std::string> expected(const checks::Gate& gate, bool value, int minor) {
   const Version kubernetes{1, minor, -1};
   const auto since = [&](const std::optional<Version>& when) { return when && *when <= kubernetes; };
-  if (gate.first() && !since(gate.first())) return {"blocker", "came with Kubernetes"};
-  if (since(gate.removed)) return {"blocker", "is gone since Kubernetes"};
+  if (gate.first() && !since(gate.first())) return {"blocker", "needs Kubernetes"};
+  if (since(gate.removed)) return {"blocker", "was removed in Kubernetes"};
   const bool usual = since(gate.on);
   if (value == usual) return {"note", usual ? "is on in Kubernetes" : "is off in Kubernetes"};
-  if (since(gate.locked)) return {"blocker", "cannot be set to"};
+  if (since(gate.locked)) return {"blocker", "can no longer be set to"};
   if (since(gate.deprecated)) return {"warning", "is deprecated since"};
   return {};
 }

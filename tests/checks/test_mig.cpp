@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/mig.hpp"
+#include "checks/gpu/mig.hpp"
 #include "checks/repository_data.hpp"
 
 #include <doctest/doctest.h>

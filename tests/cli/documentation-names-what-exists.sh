@@ -17,7 +17,7 @@ while IFS=: read -r file line command; do
         grep -qE -- "(^|[ ,])${word%%=*}([][ ,=]|\$)" <<<"$help" || { echo "$file:$line: gpuadm ${verb[*]} has no $word" && bad=1; }
         ;;
       *)
-        if [[ $word =~ ^[a-z]+$ ]] && is_verb "${verb[@]}" "$word"; then
+        if [[ $word =~ ^[a-z]+(-[a-z]+)*$ ]] && is_verb "${verb[@]}" "$word"; then
           verb+=("$word") && help=$(gpuadm "${verb[@]}" --help && gpuadm --help)
         elif [ ${#verb[@]} = 0 ]; then
           echo "$file:$line: no such verb: $word" && bad=1

@@ -3,14 +3,19 @@
 . "$(dirname "$0")/common"
 # shellcheck source=tests/lib/steps.sh
 . "$top/tests/lib/steps.sh"
-needs curl python3 openssl
+# shellcheck source=tests/lib/apt-repository.sh
+. "$top/tests/lib/apt-repository.sh"
+needs curl python3 openssl gpg
+
+fingerprint=$(signing_key keys mirror)
+export_key keys "$fingerprint" --armor >key.asc
 
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout tls.key -out tls.pem 2>/dev/null
 plain=$((20000 + $$ % 6000)) tls=$((26000 + $$ % 6000))
 cat >server.py <<'END'
 import http.server, ssl, sys, threading
 plain, tls = int(sys.argv[1]), int(sys.argv[2])
-key = b"-----BEGIN PGP PUBLIC KEY BLOCK-----\n"
+key = open("key.asc", "rb").read()
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         if self.path in ("/to-plain", "/to-tls"):
@@ -50,12 +55,12 @@ says 'BEGIN PGP'
 exits 1 in_step "fetch https://localhost:$tls/to-plain 10 -k"
 hides 'BEGIN PGP'
 
-exits 0 in_step "fetch_key http://localhost:$plain/key"
+exits 0 in_step "fetch_key http://localhost:$plain/key $fingerprint"
 says 'BEGIN PGP'
 for path in long longer; do
-  exits 3 in_step "fetch_key http://localhost:$plain/$path"
-  complains "http://localhost:$plain/$path has more than 1 MiB"
+  exits 3 in_step "fetch_key http://localhost:$plain/$path $fingerprint"
+  complains "http://localhost:$plain/$path is larger than 1 MiB"
   hides 'BEGIN PGP'
 done
-exits 3 in_step "fetch_key http://localhost:1/key"
-complains "http://localhost:1/key cannot be fetched"
+exits 3 in_step "fetch_key http://localhost:1/key $fingerprint"
+complains "cannot fetch http://localhost:1/key"

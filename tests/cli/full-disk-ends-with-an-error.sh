@@ -5,4 +5,4 @@
 rc=0
 gpuadm config schema >/dev/full 2>err || rc=$?
 [ "$rc" = 1 ] || fail "exit code $rc"
-complains "standard output could not be written: No space left on device"
+complains "cannot write to standard output: No space left on device"

@@ -19,7 +19,7 @@ exits 2 gpuadm config lint cluster.yaml
 complains "cluster.yaml:4:"
 file 'gpu: { models: { NVIDIA H2000: { sharing: exclusive } } }'
 exits 3 gpuadm config lint cluster.yaml
-says "NVIDIA H2000 is no model of GPU"
+says "NVIDIA H2000 is not a known GPU model"
 says "line 4"
 says "did you mean NVIDIA H200?"
 file 'gpu: { models: { H200: { sharing: exclusive } } }'

@@ -3,8 +3,8 @@
 . "$(dirname "$0")/common"
 
 exits 0 gpuadm --help
-says 'Take back:'
-says 'Exit codes: 0 done'
+says 'Bundles and assets:'
+says 'Exit codes: 0 success'
 exits 0 gpuadm etcd --help
 says 'restore'
 mapfile -t commands < <(gpuadm manual | sed -n 's/^## \(gpuadm.*\)/\1/p')
@@ -14,6 +14,6 @@ for command in "${commands[@]}"; do
   exits 0 gpuadm "${words[@]:1}" --help
   says "Usage: $command"
   # Verbs of a group have the examples.
-  grep -q '^Verbs:' out || says 'Examples:'
+  grep -q '^Commands:' out || says 'Examples:'
   if grep -vE '^  (gpuadm|source) ' out | awk 'length > 80' | grep .; then fail "$command --help is wider than 80 columns"; fi
 done

@@ -24,15 +24,16 @@ exits 0 in_step "key_fingerprints $place/both.asc"
 $ed" ] || fail "both.asc: $(cat out)"
 
 accepted() { in_step "key_is_accepted $place/$1 https://example.com/key '$2'"; }
-exits 0 accepted rsa.asc ""
+exits 3 accepted rsa.asc ""
+complains "set mirrors.packageKeys"
 exits 0 accepted rsa.asc "$rsa"
 exits 0 accepted rsa.asc "$ed
 ${rsa,,}"
 exits 0 accepted both.asc "$ed $rsa"
 exits 3 accepted rsa.asc "$ed"
-complains "https://example.com/key has the key $rsa, and expected is $ed"
+complains "https://example.com/key contains the key $rsa instead of $ed"
 exits 3 accepted both.asc "$ed"
-complains "has the key $rsa"
+complains "contains the key $rsa"
 
 # What is not read to its end is not accepted.
 {
@@ -49,5 +50,5 @@ sed '/^-----END/d' ed.asc >open.asc
 echo '<html>' >page.html
 for file in indented.asc short.gpg open.asc more.gpg page.html; do
   exits 3 accepted "$file" "$ed"
-  complains "the fingerprint of this key cannot be read"
+  complains "cannot read the fingerprint of this key"
 done

@@ -7,7 +7,7 @@ needs apt-get
 
 refused() {
   exits 3 in_step "repository_put '$place/$1' 1"
-  complains "the packages of the bundle cannot be unpacked in $place/host/repository.new: they take $2 MiB, and "
+  complains "cannot unpack the packages of the bundle in $place/host/repository.new: they need $2 MiB, and "
   [ ! -e host/repository.new ] || fail "the half of $1 is left"
   [ ! -e host/repository/sum ] || fail "$1 was taken"
 }
@@ -28,7 +28,7 @@ if [ "$(id -u)" = 0 ]; then
   if mount -t tmpfs -o size=2m tmpfs host 2>/dev/null; then
     trap 'umount host; rm -rf "$place"' EXIT
     refused whole.tar 3
-    complains 'MiB are free there'
+    complains 'MiB are free'
     [ -z "$(ls host)" ] || fail "something is left: $(ls host)"
     umount host
     trap 'rm -rf "$place"' EXIT

@@ -10,6 +10,6 @@ takes() { in_step "bundle_sha256=$(sha256sum <image | cut -d' ' -f1) && bundle_f
 exits 0 takes image
 says image
 exits 3 takes another
-complains "arrived damaged"
+complains "damaged in transit"
 hides another
 [ -z "$(ls host)" ] || fail "something is left: $(ls host)"

@@ -7,7 +7,7 @@ cp "$top/tests/cases/checks/base/cluster.txt" kept/
 exits 1 gpuadm status --from kept
 says "Kubernetes v1.33.4"
 says "flannel, 2 of 2 ready"
-says "not well"
+says "problem found"
 ! awk 'length > 80' out | grep -q . || fail "a line is longer than 80 columns"
 exits 1 gpuadm status --from kept -o wide
 says "ADDRESS"

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/common"
 
 exits 2 gpuadm docter
-complains "gpuadm has no verb docter"
+complains "gpuadm: unknown command docter"
 complains "did you mean doctor?"
 exits 2 gpuadm config lnt
 complains "did you mean lint?"

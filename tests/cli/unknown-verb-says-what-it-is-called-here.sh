@@ -7,7 +7,7 @@ complains "gpuadm init --dry-run"
 exits 2 gpuadm uninstall
 complains "gpuadm reset"
 exits 2 gpuadm doctor --only gpu.helth --from "$top/data/recordings/gpu-machine"
-complains "did you mean gpu.health.?"
+complains "did you mean gpu.health?"
 exits 2 gpuadm config explain podCDIR
 complains "did you mean network.podCIDR?"
 exits 2 gpuadm apply -f nope/none.yaml

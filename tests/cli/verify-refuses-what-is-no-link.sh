@@ -6,7 +6,7 @@ exits 2 gpuadm verify --only driver,pods
 complains "no link is called pods"
 complains "did you mean pod?"
 exits 0 gpuadm verify --help
-says "allocatable, scheduling, pod, compute, reload"
+says "network, dns, driver"
 [ ! -e /etc/kubernetes/admin.conf ] || skip "this machine is a control plane"
 exits 2 gpuadm verify
 complains "none of these hosts is a control plane"

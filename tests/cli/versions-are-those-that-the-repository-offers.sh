@@ -35,7 +35,7 @@ done
 offers() {
   local script
   script=$("$GPUADM" assets show playbooks/versions.sh)
-  TMPDIR=$place/tmp in_step "kubernetes_repository=${3:-http://127.0.0.1:$port/core:/stable:} kubernetes_minor=$1 kubernetes_keys='${2:-}' \
+  TMPDIR=$place/tmp in_step "kubernetes_repository=${3:-http://127.0.0.1:$port/core:/stable:} kubernetes_minor=$1 kubernetes_keys='${2:-$fingerprint}' \
     proxy_environment='' proxy_apt='' proxy_dnf=''
 $no_curl$script"
 }
@@ -51,17 +51,17 @@ says '1.36.1
 hides 1.36.11
 exits 0 offers 1.36 "$other $fingerprint"
 exits 23 offers 1.36 "$other"
-complains "has the key $fingerprint, and expected is $other"
-exits 23 offers 1.35
-complains "v1.35/deb/ is not signed by the key that is beside it"
+complains "contains the key $fingerprint instead of $other"
+exits 23 offers 1.35 "$other"
+complains "v1.35/deb/ is not signed by the key next to it"
 exits 24 offers 1.34
-complains "v1.34/deb/Release.key is no key: what is answered begins with '<html>Please log in"
+complains "v1.34/deb/Release.key is not a PGP public key: the response begins with '<html>Please log in"
 exits 24 offers 1.33
-complains "v1.33/deb/ does not answer as a package repository"
+complains "v1.33/deb/ is not a valid package repository"
 exits 21 offers 1.99
 complains "http://127.0.0.1:$port/core:/stable: has no Kubernetes 1.99: http://127.0.0.1:$port/core:/stable:/v1.99/deb/Release.key: curl: (22)"
 exits 22 offers 1.36 "" http://127.0.0.1:1
-complains "http://127.0.0.1:1/v1.36/deb/Release.key cannot be reached"
+complains "cannot reach http://127.0.0.1:1/v1.36/deb/Release.key"
 
 # A key that has no end is not read to one.
 mkdir -p "$www/core:/stable:/v1.32/deb"
@@ -78,7 +78,7 @@ exits 22 offers 1.32
 exits 21 offers 1.99
 complains "has no Kubernetes 1.99: http://127.0.0.1:$port/core:/stable:/v1.99/deb/Release.key: E: "
 exits 22 offers 1.36 "" http://127.0.0.1:1
-complains "http://127.0.0.1:1/v1.36/deb/Release.key cannot be reached"
+complains "cannot reach http://127.0.0.1:1/v1.36/deb/Release.key"
 
 state >after
 diff before after || fail "the host's package manager is not what it was"

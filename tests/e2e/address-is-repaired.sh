@@ -16,7 +16,7 @@ exits 0 init -y
 on node 'kubectl create configmap kept --from-literal=a=b && kubectl run kept --image=lab.local/sleep:1 --image-pull-policy=Never --restart=Never -- 0 here' >/dev/null
 on node kubectl wait --for=condition=Ready pod/kept --timeout=90s >/dev/null || fail "no pod runs"
 exits 0 gpuadm repair address -f cluster.yaml -y
-says "nothing is to be done"
+says "nothing to do"
 untouched=$(sums on node)
 
 # Another address and name; etcd and the API server start anew, and cannot: there is no such address.
@@ -48,4 +48,4 @@ admin wait --for=condition=Ready pod/kept --timeout=60s >/dev/null || fail "the 
 admin run after --image=lab.local/sleep:1 --image-pull-policy=Never --restart=Never -- 0 here >/dev/null
 admin wait --for=condition=Ready pod/after --timeout=60s >/dev/null || fail "no pod runs after the repair"
 exits 0 gpuadm repair address -f cluster.yaml -y
-says "nothing is to be done"
+says "nothing to do"

@@ -33,7 +33,7 @@ diff <(jq -S .certificates whole) <(jq -S .certificates out) || fail "one that c
 on node rm /etc/kubernetes/pki/a.crt
 admin get nodes >out 2>err || fail "root's kubeconfig does not work"
 exits 0 gpuadm certs renew -f cluster.yaml -y
-says "nothing is to be done"
+says "nothing to do"
 ! on node 'grep -rqE "PRIVATE KEY|client-key-data" /var/lib/gpuadm' || fail "a key is in the journal"
 
 # Certificates that have expired, the API server's and the administrator's: said beforehand with the way out, which works.
@@ -109,4 +109,4 @@ admin wait --for=condition=Ready pod/after --timeout=60s >/dev/null || fail "no 
 
 exits 0 gpuadm etcd defrag -f cluster.yaml -y
 exits 0 gpuadm etcd defrag -f cluster.yaml -y
-says "nothing is to be done"
+says "nothing to do"

@@ -47,10 +47,10 @@ for host in one two; do
   done
 done
 exits 0 gpuadm runtime configure -f cluster.yaml -y
-says "nothing is to be done"
+says "nothing to do"
 # What is left of it is for those who join later.
 exits 0 init -y
-says "What the cluster is made by is kept on its control plane"
+says "Store the cluster file on the control plane"
 says "2 hosts: 1 changed"
 has_a_cluster one 2
 

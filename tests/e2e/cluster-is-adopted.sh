@@ -22,8 +22,8 @@ cp out printed.yaml
 for line in 'name: one' "version: \"$(kubernetes_version)\"" 'source: installed' 'plugin: none' 'cgroupDriver: cgroupfs' 'maxPerCore: 0' 'swap: "off"'; do
   grep -qF -- "$line" printed.yaml || fail "the file does not say $line"
 done
-complains "What the cluster is made by is kept on its control plane"
-! grep -q 'needed   kubeadm init' err || fail "the cluster that is there would be made again"
+complains "Store the cluster file on the control plane"
+! grep -q 'needed   Run kubeadm init' err || fail "the cluster that is there would be made again"
 exits 0 gpuadm adopt one -f login.yaml -o adopted.yaml --record -y
 exits 2 gpuadm adopt one -f login.yaml -o adopted.yaml
 complains "is there already"
@@ -53,5 +53,5 @@ lab up two
 "$top/tests/lib/lab-cluster" two >cluster.yaml
 exits 0 init -y
 exits 0 gpuadm adopt -f cluster.yaml --bundle "$bundle" -o made.yaml
-says "nothing is to be done"
+says "nothing to do"
 changes_nothing gpuadm apply -f made.yaml --bundle "$bundle" -y

@@ -30,13 +30,13 @@ pods >before
 
 # Refused before anything is changed.
 exits 3 gpuadm upgrade -f cluster.yaml --kubernetes-version "1.$((${minor#1.} + 2)).0" -y
-says "one minor at a time"
+says "skips a minor version"
 if [ "${old##*.}" -gt 0 ]; then
   exits 3 gpuadm upgrade -f cluster.yaml --kubernetes-version "$minor.$((${old##*.} - 1))" -y
-  says "older than what runs"
+  says "older than the running version"
 fi
 exits 3 gpuadm upgrade -f cluster.yaml --kubernetes-version "1.$((${minor#1.} + 1))" -y
-complains "cannot be reached" # the repository that would name its newest patch
+complains "cannot reach" # the repository that would name its newest patch
 
 exits 0 upgrade --dry-run
 says "it is the only node"
@@ -48,7 +48,7 @@ says "restarts: etcd (with a new image), kube-apiserver"
 on node "cp -a /var/lib/gpuadm /tmp/kept && mount -t tmpfs -o size=\$((\$(du -sk /tmp/kept | cut -f1) + 4096))k tmpfs /var/lib/gpuadm &&
   cp -a /tmp/kept/. /var/lib/gpuadm/ && rm -rf /tmp/kept"
 exits 1 upgrade -y
-says "are to come to /var/lib/gpuadm, and"
+says "/var/lib/gpuadm has "
 on node umount /var/lib/gpuadm
 
 # Nor what kubeadm writes on its disk: the node runs on as it was.
@@ -67,6 +67,6 @@ admin -n kube-system get pods -o 'jsonpath={.items[*].spec.containers[*].image}'
 [ "$(grep -c ":v$new" images)" = 4 ] || fail "an old part still runs: $(cat images)"
 pods | diff before - || fail "the pods are others now"
 exits 0 upgrade -y
-says "nothing is to be done"
+says "nothing to do"
 exits 3 gpuadm upgrade -f cluster.yaml --bundle "$bundle" -y
-says "older than what runs"
+says "older than the running version"

@@ -17,7 +17,7 @@ has_it() { [ -n "$(on "$1" "ip -o addr show to $virtual" 2>/dev/null)" ]; }
 
 on two ip addr add "$virtual/32" dev "$link"
 exits 3 apply --dry-run
-complains "somebody has the virtual address"
+complains "is already in use by"
 on two ip addr del "$virtual/32" dev "$link"
 on one ip neigh flush to "$virtual"
 

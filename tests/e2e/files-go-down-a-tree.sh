@@ -80,7 +80,7 @@ total=$(($(sent) - before))
 echo "the client sent $((total >> 20)) MiB for 3 times $((size >> 20)) MiB, killed twice"
 [ "$total" -lt $((size * 13 / 10)) ] || fail "the client sent $total bytes, and the file has $size"
 exits 0 gpuadm cp freight --to /opt/freight -f cluster.yaml
-says "nothing is to be done"
+says "nothing to do"
 
 # The first one dies in the middle: the others get all of it.
 for name in "${names[@]}"; do on "$name" 'rm /opt/freight'; done
@@ -101,5 +101,5 @@ exits 0 gpuadm cp freight --to /opt/freight -f cluster.yaml
 # A disk without room for it: said before a byte is sent, and nothing is there.
 on a 'rm /opt/freight; mount -t tmpfs -o size=32m none /var/lib/gpuadm && mkdir -p /var/lib/gpuadm'
 exits 1 gpuadm cp freight --to /opt/freight -f cluster.yaml
-says "make room, then run again"
+says "free disk space, then run again"
 on a 'test ! -e /opt/freight' || fail "a part of it is there"

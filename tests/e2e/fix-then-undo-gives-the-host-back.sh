@@ -37,7 +37,7 @@ exits 2 gpuadm doctor -f cluster.yaml --only "$faults" --fix
 gpuadm doctor -f cluster.yaml --only "$faults" --fix --dry-run >out 2>err || true
 says "+# gpuadm: gone: deb https://apt.kubernetes.io/"
 says "-runtime-endpoint: unix:///run/elsewhere.sock"
-says "containerd runs, now and after a boot"
+says "Enable and start containerd"
 snapshot | diff before - || fail "a dry run changed something"
 
 exits 0 gpuadm doctor -f cluster.yaml --only "$faults" --fix -y

@@ -32,7 +32,7 @@ for _ in $(seq 60); do
 done
 is "$desired" 1
 exits 0 gpuadm gpu share node 4 -f cluster.yaml -y
-says "nothing is to be done"
+says "nothing to do"
 
 exits 0 gpuadm gpu share node mps:2 -f cluster.yaml -y
 is "$(objects)" "configmap/nvidia-device-plugin-config-mps-2 daemonset.apps/nvidia-device-plugin-mps-2 daemonset.apps/nvidia-mps-control-daemon-mps-2 "

@@ -18,7 +18,7 @@ on node grep -q 'kind: nvidia.com/gpu' /run/cdi/nvidia.yaml || fail "the GPUs ar
 on node systemctl is-enabled --quiet gpuadm-cdi.path gpuadm-cdi.service || fail "not after a boot"
 on node systemctl is-active --quiet gpuadm-cdi.path || fail "nobody watches the modules"
 exits 0 init --phases gpu/toolkit,gpu/cdi -y
-says "nothing is to be done"
+says "nothing to do"
 
 # Another driver: the description is old, and is made again.
 on node "sed -i 's/libcuda.so.[0-9.]*/libcuda.so.1.2.3/g' /run/cdi/nvidia.yaml"

@@ -21,3 +21,16 @@ on node cat /etc/containerd/config.toml >config.after
 lost=$(grep -v '^disabled_plugins' config.before | grep -vxFf config.after || true)
 [ -z "$lost" ] || fail "lost: $lost"
 [ "$(on node cat /proc/swaps | wc -l)" -gt 1 ] || fail "swap was turned off"
+
+# Docker sets the policy of FORWARD to DROP. Pods are forwarded all the same, and reset removes the rules and their unit.
+rules() { on node iptables-save -t filter; }
+rules | grep -q '^:FORWARD DROP' || fail "Docker does not drop forwarded packets here: this test shows nothing"
+[ "$(rules | grep -c 'comment gpuadm-pods .*ACCEPT')" = 2 ] || fail "pods are not forwarded"
+changes_nothing init -y
+# shellcheck disable=SC2016 # expanded on the host
+on node 'iptables -D FORWARD $(iptables-save -t filter | sed -n "s/^-A FORWARD \(-s .*gpuadm-pods.*\)/\1/p")'
+exits 0 init -y
+[ "$(rules | grep -c 'comment gpuadm-pods .*ACCEPT')" = 2 ] || fail "a deleted rule is not restored"
+exits 0 gpuadm reset -f cluster.yaml -y
+! rules | grep -q gpuadm-pods || fail "reset leaves rules for pods"
+on node '[ ! -e /etc/systemd/system/gpuadm-pod-forward.service ]' || fail "reset leaves the unit"

@@ -54,7 +54,7 @@ leads() { # leads IMAGE ENGINE PULL...
   # apt is allowed to ask without the login first; nobody else is refused.
   is_secret
   exits 0 gpuadm runtime configure -f cluster.yaml -y
-  says "nothing is to be done"
+  says "nothing to do"
   exits 0 gpuadm undo -f cluster.yaml --all -y
   state >out 2>err
   diff before out || fail "undo left something"
@@ -79,11 +79,11 @@ serves 30 8080 python3 -m http.server --bind "$client" --directory page 8080
 a_host node
 mirrors containerd "    ghcr.io: http://$client:8080" >>cluster.yaml
 exits 1 gpuadm runtime configure -f cluster.yaml -y
-says "mirrors.registries.ghcr.io: http://$client:8080/v2/ answers with a page"
+says "mirrors.registries.ghcr.io: http://$client:8080/v2/ returns an HTML page"
 on node 'test ! -e /etc/containerd/certs.d/ghcr.io' || fail "its hosts.toml is there"
 
 # A login that the proxy does not take is said.
 printf 'lab:wrong\n' >login
 sed -i "s|ghcr.io: .*|ghcr.io: http://registry.lab:5000|" cluster.yaml
 exits 1 gpuadm runtime configure -f cluster.yaml -y
-says "the proxy refuses what this host asks it for (407)"
+says "the proxy refuses the requests of this host (407)"

@@ -49,7 +49,7 @@ says "packets with pod addresses are probably dropped between the nodes"
 on one 'test ! -e /var/lib/gpuadm/network-proof' || fail "a test that failed is recorded"
 on two "iptables -D FORWARD -d $cidr -j DROP"
 exits 0 init -y --no-wait
-says "nothing is to be done"
+says "nothing to do"
 says "skipped"
 exits 0 init -y
 on one 'test -s /var/lib/gpuadm/network-proof' || fail "what was tested is not recorded"

@@ -77,6 +77,6 @@ done
 on desk '[ ! -e /etc/systemd/system/gpuadm-resume.service ] && [ ! -e /var/lib/gpuadm/resume ] && ! systemctl is-enabled --quiet gpuadm-resume.service 2>/dev/null' ||
   fail "the next boot would do it again"
 exits 0 desk playbook run kernel.yaml -f cluster.yaml -y
-says "nothing is to be done"
+says "nothing to do"
 exits 0 desk undo -f cluster.yaml --all -y
 on desk '[ ! -e /etc/behind ] && [ ! -e /etc/systemd/system/booted-as.service ]' || fail "undo left something"

@@ -61,7 +61,7 @@ for host in one two; do
 done
 events | grep >/dev/null '"did":"waiting".*1200 s at most' || fail "it does not say for how long it waits"
 exits 0 play -y
-says "nothing is to be done"
+says "nothing to do"
 has_a_cluster one
 
 # A reboot that does not end within the run: whoever comes next goes on.
@@ -72,4 +72,4 @@ kill -KILL "$running"
 wait "$running" || true
 for _ in 1 2 3 4 5 6; do ! play -y >out 2>err || break; sleep 5; done
 exits 0 play -y
-says "nothing is to be done"
+says "nothing to do"

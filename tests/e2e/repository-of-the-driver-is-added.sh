@@ -36,7 +36,8 @@ names_a_server node
 cat >>cluster.yaml <<END
 kubernetes: { version: "$(kubernetes_version)" }
 gpu: { driver: install, driverBranch: 580 }
-mirrors: { packages: { nvidiaDriver: "http://$client:8080" } }
+mirrors:
+  packages: { nvidiaDriver: "http://$client:8080" }
 END
 on node 'mount -t tmpfs double /sys/bus/pci/devices && mkdir /sys/bus/pci/devices/0000:00:06.0 && cd /sys/bus/pci/devices/0000:00:06.0 &&
   echo 0x030200 >class && echo 0x10de >vendor && echo 0x2335 >device && echo 0x10de >subsystem_vendor && echo 0x18be >subsystem_device && echo 0 >numa_node'
@@ -48,22 +49,29 @@ runs() { gpuadm init -f cluster.yaml --phases gpu/driver -y; }
 keyring other
 signs
 exits 1 runs
-says "http://$client:8080/$system/x86_64/cuda-keyring_1.1-1_all.deb is no package cuda-keyring"
+says "http://$client:8080/$system/x86_64/cuda-keyring_1.1-1_all.deb is not the package cuda-keyring"
 head -c 2000000 /dev/zero >"$folder/cuda-keyring_1.1-1_all.deb"
 exits 1 runs
-says "has more than 1 MiB"
-# A repository that another key signs does not stay with apt.
+says "is larger than 1 MiB"
+# The mirror brings a key of its own: it is taken where the cluster file names it, and only there.
 keyring cuda-keyring
 signs
+key=$(gpg --batch --with-colons --list-keys lab@lab.local 2>/dev/null | awk -F: '$1 == "fpr" { print $10; exit }')
+exits 1 runs
+says "contains the key $key instead of EB693B3035CD5710E231E123A4B469963BF863CC"
+says "set mirrors.packageKeys in the cluster file"
+on node "[ ! -e $list ] && [ ! -e /usr/share/keyrings/cuda-archive-keyring.gpg ]" || fail "the key or the list is there"
+printf '  packageKeys: { nvidiaDriver: %s }\n' "$key" >>cluster.yaml
+# A repository that another key signs does not stay with apt.
 sed -i 's/^Label: .*/Label: changed/' "$folder/InRelease"
 exits 1 runs
-says "http://$client:8080/$system/x86_64 does not answer as a repository of the NVIDIA driver"
+says "http://$client:8080/$system/x86_64 is not a valid repository of the NVIDIA driver"
 on node "[ ! -e $list ]" || fail "apt is left with it"
 
 signs
 exits 1 runs
-hides "does not answer"
-says "the headers of the kernel that runs" # the step behind
+hides "is not a valid repository"
+says "the headers of the running kernel" # the step behind
 [ "$(on node cat $list)" = "deb [signed-by=/usr/share/keyrings/cuda-archive-keyring.gpg] http://$client:8080/$system/x86_64/ /" ] || fail "the list is another"
 for file in usr/share/keyrings/cuda-archive-keyring.gpg etc/apt/preferences.d/cuda-repository-pin-600; do
   on node cat "/$file" | cmp - "double/$file" || fail "/$file is another"

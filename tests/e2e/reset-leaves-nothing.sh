@@ -80,14 +80,14 @@ for engine in containerd docker; do
   exits 3 gpuadm undo -f cluster.yaml --all -y
   complains "gpuadm reset"
   exits 0 take_down --dry-run
-  says "The cluster's state is removed"
+  says "Remove the cluster's state"
   has_a_cluster node
 
   # Who reads the plan for half a minute is not told that the hosts have changed: what a cluster changes by itself does not count.
   { sleep 30 && echo y; } | lab net script -qec "$GPUADM reset -f cluster.yaml" /dev/null >out 2>&1 || fail "a late yes is refused"
   gives_back "$engine"
   exits 0 take_down -y
-  says "nothing is to be done"
+  says "nothing to do"
 
   if [ "$engine" = containerd ]; then
     makes_a_busy_node

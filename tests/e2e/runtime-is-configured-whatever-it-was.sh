@@ -125,7 +125,7 @@ a_runtime() {
     exits 0 gpuadm runtime configure -f cluster.yaml -y
     "${2}_serves" "$case"
     exits 0 gpuadm runtime configure -f cluster.yaml -y
-    says "nothing is to be done"
+    says "nothing to do"
     exits 0 gpuadm undo -f cluster.yaml --all -y
     state >out 2>err
     diff before out || fail "$1: $case: undo left something"

@@ -20,7 +20,7 @@ dies_of() {
   exits 1 gpuadm runtime configure -f cluster.yaml -y
   printf '%s: over after %s s\n' "$engine" $((SECONDS - begun))
   [ $((SECONDS - begun)) -le 30 ] || fail "it took $((SECONDS - begun)) s"
-  says "did not serve with the new configuration (it answered before)"
+  says "did not start with the new configuration (it responded before)"
   says "it answers again"
   state | diff before - || fail "the files are not what they were"
   on node "$2" >out 2>err || fail "$engine does not answer"
@@ -37,7 +37,7 @@ for image in $images; do
   state >before
   before=$(pid)
   exits 1 gpuadm runtime configure -f cluster.yaml -y
-  says "is left as it is: the program that reads it would refuse"
+  says "was not changed: the program that reads it rejects"
   [ "$(pid)" = "$before" ] || fail "it was restarted"
   state | diff before - || fail "something was written"
   lab down node

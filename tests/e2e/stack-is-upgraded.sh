@@ -3,6 +3,7 @@
 # again; gpuadm is killed in between and goes on. The toolkit is upgraded where it is installed; its packages hold the lab's double of
 # nvidia-ctk. The runtime's configuration keeps what is not gpuadm's, and nothing is left to do at the end.
 . "$(dirname "$0")/common"
+! kubernetes_is_at_least 1.34 || skip "Kubernetes $(kubernetes_version) does not support containerd 1.6, which this test upgrades"
 
 # What the hosts' package repository has: Debian 13's containerd, and two versions of the toolkit's double.
 repository() {
@@ -75,4 +76,4 @@ exits 0 upgrade --runtime -y
 is one 1.7
 has_a_cluster one 2
 exits 0 upgrade --runtime --toolkit -y
-says "nothing is to be done"
+says "nothing to do"

@@ -23,7 +23,7 @@ a_host one
 exits 0 init -y
 is_well
 says "ok, leads"
-says "All is well"
+says "Cluster is healthy"
 says "bridge on each node"
 ! awk 'length > 80' out | grep >/dev/null . || fail "a line is longer than 80 columns"
 exits 0 gpuadm status -f cluster.yaml -o wide
@@ -79,7 +79,7 @@ says "one| "
 exits 0 gpuadm logs kube-apiserver one -f cluster.yaml --lines 5 --since 1h
 says "one| "
 exits 1 gpuadm logs nosuch -f cluster.yaml
-complains "there is no unit nosuch"
+complains "unit nosuch does not exist"
 
 head -c 3000000 /dev/urandom >blob
 chmod 0640 blob
@@ -88,9 +88,9 @@ exits 0 gpuadm cp blob --to /opt/new/place -f cluster.yaml --dry-run
 exits 0 gpuadm cp blob --to /opt/new/place -f cluster.yaml
 [ "$(on one 'stat -c %a /opt/new/place; sha256sum </opt/new/place')" = "640"$'\n'"$(sha256sum <blob)" ] || fail "it arrived otherwise"
 exits 0 gpuadm cp blob --to /opt/new/place -f cluster.yaml
-says "nothing is to be done"
+says "nothing to do"
 exits 1 gpuadm cp blob --to /opt/new -f cluster.yaml
-says "end it with a slash"
+says "append a slash"
 
 # What is stopped is named: the kubelet, a part of the control plane, the whole host.
 on one systemctl stop kubelet

@@ -74,8 +74,8 @@ on node systemctl stop containerd
 full node /var/lib/containerd
 on node systemctl start containerd
 exits 3 init -y
-head -n 1 out | grep -q 'no room for images (host.disk.root-free)' || fail "the report does not begin with the full disk"
-doctor_begins_with 'no room for images'
+head -n 1 out | grep -q 'no space is left for images (host.disk.root-free)' || fail "the report does not begin with the full disk"
+doctor_begins_with 'no space is left for images'
 on node 'systemctl stop containerd; umount -l /var/lib/containerd; systemctl start containerd'
 
 # On a node that runs: a network plugin's program, the sandbox image.

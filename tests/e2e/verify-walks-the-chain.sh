@@ -36,7 +36,7 @@ says "broken: driver on node"
 exits 1 verify --only plugin
 says "the device plugin's pod on the node does not run"
 exits 1 verify --only runtime
-says "the container runtime does not know the RuntimeClass nvidia"
+says "RuntimeClass nvidia has no runtime in the container runtime"
 kube delete runtimeclass nvidia
 kube -n kube-system delete daemonset nvidia-device-plugin
 on node 'ctr -n k8s.io images import -' <"$(lab device-plugin)" >/dev/null

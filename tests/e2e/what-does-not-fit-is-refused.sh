@@ -48,7 +48,7 @@ refused 3 "other belongs to another cluster" "gpuadm reset other" -- gpuadm appl
 on four '/usr/sbin/sshd -o Port=2222 -o PidFile=/run/sshd-2222.pid'
 file one four | sed -nE 's/name: four, (address: [0-9.]+)/name: five, \1, port: 2222/p' >twice
 file one four | sed '/name: four,/r twice' >twice.yaml
-refused 3 "five and four are one machine" "leave one of them" -- gpuadm apply -f twice.yaml --bundle "$bundle" -y
+refused 3 "five and four are the same machine" "keep only one of them" -- gpuadm apply -f twice.yaml --bundle "$bundle" -y
 on four 'pkill -F /run/sshd-2222.pid'
 
 # Versions.
@@ -58,7 +58,7 @@ minor=${minor#1.}
 file one four >fresh.yaml
 refused 3 "one is a node of Kubernetes $version" "gpuadm upgrade --bundle" -- gpuadm join four -f fresh.yaml --bundle "$newer" -y
 { cat one.yaml && echo 'kubernetes: { source: packages }'; } >packages.yaml
-refused 3 "one minor at a time" "from $version to 1.$((minor + 2)).0" "gpuadm upgrade --kubernetes-version 1.$((minor + 1))" -- \
+refused 3 "skips a minor version" "from $version to 1.$((minor + 2)).0" "gpuadm upgrade --kubernetes-version 1.$((minor + 1))" -- \
   gpuadm upgrade -f packages.yaml --kubernetes-version "1.$((minor + 2)).0" -y
 
 # A control plane that runs and does not answer, and one that is gone.

@@ -28,4 +28,4 @@ done
 admin wait --for=condition=Available --timeout=90s deployment/web >/dev/null || fail "its pod has not come back"
 [ "$(admin get pods -l app=web --field-selector status.phase=Running -o name)" != "$before" ] || fail "the worker was not drained"
 exits 0 gpuadm upgrade -f cluster.yaml --bundle "$newer" -y
-says "nothing is to be done"
+says "nothing to do"

@@ -102,3 +102,13 @@ TEST_CASE("the driver root is the first that has both nvidia-smi and the library
   CHECK(root->smi == "bin/nvidia-smi");
   CHECK(!parse(probe_text({{"pci", ""}}))->driver_roots);
 }
+
+TEST_CASE("a GPU may have no name") {
+  for (const char* line : {"GPU 3: (UUID: GPU-1)", "GPU 3:  (UUID: GPU-1)"}) {
+    const auto facts = parse(probe_text({{"nvidia-smi", std::string(line) + "\n? 0"}}));
+    REQUIRE(facts->gpus.size() == 1);
+    CHECK(facts->gpus[0].index == 3);
+    CHECK(facts->gpus[0].name.empty());
+    CHECK(facts->gpus[0].uuid == "GPU-1");
+  }
+}

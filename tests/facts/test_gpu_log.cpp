@@ -15,7 +15,9 @@ TEST_CASE("Xids and SXids are read from the log of dmesg and of journalctl") {
         "[ 4401.000000] nvidia-nvswitch3: SXid (PCI:0000:c3:00.0): 20034, Fatal, Link 30 LTSSM Fault Up\n"
         "a line without a time\n? 0"}}));
   REQUIRE(facts->kernel_log);
-  CHECK(facts->kernel_log->size() == 4);
+  CHECK(facts->kernel_log->size() == 5);
+  CHECK(facts->kernel_log->back().text == "a line without a time");
+  CHECK(facts->kernel_log->back().seconds == doctest::Approx(4401));
   REQUIRE(facts->xids.size() == 2);
   CHECK(facts->xids[0].slot == "0000:2a:00.0");
   CHECK(facts->xids[0].code == 79);

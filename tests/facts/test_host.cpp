@@ -97,3 +97,38 @@ TEST_CASE("the filter table, drives and links are typed") {
   CHECK(facts->links[0].errors == 5);
   CHECK(facts->secure_boot == true);
 }
+
+TEST_CASE("a system that is built from another has that one's packages") {
+  const auto os = [](std::string_view release) {
+    return parse(probe_text({{"/etc/os-release", release}}))->os;
+  };
+  const auto mint =
+      os("ID=linuxmint\nVERSION_ID=\"22\"\nVERSION_CODENAME=wilma\nID_LIKE=\"ubuntu debian\"\n"
+         "UBUNTU_CODENAME=noble");
+  CHECK(mint.family == facts::Family::debian);
+  CHECK(mint.parent_id + mint.parent_version_id + mint.parent_codename == "ubuntu24.04noble");
+  const auto pop = os("ID=pop\nVERSION_ID=\"22.04\"\nID_LIKE=\"ubuntu debian\"\nUBUNTU_CODENAME=jammy");
+  CHECK(pop.parent_id + pop.parent_version_id == "ubuntu22.04");
+  const auto lmde = os("ID=linuxmint\nVERSION_ID=\"6\"\nID_LIKE=debian\nDEBIAN_CODENAME=bookworm");
+  CHECK(lmde.parent_id + lmde.parent_version_id == "debian12");
+  const auto ubuntu = os("ID=ubuntu\nVERSION_ID=\"24.04\"\nVERSION_CODENAME=noble\nUBUNTU_CODENAME=noble");
+  CHECK(ubuntu.parent_id + ubuntu.parent_version_id + ubuntu.parent_codename == "ubuntu24.04noble");
+}
+
+TEST_CASE("the family of a system is known by its name, of those that come in two kinds by its tools") {
+  using enum facts::Family;
+  const auto family = [](const std::string& id, std::string_view tools = "") {
+    return parse(probe_text({{"/etc/os-release", "ID=" + id}, {"tools", tools}}))->os.family;
+  };
+  for (const char* id : {"\"openEuler\"", "\"tencentos\"", "TencentOS", "hce", "nobara", "euleros"}) {
+    CAPTURE(id);
+    CHECK(family(id) == redhat);
+  }
+  for (const char* id : {"sles", "sled", "sles_sap"}) CHECK(family(id) == suse);
+  for (const char* id : {"Deepin", "pureos"}) CHECK(family(id) == debian);
+  for (const char* id : {"kylin", "uos"}) {
+    CHECK(family(id, "rpm /usr/bin/rpm\nyum /usr/bin/yum") == redhat);
+    CHECK(family(id, "dpkg /usr/bin/dpkg\napt-get /usr/bin/apt-get") == debian);
+    CHECK(family(id) == other);
+  }
+}

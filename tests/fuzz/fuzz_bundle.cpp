@@ -1,8 +1,8 @@
 // What comes with a bundle or from a registry, by the first byte: a tar archive, a manifest, an image's
 // manifest, a challenge. A manifest that was read and is written again reads back as the same.
-#include "gpuadm/assets/debian.hpp"
-#include "gpuadm/assets/image.hpp"
-#include "gpuadm/assets/pack.hpp"
+#include "gpuadm/bundle/debian.hpp"
+#include "gpuadm/bundle/image.hpp"
+#include "gpuadm/bundle/pack.hpp"
 
 #include "target.hpp"
 
@@ -13,7 +13,7 @@
 namespace {
 
 void tar(std::string_view bytes) {
-  assets::TarReader reader(
+  bundle::TarReader reader(
       [bytes](char* into, std::size_t most) mutable -> base::Result<std::size_t> {
         const std::size_t count = std::min({most, bytes.size(), std::size_t{100}});
         bytes.copy(into, count);
@@ -30,20 +30,20 @@ void tar(std::string_view bytes) {
 }
 
 void manifest(std::string_view text) {
-  const auto bundle = assets::parse_bundle(text, "input");
+  const auto bundle = bundle::parse_bundle(text, "input");
   if (!bundle) return;
-  const std::string written = assets::manifest_of(*bundle);
-  const auto again = assets::parse_bundle(written, "again");
-  if (!again || assets::manifest_of(*again) != written) std::abort();
+  const std::string written = bundle::manifest_of(*bundle);
+  const auto again = bundle::parse_bundle(written, "again");
+  if (!again || bundle::manifest_of(*again) != written) std::abort();
 }
 
 void packages(std::string_view text) {
-  assets::debian::Index index;
+  bundle::debian::Index index;
   if (!index.add(std::string(text), "https://host", "input")) return;
   for (const char* name : {"dkms", "make", "x"})
     if (const auto* package = index.newest(name, "")) {
       (void)index.closure({package});
-      (void)assets::debian::stanza_with(*package, "file");
+      (void)bundle::debian::stanza_with(*package, "file");
     }
 }
 
@@ -51,7 +51,7 @@ void packages(std::string_view text) {
 void versions(std::string_view text) {
   const std::string_view a = text.substr(0, text.find(' ')),
                          b = text.substr(std::min(a.size() + 1, text.size()));
-  const int one = assets::debian::compare_versions(a, b), other = assets::debian::compare_versions(b, a);
+  const int one = bundle::debian::compare_versions(a, b), other = bundle::debian::compare_versions(b, a);
   if ((one < 0) != (other > 0) || (one == 0) != (other == 0)) std::abort();
 }
 
@@ -68,16 +68,16 @@ void try_input(std::string_view input) {
     case 'd':
       return packages(text);
     case 'r':
-      (void)assets::debian::parse_release(assets::debian::signed_text(text), "input");
+      (void)bundle::debian::parse_release(bundle::debian::signed_text(text), "input");
       return;
     case 'v':
       return versions(text);
     case 'i':
-      (void)assets::parse_image_manifest(text, "input");
-      (void)assets::choose_platform(text, "amd64", "input");
+      (void)bundle::parse_image_manifest(text, "input");
+      (void)bundle::choose_platform(text, "amd64", "input");
       return;
     default:
-      (void)assets::parse_challenge(text);
-      (void)assets::parse_reference(text);
+      (void)bundle::parse_challenge(text);
+      (void)bundle::parse_reference(text);
   }
 }

@@ -4,22 +4,22 @@
 
 namespace {
 
-plan::WayBack back(const std::string& text, const plan::Undo& undo = {}) {
+plan::UndoPlan back(const std::string& text, const plan::Undo& undo = {}) {
   const auto journal = plan::read_journal(text + "end\n");
   REQUIRE(journal);
-  const auto way = plan::way_back(*journal, undo);
+  const auto way = plan::undo_plan(*journal, undo);
   REQUIRE_MESSAGE(way, (way ? "" : way.error().what));
   return *way;
 }
 
 base::Error refused(const std::string& text, const plan::Undo& undo = {}) {
-  const auto way = plan::way_back(*plan::read_journal(text + "end\n"), undo);
+  const auto way = plan::undo_plan(*plan::read_journal(text + "end\n"), undo);
   REQUIRE(!way);
   return way.error();
 }
 
 /// "phase: id id", a line a phase.
-std::string shown(const plan::WayBack& way) {
+std::string shown(const plan::UndoPlan& way) {
   std::string text;
   for (const auto& [phase, actions] : way.stages) {
     text += phase + ":";
@@ -71,7 +71,7 @@ TEST_CASE(
 }
 
 TEST_CASE("undo: several runs of one thing come to one action, with what it was before the first") {
-  const plan::WayBack way = back(
+  const plan::UndoPlan way = back(
       "log\tsysctl\ta/b\t1\ts\tone\nlog\t+sysctl\ta/b\t2\ts\tone\n"
       "log\tsysctl\ta/b\t2\ts\ttwo\nlog\t+sysctl\ta/b\t3\ts\ttwo\nnow\tsysctl\ta/b\t3\n",
       {.all = true});
@@ -99,7 +99,7 @@ TEST_CASE("undo: a cluster, a lost original and an unknown kind are refused befo
 }
 
 TEST_CASE("reset: a cluster is no reason to stop where it is taken down before") {
-  const plan::WayBack way = back(
+  const plan::UndoPlan way = back(
       "log\tcluster\tkubeadm\tabsent\tkube.init\tr\nnow\tcluster\tkubeadm\tthere\n"
       "log\tsysctl\ta/b\t1\ts\tr\nlog\t+sysctl\ta/b\t2\ts\tr\nnow\tsysctl\ta/b\t2\n",
       {.all = true, .after_reset = true});
@@ -163,7 +163,7 @@ TEST_CASE("reset: only a cluster that a run has made is taken down, unless force
 
 TEST_CASE("undo: what others were to make of a thing is put back, whatever it is") {
   const std::string text = "log\tsysctl\ta/b\t1\ts\tr\nlog\t+sysctl\ta/b\tany\ts\tr\nnow\tsysctl\ta/b\t7\n";
-  const plan::WayBack way = back(text, {.all = true});
+  const plan::UndoPlan way = back(text, {.all = true});
   CHECK(way.kept.empty());
   CHECK(way.stages.at(0).second.at(0).variables.at("was") == "1");
 }
@@ -174,7 +174,7 @@ TEST_CASE("undo: what is to stay stays without a word, in the journal as well") 
       "log\tpackage\tnvidia-driver\tabsent\tgpu.driver.packages\tr\nnow\tpackage\tnvidia-driver\tii 580\n"
       "log\tfile\t/etc/a\tabsent\ts\tr\nlog\t+file\t/etc/a\twas 644 0 0 1.5 aa\ts\tr\n"
       "now\tfile\t/etc/a\twas 644 0 0 1.5 aa\n";
-  const plan::WayBack way = back(text, {.all = true, .keep = {"image", "gpu.driver"}});
+  const plan::UndoPlan way = back(text, {.all = true, .keep = {"image", "gpu.driver"}});
   CHECK(way.kept.empty());
   CHECK(shown(way) == "undo/things: undo.file:/etc/a\nundo/journal: undo.journal\n");
   CHECK(way.stages.back().second.front().variables.at("kept") == "image\tpause:1\npackage\tnvidia-driver\n");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gpuadm/assets/assets.hpp"
+#include "gpuadm/bundle/bundle.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 
 #include <doctest/doctest.h>
@@ -12,7 +13,7 @@ struct Sample {
   spec::Cluster cluster = *spec::single("");
   facts::Facts facts;
   base::Version kubernetes{1, 20, 2};
-  std::optional<assets::Bundle> bundle;
+  std::optional<bundle::Bundle> bundle;
 
   Sample() {
     facts.hostname = "Box";

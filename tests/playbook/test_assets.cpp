@@ -36,8 +36,8 @@ TEST_CASE(
         sample.cluster.network.plugin = plugin;
         sample.cluster.swap = Swap::off;
         if (with_bundle) {
-          sample.bundle = assets::Bundle{"/bundle", "b", "1.20.2", "amd64", {"coredns"}, {}};
-          sample.bundle->files.push_back({"images/a.tar", assets::BundleKind::image, "", "",
+          sample.bundle = bundle::Bundle{"/bundle", "b", "1.20.2", "amd64", {"coredns"}, {}};
+          sample.bundle->files.push_back({"images/a.tar", bundle::BundleKind::image, "", "",
                                           "k8s.gcr.io/pause:3.2", "", std::string(64, 'a')});
         }
         facts::Census census;

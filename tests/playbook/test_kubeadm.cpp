@@ -129,8 +129,28 @@ TEST_CASE("kubeadm: the sandbox image is the bundle's, else the one that kubeadm
   sample.facts.kubernetes.kubeadm = "v1.36.1";  // another one is being installed
   CHECK(pause() == "table registry.k8s.io/pause:3.10.2");
   sample.bundle.emplace();
-  sample.bundle->files.push_back({.path = {}, .kind = assets::BundleKind::image, .name = "lab/pause:1"});
+  sample.bundle->files.push_back({.path = {}, .kind = bundle::BundleKind::image, .name = "lab/pause:1"});
   CHECK(pause() == "bundle lab/pause:1");
+}
+
+TEST_CASE("an image of the catalog goes by its digest, or by its tag where the bundle has it so") {
+  Sample sample;
+  const std::string key = "device_plugin_image";
+  const auto named = [&] { return playbook::image_named(sample.context(), key).value_or(""); };
+  const std::string full = named(), tagged = full.substr(0, full.find('@'));
+  REQUIRE(tagged.size() < full.size());
+  const std::string digest = full.substr(tagged.size()),
+                    by_digest = tagged.substr(0, tagged.rfind(':')) + digest;
+  sample.bundle.emplace();
+  CHECK(named() == full);
+  const auto carry = [&](const std::string& name) {
+    sample.bundle->files.push_back({.path = {}, .kind = bundle::BundleKind::image, .name = name});
+  };
+  carry(tagged);
+  CHECK(named() == tagged);
+  carry(by_digest);
+  CHECK(named() == full);
+  CHECK(playbook::variable(key, sample.context()) == full);
 }
 
 TEST_CASE("kubeadm: extra arguments of a patch are merged by name, whichever form they have") {

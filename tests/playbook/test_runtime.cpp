@@ -159,6 +159,27 @@ TEST_CASE("containerd: a configuration that cannot be read is refused with its p
 }
 
 TEST_CASE(
+    "containerd: a configuration of a version that this containerd does not read is refused with its place") {
+  Sample sample;
+  const auto refuses = [&](const char* engine, const std::string& text, const std::string& says) {
+    CAPTURE(engine);
+    CAPTURE(text);
+    sample.facts.containerd->version = engine;
+    sample.facts.containerd->config = text;
+    const auto all = playbook::compose("containerd-config", sample.context());
+    REQUIRE(!all);
+    CHECK(all.error().what.find(says) != std::string::npos);
+  };
+  refuses("1.6.32", "version = 3\n",
+          "/etc/containerd/config.toml:1:11: version = 3, and containerd 1.6.32 reads");
+  refuses("1.7.24", "version = 3\n", "reads version 2 at most");
+  refuses("2.1.4", "version = 4\n", "reads version 3 at most");
+  refuses("2.2.0", "version = 99\n", "version = 99, and containerd 2.2.0 reads version 4 at most");
+  refuses("1.7.24", "version = \"2\"\n", "/etc/containerd/config.toml:1:11: version must be a number");
+  refuses("1.7.24", "version = -1\n", "version must be a number");
+}
+
+TEST_CASE(
     "containerd: a version 1 file with plugin tables is edited for containerd 1 and refused for containerd "
     "2") {
   Sample sample;
@@ -172,6 +193,7 @@ TEST_CASE(
 
 TEST_CASE("containerd: an import that containerd would refuse is refused before anything is written") {
   Sample sample;
+  sample.facts.containerd->version = "2.1.4";
   sample.facts.containerd->config = "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n";
   std::string& text = sample.facts.containerd->drop_in_texts["/etc/containerd/conf.d/a.toml"];
   const auto what = [&] { return playbook::compose("containerd-config", sample.context()).error().what; };
@@ -263,4 +285,15 @@ TEST_CASE("containerd: gpuadm's own file that lies there unread is read again, a
   CHECK(composed(sample, containerd) == files);
   const auto all = playbook::compose("containerd-config", sample.context());
   CHECK(all->front().base_sha256 == base::sha256(files.at("/etc/containerd/conf.d/zz-gpuadm.toml")));
+}
+
+TEST_CASE("NVIDIA's repository is named by the release whose packages the host has") {
+  Sample sample;
+  const auto release = [&](const char* id, const char* version) {
+    sample.facts.os.parent_id = id;
+    sample.facts.os.parent_version_id = version;
+    return playbook::variable("cuda_release", sample.context()).value_or("none");
+  };
+  CHECK(release("ubuntu", "24.04") == "ubuntu2404");
+  CHECK(release("debian", "12") == "debian12");
 }

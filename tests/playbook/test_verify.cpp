@@ -11,9 +11,9 @@ struct Verify : Sample {
   facts::Census census;
 
   Verify() {
-    bundle = assets::Bundle{};
+    bundle = bundle::Bundle{};
     bundle->directory = "/run";
-    bundle->files.push_back({"proof-image.tar", assets::BundleKind::image, "", "", "gpuadm.local/proof:1", "",
+    bundle->files.push_back({"proof-image.tar", bundle::BundleKind::image, "", "", "gpuadm.local/proof:1", "",
                              std::string(64, 'a')});
     census.emplace(cluster.hosts.front().name, facts);
   }

@@ -74,7 +74,8 @@ TEST_CASE("findings are grouped by host, blockers first, causes with what they e
 TEST_CASE("a report begins with the first broken link over all hosts") {
   auto findings = of_four_hosts();
   CHECK(headline(findings, {}) ==
-        "First broken link: containerd's CRI is off (rt.containerd.cri) on cp1; 2 findings follow from it");
+        "First broken link: containerd's CRI is off (rt.containerd.cri) on cp1; 2 findings follow from it; "
+        "1 check is unknown");
   REQUIRE(first_broken(findings));
   CHECK(first_broken(findings)->first == &findings[2]);
   for (const char* host : {"gpu1", "gpu2"})
@@ -82,7 +83,7 @@ TEST_CASE("a report begins with the first broken link over all hosts") {
         {.id = "rt.containerd.cri", .severity = Severity::blocker, .host = host, .says = "off"});
   CHECK(headline(findings, {}) ==
         "First broken link: containerd's CRI is off (rt.containerd.cri) on cp1 and 2 more hosts; 2 findings "
-        "follow from it");
+        "follow from it; 1 check is unknown");
   CHECK(headline(findings, {.colour = report::Colour::yes}).starts_with("\x1b[31m"));
 }
 
@@ -102,7 +103,7 @@ TEST_CASE("where nothing is broken the report says so") {
   std::vector<Finding> findings = {{.id = "a", .severity = Severity::note, .host = "h", .says = "x"}};
   CHECK(headline(findings, {}) == "Nothing is broken");
   findings.push_back({.id = "b", .verdict = Verdict::unknown, .host = "h", .says = "not read"});
-  CHECK(headline(findings, {}) == "Nothing broken was found; 1 check could not tell");
+  CHECK(headline(findings, {}) == "No problem was found; 1 check is unknown");
   CHECK_FALSE(first_broken(findings));
 }
 

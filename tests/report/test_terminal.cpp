@@ -85,7 +85,8 @@ std::string shown(const std::vector<Event>& events, report::Style style) {
   std::string text;
   {
     const auto terminal = report::terminal([&](std::string_view more) { text += more; }, style);
-    for (const Event& event : events) terminal->on(event);
+    const auto told = report::fan_out({terminal.get()});
+    for (const Event& event : events) told->on(event);
   }
   return text;
 }

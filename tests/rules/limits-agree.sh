@@ -2,9 +2,9 @@
 # The limits that gpuadm init and doctor --fix raise are those that the checks recommend.
 set -euo pipefail
 top=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.." && pwd)
-wanted() { grep -oE "$1 = [0-9]+" "$top/src/checks/limits.hpp" | grep -oE '[0-9]+'; }
+wanted() { grep -oE "$1 = [0-9]+" "$top/src/checks/kernel/limits.hpp" | grep -oE '[0-9]+'; }
 instances=$(wanted inotify_instances) watches=$(wanted inotify_watches) maps=$(wanted memory_maps)
-for file in playbooks/base/limits.yaml src/checks/limits.hpp data/checks/kernel.yaml; do
+for file in playbooks/base/limits.yaml src/checks/kernel/limits.hpp data/checks/kernel.yaml; do
   for text in "max_user_instances.$instances" "max_user_watches.$watches"; do
     grep -q "$text" "$top/$file" || { echo "$file does not have $text" >&2 && exit 1; }
   done

@@ -29,17 +29,17 @@ struct Journaled : World {
     return outcome;
   }
 
-  base::Result<plan::WayBack> way(const plan::Undo& undo) {
+  base::Result<plan::UndoPlan> way(const plan::Undo& undo) {
     fleet.submit("box", {.label = "read", .script = scripts.prelude + undo_functions + "undo_read\n"});
     const auto completion = fleet.next();
     REQUIRE(completion);
     REQUIRE(completion->result);
     const auto journal = plan::read_journal(completion->result->out);
     REQUIRE_MESSAGE(journal, completion->result->err);
-    return plan::way_back(*journal, undo);
+    return plan::undo_plan(*journal, undo);
   }
 
-  plan::WayBack undo(const plan::Undo& undo = {}) {
+  plan::UndoPlan undo(const plan::Undo& undo = {}) {
     const auto found = way(undo);
     REQUIRE_MESSAGE(found, (found ? "" : found.error().what));
     plan = plan::to_plan({{"box", *found}}, scripts.prelude + undo_functions);
@@ -111,7 +111,7 @@ TEST_CASE("undo: what somebody else has changed since stays, unless it is forced
   world.apply("one");
   REQUIRE(base::write_file(world.path, "theirs\n", 0640));
 
-  const plan::WayBack way = world.undo();
+  const plan::UndoPlan way = world.undo();
   REQUIRE(way.kept.size() == 1);
   CHECK(way.kept[0].thing.second == world.path);
   CHECK(*base::read_file(world.path) == "theirs\n");

@@ -36,6 +36,7 @@ TEST_CASE("every key of a cluster file lands in its field") {
   CHECK(c.control_plane.advertise_address == "2001:db8::1");
   CHECK(c.control_plane.schedulable == Schedulable::no);
   CHECK(c.swap == Swap::limited);
+  CHECK(c.security.profile == SecurityProfile::hardened);
   CHECK(c.runtime.engine == Engine::docker);
   CHECK(c.runtime.ownership == Ownership::install);
   CHECK(c.gpu.driver == DriverPolicy::install);
@@ -88,7 +89,7 @@ TEST_CASE("every key of a cluster file lands in its field") {
   REQUIRE(cp1.gpu.sharing);
   CHECK(cp1.gpu.sharing->sharing == Sharing::exclusive);
   CHECK(!cp1.gpu.mig);
-  CHECK(cp1.mark.line == 70);
+  CHECK(cp1.mark.line == 71);
 
   const Host& gpu1 = c.hosts[1];
   CHECK(gpu1.role == Role::worker);

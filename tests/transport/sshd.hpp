@@ -109,6 +109,11 @@ class Sshd {
     REQUIRE(shell("rm -f " + path + "; ssh-keygen -q -t " + type + " -f " + path + " -C " + name + " " +
                   (more.empty() ? "-N ''" : more)) == 0);
   }
+  /// Writes this server's host key down as known for an address.
+  void make_known(const std::string& address = "127.0.0.1") const {
+    std::ofstream(place.path / "known_hosts", std::ios::app)
+        << fmt::format("[{}]:{} {}", address, port, base::read_file(place.path / "host_ed25519.pub").value());
+  }
   std::string log() const { return base::read_file(place.path / "log").value_or(""); }
 
   spec::Endpoint endpoint(const std::string& key, const std::string& user = "root",
@@ -176,6 +181,18 @@ class Sshd {
   }
   transport::Child server_;
 };
+
+inline transport::Command as_root(std::string script) {
+  auto command = reads(std::move(script));
+  command.as = transport::As::root;
+  return command;
+}
+
+inline bool can_sudo() {
+  if (!can_serve()) return false;
+  if (!std::filesystem::exists("/usr/bin/sudo")) MESSAGE("left out: needs sudo");
+  return std::filesystem::exists("/usr/bin/sudo");
+}
 
 /// A fleet of one host behind a session.
 struct Client {

@@ -66,16 +66,3 @@ TEST_CASE(
     CHECK(again.find("[beta]:2222", {file})[0]->blob == blob("ssh-ed25519", "x"));
   }
 }
-
-TEST_CASE("known hosts: types that are known are asked for first") {
-  Place place;
-  const std::string file =
-      place.write("known", line("a", "1", "ecdsa-sha2-nistp384") + line("b", "2", "ssh-rsa"));
-  KnownHosts known;
-  known.read({file});
-  CHECK(transport::host_key_preference(known.find("a", {file}))
-            .starts_with("ecdsa-sha2-nistp384,ssh-ed25519,"));
-  CHECK(transport::host_key_preference(known.find("b", {file}))
-            .starts_with("rsa-sha2-512,rsa-sha2-256,ssh-ed25519,"));
-  CHECK(transport::host_key_preference({}).starts_with("ssh-ed25519,"));
-}

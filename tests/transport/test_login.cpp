@@ -123,6 +123,7 @@ TEST_CASE("ssh: a key file that is missing, no key, or open to others is named")
 TEST_CASE("ssh: a password is asked once for all hosts") {
   if (!can_serve()) return;
   Sshd sshd;
+  sshd.make_known();
   int asked = 0;
   transport::Operator person;
   person.ask_secret = [&](const std::string& prompt) {

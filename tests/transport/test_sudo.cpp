@@ -5,18 +5,6 @@
 using namespace testing_transport;
 
 namespace {
-transport::Command as_root(std::string script) {
-  auto command = reads(std::move(script));
-  command.as = transport::As::root;
-  return command;
-}
-
-bool can_sudo() {
-  if (!can_serve()) return false;
-  if (!std::filesystem::exists("/usr/bin/sudo")) MESSAGE("left out: needs sudo");
-  return std::filesystem::exists("/usr/bin/sudo");
-}
-
 /// Answers one sudo password, and counts.
 struct Person {
   std::string password;
@@ -48,6 +36,7 @@ TEST_CASE("sudo: a login user with NOPASSWD becomes root, again and again, with 
 TEST_CASE("sudo: a password is asked once for all hosts and commands, and is nowhere to be seen") {
   if (!can_sudo()) return;
   Sshd sshd;
+  sshd.make_known();
   Person person{"let me in"};
   const std::string key = sshd.user_key("ed", "ed25519");
   auto session = transport::make_session(sshd.options(), person.functions());

@@ -95,8 +95,9 @@ struct InitOptions {
   Waiting waiting = Waiting::until_it_works;
   std::filesystem::path bundle, bundle_signers;  ///< a folder or an archive; BundleOptions::signers
   std::string kubernetes_version;
-  std::string region;  ///< empty: as the cluster file says
-  std::string driver;  ///< use, install, install=BRANCH; empty: as the cluster file says
+  std::string region;   ///< empty: as the cluster file says
+  std::string profile;  ///< standard, hardened; empty: as the cluster file says
+  std::string driver;   ///< use, install, install=BRANCH; empty: as the cluster file says
   Format format = Format::text;
 };
 [[nodiscard]] Result<Outcome> init(const InitOptions& options, Io& io);
@@ -104,12 +105,12 @@ struct InitOptions {
 struct PlaybookOptions {
   Common common;
   Hosts hosts;
-  std::filesystem::path playbook;  ///< for run_playbook
+  std::filesystem::path playbook;  ///< for run_user_playbook
   Consent consent = Consent::ask;
   Rebooting reboots = Rebooting::done;
   Format format = Format::text;
 };
-[[nodiscard]] Result<Outcome> run_playbook(const PlaybookOptions& options, Io& io);
+[[nodiscard]] Result<Outcome> run_user_playbook(const PlaybookOptions& options, Io& io);
 
 // --- gpuadm doctor, facts ----------------------------------------------------------------------------
 
@@ -118,9 +119,10 @@ struct DoctorOptions {
   Hosts hosts;
   bool list = false;
   std::vector<std::string> only, skip;  ///< ids; a prefix ending in a dot means all below it
-  std::string stage = "preflight";      ///< preflight, node, cluster
+  std::string stage = "preflight";      ///< preflight, node, cluster, security; empty: what fits each host
   /// The lightest severity that makes the outcome `blocked`; nothing: none does.
   std::optional<report::Severity> fail_on = report::Severity::blocker;
+  bool fail_on_unknown = false;  ///< so does a check that could not tell
   std::filesystem::path
       baseline;                  ///< findings.json of an earlier run, whose open findings are not shown again
   std::filesystem::path record;  ///< where to save what was read, see docs/reference/recordings.md

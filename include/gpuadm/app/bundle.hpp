@@ -10,7 +10,7 @@ namespace app {
 
 /// Where what is fetched comes from.
 struct BundleSource {
-  std::string place;  ///< assets::Source::place; empty: the cluster file's mirrors, else public
+  std::string place;  ///< bundle::Source::place; empty: the cluster file's mirrors, else public
   std::vector<std::string> mirrors;  ///< REGISTRY=URL
   /// Logins for registries, ours and 0600; empty: $DOCKER_CONFIG/config.json or ~/.docker/config.json, where
   /// one is

@@ -23,6 +23,9 @@ struct CertsOptions {
 /// Renews what kubeadm renews, and starts the control plane with it: playbooks/certs.yaml, one control plane
 /// after the other.
 [[nodiscard]] Result<Outcome> certs_renew(const CertsOptions& options, Io& io);
+/// Gives the Secrets of a cluster with security.profile hardened a new key:
+/// playbooks/rotate-encryption-key.yaml, on all control planes.
+[[nodiscard]] Result<Outcome> certs_rotate_encryption_key(const CertsOptions& options, Io& io);
 
 // --- gpuadm etcd -------------------------------------------------------------------------------------
 

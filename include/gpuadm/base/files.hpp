@@ -13,6 +13,11 @@ namespace base {
 
 /// The whole file; at most `limit` bytes, more is an error.
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit = 64u << 20);
+/// A file at `relative` below `folder`, which may come from somebody else: no link on the way is followed,
+/// and only a regular file is opened, so that nothing is waited for. Fault::usage names what is in the way.
+[[nodiscard]] Result<std::string> read_file_within(const std::filesystem::path& folder,
+                                                   const std::filesystem::path& relative,
+                                                   std::size_t limit = 64u << 20);
 /// Writes beside the target, then renames; parents are made (0700). `mode` is the file's.
 [[nodiscard]] Result<> write_file(const std::filesystem::path& path, std::string_view text,
                                   unsigned mode = 0600);
@@ -61,5 +66,9 @@ class Sha256 {
 [[nodiscard]] Result<std::string> sha256_of_file(const std::filesystem::path& path,
                                                  std::uintmax_t most = UINTMAX_MAX);
 [[nodiscard]] std::string base64(std::string_view bytes);
+
+/// Whether a relative path names something below its folder: no root, no "." or "..", nothing empty, no
+/// control bytes.
+[[nodiscard]] bool is_inside(std::string_view path);
 
 }  // namespace base

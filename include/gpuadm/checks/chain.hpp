@@ -76,15 +76,15 @@ struct NetworkView {
 /// One of these two links. As examine_link.
 [[nodiscard]] report::Finding examine_network(Link link, const GpuNode& node, const NetworkView& view);
 
-/// What the links from `driver` to `allocatable` are judged by.
-struct Sight {
+/// The inputs of the links from `driver` to `allocatable`.
+struct ChainInputs {
   const spec::Cluster& cluster;
   const facts::Census& census;
   const facts::ClusterFacts& facts;
   std::span<const report::Finding> findings;  ///< of the stage `node`
 };
 /// Such a link. Its id is "verify.LINK", its severity a blocker's.
-[[nodiscard]] report::Finding examine_link(Link link, const GpuNode& node, const Sight& sight);
+[[nodiscard]] report::Finding examine_link(Link link, const GpuNode& node, const ChainInputs& inputs);
 
 /// The least that a figure of gpuadm-proof may be: data/gpu-floors.csv.
 struct Floor {
@@ -100,7 +100,7 @@ using Floors = std::vector<Floor>;
     const std::function<base::Result<std::string>(std::string_view path)>& asset);
 
 /// What pods a link needs on a node.
-struct Trial {
+struct PodTest {
   Link link = Link::scheduling;
   std::string prefix;      ///< their names begin so: "compute-0-"
   long long pods = 0;      ///< how many; none: `why_none` says why
@@ -110,15 +110,15 @@ struct Trial {
   std::string why_none;    ///< then the link is skipped
 };
 /// `index` tells nodes apart.
-[[nodiscard]] Trial trial_of(Link link, const GpuNode& node, std::size_t index);
+[[nodiscard]] PodTest pod_test_of(Link link, const GpuNode& node, std::size_t index);
 
 /// Whether nothing more is to be waited for: every pod of the trial is where it ends, or fails for good.
-[[nodiscard]] bool is_settled(const Trial& trial, const facts::Space& seen);
+[[nodiscard]] bool is_decided(const PodTest& pod_test, const facts::Space& seen);
 /// How often the pods of a trial of `reload` have looked at their GPUs, the one that did so least.
-[[nodiscard]] std::size_t rounds_of(const Trial& trial, const facts::Space& seen);
+[[nodiscard]] std::size_t rounds_of(const PodTest& pod_test, const facts::Space& seen);
 /// A link by what the control plane says of its trial's pods and their logs.
-[[nodiscard]] report::Finding examine_trial(const Trial& trial, const GpuNode& node, const facts::Space& seen,
-                                            const Floors& floors);
+[[nodiscard]] report::Finding examine_pod_test(const PodTest& pod_test, const GpuNode& node,
+                                               const facts::Space& seen, const Floors& floors);
 
 /// A finding of a link that does not hold. `cause`: the id of the check that says so, where it is one.
 [[nodiscard]] report::Finding broken(Link link, const GpuNode& node, const std::string& says,

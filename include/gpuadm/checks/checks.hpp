@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,7 +18,7 @@
 namespace checks {
 
 /// When a check has something to say. A check may have several.
-enum class Stage : unsigned { preflight = 1, node = 2, cluster = 4 };
+enum class Stage : unsigned { preflight = 1, node = 2, cluster = 4, security = 8 };
 
 /// One row of the table, as others see it.
 struct About {
@@ -74,5 +75,9 @@ struct DriverChoice {
 /// `config lint`.
 [[nodiscard]] std::vector<report::Finding> lint(const spec::Cluster& cluster, const base::Version& kubernetes,
                                                 const Data& data);
+
+/// The first section of the probe that selects steps and could not be read, with the reason: "units could not
+/// be read: timed out". The check host.probe.complete fails for the same sections.
+[[nodiscard]] std::optional<std::string> unread_for_plan(const facts::Facts& facts);
 
 }  // namespace checks

@@ -156,6 +156,8 @@ struct ClusterFacts {
   std::map<std::string, std::vector<std::string>> plugin_logs;  ///< pod -> last lines
   std::optional<std::map<std::string, double>> etcd;            ///< metrics by name
   std::optional<std::vector<EtcdMember>> etcd_members;          ///< only where they were asked for
+  /// Sections that could not be read whole, and why: what is there of them may lack what matters.
+  std::map<std::string, std::string> unread;
 };
 
 /// A device of NVIDIA's DRA driver on a node, the claim that has it, and the pods that the claim is reserved

@@ -4,6 +4,7 @@
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/base/version.hpp"
+#include "gpuadm/facts/hardening.hpp"
 #include "gpuadm/facts/pods.hpp"
 
 #include <cstdint>
@@ -26,6 +27,9 @@ enum class CgroupVersion { v1, v2, hybrid };
 
 struct Os {
   std::string id, version_id, codename, pretty;  ///< /etc/os-release
+  /// The distribution whose packages it has: of Linux Mint 22 "ubuntu", "24.04", "noble"; the same as above
+  /// where it is built from no other.
+  std::string parent_id, parent_version_id, parent_codename;
   Family family = Family::other;
   std::string architecture;                   ///< uname -m
   std::string init;                           ///< name of process 1
@@ -79,6 +83,7 @@ struct Unit {
   std::map<std::string, std::string> limits;       ///< LimitNOFILE, LimitMEMLOCK, TasksMax, Delegate
   std::string command;                    ///< what it starts, with arguments; of container runtimes only
   std::optional<std::uint64_t> restarts;  ///< by systemd, since it was started by hand or at boot
+  std::optional<double> since;            ///< seconds after boot at which it became active last
 };
 
 /// A process that waits in the kernel (D) or has ended and was not collected (Z).
@@ -345,6 +350,7 @@ struct KubernetesTools {
   std::vector<std::string> kubelet_log;                ///< last lines, where the kubelet does not run
   std::optional<std::string> cpu_state, memory_state;  ///< policies in the kubelet's checkpoint files
   std::optional<bool> shared_mount;                    ///< /var/lib/kubelet lies on a shared mount
+  Hardening hardening;
 };
 
 /// The image of that name in kubeadm's list, "pause"; empty where the list was not read or is of another
@@ -463,6 +469,8 @@ struct Facts {
   std::string mlx5_version, nvidia_fs_version;  ///< empty: not loaded, or without a version
   bool gpuadm_installed = false;  ///< its journal here tells of a cluster, or of files in its folders
   std::string euid;
+  /// Sections of the probe that could not be read, and why: "missing", "cut off", "timed out".
+  std::map<std::string, std::string> unread;
   std::string noise;  ///< what the login printed before the probe began, the first 200 bytes
 };
 

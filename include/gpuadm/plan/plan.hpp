@@ -77,7 +77,7 @@ struct Choice {
   /// other one is taken away.
   std::vector<Batch> batches;
   /// What gpuadm itself carries, for uploads that say so; nullptr: those are left out.
-  const assets::Bundle* carried = nullptr;
+  const bundle::Bundle* carried = nullptr;
 };
 
 /// Whether a phase is part of the run.
@@ -91,11 +91,11 @@ struct Choice {
                                                        const spec::Cluster& cluster,
                                                        const facts::Census& census,
                                                        const playbook::Library& library,
-                                                       const assets::Bundle* bundle, const Choice& choice);
+                                                       const bundle::Bundle* bundle, const Choice& choice);
 
 /// Renders a playbook for every host that has facts. Errors name the step and what is missing.
 [[nodiscard]] Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census,
-                                const playbook::Library& library, const assets::Bundle* bundle,
+                                const playbook::Library& library, const bundle::Bundle* bundle,
                                 const Choice& choice);
 
 /// What `now` does that `before` did not: "HOST: TITLE (REASON)" for each step that is new or another. Steps

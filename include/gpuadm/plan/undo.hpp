@@ -26,6 +26,7 @@ struct Journal {
   std::map<std::string, std::string> readers;                 ///< file -> the unit that reads it
   std::map<Thing, std::string> now;
   std::set<std::string> blobs;
+  std::vector<std::string> unreadable;  ///< lines that are cut off or damaged
 };
 /// Fault::parse where the text is cut off.
 [[nodiscard]] Result<Journal> read_journal(std::string_view text);
@@ -50,15 +51,16 @@ struct Kept {
 };
 
 /// One host's way back.
-struct WayBack {
+struct UndoPlan {
   std::vector<std::string> runs;  ///< newest first; empty: there is nothing to undo
   std::vector<std::pair<std::string, std::vector<Action>>> stages;  ///< phase -> actions
   std::vector<Kept> kept;
+  std::vector<std::string> unreadable;  ///< of the journal: what they are about is not restored
 };
 
 /// Fault::blocked, before anything is changed, where something that stands on the runs cannot be undone: a
 /// cluster, a newer run, an original that is lost. Fault::usage for a run that is none of the host's.
-[[nodiscard]] Result<WayBack> way_back(const Journal& journal, const Undo& undo);
+[[nodiscard]] Result<UndoPlan> undo_plan(const Journal& journal, const Undo& undo);
 
 /// Whether gpuadm began a cluster on the host, and kubeadm init or join did not finish. Undo takes it back,
 /// after the steps of playbooks/reset.yaml.
@@ -74,6 +76,6 @@ struct WayBack {
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> undo_phases();
 
 /// The plan for hosts by name; those with nothing to do are left out. `prelude`: prelude.sh and undo.sh.
-[[nodiscard]] Plan to_plan(const std::map<std::string, WayBack>& hosts, std::string prelude);
+[[nodiscard]] Plan to_plan(const std::map<std::string, UndoPlan>& hosts, std::string prelude);
 
 }  // namespace plan

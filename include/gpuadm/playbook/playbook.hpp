@@ -5,6 +5,7 @@
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/base/version.hpp"
+#include "gpuadm/bundle/bundle.hpp"
 #include "gpuadm/facts/facts.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
@@ -55,7 +56,7 @@ struct Wait {
 /// One action for every bundle file of a kind: `check` as in Shell, `apply` gets the file on its stdin. Both
 /// read $bundle_name, $bundle_target, $bundle_mode, $bundle_sha256.
 struct Upload {
-  assets::BundleKind kind = assets::BundleKind::file;
+  bundle::BundleKind kind = bundle::BundleKind::file;
   Script check, apply;
   bool carried = false;  ///< the files that gpuadm itself carries, not those of the operator's bundle
 };
@@ -112,7 +113,7 @@ struct Context {
   const spec::Host& host;
   const facts::Facts& facts;
   const Catalog& catalog;
-  const assets::Bundle* bundle = nullptr;
+  const bundle::Bundle* bundle = nullptr;
   base::Version kubernetes;               ///< the version this run installs or finds
   const facts::Census* census = nullptr;  ///< of all hosts of the run; nullptr: of this one only
 };
@@ -120,12 +121,16 @@ struct Context {
 /// ID and VERSION_ID of /etc/os-release: "debian-12".
 [[nodiscard]] std::string release_of(const facts::Os& os);
 /// Whether a file of a bundle is for hosts of this operating system.
-[[nodiscard]] bool is_for(const assets::BundleFile& file, const facts::Os& os);
+[[nodiscard]] bool is_for(const bundle::BundleFile& file, const facts::Os& os);
 /// Whether a bundle has packages of the operating system for such hosts.
-[[nodiscard]] bool has_packages(const assets::Bundle& bundle, const facts::Os& os);
+[[nodiscard]] bool has_packages(const bundle::Bundle& bundle, const facts::Os& os);
 /// Whether packages of the operating system can be had: from the bundle where there is one, else from the
 /// host's own repositories.
 [[nodiscard]] bool offers_packages(const Context& context);
+
+/// The image that a key of the catalog names. Where a bundle carries it by its tag and not by its digest,
+/// without the digest: what is in a bundle is verified by the bundle.
+[[nodiscard]] std::optional<std::string> image_named(const Context& context, const std::string& key);
 
 /// Who names an image.
 enum class ImageSource {
@@ -158,11 +163,11 @@ struct ChosenVersion {
 /// The cluster file's, else the bundle's, else the installed kubeadm's, else the catalog's. Fault::spec where
 /// the sources contradict each other, or one older than 1.20 is to be installed.
 [[nodiscard]] Result<ChosenVersion> choose_version(const spec::Cluster& cluster, const facts::Facts& facts,
-                                                   const Catalog& catalog, const assets::Bundle* bundle);
+                                                   const Catalog& catalog, const bundle::Bundle* bundle);
 /// The same, where an assumed patch is as good.
 [[nodiscard]] Result<base::Version> kubernetes_version(const spec::Cluster& cluster,
                                                        const facts::Facts& facts, const Catalog& catalog,
-                                                       const assets::Bundle* bundle);
+                                                       const bundle::Bundle* bundle);
 
 /// The playbooks of one run, and what they need from the assets.
 class Library {

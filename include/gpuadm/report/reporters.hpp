@@ -20,7 +20,8 @@ namespace report {
 /// The same into a file (0600, its folder must exist). Fault::usage where it cannot be made.
 [[nodiscard]] base::Result<std::unique_ptr<Reporter>> json_lines(const std::filesystem::path& file);
 
-/// Tells each of several, in order. They must outlive it.
+/// Tells each of several, in order, without the secrets in what hosts say and files hold. They must outlive
+/// it.
 [[nodiscard]] std::unique_ptr<Reporter> fan_out(std::vector<Reporter*> to);
 
 /// Keeps every event, for fold().

@@ -29,6 +29,7 @@ enum class HostKeys { accept_new, strict, pinned };
 enum class SshClient { automatic, libssh2, openssh };
 enum class SudoPolicy { automatic, never, password };
 enum class DriverPolicy { use, install };
+enum class SecurityProfile { standard, hardened };
 enum class Allocator { device_plugin, dra, none };
 enum class Sharing { exclusive, time_slicing, mps };
 enum class MigStrategy { single, mixed };      ///< one resource for all instances, or one for each profile
@@ -173,6 +174,10 @@ struct Patches {
   base::Tree runtime;                ///< containerd config.toml or daemon.json
 };
 
+struct Security {
+  SecurityProfile profile = SecurityProfile::standard;
+};
+
 struct Cluster {
   std::string name = "gpuadm";
   Kubernetes kubernetes;
@@ -181,6 +186,7 @@ struct Cluster {
   Swap swap = Swap::keep;
   Runtime runtime;
   Gpu gpu;
+  Security security;
   Ssh ssh;
   std::string region;  ///< a name of data/regions.yaml; empty: none
   Mirrors mirrors;

@@ -8,6 +8,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -28,6 +29,20 @@ std::vector<std::string> list(std::string_view value) {
 bool yes(std::string_view value) {
   return value == "yes" || value == "true";
 }
+bool no(std::string_view value) {
+  return value == "no" || value == "false";
+}
+
+std::vector<std::string> names(std::string_view value) {
+  std::vector<std::string> items;
+  for (const std::string_view item : base::split(value, ','))
+    if (!item.empty()) items.emplace_back(item);
+  return items;
+}
+
+std::string unless_none(std::string_view value) {
+  return std::string(value == "none" ? "" : value);
+}
 
 using Setter = std::function<void(Config&, std::string_view)>;
 const std::map<std::string_view, Setter>& setters() {
@@ -47,6 +62,31 @@ const std::map<std::string_view, Setter>& setters() {
       {"identityagent", [](Config& c, std::string_view v) { c.identity_agent = v; }},
       {"proxycommand", [](Config& c, std::string_view v) { c.proxy_command = v; }},
       {"proxyjump", [](Config& c, std::string_view v) { c.proxy_jump = v; }},
+      {"stricthostkeychecking", [](Config& c, std::string_view v) { c.strict = yes(v); }},
+      {"knownhostscommand", [](Config& c, std::string_view v) { c.known_hosts_command = unless_none(v); }},
+      {"revokedhostkeys", [](Config& c, std::string_view v) { c.revoked_host_keys = unless_none(v); }},
+      {"kexalgorithms", [](Config& c, std::string_view v) { c.kex_algorithms = names(v); }},
+      {"hostkeyalgorithms", [](Config& c, std::string_view v) { c.host_key_algorithms = names(v); }},
+      {"ciphers", [](Config& c, std::string_view v) { c.ciphers = names(v); }},
+      {"macs", [](Config& c, std::string_view v) { c.macs = names(v); }},
+      {"pubkeyacceptedalgorithms", [](Config& c, std::string_view v) { c.key_algorithms = names(v); }},
+      {"pubkeyacceptedkeytypes", [](Config& c, std::string_view v) { c.key_algorithms = names(v); }},
+      {"requiredrsasize",
+       [](Config& c, std::string_view v) {
+         c.least_rsa_bits = static_cast<int>(base::to_int(v).value_or(Config::usual_rsa_bits));
+       }},
+      {"bindaddress", [](Config& c, std::string_view v) { c.bind_address = v; }},
+      {"bindinterface", [](Config& c, std::string_view v) { c.bind_interface = v; }},
+      {"preferredauthentications", [](Config& c, std::string_view v) { c.preferred_methods = names(v); }},
+      {"pubkeyauthentication", [](Config& c, std::string_view v) { c.keys = !no(v); }},
+      {"passwordauthentication", [](Config& c, std::string_view v) { c.passwords = !no(v); }},
+      {"kbdinteractiveauthentication", [](Config& c, std::string_view v) { c.interactive = !no(v); }},
+      {"challengeresponseauthentication", [](Config& c, std::string_view v) { c.interactive = !no(v); }},
+      {"batchmode", [](Config& c, std::string_view v) { c.batch = yes(v); }},
+      {"numberofpasswordprompts",
+       [](Config& c, std::string_view v) {
+         c.password_prompts = static_cast<int>(base::to_int(v).value_or(3));
+       }},
   };
   return table;
 }
@@ -63,6 +103,15 @@ Config parse_config(std::string_view text) {
   if (config.proxy_command == "none") config.proxy_command.clear();
   if (config.proxy_jump == "none") config.proxy_jump.clear();
   return config;
+}
+
+bool Config::allows(std::string_view method) const {
+  if (!preferred_methods.empty() && std::ranges::find(preferred_methods, method) == preferred_methods.end())
+    return false;
+  if (method == "publickey") return keys;
+  if (method == "password") return passwords && !batch;
+  if (method == "keyboard-interactive") return interactive && !batch;
+  return true;
 }
 
 Config plain_config(const std::string& host) {
@@ -116,6 +165,27 @@ std::string expand(std::string_view text, const Config& config, const std::strin
   return out;
 }
 
+std::optional<ConfigQuestion> jump_of(const Config& config) {
+  if (config.proxy_jump.empty()) return std::nullopt;
+  std::string_view jump = config.proxy_jump;
+  jump.remove_prefix(jump.rfind(',') + 1);  // npos + 1 is 0
+  if (jump.starts_with("ssh://")) jump.remove_prefix(6);
+  ConfigQuestion question;
+  if (const auto at = jump.rfind('@'); at != jump.npos) {
+    question.user = jump.substr(0, at);
+    jump.remove_prefix(at + 1);
+  }
+  const auto closing = jump.find(']');
+  const auto colon = jump.rfind(':');
+  if (colon != jump.npos && (closing == jump.npos ? jump.find(':') == colon : colon > closing)) {
+    question.port = static_cast<std::uint16_t>(base::to_int(jump.substr(colon + 1)).value_or(0));
+    jump = jump.substr(0, colon);
+  }
+  if (jump.starts_with('[') && jump.ends_with(']')) jump = jump.substr(1, jump.size() - 2);
+  question.host = jump;
+  return question;
+}
+
 std::vector<std::string> proxy_of(const Config& config, const std::string& typed_host,
                                   const Options& options) {
   if (!config.proxy_jump.empty()) {
@@ -128,7 +198,7 @@ std::vector<std::string> proxy_of(const Config& config, const std::string& typed
                                   "-oServerAliveInterval=15",
                                   "-oServerAliveCountMax=3",
                                   "-oClearAllForwardings=yes",
-                                  options.host_keys == spec::HostKeys::accept_new
+                                  options.host_keys == spec::HostKeys::accept_new && !config.jump_is_strict
                                       ? "-oStrictHostKeyChecking=accept-new"
                                       : "-oStrictHostKeyChecking=yes",
                                   "-W",

@@ -12,12 +12,6 @@
 
 namespace transport {
 
-/// What is asked: an endpoint's own values come first, as on ssh's command line.
-struct ConfigQuestion {
-  std::string host, user;
-  std::uint16_t port = 0;
-};
-
 /// `ssh -G`, asked once for all hosts that the operator's configuration does not tell apart (5 ms of CPU a
 /// question).
 class ConfigCache {

@@ -79,18 +79,6 @@ SessionHandle make_handle(Hooks& hooks) {
   return handle;
 }
 
-// Not left to libssh2 1.10, which drops unknown names with an overlapping memcpy.
-void prefer(LIBSSH2_SESSION* session, int method, const std::string& names) {
-  const char** supported = nullptr;
-  const int count = ::libssh2_session_supported_algs(session, method, &supported);
-  std::vector<std::string> wanted;
-  for (auto name : base::split(names, ','))
-    if (count > 0 && std::find(supported, supported + count, name) != supported + count)
-      wanted.emplace_back(name);
-  if (count > 0) ::libssh2_free(session, supported);
-  if (!wanted.empty()) ::libssh2_session_method_pref(session, method, base::join(wanted, ",").c_str());
-}
-
 std::string libssh2_version() {
   return ::libssh2_version(0);
 }

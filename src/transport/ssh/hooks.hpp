@@ -32,7 +32,4 @@ using SessionHandle = std::unique_ptr<LIBSSH2_SESSION, FreeSession>;
 /// A non-blocking libssh2 session that reads through `hooks`. Null where memory is out.
 [[nodiscard]] SessionHandle make_handle(Hooks& hooks);
 
-/// Sets the algorithms of a kind (LIBSSH2_METHOD_…) to those of a comma-separated list that this libssh2 has.
-void prefer(LIBSSH2_SESSION* session, int method, const std::string& names);
-
 }  // namespace transport

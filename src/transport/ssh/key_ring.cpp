@@ -120,6 +120,13 @@ base::Result<KeyRing::Offer> KeyRing::offer(const Config& config, const std::str
   Offer offer;
   Agent* agent = agent_for(config, typed_host);
   const auto add = [&](Identity identity) {
+    const std::string type(Reader(identity.blob).string());
+    const auto& allowed = config.key_algorithms;
+    if (!allowed.empty() && std::ranges::find(allowed, type) == allowed.end()) return;
+    if (type.starts_with("rsa-") && config.least_rsa_bits > Config::usual_rsa_bits) {
+      offer.left_out.push_back(fmt::format("{} (RequiredRSASize {})", identity.label, config.least_rsa_bits));
+      return;
+    }
     if (std::none_of(offer.identities.begin(), offer.identities.end(),
                      [&](const Identity& other) { return other.blob == identity.blob; }))
       offer.identities.push_back(std::move(identity));

@@ -139,20 +139,4 @@ std::string known_name(const std::string& host, std::uint16_t port) {
   return port == 22 ? host : fmt::format("[{}]:{}", host, port);
 }
 
-std::string host_key_preference(const std::vector<const KnownHosts::Entry*>& known) {
-  std::vector<std::string> order;
-  const auto add = [&](const std::string& type) {
-    if (std::find(order.begin(), order.end(), type) == order.end()) order.push_back(type);
-  };
-  static constexpr std::array ours{"ssh-ed25519",         "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384",
-                                   "ecdsa-sha2-nistp521", "rsa-sha2-512",        "rsa-sha2-256"};
-  for (const auto* entry : known) {
-    if (entry->mark != KnownHosts::Mark::none) continue;
-    for (const std::string type : ours)
-      if (type == entry->type || (entry->type == "ssh-rsa" && type.starts_with("rsa-"))) add(type);
-  }
-  for (const char* type : ours) add(type);
-  return base::join(order, ",");
-}
-
 }  // namespace transport

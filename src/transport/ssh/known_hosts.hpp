@@ -21,7 +21,7 @@ class KnownHosts {
   enum class Mark { none, revoked, authority };
   struct Entry {
     std::string file;
-    int line = 0;
+    int line = 0;  ///< 0: accepted in this run
     Mark mark = Mark::none;
     std::string type, blob;
     std::vector<std::string> names;  ///< empty where hashed
@@ -49,9 +49,5 @@ class KnownHosts {
 
 /// "host", or "[host]:port" where the port is not 22.
 [[nodiscard]] std::string known_name(const std::string& host, std::uint16_t port);
-
-/// The host-key types to ask for: those already known for the host first, so that a known host shows a known
-/// key.
-[[nodiscard]] std::string host_key_preference(const std::vector<const KnownHosts::Entry*>& known);
 
 }  // namespace transport

@@ -8,6 +8,8 @@
 
 #include <sys/socket.h>
 
+#include <array>
+
 namespace transport {
 
 namespace {
@@ -17,17 +19,6 @@ using namespace std::chrono_literals;
 constexpr int most_attempts = 5;       // at a server too busy to greet (sshd's MaxStartups)
 constexpr auto pause_between = 300ms;  // times the attempt
 constexpr auto least_for_an_address = 2s;
-
-// The cheapest of what both sides have: no post-quantum exchange here, AES in hardware, SHA-2.
-constexpr const char* key_exchange =
-    "curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256,ecdh-sha2-nistp384,ecdh-sha2-nistp521,"
-    "diffie-hellman-group-exchange-sha256,diffie-hellman-group16-sha512,diffie-hellman-group18-sha512,"
-    "diffie-hellman-group14-sha256";
-constexpr const char* ciphers =
-    "aes128-gcm@openssh.com,aes256-gcm@openssh.com,aes128-ctr,aes256-ctr,aes192-ctr,chacha20-poly1305@"
-    "openssh.com";
-constexpr const char* macs =
-    "hmac-sha2-256-etm@openssh.com,hmac-sha2-256,hmac-sha2-512-etm@openssh.com,hmac-sha2-512,hmac-sha1";
 }  // namespace
 
 Link::Link(Session& session, std::string host, spec::Endpoint endpoint)
@@ -42,6 +33,8 @@ void Link::begin() {
   phase_ = Phase::config;
   attempts_ = 0;
   unserved_.reset();
+  host_key_.reset();
+  config_.reset();
   deadline_ = session_.now() + session_.options.connect_timeout;
 }
 
@@ -88,13 +81,25 @@ Result<bool> Link::go_on() {
 }
 
 Result<bool> Link::ask_config() {
-  auto answer = TRY(session_.ssh->configs.ask(question_));
-  if (!answer) return false;
-  config_ = std::move(*answer);
+  if (!config_) {
+    auto answer = TRY(session_.ssh->configs.ask(question_));
+    if (!answer) return false;
+    config_ = std::move(*answer);
+    jump_ = jump_of(*config_);
+  }
+  if (jump_) {
+    const auto answer = TRY(session_.ssh->configs.ask(*jump_));
+    if (!answer) return false;
+    config_->jump_is_strict = answer->strict;
+  }
   peer_.user = config_->user;
   peer_.login = fmt::format("ssh -p {} {}@{}", config_->port, config_->user, endpoint_.address);
   host_key_.emplace(session_, host_, *config_, endpoint_.address, endpoint_.host_key);
-  if (may_move() && (unserved_ = host_key_->unserved())) return base::fail(Fault::host_key, *unserved_);
+  if ((unserved_ = host_key_->unserved())) {
+    if (may_move()) return base::fail(Fault::host_key, *unserved_);
+    return base::fail(Fault::host_key, *std::exchange(unserved_, std::nullopt),
+                      "use the OpenSSH client: --ssh-client openssh");
+  }
   phase_ = Phase::dial;
   return true;
 }
@@ -114,11 +119,17 @@ Result<bool> Link::dial() {
   turn();
   handle_ = make_handle(hooks_);
   if (!handle_) return base::fail(Fault::bug, "out of memory");
-  prefer(handle_.get(), LIBSSH2_METHOD_KEX, key_exchange);
-  prefer(handle_.get(), LIBSSH2_METHOD_HOSTKEY, host_key_->preference());
-  for (const int way : {LIBSSH2_METHOD_CRYPT_CS, LIBSSH2_METHOD_CRYPT_SC})
-    prefer(handle_.get(), way, ciphers);
-  for (const int way : {LIBSSH2_METHOD_MAC_CS, LIBSSH2_METHOD_MAC_SC}) prefer(handle_.get(), way, macs);
+  const Algorithms& ours = host_key_->algorithms();
+  const std::array wanted =
+      std::to_array<std::pair<int, const std::string*>>({{LIBSSH2_METHOD_KEX, &ours.key_exchange},
+                                                         {LIBSSH2_METHOD_HOSTKEY, &ours.host_keys},
+                                                         {LIBSSH2_METHOD_CRYPT_CS, &ours.ciphers},
+                                                         {LIBSSH2_METHOD_CRYPT_SC, &ours.ciphers},
+                                                         {LIBSSH2_METHOD_MAC_CS, &ours.macs},
+                                                         {LIBSSH2_METHOD_MAC_SC, &ours.macs}});
+  for (const auto& [kind, names] : wanted)
+    if (::libssh2_session_method_pref(handle_.get(), kind, names->c_str()) != 0)
+      return base::fail(Fault::bug, fmt::format("libssh2 does not take {}", *names));
   phase_ = Phase::handshake;
   return true;
 }
@@ -236,7 +247,7 @@ base::Error Link::too_late() const {
 }
 
 void Link::interests(std::vector<pollfd>& into) const {
-  if (phase_ == Phase::config) session_.ssh->configs.interests(question_, into);
+  if (phase_ == Phase::config) session_.ssh->configs.interests(asked(), into);
   if (phase_ == Phase::dial && dial_) dial_->interests(into);
   if (!handle_) return;
   into.push_back({dial_->descriptor(), static_cast<short>(is_blocked() ? POLLIN | POLLOUT : POLLIN), 0});
@@ -253,7 +264,7 @@ bool Link::has_room() const {
 
 std::optional<base::Instant> Link::wake() const {
   if (phase_ == Phase::idle || phase_ == Phase::ready) return std::nullopt;
-  if (phase_ == Phase::config && session_.ssh->configs.ready(question_)) return base::Clock::now();
+  if (phase_ == Phase::config && session_.ssh->configs.ready(asked())) return base::Clock::now();
   base::Instant next = session_.real(deadline_);
   if (phase_ == Phase::pause) next = std::min(next, session_.real(pause_until_));
   if (phase_ == Phase::dial && dial_) {

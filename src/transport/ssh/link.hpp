@@ -62,11 +62,14 @@ class Link {
   [[nodiscard]] base::Error too_late() const;
   [[nodiscard]] bool may_move() const { return session_.options.client == spec::SshClient::automatic; }
   void drop();
+  /// What `ssh -G` is asked now.
+  [[nodiscard]] const ConfigQuestion& asked() const { return config_ && jump_ ? *jump_ : question_; }
 
   Session& session_;
   std::string host_;
   spec::Endpoint endpoint_;
   ConfigQuestion question_;
+  std::optional<ConfigQuestion> jump_;
   Peer peer_;
   Phase phase_ = Phase::idle;
   base::Instant deadline_, address_deadline_, pause_until_;

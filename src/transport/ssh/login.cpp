@@ -19,7 +19,7 @@ namespace transport {
 
 namespace {
 using base::Fault;
-constexpr int password_tries = 3;
+constexpr int most_password_tries = 3;
 
 // libssh2 frees what it gets from a callback with free().
 char* copy(std::string_view text) {
@@ -72,14 +72,17 @@ bool has_ticket() {
 
 Login::Login(Session& session, LIBSSH2_SESSION* handle, std::string host, const Config& config,
              KeyRing::Offer offer)
-    : session_(session),
-      handle_(handle),
-      host_(std::move(host)),
-      user_(config.user),
-      address_(config.host_name),
-      port_(config.port),
-      gssapi_(config.gssapi),
-      offer_(std::move(offer)) {}
+    : session_(session), handle_(handle), host_(std::move(host)), config_(config), offer_(std::move(offer)) {}
+
+/// Whether the server takes it and the operator's configuration allows it.
+bool Login::may_try(std::string_view method) const {
+  const auto offered = base::split(methods_, ',');
+  return std::ranges::find(offered, method) != offered.end() && config_.allows(method);
+}
+
+int Login::password_tries() const {
+  return std::min(most_password_tries, config_.password_prompts);
+}
 
 Result<bool> Login::advance() {
   while (true) {
@@ -104,12 +107,12 @@ Result<bool> Login::advance() {
 }
 
 Result<bool> Login::try_keys() {
-  while (next_key_ < offer_.identities.size()) {
+  while (next_key_ < offer_.identities.size() && config_.allows("publickey")) {
     const Identity& identity = offer_.identities[next_key_];
     Offered offered{identity, ""};
     void* abstract = &offered;
     const int code = ::libssh2_userauth_publickey(
-        handle_, user_.c_str(), reinterpret_cast<const unsigned char*>(identity.blob.data()),
+        handle_, config_.user.c_str(), reinterpret_cast<const unsigned char*>(identity.blob.data()),
         identity.blob.size(), sign_for_libssh2, &abstract);
     if (code == LIBSSH2_ERROR_EAGAIN) return false;
     if (code == 0) {
@@ -126,7 +129,8 @@ Result<bool> Login::try_keys() {
 }
 
 Result<bool> Login::ask_methods() {
-  const char* methods = ::libssh2_userauth_list(handle_, user_.data(), static_cast<unsigned>(user_.size()));
+  const char* methods =
+      ::libssh2_userauth_list(handle_, config_.user.data(), static_cast<unsigned>(config_.user.size()));
   if (!methods) {
     if (::libssh2_userauth_authenticated(handle_) != 0) return true;
     if (::libssh2_session_last_errno(handle_) == LIBSSH2_ERROR_EAGAIN) return false;
@@ -141,7 +145,9 @@ Result<bool> Login::ask_methods() {
 
 std::optional<std::string> Login::for_openssh() const {
   if (!offer_.left_out.empty()) return "libssh2 cannot offer the " + offer_.left_out.front();
-  if (gssapi_ && methods_.find("gssapi") != std::string::npos && has_ticket()) return "libssh2 has no GSSAPI";
+  if (config_.gssapi && methods_.find("gssapi") != std::string::npos && config_.allows("gssapi-with-mic") &&
+      has_ticket())
+    return "libssh2 has no GSSAPI";
   const char* banner = ::libssh2_session_banner_get(handle_);
   const bool rsa = std::any_of(
       offer_.identities.begin(), offer_.identities.end(),
@@ -152,9 +158,12 @@ std::optional<std::string> Login::for_openssh() const {
 }
 
 bool Login::take_password() {
-  password_ = session_.ask(
-      key_of_password(), fmt::format("Password of {} ({} asks for it; used for every host): ", user_, host_));
+  password_ = session_.ask_password(config_.user, host_, "");
   return password_.has_value();
+}
+
+void Login::forget_password() {
+  if (password_) session_.forget_password(config_.user, host_, "", *std::exchange(password_, std::nullopt));
 }
 
 std::string Login::answer(const std::string& prompt, bool shown) {
@@ -173,36 +182,32 @@ std::string Login::answer(const std::string& prompt, bool shown) {
 }
 
 Result<bool> Login::try_interactive() {
-  while (methods_.find("keyboard-interactive") != std::string::npos && !nobody_answers_ &&
-         passwords_tried_ < password_tries) {
+  while (may_try("keyboard-interactive") && !nobody_answers_ && passwords_tried_ < password_tries()) {
     const int code = ::libssh2_userauth_keyboard_interactive_ex(
-        handle_, user_.data(), static_cast<unsigned>(user_.size()), answer_for_libssh2);
+        handle_, config_.user.data(), static_cast<unsigned>(config_.user.size()), answer_for_libssh2);
     if (code == LIBSSH2_ERROR_EAGAIN) return false;
     if (code == 0) return true;
     if (hung_up(code)) return base::fail(Fault::unreachable, "");
     if (!prompted_) break;  // offered, and nothing behind it
     ++passwords_tried_;
-    if (password_) session_.forget(key_of_password(), *std::exchange(password_, std::nullopt));
+    forget_password();
   }
   stage_ = Stage::password;
   return false;
 }
 
 Result<bool> Login::try_password() {
-  static constexpr std::string_view word = "password";
-  const auto offered = base::split(methods_, ',');
-  const bool possible = std::find(offered.begin(), offered.end(), word) != offered.end();
-  while (possible && !nobody_answers_ && passwords_tried_ < password_tries) {
+  while (may_try("password") && !nobody_answers_ && passwords_tried_ < password_tries()) {
     if (!password_ && !take_password()) break;
     const std::string& text = password_->reveal();
-    const int code =
-        ::libssh2_userauth_password_ex(handle_, user_.data(), static_cast<unsigned>(user_.size()),
-                                       text.data(), static_cast<unsigned>(text.size()), nullptr);
+    const int code = ::libssh2_userauth_password_ex(handle_, config_.user.data(),
+                                                    static_cast<unsigned>(config_.user.size()), text.data(),
+                                                    static_cast<unsigned>(text.size()), nullptr);
     if (code == LIBSSH2_ERROR_EAGAIN) return false;
     if (code == 0) return true;
     if (hung_up(code)) return base::fail(Fault::unreachable, "");
     ++passwords_tried_;
-    session_.forget(key_of_password(), *std::exchange(password_, std::nullopt));
+    forget_password();
   }
   return refused();
 }
@@ -211,10 +216,18 @@ std::unexpected<base::Error> Login::refused() const {
   std::string tried = tried_.empty() ? "there is no key to offer" : "it refused " + tried_;
   if (passwords_tried_ > 0)
     tried += fmt::format(" and {} password{}", passwords_tried_, passwords_tried_ > 1 ? "s" : "");
+  std::string left_out;
+  for (const std::string_view method : {"publickey", "keyboard-interactive", "password"}) {
+    const auto offered = base::split(methods_, ',');
+    if (!config_.allows(method) && std::ranges::find(offered, method) != offered.end())
+      left_out += fmt::format("{}{}", left_out.empty() ? "" : ", ", method);
+  }
+  if (!left_out.empty()) tried += fmt::format("; the ssh configuration leaves out {}", left_out);
   return base::fail(
-      Fault::auth, fmt::format("{}: cannot log in as {}: {}; it takes {}", host_, user_, tried, methods_),
-      fmt::format("put your key there: ssh-copy-id -p {} {}@{}; or name another with identityFile", port_,
-                  user_, address_));
+      Fault::auth,
+      fmt::format("{}: cannot log in as {}: {}; it takes {}", host_, config_.user, tried, methods_),
+      fmt::format("put your key there: ssh-copy-id -p {} {}@{}; or name another with identityFile",
+                  config_.port, config_.user, config_.host_name));
 }
 
 }  // namespace transport

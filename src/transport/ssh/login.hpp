@@ -35,13 +35,14 @@ class Login {
   [[nodiscard]] std::optional<std::string> for_openssh() const;
   [[nodiscard]] bool take_password();
   [[nodiscard]] std::unexpected<base::Error> refused() const;
-  [[nodiscard]] std::string key_of_password() const { return "password " + user_; }
+  void forget_password();
+  [[nodiscard]] bool may_try(std::string_view method) const;
+  [[nodiscard]] int password_tries() const;
 
   Session& session_;
   LIBSSH2_SESSION* handle_;
-  std::string host_, user_, address_;
-  std::uint16_t port_;
-  bool gssapi_;
+  std::string host_;
+  const Config& config_;
   KeyRing::Offer offer_;
   Stage stage_ = Stage::keys;
   std::size_t next_key_ = 0;

@@ -3,6 +3,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "transport/piped.hpp"
+#include "transport/ssh/host_key.hpp"
 #include "transport/ssh/state.hpp"
 
 #include <fmt/format.h>
@@ -27,17 +28,18 @@ std::string pin(const std::string& fingerprint) {
       wanted);
 }
 
-Argv host_key_options(const Options& options, const spec::Endpoint& endpoint) {
-  if (options.host_keys == spec::HostKeys::pinned || !endpoint.host_key.empty())
+Argv host_key_options(const Options& options, spec::HostKeys policy, const spec::Endpoint& endpoint) {
+  if (policy == spec::HostKeys::pinned || !endpoint.host_key.empty())
     return {"-oStrictHostKeyChecking=yes", "-oUserKnownHostsFile=/dev/null",
             "-oGlobalKnownHostsFile=/dev/null", pin(endpoint.host_key)};
-  Argv argv{options.host_keys == spec::HostKeys::accept_new ? "-oStrictHostKeyChecking=accept-new"
-                                                            : "-oStrictHostKeyChecking=yes"};
+  Argv argv{policy == spec::HostKeys::accept_new ? "-oStrictHostKeyChecking=accept-new"
+                                                 : "-oStrictHostKeyChecking=yes"};
   if (!options.known_hosts.empty()) argv.push_back("-oUserKnownHostsFile=" + options.known_hosts.string());
   return argv;
 }
 
-Argv client(const Options& options, const spec::Endpoint& endpoint, const std::string& control) {
+Argv client(const Options& options, spec::HostKeys policy, const spec::Endpoint& endpoint,
+            const std::string& control) {
   Argv argv{"ssh",
             "-T",
             "-a",
@@ -55,7 +57,7 @@ Argv client(const Options& options, const spec::Endpoint& endpoint, const std::s
   if (endpoint.port != 0) argv.insert(argv.end(), {"-p", std::to_string(endpoint.port)});
   if (!endpoint.user.empty()) argv.insert(argv.end(), {"-l", endpoint.user});
   if (!endpoint.identity_file.empty()) argv.insert(argv.end(), {"-i", endpoint.identity_file});
-  const Argv keys = host_key_options(options, endpoint);
+  const Argv keys = host_key_options(options, policy, endpoint);
   argv.insert(argv.end(), keys.begin(), keys.end());
   return argv;
 }
@@ -97,12 +99,11 @@ void tell_new_key(const Session& session, const std::string& host, const std::st
     if (word.starts_with("SHA256:")) print = word;
   session.tell(host, fmt::format("new host key of {}: {}, added by ssh", name, print));
 }
-}  // namespace
 
-std::unique_ptr<Transport> openssh(Session& session, const std::string& host,
-                                   const spec::Endpoint& endpoint) {
+std::unique_ptr<Transport> client_of(Session& session, const std::string& host,
+                                     const spec::Endpoint& endpoint, spec::HostKeys policy) {
   const Options& options = session.options;
-  const Argv argv = client(options, endpoint, session.ssh->new_control_path());
+  const Argv argv = client(options, policy, endpoint, session.ssh->new_control_path());
   const std::string where = endpoint.user.empty() ? endpoint.address : endpoint.user + "@" + endpoint.address;
   Peer peer{host, endpoint.user.empty() ? "the login user" : endpoint.user,
             endpoint.port == 0 ? "ssh " + where : fmt::format("ssh -p {} {}", endpoint.port, where)};
@@ -123,6 +124,82 @@ std::unique_ptr<Transport> openssh(Session& session, const std::string& host,
     if (auto child = Child::spawn(all, Child::Wiring::pipes)) child->wait(std::chrono::milliseconds(500));
   };
   return piped(session, std::move(peer), std::move(way));
+}
+
+/// Asks `ssh -G` for the operator's policy first: an option on ssh's command line would win over it.
+class Openssh final : public Transport {
+ public:
+  Openssh(Session& session, std::string host, spec::Endpoint endpoint)
+      : session_(session),
+        host_(std::move(host)),
+        endpoint_(std::move(endpoint)),
+        question_{endpoint_.address, endpoint_.user, endpoint_.port} {}
+
+  Result<void> start(Command command) override {
+    if (client_) return client_->start(std::move(command));
+    if (waiting_) return base::fail(Fault::bug, host_ + ": a command is running");
+    waiting_ = std::move(command);
+    deadline_ = session_.now() + session_.options.connect_timeout;
+    return {};
+  }
+  void interests(std::vector<pollfd>& into) const override {
+    if (client_) return client_->interests(into);
+    if (waiting_) session_.ssh->configs.interests(question_, into);
+  }
+  std::optional<base::Instant> wake() const override {
+    if (client_) return client_->wake();
+    if (!waiting_) return std::nullopt;
+    return session_.ssh->configs.ready(question_) ? base::Clock::now() : session_.real(deadline_);
+  }
+  Result<std::optional<Exit>> advance() override {
+    if (!client_ && waiting_) {
+      auto made = make_client();
+      if (!made) waiting_.reset();
+      if (!TRY(made)) return std::nullopt;
+    }
+    return client_ ? client_->advance() : Result<std::optional<Exit>>(std::nullopt);
+  }
+  void close() override {
+    waiting_.reset();
+    if (client_) client_->close();
+  }
+  std::uint64_t sent() const override { return client_ ? client_->sent() : 0; }
+  std::string kind() const override { return "openssh"; }
+
+ private:
+  /// Whether the client is there and has begun with the command.
+  Result<bool> make_client() {
+    const auto config = TRY(session_.ssh->configs.ask(question_));
+    if (!config && session_.now() >= deadline_)
+      return base::fail(
+          Fault::unreachable,
+          fmt::format("{}: `ssh -G` did not answer within {}", host_,
+                      base::human_seconds(static_cast<double>(session_.options.connect_timeout.count()))),
+          "try: ssh -G " + endpoint_.address);
+    if (!config) return false;
+    const HostKeyCheck check(session_, host_, *config, endpoint_.address, endpoint_.host_key);
+    TRY(check.pinned_is_not_revoked());
+    if (!check.is_known() && check.policy() == spec::HostKeys::accept_new) session_.note_new_key(host_);
+    client_ = client_of(session_, host_, endpoint_, check.policy());
+    Command command = std::move(*waiting_);
+    waiting_.reset();
+    TRY(client_->start(std::move(command)));
+    return true;
+  }
+
+  Session& session_;
+  std::string host_;
+  spec::Endpoint endpoint_;
+  ConfigQuestion question_;
+  base::Instant deadline_;
+  std::optional<Command> waiting_;
+  std::unique_ptr<Transport> client_;
+};
+}  // namespace
+
+std::unique_ptr<Transport> openssh(Session& session, const std::string& host,
+                                   const spec::Endpoint& endpoint) {
+  return std::make_unique<Openssh>(session, host, endpoint);
 }
 
 }  // namespace transport

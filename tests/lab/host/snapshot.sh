@@ -30,9 +30,10 @@ if command -v docker >/dev/null && [ -S /run/docker.sock ]; then
   docker ps --all --no-trunc --format 'container docker {{.ID}} {{.Names}}' | sort
 fi
 
-# Units that are active, and since when.
+# Active units with their start times, without those that run only in the first boot after an update (ConditionNeedsUpdate).
 systemctl list-units --no-legend --plain --type=service,socket,timer,path,swap --state=active,activating,failed |
   while read -r unit _; do
+    case $unit in ldconfig.service | systemd-journal-catalog-update.service | systemd-sysusers.service | systemd-update-done.service | systemd-hwdb-update.service) continue ;; esac
     printf 'unit %s\n' "$(systemctl show --property=Id,ActiveState,SubState,ActiveEnterTimestampMonotonic "$unit" |
       sort | paste -sd' ')"
   done | sort

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "gpuadm/base/error.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Package repositories as Debian and Ubuntu have them (https://wiki.debian.org/DebianRepository/Format):
+/// what their indices say, and which packages an installation needs. Nothing in them is trusted.
+namespace bundle::debian {
+
+using base::Result;
+
+/// Less than, equal to, or greater than 0, as dpkg orders versions:
+/// https://www.debian.org/doc/debian-policy/ch-controlfields.html#version
+[[nodiscard]] int compare_versions(std::string_view a, std::string_view b);
+
+/// What a release file says of an index.
+struct Sum {
+  std::string sha256;
+  std::uint64_t size = 0;
+};
+/// The text that an InRelease signs; a text without a signature is as it stands.
+[[nodiscard]] std::string signed_text(std::string_view in_release);
+/// The files of a release by path, from its section SHA256. Fault::parse names `source` where there is none.
+[[nodiscard]] Result<std::map<std::string, Sum>> parse_release(std::string_view text,
+                                                               const std::string& source);
+
+/// A version of a package. The views are of the index's text.
+struct Package {
+  std::string_view name, version, depends, pre_depends, provides, sha256;
+  std::uint64_t size = 0;
+  std::string url;
+  std::string_view stanza;  ///< all that the index says of it
+};
+
+/// The indices of several repositories.
+class Index {
+ public:
+  Index() = default;
+  Index(const Index&) = delete;  // packages are views of its texts
+  Index& operator=(const Index&) = delete;
+  /// Adds a text `Packages`; files are below `base`. Fault::parse names `source` and the package that has no
+  /// sum, or whose file would be elsewhere.
+  [[nodiscard]] Result<> add(std::string packages, const std::string& base, const std::string& source);
+  /// Every version of a package, the newest first.
+  [[nodiscard]] std::vector<const Package*> find(std::string_view name) const;
+  /// The newest whose version, without an epoch, begins with the text; nullptr: there is none.
+  [[nodiscard]] const Package* newest(std::string_view name, std::string_view beginning) const;
+
+  /// The packages of `roots`, and everything that they depend on, each once, by name: the newest version that
+  /// serves. What is there for one serves the others. Fault::blocked names who needs what is not there.
+  [[nodiscard]] Result<std::vector<const Package*>> closure(const std::vector<const Package*>& roots) const;
+
+ private:
+  friend class Closure;
+  /// Who provides a name, and as which version; empty: as none.
+  struct Provider {
+    const Package* package;
+    std::string_view version;
+  };
+  std::deque<std::string> texts_;
+  std::deque<Package> packages_;
+  std::map<std::string_view, std::vector<const Package*>> by_name_;
+  std::map<std::string_view, std::vector<Provider>> providers_;
+};
+
+/// What an index says of a package, its file being `file`.
+[[nodiscard]] std::string stanza_with(const Package& package, const std::string& file);
+
+}  // namespace bundle::debian

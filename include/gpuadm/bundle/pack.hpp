@@ -1,0 +1,76 @@
+#pragma once
+
+#include "gpuadm/base/error.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// Archives: tar, and the files that hold one, compressed or not.
+namespace bundle {
+
+using base::Result;
+
+/// Gives at most `most` bytes; 0 at the end.
+using ReadSome = std::function<Result<std::size_t>(char* into, std::size_t most)>;
+
+/// The bytes of a file, unpacked where it begins as gzip, Zstandard or xz does.
+[[nodiscard]] Result<ReadSome> read_unpacked(const std::filesystem::path& file);
+
+/// What tar says of a file.
+struct TarEntry {
+  std::string name;
+  char type = '0';         ///< '0' regular file, '5' folder, '1' and '2' links
+  std::uint64_t size = 0;  ///< bytes
+};
+
+/// Reads a tar archive (POSIX ustar and pax, GNU long names) from front to back. Nothing is trusted: names
+/// are as they stand there, and Fault::parse where the archive is damaged or ends early.
+class TarReader {
+ public:
+  /// `source` names the archive in errors.
+  TarReader(ReadSome bytes, std::string source);
+  /// The next entry; nothing at the end. What was not read of the last one is skipped.
+  [[nodiscard]] Result<std::optional<TarEntry>> next();
+  /// Bytes of the present entry; 0 at its end.
+  [[nodiscard]] Result<std::size_t> read(char* into, std::size_t most);
+
+ private:
+  [[nodiscard]] Result<> exactly(char* into, std::size_t count);
+  [[nodiscard]] Result<> skip(std::uint64_t count);
+  [[nodiscard]] Result<std::string> text(std::uint64_t size);
+  [[nodiscard]] std::unexpected<base::Error> damaged(std::string_view how) const;
+  ReadSome bytes_;
+  std::string source_;
+  std::uint64_t left_ = 0, padding_ = 0;
+};
+
+/// The 512 bytes before a regular file of an archive: nobody's, of no date, 0644. `name` has at most 100
+/// bytes.
+[[nodiscard]] std::string tar_header(std::string_view name, std::uint64_t size);
+/// The zero bytes after a file of that size.
+[[nodiscard]] std::string tar_padding(std::uint64_t size);
+/// The end of an archive.
+[[nodiscard]] std::string tar_end();
+
+/// Writes a Zstandard file beside `file` (0644) and renames it to that at the end. Unfinished, it is removed.
+class ZstdWriter {
+ public:
+  [[nodiscard]] static Result<ZstdWriter> make(const std::filesystem::path& file);
+  ZstdWriter(ZstdWriter&&) noexcept;
+  ZstdWriter& operator=(ZstdWriter&&) = delete;
+  ~ZstdWriter();
+  [[nodiscard]] Result<> add(std::string_view bytes);
+  [[nodiscard]] Result<> end();
+
+ private:
+  struct State;
+  explicit ZstdWriter(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace bundle

@@ -1,0 +1,166 @@
+# shellcheck shell=sh disable=SC2154,SC2034
+# Functions for security.profile: hardened, loaded after prelude.sh and static-pods.sh.
+
+encryption_file=/etc/kubernetes/gpuadm/apiserver/encryption.yaml
+
+# --- The key that encrypts Secrets in etcd ------------------------------------------------------------------
+#
+# gpuadm writes the configuration with one key per line: the first key encrypts, all keys decrypt. The journal records that the file
+# belongs to gpuadm, but not its content: a replaced key is stored nowhere, and undo cannot restore a key that no longer decrypts
+# etcd.
+
+# encryption_write_file TEXT
+encryption_write_file() {
+  path_open "$encryption_file"
+  journal_has file "$encryption_file" || journal_for_others file "$encryption_file"
+  printf '%s\n' "$1" | path_write 0600
+}
+
+# encryption_key: 32 random bytes, with the time as its name.
+encryption_key() {
+  gpuadm_secret=$(head -c 32 /dev/urandom | base64 -w0)
+  printf '            - { name: "%s", secret: "%s" }\n' "key-$(date -u +%Y%m%dT%H%M%SZ)" "$gpuadm_secret"
+}
+# encryption_put KEYS: lines as encryption_keys prints them.
+encryption_put() {
+  encryption_write_file "# Written by gpuadm: the keys of Secrets in etcd. Without them no backup of etcd can be read.
+apiVersion: apiserver.config.k8s.io/v1
+kind: EncryptionConfiguration
+resources:
+  - resources: [secrets]
+    providers:
+      - secretbox:
+          keys:
+$1
+      - identity: {}"
+}
+encryption_keys() { sed -n '/^ *- { name: ".*", secret: ".*" }$/p' "$encryption_file"; }
+encryption_make() { encryption_put "$(encryption_key)"; }
+# encryption_is TEXT, encryption_take TEXT: TEXT is the configuration of the first control plane.
+encryption_is() { [ -f "$encryption_file" ] && [ "$(cat "$encryption_file")" = "$1" ]; }
+encryption_take() {
+  [ -n "$1" ] || die "the first control plane returned no encryption keys: run again"
+  encryption_write_file "$1"
+}
+
+# The name of the new key during a rotation.
+encryption_rotates=/etc/kubernetes/tmp/gpuadm-encryption-key
+encryption_add() {
+  [ -f "$encryption_file" ] || die "this cluster does not encrypt its Secrets ($encryption_file does not exist): gpuadm init --profile hardened creates a cluster that does"
+  [ -n "$(encryption_keys)" ] || die "$encryption_file was not written by gpuadm: rotate the key with the tool that wrote it"
+  cluster_keep_folder "${encryption_rotates%/*}"
+  gpuadm_key=$(encryption_key)
+  encryption_put "$(encryption_keys)
+$gpuadm_key"
+  printf '%s\n' "$gpuadm_key" | sed 's/.*name: "\([^"]*\)".*/\1/' >"$encryption_rotates"
+}
+# encryption_row NAME: the line of that key; encryption_others NAME: the lines of the others.
+encryption_row() { encryption_keys | grep -F "name: \"$1\""; }
+encryption_others() { encryption_keys | grep -vF "name: \"$1\""; }
+encryption_new_is_first() {
+  gpuadm_new_key=$(cat "$encryption_rotates") || return 1
+  [ "$(encryption_keys | head -n 1)" = "$(encryption_row "$gpuadm_new_key")" ]
+}
+encryption_new_to_front() {
+  gpuadm_new_key=$(cat "$encryption_rotates")
+  encryption_put "$(encryption_row "$gpuadm_new_key" && encryption_others "$gpuadm_new_key")"
+}
+# encryption_old: how many Secrets in etcd are not encrypted with the new key. A value begins with the key's name
+# (kubernetes staging/src/k8s.io/apiserver/pkg/storage/value).
+encryption_old() {
+  gpuadm_all=$(etcd_client get /registry/secrets/ --prefix --keys-only) || return 1
+  gpuadm_new_key=$(cat "$encryption_rotates") || return 1
+  gpuadm_written=$(etcd_client get /registry/secrets/ --prefix --print-value-only | grep -ac "^k8s:enc:secretbox:v1:$gpuadm_new_key:") || :
+  echo $(($(printf '%s\n' "$gpuadm_all" | grep -c .) - gpuadm_written))
+}
+encryption_is_written() { [ -e "$encryption_rotates" ] && [ "$(encryption_old)" = 0 ]; }
+# Secrets that change in the meantime are written with the new key anyway.
+encryption_write() {
+  for gpuadm_try in 1 2 3; do
+    admin_kubectl get namespaces -o 'jsonpath={range .items[*]}{.metadata.name}{"\n"}{end}' | while IFS= read -r gpuadm_space; do
+      admin_kubectl -n "$gpuadm_space" get secrets -o json | admin_kubectl replace -f - >/dev/null 2>&1 || : "some have changed meanwhile"
+    done
+    ! encryption_is_written || return 0
+  done
+  die "$(encryption_old) Secrets are not encrypted with the new key yet: run again"
+}
+
+# --- Serving certificates of kubelets -----------------------------------------------------------------------
+
+# Undecided requests of kubelets for a serving certificate: "NAME USER REQUEST".
+serving_requests() {
+  admin_kubectl get certificatesigningrequests \
+    -o 'jsonpath={range .items[?(@.spec.signerName=="kubernetes.io/kubelet-serving")]}{.metadata.name} {.spec.username} {.spec.request} {.status.conditions[*].type}{"\n"}{end}' |
+    awk 'NF == 3'
+}
+# serving_names REQUEST: "DNS:one, IP Address:192.0.2.1" as openssl prints it; empty if the request has several name lists.
+serving_names() {
+  printf %s "$1" | base64 -d | openssl req -noout -text 2>/dev/null |
+    awk 'named { names = $0; named = 0 } /Subject Alternative Name/ { named = 1; count++ } END { if (count == 1) print names }'
+}
+# serving_is_right NODE REQUEST: the request contains only the node's name and the addresses that its host reported over SSH.
+serving_is_right() {
+  gpuadm_row=$(printf '%s\n' "$node_addresses" | awk -v node="$1" '$1 == node')
+  [ -n "$gpuadm_row" ] || return 1
+  gpuadm_asked=$(serving_names "$2")
+  [ -n "$gpuadm_asked" ] || return 1
+  printf '%s\n' "$gpuadm_asked" | tr ',' '\n' | while read -r gpuadm_kind gpuadm_name; do
+    case "$gpuadm_kind $gpuadm_name" in
+      "DNS:$1 ") ;;
+      "IP Address:"*) case " ${gpuadm_row#* } " in *" ${gpuadm_name#Address:} "*) ;; *) exit 1 ;; esac ;;
+      *) exit 1 ;;
+    esac
+  done
+}
+# serving_answers NODE: the API server reaches the kubelet and verifies its certificate.
+serving_answers() { admin_kubectl get --raw "/api/v1/nodes/$1/proxy/healthz" >/dev/null 2>&1; }
+# The nodes of this run that are in the cluster.
+serving_nodes() {
+  gpuadm_known=$(admin_kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name}{"\n"}{end}') || return 1
+  printf '%s\n' "$node_addresses" | while read -r gpuadm_node _; do
+    ! printf '%s\n' "$gpuadm_known" | grep -qxF "$gpuadm_node" || printf '%s\n' "$gpuadm_node"
+  done
+}
+serving_is_done() {
+  [ -f /etc/kubernetes/admin.conf ] || return 1
+  gpuadm_nodes=$(serving_nodes) || return 1
+  for gpuadm_one in $gpuadm_nodes; do
+    serving_answers "$gpuadm_one" || return 1
+    # A pending renewal: the kubelet requests a new certificate long before the old one expires.
+    ! serving_requests | grep -qF " system:node:$gpuadm_one " || return 1
+  done
+}
+serving_try() {
+  serving_requests | while read -r gpuadm_request gpuadm_user gpuadm_text; do
+    gpuadm_node=${gpuadm_user#system:node:}
+    if serving_is_right "$gpuadm_node" "$gpuadm_text"; then
+      admin_kubectl certificate approve "$gpuadm_request" >/dev/null
+    fi
+  done
+  serving_is_done
+}
+serving_approve() {
+  have openssl || die "openssl is required to inspect the kubelets' certificate requests and is not installed: install the package openssl"
+  in_time 120 serving_try && return 0
+  for gpuadm_one in $(serving_nodes); do
+    serving_answers "$gpuadm_one" && continue
+    serving_requests | while read -r _ gpuadm_user gpuadm_text; do
+      [ "$gpuadm_user" != "system:node:$gpuadm_one" ] ||
+        say "$gpuadm_one requests a certificate for $(serving_names "$gpuadm_text"), but its host has $(printf '%s\n' "$node_addresses" | awk -v node="$gpuadm_one" '$1 == node')"
+    done
+    die "the API server cannot reach the kubelet of $gpuadm_one with a certificate of the cluster: run kubectl get csr, and journalctl -u kubelet on $gpuadm_one"
+  done
+  die "a kubelet requests a certificate for names or addresses that its host does not have: run kubectl get csr"
+}
+
+# --- Files --------------------------------------------------------------------------------------------------
+
+# Files that kubeadm creates with permissions for other users.
+hardened_files_open() {
+  for gpuadm_file in /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env \
+    /etc/kubernetes/admin.conf /etc/kubernetes/kubelet.conf /etc/kubernetes/controller-manager.conf /etc/kubernetes/scheduler.conf \
+    /etc/kubernetes/manifests/kube-apiserver.yaml /etc/kubernetes/manifests/kube-controller-manager.yaml \
+    /etc/kubernetes/manifests/kube-scheduler.yaml /etc/kubernetes/manifests/etcd.yaml; do
+    [ ! -f "$gpuadm_file" ] || [ "$(stat -c %a "$gpuadm_file")" = 600 ] || printf '%s\n' "$gpuadm_file"
+  done
+}

@@ -1,0 +1,70 @@
+#include "gpuadm/bundle/debian.hpp"
+
+#include <algorithm>
+
+namespace bundle::debian {
+
+namespace {
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// How a character sorts where no digits stand: a tilde before the end, letters before everything else.
+int order(std::string_view text) {
+  if (text.empty() || is_digit(text.front())) return 0;
+  const char c = text.front();
+  if (c == '~') return -1;
+  const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return letter ? c : static_cast<unsigned char>(c) + 256;
+}
+
+/// Takes the digits at the front, without zeros before them.
+std::string_view take_number(std::string_view& text) {
+  const auto end = static_cast<std::size_t>(std::ranges::find_if_not(text, is_digit) - text.begin());
+  std::string_view number = text.substr(0, end);
+  text.remove_prefix(end);
+  number.remove_prefix(std::min(number.find_first_not_of('0'), number.size()));
+  return number;
+}
+
+int compare_parts(std::string_view a, std::string_view b) {
+  while (!a.empty() || !b.empty()) {
+    while ((!a.empty() && !is_digit(a.front())) || (!b.empty() && !is_digit(b.front()))) {
+      if (const int less = order(a) - order(b); less != 0) return less;
+      if (!a.empty()) a.remove_prefix(1);
+      if (!b.empty()) b.remove_prefix(1);
+    }
+    const std::string_view x = take_number(a), y = take_number(b);
+    if (x.size() != y.size()) return x.size() < y.size() ? -1 : 1;
+    if (const int less = x.compare(y); less != 0) return less;
+  }
+  return 0;
+}
+
+struct Version {
+  std::string_view epoch, upstream, revision;
+};
+Version split(std::string_view text) {
+  Version version{.epoch = {}, .upstream = text, .revision = {}};
+  if (const std::size_t colon = text.find(':'); colon != std::string_view::npos) {
+    version.epoch = text.substr(0, colon);
+    version.upstream = text.substr(colon + 1);
+  }
+  if (const std::size_t dash = version.upstream.rfind('-'); dash != std::string_view::npos) {
+    version.revision = version.upstream.substr(dash + 1);
+    version.upstream = version.upstream.substr(0, dash);
+  }
+  return version;
+}
+
+}  // namespace
+
+int compare_versions(std::string_view a, std::string_view b) {
+  const Version x = split(a), y = split(b);
+  if (const int less = compare_parts(x.epoch, y.epoch); less != 0) return less;
+  if (const int less = compare_parts(x.upstream, y.upstream); less != 0) return less;
+  return compare_parts(x.revision, y.revision);
+}
+
+}  // namespace bundle::debian

@@ -1,0 +1,116 @@
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/problems.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/bundle/bundle.hpp"
+
+#include "bundle/image_archive.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace bundle {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file's place in the bundle, symbolic links followed; nothing, and a problem, where that is not a file
+/// below the bundle.
+std::optional<fs::path> locate(const fs::path& bundle, const std::string& path,
+                               std::vector<std::string>& problems) {
+  std::error_code error;
+  const fs::path place = fs::canonical(bundle / path, error);
+  if (error) {
+    problems.push_back(fmt::format("{}: {}", path, error.message()));
+    return std::nullopt;
+  }
+  const fs::path relative = place.lexically_relative(bundle);
+  if (relative.empty() || *relative.begin() == "..") {
+    problems.push_back(fmt::format("{}: leads out of the bundle, to {}", path, place.string()));
+    return std::nullopt;
+  }
+  if (fs::is_regular_file(place, error)) return place;
+  problems.push_back(fmt::format("{}: not a regular file", path));
+  return std::nullopt;
+}
+
+/// `of` says whose file it is, where its path does not.
+void verify(const fs::path& bundle, const std::string& path, const std::string& of,
+            std::optional<std::uint64_t> size, const std::string& sha256,
+            std::vector<std::string>& problems) {
+  const auto place = locate(bundle, path, problems);
+  if (!place) {
+    problems.back() += of;
+    return;
+  }
+  std::error_code error;
+  const std::uintmax_t there = fs::file_size(*place, error);
+  if (size && !error && there != *size) {
+    problems.push_back(fmt::format("{}: has {} bytes, expected {}{}", path, there, *size, of));
+    return;
+  }
+  const auto sum = base::sha256_of_file(*place);
+  if (!sum)
+    problems.push_back(sum.error().what);
+  else if (*sum != sha256)
+    problems.push_back(fmt::format("{}: its SHA-256 is {}, expected {}{}", path, *sum, sha256, of));
+}
+
+std::string whose(const BundleFile& file) {
+  return fmt::format(" ({} {})", name_of(file.kind), file.name.empty() ? file.target : file.name);
+}
+
+Result<> verify_all(const Bundle& bundle) {
+  std::vector<std::string> problems;
+  for (const BundleFile& file : bundle.files) {
+    if (!file.path.empty())
+      verify(bundle.directory, file.path, "", file.size, file.sha256, problems);
+    else if (file.parts.empty())
+      verify(bundle.directory, blob_path(file.sha256), whose(file), file.size, file.sha256, problems);
+  }
+  std::set<std::string> seen;
+  for (const BundleFile& file : bundle.files)
+    for (const BundlePart& part : file.parts)
+      if (seen.insert(part.sha256).second)
+        verify(bundle.directory, blob_path(part.sha256), whose(file), part.size, part.sha256, problems);
+  if (problems.empty()) return {};
+  std::string what;
+  for (const std::string& problem : problems)
+    what += fmt::format("{}{}/{}", what.empty() ? "" : "\n", bundle.directory.string(), problem);
+  return base::fail(
+      base::Fault::spec, what,
+      "what differs from manifest.yaml is not used: bring the bundle here again, or make it again");
+}
+
+}  // namespace
+
+Result<Bundle> open_bundle(const std::filesystem::path& directory, const std::filesystem::path& cache,
+                           std::string_view sum) {
+  std::error_code error;
+  const fs::path place = fs::canonical(directory, error);
+  const fs::path manifest = place / "manifest.yaml";
+  if (error)
+    return base::fail(base::Fault::usage, fmt::format("{}: {}", directory.string(), error.message()));
+  if (!fs::is_regular_file(manifest, error))
+    return base::fail(base::Fault::usage,
+                      fmt::format("{}: no bundle, it has no manifest.yaml", directory.string()),
+                      "name the directory that holds manifest.yaml");
+  const std::string text = TRY(base::read_file(manifest, 16u << 20));
+  if (!sum.empty() && base::sha256(text) != sum)
+    return base::fail(base::Fault::spec, fmt::format("{}: was changed while it was read", manifest.string()),
+                      "run again");
+  Bundle bundle = TRY(parse_bundle(text, manifest.string()));
+  bundle.directory = place;
+  TRY(verify_all(bundle));
+  for (BundleFile& file : bundle.files) {
+    if (!file.path.empty()) continue;
+    if (file.parts.empty())
+      file.path = blob_path(file.sha256);
+    else if (!cache.empty())
+      file.path = TRY(put_together(bundle.directory, file, cache)).string();
+  }
+  return bundle;
+}
+
+}  // namespace bundle

@@ -1,0 +1,157 @@
+#include "checks/chain/words.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include "checks/cluster/whole.hpp"
+#include "checks/see.hpp"
+
+#include <algorithm>
+
+/// What is common to all links: the nodes, and findings of them.
+namespace checks {
+
+namespace {
+
+constexpr std::string_view whole_gpu = "nvidia.com/gpu", shared_gpu = "nvidia.com/gpu.shared";
+constexpr std::string_view own_space = "gpuadm-verify";
+
+using report::Finding;
+using report::Verdict;
+
+Finding finding_of(Link link, const GpuNode& node, Verdict verdict, const std::string& says,
+                   const std::string& evidence, const std::string& remedy) {
+  Finding finding;
+  finding.id = fmt::format("verify.{}", name_of(link));
+  finding.severity = Severity::blocker;
+  finding.verdict = verdict;
+  finding.host = node.host;
+  finding.says = says;
+  finding.evidence = base::printable(evidence, 1000);
+  finding.remedy = remedy;
+  return finding;
+}
+
+/// Of the hosts' names and the nodes' one may have a domain.
+bool same_host(const std::string& host, const std::string& node) {
+  return host == node || host.substr(0, host.find('.')) == node.substr(0, node.find('.'));
+}
+
+int shares_of(const spec::Cluster& cluster, const std::string& host, const facts::Facts& facts,
+              const facts::Node* node) {
+  const auto labelled = node ? base::to_int(label(*node, "nvidia.com/gpu.replicas")) : std::nullopt;
+  if (labelled && *labelled > 0) return static_cast<int>(*labelled);
+  const auto place = std::ranges::find(cluster.hosts, host, &spec::Host::name);
+  if (place == cluster.hosts.end()) return 1;
+  return std::max(1, spec::layout_of(cluster, *place, facts::models_of(facts)).sharing.replicas);
+}
+
+/// The version of resource.k8s.io to write claims in.
+std::string claim_version(const facts::ClusterFacts& facts) {
+  if (facts.dra_versions)
+    for (const char* known : {"v1", "v1beta2", "v1beta1"})
+      if (std::ranges::find(*facts.dra_versions, known) != facts.dra_versions->end()) return known;
+  return "v1";
+}
+
+/// The node's GPUs by ResourceSlices, and what claims have of them, but for those that verify itself has
+/// left.
+void count_claims(GpuNode& node, const facts::ClusterFacts& facts) {
+  node.claims = claim_version(facts);
+  node.resource = "device of gpu.nvidia.com";
+  node.runtime_class.clear();  // the container runtime takes them by CDI
+  node.shares = 1;
+  for (const facts::GpuDevice& device : gpu_devices(facts, node.node)) {
+    if (node.mig && device.device.type != "mig") continue;
+    ++node.allocatable;
+    if (device.claim.empty() || device.claim.starts_with(std::string(own_space) + "/")) continue;
+    ++node.held;
+    if (device.pods.empty()) node.holders.push_back("the claim " + device.claim);
+    std::ranges::copy(device.pods, std::back_inserter(node.holders));
+  }
+}
+
+/// What pods have there, but for those that verify itself has left.
+void count_held(GpuNode& node, const facts::ClusterFacts& facts) {
+  if (!facts.pods) return;
+  for (const facts::Pod& pod : *facts.pods) {
+    const auto asked = pod.gpus.find(node.resource);
+    if (pod.node != node.node || asked == pod.gpus.end() || pod.space == own_space ||
+        pod.phase == "Succeeded" || pod.phase == "Failed")
+      continue;
+    node.held += asked->second;
+    node.holders.push_back(pod.full());
+  }
+}
+
+GpuNode node_of(const spec::Cluster& cluster, const std::string& name, const facts::Facts& host,
+                const facts::ClusterFacts& facts) {
+  GpuNode made;
+  made.host = name;
+  made.counted = static_cast<int>(host.gpus.size());
+  made.mig = has_mig(host);
+  if (facts.runtime_classes && facts.runtime_classes->contains("nvidia")) made.runtime_class = "nvidia";
+  const std::string& own = host.hostname.empty() ? name : host.hostname;
+  const facts::Node* found = nullptr;
+  if (facts.nodes)
+    for (const facts::Node& node : *facts.nodes)
+      if (same_host(own, node.name)) found = &node;
+  made.shares = shares_of(cluster, name, host, found);
+  if (!found) return made;
+  made.node = found->name;
+  if (cluster.gpu.allocator == spec::Allocator::dra || allocates_by_claims(facts, *found)) {
+    count_claims(made, facts);
+    return made;
+  }
+  if (amount(found->allocatable, whole_gpu) == 0 && amount(found->allocatable, shared_gpu) > 0)
+    made.resource = shared_gpu;
+  made.allocatable = amount(found->allocatable, made.resource);
+  count_held(made, facts);
+  return made;
+}
+
+}  // namespace
+
+Finding holds(Link link, const GpuNode& on, const std::string& evidence) {
+  return finding_of(link, on, Verdict::pass, std::string(title_of(link)), evidence, "");
+}
+
+Finding broken(Link link, const GpuNode& on, const std::string& says, const std::string& evidence,
+               const std::string& remedy, const std::string& cause) {
+  Finding finding = finding_of(link, on, Verdict::fail, says, evidence, remedy);
+  finding.caused_by = cause;
+  return finding;
+}
+
+Finding untried(Link link, const GpuNode& on, const std::string& why) {
+  return finding_of(link, on, Verdict::skip, why, "", "");
+}
+
+const facts::Node* node_named(const facts::ClusterFacts& facts, std::string_view name) {
+  if (!facts.nodes || name.empty()) return nullptr;
+  const auto place = std::ranges::find(*facts.nodes, name, &facts::Node::name);
+  return place == facts.nodes->end() ? nullptr : &*place;
+}
+
+std::vector<GpuNode> gpu_nodes(const spec::Cluster& cluster, const facts::Census& census,
+                               const facts::ClusterFacts& facts) {
+  std::vector<GpuNode> found;
+  for (const auto& [name, host] : census) {
+    if (!host) continue;
+    GpuNode made = node_of(cluster, name, *host, facts);
+    if (has_gpu(*host) || made.allocatable > 0) found.push_back(std::move(made));
+  }
+  return found;
+}
+
+std::vector<GpuNode> cluster_nodes(const spec::Cluster& cluster, const facts::Census& census,
+                                   const facts::ClusterFacts& facts) {
+  std::vector<GpuNode> found;
+  for (const auto& [name, host] : census) {
+    if (!host) continue;
+    GpuNode made = node_of(cluster, name, *host, facts);
+    if (!made.node.empty()) found.push_back(std::move(made));
+  }
+  return found;
+}
+
+}  // namespace checks

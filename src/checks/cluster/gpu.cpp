@@ -1,0 +1,176 @@
+#include "gpuadm/base/text.hpp"
+
+#include "checks/cluster/whole.hpp"
+#include "checks/see.hpp"
+
+#include <algorithm>
+#include <array>
+
+/// The GPUs that nodes offer.
+namespace checks {
+
+namespace {
+
+/// What a node should offer by its host: GPUs times the shares of each.
+std::optional<long long> expected_of(const Whole& w, const facts::Node& node) {
+  const facts::Facts* host = host_of(w, node.name);
+  if (!host || host->gpus.empty() || has_mig(*host)) return std::nullopt;
+  const auto replicas = base::to_int(label(node, "nvidia.com/gpu.replicas")).value_or(1);
+  return static_cast<long long>(host->gpus.size()) * std::max(1LL, replicas);
+}
+
+void allocatable_vs_physical(const Whole& w, Verdicts& out) {
+  const auto nodes = gpu_nodes(w, out);
+  int compared = 0;
+  for (const facts::Node* node : nodes) {
+    const auto expected = expected_of(w, *node);
+    if (!expected) continue;
+    ++compared;
+    const long long offered = gpu_amount(node->allocatable);
+    if (offered != *expected && w.cluster.gpu.allocator == spec::Allocator::device_plugin)
+      out.fail(Severity::blocker,
+               offered < *expected ? "a node offers fewer GPUs than it has"
+                                   : "a node offers more GPUs than it has",
+               fmt::format("{}: {} allocatable, {} by nvidia-smi", node->name, offered, *expected),
+               "kubectl -n kube-system delete pod of the device plugin on " + node->name +
+                   "; its log shows unhealthy GPUs");
+  }
+  if (!nodes.empty() && compared == 0) out.unknown("no host of a GPU node was examined, or MIG is on");
+}
+
+void capacity_vs_allocatable(const Whole& w, Verdicts& out) {
+  for (const facts::Node* node : gpu_nodes(w, out)) {
+    const long long capacity = gpu_amount(node->capacity), left = gpu_amount(node->allocatable);
+    if (left < capacity)
+      out.fail(Severity::warning, "some GPUs of a node are unhealthy",
+               fmt::format("{}: {} of {} allocatable", node->name, left, capacity),
+               "gpuadm doctor --stage node --only gpu. on " + node->name);
+  }
+}
+
+void mig_strategy(const Whole& w, Verdicts& out) {
+  int seen = 0;
+  const auto nodes = gpu_nodes(w, out);
+  for (const facts::Node* node : nodes) {
+    const facts::Facts* host = host_of(w, node->name);
+    if (!host || !has_mig(*host) || allocates_by_claims(w.facts, *node)) continue;
+    ++seen;
+    const std::string strategy = label(*node, "nvidia.com/mig.strategy");
+    if (gpu_amount(node->allocatable) == 0)
+      out.fail(Severity::blocker, "a node with MIG offers no GPU",
+               fmt::format("{}: MIG is enabled, the plugin's strategy is {}", node->name,
+                           strategy.empty() ? "not set" : strategy),
+               "start the device plugin with MIG_STRATEGY=single or mixed, or disable MIG");
+  }
+  if (!nodes.empty() && seen == 0) out.skip("no host with MIG was examined");
+}
+
+void dra_driver(const Whole& w, Verdicts& out) {
+  const auto& slices = w.facts.slices;
+  if (!slices || slices->empty()) return out.skip("no DRA driver offers devices");
+  const auto* nodes = given(w.facts.nodes, out, "the nodes");
+  if (!nodes) return;
+  for (const facts::ResourceSlice& slice : *slices)
+    for (const facts::Node& node : *nodes)
+      if (slice.driver == "gpu.nvidia.com" && slice.node == node.name && gpu_amount(node.allocatable) > 0)
+        out.fail(Severity::warning, "the DRA driver and the device plugin both allocate the GPUs of a node",
+                 fmt::format("{}: {} allocatable, and a ResourceSlice of {}", node.name,
+                             gpu_amount(node.allocatable), slice.driver),
+                 "remove one of the two from " + node.name);
+}
+
+/// The DRA driver's pod on a node that is not well; empty where it is, or where there is none.
+std::string dra_pod_trouble(const Whole& w, const facts::Node& node) {
+  if (w.facts.pods)
+    for (const facts::Pod& pod : *w.facts.pods)
+      if (pod.node == node.name && is_dra_driver_pod(pod) && !is_well(pod))
+        return fmt::format("; {} is {}", pod.full(), trouble_of(pod));
+  return {};
+}
+
+void dra_devices(const Whole& w, Verdicts& out) {
+  if (w.cluster.gpu.allocator != spec::Allocator::dra) return out.not_applicable("gpu.allocator is not dra");
+  const auto nodes = gpu_nodes(w, out);
+  if (nodes.empty()) return;
+  if (w.facts.dra_versions && w.facts.dra_versions->empty())
+    return out.fail(Severity::blocker, "the API server does not serve resource.k8s.io: no pod gets a GPU",
+                    "Kubernetes " + w.facts.version,
+                    "use Kubernetes 1.34.2 or newer, or gpu: { allocator: devicePlugin }");
+  if (!given(w.facts.slices, out, "the resource slices")) return;
+  if (w.facts.device_classes &&
+      std::ranges::find(*w.facts.device_classes, "gpu.nvidia.com") == w.facts.device_classes->end())
+    out.fail(Severity::blocker, "the device class gpu.nvidia.com does not exist: claims of GPUs wait",
+             fmt::format("device classes: {}", some(*w.facts.device_classes)),
+             "gpuadm init --phases gpu/dra");
+  for (const facts::Node* node : nodes) {
+    const auto devices = gpu_devices(w.facts, node->name);
+    const facts::Facts* host = host_of(w, node->name);
+    const bool mig = host && has_mig(*host);
+    if (!devices.empty() && (!host || mig || devices.size() >= host->gpus.size())) continue;
+    out.fail(
+        Severity::blocker,
+        devices.empty() ? "the DRA driver publishes no GPU of a node"
+                        : "the DRA driver publishes fewer GPUs than a node has",
+        fmt::format("{}: {} devices of gpu.nvidia.com in ResourceSlices{}{}", node->name, devices.size(),
+                    host ? fmt::format(", {} GPUs by nvidia-smi", host->gpus.size()) : "",
+                    dra_pod_trouble(w, *node)),
+        "kubectl -n kube-system logs -l app.kubernetes.io/name=nvidia-dra-driver --all-containers --prefix");
+  }
+}
+
+void capacity_uniform(const Whole& w, Verdicts& out) {
+  const auto nodes = gpu_nodes(w, out);
+  std::map<std::string, std::map<long long, std::vector<std::string>>> products;
+  for (const facts::Node* node : nodes)
+    if (const std::string product = label(*node, "nvidia.com/gpu.product"); !product.empty())
+      products[product][gpu_amount(node->capacity)].push_back(node->name);
+  if (!nodes.empty() && products.empty()) return out.skip("no node is labelled with its product");
+  for (const auto& [product, counts] : products)
+    if (counts.size() > 1)
+      out.fail(
+          Severity::warning, "nodes of one kind have different numbers of GPUs",
+          fmt::format("{}: {} on {}, {} on {}", product, counts.begin()->first, some(counts.begin()->second),
+                      counts.rbegin()->first, some(counts.rbegin()->second)),
+          "gpuadm doctor --stage node --only gpu. on the node with fewer: a GPU may be lost");
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {.id = "gk.allocatable-vs-physical",
+     .title = "nodes offer the GPUs that they have",
+     .why = "GPUs that are not offered are idle",
+     .stages = in_cluster,
+     .whole = allocatable_vs_physical},
+    {.id = "gk.capacity-vs-allocatable",
+     .title = "every GPU of every node is healthy",
+     .why = "unhealthy GPUs are not allocated",
+     .stages = in_cluster,
+     .whole = capacity_vs_allocatable},
+    {.id = "gk.mig-strategy",
+     .title = "nodes with MIG offer their devices",
+     .why = "the plugin's strategy must match",
+     .stages = in_cluster,
+     .whole = mig_strategy},
+    {.id = "gk.dra-driver",
+     .title = "GPUs are allocated in only one way",
+     .why = "otherwise one GPU is allocated to two pods",
+     .stages = in_cluster,
+     .whole = dra_driver},
+    {.id = "gk.dra-devices",
+     .title = "the DRA driver publishes the GPUs of every node",
+     .why = "claims can be allocated only from ResourceSlices",
+     .stages = in_cluster,
+     .whole = dra_devices},
+    {.id = "gk.gpu-capacity-uniform",
+     .title = "nodes of one kind have the same number of GPUs",
+     .why = "a node with fewer may have lost GPUs",
+     .stages = in_cluster,
+     .whole = capacity_uniform},
+});
+
+}  // namespace
+
+std::span<const Check> cluster_gpu_checks() {
+  return rows;
+}
+
+}  // namespace checks

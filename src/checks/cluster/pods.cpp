@@ -1,0 +1,217 @@
+#include "gpuadm/base/text.hpp"
+
+#include "checks/cluster/whole.hpp"
+#include "checks/kubelet/reasons.hpp"
+#include "checks/see.hpp"
+
+#include <algorithm>
+#include <array>
+
+/// Pods, and what keeps them from running.
+namespace checks {
+
+namespace {
+
+/// What to do about a pod that waits, by its reason.
+std::string remedy_for(const facts::Pod& pod) {
+  const std::string why = trouble_of(pod);
+  const std::string where = fmt::format("-n {} {}", pod.space, pod.name);
+  if (why == "CrashLoopBackOff") return "kubectl logs --previous " + where;
+  if (why == "OOMKilled") return "raise the memory limit of " + pod.full();
+  if (why == "Evicted") return "free the node's disk or memory; kubectl delete pod " + where;
+  return "kubectl describe pod " + where;
+}
+
+/// The newest event of a pod, "FailedCreatePodSandBox: …"; one of a back-off only where there is no other.
+std::string newest_event(const Whole& w, const facts::Pod& pod) {
+  std::string newest, back_off;
+  if (w.facts.events)
+    for (const facts::Event& event : *w.facts.events)
+      if (event.kind == "Pod" && event.space == pod.space && event.name == pod.name)
+        (event.reason == "BackOff" ? back_off : newest) = event.reason + ": " + event.message;
+  return newest.empty() ? back_off : newest;
+}
+
+/// Why a pod waits: what its container says, else the scheduler, else its newest event.
+std::string more_of(const Whole& w, const facts::Pod& pod) {
+  // Of these the message says no more than the reason.
+  const bool says_little = trouble_of(pod) == "ImagePullBackOff" || pod.waits_for.empty();
+  if (!pod.unscheduled.empty() && pod.waits_for.empty()) return pod.unscheduled;
+  const std::string event = says_little ? newest_event(w, pod) : std::string();
+  return event.empty() ? pod.waits_for : event;
+}
+
+std::string why_of(const Whole& w, const facts::Pod& pod) {
+  const std::string more = more_of(w, pod);
+  return fmt::format("{}: {}{}{}", pod.full(), trouble_of(pod), more.empty() ? "" : ", ", more);
+}
+
+/// The same without the pod's name: for one line.
+std::string short_why(const Whole& w, const facts::Pod& pod) {
+  const std::string more = more_of(w, pod);
+  const std::string last = last_clause(more);
+  return trouble_of(pod) + (last.empty() ? "" : ": " + last);
+}
+
+void system_pods(const Whole& w, Verdicts& out) {
+  const auto* pods = given(w.facts.pods, out, "the pods");
+  if (!pods) return;
+  for (const facts::Pod& pod : *pods)
+    if ((pod.space == "kube-system" || pod.space == "kube-flannel") && !is_well(pod))
+      out.fail(Severity::blocker, fmt::format("the pod {} does not run: {}", pod.full(), short_why(w, pod)),
+               why_of(w, pod), remedy_for(pod));
+  if (w.facts.deployments)
+    for (const facts::Deployment& one : *w.facts.deployments)
+      if (one.space == "kube-system" && one.name == "coredns" && one.available == 0)
+        out.fail(Severity::blocker, "the cluster has no running DNS pod",
+                 fmt::format("coredns: 0 of {} available", one.replicas),
+                 "kubectl -n kube-system describe deploy coredns");
+  if (w.facts.daemon_sets)
+    for (const facts::DaemonSet& one : *w.facts.daemon_sets)
+      if ((one.name == "kube-proxy" || one.space == "kube-flannel") && one.ready < one.desired)
+        out.fail(Severity::warning, one.name + " is missing on nodes",
+                 fmt::format("{} of {} ready", one.ready, one.desired),
+                 fmt::format("kubectl -n {} get pods -o wide | grep {}", one.space, one.name));
+}
+
+bool is_about_gpus(const facts::Pod& pod) {
+  return contains(pod.unscheduled, "nvidia.com/");
+}
+
+void pod_reasons(const Whole& w, Verdicts& out) {
+  const auto* pods = given(w.facts.pods, out, "the pods");
+  if (!pods) return;
+  std::map<std::string, std::vector<const facts::Pod*>> by_reason;
+  for (const facts::Pod& pod : *pods)
+    if (pod.space != "kube-system" && !is_well(pod))
+      by_reason[is_about_gpus(pod) ? "Pending because no GPU is free" : trouble_of(pod)].push_back(&pod);
+  for (const auto& [reason, those] : by_reason)
+    out.fail(Severity::warning,
+             fmt::format("{} {} {}", those.size(), those.size() == 1 ? "pod is" : "pods are", reason),
+             why_of(w, *those.front()), remedy_for(*those.front()));
+}
+
+struct Pull {
+  std::string_view contains, says, remedy;
+};
+constexpr std::array pulls = {
+    Pull{"unauthorized", "the registry requires a login",
+         "kubectl create secret docker-registry, and name it in imagePullSecrets"},
+    Pull{"401", "the registry requires a login",
+         "kubectl create secret docker-registry, and name it in imagePullSecrets"},
+    Pull{"denied", "the registry rejects the login",
+         "check the secret named in imagePullSecrets, and the image's name"},
+    Pull{"toomanyrequests", "the registry limits the rate of requests", "log in to it, or use a mirror"},
+    Pull{"not found", "the image does not exist", "check the image's name and tag"},
+    Pull{"no such host", "the registry's name does not resolve", "check DNS and the proxy of the nodes"},
+    Pull{"x509", "the registry's certificate is not trusted",
+         "put its CA on the nodes, then: systemctl restart containerd"},
+    Pull{"i/o timeout", "the registry cannot be reached", "check routes, firewall and proxy of the nodes"},
+};
+
+void image_pull(const Whole& w, Verdicts& out) {
+  const auto* pods = given(w.facts.pods, out, "the pods");
+  if (!pods) return;
+  for (const facts::Pod& pod : *pods) {
+    if (!has(pod.waiting, "ImagePullBackOff") && !has(pod.waiting, "ErrImagePull")) continue;
+    // Of a back-off only the events say why.
+    std::string why = pod.waits_for;
+    if (w.facts.events)
+      for (const facts::Event& event : *w.facts.events)
+        if (event.space == pod.space && event.name == pod.name && event.reason == "Failed" &&
+            contains(event.message, "pull"))
+          why = event.message;
+    const auto place =
+        std::ranges::find_if(pulls, [&](const Pull& pull) { return contains(why, pull.contains); });
+    out.fail(Severity::blocker,
+             place == pulls.end() ? "an image cannot be pulled"
+                                  : "an image cannot be pulled: " + std::string(place->says),
+             fmt::format("{}: {}", pod.full(), why),
+             place == pulls.end() ? remedy_for(pod) : std::string(place->remedy));
+  }
+}
+
+void runtime_handler(const Whole& w, Verdicts& out) {
+  const auto* events = given(w.facts.events, out, "the events");
+  if (!events) return;
+  for (const facts::Event& event : *events)
+    if (contains(event.message, "no runtime for") && contains(event.message, "is configured"))
+      return out.fail(
+          Severity::blocker, "a pod's RuntimeClass is not configured in a node's runtime",
+          fmt::format("{}/{}: {}", event.space, event.name, event.message),
+          "nvidia-ctk runtime configure --runtime=containerd && systemctl restart containerd on that node");
+}
+
+/// Drivers and their operators mount the host; the baseline and restricted levels forbid it.
+void pod_security(const Whole& w, Verdicts& out) {
+  const auto* spaces = given(w.facts.namespaces, out, "the namespaces");
+  const auto* sets = spaces ? given(w.facts.daemon_sets, out, "the daemon sets") : nullptr;
+  if (!sets) return;
+  for (const auto& [space, level] : *spaces) {
+    if (level.empty() || level == "privileged") continue;
+    const auto set = std::ranges::find_if(*sets, [&](const facts::DaemonSet& one) {
+      return one.space == space && contains(one.name, "nvidia");
+    });
+    if (set != sets->end())
+      out.fail(Severity::warning, "Pod Security does not allow NVIDIA's pods",
+               fmt::format("namespace {} enforces {}, and has {}", space, level, set->name),
+               fmt::format("kubectl label ns {} --overwrite pod-security.kubernetes.io/enforce=privileged",
+                           space));
+  }
+}
+
+void resource_quota(const Whole& w, Verdicts& out) {
+  const auto* quotas = given(w.facts.quotas, out, "the quotas");
+  if (!quotas) return;
+  for (const facts::Quota& quota : *quotas)
+    for (const auto& [resource, hard] : quota.hard) {
+      if (!contains(resource, "nvidia.com/")) continue;
+      const auto used = quota.used.find(resource);
+      if (amount(quota.hard, resource) > amount(quota.used, resource)) continue;
+      out.fail(Severity::warning, "a quota allows no more GPUs in namespace " + quota.space,
+               fmt::format("{}: {} of {} {}", quota.name, used == quota.used.end() ? "0" : used->second, hard,
+                           resource),
+               fmt::format("kubectl -n {} edit resourcequota {}", quota.space, quota.name));
+    }
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {.id = "cl.system-pods",
+     .title = "the system pods run",
+     .why = "DNS and the network are among them",
+     .stages = in_cluster,
+     .whole = system_pods},
+    {.id = "cl.pod-reasons",
+     .title = "no pod is stuck",
+     .why = "a stuck pod has a reason",
+     .stages = in_cluster,
+     .whole = pod_reasons},
+    {.id = "cl.image-pull-secrets",
+     .title = "every image can be pulled",
+     .why = "a pod does not start without its image",
+     .stages = in_cluster,
+     .whole = image_pull},
+    {.id = "cl.apparmor-webhook-cri",
+     .title = "every RuntimeClass is configured on the nodes",
+     .why = "a pod with an unknown RuntimeClass never starts",
+     .stages = in_cluster,
+     .whole = runtime_handler},
+    {.id = "cl.pod-security",
+     .title = "Pod Security allows NVIDIA's pods",
+     .why = "they mount directories of the host",
+     .stages = in_cluster,
+     .whole = pod_security},
+    {.id = "cl.resource-quota",
+     .title = "no quota for GPUs is used up",
+     .why = "pods over the quota are refused, not queued",
+     .stages = in_cluster,
+     .whole = resource_quota},
+});
+
+}  // namespace
+
+std::span<const Check> cluster_pods_checks() {
+  return rows;
+}
+
+}  // namespace checks

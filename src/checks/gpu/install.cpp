@@ -1,0 +1,292 @@
+#include "gpuadm/base/text.hpp"
+
+#include "checks/gpu/see.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace checks {
+
+namespace {
+
+using facts::Facts;
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// Versions of the driver that DKMS has: folders /var/lib/dkms/nvidia*/VERSION.
+std::vector<std::string> dkms_trees(const Facts& facts) {
+  std::vector<std::string> trees;
+  for (const auto& [path, kind] : facts.paths)
+    if (kind == "directory" && path.starts_with("/var/lib/dkms/nvidia") &&
+        std::ranges::count(path, '/') == 5 && is_digit(path[path.rfind('/') + 1]))
+      trees.push_back(path);
+  return trees;
+}
+
+/// A GPU host whose driver is built by DKMS; says why not otherwise.
+bool uses_dkms(const Subject& s, Verdicts& out) {
+  if (!is_gpu_host(s, out)) return false;
+  if (dkms_trees(s.facts).empty()) out.skip("the driver is not built by DKMS");
+  return !dkms_trees(s.facts).empty();
+}
+
+/// Whether the link /var/lib/dkms/NAME/kernel-RELEASE-MACHINE leads somewhere: DKMS makes it when it installs
+/// a module.
+bool is_installed(const Facts& facts, const std::string& tree) {
+  const std::string link = fmt::format("{}/kernel-{}-", tree.substr(0, tree.rfind('/')), facts.kernel);
+  const auto place = facts.paths.lower_bound(link);
+  return place != facts.paths.end() && place->first.starts_with(link);
+}
+
+void dkms_status(const Subject& s, Verdicts& out) {
+  if (!uses_dkms(s, out)) return;
+  std::string built;
+  std::vector<std::string> without;
+  for (const std::string& tree : dkms_trees(s.facts)) {
+    if (is_installed(s.facts, tree)) return;
+    const std::string name = tree.substr(14);
+    if (s.facts.paths.contains(tree + "/" + s.facts.kernel))
+      built = name;
+    else
+      without.push_back(name);
+  }
+  if (!built.empty())
+    return out.fail(gpu_severity(s), "DKMS has built the driver for the running kernel but not installed it",
+                    fmt::format("{} is built for {}", built, s.facts.kernel),
+                    fmt::format("dkms install {} -k {}", built, s.facts.kernel));
+  out.fail(gpu_severity(s), "DKMS has not built the driver for the running kernel",
+           fmt::format("{} lacks {}", list(without), s.facts.kernel),
+           "dkms autoinstall; if it fails, read /var/lib/dkms/nvidia*/*/build/make.log");
+}
+
+void kernel_headers(const Subject& s, Verdicts& out) {
+  if (!is_gpu_host(s, out)) return;
+  const bool dkms = !dkms_trees(s.facts).empty();
+  if (!dkms && (s.facts.driver || s.facts.driver_installed))
+    return out.skip("the installed driver does not need to be built");
+  const std::string folder = "/lib/modules/" + s.facts.kernel + "/build";
+  if (!s.facts.paths.contains(folder))
+    out.fail(dkms ? Severity::warning : gpu_severity(s),
+             "the headers of the running kernel are missing: no driver can be built for it", "no " + folder,
+             s.facts.os.family == facts::Family::redhat ? "dnf install kernel-devel-" + s.facts.kernel
+                                                        : "apt-get install linux-headers-" + s.facts.kernel);
+}
+
+void gcc_mismatch(const Subject& s, Verdicts& out) {
+  if (!uses_dkms(s, out)) return;
+  if (!s.facts.gcc) return out.skip("gcc is not installed");
+  const auto ours = base::Version::parse(*s.facts.gcc),
+             kernels = base::Version::parse(s.facts.kernel_compiler);
+  if (!ours || !kernels) return out.unknown("the kernel's compiler could not be read");
+  if (ours->major == kernels->major) return;
+  const std::string own = fmt::format("gcc-{}", kernels->major);
+  if (s.facts.paths.contains("/usr/bin/" + own))
+    return out.pass(own + " is also installed, and DKMS uses it");
+  out.fail(Severity::warning, "the kernel was built with another gcc than the installed one",
+           fmt::format("kernel: gcc {}, installed: gcc {}", s.facts.kernel_compiler, *s.facts.gcc),
+           fmt::format("apt-get install {}; DKMS then uses the kernel's compiler", own));
+}
+
+void build_tools(const Subject& s, Verdicts& out) {
+  if (!uses_dkms(s, out)) return;
+  std::vector<std::string> missing;
+  for (const char* tool : {"dkms", "gcc", "make", "ld"})
+    if (!has(s.facts.tools, tool)) missing.emplace_back(tool);
+  if (!missing.empty())
+    out.fail(Severity::warning, "programs for building the driver are missing", list(missing),
+             "apt-get install dkms build-essential (RHEL: dnf install dkms gcc make binutils)");
+}
+
+/// "libnvidia-compute-580-server" and "nvidia-driver-580-open" are of branch 580; a package without a branch
+/// in its name is of the branch of its version.
+std::optional<int> branch_of_package(const std::string& name, const std::string& version) {
+  static constexpr std::array<std::string_view, 8> stems = {
+      "nvidia-driver",      "nvidia-headless",         "libnvidia-compute", "nvidia-dkms",
+      "nvidia-kernel-dkms", "nvidia-kernel-open-dkms", "libcuda1",          "nvidia-driver-cuda"};
+  if (std::ranges::none_of(stems, [&](std::string_view stem) {
+        return name == stem ||
+               (name.starts_with(stem) && name.size() > stem.size() + 3 && name[stem.size()] == '-' &&
+                name.find_first_of("0123456789") == stem.size() + 1);
+      }))
+    return std::nullopt;
+  std::string text = version;
+  if (const auto epoch = text.find(':'); epoch != std::string::npos) text = text.substr(epoch + 1);
+  return branch_of(text.substr(0, text.find_first_of("-~+")));
+}
+
+void multiple_installs(const Subject& s, Verdicts& out) {
+  if (!is_gpu_host(s, out)) return;
+  std::map<int, std::string> sources;
+  for (const auto& [name, package] : s.facts.packages)
+    if (package.installed)
+      if (const auto branch = branch_of_package(name, package.version))
+        sources.emplace(*branch, name + " " + package.version);
+  std::vector<std::string> evidence;
+  for (const auto& [branch, package] : sources) evidence.push_back(package);
+  if (!sources.empty() && s.facts.paths.contains("/usr/bin/nvidia-uninstall"))
+    evidence.emplace_back("/usr/bin/nvidia-uninstall of a .run file");
+  if (evidence.size() > 1)
+    out.fail(
+        gpu_severity(s), "several drivers are installed", list(evidence),
+        "keep one: apt-get purge the packages of the others, or nvidia-uninstall for the .run file; then "
+        "install the one again and reboot");
+}
+
+void runfile(const Subject& s, Verdicts& out) {
+  if (!is_gpu_host(s, out)) return;
+  if (s.facts.paths.contains("/usr/bin/nvidia-uninstall"))
+    out.fail(
+        Severity::warning, "the driver was installed from a .run file: no package manager updates it",
+        "/usr/bin/nvidia-uninstall",
+        "nvidia-uninstall, then install the driver's packages; without DKMS a new kernel loses the driver");
+}
+
+/// Packages that follow whatever branch is the newest.
+constexpr std::array unpinned = {"cuda-drivers", "nvidia-open", "nvidia-driver", "nvidia-driver-assistant"};
+
+void repo_pinned(const Subject& s, Verdicts& out) {
+  if (!is_gpu_host(s, out)) return;
+  const bool pin = std::ranges::any_of(
+      s.facts.paths, [](const auto& entry) { return entry.first.starts_with("/etc/apt/preferences.d/"); });
+  const bool pins = std::ranges::any_of(s.facts.packages, [](const auto& entry) {
+    return entry.first.starts_with("nvidia-driver-pinning-") && entry.second.installed;
+  });
+  for (const char* name : unpinned) {
+    const auto package = s.facts.packages.find(name);
+    if (package == s.facts.packages.end() || !package->second.installed) continue;
+    if (package->second.held) return out.pass(std::string(name) + " is held");
+    if (pin || pins) return out.pass("a pin holds the branch");
+    return out.fail(Severity::note, "the next package upgrade may install another driver branch",
+                    fmt::format("{} {}", name, package->second.version),
+                    fmt::format("apt-mark hold {}, or install nvidia-driver-pinning-BRANCH", name));
+  }
+  out.skip("no package that follows the newest branch is installed");
+}
+
+void dangling(const Subject& s, Verdicts& out) {
+  if (!is_gpu_host(s, out)) return;
+  if (!s.facts.dangling_libraries.empty())
+    out.fail(gpu_severity(s), "links to the driver's libraries are dangling",
+             list(s.facts.dangling_libraries),
+             "ldconfig; if they remain, reinstall the driver's libraries (apt-get install --reinstall "
+             "libnvidia-compute of the driver's version)");
+}
+
+void stubs(const Subject& s, Verdicts& out) {
+  if (!is_gpu_host(s, out)) return;
+  for (const auto& [folder, file] : s.facts.linker_folders)
+    if (folder.find("stubs") != std::string::npos)
+      out.fail(Severity::warning, "programs may load CUDA's stub library instead of the driver",
+               fmt::format("{} in {}", folder, file),
+               fmt::format("remove the line from {}, then: ldconfig", file));
+}
+
+/// The last CUDA major that makes programs for GPUs below a compute capability (release notes of CUDA 11 to
+/// 13).
+struct Last {
+  base::Version below;
+  int cuda;
+};
+constexpr std::array lasts = {Last{{3, 5}, 10}, Last{{5, 0}, 11}, Last{{7, 5}, 12}};
+
+/// Each compute capability here and a GPU that has it: as the driver says, and of GPUs that it does not list
+/// as the list of models has it.
+std::map<std::string, std::string> capabilities_of(const Subject& s) {
+  std::map<std::string, std::string> found;
+  std::set<std::string> listed;
+  for (const facts::Gpu& gpu : s.facts.gpus)
+    if (gpu.compute_capability) {
+      found.emplace(*gpu.compute_capability, name_of(gpu));
+      listed.insert(gpu.bus_id);
+    }
+  // Without the driver's details it is not known which GPU on the bus is which.
+  if (!found.empty() && listed.contains("")) return found;
+  for (const facts::PciGpu& gpu : s.facts.pci_gpus)
+    if (const GpuModel* model = s.data.find_gpu(gpu.device_id, gpu.subsystem);
+        model && !listed.contains(gpu.slot) && !model->compute_capability.empty())
+      found.emplace(model->compute_capability, model->name);
+  return found;
+}
+
+void cuda_arch(const Subject& s, Verdicts& out) {
+  if (!is_gpu_host(s, out)) return;
+  std::set<std::string> needs;
+  for (const auto& [text, name] : capabilities_of(s)) {
+    const auto capability = base::Version::parse(text);
+    if (!capability) continue;
+    const auto last = std::ranges::find_if(lasts, [&](const Last& row) { return *capability < row.below; });
+    if (last != lasts.end())
+      out.fail(Severity::note,
+               fmt::format("this GPU is not supported by images with CUDA {} and newer", last->cuda + 1),
+               fmt::format("{}, compute capability {}", name, text),
+               fmt::format("use images with CUDA {}.x or older on this host", last->cuda));
+    needs.insert(text + (*capability >= base::Version{10, 0} ? " (CUDA 12.8 and newer)" : ""));
+  }
+  if (needs.empty()) return out.unknown("the compute capability of the GPUs is not known");
+  if (out.silent()) out.pass("compute capability " + list({needs.begin(), needs.end()}));
+}
+
+void gsp_firmware(const Subject& s, Verdicts& out) {
+  if (!is_gpu_host(s, out)) return;
+  static constexpr std::array<std::string_view, 2> signs = {"Direct firmware load for nvidia/",
+                                                            "RmFetchGspRmImages: No firmware image found"};
+  auto lines = log_lines(s.facts, signs);
+  std::erase_if(lines, [](const std::string& line) {
+    return line.find("gsp") == std::string::npos && line.find("Gsp") == std::string::npos;
+  });
+  const std::string remedy =
+      "install the firmware of the driver's version (Ubuntu: nvidia-firmware-BRANCH, Debian: "
+      "firmware-nvidia-gsp), then: modprobe -r nvidia && modprobe nvidia";
+  if (!lines.empty())
+    return out.fail(gpu_severity(s), "the GPU's firmware (GSP) was not found by the driver", lines.back(),
+                    remedy);
+  for (const facts::Gpu& gpu : s.facts.gpus)
+    if (const auto version = word(gpu, "gsp_firmware_version")) return out.pass("firmware " + *version);
+  if (!s.facts.driver) return out.skip("no NVIDIA driver is loaded");
+  if (!s.facts.driver->open_modules.value_or(false) || !s.facts.gpus.empty())
+    return out.skip("the GPUs do not need it");
+  // The firmware may lie elsewhere; a driver that misses it says so.
+  if (const auto& log = s.facts.kernel_log; log && !log->empty() && log->front().seconds < 120)
+    return out.pass("no such line in the kernel's log since boot");
+  const std::string folder = "/lib/firmware/nvidia/" + s.facts.driver->version + "/";
+  if (std::ranges::none_of(s.facts.paths, [&](const auto& path) { return path.first.starts_with(folder); }))
+    out.fail(gpu_severity(s), "the driver's firmware (GSP) is missing", "no gsp_*.bin in " + folder, remedy);
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {"gpu.driver.cuda-arch-supported", "the current CUDA supports this GPU",
+     "new major versions drop old generations", preflight | node, cuda_arch},
+    {"gpu.driver.gsp-firmware", "the firmware for the GPUs is present",
+     "the open kernel modules do not work without it", preflight | node, gsp_firmware},
+    {"gpu.driver.dkms-status", "DKMS has built the driver for this kernel",
+     "a new kernel has no driver until it is built", preflight | node, dkms_status},
+    {"gpu.driver.kernel-headers", "the kernel's headers are installed", "a driver is built against them",
+     preflight | node, kernel_headers},
+    {"gpu.driver.gcc-mismatch", "the compiler matches the kernel's",
+     "modules built with another compiler may not load", preflight | node, gcc_mismatch},
+    {"gpu.driver.build-tools", "the driver can be built", "DKMS builds it for each kernel", preflight | node,
+     build_tools},
+    {"gpu.driver.multiple-installs", "only one driver is installed", "two overwrite each other's files",
+     preflight | node, multiple_installs},
+    {"gpu.driver.runfile-uninstall", "the driver was installed from packages",
+     "a .run file's installation is not upgraded", preflight | node, runfile},
+    {"gpu.driver.repo-pinned", "the driver stays on its branch", "a change of the branch needs a reboot",
+     preflight | node, repo_pinned},
+    {"gpu.driver.library-soname-dangling", "links to the driver's libraries are valid",
+     "programs load the libraries through them", preflight | node, dangling},
+    {"gpu.driver.stub-in-path", "CUDA's stub libraries are not in the linker's path",
+     "a program that loads a stub finds no GPU", preflight | node, stubs},
+});
+
+}  // namespace
+
+std::span<const Check> gpu_install_checks() {
+  return rows;
+}
+
+}  // namespace checks

@@ -1,0 +1,235 @@
+#include "gpuadm/base/text.hpp"
+
+#include "checks/gpu/see.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace checks {
+
+namespace {
+
+using facts::Xid;
+
+constexpr double day = 86'400;
+
+/// Errors of one number on one device.
+struct Errors {
+  const XidKind* kind = nullptr;
+  int times = 0;
+  Xid last;
+  std::set<std::string> pids;
+};
+using ByDevice = std::map<std::pair<std::string, int>, Errors>;
+
+/// "pid='<unknown>', name=…", "pid=1234, name=python": the number, or nothing.
+std::string pid_of(const std::string& text) {
+  const std::size_t at = text.find("pid=");
+  if (at == std::string::npos) return {};
+  std::string pid = text.substr(at + 4, text.find(',', at) - at - 4);
+  std::erase(pid, '\'');
+  return base::to_int(pid) ? pid : "";
+}
+
+ByDevice group(const std::vector<Xid>& all, const std::map<int, XidKind>& kinds,
+               bool (*wanted)(const Xid&, const XidKind&)) {
+  static const XidKind unheard{"an unlisted error", "look it up in NVIDIA's list of Xids", "warn"};
+  ByDevice found;
+  for (const Xid& xid : all) {
+    const auto kind = kinds.find(xid.code);
+    const XidKind& known = kind == kinds.end() ? unheard : kind->second;
+    if (!wanted(xid, known)) continue;
+    Errors& errors = found[{xid.slot, xid.code}];
+    errors.kind = &known;
+    errors.last = xid;
+    ++errors.times;
+    if (auto pid = pid_of(xid.text); !pid.empty()) errors.pids.insert(std::move(pid));
+  }
+  return found;
+}
+
+/// Of NVLink 5 one number stands for mild and grave errors; the line says which.
+bool is_mild(const Xid& xid) {
+  return xid.code >= 144 && xid.code <= 150 && xid.text.find("Nonfatal") != std::string::npos;
+}
+
+/// The driver's new advice on a GPU.
+constexpr int recovery_changed = 154;
+
+/// "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)": what stands in the last
+/// brackets.
+std::string_view advice_of(const Xid& xid) {
+  const std::string_view text = xid.text;
+  const std::size_t to = text.rfind(" to "), open = text.find('(', to), close = text.find(')', open);
+  return to == std::string_view::npos || close == std::string_view::npos
+             ? "read the line"
+             : text.substr(open + 1, close - open - 1);
+}
+
+bool is_fatal(const Xid& xid, const XidKind& kind) {
+  if (xid.code == recovery_changed) return advice_of(xid) != "None";
+  return kind.severity == "error" && !is_mild(xid);
+}
+
+/// Of the driver's advice only the last for each GPU holds.
+std::vector<Xid> in_force(const std::vector<Xid>& all) {
+  std::vector<Xid> found;
+  for (const Xid& xid : all) {
+    if (xid.code == recovery_changed)
+      std::erase_if(found, [&](const Xid& old) { return old.code == xid.code && old.slot == xid.slot; });
+    found.push_back(xid);
+  }
+  std::erase_if(found,
+                [](const Xid& xid) { return xid.code == recovery_changed && advice_of(xid) == "None"; });
+  return found;
+}
+
+/// What to do about errors: what the list says, or what the driver itself does.
+std::string remedy_of(const Errors& errors) {
+  if (errors.last.code != recovery_changed) return "do this: " + errors.kind->action;
+  return fmt::format("drain the node, then follow the driver's advice: {}", advice_of(errors.last));
+}
+
+/// The line says it of most; the list of those that always are.
+bool is_fatal_sxid(const Xid& sxid, const XidKind& kind) {
+  return sxid.text.starts_with("Fatal") || (kind.severity == "error" && !sxid.text.starts_with("Non-fatal"));
+}
+
+/// "3 times, the last 12 min ago: …"
+std::string evidence_of(const Subject& s, const Errors& errors) {
+  const std::string ago =
+      s.facts.uptime ? base::human_seconds(std::max(0.0, *s.facts.uptime - errors.last.seconds)) + " ago"
+                     : fmt::format("{} after boot", base::human_seconds(errors.last.seconds));
+  return fmt::format("{}{}: {}", errors.times == 1 ? "" : fmt::format("{} times, the last ", errors.times),
+                     ago, errors.last.text);
+}
+
+bool is_old(const Subject& s, const Errors& errors) {
+  return s.facts.uptime && *s.facts.uptime - errors.last.seconds > day;
+}
+
+void report(const Subject& s, Verdicts& out, const ByDevice& found, const char* what) {
+  for (const auto& [place, errors] : found)
+    out.fail(is_old(s, errors) && place.second != recovery_changed ? Severity::note : gpu_severity(s),
+             fmt::format("{} {} on {}: {}", what, place.second, place.first, errors.kind->name),
+             evidence_of(s, errors), remedy_of(errors));
+}
+
+/// How far back the log goes.
+std::string since(const Subject& s) {
+  const auto& log = *s.facts.kernel_log;
+  if (log.empty() || log.front().seconds < 120 || !s.facts.uptime) return "since boot";
+  return "in the last " + base::human_seconds(*s.facts.uptime - log.front().seconds);
+}
+
+void xid_fatal(const Subject& s, Verdicts& out) {
+  if (!has_log(s, out)) return;
+  report(s, out, group(in_force(s.facts.xids), s.data.xids, is_fatal), "Xid");
+  if (out.silent()) out.pass("no fatal Xid " + since(s));
+}
+
+/// Errors that a program causes; where many programs do on one GPU, it is the GPU.
+void xid_app(const Subject& s, Verdicts& out) {
+  if (!has_log(s, out)) return;
+  const auto found = group(in_force(s.facts.xids), s.data.xids, [](const Xid& xid, const XidKind& kind) {
+    return !is_fatal(xid, kind) && kind.severity != "info";
+  });
+  for (const auto& [place, errors] : found) {
+    const bool many = errors.pids.size() > 2;
+    out.fail(many ? Severity::warning : Severity::note,
+             fmt::format("Xid {} on {}: {}", place.second, place.first, errors.kind->name),
+             (many ? fmt::format("{} programs, ", errors.pids.size()) : "") + evidence_of(s, errors),
+             many ? "test this GPU with dcgmi diag -r 3 after draining the node" : remedy_of(errors));
+  }
+  if (out.silent()) out.pass("no Xid of a program " + since(s));
+}
+
+void sxid_fatal(const Subject& s, Verdicts& out) {
+  if (!has_log(s, out)) return;
+  report(s, out, group(s.facts.sxids, s.data.sxids, is_fatal_sxid), "SXid");
+  if (out.silent()) out.pass(fmt::format("{} SXids {}, none of them fatal", s.facts.sxids.size(), since(s)));
+}
+
+/// Lines of the log that mean one thing.
+struct Signs {
+  std::span<const std::string_view> words;
+  const char* says;
+  const char* remedy;
+};
+
+void report(const Subject& s, Verdicts& out, Severity severity, const Signs& signs) {
+  if (!has_log(s, out)) return;
+  if (const auto lines = log_lines(s.facts, signs.words); !lines.empty())
+    out.fail(severity, signs.says, last_of(lines), signs.remedy);
+  else
+    out.pass("no such line " + since(s));
+}
+
+constexpr std::array<std::string_view, 1> lost = {"allen off the bus"};
+void fell_off_bus(const Subject& s, Verdicts& out) {
+  if (s.facts.nvidia_smi_status == 15)
+    return out.fail(gpu_severity(s), "a GPU has fallen off the bus", s.facts.nvidia_smi_says,
+                    "drain the node and power-cycle the machine; replace the GPU if it happens again");
+  report(s, out, gpu_severity(s),
+         {lost, "a GPU has fallen off the bus",
+          "drain the node and power-cycle the machine; check seat, riser and power; replace the GPU if it "
+          "happens again"});
+}
+
+constexpr std::array<std::string_view, 5> failed_init = {"RmInitAdapter failed", "rm_init_adapter failed",
+                                                         "failed to copy vbios", "No NVIDIA GPU found",
+                                                         "probe routine failed for"};
+void rminit_failed(const Subject& s, Verdicts& out) {
+  report(s, out, gpu_severity(s),
+         {failed_init, "the driver could not start a GPU",
+          "dmesg | grep -B5 -A5 NVRM; usual causes are power, firmware settings of memory windows, the wrong "
+          "kernel module flavor and missing GSP firmware"});
+}
+
+constexpr std::array<std::string_view, 2> gsp = {"_kgspIsHeartbeatTimedOut", "rpcRecvPoll timedout"};
+void gsp_rpc(const Subject& s, Verdicts& out) {
+  if (!has_log(s, out)) return;
+  auto lines = log_lines(s.facts, gsp);
+  for (const Xid& xid : s.facts.xids)
+    if (xid.code == 119 || xid.code == 120) lines.push_back(fmt::format("Xid {}, {}", xid.code, xid.text));
+  if (!lines.empty())
+    return out.fail(
+        gpu_severity(s), "a GPU's own firmware (GSP) does not answer the driver", last_of(lines),
+        "drain the node and reset the GPU (if that fails, power-cycle the machine), then upgrade the driver");
+  out.pass("no such line " + since(s));
+}
+
+constexpr std::array<std::string_view, 1> nccl = {"libnccl"};
+void nccl_segfault(const Subject& s, Verdicts& out) {
+  report(
+      s, out, Severity::warning,
+      {nccl, "a program crashed in NCCL", "use an image with a newer NCCL, or report it with the core dump"});
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {"gpu.driver.rminit-failed", "the driver started every GPU", "a GPU that fails to start is missing",
+     preflight | node, rminit_failed},
+    {"gpu.driver.gsp-rpc-errors", "the GPU firmware (GSP) answers the driver",
+     "a GPU with hung firmware blocks every program that uses it", preflight | node, gsp_rpc},
+    {"gpu.health.fell-off-bus", "no GPU has fallen off the bus", "such a GPU needs at least a restart",
+     preflight | node, fell_off_bus},
+    {"gpu.health.xid-fatal", "the kernel's log has no fatal Xid",
+     "the driver reports hardware faults as Xids", preflight | node, xid_fatal},
+    {"gpu.health.xid-app", "the kernel's log has no Xid of a program",
+     "one GPU that fails many programs is broken", preflight | node, xid_app},
+    {"gpu.health.sxid-fatal", "the kernel's log has no fatal SXid", "NVSwitches report errors as SXids",
+     preflight | node, sxid_fatal},
+    {"gpu.health.nccl-segfault", "no program crashed in NCCL", "a multi-GPU job fails with it",
+     preflight | node, nccl_segfault},
+});
+
+}  // namespace
+
+std::span<const Check> gpu_log_checks() {
+  return rows;
+}
+
+}  // namespace checks

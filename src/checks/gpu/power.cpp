@@ -1,0 +1,189 @@
+#include "checks/gpu/see.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace checks {
+
+namespace {
+
+using facts::Gpu;
+
+constexpr const char* clocks = "clocks_event_reasons/clocks_event_reason_";
+
+std::optional<bool> is_active(std::string_view value) {
+  return value == "Active" || value == "Not Active" ? std::optional(value == "Active") : std::nullopt;
+}
+
+bool slows(const Gpu& gpu, const char* reason) {
+  return word(gpu, std::string(clocks) + reason) == "Active";
+}
+
+/// A value that may not come within `margin` of its limit.
+struct Heat {
+  const char* value;
+  const char* limit;  ///< nullptr: the value is the margin itself, as Hopper and newer report it
+  const char* name;
+  double margin;
+};
+constexpr std::array heats = std::to_array<Heat>({
+    {"temperature/gpu_temp", "temperature/gpu_temp_slow_threshold", "GPU", 5},
+    {"temperature/gpu_temp_tlimit", nullptr, "GPU below its limit", 5},
+    {"temperature/memory_temp", "temperature/gpu_temp_max_mem_threshold", "memory", 0},
+});
+
+void temperature(const Subject& s, Verdicts& out) {
+  if (!lists_gpus(s, out)) return;
+  report_unread(s, out, {"temperature/gpu_temp", "temperature/gpu_temp_tlimit", "temperature/memory_temp"});
+  bool any = false;
+  for (const Gpu& gpu : s.facts.gpus)
+    for (const Heat& heat : heats) {
+      const auto value = number(gpu, heat.value);
+      const auto limit = heat.limit ? number(gpu, heat.limit) : std::optional(0.0);
+      if (!value || !limit) continue;
+      any = true;
+      const double margin = heat.limit ? *limit - *value : *value;
+      if (margin < heat.margin)
+        out.fail(Severity::warning, fmt::format("{} is too hot", name_of(gpu)),
+                 heat.limit ? fmt::format("{}: {:.0f} C, limit {:.0f} C", heat.name, *value, *limit)
+                            : fmt::format("{}: {:.0f} C", heat.name, *value),
+                 "check fans, dust and the air temperature; nvidia-smi -q -d TEMPERATURE shows all readings");
+    }
+  if (!any && out.silent()) out.skip("the GPUs do not report it");
+}
+
+constexpr std::array thermal = std::to_array<Reading>({
+    {"clocks_event_reasons/clocks_event_reason_hw_thermal_slowdown", "thermal slowdown by the hardware"},
+    {"clocks_event_reasons/clocks_event_reason_sw_thermal_slowdown", "thermal slowdown by the driver"},
+});
+
+void thermal_slowdown(const Subject& s, Verdicts& out) {
+  judge(s, out, gpu_severity(s),
+        {.readings = thermal,
+         .bad = is_active,
+         .says = "{} runs slower because it is too hot",
+         .remedy =
+             "check fans, dust and the air temperature; if they are good, have the GPU's cooler serviced"});
+}
+
+void power_brake(const Subject& s, Verdicts& out) {
+  if (!lists_gpus(s, out)) return;
+  bool any = false;
+  for (const Gpu& gpu : s.facts.gpus) {
+    any = any || word(gpu, std::string(clocks) + "hw_slowdown");
+    // The general flag is set with heat, too; that is another check.
+    const bool other = slows(gpu, "hw_slowdown") && !slows(gpu, "hw_thermal_slowdown");
+    if (slows(gpu, "hw_power_brake_slowdown") || other)
+      out.fail(
+          gpu_severity(s),
+          fmt::format("{} runs slower because of a power brake signal of the power supply", name_of(gpu)),
+          other ? "hardware slowdown: Active" : "power brake: Active",
+          "check the power supplies and their cables (ipmitool sdr type 'Power Supply')");
+  }
+  if (!any) out.skip("the GPUs do not report it");
+}
+
+void power_limit(const Subject& s, Verdicts& out) {
+  if (!lists_gpus(s, out)) return;
+  report_unread(s, out, {"gpu_power_readings/current_power_limit", "gpu_power_readings/default_power_limit"});
+  bool any = false;
+  for (const Gpu& gpu : s.facts.gpus) {
+    const auto limit = number(gpu, "gpu_power_readings/current_power_limit");
+    const auto usual = number(gpu, "gpu_power_readings/default_power_limit");
+    if (!limit || !usual) continue;
+    any = true;
+    if (*limit < *usual)
+      out.fail(Severity::warning, fmt::format("{} has a power limit below its default", name_of(gpu)),
+               fmt::format("limit {:.0f} W, default {:.0f} W", *limit, *usual),
+               fmt::format("if this is not intended: nvidia-smi -i {} -pl {:.0f}", gpu.index, *usual));
+  }
+  if (!any && out.silent()) out.skip("the GPUs do not report it");
+}
+
+/// Every GPU at its power limit is full load; one of several alike is one that gets less or wastes more.
+void power_cap(const Subject& s, Verdicts& out) {
+  if (!lists_gpus(s, out)) return;
+  std::vector<const Gpu*> capped;
+  std::size_t busy = 0;
+  for (const Gpu& gpu : s.facts.gpus) {
+    if (number(gpu, "utilization/gpu_util").value_or(0) < 50) continue;
+    ++busy;
+    if (slows(gpu, "sw_power_cap")) capped.push_back(&gpu);
+  }
+  if (busy < 2) return out.skip("fewer than two GPUs are busy");
+  if (capped.size() * 2 < busy)
+    for (const Gpu* gpu : capped)
+      out.fail(Severity::note,
+               fmt::format("{} is at its power limit, other busy GPUs are not", name_of(*gpu)),
+               fmt::format("limit {}, drawing {}",
+                           word(*gpu, "gpu_power_readings/current_power_limit").value_or("unknown"),
+                           word(*gpu, "gpu_power_readings/average_power_draw")
+                               .value_or(word(*gpu, "gpu_power_readings/power_draw").value_or("unknown"))),
+               "compare limits and temperatures: nvidia-smi -q -d POWER,TEMPERATURE");
+}
+
+void clocks_uniform(const Subject& s, Verdicts& out) {
+  if (!lists_gpus(s, out)) return;
+  report_unread(s, out, {"max_clocks/sm_clock"});
+  std::map<std::string, double> most;
+  for (const Gpu& gpu : s.facts.gpus)
+    if (const auto clock = number(gpu, "max_clocks/sm_clock"))
+      most[gpu.name] = std::max(most[gpu.name], *clock);
+  if (most.empty()) return out.skip("the GPUs do not report it");
+  for (const Gpu& gpu : s.facts.gpus)
+    if (const auto clock = number(gpu, "max_clocks/sm_clock"); clock && *clock < most[gpu.name] * 0.95)
+      out.fail(Severity::warning,
+               fmt::format("{} has a lower maximum clock than other GPUs of its model", name_of(gpu)),
+               fmt::format("at most {:.0f} MHz, others {:.0f} MHz", *clock, most[gpu.name]),
+               fmt::format("nvidia-smi -i {0} -rgc && nvidia-smi -i {0} -rac", gpu.index));
+}
+
+/// NVIDIA publishes no temperature from which on fans turn; this one is a choice.
+constexpr double warm = 60;
+
+/// What is read is the speed that the driver asks for, not the one that the fan has.
+void fan(const Subject& s, Verdicts& out) {
+  if (!lists_gpus(s, out)) return;
+  report_unread(s, out, {"fan_speed"});
+  bool any = false;
+  for (const Gpu& gpu : s.facts.gpus) {
+    const auto speed = number(gpu, "fan_speed");
+    if (!speed) continue;
+    any = true;
+    const double heat = number(gpu, "temperature/gpu_temp").value_or(0);
+    if (*speed == 0 && heat > warm)
+      out.fail(Severity::note,
+               fmt::format("the fan of {} is set to 0 % although the GPU is warm", name_of(gpu)),
+               fmt::format("0 %, {:.0f} C", heat),
+               "if the speed was set by hand: nvidia-settings -a GPUFanControlState=0; otherwise watch the "
+               "temperature under load");
+  }
+  if (!any && out.silent()) out.skip("the GPUs have no fans of their own");
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {"gpu.health.temperature", "the GPUs are not too hot", "a hot GPU slows down, then shuts down",
+     preflight | node, temperature},
+    {"gpu.health.thermal-slowdown", "no GPU is throttled by heat", "one slow GPU slows down the whole job",
+     preflight | node, thermal_slowdown},
+    {"gpu.health.power-brake", "no GPU is throttled by the power supply",
+     "a weak power supply slows down the GPU", preflight | node, power_brake},
+    {"gpu.health.power-limit", "the GPUs have at least their default power limit",
+     "a lower limit makes them slower", preflight | node, power_limit},
+    {"gpu.health.sw-power-cap", "all busy GPUs reach their power limit or none does",
+     "a single GPU at its limit slows down a job", preflight | node, power_cap},
+    {"gpu.health.clocks-uniform", "GPUs of one model have the same maximum clock",
+     "one slow GPU slows down the whole job", preflight | node, clocks_uniform},
+    {"gpu.health.fan", "no fan is set to 0 % on a warm GPU", "a GPU overheats when its fan stands still",
+     preflight | node, fan},
+});
+
+}  // namespace
+
+std::span<const Check> gpu_power_checks() {
+  return rows;
+}
+
+}  // namespace checks

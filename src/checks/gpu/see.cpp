@@ -1,0 +1,90 @@
+#include "checks/gpu/see.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace checks {
+
+bool lists_gpus(const Subject& s, Verdicts& out) {
+  if (!s.facts.gpus.empty()) return true;
+  if (!is_gpu_host(s, out)) return false;
+  if (!s.facts.driver && s.facts.nvidia_smi_status.value_or(0) == 0)
+    out.skip("no NVIDIA driver is loaded");
+  else
+    out.unknown("nvidia-smi lists no GPU");
+  return false;
+}
+
+bool has_log(const Subject& s, Verdicts& out) {
+  if (!is_gpu_host(s, out)) return false;
+  if (!s.facts.kernel_log) out.unknown("the kernel's log could not be read");
+  return s.facts.kernel_log.has_value();
+}
+
+std::optional<std::string> word(const facts::Gpu& gpu, const std::string& path) {
+  const auto place = gpu.readings.find(path);
+  return place == gpu.readings.end() ? std::nullopt : std::optional(place->second);
+}
+
+std::optional<double> number(const facts::Gpu& gpu, const std::string& path) {
+  const auto text = word(gpu, path);
+  if (!text) return std::nullopt;
+  return base::to_real(text->substr(0, text->find_first_of(" x")));  // "35 C", "16x"
+}
+
+void report_unread(const Subject& s, Verdicts& out, std::initializer_list<const char*> paths) {
+  for (const facts::Gpu& gpu : s.facts.gpus)
+    for (const char* path : paths)
+      if (const auto text = word(gpu, path); text && !number(gpu, path))
+        out.unknown(fmt::format("{}: {} is {}", name_of(gpu), path, *text));
+}
+
+std::string name_of(const facts::Gpu& gpu) {
+  return gpu.name.empty() ? fmt::format("GPU {}", gpu.index)
+                          : fmt::format("GPU {} ({})", gpu.index, gpu.name);
+}
+
+void judge(const Subject& s, Verdicts& out, Severity severity, const Rule& rule) {
+  if (!lists_gpus(s, out)) return;
+  bool any = false;
+  std::vector<std::string> unread;
+  for (const facts::Gpu& gpu : s.facts.gpus) {
+    std::vector<std::string> seen;
+    for (const Reading& reading : rule.readings) {
+      const auto value = word(gpu, reading.path);
+      if (!value) continue;
+      any = true;
+      const auto bad = rule.bad(*value);
+      const std::string said = fmt::format("{}: {}", reading.name, *value);
+      if (!bad)
+        unread.push_back(fmt::format("{}: {}", name_of(gpu), said));
+      else if (*bad)
+        seen.push_back(said);
+    }
+    if (!seen.empty())
+      out.fail(severity, base::replace_all(rule.says, "{}", name_of(gpu)), list(seen),
+               base::replace_all(rule.remedy, "{i}", std::to_string(gpu.index)));
+  }
+  if (!any) return out.skip("the GPUs do not report it");
+  if (!unread.empty()) out.unknown(list(unread));
+}
+
+std::vector<std::string> log_lines(const facts::Facts& facts, std::span<const std::string_view> words) {
+  std::vector<std::string> found;
+  if (facts.kernel_log)
+    for (const facts::LogLine& line : *facts.kernel_log)
+      if (std::ranges::any_of(
+              words, [&](std::string_view word) { return line.text.find(word) != std::string::npos; }))
+        found.push_back(line.text);
+  return found;
+}
+
+std::string last_of(const std::vector<std::string>& lines) {
+  return lines.size() == 1 ? lines.front()
+                           : fmt::format("{} lines, the last: {}", lines.size(), lines.back());
+}
+
+}  // namespace checks

@@ -1,0 +1,130 @@
+#include "gpuadm/base/text.hpp"
+
+#include "checks/see.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace checks {
+
+namespace {
+
+using facts::Disk;
+using facts::Mount;
+
+/// Images of a control plane alone take about 1 GB unpacked; images with CUDA 5 to 20 GB each.
+constexpr std::uint64_t least_kib = 2ull << 20, wanted_kib = 20ull << 20;
+
+struct Place {
+  const char* path;
+  const char* what;
+  int percent;  ///< the kubelet's default eviction threshold: nodefs 10 %, imagefs 15 %
+};
+
+void root_free(const Subject& s, Verdicts& out) {
+  if (s.facts.disks.empty()) return out.unknown("free space could not be read");
+  const char* images = uses(s, spec::Engine::docker) ? "/var/lib/docker" : "/var/lib/containerd";
+  for (const Place& place : {Place{"/var/lib/kubelet", "pods", 10}, Place{images, "images", 15}}) {
+    const Disk* disk = disk_of(s.facts, place.path);
+    if (!disk || disk->total_kib == 0) continue;
+    const std::string evidence =
+        fmt::format("{} of {} free on {}, which holds {}", base::human_bytes(disk->free_kib * 1024),
+                    base::human_bytes(disk->total_kib * 1024), disk->path, place.path);
+    const std::string remedy =
+        fmt::format("free space, grow the disk, or mount a larger one on {}", place.path);
+    if (disk->free_kib < least_kib)
+      out.fail(Severity::blocker, fmt::format("no space is left for {}", place.what), evidence, remedy);
+    else if (disk->free_kib * 100 < disk->total_kib * static_cast<std::uint64_t>(place.percent))
+      out.fail(Severity::warning,
+               fmt::format("less than {} % is free for {}: the kubelet evicts pods there", place.percent,
+                           place.what),
+               evidence, remedy);
+    else if (disk->free_kib < wanted_kib)
+      out.fail(Severity::warning, fmt::format("little space is left for {}", place.what), evidence, remedy);
+  }
+}
+
+void inodes(const Subject& s, Verdicts& out) {
+  bool any = false;
+  for (const char* path : {"/", "/var/lib/kubelet"}) {
+    const Disk* disk = disk_of(s.facts, path);
+    if (!disk || disk->inodes == 0 || (disk->path == "/" && path != disk->path)) continue;
+    any = true;
+    if (disk->inodes_free * 100 < disk->inodes * 5)
+      out.fail(Severity::warning, "less than 5 % of the inodes are free: the kubelet evicts pods there",
+               fmt::format("{} of {} free on {}", disk->inodes_free, disk->inodes, disk->path),
+               "remove directories with many small files, or recreate the file system with more inodes");
+  }
+  if (!any) out.skip("the file systems do not count inodes");
+}
+
+void readonly_root(const Subject& s, Verdicts& out) {
+  if (s.facts.mounts.empty()) return out.unknown("/proc/mounts could not be read");
+  for (const char* path : {"/etc", "/var/lib/kubelet"}) {
+    const Mount* mount = mount_of(s.facts, path);
+    if (!mount || !has(mount->options, "ro")) continue;
+    return out.fail(Severity::blocker, fmt::format("{} is read-only", path),
+                    fmt::format("{} on {} is mounted read-only", mount->device, mount->path),
+                    "look for disk errors in the kernel's log (dmesg), check the file system, and reboot");
+  }
+}
+
+/// Overlay file systems have options of their own, so images may lie on a mount without exec. Bind mounts
+/// take the option over: volumes of pods are such.
+void noexec_var(const Subject& s, Verdicts& out) {
+  if (s.facts.mounts.empty()) return out.unknown("/proc/mounts could not be read");
+  const auto look = [&](const char* path, Severity severity, const char* says) {
+    const Mount* mount = mount_of(s.facts, path);
+    if (mount && has(mount->options, "noexec"))
+      out.fail(severity, says, fmt::format("{}: {} is mounted noexec", path, mount->path),
+               fmt::format("mount -o remount,exec {} and change /etc/fstab", mount->path));
+  };
+  look("/opt/cni/bin", Severity::blocker, "network plugins cannot run, and no pod starts");
+  look("/var/lib/kubelet", Severity::warning, "programs in pod volumes cannot run");
+}
+
+/// The same rule as path_judge in playbooks/prelude.sh, which also checks members of groups and ACLs.
+void folders_owned(const Subject& s, Verdicts& out) {
+  const auto& folders = s.facts.kubernetes.hardening.folders;
+  if (!folders) return out.unknown("owners of directories could not be read");
+  constexpr unsigned sticky = 01000, group_writes = 020, all_write = 02;
+  const Severity severity = s.stage == Stage::node ? Severity::warning : Severity::blocker;
+  for (const auto& [path, folder] : *folders) {
+    const std::string seen = fmt::format("{:03o} {} {} {}", folder.bits, folder.user, folder.group, path);
+    const bool by_group =
+        (folder.bits & group_writes) != 0 && folder.group != "root" && folder.group != "staff";
+    if (folder.user != "root")
+      out.fail(severity,
+               folder.user == "UNKNOWN" ? fmt::format("{} belongs to an unknown user", path)
+                                        : fmt::format("{} belongs to {}", path, folder.user),
+               seen, "chown root:root " + path);
+    else if ((folder.bits & sticky) == 0 && ((folder.bits & all_write) != 0 || by_group))
+      out.fail(severity,
+               fmt::format("{} can write to {}",
+                           (folder.bits & all_write) != 0 ? "everyone" : "the group " + folder.group, path),
+               seen, "chmod go-w " + path);
+  }
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {"host.disk.folders-owned", "system directories belong to root",
+     "a user who can write to them can replace programs that root runs", preflight | node, folders_owned},
+    {"host.disk.root-free", "there is enough disk space for pods and images",
+     "the kubelet evicts pods from a full disk", preflight | node, root_free},
+    {"host.disk.inodes", "there are enough free inodes", "the kubelet evicts pods when they run out",
+     preflight | node, inodes},
+    {"host.disk.readonly-root", "the system's file systems are writable",
+     "the kernel remounts a disk with errors read-only", preflight | node, readonly_root},
+    {"sec.noexec-var", "programs can run in the directories of plugins and volumes",
+     "hardened systems mount /var without exec", preflight, noexec_var},
+});
+
+}  // namespace
+
+std::span<const Check> disk_checks() {
+  return rows;
+}
+
+}  // namespace checks

@@ -1,0 +1,131 @@
+#include "gpuadm/base/text.hpp"
+
+#include "checks/check.hpp"
+#include "checks/see.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace checks {
+
+namespace {
+
+using Values = std::vector<std::string> (*)(const facts::Facts&);
+
+/// Whether two hosts of the file are one machine: a clone has an address of its own.
+bool is_same_machine(const facts::Facts& a, const facts::Facts& b) {
+  return !a.machine_id.empty() && a.machine_id != "uninitialized" && a.machine_id == b.machine_id &&
+         a.hostname == b.hostname && !a.default_address.empty() && a.default_address == b.default_address;
+}
+
+/// Each machine with all its names; by the first of them.
+std::map<std::string, std::vector<std::string>> machines(const Group& group) {
+  std::map<std::string, std::vector<std::string>> found;
+  for (const auto& [name, facts] : group.hosts) {
+    const auto known = std::ranges::find_if(
+        found, [&](const auto& one) { return is_same_machine(*group.hosts.at(one.first), *facts); });
+    (known == found.end() ? found[name] : known->second).push_back(name);
+  }
+  return found;
+}
+
+/// Says which hosts share a value that every host must have for itself.
+void unique(const Group& group, Verdicts& out, std::string_view what, Severity severity,
+            const std::string& remedy, Values values) {
+  std::map<std::string, std::set<std::string>> holders;
+  for (const auto& [name, names] : machines(group))
+    for (const std::string& value : values(*group.hosts.at(name))) holders[value].insert(name);
+  for (const auto& [value, names] : holders)
+    if (names.size() > 1)
+      out.fail(severity, fmt::format("{} hosts have the same {}", names.size(), what),
+               fmt::format("{}: {}", value, list({names.begin(), names.end()})), remedy);
+}
+
+void unique_hostname(const Group& group, Verdicts& out) {
+  unique(group, out, "host name", Severity::blocker, "hostnamectl set-hostname NAME on all but one of them",
+         [](const facts::Facts& f) {
+           return f.hostname.empty() ? std::vector<std::string>{} : std::vector{base::lower(f.hostname)};
+         });
+}
+
+void unique_mac(const Group& group, Verdicts& out) {
+  unique(group, out, "MAC address", Severity::blocker, "give each cloned virtual machine its own MAC address",
+         [](const facts::Facts& f) {
+           auto macs = f.macs;
+           std::erase(macs, "00:00:00:00:00:00");
+           return macs;
+         });
+}
+
+/// Firmware without a UUID says zeros or all ones.
+bool is_filler(const std::string& uuid) {
+  return uuid.find_first_not_of("0-") == std::string::npos ||
+         uuid.find_first_not_of("f-") == std::string::npos;
+}
+
+void unique_product_uuid(const Group& group, Verdicts& out) {
+  unique(group, out, "product UUID", Severity::blocker, "give each cloned virtual machine its own UUID",
+         [](const facts::Facts& f) {
+           return is_filler(f.product_uuid) ? std::vector<std::string>{} : std::vector{f.product_uuid};
+         });
+}
+
+void unique_machine_id(const Group& group, Verdicts& out) {
+  for (const auto& [name, names] : machines(group))
+    if (names.size() > 1)
+      out.fail(Severity::blocker, fmt::format("{} are the same machine", base::join(names, " and ")),
+               fmt::format("machine id {}, host name {}", group.hosts.at(name)->machine_id,
+                           group.hosts.at(name)->hostname),
+               "keep only one of them in the cluster file");
+  unique(group, out, "machine id", Severity::warning,
+         "on all but one: rm /etc/machine-id && systemd-machine-id-setup, then reboot",
+         [](const facts::Facts& f) {
+           const bool none = f.machine_id.empty() || f.machine_id == "uninitialized";
+           return none ? std::vector<std::string>{} : std::vector{f.machine_id};
+         });
+}
+
+/// etcd warns from 1 s on; certificates of one host may not be valid yet on another.
+constexpr double much_skew = 2.0, some_skew = 0.5;
+
+void time_skew(const Group& group, Verdicts& out) {
+  std::string first, last;
+  double low = 0, high = 0;
+  for (const auto& [name, facts] : group.hosts) {
+    if (!facts->clock_offset) continue;
+    if (first.empty() || *facts->clock_offset < low) low = *(facts->clock_offset), first = name;
+    if (last.empty() || *facts->clock_offset > high) high = *(facts->clock_offset), last = name;
+  }
+  if (first.empty()) return out.unknown("no host's clock could be read");
+  const double skew = high - low;
+  const std::string evidence = fmt::format("{} is {:.1f} s ahead of {}", last, skew, first);
+  if (skew > some_skew)
+    return out.fail(
+        skew > much_skew ? Severity::blocker : Severity::warning, "the clocks of the hosts differ", evidence,
+        "systemctl enable --now systemd-timesyncd (or chrony) on every host, and wait until they agree");
+  out.pass(fmt::format("all clocks are within {:.2f} s", skew));
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {"host.identity.unique-hostname", "host names are unique", "a node is identified by its name", preflight,
+     nullptr, unique_hostname},
+    {"host.identity.unique-mac", "MAC addresses are unique",
+     "machines with the same address disconnect each other", preflight, nullptr, unique_mac},
+    {"host.identity.unique-product-uuid", "product UUIDs are unique",
+     "some network plugins identify nodes by it", preflight, nullptr, unique_product_uuid},
+    {"host.identity.unique-machine-id", "machine ids are unique",
+     "DHCP, the journal and some network plugins use it", preflight, nullptr, unique_machine_id},
+    {"host.time.skew", "the clocks of all hosts agree", "etcd and certificates fail when clocks differ",
+     preflight, nullptr, time_skew},
+});
+
+}  // namespace
+
+std::span<const Check> identity_checks() {
+  return rows;
+}
+
+}  // namespace checks

@@ -1,0 +1,119 @@
+#include "gpuadm/base/text.hpp"
+
+#include "checks/see.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <set>
+
+namespace checks {
+
+namespace {
+
+bool installs_packages(const Subject& s) {
+  return s.cluster.kubernetes.source == spec::Source::packages;
+}
+
+void apt_lock(const Subject& s, Verdicts& out) {
+  if (s.facts.os.family != facts::Family::debian) return out.skip("not a Debian-like system");
+  for (const facts::PackageLock& lock : s.facts.package_locks)
+    out.fail(Severity::warning, "the package manager is busy",
+             fmt::format("{} (process {}) holds {}", lock.program, lock.pid, lock.file),
+             "wait until it has ended; steps that install packages wait for it, too");
+}
+
+/// Packages that an unattended upgrade must not exchange under running pods.
+bool must_stay(const std::string& name) {
+  for (const char* start :
+       {"kubelet", "kubeadm", "kubectl", "containerd", "docker.io", "docker-ce", "nvidia-driver",
+        "nvidia-headless", "nvidia-fabricmanager", "libnvidia-compute", "cuda-drivers"})
+    if (name.starts_with(start)) return true;
+  return false;
+}
+
+void unattended_upgrades(const Subject& s, Verdicts& out) {
+  if (!is_active(s.facts, "unattended-upgrades.service")) return out.skip("no unattended upgrades");
+  std::vector<std::string> loose;
+  for (const auto& [name, package] : s.facts.packages)
+    if (package.installed && !package.held && must_stay(name)) loose.push_back(name);
+  if (!loose.empty())
+    out.fail(Severity::warning, "unattended upgrades may replace packages under running pods", list(loose),
+             "apt-mark hold " + base::join(loose, " "));
+}
+
+/// The value of `signed-by=` in a one-line entry, or of a `Signed-By:` line.
+std::string signed_by(const std::string& line) {
+  for (const std::string_view key : {"signed-by=", "Signed-By:"})
+    if (const std::size_t at = line.find(key); at != std::string::npos) {
+      const auto rest = base::trim(std::string_view(line).substr(at + key.size()));
+      return std::string(rest.substr(0, rest.find_first_of(" ]")));
+    }
+  return {};
+}
+
+void signed_by_conflict(const Subject& s, Verdicts& out) {
+  std::map<std::string, std::string> keys,
+      urls;  // by file: what it is signed by; a file with an NVIDIA repository
+  for (const facts::Repository& entry : s.facts.repositories) {
+    if (const std::string key = signed_by(entry.line); !key.empty()) keys[entry.file] = key;
+    for (const char* url : {"nvidia.github.io", "developer.download.nvidia.com"})
+      if (!entry.line.starts_with('#') && entry.line.find(url) != std::string::npos) urls[entry.file] = url;
+  }
+  for (const char* url : {"nvidia.github.io", "developer.download.nvidia.com"}) {
+    std::set<std::string> signers;
+    std::vector<std::string> files;
+    for (const auto& [file, found] : urls)
+      if (found == url) signers.insert(keys[file]), files.push_back(file);
+    if (signers.size() > 1)
+      out.fail(installs_packages(s) ? Severity::blocker : Severity::warning,
+               fmt::format("{} is listed with different keys, and apt refuses all lists", url), list(files),
+               "keep one of the files, remove the others, then: apt-get update");
+  }
+}
+
+void repo_legacy(const Subject& s, Verdicts& out) {
+  std::set<std::string> files;
+  for (const facts::Repository& entry : s.facts.repositories) {
+    const std::string& line = entry.line;
+    const bool legacy = line.find("apt.kubernetes.io") != std::string::npos ||
+                        line.find("yum.kubernetes.io") != std::string::npos ||
+                        (line.find("packages.cloud.google.com") != std::string::npos &&
+                         line.find("kubernetes") != std::string::npos);
+    if (legacy && !line.starts_with('#')) files.insert(entry.file);
+  }
+  if (!files.empty())
+    out.fail(installs_packages(s) ? Severity::blocker : Severity::warning,
+             "a Kubernetes package repository that was shut down in March 2024 is still listed",
+             list({files.begin(), files.end()}),
+             fmt::format("rm {} && apt-get update; gpuadm adds the current repository",
+                         base::join(std::vector<std::string>(files.begin(), files.end()), " ")));
+}
+
+void reboot_required(const Subject& s, Verdicts& out) {
+  if (s.facts.paths.contains("/run/reboot-required"))
+    out.fail(Severity::warning, "a reboot is pending", "/run/reboot-required, kernel " + s.facts.kernel,
+             "reboot before pods run here");
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {"host.pkg.apt-lock", "the package manager is not busy",
+     "two package managers cannot run at the same time", preflight, apt_lock},
+    {"host.pkg.unattended-upgrades", "unattended upgrades do not replace packages that pods depend on",
+     "a driver whose libraries are newer than its loaded module stops every GPU program", preflight | node,
+     unattended_upgrades},
+    {"host.pkg.apt-signed-by-conflict", "each NVIDIA repository is listed with one key",
+     "apt refuses all lists when two of them disagree", preflight, signed_by_conflict},
+    {"kubeadm.repo-legacy", "no retired package repository of Kubernetes is listed",
+     "a dead list breaks every later apt-get update", preflight, repo_legacy},
+    {"host.reboot.required", "no reboot is pending",
+     "modules of a newer kernel cannot be loaded before a reboot", preflight | node, reboot_required},
+});
+
+}  // namespace
+
+std::span<const Check> package_checks() {
+  return rows;
+}
+
+}  // namespace checks

@@ -1,0 +1,106 @@
+#include "gpuadm/base/text.hpp"
+
+#include "checks/see.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace checks {
+
+namespace {
+
+using base::Version;
+
+/// The kube-proxy mode that is asked for; empty where it is left to kube-proxy.
+std::string proxy_mode(const Subject& s) {
+  const base::Tree* mode = s.cluster.patches.kube_proxy.find("mode");
+  return mode ? mode->text() : "";
+}
+
+void cni_min(const Subject& s, Verdicts& out) {
+  const auto version = Version::parse(s.facts.kernel);
+  if (!version) return out.unknown("the kernel's version could not be read");
+  // docs.cilium.io system requirements; Kubernetes' documentation of kube-proxy's modes.
+  const bool cilium = has_cni(s.facts, "cilium"), nftables = proxy_mode(s) == "nftables";
+  if (!cilium && !nftables) return out.skip("neither Cilium nor kube-proxy's mode nftables is used");
+  if (cilium && *version < Version{5, 10, -1})
+    out.fail(Severity::warning, "the kernel is too old for Cilium", s.facts.kernel,
+             "use a release with a kernel of 5.10 or newer");
+  if (nftables && *version < Version{5, 13, -1})
+    out.fail(
+        Severity::blocker, "the kernel is too old for kube-proxy's mode nftables", s.facts.kernel,
+        "use a release with a kernel of 5.13 or newer, or set patches: { kubeProxy: { mode: iptables } }");
+}
+
+/// kubernetes/system-validators validators/types_unix.go, the optional ones.
+constexpr std::array optional_options = {"OVERLAY_FS", "CFS_BANDWIDTH", "CGROUP_HUGETLB", "SECCOMP",
+                                         "SECCOMP_FILTER"};
+
+void config_optional(const Subject& s, Verdicts& out) {
+  const auto& config = s.facts.kernel_config;
+  if (!config || config->empty())
+    return out.unknown("the kernel's configuration could not be read: not in /boot or /proc/config.gz");
+  std::vector<std::string> missing;
+  for (const char* option : optional_options)
+    if (!config->contains(option)) missing.emplace_back(option);
+  if (!missing.empty())
+    out.fail(Severity::note, "the kernel lacks features that pods may use", "CONFIG_" + list(missing),
+             "use a kernel of the distribution if pods need limits of CPU time, huge pages or system calls");
+}
+
+/// A module that something chosen needs.
+bool needs(const Subject& s, Verdicts& out, std::initializer_list<const char*> modules,
+           std::string_view what) {
+  if (s.facts.modules_loadable.empty() && s.facts.modules_builtin.empty()) {
+    out.unknown("the kernel's modules could not be read");
+    return false;
+  }
+  std::vector<std::string> missing;
+  for (const char* module : modules)
+    if (!is_loadable(s.facts, module)) missing.emplace_back(module);
+  if (missing.empty()) return true;
+  out.fail(
+      Severity::warning, fmt::format("the kernel has no modules for {}", what), list(missing),
+      fmt::format("install the kernel's extra modules (Ubuntu: linux-modules-extra-{})", s.facts.kernel));
+  return false;
+}
+
+void ipvs(const Subject& s, Verdicts& out) {
+  if (proxy_mode(s) != "ipvs") return out.skip("kube-proxy's mode is not ipvs");
+  if (!needs(s, out, {"ip_vs", "ip_vs_rr", "ip_vs_wrr", "ip_vs_sh"}, "kube-proxy's mode ipvs")) return;
+  if (kubernetes_from(s, 35))
+    out.fail(Severity::note, "kube-proxy's mode ipvs is deprecated", "Kubernetes " + minor_text(s),
+             "set patches: { kubeProxy: { mode: nftables } } where the kernel is 5.13 or newer");
+}
+
+void dm_thin(const Subject& s, Verdicts& out) {
+  const auto& containerd = s.facts.containerd;
+  if (!containerd || !containerd->dump) return out.skip("there is no readable configuration of containerd");
+  bool used = false;
+  for (const std::string_view line : base::lines(*containerd->dump)) {
+    const std::string text = base::replace_all(std::string(base::trim(line)), "'", "\"");
+    used = used || text == "snapshotter = \"devmapper\"";
+  }
+  if (!used) return out.skip("containerd does not use the devmapper snapshotter");
+  needs(s, out, {"dm_thin_pool"}, "containerd's devmapper snapshotter");
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {"kernel.version.cni-min", "the kernel is new enough for the network plugin",
+     "Cilium and nftables need newer kernels than kubeadm", preflight, cni_min},
+    {"kernel.config.optional", "the kernel has the optional features that pods may use",
+     "kubeadm warns about missing ones", preflight, config_optional},
+    {"kernel.module.ipvs", "kube-proxy's mode ipvs can work", "IPVS is a part of the kernel", preflight,
+     ipvs},
+    {"kernel.module.dm-thin", "the device mapper can store images",
+     "containerd is configured to store them there", preflight, dm_thin},
+});
+
+}  // namespace
+
+std::span<const Check> feature_checks() {
+  return rows;
+}
+
+}  // namespace checks

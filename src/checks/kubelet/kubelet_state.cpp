@@ -1,0 +1,254 @@
+#include "gpuadm/base/network.hpp"
+#include "gpuadm/base/text.hpp"
+
+#include "checks/see.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace checks {
+
+namespace {
+
+/// A key of the kubelet's configuration as text; empty where it is not set.
+std::string setting(const Subject& s, std::initializer_list<std::string_view> path) {
+  const auto& config = s.facts.kubernetes.kubelet_config;
+  const base::Tree* value = config ? config->at(path) : nullptr;
+  return value ? value->text() : std::string();
+}
+
+/// A node whose kubelet has a configuration; says why not otherwise.
+bool has_config(const Subject& s, Verdicts& out) {
+  if (!is_node(s, out)) return false;
+  if (!s.facts.kubernetes.kubelet_config) out.unknown("the kubelet's configuration could not be read");
+  return s.facts.kubernetes.kubelet_config.has_value();
+}
+
+/// A threshold, "10%" or "5Gi", as a share of the whole.
+std::optional<double> share(std::string_view text, double whole) {
+  static constexpr std::array<std::pair<std::string_view, double>, 7> units = {{{"Ki", 1024.0},
+                                                                                {"Mi", 1048576.0},
+                                                                                {"Gi", 1073741824.0},
+                                                                                {"Ti", 1099511627776.0},
+                                                                                {"M", 1e6},
+                                                                                {"G", 1e9},
+                                                                                {"", 1}}};
+  if (text.ends_with('%')) {
+    const auto number = base::to_real(text.substr(0, text.size() - 1));
+    return number ? std::optional(*number / 100) : std::nullopt;
+  }
+  for (const auto& [unit, factor] : units)
+    if (text.ends_with(unit)) {
+      const auto number = base::to_real(text.substr(0, text.size() - unit.size()));
+      return number && whole > 0 ? std::optional(*number * factor / whole) : std::nullopt;
+    }
+  return std::nullopt;
+}
+
+struct Signal {
+  std::string_view name, fallback;
+  bool images, inodes;
+};
+/// The kubelet's own defaults; a key that is missing from evictionHard is off.
+constexpr std::array signals = {Signal{"nodefs.available", "10%", false, false},
+                                Signal{"nodefs.inodesFree", "5%", false, true},
+                                Signal{"imagefs.available", "15%", true, false}};
+
+void eviction(const Subject& s, Verdicts& out) {
+  if (!has_config(s, out)) return;
+  const base::Tree* hard = s.facts.kubernetes.kubelet_config->find("evictionHard");
+  const std::string root = s.facts.containerd && !s.facts.containerd->root.empty() ? s.facts.containerd->root
+                                                                                   : "/var/lib/containerd";
+  for (const Signal& signal : signals) {
+    const base::Tree* written = hard ? hard->find(signal.name) : nullptr;
+    const std::string threshold = !hard ? std::string(signal.fallback) : written ? written->text() : "0%";
+    const facts::Disk* disk = disk_of(s.facts, signal.images ? root : "/var/lib/kubelet");
+    if (!disk) return out.unknown("the file systems could not be read");
+    const auto whole = static_cast<double>(signal.inodes ? disk->inodes : disk->total_kib * 1024);
+    const auto free = static_cast<double>(signal.inodes ? disk->inodes_free : disk->free_kib * 1024);
+    const auto least = share(threshold, whole);
+    if (!least) continue;
+    if (*least <= 0)
+      out.fail(Severity::warning, fmt::format("the kubelet does not monitor {}", signal.name),
+               written ? "evictionHard has " + threshold : "evictionHard does not contain it",
+               fmt::format(
+                   "set evictionHard {}: {} in /var/lib/kubelet/config.yaml, then: systemctl restart kubelet",
+                   signal.name, signal.fallback));
+    else if (whole > 0 && free / whole < *least)
+      out.fail(Severity::blocker, "the kubelet evicts pods: the disk is full",
+               fmt::format("{} is {:.1f}% on {}, the threshold is {}", signal.name, 100 * free / whole,
+                           disk->path, threshold),
+               signal.images ? "crictl rmi --prune, or a larger disk"
+                             : "remove large files: du -xh --max-depth=2 /var | sort -h");
+  }
+}
+
+const facts::Certificate* certificate(const Subject& s, std::string_view path) {
+  const auto& all = s.facts.kubernetes.certificates;
+  if (!all) return nullptr;
+  const auto place = std::ranges::find(*all, path, &facts::Certificate::path);
+  return place == all->end() ? nullptr : &*place;
+}
+
+/// The kubelet asks for a new one when a fifth or so of its life is left.
+void certificate_expiry(const Subject& s, Verdicts& out) {
+  if (!is_node(s, out)) return;
+  const facts::Certificate* client = certificate(s, "/var/lib/kubelet/pki/kubelet-client-current.pem");
+  if (!client || !s.facts.clock) return out.unknown("the kubelet's certificate could not be read");
+  const double days = (client->ends - *s.facts.clock) / 86400;
+  const std::string evidence = fmt::format("it expires in {:.0f} days", days);
+  if (days < 0)
+    return out.fail(Severity::blocker, "the kubelet's certificate has expired",
+                    fmt::format("it expired {:.0f} days ago", -days),
+                    "kubeadm reset -f and join again; on a control plane: kubeadm kubeconfig user "
+                    "--org system:nodes --client-name system:node:NAME > /etc/kubernetes/kubelet.conf");
+  if (days < 30)
+    return out.fail(
+        days < 7 ? Severity::blocker : Severity::warning, "the kubelet's certificate is not renewed",
+        evidence + (setting(s, {"rotateCertificates"}) == "true" ? "" : "; rotateCertificates is not true"),
+        "set rotateCertificates: true, then: systemctl restart kubelet; kubectl get csr shows pending "
+        "requests");
+  out.pass(evidence);
+}
+
+void server_cert(const Subject& s, Verdicts& out) {
+  if (!has_config(s, out)) return;
+  if (setting(s, {"serverTLSBootstrap"}) != "true")
+    return out.pass("the kubelet signs its own: serverTLSBootstrap is off");
+  if (!s.facts.paths.contains("/var/lib/kubelet/pki/kubelet-server-current.pem"))
+    out.fail(Severity::warning, "the kubelet has no serving certificate: logs and metrics fail",
+             "serverTLSBootstrap is on, and there is no kubelet-server-current.pem",
+             "kubectl get csr | grep kubelet-serving, then: kubectl certificate approve NAME");
+}
+
+/// Network, broadcast and the bridge's own address are none for pods.
+void max_pods(const Subject& s, Verdicts& out) {
+  if (!has_config(s, out)) return;
+  const auto written = base::to_int(setting(s, {"maxPods"}));
+  const long long pods = written.value_or(110);
+  for (const facts::Address& address : s.facts.all_addresses) {
+    const auto cidr = base::Cidr::parse(address.cidr);
+    if (address.link != "cni0" || !cidr || cidr->v6 || cidr->prefix < 8 || cidr->prefix > 30) continue;
+    const long long room = (1LL << (32 - cidr->prefix)) - 3;
+    if (pods > room)
+      return out.fail(
+          Severity::warning, "more pods are allowed than the node has addresses for",
+          fmt::format("maxPods: {}; {} has {} addresses", pods, address.cidr, room),
+          fmt::format("set maxPods: {} in /var/lib/kubelet/config.yaml, then: systemctl restart kubelet",
+                      room));
+    return out.pass(fmt::format("{} pods, {} addresses", pods, room));
+  }
+  out.skip("the node has no pod bridge");
+}
+
+void topology(const Subject& s, Verdicts& out) {
+  if (!has_config(s, out)) return;
+  const auto or_none = [](const std::string& text) { return text.empty() ? "none" : text; };
+  const std::string cpu = or_none(setting(s, {"cpuManagerPolicy"}));
+  std::string memory = setting(s, {"memoryManagerPolicy"});
+  if (memory.empty()) memory = "None";
+  const std::string numa = setting(s, {"topologyManagerPolicy"});
+  const auto compare = [&](const char* what, const std::string& wanted,
+                           const std::optional<std::string>& state) {
+    if (!state || *state == wanted) return;
+    const std::string file = fmt::format("/var/lib/kubelet/{}_manager_state", what);
+    out.fail(
+        Severity::blocker,
+        fmt::format("the kubelet does not start: its {} manager's state belongs to another policy", what),
+        fmt::format("{} has {}, the configuration {}", file, *state, wanted),
+        fmt::format("kubectl drain the node; systemctl stop kubelet; rm {}; systemctl start kubelet", file));
+  };
+  compare("cpu", cpu, s.facts.kubernetes.cpu_state);
+  compare("memory", memory, s.facts.kubernetes.memory_state);
+  const bool reserved = !setting(s, {"reservedSystemCPUs"}).empty() ||
+                        !setting(s, {"systemReserved", "cpu"}).empty() ||
+                        !setting(s, {"kubeReserved", "cpu"}).empty() ||
+                        s.facts.kubernetes.kubelet_flags.find("reserved") != std::string::npos;
+  if (cpu == "static" && !reserved)
+    out.fail(Severity::blocker, "the kubelet does not start: the static CPU policy needs reserved CPUs",
+             "cpuManagerPolicy: static without reservedSystemCPUs",
+             "set reservedSystemCPUs, or cpu under kubeReserved, in /var/lib/kubelet/config.yaml");
+  if ((numa == "restricted" || numa == "single-numa-node") && cpu == "none")
+    out.fail(Severity::note, "pods are aligned to a NUMA node for their devices but not for their CPUs",
+             fmt::format("topologyManagerPolicy: {}, cpuManagerPolicy: none", numa),
+             "set cpuManagerPolicy: static");
+  if (out.silent()) out.pass(fmt::format("CPU manager {}, memory manager {}", cpu, memory));
+}
+
+void device_plugin_sock(const Subject& s, Verdicts& out) {
+  if (!is_node(s, out)) return;
+  if (!is_gpu_host(s, out)) return;
+  if (s.cluster.gpu.allocator != spec::Allocator::device_plugin)
+    return out.not_applicable("gpu.allocator is not a device plugin");
+  const auto& names = s.facts.kubernetes.device_plugins;
+  if (!names) return out.unknown("/var/lib/kubelet/device-plugins could not be read");
+  if (!has(*names, "kubelet.sock"))
+    return out.fail(Severity::blocker, "the kubelet does not listen for device plugins",
+                    "no /var/lib/kubelet/device-plugins/kubelet.sock", "systemctl restart kubelet");
+  if (std::ranges::none_of(
+          *names, [](const std::string& n) { return n.starts_with("nvidia") && n.ends_with(".sock"); }))
+    out.fail(Severity::blocker, "NVIDIA's device plugin does not run on this node: it offers no GPU",
+             "no nvidia*.sock in /var/lib/kubelet/device-plugins",
+             "kubectl -n kube-system get pods -o wide | grep nvidia-device-plugin, and read its log");
+}
+
+void pod_resources(const Subject& s, Verdicts& out) {
+  if (!is_node(s, out)) return;
+  if (!is_gpu_host(s, out)) return;
+  if (!s.facts.paths.contains("/var/lib/kubelet/pod-resources/kubelet.sock"))
+    out.fail(Severity::note, "monitoring cannot assign GPUs to pods",
+             "no /var/lib/kubelet/pod-resources/kubelet.sock",
+             "systemctl restart kubelet; before Kubernetes 1.15, enable KubeletPodResources");
+}
+
+void shared_mount(const Subject& s, Verdicts& out) {
+  if (!is_node(s, out)) return;
+  if (!s.facts.kubernetes.shared_mount) return out.unknown("/proc/self/mountinfo could not be read");
+  if (!*s.facts.kubernetes.shared_mount)
+    out.fail(Severity::warning, "volumes that a pod mounts do not reach other pods",
+             "/var/lib/kubelet is on a mount that is not shared", "mount --make-rshared /");
+}
+
+void reserved(const Subject& s, Verdicts& out) {
+  if (!has_config(s, out)) return;
+  if (!is_gpu_host(s, out)) return;
+  const auto& config = *s.facts.kubernetes.kubelet_config;
+  const auto any = [&](const char* key) { return config.find(key) && !config.find(key)->entries().empty(); };
+  if (!any("systemReserved") && !any("kubeReserved") && setting(s, {"reservedSystemCPUs"}).empty() &&
+      s.facts.kubernetes.kubelet_flags.find("reserved") == std::string::npos)
+    out.fail(Severity::note, "no memory or CPU is reserved for the kubelet and the driver's daemons",
+             "neither systemReserved nor kubeReserved is set",
+             "set systemReserved: { cpu: 500m, memory: 2Gi } in /var/lib/kubelet/config.yaml, then: "
+             "systemctl restart kubelet");
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {"kubelet.eviction", "the kubelet has room before it evicts pods",
+     "the kubelet evicts pods from a full disk", node, eviction},
+    {"kubelet.certificate-expiry", "the kubelet's certificate is renewed in time",
+     "a node with an expired certificate leaves the cluster", node, certificate_expiry},
+    {"kubelet.server-cert", "the kubelet has its serving certificate", "kubectl logs and metrics use it",
+     node, server_cert},
+    {"kubelet.max-pods", "the node has an address for every pod that it can run",
+     "pods hang in ContainerCreating otherwise", node, max_pods},
+    {"kubelet.cpu-topology-manager", "the kubelet's CPU and memory managers can start",
+     "the kubelet does not start with a state of another policy", node, topology},
+    {"kubelet.device-plugin-sock", "NVIDIA's device plugin is connected to the kubelet",
+     "the node offers no GPU otherwise", node, device_plugin_sock},
+    {"kubelet.pod-resources", "the kubelet reports which pod has which GPU", "dcgm-exporter needs this", node,
+     pod_resources},
+    {"kubelet.root-dir-mounted", "mounts of one pod are visible to other pods",
+     "CSI drivers mount for other pods", node, shared_mount},
+    {"kubelet.reserved", "resources are reserved for the system", "otherwise one pod can stop the kubelet",
+     node, reserved},
+});
+
+}  // namespace
+
+std::span<const Check> kubelet_state_checks() {
+  return rows;
+}
+
+}  // namespace checks

@@ -1,0 +1,263 @@
+#include "checks/kubelet/reasons.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include "checks/cluster/whole.hpp"
+#include "checks/kernel/limits.hpp"
+#include "checks/see.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+/// Why something on a node does not run, in the words of the program that says so: playbooks/reasons.sh reads
+/// them.
+namespace checks {
+
+namespace {
+
+using facts::PodContainer;
+using facts::PodError;
+using facts::PodStates;
+
+/// A check of what the node says of its containers. Where the kubelet's journal could not be read, finding
+/// nothing wrong means nothing.
+template <void (*judge)(const Subject&, const PodStates&, Verdicts&)>
+void of_states(const Subject& s, Verdicts& out) {
+  if (!s.facts.pod_states) return out.skip("the containers of this host were not read");
+  judge(s, *s.facts.pod_states, out);
+  if (out.silent() && s.facts.pod_states->kubelet_unread)
+    out.unknown("the journal of kubelet.service could not be read");
+}
+
+Severity severity_for(std::string_view pod) {
+  return is_system_pod(pod) ? Severity::blocker : Severity::warning;
+}
+
+// --- Inotify -------------------------------------------------------------------------------------------
+
+/// The limits belong to a user: root of every container that shares the kernel has one count.
+void inotify_left(const Subject& s, const PodStates& states, Verdicts& out) {
+  std::string line;
+  for (const auto* log : {&states.runtime_log, &states.kubelet_log})
+    for (const std::string& text : *log)
+      if (contains(text, "too many open files") && (contains(text, "inotify") || contains(text, "watcher")))
+        line = text;
+  if (!states.inotify_refused && line.empty()) return;
+  const auto limit = sysctl_of(s.facts, "fs.inotify.max_user_instances");
+  std::string evidence = limit ? fmt::format("fs.inotify.max_user_instances = {}", *limit) : std::string();
+  if (states.inotify_instances)
+    evidence += fmt::format("; {} in use by processes of this host", *states.inotify_instances);
+  if (!line.empty()) evidence += "; " + plain_line(line);
+  out.fail(Severity::blocker, "no inotify instance is left for root: the kubelet and containerd fail",
+           evidence, raise_inotify);
+}
+
+// --- The kubelet ---------------------------------------------------------------------------------------
+
+struct Ending {
+  std::string_view contains, remedy;
+};
+constexpr std::array endings = {
+    Ending{"unknown flag",
+           "remove the flag from /var/lib/kubelet/kubeadm-flags.env or /etc/default/kubelet, then: "
+           "systemctl restart kubelet"},
+    Ending{"swap",
+           "swapoff -a, or set failSwapOn: false in /var/lib/kubelet/config.yaml; then: systemctl restart "
+           "kubelet"},
+    Ending{"cgroup v1",
+           "boot with cgroup v2, or set failCgroupV1: false in /var/lib/kubelet/config.yaml; then: "
+           "systemctl restart kubelet"},
+    Ending{"cgroup driver",
+           "set cgroupDriver in /var/lib/kubelet/config.yaml to the runtime's, then: systemctl restart "
+           "kubelet"},
+    Ending{"config", "correct /var/lib/kubelet/config.yaml, then: systemctl restart kubelet"},
+};
+
+void kubelet_exits(const Subject&, const PodStates& states, Verdicts& out) {
+  if (states.kubelet_fatal.empty()) return;
+  const std::string why = plain_line(states.kubelet_fatal);
+  const auto ending =
+      std::ranges::find_if(endings, [&](const Ending& one) { return contains(why, one.contains); });
+  out.fail(Severity::blocker, "the kubelet exits: " + why,
+           "journal of kubelet.service: " + states.kubelet_fatal,
+           ending == endings.end() ? "journalctl -u kubelet -n 50, and read the lines before it"
+                                   : std::string(ending->remedy));
+}
+
+// --- Disks ---------------------------------------------------------------------------------------------
+
+void space_left(const Subject& s, const PodStates& states, Verdicts& out) {
+  constexpr std::string_view full = "no space left on device";
+  std::vector<std::string> lines;
+  for (const PodError& error : current_errors(states)) lines.push_back(error.message);
+  for (const PodContainer& one : broken_containers(states)) {
+    lines.push_back(one.message);
+    lines.insert(lines.end(), one.log.begin(), one.log.end());
+  }
+  lines.push_back(states.kubelet_fatal);
+  const auto line =
+      std::ranges::find_if(lines, [&](const std::string& text) { return contains(text, full); });
+  if (line == lines.end()) return;
+  const facts::Disk* least = nullptr;
+  for (const facts::Disk& disk : s.facts.disks)
+    if (disk.path.starts_with("/var") || disk.path == "/")
+      if (!least || disk.free_kib < least->free_kib) least = &disk;
+  out.fail(Severity::blocker,
+           least ? fmt::format("no space left on the file system of {}", least->path)
+                 : std::string("no space left on a file system"),
+           plain_line(*line),
+           "df -h /var/lib/containerd /var/lib/kubelet /var/log; crictl rmi --prune removes unused images");
+}
+
+// --- Sandboxes, images, the network --------------------------------------------------------------------
+
+void sandbox_image(const Subject&, const PodStates& states, Verdicts& out) {
+  int pods = 0;
+  const PodError* first = nullptr;
+  const auto errors = current_errors(states);
+  for (const PodError& error : errors)
+    if (contains(error.message, "sandbox image") && ++pods == 1) first = &error;
+  if (!first) return;
+  const std::string image = quoted_after(first->message, "sandbox image ");
+  out.fail(
+      Severity::blocker,
+      fmt::format("the sandbox image {} is missing: {}", image, answer_in(first->message, image)),
+      fmt::format("{} {}; {}: {}", pods, pods == 1 ? "pod waits for it" : "pods wait for it", first->pod,
+                  first->message),
+      fmt::format("ctr -n k8s.io images pull {}, or import it from a bundle; or set the sandbox image in the "
+                  "runtime's configuration to one that is on the host",
+                  image));
+}
+
+void network_plugin(const Subject&, const PodStates& states, Verdicts& out) {
+  for (const PodError& error : current_errors(states)) {
+    const std::string plugin = quoted_after(error.message, "failed to find plugin ");
+    const std::string evidence = error.pod + ": " + error.message;
+    if (!plugin.empty())
+      return out.fail(
+          Severity::blocker, fmt::format("the network plugin {} is not installed", plugin), evidence,
+          fmt::format("install the package that has {} (containernetworking-plugins, kubernetes-cni) "
+                      "into /opt/cni/bin",
+                      plugin));
+    if (contains(error.message, "network for sandbox"))
+      return out.fail(Severity::blocker, "the network plugin fails: " + last_clause(error.message), evidence,
+                      "read the pods and logs of the network plugin: kubectl -n kube-system get pods");
+    if (contains(error.message, "network is not ready"))
+      return out.fail(Severity::blocker, "the pod network is not ready: " + last_clause(error.message),
+                      evidence, "install a network plugin, which writes its configuration to /etc/cni/net.d");
+  }
+}
+
+bool is_pull(const PodError& error) {
+  return error.reason == "ErrImagePull" || error.reason == "ImagePullBackOff" ||
+         error.reason == "ErrImageNeverPull" || error.reason == "InvalidImageName" ||
+         error.reason == "RegistryUnavailable";
+}
+
+void image_pull(const Subject&, const PodStates& states, Verdicts& out) {
+  for (const PodError& error : current_errors(states)) {
+    if (!is_pull(error)) continue;
+    const std::string image = quoted_after(error.message, "image ");
+    // Of a back-off only the runtime says why.
+    std::string why = answer_in(error.message, image);
+    for (const std::string& line : states.runtime_log)
+      if (!image.empty() && contains(line, image) && contains(line, "failed")) why = answer_in(line, image);
+    out.fail(severity_for(error.pod),
+             fmt::format("the image {} cannot be pulled: {}", image.empty() ? "of " + error.pod : image, why),
+             error.pod + ": " + error.message,
+             fmt::format("crictl pull {}; check registry, mirror, proxy and the image's name",
+                         image.empty() ? "IMAGE" : image));
+  }
+}
+
+// --- Containers ----------------------------------------------------------------------------------------
+
+std::string how_it_ended(const PodContainer& one) {
+  const std::string why = why_it_ended(one);
+  if (one.reason == "OOMKilled") return one.name + " was killed: it reached its memory limit (OOMKilled)";
+  if (one.state == "created") return fmt::format("{} cannot be started: {}", one.name, why);
+  std::string text = one.exit_code ? fmt::format("{} exits with status {}", one.name, *one.exit_code)
+                                   : fmt::format("{} does not run", one.name);
+  return why.empty() ? text : text + ": " + why;
+}
+
+void containers_run(const Subject&, const PodStates& states, Verdicts& out) {
+  const auto broken = broken_containers(states);
+  // Everything else of a control plane waits for its etcd.
+  const bool etcd = !broken.empty() && broken.front().name == "etcd" && is_static_pod(broken.front().full());
+  std::string also;
+  for (const PodContainer& one : broken)
+    if (etcd && &one != &broken.front() && is_static_pod(one.full())) also += "; then " + how_it_ended(one);
+  for (const PodContainer& one : broken) {
+    const bool is_static = is_static_pod(one.full());
+    if (etcd && is_static && &one != &broken.front()) continue;
+    std::string evidence = fmt::format("{}, container {}", one.full(), one.name);
+    if (one.attempt > 0) evidence += fmt::format(", {} restart{}", one.attempt, one.attempt == 1 ? "" : "s");
+    evidence += fmt::format("; its log: /var/log/pods/{}_{}_*/{}", one.space, one.pod, one.name);
+    if (&one == &broken.front()) evidence += also;
+    out.fail(
+        severity_for(one.full()), how_it_ended(one), evidence,
+        is_static
+            ? fmt::format("correct /etc/kubernetes/manifests/{}.yaml, and what it was written from", one.name)
+            : fmt::format("kubectl -n {} logs --previous {} -c {}", one.space, one.pod, one.name));
+  }
+  bool other_driver = false;
+  for (const PodError& error : current_errors(states)) {
+    // runc libcontainer/specconv: of a runtime whose driver is systemd, given a path of the other one.
+    if (contains(error.message, "expected cgroupsPath to be of format")) {
+      if (!std::exchange(other_driver, true))
+        out.fail(Severity::blocker,
+                 "the kubelet and the container runtime use different cgroup drivers: cgroupfs and systemd",
+                 error.pod + ": " + error.message,
+                 "set cgroupDriver: systemd in /var/lib/kubelet/config.yaml, remove --cgroup-driver from the "
+                 "kubelet's arguments (/etc/default/kubelet), then: systemctl restart kubelet");
+      continue;
+    }
+    if (is_pull(error) || error.reason == "CrashLoopBackOff" || contains(error.message, "sandbox image") ||
+        contains(error.message, "network"))
+      continue;
+    // Every kubelet reports this after its start, until it has read the list of services.
+    if (contains(error.message, "services have not yet been read at least once")) continue;
+    out.fail(
+        severity_for(error.pod),
+        fmt::format("{} cannot be started: {}",
+                    error.container.empty() ? "the pod " + error.pod : "the container " + error.container,
+                    last_clause(error.message)),
+        error.pod + ": " + error.message, "kubectl describe pod, or: journalctl -u kubelet -n 50");
+  }
+  for (const std::string& line : states.kubelet_log)
+    if (contains(line, "process manifest file") || contains(line, "process config file"))
+      return out.fail(Severity::blocker,
+                      "the kubelet cannot read a static pod's manifest: " + plain_line(line), line,
+                      "correct the named file in /etc/kubernetes/manifests");
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {"kernel.inotify-left", "root has free inotify instances",
+     "kubelets and container runtimes do not start without one", node, of_states<inotify_left>},
+    {"kubelet.exits", "the kubelet does not exit", "its last line shows the setting that it rejects", node,
+     of_states<kubelet_exits>},
+    {"host.disk.no-space", "no program on the node has run out of disk space",
+     "images are not unpacked and containers do not start on a full disk", node, of_states<space_left>},
+    {"rt.sandbox-missing", "the sandbox image is on the host or can be pulled", "no pod starts without it",
+     node, of_states<sandbox_image>},
+    {"kubelet.containers", "the containers of the node's pods run",
+     "etcd and the API server are among them on a control plane", node, of_states<containers_run>},
+    {"net.cni-plugin", "the network plugin sets up the network of pods",
+     "no pod but those of the host network starts "
+     "otherwise",
+     node, of_states<network_plugin>},
+    {"rt.image-pull", "every image that the kubelet needs can be pulled", "its pod does not start otherwise",
+     node, of_states<image_pull>},
+});
+
+}  // namespace
+
+std::span<const Check> reason_checks() {
+  return rows;
+}
+
+}  // namespace checks

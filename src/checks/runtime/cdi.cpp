@@ -1,0 +1,197 @@
+#include "gpuadm/base/text.hpp"
+
+#include "checks/see.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace checks {
+
+namespace {
+
+std::string mode_of(const facts::Toolkit& toolkit) {
+  const base::Tree* mode =
+      toolkit.config ? toolkit.config->at({"nvidia-container-runtime", "mode"}) : nullptr;
+  return mode && !mode->text().empty() ? mode->text() : "auto";
+}
+
+bool is_on(const base::Tree& config, std::initializer_list<std::string_view> path) {
+  const base::Tree* value = config.at(path);
+  return value && value->as_bool().value_or(false);
+}
+
+void config_valid(const Subject& s, Verdicts& out) {
+  const auto& toolkit = s.facts.toolkit;
+  const std::string file = "/etc/nvidia-container-runtime/config.toml";
+  if (!toolkit.config_error.empty())
+    return out.fail(gpu_severity(s), "the NVIDIA Container Toolkit cannot read its configuration",
+                    toolkit.config_error, "move " + file + " away, then: nvidia-ctk config --in-place");
+  if (!toolkit.config) return out.skip("there is no " + file);
+  const std::string mode = mode_of(toolkit);
+  if (!has({"auto", "legacy", "csv", "cdi", "jit-cdi"}, mode))
+    out.fail(gpu_severity(s), "the NVIDIA Container Toolkit has an unknown mode", "mode = " + mode,
+             "nvidia-ctk config --in-place --set nvidia-container-runtime.mode=auto");
+  if (is_on(*toolkit.config, {"nvidia-container-cli", "no-cgroups"}))
+    out.fail(Severity::warning, "containers see GPUs but cannot open them", "no-cgroups = true",
+             "nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=false");
+  if (is_on(*toolkit.config, {"disable-require"}))
+    out.fail(Severity::note, "images also start on drivers that are too old for them",
+             "disable-require = true", "nvidia-ctk config --in-place --set disable-require=false");
+}
+
+void default_runtime(const Subject& s, Verdicts& out) {
+  const auto* containerd = containerd_of(s, out);
+  if (!containerd) return;
+  if (containerd->runtimes.empty()) return out.unknown("containerd's runtimes could not be read");
+  const std::string name = containerd->default_runtime.empty() ? "runc" : containerd->default_runtime;
+  if (!containerd->runtimes.contains(name))
+    return out.fail(
+        s.stage == Stage::node ? Severity::blocker : Severity::warning,
+        "containerd's default runtime is not defined",
+        fmt::format("default_runtime_name = {}, but no runtime has that name", name),
+        "nvidia-ctk runtime configure --runtime=containerd, or set default_runtime_name = \"runc\"");
+  if (!has_gpu(s.facts)) return out.pass(name);
+  out.pass(name == "nvidia" ? "nvidia: every pod can use GPUs"
+                            : name + ": pods select the nvidia runtime by a RuntimeClass");
+}
+
+struct Trouble {
+  std::string_view contains, says, remedy;
+};
+constexpr std::array cli_troubles = {
+    Trouble{"driver not loaded", "the toolkit finds no driver", "modprobe nvidia && nvidia-modprobe -c0 -u"},
+    Trouble{"insufficient permissions", "the toolkit has no permission to open the GPU's devices",
+            "allow the host's cgroup or its outer container to open /dev/nvidia*"},
+    Trouble{"libnvidia-ml.so.1", "the toolkit does not find the driver's libraries",
+            "install the driver's libraries (libnvidia-compute), then: ldconfig"},
+    Trouble{"version mismatch", "the driver's module and its libraries differ",
+            "reboot the host, or reload the module"},
+    Trouble{"cgroup subsystem devices not found", "the toolkit is too old for cgroup v2",
+            "apt-get install --only-upgrade nvidia-container-toolkit"},
+};
+
+void cli_info(const Subject& s, Verdicts& out) {
+  const auto& toolkit = s.facts.toolkit;
+  if (!toolkit.cli_status) return out.skip("nvidia-container-cli was not run: it or the driver is missing");
+  if (*toolkit.cli_status == 0) return;
+  for (const Trouble& trouble : cli_troubles)
+    if (toolkit.cli_says.find(trouble.contains) != std::string::npos)
+      return out.fail(gpu_severity(s), std::string(trouble.says), toolkit.cli_says,
+                      std::string(trouble.remedy));
+  out.fail(gpu_severity(s), "the toolkit cannot query the GPUs",
+           fmt::format("status {}: {}", *toolkit.cli_status, toolkit.cli_says),
+           "nvidia-container-cli -d /dev/stderr info");
+}
+
+constexpr std::string_view generate = "nvidia-ctk cdi generate --output=/var/run/cdi/nvidia.yaml";
+
+/// Whether a specification names the GPU, or a MIG device of it.
+bool names(const facts::CdiSpec& spec, const facts::Gpu& gpu) {
+  const std::string index = std::to_string(gpu.index);
+  return std::ranges::any_of(spec.devices, [&](const std::string& device) {
+    return device == index || device == gpu.uuid || device == "gpu" + index ||
+           device.starts_with(index + ":") || device.starts_with("mig" + index + ":") ||
+           device.starts_with("MIG-");
+  });
+}
+
+/// Those of the toolkit; device plugin and DRA driver write their own, and know what they do.
+std::vector<const facts::CdiSpec*> specs_of(const Subject& s) {
+  std::vector<const facts::CdiSpec*> specs;
+  for (const facts::CdiSpec& spec : s.facts.toolkit.cdi)
+    if (spec.kind == "nvidia.com/gpu") specs.push_back(&spec);
+  return specs;
+}
+
+void spec_present(const Subject& s, Verdicts& out) {
+  if (!is_ready_for_toolkit(s, out)) return;
+  const auto specs = specs_of(s);
+  if (specs.empty() && mode_of(s.facts.toolkit) != "cdi") return out.skip("CDI is not in use");
+  if (specs.empty())
+    return out.fail(gpu_severity(s),
+                    "the toolkit is in CDI mode, and no CDI specification describes the GPUs",
+                    "no specification of nvidia.com/gpu in /etc/cdi or /run/cdi", std::string(generate));
+  if (s.facts.gpus.empty()) return out.unknown("nvidia-smi lists no GPU to compare with");
+  std::vector<std::string> missing;
+  for (const facts::Gpu& gpu : s.facts.gpus)
+    if (std::ranges::none_of(specs, [&](const auto* spec) { return names(*spec, gpu); }))
+      missing.push_back(fmt::format("GPU {}", gpu.index));
+  if (!missing.empty())
+    out.fail(Severity::warning, "GPUs are missing from the CDI specification",
+             fmt::format("{} in no file: {}", list(missing), specs.front()->file), std::string(generate));
+}
+
+void spec_stale(const Subject& s, Verdicts& out) {
+  const auto specs = specs_of(s);
+  if (specs.empty()) return out.skip("there is no CDI specification of the toolkit");
+  const std::string driver = s.facts.driver ? s.facts.driver->version : "";
+  if (driver.empty()) return out.unknown("the driver's version is not known");
+  for (const facts::CdiSpec* spec : specs) {
+    for (const std::string& version : spec->versions)
+      if (version != driver)
+        out.fail(gpu_severity(s),
+                 "the CDI specification belongs to another driver version: containers with GPUs do not start",
+                 fmt::format("{} mounts libraries of {}; the driver is {}", spec->file, version, driver),
+                 std::string(generate));
+    for (const std::string& device : spec->devices)
+      if (device.starts_with("GPU-") && !s.facts.gpus.empty() &&
+          std::ranges::find(s.facts.gpus, device, &facts::Gpu::uuid) == s.facts.gpus.end())
+        out.fail(Severity::warning, "the CDI specification names a GPU that does not exist",
+                 fmt::format("{} in {}", device, spec->file), std::string(generate));
+  }
+  if (specs.size() > 1 && specs[0]->devices == specs[1]->devices)
+    out.fail(Severity::warning, "two CDI specifications describe the same GPUs",
+             fmt::format("{} and {}", specs[0]->file, specs[1]->file),
+             fmt::format("rm {}; nvidia-cdi-refresh maintains the other", specs[0]->file));
+}
+
+void refresh_service(const Subject& s, Verdicts& out) {
+  const auto path = s.facts.units.find("nvidia-cdi-refresh.path");
+  if (path == s.facts.units.end()) return out.skip("this toolkit has no nvidia-cdi-refresh");
+  const auto service = s.facts.units.find("nvidia-cdi-refresh.service");
+  if (service != s.facts.units.end() && service->second.active == "failed")
+    return out.fail(Severity::warning, "the refresh of the CDI specification has failed",
+                    "nvidia-cdi-refresh.service has failed", "journalctl -u nvidia-cdi-refresh -n 30");
+  if (path->second.enabled != "enabled")
+    out.fail(Severity::note, "the CDI specification is not refreshed after a driver upgrade",
+             "nvidia-cdi-refresh.path is " + path->second.enabled,
+             "systemctl enable --now nvidia-cdi-refresh.path nvidia-cdi-refresh.service");
+}
+
+void selinux_context(const Subject& s, Verdicts& out) {
+  if (s.facts.selinux.value_or("") != "enforcing") return out.skip("SELinux is not enforcing");
+  if (!is_gpu_host(s, out)) return;
+  if (!s.facts.device_label) return out.unknown("the label of /dev/nvidia0 could not be read");
+  if (has({"xserver_misc_device_t", "container_device_t", "container_file_t"}, *s.facts.device_label))
+    return out.pass(*s.facts.device_label);
+  out.fail(Severity::warning, "SELinux may deny containers the GPU",
+           "/dev/nvidia0 is " + *s.facts.device_label,
+           "restorecon -v /dev/nvidia*; containers also need setsebool -P container_use_devices 1");
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {"nct.config-valid", "the toolkit's configuration is valid",
+     "the toolkit sets up every container with a GPU", preflight | node, config_valid},
+    {"nct.default-runtime", "containerd's default runtime is defined",
+     "every pod without a RuntimeClass uses it", preflight | node, default_runtime},
+    {"nct.cli-info", "the toolkit can query the GPUs", "it mounts what it finds into containers",
+     preflight | node, cli_info},
+    {"nct.cdi-spec-present", "every GPU is described for CDI",
+     "a container cannot request a GPU that is not described", preflight | node, spec_present},
+    {"nct.cdi-spec-stale", "the CDI specification matches the driver and the GPUs",
+     "it names files by the driver's version", preflight | node, spec_stale},
+    {"nct.cdi-refresh-service", "the CDI specification is refreshed with the driver",
+     "a driver upgrade makes the old one invalid", preflight | node, refresh_service},
+    {"nct.selinux-context", "SELinux lets containers open the GPU", "a wrong label looks like a missing GPU",
+     preflight | node, selinux_context},
+});
+
+}  // namespace
+
+std::span<const Check> cdi_checks() {
+  return rows;
+}
+
+}  // namespace checks

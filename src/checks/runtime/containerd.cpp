@@ -1,0 +1,173 @@
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/toml.hpp"
+
+#include "checks/see.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace checks {
+
+namespace {
+
+using base::Version;
+
+void disabled_cri(const Subject& s, Verdicts& out) {
+  const auto* containerd = containerd_of(s, out);
+  if (!containerd) return;
+  if (!containerd->cri_disabled) return out.unknown("containerd's configuration could not be read");
+  if (*containerd->cri_disabled)
+    out.fail(s.stage == Stage::node ? Severity::blocker : Severity::warning,
+             "containerd's CRI is disabled, as in Docker's packages",
+             "disabled_plugins in /etc/containerd/config.toml",
+             s.stage == Stage::node
+                 ? "remove \"cri\" from disabled_plugins, then: systemctl restart containerd"
+                 : "runtime.containerd.config");
+}
+
+void config_parses(const Subject& s, Verdicts& out) {
+  const auto* containerd = containerd_of(s, out);
+  if (!containerd) return;
+  if (containerd->config) {
+    const auto config = base::toml::read(*containerd->config, "/etc/containerd/config.toml");
+    if (!config)
+      return out.fail(Severity::blocker, "/etc/containerd/config.toml cannot be read", config.error().what,
+                      "correct or move the file; gpuadm does not overwrite a file that it cannot read");
+  }
+  if (containerd->dump_stopped) return out.unknown("`containerd config dump` did not end within 5 s");
+  if (!containerd->error.empty())
+    out.fail(Severity::blocker, "containerd rejects its configuration", containerd->error,
+             "correct /etc/containerd/config.toml until `containerd config dump` succeeds");
+}
+
+/// containerd RELEASES.md, "Daemon Configuration".
+int newest_config(const Version& containerd) {
+  if (containerd >= Version{2, 3, -1}) return 4;
+  if (containerd >= Version{2, 0, -1}) return 3;
+  return 2;
+}
+
+void config_version(const Subject& s, Verdicts& out) {
+  const auto* containerd = containerd_of(s, out);
+  if (!containerd) return;
+  if (!containerd->config) return out.pass("no file: containerd's defaults apply");
+  const int version = containerd->config_version.value_or(1);
+  if (const auto own = Version::parse(containerd->version); own && version > newest_config(*own))
+    out.fail(Severity::blocker, "containerd is too old for its configuration",
+             fmt::format("version = {} in the file, containerd {} reads up to {}", version,
+                         containerd->version, newest_config(*own)),
+             "upgrade containerd, or write the file for this version (containerd config default)");
+  for (const auto& [file, text] : containerd->drop_in_texts) {
+    const auto tree = base::toml::read(text, file);
+    const base::Tree* written = tree ? tree->find("version") : nullptr;
+    const auto other = written ? written->as_int() : std::nullopt;
+    if (other && *other > version)
+      out.fail(Severity::blocker,
+               "a drop-in has a newer version than the main file: containerd does not start",
+               fmt::format("{} has version = {}, /etc/containerd/config.toml has {}", file, *other, version),
+               fmt::format("set version = {} in {} and its plugin names accordingly", version, file));
+  }
+}
+
+/// Lowest patch of each containerd line that containerd's developers recommend with a Kubernetes minor
+/// (RELEASES.md).
+struct Pair {
+  int kubernetes;
+  std::array<Version, 5> least;
+};
+constexpr std::array pairs = {
+    Pair{32, {Version{1, 6, 36}, {1, 7, 24}, {2, 0, 1}, {2, 1, 0}, {2, 2, 0}}},
+    Pair{33, {Version{1, 6, 36}, {1, 7, 24}, {2, 0, 4}, {2, 1, 0}, {2, 2, 0}}},
+    Pair{34, {Version{1, 6, 39}, {1, 7, 28}, {2, 0, 6}, {2, 1, 3}, {2, 2, 0}}},
+    Pair{35, {Version{1, 7, 28}, {2, 1, 5}, {2, 2, 0}, {2, 2, 0}, {2, 2, 0}}},
+    Pair{36, {Version{2, 2, 0}, {2, 3, 0}, {2, 3, 0}, {2, 3, 0}, {2, 3, 0}}},
+};
+
+void version_supported(const Subject& s, Verdicts& out) {
+  const auto* containerd = containerd_of(s, out);
+  if (!containerd) return;
+  const auto version = Version::parse(containerd->version);
+  if (!version || !s.kubernetes)
+    return out.unknown("the version of containerd or of Kubernetes is not known");
+  const Pair* pair = nullptr;
+  for (const Pair& row : pairs)
+    if (s.kubernetes->minor >= row.kubernetes) pair = &row;
+  if (!pair) return out.pass("containerd " + containerd->version);
+  const bool newer = *version >= pair->least.back();
+  bool fits = newer;
+  std::string lines;
+  for (const Version& least : pair->least) {
+    fits = fits || (version->major == least.major && version->minor == least.minor && *version >= least);
+    if (lines.find(least.text()) == std::string::npos) lines += (lines.empty() ? "" : ", ") + least.text();
+  }
+  if (!fits)
+    return out.fail(
+        Severity::warning,
+        fmt::format("containerd is older than the versions tested with Kubernetes {}", minor_text(s)),
+        fmt::format("containerd {}; recommended from {}", containerd->version, lines), "upgrade containerd");
+  out.pass("containerd " + containerd->version);
+}
+
+void systemd_cgroup(const Subject& s, Verdicts& out) {
+  const auto* containerd = containerd_of(s, out);
+  if (!containerd) return;
+  if (containerd->cri_disabled.value_or(false)) return out.skip("the CRI is disabled");
+  if (containerd->runtimes.empty()) return out.unknown("containerd's runtimes could not be read");
+  const bool wanted = cgroup_driver(s) == "systemd";
+  std::vector<std::string> others;
+  for (const auto& [name, systemd] : containerd->runtimes)
+    if (systemd != wanted) others.push_back(name);
+  if (others.empty())
+    return out.pass("all runtimes use the " + cgroup_driver(s) + " driver, like the kubelet");
+  out.fail(
+      s.stage == Stage::node ? Severity::blocker : Severity::note,
+      "containerd and the kubelet use different cgroup drivers",
+      fmt::format("SystemdCgroup = {} for {}; the kubelet uses {}", !wanted, list(others), cgroup_driver(s)),
+      s.stage == Stage::node
+          ? "set SystemdCgroup in /etc/containerd/config.toml; drain, then restart containerd and kubelet"
+          : "runtime.containerd.config");
+}
+
+void sandbox_image(const Subject& s, Verdicts& out) {
+  const auto* containerd = containerd_of(s, out);
+  if (!containerd) return;
+  if (!containerd->sandbox_image) return out.skip("containerd sets no sandbox image");
+  const std::string& image = *containerd->sandbox_image;
+  std::string wanted;
+  if (s.kubernetes) wanted = facts::listed_image(s.facts.kubernetes, "pause", *s.kubernetes);
+  const bool listed = !wanted.empty();
+  if (s.kubernetes && !listed)
+    for (const auto& [minor, name] : s.data.pause_images)
+      if (*s.kubernetes >= minor) wanted = name;
+  const auto tag = [](const std::string& name) { return name.substr(name.rfind('/') + 1); };
+  if (wanted.empty() || tag(image) == tag(wanted)) return out.pass(image);
+  out.fail(s.stage == Stage::node ? Severity::warning : Severity::note,
+           fmt::format("containerd and kubeadm {} use different sandbox images", kubernetes_text(s)),
+           fmt::format("{}, kubeadm {} {}", image, listed ? "lists" : "brings", wanted),
+           "runtime.containerd.config");
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {"rt.containerd.disabled-cri", "containerd's CRI is enabled",
+     "Docker's packages disable it, and the kubelet needs it", preflight | node, disabled_cri},
+    {"rt.containerd.config-parses", "containerd can read its configuration", "it does not start otherwise",
+     preflight | node, config_parses},
+    {"rt.containerd.config-version",
+     "the configuration's version is supported by containerd and its drop-ins",
+     "a drop-in of a newer version keeps containerd from starting", preflight | node, config_version},
+    {"rt.containerd.version-supported", "containerd is tested with this Kubernetes",
+     "older combinations have known bugs", preflight, version_supported},
+    {"rt.containerd.systemd-cgroup", "containerd and the kubelet use one cgroup driver",
+     "pods fail under load when two managers share the cgroup tree", preflight | node, systemd_cgroup},
+    {"rt.containerd.sandbox-image", "containerd uses kubeadm's sandbox image",
+     "a different image must be pulled, which fails without a network", preflight | node, sandbox_image},
+});
+
+}  // namespace
+
+std::span<const Check> containerd_checks() {
+  return rows;
+}
+
+}  // namespace checks

@@ -1,0 +1,299 @@
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/toml.hpp"
+
+#include "checks/see.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace checks {
+
+namespace {
+
+using base::Version;
+using spec::Engine;
+
+constexpr double gib = 1024.0 * 1024.0;  // of KiB
+
+void registry_config(const Subject& s, Verdicts& out) {
+  const auto* containerd = containerd_of(s, out);
+  if (!containerd) return;
+  const std::string& path = containerd->registry_config_path;
+  const std::string hosts =
+      "write a hosts.toml for each registry under /etc/containerd/certs.d, and set config_path to that "
+      "directory";
+  if (!containerd->old_mirrors.empty() && !path.empty())
+    return out.fail(Severity::blocker, "containerd's CRI refuses registry.mirrors together with config_path",
+                    fmt::format("mirrors of {}; config_path = {}", list(containerd->old_mirrors), path),
+                    "remove registry.mirrors from the configuration; " + hosts);
+  if (!containerd->old_mirrors.empty())
+    return out.fail(Severity::warning,
+                    "registry mirrors are set in the old form, which containerd 2.4 no longer reads",
+                    "registry.mirrors of " + list(containerd->old_mirrors), hosts);
+  if (s.stage == Stage::node && !s.cluster.mirrors.registries.empty() && path.empty())
+    return out.fail(Severity::warning, "the cluster file names registry mirrors, and containerd uses none",
+                    "config_path is empty", hosts);
+  out.pass(path.empty() ? "no mirrors are set" : "config_path = " + path);
+}
+
+/// Every scalar of a tree by its path.
+void flatten(const base::Tree& tree, const std::string& path, std::map<std::string, std::string>& into) {
+  if (tree.is_map())
+    for (const auto& [key, value] : tree.entries())
+      flatten(value, path.empty() ? key : path + "." + key, into);
+  else if (tree.is_scalar())
+    into[path] = tree.text();
+}
+
+/// What gpuadm sets, and a file that containerd reads after it sets otherwise. containerd merges its files in
+/// the order of `imports` in its dump, later ones over earlier ones (containerd
+/// cmd/containerd/server/config).
+void overruled(const facts::Containerd& containerd, Verdicts& out) {
+  const auto& loaded = containerd.loaded_files;
+  const auto ours =
+      std::ranges::find_if(loaded, [](const std::string& file) { return file.ends_with("/zz-gpuadm.toml"); });
+  if (ours == loaded.end()) return;
+  const auto values_of = [&](const std::string& file) {
+    std::map<std::string, std::string> values;
+    const auto text = containerd.drop_in_texts.find(file);
+    if (text == containerd.drop_in_texts.end()) return values;
+    if (const auto tree = base::toml::read(text->second, file)) flatten(*tree, {}, values);
+    return values;
+  };
+  const auto wanted = values_of(*ours);
+  for (auto later = ours + 1; later != loaded.end(); ++later)
+    for (const auto& [key, value] : values_of(*later))
+      if (const auto place = wanted.find(key);
+          key != "version" && place != wanted.end() && place->second != value)
+        out.fail(Severity::warning, "a drop-in of containerd overrides gpuadm's settings",
+                 fmt::format("{}: {} in {}, {} in {}, which is read later", key, place->second, *ours, value,
+                             *later),
+                 fmt::format("rename {} so that it comes before {}, then: gpuadm runtime configure", *later,
+                             ours->substr(ours->rfind('/') + 1)));
+}
+
+void imports(const Subject& s, Verdicts& out) {
+  const auto* containerd = containerd_of(s, out);
+  if (!containerd) return;
+  if (containerd->drop_ins.empty()) return out.pass("there are no drop-ins");
+  if (containerd->loaded_files.empty())
+    return out.unknown("the list of files that containerd reads could not be read");
+  std::map<std::string, std::pair<std::string, std::string>> seen;  // key -> file, value
+  for (const auto& [file, text] : containerd->drop_in_texts) {
+    if (!has(containerd->loaded_files, file)) {
+      out.fail(Severity::warning, "containerd does not read an existing drop-in",
+               fmt::format("{} is not among {}", file, list(containerd->loaded_files)),
+               "add imports = [\"" + file.substr(0, file.rfind('/')) +
+                   "/*.toml\"] to /etc/containerd/config.toml, then: systemctl restart containerd");
+      continue;
+    }
+    const auto tree = base::toml::read(text, file);
+    if (!tree) continue;                              // rt.containerd.config-parses tells
+    if (file.ends_with("/zz-gpuadm.toml")) continue;  // made to have the last word
+    std::map<std::string, std::string> values;
+    flatten(*tree, {}, values);
+    for (const auto& [key, value] : values) {
+      const auto [place, fresh] = seen.try_emplace(key, file, value);
+      if (!fresh && key != "version" && place->second.second != value)
+        out.fail(Severity::warning, "two drop-ins of containerd set one key differently",
+                 fmt::format("{}: {} in {}, {} in {}", key, place->second.second, place->second.first, value,
+                             file),
+                 "remove the stale one of the two files, then: systemctl restart containerd");
+    }
+  }
+  overruled(*containerd, out);
+}
+
+/// Images with CUDA are 10 to 20 GB each, unpacked beside the layers.
+void root_space(const Subject& s, Verdicts& out) {
+  const auto* containerd = containerd_of(s, out);
+  if (!containerd) return;
+  if (!is_gpu_host(s, out)) return;
+  const std::string root = containerd->root.empty() ? "/var/lib/containerd" : containerd->root;
+  const facts::Disk* disk = disk_of(s.facts, root);
+  if (!disk) return out.unknown("the file system of " + root + " could not be read");
+  const double free = static_cast<double>(disk->free_kib) / gib;
+  const std::string evidence = fmt::format("{:.0f} GiB free under {}", free, root);
+  if (free >= 50) return out.pass(evidence);
+  out.fail(Severity::note, "little space is left for images with CUDA", evidence,
+           "give " + root + " a larger file system, or: crictl rmi --prune");
+}
+
+/// "infinity" and the largest number are one.
+bool is_at_least(const std::string& value, std::uint64_t least) {
+  const auto number = base::to_int(value);
+  return value.empty() || !number || static_cast<std::uint64_t>(*number) >= least;
+}
+
+void limits(const Subject& s, Verdicts& out) {
+  const auto* containerd = containerd_of(s, out);
+  if (!containerd) return;
+  const auto unit = s.facts.units.find("containerd.service");
+  if (unit == s.facts.units.end() || unit->second.limits.empty())
+    return out.unknown("the limits of containerd.service could not be read");
+  const auto value = [&](const char* key) {
+    const auto place = unit->second.limits.find(key);
+    return place == unit->second.limits.end() ? std::string() : place->second;
+  };
+  const auto tell = [&](Severity severity, const char* key, const char* says, const char* wanted) {
+    out.fail(severity, says, fmt::format("containerd.service has {}={}", key, value(key)),
+             fmt::format("systemctl edit containerd: [Service] {}={}, then: systemctl restart containerd",
+                         key, wanted));
+  };
+  if (!is_at_least(value("LimitNOFILE"), 65536))
+    tell(Severity::note, "LimitNOFILE", "containers have a low limit on open files", "infinity");
+  if (!is_at_least(value("TasksMax"), 16384))
+    tell(Severity::note, "TasksMax", "containerd has a low limit on processes", "infinity");
+  if (value("Delegate") == "no")
+    tell(Severity::warning, "Delegate", "systemd may change the cgroups of containers", "yes");
+  if (has(s.facts.modules, "ib_uverbs") && !is_at_least(value("LimitMEMLOCK"), std::uint64_t{1} << 40))
+    tell(Severity::warning, "LimitMEMLOCK", "containers cannot pin enough memory for RDMA", "infinity");
+}
+
+void enable_cdi(const Subject& s, Verdicts& out) {
+  const auto* containerd = containerd_of(s, out);
+  if (!containerd || !is_ready_for_toolkit(s, out)) return;
+  const bool dra = s.cluster.gpu.allocator == spec::Allocator::dra;
+  if (!dra && s.facts.toolkit.cdi.empty()) return out.skip("CDI is not in use");
+  const auto version = Version::parse(containerd->version);
+  if (!dra && version && *version < Version{1, 7, -1}) return out.skip("containerd supports CDI from 1.7 on");
+  const bool from_two = version && *version >= Version{2, 0, -1};
+  const std::string& user = dra ? "gpu.allocator: dra" : s.facts.toolkit.cdi.front().file;
+  if (!containerd->enable_cdi.value_or(from_two))
+    return out.fail(
+        dra ? gpu_severity(s) : Severity::warning, "containerd ignores CDI devices",
+        fmt::format("enable_cdi is off; {} needs it", user),
+        "set enable_cdi = true under the CRI plugin in /etc/containerd/config.toml, then: systemctl "
+        "restart containerd");
+  const auto reads = [&](std::string_view file) {
+    if (containerd->cdi_dirs.empty()) return true;
+    return std::ranges::any_of(containerd->cdi_dirs, [&](std::string dir) {
+      if (dir.starts_with("/var/run/")) dir.erase(0, 4);
+      return file.starts_with(dir + "/");
+    });
+  };
+  for (const facts::CdiSpec& spec : s.facts.toolkit.cdi)
+    if (!reads(spec.file))
+      out.fail(Severity::warning, "containerd does not read the directory of a CDI specification",
+               fmt::format("{}; cdi_spec_dirs = {}", spec.file, list(containerd->cdi_dirs)),
+               "set cdi_spec_dirs = [\"/etc/cdi\", \"/var/run/cdi\"], then: systemctl restart containerd");
+}
+
+/// A hole of runc and the first release of each line without it, the newest line first (runc's CHANGELOG.md).
+struct Hole {
+  std::string_view name, fixed_in;
+  std::array<Version, 3> fixed;
+  Severity severity;
+};
+constexpr std::array holes = {
+    Hole{"CVE-2024-21626", "1.1.12", {Version{1, 1, 12}, {1, 1, 12}, {1, 1, 12}}, Severity::warning},
+    Hole{"CVE-2025-31133",
+         "1.2.8, 1.3.3 and 1.4.0",
+         {Version{1, 4, 0}, {1, 3, 3}, {1, 2, 8}},
+         Severity::warning},
+    Hole{
+        "CVE-2026-41579", "1.3.6, 1.4.3 and 1.5.0", {Version{1, 5, 0}, {1, 4, 3}, {1, 3, 6}}, Severity::note},
+};
+
+bool is_closed(const Hole& hole, const Version& runc) {
+  return runc >= hole.fixed.front() || std::ranges::any_of(hole.fixed, [&](const Version& fixed) {
+           return runc.major == fixed.major && runc.minor == fixed.minor && runc >= fixed;
+         });
+}
+
+void runc_version(const Subject& s, Verdicts& out) {
+  const auto version = s.facts.runc ? Version::parse(*s.facts.runc) : std::nullopt;
+  if (!s.facts.runc) return out.skip("runc is not installed");
+  if (!version) return out.unknown("runc's version could not be read");
+  const auto hole = std::ranges::find_if(holes, [&](const Hole& h) { return !is_closed(h, *version); });
+  if (hole == holes.end()) return out.pass("runc " + *s.facts.runc);
+  // A distribution's own package may have the fixes under an old number.
+  const auto package = s.facts.packages.find("runc");
+  const bool packaged = package != s.facts.packages.end() && package->second.installed;
+  out.fail(packaged ? Severity::note : hole->severity,
+           hole->severity == Severity::note ? "this runc gives images too many permissions"
+                                            : "containers may break out through this runc",
+           packaged ? fmt::format("package runc {}", package->second.version)
+                    : fmt::format("runc {}; {} is fixed in {}", *s.facts.runc, hole->name, hole->fixed_in),
+           packaged
+               ? "apt-get install --only-upgrade runc; the distribution's security tracker lists its fixes"
+               : "upgrade runc, or the containerd.io package that contains it");
+}
+
+std::string_view socket_of(Engine engine) {
+  switch (engine) {
+    case Engine::crio:
+      return "/run/crio/crio.sock";
+    case Engine::docker:
+      return "/run/cri-dockerd.sock";
+    case Engine::containerd:
+      break;
+  }
+  return "/run/containerd/containerd.sock";
+}
+
+void crictl_config(const Subject& s, Verdicts& out) {
+  if (!has(s.facts.tools, "crictl")) return out.skip("crictl is not installed");
+  const std::string_view socket = socket_of(s.cluster.runtime.engine);
+  const std::string endpoint = s.facts.crictl_endpoint.value_or("");
+  if (endpoint.ends_with(socket)) return out.pass(endpoint);
+  out.fail(Severity::note,
+           endpoint.empty() ? "crictl has no configured runtime"
+                            : "crictl uses another runtime than the configured one",
+           endpoint.empty() ? "/etc/crictl.yaml names no runtime-endpoint" : endpoint,
+           fmt::format("crictl config --set runtime-endpoint=unix://{}", socket));
+}
+
+void crio_config(const Subject& s, Verdicts& out) {
+  if (!uses(s, Engine::crio)) return out.not_applicable("the runtime is not CRI-O");
+  if (!s.facts.crio) return out.skip("CRI-O is not installed");
+  const facts::CrioConfig config = s.facts.crio_config.value_or(facts::CrioConfig{});
+  if (!config.error.empty())
+    return out.fail(Severity::blocker, "CRI-O's configuration cannot be read", config.error,
+                    "correct the file, then: systemctl restart crio");
+  const std::string manager = config.cgroup_manager.empty() ? "systemd" : config.cgroup_manager;
+  if (manager != cgroup_driver(s))
+    out.fail(Severity::blocker, "CRI-O and the kubelet use different cgroup drivers",
+             fmt::format("cgroup_manager = {}; the kubelet uses {}", manager, cgroup_driver(s)),
+             "set cgroup_manager in /etc/crio/crio.conf.d, drain, then restart crio and kubelet");
+  const bool hook = s.facts.paths.contains("/usr/share/containers/oci/hooks.d/oci-nvidia-hook.json");
+  if (hook && !s.facts.toolkit.cdi.empty())
+    out.fail(Severity::warning, "the old NVIDIA hook and CDI both give containers the driver",
+             "/usr/share/containers/oci/hooks.d/oci-nvidia-hook.json",
+             "rm /usr/share/containers/oci/hooks.d/oci-nvidia-hook.json && systemctl restart crio");
+  if (has_gpu(s.facts) && s.facts.nvidia_ctk && !has(config.runtimes, "nvidia") &&
+      s.facts.toolkit.cdi.empty() && !hook)
+    out.fail(Severity::warning, "CRI-O cannot give containers a GPU",
+             "no runtime is called nvidia, and there is no CDI specification",
+             "nvidia-ctk runtime configure --runtime=crio && systemctl restart crio");
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {"rt.containerd.registry-config-path", "registry mirrors are set where containerd reads them",
+     "containerd 2.4 does not read the old form, and both together disable the CRI", preflight | node,
+     registry_config},
+    {"rt.containerd.imports-conflict", "containerd reads its drop-ins, and they agree",
+     "the nvidia runtime is often defined in a drop-in", preflight | node, imports},
+    {"rt.containerd.root-space", "there is enough space for large images", "GPU images are 10 to 20 GB each",
+     preflight | node, root_space},
+    {"rt.containerd.limits", "containerd's unit sets no low limits", "every container inherits them",
+     preflight | node, limits},
+    {"rt.containerd.enable-cdi", "containerd gives containers CDI devices",
+     "containers cannot use CDI devices otherwise", preflight | node, enable_cdi},
+    {"rt.runc.version", "runc has no known vulnerability",
+     "older versions let containers break out to the host", preflight | node, runc_version},
+    {"rt.crictl.config", "crictl uses the configured runtime", "crictl is the tool for inspecting containers",
+     preflight | node, crictl_config},
+    {"rt.crio.config", "CRI-O's configuration is valid", "its cgroup driver must be the kubelet's",
+     preflight | node, crio_config},
+});
+
+}  // namespace
+
+std::span<const Check> runtime_settings_checks() {
+  return rows;
+}
+
+}  // namespace checks

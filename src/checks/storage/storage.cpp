@@ -1,0 +1,210 @@
+#include "gpuadm/base/text.hpp"
+
+#include "checks/see.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace checks {
+
+namespace {
+
+std::string images_root(const Subject& s) {
+  if (uses(s, spec::Engine::docker))
+    return s.facts.docker && !s.facts.docker->root.empty() ? s.facts.docker->root : "/var/lib/docker";
+  return s.facts.containerd && !s.facts.containerd->root.empty() ? s.facts.containerd->root
+                                                                 : "/var/lib/containerd";
+}
+
+/// etcd.io FAQ: 99 of 100 within 10 ms and 25 ms.
+constexpr double slow_fsync = 0.010, slow_commit = 0.025;
+
+void etcd_latency(const Subject& s, Verdicts& out) {
+  if (!has(s.facts.kubernetes.manifests, "etcd.yaml"))
+    return out.skip("etcd does not run on this host as a static pod");
+  if (!s.facts.etcd_fsync)
+    return out.unknown("etcd's metrics on port 2381 could not be read, or etcd has too few writes");
+  const double commit = s.facts.etcd_commit.value_or(0);
+  const std::string evidence = fmt::format("99th percentile {:.1f} ms (log), {:.1f} ms (database)",
+                                           *s.facts.etcd_fsync * 1000, commit * 1000);
+  if (*s.facts.etcd_fsync > slow_fsync || commit > slow_commit)
+    return out.fail(
+        Severity::warning, "the disk is too slow for etcd", evidence,
+        "move /var/lib/etcd to its own local SSD, or stop other programs that write to that disk");
+  out.pass(evidence);
+}
+
+/// The disk that a mounted device lies on: /dev/sda2 on sda, /dev/mapper/vg-root on dm-0.
+const facts::BlockDevice* block_device_of(const facts::Facts& facts, const std::string& device) {
+  const std::string name = device.substr(device.rfind('/') + 1);
+  const facts::BlockDevice* best = nullptr;
+  for (const facts::BlockDevice& block : facts.block_devices) {
+    if (device.starts_with("/dev/mapper/") ? block.volume != name : !name.starts_with(block.name)) continue;
+    if (!best || block.name.size() > best->name.size()) best = &block;
+  }
+  return best;
+}
+
+void disk_type(const Subject& s, Verdicts& out) {
+  if (!is_bare_metal(s.facts))
+    return out.skip("the host is not known to be bare metal; the type of a virtual disk is not visible");
+  std::vector<std::string> slow;
+  bool any = false;
+  for (const std::string& path : {std::string(is_control_plane(s) ? "/var/lib/etcd" : ""), images_root(s)}) {
+    const facts::Mount* mount = path.empty() ? nullptr : mount_of(s.facts, path);
+    const facts::BlockDevice* device = mount ? block_device_of(s.facts, mount->device) : nullptr;
+    if (!device || !device->rotational) continue;
+    any = true;
+    if (*device->rotational) slow.push_back(fmt::format("{} on {}", path, device->name));
+  }
+  if (!any) return out.unknown("the disks of images and etcd could not be read");
+  if (!slow.empty())
+    out.fail(Severity::note, "etcd or images are on a rotating disk, which is slow", list(slow),
+             "mount an SSD on that directory");
+}
+
+void overlay_dtype(const Subject& s, Verdicts& out) {
+  const facts::Disk* disk = disk_of(s.facts, images_root(s));
+  if (!disk) return out.unknown("the file system of images could not be read");
+  if (disk->type != "xfs") return out.skip("images are not on XFS");
+  if (!s.facts.xfs_ftype) return out.unknown("xfs_info is not on this host");
+  if (!*s.facts.xfs_ftype)
+    out.fail(Severity::blocker, "this XFS file system cannot store container images",
+             fmt::format("ftype=0 on {}", disk->path),
+             fmt::format("mount another file system on {}, made with mkfs.xfs -n ftype=1 or mkfs.ext4",
+                         images_root(s)));
+}
+
+/// By `stat -f`.
+bool is_network_type(const std::string& type) {
+  return type.starts_with("nfs") || type == "smb2" || type == "cifs" || type == "ceph" || type == "lustre" ||
+         type == "gpfs";
+}
+
+void fs_supported(const Subject& s, Verdicts& out) {
+  const std::string root = images_root(s);
+  const facts::Disk* disk = disk_of(s.facts, root);
+  if (!disk || disk->type.empty() || disk->type.starts_with("UNKNOWN"))
+    return out.unknown("the file system of images could not be read");
+  if (disk->type.starts_with("ext") || disk->type == "xfs") return out.pass(disk->type);
+  const std::string evidence = fmt::format("{} is on {}", root, disk->type);
+  if (disk->type == "btrfs" || disk->type == "zfs") {
+    const std::string& dump =
+        s.facts.containerd && s.facts.containerd->dump ? *s.facts.containerd->dump : std::string();
+    const std::string& driver = s.facts.docker ? s.facts.docker->storage_driver : std::string();
+    for (const char quote : {'"', '\''})
+      if (dump.find(fmt::format("snapshotter = {}{}{}", quote, disk->type, quote)) != std::string::npos)
+        return out.pass(evidence + ", as its snapshotter");
+    if (driver == disk->type || disk->type == "btrfs") return out.pass(evidence);
+    return out.fail(
+        Severity::warning, "overlay file systems need ZFS 2.2 or newer", evidence,
+        "set snapshotter = \"zfs\" in containerd's configuration, or mount ext4 or XFS on that directory");
+  }
+  out.fail(Severity::warning, "this file system is not suitable for images", evidence,
+           fmt::format("mount ext4 or XFS on {}", root));
+}
+
+void nfs(const Subject& s, Verdicts& out) {
+  for (const std::string& path :
+       {std::string("/var/lib/kubelet"), images_root(s), std::string("/var/lib/etcd")})
+    if (const facts::Disk* disk = disk_of(s.facts, path); disk && is_network_type(disk->type))
+      return out.fail(Severity::warning, fmt::format("{} is on a network file system", path),
+                      fmt::format("{} on {}", disk->type, disk->path),
+                      fmt::format("mount a local disk on {}", path));
+  if (s.facts.disks.empty()) return out.unknown("the file systems could not be read");
+  if (!has(s.facts.tools, "mount.nfs"))
+    return out.skip("no NFS client is installed; only volumes on NFS need it (Ubuntu: nfs-common)");
+  out.pass("an NFS client is installed, and no directory of Kubernetes is on NFS");
+}
+
+void iscsi(const Group& group, Verdicts& out) {
+  std::map<std::string, std::set<std::string>> holders;
+  for (const auto& [name, facts] : group.hosts)
+    if (!facts->iscsi_initiator.empty()) holders[facts->iscsi_initiator].insert(name);
+  if (holders.empty()) return out.skip("no host has an iSCSI initiator");
+  for (const auto& [name, hosts] : holders)
+    if (hosts.size() > 1)
+      out.fail(Severity::warning, fmt::format("{} hosts have the same iSCSI initiator name", hosts.size()),
+               fmt::format("{}: {}", name, list({hosts.begin(), hosts.end()})),
+               "on all but one: echo InitiatorName=$(iscsi-iname) > /etc/iscsi/initiatorname.iscsi && "
+               "systemctl restart iscsid");
+}
+
+void multipathd(const Subject& s, Verdicts& out) {
+  if (!is_active(s.facts, "multipathd.service")) return out.skip("multipathd does not run");
+  if (s.facts.multipath_rules.empty())
+    out.fail(
+        Severity::note, "multipathd may claim disks that storage plugins attach",
+        "no blacklist in /etc/multipath.conf",
+        "add to /etc/multipath.conf: blacklist { devnode \"^sd[a-z0-9]+\" } if no disk has two paths, then: "
+        "systemctl restart multipathd; or: systemctl disable --now multipathd.socket multipathd");
+}
+
+/// The probe lists mounts of devices and servers down to this depth.
+bool is_listed(const facts::FstabEntry& entry) {
+  const bool device = entry.device.starts_with("/dev/") || entry.device.find('=') != std::string::npos ||
+                      entry.device.find(":/") != std::string::npos;
+  return device && entry.path.starts_with('/') && entry.type != "swap" &&
+         std::ranges::count(entry.path, '/') <= 3;
+}
+
+void mount_missing(const Subject& s, Verdicts& out) {
+  if (s.facts.mounts.empty()) return out.unknown("/proc/mounts could not be read");
+  if (s.facts.os.container.value_or("none") != "none")
+    return out.skip("a container's mounts are set by its host");
+  for (const facts::FstabEntry& entry : s.facts.fstab) {
+    const auto options = base::split(entry.options, ',');
+    const auto said = [&](std::string_view option) {
+      return std::ranges::find(options, option) != options.end();
+    };
+    if (!is_listed(entry) || said("noauto") || said("x-systemd.automount")) continue;
+    if (std::ranges::find(s.facts.mounts, entry.path, &facts::Mount::path) == s.facts.mounts.end())
+      out.fail(Severity::warning, fmt::format("{} is in /etc/fstab but not mounted", entry.path),
+               fmt::format("{} {}", entry.device, entry.type),
+               fmt::format("mount {}, and read its message; or: systemctl status \"$(systemd-escape -p "
+                           "--suffix=mount {})\"",
+                           entry.path, entry.path));
+  }
+}
+
+void same_fs(const Subject& s, Verdicts& out) {
+  if (!s.facts.paths.contains("/var/lib/nvidia-docker")) return out.skip("nvidia-docker 1 is not installed");
+  const facts::Mount *usr = mount_of(s.facts, "/usr"), *var = mount_of(s.facts, "/var/lib/nvidia-docker");
+  if (!usr || !var) return out.unknown("/proc/mounts could not be read");
+  if (usr->path != var->path)
+    out.fail(Severity::warning, "nvidia-docker 1 cannot link the driver's files across file systems",
+             fmt::format("/usr is on {}, /var/lib/nvidia-docker on {}", usr->path, var->path),
+             "remove nvidia-docker 1 (apt-get purge nvidia-docker) and use the NVIDIA Container Toolkit");
+}
+
+constexpr std::array rows = std::to_array<Check>({
+    {"st.etcd-metrics-latency", "the disk is fast enough for etcd", "etcd loses its leader on a slow disk",
+     node, etcd_latency},
+    {"st.disk-type-scheduler", "etcd and images are on SSDs", "etcd waits for every write", preflight,
+     disk_type},
+    {"st.overlay-dtype", "the file system of images stores file types", "overlay file systems need it",
+     preflight, overlay_dtype},
+    {"st.fs-supported", "images are on a suitable file system", "overlay does not work on every file system",
+     preflight, fs_supported},
+    {"st.nfs-client", "no directory of Kubernetes is on a network file system",
+     "locks and sockets do not work on it", preflight, nfs},
+    {"st.multipathd", "multipathd does not claim new disks", "a volume that it claims cannot be mounted",
+     preflight | node, multipathd},
+    {"st.mount-missing", "all file systems of /etc/fstab are mounted",
+     "otherwise data is written to the parent file system", preflight | node, mount_missing},
+    {"host.disk.var-usr-same-fs", "nvidia-docker 1 can link the driver's files",
+     "links do not cross file systems", preflight, same_fs},
+    {"st.iscsi", "iSCSI initiator names are unique", "two hosts with the same name share a session",
+     preflight | node, nullptr, iscsi},
+});
+
+}  // namespace
+
+std::span<const Check> storage_checks() {
+  return rows;
+}
+
+}  // namespace checks
