@@ -67,6 +67,6 @@ verify_host_restore() {
       was=absent now=''
       undo_apply
     done
-  runs=$gpuadm_run kept=''
+  runs=$gpuadm_run kept='' unreadable=''
   undo_forget
 }
