@@ -1,5 +1,6 @@
 #include "app/signed_repository.hpp"
 
+#include "gpuadm/base/digest.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/bundle/pack.hpp"

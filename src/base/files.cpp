@@ -197,27 +197,13 @@ void Sha256::add(std::string_view bytes) {
   EVP_DigestUpdate(state_->context.get(), bytes.data(), bytes.size());
 }
 
-namespace {
-using DigestBytes = std::array<unsigned char, EVP_MAX_MD_SIZE>;
-std::string to_hex(const DigestBytes& bytes, unsigned length) {
+std::string Sha256::end() {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
+  unsigned length = 0;
+  EVP_DigestFinal_ex(state_->context.get(), bytes.data(), &length);
   std::string hex;
   for (unsigned i = 0; i < length; ++i) hex += fmt::format("{:02x}", bytes[i]);
   return hex;
-}
-}  // namespace
-
-std::string Sha256::end() {
-  DigestBytes bytes{};
-  unsigned length = 0;
-  EVP_DigestFinal_ex(state_->context.get(), bytes.data(), &length);
-  return to_hex(bytes, length);
-}
-
-std::string sha512(std::string_view text) {
-  DigestBytes bytes{};
-  unsigned length = 0;
-  EVP_Digest(text.data(), text.size(), bytes.data(), &length, EVP_sha512(), nullptr);
-  return to_hex(bytes, length);
 }
 
 std::string sha256(std::string_view bytes) {

@@ -62,7 +62,6 @@ class Sha256 {
 
 /// Lower-case hex.
 [[nodiscard]] std::string sha256(std::string_view bytes);
-[[nodiscard]] std::string sha512(std::string_view bytes);
 /// Of its first bytes, at most so many.
 [[nodiscard]] Result<std::string> sha256_of_file(const std::filesystem::path& path,
                                                  std::uintmax_t most = UINTMAX_MAX);
