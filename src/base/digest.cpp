@@ -1,7 +1,6 @@
 #include "gpuadm/base/digest.hpp"
 
 #include <fmt/format.h>
-
 #include <openssl/evp.h>
 
 #include <array>
