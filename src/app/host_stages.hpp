@@ -16,8 +16,8 @@ enum class HostState { fresh, unfinished, worker, control_plane };
 /// "node" of a worker, "node,cluster" of a control plane, all of an unfinished one.
 [[nodiscard]] std::map<std::string, std::string> stages_by_host(const facts::Census& census);
 
-/// "Checked two as a host without Kubernetes (preflight); one as a control plane (node, cluster)"; at most
-/// five hosts of each kind are named.
+/// "Checked two as a host without Kubernetes (preflight); one as a control-plane node of cluster lab (node,
+/// cluster)"; at most five hosts of each kind are named.
 [[nodiscard]] std::string describe_stages(const facts::Census& census);
 
 /// Every finding of those stages: hosts that could not be reached, then what says what is broken on a node,

@@ -22,6 +22,7 @@ namespace {
 using report::Did;
 
 constexpr const char* network_test = "verify/network";  // a phase
+constexpr const char* question = "Continue? (-y: do not ask; --diff: show all changes)";
 
 /// Passes everything on and keeps the ids of the steps that are needed.
 class Needed final : public report::Reporter {
@@ -31,6 +32,7 @@ class Needed final : public report::Reporter {
     if (event.did == Did::needed) ids_.insert(event.host + "\n" + event.step);
     next_.on(event);
   }
+  void tick(base::Time now) override { next_.tick(now); }
   [[nodiscard]] bool has(const std::string& host, const std::string& step) const {
     return ids_.contains(host + "\n" + step);
   }
@@ -244,7 +246,7 @@ Result<Outcome> execute(const Execution& execution, const Session& session, repo
     return execution.needed;
   }
   if (execution.consent == Consent::ask) {
-    const std::optional<bool> yes = io.confirm ? io.confirm("Go on?") : std::nullopt;
+    const std::optional<bool> yes = io.confirm ? io.confirm(question) : std::nullopt;
     if (!yes)
       return base::fail(base::Fault::usage, "there is no terminal to ask on",
                         "add -y to agree beforehand, or --dry-run to only look");
@@ -255,6 +257,7 @@ Result<Outcome> execute(const Execution& execution, const Session& session, repo
   }
   const run::Scripts scripts{plan.prelude, TRY(execution.assets.read("playbooks/lock.sh"))};
   TRY(run::lock(execution.hosts, fleet, reporter, scripts, who));
+  notify(reporter, Did::started, "");
   std::string own_host;
   FailureLog failures(reporter);
   const Result<Outcome> outcome = apply(execution, session, failures, who, own_host);

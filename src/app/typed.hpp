@@ -1,0 +1,13 @@
+#pragma once
+
+#include "gpuadm/app/app.hpp"
+
+#include <string>
+
+namespace app {
+
+/// What a suggested command needs to reach the same hosts, each word behind a blank and quoted where it must
+/// be: " gpu1 -f cluster.yaml --user ubuntu". Empty: this machine.
+[[nodiscard]] std::string typed(const Hosts& hosts, const Connection& connection);
+
+}  // namespace app
