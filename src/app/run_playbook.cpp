@@ -8,6 +8,7 @@
 
 #include "app/reason.hpp"
 #include "app/resume.hpp"
+#include "app/typed.hpp"
 
 #include <fmt/format.h>
 
@@ -278,7 +279,8 @@ Result<Outcome> telling(const RunFolder& folder, Format format, Io& io,
   if (terminal) to.push_back(terminal.get());
   const Result<Outcome> outcome = act(*report::fan_out(std::move(to)));
   terminal.reset();
-  const report::Report report = report::fold(collector.events());
+  report::Report report = report::fold(collector.events());
+  report.same_hosts = file_option(io.command);
   TRY(folder.save("report.json", report::to_tree(report)));
   io.out(format == Format::text ? report::to_text(report, io.out_style)
                                 : base::json::write(report::to_tree(report)) + "\n");

@@ -35,4 +35,13 @@ std::string typed(const Hosts& hosts, const Connection& connection) {
   return text;
 }
 
+std::string file_option(const std::vector<std::string>& command) {
+  for (std::size_t i = 0; i < command.size() && command[i] != "--"; ++i) {
+    if ((command[i] == "-f" || command[i] == "--file") && i + 1 < command.size())
+      return " -f" + word(command[i + 1]);
+    if (command[i].starts_with("--file=")) return " -f" + word(command[i].substr(7));
+  }
+  return {};
+}
+
 }  // namespace app

@@ -64,7 +64,7 @@ std::string reason_of(const FailedStep& failure) {
 
 /// "kubeadm init failed on gpu1: etcd exits with status 1: unknown flag: --foo", what the step said, what to
 /// type. Where no cause was found: the step's own reason.
-std::string explained(const FailedStep& failure, const Style& style) {
+std::string explained(const FailedStep& failure, const std::string& same_hosts, const Style& style) {
   const std::string title = base::printable(failure.title.empty() ? failure.step : failure.title);
   const std::string head =
       fmt::format("{}{}failed on {}", title, title.empty() ? "" : " ", base::printable(failure.host));
@@ -76,8 +76,9 @@ std::string explained(const FailedStep& failure, const Style& style) {
   const std::string& fix = known ? failure.remedy : failure.hint;
   if (!fix.empty()) text += fmt::format("       fix:  {}\n", hang_typed(fix, 13, style));
   if (!known) return text;
-  return text + fmt::format("       then: {}\n",
-                            hang_typed("gpuadm doctor " + base::printable(failure.host), 13, style));
+  return text +
+         fmt::format("       then: {}\n",
+                     hang_typed("gpuadm doctor " + base::printable(failure.host) + same_hosts, 13, style));
 }
 
 }  // namespace
@@ -135,7 +136,7 @@ std::string to_text(const Report& report, const Style& style) {
   std::string text;
   for (const bool known : {true, false})
     for (const FailedStep& failure : report.failures)
-      if (failure.cause.empty() != known) text += explained(failure, style);
+      if (failure.cause.empty() != known) text += explained(failure, report.same_hosts, style);
   if (report.hosts.size() > 1 && style.verbosity != Verbosity::quiet)
     for (const HostReport& host : report.hosts)
       if (!is_brief(style) || host.failed > 0)

@@ -26,7 +26,8 @@ struct FailedStep {
 struct Report {
   std::vector<HostReport> hosts;  ///< in the order in which they first appear
   std::vector<FailedStep> failures;
-  double seconds = 0;  ///< from the beginning of the run, else from the first event, to the last event
+  std::string same_hosts;  ///< what a suggested command needs behind a host: " -f cluster.yaml"
+  double seconds = 0;      ///< from the beginning of the run, else from the first event, to the last event
   [[nodiscard]] int changed() const;
   [[nodiscard]] int needed() const;
 };
