@@ -195,12 +195,6 @@ std::string text_of(const std::vector<report::Finding>& findings, const std::str
   return text;
 }
 
-/// What the hosts were checked as.
-std::string looked_of(const DoctorOptions& options, const Recording& looked) {
-  if (options.stage.empty()) return describe_stages(looked.survey.census);
-  return fmt::format("Checked for the stage {}", options.stage);
-}
-
 void show(const std::vector<report::Finding>& findings, const Recording& looked,
           const std::map<std::string, std::string>& stages, const DoctorOptions& options, const Io& io) {
   switch (options.format) {
@@ -213,7 +207,7 @@ void show(const std::vector<report::Finding>& findings, const Recording& looked,
     case Format::prometheus:
       return io.out(report::to_prometheus(findings, base::now()));
     default:
-      return io.out(text_of(findings, looked_of(options, looked),
+      return io.out(text_of(findings, describe_stages(looked.survey.census, options.stage),
                             next_command(findings, looked.survey.census, options), io.out_style));
   }
 }

@@ -66,7 +66,7 @@ std::map<std::string, std::string> stages_by_host(const facts::Census& census) {
   return stages;
 }
 
-std::string describe_stages(const facts::Census& census) {
+std::string describe_stages(const facts::Census& census, const std::string& asked) {
   constexpr std::size_t most = 5;
   std::map<std::pair<const Kind*, std::string>, std::vector<std::string>> groups;  // by kind and cluster
   for (const auto& [host, facts] : census) {
@@ -80,7 +80,7 @@ std::string describe_stages(const facts::Census& census) {
     const auto& [kind, cluster] = group;
     const std::size_t more = hosts.size() > most ? hosts.size() - most : 0;
     hosts.resize(hosts.size() - more);
-    const std::string stages = base::replace_all(stages_of(kind->stages), ",", ", ");
+    const std::string stages = asked.empty() ? base::replace_all(stages_of(kind->stages), ",", ", ") : asked;
     text += fmt::format("{}{}{} as {}{} ({})", text.empty() ? "Checked " : "; ", base::join(hosts, ", "),
                         more > 0 ? fmt::format(" and {} more", more) : "", kind->name,
                         cluster.empty() ? "" : " of cluster " + base::printable(cluster, 100), stages);

@@ -128,6 +128,15 @@ std::optional<std::string> empty_word(std::span<const char* const> words) {
   return std::nullopt;
 }
 
+/// Whether a word stands where a command is expected, and is none.
+bool names_no_command(const CLI::App& root) {
+  const CLI::App* verb = &root;
+  while (!verb->get_subcommands().empty()) verb = verb->get_subcommands().front();
+  const bool has_commands = !verb->get_subcommands([](const CLI::App*) { return true; }).empty();
+  const std::vector<std::string> rest = root.remaining(true);
+  return has_commands && !rest.empty() && !rest.front().starts_with('-');
+}
+
 /// `gpuadm help VERB` as `gpuadm VERB --help`.
 std::vector<const char*> without_help(int argc, const char* const* argv) {
   std::vector<const char*> words(argv, argv + argc);
@@ -159,7 +168,8 @@ int parse_and_call(int count, const char* const* given) {
   add_completion(root, chosen);
   try {
     root.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
+  } catch (const CLI::CallForHelp& call) {
+    if (names_no_command(root)) return refuse(complain(call, root), io_of(global));
     const app::Io io = io_of(global);
     io.out(help_for(root, io.out_style));
     return 0;

@@ -15,15 +15,24 @@
 namespace report {
 namespace {
 
-constexpr std::size_t most_warnings = 6, most_follow = 2, most_evidence = 3;  // lines
+constexpr std::size_t most_lines = 6, most_follow = 2, most_evidence = 3;
+constexpr std::size_t most_rows = 14;  // of warnings and blockers: a screen has 24
 
-/// A chain, and the hosts that have it.
+/// Chains that begin with the same check: the first of them, what else the check says, and the hosts.
 struct Group {
   Chain chain;
+  std::vector<const Finding*> alike;
   std::vector<std::string> hosts;
 };
 
-/// Chains of all hosts whose first finding has this rank, those that say the same together.
+void add(Group& group, const Chain& chain) {
+  const auto says = [&](const Finding* other) { return other->says == chain.first->says; };
+  if (!says(group.chain.first) && std::ranges::none_of(group.alike, says)) group.alike.push_back(chain.first);
+  const std::string host = base::printable(chain.first->host);
+  if (!host.empty() && std::ranges::find(group.hosts, host) == group.hosts.end()) group.hosts.push_back(host);
+}
+
+/// Chains of all hosts of which the gravest finding has this rank, by their first check.
 std::vector<Group> groups_of(std::span<const Finding> findings, int wanted) {
   std::vector<Group> all;
   for (const auto& [host, of_host] : by_host(findings))
@@ -31,11 +40,10 @@ std::vector<Group> groups_of(std::span<const Finding> findings, int wanted) {
       int worst = rank(chain.first);
       for (const Finding* finding : chain.follow) worst = std::min(worst, rank(finding));
       if (worst != wanted) continue;
-      auto known = std::ranges::find_if(all, [&](const Group& group) {
-        return group.chain.first->id == chain.first->id && group.chain.first->says == chain.first->says;
-      });
-      if (known == all.end()) known = all.insert(all.end(), {chain, {}});
-      if (!chain.first->host.empty()) known->hosts.push_back(base::printable(chain.first->host));
+      auto known = std::ranges::find_if(
+          all, [&](const Group& group) { return group.chain.first->id == chain.first->id; });
+      if (known == all.end()) known = all.insert(all.end(), {chain, {}, {}});
+      add(*known, chain);
     }
   return all;
 }
@@ -68,20 +76,23 @@ std::string line_of(const Group& group, bool names_hosts, const Style& style) {
                      fit(text, style.width > margin ? style.width - margin : style.width));
 }
 
-/// Warnings in a line each, but for the one that the headline is about.
-std::string warnings_of(std::span<const Finding> findings, const Style& style) {
-  const bool names_hosts = has_several_hosts(findings);
+/// A line each, and how many more there are.
+std::string lines_of(std::span<const Group> groups, std::size_t most, bool names_hosts, const Style& style) {
+  std::string text;
+  const std::size_t shown = groups.size() > most ? most - 1 : groups.size();
+  for (const Group& group : groups.first(shown)) text += line_of(group, names_hosts, style);
+  if (shown < groups.size()) text += fmt::format("           and {} more\n", groups.size() - shown);
+  return text;
+}
+
+/// Warnings, but for the one that the headline is about.
+std::vector<Group> warnings_of(std::span<const Finding> findings) {
   std::vector<Group> groups = groups_of(findings, 1);
   if (const auto first = first_broken(findings))
     std::erase_if(groups, [&](const Group& group) {
-      return group.chain.first->id == first->first->id && group.chain.first->says == first->first->says;
+      return group.chain.first->id == first->first->id && group.alike.empty();
     });
-  std::string text;
-  for (const Group& group : groups | std::views::take(most_warnings))
-    text += line_of(group, names_hosts, style);
-  if (groups.size() > most_warnings)
-    text += fmt::format("           and {} more\n", groups.size() - most_warnings);
-  return text;
+  return groups;
 }
 
 /// A blocker with its evidence and its fix; of much evidence and many consequences the first.
@@ -95,12 +106,44 @@ std::string in_full(const Group& group, bool names_hosts, const Style& style) {
       evidence += fmt::format("{}\n", row);
     finding.evidence = evidence + fmt::format("and {} more", count(rows.size() - most_evidence, "line"));
   }
-  std::vector<const Finding*> follow = group.chain.follow;
-  const std::size_t more = follow.size() > most_follow ? follow.size() - most_follow : 0;
-  follow.resize(follow.size() - more);
-  std::string text = one(finding, follow, style);
+  std::vector<const Finding*> also = group.alike;
+  also.insert(also.end(), group.chain.follow.begin(), group.chain.follow.end());
+  const std::size_t more = also.size() > most_follow ? also.size() - most_follow : 0;
+  also.resize(also.size() - more);
+  std::string text = one(finding, also, style);
   if (more > 0) text += fmt::format("           also: {} more\n", more);
   return text;
+}
+
+/// The rows that a text without colors takes: what may be copied is not broken into lines.
+std::size_t rows_of(std::string_view text, const Style& style) {
+  const std::size_t width = style.width == 0 ? 80 : style.width;
+  std::size_t rows = 0;
+  for (const std::string_view line : base::lines(text))
+    rows += std::max<std::size_t>(1, (line.size() + width - 1) / width);
+  return rows;
+}
+
+/// Blockers, the first broken link at the end: that one in full, and of the others as many as fit; the rest
+/// in a line each. `rows`: what is left of the screen's.
+std::string blockers_of(std::span<const Finding> findings, std::size_t& rows, const Style& style) {
+  const bool names_hosts = has_several_hosts(findings);
+  Style plain = style;
+  plain.colour = Colour::no;
+  std::vector<Group> groups = groups_of(findings, 0);
+  const auto first = first_broken(findings);
+  std::ranges::stable_partition(
+      groups, [&](const Group& group) { return group.chain.first->id != first->first->id; });
+  std::string text;
+  std::size_t left = groups.size();
+  for (; left > 0; --left) {
+    const std::size_t needs = rows_of(in_full(groups[left - 1], names_hosts, plain), style);
+    if (!text.empty() && needs + std::min(left - 1, most_lines) > rows) break;
+    text = in_full(groups[left - 1], names_hosts, style) + text;
+    rows -= std::min(rows, needs);
+  }
+  rows -= std::min({rows, left, most_lines});
+  return lines_of(std::span(groups).first(left), most_lines, names_hosts, style) + text;
 }
 
 /// "1 host: 1 warning, 7 notes, 75 passed", and how to see them.
@@ -112,17 +155,17 @@ std::string counts(std::span<const Finding> findings, const Style& style) {
 }  // namespace
 
 std::string short_details(std::span<const Finding> findings, const Style& style) {
-  std::string text = warnings_of(findings, style);
-  std::vector<Group> blockers = groups_of(findings, 0);
-  const auto first = first_broken(findings);
-  std::ranges::stable_partition(
-      blockers, [&](const Group& group) { return group.chain.first->id != first->first->id; });
-  for (const Group& group : blockers) text += in_full(group, has_several_hosts(findings), style);
-  return text + counts(findings, style);
+  std::size_t rows = most_rows;
+  const std::string blockers = blockers_of(findings, rows, style);
+  const std::size_t most = std::clamp<std::size_t>(rows, 2, most_lines);
+  return lines_of(warnings_of(findings), most, has_several_hosts(findings), style) + blockers +
+         counts(findings, style);
 }
 
 std::string short_text(std::span<const Finding> findings, const Style& style) {
-  return headline(findings, style) + "\n" + warnings_of(findings, style) + counts(findings, style);
+  return headline(findings, style) + "\n" +
+         lines_of(warnings_of(findings), most_lines, has_several_hosts(findings), style) +
+         counts(findings, style);
 }
 
 }  // namespace report
