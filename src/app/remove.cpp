@@ -4,6 +4,7 @@
 
 #include "app/leaving_node.hpp"
 #include "app/run_playbook.hpp"
+#include "app/run_summary.hpp"
 #include "app/teardown.hpp"
 
 #include <fmt/format.h>
@@ -193,9 +194,16 @@ Result<Outcome> remove(const RemoveOptions& options, Io& io) {
   const Parting parting = TRY(part(options, cluster, survey, *session.fleet));
   Teardown hosts_teardown = TRY(Teardown::of(
       parting.leaving, {options.force, options.keep_images, options.keep_driver}, assets, *session.fleet));
-  return telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+  const Outcome outcome = TRY(telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
     return carry_out(options, parting, hosts_teardown, assets, session, reporter, io);
-  });
+  }));
+  std::vector<std::string> changed;
+  for (const auto& [host, way] : hosts_teardown.undo_plans())
+    if (!way.stages.empty()) changed.push_back(host);
+  if (outcome == Outcome::done && options.consent != Consent::preview && options.format == Format::text &&
+      !changed.empty())
+    io.out(restored(changed, "gpuadm changed " + std::string(changed.size() == 1 ? "it" : "them")));
+  return outcome;
 }
 
 }  // namespace app

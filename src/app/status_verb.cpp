@@ -8,6 +8,7 @@
 #include "app/findings.hpp"
 #include "app/status_look.hpp"
 #include "app/status_show.hpp"
+#include "app/typed.hpp"
 
 #include <fmt/format.h>
 
@@ -34,11 +35,20 @@ Result<std::vector<report::Finding>> gpu_findings(const StatusLook& look, const 
   return findings;
 }
 
-Result<Status> judge(const StatusLook& look, const assets::Store& assets) {
+/// Commands that can be typed as they stand: with what reaches the same hosts.
+void complete(Status& status, const StatusOptions& options) {
+  const std::string rest = typed({options.hosts.file, {}}, options.common.connection);
+  for (Problem& problem : status.problems)
+    if (problem.remedy.starts_with("gpuadm ")) problem.remedy += rest;
+}
+
+Result<Status> judge(const StatusLook& look, const assets::Store& assets, const StatusOptions& options) {
   std::optional<facts::ClusterFacts> view;
   if (look.survey.view) view = TRY(facts::parse_cluster(*look.survey.view));
   const auto findings = TRY(gpu_findings(look, assets, view));
-  return status_of({look.survey.cluster, look.survey.survey.census, view, look.asked}, findings);
+  Status status = status_of({look.survey.cluster, look.survey.survey.census, view, look.asked}, findings);
+  complete(status, options);
+  return status;
 }
 
 Result<StatusLook> recorded(const std::filesystem::path& folder) {
@@ -70,7 +80,7 @@ Result<Outcome> watch(const StatusOptions& options, const spec::Cluster& cluster
   while (true) {
     const base::Instant begun = base::Clock::now();
     const auto look = survey_cluster(cluster, fleet, assets);
-    const auto status = look ? judge(*look, assets) : std::unexpected(look.error());
+    const auto status = look ? judge(*look, assets, options) : std::unexpected(look.error());
     if (fleet.interrupted() || !status) {
       if (page) io.end_page();
       if (fleet.interrupted()) return Outcome::interrupted;
@@ -110,7 +120,7 @@ Result<Outcome> status(const StatusOptions& options, Io& io) {
   TRY(goes_together(options));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   if (!options.from.empty()) {
-    const Status status = TRY(judge(TRY(recorded(options.from)), assets));
+    const Status status = TRY(judge(TRY(recorded(options.from)), assets, options));
     io.out(in_form(status, options.form, io.out_style.width));
     return status.problems.empty() ? Outcome::done : Outcome::failed;
   }
@@ -119,7 +129,7 @@ Result<Outcome> status(const StatusOptions& options, Io& io) {
   const auto fleet = connections->fleet(Access::read_only);
   if (options.watch > 0) return watch(options, cluster, assets, *fleet, io);
   const StatusLook look = TRY(survey_cluster(cluster, *fleet, assets));
-  const Status status = TRY(judge(look, assets));
+  const Status status = TRY(judge(look, assets, options));
   io.out(in_form(status, options.form, io.out_style.width));
   if (look.survey.survey.none_reached()) return Outcome::unreachable;
   return status.problems.empty() ? Outcome::done : Outcome::failed;
