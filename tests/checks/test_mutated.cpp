@@ -14,6 +14,13 @@ namespace {
 
 using namespace case_files;
 
+/// With sanitizers an examination takes several times as long; the ordinary build tries every byte.
+#ifdef __SANITIZE_ADDRESS__
+constexpr std::size_t evidence_step = 11;
+#else
+constexpr std::size_t evidence_step = 1;
+#endif
+
 struct Sick {
   std::string name, machine, probe;
   checks::Stage stage = checks::Stage::node;
@@ -48,7 +55,8 @@ std::vector<std::size_t> evidence_of(const std::string& healthy, const std::stri
   for (const std::string_view line : base::lines(sick)) {
     if (known.contains(line)) continue;
     const auto begin = static_cast<std::size_t>(line.data() - sick.data());
-    for (std::size_t i = 0; i <= line.size(); ++i) offsets.push_back(begin + i);  // and the line's end
+    for (std::size_t i = 0; i <= line.size(); i += evidence_step) offsets.push_back(begin + i);
+    if (line.size() % evidence_step != 0) offsets.push_back(begin + line.size());  // the line's end
   }
   return offsets;
 }
