@@ -3,9 +3,8 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/bundle/fetch.hpp"
+#include "gpuadm/session/connections.hpp"
 #include "gpuadm/transport/transport.hpp"
-
-#include "app/connections.hpp"
 
 namespace app {
 

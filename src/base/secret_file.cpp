@@ -1,4 +1,4 @@
-#include "app/secret_file.hpp"
+#include "gpuadm/base/secret_file.hpp"
 
 #include "gpuadm/base/shell.hpp"
 
@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-namespace app {
+namespace base {
 
 namespace {
 
@@ -56,4 +56,4 @@ base::Result<base::Secret> read_secret_file(const std::filesystem::path& file) {
   return line;
 }
 
-}  // namespace app
+}  // namespace base

@@ -1,10 +1,9 @@
-#include "app/signature.hpp"
+#include "gpuadm/bundle/signature.hpp"
 
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
-
-#include "app/run_local.hpp"
+#include "gpuadm/transport/run_local.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +14,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace app {
+namespace bundle {
 
 namespace {
 
@@ -53,7 +52,7 @@ base::Result<std::string> sign(const std::string& text, const std::filesystem::p
   const Scratch scratch;
   TRY(needs_folder(scratch));
   TRY(base::write_file(scratch.path / "text", text));
-  const auto exit = TRY(run_local(
+  const auto exit = TRY(transport::run_local(
       "sign the bundle", {{"key", fs::absolute(key).string()}, {"text", (scratch.path / "text").string()}},
       "command -v ssh-keygen >/dev/null || { echo 'there is no ssh-keygen' >&2; exit 1; }\n"
       "SSH_ASKPASS=/bin/false ssh-keygen -q -Y sign -f \"$key\" -n gpuadm-bundle \"$text\"\n",
@@ -133,18 +132,18 @@ base::Result<std::string> signer_of(const std::string& text, const std::string& 
   TRY(base::write_file(scratch.path / "text", text));
   TRY(base::write_file(scratch.path / "sig", signature));
   TRY(base::write_file(scratch.path / "signers", all));
-  const auto exit =
-      TRY(run_local("verify the signature",
-                    {{"signers", (scratch.path / "signers").string()},
-                     {"text", (scratch.path / "text").string()},
-                     {"sig", (scratch.path / "sig").string()}},
-                    "command -v ssh-keygen >/dev/null || { echo 'there is no ssh-keygen' >&2; exit 1; }\n"
-                    "who=$(ssh-keygen -Y find-principals -s \"$sig\" -f \"$signers\" </dev/null) || exit\n"
-                    "who=$(printf '%s\\n' \"$who\" | head -n 1)\n"
-                    "ssh-keygen -q -Y verify -f \"$signers\" -I \"$who\" -n gpuadm-bundle -s \"$sig\" "
-                    "<\"$text\" >&2 || exit\n"
-                    "printf '%s\\n' \"$who\"\n",
-                    patience));
+  const auto exit = TRY(transport::run_local(
+      "verify the signature",
+      {{"signers", (scratch.path / "signers").string()},
+       {"text", (scratch.path / "text").string()},
+       {"sig", (scratch.path / "sig").string()}},
+      "command -v ssh-keygen >/dev/null || { echo 'there is no ssh-keygen' >&2; exit 1; }\n"
+      "who=$(ssh-keygen -Y find-principals -s \"$sig\" -f \"$signers\" </dev/null) || exit\n"
+      "who=$(printf '%s\\n' \"$who\" | head -n 1)\n"
+      "ssh-keygen -q -Y verify -f \"$signers\" -I \"$who\" -n gpuadm-bundle -s \"$sig\" "
+      "<\"$text\" >&2 || exit\n"
+      "printf '%s\\n' \"$who\"\n",
+      patience));
   if (exit.status != 0)
     return base::fail(
         Fault::spec,
@@ -154,4 +153,4 @@ base::Result<std::string> signer_of(const std::string& text, const std::string& 
   return base::printable(base::trim(exit.out), 200);
 }
 
-}  // namespace app
+}  // namespace bundle

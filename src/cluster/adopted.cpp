@@ -1,11 +1,10 @@
-#include "app/adopted.hpp"
+#include "gpuadm/cluster/adopted.hpp"
 
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
-#include "gpuadm/playbook/playbook.hpp"
-
-#include "app/status.hpp"
+#include "gpuadm/cluster/status.hpp"
+#include "gpuadm/facts/control_plane.hpp"
 
 #include <fmt/format.h>
 
@@ -14,7 +13,7 @@
 #include <iterator>
 #include <set>
 
-namespace app {
+namespace cluster {
 
 namespace {
 
@@ -215,7 +214,7 @@ class Reader {
   [[nodiscard]] std::size_t planes() const {
     if (!found_.view || !found_.view->nodes) return 1;
     return static_cast<std::size_t>(std::ranges::count_if(
-        *found_.view->nodes, [](const facts::Node& node) { return is_control_plane(node); }));
+        *found_.view->nodes, [](const facts::Node& node) { return facts::is_control_plane(node); }));
   }
 
   void read_runtime() {
@@ -300,7 +299,8 @@ class Reader {
       const auto facts = found_.census.find(host.name);
       const bool reached = facts != found_.census.end() && facts->second;
       const facts::Node* node = node_at(host, reached ? &*facts->second : nullptr);
-      const bool plane = reached ? facts->second->kubernetes.admin_conf : node && is_control_plane(*node);
+      const bool plane =
+          reached ? facts->second->kubernetes.admin_conf : node && facts::is_control_plane(*node);
       host.role = plane ? spec::Role::control_plane : spec::Role::worker;
       if (const auto why = found_.gone.find(host.name); why != found_.gone.end())
         note(path, "could not be reached, and was not looked at: " + why->second);
@@ -419,4 +419,4 @@ Result<spec::Cluster> parse_intent(std::string_view text, const std::string& sou
   return spec::parse(base::yaml::write(tree), source);
 }
 
-}  // namespace app
+}  // namespace cluster

@@ -1,14 +1,13 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
-
-#include "app/adopted.hpp"
+#include "gpuadm/cluster/adopted.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-namespace app {
+namespace cluster {
 
 namespace {
 
@@ -121,4 +120,4 @@ std::string to_file(const Adopted& adopted) {
   return body + text;
 }
 
-}  // namespace app
+}  // namespace cluster

@@ -1,4 +1,4 @@
-#include "app/gpu_rows.hpp"
+#include "gpuadm/cluster/gpu_rows.hpp"
 
 #include "gpuadm/base/text.hpp"
 
@@ -8,7 +8,7 @@
 #include <numeric>
 #include <set>
 
-namespace app {
+namespace cluster {
 
 namespace {
 
@@ -228,4 +228,4 @@ GpuTable gpu_table(const spec::Cluster& cluster, const facts::Census& census,
   return table;
 }
 
-}  // namespace app
+}  // namespace cluster

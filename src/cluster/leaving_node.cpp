@@ -1,4 +1,4 @@
-#include "app/leaving_node.hpp"
+#include "gpuadm/cluster/leaving_node.hpp"
 
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace cluster {
 
 using base::Fault;
 
@@ -97,4 +97,4 @@ Result<std::optional<std::string>> node_of(const spec::Host& host, const Result<
   return found.empty() ? std::nullopt : std::optional(found.front());
 }
 
-}  // namespace app
+}  // namespace cluster

@@ -1,7 +1,6 @@
-#include "app/snapshot_file.hpp"
+#include "gpuadm/cluster/snapshot_file.hpp"
 
 #include "gpuadm/base/files.hpp"
-#include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +9,7 @@
 #include <fstream>
 #include <optional>
 
-namespace app {
+namespace cluster {
 
 namespace {
 
@@ -18,40 +17,13 @@ using base::Fault;
 using base::Result;
 namespace fs = std::filesystem;
 
-constexpr std::size_t piece_size = 8u << 20;
-constexpr std::chrono::seconds piece_timeout{300};
 // Twice what etcd advises as the most (https://etcd.io/docs/v3.5/dev-guide/limit/): what is larger is no
 // database of it.
 constexpr std::uintmax_t most = 16ULL << 30;
 constexpr std::uintmax_t sum_size = 32, page = 512;  // a snapshot is pages, then the SHA-256 of them
 
-fs::path sum_file(const fs::path& file) {
-  return file.string() + ".sha256";
-}
-
 bool is_sha256(std::string_view text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
-/// One piece after the other, so that the file is never held as a whole.
-Result<std::string> piece_of(const std::string& host, const std::string& path, std::uintmax_t number,
-                             transport::Fleet& fleet) {
-  transport::Command command;
-  command.label = "fetch the snapshot";
-  command.script =
-      fmt::format("dd if={} bs={} skip={} count=1 2>/dev/null\n", base::quote(path), piece_size, number);
-  command.timeout = piece_timeout;
-  command.output_limit = piece_size;
-  command.output = transport::Output::secret;
-  fleet.submit(host, std::move(command));
-  auto completion = fleet.next();
-  if (!completion || fleet.interrupted())
-    return base::fail(Fault::interrupted, "interrupted while the snapshot was fetched");
-  if (!completion->result) return std::unexpected(completion->result.error());
-  if (completion->result->status != 0 || completion->result->out.empty())
-    return base::fail(Fault::remote,
-                      fmt::format("{}: the snapshot cannot be read there", base::printable(host)));
-  return std::move(completion->result->out);
 }
 
 std::unexpected<base::Error> damaged(const fs::path& file, const std::string& why) {
@@ -60,6 +32,10 @@ std::unexpected<base::Error> damaged(const fs::path& file, const std::string& wh
 }
 
 }  // namespace
+
+fs::path sum_file(const fs::path& file) {
+  return file.string() + ".sha256";
+}
 
 Result<Snapshot> read_snapshot(std::string_view line) {
   const auto words = base::words(line);
@@ -76,48 +52,6 @@ Result<Snapshot> read_snapshot(std::string_view line) {
         "apiserver_storage_objects");
   return Snapshot{std::string(words[0]), static_cast<std::uintmax_t>(number(1)), number(2), number(3),
                   number(4)};
-}
-
-Result<> fetch_snapshot(const std::string& host, const std::string& path, const Snapshot& snapshot,
-                        const fs::path& file, transport::Fleet& fleet) {
-  std::error_code unknown;
-  const auto space = fs::space(file.has_parent_path() ? file.parent_path() : fs::path("."), unknown);
-  if (!unknown && space.available < snapshot.size)
-    return base::fail(Fault::usage,
-                      fmt::format("{} has {} free, and the snapshot {}", file.parent_path().string(),
-                                  base::human_bytes(space.available), base::human_bytes(snapshot.size)),
-                      "name a file elsewhere: --to FILE");
-  std::optional<base::Error> failed;
-  TRY(base::write_file(
-      file,
-      [&](const base::Sink& sink) {
-        std::uintmax_t size = 0;
-        for (std::uintmax_t number = 0; size < snapshot.size && !failed; ++number) {
-          const auto piece = piece_of(host, path, number, fleet);
-          const std::uintmax_t due = std::min<std::uintmax_t>(piece_size, snapshot.size - size);
-          if (!piece) {
-            failed = piece.error();
-          } else if (piece->size() != due) {
-            failed = {Fault::remote,
-                      fmt::format("{}: the snapshot is not as long as was said", base::printable(host)),
-                      "run the same command again"};
-          } else {
-            sink(*piece);
-            size += piece->size();
-          }
-        }
-      },
-      0600));
-  const auto sum = base::sha256_of_file(file);
-  if (!failed && (!sum || *sum != snapshot.sha256))
-    failed = {Fault::remote, "the snapshot arrived damaged", "run the same command again"};
-  if (failed) {
-    std::error_code ignored;
-    fs::remove(file, ignored);
-    return std::unexpected(*failed);
-  }
-  return base::write_file(sum_file(file), fmt::format("{}  {}\n", snapshot.sha256, file.filename().string()),
-                          0600);
 }
 
 Result<std::string> check_snapshot(const fs::path& file) {
@@ -144,4 +78,4 @@ Result<std::string> check_snapshot(const fs::path& file) {
   return sum;
 }
 
-}  // namespace app
+}  // namespace cluster

@@ -1,8 +1,7 @@
-#include "app/status.hpp"
+#include "gpuadm/cluster/status.hpp"
 
 #include "gpuadm/base/text.hpp"
-
-#include "app/cluster_view.hpp"
+#include "gpuadm/facts/control_plane.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +9,7 @@
 #include <array>
 #include <set>
 
-namespace app {
+namespace cluster {
 
 namespace {
 
@@ -87,7 +86,7 @@ class StatusBuilder {
       row.name = node.name;
       for (const spec::Host& host : survey_.cluster.hosts)
         if (node_behind(survey_, host) == &node) row.host = host.name;
-      row.role = is_control_plane(node) ? "control-plane" : "worker";
+      row.role = facts::is_control_plane(node) ? "control-plane" : "worker";
       const auto ready = node.conditions.find("Ready");
       const std::string word = ready == node.conditions.end() ? "Unknown" : ready->second.status;
       row.ready = word == "True" ? "Ready" : word == "False" ? "NotReady" : "Unknown";
@@ -142,7 +141,7 @@ class StatusBuilder {
   void hosts() {
     for (const spec::Host& host : survey_.cluster.hosts) {
       const facts::Node* node = node_behind(survey_, host);
-      const std::string also = node && !is_ready(*node) ? "; its node is not ready" : "";
+      const std::string also = node && !facts::is_ready(*node) ? "; its node is not ready" : "";
       const facts::Facts* facts = facts_of(host.name);
       if (const std::string trouble = trouble_of(host.name); !trouble.empty())
         problem(host.name, trouble + also,
@@ -160,7 +159,8 @@ class StatusBuilder {
 
   /// The kubelet's own certificate is no control plane's: it is told of every host.
   void expired(const std::string& host, const facts::Facts& facts) {
-    if (!facts.kubernetes.certificates || !facts.clock || is_control_plane(survey_.census, host)) return;
+    if (!facts.kubernetes.certificates || !facts.clock || facts::is_control_plane(survey_.census, host))
+      return;
     for (const facts::Certificate& certificate : *facts.kubernetes.certificates)
       if (certificate.ends < *facts.clock)
         problem(host, certificate.path + " has expired", "gpuadm logs kubelet " + host);
@@ -262,4 +262,4 @@ Status status_of(const ClusterSurvey& survey, const std::vector<report::Finding>
   return StatusBuilder(survey, findings).take();
 }
 
-}  // namespace app
+}  // namespace cluster

@@ -1,7 +1,6 @@
 #include "gpuadm/base/text.hpp"
-
-#include "app/cluster_view.hpp"
-#include "app/status.hpp"
+#include "gpuadm/cluster/status.hpp"
+#include "gpuadm/facts/control_plane.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +8,7 @@
 #include <array>
 
 /// Control planes, their certificates, and etcd.
-namespace app {
+namespace cluster {
 
 namespace {
 
@@ -44,7 +43,7 @@ Part part_on(const facts::KubernetesTools& host, const std::string& name) {
 Part part_of(const std::optional<facts::ClusterFacts>& view, const facts::Node* node,
              const std::string& name) {
   if (!view || !node) return {name, Health::unknown, "could not be asked"};
-  if (!is_ready(*node)) return {name, Health::ill, "is on a node that is not ready"};
+  if (!facts::is_ready(*node)) return {name, Health::ill, "is on a node that is not ready"};
   if (!view->pods) return {name, Health::unknown, "could not be asked"};
   for (const facts::Pod& pod : *view->pods) {
     if (pod.space != "kube-system" || pod.name != name + "-" + node->name) continue;
@@ -130,16 +129,6 @@ const Part& PlaneStatus::part(std::string_view wanted) const {
   return place == parts.end() ? none : *place;
 }
 
-bool is_control_plane(const facts::Node& node) {
-  return node.labels.contains("node-role.kubernetes.io/control-plane") ||
-         node.labels.contains("node-role.kubernetes.io/master");
-}
-
-bool is_ready(const facts::Node& node) {
-  const auto ready = node.conditions.find("Ready");
-  return ready != node.conditions.end() && ready->second.status == "True";
-}
-
 void add_planes(const ClusterSurvey& survey, Status& status) {
   add_etcd(survey, status);
   std::vector<const facts::Node*> found;
@@ -154,8 +143,9 @@ void add_planes(const ClusterSurvey& survey, Status& status) {
     const auto place = survey.census.find(host.name);
     if (place == survey.census.end()) continue;
     const auto& facts = place->second;
-    const bool is_plane = facts ? is_control_plane(survey.census, host.name)
-                                : (node ? is_control_plane(*node) : host.role == spec::Role::control_plane);
+    const bool is_plane =
+        facts ? facts::is_control_plane(survey.census, host.name)
+              : (node ? facts::is_control_plane(*node) : host.role == spec::Role::control_plane);
     if (!is_plane) continue;
     PlaneStatus plane{host.name, {}, {}, {}};
     for (const char* name : part_names)
@@ -165,11 +155,11 @@ void add_planes(const ClusterSurvey& survey, Status& status) {
   }
   if (!survey.view || !survey.view->nodes) return;
   for (const facts::Node& node : *survey.view->nodes) {
-    if (!is_control_plane(node) || std::ranges::find(found, &node) != found.end()) continue;
+    if (!facts::is_control_plane(node) || std::ranges::find(found, &node) != found.end()) continue;
     PlaneStatus plane{node.name, {}, {}, {}};
     for (const char* name : part_names) plane.parts.push_back(part_of(survey.view, &node, name));
     add(std::move(plane), &node);
   }
 }
 
-}  // namespace app
+}  // namespace cluster

@@ -1,16 +1,15 @@
-#include "app/status_show.hpp"
+#include "gpuadm/cluster/status_show.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/report/columns.hpp"
 #include "gpuadm/report/wrap.hpp"
-
-#include "app/columns.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-namespace app {
+namespace cluster {
 
 namespace {
 
@@ -68,7 +67,7 @@ class Text {
 
  private:
   void table(const Lines& lines, const std::vector<std::size_t>& may_shrink) {
-    if (lines.size() > 1) text_ += "\n" + columns(lines, width_, may_shrink);
+    if (lines.size() > 1) text_ += "\n" + report::columns(lines, width_, may_shrink);
   }
 
   void head() {
@@ -270,4 +269,4 @@ Tree to_tree(const Status& status) {
                         })}});
 }
 
-}  // namespace app
+}  // namespace cluster

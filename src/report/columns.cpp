@@ -1,11 +1,11 @@
-#include "app/columns.hpp"
+#include "gpuadm/report/columns.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
-namespace app {
+namespace report {
 
 namespace {
 
@@ -40,4 +40,4 @@ std::string columns(std::vector<std::vector<std::string>> lines, std::size_t wid
   return text;
 }
 
-}  // namespace app
+}  // namespace report

@@ -1,4 +1,4 @@
-#include "app/admin_conf.hpp"
+#include "gpuadm/session/admin_conf.hpp"
 
 #include "gpuadm/base/text.hpp"
 
@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace session {
 
 namespace {
 
@@ -144,4 +144,4 @@ Result<Tree> with_context(Tree config, const Tree& admin, const std::string& nam
   return config;
 }
 
-}  // namespace app
+}  // namespace session

@@ -1,4 +1,4 @@
-#include "app/census.hpp"
+#include "gpuadm/session/census.hpp"
 
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/shell.hpp"
@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace session {
 namespace {
 
 using base::Fault;
@@ -101,4 +101,4 @@ std::string to_json(const facts::Census& census) {
   return std::move(members).end();
 }
 
-}  // namespace app
+}  // namespace session

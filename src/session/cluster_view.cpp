@@ -1,12 +1,13 @@
-#include "app/cluster_view.hpp"
+#include "gpuadm/session/cluster_view.hpp"
 
-#include "app/census.hpp"
+#include "gpuadm/facts/control_plane.hpp"
+#include "gpuadm/session/census.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace app {
+namespace session {
 namespace {
 
 using base::Fault;
@@ -15,14 +16,9 @@ constexpr std::chrono::seconds server_patience{180};  // for an API server that 
 
 }  // namespace
 
-bool is_control_plane(const facts::Census& census, const std::string& host) {
-  const auto place = census.find(host);
-  return place != census.end() && place->second && place->second->kubernetes.admin_conf;
-}
-
 void fit(spec::Cluster& cluster, const facts::Census& census, const facts::ClusterFacts& facts) {
   for (spec::Host& host : cluster.hosts)
-    host.role = is_control_plane(census, host.name) ? spec::Role::control_plane : spec::Role::worker;
+    host.role = facts::is_control_plane(census, host.name) ? spec::Role::control_plane : spec::Role::worker;
   const auto runs = [&](std::string_view engine) {
     return facts.nodes && std::ranges::any_of(*facts.nodes, [&](const facts::Node& node) {
              return node.runtime.starts_with(engine);
@@ -39,7 +35,7 @@ base::Error no_control_plane() {
 
 Result<> has_control_plane(const spec::Cluster& cluster, const facts::Census& census) {
   if (std::ranges::any_of(cluster.hosts,
-                          [&](const spec::Host& host) { return is_control_plane(census, host.name); }))
+                          [&](const spec::Host& host) { return facts::is_control_plane(census, host.name); }))
     return {};
   return std::unexpected(no_control_plane());
 }
@@ -57,7 +53,7 @@ Result<std::optional<std::string>> view_cluster(const spec::Cluster& cluster, co
   command.timeout = patience;
   std::optional<base::Error> failed;
   for (const spec::Host& host : cluster.hosts) {
-    if (!is_control_plane(census, host.name)) continue;
+    if (!facts::is_control_plane(census, host.name)) continue;
     fleet.submit(host.name, command);
     auto completion = fleet.next();
     if (!completion || fleet.interrupted())
@@ -99,4 +95,4 @@ Result<std::vector<report::Finding>> find_in_cluster(const spec::Cluster& cluste
   return findings;
 }
 
-}  // namespace app
+}  // namespace session

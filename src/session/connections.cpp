@@ -1,12 +1,11 @@
-#include "app/connections.hpp"
+#include "gpuadm/session/connections.hpp"
 
+#include "gpuadm/base/secret_file.hpp"
 #include "gpuadm/base/text.hpp"
-
-#include "app/secret_file.hpp"
 
 #include <fmt/format.h>
 
-namespace app {
+namespace session {
 
 Result<std::unique_ptr<Connections>> Connections::open(const spec::Cluster& cluster,
                                                        const Connection& connection, Io& io) {
@@ -16,7 +15,7 @@ Result<std::unique_ptr<Connections>> Connections::open(const spec::Cluster& clus
   options.sudo = cluster.ssh.sudo;
   options.connect_timeout = std::chrono::seconds(cluster.ssh.connect_timeout);
   if (!connection.sudo_password_file.empty())
-    options.sudo_password = TRY(read_secret_file(connection.sudo_password_file));
+    options.sudo_password = TRY(base::read_secret_file(connection.sudo_password_file));
   return std::unique_ptr<Connections>(new Connections(cluster, std::move(options), io));
 }
 
@@ -41,4 +40,4 @@ std::unique_ptr<transport::Fleet> Connections::fleet(Access access) {
   return fleet;
 }
 
-}  // namespace app
+}  // namespace session

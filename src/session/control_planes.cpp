@@ -1,14 +1,14 @@
-#include "app/control_planes.hpp"
+#include "gpuadm/session/control_planes.hpp"
 
 #include "gpuadm/base/text.hpp"
-
-#include "app/cluster_view.hpp"
+#include "gpuadm/facts/control_plane.hpp"
+#include "gpuadm/session/cluster_view.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace app {
+namespace session {
 
 namespace {
 
@@ -20,7 +20,7 @@ constexpr std::chrono::seconds ask_timeout{60};
 spec::Cluster as_found(spec::Cluster cluster, const facts::Census& census) {
   cluster.kubernetes = {};
   for (spec::Host& host : cluster.hosts)
-    host.role = is_control_plane(census, host.name) ? spec::Role::control_plane : spec::Role::worker;
+    host.role = facts::is_control_plane(census, host.name) ? spec::Role::control_plane : spec::Role::worker;
   return cluster;
 }
 
@@ -37,7 +37,7 @@ Result<> are_still(const ControlPlaneContext& context, const facts::Census& cens
   for (const spec::Host& host : context.cluster.hosts) {
     const auto& facts = census.at(host.name);
     if (!facts && std::ranges::find(acting, host.name) != acting.end()) return std::unexpected(facts.error());
-    if (facts && is_control_plane(census, host.name) != (host.role == spec::Role::control_plane))
+    if (facts && facts::is_control_plane(census, host.name) != (host.role == spec::Role::control_plane))
       return base::fail(
           Fault::blocked,
           fmt::format("{} {} a control plane since it was looked at: another run has been there",
@@ -121,4 +121,4 @@ Result<Outcome> run_together(const ControlPlaneContext& context, const OneByOne&
   });
 }
 
-}  // namespace app
+}  // namespace session

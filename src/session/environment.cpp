@@ -1,15 +1,14 @@
-#include "app/environment.hpp"
+#include "gpuadm/session/environment.hpp"
 
 #include "gpuadm/base/files.hpp"
+#include "gpuadm/base/secret_file.hpp"
 #include "gpuadm/base/yaml.hpp"
-
-#include "app/secret_file.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace app {
+namespace session {
 
 base::Result<> resolve_environment(spec::Cluster& cluster, const assets::Store& assets) {
   if (!cluster.region.empty()) {
@@ -21,7 +20,7 @@ base::Result<> resolve_environment(spec::Cluster& cluster, const assets::Store& 
   const std::filesystem::path file = proxy.login_file.starts_with("~/")
                                          ? base::home() / proxy.login_file.substr(2)
                                          : std::filesystem::path(proxy.login_file);
-  auto login = read_secret_file(file);
+  auto login = base::read_secret_file(file);
   if (!login)
     return base::fail(login.error().fault, "proxy.loginFile: " + login.error().what, login.error().hint);
   const std::string& text = login->reveal();
@@ -35,4 +34,4 @@ base::Result<> resolve_environment(spec::Cluster& cluster, const assets::Store& 
   return {};
 }
 
-}  // namespace app
+}  // namespace session

@@ -1,11 +1,11 @@
-#include "app/expired.hpp"
+#include "gpuadm/session/expired.hpp"
 
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 
 #include <fmt/format.h>
 
-namespace app {
+namespace session {
 
 namespace {
 
@@ -48,4 +48,4 @@ base::Result<> refuse_expired(const facts::Census& census) {
   return {};
 }
 
-}  // namespace app
+}  // namespace session

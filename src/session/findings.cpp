@@ -1,14 +1,13 @@
-#include "app/findings.hpp"
+#include "gpuadm/session/findings.hpp"
 
 #include "gpuadm/base/text.hpp"
-
-#include "app/census.hpp"
+#include "gpuadm/session/census.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace app {
+namespace session {
 namespace {
 
 constexpr std::pair<checks::Stage, std::string_view> stage_names[] = {{checks::Stage::preflight, "preflight"},
@@ -56,10 +55,6 @@ std::optional<checks::Stage> stage_named(std::string_view name) {
   return row == std::end(stage_names) ? std::nullopt : std::optional(row->first);
 }
 
-checks::Stage stage_of(const DoctorOptions& options) {
-  return stage_named(options.stage).value_or(checks::Stage::preflight);
-}
-
 std::vector<report::Finding> unreached_in(const facts::Census& census) {
   std::vector<report::Finding> findings;
   for (const auto& [host, facts] : census)
@@ -84,19 +79,6 @@ bool stops(std::span<const report::Finding> findings, Io& io) {
 bool matches(std::string_view id, std::string_view pattern) {
   if (!id.starts_with(pattern)) return false;
   return id.size() == pattern.size() || pattern.ends_with('.') || id[pattern.size()] == '.';
-}
-
-bool wanted(const DoctorOptions& options, std::string_view id) {
-  const auto listed = [&](const std::vector<std::string>& patterns) {
-    return std::ranges::any_of(patterns, [&](const std::string& pattern) { return matches(id, pattern); });
-  };
-  return (options.only.empty() || listed(options.only)) && !listed(options.skip);
-}
-
-bool fails(const report::Finding& finding, const DoctorOptions& options) {
-  if (finding.verdict == report::Verdict::unknown) return options.fail_on_unknown;
-  return options.fail_on && finding.severity >= *options.fail_on &&
-         (finding.verdict == report::Verdict::fail || finding.verdict == report::Verdict::timeout);
 }
 
 Result<> known_ids(std::span<const std::string> patterns) {
@@ -124,4 +106,4 @@ Result<> ignore(std::vector<report::Finding>& findings, std::span<const std::str
   return {};
 }
 
-}  // namespace app
+}  // namespace session

@@ -1,15 +1,14 @@
-#include "app/host_stages.hpp"
+#include "gpuadm/session/host_stages.hpp"
 
 #include "gpuadm/base/text.hpp"
-
-#include "app/cluster_view.hpp"
+#include "gpuadm/session/cluster_view.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-namespace app {
+namespace session {
 
 namespace {
 
@@ -101,4 +100,4 @@ Result<std::vector<Finding>> find_by_state(const spec::Cluster& cluster, const f
   return findings;
 }
 
-}  // namespace app
+}  // namespace session

@@ -1,4 +1,4 @@
-#include "app/kubernetes_version.hpp"
+#include "gpuadm/session/kubernetes_version.hpp"
 
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace session {
 
 namespace {
 
@@ -183,4 +183,4 @@ std::vector<std::string> version_notes(const playbook::ChosenVersion& chosen, co
   return notes;
 }
 
-}  // namespace app
+}  // namespace session

@@ -1,16 +1,16 @@
-#include "app/network_judge.hpp"
+#include "gpuadm/session/network_judge.hpp"
 
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/session/findings.hpp"
 
-#include "app/findings.hpp"
-#include "app/pod_test_manifests.hpp"
+#include "session/pod_test_manifests.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace app {
+namespace session {
 
 namespace {
 
@@ -81,4 +81,4 @@ std::optional<base::Error> NetworkJudge::error() const {
   return base::Error{base::Fault::remote, text, open.front().remedy};
 }
 
-}  // namespace app
+}  // namespace session

@@ -1,16 +1,15 @@
-#include "app/open_bundle.hpp"
+#include "gpuadm/session/open_bundle.hpp"
 
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/bundle/files.hpp"
-
-#include "app/signature.hpp"
+#include "gpuadm/bundle/signature.hpp"
 
 #include <fmt/format.h>
 
 #include <chrono>
 
-namespace app {
+namespace session {
 
 namespace {
 
@@ -32,13 +31,13 @@ void prune(const fs::path& cache) {
 bundle::Result<bundle::Bundle> bring_bundle(const std::filesystem::path& place,
                                             const std::filesystem::path& signers, const Io& io) {
   const fs::path cache = base::cache_directory() / "bundles";
-  const Signers who = signers_files(signers);
+  const bundle::Signers who = bundle::signers_files(signers);
   std::string sum;
   if (who.empty()) {
-    io.err(nobody_verified(place));
+    io.err(bundle::nobody_verified(place));
   } else {
     const bundle::BundleHead head = TRY(bundle::read_bundle_head(place));
-    (void)TRY(signer_of(head.manifest, head.signature, who, place.string()));
+    (void)TRY(bundle::signer_of(head.manifest, head.signature, who, place.string()));
     sum = base::sha256(head.manifest);
   }
   prune(cache);
@@ -71,4 +70,4 @@ bundle::Result<> is_for_hosts(const bundle::Bundle& bundle, const spec::Cluster&
   return {};
 }
 
-}  // namespace app
+}  // namespace session

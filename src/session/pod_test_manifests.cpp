@@ -1,8 +1,8 @@
-#include "app/pod_test_manifests.hpp"
+#include "session/pod_test_manifests.hpp"
 
 #include <fmt/format.h>
 
-namespace app {
+namespace session {
 
 namespace {
 
@@ -72,4 +72,4 @@ Result<std::string> test_manifests(const playbook::Library& library, const PodTe
   return all;
 }
 
-}  // namespace app
+}  // namespace session

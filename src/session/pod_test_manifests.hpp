@@ -7,7 +7,7 @@
 #include <string>
 
 /// Manifests of the pods of a PodTest.
-namespace app {
+namespace session {
 
 using base::Result;
 
@@ -20,4 +20,4 @@ constexpr const char* proof_image = "gpuadm.local/proof:1";  // proof/make-image
                                                  const checks::PodTest& pod_test,
                                                  const checks::GpuNode& node);
 
-}  // namespace app
+}  // namespace session

@@ -1,16 +1,16 @@
-#include "app/pod_tests.hpp"
+#include "gpuadm/session/pod_tests.hpp"
 
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/session/cluster_view.hpp"
 
-#include "app/cluster_view.hpp"
-#include "app/pod_test_manifests.hpp"
+#include "session/pod_test_manifests.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace app {
+namespace session {
 
 namespace {
 
@@ -267,4 +267,4 @@ void PodTests::close() {
   run::unlock(hosts_, context_.fleet, reporter_, scripts_, who_);
 }
 
-}  // namespace app
+}  // namespace session

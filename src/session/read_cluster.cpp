@@ -1,13 +1,12 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
-
-#include "app/connections.hpp"
+#include "gpuadm/session/connections.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace app {
+namespace session {
 namespace {
 
 using base::Fault;
@@ -77,4 +76,4 @@ Result<spec::Cluster> read_cluster(const Hosts& hosts, const Connection& connect
   return cluster;
 }
 
-}  // namespace app
+}  // namespace session

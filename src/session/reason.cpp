@@ -1,17 +1,17 @@
-#include "app/reason.hpp"
+#include "session/reason.hpp"
 
+#include "gpuadm/facts/control_plane.hpp"
 #include "gpuadm/report/findings.hpp"
-
-#include "app/census.hpp"
-#include "app/cluster_view.hpp"
-#include "app/findings.hpp"
+#include "gpuadm/session/census.hpp"
+#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/findings.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-namespace app {
+namespace session {
 
 namespace {
 
@@ -66,7 +66,7 @@ Result<std::vector<Finding>> of_hosts(const spec::Cluster& cluster, const assets
 Result<std::vector<Finding>> of_cluster(const spec::Cluster& cluster, const assets::Store& assets,
                                         transport::Fleet& fleet, const facts::Census& census) {
   for (const spec::Host& host : cluster.hosts) {
-    if (!is_control_plane(census, host.name)) continue;
+    if (!facts::is_control_plane(census, host.name)) continue;
     const auto answers = ask({host.name}, TRY(view_command(assets)), fleet);
     if (answers.empty()) continue;
     auto findings = TRY(find_in_cluster(cluster, census, answers.begin()->second.out, assets));
@@ -121,4 +121,4 @@ void explain_failures(const std::vector<Event>& failures, const spec::Cluster& c
   }
 }
 
-}  // namespace app
+}  // namespace session

@@ -3,15 +3,14 @@
 #include "gpuadm/assets/assets.hpp"
 #include "gpuadm/report/event.hpp"
 #include "gpuadm/report/finding.hpp"
+#include "gpuadm/session/run_folder.hpp"
 #include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/transport/fleet.hpp"
-
-#include "app/run_folder.hpp"
 
 #include <string>
 #include <vector>
 
-namespace app {
+namespace session {
 
 /// Passes every event on, and keeps the failures of steps that depend on what runs on the hosts: those of
 /// kubeadm, and the waits for nodes and pods.
@@ -34,4 +33,4 @@ void explain_failures(const std::vector<report::Event>& failures, const spec::Cl
                       const assets::Store& assets, transport::Fleet& fleet, const RunFolder& folder,
                       report::Reporter& reporter);
 
-}  // namespace app
+}  // namespace session

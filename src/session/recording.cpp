@@ -1,4 +1,4 @@
-#include "app/recording.hpp"
+#include "gpuadm/session/recording.hpp"
 
 #include "gpuadm/base/fault.hpp"
 #include "gpuadm/base/files.hpp"
@@ -11,7 +11,7 @@
 
 #include <random>
 
-namespace app {
+namespace session {
 
 namespace {
 
@@ -171,4 +171,4 @@ Result<Recording> load_recording(const fs::path& folder, Texts texts) {
   return recording;
 }
 
-}  // namespace app
+}  // namespace session

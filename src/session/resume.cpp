@@ -1,4 +1,4 @@
-#include "app/resume.hpp"
+#include "session/resume.hpp"
 
 #include "gpuadm/base/shell.hpp"
 
@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace app {
+namespace session {
 
 namespace {
 
@@ -88,4 +88,4 @@ void reboot_own_host(const std::string& host, const Session& session, report::Re
        .effect = transport::Effect::changes});
 }
 
-}  // namespace app
+}  // namespace session

@@ -1,13 +1,12 @@
 #pragma once
 
 #include "gpuadm/run/run.hpp"
-
-#include "app/run_playbook.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
 #include <string>
 
 /// A run on a machine that must itself be rebooted goes on by itself at the next boot.
-namespace app {
+namespace session {
 
 /// Gives `who` the program that does so: the same command, agreed to, which reboots nothing a second time;
 /// what it says goes to resumed.log of the run's folder. It gives none where the command could not be
@@ -20,4 +19,4 @@ namespace app {
 void reboot_own_host(const std::string& host, const Session& session, report::Reporter& reporter,
                      const Io& io);
 
-}  // namespace app
+}  // namespace session

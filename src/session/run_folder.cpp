@@ -1,12 +1,11 @@
-#include "app/run_folder.hpp"
+#include "gpuadm/session/run_folder.hpp"
 
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/report/findings.hpp"
-
-#include "app/census.hpp"
+#include "gpuadm/session/census.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +14,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace app {
+namespace session {
 
 Result<RunFolder> RunFolder::make(std::string_view cluster) {
   const std::filesystem::path parent = base::state_directory() / cluster;
@@ -51,4 +50,4 @@ Result<> RunFolder::save_text(std::string_view name, std::string_view text) cons
   return base::write_file(path_ / name, text, 0600);
 }
 
-}  // namespace app
+}  // namespace session

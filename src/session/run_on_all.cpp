@@ -1,15 +1,14 @@
-#include "app/run_on_all.hpp"
+#include "gpuadm/session/run_on_all.hpp"
 
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
-
-#include "app/census.hpp"
+#include "gpuadm/session/census.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace app {
+namespace session {
 
 namespace {
 
@@ -112,4 +111,4 @@ Result<Outcome> run_on_all(const transport::Command& command, transport::Fleet& 
   return unreached == hosts.size() ? Outcome::unreachable : Outcome::failed;
 }
 
-}  // namespace app
+}  // namespace session

@@ -1,4 +1,4 @@
-#include "app/run_playbook.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
@@ -6,8 +6,8 @@
 #include "gpuadm/report/fold.hpp"
 #include "gpuadm/run/run.hpp"
 
-#include "app/reason.hpp"
-#include "app/resume.hpp"
+#include "session/reason.hpp"
+#include "session/resume.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 #include <iterator>
 #include <set>
 
-namespace app {
+namespace session {
 
 namespace {
 
@@ -289,4 +289,4 @@ Result<Outcome> run_and_report(const PlaybookRun& playbook_run, const Survey& su
   });
 }
 
-}  // namespace app
+}  // namespace session

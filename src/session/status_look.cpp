@@ -1,15 +1,15 @@
-#include "app/status_look.hpp"
+#include "gpuadm/session/status_look.hpp"
 
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/facts/cluster.hpp"
-
-#include "app/cluster_view.hpp"
-#include "app/findings.hpp"
+#include "gpuadm/facts/control_plane.hpp"
+#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/findings.hpp"
 
 #include <algorithm>
 #include <set>
 
-namespace app {
+namespace session {
 
 namespace {
 
@@ -63,7 +63,8 @@ class Look {
   void ask() {
     if (has_nodes_ || !asking_.empty()) return;
     for (const spec::Host& host : look_.survey.cluster.hosts) {
-      if (!is_control_plane(look_.survey.survey.census, host.name) || asked_.contains(host.name)) continue;
+      if (!facts::is_control_plane(look_.survey.survey.census, host.name) || asked_.contains(host.name))
+        continue;
       asking_ = host.name;
       asked_.insert(host.name);
       fleet_.submit(host.name, view_);
@@ -94,4 +95,4 @@ Result<StatusLook> survey_cluster(const spec::Cluster& cluster, transport::Fleet
       .take();
 }
 
-}  // namespace app
+}  // namespace session

@@ -1,10 +1,10 @@
-#include "app/supplies.hpp"
+#include "gpuadm/session/supplies.hpp"
 
 #include "gpuadm/playbook/playbook.hpp"
 
 #include <algorithm>
 
-namespace app {
+namespace session {
 
 namespace {
 
@@ -52,4 +52,4 @@ void resolve_supplies(spec::Cluster& cluster, const facts::Census& census, const
   }
 }
 
-}  // namespace app
+}  // namespace session

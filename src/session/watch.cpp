@@ -1,12 +1,13 @@
-#include "app/watch.hpp"
+#include "gpuadm/session/watch.hpp"
 
-#include "app/cluster_view.hpp"
+#include "gpuadm/facts/control_plane.hpp"
+#include "gpuadm/session/cluster_view.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace app {
+namespace session {
 
 namespace {
 
@@ -96,7 +97,8 @@ class Watch {
   /// The first host of the cluster that can be asked for the whole of it.
   std::string control_plane() const {
     for (const spec::Host& host : looked_.cluster.hosts)
-      if (is_control_plane(looked_.survey.census, host.name) && !hosts_.at(host.name).error) return host.name;
+      if (facts::is_control_plane(looked_.survey.census, host.name) && !hosts_.at(host.name).error)
+        return host.name;
     return {};
   }
 
@@ -161,4 +163,4 @@ Result<> watch(Recording& looked, transport::Fleet& fleet, const assets::Store& 
       .run();
 }
 
-}  // namespace app
+}  // namespace session

@@ -1,8 +1,8 @@
-#include "app/run_local.hpp"
+#include "gpuadm/transport/run_local.hpp"
 
 #include "gpuadm/transport/fleet.hpp"
 
-namespace app {
+namespace transport {
 
 base::Result<transport::Exit> run_local(const std::string& label, const base::Variables& variables,
                                         const std::string& script, std::chrono::seconds timeout) {
@@ -18,4 +18,4 @@ base::Result<transport::Exit> run_local(const std::string& label, const base::Va
   return completion->result;
 }
 
-}  // namespace app
+}  // namespace transport

@@ -1,8 +1,8 @@
 // The contract between playbooks/fix.yaml and the checks.
 #include "gpuadm/plan/plan.hpp"
+#include "gpuadm/session/findings.hpp"
 
-#include "app/findings.hpp"
-#include "app/fix.hpp"
+#include "app/inspect/fix.hpp"
 #include "playbook/sample.hpp"
 
 #include <set>
@@ -10,7 +10,7 @@
 TEST_CASE("fix: what a step mends is a check, for more than 15 of them") {
   const playbook::Library library = *playbook::Library::load(*assets::Store::open({}), "fix");
   std::set<std::string, std::less<>> ids;
-  for (const checks::About& about : app::every_check()) ids.emplace(about.id);
+  for (const checks::About& about : session::every_check()) ids.emplace(about.id);
   const app::Fixes fixes = app::fixes_of(library);
   for (const auto& [id, titles] : fixes) CHECK_MESSAGE(ids.contains(id), id);
   CHECK(fixes.size() > 15);

@@ -1,7 +1,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 
-#include "app/system_packages.hpp"
+#include "app/bundle/system_packages.hpp"
 #include "bundle/folder.hpp"
 
 #include <doctest/doctest.h>
@@ -29,7 +29,7 @@ TEST_CASE("what a host lacks of the operating system follows from its facts") {
   const assets::Store store = assets::Store::open({}).value();
   const playbook::Library library = playbook::Library::load(store, "init").value();
   const spec::Cluster cluster;
-  app::Io io;
+  session::Io io;
   app::SystemPackages packages{*fetcher, store, library.catalog(), cluster, {1, 36, 4}, "amd64", false, true,
                                true,     io};
   const app::PackageHost host = host_of(with_gpu);

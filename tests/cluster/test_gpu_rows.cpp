@@ -1,4 +1,4 @@
-#include "app/gpu_rows.hpp"
+#include "gpuadm/cluster/gpu_rows.hpp"
 
 #include <doctest/doctest.h>
 
@@ -35,7 +35,7 @@ struct World {
     view->resource_claims.emplace();
     view->pods.emplace();
   }
-  [[nodiscard]] app::GpuTable table() const { return app::gpu_table(cluster, census, view, {}); }
+  [[nodiscard]] cluster::GpuTable table() const { return cluster::gpu_table(cluster, census, view, {}); }
 };
 
 facts::ResourceClaim claim(const std::string& name, const std::string& device,
@@ -58,9 +58,9 @@ TEST_CASE("of GPUs that are allocated by claims it is certain which pod has whic
   REQUIRE(table.rows.size() == 2);
   CHECK(table.rows[0].holders == std::vector<std::string>{"claim ml/b"});
   CHECK(table.rows[1].holders == std::vector<std::string>{"ml/trainer", "ml/helper"});
-  for (const app::GpuRow& row : table.rows) CHECK_MESSAGE(row.allocatable == true, row.why);
+  for (const cluster::GpuRow& row : table.rows) CHECK_MESSAGE(row.allocatable == true, row.why);
   CHECK(table.counts.front().allocatable == 2);
-  const auto pods = app::gpu_pods(*world.view, "one");
+  const auto pods = cluster::gpu_pods(*world.view, "one");
   REQUIRE(pods.size() == 1);
   CHECK(pods.front()->full() == "ml/trainer");
 }

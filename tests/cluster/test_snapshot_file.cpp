@@ -1,6 +1,5 @@
 #include "gpuadm/base/files.hpp"
-
-#include "app/snapshot_file.hpp"
+#include "gpuadm/cluster/snapshot_file.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -36,20 +35,20 @@ base::Result<std::string> checked(const std::string& bytes, const std::string& s
   const fs::path file = folder.path / "s.db";
   REQUIRE(base::write_file(file, bytes));
   if (!sum.empty()) REQUIRE(base::write_file(folder.path / "s.db.sha256", sum));
-  return app::check_snapshot(file);
+  return cluster::check_snapshot(file);
 }
 
 }  // namespace
 
 TEST_CASE("what a host says of its snapshot is bounded") {
   const std::string sum(64, 'a');
-  CHECK(app::read_snapshot(sum + " 1056 1 2 3"));
-  CHECK(app::read_snapshot(sum + " 17179869184 1 2 3"));
-  const auto large = app::read_snapshot(sum + " 17179869185 1 2 3");
+  CHECK(cluster::read_snapshot(sum + " 1056 1 2 3"));
+  CHECK(cluster::read_snapshot(sum + " 17179869184 1 2 3"));
+  const auto large = cluster::read_snapshot(sum + " 17179869185 1 2 3");
   REQUIRE_FALSE(large);
   CHECK(large.error().what.find("16.0 GiB") != std::string::npos);
-  CHECK_FALSE(app::read_snapshot(sum + " -1 1 2 3"));
-  CHECK_FALSE(app::read_snapshot(sum + " 99999999999999999999 1 2 3"));
+  CHECK_FALSE(cluster::read_snapshot(sum + " -1 1 2 3"));
+  CHECK_FALSE(cluster::read_snapshot(sum + " 99999999999999999999 1 2 3"));
 }
 
 TEST_CASE("a snapshot that is whole is taken, with and without its sum beside it") {
@@ -70,14 +69,14 @@ TEST_CASE("a snapshot that is cut, changed or another is damaged") {
     CHECK(one.error().fault == base::Fault::blocked);
     CHECK(one.error().what.find("damaged") != std::string::npos);
   }
-  const auto missing = app::check_snapshot("/nowhere/s.db");
+  const auto missing = cluster::check_snapshot("/nowhere/s.db");
   REQUIRE_FALSE(missing);
   CHECK(missing.error().fault == base::Fault::usage);
 }
 
 TEST_CASE("what a host says of its snapshot is read, and nothing else is") {
   const std::string sum(64, 'a');
-  const auto read = app::read_snapshot(sum + " 1433632 3971150382 1476 1047");
+  const auto read = cluster::read_snapshot(sum + " 1433632 3971150382 1476 1047");
   REQUIRE(read);
   CHECK(read->size == 1433632);
   CHECK(read->hash == 3971150382);
@@ -85,5 +84,5 @@ TEST_CASE("what a host says of its snapshot is read, and nothing else is") {
   CHECK(read->keys == 1047);
   for (const std::string& line : {std::string(), sum, sum + " 1 2 3", sum + " 0 2 3 4", sum + " 1 x 3 4",
                                   std::string(63, 'a') + " 1 2 3 4", sum + " 1 2 3 4 5"})
-    CHECK_FALSE(app::read_snapshot(line));
+    CHECK_FALSE(cluster::read_snapshot(line));
 }

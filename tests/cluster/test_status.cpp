@@ -1,5 +1,5 @@
-#include "app/columns.hpp"
-#include "app/status_show.hpp"
+#include "gpuadm/cluster/status_show.hpp"
+#include "gpuadm/report/columns.hpp"
 
 #include <doctest/doctest.h>
 
@@ -71,11 +71,13 @@ struct World {
     facts.daemon_sets = {{{"kube-system", "kube-proxy", 2, 2, {}}}};
     facts.etcd_members = {{{"cp", "https://192.0.2.1:2379", true, "3.5.15", true, true, 4096, {}}}};
   }
-  [[nodiscard]] app::Status status() const { return app::status_of({cluster, census, view, "cp"}, {}); }
+  [[nodiscard]] cluster::Status status() const {
+    return cluster::status_of({cluster, census, view, "cp"}, {});
+  }
 };
 
-bool says(const app::Status& status, const std::string& where, const std::string& what) {
-  return std::ranges::any_of(status.problems, [&](const app::Problem& problem) {
+bool says(const cluster::Status& status, const std::string& where, const std::string& what) {
+  return std::ranges::any_of(status.problems, [&](const cluster::Problem& problem) {
     return problem.where == where && problem.what.find(what) != std::string::npos;
   });
 }
@@ -87,7 +89,7 @@ facts::Facts& facts_in(World& world, const std::string& name) {
 }  // namespace
 
 TEST_CASE("a cluster that is well is said to be, in 80 columns") {
-  const app::Status status = World().status();
+  const cluster::Status status = World().status();
   CHECK(status.problems.empty());
   REQUIRE(status.nodes.size() == 2);
   CHECK(status.nodes[0].role == "control-plane");
@@ -95,7 +97,7 @@ TEST_CASE("a cluster that is well is said to be, in 80 columns") {
   REQUIRE(status.planes.size() == 1);
   CHECK(status.planes[0].part("etcd").says == "leads");
   CHECK(status.planes[0].certificate == "/etc/kubernetes/pki/apiserver.crt");
-  const std::string text = to_text(status, app::Width::terminal);
+  const std::string text = to_text(status, cluster::Width::terminal);
   CHECK(text.find("Cluster is healthy") != text.npos);
   CHECK(text.find("containerd 1.7.24") != text.npos);
 }
@@ -106,11 +108,11 @@ TEST_CASE("what is wrong with a node is said once, by who knows it best") {
   (*world.view->nodes)[1].message = "Kubelet stopped posting node status.";
   CHECK(says(world.status(), "gpu", "Kubelet stopped posting"));
   facts_in(world, "gpu").units["kubelet.service"].active = "failed";
-  const app::Status stopped = world.status();
+  const cluster::Status stopped = world.status();
   CHECK(says(stopped, "gpu", "the kubelet does not run (failed"));
   CHECK(stopped.problems.size() == 1);
   world.census.at("gpu") = base::fail(base::Fault::unreachable, "gpu: no route to host");
-  const app::Status unreached = world.status();
+  const cluster::Status unreached = world.status();
   CHECK(says(unreached, "gpu", "no route to host; its node is not ready"));
   CHECK(unreached.problems.size() == 1);
   CHECK(unreached.nodes[1].host == "gpu");
@@ -121,7 +123,7 @@ TEST_CASE("a part of the control plane that is down is named, and so is one with
   auto& kubernetes = facts_in(world, "cp").kubernetes;
   (*kubernetes.components)[2] = {"kube-scheduler", 1, "The connection to the server was refused"};
   kubernetes.components->erase(kubernetes.components->begin() + 1);
-  const app::Status status = world.status();
+  const cluster::Status status = world.status();
   CHECK(says(status, "cp", "kube-scheduler does not answer"));
   CHECK(says(status, "cp", "kube-controller-manager has no manifest"));
   CHECK(status.problems.size() == 2);
@@ -134,7 +136,7 @@ TEST_CASE("a control plane that cannot be reached is judged by what the others s
   world.view->nodes->push_back(node("cp2", true));
   world.view->nodes->back().conditions["Ready"] = {"Unknown", "NodeStatusUnknown"};
   world.view->etcd_members->push_back({"cp2", "https://192.0.2.2:2379", false, "", false, false, 0, {}});
-  const app::Status status = world.status();
+  const cluster::Status status = world.status();
   REQUIRE(status.planes.size() == 2);
   CHECK(status.planes[1].part("etcd").says == "does not answer");
   CHECK(says(status, "cp2", "kube-apiserver is on a node that is not ready"));
@@ -149,7 +151,7 @@ TEST_CASE("certificates that end soon, a silent API server and a network that is
   facts_in(world, "gpu").kubernetes.cni_configs.clear();
   world.view->ready_status = 1;
   world.view->nodes.reset();
-  const app::Status status = world.status();
+  const cluster::Status status = world.status();
   CHECK(says(status, "cp", "/etc/kubernetes/admin.conf expired 1 days ago"));
   CHECK(says(status, "gpu", "no network plugin is configured"));
   CHECK(says(status, "the cluster", "https://192.0.2.1:6443 does not answer"));
@@ -171,7 +173,7 @@ TEST_CASE("GPUs that the driver or the node has lost are not well") {
   pod.phase = "Running";
   pod.gpus["nvidia.com/gpu"] = 1;
   world.view->pods = {{pod}};
-  app::Status status = world.status();
+  cluster::Status status = world.status();
   CHECK(says(status, "gpu", "2 GPUs are on the PCI bus, and the driver has 1"));
   REQUIRE(status.gpu_hosts.size() == 1);
   CHECK(status.gpu_hosts[0].used == 1);
@@ -189,7 +191,7 @@ TEST_CASE("text for a terminal never has more than 80 columns, whatever names th
   world.census.emplace(name, plane_of(name));
   world.census.emplace("gpu", base::fail(base::Fault::unreachable, "gpu: " + std::string(30, 'x') + " y z"));
   (*world.view->nodes)[0].name = name;
-  const std::string text = to_text(world.status(), app::Width::terminal);
+  const std::string text = to_text(world.status(), cluster::Width::terminal);
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
     const std::string line = text.substr(at, end - at);
@@ -200,6 +202,6 @@ TEST_CASE("text for a terminal never has more than 80 columns, whatever names th
 }
 
 TEST_CASE("columns are as wide as their cells, and shrink where they may") {
-  CHECK(app::columns({{"A", "B"}, {"long", "x"}}) == "A     B\nlong  x\n");
-  CHECK(app::columns({{std::string(20, 'a'), "b"}}, 15, {0}) == "aaaaaaaaa...  b\n");
+  CHECK(report::columns({{"A", "B"}, {"long", "x"}}) == "A     B\nlong  x\n");
+  CHECK(report::columns({{std::string(20, 'a'), "b"}}, 15, {0}) == "aaaaaaaaa...  b\n");
 }

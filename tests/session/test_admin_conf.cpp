@@ -1,6 +1,5 @@
 #include "gpuadm/base/yaml.hpp"
-
-#include "app/admin_conf.hpp"
+#include "gpuadm/session/admin_conf.hpp"
 
 #include <doctest/doctest.h>
 
@@ -39,8 +38,8 @@ base::Tree read(std::string_view text) {
   return base::yaml::read(text, "test").value();
 }
 
-base::Tree lab(base::Tree config, app::Current current = app::Current::becomes) {
-  return app::with_context(std::move(config), read(admin_conf), "lab", current).value();
+base::Tree lab(base::Tree config, session::Current current = session::Current::becomes) {
+  return session::with_context(std::move(config), read(admin_conf), "lab", current).value();
 }
 
 }  // namespace
@@ -55,7 +54,7 @@ TEST_CASE("a kubeconfig that is not there yet has the cluster's context and no o
 }
 
 TEST_CASE("contexts of others stay as they are, and so does the current one where that is asked") {
-  const base::Tree made = lab(read(others), app::Current::stays);
+  const base::Tree made = lab(read(others), session::Current::stays);
   CHECK(made.find("current-context")->text() == "prod");
   CHECK(made.find("contexts")->items().size() == 2);
   CHECK(made.find("contexts")->items()[0] == read(others).find("contexts")->items()[0]);
@@ -76,7 +75,7 @@ TEST_CASE("a name that somebody else's context, cluster or user has is not taken
   for (const char* text : {"contexts: [{name: lab, context: {cluster: prod, user: me}}]",
                            "clusters: [{name: lab, cluster: {server: \"https://prod:6443\"}}]",
                            "users: [{name: lab-admin, user: {}}]"}) {
-    const auto made = app::with_context(read(text), read(admin_conf), "lab", app::Current::becomes);
+    const auto made = session::with_context(read(text), read(admin_conf), "lab", session::Current::becomes);
     REQUIRE(!made);
     CHECK(made.error().fault == base::Fault::usage);
     CHECK(made.error().hint.find("--context") != std::string::npos);
@@ -85,9 +84,10 @@ TEST_CASE("a name that somebody else's context, cluster or user has is not taken
 
 TEST_CASE("what is no kubeconfig is refused, an empty list is not") {
   for (const char* text : {"[1, 2]", "contexts: {a: b}"})
-    CHECK(!app::with_context(read(text), read(admin_conf), "lab", app::Current::becomes));
-  CHECK(!app::with_context({}, read("kind: Config"), "lab", app::Current::becomes));
-  CHECK(app::with_context(read("contexts: null\nusers: []"), read(admin_conf), "lab", app::Current::becomes));
+    CHECK(!session::with_context(read(text), read(admin_conf), "lab", session::Current::becomes));
+  CHECK(!session::with_context({}, read("kind: Config"), "lab", session::Current::becomes));
+  CHECK(session::with_context(read("contexts: null\nusers: []"), read(admin_conf), "lab",
+                              session::Current::becomes));
 }
 
 TEST_CASE("what another machine wrote brings no program to run and no other way into the kubeconfig") {
@@ -95,7 +95,7 @@ TEST_CASE("what another machine wrote brings no program to run and no other way 
   base::Tree& user = *admin.find("users")->items()[0].find("user");
   user.set("exec", read("{ command: /bin/sh, args: [-c, id] }"));
   admin.find("clusters")->items()[0].find("cluster")->set("proxy-url", "http://192.0.2.9");
-  const base::Tree made = app::with_context({}, admin, "lab", app::Current::becomes).value();
+  const base::Tree made = session::with_context({}, admin, "lab", session::Current::becomes).value();
   CHECK(made.find("users")->items()[0].find("user")->find("exec") == nullptr);
   CHECK(made.find("users")->items()[0].at({"user", "client-certificate-data"})->text() == "Q0VSVA==");
   CHECK(made.find("clusters")->items()[0].find("cluster")->find("proxy-url") == nullptr);

@@ -1,4 +1,4 @@
-#include "app/expired.hpp"
+#include "gpuadm/session/expired.hpp"
 
 #include <doctest/doctest.h>
 
@@ -16,7 +16,7 @@ std::string said(facts::Facts facts, const std::string& path, double days) {
   facts.kubernetes.certificates = {{path, *facts.clock + days * 86400}};
   facts::Census census;
   census.emplace("one", std::move(facts));
-  const auto may = app::refuse_expired(census);
+  const auto may = session::refuse_expired(census);
   if (may) return "";
   CHECK(may.error().fault == base::Fault::blocked);
   return may.error().what + " / " + may.error().hint;

@@ -1,4 +1,4 @@
-#include "app/findings.hpp"
+#include "gpuadm/session/findings.hpp"
 
 namespace {
 
@@ -13,7 +13,7 @@ std::vector<report::Finding> blockers() {
 
 TEST_CASE("an ignored finding is still told, as a warning") {
   auto findings = blockers();
-  REQUIRE(app::ignore(findings, std::vector<std::string>{"host.cpu.count"}));
+  REQUIRE(session::ignore(findings, std::vector<std::string>{"host.cpu.count"}));
   CHECK(findings.size() == 2);
   CHECK(findings.at(0).severity == Severity::warning);
   CHECK(findings.at(1).severity == Severity::blocker);
@@ -21,14 +21,14 @@ TEST_CASE("an ignored finding is still told, as a warning") {
 
 TEST_CASE("a prefix that ends in a dot means all below it") {
   auto findings = blockers();
-  REQUIRE(app::ignore(findings, std::vector<std::string>{"host."}));
+  REQUIRE(session::ignore(findings, std::vector<std::string>{"host."}));
   CHECK_FALSE(blocks(findings.at(0)));
   CHECK_FALSE(blocks(findings.at(1)));
 }
 
 TEST_CASE("a finding that no check makes cannot be ignored by mistake") {
   auto findings = blockers();
-  const auto refused = app::ignore(findings, std::vector<std::string>{"host.cpu.cuont"});
+  const auto refused = session::ignore(findings, std::vector<std::string>{"host.cpu.cuont"});
   REQUIRE_FALSE(refused);
   CHECK(refused.error().fault == base::Fault::usage);
   CHECK(refused.error().hint.find("host.cpu.count") != std::string::npos);

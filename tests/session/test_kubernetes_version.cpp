@@ -1,4 +1,4 @@
-#include "app/kubernetes_version.hpp"
+#include "gpuadm/session/kubernetes_version.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -9,8 +9,8 @@ using base::Version;
 using Versions = std::vector<Version>;
 
 /// The version, or what is said and what to type.
-std::string chosen(const playbook::ChosenVersion& version, const app::Offers& offers) {
-  const auto choice = app::choose_offered(version, offers, "https://mirror.lab");
+std::string chosen(const playbook::ChosenVersion& version, const session::Offers& offers) {
+  const auto choice = session::choose_offered(version, offers, "https://mirror.lab");
   return choice ? choice->text() : choice.error().what + "; " + choice.error().hint;
 }
 
@@ -31,9 +31,10 @@ TEST_CASE("a version on the command line is a minor or a patch, and nothing else
 }
 
 TEST_CASE("offers are the patches of the minor in ascending order") {
-  CHECK(app::read_offers("1.36.2\n1.36.10\n 1.36.2\n", minor.version) == Versions{{1, 36, 2}, {1, 36, 10}});
-  CHECK(app::read_offers("1.35.9\n1.36\n1.36.1-rc.0\n<html>\nv1.36.1\n", minor.version).empty());
-  CHECK(app::read_offers("", minor.version).empty());
+  CHECK(session::read_offers("1.36.2\n1.36.10\n 1.36.2\n", minor.version) ==
+        Versions{{1, 36, 2}, {1, 36, 10}});
+  CHECK(session::read_offers("1.35.9\n1.36\n1.36.1-rc.0\n<html>\nv1.36.1\n", minor.version).empty());
+  CHECK(session::read_offers("", minor.version).empty());
 }
 
 TEST_CASE("a minor becomes the newest patch that every host is offered, whatever the catalog names") {

@@ -1,4 +1,4 @@
-#include "app/open_bundle.hpp"
+#include "gpuadm/session/open_bundle.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,9 +13,9 @@ TEST_CASE("a bundle is for hosts of its own architecture, and for those of which
   bundle::Bundle bundle;
   bundle.directory = "lab";
   bundle.architecture = "amd64";
-  CHECK(app::is_for_hosts(bundle, cluster, census));
+  CHECK(session::is_for_hosts(bundle, cluster, census));
   bundle.architecture = "arm64";
-  const auto refused = app::is_for_hosts(bundle, cluster, census);
+  const auto refused = session::is_for_hosts(bundle, cluster, census);
   REQUIRE(!refused);
   CHECK(refused.error().fault == base::Fault::blocked);
   CHECK(refused.error().what == "known is x86_64, and the bundle lab is for arm64");

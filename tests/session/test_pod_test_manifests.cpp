@@ -1,6 +1,6 @@
 #include "gpuadm/base/yaml.hpp"
 
-#include "app/pod_test_manifests.hpp"
+#include "session/pod_test_manifests.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@ namespace {
 std::vector<base::Tree> manifests(const checks::GpuNode& node, checks::Link link) {
   const auto store = *assets::Store::open({});
   const auto library = *playbook::Library::load(store, "verify");
-  const auto text = app::test_manifests(library, checks::pod_test_of(link, node, 0), node);
+  const auto text = session::test_manifests(library, checks::pod_test_of(link, node, 0), node);
   REQUIRE_MESSAGE(text, (text ? "" : text.error().what));
   const auto documents = base::yaml::read_all(*text, "pods");
   REQUIRE_MESSAGE(documents, (documents ? "" : documents.error().what));

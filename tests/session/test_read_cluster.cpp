@@ -1,6 +1,5 @@
 #include "gpuadm/base/files.hpp"
-
-#include "app/connections.hpp"
+#include "gpuadm/session/connections.hpp"
 
 #include <unistd.h>
 
@@ -30,8 +29,8 @@ struct File {
 
 TEST_CASE("the command line goes over the cluster file, for every host") {
   const File file(two_hosts);
-  const auto cluster = app::read_cluster({.file = file.path, .targets = {}},
-                                         {.user = "me", .port = 22, .client = "openssh", .window = 3});
+  const auto cluster = session::read_cluster({.file = file.path, .targets = {}},
+                                             {.user = "me", .port = 22, .client = "openssh", .window = 3});
   REQUIRE(cluster);
   for (const spec::Host& host : cluster->hosts) {
     CHECK(host.endpoint.user == "me");
@@ -43,7 +42,7 @@ TEST_CASE("the command line goes over the cluster file, for every host") {
 
 TEST_CASE("what the command line does not say stays as the cluster file has it") {
   const File file(two_hosts);
-  const auto cluster = app::read_cluster({.file = file.path, .targets = {}}, {});
+  const auto cluster = session::read_cluster({.file = file.path, .targets = {}}, {});
   REQUIRE(cluster);
   CHECK(cluster->hosts.at(0).endpoint.user == "ubuntu");
   CHECK(cluster->hosts.at(0).endpoint.port == 2222);
@@ -53,31 +52,31 @@ TEST_CASE("what the command line does not say stays as the cluster file has it")
 
 TEST_CASE("with a file, targets are names and leave the file's order") {
   const File file(two_hosts);
-  const auto both = app::read_cluster({.file = file.path, .targets = {"gpu1", "cp1"}}, {});
+  const auto both = session::read_cluster({.file = file.path, .targets = {"gpu1", "cp1"}}, {});
   REQUIRE(both);
   CHECK(both->hosts.at(0).name == "cp1");
-  const auto one = app::read_cluster({.file = file.path, .targets = {"gpu1"}}, {});
+  const auto one = session::read_cluster({.file = file.path, .targets = {"gpu1"}}, {});
   REQUIRE(one);
   CHECK(one->hosts.size() == 1);
-  const auto none = app::read_cluster({.file = file.path, .targets = {"gpu2"}}, {});
+  const auto none = session::read_cluster({.file = file.path, .targets = {"gpu2"}}, {});
   REQUIRE_FALSE(none);
   CHECK(none.error().fault == base::Fault::usage);
   CHECK(none.error().hint.find("gpu1") != std::string::npos);
 }
 
 TEST_CASE("without a file each target is a host, and named once") {
-  const auto three = app::read_cluster(
+  const auto three = session::read_cluster(
       {.file = {}, .targets = {"a.example", "root@b.example:2222", "[2001:db8::1]:22"}}, {});
   REQUIRE(three);
   CHECK(three->hosts.size() == 3);
   CHECK(three->hosts.at(1).endpoint.port == 2222);
-  const auto twice = app::read_cluster({.file = {}, .targets = {"a.example", "a.example"}}, {});
+  const auto twice = session::read_cluster({.file = {}, .targets = {"a.example", "a.example"}}, {});
   REQUIRE_FALSE(twice);
   CHECK(twice.error().fault == base::Fault::usage);
 }
 
 TEST_CASE("without anything it is this machine, which no login goes over") {
-  const auto here = app::read_cluster({}, {.user = "me"});
+  const auto here = session::read_cluster({}, {.user = "me"});
   REQUIRE(here);
   REQUIRE(here->hosts.size() == 1);
   CHECK(here->hosts.front().endpoint.local);

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-namespace app {
+namespace base {
 
 /// A file that only its owner, which is us, may read. Fault::usage otherwise, with what to type.
 [[nodiscard]] base::Result<base::Secret> read_private_file(const std::filesystem::path& file);
@@ -13,4 +13,4 @@ namespace app {
 /// type.
 [[nodiscard]] base::Result<base::Secret> read_secret_file(const std::filesystem::path& file);
 
-}  // namespace app
+}  // namespace base

@@ -7,7 +7,7 @@
 #include <vector>
 
 /// Signatures of bundles: OpenSSH's, of the manifest, in the namespace gpuadm-bundle (ssh-keygen(1), -Y).
-namespace app {
+namespace bundle {
 
 /// The signature of a text by a private key, or by the key in the agent whose public half the file holds.
 [[nodiscard]] base::Result<std::string> sign(const std::string& text, const std::filesystem::path& key);
@@ -28,4 +28,4 @@ using Signers = std::vector<std::filesystem::path>;
 /// What is said where there are no signers.
 [[nodiscard]] std::string nobody_verified(const std::filesystem::path& bundle);
 
-}  // namespace app
+}  // namespace bundle

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace app {
+namespace cluster {
 
 using base::Result;
 
@@ -55,4 +55,4 @@ struct Adopted {
 /// `usual` under the key of a scalar: any of these is.
 [[nodiscard]] base::Tree beyond_usual(const base::Tree& found, const base::Tree& usual);
 
-}  // namespace app
+}  // namespace cluster

@@ -1,16 +1,15 @@
 #pragma once
 
 #include "gpuadm/facts/cluster.hpp"
+#include "gpuadm/facts/facts.hpp"
 #include "gpuadm/report/finding.hpp"
 #include "gpuadm/spec/cluster.hpp"
-
-#include "app/census.hpp"
 
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace app {
+namespace cluster {
 
 /// What is known of one GPU. What could not be known is said, never left empty.
 struct GpuRow {
@@ -42,4 +41,4 @@ struct GpuTable {
                                  const std::optional<facts::ClusterFacts>& view,
                                  const std::vector<report::Finding>& findings);
 
-}  // namespace app
+}  // namespace cluster

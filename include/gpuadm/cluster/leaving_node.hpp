@@ -10,7 +10,7 @@
 
 /// Which node of a cluster a host is that leaves it. A host says which machine id it has, and a node says of
 /// itself which machine id and addresses it has: neither alone chooses the node that is deleted.
-namespace app {
+namespace cluster {
 
 using base::Result;
 
@@ -37,4 +37,4 @@ extern const std::string_view nodes_script;
                                                          const Result<facts::Facts>& facts,
                                                          const std::vector<Known>& nodes);
 
-}  // namespace app
+}  // namespace cluster

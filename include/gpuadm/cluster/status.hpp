@@ -1,17 +1,15 @@
 #pragma once
 
+#include "gpuadm/cluster/gpu_rows.hpp"
 #include "gpuadm/facts/cluster.hpp"
 #include "gpuadm/report/finding.hpp"
 #include "gpuadm/spec/cluster.hpp"
-
-#include "app/census.hpp"
-#include "app/gpu_rows.hpp"
 
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace app {
+namespace cluster {
 
 enum class Health { well, ill, unknown };
 
@@ -78,10 +76,8 @@ struct ClusterSurvey {
 
 /// The node behind a host: by what the host calls itself, else by name or address. nullptr: none.
 [[nodiscard]] const facts::Node* node_behind(const ClusterSurvey& survey, const spec::Host& host);
-[[nodiscard]] bool is_control_plane(const facts::Node& node);
-[[nodiscard]] bool is_ready(const facts::Node& node);
 
 /// The parts of it that control planes and etcd are: rows and problems are appended.
 void add_planes(const ClusterSurvey& survey, Status& status);
 
-}  // namespace app
+}  // namespace cluster

@@ -1,10 +1,9 @@
 #pragma once
 
 #include "gpuadm/base/tree.hpp"
+#include "gpuadm/cluster/status.hpp"
 
-#include "app/status.hpp"
-
-namespace app {
+namespace cluster {
 
 enum class Width { terminal, any };  ///< as wide as the terminal; as wide as it is, with more in it
 
@@ -12,4 +11,4 @@ enum class Width { terminal, any };  ///< as wide as the terminal; as wide as it
 [[nodiscard]] std::string to_text(const Status& status, Width width, std::size_t screen = 0);
 [[nodiscard]] base::Tree to_tree(const Status& status);
 
-}  // namespace app
+}  // namespace cluster

@@ -4,7 +4,7 @@
 #include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
-namespace app {
+namespace session {
 
 using base::Result;
 
@@ -20,4 +20,4 @@ enum class Current { becomes, stays };
 [[nodiscard]] Result<base::Tree> with_context(base::Tree config, const base::Tree& admin,
                                               const std::string& name, Current current);
 
-}  // namespace app
+}  // namespace session

@@ -1,14 +1,14 @@
 #pragma once
 
-#include "gpuadm/app/app.hpp"
 #include "gpuadm/assets/assets.hpp"
 #include "gpuadm/facts/facts.hpp"
+#include "gpuadm/session/options.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
 #include <map>
 #include <string>
 
-namespace app {
+namespace session {
 
 /// Whether a fault means that the host could not be connected to, logged into, trusted, or waited for.
 [[nodiscard]] bool is_unreachable(base::Fault fault);
@@ -51,4 +51,4 @@ enum class Texts { kept, dropped };
 /// The same as JSON, without a Tree of all hosts.
 [[nodiscard]] std::string to_json(const facts::Census& census);
 
-}  // namespace app
+}  // namespace session

@@ -1,17 +1,13 @@
 #pragma once
 
 #include "gpuadm/facts/cluster.hpp"
+#include "gpuadm/session/findings.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
-#include "app/findings.hpp"
-
-namespace app {
+namespace session {
 
 /// Of a control plane that is asked for its cluster: every command in the script has its own, shorter one.
 inline constexpr std::chrono::seconds view_timeout{300};
-
-/// Whether a host has an administrator's kubeconfig.
-[[nodiscard]] bool is_control_plane(const facts::Census& census, const std::string& host);
 
 /// Roles and runtime as the hosts have them: a cluster that is only named on the command line says nothing of
 /// them.
@@ -45,4 +41,4 @@ void fit(spec::Cluster& cluster, const facts::Census& census, const facts::Clust
                                                                    const std::optional<std::string>& view,
                                                                    const assets::Store& assets);
 
-}  // namespace app
+}  // namespace session

@@ -1,13 +1,13 @@
 #pragma once
 
-#include "gpuadm/app/app.hpp"
 #include "gpuadm/base/interrupt.hpp"
+#include "gpuadm/session/options.hpp"
 #include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
 #include <memory>
 
-namespace app {
+namespace session {
 
 /// `read_only`: commands that change something are refused by the transport itself.
 enum class Access { read_only, full };
@@ -34,4 +34,4 @@ class Connections {
   transport::SessionPtr session_;
 };
 
-}  // namespace app
+}  // namespace session

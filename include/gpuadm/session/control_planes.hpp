@@ -1,8 +1,8 @@
 #pragma once
 
-#include "app/run_playbook.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
-namespace app {
+namespace session {
 
 /// What a verb that works on control planes stands on, once the hosts were looked at.
 struct ControlPlaneContext {
@@ -48,4 +48,4 @@ struct OneByOne {
 [[nodiscard]] Result<Outcome> run_together(const ControlPlaneContext& context, const OneByOne& how,
                                            report::Reporter& reporter, Io& io);
 
-}  // namespace app
+}  // namespace session

@@ -1,16 +1,16 @@
 #pragma once
 
-#include "gpuadm/app/app.hpp"
 #include "gpuadm/assets/assets.hpp"
 #include "gpuadm/checks/checks.hpp"
 #include "gpuadm/report/findings.hpp"
+#include "gpuadm/session/options.hpp"
 
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-namespace app {
+namespace session {
 
 /// The id of the finding that a host could not be reached; every other finding comes from the table of
 /// checks.
@@ -24,9 +24,6 @@ inline constexpr std::string_view reachable = "host.ssh.reachable";
 
 /// The stage of a name; nothing: no stage is called so.
 [[nodiscard]] std::optional<checks::Stage> stage_named(std::string_view name);
-
-/// The one that the doctor is asked for.
-[[nodiscard]] checks::Stage stage_of(const DoctorOptions& options);
 
 /// host.ssh.reachable for every host that could not be reached.
 [[nodiscard]] std::vector<report::Finding> unreached_in(const facts::Census& census);
@@ -47,13 +44,7 @@ inline constexpr std::string_view reachable = "host.ssh.reachable";
 /// Whether an id is the pattern or belongs to its group: "sec.cis" and "sec.cis." match sec.cis.5.1.1.
 [[nodiscard]] bool matches(std::string_view id, std::string_view pattern);
 
-/// The checks that `--only` and `--skip` leave.
-[[nodiscard]] bool wanted(const DoctorOptions& options, std::string_view id);
-
-/// Whether a finding is as grave as the operator will not have.
-[[nodiscard]] bool fails(const report::Finding& finding, const DoctorOptions& options);
-
 /// Fault::usage for a pattern that no check matches, with the nearest.
 [[nodiscard]] Result<> known_ids(std::span<const std::string> patterns);
 
-}  // namespace app
+}  // namespace session

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "app/findings.hpp"
+#include "gpuadm/session/findings.hpp"
 
 #include <map>
 #include <string>
 
-namespace app {
+namespace session {
 
 /// What of Kubernetes a host is.
 enum class HostState { fresh, unfinished, worker, control_plane };
@@ -28,4 +28,4 @@ enum class HostState { fresh, unfinished, worker, control_plane };
                                                                  const std::optional<std::string>& view,
                                                                  const assets::Store& assets);
 
-}  // namespace app
+}  // namespace session

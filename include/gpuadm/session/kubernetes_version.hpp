@@ -1,16 +1,15 @@
 #pragma once
 
 #include "gpuadm/plan/plan.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 #include "gpuadm/transport/fleet.hpp"
-
-#include "app/run_playbook.hpp"
 
 #include <map>
 #include <string>
 #include <vector>
 
 /// Which Kubernetes is installed: a minor version becomes the newest patch that is offered.
-namespace app {
+namespace session {
 
 /// What playbooks/versions.sh printed: patches of this minor in ascending order.
 [[nodiscard]] std::vector<base::Version> read_offers(std::string_view text, const base::Version& minor);
@@ -47,4 +46,4 @@ struct SettledVersion {
                                                      const SettledVersion& resolved,
                                                      const VersionSources& sources);
 
-}  // namespace app
+}  // namespace session

@@ -4,15 +4,14 @@
 #include "gpuadm/bundle/bundle.hpp"
 #include "gpuadm/checks/chain.hpp"
 #include "gpuadm/run/run.hpp"
-
-#include "app/run_folder.hpp"
+#include "gpuadm/session/run_folder.hpp"
 
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace app {
+namespace session {
 
 /// The image of gpuadm-proof as a bundle of one file, which lies in the run folder as long as this lives.
 class ProofImage {
@@ -49,4 +48,4 @@ class NetworkJudge {
   std::map<std::string, std::string> hosts_;  ///< by node
 };
 
-}  // namespace app
+}  // namespace session

@@ -1,13 +1,13 @@
 #pragma once
 
-#include "gpuadm/app/app.hpp"
 #include "gpuadm/bundle/bundle.hpp"
 #include "gpuadm/facts/facts.hpp"
+#include "gpuadm/session/options.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
 #include <filesystem>
 
-namespace app {
+namespace session {
 
 /// What --bundle names, a folder or an archive: its signature verified where somebody says whose count
 /// (signers_files()), and said where nobody does; unpacked, every file verified, and images put
@@ -20,4 +20,4 @@ namespace app {
 [[nodiscard]] bundle::Result<> is_for_hosts(const bundle::Bundle& bundle, const spec::Cluster& cluster,
                                             const facts::Census& census);
 
-}  // namespace app
+}  // namespace session

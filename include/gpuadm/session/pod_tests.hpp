@@ -4,12 +4,11 @@
 #include "gpuadm/checks/chain.hpp"
 #include "gpuadm/plan/plan.hpp"
 #include "gpuadm/run/run.hpp"
+#include "gpuadm/session/network_judge.hpp"
+#include "gpuadm/session/run_folder.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
-#include "app/network_judge.hpp"
-#include "app/run_folder.hpp"
-
-namespace app {
+namespace session {
 
 /// The inputs of PodTests, which must outlive it.
 struct PodTestContext {
@@ -83,4 +82,4 @@ class PodTests {
   bool open_ = false;
 };
 
-}  // namespace app
+}  // namespace session

@@ -1,15 +1,14 @@
 #pragma once
 
 #include "gpuadm/facts/redact.hpp"
+#include "gpuadm/session/census.hpp"
 #include "gpuadm/spec/cluster.hpp"
-
-#include "app/census.hpp"
 
 #include <filesystem>
 #include <functional>
 #include <string>
 
-namespace app {
+namespace session {
 
 /// What a doctor needs to judge without a host: docs/reference/recordings.md.
 struct Recording {
@@ -41,4 +40,4 @@ using ReadFile = std::function<Result<std::string>(const std::string& file)>;
 [[nodiscard]] Result<Recording> load_recording(const std::filesystem::path& folder,
                                                Texts texts = Texts::dropped);
 
-}  // namespace app
+}  // namespace session

@@ -1,16 +1,16 @@
 #pragma once
 
-#include "gpuadm/app/app.hpp"
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/facts/facts.hpp"
 #include "gpuadm/report/finding.hpp"
+#include "gpuadm/session/options.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
 #include <filesystem>
 #include <span>
 #include <string_view>
 
-namespace app {
+namespace session {
 
 /// ~/.local/state/gpuadm/<cluster>/<time>/ (0700): every value of a run between two arrows, as files (0600).
 /// The test cases, the bug report and the audit trail.
@@ -31,4 +31,4 @@ class RunFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace app
+}  // namespace session

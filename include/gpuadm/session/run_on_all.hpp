@@ -1,10 +1,10 @@
 #pragma once
 
-#include "gpuadm/app/app.hpp"
+#include "gpuadm/session/options.hpp"
 #include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
-namespace app {
+namespace session {
 
 enum class Shown { printable, raw };
 
@@ -20,4 +20,4 @@ enum class Shown { printable, raw };
 /// "90s", "10m", "2h", "1d" as seconds. Fault::usage for anything else.
 [[nodiscard]] Result<long long> seconds_in(const std::string& text);
 
-}  // namespace app
+}  // namespace session

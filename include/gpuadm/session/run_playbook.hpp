@@ -1,22 +1,21 @@
 #pragma once
 
-#include "gpuadm/app/app.hpp"
 #include "gpuadm/assets/assets.hpp"
 #include "gpuadm/bundle/bundle.hpp"
 #include "gpuadm/plan/plan.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 #include "gpuadm/report/reporters.hpp"
 #include "gpuadm/run/run.hpp"
+#include "gpuadm/session/census.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/options.hpp"
+#include "gpuadm/session/run_folder.hpp"
 #include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
-#include "app/census.hpp"
-#include "app/connections.hpp"
-#include "app/run_folder.hpp"
-
 #include <set>
 
-namespace app {
+namespace session {
 
 /// A verb that acts on the hosts of a cluster: its run folder, with the cluster file in it, and a fleet of
 /// all hosts, which only reads where the run is a preview.
@@ -85,4 +84,4 @@ void notify(report::Reporter& reporter, report::Did did, const std::string& text
 [[nodiscard]] Result<Outcome> run_and_report(const PlaybookRun& playbook_run, const Survey& survey,
                                              const Session& session, Format format, Io& io);
 
-}  // namespace app
+}  // namespace session

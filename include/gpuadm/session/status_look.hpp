@@ -1,8 +1,8 @@
 #pragma once
 
-#include "app/recording.hpp"
+#include "gpuadm/session/recording.hpp"
 
-namespace app {
+namespace session {
 
 /// One look at hosts and their cluster: what status shows.
 struct StatusLook {
@@ -16,4 +16,4 @@ struct StatusLook {
 [[nodiscard]] Result<StatusLook> survey_cluster(const spec::Cluster& cluster, transport::Fleet& fleet,
                                                 const assets::Store& assets);
 
-}  // namespace app
+}  // namespace session

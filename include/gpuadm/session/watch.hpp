@@ -2,10 +2,9 @@
 
 #include "gpuadm/assets/assets.hpp"
 #include "gpuadm/report/changes.hpp"
+#include "gpuadm/session/recording.hpp"
 
-#include "app/recording.hpp"
-
-namespace app {
+namespace session {
 
 /// What the checks say of what was seen.
 using Judge = std::function<Result<std::vector<report::Finding>>(const Recording&)>;
@@ -28,8 +27,4 @@ struct Watcher {
 [[nodiscard]] Result<> watch(Recording& looked, transport::Fleet& fleet, const assets::Store& assets,
                              const Watcher& watcher);
 
-/// `gpuadm doctor --watch`. Fault::usage for options that it does not go with.
-[[nodiscard]] Result<Outcome> watch_and_report(const DoctorOptions& options, const assets::Store& assets,
-                                               const Judge& judge, Io& io);
-
-}  // namespace app
+}  // namespace session

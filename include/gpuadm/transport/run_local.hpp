@@ -7,7 +7,7 @@
 #include <chrono>
 #include <string>
 
-namespace app {
+namespace transport {
 
 /// Runs a shell program on this machine as who runs gpuadm, with the variables at its head. A status other
 /// than 0 is an answer.
@@ -16,4 +16,4 @@ namespace app {
                                                       const std::string& script,
                                                       std::chrono::seconds timeout);
 
-}  // namespace app
+}  // namespace transport

@@ -2,10 +2,10 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/cluster/adopted.hpp"
+#include "gpuadm/session/cluster_view.hpp"
 
-#include "app/adopted.hpp"
-#include "app/bring_up.hpp"
-#include "app/cluster_view.hpp"
+#include "app/build/bring_up.hpp"
 
 #include <fmt/format.h>
 
@@ -32,12 +32,12 @@ bool tells_of_a_cluster(const Result<facts::Facts>& facts) {
 }
 
 /// What control planes say, until one gives the nodes.
-Result<> ask_planes(Found& found, transport::Fleet& fleet, const assets::Store& assets) {
+Result<> ask_planes(cluster::Found& found, transport::Fleet& fleet, const assets::Store& assets) {
   const transport::Command made{.label = "read how the cluster was made",
-                                .script = TRY(reading_script(assets, "playbooks/adopt.sh"))};
+                                .script = TRY(session::reading_script(assets, "playbooks/adopt.sh"))};
   for (const spec::Host& host : found.asked.hosts) {
     if (!tells_of_a_cluster(found.census.at(host.name))) continue;
-    auto view = facts::parse_cluster(TRY(output_of(fleet, host.name, TRY(view_command(assets)))));
+    auto view = facts::parse_cluster(TRY(output_of(fleet, host.name, TRY(session::view_command(assets)))));
     auto how = facts::parse_made(TRY(output_of(fleet, host.name, made)));
     if (!view || !how) continue;
     const bool answers = view->nodes.has_value();
@@ -51,13 +51,15 @@ Result<> ask_planes(Found& found, transport::Fleet& fleet, const assets::Store& 
 }
 
 /// Nodes that nobody named are looked at, too.
-Result<> survey_others(Found& found, const Connection& connection, const assets::Store& assets, Io& io) {
+Result<> survey_others(cluster::Found& found, const Connection& connection, const assets::Store& assets,
+                       Io& io) {
   spec::Cluster others = found.asked;
-  others.hosts = other_nodes(found);
+  others.hosts = cluster::other_nodes(found);
   if (others.hosts.empty()) return {};
-  const auto connections = TRY(Connections::open(others, connection, io));
-  const auto fleet = connections->fleet(Access::read_only);
-  Survey survey = TRY(take_census(*fleet, assets, Afterwards::close_connection, Texts::dropped));
+  const auto connections = TRY(session::Connections::open(others, connection, io));
+  const auto fleet = connections->fleet(session::Access::read_only);
+  session::Survey survey = TRY(
+      session::take_census(*fleet, assets, session::Afterwards::close_connection, session::Texts::dropped));
   for (auto& [host, facts] : survey.census) {
     if (!facts) found.gone.emplace(host, facts.error().what);
     found.census.insert_or_assign(host, std::move(facts));
@@ -66,13 +68,15 @@ Result<> survey_others(Found& found, const Connection& connection, const assets:
   return {};
 }
 
-Result<Found> look(const AdoptOptions& options, const assets::Store& assets, Io& io) {
-  Found found;
-  found.asked = TRY(read_cluster(options.hosts, options.common.connection));
+Result<cluster::Found> look(const AdoptOptions& options, const assets::Store& assets, Io& io) {
+  cluster::Found found;
+  found.asked = TRY(session::read_cluster(options.hosts, options.common.connection));
   const spec::Cluster named = found.asked;
-  const auto connections = TRY(Connections::open(named, options.common.connection, io));
-  const auto fleet = connections->fleet(Access::read_only);
-  found.census = TRY(take_census(*fleet, assets, Afterwards::keep_connection, Texts::dropped)).census;
+  const auto connections = TRY(session::Connections::open(named, options.common.connection, io));
+  const auto fleet = connections->fleet(session::Access::read_only);
+  found.census =
+      TRY(session::take_census(*fleet, assets, session::Afterwards::keep_connection, session::Texts::dropped))
+          .census;
   for (const auto& [host, facts] : found.census)
     if (!facts) return std::unexpected(facts.error());
   TRY(ask_planes(found, *fleet, assets));
@@ -96,7 +100,8 @@ Result<> report_drift(const AdoptOptions& options, spec::Cluster cluster, Io& io
   looking.bundle = options.bundle;
   looking.consent = Consent::preview;
   TRY(apply_options(looking, cluster));
-  const auto without_the_gone = [&](spec::Cluster& all, Survey& survey, transport::Fleet& fleet) -> Result<> {
+  const auto without_the_gone = [&](spec::Cluster& all, session::Survey& survey,
+                                    transport::Fleet& fleet) -> Result<> {
     for (const auto& [host, facts] : facts::Census(survey.census))
       if (!facts) exclude(all, survey, fleet, host);
     return {};
@@ -112,12 +117,13 @@ Result<Outcome> record(const AdoptOptions& options, spec::Cluster cluster, const
   std::erase_if(cluster.hosts, [](const spec::Host& host) { return host.role != spec::Role::control_plane; });
   cluster.hosts.resize(1);
   const playbook::Library library = TRY(playbook::Library::load(assets, "adopt"));
-  const Session session = TRY(Session::open(cluster, options.common.connection, options.consent, io));
-  const Survey survey = TRY(session.survey_all(assets));
+  const session::Session session =
+      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::Survey survey = TRY(session.survey_all(assets));
   Io aside = io;
   if (options.output.empty()) aside.out = io.err;
-  return run_and_report({cluster, assets, library, nullptr, {}, options.consent}, survey, session,
-                        Format::text, aside);
+  return session::run_and_report({cluster, assets, library, nullptr, {}, options.consent}, survey, session,
+                                 Format::text, aside);
 }
 
 }  // namespace
@@ -128,9 +134,9 @@ Result<Outcome> adopt(const AdoptOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   constexpr const char* usual_file = "data/kubeadm-usual.yaml";
   const base::Tree usual = TRY(base::yaml::read(TRY(assets.read(usual_file)), usual_file));
-  const Found found = TRY(look(options, assets, io));
-  const Adopted adopted = read_back(found, usual);
-  const std::string text = to_file(adopted);
+  const cluster::Found found = TRY(look(options, assets, io));
+  const cluster::Adopted adopted = cluster::read_back(found, usual);
+  const std::string text = cluster::to_file(adopted);
   if (options.output.empty())
     io.out(text);
   else

@@ -1,20 +1,19 @@
-#include "app/bring_up.hpp"
+#include "app/build/bring_up.hpp"
 
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/report/columns.hpp"
 #include "gpuadm/report/findings.hpp"
-
-#include "app/admin_conf.hpp"
-#include "app/columns.hpp"
-#include "app/environment.hpp"
-#include "app/expired.hpp"
-#include "app/findings.hpp"
-#include "app/kubernetes_version.hpp"
-#include "app/network_judge.hpp"
-#include "app/open_bundle.hpp"
-#include "app/supplies.hpp"
+#include "gpuadm/session/admin_conf.hpp"
+#include "gpuadm/session/environment.hpp"
+#include "gpuadm/session/expired.hpp"
+#include "gpuadm/session/findings.hpp"
+#include "gpuadm/session/kubernetes_version.hpp"
+#include "gpuadm/session/network_judge.hpp"
+#include "gpuadm/session/open_bundle.hpp"
+#include "gpuadm/session/supplies.hpp"
 
 #include <fmt/format.h>
 
@@ -39,7 +38,7 @@ void list_phases(const playbook::Playbook& playbook, Io& io) {
   for (const auto& [name, title] : before) lines.push_back({name, title});
   for (const playbook::Phase& phase : playbook.phases) lines.push_back({phase.name, phase.title});
   for (const auto& [name, title] : after) lines.push_back({name, title});
-  io.out(columns(std::move(lines)));
+  io.out(report::columns(std::move(lines)));
 }
 
 /// The version that this run installs or finds, so that the checks judge what will be there and nodes that
@@ -61,7 +60,7 @@ Result<> same_version(const spec::Cluster& cluster, const facts::Census& census,
                       const bundle::Bundle* bundle) {
   const auto carried = bundle ? base::Version::parse(bundle->kubernetes) : std::nullopt;
   if (!carried) return {};
-  TRY(is_for_hosts(*bundle, cluster, census));
+  TRY(session::is_for_hosts(*bundle, cluster, census));
   for (const spec::Host& host : cluster.hosts) {
     const auto facts = census.find(host.name);
     if (facts == census.end() || !facts->second || !playbook::is_node(*facts->second)) continue;
@@ -81,12 +80,13 @@ Result<> same_version(const spec::Cluster& cluster, const facts::Census& census,
 
 /// What the checks say, shown; whether something blocks.
 Result<bool> is_blocked(const InitOptions& options, const spec::Cluster& cluster, const facts::Census& census,
-                        const assets::Store& assets, const RunFolder& folder, Io& io) {
-  std::vector<report::Finding> findings = TRY(find(cluster, census, assets, checks::Stage::preflight));
-  TRY(ignore(findings, options.ignore));
+                        const assets::Store& assets, const session::RunFolder& folder, Io& io) {
+  std::vector<report::Finding> findings =
+      TRY(session::find(cluster, census, assets, checks::Stage::preflight));
+  TRY(session::ignore(findings, options.ignore));
   TRY(folder.save("findings.json", report::to_tree(findings)));
   if (options.format == Format::text) io.out(report::to_text(findings, io.out_style));
-  return stops(findings, io);
+  return session::stops(findings, io);
 }
 
 /// Nobody answers for an address that the cluster is yet to bring up. Asked for by the first control plane,
@@ -117,11 +117,11 @@ Result<> fetch_kubeconfig(const spec::Cluster& cluster, const facts::Census& cen
                           Io& io) {
   const spec::Host* first = playbook::first_control_plane(cluster, census);
   if (!first || first->endpoint.local) return {};
-  const auto text = read_admin_conf(cluster, fleet);
+  const auto text = session::read_admin_conf(cluster, fleet);
   if (!text) return {};  // a run of some phases may end before there is one
   const std::filesystem::path file = base::state_directory() / cluster.name / "kubeconfig";
   const base::Tree admin = TRY(base::yaml::read(*text, first->name + ":/etc/kubernetes/admin.conf"));
-  const base::Tree config = TRY(with_context({}, admin, cluster.name, Current::becomes));
+  const base::Tree config = TRY(session::with_context({}, admin, cluster.name, session::Current::becomes));
   TRY(base::write_file(file, base::yaml::write(config), 0600));
   io.err(fmt::format("the cluster is reached with: kubectl --kubeconfig {} get nodes\n", file.string()));
   return {};
@@ -178,7 +178,8 @@ Result<> apply_options(const InitOptions& options, spec::Cluster& cluster) {
   return {};
 }
 
-void exclude(spec::Cluster& cluster, Survey& survey, transport::Fleet& fleet, const std::string& host) {
+void exclude(spec::Cluster& cluster, session::Survey& survey, transport::Fleet& fleet,
+             const std::string& host) {
   std::erase_if(cluster.hosts, [&](const spec::Host& other) { return other.name == host; });
   survey.census.erase(host);
   fleet.remove(host);
@@ -194,17 +195,20 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io) {
     list_phases(library.playbook(), io);
     return Outcome::done;
   }
-  TRY(known_ids(options.ignore));
+  TRY(session::known_ids(options.ignore));
   std::optional<bundle::Bundle> bundle;
-  if (!options.bundle.empty()) bundle = TRY(bring_bundle(options.bundle, options.bundle_signers, io));
+  if (!options.bundle.empty())
+    bundle = TRY(session::bring_bundle(options.bundle, options.bundle_signers, io));
   spec::Cluster& cluster = raising.cluster;
-  TRY(resolve_environment(cluster, assets));
+  TRY(session::resolve_environment(cluster, assets));
   const spec::Cluster all = cluster;
-  const Session session = TRY(Session::open(all, options.common.connection, options.consent, io));
-  Survey survey = TRY(raising.resolve ? take_census(*session.fleet, assets) : session.survey_all(assets));
+  const session::Session session =
+      TRY(session::Session::open(all, options.common.connection, options.consent, io));
+  session::Survey survey =
+      TRY(raising.resolve ? session::take_census(*session.fleet, assets) : session.survey_all(assets));
   if (raising.resolve) {
     TRY(raising.resolve(cluster, survey, *session.fleet));
-    TRY(resolve_environment(cluster, assets));  // of a cluster file that a control plane keeps
+    TRY(session::resolve_environment(cluster, assets));  // of a cluster file that a control plane keeps
     TRY(session.folder.save("cluster.yaml", spec::to_tree(cluster)));
     TRY(session.folder.save("facts.json", to_tree(survey.census)));
   }
@@ -212,39 +216,39 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io) {
   const auto chosen = TRY(resolve_version(cluster, survey.census, library, carried));
 
   // Judgement. Nothing has been changed so far.
-  TRY(refuse_expired(survey.census));
+  TRY(session::refuse_expired(survey.census));
   TRY(same_version(cluster, survey.census, carried));
   TRY(resolve_drivers(cluster, survey.census, assets));
   cluster.may_exist = raising.existing == Existing::accepted;
-  resolve_supplies(cluster, survey.census, carried, choice);
+  session::resolve_supplies(cluster, survey.census, carried, choice);
   if (TRY(is_blocked(options, cluster, survey.census, assets, session.folder, io))) return Outcome::blocked;
   TRY(virtual_address_is_free(cluster, survey.census, library, *session.fleet));
   std::vector<std::string> notes;
   if (chosen) {
-    const VersionSources sources{cluster, survey.census, assets, library, carried, choice};
-    const SettledVersion resolved = TRY(resolve_patch(*chosen, sources, *session.fleet));
+    const session::VersionSources sources{cluster, survey.census, assets, library, carried, choice};
+    const session::SettledVersion resolved = TRY(session::resolve_patch(*chosen, sources, *session.fleet));
     cluster.kubernetes.version = resolved.version;
-    notes = version_notes(*chosen, resolved, sources);
+    notes = session::version_notes(*chosen, resolved, sources);
   }
   TRY(session.folder.save("cluster.yaml", spec::to_tree(cluster)));
 
   // Action.
-  const ProofImage image = TRY(ProofImage::write(assets, session.folder));
-  NetworkJudge network(NetworkJudge::On::failure_fails);
-  PlaybookRun playbook_run{cluster, assets,          library,        carried,
-                           choice,  options.consent, raising.needed, options.reboots};
+  const session::ProofImage image = TRY(session::ProofImage::write(assets, session.folder));
+  session::NetworkJudge network(session::NetworkJudge::On::failure_fails);
+  session::PlaybookRun playbook_run{cluster, assets,          library,        carried,
+                                    choice,  options.consent, raising.needed, options.reboots};
   playbook_run.choice.carried = &image.bundle();
   playbook_run.judge = std::ref(network);
   playbook_run.waiting = options.waiting;
   playbook_run.notes = std::move(notes);
-  const Outcome outcome = TRY(run_and_report(playbook_run, survey, session, options.format, io));
+  const Outcome outcome = TRY(session::run_and_report(playbook_run, survey, session, options.format, io));
   if (outcome == Outcome::done && options.consent != Consent::preview)
     TRY(fetch_kubeconfig(cluster, survey.census, *session.fleet, io));
   return outcome;
 }
 
 Result<Outcome> bring_up(const InitOptions& options, Existing existing, Outcome needed, Io& io) {
-  spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
+  spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   TRY(apply_options(options, cluster));
   return bring_up(options, {"init", std::move(cluster), {}, needed, existing}, io);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/run_playbook.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
 #include <functional>
 #include <string>
@@ -16,7 +16,7 @@ struct BringUp {
   spec::Cluster cluster;  ///< with what the command line says laid over it
   /// Called once the hosts were asked: settles which of them take part, and may refuse. Empty: all do, and
   /// one that cannot be reached ends the run.
-  std::function<Result<>(spec::Cluster& cluster, Survey& survey, transport::Fleet& fleet)> resolve;
+  std::function<Result<>(spec::Cluster& cluster, session::Survey& survey, transport::Fleet& fleet)> resolve;
   Outcome needed = Outcome::done;  ///< what a preview comes to where something is to be done
   Existing existing = Existing::refused;
 };
@@ -33,7 +33,8 @@ struct BringUp {
 [[nodiscard]] Result<> apply_options(const InitOptions& options, spec::Cluster& cluster);
 
 /// Goes on without a host.
-void exclude(spec::Cluster& cluster, Survey& survey, transport::Fleet& fleet, const std::string& host);
+void exclude(spec::Cluster& cluster, session::Survey& survey, transport::Fleet& fleet,
+             const std::string& host);
 
 /// The hosts are asked and judged, the plan is shown, and its phases make them a cluster: what init, apply
 /// and join do.

@@ -1,6 +1,7 @@
-#include "app/bring_up.hpp"
-#include "app/environment.hpp"
-#include "app/run_playbook.hpp"
+#include "gpuadm/session/environment.hpp"
+#include "gpuadm/session/run_playbook.hpp"
+
+#include "app/build/bring_up.hpp"
 
 namespace app {
 
@@ -13,14 +14,15 @@ namespace {
 /// A playbook on hosts, without judgement before.
 Result<Outcome> play(const PlaybookOptions& options, const assets::Store& assets,
                      const playbook::Library& library, Io& io) {
-  spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  TRY(resolve_environment(cluster, assets));
-  const Session session = TRY(Session::open(cluster, options.common.connection, options.consent, io));
-  const Survey survey = TRY(session.survey_all(assets));
+  spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
+  TRY(session::resolve_environment(cluster, assets));
+  const session::Session session =
+      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::Survey survey = TRY(session.survey_all(assets));
 
-  PlaybookRun playbook_run{cluster, assets, library, nullptr, {}, options.consent};
+  session::PlaybookRun playbook_run{cluster, assets, library, nullptr, {}, options.consent};
   playbook_run.reboots = options.reboots;
-  return run_and_report(playbook_run, survey, session, options.format, io);
+  return session::run_and_report(playbook_run, survey, session, options.format, io);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include "gpuadm/app/cluster.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/cluster/adopted.hpp"
 
-#include "app/adopted.hpp"
-#include "app/bring_up.hpp"
+#include "app/build/bring_up.hpp"
 
 #include <fmt/format.h>
 
@@ -45,8 +45,8 @@ Result<> answers(const std::string& host, transport::Fleet& fleet) {
 }
 
 /// Those that join, and of the others those that are nodes and can be reached.
-Result<> resolve_hosts(const std::vector<std::string>& targets, spec::Cluster& cluster, Survey& survey,
-                       transport::Fleet& fleet, Io& io) {
+Result<> resolve_hosts(const std::vector<std::string>& targets, spec::Cluster& cluster,
+                       session::Survey& survey, transport::Fleet& fleet, Io& io) {
   std::vector<std::string> away;
   for (const auto& [host, facts] : facts::Census(survey.census)) {
     const bool joins = std::ranges::find(targets, host) != targets.end();
@@ -82,7 +82,7 @@ Result<> resolve_intent(spec::Cluster& cluster, transport::Fleet& fleet) {
         fmt::format("{} does not say what its cluster is made by: there is no {}", from, intent_file),
         "gpuadm adopt reads one from it, with --record for here; or name one with all hosts: -f "
         "cluster.yaml");
-  spec::Cluster intent = TRY(parse_intent(completion->result->out, source));
+  spec::Cluster intent = TRY(cluster::parse_intent(completion->result->out, source));
   if (intent.network.plugin == spec::NetworkPlugin::bridge)
     return base::fail(Fault::blocked, "the pods of this cluster are joined by routes on every node",
                       "name a cluster file with all hosts: gpuadm join HOST -f cluster.yaml");
@@ -117,12 +117,12 @@ Result<spec::Cluster> cluster_of(const JoinOptions& options) {
   const Connection& connection = options.init.common.connection;
   const Hosts& hosts = options.init.hosts;
   if (!hosts.file.empty()) {
-    TRY(read_cluster(hosts, connection));  // says which names the file does not have
-    return read_cluster({hosts.file, {}}, connection);
+    TRY(session::read_cluster(hosts, connection));  // says which names the file does not have
+    return session::read_cluster({hosts.file, {}}, connection);
   }
   Hosts all{{}, {options.to}};
   all.targets.insert(all.targets.end(), hosts.targets.begin(), hosts.targets.end());
-  spec::Cluster cluster = TRY(read_cluster(all, connection));
+  spec::Cluster cluster = TRY(session::read_cluster(all, connection));
   for (spec::Host& host : cluster.hosts)
     host.role = options.role == "worker" ? spec::Role::worker : spec::Role::control_plane;
   cluster.hosts.front().role = spec::Role::control_plane;
@@ -144,7 +144,7 @@ Result<Outcome> join(const JoinOptions& options, Io& io) {
     for (const spec::Host& host : cluster.hosts)
       if (host.name != cluster.hosts.front().name) targets.push_back(host.name);
   }
-  const auto resolve = [&](spec::Cluster& all, Survey& survey, transport::Fleet& fleet) -> Result<> {
+  const auto resolve = [&](spec::Cluster& all, session::Survey& survey, transport::Fleet& fleet) -> Result<> {
     TRY(resolve_hosts(targets, all, survey, fleet, io));
     if (options.to.empty()) return {};
     TRY(resolve_intent(all, fleet));

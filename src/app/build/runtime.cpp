@@ -4,10 +4,9 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/toml.hpp"
 #include "gpuadm/playbook/playbook.hpp"
-
-#include "app/connections.hpp"
-#include "app/environment.hpp"
-#include "app/kubernetes_version.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/environment.hpp"
+#include "gpuadm/session/kubernetes_version.hpp"
 
 #include <fmt/format.h>
 
@@ -131,9 +130,9 @@ Result<Outcome> runtime_preview(const RuntimePreviewOptions& options, Io& io) {
   const playbook::Library library = TRY(playbook::Library::load(assets, "init"));
   spec::Cluster cluster = options.cluster.empty()
                               ? TRY(spec::single(""))
-                              : TRY(read_cluster({options.cluster, {}}, options.common.connection));
+                              : TRY(session::read_cluster({options.cluster, {}}, options.common.connection));
   cluster.runtime.engine = engine->engine;
-  TRY(resolve_environment(cluster, assets));
+  TRY(session::resolve_environment(cluster, assets));
   const facts::Facts facts = TRY(imagined(options, *engine));
   const playbook::Context context{cluster, cluster.hosts.front(),
                                   facts,   library.catalog(),

@@ -1,16 +1,16 @@
-#include "app/upgrade_stack.hpp"
+#include "app/build/upgrade_stack.hpp"
 
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/checks/upgrade.hpp"
+#include "gpuadm/cluster/gpu_rows.hpp"
 #include "gpuadm/report/findings.hpp"
+#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/environment.hpp"
+#include "gpuadm/session/expired.hpp"
+#include "gpuadm/session/findings.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
-#include "app/bring_up.hpp"
-#include "app/cluster_view.hpp"
-#include "app/environment.hpp"
-#include "app/expired.hpp"
-#include "app/findings.hpp"
-#include "app/gpu_rows.hpp"
-#include "app/run_playbook.hpp"
+#include "app/build/bring_up.hpp"
 
 #include <fmt/format.h>
 
@@ -56,11 +56,11 @@ Result<Wanted> what_is_wanted(const UpgradeOptions& options, const assets::Store
     return base::fail(Fault::usage,
                       fmt::format("'{}' is no branch of the driver", base::printable(options.driver, 50)),
                       "for example: --driver, or --driver=580");
-  Wanted wanted{TRY(read_cluster(options.hosts, options.common.connection)), {}};
+  Wanted wanted{TRY(session::read_cluster(options.hosts, options.common.connection)), {}};
   for (const spec::Host& host : wanted.cluster.hosts) wanted.hosts.insert(host.name);
   if (!options.hosts.file.empty())
-    wanted.cluster = TRY(read_cluster({options.hosts.file, {}}, options.common.connection));
-  TRY(resolve_environment(wanted.cluster, assets));
+    wanted.cluster = TRY(session::read_cluster({options.hosts.file, {}}, options.common.connection));
+  TRY(session::resolve_environment(wanted.cluster, assets));
   wanted.cluster.kubernetes.source = spec::Source::installed;
   wanted.cluster.kubernetes.version.reset();
   if (!options.driver.empty()) {
@@ -190,7 +190,7 @@ void report_work(const checks::Upgrade& upgrade, const Work& work, bool drained,
                 : fmt::format("{}: {} becomes {}", part.package, part.installed, part.newest));
     }
     std::vector<std::string> pods;
-    for (const facts::Pod* pod : gpu_pods(upgrade.facts, checks::node_of(upgrade, host)->name))
+    for (const facts::Pod* pod : cluster::gpu_pods(upgrade.facts, checks::node_of(upgrade, host)->name))
       pods.push_back(pod->full());
     if (pods.empty()) continue;
     note(reporter, host,
@@ -199,11 +199,12 @@ void report_work(const checks::Upgrade& upgrade, const Work& work, bool drained,
   }
 }
 
-Result<bool> is_blocked(const checks::Upgrade& upgrade, const Session& session, Format format, Io& io) {
+Result<bool> is_blocked(const checks::Upgrade& upgrade, const session::Session& session, Format format,
+                        Io& io) {
   const std::vector<report::Finding> findings = checks::examine_upgrade(upgrade);
   TRY(session.folder.save("findings.json", report::to_tree(findings)));
   if (!findings.empty() && format == Format::text) io.out(report::to_text(findings, io.out_style));
-  return stops(findings, io);
+  return session::stops(findings, io);
 }
 
 }  // namespace
@@ -225,12 +226,14 @@ Result<Outcome> upgrade_stack(const UpgradeOptions& options, Io& io) {
   const playbook::Library library = TRY(playbook::Library::load(assets, "upgrade-stack"));
   Wanted wanted = TRY(what_is_wanted(options, assets));
   spec::Cluster& cluster = wanted.cluster;
-  const Session session = TRY(Session::open(cluster, options.common.connection, options.consent, io));
-  const Survey survey = TRY(session.survey_all(assets));
-  TRY(has_control_plane(cluster, survey.census));
-  TRY(refuse_expired(survey.census));
-  const facts::ClusterFacts facts = TRY(see_patiently(cluster, survey.census, *session.fleet, assets, io));
-  fit(cluster, survey.census, facts);
+  const session::Session session =
+      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::Survey survey = TRY(session.survey_all(assets));
+  TRY(session::has_control_plane(cluster, survey.census));
+  TRY(session::refuse_expired(survey.census));
+  const facts::ClusterFacts facts =
+      TRY(session::see_patiently(cluster, survey.census, *session.fleet, assets, io));
+  session::fit(cluster, survey.census, facts);
   TRY(resolve_drivers_of(wanted, survey.census, assets));
 
   checks::Upgrade upgrade{cluster, survey.census, facts,
@@ -239,17 +242,18 @@ Result<Outcome> upgrade_stack(const UpgradeOptions& options, Io& io) {
   upgrade.only = work.nodes;
   if (TRY(is_blocked(upgrade, session, options.format, io))) return Outcome::blocked;
 
-  PlaybookRun playbook_run{cluster,        assets, library, nullptr, choice_of(options, upgrade, work),
-                           options.consent};
+  session::PlaybookRun playbook_run{
+      cluster, assets, library, nullptr, choice_of(options, upgrade, work), options.consent};
   playbook_run.reboots = options.reboots;
-  return telling(session.folder, options.format, io, [&](report::Reporter& reporter) -> Result<Outcome> {
-    if (work.hosts.empty()) {
-      notify(reporter, report::Did::finished, "nothing to do");
-      return Outcome::done;
-    }
-    report_work(upgrade, work, playbook_run.choice.given.at("drain") == "yes", reporter);
-    return run_playbook(playbook_run, survey, session, reporter, io);
-  });
+  return session::telling(
+      session.folder, options.format, io, [&](report::Reporter& reporter) -> Result<Outcome> {
+        if (work.hosts.empty()) {
+          notify(reporter, report::Did::finished, "nothing to do");
+          return Outcome::done;
+        }
+        report_work(upgrade, work, playbook_run.choice.given.at("drain") == "yes", reporter);
+        return session::run_playbook(playbook_run, survey, session, reporter, io);
+      });
 }
 
 }  // namespace app

@@ -3,12 +3,11 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/report/wrap.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/findings.hpp"
 #include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/spec/migrate.hpp"
 #include "gpuadm/spec/schema.hpp"
-
-#include "app/connections.hpp"
-#include "app/findings.hpp"
 
 #include <fmt/format.h>
 
@@ -78,7 +77,7 @@ Result<Outcome> config_schema(Io& io) {
 
 Result<Outcome> config_lint(const Common& common, const std::filesystem::path& file, Format format, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(common.assets));
-  const spec::Cluster cluster = TRY(read_cluster({.file = file, .targets = {}}, common.connection));
+  const spec::Cluster cluster = TRY(session::read_cluster({.file = file, .targets = {}}, common.connection));
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
   std::vector<report::Finding> findings;
   if (cluster.kubernetes.version)
@@ -117,7 +116,7 @@ Result<Outcome> config_migrate(const std::filesystem::path& file, Writes writes,
 }
 
 Result<Outcome> config_show(const std::filesystem::path& file, Format format, Io& io) {
-  const spec::Cluster cluster = TRY(read_cluster({.file = file, .targets = {}}, {}));
+  const spec::Cluster cluster = TRY(session::read_cluster({.file = file, .targets = {}}, {}));
   const base::Tree tree = spec::to_tree(cluster);
   io.out(format == Format::json ? base::json::write(tree) + "\n" : base::yaml::write(tree));
   return Outcome::done;

@@ -2,10 +2,9 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/recording.hpp"
 #include "gpuadm/spec/cluster.hpp"
-
-#include "app/connections.hpp"
-#include "app/recording.hpp"
 
 #include <fmt/format.h>
 
@@ -171,14 +170,15 @@ class Draft {
   std::string name_, text_;
 };
 
-Result<Recording> look(const ConfigInitOptions& options, const assets::Store& assets, Io& io) {
+Result<session::Recording> look(const ConfigInitOptions& options, const assets::Store& assets, Io& io) {
   if (!options.from.empty() && !options.hosts.targets.empty())
     return base::fail(base::Fault::usage, "--from reads a recording: it goes with no host");
-  if (!options.from.empty()) return load_recording(options.from);
-  Recording looked{TRY(read_cluster(options.hosts, options.common.connection)), {}, {}};
-  const auto connections = TRY(Connections::open(looked.cluster, options.common.connection, io));
-  const auto fleet = connections->fleet(Access::read_only);
-  looked.survey = TRY(take_census(*fleet, assets, Afterwards::close_connection, Texts::dropped));
+  if (!options.from.empty()) return session::load_recording(options.from);
+  session::Recording looked{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
+  const auto connections = TRY(session::Connections::open(looked.cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(session::Access::read_only);
+  looked.survey = TRY(
+      session::take_census(*fleet, assets, session::Afterwards::close_connection, session::Texts::dropped));
   return looked;
 }
 
@@ -189,7 +189,7 @@ Result<Outcome> config_init(const ConfigInitOptions& options, Io& io) {
     TRY(base::is_new(options.output,
                      "name a file that is not there, or leave -o out to see what it would be"));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const Recording looked = TRY(look(options, assets, io));
+  const session::Recording looked = TRY(look(options, assets, io));
   for (const auto& [host, facts] : looked.survey.census)
     if (!facts) io.err(fmt::format("{}\n", base::printable(facts.error().what)));
   if (looked.survey.none_reached()) return Outcome::unreachable;

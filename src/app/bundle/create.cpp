@@ -2,11 +2,11 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/bundle/fetch.hpp"
 #include "gpuadm/bundle/files.hpp"
+#include "gpuadm/session/environment.hpp"
+#include "gpuadm/transport/run_local.hpp"
 
-#include "app/bundle_needs.hpp"
-#include "app/bundle_write.hpp"
-#include "app/environment.hpp"
-#include "app/run_local.hpp"
+#include "app/bundle/needs.hpp"
+#include "app/bundle/write.hpp"
 
 #include <fmt/format.h>
 
@@ -74,7 +74,7 @@ class Creation {
     std::error_code error;
     fs::copy_file(fetcher_.path_of(file.sha256), program, fs::copy_options::overwrite_existing, error);
     fs::permissions(program, fs::perms::owner_all, error);
-    const auto exit = run_local(
+    const auto exit = transport::run_local(
         "ask kubeadm for its images",
         {{"program", program.string()},
          {"version", "v" + needs_.kubernetes.text()},
@@ -174,7 +174,7 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   TRY(check_output(options.output));
   BundleNeeds needs = TRY(read_needs(options, library.catalog()));
   needs.cluster.kubernetes.source = spec::Source::bundle;  // as init --bundle will see it
-  TRY(resolve_environment(needs.cluster, store));
+  TRY(session::resolve_environment(needs.cluster, store));
   if (!options.source.place.empty()) needs.cluster.mirrors.packages.clear();
   bundle::Fetcher fetcher = TRY(open_fetcher(options.source, needs.cluster, io));
   if (needs.version_is_assumed)

@@ -1,12 +1,12 @@
-#include "app/bundle_needs.hpp"
+#include "app/bundle/needs.hpp"
 
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/session/kubernetes_version.hpp"
 
-#include "app/bring_up.hpp"
-#include "app/kubernetes_version.hpp"
+#include "app/build/bring_up.hpp"
 
 #include <fmt/format.h>
 
@@ -165,7 +165,7 @@ Result<base::Version> read_newest(std::string_view text, const base::Version& mi
                                   const std::string& source) {
   std::string_view line = base::trim(text.substr(0, text.find('\n')));
   if (line.starts_with('v')) line.remove_prefix(1);
-  const std::vector<base::Version> versions = read_offers(line, minor);
+  const std::vector<base::Version> versions = session::read_offers(line, minor);
   if (!versions.empty()) return versions.back();
   return base::fail(Fault::parse,
                     fmt::format("{} does not name a patch of Kubernetes {}: it begins with '{}'", source,

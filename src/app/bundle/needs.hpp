@@ -8,7 +8,7 @@
 #include "gpuadm/playbook/playbook.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
-#include "app/system_packages.hpp"
+#include "app/bundle/system_packages.hpp"
 
 #include <map>
 #include <set>

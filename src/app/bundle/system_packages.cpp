@@ -1,4 +1,4 @@
-#include "app/system_packages.hpp"
+#include "app/bundle/system_packages.hpp"
 
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
@@ -6,8 +6,7 @@
 #include "gpuadm/bundle/debian.hpp"
 #include "gpuadm/bundle/pack.hpp"
 #include "gpuadm/checks/checks.hpp"
-
-#include "app/run_local.hpp"
+#include "gpuadm/transport/run_local.hpp"
 
 #include <fmt/format.h>
 
@@ -131,7 +130,7 @@ class Collection {
     const bool is_signed = text.starts_with("-----BEGIN PGP SIGNED MESSAGE-----");
     if (is_signed && fs::is_regular_file(repository.keyring, error)) {
       const bundle::BundlePart kept = TRY(from_.fetcher.keep(text));
-      const auto exit = TRY(run_local(
+      const auto exit = TRY(transport::run_local(
           "verify the signature of " + url,
           {{"file", from_.fetcher.path_of(kept.sha256).string()}, {"keyring", repository.keyring}},
           "command -v gpgv >/dev/null || exit 3\n"

@@ -4,10 +4,10 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/bundle/files.hpp"
+#include "gpuadm/bundle/signature.hpp"
+#include "gpuadm/session/open_bundle.hpp"
 
-#include "app/bundle_write.hpp"
-#include "app/open_bundle.hpp"
-#include "app/signature.hpp"
+#include "app/bundle/write.hpp"
 
 #include <fmt/format.h>
 
@@ -75,10 +75,12 @@ Result<Outcome> bundle_inspect(const BundleOptions& options, Io& io) {
 
 Result<Outcome> bundle_verify(const BundleOptions& options, Io& io) {
   const bundle::BundleHead head = TRY(bundle::read_bundle_head(options.bundle));
-  const Signers signers = signers_files(options.signers);
-  if (signers.empty()) io.err(nobody_verified(options.bundle));
+  const bundle::Signers signers = bundle::signers_files(options.signers);
+  if (signers.empty()) io.err(bundle::nobody_verified(options.bundle));
   const std::string who =
-      signers.empty() ? "" : TRY(signer_of(head.manifest, head.signature, signers, options.bundle.string()));
+      signers.empty()
+          ? ""
+          : TRY(bundle::signer_of(head.manifest, head.signature, signers, options.bundle.string()));
   const bundle::Bundle bundle =
       TRY(bundle::parse_bundle(head.manifest, options.bundle.string() + ":manifest.yaml"));
   std::error_code error;
@@ -134,7 +136,7 @@ Result<Outcome> bundle_diff(const BundleOptions& options, Io& io) {
 Result<Outcome> bundle_extend(const BundleExtendOptions& options, Io& io) {
   TRY(check_output(options.output));
   for (const std::string& image : options.images) (void)TRY(bundle::parse_reference(image));
-  bundle::Bundle opened = TRY(bring_bundle(options.bundle, options.signers, io));
+  bundle::Bundle opened = TRY(session::bring_bundle(options.bundle, options.signers, io));
   bundle::Blobs blobs = TRY(bundle::as_blobs(opened));
   bundle::Fetcher fetcher = TRY(open_fetcher(options.source, {}, io));
   std::map<std::string, fs::path> more;

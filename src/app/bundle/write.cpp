@@ -1,10 +1,9 @@
-#include "app/bundle_write.hpp"
+#include "app/bundle/write.hpp"
 
 #include "gpuadm/base/files.hpp"
+#include "gpuadm/base/secret_file.hpp"
 #include "gpuadm/base/text.hpp"
-
-#include "app/secret_file.hpp"
-#include "app/signature.hpp"
+#include "gpuadm/bundle/signature.hpp"
 
 #include <fmt/format.h>
 
@@ -36,7 +35,8 @@ bool environment_names_a_proxy() {
 
 /// The file that is named, or Docker's, where it is there.
 Result<bundle::Logins> read_logins(const fs::path& named) {
-  if (!named.empty()) return bundle::Logins::parse(TRY(read_private_file(named)).reveal(), named.string());
+  if (!named.empty())
+    return bundle::Logins::parse(TRY(base::read_private_file(named)).reveal(), named.string());
   const char* folder = std::getenv("DOCKER_CONFIG");
   const fs::path docker =
       (folder && *folder != '\0' ? fs::path(folder) : base::home() / ".docker") / "config.json";
@@ -106,7 +106,7 @@ Result<bundle::BundleFile> fetch_image(bundle::Fetcher& fetcher, const std::stri
 
 Result<> write_bundle(const bundle::Bundle& bundle, const std::filesystem::path& key,
                       const bundle::BlobPlace& place, const std::filesystem::path& output, Io& io) {
-  const std::string signature = key.empty() ? "" : TRY(sign(bundle::manifest_of(bundle), key));
+  const std::string signature = key.empty() ? "" : TRY(bundle::sign(bundle::manifest_of(bundle), key));
   if (is_archive(output))
     TRY(bundle::write_bundle_archive(bundle, signature, place, output));
   else

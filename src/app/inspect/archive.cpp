@@ -1,4 +1,4 @@
-#include "app/archive.hpp"
+#include "app/inspect/archive.hpp"
 
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/shell.hpp"

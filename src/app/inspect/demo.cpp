@@ -1,9 +1,8 @@
-#include "app/demo.hpp"
+#include "app/inspect/demo.hpp"
 
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
-
-#include "app/findings.hpp"
+#include "gpuadm/session/findings.hpp"
 
 #include <fmt/format.h>
 
@@ -31,7 +30,7 @@ std::vector<std::string> words_of(const Tree& list) {
 
 Result<> read_key(Demo& demo, const std::string& key, const Tree& value, const std::string& path) {
   if (key == "stage") {
-    const auto stage = stage_named(value.text());
+    const auto stage = session::stage_named(value.text());
     if (!stage || *stage == checks::Stage::cluster) return bad(path, demo.name, "stage is preflight or node");
     demo.stage = *stage;
   } else if (key == "title") {
@@ -80,10 +79,10 @@ Result<std::vector<Demo>> demos(const assets::Store& assets) {
   return all;
 }
 
-Result<Recording> recording_of(const Demo& demo, const assets::Store& assets) {
+Result<session::Recording> recording_of(const Demo& demo, const assets::Store& assets) {
   const std::string folder = "data/recordings/" + demo.machine;
-  return read_recording([&](const std::string& file) { return assets.read(folder + "/" + file); }, folder,
-                        Tree::map_of({{"hosts", demo.hosts}, {"cluster", demo.cluster}}));
+  return session::read_recording([&](const std::string& file) { return assets.read(folder + "/" + file); },
+                                 folder, Tree::map_of({{"hosts", demo.hosts}, {"cluster", demo.cluster}}));
 }
 
 }  // namespace app

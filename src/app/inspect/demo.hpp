@@ -2,8 +2,7 @@
 
 #include "gpuadm/assets/assets.hpp"
 #include "gpuadm/checks/checks.hpp"
-
-#include "app/recording.hpp"
+#include "gpuadm/session/recording.hpp"
 
 #include <string>
 #include <vector>
@@ -26,6 +25,6 @@ struct Demo {
 [[nodiscard]] Result<std::vector<Demo>> demos(const assets::Store& assets);
 
 /// The machine with the fault.
-[[nodiscard]] Result<Recording> recording_of(const Demo& demo, const assets::Store& assets);
+[[nodiscard]] Result<session::Recording> recording_of(const Demo& demo, const assets::Store& assets);
 
 }  // namespace app

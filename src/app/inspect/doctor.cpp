@@ -1,20 +1,22 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/session/census.hpp"
+#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/findings.hpp"
+#include "gpuadm/session/host_stages.hpp"
+#include "gpuadm/session/open_bundle.hpp"
+#include "gpuadm/session/recording.hpp"
+#include "gpuadm/session/run_folder.hpp"
+#include "gpuadm/session/supplies.hpp"
+#include "gpuadm/session/watch.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
-#include "app/census.hpp"
-#include "app/cluster_view.hpp"
-#include "app/connections.hpp"
-#include "app/demo.hpp"
-#include "app/findings.hpp"
-#include "app/fix.hpp"
-#include "app/host_stages.hpp"
-#include "app/open_bundle.hpp"
-#include "app/recording.hpp"
-#include "app/run_folder.hpp"
-#include "app/supplies.hpp"
-#include "app/watch.hpp"
+#include "app/inspect/demo.hpp"
+#include "app/inspect/doctor_options.hpp"
+#include "app/inspect/fix.hpp"
+#include "app/inspect/watch_and_report.hpp"
 
 #include <fmt/format.h>
 
@@ -28,10 +30,12 @@ namespace {
 Outcome list(const DoctorOptions& options, Io& io) {
   base::Tree tree = base::Tree::list();
   std::string text;
-  for (const checks::About& about : every_check()) {
+  for (const checks::About& about : session::every_check()) {
     if (!wanted(options, about.id)) continue;
-    tree.push(base::Tree::map_of(
-        {{"id", about.id}, {"title", about.title}, {"why", about.why}, {"stages", stages_of(about.stages)}}));
+    tree.push(base::Tree::map_of({{"id", about.id},
+                                  {"title", about.title},
+                                  {"why", about.why},
+                                  {"stages", session::stages_of(about.stages)}}));
     text += fmt::format("{:<40} {}\n", about.id, about.title);
   }
   io.out(options.format == Format::json ? base::json::write(tree) + "\n" : text);
@@ -41,22 +45,23 @@ Outcome list(const DoctorOptions& options, Io& io) {
 /// Whether --only leaves nothing but checks of the stage `security`, which no host has by itself.
 bool asks_for_security(const DoctorOptions& options) {
   unsigned stages = 0;
-  for (const checks::About& about : every_check())
+  for (const checks::About& about : session::every_check())
     if (!options.only.empty() && wanted(options, about.id)) stages |= about.stages;
   return stages == static_cast<unsigned>(checks::Stage::security);
 }
 
 /// What the checks of the stage say of what was seen.
-Result<std::vector<report::Finding>> find_for(const DoctorOptions& options, const Recording& looked,
+Result<std::vector<report::Finding>> find_for(const DoctorOptions& options, const session::Recording& looked,
                                               const assets::Store& assets) {
   const facts::Census& census = looked.survey.census;
-  if (options.stage.empty()) return find_by_state(looked.cluster, census, looked.view, assets);
-  if (options.stage == "cluster") return find_in_cluster(looked.cluster, census, looked.view, assets);
-  return find(looked.cluster, census, assets, stage_of(options));
+  if (options.stage.empty()) return session::find_by_state(looked.cluster, census, looked.view, assets);
+  if (options.stage == "cluster")
+    return session::find_in_cluster(looked.cluster, census, looked.view, assets);
+  return session::find(looked.cluster, census, assets, stage_of(options));
 }
 
-Texts texts_of(const DoctorOptions& options) {
-  return options.record.empty() ? Texts::dropped : Texts::kept;
+session::Texts texts_of(const DoctorOptions& options) {
+  return options.record.empty() ? session::Texts::dropped : session::Texts::kept;
 }
 
 bool names_hosts(const DoctorOptions& options) {
@@ -71,7 +76,7 @@ Outcome list_demos(const std::vector<Demo>& all, Format format, Io& io) {
                                   {"title", demo.title},
                                   {"leads", demo.leads},
                                   {"machine", demo.machine},
-                                  {"stage", stages_of(static_cast<unsigned>(demo.stage))}}));
+                                  {"stage", session::stages_of(static_cast<unsigned>(demo.stage))}}));
     text += fmt::format("{:<26} {} ({})\n", demo.name, demo.title, demo.leads);
   }
   io.out(format == Format::json ? base::json::write(tree) + "\n" : text);
@@ -94,10 +99,10 @@ Result<Demo> demo_named(const DoctorOptions& options, const assets::Store& asset
 }
 
 /// A recording in place of hosts.
-Result<Recording> recorded(const DoctorOptions& options) {
+Result<session::Recording> recorded(const DoctorOptions& options) {
   if (names_hosts(options))
     return base::fail(base::Fault::usage, "--from judges a recording: it goes with no host and no file");
-  Recording looked = TRY(load_recording(options.from, texts_of(options)));
+  session::Recording looked = TRY(session::load_recording(options.from, texts_of(options)));
   if (options.stage == "cluster" && !looked.view)
     return base::fail(
         base::Fault::usage,
@@ -110,19 +115,21 @@ Result<Recording> recorded(const DoctorOptions& options) {
 constexpr std::chrono::seconds impatience{60};
 
 /// Looks at the hosts.
-Result<Recording> look(const DoctorOptions& options, const assets::Store& assets, Io& io) {
+Result<session::Recording> look(const DoctorOptions& options, const assets::Store& assets, Io& io) {
   const bool in_cluster = options.stage == "cluster", by_state = options.stage.empty();
-  Recording looked{TRY(read_cluster(options.hosts, options.common.connection)), {}, {}};
+  session::Recording looked{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
   auto& [cluster, survey, view] = looked;
-  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
-  const auto fleet = connections->fleet(Access::read_only);
-  survey = TRY(take_census(
-      *fleet, assets, in_cluster || by_state ? Afterwards::keep_connection : Afterwards::close_connection,
-      texts_of(options), by_state || options.stage == "node" ? Reasons::read : Reasons::skipped));
-  if (in_cluster) view = TRY(view_cluster(cluster, survey.census, *fleet, assets));
-  if (by_state && has_control_plane(cluster, survey.census)) {
+  const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(session::Access::read_only);
+  survey = TRY(session::take_census(
+      *fleet, assets,
+      in_cluster || by_state ? session::Afterwards::keep_connection : session::Afterwards::close_connection,
+      texts_of(options),
+      by_state || options.stage == "node" ? session::Reasons::read : session::Reasons::skipped));
+  if (in_cluster) view = TRY(session::view_cluster(cluster, survey.census, *fleet, assets));
+  if (by_state && session::has_control_plane(cluster, survey.census)) {
     // Hosts are judged all the same where no control plane answers.
-    auto answer = view_cluster(cluster, survey.census, *fleet, assets, impatience);
+    auto answer = session::view_cluster(cluster, survey.census, *fleet, assets, impatience);
     if (answer) view = std::move(*answer);
     if (!answer && answer.error().fault == base::Fault::interrupted) return std::unexpected(answer.error());
   }
@@ -130,13 +137,13 @@ Result<Recording> look(const DoctorOptions& options, const assets::Store& assets
 }
 
 /// Lets the checks judge an installation from the bundle that is named, as `gpuadm init --bundle` does.
-Result<> resolve_bundle(const DoctorOptions& options, Recording& looked, const Io& io) {
+Result<> resolve_bundle(const DoctorOptions& options, session::Recording& looked, const Io& io) {
   if (options.bundle.empty()) return {};
-  const bundle::Bundle bundle = TRY(bring_bundle(options.bundle, {}, io));
+  const bundle::Bundle bundle = TRY(session::bring_bundle(options.bundle, {}, io));
   looked.cluster.kubernetes.source = spec::Source::bundle;
   if (!looked.cluster.kubernetes.version)
     looked.cluster.kubernetes.version = base::Version::parse(bundle.kubernetes);
-  resolve_supplies(looked.cluster, looked.survey.census, &bundle, {});
+  session::resolve_supplies(looked.cluster, looked.survey.census, &bundle, {});
   return {};
 }
 
@@ -187,8 +194,8 @@ void show(const std::vector<report::Finding>& findings, const spec::Cluster& clu
 
 Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
   DoctorOptions options = asked;
-  TRY(known_ids(options.only));
-  TRY(known_ids(options.skip));
+  TRY(session::known_ids(options.only));
+  TRY(session::known_ids(options.skip));
   if (options.list) return list(options, io);
   if (options.stage.empty() && asks_for_security(options)) options.stage = "security";
   if (options.fix && options.watch == 0) return fix(options, io);
@@ -200,33 +207,34 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
   std::optional<Demo> demo;
   if (options.demo) {
     demo = TRY(demo_named(options, assets));
-    options.stage = stages_of(static_cast<unsigned>(demo->stage));
+    options.stage = session::stages_of(static_cast<unsigned>(demo->stage));
   }
-  const Judge judge = [&](const Recording& looked) -> Result<std::vector<report::Finding>> {
+  const session::Judge judge = [&](const session::Recording& looked) -> Result<std::vector<report::Finding>> {
     auto findings = TRY(find_for(options, looked, assets));
     std::erase_if(findings, [&](const report::Finding& finding) {
-      return (finding.id != reachable && !wanted(options, finding.id)) ||
+      return (finding.id != session::reachable && !wanted(options, finding.id)) ||
              (!known.empty() && known.contains(key_of(finding.host, finding.id)));
     });
     TRY(mark_fixable(findings, looked.cluster, looked.survey.census, assets));
     return findings;
   };
   if (options.watch > 0) return watch_and_report(options, assets, judge, io);
-  Recording looked = TRY(demo                   ? recording_of(*demo, assets)
-                         : options.from.empty() ? look(options, assets, io)
-                                                : recorded(options));
+  session::Recording looked = TRY(demo                   ? recording_of(*demo, assets)
+                                  : options.from.empty() ? look(options, assets, io)
+                                                         : recorded(options));
   TRY(resolve_bundle(options, looked, io));
   const std::vector<report::Finding> findings = TRY(judge(looked));
-  if (!options.record.empty()) TRY(save_recording(options.record, looked, redactor_for(looked)));
+  if (!options.record.empty())
+    TRY(session::save_recording(options.record, looked, session::redactor_for(looked)));
 
   if (options.from.empty() && !demo)
-    TRY(TRY(RunFolder::make(looked.cluster.name))
+    TRY(TRY(session::RunFolder::make(looked.cluster.name))
             .save_results(looked.cluster, looked.survey.census, findings));
 
   std::map<std::string, std::string> stages;
-  if (options.stage.empty()) stages = stages_by_host(looked.survey.census);
-  show(findings, looked.cluster, stages, options.stage.empty() ? describe_stages(looked.survey.census) : "",
-       options.format, io);
+  if (options.stage.empty()) stages = session::stages_by_host(looked.survey.census);
+  show(findings, looked.cluster, stages,
+       options.stage.empty() ? session::describe_stages(looked.survey.census) : "", options.format, io);
   if (looked.survey.none_reached()) return Outcome::unreachable;
   return std::ranges::any_of(findings, [&](const auto& finding) { return fails(finding, options); })
              ? Outcome::blocked

@@ -1,9 +1,9 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/wrap.hpp"
+#include "gpuadm/session/findings.hpp"
 
-#include "app/findings.hpp"
-#include "app/fix.hpp"
+#include "app/inspect/fix.hpp"
 
 #include <fmt/format.h>
 
@@ -37,7 +37,7 @@ Parts parts_of(const Page& page) {
            {"fix", "Fix", page.article.fix},
            {"fixedBy", "gpuadm doctor --fix", mends(page.fixes)},
            {"byHand", "By hand", page.article.by_hand},
-           {"stages", "Stages", stages_of(page.about.stages)}}};
+           {"stages", "Stages", session::stages_of(page.about.stages)}}};
 }
 
 base::Tree to_tree(const Page& page) {
@@ -98,7 +98,7 @@ Result<std::vector<Page>> pages(const Common& common) {
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
   const Fixes fixes = fixes_of(TRY(playbook::Library::load(assets, "fix")));
   std::vector<Page> all;
-  for (const checks::About& about : every_check()) {
+  for (const checks::About& about : session::every_check()) {
     const checks::Article* article = checks::article(*data, about.id);
     const auto fix = fixes.find(about.id);
     all.push_back({about,
@@ -117,11 +117,12 @@ Result<std::vector<Page>> pages(const Common& common) {
 }  // namespace
 
 Result<Outcome> explain(const ExplainOptions& options, Io& io) {
-  TRY(known_ids(options.ids));
+  TRY(session::known_ids(options.ids));
   base::Tree tree = base::Tree::list();
   std::string text;
   for (const Page& page : TRY(pages(options.common))) {
-    if (std::ranges::none_of(options.ids, [&](const auto& id) { return matches(page.about.id, id); }))
+    if (std::ranges::none_of(options.ids,
+                             [&](const auto& id) { return session::matches(page.about.id, id); }))
       continue;
     tree.push(to_tree(page));
     text += (text.empty() ? "" : "\n") +

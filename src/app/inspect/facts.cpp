@@ -1,11 +1,10 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/report/refusal.hpp"
+#include "gpuadm/session/census.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/run_folder.hpp"
 #include "gpuadm/spec/cluster.hpp"
-
-#include "app/census.hpp"
-#include "app/connections.hpp"
-#include "app/run_folder.hpp"
 
 #include <fmt/format.h>
 
@@ -14,7 +13,7 @@
 namespace app {
 namespace {
 
-std::string in_form(const Survey& survey, const std::string& json, Format format) {
+std::string in_form(const session::Survey& survey, const std::string& json, Format format) {
   if (format == Format::json) return json;
   if (format == Format::text)
     return base::printable(base::yaml::write(to_tree(survey.census)), std::string::npos);
@@ -25,17 +24,18 @@ std::string in_form(const Survey& survey, const std::string& json, Format format
 
 Result<Outcome> facts(const FactsOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
+  const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   if (options.format == Format::probe && cluster.hosts.size() != 1)
     return base::fail(base::Fault::usage, "-o probe shows one host", "name one");
-  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
-  const auto fleet = connections->fleet(Access::read_only);
-  const Survey survey = TRY(take_census(*fleet, assets, Afterwards::close_connection,
-                                        options.format == Format::probe ? Texts::kept : Texts::dropped));
+  const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(session::Access::read_only);
+  const session::Survey survey = TRY(
+      session::take_census(*fleet, assets, session::Afterwards::close_connection,
+                           options.format == Format::probe ? session::Texts::kept : session::Texts::dropped));
 
-  const RunFolder folder = TRY(RunFolder::make(cluster.name));
+  const session::RunFolder folder = TRY(session::RunFolder::make(cluster.name));
   TRY(folder.save("cluster.yaml", spec::to_tree(cluster)));
-  const std::string json = to_json(survey.census) + "\n";
+  const std::string json = session::to_json(survey.census) + "\n";
   TRY(folder.save_text("facts.json", json));
 
   io.out(in_form(survey, json, options.format));
@@ -45,7 +45,7 @@ Result<Outcome> facts(const FactsOptions& options, Io& io) {
     const base::Error& error = facts.error();
     io.err(report::to_text(error, io.err_style));
     if (outcome != Outcome::failed)
-      outcome = is_unreachable(error.fault) ? Outcome::unreachable : Outcome::failed;
+      outcome = session::is_unreachable(error.fault) ? Outcome::unreachable : Outcome::failed;
   }
   return outcome;
 }

@@ -1,12 +1,13 @@
-#include "app/fix.hpp"
+#include "app/inspect/fix.hpp"
 
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/findings.hpp"
+#include "gpuadm/session/findings.hpp"
+#include "gpuadm/session/host_stages.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
-#include "app/findings.hpp"
-#include "app/host_stages.hpp"
-#include "app/run_playbook.hpp"
+#include "app/inspect/doctor_options.hpp"
 
 #include <fmt/format.h>
 
@@ -44,17 +45,19 @@ class Patients {
 
   Result<> look() {
     seen_ = TRY(
-        take_census(fleet_, assets_, Afterwards::keep_connection, Texts::dropped,
-                    options_.stage.empty() || options_.stage == "node" ? Reasons::read : Reasons::skipped));
-    findings_ = TRY(options_.stage.empty() ? find_by_state(cluster_, seen_.census, std::nullopt, assets_)
-                                           : find(cluster_, seen_.census, assets_, stage_of(options_)));
+        session::take_census(fleet_, assets_, session::Afterwards::keep_connection, session::Texts::dropped,
+                             options_.stage.empty() || options_.stage == "node" ? session::Reasons::read
+                                                                                : session::Reasons::skipped));
+    findings_ =
+        TRY(options_.stage.empty() ? session::find_by_state(cluster_, seen_.census, std::nullopt, assets_)
+                                   : session::find(cluster_, seen_.census, assets_, stage_of(options_)));
     std::erase_if(findings_, [&](const Finding& finding) {
-      return finding.id != reachable && !wanted(options_, finding.id);
+      return finding.id != session::reachable && !wanted(options_, finding.id);
     });
     return mark_fixable(findings_, cluster_, seen_.census, assets_);
   }
 
-  [[nodiscard]] const Survey& survey() const { return seen_; }
+  [[nodiscard]] const session::Survey& survey() const { return seen_; }
   [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }
   [[nodiscard]] std::vector<Finding> fixable() const {
     std::vector<Finding> found;
@@ -70,7 +73,7 @@ class Patients {
   const assets::Store& assets_;
   const spec::Cluster& cluster_;
   transport::Fleet& fleet_;
-  Survey seen_;
+  session::Survey seen_;
   std::vector<Finding> findings_;
 };
 
@@ -149,8 +152,9 @@ Result<Outcome> fix(const DoctorOptions& options, Io& io) {
   TRY(fits(options));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, "fix"));
-  const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  const Session session = TRY(Session::open(cluster, options.common.connection, options.consent, io));
+  const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
+  const session::Session session =
+      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
 
   Patients patients(options, assets, cluster, *session.fleet);
   TRY(patients.look());
@@ -166,14 +170,16 @@ Result<Outcome> fix(const DoctorOptions& options, Io& io) {
     return judged();
   }
 
-  Survey reached = patients.survey();
+  session::Survey reached = patients.survey();
   std::erase_if(reached.census, [](const auto& entry) { return !entry.second; });
   Io told = io;
   if (options.format == Format::json) told.out = [](std::string_view) {};
-  const PlaybookRun playbook_run{cluster, assets, library, nullptr, mending(before), options.consent};
-  const Outcome outcome = TRY(telling(session.folder, options.format, told, [&](report::Reporter& reporter) {
-    return run_playbook(playbook_run, reached, session, reporter, io);
-  }));
+  const session::PlaybookRun playbook_run{cluster, assets,          library,
+                                          nullptr, mending(before), options.consent};
+  const Outcome outcome =
+      TRY(session::telling(session.folder, options.format, told, [&](report::Reporter& reporter) {
+        return session::run_playbook(playbook_run, reached, session, reporter, io);
+      }));
   if (outcome == Outcome::interrupted) return outcome;
   if (options.consent != Consent::preview) TRY(patients.look());
   if (options.format == Format::text) io.out("\n");

@@ -1,13 +1,14 @@
 #include "gpuadm/app/status.hpp"
+
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
-
-#include "app/cluster_view.hpp"
-#include "app/connections.hpp"
-#include "app/findings.hpp"
-#include "app/status_look.hpp"
-#include "app/status_show.hpp"
+#include "gpuadm/cluster/status_show.hpp"
+#include "gpuadm/facts/control_plane.hpp"
+#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/findings.hpp"
+#include "gpuadm/session/status_look.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +21,8 @@ namespace {
 using base::Fault;
 
 /// What the checks say of hosts with GPUs: it says why a GPU is not allocatable.
-Result<std::vector<report::Finding>> gpu_findings(const StatusLook& look, const assets::Store& assets,
+Result<std::vector<report::Finding>> gpu_findings(const session::StatusLook& look,
+                                                  const assets::Store& assets,
                                                   const std::optional<facts::ClusterFacts>& view) {
   facts::Census census;
   for (const auto& [host, facts] : look.survey.survey.census)
@@ -34,33 +36,34 @@ Result<std::vector<report::Finding>> gpu_findings(const StatusLook& look, const 
   return findings;
 }
 
-Result<Status> judge(const StatusLook& look, const assets::Store& assets) {
+Result<cluster::Status> judge(const session::StatusLook& look, const assets::Store& assets) {
   std::optional<facts::ClusterFacts> view;
   if (look.survey.view) view = TRY(facts::parse_cluster(*look.survey.view));
   const auto findings = TRY(gpu_findings(look, assets, view));
-  return status_of({look.survey.cluster, look.survey.survey.census, view, look.asked}, findings);
+  return cluster::status_of({look.survey.cluster, look.survey.survey.census, view, look.asked}, findings);
 }
 
-Result<StatusLook> recorded(const std::filesystem::path& folder) {
-  StatusLook look{TRY(load_recording(folder)), {}};
+Result<session::StatusLook> recorded(const std::filesystem::path& folder) {
+  session::StatusLook look{TRY(session::load_recording(folder)), {}};
   for (const spec::Host& host : look.survey.cluster.hosts)
-    if (look.asked.empty() && look.survey.view && is_control_plane(look.survey.survey.census, host.name))
+    if (look.asked.empty() && look.survey.view &&
+        facts::is_control_plane(look.survey.survey.census, host.name))
       look.asked = host.name;
   return look;
 }
 
-std::string in_form(const Status& status, StatusForm form, std::size_t screen) {
+std::string in_form(const cluster::Status& status, StatusForm form, std::size_t screen) {
   switch (form) {
     case StatusForm::json:
       return base::json::write(to_tree(status)) + "\n";
     case StatusForm::yaml:
       return base::yaml::write(to_tree(status));
     case StatusForm::wide:
-      return to_text(status, Width::any, screen);
+      return to_text(status, cluster::Width::any, screen);
     case StatusForm::text:
       break;
   }
-  return to_text(status, Width::terminal, screen);
+  return to_text(status, cluster::Width::terminal, screen);
 }
 
 /// Looks until Ctrl-C: a page on a terminal, else one look after the other.
@@ -69,7 +72,7 @@ Result<Outcome> watch(const StatusOptions& options, const spec::Cluster& cluster
   const bool page = io.page && (options.form == StatusForm::text || options.form == StatusForm::wide);
   while (true) {
     const base::Instant begun = base::Clock::now();
-    const auto look = survey_cluster(cluster, fleet, assets);
+    const auto look = session::survey_cluster(cluster, fleet, assets);
     const auto status = look ? judge(*look, assets) : std::unexpected(look.error());
     if (fleet.interrupted() || !status) {
       if (page) io.end_page();
@@ -110,16 +113,16 @@ Result<Outcome> status(const StatusOptions& options, Io& io) {
   TRY(goes_together(options));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   if (!options.from.empty()) {
-    const Status status = TRY(judge(TRY(recorded(options.from)), assets));
+    const cluster::Status status = TRY(judge(TRY(recorded(options.from)), assets));
     io.out(in_form(status, options.form, io.out_style.width));
     return status.problems.empty() ? Outcome::done : Outcome::failed;
   }
-  const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
-  const auto fleet = connections->fleet(Access::read_only);
+  const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
+  const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(session::Access::read_only);
   if (options.watch > 0) return watch(options, cluster, assets, *fleet, io);
-  const StatusLook look = TRY(survey_cluster(cluster, *fleet, assets));
-  const Status status = TRY(judge(look, assets));
+  const session::StatusLook look = TRY(session::survey_cluster(cluster, *fleet, assets));
+  const cluster::Status status = TRY(judge(look, assets));
   io.out(in_form(status, options.form, io.out_style.width));
   if (look.survey.survey.none_reached()) return Outcome::unreachable;
   return status.problems.empty() ? Outcome::done : Outcome::failed;

@@ -1,13 +1,14 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/control_plane.hpp"
 #include "gpuadm/report/findings.hpp"
+#include "gpuadm/session/census.hpp"
+#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/recording.hpp"
 
-#include "app/archive.hpp"
-#include "app/census.hpp"
-#include "app/cluster_view.hpp"
-#include "app/connections.hpp"
-#include "app/recording.hpp"
+#include "app/inspect/archive.hpp"
 
 #include <fmt/format.h>
 
@@ -47,18 +48,18 @@ constexpr std::string_view look_through =
 class Support {
  public:
   Support(const SupportOptions& options, const assets::Store& assets, transport::Fleet& fleet,
-          Recording& looked, Archive& archive, Io& io)
+          session::Recording& looked, Archive& archive, Io& io)
       : options_(options), assets_(assets), fleet_(fleet), looked_(looked), archive_(archive), io_(io) {}
 
   Result<Outcome> collect() {
-    looked_.survey =
-        TRY(take_census(fleet_, assets_, Afterwards::keep_connection, Texts::kept, Reasons::read));
+    looked_.survey = TRY(session::take_census(fleet_, assets_, session::Afterwards::keep_connection,
+                                              session::Texts::kept, session::Reasons::read));
     TRY(survey_cluster());
-    facts::Redactor redact = redactor_for(looked_);
+    facts::Redactor redact = session::redactor_for(looked_);
     redact.learn(base::home().filename().string(), "user");
     TRY(add_hosts(redact));
     TRY(add_runs(redact));
-    TRY(save_recording(archive_.folder() / "recording", looked_, redact));
+    TRY(session::save_recording(archive_.folder() / "recording", looked_, redact));
     TRY(archive_.add("doctor.txt", TRY(report())));
     replaced_ = redact.replaced();
     for (const auto& [host, facts] : looked_.survey.census)
@@ -83,10 +84,10 @@ class Support {
   Result<> survey_cluster() {
     const auto& hosts = looked_.cluster.hosts;
     const auto place = std::ranges::find_if(
-        hosts, [&](const auto& host) { return is_control_plane(looked_.survey.census, host.name); });
+        hosts, [&](const auto& host) { return facts::is_control_plane(looked_.survey.census, host.name); });
     if (place == hosts.end()) return {};
     control_plane_ = place->name;
-    auto view = view_cluster(looked_.cluster, looked_.survey.census, fleet_, assets_);
+    auto view = session::view_cluster(looked_.cluster, looked_.survey.census, fleet_, assets_);
     if (view)
       looked_.view = std::move(*view);
     else if (view.error().fault == Fault::interrupted)
@@ -97,7 +98,7 @@ class Support {
   }
 
   Result<> add_hosts(facts::Redactor& redact) {
-    const std::string script = TRY(reading_script(assets_, "playbooks/support.sh"));
+    const std::string script = TRY(session::reading_script(assets_, "playbooks/support.sh"));
     for (const auto& [host, facts] : looked_.survey.census) {
       if (!facts) {
         narrate(fmt::format("{}: {}", host, facts.error().what));
@@ -156,11 +157,13 @@ class Support {
 
   /// What the doctor makes of the recording, which has no names any more.
   Result<std::string> report() {
-    const Recording recorded = TRY(load_recording(archive_.folder() / "recording"));
-    auto findings = TRY(find(recorded.cluster, recorded.survey.census, assets_, checks::Stage::node));
+    const session::Recording recorded = TRY(session::load_recording(archive_.folder() / "recording"));
+    auto findings =
+        TRY(session::find(recorded.cluster, recorded.survey.census, assets_, checks::Stage::node));
     if (recorded.view) {
-      auto more = TRY(find_in_cluster(recorded.cluster, recorded.survey.census, recorded.view, assets_));
-      std::erase_if(more, [](const report::Finding& finding) { return finding.id == reachable; });
+      auto more =
+          TRY(session::find_in_cluster(recorded.cluster, recorded.survey.census, recorded.view, assets_));
+      std::erase_if(more, [](const report::Finding& finding) { return finding.id == session::reachable; });
       std::ranges::move(more, std::back_inserter(findings));
     }
     return report::to_text(findings, {});
@@ -169,7 +172,7 @@ class Support {
   const SupportOptions& options_;
   const assets::Store& assets_;
   transport::Fleet& fleet_;
-  Recording& looked_;
+  session::Recording& looked_;
   Archive& archive_;
   Io& io_;
   std::string control_plane_, renamed_;
@@ -180,15 +183,15 @@ class Support {
 
 Result<Outcome> support(const SupportOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  Recording looked{TRY(read_cluster(options.hosts, options.common.connection)), {}, {}};
+  session::Recording looked{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
   const std::string name = fmt::format("gpuadm-support-{}", base::stamp(base::now()));
   const fs::path file = options.output.empty() ? fs::path(name + ".tar.gz") : options.output;
   if (std::error_code error; fs::exists(file, error))
     return base::fail(Fault::usage, fmt::format("{}: there is such a file", file.string()),
                       "name one that is not there yet: --output FILE");
   Archive archive = TRY(Archive::make(name));
-  const auto connections = TRY(Connections::open(looked.cluster, options.common.connection, io));
-  const auto fleet = connections->fleet(Access::read_only);
+  const auto connections = TRY(session::Connections::open(looked.cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(session::Access::read_only);
   Support support(options, assets, *fleet, looked, archive, io);
   const Outcome outcome = TRY(support.collect());
   const auto& hosts = looked.survey.census;

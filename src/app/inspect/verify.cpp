@@ -1,14 +1,14 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/control_plane.hpp"
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/report/links.hpp"
-
-#include "app/census.hpp"
-#include "app/cluster_view.hpp"
-#include "app/connections.hpp"
-#include "app/findings.hpp"
-#include "app/pod_tests.hpp"
-#include "app/run_playbook.hpp"
+#include "gpuadm/session/census.hpp"
+#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/findings.hpp"
+#include "gpuadm/session/pod_tests.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
 #include <fmt/format.h>
 
@@ -67,14 +67,14 @@ class Walk {
     }
   }
 
-  Result<> try_network(std::span<const Link> links, PodTests& pod_tests) {
+  Result<> try_network(std::span<const Link> links, session::PodTests& pod_tests) {
     for (const Link link : links)
       if (checks::needs_network_proof(link) && !nodes_.empty())
         notify(TRY(pod_tests.show_network(link, nodes_)));
     return {};
   }
 
-  Result<> try_out(std::span<const Link> links, PodTests& pod_tests) {
+  Result<> try_out(std::span<const Link> links, session::PodTests& pod_tests) {
     for (const Link link : links)
       if (checks::needs_pods(link) && !whole_.empty()) notify(TRY(pod_tests.show(link, whole_)));
     return {};
@@ -117,7 +117,7 @@ std::string summary(const std::vector<GpuNode>& nodes, std::size_t tested, const
 
 std::string control_plane_of(const spec::Cluster& cluster, const facts::Census& census) {
   const auto place = std::ranges::find_if(
-      cluster.hosts, [&](const spec::Host& host) { return is_control_plane(census, host.name); });
+      cluster.hosts, [&](const spec::Host& host) { return facts::is_control_plane(census, host.name); });
   return place == cluster.hosts.end() ? std::string() : place->name;
 }
 
@@ -133,7 +133,7 @@ std::vector<std::string> left_out(const facts::ClusterFacts& facts, const std::v
 }
 
 /// Every link, in order. What happens to hosts and in the cluster is told beside the result.
-Result<> walk_all(Walk& walk, const std::vector<Link>& links, const PodTestContext& context,
+Result<> walk_all(Walk& walk, const std::vector<Link>& links, const session::PodTestContext& context,
                   const checks::ChainInputs& inputs, const VerifyOptions& options, Io& io) {
   const bool network = std::ranges::any_of(links, checks::needs_network_proof) && !walk.nodes().empty();
   if (!network) walk.see(links, inputs);
@@ -142,7 +142,7 @@ Result<> walk_all(Walk& walk, const std::vector<Link>& links, const PodTestConte
   beside.out = options.format == Format::text ? io.err : [](std::string_view) {};
   beside.out_style = io.err_style;
   const auto act = [&](report::Reporter& reporter) -> Result<Outcome> {
-    const auto pod_tests = TRY(PodTests::open(context, reporter));
+    const auto pod_tests = TRY(session::PodTests::open(context, reporter));
     Result<> result = network ? walk.try_network(links, *pod_tests) : Result<>();
     if (result && network) walk.see(links, inputs);
     if (result) result = walk.try_out(links, *pod_tests);
@@ -150,7 +150,7 @@ Result<> walk_all(Walk& walk, const std::vector<Link>& links, const PodTestConte
     if (!result) return std::unexpected(result.error());
     return Outcome::done;
   };
-  TRY(telling(context.folder, Format::text, beside, act));
+  TRY(session::telling(context.folder, Format::text, beside, act));
   return {};
 }
 
@@ -180,30 +180,32 @@ Result<Outcome> verify(const VerifyOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const checks::Floors floors =
       TRY(checks::read_floors([&](std::string_view path) { return assets.read(path); }));
-  spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
+  spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
 
   // What hosts and control plane say of themselves.
-  const Session session = TRY(Session::open(cluster, options.common.connection, Consent::given, io));
-  const Survey survey = TRY(take_census(*session.fleet, assets));
+  const session::Session session =
+      TRY(session::Session::open(cluster, options.common.connection, Consent::given, io));
+  const session::Survey survey = TRY(session::take_census(*session.fleet, assets));
   if (survey.none_reached()) return std::unexpected(survey.census.begin()->second.error());
-  const auto view = TRY(view_cluster(cluster, survey.census, *session.fleet, assets));
-  if (!view) return std::unexpected(no_control_plane());
+  const auto view = TRY(session::view_cluster(cluster, survey.census, *session.fleet, assets));
+  if (!view) return std::unexpected(session::no_control_plane());
   const facts::ClusterFacts facts = TRY(facts::parse_cluster(*view));
-  fit(cluster, survey.census, facts);
+  session::fit(cluster, survey.census, facts);
   const std::vector<GpuNode> nodes = checks::gpu_nodes(cluster, survey.census, facts);
 
   const std::vector<GpuNode> all = checks::cluster_nodes(cluster, survey.census, facts);
   Walk walk(all, nodes, options, io);
-  walk.notify(unreached_in(survey.census));
-  const std::vector<Finding> findings = TRY(find(cluster, survey.census, assets, checks::Stage::node));
-  const PodTestContext context{cluster,
-                               survey.census,
-                               assets,
-                               floors,
-                               *session.fleet,
-                               session.folder,
-                               control_plane_of(cluster, survey.census),
-                               both(all, nodes)};
+  walk.notify(session::unreached_in(survey.census));
+  const std::vector<Finding> findings =
+      TRY(session::find(cluster, survey.census, assets, checks::Stage::node));
+  const session::PodTestContext context{cluster,
+                                        survey.census,
+                                        assets,
+                                        floors,
+                                        *session.fleet,
+                                        session.folder,
+                                        control_plane_of(cluster, survey.census),
+                                        both(all, nodes)};
   const checks::ChainInputs inputs{cluster, survey.census, facts, findings};
   const auto tried = walk_all(walk, links, context, inputs, options, io);
   TRY(session.folder.save_results(cluster, survey.census, walk.findings()));

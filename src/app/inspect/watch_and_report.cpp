@@ -1,10 +1,11 @@
+#include "app/inspect/watch_and_report.hpp"
+
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/findings.hpp"
-
-#include "app/connections.hpp"
-#include "app/run_folder.hpp"
-#include "app/watch.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/run_folder.hpp"
+#include "gpuadm/session/watch.hpp"
 
 #include <fmt/format.h>
 
@@ -75,20 +76,21 @@ class Page {
 }  // namespace
 
 Result<Outcome> watch_and_report(const DoctorOptions& options, const assets::Store& assets,
-                                 const Judge& judge, Io& io) {
+                                 const session::Judge& judge, Io& io) {
   TRY(goes_with(options));
-  Recording looked{TRY(read_cluster(options.hosts, options.common.connection)), {}, {}};
-  const auto connections = TRY(Connections::open(looked.cluster, options.common.connection, io));
-  const auto fleet = connections->fleet(Access::read_only);
+  session::Recording looked{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
+  const auto connections = TRY(session::Connections::open(looked.cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(session::Access::read_only);
   std::vector<Finding> last;
   std::optional<Page> page;
   if (io.page && options.format == Format::text) page.emplace(looked.cluster.name, options.watch, io);
-  Watcher watcher{
-      .every = std::chrono::seconds(options.watch),
-      .view = options.stage == "cluster",
-      .reasons = options.stage.empty() || options.stage == "node" ? Reasons::read : Reasons::skipped,
-      .judge = judge,
-      .notify = {}};
+  session::Watcher watcher{.every = std::chrono::seconds(options.watch),
+                           .view = options.stage == "cluster",
+                           .reasons = options.stage.empty() || options.stage == "node"
+                                          ? session::Reasons::read
+                                          : session::Reasons::skipped,
+                           .judge = judge,
+                           .notify = {}};
   watcher.notify = [&](std::span<const Change> changes, const std::vector<Finding>& findings) {
     if (!changes.empty()) last = findings;
     if (page) return page->show(changes, findings);
@@ -97,10 +99,10 @@ Result<Outcome> watch_and_report(const DoctorOptions& options, const assets::Sto
                                              : report::to_text(change, io.out_style)) +
              "\n");
   };
-  const auto watched = watch(looked, *fleet, assets, watcher);
+  const auto watched = session::watch(looked, *fleet, assets, watcher);
   page.reset();
   TRY(watched);
-  const RunFolder folder = TRY(RunFolder::make(looked.cluster.name));
+  const session::RunFolder folder = TRY(session::RunFolder::make(looked.cluster.name));
   TRY(folder.save_results(looked.cluster, looked.survey.census, last));
   return Outcome::interrupted;
 }

@@ -2,8 +2,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/refusal.hpp"
-
-#include "app/control_planes.hpp"
+#include "gpuadm/session/control_planes.hpp"
 
 #include <fmt/format.h>
 
@@ -95,10 +94,11 @@ Outcome report_unanswered(const facts::Census& census, Io& io) {
 
 Result<Outcome> certs_status(const CertsOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
-  const auto fleet = connections->fleet(Access::read_only);
-  const Survey survey = TRY(take_census(*fleet, assets, Afterwards::close_connection, Texts::dropped));
+  const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
+  const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(session::Access::read_only);
+  const session::Survey survey = TRY(
+      session::take_census(*fleet, assets, session::Afterwards::close_connection, session::Texts::dropped));
   const std::vector<Row> rows = rows_of(cluster, survey.census);
   if (options.format == Format::json)
     io.out(base::json::write(to_tree(rows)) + "\n");
@@ -110,20 +110,22 @@ Result<Outcome> certs_status(const CertsOptions& options, Io& io) {
 Result<Outcome> certs_renew(const CertsOptions& options, Io& io) {
   const base::Variables given = {{"within_days", std::to_string(options.within)},
                                  {"renew_all", options.all ? "yes" : "no"}};
-  return on_control_planes(
-      {options.common, options.hosts, options.consent}, "certs", io, [&](const ControlPlaneContext& context) {
-        return telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
-          return run_one_by_one(context, {context.hosts, {{}, {}, {}, given}, options.consent}, reporter, io);
+  return session::on_control_planes(
+      {options.common, options.hosts, options.consent}, "certs", io,
+      [&](const session::ControlPlaneContext& context) {
+        return session::telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
+          return session::run_one_by_one(context, {context.hosts, {{}, {}, {}, given}, options.consent},
+                                         reporter, io);
         });
       });
 }
 
 Result<Outcome> certs_rotate_encryption_key(const CertsOptions& options, Io& io) {
-  return on_control_planes(
+  return session::on_control_planes(
       {options.common, options.hosts, options.consent}, "rotate-encryption-key", io,
-      [&](const ControlPlaneContext& context) {
-        return telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
-          return run_together(context, {context.hosts, {}, options.consent}, reporter, io);
+      [&](const session::ControlPlaneContext& context) {
+        return session::telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
+          return session::run_together(context, {context.hosts, {}, options.consent}, reporter, io);
         });
       });
 }

@@ -1,8 +1,7 @@
 #include "gpuadm/app/exec.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
-
-#include "app/run_playbook.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
 #include <fmt/format.h>
 
@@ -64,16 +63,19 @@ Result<Outcome> copy(const CopyOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const std::string prelude =
       TRY(assets.read("playbooks/prelude.sh")) + "\n" + TRY(assets.read("playbooks/cp.sh"));
-  const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  const Session session = TRY(Session::open(cluster, options.common.connection, options.consent, io));
-  Execution execution{assets,
-                      plan_of(freight, cluster.hosts, prelude, TRY(assets.read("playbooks/depot.sh"))),
-                      {},
-                      options.consent,
-                      {}};
+  const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
+  const session::Session session =
+      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  session::Execution execution{
+      assets,
+      plan_of(freight, cluster.hosts, prelude, TRY(assets.read("playbooks/depot.sh"))),
+      {},
+      options.consent,
+      {}};
   for (const spec::Host& host : cluster.hosts) execution.hosts.push_back(host.name);
-  return telling(session.folder, options.format, io,
-                 [&](report::Reporter& reporter) { return execute(execution, session, reporter, io); });
+  return session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+    return session::execute(execution, session, reporter, io);
+  });
 }
 
 }  // namespace app

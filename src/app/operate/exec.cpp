@@ -3,10 +3,9 @@
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/time.hpp"
-
-#include "app/census.hpp"
-#include "app/connections.hpp"
-#include "app/run_on_all.hpp"
+#include "gpuadm/session/census.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/run_on_all.hpp"
 
 #include <fmt/format.h>
 
@@ -36,14 +35,15 @@ Result<Outcome> exec(const ExecOptions& options, Io& io) {
   if (options.command.empty())
     return base::fail(Fault::usage, "no command is named",
                       "it stands behind two dashes: gpuadm exec HOST -- uptime");
-  const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
-  const auto fleet = connections->fleet(Access::full);
-  return run_on_all({.label = "run the command",
-                     .script = program_of(options.command),
-                     .effect = transport::Effect::changes,
-                     .timeout = std::chrono::seconds(cluster.ssh.command_timeout)},
-                    *fleet, options.format, options.raw ? Shown::raw : Shown::printable, io);
+  const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
+  const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(session::Access::full);
+  return session::run_on_all({.label = "run the command",
+                              .script = program_of(options.command),
+                              .effect = transport::Effect::changes,
+                              .timeout = std::chrono::seconds(cluster.ssh.command_timeout)},
+                             *fleet, options.format,
+                             options.raw ? session::Shown::raw : session::Shown::printable, io);
 }
 
 Result<Outcome> logs(const LogsOptions& options, Io& io) {
@@ -52,19 +52,19 @@ Result<Outcome> logs(const LogsOptions& options, Io& io) {
                       "for example: gpuadm logs kubelet, or gpuadm logs etcd");
   std::string since;
   if (!options.since.empty()) {
-    const auto ago = std::chrono::seconds(TRY(seconds_in(options.since)));
+    const auto ago = std::chrono::seconds(TRY(session::seconds_in(options.since)));
     since = std::to_string(std::chrono::system_clock::to_time_t(base::now() - ago));
   }
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const std::string script =
       base::assignments(
           {{"what", options.what}, {"since", since}, {"log_lines", std::to_string(options.lines)}}) +
-      TRY(reading_script(assets, "playbooks/logs.sh"));
-  const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
-  const auto fleet = connections->fleet(Access::read_only);
-  return run_on_all({.label = "read the log", .script = script}, *fleet, options.format,
-                    options.raw ? Shown::raw : Shown::printable, io);
+      TRY(session::reading_script(assets, "playbooks/logs.sh"));
+  const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
+  const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(session::Access::read_only);
+  return session::run_on_all({.label = "read the log", .script = script}, *fleet, options.format,
+                             options.raw ? session::Shown::raw : session::Shown::printable, io);
 }
 
 }  // namespace app

@@ -1,14 +1,14 @@
 #include "gpuadm/app/gpu.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/cluster/gpu_rows.hpp"
+#include "gpuadm/facts/control_plane.hpp"
 #include "gpuadm/plan/plan.hpp"
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/report/refusal.hpp"
-
-#include "app/cluster_view.hpp"
-#include "app/connections.hpp"
-#include "app/findings.hpp"
-#include "app/gpu_rows.hpp"
-#include "app/run_playbook.hpp"
+#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/findings.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
 #include <fmt/format.h>
 
@@ -76,7 +76,7 @@ struct Wanted {
 Result<Wanted> what_is_wanted(GpuChange change, const GpuChangeOptions& options) {
   Hosts hosts{options.file, {}};
   if (options.file.empty() && !options.host.empty()) hosts.targets = {options.host};
-  Wanted wanted{TRY(read_cluster(hosts, options.common.connection)), options.host};
+  Wanted wanted{TRY(session::read_cluster(hosts, options.common.connection)), options.host};
   auto& all = wanted.cluster.hosts;
   if (options.file.empty()) wanted.host = all.front().name;
   const auto host = std::ranges::find(all, wanted.host, &spec::Host::name);
@@ -98,9 +98,10 @@ Result<Wanted> what_is_wanted(GpuChange change, const GpuChangeOptions& options)
 }
 
 /// What makes the change impossible, or would hurt pods. Nothing has been touched.
-Result<bool> is_refused(const Wanted& wanted, const Survey& survey, const std::optional<std::string>& view,
-                        const assets::Store& assets, GpuChange change, Io& io) {
-  auto findings = TRY(find(wanted.cluster, survey.census, assets, checks::Stage::preflight));
+Result<bool> is_refused(const Wanted& wanted, const session::Survey& survey,
+                        const std::optional<std::string>& view, const assets::Store& assets, GpuChange change,
+                        Io& io) {
+  auto findings = TRY(session::find(wanted.cluster, survey.census, assets, checks::Stage::preflight));
   std::erase_if(findings, [&](const report::Finding& finding) {
     const bool ours = finding.id.starts_with("gpu.layout.") || finding.id.starts_with("gpu.mig.layout") ||
                       finding.id.starts_with("gpu.cdi.") || finding.id.starts_with("gpu.dra.");
@@ -112,14 +113,14 @@ Result<bool> is_refused(const Wanted& wanted, const Survey& survey, const std::o
   }
   if (!view) return false;
   const auto facts = TRY(facts::parse_cluster(*view));
-  const facts::Node* node = node_of(facts, *survey.census.at(wanted.host));
+  const facts::Node* node = facts::node_of(facts, *survey.census.at(wanted.host));
   if (change == GpuChange::share && node && allocates_by_claims(facts, *node)) {
     io.err(report::to_text(shares_by_claims(wanted.host), io.err_style));
     return true;
   }
   std::vector<std::string> pods;
   if (node)
-    for (const facts::Pod* pod : gpu_pods(facts, node->name)) pods.push_back(pod->full());
+    for (const facts::Pod* pod : cluster::gpu_pods(facts, node->name)) pods.push_back(pod->full());
   // Running pods keep their GPU when the plugin starts anew; only MIG takes it from under them.
   if (pods.empty() || change == GpuChange::share) return false;
   const std::string drain = "kubectl drain " + node->name + " --ignore-daemonsets --delete-emptydir-data";
@@ -148,7 +149,7 @@ std::vector<std::string> hosts_of(const plan::Plan& plan) {
 /// A cluster file that says otherwise would take it back.
 void remind(const Wanted& wanted, const GpuChangeOptions& options, Io& io) {
   if (options.file.empty() || options.consent == Consent::preview) return;
-  const auto before = read_cluster({options.file, {}}, options.common.connection);
+  const auto before = session::read_cluster({options.file, {}}, options.common.connection);
   if (!before || spec::to_tree(*before) == spec::to_tree(wanted.cluster)) return;
   io.err(fmt::format(
       "{} says otherwise of {}: write it there too, under hosts[].gpu, or the next gpuadm init takes it "
@@ -163,15 +164,17 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
   const spec::Cluster& cluster = wanted.cluster;
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, playbook_of(change)));
-  const Session session = TRY(Session::open(cluster, options.common.connection, options.consent, io));
-  const Survey survey = TRY(session.survey_all(assets));
+  const session::Session session =
+      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::Survey survey = TRY(session.survey_all(assets));
   if (survey.census.at(wanted.host)->gpus.empty())
     return base::fail(Fault::usage, fmt::format("{}: nvidia-smi lists no GPU", wanted.host),
                       "gpuadm doctor says why");
-  const bool in_cluster = std::ranges::any_of(
-      cluster.hosts, [&](const spec::Host& host) { return is_control_plane(survey.census, host.name); });
+  const bool in_cluster = std::ranges::any_of(cluster.hosts, [&](const spec::Host& host) {
+    return facts::is_control_plane(survey.census, host.name);
+  });
   std::optional<std::string> view;
-  if (in_cluster) view = TRY(view_cluster(cluster, survey.census, *session.fleet, assets));
+  if (in_cluster) view = TRY(session::view_cluster(cluster, survey.census, *session.fleet, assets));
   if (TRY(is_refused(wanted, survey, view, assets, change, io))) return Outcome::blocked;
 
   const auto plan_of = [&](const facts::Census& census) -> Result<plan::Plan> {
@@ -179,14 +182,15 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
     keep(plan, wanted.host);
     return plan;
   };
-  Execution execution{assets, TRY(plan_of(survey.census)), {}, options.consent, {}};
+  session::Execution execution{assets, TRY(plan_of(survey.census)), {}, options.consent, {}};
   execution.hosts = hosts_of(execution.plan);
   execution.again = [&](const auto&) -> Result<plan::Plan> {
     return plan_of(TRY(session.survey_all(assets)).census);
   };
-  const Outcome outcome = TRY(telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
-    return execute(execution, session, reporter, io);
-  }));
+  const Outcome outcome =
+      TRY(session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+        return session::execute(execution, session, reporter, io);
+      }));
   if (outcome == Outcome::done) remind(wanted, options, io);
   return outcome;
 }

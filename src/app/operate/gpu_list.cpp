@@ -1,14 +1,14 @@
 #include "gpuadm/app/gpu.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/cluster/gpu_rows.hpp"
+#include "gpuadm/facts/control_plane.hpp"
+#include "gpuadm/report/columns.hpp"
 #include "gpuadm/report/refusal.hpp"
-
-#include "app/cluster_view.hpp"
-#include "app/columns.hpp"
-#include "app/connections.hpp"
-#include "app/findings.hpp"
-#include "app/gpu_rows.hpp"
-#include "app/recording.hpp"
+#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/findings.hpp"
+#include "gpuadm/session/recording.hpp"
 
 #include <fmt/format.h>
 
@@ -21,19 +21,21 @@ namespace {
 using base::Tree;
 
 /// Hosts, and their cluster where one of them is a control plane.
-Result<Recording> look(const GpuListOptions& options, const assets::Store& assets, Io& io) {
-  Recording looked{TRY(read_cluster(options.hosts, options.common.connection)), {}, {}};
-  const auto connections = TRY(Connections::open(looked.cluster, options.common.connection, io));
-  const auto fleet = connections->fleet(Access::read_only);
-  looked.survey = TRY(take_census(*fleet, assets, Afterwards::keep_connection, Texts::dropped));
+Result<session::Recording> look(const GpuListOptions& options, const assets::Store& assets, Io& io) {
+  session::Recording looked{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
+  const auto connections = TRY(session::Connections::open(looked.cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(session::Access::read_only);
+  looked.survey = TRY(
+      session::take_census(*fleet, assets, session::Afterwards::keep_connection, session::Texts::dropped));
   const bool some = std::ranges::any_of(looked.cluster.hosts, [&](const spec::Host& host) {
-    return is_control_plane(looked.survey.census, host.name);
+    return facts::is_control_plane(looked.survey.census, host.name);
   });
-  if (some) looked.view = TRY(view_cluster(looked.cluster, looked.survey.census, *fleet, assets));
+  if (some) looked.view = TRY(session::view_cluster(looked.cluster, looked.survey.census, *fleet, assets));
   return looked;
 }
 
-Result<std::vector<report::Finding>> findings_of(const Recording& looked, const assets::Store& assets,
+Result<std::vector<report::Finding>> findings_of(const session::Recording& looked,
+                                                 const assets::Store& assets,
                                                  const std::optional<facts::ClusterFacts>& view) {
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
   auto findings = checks::examine(looked.cluster, looked.survey.census, *data, checks::Stage::node);
@@ -43,16 +45,16 @@ Result<std::vector<report::Finding>> findings_of(const Recording& looked, const 
   return findings;
 }
 
-std::string pods_of(const GpuRow& row) {
+std::string pods_of(const cluster::GpuRow& row) {
   return row.holders.empty() ? "nobody" : base::join(row.holders, ", ");
 }
 
-std::string allocatable_of(const GpuRow& row) {
+std::string allocatable_of(const cluster::GpuRow& row) {
   if (row.allocatable == true) return "yes";
   return (row.allocatable ? "no: " : "unknown: ") + row.why;
 }
 
-std::vector<std::string> cells_of(const GpuRow& row) {
+std::vector<std::string> cells_of(const cluster::GpuRow& row) {
   std::vector<std::string> cells = {row.host,    row.slot,   row.model,    row.uuid,           row.driver,
                                     row.sharing, row.health, pods_of(row), allocatable_of(row)};
   for (std::string& cell : cells) cell = base::printable(cell, 200);
@@ -61,12 +63,12 @@ std::vector<std::string> cells_of(const GpuRow& row) {
 
 /// On a narrow terminal without what identifies a GPU a second time, and what its host has one of; then cut.
 /// -o json has all of it.
-std::string to_text(const GpuTable& table, const report::Style& style) {
+std::string to_text(const cluster::GpuTable& table, const report::Style& style) {
   std::vector<std::vector<std::string>> lines = {
       {"NODE", "PCI SLOT", "MODEL", "UUID", "DRIVER", "SHARING", "HEALTH", "HELD BY", "ALLOCATABLE"}};
-  for (const GpuRow& row : table.rows) lines.push_back(cells_of(row));
+  for (const cluster::GpuRow& row : table.rows) lines.push_back(cells_of(row));
   for (const std::string_view head : {"UUID", "DRIVER"}) {
-    const std::string whole = columns(lines);
+    const std::string whole = report::columns(lines);
     if (style.width == 0 ||
         std::ranges::all_of(base::lines(whole), [&](auto line) { return line.size() <= style.width; }))
       break;
@@ -74,13 +76,13 @@ std::string to_text(const GpuTable& table, const report::Style& style) {
     for (std::vector<std::string>& line : lines) line.erase(line.begin() + place);
   }
   const std::size_t last = lines.front().size() - 1;
-  return columns(std::move(lines), style.width, {last - 1, last, 2});
+  return report::columns(std::move(lines), style.width, {last - 1, last, 2});
 }
 
 /// Where the counts of a host differ, that is the diagnosis.
-std::string differences(const GpuTable& table) {
+std::string differences(const cluster::GpuTable& table) {
   std::string text;
-  for (const GpuCounts& c : table.counts) {
+  for (const cluster::GpuCounts& c : table.counts) {
     const auto driver = static_cast<long long>(c.driver);
     if (c.pci == c.driver && c.allocatable.value_or(driver) == driver) continue;
     text += fmt::format("{}: {} on the PCI bus, {} by the driver", base::printable(c.host), c.pci, c.driver);
@@ -89,9 +91,9 @@ std::string differences(const GpuTable& table) {
   return text;
 }
 
-Tree to_tree(const GpuTable& table) {
+Tree to_tree(const cluster::GpuTable& table) {
   Tree gpus = Tree::list(), hosts = Tree::list();
-  for (const GpuRow& row : table.rows)
+  for (const cluster::GpuRow& row : table.rows)
     gpus.push(Tree::map_of({{"host", row.host},
                             {"node", row.node},
                             {"slot", row.slot},
@@ -104,7 +106,7 @@ Tree to_tree(const GpuTable& table) {
                             {"heldBy", Tree::list_of(row.holders)},
                             {"allocatable", row.allocatable ? Tree(*row.allocatable) : Tree()},
                             {"why", row.why}}));
-  for (const GpuCounts& c : table.counts)
+  for (const cluster::GpuCounts& c : table.counts)
     hosts.push(Tree::map_of({{"host", c.host},
                              {"pci", static_cast<std::int64_t>(c.pci)},
                              {"driver", static_cast<std::int64_t>(c.driver)},
@@ -112,7 +114,7 @@ Tree to_tree(const GpuTable& table) {
   return Tree::map_of({{"gpus", gpus}, {"hosts", hosts}});
 }
 
-Outcome report_unreached(const Recording& looked, Io& io) {
+Outcome report_unreached(const session::Recording& looked, Io& io) {
   Outcome outcome = Outcome::done;
   for (const auto& [host, facts] : looked.survey.census) {
     if (facts) continue;
@@ -128,12 +130,12 @@ Result<Outcome> gpu_list(const GpuListOptions& options, Io& io) {
   if (!options.from.empty() && (!options.hosts.targets.empty() || !options.hosts.file.empty()))
     return base::fail(base::Fault::usage, "--from reads a recording: it goes with no host and no file");
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const Recording looked =
-      TRY(options.from.empty() ? look(options, assets, io) : load_recording(options.from));
+  const session::Recording looked =
+      TRY(options.from.empty() ? look(options, assets, io) : session::load_recording(options.from));
   std::optional<facts::ClusterFacts> view;
   if (looked.view) view = TRY(facts::parse_cluster(*looked.view));
   const auto findings = TRY(findings_of(looked, assets, view));
-  const GpuTable table = gpu_table(looked.cluster, looked.survey.census, view, findings);
+  const cluster::GpuTable table = cluster::gpu_table(looked.cluster, looked.survey.census, view, findings);
   if (options.format == Format::json)
     io.out(base::json::write(to_tree(table)) + "\n");
   else if (!table.rows.empty())

@@ -4,9 +4,8 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/base/yaml.hpp"
-
-#include "app/admin_conf.hpp"
-#include "app/connections.hpp"
+#include "gpuadm/session/admin_conf.hpp"
+#include "gpuadm/session/connections.hpp"
 
 #include <fmt/format.h>
 
@@ -67,7 +66,7 @@ Result<fs::path> keep(const fs::path& file, const std::string& text) {
 }  // namespace
 
 Result<Outcome> kubeconfig(const KubeconfigOptions& options, Io& io) {
-  const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
+  const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   const std::string name = TRY(context_of(options, cluster));
   const fs::path file = target_of(options);
   // A file that cannot be read is found before any host is asked. Of a file of its own nothing is kept.
@@ -78,12 +77,12 @@ Result<Outcome> kubeconfig(const KubeconfigOptions& options, Io& io) {
   if (options.output.empty() && !base::trim(before).empty())
     now = TRY(base::yaml::read(before, file.string()));
 
-  const auto connections = TRY(Connections::open(cluster, options.common.connection, io));
-  const auto fleet = connections->fleet(Access::read_only);
-  const std::string text = TRY(read_admin_conf(cluster, *fleet));
+  const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(session::Access::read_only);
+  const std::string text = TRY(session::read_admin_conf(cluster, *fleet));
   const base::Tree admin = TRY(base::yaml::read(text, "/etc/kubernetes/admin.conf"));
-  const auto made =
-      TRY(with_context(now, admin, name, options.keep_context ? Current::stays : Current::becomes));
+  const auto made = TRY(session::with_context(
+      now, admin, name, options.keep_context ? session::Current::stays : session::Current::becomes));
   const std::string after = base::yaml::write(made);
   const bool same = options.output.empty() ? there && made == now : before == after;
   const std::string shown = base::printable(file.string());

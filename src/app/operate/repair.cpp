@@ -1,7 +1,6 @@
 #include "gpuadm/app/upkeep.hpp"
 #include "gpuadm/base/text.hpp"
-
-#include "app/control_planes.hpp"
+#include "gpuadm/session/control_planes.hpp"
 
 #include <fmt/format.h>
 
@@ -9,9 +8,9 @@ namespace app {
 
 namespace {
 
-Result<> may_repair(const ControlPlaneContext& context) {
+Result<> may_repair(const session::ControlPlaneContext& context) {
   const auto nodes =
-      base::to_int(TRY(ask(context, context.hosts.front(), "count the nodes", "address_nodes")));
+      base::to_int(TRY(session::ask(context, context.hosts.front(), "count the nodes", "address_nodes")));
   if (context.cluster.hosts.size() == 1 && nodes && *nodes <= 1) return {};
   return base::fail(
       base::Fault::blocked,
@@ -24,12 +23,12 @@ Result<> may_repair(const ControlPlaneContext& context) {
 }  // namespace
 
 Result<Outcome> repair_address(const RepairOptions& options, Io& io) {
-  return on_control_planes(
+  return session::on_control_planes(
       {options.common, options.hosts, options.consent}, "repair-address", io,
-      [&](const ControlPlaneContext& context) -> Result<Outcome> {
+      [&](const session::ControlPlaneContext& context) -> Result<Outcome> {
         TRY(may_repair(context));
-        return telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
-          return run_one_by_one(context, {context.hosts, {}, options.consent}, reporter, io);
+        return session::telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
+          return session::run_one_by_one(context, {context.hosts, {}, options.consent}, reporter, io);
         });
       });
 }

@@ -1,10 +1,10 @@
 #include "gpuadm/app/cluster.hpp"
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/cluster/leaving_node.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
-#include "app/leaving_node.hpp"
-#include "app/run_playbook.hpp"
-#include "app/teardown.hpp"
+#include "app/undo/teardown.hpp"
 
 #include <fmt/format.h>
 
@@ -38,12 +38,13 @@ Result<spec::Cluster> cluster_of(const RemoveOptions& options) {
                       "the cluster is named by a file or by a control plane, and by one of them",
                       "gpuadm remove HOST… -f cluster.yaml, or gpuadm remove HOST… --to CONTROL-PLANE");
   if (!options.hosts.file.empty()) {
-    TRY(read_cluster(options.hosts, options.common.connection));  // says which names the file does not have
-    return read_cluster({options.hosts.file, {}}, options.common.connection);
+    TRY(session::read_cluster(options.hosts,
+                              options.common.connection));  // says which names the file does not have
+    return session::read_cluster({options.hosts.file, {}}, options.common.connection);
   }
   Hosts all{{}, {options.to}};
   all.targets.insert(all.targets.end(), options.hosts.targets.begin(), options.hosts.targets.end());
-  return read_cluster(all, options.common.connection);
+  return session::read_cluster(all, options.common.connection);
 }
 
 /// The names of the hosts that leave, as the cluster has them.
@@ -54,8 +55,8 @@ std::vector<std::string> names_of(const RemoveOptions& options, const spec::Clus
   return names;
 }
 
-Result<Nodes> nodes_of(const std::string& host, transport::Fleet& fleet) {
-  fleet.submit(host, {.label = "read the cluster's nodes", .script = std::string(nodes_script)});
+Result<cluster::Nodes> nodes_of(const std::string& host, transport::Fleet& fleet) {
+  fleet.submit(host, {.label = "read the cluster's nodes", .script = std::string(cluster::nodes_script)});
   const auto completion = fleet.next();
   if (!completion || fleet.interrupted())
     return base::fail(Fault::interrupted, "interrupted while the cluster's nodes were read");
@@ -65,12 +66,12 @@ Result<Nodes> nodes_of(const std::string& host, transport::Fleet& fleet) {
                       fmt::format("{}: the API server does not say which nodes there are: {}", host,
                                   base::printable(base::tail(completion->result->err, 3))),
                       "gpuadm doctor --stage cluster");
-  return read_nodes(completion->result->out);
+  return cluster::read_nodes(completion->result->out);
 }
 
 /// The control plane that acts: the first that stays, was reached, and is one. A worker that has an
 /// admin.conf is none.
-const spec::Host* acting(const spec::Cluster& cluster, const Survey& survey,
+const spec::Host* acting(const spec::Cluster& cluster, const session::Survey& survey,
                          const std::vector<std::string>& leaving) {
   for (const spec::Host& host : cluster.hosts) {
     const auto& facts = survey.census.at(host.name);
@@ -81,8 +82,8 @@ const spec::Host* acting(const spec::Cluster& cluster, const Survey& survey,
   return nullptr;
 }
 
-Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster, const Survey& survey,
-                     transport::Fleet& fleet) {
+Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster,
+                     const session::Survey& survey, transport::Fleet& fleet) {
   Parting parting{cluster, cluster, {}, {}, {}, {}};
   parting.cluster.hosts.clear();
   parting.leaving.hosts.clear();
@@ -99,7 +100,7 @@ Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster,
   parting.cluster.hosts.push_back(*actor);
   parting.cluster.hosts.back().role = spec::Role::control_plane;
   parting.census.emplace(actor->name, at_actor);
-  const Nodes nodes = TRY(nodes_of(actor->name, fleet));
+  const cluster::Nodes nodes = TRY(nodes_of(actor->name, fleet));
   if (nodes.routed && options.hosts.file.empty()) {
     parting.cluster.network.plugin = spec::NetworkPlugin::bridge;
     parting.undo_plans_left = nodes.all.size() > names.size() + 1;
@@ -124,7 +125,7 @@ Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster,
           Fault::blocked,
           fmt::format("{} is the machine of {}, the control plane that stays", host.name, actor->name),
           "name another control plane; gpuadm reset takes a whole cluster down");
-    if (const auto node = TRY(node_of(host, facts, nodes.all))) {
+    if (const auto node = TRY(cluster::node_of(host, facts, nodes.all))) {
       if (!parting.nodes.insert(*node).second)
         return base::fail(Fault::blocked, fmt::format("two of the hosts may be the node {}", *node),
                           "remove them one at a time");
@@ -157,15 +158,15 @@ Result<plan::Plan> forget(const RemoveOptions& options, const Parting& parting, 
 }
 
 Result<Outcome> carry_out(const RemoveOptions& options, const Parting& parting, Teardown& hosts_teardown,
-                          const assets::Store& assets, const Session& session, report::Reporter& reporter,
-                          Io& io) {
+                          const assets::Store& assets, const session::Session& session,
+                          report::Reporter& reporter, Io& io) {
   const plan::Plan first = TRY(forget(options, parting, assets));
   const auto whole = [&](const std::set<std::string>& lost) -> Result<plan::Plan> {
     plan::Plan plan = first;
     for (plan::Stage& stage : TRY(hosts_teardown.plan(lost)).stages) plan.stages.push_back(std::move(stage));
     return plan;
   };
-  Execution execution{assets, TRY(whole({})), hosts_teardown.hosts(), options.consent, whole};
+  session::Execution execution{assets, TRY(whole({})), hosts_teardown.hosts(), options.consent, whole};
   for (const spec::Host& host : parting.cluster.hosts) execution.hosts.push_back(host.name);
   report_kept(reporter, hosts_teardown.undo_plans());
   for (const auto& [host, note] : parting.notes) notify(reporter, report::Did::note, host, note);
@@ -177,7 +178,7 @@ Result<Outcome> carry_out(const RemoveOptions& options, const Parting& parting, 
         reporter, report::Did::note,
         "the nodes that stay keep their ways to those that leave: gpuadm apply -f cluster.yaml, with a file "
         "that names only who stays, takes them away");
-  const Outcome outcome = TRY(execute(execution, session, reporter, io));
+  const Outcome outcome = TRY(session::execute(execution, session, reporter, io));
   if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
   return report_kept(reporter, hosts_teardown.undo_plans()) ? Outcome::failed : outcome;
 }
@@ -187,13 +188,14 @@ Result<Outcome> carry_out(const RemoveOptions& options, const Parting& parting, 
 Result<Outcome> remove(const RemoveOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(cluster_of(options));
-  const Session session = TRY(Session::open(cluster, options.common.connection, options.consent, io));
-  const Survey survey = TRY(take_census(*session.fleet, assets));
+  const session::Session session =
+      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::Survey survey = TRY(session::take_census(*session.fleet, assets));
   TRY(session.folder.save("facts.json", to_tree(survey.census)));
   const Parting parting = TRY(part(options, cluster, survey, *session.fleet));
   Teardown hosts_teardown = TRY(Teardown::of(
       parting.leaving, {options.force, options.keep_images, options.keep_driver}, assets, *session.fleet));
-  return telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+  return session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
     return carry_out(options, parting, hosts_teardown, assets, session, reporter, io);
   });
 }

@@ -1,8 +1,8 @@
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
-#include "app/connections.hpp"
-#include "app/run_playbook.hpp"
-#include "app/teardown.hpp"
+#include "app/undo/teardown.hpp"
 
 #include <fmt/format.h>
 
@@ -11,14 +11,14 @@ namespace app {
 namespace {
 
 Result<Outcome> teardown(Teardown& hosts_teardown, const assets::Store& assets, const ResetOptions& options,
-                         const Session& session, report::Reporter& reporter, Io& io) {
-  Execution execution{assets, TRY(hosts_teardown.plan()), hosts_teardown.hosts(), options.consent,
-                      [&hosts_teardown](const auto& lost) { return hosts_teardown.plan(lost); }};
+                         const session::Session& session, report::Reporter& reporter, Io& io) {
+  session::Execution execution{assets, TRY(hosts_teardown.plan()), hosts_teardown.hosts(), options.consent,
+                               [&hosts_teardown](const auto& lost) { return hosts_teardown.plan(lost); }};
   report_kept(reporter, hosts_teardown.undo_plans());
   if (const auto nodes = hosts_teardown.nodes(); !nodes.empty())
     notify(reporter, report::Did::note, "",
            fmt::format("the cluster on {} goes, with its pods and what etcd holds", base::join(nodes, ", ")));
-  const Outcome outcome = TRY(execute(execution, session, reporter, io));
+  const Outcome outcome = TRY(session::execute(execution, session, reporter, io));
   if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
   return report_kept(reporter, hosts_teardown.undo_plans()) ? Outcome::failed : outcome;
 }
@@ -27,11 +27,12 @@ Result<Outcome> teardown(Teardown& hosts_teardown, const assets::Store& assets, 
 
 Result<Outcome> reset(const ResetOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  const Session session = TRY(Session::open(cluster, options.common.connection, options.consent, io));
+  const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
+  const session::Session session =
+      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
   Teardown hosts_teardown = TRY(Teardown::of(
       cluster, {options.force, options.keep_images, options.keep_driver}, assets, *session.fleet));
-  return telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+  return session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
     return teardown(hosts_teardown, assets, options, session, reporter, io);
   });
 }

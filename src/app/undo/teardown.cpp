@@ -1,4 +1,4 @@
-#include "app/teardown.hpp"
+#include "app/undo/teardown.hpp"
 
 #include "gpuadm/base/text.hpp"
 

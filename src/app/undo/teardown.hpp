@@ -4,7 +4,7 @@
 #include "gpuadm/plan/plan.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
-#include "app/undo_plan.hpp"
+#include "app/undo/undo_plan.hpp"
 
 #include <set>
 #include <string>

@@ -1,8 +1,8 @@
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
-#include "app/run_playbook.hpp"
-#include "app/teardown.hpp"
-#include "app/undo_plan.hpp"
+#include "app/undo/teardown.hpp"
+#include "app/undo/undo_plan.hpp"
 
 #include <fmt/format.h>
 
@@ -57,8 +57,8 @@ class TakeBack {
 };
 
 Result<Outcome> take_back(TakeBack& back, const assets::Store& assets, const UndoOptions& options,
-                          const Session& session, report::Reporter& reporter, Io& io) {
-  Execution execution{assets, TRY(back.plan()), {}, options.consent, {}};
+                          const session::Session& session, report::Reporter& reporter, Io& io) {
+  session::Execution execution{assets, TRY(back.plan()), {}, options.consent, {}};
   execution.again = [&](const std::set<std::string>&) { return back.plan(); };
   for (const auto& [host, way] : back.undo_plans)
     if (!way.stages.empty()) execution.hosts.push_back(host);
@@ -71,7 +71,7 @@ Result<Outcome> take_back(TakeBack& back, const assets::Store& assets, const Und
     notify(reporter, report::Did::note, "",
            fmt::format("kubeadm did not finish on {}: what it started is stopped and removed, too",
                        base::join(back.unfinished, ", ")));
-  const Outcome outcome = TRY(execute(execution, session, reporter, io));
+  const Outcome outcome = TRY(session::execute(execution, session, reporter, io));
   if (outcome != Outcome::done || !kept || options.consent == Consent::preview) return outcome;
   report_kept(reporter, back.undo_plans);
   return Outcome::failed;
@@ -85,11 +85,12 @@ Result<Outcome> undo(const UndoOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const std::string functions =
       TRY(assets.read("playbooks/prelude.sh")) + TRY(assets.read("playbooks/undo.sh"));
-  const spec::Cluster cluster = TRY(read_cluster(options.hosts, options.common.connection));
-  const Session session = TRY(Session::open(cluster, options.common.connection, options.consent, io));
+  const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
+  const session::Session session =
+      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
   TakeBack back(cluster, assets, functions, {.run = options.run, .all = options.all, .force = options.force},
                 *session.fleet);
-  return telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+  return session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
     return take_back(back, assets, options, session, reporter, io);
   });
 }

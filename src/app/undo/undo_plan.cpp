@@ -1,4 +1,4 @@
-#include "app/undo_plan.hpp"
+#include "app/undo/undo_plan.hpp"
 
 #include "gpuadm/base/text.hpp"
 
