@@ -1,4 +1,5 @@
 // The contract between playbooks/fix.yaml and the checks.
+#include "gpuadm/facts/time_services.hpp"
 #include "gpuadm/plan/plan.hpp"
 #include "gpuadm/session/findings.hpp"
 
@@ -70,4 +71,31 @@ TEST_CASE("fix: findings that it mends are marked, on their host only") {
   CHECK(!findings[1].fixable);
   CHECK(!findings[2].fixable);
   CHECK(!findings[3].fixable);
+}
+
+TEST_CASE("fix: the step for a stopped time service is planned only where it finds the service") {
+  Sample sample;
+  const playbook::Library library = *playbook::Library::load(sample.store, "fix");
+  const std::string host = sample.cluster.hosts.front().name;
+  plan::Choice choice;
+  choice.mends = {{host, {"host.time.synced"}}};
+  const auto planned = [&](const facts::Facts& facts) {
+    facts::Census census;
+    census.emplace(host, facts);
+    const auto plan = plan::make(sample.cluster, census, library, nullptr, choice);
+    REQUIRE_MESSAGE(plan, (plan ? "" : plan.error().what));
+    return !plan->stages.empty();
+  };
+  CHECK(!planned(sample.facts));
+  const std::string probe = *sample.store.read("playbooks/probe.sh");
+  const std::string given = playbook::variable("time_services", sample.context()).value_or("");
+  for (const char* unit : facts::time_services) {
+    CHECK_MESSAGE(probe.find(fmt::format(" {} ", unit)) != std::string::npos, unit);
+    CHECK_MESSAGE(given.find(fmt::format("{}\n", unit)) != std::string::npos, unit);
+    facts::Facts stopped = sample.facts;
+    stopped.units[unit].active = "inactive";
+    CHECK_MESSAGE(planned(stopped), unit);
+    stopped.units[unit].active = "active";
+    CHECK_MESSAGE(!planned(stopped), unit);
+  }
 }
