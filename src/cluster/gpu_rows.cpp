@@ -12,6 +12,7 @@ namespace cluster {
 
 namespace {
 
+using base::Tree;
 using facts::ClusterFacts;
 using facts::Facts;
 using report::Finding;
@@ -226,6 +227,36 @@ GpuTable gpu_table(const spec::Cluster& cluster, const facts::Census& census,
         table.rows.push_back(row_of(look, nullptr, pci.slot));
   }
   return table;
+}
+
+Tree to_tree(const GpuRow& row) {
+  return Tree::map_of({{"host", row.host},
+                       {"node", row.node},
+                       {"slot", row.slot},
+                       {"model", row.model},
+                       {"uuid", row.uuid},
+                       {"driver", row.driver},
+                       {"sharing", row.sharing},
+                       {"health", row.health},
+                       {"findings", Tree::list_of(row.findings)},
+                       {"heldBy", Tree::list_of(row.holders)},
+                       {"allocatable", row.allocatable ? Tree(*row.allocatable) : Tree()},
+                       {"why", row.why}});
+}
+
+Tree to_tree(const GpuCounts& counts) {
+  return Tree::map_of(
+      {{"host", counts.host},
+       {"pci", static_cast<std::int64_t>(counts.pci)},
+       {"driver", static_cast<std::int64_t>(counts.driver)},
+       {"allocatable", counts.allocatable ? Tree(std::int64_t{*counts.allocatable}) : Tree()}});
+}
+
+Tree to_tree(const GpuTable& table) {
+  Tree gpus = Tree::list(), hosts = Tree::list();
+  for (const GpuRow& row : table.rows) gpus.push(to_tree(row));
+  for (const GpuCounts& counts : table.counts) hosts.push(to_tree(counts));
+  return Tree::map_of({{"gpus", gpus}, {"hosts", hosts}});
 }
 
 }  // namespace cluster

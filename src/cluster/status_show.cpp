@@ -221,26 +221,10 @@ Tree member_tree(const facts::EtcdMember& member) {
 }
 
 Tree use_tree(const GpuUse& use) {
-  return Tree::map_of(
-      {{"host", use.counts.host},
-       {"pci", static_cast<std::int64_t>(use.counts.pci)},
-       {"driver", static_cast<std::int64_t>(use.counts.driver)},
-       {"allocatable", use.counts.allocatable ? Tree(std::int64_t{*use.counts.allocatable}) : Tree()},
-       {"used", std::int64_t{use.used}},
-       {"pods", Tree::list_of(use.pods)}});
-}
-
-Tree gpu_tree(const GpuRow& row) {
-  return Tree::map_of({{"host", row.host},
-                       {"slot", row.slot},
-                       {"model", row.model},
-                       {"uuid", row.uuid},
-                       {"driver", row.driver},
-                       {"sharing", row.sharing},
-                       {"health", row.health},
-                       {"heldBy", Tree::list_of(row.holders)},
-                       {"allocatable", tree_of(row.allocatable)},
-                       {"why", row.why}});
+  Tree tree = to_tree(use.counts);
+  tree.set("used", std::int64_t{use.used});
+  tree.set("pods", Tree::list_of(use.pods));
+  return tree;
 }
 
 }  // namespace
@@ -262,7 +246,7 @@ Tree to_tree(const Status& status) {
                        {"network", status.network},
                        {"kubeProxy", status.proxy},
                        {"gpuHosts", list_of(status.gpu_hosts, use_tree)},
-                       {"gpus", list_of(status.gpus, gpu_tree)},
+                       {"gpus", list_of(status.gpus, [](const GpuRow& row) { return to_tree(row); })},
                        {"problems", list_of(status.problems, [](const Problem& problem) {
                           return Tree::map_of(
                               {{"where", problem.where}, {"what", problem.what}, {"remedy", problem.remedy}});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gpuadm/base/tree.hpp"
 #include "gpuadm/facts/cluster.hpp"
 #include "gpuadm/facts/facts.hpp"
 #include "gpuadm/report/finding.hpp"
@@ -40,5 +41,10 @@ struct GpuTable {
 [[nodiscard]] GpuTable gpu_table(const spec::Cluster& cluster, const facts::Census& census,
                                  const std::optional<facts::ClusterFacts>& view,
                                  const std::vector<report::Finding>& findings);
+
+[[nodiscard]] base::Tree to_tree(const GpuRow& row);
+[[nodiscard]] base::Tree to_tree(const GpuCounts& counts);
+/// `gpus` and `hosts`.
+[[nodiscard]] base::Tree to_tree(const GpuTable& table);
 
 }  // namespace cluster

@@ -4,6 +4,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/facts/from_tree.hpp"
 #include "gpuadm/session/kubernetes_version.hpp"
 
 #include "app/build/bring_up.hpp"
@@ -40,21 +41,21 @@ std::string word(const Tree& tree, std::initializer_list<std::string_view> path)
   return value ? value->text() : std::string();
 }
 
-Result<> add_host(const Tree& facts, const std::string& host, const fs::path& file, SeenHosts& seen) {
-  const std::string machine = word(facts, {"os", "architecture"});
-  const std::string architecture = architecture_of(machine);
+Result<> add_host(const Tree& tree, const std::string& host, const fs::path& file, SeenHosts& seen) {
+  const facts::Facts facts = facts::read_package_facts(tree);
+  const std::string architecture = architecture_of(facts.os.architecture);
   if (architecture.empty())
-    return base::fail(Fault::spec,
-                      fmt::format("{}: {}: its architecture is '{}', and bundles are for amd64 or arm64",
-                                  file.string(), base::printable(host, 100), base::printable(machine, 50)),
-                      "name a file that `gpuadm facts -o json` wrote");
+    return base::fail(
+        Fault::spec,
+        fmt::format("{}: {}: its architecture is '{}', and bundles are for amd64 or arm64", file.string(),
+                    base::printable(host, 100), base::printable(facts.os.architecture, 50)),
+        "name a file that `gpuadm facts -o json` wrote");
   seen.any = true;
   seen.architectures.insert(architecture);
-  seen.families.insert(word(facts, {"os", "family"}));
-  seen.hosts.push_back(package_host(facts, host));
-  seen.gpus |= !seen.hosts.back().gpus.empty();
-  const Tree* containerd = facts.at({"runtimes", "containerd"});
-  seen.runtime_is_missing |= !containerd || !containerd->is_map();
+  seen.families.emplace(facts::name_of(facts.os.family));
+  seen.gpus |= !facts.pci_gpus.empty();
+  seen.runtime_is_missing |= !facts.containerd;
+  seen.hosts.push_back({host, facts});
   return {};
 }
 

@@ -40,11 +40,6 @@ bool is_word(std::string_view text) {
   });
 }
 
-bool has_some(const Tree& facts, const char* list) {
-  const Tree* found = facts.at({"nvidia", list});
-  return found && !found->items().empty();
-}
-
 /// A folder of indices: a suite's, with its components, or one with the packages beside it (flat).
 struct Repository {
   std::string url, suite, keyring;
@@ -74,7 +69,7 @@ class Collection {
       for (const std::string& name : from_.missing(*host))
         TRY(add_newest(*host, name, "see that the mirror is whole", roots));
       if (!from_.lacks_driver(*host)) continue;
-      const auto choice = checks::choose_driver(host->gpus, from_.cluster.gpu.driver_branch, *data);
+      const auto choice = checks::choose_driver(host->facts.pci_gpus, from_.cluster.gpu.driver_branch, *data);
       if (!choice)
         return base::fail(choice.error().fault, fmt::format("{}: {}", host->name, choice.error().what),
                           choice.error().hint);
@@ -238,7 +233,7 @@ class Collection {
     }
     for (const char* what : {"ml", "persistence"})
       if (const debian::Package* found = of_branch(what, choice.branch)) roots.push_back(found);
-    if (!host.nvswitch && !host.nvlink5) return {};
+    if (host.facts.nvswitches.empty() && host.facts.nvlink_managers.empty()) return {};
     const debian::Package* fabric = of_branch("fabric", choice.branch);
     if (!fabric) return missing("the fabric manager");
     roots.push_back(fabric);
@@ -247,10 +242,10 @@ class Collection {
 
   /// What builds the modules, and NVLink 5's subnet manager.
   Result<> add_tools(const PackageHost& host, std::vector<const debian::Package*>& roots) {
-    TRY(add_newest(host, "linux-headers-" + host.kernel,
+    TRY(add_newest(host, "linux-headers-" + host.facts.kernel,
                    "boot a kernel whose headers the repositories have, and ask for its facts again", roots));
     std::vector<std::string> names = {"gcc", "make", "dkms"};
-    if (host.nvlink5) names.emplace_back("nvlsm");
+    if (!host.facts.nvlink_managers.empty()) names.emplace_back("nvlsm");
     for (const std::string& name : names) TRY(add_newest(host, name, "see that the mirror is whole", roots));
     return {};
   }
@@ -335,49 +330,20 @@ class Collection {
 
 }  // namespace
 
-PackageHost package_host(const Tree& facts, const std::string& name) {
-  PackageHost host{.name = name,
-                   .kernel = word(facts, {"os", "kernel"}),
-                   .os = {.id = word(facts, {"os", "id"}),
-                          .version_id = word(facts, {"os", "versionId"}),
-                          .codename = word(facts, {"os", "codename"}),
-                          .pretty = word(facts, {"os", "pretty"}),
-                          .parent_id = word(facts, {"os", "parentId"}),
-                          .parent_version_id = word(facts, {"os", "parentVersionId"}),
-                          .parent_codename = word(facts, {"os", "parentCodename"})},
-                   .gpus = {},
-                   .tools = {},
-                   .nvswitch = has_some(facts, "nvswitches"),
-                   .nvlink5 = has_some(facts, "nvlinkManagers")};
-  if (host.os.parent_id.empty()) {  // facts of an earlier gpuadm
-    host.os.parent_id = host.os.id;
-    host.os.parent_version_id = host.os.version_id;
-    host.os.parent_codename = host.os.codename;
-  }
-  if (word(facts, {"os", "family"}) == "debian") host.os.family = facts::Family::debian;
-  if (const Tree* gpus = facts.at({"nvidia", "pci"}))
-    for (const Tree& gpu : gpus->items())
-      host.gpus.push_back({.slot = word(gpu, {"slot"}),
-                           .device_id = word(gpu, {"deviceId"}),
-                           .subsystem = word(gpu, {"subsystem"}),
-                           .pci_class = word(gpu, {"class"})});
-  if (const Tree* tools = facts.at({"software", "tools"}))
-    for (const auto& [tool, path] : tools->entries()) host.tools.insert(tool);
-  return host;
-}
-
 bool SystemPackages::lacks_driver(const PackageHost& host) const {
-  return driver && !host.gpus.empty();
+  return driver && !host.facts.pci_gpus.empty();
 }
 
 std::set<std::string> SystemPackages::missing(const PackageHost& host) const {
   std::set<std::string> packages;
   // Facts that list no program at all do not say that there is none.
-  if (!programs || host.tools.empty() || host.os.family != facts::Family::debian) return packages;
+  if (!programs || host.facts.tool_paths.empty() || host.facts.os.family != facts::Family::debian)
+    return packages;
   const std::string rows = catalog.find("system_programs", kubernetes).value_or("");
   for (const std::string_view row : base::lines(rows)) {
     const auto words = base::words(row);
-    if (words.size() == 2 && !host.tools.contains(std::string(words[0]))) packages.emplace(words[1]);
+    if (words.size() == 2 && !host.facts.tool_paths.contains(std::string(words[0])))
+      packages.emplace(words[1]);
   }
   return packages;
 }
@@ -386,14 +352,14 @@ Result<std::vector<bundle::BundleFile>> SystemPackages::collect(const std::vecto
   std::map<std::string, std::vector<const PackageHost*>> releases;
   for (const PackageHost& host : hosts) {
     if (!lacks_driver(host) && missing(host).empty()) continue;
-    if (!is_word(host.kernel))
+    if (!is_word(host.facts.kernel))
       return base::fail(Fault::spec, fmt::format("{}: its facts name no kernel", host.name),
                         "name a file that `gpuadm facts -o json` wrote");
-    releases[playbook::release_of(host.os)].push_back(&host);
+    releases[playbook::release_of(host.facts.os)].push_back(&host);
   }
   std::vector<bundle::BundleFile> files;
   for (const auto& [release, of_it] : releases)
-    files.push_back(TRY(Collection(*this, of_it.front()->os).collect(of_it)));
+    files.push_back(TRY(Collection(*this, of_it.front()->facts.os).collect(of_it)));
   return files;
 }
 

@@ -15,15 +15,11 @@
 /// builds its modules, and of programs that kubeadm calls.
 namespace app {
 
-/// A host, as facts in JSON have it; they are not trusted.
+/// A host, with facts of facts::read_package_facts(); they are not trusted.
 struct PackageHost {
-  std::string name, kernel;
-  facts::Os os;
-  std::vector<facts::PciGpu> gpus;
-  std::set<std::string> tools;  ///< programs that it has, of those that the probe asks for
-  bool nvswitch = false, nvlink5 = false;
+  std::string name;
+  facts::Facts facts;
 };
-[[nodiscard]] PackageHost package_host(const base::Tree& facts, const std::string& name);
 
 /// What is asked for, and where it comes from.
 struct SystemPackages {

@@ -18,8 +18,6 @@ namespace app {
 
 namespace {
 
-using base::Tree;
-
 /// Hosts, and their cluster where one of them is a control plane.
 Result<session::Recording> look(const GpuListOptions& options, const assets::Store& assets, Io& io) {
   session::Recording looked{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
@@ -91,29 +89,6 @@ std::string differences(const cluster::GpuTable& table) {
   return text;
 }
 
-Tree to_tree(const cluster::GpuTable& table) {
-  Tree gpus = Tree::list(), hosts = Tree::list();
-  for (const cluster::GpuRow& row : table.rows)
-    gpus.push(Tree::map_of({{"host", row.host},
-                            {"node", row.node},
-                            {"slot", row.slot},
-                            {"model", row.model},
-                            {"uuid", row.uuid},
-                            {"driver", row.driver},
-                            {"sharing", row.sharing},
-                            {"health", row.health},
-                            {"findings", Tree::list_of(row.findings)},
-                            {"heldBy", Tree::list_of(row.holders)},
-                            {"allocatable", row.allocatable ? Tree(*row.allocatable) : Tree()},
-                            {"why", row.why}}));
-  for (const cluster::GpuCounts& c : table.counts)
-    hosts.push(Tree::map_of({{"host", c.host},
-                             {"pci", static_cast<std::int64_t>(c.pci)},
-                             {"driver", static_cast<std::int64_t>(c.driver)},
-                             {"allocatable", c.allocatable ? Tree(std::int64_t{*c.allocatable}) : Tree()}}));
-  return Tree::map_of({{"gpus", gpus}, {"hosts", hosts}});
-}
-
 Outcome report_unreached(const session::Recording& looked, Io& io) {
   Outcome outcome = Outcome::done;
   for (const auto& [host, facts] : looked.survey.census) {
@@ -137,7 +112,7 @@ Result<Outcome> gpu_list(const GpuListOptions& options, Io& io) {
   const auto findings = TRY(findings_of(looked, assets, view));
   const cluster::GpuTable table = cluster::gpu_table(looked.cluster, looked.survey.census, view, findings);
   if (options.format == Format::json)
-    io.out(base::json::write(to_tree(table)) + "\n");
+    io.out(base::json::write(cluster::to_tree(table)) + "\n");
   else if (!table.rows.empty())
     io.out(to_text(table, io.out_style) + differences(table));
   else if (std::ranges::any_of(looked.survey.census,

@@ -1,8 +1,8 @@
 #include "facts/tree/tree.hpp"
 
-namespace facts {
+#include "gpuadm/facts/from_tree.hpp"
 
-namespace {
+namespace facts {
 
 std::string_view name_of(Family family) {
   switch (family) {
@@ -17,6 +17,8 @@ std::string_view name_of(Family family) {
   }
   return "other";
 }
+
+namespace {
 
 std::string_view name_of(CgroupVersion version) {
   switch (version) {
