@@ -210,7 +210,7 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io) {
     TRY(raising.resolve(cluster, survey, *session.fleet));
     TRY(session::resolve_environment(cluster, assets));  // of a cluster file that a control plane keeps
     TRY(session.folder.save("cluster.yaml", spec::to_tree(cluster)));
-    TRY(session.folder.save("facts.json", to_tree(survey.census)));
+    TRY(session.folder.save("facts.json", session::to_tree(survey.census)));
   }
   const bundle::Bundle* carried = bundle ? &*bundle : nullptr;
   const auto chosen = TRY(resolve_version(cluster, survey.census, library, carried));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gpuadm/app/app.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
 #include <functional>

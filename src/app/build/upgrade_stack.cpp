@@ -248,7 +248,7 @@ Result<Outcome> upgrade_stack(const UpgradeOptions& options, Io& io) {
   return session::telling(
       session.folder, options.format, io, [&](report::Reporter& reporter) -> Result<Outcome> {
         if (work.hosts.empty()) {
-          notify(reporter, report::Did::finished, "nothing to do");
+          session::notify(reporter, report::Did::finished, "nothing to do");
           return Outcome::done;
         }
         report_work(upgrade, work, playbook_run.choice.given.at("drain") == "yes", reporter);

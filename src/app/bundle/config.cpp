@@ -1,3 +1,4 @@
+#include "gpuadm/app/app.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"

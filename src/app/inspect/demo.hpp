@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gpuadm/app/app.hpp"
 #include "gpuadm/assets/assets.hpp"
 #include "gpuadm/checks/checks.hpp"
 #include "gpuadm/session/recording.hpp"

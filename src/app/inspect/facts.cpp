@@ -1,3 +1,4 @@
+#include "gpuadm/app/app.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/report/refusal.hpp"
@@ -16,7 +17,7 @@ namespace {
 std::string in_form(const session::Survey& survey, const std::string& json, Format format) {
   if (format == Format::json) return json;
   if (format == Format::text)
-    return base::printable(base::yaml::write(to_tree(survey.census)), std::string::npos);
+    return base::printable(base::yaml::write(session::to_tree(survey.census)), std::string::npos);
   return survey.probes.empty() ? std::string() : survey.probes.begin()->second;
 }
 

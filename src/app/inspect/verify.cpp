@@ -1,3 +1,4 @@
+#include "gpuadm/app/app.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/facts/control_plane.hpp"

@@ -174,7 +174,7 @@ Result<Outcome> carry_out(const RemoveOptions& options, const Parting& parting, 
     notify(reporter, report::Did::note, host,
            "cannot be reached: the cluster forgets it, and it stays as it is");
   if (parting.undo_plans_left)
-    notify(
+    session::notify(
         reporter, report::Did::note,
         "the nodes that stay keep their ways to those that leave: gpuadm apply -f cluster.yaml, with a file "
         "that names only who stays, takes them away");
@@ -191,7 +191,7 @@ Result<Outcome> remove(const RemoveOptions& options, Io& io) {
   const session::Session session =
       TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session::take_census(*session.fleet, assets));
-  TRY(session.folder.save("facts.json", to_tree(survey.census)));
+  TRY(session.folder.save("facts.json", session::to_tree(survey.census)));
   const Parting parting = TRY(part(options, cluster, survey, *session.fleet));
   Teardown hosts_teardown = TRY(Teardown::of(
       parting.leaving, {options.force, options.keep_images, options.keep_driver}, assets, *session.fleet));
