@@ -4,13 +4,13 @@
 
 namespace {
 
-app::Result<facts::Facts> answers(const std::string& machine_id) {
+base::Result<facts::Facts> answers(const std::string& machine_id) {
   facts::Facts facts;
   facts.machine_id = machine_id;
   return facts;
 }
 
-const app::Result<facts::Facts> no_answer = base::fail(base::Fault::unreachable, "no route to host");
+const base::Result<facts::Facts> no_answer = base::fail(base::Fault::unreachable, "no route to host");
 
 spec::Host host(const std::string& name, const std::string& address) {
   spec::Host host;
