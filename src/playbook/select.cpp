@@ -1,3 +1,5 @@
+#include "gpuadm/facts/time_services.hpp"
+
 #include "playbook/gpu_nodes.hpp"
 #include "playbook/hardening.hpp"
 #include "playbook/surroundings.hpp"
@@ -78,11 +80,8 @@ bool stopped(const Context& context, const char* unit) {
 }
 
 bool time_service_stopped(const Context& context) {
-  constexpr const char* units[] = {
-      "chrony.service", "chronyd.service",  "ntpsec.service",           "ntp.service",
-      "ntpd.service",   "openntpd.service", "systemd-timesyncd.service"};
   const auto some = [&](bool (*holds)(const Context&, const char*)) {
-    return std::ranges::any_of(units, [&](const char* unit) { return holds(context, unit); });
+    return std::ranges::any_of(facts::time_services, [&](const char* unit) { return holds(context, unit); });
   };
   return some(stopped) && !some(runs);
 }

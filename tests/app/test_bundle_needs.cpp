@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "app/bundle_needs.hpp"
+#include "app/bundle/needs.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
