@@ -65,14 +65,15 @@ std::string reason_of(const FailedStep& failure) {
 /// "kubeadm init failed on gpu1: etcd exits with status 1: unknown flag: --foo", what the step said, what to
 /// type. Where no cause was found: the step's own reason.
 std::string explained(const FailedStep& failure, const std::string& same_hosts, const Style& style) {
-  const std::string title = base::printable(failure.title.empty() ? failure.step : failure.title);
+  std::string title = base::printable(failure.title.empty() ? failure.step : failure.title);
+  if (title.starts_with("Run ")) title.erase(0, 4);  // "kubeadm init", as people call it
   const std::string head =
       fmt::format("{}{}failed on {}", title, title.empty() ? "" : " ", base::printable(failure.host));
   const bool known = !failure.cause.empty();
   std::string text = fmt::format("{}: {}\n", paint(style, Ink::red, head),
                                  hang(known ? failure.cause : reason_of(failure), 7, style));
   if (!failure.evidence.empty()) text += fmt::format("       seen: {}\n", hang(failure.evidence, 13, style));
-  if (known) text += fmt::format("       {}\n", hang(failure.why, 7, style));
+  if (known) text += fmt::format("       {}\n", hang(reason_of(failure), 7, style));
   const std::string& fix = known ? failure.remedy : failure.hint;
   if (!fix.empty()) text += fmt::format("       fix:  {}\n", hang_typed(fix, 13, style));
   if (!known) return text;

@@ -75,3 +75,12 @@ TEST_CASE("a failure is told once, its reason behind the step's title, with what
         "       fix:  free some\n"
         "1 host: 1 failed, 0 changed (0.0s)\n");
 }
+
+TEST_CASE("a failed command is named as people call it, with its cause first and its own words once") {
+  std::vector<Event> events = {of("cp1", "init", Did::started, "Run kubeadm init"),
+                               of("cp1", "init", Did::failed, "Run kubeadm init: could not initialize"),
+                               of("cp1", "init", Did::cause, "etcd exits with status 1: unknown flag")};
+  CHECK(to_text(report::fold(events), {})
+            .starts_with("kubeadm init failed on cp1: etcd exits with status 1: unknown flag\n"
+                         "       could not initialize\n"));
+}
