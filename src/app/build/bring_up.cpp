@@ -7,6 +7,7 @@
 #include "gpuadm/report/columns.hpp"
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/session/admin_conf.hpp"
+#include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/environment.hpp"
 #include "gpuadm/session/expired.hpp"
 #include "gpuadm/session/findings.hpp"
@@ -98,26 +99,23 @@ Result<> virtual_address_is_free(const spec::Cluster& cluster, const facts::Cens
   if (address.empty() || !first || playbook::is_node(*census.at(first->name)) ||
       std::ranges::count(census.at(first->name)->kubernetes.manifests, "kube-vip.yaml") > 0)
     return {};
-  fleet.submit(first->name, {.label = "ask who has the virtual address",
-                             .script = library.prelude() + base::assignments({{"virtual_address", address}}) +
-                                       "vip_is_free\n"});
-  const auto completion = fleet.next();
-  if (!completion || fleet.interrupted())
-    return base::fail(base::Fault::interrupted, "interrupted while the virtual address was asked for");
-  if (!completion->result) return std::unexpected(completion->result.error());
-  if (completion->result->status == 0) return {};
-  return base::fail(
-      base::Fault::blocked,
-      fmt::format("{}: {}", first->name, base::printable(base::tail(completion->result->err, 1))),
-      "gpuadm explain kubeadm.virtual-address");
+  const transport::Exit exit = TRY(session::ask(
+      first->name,
+      {.label = "check that the virtual address is free",
+       .script = library.prelude() + base::assignments({{"virtual_address", address}}) + "vip_is_free\n"},
+      fleet));
+  if (exit.status == 0) return {};
+  return base::fail(base::Fault::blocked,
+                    fmt::format("{}: {}", first->name, base::printable(base::tail(exit.err, 1))),
+                    "gpuadm explain kubeadm.virtual-address");
 }
 
 /// The operator's own copy of a remote cluster's kubeconfig, and the line that uses it.
 Result<> fetch_kubeconfig(const spec::Cluster& cluster, const facts::Census& census, transport::Fleet& fleet,
-                          Io& io) {
+                          const assets::Store& assets, Io& io) {
   const spec::Host* first = playbook::first_control_plane(cluster, census);
   if (!first || first->endpoint.local) return {};
-  const auto text = session::read_admin_conf(cluster, fleet);
+  const auto text = session::read_admin_conf(cluster, fleet, assets);
   if (!text) return {};  // a run of some phases may end before there is one
   const std::filesystem::path file = base::state_directory() / cluster.name / "kubeconfig";
   const base::Tree admin = TRY(base::yaml::read(*text, first->name + ":/etc/kubernetes/admin.conf"));
@@ -243,7 +241,7 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io) {
   playbook_run.notes = std::move(notes);
   const Outcome outcome = TRY(session::run_and_report(playbook_run, survey, session, options.format, io));
   if (outcome == Outcome::done && options.consent != Consent::preview)
-    TRY(fetch_kubeconfig(cluster, survey.census, *session.fleet, io));
+    TRY(fetch_kubeconfig(cluster, survey.census, *session.fleet, assets, io));
   return outcome;
 }
 
