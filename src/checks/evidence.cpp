@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace checks {
 
@@ -204,21 +205,37 @@ bool fits(std::string_view pattern, std::string_view name) {
   return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1)) : name == pattern;
 }
 
+/// The sections that a check rests on, as patterns.
+std::vector<std::string_view> sections_of(std::string_view id) {
+  std::vector<std::string_view> patterns;
+  const auto add = [&](std::span<const Evidence> table) {
+    for (const Evidence& row : table) {
+      if (!fits(row.id, id)) continue;
+      for (const std::string_view pattern : row.sections)
+        if (!pattern.empty()) patterns.push_back(pattern);
+    }
+  };
+  add(rows);
+  add(gpu_evidence());
+  return patterns;
+}
+
+bool any_fits(const std::vector<std::string_view>& patterns, std::string_view section) {
+  return std::ranges::any_of(patterns, [&](std::string_view pattern) { return fits(pattern, section); });
+}
+
 }  // namespace
 
 bool rests_on(std::string_view id, std::string_view section) {
-  const auto names = [&](const Evidence& row) {
-    return fits(row.id, id) && std::ranges::any_of(row.sections, [&](std::string_view pattern) {
-             return !pattern.empty() && fits(pattern, section);
-           });
-  };
-  return std::ranges::any_of(rows, names) || std::ranges::any_of(gpu_evidence(), names);
+  return any_fits(sections_of(id), section);
 }
 
 std::optional<std::string> unread_evidence(std::string_view id,
                                            const std::map<std::string, std::string>& unread) {
+  if (unread.empty()) return std::nullopt;
+  const auto patterns = sections_of(id);
   for (const auto& [name, why] : unread)
-    if (rests_on(id, name)) return fmt::format("{} could not be read: {}", name, why);
+    if (any_fits(patterns, name)) return fmt::format("{} could not be read: {}", name, why);
   return std::nullopt;
 }
 

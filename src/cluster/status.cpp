@@ -112,7 +112,7 @@ class StatusBuilder {
     if (row.ready != "Ready" && trouble_of(row.host).empty())
       problem(where, "the node is not ready: " + row.why,
               row.host.empty() ? "kubectl describe node " + row.name
-                               : "gpuadm doctor --stage node, for " + row.host);
+                               : fmt::format("gpuadm doctor {} --stage node", row.host));
     for (const auto& [type, condition] : node.conditions)
       if (condition.status == "True" && (type.ends_with("Pressure") || type == "NetworkUnavailable"))
         problem(where, fmt::format("the node reports {}: {}", type, condition.reason),
@@ -225,7 +225,7 @@ class StatusBuilder {
     const auto row = std::ranges::find_if(
         status_.gpus, [&](const GpuRow& one) { return one.host == counts.host && one.allocatable == false; });
     const std::string why = row == status_.gpus.end() ? "" : ": " + row->why;
-    const std::string remedy = "gpuadm doctor --stage node, for " + counts.host;
+    const std::string remedy = fmt::format("gpuadm doctor {} --stage node", counts.host);
     if (counts.driver < counts.pci)
       problem(
           counts.host,

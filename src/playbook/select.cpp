@@ -141,6 +141,7 @@ constexpr Row table[] = {
     {"crio", [](const Context& c) { return c.cluster.runtime.engine == Engine::crio; }},
     {"imports-images", [](const Context& c) { return c.cluster.runtime.engine != Engine::crio; }},
     {"hardened", is_hardened},
+    {"not-hardened", [](const Context& c) { return !is_hardened(c); }},
     {"hardened-anonymous", [](const Context& c) { return is_hardened(c) && limits_anonymous(c.kubernetes); }},
     {"swap-off", [](const Context& c) { return c.cluster.swap == Swap::off; }},
     {"swap-kept", [](const Context& c) { return c.cluster.swap != Swap::off; }},

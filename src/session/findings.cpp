@@ -81,6 +81,29 @@ bool matches(std::string_view id, std::string_view pattern) {
   return id.size() == pattern.size() || pattern.ends_with('.') || id[pattern.size()] == '.';
 }
 
+namespace {
+
+/// The nearest name; else up to three ids that contain the word, or have a last part like it. Empty: none.
+std::string similar_ids(const std::string& word, const std::vector<std::string>& known,
+                        const std::vector<std::string>& ids) {
+  constexpr std::size_t most = 3;
+  if (const auto near = base::nearest(word, known)) return *near;
+  const std::string wanted = base::lower(word);
+  std::vector<std::string> found;
+  for (const std::string& id : ids)
+    if (!wanted.empty() && id.contains(wanted)) found.push_back(id);
+  for (const std::string& id : ids) {
+    const std::string last = id.substr(id.rfind('.') + 1);
+    if (found.size() < most && base::nearest(wanted, std::vector{last}) &&
+        std::ranges::find(found, id) == found.end())
+      found.push_back(id);
+  }
+  if (found.size() > most) found.resize(most);
+  return base::join(found, ", ");
+}
+
+}  // namespace
+
 Result<> known_ids(std::span<const std::string> patterns) {
   std::vector<std::string> ids;
   for (const checks::About& about : every_check()) ids.emplace_back(about.id);
@@ -90,9 +113,10 @@ Result<> known_ids(std::span<const std::string> patterns) {
       known.push_back(id.substr(0, dot));
   for (const std::string& pattern : patterns) {
     if (std::ranges::any_of(ids, [&](const std::string& id) { return matches(id, pattern); })) continue;
-    const auto near = base::nearest(pattern, known);
-    return base::fail(base::Fault::usage, fmt::format("no check is called {}", base::printable(pattern)),
-                      near ? fmt::format("did you mean {}?", *near) : "gpuadm doctor --list shows them all");
+    const std::string similar = similar_ids(pattern, known, ids);
+    return base::fail(
+        base::Fault::usage, fmt::format("no check is called {}", base::printable(pattern)),
+        similar.empty() ? "gpuadm doctor --list shows them all" : fmt::format("did you mean {}?", similar));
   }
   return {};
 }

@@ -24,8 +24,12 @@ struct Kind {
 };
 constexpr Kind kinds[] = {{"a host without Kubernetes", preflight},
                           {"an unfinished node", preflight | node | cluster_stage},
-                          {"a worker", node},
-                          {"a control plane", node | cluster_stage}};
+                          {"a worker node", node},
+                          {"a control-plane node", node | cluster_stage}};
+
+bool is_node(const Kind& kind) {
+  return (kind.stages & preflight) == 0;
+}
 
 const Kind& kind_of(const facts::Facts& facts) {
   return kinds[static_cast<std::size_t>(state_of(facts))];
@@ -61,19 +65,24 @@ std::map<std::string, std::string> stages_by_host(const facts::Census& census) {
   return stages;
 }
 
-std::string describe_stages(const facts::Census& census) {
+std::string describe_stages(const facts::Census& census, const std::string& asked) {
   constexpr std::size_t most = 5;
+  std::map<std::pair<const Kind*, std::string>, std::vector<std::string>> groups;  // by kind and cluster
+  for (const auto& [host, facts] : census) {
+    if (!facts) continue;
+    const Kind& kind = kind_of(*facts);
+    const std::string cluster = is_node(kind) ? facts->kubernetes.cluster_name : "";
+    groups[{&kind, cluster}].push_back(base::printable(host));
+  }
   std::string text;
-  for (const Kind& kind : kinds) {
-    std::vector<std::string> hosts;
-    for (const auto& [host, facts] : census)
-      if (facts && &kind_of(*facts) == &kind) hosts.push_back(base::printable(host));
-    if (hosts.empty()) continue;
+  for (auto& [group, hosts] : groups) {
+    const auto& [kind, cluster] = group;
     const std::size_t more = hosts.size() > most ? hosts.size() - most : 0;
     hosts.resize(hosts.size() - more);
-    const std::string stages = base::replace_all(stages_of(kind.stages), ",", ", ");
-    text += fmt::format("{}{}{} as {} ({})", text.empty() ? "Checked " : "; ", base::join(hosts, ", "),
-                        more > 0 ? fmt::format(" and {} more", more) : "", kind.name, stages);
+    const std::string stages = asked.empty() ? base::replace_all(stages_of(kind->stages), ",", ", ") : asked;
+    text += fmt::format("{}{}{} as {}{} ({})", text.empty() ? "Checked " : "; ", base::join(hosts, ", "),
+                        more > 0 ? fmt::format(" and {} more", more) : "", kind->name,
+                        cluster.empty() ? "" : " of cluster " + base::printable(cluster, 100), stages);
   }
   return text;
 }

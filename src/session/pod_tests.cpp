@@ -31,6 +31,7 @@ class Failures final : public report::Reporter {
     if (event.did == Did::failed) reasons[event.host] = event.detail;
     next_.on(event);
   }
+  void tick(base::Time now) override { next_.tick(now); }
   std::map<std::string, std::string> reasons;
 
  private:

@@ -18,6 +18,7 @@ class FailureLog final : public report::Reporter {
  public:
   explicit FailureLog(report::Reporter& next) : next_(next) {}
   void on(const report::Event& event) override;
+  void tick(base::Time now) override { next_.tick(now); }
   [[nodiscard]] const std::vector<report::Event>& all() const { return all_; }
 
  private:

@@ -5,6 +5,7 @@
 #include "gpuadm/checks/checks.hpp"
 #include "gpuadm/report/fold.hpp"
 #include "gpuadm/run/run.hpp"
+#include "gpuadm/session/typed.hpp"
 
 #include "session/reason.hpp"
 #include "session/resume.hpp"
@@ -22,6 +23,7 @@ namespace {
 using report::Did;
 
 constexpr const char* network_test = "verify/network";  // a phase
+constexpr const char* question = "Continue? (-y: do not ask; --diff: show all changes)";
 
 /// Passes everything on and keeps the ids of the steps that are needed.
 class Needed final : public report::Reporter {
@@ -31,6 +33,7 @@ class Needed final : public report::Reporter {
     if (event.did == Did::needed) ids_.insert(event.host + "\n" + event.step);
     next_.on(event);
   }
+  void tick(base::Time now) override { next_.tick(now); }
   [[nodiscard]] bool has(const std::string& host, const std::string& step) const {
     return ids_.contains(host + "\n" + step);
   }
@@ -244,7 +247,7 @@ Result<Outcome> execute(const Execution& execution, const Session& session, repo
     return execution.needed;
   }
   if (execution.consent == Consent::ask) {
-    const std::optional<bool> yes = io.confirm ? io.confirm("Go on?") : std::nullopt;
+    const std::optional<bool> yes = io.confirm ? io.confirm(question) : std::nullopt;
     if (!yes)
       return base::fail(base::Fault::usage, "there is no terminal to ask on",
                         "add -y to agree beforehand, or --dry-run to only look");
@@ -255,6 +258,7 @@ Result<Outcome> execute(const Execution& execution, const Session& session, repo
   }
   const run::Scripts scripts{plan.prelude, TRY(execution.assets.read("playbooks/lock.sh"))};
   TRY(run::lock(execution.hosts, fleet, reporter, scripts, who));
+  notify(reporter, Did::started, "");
   std::string own_host;
   FailureLog failures(reporter);
   const Result<Outcome> outcome = apply(execution, session, failures, who, own_host);
@@ -275,7 +279,8 @@ Result<Outcome> telling(const RunFolder& folder, Format format, Io& io,
   if (terminal) to.push_back(terminal.get());
   const Result<Outcome> outcome = act(*report::fan_out(std::move(to)));
   terminal.reset();
-  const report::Report report = report::fold(collector.events());
+  report::Report report = report::fold(collector.events());
+  report.same_hosts = file_option(io.command);
   TRY(folder.save("report.json", report::to_tree(report)));
   io.out(format == Format::text ? report::to_text(report, io.out_style)
                                 : base::json::write(report::to_tree(report)) + "\n");

@@ -9,7 +9,7 @@ while IFS=' ' read -r mode _ _ file; do
   begin=$(head -c 2 "$file" | tr -d '\0')
   case $file in
     playbooks/*) continue ;;
-    tests/layers.sh | tests/rules/*.sh | tests/cli/*.sh | tests/ssh/*.sh | tests/e2e/*.sh)
+    tests/layers.sh | tests/rules/*.sh | tests/cli/*.sh | tests/hostile/*.sh | tests/e2e/*.sh)
       [ "$begin" = '#!' ] || { echo "$file: does not begin with #!" >&2 && failed=1; } ;;
   esac
   if [ "$begin" = '#!' ] && { [ ! -x "$file" ] || [ "$mode" != 100755 ]; }; then

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gpuadm/base/interrupt.hpp"
+#include "gpuadm/report/reporters.hpp"
 #include "gpuadm/session/options.hpp"
 #include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/transport/fleet.hpp"
@@ -31,6 +32,7 @@ class Connections {
   Connections(const spec::Cluster& cluster, transport::Options options, Io& io);
   const spec::Cluster& cluster_;
   base::Interrupt interrupt_;
+  report::Write tell_;  ///< lines between the results
   transport::SessionPtr session_;
 };
 

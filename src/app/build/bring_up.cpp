@@ -15,6 +15,9 @@
 #include "gpuadm/session/network_judge.hpp"
 #include "gpuadm/session/open_bundle.hpp"
 #include "gpuadm/session/supplies.hpp"
+#include "gpuadm/session/typed.hpp"
+
+#include "app/run_summary.hpp"
 
 #include <fmt/format.h>
 
@@ -86,7 +89,9 @@ Result<bool> is_blocked(const InitOptions& options, const spec::Cluster& cluster
       TRY(session::find(cluster, census, assets, checks::Stage::preflight));
   TRY(session::ignore(findings, options.ignore));
   TRY(folder.save("findings.json", report::to_tree(findings)));
-  if (options.format == Format::text) io.out(report::to_text(findings, io.out_style));
+  if (options.format == Format::text)
+    io.out(report::is_brief(io.out_style) ? report::short_text(findings, io.out_style)
+                                          : report::to_text(findings, io.out_style));
   return session::stops(findings, io);
 }
 
@@ -110,18 +115,34 @@ Result<> virtual_address_is_free(const spec::Cluster& cluster, const facts::Cens
                     "gpuadm explain kubeadm.virtual-address");
 }
 
-/// The operator's own copy of a remote cluster's kubeconfig, and the line that uses it.
-Result<> fetch_kubeconfig(const spec::Cluster& cluster, const facts::Census& census, transport::Fleet& fleet,
-                          const assets::Store& assets, Io& io) {
+/// The operator's own copy of a remote cluster's kubeconfig; empty where there is none.
+Result<std::filesystem::path> fetch_kubeconfig(const spec::Cluster& cluster, const facts::Census& census,
+                                               transport::Fleet& fleet, const assets::Store& assets) {
   const spec::Host* first = playbook::first_control_plane(cluster, census);
-  if (!first || first->endpoint.local) return {};
+  if (!first || first->endpoint.local) return std::filesystem::path();
   const auto text = session::read_admin_conf(cluster, fleet, assets);
-  if (!text) return {};  // a run of some phases may end before there is one
-  const std::filesystem::path file = base::state_directory() / cluster.name / "kubeconfig";
+  if (!text) return std::filesystem::path();  // a run of some phases may end before there is one
+  std::filesystem::path file = base::state_directory() / cluster.name / "kubeconfig";
   const base::Tree admin = TRY(base::yaml::read(*text, first->name + ":/etc/kubernetes/admin.conf"));
   const base::Tree config = TRY(session::with_context({}, admin, cluster.name, session::Current::becomes));
   TRY(base::write_file(file, base::yaml::write(config), 0600));
-  io.err(fmt::format("the cluster is reached with: kubectl --kubeconfig {} get nodes\n", file.string()));
+  return file;
+}
+
+/// What there is now: the summary for people, and with -o json on standard error where the kubeconfig is.
+Result<> conclude(const InitOptions& options, const BringUp& raising, const session::Survey& survey,
+                  transport::Fleet& fleet, const assets::Store& assets, Io& io) {
+  const std::filesystem::path kubeconfig =
+      TRY(fetch_kubeconfig(raising.cluster, survey.census, fleet, assets));
+  const bool whole = options.phases.empty() && options.skip_phases.empty();
+  if (options.format != Format::text || io.out_style.verbosity == report::Verbosity::quiet || !whole) {
+    if (!kubeconfig.empty()) io.err(fmt::format("kubeconfig: {}\n", kubeconfig.string()));
+    return {};
+  }
+  io.out(to_text(
+      {raising.cluster, survey.census, kubeconfig,
+       session::typed(raising.reached_by ? *raising.reached_by : options.hosts, options.common.connection),
+       options.waiting == Waiting::until_it_works}));
   return {};
 }
 
@@ -241,7 +262,7 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io) {
   playbook_run.notes = std::move(notes);
   const Outcome outcome = TRY(session::run_and_report(playbook_run, survey, session, options.format, io));
   if (outcome == Outcome::done && options.consent != Consent::preview)
-    TRY(fetch_kubeconfig(cluster, survey.census, *session.fleet, assets, io));
+    TRY(conclude(options, raising, survey, *session.fleet, assets, io));
   return outcome;
 }
 

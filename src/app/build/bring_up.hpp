@@ -4,6 +4,7 @@
 #include "gpuadm/session/run_playbook.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace app {
@@ -20,6 +21,7 @@ struct BringUp {
   std::function<Result<>(spec::Cluster& cluster, session::Survey& survey, transport::Fleet& fleet)> resolve;
   Outcome needed = Outcome::done;  ///< what a preview comes to where something is to be done
   Existing existing = Existing::refused;
+  std::optional<Hosts> reached_by;  ///< how the command line names the cluster; nothing: as the hosts
 };
 
 /// Settles which driver each host with GPUs gets, where one is to be installed: by its GPUs. Fault::usage

@@ -140,7 +140,9 @@ Result<Outcome> join(const JoinOptions& options, Io& io) {
     TRY(resolve_intent(all, fleet, assets));
     return apply_options(options.init, all);
   };
-  return bring_up(options.init, {"join", std::move(cluster), resolve, Outcome::done, Existing::accepted}, io);
+  const Hosts reached_by = options.to.empty() ? Hosts{options.init.hosts.file, {}} : Hosts{{}, {options.to}};
+  return bring_up(options.init,
+                  {"join", std::move(cluster), resolve, Outcome::done, Existing::accepted, reached_by}, io);
 }
 
 Result<Outcome> apply(const InitOptions& options, Io& io) {
@@ -156,7 +158,9 @@ Result<Outcome> diff(const InitOptions& options, Io& io) {
                       "gpuadm diff -f cluster.yaml");
   InitOptions looking = options;
   looking.consent = Consent::preview;
-  return bring_up(looking, Existing::accepted, Outcome::failed, io);
+  Io in_full = io;
+  in_full.out_style.diffs = report::Diffs::shown;
+  return bring_up(looking, Existing::accepted, Outcome::failed, in_full);
 }
 
 }  // namespace app

@@ -57,7 +57,8 @@ Result<bool> is_blocked(const checks::Upgrade& upgrade, const assets::Store& ass
   TRY(session.folder.save("findings.json", report::to_tree(findings)));
   const bool blocked = std::ranges::any_of(findings, report::blocks);
   if (!findings.empty() && format == Format::text && (blocked || shown == Shown::always))
-    io.out(report::to_text(findings, io.out_style));
+    io.out(report::is_brief(io.out_style) ? report::short_text(findings, io.out_style)
+                                          : report::to_text(findings, io.out_style));
   return session::stops(findings, io);
 }
 

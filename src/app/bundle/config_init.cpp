@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 namespace app {
@@ -67,10 +68,40 @@ std::string free_network(const std::array<const char*, N>& candidates, const fac
   return candidates.front();
 }
 
+bool is_ip_address(const std::string& text) {
+  return base::Cidr::parse(text + "/32") || base::Cidr::parse(text + "/128");
+}
+
+/// The first label of a host name in lower case; empty where it cannot be a node's name.
+std::string label_of(const std::string& hostname) {
+  const std::string label = base::lower(hostname.substr(0, hostname.find('.')));
+  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+  const bool good = !label.empty() && label.size() <= 63 && std::ranges::all_of(label, fits) &&
+                    label.front() != '-' && label.back() != '-' && label != "localhost";
+  return good ? label : "";
+}
+
+/// What a host is called in the file: as on the command line, but one that was named by its address by its
+/// own host name, unless two have the same.
+std::map<std::string, std::string> names_of(const spec::Cluster& cluster, const facts::Census& census) {
+  std::map<std::string, std::string> names;
+  std::map<std::string, int> uses;
+  for (const spec::Host& host : cluster.hosts) {
+    const auto found = census.find(host.name);
+    const bool unnamed = host.endpoint.local || is_ip_address(host.endpoint.address);
+    const std::string label =
+        unnamed && found != census.end() && found->second ? label_of(found->second->hostname) : "";
+    ++uses[names[host.name] = label.empty() ? host.name : label];
+  }
+  for (auto& [host, name] : names)
+    if (uses[name] > 1) name = host;
+  return names;
+}
+
 class Draft {
  public:
   Draft(const spec::Cluster& cluster, const facts::Census& census, std::string name)
-      : cluster_(cluster), census_(census), name_(std::move(name)) {}
+      : cluster_(cluster), census_(census), names_(names_of(cluster, census)), name_(std::move(name)) {}
 
   std::string text() {
     line(
@@ -157,7 +188,7 @@ class Draft {
 
   void add_host(const spec::Host& host) {
     const spec::Endpoint& at = host.endpoint;
-    line("  - name: " + scalar(host.name));
+    line("  - name: " + scalar(names_.at(host.name)));
     if (at.local) line("    local: true                # this machine, without SSH");
     if (!at.local) line("    address: " + scalar(at.address));
     if (!at.user.empty()) line("    user: " + scalar(at.user));
@@ -168,6 +199,7 @@ class Draft {
 
   const spec::Cluster& cluster_;
   const facts::Census& census_;
+  std::map<std::string, std::string> names_;  ///< in the file, by the host's
   std::string name_, text_;
 };
 

@@ -6,6 +6,7 @@
 #include "gpuadm/transport/run_local.hpp"
 
 #include "app/bundle/needs.hpp"
+#include "app/bundle/signed_repository.hpp"
 #include "app/bundle/write.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +26,7 @@ using bundle::BundleKind;
 
 constexpr std::uint64_t largest_file = std::uint64_t{4} << 30;
 constexpr std::uint64_t largest_member = std::uint64_t{1} << 30;
-constexpr std::size_t largest_index = 64u << 20;
+constexpr std::size_t largest_list = 64u << 20;
 
 std::string file_name(std::string_view url) {
   return std::string(url.substr(url.rfind('/') + 1));
@@ -33,7 +34,8 @@ std::string file_name(std::string_view url) {
 
 class Creation {
  public:
-  Creation(const BundleNeeds& needs, bundle::Fetcher& fetcher) : needs_(needs), fetcher_(fetcher) {}
+  Creation(const BundleNeeds& needs, bundle::Fetcher& fetcher, RepositoryReader& repositories)
+      : needs_(needs), fetcher_(fetcher), repositories_(repositories) {}
 
   Result<> add(const SourceFile& source) {
     if (!source.content.empty()) {
@@ -117,7 +119,8 @@ class Creation {
   Result<std::string> sum_of(const SourceFile& source) {
     const std::string& where = source.sum.empty() ? source.index : source.sum;
     if (where.empty()) return "";
-    if (!texts_.contains(where)) texts_[where] = TRY(fetcher_.text(where, largest_index));
+    if (!texts_.contains(where))
+      texts_[where] = TRY(source.sum.empty() ? index_of(source) : fetcher_.text(where, largest_list));
     const std::string name = file_name(source.url);
     const auto sum = source.sum.empty() ? find_in_index(texts_[where], name) : find_sum(texts_[where], name);
     if (sum) return *sum;
@@ -125,8 +128,28 @@ class Creation {
                       "see that this version is there, or override data/sources.yaml");
   }
 
+  /// The index of a repository, verified with the repository's key; not verified if an override of
+  /// data/sources.yaml names no key.
+  Result<std::string> index_of(const SourceFile& source) {
+    if (source.key.empty()) return fetcher_.text(source.index, largest_list);
+    const std::size_t end = std::min(source.index.rfind('/'), source.index.size());
+    const Repository repository{.url = source.index.substr(0, end),
+                                .suite = {},
+                                .components = {},
+                                .keyring = {},
+                                .key_url = source.key,
+                                .fingerprints = source.fingerprints};
+    const std::string path = file_name(source.index);
+    const auto sums = TRY(repositories_.release(repository));
+    const auto sum = sums.find(path);
+    if (sum != sums.end()) return repositories_.index(repository, path, sum->second);
+    return base::fail(Fault::parse, fmt::format("{}/InRelease: has no checksum of {}", repository.url, path),
+                      "check the mirror, or override data/sources.yaml");
+  }
+
   const BundleNeeds& needs_;
   bundle::Fetcher& fetcher_;
+  RepositoryReader& repositories_;
   bundle::Bundle bundle_;
   std::map<std::string, std::string> texts_;
 };
@@ -182,10 +205,11 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   const bool driver = TRY(needs_driver(needs, options.skip));
   for (const std::string& image : options.images) (void)TRY(bundle::parse_reference(image));
 
-  Creation creation(needs, fetcher);
+  const bool is_public = options.source.place.empty() || options.source.place == "public";
+  RepositoryReader repositories(fetcher, store, io, is_public);
+  Creation creation(needs, fetcher, repositories);
   TRY(creation.add_packages({fetcher, store, library.catalog(), needs.cluster, needs.kubernetes,
-                             needs.architecture,
-                             options.source.place.empty() || options.source.place == "public", driver,
+                             needs.architecture, is_public, driver,
                              std::ranges::count(options.skip, "programs") == 0, io}));
   for (const SourceFile& file : sources.files) TRY(creation.add(file));
   std::vector<std::string> images =

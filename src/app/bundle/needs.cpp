@@ -183,9 +183,12 @@ Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog
       {"minor", kubernetes.minor_text()},
       {"arch", needs.architecture},
       {"machine", needs.architecture == "arm64" ? "aarch64" : "x86_64"}};
-  if (const auto mirror = needs.cluster.mirrors.packages.find("nvidiaContainerToolkit");
-      mirror != needs.cluster.mirrors.packages.end())
+  const spec::Mirrors& mirrors = needs.cluster.mirrors;
+  if (const auto mirror = mirrors.packages.find("nvidiaContainerToolkit"); mirror != mirrors.packages.end())
     words["toolkit_repository"] = mirror->second;
+  if (const auto keys = mirrors.package_keys.find("nvidiaContainerToolkit");
+      keys != mirrors.package_keys.end())
+    words["toolkit_key_fingerprints"] = keys->second;
   const auto filled = [&](const Tree& row, const char* key) {
     return fill(word(row, {key}), words, catalog, kubernetes);
   };
@@ -199,6 +202,8 @@ Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog
                     .url = TRY(filled(row, "url")),
                     .sum = TRY(filled(row, "sum")),
                     .index = TRY(filled(row, "index")),
+                    .key = TRY(filled(row, "key")),
+                    .fingerprints = TRY(filled(row, "fingerprints")),
                     .content = {},
                     .target = word(row, {"target"}),
                     .mode = row.find("mode") ? word(row, {"mode"}) : "0755",

@@ -42,7 +42,7 @@ struct BundleNeeds {
 
 /// A row of data/sources.yaml, filled in.
 struct SourceFile {
-  std::string part, url, sum, index, content, target, mode, os;
+  std::string part, url, sum, index, key, fingerprints, content, target, mode, os;
   bundle::BundleKind kind = bundle::BundleKind::file;
   std::map<std::string, std::string> members;  ///< of an archive: file -> target
 };

@@ -6,7 +6,8 @@
 #include "gpuadm/bundle/debian.hpp"
 #include "gpuadm/bundle/pack.hpp"
 #include "gpuadm/checks/checks.hpp"
-#include "gpuadm/transport/run_local.hpp"
+
+#include "app/bundle/signed_repository.hpp"
 
 #include <fmt/format.h>
 
@@ -24,9 +25,6 @@ using base::Fault;
 using base::Tree;
 
 constexpr const char* repositories_file = "data/system-repositories.yaml";
-constexpr std::size_t largest_release = 16u << 20;
-/// Unpacked; Debian's main has 50 MB.
-constexpr std::size_t largest_index = 512u << 20;
 
 std::string word(const Tree& tree, std::initializer_list<std::string_view> path) {
   const Tree* value = tree.at(path);
@@ -40,15 +38,6 @@ bool is_word(std::string_view text) {
   });
 }
 
-/// A folder of indices: a suite's, with its components, or one with the packages beside it (flat).
-struct Repository {
-  std::string url, suite, keyring;
-  std::vector<std::string> components;  ///< empty: flat
-  [[nodiscard]] std::string release() const {
-    return suite.empty() ? url : fmt::format("{}/dists/{}", url, suite);
-  }
-};
-
 std::vector<std::string> texts_of(const Tree& row, const char* key) {
   std::vector<std::string> texts;
   if (const Tree* list = row.find(key))
@@ -59,7 +48,8 @@ std::vector<std::string> texts_of(const Tree& row, const char* key) {
 /// One release of an operating system.
 class Collection {
  public:
-  Collection(const SystemPackages& from, const facts::Os& os) : from_(from), os_(os) {}
+  Collection(const SystemPackages& from, const facts::Os& os)
+      : from_(from), os_(os), reader_(from.fetcher, from.store, from.io, from.public_source) {}
 
   Result<bundle::BundleFile> collect(const std::vector<const PackageHost*>& hosts) {
     for (const Repository& repository : TRY(of_the_system())) TRY(add(repository));
@@ -98,8 +88,8 @@ class Collection {
       for (const std::string& suite : texts_of(row, "suites"))
         found.push_back({.url = word(row, {"url"}),
                          .suite = base::replace_all(suite, "{codename}", os_.parent_codename),
-                         .keyring = word(row, {"keyring"}),
-                         .components = texts_of(row, "components")});
+                         .components = texts_of(row, "components"),
+                         .keyring = word(row, {"keyring"})});
     }
     return found;
   }
@@ -109,49 +99,22 @@ class Collection {
     const std::string place = mirror != from_.cluster.mirrors.packages.end()
                                   ? mirror->second
                                   : from_.catalog.find("cuda_repository", from_.kubernetes).value_or("");
-    return Repository{.url = fmt::format("{}/{}{}/{}", place, os_.parent_id,
-                                         base::replace_all(os_.parent_version_id, ".", ""),
-                                         from_.architecture == "arm64" ? "sbsa" : "x86_64"),
-                      .suite = {},
-                      .keyring = "/usr/share/keyrings/cuda-archive-keyring.gpg",
-                      .components = {}};
-  }
-
-  /// What the release says, and who says so.
-  Result<std::string> release_text(const Repository& repository) {
-    const std::string url = as_mirrored(repository.release());
-    const std::string text = TRY(from_.fetcher.text(url + "/InRelease", largest_release));
-    std::error_code error;
-    const bool is_signed = text.starts_with("-----BEGIN PGP SIGNED MESSAGE-----");
-    if (is_signed && fs::is_regular_file(repository.keyring, error)) {
-      const bundle::BundlePart kept = TRY(from_.fetcher.keep(text));
-      const auto exit = TRY(transport::run_local(
-          "verify the signature of " + url,
-          {{"file", from_.fetcher.path_of(kept.sha256).string()}, {"keyring", repository.keyring}},
-          TRY(assets::Store::carried("playbooks/local/release.sh")), std::chrono::seconds(60)));
-      if (exit.status == 0) return exit.out;
-      if (exit.status != 3)
-        return base::fail(
-            Fault::parse,
-            fmt::format("{}/InRelease is not signed by a key of {}: {}", url, repository.keyring,
-                        base::printable(base::tail(exit.err, 2))),
-            "ask for it again, or bring the keyring up to date; where the mirror signs with a "
-            "key of its own, name that one's keyring in data/system-repositories.yaml (gpuadm assets)");
-    }
-    if (from_.public_source && !repository.url.starts_with("https://"))
-      return base::fail(
-          Fault::blocked,
-          fmt::format("{}/InRelease comes over http, and its signature cannot be verified here", url),
-          fmt::format("install gpgv and the keyring {}, or name a mirror that you trust with --source",
-                      repository.keyring));
-    from_.io.err(
-        fmt::format("{}: its signature is not verified: {}\n", url,
-                    !is_signed ? "there is none" : "this machine has no gpgv, or no " + repository.keyring));
-    return debian::signed_text(text);
+    const std::string url =
+        fmt::format("{}/{}{}/{}", place, os_.parent_id, base::replace_all(os_.parent_version_id, ".", ""),
+                    from_.architecture == "arm64" ? "sbsa" : "x86_64");
+    const auto in_catalog = [&](const char* key) {
+      return from_.catalog.find(key, from_.kubernetes).value_or("");
+    };
+    const auto keys = from_.cluster.mirrors.package_keys.find("nvidiaDriver");
+    return Repository{.url = url,
+                      .key_url = url + "/" + in_catalog("cuda_keyring"),
+                      .fingerprints = keys != from_.cluster.mirrors.package_keys.end()
+                                          ? keys->second
+                                          : in_catalog("cuda_key_fingerprints")};
   }
 
   Result<> add(const Repository& repository) {
-    const auto sums = TRY(debian::parse_release(TRY(release_text(repository)), repository.release()));
+    const auto sums = TRY(reader_.release(repository));
     std::vector<std::string> folders;
     for (const std::string& component : repository.components)
       folders.push_back(fmt::format("{}/binary-{}/", component, from_.architecture));
@@ -161,30 +124,11 @@ class Collection {
           endings, [&](const char* ending) { return sums.contains(folder + "Packages" + ending); });
       if (found == std::end(endings)) continue;  // a component that this suite does not have
       const std::string path = folder + "Packages" + *found;
-      TRY(add_index(repository, path, sums.at(path)));
+      std::string text = TRY(reader_.index(repository, path, sums.at(path)));
+      TRY(index_.add(std::move(text), reader_.as_mirrored(repository.url),
+                     reader_.as_mirrored(repository.release()) + "/" + path));
     }
     return {};
-  }
-
-  Result<> add_index(const Repository& repository, const std::string& path, const debian::Sum& sum) {
-    const std::string url = fmt::format("{}/{}", as_mirrored(repository.release()), path);
-    if (sum.size == 0) return {};
-    const bundle::BundlePart file = TRY(from_.fetcher.file(url, sum.sha256, sum.size));
-    const auto read = TRY(bundle::read_unpacked(from_.fetcher.path_of(file.sha256)));
-    std::string text;
-    std::vector<char> piece(1u << 20);
-    while (const std::size_t count = TRY(read(piece.data(), piece.size()))) {
-      if (text.size() + count > largest_index)
-        return base::fail(Fault::parse, fmt::format("{}: is larger than {} unpacked", url,
-                                                    base::human_bytes(largest_index)));
-      text.append(piece.data(), count);
-    }
-    return index_.add(std::move(text), as_mirrored(repository.url), url);
-  }
-
-  /// A mirror of everything has no http and https.
-  [[nodiscard]] std::string as_mirrored(const std::string& url) const {
-    return from_.public_source || !url.starts_with("http://") ? url : "https://" + url.substr(7);
   }
 
   /// The first of the names of `what` that some repository has of the branch.
@@ -312,6 +256,7 @@ class Collection {
   static constexpr const char* endings[] = {".xz", ".gz", ""};
   const SystemPackages& from_;
   const facts::Os& os_;
+  RepositoryReader reader_;
   debian::Index index_;
   bool asked_nvidia_ = false;
 };

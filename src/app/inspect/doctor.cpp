@@ -1,6 +1,7 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/report/wrap.hpp"
 #include "gpuadm/session/census.hpp"
 #include "gpuadm/session/cluster_view.hpp"
 #include "gpuadm/session/connections.hpp"
@@ -10,6 +11,7 @@
 #include "gpuadm/session/recording.hpp"
 #include "gpuadm/session/run_folder.hpp"
 #include "gpuadm/session/supplies.hpp"
+#include "gpuadm/session/typed.hpp"
 #include "gpuadm/session/watch.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
@@ -170,23 +172,51 @@ Result<std::set<std::string>> read_baseline(const std::filesystem::path& file) {
   return known;
 }
 
-/// `looked`: of doctor without --stage, what the hosts were checked as; empty otherwise.
-void show(const std::vector<report::Finding>& findings, const spec::Cluster& cluster,
-          const std::map<std::string, std::string>& stages, const std::string& looked, Format format,
-          const Io& io) {
-  switch (format) {
+/// What to type next: what corrects or explains the first broken link; else what comes after such hosts are
+/// well. Empty: nothing follows from a recording without a fault.
+std::string next_command(const std::vector<report::Finding>& findings, const facts::Census& census,
+                         const DoctorOptions& options) {
+  const bool recorded = !options.from.empty() || options.demo;
+  const std::string hosts = session::typed(options.hosts, options.common.connection);
+  const auto first = report::first_broken(findings);
+  const auto corrects = [](const report::Finding& finding) {
+    return finding.fixable && report::is_broken(finding);
+  };
+  if (!recorded && std::ranges::any_of(findings, corrects)) return "gpuadm doctor --fix" + hosts;
+  if (first) return "gpuadm explain " + first->first->id;
+  if (recorded || findings.empty()) return {};
+  const bool fresh = std::ranges::all_of(census, [](const auto& host) {
+    return host.second && session::state_of(*host.second) == session::HostState::fresh;
+  });
+  if (!fresh) return "gpuadm verify" + hosts;
+  return (options.hosts.file.empty() ? "gpuadm init" : "gpuadm apply") + hosts;
+}
+
+/// A report for people: on a terminal no longer than its screen.
+std::string text_of(const std::vector<report::Finding>& findings, const std::string& looked,
+                    const std::string& next, const report::Style& style) {
+  std::string text = report::headline(findings, style) + "\n";
+  if (!looked.empty()) text += report::wrapped(looked, 0, style.width) + "\n";
+  text += "\n" + (report::is_brief(style) ? report::short_details(findings, style)
+                                          : report::details(findings, style));
+  if (style.view == report::View::live && !next.empty()) text += fmt::format("next: {}\n", next);
+  return text;
+}
+
+void show(const std::vector<report::Finding>& findings, const session::Recording& looked,
+          const std::map<std::string, std::string>& stages, const DoctorOptions& options, const Io& io) {
+  switch (options.format) {
     case Format::json:
       return report::write_json(findings, io.out, stages);
     case Format::junit:
       return io.out(report::to_junit(findings));
     case Format::html:
-      return io.out(report::to_html(findings, cluster.name, base::now()));
+      return io.out(report::to_html(findings, looked.cluster.name, base::now()));
     case Format::prometheus:
       return io.out(report::to_prometheus(findings, base::now()));
     default:
-      if (looked.empty()) return io.out(report::to_text(findings, io.out_style));
-      return io.out(report::headline(findings, io.out_style) + "\n" + looked + "\n\n" +
-                    report::details(findings, io.out_style));
+      return io.out(text_of(findings, session::describe_stages(looked.survey.census, options.stage),
+                            next_command(findings, looked.survey.census, options), io.out_style));
   }
 }
 
@@ -233,8 +263,7 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
 
   std::map<std::string, std::string> stages;
   if (options.stage.empty()) stages = session::stages_by_host(looked.survey.census);
-  show(findings, looked.cluster, stages,
-       options.stage.empty() ? session::describe_stages(looked.survey.census) : "", options.format, io);
+  show(findings, looked, stages, options, io);
   if (looked.survey.none_reached()) return Outcome::unreachable;
   return std::ranges::any_of(findings, [&](const auto& finding) { return fails(finding, options); })
              ? Outcome::blocked

@@ -9,6 +9,7 @@
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/findings.hpp"
 #include "gpuadm/session/status_look.hpp"
+#include "gpuadm/session/typed.hpp"
 
 #include <fmt/format.h>
 
@@ -36,11 +37,22 @@ Result<std::vector<report::Finding>> gpu_findings(const session::StatusLook& loo
   return findings;
 }
 
-Result<cluster::Status> judge(const session::StatusLook& look, const assets::Store& assets) {
+/// Commands that can be typed as they stand: with what reaches the same hosts.
+void complete(cluster::Status& status, const StatusOptions& options) {
+  const std::string rest = session::typed({options.hosts.file, {}}, options.common.connection);
+  for (cluster::Problem& problem : status.problems)
+    if (problem.remedy.starts_with("gpuadm ")) problem.remedy += rest;
+}
+
+Result<cluster::Status> judge(const session::StatusLook& look, const assets::Store& assets,
+                              const StatusOptions& options) {
   std::optional<facts::ClusterFacts> view;
   if (look.survey.view) view = TRY(facts::parse_cluster(*look.survey.view));
   const auto findings = TRY(gpu_findings(look, assets, view));
-  return cluster::status_of({look.survey.cluster, look.survey.survey.census, view, look.asked}, findings);
+  cluster::Status status =
+      cluster::status_of({look.survey.cluster, look.survey.survey.census, view, look.asked}, findings);
+  complete(status, options);
+  return status;
 }
 
 Result<session::StatusLook> recorded(const std::filesystem::path& folder) {
@@ -73,7 +85,7 @@ Result<Outcome> watch(const StatusOptions& options, const spec::Cluster& cluster
   while (true) {
     const base::Instant begun = base::Clock::now();
     const auto look = session::survey_cluster(cluster, fleet, assets);
-    const auto status = look ? judge(*look, assets) : std::unexpected(look.error());
+    const auto status = look ? judge(*look, assets, options) : std::unexpected(look.error());
     if (fleet.interrupted() || !status) {
       if (page) io.end_page();
       if (fleet.interrupted()) return Outcome::interrupted;
@@ -113,7 +125,7 @@ Result<Outcome> status(const StatusOptions& options, Io& io) {
   TRY(goes_together(options));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   if (!options.from.empty()) {
-    const cluster::Status status = TRY(judge(TRY(recorded(options.from)), assets));
+    const cluster::Status status = TRY(judge(TRY(recorded(options.from)), assets, options));
     io.out(in_form(status, options.form, io.out_style.width));
     return status.problems.empty() ? Outcome::done : Outcome::failed;
   }
@@ -122,7 +134,7 @@ Result<Outcome> status(const StatusOptions& options, Io& io) {
   const auto fleet = connections->fleet(session::Access::read_only);
   if (options.watch > 0) return watch(options, cluster, assets, *fleet, io);
   const session::StatusLook look = TRY(session::survey_cluster(cluster, *fleet, assets));
-  const cluster::Status status = TRY(judge(look, assets));
+  const cluster::Status status = TRY(judge(look, assets, options));
   io.out(in_form(status, options.form, io.out_style.width));
   if (look.survey.survey.none_reached()) return Outcome::unreachable;
   return status.problems.empty() ? Outcome::done : Outcome::failed;

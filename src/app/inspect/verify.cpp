@@ -176,7 +176,9 @@ Outcome conclude(const Walk& walk, const std::vector<GpuNode>& nodes, std::size_
 
 }  // namespace
 
-Result<Outcome> verify(const VerifyOptions& options, Io& io) {
+Result<Outcome> verify(const VerifyOptions& options, Io& terminal) {
+  Io io = terminal;  // links are shown while pods are waited for, on the same terminal
+  if (io.err_style.view == report::View::live) io.out = report::above_live_lines(io.out, io.out_style);
   const std::vector<Link> links = TRY(links_of(options));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const checks::Floors floors =

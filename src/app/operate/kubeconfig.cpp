@@ -33,18 +33,33 @@ fs::path target_of(const KubeconfigOptions& options) {
   return error ? path : real;
 }
 
-/// A name as Kubernetes' tools take it, from a cluster's.
-Result<std::string> context_of(const KubeconfigOptions& options, const spec::Cluster& cluster) {
-  if (options.context.empty())
-    return options.hosts.file.empty() && !options.hosts.targets.empty() ? cluster.hosts.front().name
-                                                                        : cluster.name;
-  const bool plain = options.context.find_first_of(" \t\n/:") == std::string::npos;
-  if (options.context.size() > 200 || !plain || options.context != base::printable(options.context))
+/// Whether Kubernetes' tools take it as a name.
+bool is_plain(const std::string& name) {
+  return name.size() <= 200 && name.find_first_of(" \t\n/:") == std::string::npos &&
+         name == base::printable(name);
+}
+
+/// The name that --context gives; empty: none.
+Result<std::string> given_name(const KubeconfigOptions& options) {
+  if (options.context.empty()) return std::string();
+  if (!is_plain(options.context))
     return base::fail(
         Fault::usage,
         fmt::format("--context '{}': no name for a context", base::printable(options.context, 50)),
         "letters, digits, dots and dashes, for example: --context lab");
   return options.context;
+}
+
+/// The cluster's name: as the cluster file has it, else as the cluster's own kubeconfig. kubeadm's default
+/// says nothing: then the host's.
+std::string name_of(const KubeconfigOptions& options, const spec::Cluster& cluster, const base::Tree& admin) {
+  if (!options.hosts.file.empty() || options.hosts.targets.empty()) return cluster.name;
+  const base::Tree* clusters = admin.find("clusters");
+  const base::Tree* name =
+      clusters && !clusters->items().empty() ? clusters->items().front().find("name") : nullptr;
+  const std::string text = name ? name->text() : "";
+  const bool usable = !text.empty() && text != "kubernetes" && is_plain(text);
+  return usable ? text : cluster.hosts.front().name;
 }
 
 bool is_private(const fs::path& file) {
@@ -68,7 +83,7 @@ Result<fs::path> keep(const fs::path& file, const std::string& text) {
 Result<Outcome> kubeconfig(const KubeconfigOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
-  const std::string name = TRY(context_of(options, cluster));
+  const std::string given = TRY(given_name(options));
   const fs::path file = target_of(options);
   // A file that cannot be read is found before any host is asked. Of a file of its own nothing is kept.
   std::error_code error;
@@ -82,6 +97,7 @@ Result<Outcome> kubeconfig(const KubeconfigOptions& options, Io& io) {
   const auto fleet = connections->fleet(session::Access::read_only);
   const std::string text = TRY(session::read_admin_conf(cluster, *fleet, assets));
   const base::Tree admin = TRY(base::yaml::read(text, "/etc/kubernetes/admin.conf"));
+  const std::string name = given.empty() ? name_of(options, cluster, admin) : given;
   const auto made = TRY(session::with_context(
       now, admin, name, options.keep_context ? session::Current::stays : session::Current::becomes));
   const std::string after = base::yaml::write(made);

@@ -5,6 +5,7 @@
 #include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
+#include "app/run_summary.hpp"
 #include "app/undo/teardown.hpp"
 
 #include <fmt/format.h>
@@ -194,9 +195,17 @@ Result<Outcome> remove(const RemoveOptions& options, Io& io) {
   const Parting parting = TRY(part(options, cluster, survey, *session.fleet, assets));
   Teardown hosts_teardown = TRY(Teardown::of(
       parting.leaving, {options.force, options.keep_images, options.keep_driver}, assets, *session.fleet));
-  return session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
-    return carry_out(options, parting, hosts_teardown, assets, session, reporter, io);
-  });
+  const Outcome outcome =
+      TRY(session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+        return carry_out(options, parting, hosts_teardown, assets, session, reporter, io);
+      }));
+  std::vector<std::string> changed;
+  for (const auto& [host, way] : hosts_teardown.undo_plans())
+    if (!way.stages.empty()) changed.push_back(host);
+  if (outcome == Outcome::done && options.consent != Consent::preview && options.format == Format::text &&
+      !changed.empty())
+    io.out(restored(changed, "gpuadm changed " + std::string(changed.size() == 1 ? "it" : "them")));
+  return outcome;
 }
 
 }  // namespace app

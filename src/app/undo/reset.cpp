@@ -2,6 +2,7 @@
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
+#include "app/run_summary.hpp"
 #include "app/undo/teardown.hpp"
 
 #include <fmt/format.h>
@@ -10,11 +11,24 @@ namespace app {
 
 namespace {
 
+/// What there is now, for people.
+std::string result_of(const std::vector<std::string>& hosts, const ResetOptions& options) {
+  std::string before = "gpuadm changed it";
+  if (hosts.size() > 1) before = "gpuadm changed them";
+  if (options.keep_images) before += "; the container images are kept";
+  if (options.keep_driver) before += "; the NVIDIA driver is kept";
+  return restored(hosts, before);
+}
+
+/// `changed`: hosts on which there is something to undo.
 Result<Outcome> teardown(Teardown& hosts_teardown, const assets::Store& assets, const ResetOptions& options,
-                         const session::Session& session, report::Reporter& reporter, Io& io) {
+                         const session::Session& session, std::vector<std::string>& changed,
+                         report::Reporter& reporter, Io& io) {
   session::Execution execution{assets, TRY(hosts_teardown.plan()), hosts_teardown.hosts(), options.consent,
                                [&hosts_teardown](const auto& lost) { return hosts_teardown.plan(lost); }};
   report_kept(reporter, hosts_teardown.undo_plans());
+  for (const auto& [host, way] : hosts_teardown.undo_plans())
+    if (!way.stages.empty()) changed.push_back(host);
   if (const auto nodes = hosts_teardown.nodes(); !nodes.empty())
     notify(reporter, report::Did::note, "",
            fmt::format("the cluster on {} goes, with its pods and what etcd holds", base::join(nodes, ", ")));
@@ -32,9 +46,15 @@ Result<Outcome> reset(const ResetOptions& options, Io& io) {
       TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
   Teardown hosts_teardown = TRY(Teardown::of(
       cluster, {options.force, options.keep_images, options.keep_driver}, assets, *session.fleet));
-  return session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
-    return teardown(hosts_teardown, assets, options, session, reporter, io);
-  });
+  std::vector<std::string> changed;
+  const Outcome outcome =
+      TRY(session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+        return teardown(hosts_teardown, assets, options, session, changed, reporter, io);
+      }));
+  if (outcome == Outcome::done && options.consent != Consent::preview && options.format == Format::text &&
+      !changed.empty())
+    io.out(result_of(changed, options));
+  return outcome;
 }
 
 }  // namespace app

@@ -1,6 +1,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
+#include "app/run_summary.hpp"
 #include "app/undo/teardown.hpp"
 #include "app/undo/undo_plan.hpp"
 
@@ -57,11 +58,13 @@ class TakeBack {
 };
 
 Result<Outcome> take_back(TakeBack& back, const assets::Store& assets, const UndoOptions& options,
-                          const session::Session& session, report::Reporter& reporter, Io& io) {
+                          const session::Session& session, std::vector<std::string>& changed,
+                          report::Reporter& reporter, Io& io) {
   session::Execution execution{assets, TRY(back.plan()), {}, options.consent, {}};
   execution.again = [&](const std::set<std::string>&) { return back.plan(); };
   for (const auto& [host, way] : back.undo_plans)
     if (!way.stages.empty()) execution.hosts.push_back(host);
+  changed = execution.hosts;
   const bool kept = report_kept(reporter, back.undo_plans);
   if (execution.hosts.empty()) {
     notify(reporter, report::Did::finished, "", kept ? "nothing was changed" : "there is nothing to undo");
@@ -90,9 +93,17 @@ Result<Outcome> undo(const UndoOptions& options, Io& io) {
       TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
   TakeBack back(cluster, assets, functions, {.run = options.run, .all = options.all, .force = options.force},
                 *session.fleet);
-  return session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
-    return take_back(back, assets, options, session, reporter, io);
-  });
+  std::vector<std::string> changed;
+  const Outcome outcome =
+      TRY(session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+        return take_back(back, assets, options, session, changed, reporter, io);
+      }));
+  if (outcome == Outcome::done && options.consent != Consent::preview && options.format == Format::text &&
+      !changed.empty())
+    io.out(restored(changed, options.all           ? "gpuadm's first run"
+                             : options.run.empty() ? "the last run"
+                                                   : "run " + options.run));
+  return outcome;
 }
 
 }  // namespace app

@@ -38,7 +38,7 @@ std::optional<Xid> read_xid(const LogLine& line, std::string_view word) {
   if (slot.find('.') == std::string::npos) slot += ".0";
   const std::string_view rest = text.substr(end + 3);
   const std::size_t comma = rest.find(',');
-  const auto code = count(rest.substr(0, comma));
+  const auto code = count(rest.substr(0, std::min(rest.find_first_not_of("0123456789"), rest.size())));
   if (!code || *code > 99999) return std::nullopt;
   const std::string_view more =
       comma == std::string_view::npos ? std::string_view() : base::trim(rest.substr(comma + 1));
@@ -68,11 +68,14 @@ void read_kernel_log(const Sections& sections, Facts& facts) {
     facts.unread.emplace("kernel-log", "unexpected time format");
     return;
   }
+  constexpr std::string_view sxid_word = "SXid (", xid_word = "NVRM: Xid (";
   for (const LogLine& line : log) {
-    if (auto sxid = read_xid(line, "SXid ("))
+    if (auto sxid = read_xid(line, sxid_word))
       facts.sxids.push_back(std::move(*sxid));
-    else if (auto xid = read_xid(line, "NVRM: Xid ("))
+    else if (auto xid = read_xid(line, xid_word))
       facts.xids.push_back(std::move(*xid));
+    else if (line.text.contains(sxid_word) || line.text.contains(xid_word))
+      facts.unread.emplace("kernel-log", "an Xid in an unexpected format");
   }
   facts.kernel_log = std::move(log);
 }

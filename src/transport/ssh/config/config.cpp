@@ -92,6 +92,12 @@ const std::map<std::string_view, Setter>& setters() {
 }
 }  // namespace
 
+std::filesystem::path login_home() {
+  const passwd* entry = ::getpwuid(::geteuid());
+  return entry && entry->pw_dir && *entry->pw_dir == '/' ? std::filesystem::path(entry->pw_dir)
+                                                         : base::home();
+}
+
 Config parse_config(std::string_view text) {
   Config config;
   for (auto line : base::lines(text)) {
@@ -128,7 +134,7 @@ Config plain_config(const std::string& host) {
 std::string expand(std::string_view text, const Config& config, const std::string& typed_host, Tilde tilde) {
   std::string out;
   if (tilde == Tilde::yes && (text == "~" || text.starts_with("~/"))) {
-    out = base::home().string();
+    out = login_home().string();
     text.remove_prefix(1);
   }
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -153,7 +159,7 @@ std::string expand(std::string_view text, const Config& config, const std::strin
         out += typed_host;
         break;
       case 'd':
-        out += base::home().string();
+        out += login_home().string();
         break;
       case 'u':
         out += own_name();

@@ -3,6 +3,7 @@
 #include "gpuadm/transport/transport.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +48,10 @@ struct ConfigQuestion {
   std::string host, user;
   std::uint16_t port = 0;
 };
+
+/// The home directory that OpenSSH means by ~: that of the account, whatever $HOME says, so that keys and
+/// known_hosts come from the same place.
+[[nodiscard]] std::filesystem::path login_home();
 
 /// Reads `ssh -G`'s output; keys that are not used are skipped.
 [[nodiscard]] Config parse_config(std::string_view text);

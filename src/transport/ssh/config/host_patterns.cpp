@@ -3,6 +3,8 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 
+#include "transport/ssh/config/config.hpp"
+
 #include <glob.h>
 
 namespace transport {
@@ -45,7 +47,7 @@ bool matches_list(std::string_view text, const std::vector<std::string>& pattern
 }
 
 HostPatterns::HostPatterns(const std::filesystem::path& file) {
-  const auto home = base::home() / ".ssh";
+  const auto home = login_home() / ".ssh";
   read(file.empty() ? home / "config" : file, home, 0);
   if (file.empty()) read("/etc/ssh/ssh_config", "/etc/ssh", 0);
 }
@@ -71,7 +73,7 @@ void HostPatterns::read(const std::filesystem::path& file, const std::filesystem
 void HostPatterns::include(std::string_view pattern, const std::filesystem::path& relative_to, int depth) {
   std::filesystem::path path(pattern);
   if (pattern.starts_with("~/"))
-    path = base::home() / pattern.substr(2);
+    path = login_home() / pattern.substr(2);
   else if (path.is_relative())
     path = relative_to / path;
   glob_t found{};

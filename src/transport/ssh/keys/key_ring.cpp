@@ -133,7 +133,12 @@ base::Result<KeyRing::Offer> KeyRing::offer(const Config& config, const std::str
   };
   std::vector<Identity> files;
   if (!identity_file.empty()) {
-    auto identity = TRY(from_file(expand(identity_file, config, typed_host), agent, offer));
+    auto named = from_file(expand(identity_file, config, typed_host), agent, offer);
+    if (!named)
+      return base::fail(Fault::auth, named.error().what,
+                        named.error().hint.empty() ? "name a private key with -i FILE or identityFile"
+                                                   : named.error().hint);
+    auto identity = std::move(*named);
     if (identity) add(std::move(*identity));
   }
   for (const auto& name : config.identity_files) {

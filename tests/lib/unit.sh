@@ -1,0 +1,31 @@
+# shellcheck shell=bash
+# The unit tests in as many processes as there are cores.
+
+# unit_tests BINARY SECONDS FOLDER: runs every test case once, in slices, and prints "PASSED FAILED". FOLDER gets a log for each slice.
+# Fails if a slice fails, ends before its last case, or takes more than SECONDS.
+unit_tests() {
+  local binary=$1 seconds=$2 folder=$3 count slices=24 size status=0
+  count=$("$binary" --count | sed -nE 's/^\[doctest\] unskipped test cases passing the current filters: ([0-9]+)$/\1/p')
+  [ "${count:-0}" -gt 0 ] || { echo '0 1' && return 1; }
+  size=$(((count + slices - 1) / slices))
+  mkdir -p "$folder"
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  seq 1 "$size" "$count" | xargs -P "$(nproc)" -I FIRST timeout -k 10 "$seconds" sh -c \
+    '"$0" --first="$1" --last=$(($1 + $2 - 1)) >"$3/$1.log" 2>&1 </dev/null' "$binary" FIRST "$size" "$folder" || status=1
+  cat "$folder"/*.log | awk '/^\[doctest\] test cases: / { gsub(/[^0-9 ]/, " "); passed += $2; failed += $3 } END { print passed + 0, failed + 0 }' \
+    >"$folder/sum"
+  cat "$folder/sum"
+  [ "$(cut -d' ' -f1 "$folder/sum")" = "$count" ] && [ "$status" = 0 ]
+}
+
+# unit_failures FOLDER: the failures in the logs, and the ends of the logs without a summary.
+unit_failures() {
+  local log
+  for log in "$1"/*.log; do
+    if ! grep -q '^\[doctest\] test cases: ' "$log"; then
+      printf '%s\n' "--- the end of the slice that starts with test ${log##*/}" && tail -n 60 "$log"
+    elif ! grep -qE '^\[doctest\] test cases: .* 0 failed' "$log"; then
+      tail -n 100 "$log"
+    fi
+  done
+}
