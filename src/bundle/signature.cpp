@@ -1,5 +1,6 @@
 #include "gpuadm/bundle/signature.hpp"
 
+#include "gpuadm/assets/assets.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
@@ -54,9 +55,7 @@ base::Result<std::string> sign(const std::string& text, const std::filesystem::p
   TRY(base::write_file(scratch.path / "text", text));
   const auto exit = TRY(transport::run_local(
       "sign the bundle", {{"key", fs::absolute(key).string()}, {"text", (scratch.path / "text").string()}},
-      "command -v ssh-keygen >/dev/null || { echo 'there is no ssh-keygen' >&2; exit 1; }\n"
-      "SSH_ASKPASS=/bin/false ssh-keygen -q -Y sign -f \"$key\" -n gpuadm-bundle \"$text\"\n",
-      patience));
+      TRY(assets::Store::carried("playbooks/local/sign.sh")), patience));
   if (exit.status != 0)
     return base::fail(
         Fault::usage, fmt::format("cannot sign with {}: {}", key.string(), base::tail(exit.err, 3)),
@@ -132,18 +131,12 @@ base::Result<std::string> signer_of(const std::string& text, const std::string& 
   TRY(base::write_file(scratch.path / "text", text));
   TRY(base::write_file(scratch.path / "sig", signature));
   TRY(base::write_file(scratch.path / "signers", all));
-  const auto exit = TRY(transport::run_local(
-      "verify the signature",
-      {{"signers", (scratch.path / "signers").string()},
-       {"text", (scratch.path / "text").string()},
-       {"sig", (scratch.path / "sig").string()}},
-      "command -v ssh-keygen >/dev/null || { echo 'there is no ssh-keygen' >&2; exit 1; }\n"
-      "who=$(ssh-keygen -Y find-principals -s \"$sig\" -f \"$signers\" </dev/null) || exit\n"
-      "who=$(printf '%s\\n' \"$who\" | head -n 1)\n"
-      "ssh-keygen -q -Y verify -f \"$signers\" -I \"$who\" -n gpuadm-bundle -s \"$sig\" "
-      "<\"$text\" >&2 || exit\n"
-      "printf '%s\\n' \"$who\"\n",
-      patience));
+  const auto exit =
+      TRY(transport::run_local("verify the signature",
+                               {{"signers", (scratch.path / "signers").string()},
+                                {"text", (scratch.path / "text").string()},
+                                {"sig", (scratch.path / "sig").string()}},
+                               TRY(assets::Store::carried("playbooks/local/signer.sh")), patience));
   if (exit.status != 0)
     return base::fail(
         Fault::spec,

@@ -11,12 +11,6 @@ namespace cluster {
 
 using base::Fault;
 
-const std::string_view nodes_script =
-    R"(PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-[ ! -f /etc/systemd/system/gpuadm-pod-routes.service ] || echo routed
-kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s get nodes -o 'go-template={{range .items}}{{.metadata.name}}{{"\t"}}{{printf "%q" .status.nodeInfo.machineID}}{{"\t"}}{{range .status.addresses}}{{printf "%q " .address}}{{end}}{{"\n"}}{{end}}'
-)";
-
 namespace {
 
 /// What a node says of itself comes in quotes, with line ends and tabs escaped: it cannot look like another

@@ -1,6 +1,7 @@
 #include "gpuadm/session/admin_conf.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/session/ask.hpp"
 
 #include <fmt/format.h>
 
@@ -88,22 +89,20 @@ Tree only(const Tree& from, std::initializer_list<const char*> keys) {
 
 }  // namespace
 
-Result<std::string> read_admin_conf(const spec::Cluster& cluster, transport::Fleet& fleet) {
-  transport::Command command;
-  command.label = "read the kubeconfig";
-  command.script = "[ ! -f /etc/kubernetes/admin.conf ] || cat /etc/kubernetes/admin.conf";
-  command.output = transport::Output::secret;
+Result<std::string> read_admin_conf(const spec::Cluster& cluster, transport::Fleet& fleet,
+                                    const assets::Store& assets) {
+  const Query query{.label = "read the kubeconfig",
+                    .asset = "playbooks/read/admin-conf.sh",
+                    .output = transport::Output::secret};
   std::optional<base::Error> failed;
   for (const spec::Host& host : cluster.hosts) {
     if (host.role != spec::Role::control_plane) continue;
-    fleet.submit(host.name, command);
-    auto completion = fleet.next();
-    if (!completion || fleet.interrupted())
-      return base::fail(Fault::interrupted, "interrupted while the kubeconfig was read");
-    if (!completion->result)
-      failed = std::move(completion->result).error();
-    else if (completion->result->status == 0 && !completion->result->out.empty())
-      return std::move(completion->result->out);
+    auto exit = ask(host.name, query, fleet, assets);
+    if (!exit && exit.error().fault == Fault::interrupted) return std::unexpected(exit.error());
+    if (!exit)
+      failed = std::move(exit).error();
+    else if (exit->status == 0 && !exit->out.empty())
+      return std::move(exit->out);
   }
   if (failed) return std::unexpected(*failed);
   return base::fail(Fault::usage,

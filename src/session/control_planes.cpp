@@ -1,7 +1,9 @@
 #include "gpuadm/session/control_planes.hpp"
 
+#include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/facts/control_plane.hpp"
+#include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/cluster_view.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +16,7 @@ namespace {
 
 using base::Fault;
 
-constexpr std::chrono::seconds ask_timeout{60};
+constexpr std::chrono::seconds call_timeout{60};
 
 /// A host that was only named on the command line says nothing of itself.
 spec::Cluster as_found(spec::Cluster cluster, const facts::Census& census) {
@@ -84,19 +86,16 @@ Result<Outcome> on_control_planes(const Asked& asked, std::string_view playbook,
   return act({assets, library, cluster, survey, session, hosts});
 }
 
-Result<std::string> ask(const ControlPlaneContext& context, const std::string& host, const std::string& label,
-                        const std::string& script) {
-  transport::Fleet& fleet = *context.session.fleet;
-  fleet.submit(
-      host,
-      {.label = label, .script = context.library.prelude() + "\n" + script + "\n", .timeout = ask_timeout});
-  const auto completion = fleet.next();
-  if (!completion || fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted: " + label);
-  if (!completion->result) return std::unexpected(completion->result.error());
-  if (completion->result->status != 0)
-    return base::fail(Fault::remote,
-                      fmt::format("{}: {}", base::printable(host), base::tail(completion->result->err, 3)));
-  return std::string(base::trim(completion->result->out));
+Result<std::string> call(const ControlPlaneContext& context, const std::string& host,
+                         const std::string& label, const std::string& function,
+                         const std::vector<std::string>& words) {
+  std::string script = context.library.prelude() + "\n" + function;
+  for (const std::string& word : words) script += " " + base::quote(word);
+  const transport::Exit exit = TRY(
+      ask(host, {.label = label, .script = script + "\n", .timeout = call_timeout}, *context.session.fleet));
+  if (exit.status != 0)
+    return base::fail(Fault::remote, fmt::format("{}: {}", base::printable(host), base::tail(exit.err, 3)));
+  return std::string(base::trim(exit.out));
 }
 
 Result<Outcome> run_one_by_one(const ControlPlaneContext& context, const OneByOne& how,

@@ -1,5 +1,6 @@
 #include "session/resume.hpp"
 
+#include "gpuadm/assets/assets.hpp"
 #include "gpuadm/base/shell.hpp"
 
 #include <fmt/format.h>
@@ -39,12 +40,6 @@ std::string user_name() {
   return user ? user->pw_name : "";
 }
 
-void ask(transport::Fleet& fleet, const std::string& host, transport::Command command) {
-  fleet.submit(host, std::move(command));
-  while (fleet.next()) {
-  }
-}
-
 }  // namespace
 
 Result<> resume_at_boot(const assets::Store& assets, const RunFolder& folder, const Io& io,
@@ -78,14 +73,15 @@ void reboot_own_host(const std::string& host, const Session& session, report::Re
          fmt::format("this machine is rebooted{}, and gpuadm goes on by itself: tail -f {}",
                      io.page ? fmt::format(" in {} s (Ctrl-C: later, by you)", grace_seconds) : " now", log));
   for (int i = 0; io.page && i < grace_seconds && !fleet.interrupted(); ++i)
-    ask(fleet, host, {.label = "wait before the reboot", .script = "sleep 1\n"});
+    (void)fleet.next_until(base::Clock::now() + std::chrono::seconds(1));
   if (fleet.interrupted())
     return notify(reporter, report::Did::note, "not rebooted: gpuadm goes on after: systemctl reboot");
-  // Behind the answer, so that the report is written before the machine goes.
-  ask(fleet, host,
-      {.label = "reboot this machine",
-       .script = "sync\nsetsid sh -c 'sleep 5; systemctl reboot || reboot' >/dev/null 2>&1 </dev/null &\n",
-       .effect = transport::Effect::changes});
+  const auto script = assets::Store::carried("playbooks/local/reboot.sh");
+  if (!script) return notify(reporter, report::Did::note, script.error().what);
+  fleet.submit(host,
+               {.label = "reboot this machine", .script = *script, .effect = transport::Effect::changes});
+  while (fleet.next()) {
+  }
 }
 
 }  // namespace session

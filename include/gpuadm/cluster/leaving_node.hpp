@@ -26,8 +26,7 @@ struct Nodes {
   bool routed = false;
 };
 
-/// The program that prints them on a control plane; its exit status is kubectl's.
-extern const std::string_view nodes_script;
+/// From what playbooks/read/nodes.sh prints on a control plane.
 [[nodiscard]] Nodes read_nodes(std::string_view output);
 
 /// The node of a host that leaves: one that answered must have the node's machine id, and the node the host's

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gpuadm/assets/assets.hpp"
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/transport/fleet.hpp"
@@ -10,7 +11,8 @@ using base::Result;
 
 /// /etc/kubernetes/admin.conf of the first control plane of the cluster that has one. Fault::usage where all
 /// of them were reached and none has.
-[[nodiscard]] Result<std::string> read_admin_conf(const spec::Cluster& cluster, transport::Fleet& fleet);
+[[nodiscard]] Result<std::string> read_admin_conf(const spec::Cluster& cluster, transport::Fleet& fleet,
+                                                  const assets::Store& assets);
 
 enum class Current { becomes, stays };
 

@@ -26,9 +26,10 @@ struct Asked {
     const Asked& asked, std::string_view playbook, Io& io,
     const std::function<Result<Outcome>(const ControlPlaneContext&)>& act);
 
-/// What a host answers to a few words of the playbook's functions, which only read.
-[[nodiscard]] Result<std::string> ask(const ControlPlaneContext& context, const std::string& host,
-                                      const std::string& label, const std::string& script);
+/// What a function of the playbook prints on a host; it only reads. Fault::remote if its status is not 0.
+[[nodiscard]] Result<std::string> call(const ControlPlaneContext& context, const std::string& host,
+                                       const std::string& label, const std::string& function,
+                                       const std::vector<std::string>& words = {});
 
 /// The options of a playbook run on control-plane nodes.
 struct OneByOne {

@@ -7,6 +7,7 @@
 #include "gpuadm/report/columns.hpp"
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/session/admin_conf.hpp"
+#include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/environment.hpp"
 #include "gpuadm/session/expired.hpp"
 #include "gpuadm/session/findings.hpp"
@@ -103,26 +104,23 @@ Result<> virtual_address_is_free(const spec::Cluster& cluster, const facts::Cens
   if (address.empty() || !first || playbook::is_node(*census.at(first->name)) ||
       std::ranges::count(census.at(first->name)->kubernetes.manifests, "kube-vip.yaml") > 0)
     return {};
-  fleet.submit(first->name, {.label = "ask who has the virtual address",
-                             .script = library.prelude() + base::assignments({{"virtual_address", address}}) +
-                                       "vip_is_free\n"});
-  const auto completion = fleet.next();
-  if (!completion || fleet.interrupted())
-    return base::fail(base::Fault::interrupted, "interrupted while the virtual address was asked for");
-  if (!completion->result) return std::unexpected(completion->result.error());
-  if (completion->result->status == 0) return {};
-  return base::fail(
-      base::Fault::blocked,
-      fmt::format("{}: {}", first->name, base::printable(base::tail(completion->result->err, 1))),
-      "gpuadm explain kubeadm.virtual-address");
+  const transport::Exit exit = TRY(session::ask(
+      first->name,
+      {.label = "check that the virtual address is free",
+       .script = library.prelude() + base::assignments({{"virtual_address", address}}) + "vip_is_free\n"},
+      fleet));
+  if (exit.status == 0) return {};
+  return base::fail(base::Fault::blocked,
+                    fmt::format("{}: {}", first->name, base::printable(base::tail(exit.err, 1))),
+                    "gpuadm explain kubeadm.virtual-address");
 }
 
 /// The operator's own copy of a remote cluster's kubeconfig; empty where there is none.
 Result<std::filesystem::path> fetch_kubeconfig(const spec::Cluster& cluster, const facts::Census& census,
-                                               transport::Fleet& fleet) {
+                                               transport::Fleet& fleet, const assets::Store& assets) {
   const spec::Host* first = playbook::first_control_plane(cluster, census);
   if (!first || first->endpoint.local) return std::filesystem::path();
-  const auto text = session::read_admin_conf(cluster, fleet);
+  const auto text = session::read_admin_conf(cluster, fleet, assets);
   if (!text) return std::filesystem::path();  // a run of some phases may end before there is one
   std::filesystem::path file = base::state_directory() / cluster.name / "kubeconfig";
   const base::Tree admin = TRY(base::yaml::read(*text, first->name + ":/etc/kubernetes/admin.conf"));
@@ -133,8 +131,9 @@ Result<std::filesystem::path> fetch_kubeconfig(const spec::Cluster& cluster, con
 
 /// What there is now: the summary for people, and with -o json on standard error where the kubeconfig is.
 Result<> conclude(const InitOptions& options, const BringUp& raising, const session::Survey& survey,
-                  transport::Fleet& fleet, Io& io) {
-  const std::filesystem::path kubeconfig = TRY(fetch_kubeconfig(raising.cluster, survey.census, fleet));
+                  transport::Fleet& fleet, const assets::Store& assets, Io& io) {
+  const std::filesystem::path kubeconfig =
+      TRY(fetch_kubeconfig(raising.cluster, survey.census, fleet, assets));
   const bool whole = options.phases.empty() && options.skip_phases.empty();
   if (options.format != Format::text || io.out_style.verbosity == report::Verbosity::quiet || !whole) {
     if (!kubeconfig.empty()) io.err(fmt::format("kubeconfig: {}\n", kubeconfig.string()));
@@ -263,7 +262,7 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io) {
   playbook_run.notes = std::move(notes);
   const Outcome outcome = TRY(session::run_and_report(playbook_run, survey, session, options.format, io));
   if (outcome == Outcome::done && options.consent != Consent::preview)
-    TRY(conclude(options, raising, survey, *session.fleet, io));
+    TRY(conclude(options, raising, survey, *session.fleet, assets, io));
   return outcome;
 }
 

@@ -1,6 +1,7 @@
 #include "gpuadm/app/cluster.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/cluster/adopted.hpp"
+#include "gpuadm/session/ask.hpp"
 
 #include "app/build/bring_up.hpp"
 
@@ -22,31 +23,23 @@ bool is_node(const facts::Census& census, const std::string& host) {
 }
 
 /// The API server answers those who are to join. One that has just been started gets its time.
-Result<> answers(const std::string& host, transport::Fleet& fleet) {
-  fleet.submit(host, {.label = "ask the API server",
-                      .script = "PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/sbin\n"
-                                "tries=0\n"
-                                "until said=$(kubectl --kubeconfig /etc/kubernetes/admin.conf "
-                                "--request-timeout=10s get --raw /readyz 2>&1); do\n"
-                                "  tries=$((tries + 1))\n"
-                                "  [ $tries -lt 5 ] || { printf '%s\\n' \"$said\" >&2; exit 1; }\n"
-                                "  sleep 3\n"
-                                "done\n",
-                      .timeout = std::chrono::seconds(90)});
-  const auto completion = fleet.next();
-  if (!completion || fleet.interrupted())
-    return base::fail(Fault::interrupted, "interrupted while the API server was asked");
-  if (!completion->result) return std::unexpected(completion->result.error());
-  if (completion->result->status == 0) return {};
-  return base::fail(Fault::blocked,
-                    fmt::format("{}: the API server does not answer: {}", host,
-                                base::printable(base::tail(completion->result->err, 1))),
-                    fmt::format("gpuadm doctor {} --stage cluster says why", host));
+Result<> answers(const std::string& host, transport::Fleet& fleet, const assets::Store& assets) {
+  const transport::Exit exit = TRY(session::ask(host,
+                                                {.label = "read whether the API server is ready",
+                                                 .asset = "playbooks/read/api-ready.sh",
+                                                 .timeout = std::chrono::seconds(90)},
+                                                fleet, assets));
+  if (exit.status == 0) return {};
+  return base::fail(
+      Fault::blocked,
+      fmt::format("{}: the API server does not answer: {}", host, base::printable(base::tail(exit.err, 1))),
+      fmt::format("gpuadm doctor {} --stage cluster says why", host));
 }
 
 /// Those that join, and of the others those that are nodes and can be reached.
 Result<> resolve_hosts(const std::vector<std::string>& targets, spec::Cluster& cluster,
-                       session::Survey& survey, transport::Fleet& fleet, Io& io) {
+                       session::Survey& survey, transport::Fleet& fleet, const assets::Store& assets,
+                       Io& io) {
   std::vector<std::string> away;
   for (const auto& [host, facts] : facts::Census(survey.census)) {
     const bool joins = std::ranges::find(targets, host) != targets.end();
@@ -63,26 +56,22 @@ Result<> resolve_hosts(const std::vector<std::string>& targets, spec::Cluster& c
   if (!first || !is_node(survey.census, first->name))
     return base::fail(Fault::blocked, "there is no cluster to join: no control plane of it was reached",
                       "gpuadm init makes the first node; gpuadm apply -f FILE all of them");
-  return answers(first->name, fleet);
+  return answers(first->name, fleet, assets);
 }
 
 /// What the cluster is made by, as its control plane keeps it, with these hosts.
-Result<> resolve_intent(spec::Cluster& cluster, transport::Fleet& fleet) {
+Result<> resolve_intent(spec::Cluster& cluster, transport::Fleet& fleet, const assets::Store& assets) {
   const std::string from = cluster.hosts.front().name;
-  fleet.submit(from, {.label = "read what the cluster is made by",
-                      .script = fmt::format("[ ! -f {0} ] || cat {0}", intent_file)});
-  const auto completion = fleet.next();
-  if (!completion || fleet.interrupted())
-    return base::fail(Fault::interrupted, "interrupted while the control plane was asked");
-  if (!completion->result) return std::unexpected(completion->result.error());
+  const transport::Exit exit = TRY(session::ask(
+      from, {.label = "read the cluster file", .asset = "playbooks/read/cluster-file.sh"}, fleet, assets));
   const std::string source = from + ":" + intent_file;
-  if (completion->result->out.empty())
+  if (exit.out.empty())
     return base::fail(
         Fault::blocked,
         fmt::format("{} does not say what its cluster is made by: there is no {}", from, intent_file),
         "gpuadm adopt reads one from it, with --record for here; or name one with all hosts: -f "
         "cluster.yaml");
-  spec::Cluster intent = TRY(cluster::parse_intent(completion->result->out, source));
+  spec::Cluster intent = TRY(cluster::parse_intent(exit.out, source));
   if (intent.network.plugin == spec::NetworkPlugin::bridge)
     return base::fail(Fault::blocked, "the pods of this cluster are joined by routes on every node",
                       "name a cluster file with all hosts: gpuadm join HOST -f cluster.yaml");
@@ -144,10 +133,11 @@ Result<Outcome> join(const JoinOptions& options, Io& io) {
     for (const spec::Host& host : cluster.hosts)
       if (host.name != cluster.hosts.front().name) targets.push_back(host.name);
   }
+  const assets::Store assets = TRY(assets::Store::open(options.init.common.assets));
   const auto resolve = [&](spec::Cluster& all, session::Survey& survey, transport::Fleet& fleet) -> Result<> {
-    TRY(resolve_hosts(targets, all, survey, fleet, io));
+    TRY(resolve_hosts(targets, all, survey, fleet, assets, io));
     if (options.to.empty()) return {};
-    TRY(resolve_intent(all, fleet));
+    TRY(resolve_intent(all, fleet, assets));
     return apply_options(options.init, all);
   };
   const Hosts reached_by = options.to.empty() ? Hosts{options.init.hosts.file, {}} : Hosts{{}, {options.to}};

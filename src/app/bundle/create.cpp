@@ -76,14 +76,12 @@ class Creation {
     std::error_code error;
     fs::copy_file(fetcher_.path_of(file.sha256), program, fs::copy_options::overwrite_existing, error);
     fs::permissions(program, fs::perms::owner_all, error);
-    const auto exit = transport::run_local(
-        "ask kubeadm for its images",
-        {{"program", program.string()},
-         {"version", "v" + needs_.kubernetes.text()},
-         {"repository", needs_.cluster.kubernetes.image_repository}},
-        "cd / && exec env -i PATH=/usr/bin:/bin \"$program\" config images list --kubernetes-version "
-        "\"$version\" ${repository:+--image-repository \"$repository\"}\n",
-        std::chrono::seconds(60));
+    const std::string script = TRY(assets::Store::carried("playbooks/local/kubeadm-images.sh"));
+    const auto exit = transport::run_local("list the images of kubeadm",
+                                           {{"program", program.string()},
+                                            {"version", "v" + needs_.kubernetes.text()},
+                                            {"repository", needs_.cluster.kubernetes.image_repository}},
+                                           script, std::chrono::seconds(60));
     fs::remove(program, error);
     if (!exit) return std::unexpected(exit.error());
     std::vector<std::string> images;

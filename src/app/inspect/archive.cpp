@@ -1,9 +1,10 @@
 #include "app/inspect/archive.hpp"
 
+#include "gpuadm/assets/assets.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/transport/fleet.hpp"
+#include "gpuadm/transport/run_local.hpp"
 
 #include <fmt/format.h>
 
@@ -116,22 +117,10 @@ std::string Archive::contents() const {
 }
 
 Result<> Archive::pack(const fs::path& file) const {
-  const auto session = transport::make_session({}, {});
-  transport::Fleet here(1, nullptr);
-  here.add("this machine", transport::open(*session, "this machine", {.local = true}));
-  here.submit(
-      "this machine",
-      {.label = "pack the archive",
-       .script = base::assignments(
-                     {{"parent", parent_.string()}, {"name", name_}, {"file", fs::absolute(file).string()}}) +
-                 "umask 077\n"
-                 "tar --create --gzip --file \"$parent/packed\" --owner=0 --group=0 --numeric-owner \\\n"
-                 "  --sort=name --directory \"$parent\" \"$name\" && mv -- \"$parent/packed\" \"$file\"\n",
-       .as = transport::As::login,
-       .timeout = pack_timeout});
-  const auto completion = here.next();
-  if (!completion) return base::fail(Fault::bug, "nothing packed the archive");
-  const transport::Exit exit = TRY(completion->result);
+  const transport::Exit exit = TRY(transport::run_local(
+      "pack the archive",
+      {{"parent", parent_.string()}, {"name", name_}, {"file", fs::absolute(file).string()}},
+      TRY(assets::Store::carried("playbooks/local/pack.sh")), pack_timeout));
   if (exit.status == 0) return {};
   return base::fail(Fault::usage, fmt::format("cannot write {}: {}", file.string(), base::tail(exit.err, 3)),
                     "name a file that is not there yet, in a folder that you may write to: --output FILE");

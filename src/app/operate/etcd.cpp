@@ -32,11 +32,12 @@ Result<cluster::Snapshot> take_snapshot(const session::ControlPlaneContext& cont
   if (made == Outcome::interrupted) return base::fail(Fault::interrupted, "interrupted");
   if (made != Outcome::done)
     return base::fail(Fault::remote, "etcd made no snapshot", "gpuadm doctor --stage cluster");
-  const std::string room = TRY(session::ask(context, host, "look at the snapshot", "echo \"$etcd_room\""));
+  const std::string room = TRY(session::call(context, host, "look at the snapshot", "etcd_folder"));
   const auto snapshot = [&]() -> Result<cluster::Snapshot> {
-    const cluster::Snapshot there = TRY(cluster::read_snapshot(TRY(session::ask(
-        context, host, "look at the snapshot", "cat " + base::quote(room + "/snapshot-" + id)))));
-    TRY(fetch_snapshot(host, room + "/snapshot-" + id + ".db", there, file, *context.session.fleet));
+    const cluster::Snapshot there = TRY(cluster::read_snapshot(
+        TRY(session::call(context, host, "look at the snapshot", "etcd_verified", {id}))));
+    TRY(fetch_snapshot(host, room + "/snapshot-" + id + ".db", there, file, *context.session.fleet,
+                       context.assets));
     return there;
   }();
   const auto cleaned = phase("etcd/clean");
@@ -72,7 +73,7 @@ void report_snapshot(const cluster::Snapshot& snapshot, const std::filesystem::p
 /// Every member has to have the snapshot's data: all their hosts have to be here.
 Result<> may_restore(const session::ControlPlaneContext& context) {
   const auto members =
-      base::to_int(TRY(session::ask(context, context.hosts.front(), "look at etcd", "etcd_members")));
+      base::to_int(TRY(session::call(context, context.hosts.front(), "look at etcd", "etcd_members")));
   if (members && *members <= std::ssize(context.hosts)) return {};
   return base::fail(
       Fault::blocked,
@@ -86,7 +87,7 @@ Result<> may_restore(const session::ControlPlaneContext& context) {
 Result<std::string> initial_cluster(const session::ControlPlaneContext& context) {
   std::vector<std::string> members;
   for (const std::string& host : context.hosts) {
-    const std::string member = TRY(session::ask(context, host, "look at etcd", "etcd_member"));
+    const std::string member = TRY(session::call(context, host, "look at etcd", "etcd_member"));
     const std::size_t equals = member.find('=');
     const bool plain = member.find_first_of(", \t\n\"'\\") == std::string::npos;
     if (equals == std::string::npos || equals == 0 || !plain ||

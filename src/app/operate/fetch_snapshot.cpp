@@ -3,6 +3,7 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/session/ask.hpp"
 
 #include <fmt/format.h>
 
@@ -22,30 +23,28 @@ constexpr std::chrono::seconds piece_timeout{300};
 
 /// One piece after the other, so that the file is never held as a whole.
 Result<std::string> piece_of(const std::string& host, const std::string& path, std::uintmax_t number,
-                             transport::Fleet& fleet) {
-  transport::Command command;
-  command.label = "fetch the snapshot";
-  command.script =
-      fmt::format("dd if={} bs={} skip={} count=1 2>/dev/null\n", base::quote(path), piece_size, number);
-  command.timeout = piece_timeout;
+                             transport::Fleet& fleet, const assets::Store& assets) {
+  transport::Command command = TRY(session::command_of({.label = "fetch the snapshot",
+                                                        .asset = "playbooks/read/piece.sh",
+                                                        .variables = {{"path", path},
+                                                                      {"size", std::to_string(piece_size)},
+                                                                      {"number", std::to_string(number)}},
+                                                        .timeout = piece_timeout,
+                                                        .output = transport::Output::secret},
+                                                       assets));
   command.output_limit = piece_size;
-  command.output = transport::Output::secret;
-  fleet.submit(host, std::move(command));
-  auto completion = fleet.next();
-  if (!completion || fleet.interrupted())
-    return base::fail(Fault::interrupted, "interrupted while the snapshot was fetched");
-  if (!completion->result) return std::unexpected(completion->result.error());
-  if (completion->result->status != 0 || completion->result->out.empty())
+  transport::Exit exit = TRY(session::ask(host, std::move(command), fleet));
+  if (exit.status != 0 || exit.out.empty())
     return base::fail(Fault::remote,
                       fmt::format("{}: the snapshot cannot be read there", base::printable(host)));
-  return std::move(completion->result->out);
+  return std::move(exit.out);
 }
 
 }  // namespace
 
 base::Result<> fetch_snapshot(const std::string& host, const std::string& path,
                               const cluster::Snapshot& snapshot, const fs::path& file,
-                              transport::Fleet& fleet) {
+                              transport::Fleet& fleet, const assets::Store& assets) {
   std::error_code unknown;
   const auto space = fs::space(file.has_parent_path() ? file.parent_path() : fs::path("."), unknown);
   if (!unknown && space.available < snapshot.size)
@@ -59,7 +58,7 @@ base::Result<> fetch_snapshot(const std::string& host, const std::string& path,
       [&](const base::Sink& sink) {
         std::uintmax_t size = 0;
         for (std::uintmax_t number = 0; size < snapshot.size && !failed; ++number) {
-          const auto piece = piece_of(host, path, number, fleet);
+          const auto piece = piece_of(host, path, number, fleet, assets);
           const std::uintmax_t due = std::min<std::uintmax_t>(piece_size, snapshot.size - size);
           if (!piece) {
             failed = piece.error();

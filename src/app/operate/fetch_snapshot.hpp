@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gpuadm/assets/assets.hpp"
 #include "gpuadm/base/error.hpp"
 #include "gpuadm/cluster/snapshot_file.hpp"
 #include "gpuadm/transport/fleet.hpp"
@@ -13,6 +14,7 @@ namespace app {
 /// cluster::sum_file(). What arrives is compared with `snapshot`; an incomplete file is removed.
 [[nodiscard]] base::Result<> fetch_snapshot(const std::string& host, const std::string& path,
                                             const cluster::Snapshot& snapshot,
-                                            const std::filesystem::path& file, transport::Fleet& fleet);
+                                            const std::filesystem::path& file, transport::Fleet& fleet,
+                                            const assets::Store& assets);
 
 }  // namespace app

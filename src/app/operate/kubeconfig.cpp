@@ -81,6 +81,7 @@ Result<fs::path> keep(const fs::path& file, const std::string& text) {
 }  // namespace
 
 Result<Outcome> kubeconfig(const KubeconfigOptions& options, Io& io) {
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   const std::string given = TRY(given_name(options));
   const fs::path file = target_of(options);
@@ -94,7 +95,7 @@ Result<Outcome> kubeconfig(const KubeconfigOptions& options, Io& io) {
 
   const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
-  const std::string text = TRY(session::read_admin_conf(cluster, *fleet));
+  const std::string text = TRY(session::read_admin_conf(cluster, *fleet, assets));
   const base::Tree admin = TRY(base::yaml::read(text, "/etc/kubernetes/admin.conf"));
   const std::string name = given.empty() ? name_of(options, cluster, admin) : given;
   const auto made = TRY(session::with_context(

@@ -10,7 +10,7 @@ namespace {
 
 Result<> may_repair(const session::ControlPlaneContext& context) {
   const auto nodes =
-      base::to_int(TRY(session::ask(context, context.hosts.front(), "count the nodes", "address_nodes")));
+      base::to_int(TRY(session::call(context, context.hosts.front(), "count the nodes", "address_nodes")));
   if (context.cluster.hosts.size() == 1 && nodes && *nodes <= 1) return {};
   return base::fail(
       base::Fault::blocked,

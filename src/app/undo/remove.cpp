@@ -2,6 +2,7 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/cluster/leaving_node.hpp"
+#include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
 #include "app/run_summary.hpp"
@@ -56,18 +57,16 @@ std::vector<std::string> names_of(const RemoveOptions& options, const spec::Clus
   return names;
 }
 
-Result<cluster::Nodes> nodes_of(const std::string& host, transport::Fleet& fleet) {
-  fleet.submit(host, {.label = "read the cluster's nodes", .script = std::string(cluster::nodes_script)});
-  const auto completion = fleet.next();
-  if (!completion || fleet.interrupted())
-    return base::fail(Fault::interrupted, "interrupted while the cluster's nodes were read");
-  if (!completion->result) return std::unexpected(completion->result.error());
-  if (completion->result->status != 0)
+Result<cluster::Nodes> nodes_of(const std::string& host, transport::Fleet& fleet,
+                                const assets::Store& assets) {
+  const transport::Exit exit = TRY(session::ask(
+      host, {.label = "read the cluster's nodes", .asset = "playbooks/read/nodes.sh"}, fleet, assets));
+  if (exit.status != 0)
     return base::fail(Fault::remote,
                       fmt::format("{}: the API server does not say which nodes there are: {}", host,
-                                  base::printable(base::tail(completion->result->err, 3))),
+                                  base::printable(base::tail(exit.err, 3))),
                       "gpuadm doctor --stage cluster");
-  return cluster::read_nodes(completion->result->out);
+  return cluster::read_nodes(exit.out);
 }
 
 /// The control plane that acts: the first that stays, was reached, and is one. A worker that has an
@@ -84,7 +83,7 @@ const spec::Host* acting(const spec::Cluster& cluster, const session::Survey& su
 }
 
 Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster,
-                     const session::Survey& survey, transport::Fleet& fleet) {
+                     const session::Survey& survey, transport::Fleet& fleet, const assets::Store& assets) {
   Parting parting{cluster, cluster, {}, {}, {}, {}};
   parting.cluster.hosts.clear();
   parting.leaving.hosts.clear();
@@ -101,7 +100,7 @@ Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster,
   parting.cluster.hosts.push_back(*actor);
   parting.cluster.hosts.back().role = spec::Role::control_plane;
   parting.census.emplace(actor->name, at_actor);
-  const cluster::Nodes nodes = TRY(nodes_of(actor->name, fleet));
+  const cluster::Nodes nodes = TRY(nodes_of(actor->name, fleet, assets));
   if (nodes.routed && options.hosts.file.empty()) {
     parting.cluster.network.plugin = spec::NetworkPlugin::bridge;
     parting.undo_plans_left = nodes.all.size() > names.size() + 1;
@@ -193,7 +192,7 @@ Result<Outcome> remove(const RemoveOptions& options, Io& io) {
       TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session::take_census(*session.fleet, assets));
   TRY(session.folder.save("facts.json", session::to_tree(survey.census)));
-  const Parting parting = TRY(part(options, cluster, survey, *session.fleet));
+  const Parting parting = TRY(part(options, cluster, survey, *session.fleet, assets));
   Teardown hosts_teardown = TRY(Teardown::of(
       parting.leaving, {options.force, options.keep_images, options.keep_driver}, assets, *session.fleet));
   const Outcome outcome =

@@ -1,6 +1,7 @@
 #include "app/undo/teardown.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/session/ask.hpp"
 
 #include <fmt/format.h>
 
@@ -17,9 +18,11 @@ bool is_machine_id(std::string_view text) {
 
 /// "MACHINE-ID NAME ADDRESS" of each host. What it says is one id or nothing: more lines would be other
 /// hosts.
-Result<std::string> machines(const spec::Cluster& cluster, transport::Fleet& fleet) {
-  for (const spec::Host& host : cluster.hosts)
-    fleet.submit(host.name, {.label = "read the machine id", .script = "cat /etc/machine-id\n"});
+Result<std::string> machines(const spec::Cluster& cluster, transport::Fleet& fleet,
+                             const assets::Store& assets) {
+  const transport::Command command = TRY(
+      session::command_of({.label = "read the machine id", .asset = "playbooks/read/machine-id.sh"}, assets));
+  for (const spec::Host& host : cluster.hosts) fleet.submit(host.name, command);
   std::string lines;
   while (auto completion = fleet.next()) {
     if (!completion->result) return std::unexpected(completion->result.error());
@@ -40,7 +43,7 @@ Result<plan::Plan> reset_steps(spec::Cluster cluster, const assets::Store& asset
   const playbook::Library library = TRY(playbook::Library::load(assets, "reset"));
   facts::Census census;
   for (const spec::Host& host : cluster.hosts) census.emplace(host.name, facts::Facts{});
-  const plan::Choice choice{{}, {}, {}, {{"leaving_machines", TRY(machines(cluster, fleet))}}};
+  const plan::Choice choice{{}, {}, {}, {{"leaving_machines", TRY(machines(cluster, fleet, assets))}}};
   plan::Plan steps = TRY(plan::make(cluster, census, library, nullptr, choice));
   steps.prelude += TRY(assets.read("playbooks/undo.sh"));
   steps.vital.clear();
