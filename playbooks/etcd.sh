@@ -86,6 +86,10 @@ etcd_members() {
   fi
 }
 
+# etcd_folder: where snapshots are. etcd_verified ID: what the host found out about a snapshot that it verified.
+etcd_folder() { printf '%s\n' "$etcd_room"; }
+etcd_verified() { cat "$etcd_room/snapshot-$1"; }
+
 # etcd_member: "NAME=PEER-URL" of the etcd member of this host.
 etcd_member() { printf '%s=%s\n' "$(static_pod_flag etcd name)" "$(static_pod_flag etcd initial-advertise-peer-urls)"; }
 

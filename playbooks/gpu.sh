@@ -101,6 +101,25 @@ package_of_branch() {
   return 1
 }
 
+# preferences_are_nvidias FILE: apt preferences, which no key signs, may only rank packages of NVIDIA's repository and exclude Ubuntu's
+# nsight. A mirror could otherwise keep apt from installing security updates.
+preferences_are_nvidias() {
+  awk '
+    function stanza_ends() {
+      if (package priority pin == "") return
+      if (package == "" || priority !~ /^-?[0-9]+$/ || priority + 0 > 990) bad = 1
+      if (pin != "release l=NVIDIA CUDA" && package !~ /^nsight-[a-z0-9.*-]+$/) bad = 1
+      package = pin = priority = ""
+    }
+    /^$/ { stanza_ends(); next }
+    /^#/ || /^Explanation: / { next }
+    /^Package: / && package == "" { package = substr($0, 10); next }
+    /^Pin: / && pin == "" { pin = substr($0, 6); next }
+    /^Pin-Priority: / && priority == "" { priority = substr($0, 15); next }
+    { bad = 1 }
+    END { stanza_ends(); exit bad }' "$1"
+}
+
 # cuda_repository_put URL LIST: adds NVIDIA's repository to apt as LIST. URL is the package cuda-keyring in that repository, whose
 # checksum is not known in advance: its key and its apt preferences are extracted as files, and none of its scripts is run.
 cuda_repository_put() (
@@ -115,6 +134,8 @@ cuda_repository_put() (
   done
   [ -s "$stage/${key##*/}" ] || die "$1 does not contain the key of NVIDIA's repository: check the mirror and the host's proxy"
   key_is_accepted "$stage/${key##*/}" "$1" "$cuda_keys"
+  preferences_are_nvidias "$stage/${priorities##*/}" ||
+    die "$1 contains apt preferences for packages of other repositories: check the mirror and the host's proxy"
   for file in "$key" "$priorities"; do
     [ -s "$stage/${file##*/}" ] || continue
     bundle_sha256=$(sha256_of "$stage/${file##*/}")

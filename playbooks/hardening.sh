@@ -155,12 +155,23 @@ serving_approve() {
 
 # --- Files --------------------------------------------------------------------------------------------------
 
-# Files that kubeadm creates with permissions for other users.
+# Files of kubeadm, the kubelet and the pod network that other users may read. Packages install the kubelet's unit with mode 0644.
 hardened_files_open() {
   for gpuadm_file in /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env \
     /etc/kubernetes/admin.conf /etc/kubernetes/kubelet.conf /etc/kubernetes/controller-manager.conf /etc/kubernetes/scheduler.conf \
     /etc/kubernetes/manifests/kube-apiserver.yaml /etc/kubernetes/manifests/kube-controller-manager.yaml \
-    /etc/kubernetes/manifests/kube-scheduler.yaml /etc/kubernetes/manifests/etcd.yaml; do
-    [ ! -f "$gpuadm_file" ] || [ "$(stat -c %a "$gpuadm_file")" = 600 ] || printf '%s\n' "$gpuadm_file"
+    /etc/kubernetes/manifests/kube-scheduler.yaml /etc/kubernetes/manifests/etcd.yaml \
+    /etc/cni/net.d/10-flannel.conflist "$bridge_config" \
+    /etc/systemd/system/kubelet.service /etc/systemd/system/kubelet.service.d/*.conf \
+    /usr/lib/systemd/system/kubelet.service /usr/lib/systemd/system/kubelet.service.d/*.conf; do
+    [ ! -f "$gpuadm_file" ] || [ -L "$gpuadm_file" ] || [ "$(stat -c %a "$gpuadm_file")" = 600 ] || printf '%s\n' "$gpuadm_file"
   done
+}
+# hardened_file_close FILE: the mode of a file that stays when the cluster is reset is recorded in the journal.
+hardened_file_close() {
+  path_open "$1"
+  case $1 in
+    */systemd/system/*) if journal_has file "$1"; then journal_file "$1"; else journal_thing mode "$1"; fi ;;
+  esac
+  chmod 0600 "$1"
 }

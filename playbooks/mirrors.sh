@@ -4,7 +4,7 @@
 # proxy_unit_check UNIT: whether its drop-in refers to the proxy file.
 proxy_unit_check() {
   proxy_unit_text "$1"
-  file_is "$gpuadm_drop_in" 0644 >/dev/null || {
+  file_is "$gpuadm_drop_in" "$gpuadm_drop_in_mode" >/dev/null || {
     printf '%s' "$content" | would_become "$gpuadm_drop_in"
     return 1
   }
@@ -12,12 +12,14 @@ proxy_unit_check() {
 # A unit must be restarted to read a changed proxy file.
 proxy_unit_put() {
   proxy_unit_text "$1"
-  file_put "$gpuadm_drop_in" 0644 "$1"
+  file_put "$gpuadm_drop_in" "$gpuadm_drop_in_mode" "$1"
   systemctl daemon-reload
 }
 # A password is in a file that only root can read, and not in the unit, which every user can read (systemctl show).
 proxy_unit_text() {
-  gpuadm_drop_in=/etc/systemd/system/$1.d/20-gpuadm-proxy.conf
+  gpuadm_drop_in=/etc/systemd/system/$1.d/20-gpuadm-proxy.conf gpuadm_drop_in_mode=0644
+  # security.profile: hardened restricts the kubelet's drop-ins.
+  [ "$(stat -c %a "$gpuadm_drop_in" 2>/dev/null)" != 600 ] || gpuadm_drop_in_mode=0600
   content="# Written by gpuadm.
 [Service]
 EnvironmentFile=-$gpuadm_proxy_file

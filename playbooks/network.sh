@@ -32,7 +32,7 @@ END
 bridge_is_there() { [ "$(cat "$bridge_config" 2>/dev/null)" = "$(bridge_text "$1")" ]; }
 bridge_put() {
   content="$(bridge_text "$1")$gpuadm_newline"
-  file_put "$bridge_config" 0644
+  file_put "$bridge_config" 0600
 }
 
 # bridge_nodes: "NAME CIDR ADDRESS" of every node. Fails if a node has no pod CIDR or no address yet. Since Kubernetes 1.32 a node

@@ -102,6 +102,7 @@ thing_now() {
         echo absent
       fi
       ;;
+    mode) if [ -f "$2" ] && [ ! -L "$2" ]; then stat -c %a "$2"; else echo absent; fi ;;
     directory) if [ -d "$2" ] && [ ! -L "$2" ]; then echo there; else echo absent; fi ;;
     unit) printf '%s %s\n' "$(systemctl is-enabled "$2" 2>/dev/null || :)" "$(systemctl is-active "$2" 2>/dev/null || :)" ;;
     sysctl) { cat "/proc/sys/$2" 2>/dev/null || echo absent; } | tr '\t' ' ' ;;

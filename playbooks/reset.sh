@@ -212,7 +212,7 @@ reset_state() {
   done
   reset_claims | while IFS= read -r path; do rm -f "$path"; done
   rm -rf /var/run/kubernetes /run/gpuadm
-  rm -f "$gpuadm_home/joining" "$gpuadm_home/cluster" "$gpuadm_home/upgraded"
+  rm -f "$gpuadm_home/joining" "$gpuadm_home/cluster" "$gpuadm_home/default-token" "$gpuadm_home/upgraded"
 }
 
 # --- Network ---------------------------------------------------------------------------------------------

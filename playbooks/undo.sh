@@ -54,6 +54,8 @@ undo_is_done() {
     directory) [ "$gpuadm_step" != preview ] && [ -n "$(ls -A "$name")" ] ;;
     packages) for gpuadm_package in $name; do [ "$(package_now "$gpuadm_package")" = absent ] || return 1; done ;;
     sysctl) [ "$was" = absent ] ;;
+    # The package that has the file was removed.
+    mode) [ "$gpuadm_is" = absent ] ;;
     # The driver did not report the mode.
     compute-mode) [ "$was" = unknown ] ;;
     # The image was removed with the containerd that gpuadm installed, which is stopped; only ctr is left.
@@ -98,6 +100,10 @@ undo_apply() {
       ;;
     unit) undo_unit ;;
     sysctl) printf '%s\n' "$was" >"/proc/sys/$name" ;;
+    mode)
+      path_open "$name"
+      chmod "$was" "$name"
+      ;;
     module) if [ "$was" = absent ]; then modprobe -r "$name"; else modprobe "$name"; fi ;;
     package) undo_package ;;
     mig) mig_become "$name" "$was" ;;

@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154
 # Lists the patch versions of a Kubernetes minor version that the package repository offers to this host, one per line. Runs before
-# the first change (src/app/kubernetes_version.cpp), loaded after prelude.sh and packages.sh. All files are in a temporary folder:
+# the first change (src/session/kubernetes_version.cpp), loaded after prelude.sh and packages.sh. All files are in a temporary folder:
 # neither the package manager's own files nor anything else on the host is changed.
 # Variables: kubernetes_repository, kubernetes_minor, kubernetes_keys, and proxy_environment, proxy_apt, proxy_dnf, which are empty
 # if the cluster file has no proxy; then the host's own settings apply.

@@ -1,14 +1,13 @@
 #include "gpuadm/app/names.hpp"
 
+#include "gpuadm/session/findings.hpp"
 #include "gpuadm/spec/cluster.hpp"
-
-#include "app/findings.hpp"
 
 namespace app {
 
 std::vector<std::string> check_ids() {
   std::vector<std::string> ids;
-  for (const checks::About& about : every_check()) ids.emplace_back(about.id);
+  for (const checks::About& about : session::every_check()) ids.emplace_back(about.id);
   return ids;
 }
 

@@ -1,11 +1,11 @@
+#include "gpuadm/app/app.hpp"
 #include "gpuadm/assets/assets.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/bundle/fetch.hpp"
+#include "gpuadm/session/connections.hpp"
 #include "gpuadm/transport/transport.hpp"
-
-#include "app/connections.hpp"
 
 namespace app {
 

@@ -65,6 +65,12 @@ std::optional<std::string> Store::shipped(std::string_view path) {
   return found == embedded().end() ? std::nullopt : std::optional<std::string>(found->second);
 }
 
+Result<std::string> Store::carried(std::string_view path) {
+  auto text = shipped(path);
+  if (!text) return base::fail(base::Fault::bug, "gpuadm does not contain " + std::string(path));
+  return std::move(*text);
+}
+
 std::vector<std::string> Store::list(std::string_view prefix) const {
   std::set<std::string> paths;
   for (const auto& [path, bytes] : embedded()) paths.emplace(path);

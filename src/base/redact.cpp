@@ -2,34 +2,16 @@
 
 #include "gpuadm/base/text.hpp"
 
+#include "base/redact_names.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
-#include <initializer_list>
 #include <optional>
-#include <vector>
 
 namespace base {
 
 namespace {
-
-bool is_digit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
-bool is_upper(char c) {
-  return std::isupper(static_cast<unsigned char>(c)) != 0;
-}
-bool is_alnum(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0;
-}
-bool is_word(char c) {
-  return is_alnum(c) || c == '_';
-}
-bool is_name(char c) {
-  return is_word(c) || c == '-' || c == '.';
-}
 
 constexpr auto npos = std::string_view::npos;
 
@@ -44,61 +26,11 @@ Span up_to(std::string_view text, std::size_t from, std::string_view ends) {
   return {from, std::min(text.find_first_of(ends, from), text.size())};
 }
 
-/// The words of a setting's name in small letters: of "AWS_SECRET_ACCESS_KEY", "client-key-data" and
-/// "dbPassword".
-std::vector<std::string> words_of(std::string_view name) {
-  std::vector<std::string> words;
-  bool begins = true;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    if (!is_alnum(name[i])) {
-      begins = true;
-      continue;
-    }
-    const bool hump = is_upper(name[i]) && i > 0 && !is_upper(name[i - 1]);
-    if (begins || hump) words.emplace_back();
-    words.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
-    begins = false;
-  }
-  return words;
-}
-
-bool ends_with(const std::vector<std::string>& words, std::initializer_list<std::string_view> last) {
-  return words.size() >= last.size() &&
-         std::equal(last.begin(), last.end(), words.end() - static_cast<std::ptrdiff_t>(last.size()));
-}
-
-/// Whether a setting of this name holds a secret.
-bool is_secret_name(std::string_view name) {
-  const auto words = words_of(name);
-  if (words.empty()) return false;
-  const std::string& last = words.back();
-  for (const std::string_view ending : {"password", "passwd", "passphrase"})
-    if (last.ends_with(ending)) return true;
-  for (const std::string_view whole :
-       {"secret", "token", "identitytoken", "registrytoken", "authtoken", "accesstoken", "apitoken", "apikey",
-        "credential", "credentials", "sshpass", "dockerconfigjson", "dockercfg", "passcode"})
-    if (last == whole) return true;
-  // Words that mean other things where they stand alone: PWD is a folder, `pass: 12` a count.
-  for (const std::string_view second : {"pass", "pwd", "pat", "signature"})
-    if (words.size() > 1 && last == second && !(words.size() == 2 && words[0] == "old")) return true;
-  for (const std::string_view before : {"api", "secret", "access", "private", "account", "certificate",
-                                        "encryption", "signing", "license", "storage", "master"})
-    if (ends_with(words, {before, "key"})) return true;
-  if (ends_with(words, {"client", "key", "data"}) || ends_with(words, {"shared", "key"})) return true;
-  return words.size() == 1 && (last == "auth" || last == "psk");
-}
-
 /// Whether an HTTP header of this name holds a secret; its value goes to the end of the line or of the quote.
 bool is_secret_header(std::string_view name) {
   const std::string low = lower(name);
   return low == "authorization" || low == "proxy-authorization" || low == "cookie" || low == "set-cookie" ||
          low == "x-auth-token" || low == "private-token";
-}
-
-/// What stands for the lines below it in YAML: "|", ">-".
-bool is_block_sign(std::string_view value) {
-  return !value.empty() && value.size() <= 3 && (value[0] == '|' || value[0] == '>') &&
-         value.find_first_not_of("+-123456789", 1) == npos;
 }
 
 bool is_plain(std::string_view value) {
@@ -137,9 +69,19 @@ Found setting(std::string_view text, std::size_t begin, std::size_t end, char ou
   const bool inside = outer != '\0' && end < text.size() && text[end] == '=';
   auto from = text.find_first_not_of("\"' \t\\", end);
   if (from == npos || (text[from] != '=' && text[from] != ':')) return std::nullopt;
-  if (text.substr(from).starts_with(":=")) ++from;
+  if (text.substr(from).starts_with(":=") || text.substr(from).starts_with("=>")) ++from;
   from = text.find_first_not_of(" \t\\", from + 1);
   return from == npos ? std::nullopt : value_at(text, from, inside ? outer : '\0');
+}
+
+/// The value of a pair whose name ends at `end`, as kubectl prints environment variables:
+/// `"name":"DB_PASSWORD","value":"X"`, `{name: DB_PASSWORD, value: X}`.
+Found pair(std::string_view text, std::size_t end) {
+  const auto from = text.find_first_not_of("\"' \t\\,;", end);
+  constexpr std::string_view value = "value";
+  if (from == npos || !text.substr(from).starts_with(value)) return std::nullopt;
+  const std::size_t behind = from + value.size();
+  return behind < text.size() && is_name(text[behind]) ? std::nullopt : setting(text, from, behind, '\0');
 }
 
 /// What stands behind an option's name as the next word: `--password X`, and in a list of arguments
@@ -174,6 +116,11 @@ bool takes_password(std::string_view before) {
   return before.find("sshpass ") != npos || before.find(" login ") != npos;
 }
 
+/// Whether one that takes `-pPASSWORD` does.
+bool takes_attached_password(std::string_view before) {
+  return before.ends_with("sshpass -") || before.find("mysql") != npos || before.find("mariadb") != npos;
+}
+
 /// The secret of an option whose name, behind its dashes, is from `begin` up to `end`.
 Found option(std::string_view text, std::size_t begin, std::size_t end) {
   const std::string_view name = text.substr(begin, end - begin);
@@ -189,7 +136,9 @@ Found option(std::string_view text, std::size_t begin, std::size_t end) {
     }
   if (one_dash && name == "p" && takes_password(text.substr(0, begin))) return next_word(text, end);
   if (one_dash && (name == "passin" || name == "passout" || name == "pass")) return next_word(text, end);
-  if (one_dash && name.starts_with("p") && name.size() > 1 && text.substr(0, begin).ends_with("sshpass -"))
+  if (one_dash && name == "a" && text.substr(0, begin).find("redis-cli ") != npos)
+    return next_word(text, end);
+  if (one_dash && name.starts_with("p") && name.size() > 1 && takes_attached_password(text.substr(0, begin)))
     return Span{begin + 1, up_to(text, begin, " \t\"'").end};
   if (is_secret_name(name)) return next_word(text, end);
   return std::nullopt;
@@ -205,49 +154,6 @@ Found header(std::string_view text, std::size_t end) {
   const auto blank = text.find(' ', from);
   const bool scheme = blank < all.end && std::ranges::all_of(text.substr(from, blank - from), is_name);
   return unless_plain(text, {scheme ? blank + 1 : from, all.end});
-}
-
-/// Forms in which services give out keys; known without a name before them.
-struct Form {
-  std::string_view prefix;
-  std::size_t least;  ///< characters in all
-};
-constexpr std::array forms = std::to_array<Form>({{"ghp_", 20},
-                                                  {"gho_", 20},
-                                                  {"ghu_", 20},
-                                                  {"ghs_", 20},
-                                                  {"ghr_", 20},
-                                                  {"github_pat_", 20},
-                                                  {"glpat-", 20},
-                                                  {"gldt-", 20},
-                                                  {"hf_", 20},
-                                                  {"sk-", 20},
-                                                  {"sk_live_", 20},
-                                                  {"rk_live_", 20},
-                                                  {"AKIA", 20},
-                                                  {"ASIA", 20},
-                                                  {"xoxb-", 20},
-                                                  {"xoxp-", 20},
-                                                  {"xapp-", 20},
-                                                  {"nvapi-", 20},
-                                                  {"npm_", 20},
-                                                  {"dckr_pat_", 20},
-                                                  {"AIza", 30},
-                                                  {"ya29.", 20},
-                                                  {"AGE-SECRET-KEY-", 20},
-                                                  {"pypi-", 40},
-                                                  {"eyJ", 41}});
-
-/// A key that is known by its form, kubeadm's bootstrap token (`[a-z0-9]{6}.[a-z0-9]{16}`) among them.
-bool is_key(std::string_view word) {
-  for (const Form& form : forms)
-    if (word.starts_with(form.prefix) && word.size() >= form.least) {
-      const std::string_view rest = word.substr(form.prefix.size());
-      // Of letters alone it is a name: "sk-learn-example-notebook".
-      return std::ranges::any_of(rest, is_digit) || std::ranges::any_of(rest, is_upper);
-    }
-  return word.size() == 23 && word[6] == '.' &&
-         std::ranges::all_of(word, [](char c) { return c == '.' || (c >= 'a' && c <= 'z') || is_digit(c); });
 }
 
 /// The people of a URL whose scheme ends at `end`: what stands before the @ of the host. A password may hold
@@ -299,6 +205,8 @@ Found secret_at(std::string_view text, std::size_t begin, std::size_t end) {
   const bool quoted = before == '"' || before == '\'';
   if (is_secret_name(name) || (query && (name == "sig" || name == "key")))
     if (const auto found = setting(text, begin, end, query ? '?' : quoted ? before : '\0')) return found;
+  if (is_secret_name(name))
+    if (const auto found = pair(text, end)) return found;
   // netrc: machine HOST login NAME password X
   if (name == "password" && text.substr(0, begin).find("login ") != npos) return next_word(text, end);
   return std::nullopt;
@@ -343,35 +251,6 @@ std::string without_secrets(std::string_view line, std::size_t& count) {
       copy_to(std::max(end, at + 1));
     }
   }
-  return out;
-}
-
-bool SecretBlock::hides(std::string_view line) {
-  const std::size_t indent = std::min(line.find_first_not_of(" \t|+-"), line.size());
-  if (indent_ && (indent == line.size() || indent > *indent_)) return true;
-  indent_.reset();
-  const std::string_view text = trim(line);
-  const auto colon = text.rfind(": ");
-  if (colon == npos || !is_block_sign(trim(text.substr(colon + 2)))) return false;
-  std::size_t begin = colon;
-  while (begin > 0 && (is_name(text[begin - 1]) || text[begin - 1] == '"')) --begin;
-  if (is_secret_name(text.substr(begin, colon - begin))) indent_ = indent;
-  return false;
-}
-
-std::string text_without_secrets(std::string_view text) {
-  std::string out;
-  SecretBlock block;
-  bool key = false;
-  std::size_t count = 0;
-  for (const std::string_view line : lines(text)) {
-    if (block.hides(line)) continue;
-    const bool ends = line.find("-----END ") != npos;
-    if (!key || ends) out += without_secrets(line, count) + "\n";
-    const auto begins = line.find("-----BEGIN ");
-    key = !ends && (key || (begins != npos && line.find("PRIVATE KEY", begins) != npos));
-  }
-  if (!text.ends_with('\n') && !out.empty()) out.pop_back();
   return out;
 }
 

@@ -144,9 +144,11 @@ std::string human_bytes(unsigned long long bytes) {
 }
 
 std::string human_seconds(double seconds) {
-  if (seconds < 60) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 10) return fmt::format("{:.1f}s", seconds);
   const auto whole = static_cast<long long>(seconds);
-  return fmt::format("{} min {} s", whole / 60, whole % 60);
+  if (whole < 60) return fmt::format("{}s", whole);
+  if (whole < 3600) return fmt::format("{}m {}s", whole / 60, whole % 60);
+  return fmt::format("{}h {}m", whole / 3600, whole / 60 % 60);
 }
 
 }  // namespace base

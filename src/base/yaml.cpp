@@ -185,15 +185,25 @@ std::optional<Mark> not_yaml(std::string_view text) {
   return std::nullopt;
 }
 
+/// What yaml-cpp says of a tab in place of blanks leads astray.
+std::string message_of(const YAML::Exception& error, std::string_view text) {
+  const auto rows = lines(text);
+  const auto number = static_cast<std::size_t>(std::max(error.mark.line, 0));
+  const std::string_view row = number < rows.size() ? rows[number] : std::string_view();
+  const bool tab = row.substr(0, row.find_first_not_of(" \t")).contains('\t');
+  return tab ? "the line is indented with a tab; YAML allows only spaces" : error.msg;
+}
+
 template <class Function>
-auto guarded(std::string_view source, Function function) -> Result<decltype(function())> {
+auto guarded(std::string_view source, std::string_view text, Function function)
+    -> Result<decltype(function())> {
   try {
     return function();
   } catch (const Error& error) {
     return std::unexpected(error);
   } catch (const YAML::Exception& error) {
-    return fail(Fault::spec,
-                fmt::format("{}:{}:{}: {}", source, error.mark.line + 1, error.mark.column + 1, error.msg));
+    return fail(Fault::spec, fmt::format("{}:{}:{}: {}", source, error.mark.line + 1, error.mark.column + 1,
+                                         message_of(error, text)));
   }
 }
 
@@ -206,7 +216,7 @@ Result<std::vector<Tree>> read_documents(std::string_view text, std::string_view
   if (const auto mark = not_yaml(text))
     return fail(Fault::spec, fmt::format("{}:{}:{}: a byte that is not allowed in YAML", source, mark->line,
                                          mark->column));
-  return guarded(source, [&] {
+  return guarded(source, text, [&] {
     Builder builder(source, duplicates);
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);

@@ -14,8 +14,8 @@ using base::Fault;
 /// Of one package; the largest driver has 400 MB.
 constexpr long long largest_package = 4LL << 30;
 
-bool is_sum(std::string_view text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+bool is_sum(std::string_view text, std::size_t digits = 64) {
+  return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 /// Characters of names and versions: they stand in texts that apt reads.
@@ -101,20 +101,25 @@ std::string signed_text(std::string_view in_release) {
 
 Result<std::map<std::string, Sum>> parse_release(std::string_view text, const std::string& source) {
   std::map<std::string, Sum> sums;
-  bool inside = false;
+  std::string Sum::* section = nullptr;
   for (const std::string_view line : base::lines(text)) {
     if (!line.starts_with(' ')) {
-      inside = line.starts_with("SHA256:");
+      section = line.starts_with("SHA256:")   ? &Sum::sha256
+                : line.starts_with("SHA512:") ? &Sum::sha512
+                                              : nullptr;
       continue;
     }
     const auto words = base::words(line);
-    if (!inside || words.size() != 3 || !is_sum(words[0]) || !is_below(words[2])) continue;
+    if (!section || words.size() != 3 || !is_below(words[2])) continue;
+    if (!is_sum(words[0], section == &Sum::sha256 ? 64 : 128)) continue;
     const auto size = base::to_int(words[1]);
-    if (size && *size >= 0)
-      sums[std::string(words[2])] = {std::string(words[0]), static_cast<std::uint64_t>(*size)};
+    if (!size || *size < 0) continue;
+    Sum& sum = sums[std::string(words[2])];
+    sum.*section = words[0];
+    sum.size = static_cast<std::uint64_t>(*size);
   }
   if (!sums.empty()) return sums;
-  return base::fail(Fault::parse, fmt::format("{}: has no SHA-256 of any index", source),
+  return base::fail(Fault::parse, fmt::format("{}: has no SHA-256 or SHA-512 of any index", source),
                     "see that this release is there; a proxy or a mirror may have sent something else");
 }
 

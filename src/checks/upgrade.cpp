@@ -1,6 +1,7 @@
 #include "gpuadm/checks/upgrade.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/control_plane.hpp"
 
 #include "checks/cluster/whole.hpp"
 
@@ -99,7 +100,7 @@ class Judge {
                "omit the host, or join it to the cluster first");
     }
     for (const facts::Node& node : *u_.facts.nodes)
-      if (is_control_plane(node) && !here.contains(node.name))
+      if (facts::is_control_plane(node) && !here.contains(node.name))
         refuse("upgrade.hosts", "", fmt::format("control plane {} is not among the hosts", node.name),
                "all control planes are upgraded before any other node",
                "name it too, or add it to the cluster file");
@@ -110,7 +111,8 @@ class Judge {
     const auto kubelet = Version::parse(node.kubelet);
     if (!kubelet) return;
     // A control plane's own kubelet may be ahead of another one's API server while they go one by one.
-    const bool ahead = kubelet->minor > server_.minor && !(is_control_plane(node) && *kubelet <= u_.to);
+    const bool ahead =
+        kubelet->minor > server_.minor && !(facts::is_control_plane(node) && *kubelet <= u_.to);
     const std::string evidence =
         fmt::format("{}: kubelet {}, API server {}", node.name, kubelet->text(), server_.text());
     if (ahead)
@@ -150,7 +152,7 @@ class Judge {
   void quorum() {
     int count = 0, well = 0;
     for (const facts::Node& node : *u_.facts.nodes) {
-      if (!is_control_plane(node)) continue;
+      if (!facts::is_control_plane(node)) continue;
       ++count;
       const auto condition = node.conditions.find("Ready");
       if (condition != node.conditions.end() && condition->second.status == "True") ++well;
@@ -200,11 +202,6 @@ class Judge {
            "kubectl get --raw /metrics | grep apiserver_requested_deprecated_apis; the audit log shows the "
            "client")
         .severity = Severity::warning;
-  }
-
-  static bool is_control_plane(const facts::Node& node) {
-    return node.labels.contains("node-role.kubernetes.io/control-plane") ||
-           node.labels.contains("node-role.kubernetes.io/master");
   }
 
   const Upgrade& u_;

@@ -14,7 +14,7 @@ void add_apply(CLI::App& root, Global& global, Verb& chosen) {
       *verb, global, chosen, [](app::InitOptions& of) -> app::Common& { return of.common; }, app::apply);
   add_hosts(*verb, options->hosts);
   add_connection(*verb, options->common.connection);
-  add_bring_up(*verb, *options);
+  add_bring_up(*verb, *options, global);
 }
 
 void add_diff(CLI::App& root, Global& global, Verb& chosen) {
@@ -39,7 +39,7 @@ void add_join(CLI::App& root, Global& global, Verb& chosen) {
                    "Role of the new nodes, if no cluster file is given (default worker)")
       ->check(CLI::IsMember({"worker", "control-plane"}))
       ->option_text("worker|control-plane");
-  add_bring_up(*verb, options->init);
+  add_bring_up(*verb, options->init, global);
 }
 
 void add_remove(CLI::App& root, Global& global, Verb& chosen) {
@@ -58,7 +58,7 @@ void add_remove(CLI::App& root, Global& global, Verb& chosen) {
       ->option_text("SECONDS");
   verb->add_flag("--keep-images", options->keep_images, "Keep the cluster's container images");
   verb->add_flag("--keep-driver", options->keep_driver, "Keep the NVIDIA driver that gpuadm installed");
-  add_consent(*verb, options->consent);
+  add_consent(*verb, options->consent, global);
   add_format(*verb, options->format);
 }
 
@@ -75,8 +75,8 @@ void add_adopt(CLI::App& root, Global& global, Verb& chosen) {
   auto* record =
       verb->add_flag("--record", options->record,
                      "Also store it on the control plane, for gpuadm join --to; gpuadm undo reverts this");
-  add_consent(*verb, options->consent);
-  for (const char* name : {"--dry-run", "--yes"}) verb->get_option(name)->needs(record);
+  add_consent(*verb, options->consent, global);
+  for (const char* name : {"--dry-run", "--yes", "--diff"}) verb->get_option(name)->needs(record);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "gpuadm/app/gpu.hpp"
 
 #include "cli/connection.hpp"
+#include "cli/options.hpp"
 
 #include <memory>
 
@@ -31,12 +32,7 @@ void add_change(CLI::App& group, const char* name, const char* says, app::GpuCha
       ->option_text(" ");
   if (how) verb->add_option("HOW", options->how, how)->required()->option_text(" ");
   verb->add_option("-f,--file", options->file, "Cluster file")->option_text("FILE");
-  auto* dry_run = verb->add_flag_callback(
-      "--dry-run", [options] { options->consent = app::Consent::preview; },
-      "Show what would change without changing anything");
-  verb->add_flag_callback(
-          "-y,--yes", [options] { options->consent = app::Consent::given; }, "Do not ask for confirmation")
-      ->excludes(dry_run);
+  add_consent(*verb, options->consent, global);
   add_output(*verb, options->format);
   add_connection(*verb, options->common.connection);
   verb->fallthrough();

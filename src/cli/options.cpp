@@ -19,13 +19,14 @@ void add_list(CLI::App& verb, const char* name, std::vector<std::string>& list, 
   verb.add_option(name, list, says)->delimiter(',')->allow_extra_args(false)->option_text(text);
 }
 
-void add_consent(CLI::App& verb, app::Consent& consent) {
+void add_consent(CLI::App& verb, app::Consent& consent, Global& global) {
   auto* dry_run = verb.add_flag_callback(
       "--dry-run", [&consent] { consent = app::Consent::preview; },
       "Show what would change without changing anything");
   verb.add_flag_callback(
           "-y,--yes", [&consent] { consent = app::Consent::given; }, "Do not ask for confirmation")
       ->excludes(dry_run);
+  verb.add_flag("--diff", global.diff, "Show the changes of files in full before asking");
 }
 
 void add_reboots(CLI::App& verb, app::Rebooting& reboots) {
@@ -50,12 +51,12 @@ void add_bundle_source(CLI::App& verb, std::filesystem::path& bundle, std::files
       ->needs(option);
 }
 
-void add_bring_up(CLI::App& verb, app::InitOptions& options) {
+void add_bring_up(CLI::App& verb, app::InitOptions& options, Global& global) {
   verb.add_flag("--list-phases", options.list_phases, "List the phases in order and exit");
   add_list(verb, "--phases", options.phases, "A,B", "Run only these phases");
   add_list(verb, "--skip-phases", options.skip_phases, "A,B", "Skip these phases");
   add_list(verb, "--ignore", options.ignore, "ID,...", "Treat these blockers as warnings");
-  add_consent(verb, options.consent);
+  add_consent(verb, options.consent, global);
   add_reboots(verb, options.reboots);
   add_waiting(verb, options.waiting);
   add_bundle_source(verb, options.bundle, options.bundle_signers);

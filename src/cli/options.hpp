@@ -23,8 +23,8 @@ void add_format(CLI::App& verb, app::Format& format, const Formats& names = text
 /// A list in one word, "A,B"; given again it grows.
 void add_list(CLI::App& verb, const char* name, std::vector<std::string>& list, const char* text,
               const char* says);
-/// `--dry-run` and `-y`
-void add_consent(CLI::App& verb, app::Consent& consent);
+/// `--dry-run`, `-y` and `--diff`
+void add_consent(CLI::App& verb, app::Consent& consent, Global& global);
 /// `--no-wait`
 void add_waiting(CLI::App& verb, app::Waiting& waiting);
 /// `--no-reboot`
@@ -32,7 +32,7 @@ void add_reboots(CLI::App& verb, app::Rebooting& reboots);
 /// `--bundle` and who may have signed it
 void add_bundle_source(CLI::App& verb, std::filesystem::path& bundle, std::filesystem::path& signers);
 /// What init, apply and join can be told, but for hosts and connection.
-void add_bring_up(CLI::App& verb, app::InitOptions& options);
+void add_bring_up(CLI::App& verb, app::InitOptions& options, Global& global);
 
 /// A verb of `parent` that calls `does` with its options, which are made here and are its own. `common` finds
 /// the app::Common in them.

@@ -94,6 +94,7 @@ app::Io io_of(const Global& global) {
   app::Io io = make_io(verbosity, global.no_color ? report::Colour::no : report::Colour::yes,
                        global.plain ? report::View::plain : report::View::live);
   if (global.log_format == "json") io.log = io.err;
+  if (global.diff) io.out_style.diffs = io.err_style.diffs = report::Diffs::shown;
   return io;
 }
 
@@ -127,7 +128,28 @@ std::optional<std::string> empty_word(std::span<const char* const> words) {
   return std::nullopt;
 }
 
-int parse_and_call(int argc, const char* const* argv) {
+/// Whether a word stands where a command is expected, and is none.
+bool names_no_command(const CLI::App& root) {
+  const CLI::App* verb = &root;
+  while (!verb->get_subcommands().empty()) verb = verb->get_subcommands().front();
+  const bool has_commands = !verb->get_subcommands([](const CLI::App*) { return true; }).empty();
+  const std::vector<std::string> rest = root.remaining(true);
+  return has_commands && !rest.empty() && !rest.front().starts_with('-');
+}
+
+/// `gpuadm help VERB` as `gpuadm VERB --help`.
+std::vector<const char*> without_help(int argc, const char* const* argv) {
+  std::vector<const char*> words(argv, argv + argc);
+  if (words.size() < 2 || std::string_view(words[1]) != "help") return words;
+  words.erase(std::next(words.begin()));
+  words.push_back("--help");
+  return words;
+}
+
+int parse_and_call(int count, const char* const* given) {
+  const std::vector<const char*> line = without_help(count, given);
+  int argc = static_cast<int>(line.size());
+  const char* const* argv = line.data();
   Global global;
   const int words = argc;
   argc = split_command(argc, argv, global);
@@ -139,15 +161,20 @@ int parse_and_call(int argc, const char* const* argv) {
   Verb chosen;
   CLI::App root{about, "gpuadm"};
   root.set_help_flag("-h,--help", "Show this help");
+  root.set_version_flag("--version", "gpuadm " GPUADM_VERSION, "Show the version of gpuadm");
   root.require_subcommand(0, 1);
   add_global(root, global);
   add_verbs(root, global, chosen);
   add_completion(root, chosen);
   try {
     root.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
+  } catch (const CLI::CallForHelp& call) {
+    if (names_no_command(root)) return refuse(complain(call, root), io_of(global));
     const app::Io io = io_of(global);
     io.out(help_for(root, io.out_style));
+    return 0;
+  } catch (const CLI::CallForVersion&) {
+    io_of(global).out("gpuadm " GPUADM_VERSION "\n");
     return 0;
   } catch (const CLI::ParseError& error) {
     return refuse(complain(error, root), io_of(global));

@@ -33,7 +33,7 @@ void add_upgrade(CLI::App& root, Global& global, Verb& chosen) {
   verb->add_option("--drain-timeout", options->drain_timeout, "Time limit for draining a node (default 300)")
       ->check(CLI::Range(1, 7200))
       ->option_text("SECONDS");
-  add_consent(*verb, options->consent);
+  add_consent(*verb, options->consent, global);
   add_reboots(*verb, options->reboots);
   add_waiting(*verb, options->waiting);
   add_format(*verb, options->format);

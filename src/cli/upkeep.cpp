@@ -26,7 +26,7 @@ class Group {
         add_verb(*verb, global_, chosen_, [](Options& of) -> app::Common& { return of.common; }, does);
     more(*verb, *options);
     add_hosts(*verb, options->hosts);
-    if (asks == Asks::yes) add_consent(*verb, options->consent);
+    if (asks == Asks::yes) add_consent(*verb, options->consent, global_);
     add_format(*verb, options->format);
     add_connection(*verb, options->common.connection);
     return options;

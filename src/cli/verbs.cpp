@@ -69,7 +69,7 @@ class Verbs {
   void add_init() {
     auto* verb = root_.add_subcommand("init", "Create a single-node Kubernetes cluster on a host");
     const auto options = hosts_verb(verb, app::init);
-    add_bring_up(*verb, *options);
+    add_bring_up(*verb, *options, global_);
   }
 
   void add_doctor() {
@@ -132,8 +132,8 @@ class Verbs {
         verb->add_flag("--fix", options->fix,
                        "Apply safe fixes: none that needs a reboot, a drain, or a restart of running pods; "
                        "gpuadm undo reverts them");
-    add_consent(*verb, options->consent);
-    for (const char* name : {"--dry-run", "--yes"}) verb->get_option(name)->needs(fix);
+    add_consent(*verb, options->consent, global_);
+    for (const char* name : {"--dry-run", "--yes", "--diff"}) verb->get_option(name)->needs(fix);
   }
 
   void add_verify() {
@@ -155,7 +155,7 @@ class Verbs {
     auto* run = verb->add_option("--run", options->run, "Revert only this run")->option_text("RUN");
     verb->add_flag("--all", options->all, "Revert every run in the journal")->excludes(run);
     verb->add_flag("--force", options->force, "Also restore what was changed by others since");
-    add_consent(*verb, options->consent);
+    add_consent(*verb, options->consent, global_);
     add_format(*verb, options->format);
   }
 
@@ -167,7 +167,7 @@ class Verbs {
                    "Also reset clusters not created by gpuadm, and restore what was changed by others since");
     verb->add_flag("--keep-images", options->keep_images, "Keep the cluster's container images");
     verb->add_flag("--keep-driver", options->keep_driver, "Keep the NVIDIA driver that gpuadm installed");
-    add_consent(*verb, options->consent);
+    add_consent(*verb, options->consent, global_);
     add_format(*verb, options->format);
   }
 
@@ -196,7 +196,7 @@ class Verbs {
     const auto options = std::make_shared<app::PlaybookOptions>();
     verb->add_option("PLAYBOOK", options->playbook, "Playbook file")->required()->option_text("FILE");
     add_hosts(*verb, options->hosts);
-    add_consent(*verb, options->consent);
+    add_consent(*verb, options->consent, global_);
     add_reboots(*verb, options->reboots);
     add_format(*verb, options->format);
     add_connection(*verb, options->common.connection);
@@ -211,7 +211,7 @@ class Verbs {
     auto* configure = group->add_subcommand(
         "configure", "Configure the container runtime for Kubernetes and GPUs, and nothing else");
     const auto where = hosts_verb(configure, app::runtime_configure);
-    add_consent(*configure, where->consent);
+    add_consent(*configure, where->consent, global_);
     add_format(*configure, where->format);
     auto* verb = group->add_subcommand("preview", "Show the configuration that would be written");
     const auto options = std::make_shared<app::RuntimePreviewOptions>();

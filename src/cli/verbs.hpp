@@ -13,6 +13,7 @@ struct Global {
   std::filesystem::path assets;
   int verbose = 0;
   bool quiet = false, no_color = false, plain = false;
+  bool diff = false;  ///< of commands that show a plan: the changes of files in full
   std::string log_format = "text";
   std::vector<std::string> command;  ///< of exec: what stands behind `--`
 };

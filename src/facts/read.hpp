@@ -2,7 +2,7 @@
 
 #include "gpuadm/facts/facts.hpp"
 
-#include "facts/sections.hpp"
+#include "facts/sections/sections.hpp"
 
 /// One reader a concern: sections in, its part of the facts out. What is missing or odd is left empty.
 namespace facts {

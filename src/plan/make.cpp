@@ -185,7 +185,7 @@ class Stages {
     if (phase.each == "itself")
       return std::ranges::find(batch->hosts, context.host.name) != batch->hosts.end();
     Step who;
-    who.on = {phase.each};
+    who.on = {{phase.each}};
     return playbook::selected(who, context);
   }
 

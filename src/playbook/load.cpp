@@ -120,17 +120,30 @@ Result<Does> does_of(const Tree& step, std::string_view source) {
   return refuse(step, source, "a step needs one of 'shell', 'file', 'wait' and 'upload'");
 }
 
-Result<std::vector<std::string>> selectors_of(const Tree& map, std::string_view source) {
-  const auto names = TRY(list(map, source, "on"));
-  const auto all = selectors();
-  for (const std::string& name : names) {
-    if (std::ranges::find(all, name) != all.end()) continue;
-    const auto near = base::nearest(name, all);
-    return refuse(*map.find("on"), source,
-                  fmt::format("no selector is called '{}'{}", name,
-                              near ? fmt::format(" (did you mean '{}'?)", *near) : ""));
+/// A name, or `not: NAME`.
+Result<Selector> selector_of(const Tree& tree, std::string_view source) {
+  Selector selector;
+  if (tree.is_map()) {
+    TRY(known(tree, source, {"not"}));
+    selector = {TRY(word(tree, source, "not", true)), false};
+  } else {
+    selector.name = tree.text();
   }
-  return names;
+  const auto all = selectors();
+  if (std::ranges::find(all, selector.name) != all.end()) return selector;
+  const auto near = base::nearest(selector.name, all);
+  return refuse(tree, source,
+                fmt::format("no selector is called '{}'{}", selector.name,
+                            near ? fmt::format(" (did you mean '{}'?)", *near) : ""));
+}
+
+Result<std::vector<Selector>> selectors_of(const Tree& map, std::string_view source) {
+  std::vector<Selector> all;
+  const Tree* on = map.find("on");
+  if (!on) return all;
+  if (!on->is_list()) return std::vector{TRY(selector_of(*on, source))};
+  for (const Tree& item : on->items()) all.push_back(TRY(selector_of(item, source)));
+  return all;
 }
 
 Result<Step> step_of(const Tree& tree, std::string_view source) {
@@ -164,7 +177,41 @@ Result<Step> step_of(const Tree& tree, std::string_view source) {
   return step;
 }
 
+void narrow(Phase& phase, const std::vector<Selector>& on) {
+  for (Step& step : phase.steps) step.on.insert(step.on.end(), on.begin(), on.end());
+}
+
+Result<Playbook> playbook_of(const Tree& tree, std::string_view source, const assets::Store& store);
+
+/// The phases of another playbook: without some of them, and some of them on fewer hosts.
+Result<Playbook> derived_of(const Tree& tree, std::string_view source, const assets::Store& store) {
+  TRY(known(tree, source, {"id", "title", "extends", "without", "narrow"}));
+  const std::string path = "playbooks/" + TRY(word(tree, source, "extends", true));
+  const Tree base_tree = TRY(base::yaml::read(TRY(store.read(path)), path));
+  if (base_tree.find("extends")) return refuse(tree, source, path + " extends another playbook itself");
+  Playbook playbook = TRY(playbook_of(base_tree, path, store));
+  playbook.id = TRY(word(tree, source, "id", true));
+  playbook.title = TRY(word(tree, source, "title", true));
+  const auto named = [&](const std::string& name) -> Result<std::vector<Phase>::iterator> {
+    const auto phase = std::ranges::find(playbook.phases, name, &Phase::name);
+    if (phase == playbook.phases.end())
+      return refuse(tree, source, fmt::format("{} has no phase '{}'", path, name));
+    return phase;
+  };
+  for (const std::string& name : TRY(list(tree, source, "without"))) playbook.phases.erase(TRY(named(name)));
+  const Tree* rules = tree.find("narrow");
+  if (!rules) return playbook;
+  if (!rules->is_list()) return refuse(*rules, source, "'narrow' must be a list");
+  for (const Tree& rule : rules->items()) {
+    TRY(known(rule, source, {"phases", "on"}));
+    const auto on = TRY(selectors_of(rule, source));
+    for (const std::string& name : TRY(list(rule, source, "phases"))) narrow(*TRY(named(name)), on);
+  }
+  return playbook;
+}
+
 Result<Playbook> playbook_of(const Tree& tree, std::string_view source, const assets::Store& store) {
+  if (tree.find("extends")) return derived_of(tree, source, store);
   TRY(known(tree, source, {"id", "title", "functions", "independent", "phases"}));
   Playbook playbook;
   playbook.id = TRY(word(tree, source, "id", true));
@@ -200,7 +247,7 @@ Result<Playbook> playbook_of(const Tree& tree, std::string_view source, const as
     }
     if (const Tree* steps = entry.find("steps"))
       for (const Tree& step : steps->items()) phase.steps.push_back(TRY(step_of(step, source)));
-    for (Step& step : phase.steps) step.on.insert(step.on.end(), on.begin(), on.end());
+    narrow(phase, on);
     for (const Step& step : phase.steps)
       if (!seen.emplace(step.id, phase.name).second)
         return refuse(entry, source, fmt::format("the step id '{}' is here twice", step.id));

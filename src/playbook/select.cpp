@@ -1,3 +1,5 @@
+#include "gpuadm/facts/time_services.hpp"
+
 #include "playbook/gpu_nodes.hpp"
 #include "playbook/hardening.hpp"
 #include "playbook/surroundings.hpp"
@@ -78,11 +80,8 @@ bool stopped(const Context& context, const char* unit) {
 }
 
 bool time_service_stopped(const Context& context) {
-  constexpr const char* units[] = {
-      "chrony.service", "chronyd.service",  "ntpsec.service",           "ntp.service",
-      "ntpd.service",   "openntpd.service", "systemd-timesyncd.service"};
   const auto some = [&](bool (*holds)(const Context&, const char*)) {
-    return std::ranges::any_of(units, [&](const char* unit) { return holds(context, unit); });
+    return std::ranges::any_of(facts::time_services, [&](const char* unit) { return holds(context, unit); });
   };
   return some(stopped) && !some(runs);
 }
@@ -106,23 +105,21 @@ bool nouveau_absent(const Context& context) {
   });
 }
 
-struct Selector {
+struct Row {
   const char* name;
   bool (*holds)(const Context&);
 };
 
-constexpr Selector table[] = {
+constexpr Row table[] = {
     {"all", [](const Context&) { return true; }},
     {"control-plane", [](const Context& c) { return c.host.role == Role::control_plane; }},
     {"first-control-plane", is_first_control_plane},
-    {"not-first-control-plane", [](const Context& c) { return !is_first_control_plane(c); }},
     {"worker", [](const Context& c) { return c.host.role == Role::worker; }},
     {"joins", joins},
     {"somebody-joins", [](const Context& c) { return somebody_joins(c, [](Role) { return true; }); }},
     {"control-plane-joins",
      [](const Context& c) { return somebody_joins(c, [](Role r) { return r == Role::control_plane; }); }},
     {"node", [](const Context& c) { return is_node(c.facts); }},
-    {"not-joined", [](const Context& c) { return !is_node(c.facts); }},
     {"several-hosts", [](const Context& c) { return c.cluster.hosts.size() > 1; }},
     {"schedulable", schedulable},
     {"virtual-address", [](const Context& c) { return !c.cluster.control_plane.virtual_address.empty(); }},
@@ -137,15 +134,14 @@ constexpr Selector table[] = {
      [](const Context& c) { return !c.facts.nvswitches.empty() || !c.facts.nvlink_managers.empty(); }},
     {"nvlink5", [](const Context& c) { return !c.facts.nvlink_managers.empty(); }},
     {"device-plugin", [](const Context& c) { return serves(c, Allocator::device_plugin); }},
-    {"no-device-plugin", [](const Context& c) { return !serves(c, Allocator::device_plugin); }},
     {"dra", [](const Context& c) { return serves(c, Allocator::dra); }},
-    {"no-dra", [](const Context& c) { return !serves(c, Allocator::dra); }},
     {"gpu-operator", [](const Context& c) { return c.cluster.gpu.stack == GpuStack::gpu_operator; }},
     {"containerd", [](const Context& c) { return c.cluster.runtime.engine == Engine::containerd; }},
     {"docker", [](const Context& c) { return c.cluster.runtime.engine == Engine::docker; }},
     {"crio", [](const Context& c) { return c.cluster.runtime.engine == Engine::crio; }},
     {"imports-images", [](const Context& c) { return c.cluster.runtime.engine != Engine::crio; }},
     {"hardened", is_hardened},
+    {"not-hardened", [](const Context& c) { return !is_hardened(c); }},
     {"hardened-anonymous", [](const Context& c) { return is_hardened(c) && limits_anonymous(c.kubernetes); }},
     {"swap-off", [](const Context& c) { return c.cluster.swap == Swap::off; }},
     {"swap-kept", [](const Context& c) { return c.cluster.swap != Swap::off; }},
@@ -158,14 +154,13 @@ constexpr Selector table[] = {
     {"source-bundle", [](const Context& c) { return c.bundle != nullptr; }},
     {"online", [](const Context& c) { return c.bundle == nullptr; }},
     {"packages-offered", offers_packages},
-    {"no-packages", [](const Context& c) { return !offers_packages(c); }},
     {"proxy", has_proxy},
     {"registry-mirrors", [](const Context& c) { return !c.cluster.mirrors.registries.empty(); }},
     {"registry-hosts", [](const Context& c) { return !registry_hosts(c).empty(); }},
     // What stands on the host.
     {"apt", [](const Context& c) { return c.facts.os.family == facts::Family::debian; }},
     {"has-address", [](const Context& c) { return !c.facts.default_address.empty(); }},
-    {"no-node", [](const Context& c) { return !c.facts.kubernetes.kubelet_conf; }},
+    {"kubelet-configured", [](const Context& c) { return c.facts.kubernetes.kubelet_conf; }},
     {"kubelet-off", kubelet_off},
     {"containerd-stopped", [](const Context& c) { return stopped(c, "containerd.service"); }},
     {"docker-stopped", [](const Context& c) { return stopped(c, "docker.service"); }},
@@ -178,7 +173,6 @@ constexpr Selector table[] = {
     {"persistenced", [](const Context& c) { return c.facts.units.contains("nvidia-persistenced.service"); }},
     {"fabric-manager-stopped", [](const Context& c) { return stopped(c, "nvidia-fabricmanager.service"); }},
     {"cdi-refresh", [](const Context& c) { return c.facts.units.contains("nvidia-cdi-refresh.path"); }},
-    {"no-cdi-refresh", [](const Context& c) { return !c.facts.units.contains("nvidia-cdi-refresh.path"); }},
 };
 
 }  // namespace
@@ -222,15 +216,15 @@ const spec::Host* first_control_plane(const spec::Cluster& cluster, const facts:
 }
 
 bool selected(const Step& step, const Context& context) {
-  return std::ranges::all_of(step.on, [&](const std::string& name) {
-    const auto* row = std::ranges::find_if(table, [&](const Selector& s) { return name == s.name; });
-    return row != std::end(table) && row->holds(context);
+  return std::ranges::all_of(step.on, [&](const Selector& selector) {
+    const auto* row = std::ranges::find_if(table, [&](const Row& r) { return selector.name == r.name; });
+    return row != std::end(table) && row->holds(context) == selector.holds;
   });
 }
 
 std::vector<std::string> selectors() {
   std::vector<std::string> names;
-  for (const Selector& selector : table) names.emplace_back(selector.name);
+  for (const Row& row : table) names.emplace_back(row.name);
   return names;
 }
 

@@ -1,6 +1,7 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/bundle/image.hpp"
+#include "gpuadm/facts/time_services.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 
 #include "playbook/gpu_nodes.hpp"
@@ -103,6 +104,13 @@ std::string engine(const Context& c) {
 
 std::string host_address(const Context& c) {
   return c.facts.default_address;
+}
+
+/// A line each.
+std::string time_services(const Context&) {
+  std::string text;
+  for (const char* unit : facts::time_services) text += fmt::format("{}\n", unit);
+  return text;
 }
 
 std::string virtual_address(const Context& c) {
@@ -248,6 +256,7 @@ constexpr Row table[] = {
     {"registry_mirrors", registry_mirrors},
     {"service_cidr", service_cidr},
     {"stack_targets", stack_targets},
+    {"time_services", time_services},
     {"toolkit_keys", toolkit_keys},
     {"toolkit_repository", toolkit_repository},
     {"virtual_address", virtual_address},

@@ -29,10 +29,15 @@ int& counter(HostReport& host, Did did) {
   }
 }
 
+/// Whether a preview's answers are out of date: steps have run since.
+bool has_run(const HostReport& host) {
+  return host.failed == 0 && host.changed > 0;
+}
+
 std::string counts(const HostReport& host) {
   std::vector<std::string> parts;
   if (host.failed) parts.push_back(fmt::format("{} failed", host.failed));
-  if (host.needed) parts.push_back(fmt::format("{} needed", host.needed));
+  if (host.needed && !has_run(host)) parts.push_back(fmt::format("{} needed", host.needed));
   parts.push_back(fmt::format("{} changed", host.changed));
   if (host.satisfied) parts.push_back(fmt::format("{} ok", host.satisfied));
   if (host.skipped) parts.push_back(fmt::format("{} skipped", host.skipped));
@@ -51,18 +56,30 @@ HostReport sum(const Report& report) {
   return all;
 }
 
+/// Why a step failed, without its title, which stands before it.
+std::string reason_of(const FailedStep& failure) {
+  const std::string head = failure.title + ": ";
+  return failure.why.starts_with(head) ? failure.why.substr(head.size()) : failure.why;
+}
+
 /// "kubeadm init failed on gpu1: etcd exits with status 1: unknown flag: --foo", what the step said, what to
-/// type.
-std::string explained(const FailedStep& failure, const Style& style) {
-  const std::string title = base::printable(failure.title.empty() ? failure.step : failure.title);
-  const std::string head = fmt::format("{} failed on {}", title, base::printable(failure.host));
-  std::string text = fmt::format("{}: {}\n", paint(style, Ink::red, head), hang(failure.cause, 7, style));
+/// type. Where no cause was found: the step's own reason.
+std::string explained(const FailedStep& failure, const std::string& same_hosts, const Style& style) {
+  std::string title = base::printable(failure.title.empty() ? failure.step : failure.title);
+  if (title.starts_with("Run ")) title.erase(0, 4);  // "kubeadm init", as people call it
+  const std::string head =
+      fmt::format("{}{}failed on {}", title, title.empty() ? "" : " ", base::printable(failure.host));
+  const bool known = !failure.cause.empty();
+  std::string text = fmt::format("{}: {}\n", paint(style, Ink::red, head),
+                                 hang(known ? failure.cause : reason_of(failure), 7, style));
   if (!failure.evidence.empty()) text += fmt::format("       seen: {}\n", hang(failure.evidence, 13, style));
-  text += fmt::format("       {}\n", hang(failure.why, 7, style));
-  if (!failure.remedy.empty())
-    text += fmt::format("       fix:  {}\n", hang_typed(failure.remedy, 13, style));
-  return text + fmt::format("       then: {}\n",
-                            hang_typed("gpuadm doctor " + base::printable(failure.host), 13, style));
+  if (known) text += fmt::format("       {}\n", hang(reason_of(failure), 7, style));
+  const std::string& fix = known ? failure.remedy : failure.hint;
+  if (!fix.empty()) text += fmt::format("       fix:  {}\n", hang_typed(fix, 13, style));
+  if (!known) return text;
+  return text +
+         fmt::format("       then: {}\n",
+                     hang_typed("gpuadm doctor " + base::printable(failure.host) + same_hosts, 13, style));
 }
 
 }  // namespace
@@ -104,8 +121,13 @@ Report fold(std::span<const Event> events) {
   }
   for (HostReport& host : report.hosts)
     for (const auto& [step, did] : last[host.host]) ++counter(host, did);
-  if (!events.empty())
-    report.seconds = std::chrono::duration<double>(events.back().at - events.front().at).count();
+  if (events.empty()) return report;
+  // Before a run begins, its plan is shown, and the operator is asked.
+  base::Time from = events.front().at;
+  for (const Event& event : events)
+    if (event.did == Did::started && event.host.empty() && event.stage.empty() && event.step.empty())
+      from = event.at;
+  report.seconds = std::chrono::duration<double>(events.back().at - from).count();
   return report;
 }
 
@@ -113,18 +135,13 @@ std::string to_text(const Report& report, const Style& style) {
   std::size_t width = 0;
   for (const HostReport& host : report.hosts) width = std::max(width, host.host.size());
   std::string text;
-  for (const FailedStep& failure : report.failures)
-    if (!failure.cause.empty()) text += explained(failure, style);
+  for (const bool known : {true, false})
+    for (const FailedStep& failure : report.failures)
+      if (failure.cause.empty() != known) text += explained(failure, report.same_hosts, style);
   if (report.hosts.size() > 1 && style.verbosity != Verbosity::quiet)
     for (const HostReport& host : report.hosts)
-      text += fmt::format("  {:<{}}  {}\n", base::printable(host.host), width, counts(host));
-  for (const FailedStep& failure : report.failures) {
-    if (!failure.cause.empty()) continue;
-    const std::string what =
-        fmt::format("{} {}: {}", base::printable(failure.host), base::printable(failure.step), failure.why);
-    text += fmt::format("{} {}\n", paint(style, Ink::red, "failed"), hang(what, 7, style));
-    if (!failure.hint.empty()) text += fmt::format("       do: {}\n", hang_typed(failure.hint, 11, style));
-  }
+      if (!is_brief(style) || host.failed > 0)
+        text += fmt::format("  {:<{}}  {}\n", base::printable(host.host), width, counts(host));
   return text + fmt::format("{}: {} ({})\n", count(report.hosts.size(), "host"), counts(sum(report)),
                             base::human_seconds(report.seconds));
 }

@@ -72,7 +72,7 @@ std::optional<Chain> first_broken(std::span<const Finding> findings) {
 
 std::string headline(std::span<const Finding> findings, const Style& style) {
   const std::vector<Chain> all = broken_chains(findings);
-  if (all.empty()) return nothing_broken(findings);
+  if (all.empty()) return paint(style, Ink::bold, nothing_broken(findings));
   const Finding& first = *all.front().first;
   std::vector<std::string> hosts;
   std::set<const Finding*> follow;
@@ -81,13 +81,14 @@ std::string headline(std::span<const Finding> findings, const Style& style) {
     if (std::ranges::find(hosts, chain.first->host) == hosts.end()) hosts.push_back(chain.first->host);
     follow.insert(chain.follow.begin(), chain.follow.end());
   }
-  std::string text = fmt::format("First broken link: {} ({}){}", first_line(first.says),
-                                 base::printable(first.id), where(hosts, findings));
+  const bool blocks = gravest(all.front()) == 0;
+  std::string text = fmt::format("{}: {} ({}){}", blocks ? "First broken link" : "Warning",
+                                 first_line(first.says), base::printable(first.id), where(hosts, findings));
   if (!follow.empty())
     text += fmt::format("; {} {} from it", count(follow.size(), "finding"),
                         follow.size() == 1 ? "follows" : "follow");
   text = hang(text + unknown_text(findings), 0, style);
-  return paint(style, gravest(all.front()) == 0 ? Ink::red : Ink::yellow, text);
+  return paint(style, blocks ? Ink::red : Ink::yellow, text);
 }
 
 }  // namespace report

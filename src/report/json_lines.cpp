@@ -32,6 +32,9 @@ class FanOut final : public Reporter {
       *text = base::text_without_secrets(*text);
     for (Reporter* reporter : to_) reporter->on(told);
   }
+  void tick(base::Time now) override {
+    for (Reporter* reporter : to_) reporter->tick(now);
+  }
 
  private:
   std::vector<Reporter*> to_;

@@ -1,7 +1,9 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/reporters.hpp"
 
+#include "report/live_lines.hpp"
 #include "report/paint.hpp"
+#include "report/plan_table.hpp"
 
 #include <fmt/format.h>
 
@@ -46,13 +48,14 @@ bool is_titled(Did did) {
 
 class Terminal final : public Reporter {
  public:
-  Terminal(Write write, Style style) : write_(std::move(write)), style_(style) {}
+  Terminal(Write write, Style style) : write_(std::move(write)), style_(style), live_(write_, style) {}
   ~Terminal() override {
+    end_plan();
     end_stage();
-    erase();
   }
 
   void on(const Event& event) override {
+    if (!is_of_plan(event)) end_plan();
     switch (event.did) {
       case Did::started:
         started(event);
@@ -63,49 +66,79 @@ class Terminal final : public Reporter {
       default:
         happened(event);
     }
-    draw();
+    live_.draw(event.at);
   }
 
+  void tick(base::Time now) override { live_.draw(now); }
+
  private:
+  /// Whether steps are counted by phase and shown as a table.
+  [[nodiscard]] bool folds() const { return is_brief(style_) && style_.diffs == Diffs::folded; }
+
+  /// Whether a preview goes on with it: a phase, or what is to be done in one.
+  static bool is_of_plan(const Event& event) {
+    return event.did == Did::needed || event.did == Did::satisfied ||
+           (event.did == Did::started && event.step.empty() && !event.stage.empty());
+  }
+
+  void end_plan() {
+    if (plan_.empty()) return;
+    live_.erase();
+    write_(plan_.text(style_));
+    plan_ = {};
+    satisfied_ = 0;
+  }
+
   void started(const Event& event) {
     if (!event.step.empty()) {
       titles_[event.step] = event.detail;
-      running_[event.host] = title(event);
+      live_.step_begins(event.host, title(event), event.at);
     } else if (!event.stage.empty()) {
       end_stage();
       stage_ = event.stage;
       stage_title_ = event.detail;
-    } else if (style_.verbosity != Verbosity::quiet) {
-      line(paint(style_, Ink::bold, first_line(event.detail)));
+      live_.phase_begins(event.phase, event.phases);
+    } else {
+      live_.run_begins(event.at);
+      if (style_.verbosity != Verbosity::quiet && !event.detail.empty())
+        line(paint(style_, Ink::bold, first_line(event.detail)));
     }
   }
 
   void finished(const Event& event) {
     end_stage();
-    running_.clear();
+    live_.clear();
     if (!event.detail.empty() && style_.verbosity != Verbosity::quiet) line(first_line(event.detail));
   }
 
   /// Something about a step or a host, or a note.
   void happened(const Event& event) {
     if (event.did == Did::waiting) {
-      running_[event.host] = waiting_for(event);
+      live_.step_waits(event.host, title(event), first_line(event.detail), event.at);
       if (style_.view == View::live || !news(event)) return;
     } else {
-      running_.erase(event.host);
+      live_.step_ends(event.host);
     }
+    if (event.did == Did::needed && folds()) return plan_.add(event, stage_title_);
     if (event.did == Did::satisfied) {
       ++satisfied_;
       if (style_.verbosity < Verbosity::verbose) return;
     }
+    if (event.did == Did::cause) return;  // the report at the end begins with it
     if (style_.verbosity == Verbosity::quiet && event.did != Did::failed) return;
+    if (is_brief(style_) && (event.did == Did::applied || is_detail(event))) return;
     if (event.did == Did::note && event.host.empty()) return line(first_line(event.detail));
     head();
     line(fit(describe(event), event.did == Did::failed ? 0 : style_.width), event.did);
-    if (!event.hint.empty())
+    if (!event.hint.empty() && event.did != Did::failed)
       line(fmt::format("{:{}}do: {}", "", margin(), hang_typed(event.hint, margin() + 4, style_)));
     if (event.did == Did::needed || style_.verbosity >= Verbosity::verbose) diff(event.diff);
     if (style_.verbosity >= Verbosity::commands) commands(event);
+  }
+
+  /// A note on how a phase went, as how much was sent.
+  static bool is_detail(const Event& event) {
+    return event.did == Did::note && event.host.empty() && !event.stage.empty();
   }
 
   /// What was run, once a step, and what a host said to it.
@@ -153,8 +186,7 @@ class Terminal final : public Reporter {
     if (is_titled(event.did) && !event.detail.empty())
       text = first_line(event.detail);
     else if (event.did == Did::failed)
-      text =
-          hang(event.detail.starts_with(text) ? event.detail : text + ": " + event.detail, margin(), style_);
+      text = text.empty() ? first_line(event.detail) : text;  // why: in the report at the end
     else if (event.did == Did::waiting)
       return fmt::format("  {:<{}}  {:<8} {}", host, host_width_, word(event.did).text, waiting_for(event));
     else if (!event.detail.empty())
@@ -176,7 +208,7 @@ class Terminal final : public Reporter {
 
   /// The phase's name, once, before the first line in it.
   void head() {
-    if (headed_ || stage_.empty()) return;
+    if (headed_ || stage_.empty() || is_brief(style_)) return;
     headed_ = true;
     line(paint(style_, Ink::bold, heading()));
   }
@@ -188,7 +220,7 @@ class Terminal final : public Reporter {
 
   /// What was satisfied is told in one line, and in the heading's own where there was nothing else.
   void end_stage() {
-    if (satisfied_ > 0 && style_.verbosity == Verbosity::normal) {
+    if (satisfied_ > 0 && style_.verbosity == Verbosity::normal && !is_brief(style_)) {
       const std::string steps = count(satisfied_, "step");
       if (headed_)
         line(fmt::format("  {:<{}}  {:<8} {} more", "", host_width_, "ok", steps), Did::satisfied);
@@ -210,37 +242,18 @@ class Terminal final : public Reporter {
   }
 
   void line(std::string_view text) {
-    erase();
+    live_.erase();
     write_(fmt::format("{}\n", text));
-  }
-
-  void erase() {
-    if (!std::exchange(drawn_, {}).empty()) write_("\r\x1b[K");
-  }
-
-  /// The last line of a live view: who is busy with what. Never wider than the terminal, or it could not be
-  /// taken back.
-  void draw() {
-    if (style_.view != View::live || style_.verbosity == Verbosity::quiet) return;
-    if (running_.empty()) return erase();
-    const auto& [host, what] = *running_.begin();
-    std::string text = fmt::format("{}  {} ...", base::printable(host), what);
-    if (running_.size() > 1) text = fmt::format("{} busy; {}", count(running_.size(), "host"), text);
-    text = fit("  " + text, style_.width > 1 ? style_.width - 1 : 79);
-    if (text == drawn_) return;
-    erase();
-    write_(paint(style_, Ink::dim, text));
-    drawn_ = text;
   }
 
   Write write_;
   Style style_;
+  LiveLines live_;
+  PlanTable plan_;
   std::string stage_, stage_title_;
   bool headed_ = false;  ///< the phase's name has been written
-  std::string drawn_;    ///< the status line at the bottom, or empty
   std::size_t satisfied_ = 0, host_width_ = 4;
-  std::map<std::string, std::string> titles_;   ///< step -> title
-  std::map<std::string, std::string> running_;  ///< host -> what it does
+  std::map<std::string, std::string> titles_;  ///< step -> title
   struct Told {
     std::string detail;
     double seconds = 0;  ///< how long the wait had gone on

@@ -14,7 +14,8 @@ constexpr std::chrono::seconds heartbeat_interval{
     20};                                            // a lock counts as dead after 90 s (playbooks/prelude.sh)
 constexpr std::chrono::seconds program_margin{30};  // what a program may take beyond its step's own timeout
 constexpr std::chrono::seconds progress_interval{5};
-constexpr std::uint64_t slowest = 128u << 10;  // bytes a second: what is slower is taken for dead
+constexpr std::chrono::seconds tick_interval{1};  // how often displays are updated
+constexpr std::uint64_t slowest = 128u << 10;     // bytes a second: what is slower is taken for dead
 
 }  // namespace
 
@@ -48,7 +49,12 @@ bool Executor::goes_on() const {
 void Executor::walk_stage(const plan::Stage& stage) {
   stage_ = &stage;
   if (stage.walks.empty()) return;
-  reporter_.on(event("", "", Did::started, stage.title));
+  Event begins = event("", "", Did::started, stage.title);
+  const auto has_work = [](const plan::Stage& other) { return !other.walks.empty(); };
+  const auto end = plan_.stages.begin() + (&stage - plan_.stages.data()) + 1;
+  begins.phase = static_cast<std::size_t>(std::count_if(plan_.stages.begin(), end, has_work));
+  begins.phases = static_cast<std::size_t>(std::ranges::count_if(plan_.stages, has_work));
+  reporter_.on(begins);
   walkers_.clear();
   for (const plan::Walk& walk : stage.walks)
     if (!is_out(walk.host)) walkers_[walk.host].walk = &walk;
@@ -61,8 +67,10 @@ void Executor::walk_stage(const plan::Stage& stage) {
   auto heartbeat = base::Clock::now() + heartbeat_interval;
   auto progress = base::Clock::now() + progress_interval;
   while (fleet_.pending() > 0 || somebody_reboots()) {
-    if (auto completion = fleet_.next_until(std::min({heartbeat, progress, next_reboot()})))
+    const auto second = base::Clock::now() + tick_interval;
+    if (auto completion = fleet_.next_until(std::min({heartbeat, progress, second, next_reboot()})))
       completed(*completion);
+    reporter_.tick(base::now());
     go_on_rebooting();
     if (base::Clock::now() >= heartbeat) {
       renew_idle_locks();
@@ -121,7 +129,9 @@ void Executor::advance(const std::string& host) {
   }
   reporter_.on(event(host, action.id, Did::started, action.title));
   if (action.kind == plan::Kind::wait) {
-    reporter_.on(event(host, action.id, Did::waiting, fmt::format("{} s at most", action.timeout.count())));
+    reporter_.on(
+        event(host, action.id, Did::waiting,
+              fmt::format("at most {}", base::human_seconds(static_cast<double>(action.timeout.count())))));
     walker.doing = Walker::Doing::step;
     walker.since = base::Clock::now();
     return submit_wait(host);

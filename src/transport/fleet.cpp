@@ -182,7 +182,8 @@ void Fleet::turn(base::Instant deadline) {
 }
 
 void Fleet::on_signal() {
-  signals_ = interrupt_->count();
+  const int before = std::exchange(signals_, interrupt_->count());
+  if (before == 0 && signals_ == 1 && !running_.empty() && on_interrupt_) on_interrupt_();
   if (signals_ > 0) refuse_queued();
   if (signals_ < 2) return;
   for (auto& [host, lane] : lanes_) {

@@ -1,7 +1,7 @@
 #include "gpuadm/base/files.hpp"
+#include "gpuadm/session/recording.hpp"
 
-#include "app/archive.hpp"
-#include "app/recording.hpp"
+#include "app/inspect/archive.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -57,7 +57,7 @@ TEST_CASE("recording: a link or a pipe in a recording is refused, not followed o
   REQUIRE(archive);
   const fs::path place = archive->folder();
   const auto refused = [&](const char* folder) {
-    const auto recording = app::load_recording(place / folder);
+    const auto recording = session::load_recording(place / folder);
     return recording ? "" : recording.error().what;
   };
   REQUIRE(base::write_file(place / "secret", "=== x\n"));
@@ -81,7 +81,7 @@ TEST_CASE("recording: of a recording with a link in it only that host is unread"
   REQUIRE(base::write_file(place / "hosts/a/x", ""));
   REQUIRE(::mkfifo((place / "hosts/a/probe.txt").c_str(), 0600) == 0);
   fs::create_directory_symlink(archive->folder() / "elsewhere", place / "hosts/b");
-  const auto recording = app::load_recording(place);
+  const auto recording = session::load_recording(place);
   REQUIRE(recording);
   for (const char* host : {"a", "b"}) {
     CAPTURE(host);
@@ -90,5 +90,5 @@ TEST_CASE("recording: of a recording with a link in it only that host is unread"
     CHECK(survey.error().what.find(host) != std::string::npos);
   }
   fs::create_symlink(archive->folder() / "elsewhere/probe.txt", place / "cluster.txt");
-  CHECK_FALSE(app::load_recording(place));
+  CHECK_FALSE(session::load_recording(place));
 }

@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "app/bundle_needs.hpp"
+#include "app/bundle/needs.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -58,6 +58,7 @@ TEST_CASE("every source is filled in for every version, and is an https address"
       CHECK((file.url.starts_with("https://") || !file.content.empty()));
       CHECK(file.url.find('{') == std::string::npos);
       CHECK((file.content.empty() ? !file.sum.empty() || !file.index.empty() : true));
+      CHECK(file.index.empty() == (file.key.empty() || file.fingerprints.empty()));
     }
     CHECK(sources.files.front().url ==
           fmt::format("https://dl.k8s.io/release/v{}/bin/linux/arm64/kubeadm", version));
@@ -105,8 +106,12 @@ TEST_CASE("packages come from the mirror that the cluster file names") {
   CHECK(std::ranges::count_if(sources.files, [](const app::SourceFile& file) {
           return file.part == "toolkit" &&
                  file.url.starts_with("http://mirror.lab/toolkit/stable/deb/amd64/") &&
-                 file.index == "http://mirror.lab/toolkit/stable/deb/amd64/Packages";
+                 file.index == "http://mirror.lab/toolkit/stable/deb/amd64/Packages" &&
+                 file.key == "http://mirror.lab/toolkit/gpgkey" && file.fingerprints.size() == 40;
         }) == 4);
+  needs.cluster.mirrors.package_keys["nvidiaContainerToolkit"] = "0123";
+  CHECK(std::ranges::count_if(ControlPlaneContext().sources(needs).files,
+                              [](const app::SourceFile& file) { return file.fingerprints == "0123"; }) == 4);
 }
 
 TEST_CASE("the newest patch of a minor is what its release names, and nothing else is taken for one") {

@@ -1,16 +1,18 @@
 // The contract between playbooks/fix.yaml and the checks.
+#include "gpuadm/facts/time_services.hpp"
 #include "gpuadm/plan/plan.hpp"
+#include "gpuadm/session/findings.hpp"
 
-#include "app/findings.hpp"
-#include "app/fix.hpp"
+#include "app/inspect/fix.hpp"
 #include "playbook/sample.hpp"
 
+#include <algorithm>
 #include <set>
 
 TEST_CASE("fix: what a step mends is a check, for more than 15 of them") {
   const playbook::Library library = *playbook::Library::load(*assets::Store::open({}), "fix");
   std::set<std::string, std::less<>> ids;
-  for (const checks::About& about : app::every_check()) ids.emplace(about.id);
+  for (const checks::About& about : session::every_check()) ids.emplace(about.id);
   const app::Fixes fixes = app::fixes_of(library);
   for (const auto& [id, titles] : fixes) CHECK_MESSAGE(ids.contains(id), id);
   CHECK(fixes.size() > 15);
@@ -70,4 +72,34 @@ TEST_CASE("fix: findings that it mends are marked, on their host only") {
   CHECK(!findings[1].fixable);
   CHECK(!findings[2].fixable);
   CHECK(!findings[3].fixable);
+}
+
+TEST_CASE("fix: the step for a stopped time service is planned only where it finds the service") {
+  Sample sample;
+  const playbook::Library library = *playbook::Library::load(sample.store, "fix");
+  const std::string host = sample.cluster.hosts.front().name;
+  plan::Choice choice;
+  const std::set<std::string> open = {"host.time.synced"};
+  choice.mends = {{host, open}};
+  const auto planned = [&](const facts::Facts& facts) {
+    facts::Census census;
+    census.emplace(host, facts);
+    const auto plan = plan::make(sample.cluster, census, library, nullptr, choice);
+    REQUIRE_MESSAGE(plan, (plan ? "" : plan.error().what));
+    return std::ranges::any_of(plan->stages, [](const plan::Stage& stage) {
+      return std::ranges::any_of(stage.walks, [](const plan::Walk& walk) { return !walk.actions.empty(); });
+    });
+  };
+  CHECK(!planned(sample.facts));
+  const std::string probe = *sample.store.read("playbooks/probe.sh");
+  const std::string given = playbook::variable("time_services", sample.context()).value_or("");
+  for (const char* unit : facts::time_services) {
+    CHECK_MESSAGE(probe.find(fmt::format(" {} ", unit)) != std::string::npos, std::string(unit));
+    CHECK_MESSAGE(given.find(fmt::format("{}\n", unit)) != std::string::npos, std::string(unit));
+    facts::Facts stopped = sample.facts;
+    stopped.units[unit].active = "inactive";
+    CHECK_MESSAGE(planned(stopped), std::string(unit));
+    stopped.units[unit].active = "active";
+    CHECK_MESSAGE(!planned(stopped), std::string(unit));
+  }
 }

@@ -1,7 +1,8 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/from_tree.hpp"
 
-#include "app/system_packages.hpp"
+#include "app/bundle/system_packages.hpp"
 #include "bundle/folder.hpp"
 
 #include <doctest/doctest.h>
@@ -15,7 +16,7 @@ constexpr const char* with_gpu = R"({
   "nvidia": {"pci": [{"slot": "0000:00:06.0", "deviceId": "2335", "class": "0302"}], "nvswitches": ["0000:00:07.0"]}})";
 
 app::PackageHost host_of(const std::string& json) {
-  return app::package_host(base::json::read(json, "facts").value(), "node");
+  return {"node", facts::read_package_facts(base::json::read(json, "facts").value())};
 }
 
 }  // namespace
@@ -29,13 +30,13 @@ TEST_CASE("what a host lacks of the operating system follows from its facts") {
   const assets::Store store = assets::Store::open({}).value();
   const playbook::Library library = playbook::Library::load(store, "init").value();
   const spec::Cluster cluster;
-  app::Io io;
+  session::Io io;
   app::SystemPackages packages{*fetcher, store, library.catalog(), cluster, {1, 36, 4}, "amd64", false, true,
                                true,     io};
   const app::PackageHost host = host_of(with_gpu);
-  CHECK(host.kernel == "6.1.0-56-amd64");
-  CHECK(host.nvswitch);
-  CHECK_FALSE(host.nvlink5);
+  CHECK(host.facts.kernel == "6.1.0-56-amd64");
+  CHECK(host.facts.nvswitches.size() == 1);
+  CHECK(host.facts.nvlink_managers.empty());
   CHECK(packages.lacks_driver(host));
   const auto missing = packages.missing(host);
   CHECK(base::join(std::vector(missing.begin(), missing.end()), " ") == "conntrack ebtables");
@@ -52,6 +53,6 @@ TEST_CASE("what a host lacks of the operating system follows from its facts") {
   CHECK(nothing->empty());
   packages.driver = true;
   app::PackageHost odd = host;
-  odd.kernel = "6.1 $(reboot)";
+  odd.facts.kernel = "6.1 $(reboot)";
   CHECK(packages.collect({odd}).error().what == "node: its facts name no kernel");
 }

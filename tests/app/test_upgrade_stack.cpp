@@ -1,6 +1,6 @@
 #include "gpuadm/plan/plan.hpp"
 
-#include "app/upgrade_stack.hpp"
+#include "app/build/upgrade_stack.hpp"
 
 #include <doctest/doctest.h>
 

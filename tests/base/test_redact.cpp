@@ -36,6 +36,15 @@ TEST_CASE("redact: a secret of many lines is left out") {
   CHECK(base::text_without_secrets("+  - \"token\": >-\n+      x\n+    c: d") ==
         "+  - \"token\": >-\n+    c: d");
   CHECK(base::text_without_secrets("data: |\n  x: y") == "data: |\n  x: y");
+  // Environment variables of pods.
+  CHECK(
+      base::text_without_secrets("+  - name: DB_PASSWORD\n+    value: x\n+  - name: MODE\n+    value: y\n") ==
+      "+  - name: DB_PASSWORD\n+  - name: MODE\n+    value: y\n");
+  CHECK(base::text_without_secrets("- name: TOKEN\n  value: |\n    x\n    y\n- name: z") ==
+        "- name: TOKEN\n- name: z");
+  CHECK(base::text_without_secrets("\"name\": \"TOKEN\",\n\"value\": \"x\"\n}") == "\"name\": \"TOKEN\",\n}");
+  CHECK(base::text_without_secrets("- name: TOKEN\n  valueFrom: y\n  value: z\n") ==
+        "- name: TOKEN\n  valueFrom: y\n  value: z\n");
   CHECK(base::text_without_secrets(
             "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nb\n") ==
         "-----BEGIN RSA PRIVATE KEY-----\n-----END RSA PRIVATE KEY-----\nb\n");

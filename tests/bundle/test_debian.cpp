@@ -57,7 +57,20 @@ TEST_CASE("what a release says is what its signature covers") {
   CHECK(sums->at("main/binary-amd64/Packages.xz").size == 8790396);
   CHECK(debian::signed_text("SHA256:\n") == "SHA256:\n");
   CHECK(debian::parse_release("<html>", "https://host/InRelease").error().what ==
-        "https://host/InRelease: has no SHA-256 of any index");
+        "https://host/InRelease: has no SHA-256 or SHA-512 of any index");
+}
+
+TEST_CASE("a release may have SHA-512 alone, and weaker sums do not count") {
+  const std::string sum512(128, 'b');
+  const auto sums =
+      debian::parse_release(fmt::format("MD5Sum:\n {0} 5 Packages\nSHA512:\n {1} 5 Packages\n {0} 5 Short\n",
+                                        std::string(32, 'a'), sum512),
+                            "it");
+  REQUIRE(sums);
+  CHECK(sums->size() == 1);
+  CHECK(sums->at("Packages").sha512 == sum512);
+  CHECK(sums->at("Packages").sha256.empty());
+  CHECK_FALSE(debian::parse_release("SHA1:\n " + std::string(40, 'a') + " 5 Packages\n", "it"));
 }
 
 TEST_CASE("packages bring everything that they need, in versions that serve") {

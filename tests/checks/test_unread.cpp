@@ -1,7 +1,7 @@
 #include "checks/case_files.hpp"
 #include "checks/evidence.hpp"
 #include "checks/repository_data.hpp"
-#include "facts/section_forms.hpp"
+#include "facts/sections/section_forms.hpp"
 
 #include <algorithm>
 #include <set>

@@ -4,7 +4,7 @@
 
 in_terminal() { TERM=xterm script -qec "$*" /dev/null </dev/null >out 2>&1 || true; }
 in_terminal "$GPUADM" doctor
-grep -q $'\033\[1m' out
+grep -qE $'\033\[(1|31|33)m' out
 in_terminal env NO_COLOR=1 "$GPUADM" doctor
 hides $'\033\[1m'
 in_terminal "$GPUADM" doctor --no-color

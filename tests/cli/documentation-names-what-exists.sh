@@ -12,7 +12,7 @@ while IFS=: read -r file line command; do
   help=$(gpuadm --help)
   for word in "${words[@]:1}"; do
     case $word in
-      --) break ;;
+      -- | "|") break ;;
       -*)
         grep -qE -- "(^|[ ,])${word%%=*}([][ ,=]|\$)" <<<"$help" || { echo "$file:$line: gpuadm ${verb[*]} has no $word" && bad=1; }
         ;;

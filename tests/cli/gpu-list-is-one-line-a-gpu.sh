@@ -34,3 +34,9 @@ complains "'big' is no MIG profile"
 printf 'apiVersion: gpuadm/v1alpha1\nkind: GpuCluster\nhosts: [{ name: gpu1, address: 127.0.0.1 }]\n' >cluster.yaml
 exits 2 gpuadm gpu share gpu2 4 -f cluster.yaml
 complains "cluster.yaml has no host named gpu2"
+
+# gpuadm status writes GPUs with the same keys.
+exits 0 gpuadm gpu list --from "$top/tests/recordings/h200-node" -o json
+jq -e '.gpus[0] | keys' out >list-keys || fail "there is no GPU"
+gpuadm status --from "$top/tests/recordings/h200-node" -o json >out 2>err || [ $? = 1 ] || fail "status judges nothing"
+jq -e '.gpus[0] | keys' out | diff list-keys - || fail "status and gpu list write different keys"

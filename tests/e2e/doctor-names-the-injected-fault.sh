@@ -27,7 +27,7 @@ is_well() { doctor "$1" -o json >"$1.json"; }
 names() {
   local id stage=${stage_of[$1]}
   doctor "$stage" --baseline "$stage.json" >out 2>err || return 1
-  head -n 1 out | grep >/dev/null "^First broken link: .* (${leads_of[$1]})" || return 1
+  head -n 1 out | grep >/dev/null -E "^(First broken link|Warning): .* \(${leads_of[$1]}\)" || return 1
   for id in ${folds_of[$1]}; do grep -q "^ *so: .*($id)$" out || return 1; done
 }
 

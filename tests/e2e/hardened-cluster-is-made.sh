@@ -89,6 +89,10 @@ changes_nothing hardened
 gpuadm doctor -f cluster.yaml --stage security -o json >security.json || true
 jq -r '.findings[] | select(.result == "fail" and .severity != "note") | "\(.host) \(.id) \(.says)"' security.json >open
 [ ! -s open ] || fail "open: $(cat open)"
+for item in 1.1.9 4.1.1 4.1.9; do
+  jq -r --arg id "sec.cis.$item" '.findings[] | select(.id == $id and .result == "fail") | "\(.host) \(.id) \(.says)"' security.json
+done >open
+[ ! -s open ] || fail "modes of files: $(cat open)"
 passed=$(jq '[.findings[] | select(.host == "one" and .result == "pass" and (.id | startswith("sec.cis.")))] | length' security.json)
 [ "$passed" -ge 60 ] || fail "only $passed items of the benchmark pass on a control plane"
 

@@ -12,7 +12,7 @@ if grep -qE '^kubernetes: *"?v?1\.(2[0-9]|30)' "$bundle/manifest.yaml"; then sho
 # doctor_begins_with PATTERN [SECONDS]: within so many seconds; the kubelet takes some to meet a fault.
 doctor_begins_with() {
   local deadline=$((SECONDS + ${2:-0}))
-  until gpuadm doctor -f cluster.yaml --fail-on never >out 2>err && head -n 1 out | grep -qE "^First broken link: .*$1"; do
+  until gpuadm doctor -f cluster.yaml --fail-on never >out 2>err && head -n 1 out | grep -qE "^(First broken link|Warning): .*$1"; do
     [ "$SECONDS" -lt "$deadline" ] || fail "doctor does not begin with $1: $(head -n 3 out err)"
     sleep 2
   done
@@ -81,7 +81,7 @@ on node 'systemctl stop containerd; umount -l /var/lib/containerd; systemctl sta
 # On a node that runs: a network plugin's program, the sandbox image.
 exits 0 init -y
 exits 0 gpuadm doctor -f cluster.yaml --fail-on blocker
-grep -q '^Checked node as a control plane (node, cluster)' out || fail "doctor does not say what it checked"
+grep -q '^Checked node as a control-plane node of cluster node (node, cluster)' out || fail "doctor does not say what it checked"
 pod() { administer node run "$1" --image=lab.local/sleep:1 --image-pull-policy=Never -- 0 >/dev/null; }
 deadline=$((SECONDS + 60))
 until administer node get serviceaccount default >/dev/null 2>&1; do

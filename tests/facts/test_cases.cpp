@@ -1,6 +1,7 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/facts/facts.hpp"
+#include "gpuadm/facts/from_tree.hpp"
 
 #include <doctest/doctest.h>
 
@@ -37,5 +38,33 @@ TEST_CASE("what the probe printed on a machine gives the facts that are filed be
     const std::string got = base::json::write(facts::to_tree(*facts)) + "\n";
     if (std::getenv("GPUADM_REWRITE_CASES")) REQUIRE(base::write_file(machine / "facts.json", got, 0644));
     CHECK(got == read(machine / "facts.json"));
+  }
+}
+
+TEST_CASE("facts that decide which packages a host needs survive being written and read") {
+  for (const fs::path& machine : machines()) {
+    CAPTURE(machine.filename().string());
+    const auto facts = facts::parse(read(machine / "probe.txt"));
+    REQUIRE(facts.has_value());
+    const facts::Facts got =
+        facts::read_package_facts(base::json::read(read(machine / "facts.json"), "facts.json").value());
+    CHECK(got.os.id == facts->os.id);
+    CHECK(got.os.parent_id == facts->os.parent_id);
+    CHECK(got.os.parent_version_id == facts->os.parent_version_id);
+    CHECK(got.os.parent_codename == facts->os.parent_codename);
+    CHECK(got.os.family == facts->os.family);
+    CHECK(got.os.architecture == facts->os.architecture);
+    CHECK(got.kernel == facts->kernel);
+    CHECK(got.tool_paths == facts->tool_paths);
+    CHECK(got.nvswitches == facts->nvswitches);
+    CHECK(got.nvlink_managers == facts->nvlink_managers);
+    CHECK(got.containerd.has_value() == facts->containerd.has_value());
+    REQUIRE(got.pci_gpus.size() == facts->pci_gpus.size());
+    for (std::size_t i = 0; i < got.pci_gpus.size(); ++i) {
+      CHECK(got.pci_gpus[i].slot == facts->pci_gpus[i].slot);
+      CHECK(got.pci_gpus[i].device_id == facts->pci_gpus[i].device_id);
+      CHECK(got.pci_gpus[i].subsystem == facts->pci_gpus[i].subsystem);
+      CHECK(got.pci_gpus[i].pci_class == facts->pci_gpus[i].pci_class);
+    }
   }
 }

@@ -1,8 +1,8 @@
 #include "gpuadm/facts/facts.hpp"
 
 #include "facts/probe_text.hpp"
-#include "facts/words.hpp"
-#include "facts/xml.hpp"
+#include "facts/text/words.hpp"
+#include "facts/text/xml.hpp"
 
 #include <doctest/doctest.h>
 

@@ -70,6 +70,20 @@ TEST_CASE(
         "undo/journal: undo.journal\n");
 }
 
+TEST_CASE("undo: a mode is restored whatever is in the file, before its package goes") {
+  const plan::UndoPlan way = back(
+      "log\tpackage\tkubelet\tabsent\tinstall\tr\n"
+      "log\tmode\t/usr/lib/u\t644\tclose\tr\n"
+      "now\tpackage\tkubelet\tii 1\n"
+      "now\tmode\t/usr/lib/u\t600\n");
+  CHECK(shown(way) ==
+        "undo/things: undo.mode:/usr/lib/u\n"
+        "undo/packages: undo.packages:kubelet\n"
+        "undo/journal: undo.journal\n");
+  CHECK(way.stages[0].second[0].title == "mode /usr/lib/u is 644 again");
+  CHECK(way.kept.empty());
+}
+
 TEST_CASE("undo: several runs of one thing come to one action, with what it was before the first") {
   const plan::UndoPlan way = back(
       "log\tsysctl\ta/b\t1\ts\tone\nlog\t+sysctl\ta/b\t2\ts\tone\n"

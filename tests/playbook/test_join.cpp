@@ -167,3 +167,47 @@ TEST_CASE("network: the first node's part of the pod network") {
     CHECK(playbook::variable("first_node_cidr", sample.context()) == first);
   }
 }
+
+TEST_CASE("join: its phases are those of init, in the same order, and prepare only hosts that join") {
+  const assets::Store store = *assets::Store::open({});
+  const playbook::Library init = *playbook::Library::load(store, "init");
+  const playbook::Library join = *playbook::Library::load(store, "join");
+  CHECK(join.playbook().id == "join");
+  auto next = init.playbook().phases.begin();
+  for (const playbook::Phase& phase : join.playbook().phases) {
+    next = std::find_if(next, init.playbook().phases.end(),
+                        [&](const playbook::Phase& one) { return one.name == phase.name; });
+    REQUIRE_MESSAGE(next != init.playbook().phases.end(), phase.name);
+    CHECK(next->steps.size() == phase.steps.size());
+  }
+  for (const char* name : {"kube/config", "network/vip", "kube/init", "kube/untaint"})
+    CHECK(std::ranges::none_of(join.playbook().phases,
+                               [&](const playbook::Phase& phase) { return phase.name == name; }));
+  const Machines machines(1, 2);
+  CHECK(machines.who(machines.plan("join"), "os.swap.off").find('a') == std::string::npos);
+}
+
+TEST_CASE("playbook: a selector can be negated, and one that does not exist is refused where it is named") {
+  const assets::Store store = *assets::Store::open({});
+  const auto file = std::filesystem::temp_directory_path() / fmt::format("gpuadm-not-{}.yaml", ::getpid());
+  const auto load = [&](const std::string& on) {
+    REQUIRE(base::write_file(file, "id: x\ntitle: X\nphases:\n  - phase: a\n    title: A\n    on: " + on +
+                                       "\n    steps:\n      - { id: s, title: S, shell: { check: \"true\" } }\n"));
+    return playbook::Library::load_file(store, file);
+  };
+  Sample sample;
+  const auto holds = [&](const std::string& on) {
+    const auto library = load(on);
+    REQUIRE_MESSAGE(library, on);
+    return playbook::selected(library->playbook().phases.front().steps.front(), sample.context());
+  };
+  CHECK(holds("gpu"));
+  CHECK_FALSE(holds("{ not: gpu }"));
+  CHECK(holds("[gpu, not: docker]"));
+  CHECK_FALSE(holds("[gpu, not: containerd]"));
+  const auto refused = load("[gpu, not: dokcer]");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().what.find("did you mean 'docker'?") != std::string::npos);
+  CHECK(refused.error().what.find(":6:") != std::string::npos);
+  std::filesystem::remove(file);
+}

@@ -203,3 +203,52 @@ TEST_CASE("a run that is stopped says by which blockers, that nothing was change
         "  do: correct them, then run the same command again; `gpuadm explain rt.present` describes it\n");
   CHECK(report::stopped(std::vector{findings[1]}, {}).empty());
 }
+
+TEST_CASE("on a screen warnings are a line each, and blockers are last, the first broken link at the end") {
+  auto findings = of_four_hosts();
+  findings.push_back(
+      {.id = "host.time.synced",
+       .severity = Severity::warning,
+       .host = "gpu1",
+       .says = "the clock is not synchronized, and the certificates of the cluster may be refused",
+       .evidence = "never shown here"});
+  const std::string text = short_details(findings, {.view = report::View::live, .width = 80});
+  CHECK(text == expected("short-details.txt", text));
+  CHECK(text.find("never shown here") == std::string::npos);
+  for (const std::string_view line : base::lines(text)) CHECK(line.size() <= 80);
+}
+
+TEST_CASE("what is said before a plan is the headline, the other warnings and counts") {
+  const std::string text = short_text(of_four_hosts(), {.view = report::View::live, .width = 80});
+  CHECK(text == expected("short-text.txt", text));
+}
+
+TEST_CASE("a doctor of many hosts with many warnings fits a screen of 24 rows") {
+  std::vector<Finding> findings;
+  for (int host = 0; host < 50; ++host) {
+    const std::string name = fmt::format("gpu{}", host);
+    for (int i = 0; i < 20; ++i)
+      findings.push_back({.id = fmt::format("w.{}", i),
+                          .severity = Severity::warning,
+                          .host = name,
+                          .says = std::string(200, 'w')});
+    findings.push_back({.id = "b",
+                        .severity = Severity::blocker,
+                        .host = name,
+                        .says = "it is broken",
+                        .evidence = "1\n2\n3\n4\n5\n6",
+                        .remedy = "mend it"});
+  }
+  const report::Style style{.view = report::View::live, .width = 80};
+  const std::string text = headline(findings, style) + "\n" + short_details(findings, style);
+  CHECK(base::lines(text).size() <= 20);
+  CHECK(text.find("and 15 more") != std::string::npos);
+  CHECK(text.find("on gpu0, gpu1 and 48 more") != std::string::npos);
+}
+
+TEST_CASE("a warning is not called a broken link") {
+  const std::vector<Finding> findings = {
+      {.id = "net.x", .severity = Severity::warning, .host = "h", .says = "no name server is set"},
+      {.id = "y", .verdict = Verdict::unknown, .host = "h", .says = "not read"}};
+  CHECK(headline(findings, {}) == "Warning: no name server is set (net.x); 1 check is unknown");
+}

@@ -49,5 +49,38 @@ TEST_CASE("a step counts once, by what it came to in the end") {
 
 TEST_CASE("a run that changed nothing says 0 changed") {
   const std::string text = to_text(report::fold(std::vector<Event>{of("cp1", "a", Did::satisfied)}), {});
-  CHECK(text == "1 host: 0 changed, 1 ok (0.0 s)\n");
+  CHECK(text == "1 host: 0 changed, 1 ok (0.0s)\n");
+}
+
+TEST_CASE("a run lasts from its beginning, not from the plan that it asked about") {
+  std::vector<Event> events = {
+      of("cp1", "a", Did::needed), {.at = base::Time{}, .did = Did::started}, of("cp1", "a", Did::applied)};
+  events[1].at += std::chrono::minutes(5);
+  events[2].at += std::chrono::minutes(5) + std::chrono::seconds(7);
+  CHECK(report::fold(events).seconds == doctest::Approx(7));
+}
+
+TEST_CASE("what a preview said is not repeated once steps have run") {
+  const report::Report report =
+      report::fold(std::vector<Event>{of("cp1", "a", Did::needed), of("cp1", "b", Did::applied)});
+  CHECK(to_text(report, {}) == "1 host: 1 changed (0.0s)\n");
+}
+
+TEST_CASE("a failure is told once, its reason behind the step's title, with what to type") {
+  std::vector<Event> events = {
+      of("gpu1", "b", Did::started, "Install containerd"),
+      of("gpu1", "b", Did::failed, "Install containerd: no space left", "free some")};
+  CHECK(to_text(report::fold(events), {}) ==
+        "Install containerd failed on gpu1: no space left\n"
+        "       fix:  free some\n"
+        "1 host: 1 failed, 0 changed (0.0s)\n");
+}
+
+TEST_CASE("a failed command is named as people call it, with its cause first and its own words once") {
+  std::vector<Event> events = {of("cp1", "init", Did::started, "Run kubeadm init"),
+                               of("cp1", "init", Did::failed, "Run kubeadm init: could not initialize"),
+                               of("cp1", "init", Did::cause, "etcd exits with status 1: unknown flag")};
+  CHECK(to_text(report::fold(events), {})
+            .starts_with("kubeadm init failed on cp1: etcd exits with status 1: unknown flag\n"
+                         "       could not initialize\n"));
 }

@@ -2,6 +2,8 @@
 
 #include "report/expected.hpp"
 
+#include <algorithm>
+
 namespace {
 
 using report::Did;
@@ -108,10 +110,100 @@ TEST_CASE("a quiet run shows failures only") {
   CHECK(text == expected("run-quiet.txt", text));
 }
 
-TEST_CASE("a live run keeps one status line no wider than the terminal and takes it back") {
+TEST_CASE("a live run keeps a changing line a host no wider than the terminal and takes it back") {
   const std::string text = visible(
       shown(run_of_two_hosts(), {.colour = report::Colour::yes, .view = report::View::live, .width = 40}));
   CHECK(text == expected("run-live.txt", text));
+}
+
+TEST_CASE("a changing line has the phase's number, the time of the run and of the step, and the wait") {
+  std::string text;
+  const auto terminal = report::terminal([&](std::string_view more) { text += more; },
+                                         {.view = report::View::live, .width = 100});
+  const base::Time begin{std::chrono::seconds(1'700'000'000)};
+  terminal->on({.at = begin, .did = Did::started});
+  terminal->on(
+      {.at = begin, .stage = "kube/init", .did = Did::started, .detail = "I", .phase = 7, .phases = 20});
+  terminal->on({.at = begin + std::chrono::seconds(60),
+                .host = "cp1",
+                .stage = "kube/init",
+                .step = "s",
+                .did = Did::started,
+                .detail = "Wait for the node"});
+  terminal->on({.at = begin + std::chrono::seconds(65),
+                .host = "cp1",
+                .stage = "kube/init",
+                .step = "s",
+                .did = Did::waiting,
+                .detail = "NetworkNotReady"});
+  text.clear();
+  terminal->tick(begin + std::chrono::seconds(72));
+  CHECK(visible(text) == "\\r\\e[J  cp1  phase 7 of 20, 1m 12s  Wait for the node (12s): NetworkNotReady\\r");
+}
+
+TEST_CASE("many busy hosts have eight lines, and the cursor returns to the first") {
+  std::string text;
+  const auto terminal = report::terminal([&](std::string_view more) { text += more; },
+                                         {.view = report::View::live, .width = 80});
+  for (int host = 0; host < 30; ++host)
+    terminal->on({.host = fmt::format("gpu{}", host), .step = "s", .did = Did::started, .detail = "A"});
+  const std::string last = text.substr(text.rfind("\x1b[J") + 3);
+  CHECK(std::ranges::count(last, '\n') == 7);
+  CHECK(last.find("  and 23 more hosts\r\x1b[7A") != std::string::npos);
+}
+
+std::vector<Event> preview_of_two_hosts() {
+  std::vector<Event> events = {
+      {.stage = "os/sysctl", .did = Did::started, .detail = "Set kernel parameters"}};
+  for (const char* host : {"cp1", "gpu1"}) {
+    events.push_back(
+        {.host = host,
+         .stage = "os/sysctl",
+         .step = "a",
+         .did = Did::needed,
+         .diff = "--- /dev/null\n+++ /etc/sysctl.d/99-gpuadm.conf\n@@ -0,0 +1,2 @@\n+a = 1\n+b = 2\n"});
+    events.push_back({.host = host, .stage = "os/sysctl", .step = "b", .did = Did::satisfied});
+  }
+  events.push_back(
+      {.stage = "runtime/config", .did = Did::started, .detail = "Configure the container runtime"});
+  events.push_back(
+      {.host = "cp1",
+       .stage = "runtime/config",
+       .step = "c",
+       .did = Did::needed,
+       .diff =
+           "--- /etc/containerd/config.toml\n+++ /etc/containerd/config.toml\n@@ -1 +1,2 @@\n-x\n+y\n+z\n"});
+  events.push_back({.stage = "kube/labels", .did = Did::started, .detail = "Label the nodes"});
+  events.push_back({.host = "cp1", .stage = "kube/labels", .step = "d", .did = Did::satisfied});
+  events.push_back({.did = Did::note, .detail = "3 steps are needed on cp1, gpu1"});
+  return events;
+}
+
+TEST_CASE("a plan on a terminal is a table of phases and files") {
+  const std::string text = shown(preview_of_two_hosts(), {.view = report::View::live, .width = 80});
+  CHECK(text == expected("plan-table.txt", text));
+}
+
+TEST_CASE("a plan in a pipe, or with the changes of files in full, has a line a step") {
+  for (const report::Style style :
+       {report::Style{}, report::Style{.view = report::View::live, .diffs = report::Diffs::shown}}) {
+    const std::string text = shown(preview_of_two_hosts(), style);
+    CHECK(text.find("+b = 2") != std::string::npos);
+    CHECK(text.find("PHASE") == std::string::npos);
+  }
+}
+
+TEST_CASE("a plan of many phases and files is no longer than a screen allows") {
+  std::vector<Event> events;
+  for (int i = 0; i < 30; ++i)
+    events.push_back({.host = "cp1",
+                      .stage = fmt::format("phase/{}", i % 18),
+                      .step = fmt::format("{}", i),
+                      .did = Did::needed,
+                      .diff = fmt::format("--- /dev/null\n+++ /etc/{}\n+a\n", i)});
+  const std::string text = shown(events, {.view = report::View::live, .width = 80});
+  CHECK(base::lines(text).size() <= 24);
+  CHECK(text.find("and 27 more") != std::string::npos);
 }
 
 TEST_CASE("what a step would change in a file is shown as a diff") {
@@ -167,7 +259,7 @@ TEST_CASE(
                       .detail = seconds < 20 ? "ContainerCreating" : "ImagePullBackOff",
                       .seconds = static_cast<double>(seconds)});
   CHECK(shown(events, {}) ==
-        "  gpu1  waiting  the node to be Ready (10.0 s): ContainerCreating\n"
-        "  gpu1  waiting  the node to be Ready (20.0 s): ImagePullBackOff\n"
-        "  gpu1  waiting  the node to be Ready (1 min 20 s): ImagePullBackOff\n");
+        "  gpu1  waiting  the node to be Ready (10s): ContainerCreating\n"
+        "  gpu1  waiting  the node to be Ready (20s): ImagePullBackOff\n"
+        "  gpu1  waiting  the node to be Ready (1m 20s): ImagePullBackOff\n");
 }

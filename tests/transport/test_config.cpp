@@ -1,7 +1,7 @@
 #include "gpuadm/base/files.hpp"
 
 #include "place.hpp"
-#include "transport/ssh/config_cache.hpp"
+#include "transport/ssh/config/config_cache.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,9 @@
 #include "gpuadm/base/files.hpp"
 
 #include "place.hpp"
-#include "transport/ssh/bcrypt.hpp"
-#include "transport/ssh/bytes.hpp"
-#include "transport/ssh/key_file.hpp"
+#include "transport/ssh/keys/bcrypt.hpp"
+#include "transport/ssh/keys/bytes.hpp"
+#include "transport/ssh/keys/key_file.hpp"
 
 #include <doctest/doctest.h>
 

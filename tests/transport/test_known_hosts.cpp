@@ -1,8 +1,8 @@
 #include "gpuadm/base/files.hpp"
 
 #include "place.hpp"
-#include "transport/ssh/bytes.hpp"
-#include "transport/ssh/known_hosts.hpp"
+#include "transport/ssh/keys/bytes.hpp"
+#include "transport/ssh/keys/known_hosts.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "transport/ssh/algorithms.hpp"
+#include "transport/ssh/keys/algorithms.hpp"
 
 #include <doctest/doctest.h>
 #include <libssh2.h>

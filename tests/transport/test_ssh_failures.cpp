@@ -295,3 +295,15 @@ TEST_CASE("ssh: too many keys for the server's patience is said so") {
   CHECK(exit.error().what.find("Too many authentication failures") != std::string::npos);
   CHECK(exit.error().hint.find("identityFile") != std::string::npos);
 }
+
+TEST_CASE("auth: a key file that is missing is a failed login, and the hint names the options") {
+  if (!can_serve()) return;
+  Sshd sshd;
+  sshd.make_known();
+  Client client(sshd.options(), sshd.endpoint((sshd.place.path / "no-such-key").string()));
+  const auto exit = client("true");
+  REQUIRE_FALSE(exit);
+  CHECK(exit.error().fault == base::Fault::auth);
+  CHECK(exit.error().what.find("no-such-key") != std::string::npos);
+  CHECK(exit.error().hint.find("identityFile") != std::string::npos);
+}

@@ -26,6 +26,8 @@ class Store {
   [[nodiscard]] Result<std::string> read(std::string_view path) const;
   /// The embedded text, whatever overrides it; nothing where gpuadm carries none of that path.
   [[nodiscard]] static std::optional<std::string> shipped(std::string_view path);
+  /// The same for an asset that gpuadm itself depends on: Fault::bug where there is none.
+  [[nodiscard]] static Result<std::string> carried(std::string_view path);
   [[nodiscard]] std::vector<std::string> list(std::string_view prefix = {}) const;
   /// Where an asset comes from: "embedded" or a file's path.
   [[nodiscard]] std::string origin(std::string_view path) const;

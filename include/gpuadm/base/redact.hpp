@@ -15,7 +15,8 @@ namespace base {
 /// left out.
 [[nodiscard]] std::string text_without_secrets(std::string_view text);
 
-/// Follows the lines of a text and knows which of them are a secret that a line before began: `password: |`.
+/// Follows the lines of a text and knows which of them are a secret that a line before began: `password: |`,
+/// or `name: DB_PASSWORD` before `value: X`.
 class SecretBlock {
  public:
   /// Whether the next line belongs to such a secret.
@@ -23,6 +24,7 @@ class SecretBlock {
 
  private:
   std::optional<std::size_t> indent_;  ///< of the line that began it
+  bool value_follows_ = false;         ///< the line before is the name of a secret
 };
 /// The text with one part of it, a view into it, replaced by "***".
 [[nodiscard]] std::string starred(std::string_view text, std::string_view part);

@@ -48,7 +48,7 @@ std::vector<std::string_view> lines(Text&& text) = delete;
 
 /// "512 B", "3.4 MiB".
 [[nodiscard]] std::string human_bytes(unsigned long long bytes);
-/// "0.4 s", "2 min 5 s".
+/// "0.4s", "12s", "2m 5s", "3h 10m".
 [[nodiscard]] std::string human_seconds(double seconds);
 
 /// A unified diff with three lines of context; empty where the texts are equal.

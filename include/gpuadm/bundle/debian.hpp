@@ -20,14 +20,15 @@ using base::Result;
 /// https://www.debian.org/doc/debian-policy/ch-controlfields.html#version
 [[nodiscard]] int compare_versions(std::string_view a, std::string_view b);
 
-/// What a release file says of an index.
+/// The checksums of an index in a release file; at least one of them is set.
 struct Sum {
-  std::string sha256;
+  std::string sha256, sha512;
   std::uint64_t size = 0;
 };
 /// The text that an InRelease signs; a text without a signature is as it stands.
 [[nodiscard]] std::string signed_text(std::string_view in_release);
-/// The files of a release by path, from its section SHA256. Fault::parse names `source` where there is none.
+/// The files of a release by path, from its sections SHA256 and SHA512. Fault::parse names `source` if there
+/// is none.
 [[nodiscard]] Result<std::map<std::string, Sum>> parse_release(std::string_view text,
                                                                const std::string& source);
 

@@ -67,9 +67,15 @@ struct Effects {
   bool reboot = false;  ///< the host may have to be rebooted
 };
 
+/// A condition on a host, by its name in src/playbook/select.cpp.
+struct Selector {
+  std::string name;
+  bool holds = true;  ///< false: it must not hold
+};
+
 struct Step {
   std::string id, title;
-  std::vector<std::string> on;     ///< selectors; all must hold
+  std::vector<Selector> on;        ///< all must hold
   std::vector<std::string> reads;  ///< variables
   std::vector<std::string> fixes;  ///< ids of checks whose finding it mends
   std::string saves;   ///< stdout becomes this variable for later steps of the same run; kept secret

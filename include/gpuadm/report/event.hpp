@@ -31,20 +31,24 @@ struct Event {
   Did did = Did::note;
   std::string detail;
   std::string hint;
-  std::string diff;     ///< of a file: unified diff from what is to what shall be
-  std::string output;   ///< what a step that changed something said, printable and bounded; for events.jsonl
-  double seconds = 0;   ///< what the step took
+  std::string diff;    ///< of a file: unified diff from what is to what shall be
+  std::string output;  ///< what a step that changed something said, printable and bounded; for events.jsonl
+  double seconds = 0;  ///< what the step took
+  std::size_t phase = 0,
+              phases = 0;  ///< of a phase that starts: its number, and of how many; for people only
   std::string program;  ///< of a step: its shell text, without the values that it is given; for people only
 };
 
 [[nodiscard]] std::string_view name_of(Did did);
 [[nodiscard]] base::Tree to_tree(const Event& event);
 
-/// Something that is told what happens, as it happens. One method: a reporter cannot steer a run.
+/// Something that is told what happens, as it happens. A reporter cannot steer a run.
 class Reporter {
  public:
   virtual ~Reporter() = default;
   virtual void on(const Event& event) = 0;
+  /// Called every second while hosts work, so that a display can show the elapsed time.
+  virtual void tick(base::Time /*now*/) {}
 };
 
 }  // namespace report

@@ -17,12 +17,20 @@ namespace report {
 /// is open.
 [[nodiscard]] std::optional<Chain> first_broken(std::span<const Finding> findings);
 
-/// One line for people: the first broken link, on which hosts, and how much follows from it; or that nothing
-/// is broken.
+/// One line for people: the first broken link, or where nothing blocks the first warning, on which hosts, and
+/// how much follows from it; or that nothing is broken; and how many checks are unknown.
 [[nodiscard]] std::string headline(std::span<const Finding> findings, const Style& style);
 
 /// For people: the headline, then the details.
 [[nodiscard]] std::string to_text(std::span<const Finding> findings, const Style& style);
+
+/// For a screen of 24 rows: warnings in a line each, blockers last and in full, the first broken link at the
+/// end; notes and what is unknown as counts.
+[[nodiscard]] std::string short_details(std::span<const Finding> findings, const Style& style);
+
+/// The headline, the other warnings in a line each, and counts: what is said before a plan. stopped() lists
+/// the blockers.
+[[nodiscard]] std::string short_text(std::span<const Finding> findings, const Style& style);
 
 /// Grouped by host, blockers first, what is explained by another finding under it, one remedy
 /// each; passes counted (`verbose` names them). Ends with one line for all.

@@ -26,14 +26,15 @@ struct FailedStep {
 struct Report {
   std::vector<HostReport> hosts;  ///< in the order in which they first appear
   std::vector<FailedStep> failures;
-  double seconds = 0;  ///< first to last event
+  std::string same_hosts;  ///< what a suggested command needs behind a host: " -f cluster.yaml"
+  double seconds = 0;      ///< from the beginning of the run, else from the first event, to the last event
   [[nodiscard]] int changed() const;
   [[nodiscard]] int needed() const;
 };
 
 [[nodiscard]] Report fold(std::span<const Event> events);
-/// Failures whose cause is known, the cause first; a line a host and one for all ("0 changed"); the other
-/// failures again, with what to type.
+/// Failures, those whose cause is known first, each with its reason and what to type; a line a host and one
+/// for all ("0 changed").
 [[nodiscard]] std::string to_text(const Report& report, const Style& style);
 [[nodiscard]] base::Tree to_tree(const Report& report);
 

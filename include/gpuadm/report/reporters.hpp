@@ -10,10 +10,15 @@
 
 namespace report {
 
-/// For people: a heading a phase, a line a step and host that changed, failed or waits; satisfied steps are
-/// counted
-/// (`verbose` names them, `quiet` leaves failures only). A failure says why and what to type.
+/// For people. In a pipe, and with `verbose` anywhere: a heading a phase, a line a step and host that
+/// changed, failed or waits; satisfied steps are counted (`verbose` names them, `quiet` leaves failures
+/// only). On a terminal: a preview as a table of phases, and in a run one changing line a host that is busy.
+/// Why a step failed is for the report at the end: to_text(Report).
 [[nodiscard]] std::unique_ptr<Reporter> terminal(Write write, Style style);
+
+/// For what is written to a terminal on which terminal() may draw, through another Write: begins at the start
+/// of a line, and erases the changing lines.
+[[nodiscard]] Write above_live_lines(Write write, const Style& style);
 
 /// For machines: one JSON object a line, each flushed before on() returns.
 [[nodiscard]] std::unique_ptr<Reporter> json_lines(Write write);

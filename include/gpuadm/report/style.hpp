@@ -14,12 +14,21 @@ enum class Colour { no, yes };
 enum class Verbosity { quiet, normal, verbose, commands };
 /// `live`: the last line may be rewritten (a terminal). `plain`: only whole lines, none ever taken back.
 enum class View { plain, live };
+/// How a plan shows what it would change in a file: as a line with the number of changed lines, or in full.
+enum class Diffs { folded, shown };
 
 struct Style {
   Colour colour = Colour::no;
   Verbosity verbosity = Verbosity::normal;
   View view = View::plain;
+  Diffs diffs = Diffs::folded;
   std::size_t width = 0;  ///< columns; 0: lines are never cut
 };
+
+/// Whether text is shortened to fit a screen: on a terminal, unless -v or -q was given. What goes to a file
+/// or a pipe is never shortened.
+[[nodiscard]] constexpr bool is_brief(const Style& style) {
+  return style.view == View::live && style.verbosity == Verbosity::normal;
+}
 
 }  // namespace report

@@ -4,6 +4,7 @@
 #include "gpuadm/transport/transport.hpp"
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -49,6 +50,8 @@ class Fleet {
   /// Commands queued, running, or ended and not yet fetched.
   [[nodiscard]] std::size_t pending() const;
   [[nodiscard]] bool interrupted() const;
+  /// Called once, when a first Ctrl-C comes while commands run.
+  void on_interrupt(std::function<void()> call) { on_interrupt_ = std::move(call); }
 
  private:
   struct Lane;
@@ -66,6 +69,7 @@ class Fleet {
   std::size_t window_;
   int signals_ = 0;
   base::Interrupt* interrupt_;
+  std::function<void()> on_interrupt_;
   std::deque<Completion> done_;
 };
 

@@ -1,5 +1,6 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/time_services.hpp"
 
 #include "checks/see.hpp"
 
@@ -75,8 +76,7 @@ void time_synced(const Subject& s, Verdicts& out) {
   if (s.facts.os.container.value_or("none") != "none")
     return out.skip("the machine that runs this container keeps the time");
   if (!s.facts.clock_synchronized) {
-    for (const char* unit :
-         {"ntp.service", "ntpsec.service", "ntpd.service", "openntpd.service", "chrony.service"})
+    for (const char* unit : facts::time_services)
       if (is_active(s.facts, unit)) return out.pass(fmt::format("{} runs", unit));
     return out.unknown("the state of the time service could not be read");
   }

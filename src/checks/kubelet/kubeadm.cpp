@@ -148,6 +148,38 @@ void ports_free(const Subject& s, Verdicts& out) {
   if (ours > 0 && out.silent()) out.pass("in use by the cluster that runs on this host");
 }
 
+/// A program, and the package that has it on Debian and on Red Hat.
+struct Program {
+  std::string_view name, debian, redhat;
+};
+constexpr Program programs[] = {{"ip", "iproute2", "iproute"},
+                                {"iptables", "iptables", "iptables"},
+                                {"mount", "mount", "util-linux"},
+                                {"nsenter", "util-linux", "util-linux"},
+                                {"conntrack", "conntrack", "conntrack-tools"},
+                                {"ebtables", "ebtables", "iptables-ebtables"},
+                                {"ethtool", "ethtool", "ethtool"},
+                                {"socat", "socat", "socat"},
+                                {"tc", "iproute2", "iproute-tc"},
+                                {"touch", "coreutils", "coreutils"},
+                                {"crictl", "cri-tools", "cri-tools"}};
+
+/// "apt-get install iptables socat"; elsewhere than on these families: which packages to install.
+std::string install_line(const Subject& s, const std::vector<std::string>& missing) {
+  const facts::Family family = s.facts.os.family;
+  std::vector<std::string> packages;
+  for (const Program& program : programs) {
+    const std::string package(family == facts::Family::redhat ? program.redhat : program.debian);
+    if (has(missing, std::string(program.name)) && !has(packages, package)) packages.push_back(package);
+  }
+  const std::string line = base::join(packages, " ");
+  const std::string source =
+      has(packages, "cri-tools") ? " (cri-tools: from the Kubernetes package repository)" : "";
+  if (family == facts::Family::debian) return "apt-get install " + line + source;
+  if (family == facts::Family::redhat) return "dnf install " + line + source;
+  return "install " + line + source;
+}
+
 void executables(const Subject& s, Verdicts& out) {
   if (s.facts.tools.empty()) return out.unknown("the probe listed no tools");
   std::vector<std::string> required = {"ip", "iptables", "mount", "nsenter"}, missing, useful;
@@ -158,9 +190,6 @@ void executables(const Subject& s, Verdicts& out) {
     if (!has(s.facts.tools, tool)) useful.emplace_back(tool);
   // The packages of Kubernetes depend on all of these.
   const bool brought = s.cluster.kubernetes.source == spec::Source::packages;
-  const std::string packages =
-      "install iproute2, iptables, conntrack, socat, ethtool, ebtables and util-linux; crictl comes with "
-      "cri-tools";
   if (!missing.empty() && brought)
     return out.fail(Severity::note, "programs that kubeadm needs are installed with its packages",
                     list(missing), "kube.packages");
@@ -169,10 +198,10 @@ void executables(const Subject& s, Verdicts& out) {
                     list(missing), "kube.programs");
   if (!missing.empty())
     return out.fail(Severity::blocker, "programs that kubeadm needs are missing: " + list(missing),
-                    "not in PATH: " + list(missing), packages);
+                    "not in PATH: " + list(missing), install_line(s, missing));
   if (!useful.empty())
     out.fail(Severity::note, "programs that kubeadm recommends are missing: " + list(useful),
-             "not in PATH: " + list(useful), packages);
+             "not in PATH: " + list(useful), install_line(s, useful));
 }
 
 void versions_match(const Subject& s, Verdicts& out) {

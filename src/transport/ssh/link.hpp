@@ -1,10 +1,10 @@
 #pragma once
 
 #include "transport/dialogue.hpp"
-#include "transport/ssh/config_cache.hpp"
+#include "transport/ssh/config/config_cache.hpp"
 #include "transport/ssh/dial.hpp"
 #include "transport/ssh/hooks.hpp"
-#include "transport/ssh/host_key.hpp"
+#include "transport/ssh/keys/host_key.hpp"
 #include "transport/ssh/login.hpp"
 
 #include <optional>

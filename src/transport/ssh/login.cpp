@@ -2,8 +2,8 @@
 
 #include "gpuadm/base/text.hpp"
 
-#include "transport/ssh/bytes.hpp"
 #include "transport/ssh/hooks.hpp"
+#include "transport/ssh/keys/bytes.hpp"
 #include "transport/ssh/state.hpp"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "transport/session.hpp"
-#include "transport/ssh/config.hpp"
-#include "transport/ssh/key_ring.hpp"
+#include "transport/ssh/config/config.hpp"
+#include "transport/ssh/keys/key_ring.hpp"
 
 #include <libssh2.h>
 

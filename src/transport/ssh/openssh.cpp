@@ -3,7 +3,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "transport/piped.hpp"
-#include "transport/ssh/host_key.hpp"
+#include "transport/ssh/keys/host_key.hpp"
 #include "transport/ssh/state.hpp"
 
 #include <fmt/format.h>

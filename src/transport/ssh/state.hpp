@@ -1,8 +1,8 @@
 #pragma once
 
-#include "transport/ssh/config_cache.hpp"
-#include "transport/ssh/key_ring.hpp"
-#include "transport/ssh/known_hosts.hpp"
+#include "transport/ssh/config/config_cache.hpp"
+#include "transport/ssh/keys/key_ring.hpp"
+#include "transport/ssh/keys/known_hosts.hpp"
 
 namespace transport {
 

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "gpuadm/base/tree.hpp"
+#include "gpuadm/facts/facts.hpp"
+
+#include <string_view>
+
+namespace facts {
+
+/// "debian", "redhat", "suse", "other".
+[[nodiscard]] std::string_view name_of(Family family);
+
+/// The facts that decide which packages a host needs, from facts as to_tree() writes them: `os`, PCI GPUs,
+/// NVSwitches, NVLink managers, the paths of programs, and whether there is a containerd. The tree may come
+/// from another version of gpuadm or from anybody else: what is missing there is empty here.
+[[nodiscard]] Facts read_package_facts(const base::Tree& tree);
+
+}  // namespace facts

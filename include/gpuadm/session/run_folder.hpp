@@ -1,0 +1,34 @@
+#pragma once
+
+#include "gpuadm/base/tree.hpp"
+#include "gpuadm/facts/facts.hpp"
+#include "gpuadm/report/finding.hpp"
+#include "gpuadm/session/options.hpp"
+#include "gpuadm/spec/cluster.hpp"
+
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+namespace session {
+
+/// ~/.local/state/gpuadm/<cluster>/<time>/ (0700): every value of a run between two arrows, as files (0600).
+/// The test cases, the bug report and the audit trail.
+class RunFolder {
+ public:
+  [[nodiscard]] static Result<RunFolder> make(std::string_view cluster);
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  /// `name` ends in .json or .yaml, and is written as that.
+  [[nodiscard]] Result<> save(std::string_view name, const base::Tree& tree) const;
+  /// cluster.yaml, facts.json and findings.json of one look at hosts.
+  [[nodiscard]] Result<> save_results(const spec::Cluster& cluster, const facts::Census& census,
+                                      std::span<const report::Finding> findings) const;
+  /// The same for text that is written already.
+  [[nodiscard]] Result<> save_text(std::string_view name, std::string_view text) const;
+
+ private:
+  explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+}  // namespace session

@@ -1,0 +1,275 @@
+#include "app/build/bring_up.hpp"
+
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/shell.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/yaml.hpp"
+#include "gpuadm/report/columns.hpp"
+#include "gpuadm/report/findings.hpp"
+#include "gpuadm/session/admin_conf.hpp"
+#include "gpuadm/session/ask.hpp"
+#include "gpuadm/session/environment.hpp"
+#include "gpuadm/session/expired.hpp"
+#include "gpuadm/session/findings.hpp"
+#include "gpuadm/session/kubernetes_version.hpp"
+#include "gpuadm/session/network_judge.hpp"
+#include "gpuadm/session/open_bundle.hpp"
+#include "gpuadm/session/supplies.hpp"
+#include "gpuadm/session/typed.hpp"
+
+#include "app/run_summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace app {
+
+namespace {
+
+/// The phases around a playbook's own.
+constexpr std::pair<const char*, const char*> before[] = {
+    {"connect", "Log in to every host"},
+    {"facts", "Read what is on the hosts, one round trip each"},
+    {"preflight", "Look for what would make it fail"},
+    {"plan", "Show what is to be done, with diffs"},
+    {"lock", "Keep other runs off the hosts"}};
+constexpr std::pair<const char*, const char*> after[] = {{"unlock", "Let other runs in"},
+                                                         {"report", "Say what was done"}};
+
+void list_phases(const playbook::Playbook& playbook, Io& io) {
+  std::vector<std::vector<std::string>> lines;
+  for (const auto& [name, title] : before) lines.push_back({name, title});
+  for (const playbook::Phase& phase : playbook.phases) lines.push_back({phase.name, phase.title});
+  for (const auto& [name, title] : after) lines.push_back({name, title});
+  io.out(report::columns(std::move(lines)));
+}
+
+/// The version that this run installs or finds, so that the checks judge what will be there and nodes that
+/// join get the same: the first control plane's. Nothing: no host is to be a control plane.
+Result<std::optional<playbook::ChosenVersion>> resolve_version(spec::Cluster& cluster,
+                                                               const facts::Census& census,
+                                                               const playbook::Library& library,
+                                                               const bundle::Bundle* bundle) {
+  const spec::Host* first = playbook::first_control_plane(cluster, census);
+  if (!first) return std::nullopt;
+  const playbook::ChosenVersion chosen =
+      TRY(playbook::choose_version(cluster, *census.at(first->name), library.catalog(), bundle));
+  cluster.kubernetes.version = chosen.version;
+  return chosen;
+}
+
+/// Whether the bundle has the Kubernetes that nodes among the hosts run: another one is what upgrade is for.
+Result<> same_version(const spec::Cluster& cluster, const facts::Census& census,
+                      const bundle::Bundle* bundle) {
+  const auto carried = bundle ? base::Version::parse(bundle->kubernetes) : std::nullopt;
+  if (!carried) return {};
+  TRY(session::is_for_hosts(*bundle, cluster, census));
+  for (const spec::Host& host : cluster.hosts) {
+    const auto facts = census.find(host.name);
+    if (facts == census.end() || !facts->second || !playbook::is_node(*facts->second)) continue;
+    const auto& kubelet = facts->second->kubernetes.kubelet;
+    const auto runs = kubelet ? base::Version::parse(*kubelet) : std::nullopt;
+    if (!runs || *runs == *carried) continue;
+    return base::fail(
+        base::Fault::blocked,
+        fmt::format("{} is a node of Kubernetes {}, and the bundle {} carries {}", host.name, runs->text(),
+                    bundle->directory.string(), carried->text()),
+        *runs < *carried
+            ? "`gpuadm upgrade --bundle` brings a cluster to a newer version"
+            : fmt::format("a node does not go back: name a bundle of Kubernetes {}", runs->text()));
+  }
+  return {};
+}
+
+/// What the checks say, shown; whether something blocks.
+Result<bool> is_blocked(const InitOptions& options, const spec::Cluster& cluster, const facts::Census& census,
+                        const assets::Store& assets, const session::RunFolder& folder, Io& io) {
+  std::vector<report::Finding> findings =
+      TRY(session::find(cluster, census, assets, checks::Stage::preflight));
+  TRY(session::ignore(findings, options.ignore));
+  TRY(folder.save("findings.json", report::to_tree(findings)));
+  if (options.format == Format::text)
+    io.out(report::is_brief(io.out_style) ? report::short_text(findings, io.out_style)
+                                          : report::to_text(findings, io.out_style));
+  return session::stops(findings, io);
+}
+
+/// Nobody answers for an address that the cluster is yet to bring up. Asked for by the first control plane,
+/// before anything is changed.
+Result<> virtual_address_is_free(const spec::Cluster& cluster, const facts::Census& census,
+                                 const playbook::Library& library, transport::Fleet& fleet) {
+  const spec::Host* first = playbook::first_control_plane(cluster, census);
+  const std::string& address = cluster.control_plane.virtual_address;
+  if (address.empty() || !first || playbook::is_node(*census.at(first->name)) ||
+      std::ranges::count(census.at(first->name)->kubernetes.manifests, "kube-vip.yaml") > 0)
+    return {};
+  const transport::Exit exit = TRY(session::ask(
+      first->name,
+      {.label = "check that the virtual address is free",
+       .script = library.prelude() + base::assignments({{"virtual_address", address}}) + "vip_is_free\n"},
+      fleet));
+  if (exit.status == 0) return {};
+  return base::fail(base::Fault::blocked,
+                    fmt::format("{}: {}", first->name, base::printable(base::tail(exit.err, 1))),
+                    "gpuadm explain kubeadm.virtual-address");
+}
+
+/// The operator's own copy of a remote cluster's kubeconfig; empty where there is none.
+Result<std::filesystem::path> fetch_kubeconfig(const spec::Cluster& cluster, const facts::Census& census,
+                                               transport::Fleet& fleet, const assets::Store& assets) {
+  const spec::Host* first = playbook::first_control_plane(cluster, census);
+  if (!first || first->endpoint.local) return std::filesystem::path();
+  const auto text = session::read_admin_conf(cluster, fleet, assets);
+  if (!text) return std::filesystem::path();  // a run of some phases may end before there is one
+  std::filesystem::path file = base::state_directory() / cluster.name / "kubeconfig";
+  const base::Tree admin = TRY(base::yaml::read(*text, first->name + ":/etc/kubernetes/admin.conf"));
+  const base::Tree config = TRY(session::with_context({}, admin, cluster.name, session::Current::becomes));
+  TRY(base::write_file(file, base::yaml::write(config), 0600));
+  return file;
+}
+
+/// What there is now: the summary for people, and with -o json on standard error where the kubeconfig is.
+Result<> conclude(const InitOptions& options, const BringUp& raising, const session::Survey& survey,
+                  transport::Fleet& fleet, const assets::Store& assets, Io& io) {
+  const std::filesystem::path kubeconfig =
+      TRY(fetch_kubeconfig(raising.cluster, survey.census, fleet, assets));
+  const bool whole = options.phases.empty() && options.skip_phases.empty();
+  if (options.format != Format::text || io.out_style.verbosity == report::Verbosity::quiet || !whole) {
+    if (!kubeconfig.empty()) io.err(fmt::format("kubeconfig: {}\n", kubeconfig.string()));
+    return {};
+  }
+  io.out(to_text(
+      {raising.cluster, survey.census, kubeconfig,
+       session::typed(raising.reached_by ? *raising.reached_by : options.hosts, options.common.connection),
+       options.waiting == Waiting::until_it_works}));
+  return {};
+}
+
+}  // namespace
+
+Result<> resolve_drivers(spec::Cluster& cluster, const facts::Census& census, const assets::Store& assets) {
+  if (cluster.gpu.driver != spec::DriverPolicy::install) return {};
+  const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
+  for (spec::Host& host : cluster.hosts) {
+    const facts::Facts& facts = *census.at(host.name);
+    if (facts.pci_gpus.empty()) continue;
+    const auto choice = checks::choose_driver(facts.pci_gpus, cluster.gpu.driver_branch, *data);
+    if (!choice)
+      return base::fail(choice.error().fault, fmt::format("{}: {}", host.name, choice.error().what),
+                        choice.error().hint);
+    host.driver_branch = choice->branch;
+    host.driver_modules = choice->modules;
+  }
+  return {};
+}
+
+Result<> ask_for_driver(const std::string& asked, spec::Gpu& gpu) {
+  if (asked.empty()) return {};
+  const std::string_view text = asked;
+  const std::string_view word = text.substr(0, text.find('='));
+  const auto branch =
+      word.size() == text.size() ? std::optional<long long>(0) : base::to_int(text.substr(word.size() + 1));
+  if ((word != "use" && word != "install") || !branch || *branch < 0 || *branch > 9999 ||
+      (word == "use" && word.size() != text.size()))
+    return base::fail(base::Fault::usage,
+                      fmt::format("--driver {} is neither use nor install", base::printable(asked, 50)),
+                      "for example: --driver install, or --driver install=580");
+  gpu.driver = word == "use" ? spec::DriverPolicy::use : spec::DriverPolicy::install;
+  gpu.driver_branch = static_cast<int>(*branch);
+  return {};
+}
+
+Result<> apply_options(const InitOptions& options, spec::Cluster& cluster) {
+  if (!options.kubernetes_version.empty()) {
+    cluster.kubernetes.version =
+        TRY(spec::parse_kubernetes_version(options.kubernetes_version, "--kubernetes-version"));
+  }
+  TRY(ask_for_driver(options.driver, cluster.gpu));
+  if (!options.profile.empty())
+    cluster.security.profile =
+        options.profile == "hardened" ? spec::SecurityProfile::hardened : spec::SecurityProfile::standard;
+  if (!options.region.empty()) cluster.region = options.region;
+  if (!options.bundle.empty()) cluster.kubernetes.source = spec::Source::bundle;
+  if (cluster.kubernetes.source == spec::Source::bundle && options.bundle.empty())
+    return base::fail(base::Fault::usage, "kubernetes.source is 'bundle', and no bundle is named",
+                      "add --bundle DIR");
+  return {};
+}
+
+void exclude(spec::Cluster& cluster, session::Survey& survey, transport::Fleet& fleet,
+             const std::string& host) {
+  std::erase_if(cluster.hosts, [&](const spec::Host& other) { return other.name == host; });
+  survey.census.erase(host);
+  fleet.remove(host);
+}
+
+Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io) {
+  // Everything that can be wrong without a host is found before any is asked.
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const playbook::Library library = TRY(playbook::Library::load(assets, raising.playbook));
+  const plan::Choice choice{options.phases, options.skip_phases, {}, {}};
+  TRY(plan::known_phases(library.playbook(), choice));
+  if (options.list_phases) {
+    list_phases(library.playbook(), io);
+    return Outcome::done;
+  }
+  TRY(session::known_ids(options.ignore));
+  std::optional<bundle::Bundle> bundle;
+  if (!options.bundle.empty())
+    bundle = TRY(session::bring_bundle(options.bundle, options.bundle_signers, io));
+  spec::Cluster& cluster = raising.cluster;
+  TRY(session::resolve_environment(cluster, assets));
+  const spec::Cluster all = cluster;
+  const session::Session session =
+      TRY(session::Session::open(all, options.common.connection, options.consent, io));
+  session::Survey survey =
+      TRY(raising.resolve ? session::take_census(*session.fleet, assets) : session.survey_all(assets));
+  if (raising.resolve) {
+    TRY(raising.resolve(cluster, survey, *session.fleet));
+    TRY(session::resolve_environment(cluster, assets));  // of a cluster file that a control plane keeps
+    TRY(session.folder.save("cluster.yaml", spec::to_tree(cluster)));
+    TRY(session.folder.save("facts.json", session::to_tree(survey.census)));
+  }
+  const bundle::Bundle* carried = bundle ? &*bundle : nullptr;
+  const auto chosen = TRY(resolve_version(cluster, survey.census, library, carried));
+
+  // Judgement. Nothing has been changed so far.
+  TRY(session::refuse_expired(survey.census));
+  TRY(same_version(cluster, survey.census, carried));
+  TRY(resolve_drivers(cluster, survey.census, assets));
+  cluster.may_exist = raising.existing == Existing::accepted;
+  session::resolve_supplies(cluster, survey.census, carried, choice);
+  if (TRY(is_blocked(options, cluster, survey.census, assets, session.folder, io))) return Outcome::blocked;
+  TRY(virtual_address_is_free(cluster, survey.census, library, *session.fleet));
+  std::vector<std::string> notes;
+  if (chosen) {
+    const session::VersionSources sources{cluster, survey.census, assets, library, carried, choice};
+    const session::SettledVersion resolved = TRY(session::resolve_patch(*chosen, sources, *session.fleet));
+    cluster.kubernetes.version = resolved.version;
+    notes = session::version_notes(*chosen, resolved, sources);
+  }
+  TRY(session.folder.save("cluster.yaml", spec::to_tree(cluster)));
+
+  // Action.
+  const session::ProofImage image = TRY(session::ProofImage::write(assets, session.folder));
+  session::NetworkJudge network(session::NetworkJudge::On::failure_fails);
+  session::PlaybookRun playbook_run{cluster, assets,          library,        carried,
+                                    choice,  options.consent, raising.needed, options.reboots};
+  playbook_run.choice.carried = &image.bundle();
+  playbook_run.judge = std::ref(network);
+  playbook_run.waiting = options.waiting;
+  playbook_run.notes = std::move(notes);
+  const Outcome outcome = TRY(session::run_and_report(playbook_run, survey, session, options.format, io));
+  if (outcome == Outcome::done && options.consent != Consent::preview)
+    TRY(conclude(options, raising, survey, *session.fleet, assets, io));
+  return outcome;
+}
+
+Result<Outcome> bring_up(const InitOptions& options, Existing existing, Outcome needed, Io& io) {
+  spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
+  TRY(apply_options(options, cluster));
+  return bring_up(options, {"init", std::move(cluster), {}, needed, existing}, io);
+}
+
+}  // namespace app

@@ -1,0 +1,166 @@
+#include "gpuadm/app/cluster.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/cluster/adopted.hpp"
+#include "gpuadm/session/ask.hpp"
+
+#include "app/build/bring_up.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace app {
+
+namespace {
+
+using base::Fault;
+
+constexpr const char* intent_file = "/etc/kubernetes/gpuadm/cluster.yaml";
+
+bool is_node(const facts::Census& census, const std::string& host) {
+  const auto facts = census.find(host);
+  return facts != census.end() && facts->second && playbook::is_node(*facts->second);
+}
+
+/// The API server answers those who are to join. One that has just been started gets its time.
+Result<> answers(const std::string& host, transport::Fleet& fleet, const assets::Store& assets) {
+  const transport::Exit exit = TRY(session::ask(host,
+                                                {.label = "read whether the API server is ready",
+                                                 .asset = "playbooks/read/api-ready.sh",
+                                                 .timeout = std::chrono::seconds(90)},
+                                                fleet, assets));
+  if (exit.status == 0) return {};
+  return base::fail(
+      Fault::blocked,
+      fmt::format("{}: the API server does not answer: {}", host, base::printable(base::tail(exit.err, 1))),
+      fmt::format("gpuadm doctor {} --stage cluster says why", host));
+}
+
+/// Those that join, and of the others those that are nodes and can be reached.
+Result<> resolve_hosts(const std::vector<std::string>& targets, spec::Cluster& cluster,
+                       session::Survey& survey, transport::Fleet& fleet, const assets::Store& assets,
+                       Io& io) {
+  std::vector<std::string> away;
+  for (const auto& [host, facts] : facts::Census(survey.census)) {
+    const bool joins = std::ranges::find(targets, host) != targets.end();
+    if (!facts && joins) return std::unexpected(facts.error());
+    if (!facts) away.push_back(host);
+    if (!facts) io.err(fmt::format("left out: {}\n", base::printable(facts.error().what)));
+    if (!facts || (!joins && !is_node(survey.census, host))) exclude(cluster, survey, fleet, host);
+  }
+  const spec::Host* first = playbook::first_control_plane(cluster, survey.census);
+  if ((!first || !is_node(survey.census, first->name)) && !away.empty())
+    return base::fail(Fault::blocked, "no control plane of the cluster was reached",
+                      fmt::format("gpuadm doctor {} says how far one gets; join again when it is back",
+                                  base::join(away, " ")));
+  if (!first || !is_node(survey.census, first->name))
+    return base::fail(Fault::blocked, "there is no cluster to join: no control plane of it was reached",
+                      "gpuadm init makes the first node; gpuadm apply -f FILE all of them");
+  return answers(first->name, fleet, assets);
+}
+
+/// What the cluster is made by, as its control plane keeps it, with these hosts.
+Result<> resolve_intent(spec::Cluster& cluster, transport::Fleet& fleet, const assets::Store& assets) {
+  const std::string from = cluster.hosts.front().name;
+  const transport::Exit exit = TRY(session::ask(
+      from, {.label = "read the cluster file", .asset = "playbooks/read/cluster-file.sh"}, fleet, assets));
+  const std::string source = from + ":" + intent_file;
+  if (exit.out.empty())
+    return base::fail(
+        Fault::blocked,
+        fmt::format("{} does not say what its cluster is made by: there is no {}", from, intent_file),
+        "gpuadm adopt reads one from it, with --record for here; or name one with all hosts: -f "
+        "cluster.yaml");
+  spec::Cluster intent = TRY(cluster::parse_intent(exit.out, source));
+  if (intent.network.plugin == spec::NetworkPlugin::bridge)
+    return base::fail(Fault::blocked, "the pods of this cluster are joined by routes on every node",
+                      "name a cluster file with all hosts: gpuadm join HOST -f cluster.yaml");
+  // The host's word is not taken for which of the operator's files is read and sent.
+  if (!intent.proxy.login_file.empty())
+    return base::fail(
+        Fault::usage,
+        "the proxy of this cluster wants a login, and only a cluster file of yours names its file",
+        "gpuadm join HOST -f cluster.yaml");
+  intent.kubernetes.version = cluster.kubernetes.version;
+  intent.kubernetes.source = cluster.kubernetes.source;
+  intent.hosts = std::move(cluster.hosts);
+  intent.ssh = std::move(cluster.ssh);
+  cluster = std::move(intent);
+  return {};
+}
+
+Result<> usage(const JoinOptions& options) {
+  const Hosts& hosts = options.init.hosts;
+  if (options.init.list_phases) return {};
+  if (hosts.targets.empty())
+    return base::fail(Fault::usage, "which hosts shall join?",
+                      "gpuadm join HOST… -f cluster.yaml, or gpuadm join HOST… --to CONTROL-PLANE");
+  if (hosts.file.empty() == options.to.empty())
+    return base::fail(Fault::usage,
+                      "the cluster is named by a file or by a control plane, and by one of them",
+                      "gpuadm join HOST… -f cluster.yaml, or gpuadm join HOST… --to CONTROL-PLANE");
+  return {};
+}
+
+Result<spec::Cluster> cluster_of(const JoinOptions& options) {
+  const Connection& connection = options.init.common.connection;
+  const Hosts& hosts = options.init.hosts;
+  if (!hosts.file.empty()) {
+    TRY(session::read_cluster(hosts, connection));  // says which names the file does not have
+    return session::read_cluster({hosts.file, {}}, connection);
+  }
+  Hosts all{{}, {options.to}};
+  all.targets.insert(all.targets.end(), hosts.targets.begin(), hosts.targets.end());
+  spec::Cluster cluster = TRY(session::read_cluster(all, connection));
+  for (spec::Host& host : cluster.hosts)
+    host.role = options.role == "worker" ? spec::Role::worker : spec::Role::control_plane;
+  cluster.hosts.front().role = spec::Role::control_plane;
+  return cluster;
+}
+
+}  // namespace
+
+Result<Outcome> join(const JoinOptions& options, Io& io) {
+  TRY(usage(options));
+  spec::Cluster cluster;
+  if (!options.init.list_phases) {
+    cluster = TRY(cluster_of(options));
+    TRY(apply_options(options.init, cluster));
+  }
+  std::vector<std::string> targets = options.init.hosts.targets;
+  if (options.init.hosts.file.empty()) {
+    targets.clear();
+    for (const spec::Host& host : cluster.hosts)
+      if (host.name != cluster.hosts.front().name) targets.push_back(host.name);
+  }
+  const assets::Store assets = TRY(assets::Store::open(options.init.common.assets));
+  const auto resolve = [&](spec::Cluster& all, session::Survey& survey, transport::Fleet& fleet) -> Result<> {
+    TRY(resolve_hosts(targets, all, survey, fleet, assets, io));
+    if (options.to.empty()) return {};
+    TRY(resolve_intent(all, fleet, assets));
+    return apply_options(options.init, all);
+  };
+  const Hosts reached_by = options.to.empty() ? Hosts{options.init.hosts.file, {}} : Hosts{{}, {options.to}};
+  return bring_up(options.init,
+                  {"join", std::move(cluster), resolve, Outcome::done, Existing::accepted, reached_by}, io);
+}
+
+Result<Outcome> apply(const InitOptions& options, Io& io) {
+  if (options.hosts.file.empty() && !options.list_phases)
+    return base::fail(Fault::usage, "apply brings hosts to a cluster file, and no file is named",
+                      "gpuadm apply -f cluster.yaml");
+  return bring_up(options, Existing::accepted, Outcome::done, io);
+}
+
+Result<Outcome> diff(const InitOptions& options, Io& io) {
+  if (options.hosts.file.empty())
+    return base::fail(Fault::usage, "diff compares hosts with a cluster file, and no file is named",
+                      "gpuadm diff -f cluster.yaml");
+  InitOptions looking = options;
+  looking.consent = Consent::preview;
+  Io in_full = io;
+  in_full.out_style.diffs = report::Diffs::shown;
+  return bring_up(looking, Existing::accepted, Outcome::failed, in_full);
+}
+
+}  // namespace app

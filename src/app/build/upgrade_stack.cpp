@@ -1,0 +1,259 @@
+#include "app/build/upgrade_stack.hpp"
+
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/checks/upgrade.hpp"
+#include "gpuadm/cluster/gpu_rows.hpp"
+#include "gpuadm/report/findings.hpp"
+#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/environment.hpp"
+#include "gpuadm/session/expired.hpp"
+#include "gpuadm/session/findings.hpp"
+#include "gpuadm/session/run_playbook.hpp"
+
+#include "app/build/bring_up.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace app {
+
+namespace {
+
+using base::Fault;
+
+constexpr std::chrono::seconds look_timeout{240};  // what fetches package lists has its own, shorter one
+
+/// Hosts with something to be done, or on their way through it.
+struct Work {
+  std::map<std::string, std::vector<NewerPart>> parts;  ///< of every host that was asked
+  std::set<std::string> hosts, nodes;
+  std::string targets;  ///< for the steps: "NODE PART PACKAGE VERSION" a line
+};
+
+bool is_word(std::string_view text) {
+  return !text.empty() && text.size() <= 200 && std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) || std::string_view("+-.:~_").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+}
+
+/// All hosts of the cluster, and which of them are meant.
+struct Wanted {
+  spec::Cluster cluster;
+  std::set<std::string> hosts;
+};
+
+Result<Wanted> what_is_wanted(const UpgradeOptions& options, const assets::Store& assets) {
+  if (!options.kubernetes_version.empty() || !options.bundle.empty())
+    return base::fail(Fault::usage,
+                      "Kubernetes is upgraded by itself, and not with the runtime, toolkit or driver",
+                      "gpuadm upgrade twice: once for each");
+  for (const std::string& wish : {options.runtime, options.toolkit, options.driver})
+    if (!wish.empty() && !is_word(wish))
+      return base::fail(Fault::usage, fmt::format("'{}' is no version", base::printable(wish, 50)));
+  const auto branch = base::to_int(options.driver == "newest" ? "0" : options.driver);
+  if (!options.driver.empty() && (!branch || *branch < 0 || *branch > 9999))
+    return base::fail(Fault::usage,
+                      fmt::format("'{}' is no branch of the driver", base::printable(options.driver, 50)),
+                      "for example: --driver, or --driver=580");
+  Wanted wanted{TRY(session::read_cluster(options.hosts, options.common.connection)), {}};
+  for (const spec::Host& host : wanted.cluster.hosts) wanted.hosts.insert(host.name);
+  if (!options.hosts.file.empty())
+    wanted.cluster = TRY(session::read_cluster({options.hosts.file, {}}, options.common.connection));
+  TRY(session::resolve_environment(wanted.cluster, assets));
+  wanted.cluster.kubernetes.source = spec::Source::installed;
+  wanted.cluster.kubernetes.version.reset();
+  if (!options.driver.empty()) {
+    wanted.cluster.gpu.driver = spec::DriverPolicy::install;
+    wanted.cluster.gpu.driver_branch = static_cast<int>(branch.value_or(0));
+  }
+  return wanted;
+}
+
+/// Of the hosts that are meant: what GPUs the others have does not matter.
+Result<> resolve_drivers_of(Wanted& wanted, const facts::Census& census, const assets::Store& assets) {
+  spec::Cluster meant = wanted.cluster;
+  std::erase_if(meant.hosts, [&](const spec::Host& host) { return !wanted.hosts.contains(host.name); });
+  TRY(resolve_drivers(meant, census, assets));
+  for (const spec::Host& host : meant.hosts) {
+    const auto own = std::ranges::find(wanted.cluster.hosts, host.name, &spec::Host::name);
+    own->driver_branch = host.driver_branch;
+    own->driver_modules = host.driver_modules;
+  }
+  return {};
+}
+
+std::vector<std::string> wishes(const UpgradeOptions& options, const spec::Host& host) {
+  std::vector<std::string> words;
+  if (!options.runtime.empty()) words.push_back("runtime=" + options.runtime);
+  if (!options.toolkit.empty()) words.push_back("toolkit=" + options.toolkit);
+  if (!options.driver.empty() && host.driver_branch != 0) words.emplace_back("driver=newest");
+  return words;
+}
+
+/// Asks every host that is meant which of its packages there are newer ones of.
+Result<Work> look(const UpgradeOptions& options, const Wanted& wanted, const checks::Upgrade& upgrade,
+                  const playbook::Library& library, transport::Fleet& fleet, Io& io) {
+  Work work;
+  std::map<std::string, std::string> names;  // as the steps of a host call its node
+  for (const spec::Host& host : wanted.cluster.hosts) {
+    if (!wanted.hosts.contains(host.name)) continue;
+    const playbook::Context context{wanted.cluster,    host,    *upgrade.census.at(host.name),
+                                    library.catalog(), nullptr, upgrade.to,
+                                    &upgrade.census};
+    base::Variables variables{{"gpuadm_step", "look"}, {"stack_targets", ""}};
+    for (const char* name : {"engine", "node_name", "driver_branch", "driver_modules", "driver_names"})
+      variables[name] = playbook::variable(name, context).value_or("");
+    names[host.name] = variables["node_name"];
+    std::string script = library.prelude() + "\n" + base::assignments(variables) + "stack_look";
+    for (const std::string& wish : wishes(options, host)) script += " " + base::quote(wish);
+    fleet.submit(host.name, {.label = "look which packages there are newer ones of",
+                             .script = script + "\n",
+                             .timeout = look_timeout});
+  }
+  while (auto completion = fleet.next()) {
+    const std::string host = base::printable(completion->host);
+    if (!completion->result) return std::unexpected(completion->result.error());
+    const transport::Exit& exit = *completion->result;
+    if (exit.status != 0)
+      return base::fail(Fault::blocked, fmt::format("{}: {}", host, base::tail(exit.err, 3)));
+    if (!base::trim(exit.err).empty()) io.err(fmt::format("{}: {}\n", host, base::tail(exit.err, 1)));
+    work.parts[completion->host] = TRY(read_parts(exit.out));
+  }
+  if (fleet.interrupted())
+    return base::fail(Fault::interrupted, "interrupted while packages were looked for");
+  for (const auto& [host, parts] : work.parts) {
+    const facts::Node* node = checks::node_of(upgrade, host);
+    if (!node)
+      return base::fail(Fault::blocked, fmt::format("{} is no node of the cluster", host),
+                        "leave it out, or make it a node first");
+    const bool some = std::ranges::any_of(parts, [](const NewerPart& part) { return part.work; });
+    if (!some && node->upgrade.empty()) continue;
+    work.hosts.insert(host);
+    work.nodes.insert(node->name);
+    for (const NewerPart& part : parts)
+      work.targets += fmt::format("{} {} {} {}\n", names[host], part.name, part.package, part.newest);
+  }
+  return work;
+}
+
+plan::Choice choice_of(const UpgradeOptions& options, const checks::Upgrade& upgrade, const Work& work) {
+  plan::Choice choice;
+  // The toolkit touches no pod that runs.
+  const bool drains = checks::drains(upgrade.facts) && (!options.runtime.empty() || !options.driver.empty());
+  choice.given = {{"drain", drains ? "yes" : "no"},
+                  {"drain_timeout", std::to_string(options.drain_timeout)},
+                  {"stack_targets", work.targets}};
+  if (options.driver.empty()) choice.skip_phases = {"upgrade/rehearsal", "upgrade/driver"};
+  if (options.toolkit.empty()) choice.skip_phases.emplace_back("upgrade/toolkit");
+  if (options.runtime.empty())
+    for (const char* phase : {"upgrade/runtime", "upgrade/runtime-config", "upgrade/runtime-verify"})
+      choice.skip_phases.emplace_back(phase);
+  // Without a cluster file nobody says what its configuration is to be.
+  else if (options.hosts.file.empty())
+    choice.skip_phases.emplace_back("upgrade/runtime-config");
+  if (options.driver.empty() || options.hosts.file.empty()) choice.skip_phases.emplace_back("upgrade/labels");
+  const bool gpus = !options.driver.empty() || !options.toolkit.empty();
+  if (!gpus) choice.skip_phases.emplace_back("upgrade/cdi");
+  // A node that offered none is not waited for.
+  const bool offers = std::ranges::any_of(*upgrade.facts.nodes, [&](const facts::Node& node) {
+    return work.nodes.contains(node.name) && std::ranges::any_of(node.capacity, [](const auto& of) {
+             return of.first.starts_with("nvidia.com/");
+           });
+  });
+  if (!gpus || !offers) choice.skip_phases.emplace_back("upgrade/offered");
+  spec::Cluster cluster = upgrade.cluster;
+  std::erase_if(cluster.hosts, [&](const spec::Host& host) { return !work.hosts.contains(host.name); });
+  for (auto& hosts : checks::upgrade_order(cluster, options.max_unavailable)) {
+    std::vector<std::string> nodes;
+    for (const std::string& host : hosts) nodes.push_back(checks::node_of(upgrade, host)->name);
+    choice.batches.push_back({std::move(hosts), {{"each_nodes", base::join(nodes, " ")}}});
+  }
+  return choice;
+}
+
+void note(report::Reporter& reporter, const std::string& host, const std::string& text) {
+  report::Event event;
+  event.host = host;
+  event.detail = base::printable(text, 2000);
+  reporter.on(event);
+}
+
+/// What an operator wants to know of each node before it is touched.
+void report_work(const checks::Upgrade& upgrade, const Work& work, bool drained, report::Reporter& reporter) {
+  for (const std::string& host : work.hosts) {
+    for (const NewerPart& part : work.parts.at(host)) {
+      if (!part.work) continue;
+      const bool same = part.installed == part.newest;
+      note(reporter, host,
+           same ? fmt::format("{} {} is installed, and not yet in use", part.package, part.newest)
+                : fmt::format("{}: {} becomes {}", part.package, part.installed, part.newest));
+    }
+    std::vector<std::string> pods;
+    for (const facts::Pod* pod : cluster::gpu_pods(upgrade.facts, checks::node_of(upgrade, host)->name))
+      pods.push_back(pod->full());
+    if (pods.empty()) continue;
+    note(reporter, host,
+         (drained ? "pods that hold its GPUs are moved away: " : "pods that hold its GPUs run on: ") +
+             base::join(pods, ", "));
+  }
+}
+
+Result<bool> is_blocked(const checks::Upgrade& upgrade, const session::Session& session, Format format,
+                        Io& io) {
+  const std::vector<report::Finding> findings = checks::examine_upgrade(upgrade);
+  TRY(session.folder.save("findings.json", report::to_tree(findings)));
+  if (!findings.empty() && format == Format::text) io.out(report::to_text(findings, io.out_style));
+  return session::stops(findings, io);
+}
+
+}  // namespace
+
+Result<std::vector<NewerPart>> read_parts(std::string_view text) {
+  std::vector<NewerPart> parts;
+  for (const std::string_view line : base::lines(text)) {
+    const auto words = base::words(line);
+    if (words.size() != 5 || !std::ranges::all_of(words, is_word) || (words[4] != "yes" && words[4] != "no"))
+      return base::fail(Fault::parse, fmt::format("'{}' tells of no package", base::printable(line, 100)));
+    parts.push_back({std::string(words[0]), std::string(words[1]), std::string(words[2]),
+                     std::string(words[3]), words[4] == "yes"});
+  }
+  return parts;
+}
+
+Result<Outcome> upgrade_stack(const UpgradeOptions& options, Io& io) {
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const playbook::Library library = TRY(playbook::Library::load(assets, "upgrade-stack"));
+  Wanted wanted = TRY(what_is_wanted(options, assets));
+  spec::Cluster& cluster = wanted.cluster;
+  const session::Session session =
+      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::Survey survey = TRY(session.survey_all(assets));
+  TRY(session::has_control_plane(cluster, survey.census));
+  TRY(session::refuse_expired(survey.census));
+  const facts::ClusterFacts facts =
+      TRY(session::see_patiently(cluster, survey.census, *session.fleet, assets, io));
+  session::fit(cluster, survey.census, facts);
+  TRY(resolve_drivers_of(wanted, survey.census, assets));
+
+  checks::Upgrade upgrade{cluster, survey.census, facts,
+                          base::Version::parse(facts.version).value_or(base::Version{})};
+  const Work work = TRY(look(options, wanted, upgrade, library, *session.fleet, io));
+  upgrade.only = work.nodes;
+  if (TRY(is_blocked(upgrade, session, options.format, io))) return Outcome::blocked;
+
+  session::PlaybookRun playbook_run{
+      cluster, assets, library, nullptr, choice_of(options, upgrade, work), options.consent};
+  playbook_run.reboots = options.reboots;
+  return session::telling(
+      session.folder, options.format, io, [&](report::Reporter& reporter) -> Result<Outcome> {
+        if (work.hosts.empty()) {
+          session::notify(reporter, report::Did::finished, "nothing to do");
+          return Outcome::done;
+        }
+        report_work(upgrade, work, playbook_run.choice.given.at("drain") == "yes", reporter);
+        return session::run_playbook(playbook_run, survey, session, reporter, io);
+      });
+}
+
+}  // namespace app

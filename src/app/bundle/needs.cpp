@@ -1,0 +1,308 @@
+#include "app/bundle/needs.hpp"
+
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/yaml.hpp"
+#include "gpuadm/facts/from_tree.hpp"
+#include "gpuadm/session/kubernetes_version.hpp"
+
+#include "app/build/bring_up.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace app {
+
+namespace {
+
+namespace fs = std::filesystem;
+using base::Fault;
+using base::Tree;
+
+constexpr const char* sources_file = "data/sources.yaml";
+
+std::string architecture_of(std::string_view machine) {
+  if (machine == "x86_64" || machine == "amd64") return "amd64";
+  if (machine == "aarch64" || machine == "arm64") return "arm64";
+  return {};
+}
+
+/// What a run or `gpuadm facts -o json` has written: {host: facts}, or the facts of one host.
+struct SeenHosts {
+  bool any = false, gpus = false, runtime_is_missing = false;
+  std::set<std::string> architectures, families;
+  std::vector<PackageHost> hosts;
+};
+
+std::string word(const Tree& tree, std::initializer_list<std::string_view> path) {
+  const Tree* value = tree.at(path);
+  return value ? value->text() : std::string();
+}
+
+Result<> add_host(const Tree& tree, const std::string& host, const fs::path& file, SeenHosts& seen) {
+  const facts::Facts facts = facts::read_package_facts(tree);
+  const std::string architecture = architecture_of(facts.os.architecture);
+  if (architecture.empty())
+    return base::fail(
+        Fault::spec,
+        fmt::format("{}: {}: its architecture is '{}', and bundles are for amd64 or arm64", file.string(),
+                    base::printable(host, 100), base::printable(facts.os.architecture, 50)),
+        "name a file that `gpuadm facts -o json` wrote");
+  seen.any = true;
+  seen.architectures.insert(architecture);
+  seen.families.emplace(facts::name_of(facts.os.family));
+  seen.gpus |= !facts.pci_gpus.empty();
+  seen.runtime_is_missing |= !facts.containerd;
+  seen.hosts.push_back({host, facts});
+  return {};
+}
+
+Result<> add_facts(const std::string& text, const fs::path& file, SeenHosts& seen) {
+  const Tree tree = TRY(base::json::read(text, file.string()));
+  if (tree.find("os")) return add_host(tree, "the host", file, seen);
+  for (const auto& [host, facts] : tree.entries()) TRY(add_host(facts, host, file, seen));
+  if (!seen.any)
+    return base::fail(Fault::spec, fmt::format("{}: has no facts of hosts", file.string()),
+                      "name a file that `gpuadm facts -o json` wrote");
+  return {};
+}
+
+Result<playbook::ChosenVersion> version_of(const BundleCreateOptions& options, spec::Cluster& cluster,
+                                           const playbook::Catalog& catalog) {
+  cluster.kubernetes.source = spec::Source::packages;
+  if (!options.kubernetes_version.empty()) {
+    cluster.kubernetes.version =
+        TRY(spec::parse_kubernetes_version(options.kubernetes_version, "--kubernetes-version"));
+  }
+  return playbook::choose_version(cluster, {}, catalog, nullptr);
+}
+
+/// {name} filled in.
+Result<std::string> fill(std::string_view text, const std::map<std::string, std::string>& words,
+                         const playbook::Catalog& catalog, const base::Version& kubernetes) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t open = text.find('{', at), close = text.find('}', open);
+    out += text.substr(at, open == std::string_view::npos ? open : open - at);
+    if (open == std::string_view::npos || close == std::string_view::npos) break;
+    const std::string name(text.substr(open + 1, close - open - 1));
+    const auto word = words.find(name);
+    const auto value = word != words.end() ? std::optional(word->second) : catalog.find(name, kubernetes);
+    if (!value)
+      return base::fail(Fault::spec,
+                        fmt::format("{}: {{{}}} is no key of playbooks/catalog.yaml", sources_file, name));
+    out += *value;
+    at = close + 1;
+  }
+  return out;
+}
+
+Result<bundle::BundleKind> kind_of(const std::string& name) {
+  using bundle::BundleKind;
+  for (const auto kind : {BundleKind::binary, BundleKind::runtime, BundleKind::package, BundleKind::file})
+    if (bundle::name_of(kind) == name) return kind;
+  return base::fail(Fault::spec,
+                    fmt::format("{}: '{}' is no kind of a file", sources_file, base::printable(name, 50)));
+}
+
+}  // namespace
+
+Result<BundleNeeds> read_needs(const BundleCreateOptions& options, const playbook::Catalog& catalog) {
+  BundleNeeds needs;
+  SeenHosts seen;
+  bool cluster = false;
+  for (const fs::path& file : options.hosts) {
+    const auto text = base::read_file(file, 256u << 20);
+    if (!text) return base::fail(Fault::usage, text.error().what, text.error().hint);
+    if (base::trim(*text).starts_with('{')) {
+      TRY(add_facts(*text, file, seen));
+    } else if (std::exchange(cluster, true)) {
+      return base::fail(Fault::usage, "--for names two cluster files", "make a bundle for each");
+    } else {
+      needs.cluster = TRY(spec::parse(*text, file.string()));
+    }
+  }
+  TRY(ask_for_driver(options.driver, needs.cluster.gpu));
+  if (seen.architectures.size() > 1)
+    return base::fail(Fault::usage, "the hosts are of two architectures, and a bundle is for one",
+                      "make two bundles, each with the facts of the hosts of one");
+  const std::string seen_architecture = seen.any ? *seen.architectures.begin() : "";
+  needs.architecture = architecture_of(options.architecture);
+  if (!options.architecture.empty() && needs.architecture.empty())
+    return base::fail(Fault::usage, fmt::format("--architecture {}: expected amd64 or arm64",
+                                                base::printable(options.architecture, 50)));
+  if (needs.architecture.empty()) needs.architecture = seen_architecture;
+  if (needs.architecture.empty()) needs.architecture = "amd64";
+  if (seen.any && needs.architecture != seen_architecture)
+    return base::fail(
+        Fault::usage,
+        fmt::format("--architecture is {}, and the hosts are {}", needs.architecture, seen_architecture),
+        "leave --architecture out");
+  if (seen.any) {
+    needs.gpus = seen.gpus;
+    needs.runtime = seen.runtime_is_missing;
+    needs.families = seen.families;
+    needs.hosts = std::move(seen.hosts);
+    needs.seen = true;
+  }
+  const playbook::ChosenVersion chosen = TRY(version_of(options, needs.cluster, catalog));
+  needs.kubernetes = chosen.version;
+  needs.version_is_assumed = chosen.is_assumed;
+  return needs;
+}
+
+Result<std::string> newest_source(const assets::Store& store, const playbook::Catalog& catalog,
+                                  const base::Version& minor) {
+  const Tree tree = TRY(base::yaml::read(TRY(store.read(sources_file)), sources_file));
+  if (word(tree, {"newest"}).empty())
+    return base::fail(Fault::spec, fmt::format("{}: needs newest", sources_file),
+                      fmt::format("or name a patch: --kubernetes-version {}.0", minor.minor_text()));
+  return fill(word(tree, {"newest"}), {{"minor", minor.minor_text()}}, catalog, minor);
+}
+
+Result<base::Version> read_newest(std::string_view text, const base::Version& minor,
+                                  const std::string& source) {
+  std::string_view line = base::trim(text.substr(0, text.find('\n')));
+  if (line.starts_with('v')) line.remove_prefix(1);
+  const std::vector<base::Version> versions = session::read_offers(line, minor);
+  if (!versions.empty()) return versions.back();
+  return base::fail(Fault::parse,
+                    fmt::format("{} does not name a patch of Kubernetes {}: it begins with '{}'", source,
+                                minor.minor_text(), base::printable(text.substr(0, 60))),
+                    fmt::format("name one: --kubernetes-version {}.0", minor.minor_text()));
+}
+
+Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog& catalog,
+                             const BundleNeeds& needs) {
+  const Tree tree = TRY(base::yaml::read(TRY(store.read(sources_file)), sources_file));
+  const base::Version& kubernetes = needs.kubernetes;
+  std::map<std::string, std::string> words = {
+      {"kubernetes", kubernetes.text()},
+      {"minor", kubernetes.minor_text()},
+      {"arch", needs.architecture},
+      {"machine", needs.architecture == "arm64" ? "aarch64" : "x86_64"}};
+  const spec::Mirrors& mirrors = needs.cluster.mirrors;
+  if (const auto mirror = mirrors.packages.find("nvidiaContainerToolkit"); mirror != mirrors.packages.end())
+    words["toolkit_repository"] = mirror->second;
+  if (const auto keys = mirrors.package_keys.find("nvidiaContainerToolkit");
+      keys != mirrors.package_keys.end())
+    words["toolkit_key_fingerprints"] = keys->second;
+  const auto filled = [&](const Tree& row, const char* key) {
+    return fill(word(row, {key}), words, catalog, kubernetes);
+  };
+  Sources sources;
+  const Tree* files = tree.find("files");
+  const Tree* images = tree.find("images");
+  if (!files || !images)
+    return base::fail(Fault::spec, fmt::format("{}: needs files and images", sources_file));
+  for (const Tree& row : files->items()) {
+    SourceFile file{.part = word(row, {"part"}),
+                    .url = TRY(filled(row, "url")),
+                    .sum = TRY(filled(row, "sum")),
+                    .index = TRY(filled(row, "index")),
+                    .key = TRY(filled(row, "key")),
+                    .fingerprints = TRY(filled(row, "fingerprints")),
+                    .content = {},
+                    .target = word(row, {"target"}),
+                    .mode = row.find("mode") ? word(row, {"mode"}) : "0755",
+                    .os = word(row, {"os"}),
+                    .kind = TRY(kind_of(word(row, {"kind"}))),
+                    .members = {}};
+    if (row.find("template")) file.content = TRY(store.read(word(row, {"template"})));
+    if (const Tree* members = row.find("members"))
+      for (const auto& [name, target] : members->entries()) file.members[name] = target.text();
+    sources.parts.insert(file.part);
+    sources.files.push_back(std::move(file));
+  }
+  for (const Tree& row : images->items()) {
+    sources.images.push_back({word(row, {"part"}), TRY(filled(row, "name"))});
+    sources.parts.insert(sources.images.back().part);
+  }
+  sources.parts.insert({"coredns", "driver", "programs"});
+  return sources;
+}
+
+Result<bool> needs_driver(const BundleNeeds& needs, const std::vector<std::string>& skip) {
+  if (needs.cluster.gpu.driver != spec::DriverPolicy::install || std::ranges::count(skip, "driver") > 0)
+    return false;
+  if (!needs.seen)
+    return base::fail(
+        Fault::usage,
+        "a driver is to be installed, and nothing says which GPUs, release and kernel hosts have",
+        "gpuadm facts -f cluster.yaml -o json >facts.json, then --for cluster.yaml,facts.json; or "
+        "--skip driver");
+  return true;
+}
+
+Result<> choose_sources(Sources& sources, const BundleNeeds& needs, const std::vector<std::string>& skip) {
+  const std::vector<std::string> known(sources.parts.begin(), sources.parts.end());
+  std::set<std::string> without(skip.begin(), skip.end());
+  for (const std::string& part : skip)
+    if (!sources.parts.contains(part)) {
+      const auto near = base::nearest(part, known);
+      return base::fail(
+          Fault::usage, fmt::format("--skip {}: there is no such part", base::printable(part, 50)),
+          near ? fmt::format("did you mean {}?", *near) : "there are: " + base::join(known, ", "));
+    }
+  const spec::Cluster& cluster = needs.cluster;
+  const auto unless = [&](bool needed, const char* part) {
+    if (!needed) without.insert(part);
+  };
+  const bool native = needs.gpus && cluster.gpu.stack == spec::GpuStack::native;
+  unless(needs.runtime && cluster.runtime.engine == spec::Engine::containerd, "runtime");
+  unless(cluster.network.plugin != spec::NetworkPlugin::none, "cni");
+  unless(cluster.network.plugin == spec::NetworkPlugin::flannel, "network");
+  unless(!cluster.control_plane.virtual_address.empty(), "kube-vip");
+  unless(needs.gpus, "toolkit");
+  unless(native && cluster.gpu.allocator == spec::Allocator::device_plugin, "device-plugin");
+  unless(native && cluster.gpu.allocator == spec::Allocator::dra, "dra");
+  std::erase_if(sources.files, [&](const SourceFile& file) {
+    const bool other_system =
+        !file.os.empty() && !needs.families.empty() && !needs.families.contains(file.os);
+    return without.contains(file.part) || other_system;
+  });
+  std::erase_if(sources.images, [&](const SourceImage& image) { return without.contains(image.part); });
+  // Docker knows an image by a digest only where it pulled it.
+  if (cluster.runtime.engine == spec::Engine::docker)
+    for (SourceImage& image : sources.images) image.name = image.name.substr(0, image.name.find('@'));
+  return {};
+}
+
+std::optional<std::string> find_sum(std::string_view text, std::string_view file) {
+  const auto is_sum = [](std::string_view word) {
+    return word.size() == 64 && word.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+  };
+  for (const std::string_view line : base::lines(text)) {
+    const auto words = base::words(line);
+    if (words.empty() || !is_sum(words[0])) continue;
+    if (words.size() == 1) return base::lower(words[0]);
+    std::string_view name = words[1];
+    if (name.starts_with('*')) name.remove_prefix(1);
+    if (name.substr(name.rfind('/') + 1) == file) return base::lower(words[0]);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> find_in_index(std::string_view text, std::string_view file) {
+  bool is_it = false;
+  std::string sum;
+  const auto value_of = [](std::string_view line) { return base::trim(line.substr(line.find(':') + 1)); };
+  for (const std::string_view line : base::lines(text)) {
+    if (base::trim(line).empty()) {
+      if (is_it && !sum.empty()) return sum;
+      is_it = false;
+      sum.clear();
+    } else if (line.starts_with("Filename:")) {
+      const std::string_view name = value_of(line);
+      is_it = name.substr(name.rfind('/') + 1) == file;
+    } else if (line.starts_with("SHA256:")) {
+      sum = base::lower(value_of(line));
+    }
+  }
+  if (is_it && !sum.empty()) return sum;
+  return std::nullopt;
+}
+
+}  // namespace app

@@ -1,0 +1,273 @@
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/report/wrap.hpp"
+#include "gpuadm/session/census.hpp"
+#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/findings.hpp"
+#include "gpuadm/session/host_stages.hpp"
+#include "gpuadm/session/open_bundle.hpp"
+#include "gpuadm/session/recording.hpp"
+#include "gpuadm/session/run_folder.hpp"
+#include "gpuadm/session/supplies.hpp"
+#include "gpuadm/session/typed.hpp"
+#include "gpuadm/session/watch.hpp"
+#include "gpuadm/spec/cluster.hpp"
+
+#include "app/inspect/demo.hpp"
+#include "app/inspect/doctor_options.hpp"
+#include "app/inspect/fix.hpp"
+#include "app/inspect/watch_and_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace app {
+namespace {
+
+Outcome list(const DoctorOptions& options, Io& io) {
+  base::Tree tree = base::Tree::list();
+  std::string text;
+  for (const checks::About& about : session::every_check()) {
+    if (!wanted(options, about.id)) continue;
+    tree.push(base::Tree::map_of({{"id", about.id},
+                                  {"title", about.title},
+                                  {"why", about.why},
+                                  {"stages", session::stages_of(about.stages)}}));
+    text += fmt::format("{:<40} {}\n", about.id, about.title);
+  }
+  io.out(options.format == Format::json ? base::json::write(tree) + "\n" : text);
+  return Outcome::done;
+}
+
+/// Whether --only leaves nothing but checks of the stage `security`, which no host has by itself.
+bool asks_for_security(const DoctorOptions& options) {
+  unsigned stages = 0;
+  for (const checks::About& about : session::every_check())
+    if (!options.only.empty() && wanted(options, about.id)) stages |= about.stages;
+  return stages == static_cast<unsigned>(checks::Stage::security);
+}
+
+/// What the checks of the stage say of what was seen.
+Result<std::vector<report::Finding>> find_for(const DoctorOptions& options, const session::Recording& looked,
+                                              const assets::Store& assets) {
+  const facts::Census& census = looked.survey.census;
+  if (options.stage.empty()) return session::find_by_state(looked.cluster, census, looked.view, assets);
+  if (options.stage == "cluster")
+    return session::find_in_cluster(looked.cluster, census, looked.view, assets);
+  return session::find(looked.cluster, census, assets, stage_of(options));
+}
+
+session::Texts texts_of(const DoctorOptions& options) {
+  return options.record.empty() ? session::Texts::dropped : session::Texts::kept;
+}
+
+bool names_hosts(const DoctorOptions& options) {
+  return !options.hosts.targets.empty() || !options.hosts.file.empty();
+}
+
+Outcome list_demos(const std::vector<Demo>& all, Format format, Io& io) {
+  base::Tree tree = base::Tree::list();
+  std::string text;
+  for (const Demo& demo : all) {
+    tree.push(base::Tree::map_of({{"name", demo.name},
+                                  {"title", demo.title},
+                                  {"leads", demo.leads},
+                                  {"machine", demo.machine},
+                                  {"stage", session::stages_of(static_cast<unsigned>(demo.stage))}}));
+    text += fmt::format("{:<26} {} ({})\n", demo.name, demo.title, demo.leads);
+  }
+  io.out(format == Format::json ? base::json::write(tree) + "\n" : text);
+  return Outcome::done;
+}
+
+/// A machine that is well but for one fault.
+Result<Demo> demo_named(const DoctorOptions& options, const assets::Store& assets) {
+  if (names_hosts(options) || !options.from.empty())
+    return base::fail(base::Fault::usage,
+                      "--demo judges a recording of its own: it goes with no host and no file");
+  std::vector<Demo> all = TRY(demos(assets));
+  const auto demo = std::ranges::find(all, *options.demo, &Demo::name);
+  if (demo != all.end()) return std::move(*demo);
+  std::vector<std::string> names;
+  for (const Demo& one : all) names.push_back(one.name);
+  const auto near = base::nearest(*options.demo, names);
+  return base::fail(base::Fault::usage, fmt::format("no demo is called {}", base::printable(*options.demo)),
+                    near ? fmt::format("did you mean {}?", *near) : "gpuadm doctor --demo shows them all");
+}
+
+/// A recording in place of hosts.
+Result<session::Recording> recorded(const DoctorOptions& options) {
+  if (names_hosts(options))
+    return base::fail(base::Fault::usage, "--from judges a recording: it goes with no host and no file");
+  session::Recording looked = TRY(session::load_recording(options.from, texts_of(options)));
+  if (options.stage == "cluster" && !looked.view)
+    return base::fail(
+        base::Fault::usage,
+        fmt::format("{}: no control plane was asked when this was recorded", options.from.string()),
+        "gpuadm doctor --stage cluster --record DIR makes one that can be judged for the stage cluster");
+  return looked;
+}
+
+/// How long doctor without --stage waits for a control plane to describe its cluster.
+constexpr std::chrono::seconds impatience{60};
+
+/// Looks at the hosts.
+Result<session::Recording> look(const DoctorOptions& options, const assets::Store& assets, Io& io) {
+  const bool in_cluster = options.stage == "cluster", by_state = options.stage.empty();
+  session::Recording looked{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
+  auto& [cluster, survey, view] = looked;
+  const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(session::Access::read_only);
+  survey = TRY(session::take_census(
+      *fleet, assets,
+      in_cluster || by_state ? session::Afterwards::keep_connection : session::Afterwards::close_connection,
+      texts_of(options),
+      by_state || options.stage == "node" ? session::Reasons::read : session::Reasons::skipped));
+  if (in_cluster) view = TRY(session::view_cluster(cluster, survey.census, *fleet, assets));
+  if (by_state && session::has_control_plane(cluster, survey.census)) {
+    // Hosts are judged all the same where no control plane answers.
+    auto answer = session::view_cluster(cluster, survey.census, *fleet, assets, impatience);
+    if (answer) view = std::move(*answer);
+    if (!answer && answer.error().fault == base::Fault::interrupted) return std::unexpected(answer.error());
+  }
+  return looked;
+}
+
+/// Lets the checks judge an installation from the bundle that is named, as `gpuadm init --bundle` does.
+Result<> resolve_bundle(const DoctorOptions& options, session::Recording& looked, const Io& io) {
+  if (options.bundle.empty()) return {};
+  const bundle::Bundle bundle = TRY(session::bring_bundle(options.bundle, {}, io));
+  looked.cluster.kubernetes.source = spec::Source::bundle;
+  if (!looked.cluster.kubernetes.version)
+    looked.cluster.kubernetes.version = base::Version::parse(bundle.kubernetes);
+  session::resolve_supplies(looked.cluster, looked.survey.census, &bundle, {});
+  return {};
+}
+
+/// What tells findings of two runs apart.
+std::string key_of(const std::string& host, const std::string& id) {
+  return host + "\n" + id;
+}
+
+/// The open findings of an earlier run, as `doctor -o json` and the run folder have them.
+Result<std::set<std::string>> read_baseline(const std::filesystem::path& file) {
+  const base::Tree tree = TRY(base::json::read(TRY(base::read_file(file)), file.string()));
+  const base::Tree* findings = tree.find("findings");
+  if (!findings || !findings->is_list())
+    return base::fail(base::Fault::usage, fmt::format("--baseline {}: it has no findings", file.string()),
+                      "gpuadm doctor -o json > FILE makes one");
+  std::set<std::string> known;
+  for (const base::Tree& finding : findings->items()) {
+    const auto text = [&](const char* key) {
+      const base::Tree* value = finding.find(key);
+      return value ? value->text() : std::string();
+    };
+    if (text("result") != "pass" && text("result") != "skip") known.insert(key_of(text("host"), text("id")));
+  }
+  return known;
+}
+
+/// What to type next: what corrects or explains the first broken link; else what comes after such hosts are
+/// well. Empty: nothing follows from a recording without a fault.
+std::string next_command(const std::vector<report::Finding>& findings, const facts::Census& census,
+                         const DoctorOptions& options) {
+  const bool recorded = !options.from.empty() || options.demo;
+  const std::string hosts = session::typed(options.hosts, options.common.connection);
+  const auto first = report::first_broken(findings);
+  const auto corrects = [](const report::Finding& finding) {
+    return finding.fixable && report::is_broken(finding);
+  };
+  if (!recorded && std::ranges::any_of(findings, corrects)) return "gpuadm doctor --fix" + hosts;
+  if (first) return "gpuadm explain " + first->first->id;
+  if (recorded || findings.empty()) return {};
+  const bool fresh = std::ranges::all_of(census, [](const auto& host) {
+    return host.second && session::state_of(*host.second) == session::HostState::fresh;
+  });
+  if (!fresh) return "gpuadm verify" + hosts;
+  return (options.hosts.file.empty() ? "gpuadm init" : "gpuadm apply") + hosts;
+}
+
+/// A report for people: on a terminal no longer than its screen.
+std::string text_of(const std::vector<report::Finding>& findings, const std::string& looked,
+                    const std::string& next, const report::Style& style) {
+  std::string text = report::headline(findings, style) + "\n";
+  if (!looked.empty()) text += report::wrapped(looked, 0, style.width) + "\n";
+  text += "\n" + (report::is_brief(style) ? report::short_details(findings, style)
+                                          : report::details(findings, style));
+  if (style.view == report::View::live && !next.empty()) text += fmt::format("next: {}\n", next);
+  return text;
+}
+
+void show(const std::vector<report::Finding>& findings, const session::Recording& looked,
+          const std::map<std::string, std::string>& stages, const DoctorOptions& options, const Io& io) {
+  switch (options.format) {
+    case Format::json:
+      return report::write_json(findings, io.out, stages);
+    case Format::junit:
+      return io.out(report::to_junit(findings));
+    case Format::html:
+      return io.out(report::to_html(findings, looked.cluster.name, base::now()));
+    case Format::prometheus:
+      return io.out(report::to_prometheus(findings, base::now()));
+    default:
+      return io.out(text_of(findings, session::describe_stages(looked.survey.census, options.stage),
+                            next_command(findings, looked.survey.census, options), io.out_style));
+  }
+}
+
+}  // namespace
+
+Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
+  DoctorOptions options = asked;
+  TRY(session::known_ids(options.only));
+  TRY(session::known_ids(options.skip));
+  if (options.list) return list(options, io);
+  if (options.stage.empty() && asks_for_security(options)) options.stage = "security";
+  if (options.fix && options.watch == 0) return fix(options, io);
+  const auto known =
+      options.baseline.empty() ? std::set<std::string>() : TRY(read_baseline(options.baseline));
+
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  if (options.demo && options.demo->empty()) return list_demos(TRY(demos(assets)), options.format, io);
+  std::optional<Demo> demo;
+  if (options.demo) {
+    demo = TRY(demo_named(options, assets));
+    options.stage = session::stages_of(static_cast<unsigned>(demo->stage));
+  }
+  const session::Judge judge = [&](const session::Recording& looked) -> Result<std::vector<report::Finding>> {
+    auto findings = TRY(find_for(options, looked, assets));
+    std::erase_if(findings, [&](const report::Finding& finding) {
+      return (finding.id != session::reachable && !wanted(options, finding.id)) ||
+             (!known.empty() && known.contains(key_of(finding.host, finding.id)));
+    });
+    TRY(mark_fixable(findings, looked.cluster, looked.survey.census, assets));
+    return findings;
+  };
+  if (options.watch > 0) return watch_and_report(options, assets, judge, io);
+  session::Recording looked = TRY(demo                   ? recording_of(*demo, assets)
+                                  : options.from.empty() ? look(options, assets, io)
+                                                         : recorded(options));
+  TRY(resolve_bundle(options, looked, io));
+  const std::vector<report::Finding> findings = TRY(judge(looked));
+  if (!options.record.empty())
+    TRY(session::save_recording(options.record, looked, session::redactor_for(looked)));
+
+  if (options.from.empty() && !demo)
+    TRY(TRY(session::RunFolder::make(looked.cluster.name))
+            .save_results(looked.cluster, looked.survey.census, findings));
+
+  std::map<std::string, std::string> stages;
+  if (options.stage.empty()) stages = session::stages_by_host(looked.survey.census);
+  show(findings, looked, stages, options, io);
+  if (looked.survey.none_reached()) return Outcome::unreachable;
+  return std::ranges::any_of(findings, [&](const auto& finding) { return fails(finding, options); })
+             ? Outcome::blocked
+             : Outcome::done;
+}
+
+}  // namespace app

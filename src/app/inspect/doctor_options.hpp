@@ -1,0 +1,18 @@
+#pragma once
+
+#include "gpuadm/app/app.hpp"
+#include "gpuadm/checks/checks.hpp"
+
+/// What the options of `gpuadm doctor` select.
+namespace app {
+
+/// The stage that is asked for.
+[[nodiscard]] checks::Stage stage_of(const DoctorOptions& options);
+
+/// Whether `--only` and `--skip` leave the check with this id.
+[[nodiscard]] bool wanted(const DoctorOptions& options, std::string_view id);
+
+/// Whether a finding causes exit code 3 under `--fail-on`.
+[[nodiscard]] bool fails(const report::Finding& finding, const DoctorOptions& options);
+
+}  // namespace app

@@ -1,0 +1,135 @@
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/report/wrap.hpp"
+#include "gpuadm/session/findings.hpp"
+
+#include "app/inspect/fix.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace app {
+
+namespace {
+
+/// One check with its article, ready to be written in any form.
+struct Page {
+  checks::About about;
+  checks::Article article;
+  std::vector<std::string> explains;  ///< checks whose failure it explains
+  std::vector<std::string> fixes;     ///< what `gpuadm doctor --fix` makes so
+};
+
+/// What is shown of a page in every form: key in JSON, heading, text. Empty ones are left out.
+using Parts = std::array<std::array<std::string, 3>, 7>;
+
+/// "It does this: …", or nothing.
+std::string mends(const std::vector<std::string>& fixes) {
+  return fixes.empty() ? "" : "It does this: " + base::join(fixes, "; ") + ".";
+}
+
+Parts parts_of(const Page& page) {
+  return {{{"why", "Why", std::string(page.about.why)},
+           {"symptom", "What you see", page.article.symptom},
+           {"probe", "What is looked at", page.article.probe},
+           {"fix", "Fix", page.article.fix},
+           {"fixedBy", "gpuadm doctor --fix", mends(page.fixes)},
+           {"byHand", "By hand", page.article.by_hand},
+           {"stages", "Stages", session::stages_of(page.about.stages)}}};
+}
+
+base::Tree to_tree(const Page& page) {
+  base::Tree tree = base::Tree::map_of({{"id", page.about.id}, {"title", page.about.title}});
+  for (const auto& [key, heading, text] : parts_of(page)) tree.set(key, text);
+  tree.set("source", base::Tree::list_of(page.article.sources));
+  tree.set("causedBy", base::Tree::list_of(page.article.caused_by));
+  tree.set("explains", base::Tree::list_of(page.explains));
+  return tree;
+}
+
+using Wrap = std::string (*)(std::string_view line, std::size_t indent, std::size_t width);
+
+std::string indented(std::string_view text, std::size_t width, Wrap wrap = report::wrapped) {
+  std::string all;
+  for (const std::string_view line : base::lines(text))
+    all += fmt::format("      {}\n", wrap(line, 6, width));
+  return all;
+}
+
+std::string to_text(const Page& page, std::size_t width) {
+  std::string text = fmt::format("{}: {}\n", page.about.id, page.about.title);
+  for (const auto& [key, heading, says] : parts_of(page))
+    if (!says.empty())
+      text += fmt::format("  {}\n{}", heading,
+                          indented(says, width, key == "byHand" ? report::padded : report::wrapped));
+  if (!page.article.sources.empty())
+    text += fmt::format("  Source\n{}", indented(base::join(page.article.sources, "\n"), width));
+  if (!page.article.caused_by.empty())
+    text += fmt::format("  Follows from\n{}", indented(base::join(page.article.caused_by, "\n"), width));
+  if (!page.explains.empty())
+    text += fmt::format("  Explains\n{}", indented(base::join(page.explains, "\n"), width));
+  return text;
+}
+
+std::string links(const std::vector<std::string>& ids) {
+  std::vector<std::string> linked;
+  for (const std::string& id : ids) linked.push_back(fmt::format("[{0}]({0}.md)", id));
+  return base::join(linked, ", ");
+}
+
+std::string to_markdown(const Page& page) {
+  std::string text = fmt::format("# {}\n\n{}\n", page.about.id, page.about.title);
+  for (const auto& [key, heading, says] : parts_of(page))
+    if (!says.empty())
+      text += key == "byHand" ? fmt::format("\n## {}\n\n```sh\n{}\n```\n", heading, says)
+                              : fmt::format("\n## {}\n\n{}\n", heading, says);
+  if (!page.article.sources.empty()) text += "\n## Source\n\n";
+  for (const std::string& source : page.article.sources) text += fmt::format("- <{}>\n", source);
+  if (!page.article.caused_by.empty())
+    text += fmt::format("\nFollows from: {}\n", links(page.article.caused_by));
+  if (!page.explains.empty()) text += fmt::format("\nExplains: {}\n", links(page.explains));
+  return text;
+}
+
+Result<std::vector<Page>> pages(const Common& common) {
+  const assets::Store assets = TRY(assets::Store::open(common.assets));
+  const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
+  const Fixes fixes = fixes_of(TRY(playbook::Library::load(assets, "fix")));
+  std::vector<Page> all;
+  for (const checks::About& about : session::every_check()) {
+    const checks::Article* article = checks::article(*data, about.id);
+    const auto fix = fixes.find(about.id);
+    all.push_back({about,
+                   article ? *article : checks::Article{},
+                   {},
+                   fix == fixes.end() ? std::vector<std::string>() : fix->second});
+  }
+  for (const Page& page : all)
+    for (const std::string& cause : page.article.caused_by)
+      if (const auto place = std::ranges::find(all, cause, [](const Page& other) { return other.about.id; });
+          place != all.end())
+        place->explains.emplace_back(page.about.id);
+  return all;
+}
+
+}  // namespace
+
+Result<Outcome> explain(const ExplainOptions& options, Io& io) {
+  TRY(session::known_ids(options.ids));
+  base::Tree tree = base::Tree::list();
+  std::string text;
+  for (const Page& page : TRY(pages(options.common))) {
+    if (std::ranges::none_of(options.ids,
+                             [&](const auto& id) { return session::matches(page.about.id, id); }))
+      continue;
+    tree.push(to_tree(page));
+    text += (text.empty() ? "" : "\n") +
+            (options.format == Format::markdown ? to_markdown(page) : to_text(page, io.out_style.width));
+  }
+  io.out(options.format == Format::json ? base::json::write(tree) + "\n" : text);
+  return Outcome::done;
+}
+
+}  // namespace app

@@ -1,0 +1,211 @@
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/shell.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/control_plane.hpp"
+#include "gpuadm/report/findings.hpp"
+#include "gpuadm/session/census.hpp"
+#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/recording.hpp"
+
+#include "app/inspect/archive.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace app {
+
+namespace {
+
+namespace fs = std::filesystem;
+using base::Fault;
+
+constexpr std::chrono::seconds support_timeout{240};  // every command in it has its own, shorter one
+constexpr std::size_t answer_limit = 16u << 20;
+constexpr std::size_t run_file_limit = 16u << 20;
+
+constexpr std::string_view readme =
+    R"(This is what gpuadm {} collected of {} on {}, for somebody who is to find out what is wrong.
+
+doctor.txt    what the doctor says of it
+recording/    what it was judged by: gpuadm doctor --from recording [--stage node|cluster]
+hosts/        of each host its logs, units, containers and the logs of its pods; of a control plane also events
+runs/         what gpuadm itself did last
+
+Names of hosts, people and domains, addresses, ids and secrets were replaced, the same by the same everywhere.
+{}
+{})";
+
+/// What the programs of others wrote: no rule knows all of it.
+constexpr std::string_view look_through =
+    "Look through hosts/*/journal, hosts/*/pods and hosts/*/cluster before you hand it on: programs log what "
+    "no "
+    "rule knows, such as names of customers, images, namespaces and paths.";
+
+class Support {
+ public:
+  Support(const SupportOptions& options, const assets::Store& assets, transport::Fleet& fleet,
+          session::Recording& looked, Archive& archive, Io& io)
+      : options_(options), assets_(assets), fleet_(fleet), looked_(looked), archive_(archive), io_(io) {}
+
+  Result<Outcome> collect() {
+    looked_.survey = TRY(session::take_census(fleet_, assets_, session::Afterwards::keep_connection,
+                                              session::Texts::kept, session::Reasons::read));
+    TRY(survey_cluster());
+    facts::Redactor redact = session::redactor_for(looked_);
+    redact.learn(base::home().filename().string(), "user");
+    TRY(add_hosts(redact));
+    TRY(add_runs(redact));
+    TRY(session::save_recording(archive_.folder() / "recording", looked_, redact));
+    TRY(archive_.add("doctor.txt", TRY(report())));
+    replaced_ = redact.replaced();
+    for (const auto& [host, facts] : looked_.survey.census)
+      if (const std::string name = redact.name(host); name != host)
+        renamed_ += fmt::format("  {} is {}\n", name, host);
+    return looked_.survey.none_reached() ? Outcome::unreachable : Outcome::done;
+  }
+
+  std::string replaced() const {
+    return fmt::format("Replaced: {} names and {} addresses; ids in {} places; secrets in {}.",
+                       replaced_.names, replaced_.addresses, replaced_.ids, replaced_.secrets);
+  }
+  /// Which host is which: for whoever made the archive, not for who gets it.
+  const std::string& renamed() const { return renamed_; }
+
+ private:
+  void narrate(const std::string& line) {
+    if (io_.err_style.verbosity != report::Verbosity::quiet) io_.err(base::printable(line) + "\n");
+  }
+
+  /// A cluster that does not answer is no reason to go without the rest.
+  Result<> survey_cluster() {
+    const auto& hosts = looked_.cluster.hosts;
+    const auto place = std::ranges::find_if(
+        hosts, [&](const auto& host) { return facts::is_control_plane(looked_.survey.census, host.name); });
+    if (place == hosts.end()) return {};
+    control_plane_ = place->name;
+    auto view = session::view_cluster(looked_.cluster, looked_.survey.census, fleet_, assets_);
+    if (view)
+      looked_.view = std::move(*view);
+    else if (view.error().fault == Fault::interrupted)
+      return std::unexpected(view.error());
+    else
+      narrate("the cluster could not be read: " + view.error().what);
+    return {};
+  }
+
+  Result<> add_hosts(facts::Redactor& redact) {
+    const std::string script = TRY(session::reading_script(assets_, "playbooks/support.sh"));
+    for (const auto& [host, facts] : looked_.survey.census) {
+      if (!facts) {
+        narrate(fmt::format("{}: {}", host, facts.error().what));
+        continue;
+      }
+      fleet_.submit(host,
+                    {.label = "collect the logs",
+                     .script = base::assignments({{"log_lines", std::to_string(options_.lines)},
+                                                  {"ask_cluster", host == control_plane_ ? "yes" : "no"}}) +
+                               script,
+                     .timeout = support_timeout,
+                     .output_limit = answer_limit});
+    }
+    std::map<std::string, std::string> answers;
+    while (auto completion = fleet_.next()) {
+      fleet_.at(completion->host).close();
+      if (fleet_.interrupted()) return base::fail(Fault::interrupted, "interrupted while the logs were read");
+      if (!completion->result) {
+        narrate(completion->result.error().what);
+        continue;
+      }
+      answers.emplace(completion->host, std::move(completion->result->out));
+    }
+    // What any of them names is replaced in all.
+    for (const auto& [host, answer] : answers) redact.learn_from(answer);
+    for (const auto& [host, answer] : answers)
+      if (const std::size_t left_out =
+              archive_.add_sections(fs::path("hosts") / redact.name(host), redact(answer)))
+        narrate(fmt::format(
+            "{}: {} of its sections are not in the archive: too many, or with a name that is no file's", host,
+            left_out));
+    return {};
+  }
+
+  /// The last run of this cluster, and the last that did something.
+  Result<> add_runs(facts::Redactor& redact) {
+    std::error_code error;
+    std::vector<fs::path> runs;
+    for (const auto& entry : fs::directory_iterator(base::state_directory() / looked_.cluster.name, error))
+      if (entry.is_directory(error)) runs.push_back(entry.path());
+    std::ranges::sort(runs, std::greater());
+    const auto acted = std::ranges::find_if(
+        runs, [&](const fs::path& run) { return fs::exists(run / "events.jsonl", error); });
+    if (!runs.empty()) TRY(add_run(runs.front(), redact));
+    if (acted != runs.end() && acted != runs.begin()) TRY(add_run(*acted, redact));
+    return {};
+  }
+
+  Result<> add_run(const fs::path& run, facts::Redactor& redact) {
+    for (const char* name :
+         {"cluster.yaml", "facts.json", "findings.json", "plan.json", "events.jsonl", "report.json"})
+      if (const auto text = base::read_file(run / name, run_file_limit))
+        TRY(archive_.add(fs::path("runs") / run.filename() / name, redact(*text)));
+    return {};
+  }
+
+  /// What the doctor makes of the recording, which has no names any more.
+  Result<std::string> report() {
+    const session::Recording recorded = TRY(session::load_recording(archive_.folder() / "recording"));
+    auto findings =
+        TRY(session::find(recorded.cluster, recorded.survey.census, assets_, checks::Stage::node));
+    if (recorded.view) {
+      auto more =
+          TRY(session::find_in_cluster(recorded.cluster, recorded.survey.census, recorded.view, assets_));
+      std::erase_if(more, [](const report::Finding& finding) { return finding.id == session::reachable; });
+      std::ranges::move(more, std::back_inserter(findings));
+    }
+    return report::to_text(findings, {});
+  }
+
+  const SupportOptions& options_;
+  const assets::Store& assets_;
+  transport::Fleet& fleet_;
+  session::Recording& looked_;
+  Archive& archive_;
+  Io& io_;
+  std::string control_plane_, renamed_;
+  facts::Replaced replaced_;
+};
+
+}  // namespace
+
+Result<Outcome> support(const SupportOptions& options, Io& io) {
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  session::Recording looked{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
+  const std::string name = fmt::format("gpuadm-support-{}", base::stamp(base::now()));
+  const fs::path file = options.output.empty() ? fs::path(name + ".tar.gz") : options.output;
+  if (std::error_code error; fs::exists(file, error))
+    return base::fail(Fault::usage, fmt::format("{}: there is such a file", file.string()),
+                      "name one that is not there yet: --output FILE");
+  Archive archive = TRY(Archive::make(name));
+  const auto connections = TRY(session::Connections::open(looked.cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(session::Access::read_only);
+  Support support(options, assets, *fleet, looked, archive, io);
+  const Outcome outcome = TRY(support.collect());
+  const auto& hosts = looked.survey.census;
+  TRY(archive.add("README.txt",
+                  fmt::format(readme, GPUADM_VERSION,
+                              hosts.size() == 1 ? "1 host" : fmt::format("{} hosts", hosts.size()),
+                              base::iso8601(base::now()), support.replaced(), look_through)));
+  const std::string contents = archive.contents();
+  TRY(archive.pack(file));
+  std::error_code error;
+  io.out(fmt::format("{} ({}, for you alone)\n{}{}\n{}{}\n", base::printable(file.string()),
+                     base::human_bytes(fs::file_size(file, error)), contents, support.replaced(),
+                     base::printable(support.renamed(), 1u << 16), look_through));
+  return outcome;
+}
+
+}  // namespace app

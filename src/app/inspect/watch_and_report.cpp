@@ -1,0 +1,110 @@
+#include "app/inspect/watch_and_report.hpp"
+
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/report/findings.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/run_folder.hpp"
+#include "gpuadm/session/watch.hpp"
+
+#include <fmt/format.h>
+
+#include <deque>
+
+namespace app {
+
+namespace {
+
+using base::Fault;
+using report::Change;
+using report::Finding;
+
+constexpr std::size_t remembered = 6;  // changes shown on the page
+
+Result<> goes_with(const DoctorOptions& options) {
+  if (!options.from.empty() || options.demo)
+    return base::fail(Fault::usage, "--watch looks at hosts: a recording does not change",
+                      "leave --from, --demo or --watch out");
+  if (options.fix)
+    return base::fail(Fault::usage, "--watch only looks, and --fix changes hosts",
+                      "gpuadm doctor --fix, then --watch");
+  if (!options.record.empty())
+    return base::fail(Fault::usage, "--watch looks many times, and --record saves one look",
+                      "gpuadm doctor --record DIR without --watch");
+  if (options.format != Format::text && options.format != Format::json)
+    return base::fail(Fault::usage, "--watch tells changes, and this form is of one whole look",
+                      "-o json prints one object a change; or run gpuadm doctor from a timer");
+  return {};
+}
+
+/// The page of a terminal: what changed last, then everything as it is.
+class Page {
+ public:
+  Page(const std::string& cluster, int every, Io& io) : cluster_(cluster), every_(every), io_(io) {}
+  ~Page() { io_.end_page(); }
+  Page(const Page&) = delete;
+  Page& operator=(const Page&) = delete;
+
+  void show(std::span<const Change> changes, const std::vector<Finding>& findings) {
+    for (const Change& change : changes) {
+      // All that the first look finds stands below.
+      if (looked_) last_.push_front(report::to_text(change, io_.out_style));
+      if (last_.size() > remembered) last_.pop_back();
+    }
+    if (!changes.empty() || !findings.empty()) looked_ = true;
+    const std::string report =
+        looked_ ? report::details(findings, io_.out_style) : "waiting for the first answer\n";
+    // What sums it up stands above what may not fit.
+    const std::size_t last_line = report.rfind('\n', report.size() - 2) + 1;
+    const std::string first = looked_ ? report::headline(findings, io_.out_style) + "\n" : "";
+    std::string text = fmt::format("gpuadm doctor: {}, every {} s, now {}; Ctrl-C ends it\n{}{}\n",
+                                   base::printable(cluster_), every_,
+                                   base::iso8601(base::now()).substr(11, 8), first, report.substr(last_line));
+    for (const std::string& line : last_) text += line + "\n";
+    if (!last_.empty()) text += "\n";
+    io_.page(text + report.substr(0, last_line));
+  }
+
+ private:
+  const std::string& cluster_;
+  int every_;
+  Io& io_;
+  bool looked_ = false;
+  std::deque<std::string> last_;
+};
+
+}  // namespace
+
+Result<Outcome> watch_and_report(const DoctorOptions& options, const assets::Store& assets,
+                                 const session::Judge& judge, Io& io) {
+  TRY(goes_with(options));
+  session::Recording looked{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
+  const auto connections = TRY(session::Connections::open(looked.cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(session::Access::read_only);
+  std::vector<Finding> last;
+  std::optional<Page> page;
+  if (io.page && options.format == Format::text) page.emplace(looked.cluster.name, options.watch, io);
+  session::Watcher watcher{.every = std::chrono::seconds(options.watch),
+                           .view = options.stage == "cluster",
+                           .reasons = options.stage.empty() || options.stage == "node"
+                                          ? session::Reasons::read
+                                          : session::Reasons::skipped,
+                           .judge = judge,
+                           .notify = {}};
+  watcher.notify = [&](std::span<const Change> changes, const std::vector<Finding>& findings) {
+    if (!changes.empty()) last = findings;
+    if (page) return page->show(changes, findings);
+    for (const Change& change : changes)
+      io.out((options.format == Format::json ? base::json::write(report::to_tree(change), 0)
+                                             : report::to_text(change, io.out_style)) +
+             "\n");
+  };
+  const auto watched = session::watch(looked, *fleet, assets, watcher);
+  page.reset();
+  TRY(watched);
+  const session::RunFolder folder = TRY(session::RunFolder::make(looked.cluster.name));
+  TRY(folder.save_results(looked.cluster, looked.survey.census, last));
+  return Outcome::interrupted;
+}
+
+}  // namespace app

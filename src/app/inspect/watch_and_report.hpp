@@ -1,0 +1,13 @@
+#pragma once
+
+#include "gpuadm/app/app.hpp"
+#include "gpuadm/assets/assets.hpp"
+#include "gpuadm/session/watch.hpp"
+
+namespace app {
+
+/// `gpuadm doctor --watch`. Fault::usage for options that it does not go with.
+[[nodiscard]] Result<Outcome> watch_and_report(const DoctorOptions& options, const assets::Store& assets,
+                                               const session::Judge& judge, Io& io);
+
+}  // namespace app

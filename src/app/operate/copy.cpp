@@ -1,0 +1,81 @@
+#include "gpuadm/app/exec.hpp"
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/session/run_playbook.hpp"
+
+#include <fmt/format.h>
+
+namespace app {
+
+namespace {
+
+namespace fs = std::filesystem;
+using base::Fault;
+
+/// What shall be where.
+struct Freight {
+  fs::path file;
+  std::string path, mode, sum;
+};
+
+Result<Freight> freight_of(const CopyOptions& options) {
+  std::error_code error;
+  const fs::file_status status = fs::status(options.file, error);
+  if (!fs::is_regular_file(status))
+    return base::fail(Fault::usage, fmt::format("{}: no such file", base::printable(options.file.string())),
+                      "gpuadm cp FILE --to PATH [HOST…]: a file that is here");
+  Freight freight{options.file, options.to, {}, {}};
+  if (freight.path.ends_with('/')) freight.path += options.file.filename().string();
+  const bool plain = freight.path.find_first_of("\t\n") == std::string::npos;
+  if (!freight.path.starts_with('/') || !plain)
+    return base::fail(Fault::usage, fmt::format("--to '{}': no whole path", base::printable(options.to, 200)),
+                      "for example: --to /etc/motd, or --to /opt/tools/");
+  freight.mode = fmt::format("{:o}", static_cast<unsigned>(status.permissions()) & 0777U);
+  freight.sum = TRY(base::sha256_of_file(options.file));
+  return freight;
+}
+
+plan::Plan plan_of(const Freight& freight, const std::vector<spec::Host>& hosts, std::string prelude,
+                   std::string depot) {
+  plan::Action action;
+  action.id = "cp";
+  action.title = fmt::format("{} is {} here", freight.path, freight.file.filename().string());
+  action.kind = plan::Kind::upload;
+  action.variables = {{"path", freight.path}, {"mode", freight.mode}, {"bundle_sha256", freight.sum}};
+  action.check = "cp_check";
+  action.apply = "cp_apply";
+  action.timeout = std::chrono::seconds(600);
+  action.input = freight.file;
+  plan::Stage stage{"cp", "Bring the file", false, {}};
+  for (const spec::Host& host : hosts) stage.walks.push_back({host.name, {action}});
+  plan::Plan plan;
+  plan.playbook = "cp";
+  plan.prelude = std::move(prelude);
+  plan.depot = std::move(depot);
+  plan.stages.push_back(std::move(stage));
+  return plan;
+}
+
+}  // namespace
+
+Result<Outcome> copy(const CopyOptions& options, Io& io) {
+  const Freight freight = TRY(freight_of(options));
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const std::string prelude =
+      TRY(assets.read("playbooks/prelude.sh")) + "\n" + TRY(assets.read("playbooks/cp.sh"));
+  const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
+  const session::Session session =
+      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  session::Execution execution{
+      assets,
+      plan_of(freight, cluster.hosts, prelude, TRY(assets.read("playbooks/depot.sh"))),
+      {},
+      options.consent,
+      {}};
+  for (const spec::Host& host : cluster.hosts) execution.hosts.push_back(host.name);
+  return session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+    return session::execute(execution, session, reporter, io);
+  });
+}
+
+}  // namespace app

@@ -1,0 +1,198 @@
+#include "gpuadm/app/gpu.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/cluster/gpu_rows.hpp"
+#include "gpuadm/facts/control_plane.hpp"
+#include "gpuadm/plan/plan.hpp"
+#include "gpuadm/report/findings.hpp"
+#include "gpuadm/report/refusal.hpp"
+#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/findings.hpp"
+#include "gpuadm/session/run_playbook.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace app {
+
+namespace {
+
+using base::Fault;
+
+constexpr const char* playbook_of(GpuChange change) {
+  switch (change) {
+    case GpuChange::share:
+      return "gpu-share";
+    case GpuChange::mig:
+      return "gpu-mig";
+    case GpuChange::reset:
+      return "gpu-reset-config";
+  }
+  return "";
+}
+
+Result<spec::GpuProfile> to_sharing(const std::string& how) {
+  if (how == "exclusive") return spec::GpuProfile();
+  const bool mps = how.starts_with("mps:");
+  const auto number = base::to_int(mps ? how.substr(4) : how);
+  if (!number || *number < 2 || *number > 1000)
+    return base::fail(Fault::usage, fmt::format("'{}' is no way to share GPUs", base::printable(how, 50)),
+                      "a number from 2 on (time-slicing), mps:NUMBER, or exclusive");
+  return spec::GpuProfile{mps ? spec::Sharing::mps : spec::Sharing::time_slicing, static_cast<int>(*number)};
+}
+
+Result<spec::Mig> to_mig(const std::string& how) {
+  spec::Mig mig;
+  if (how == "off") return mig;
+  for (const std::string_view profile : base::split(how, ',')) {
+    if (!spec::is_mig_profile(profile))
+      return base::fail(Fault::usage, fmt::format("'{}' is no MIG profile", base::printable(profile, 50)),
+                        "profiles as nvidia-smi mig -lgip names them: 1g.18gb,1g.18gb,3g.71gb; or off");
+    ++mig.devices[std::string(profile)];
+  }
+  mig.strategy = mig.devices.size() > 1 ? spec::MigStrategy::mixed : spec::MigStrategy::single;
+  return mig;
+}
+
+/// What DRA can do instead: pods share by naming one claim.
+base::Error shares_by_claims(const std::string& host) {
+  return {
+      Fault::blocked,
+      fmt::format("the GPUs of {} are allocated by NVIDIA's DRA driver: gpuadm gpu share divides what the "
+                  "device plugin offers",
+                  host),
+      "pods share a GPU where they name one ResourceClaim (spec.resourceClaims[].resourceClaimName); for "
+      "time-slicing or MPS write gpu: { allocator: devicePlugin } in the cluster file, and run: gpuadm "
+      "apply"};
+}
+
+/// The whole cluster, since its other nodes keep what they have; with the change laid over the one host.
+struct Wanted {
+  spec::Cluster cluster;
+  std::string host;
+};
+
+Result<Wanted> what_is_wanted(GpuChange change, const GpuChangeOptions& options) {
+  Hosts hosts{options.file, {}};
+  if (options.file.empty() && !options.host.empty()) hosts.targets = {options.host};
+  Wanted wanted{TRY(session::read_cluster(hosts, options.common.connection)), options.host};
+  auto& all = wanted.cluster.hosts;
+  if (options.file.empty()) wanted.host = all.front().name;
+  const auto host = std::ranges::find(all, wanted.host, &spec::Host::name);
+  if (host == all.end()) {
+    std::vector<std::string> names;
+    for (const spec::Host& one : all) names.push_back(one.name);
+    return base::fail(
+        Fault::usage,
+        fmt::format("{} has no host named {}", options.file.string(), base::printable(wanted.host)),
+        "its hosts: " + base::join(names, ", "));
+  }
+  if (change == GpuChange::share && wanted.cluster.gpu.allocator == spec::Allocator::dra)
+    return std::unexpected(shares_by_claims(wanted.host));
+  if (change != GpuChange::mig)
+    host->gpu.sharing = change == GpuChange::share ? TRY(to_sharing(options.how)) : spec::GpuProfile();
+  if (change != GpuChange::share)
+    host->gpu.mig = change == GpuChange::mig ? TRY(to_mig(options.how)) : spec::Mig();
+  return wanted;
+}
+
+/// What makes the change impossible, or would hurt pods. Nothing has been touched.
+Result<bool> is_refused(const Wanted& wanted, const session::Survey& survey,
+                        const std::optional<std::string>& view, const assets::Store& assets, GpuChange change,
+                        Io& io) {
+  auto findings = TRY(session::find(wanted.cluster, survey.census, assets, checks::Stage::preflight));
+  std::erase_if(findings, [&](const report::Finding& finding) {
+    const bool ours = finding.id.starts_with("gpu.layout.") || finding.id.starts_with("gpu.mig.layout") ||
+                      finding.id.starts_with("gpu.cdi.") || finding.id.starts_with("gpu.dra.");
+    return !ours || finding.host != wanted.host || !report::blocks(finding);
+  });
+  if (!findings.empty()) {
+    io.out(report::to_text(findings, io.out_style));
+    return true;
+  }
+  if (!view) return false;
+  const auto facts = TRY(facts::parse_cluster(*view));
+  const facts::Node* node = facts::node_of(facts, *survey.census.at(wanted.host));
+  if (change == GpuChange::share && node && allocates_by_claims(facts, *node)) {
+    io.err(report::to_text(shares_by_claims(wanted.host), io.err_style));
+    return true;
+  }
+  std::vector<std::string> pods;
+  if (node)
+    for (const facts::Pod* pod : cluster::gpu_pods(facts, node->name)) pods.push_back(pod->full());
+  // Running pods keep their GPU when the plugin starts anew; only MIG takes it from under them.
+  if (pods.empty() || change == GpuChange::share) return false;
+  const std::string drain = "kubectl drain " + node->name + " --ignore-daemonsets --delete-emptydir-data";
+  io.err(report::to_text(
+      {base::Fault::remote, fmt::format("pods hold GPUs of {}: {}", wanted.host, base::join(pods, ", ")),
+       drain + ", then run again"},
+      io.err_style));
+  return true;
+}
+
+/// The plan without what concerns other hosts: labels and MIG are the host's, manifests the control plane's.
+void keep(plan::Plan& plan, const std::string& host) {
+  for (plan::Stage& stage : plan.stages)
+    if (stage.name != "gpu/device-plugin" && stage.name != "gpu/runtime-class")
+      std::erase_if(stage.walks, [&](const plan::Walk& walk) { return walk.host != host; });
+}
+
+std::vector<std::string> hosts_of(const plan::Plan& plan) {
+  std::vector<std::string> hosts;
+  for (const plan::Stage& stage : plan.stages)
+    for (const plan::Walk& walk : stage.walks)
+      if (std::ranges::find(hosts, walk.host) == hosts.end()) hosts.push_back(walk.host);
+  return hosts;
+}
+
+/// A cluster file that says otherwise would take it back.
+void remind(const Wanted& wanted, const GpuChangeOptions& options, Io& io) {
+  if (options.file.empty() || options.consent == Consent::preview) return;
+  const auto before = session::read_cluster({options.file, {}}, options.common.connection);
+  if (!before || spec::to_tree(*before) == spec::to_tree(wanted.cluster)) return;
+  io.err(fmt::format(
+      "{} says otherwise of {}: write it there too, under hosts[].gpu, or the next gpuadm init takes it "
+      "back\n",
+      options.file.string(), base::printable(wanted.host)));
+}
+
+}  // namespace
+
+Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io& io) {
+  const Wanted wanted = TRY(what_is_wanted(change, options));
+  const spec::Cluster& cluster = wanted.cluster;
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const playbook::Library library = TRY(playbook::Library::load(assets, playbook_of(change)));
+  const session::Session session =
+      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::Survey survey = TRY(session.survey_all(assets));
+  if (survey.census.at(wanted.host)->gpus.empty())
+    return base::fail(Fault::usage, fmt::format("{}: nvidia-smi lists no GPU", wanted.host),
+                      "gpuadm doctor says why");
+  const bool in_cluster = std::ranges::any_of(cluster.hosts, [&](const spec::Host& host) {
+    return facts::is_control_plane(survey.census, host.name);
+  });
+  std::optional<std::string> view;
+  if (in_cluster) view = TRY(session::view_cluster(cluster, survey.census, *session.fleet, assets));
+  if (TRY(is_refused(wanted, survey, view, assets, change, io))) return Outcome::blocked;
+
+  const auto plan_of = [&](const facts::Census& census) -> Result<plan::Plan> {
+    plan::Plan plan = TRY(plan::make(cluster, census, library, nullptr, {}));
+    keep(plan, wanted.host);
+    return plan;
+  };
+  session::Execution execution{assets, TRY(plan_of(survey.census)), {}, options.consent, {}};
+  execution.hosts = hosts_of(execution.plan);
+  execution.again = [&](const auto&) -> Result<plan::Plan> {
+    return plan_of(TRY(session.survey_all(assets)).census);
+  };
+  const Outcome outcome =
+      TRY(session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+        return session::execute(execution, session, reporter, io);
+      }));
+  if (outcome == Outcome::done) remind(wanted, options, io);
+  return outcome;
+}
+
+}  // namespace app

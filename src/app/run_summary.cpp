@@ -1,0 +1,109 @@
+#include "app/run_summary.hpp"
+
+#include "gpuadm/base/shell.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/playbook/playbook.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace app {
+
+namespace {
+
+/// "3: cp1 (control plane), gpu1, gpu2"; of many the first.
+std::string nodes_of(const RunSummary& of) {
+  constexpr std::size_t most = 4;
+  std::string text = fmt::format("{}: ", of.cluster.hosts.size());
+  for (std::size_t i = 0; i < std::min(most, of.cluster.hosts.size()); ++i) {
+    const spec::Host& host = of.cluster.hosts[i];
+    text += fmt::format("{}{}{}", i == 0 ? "" : ", ", base::printable(host.name),
+                        host.role == spec::Role::control_plane ? " (control plane)" : "");
+  }
+  if (of.cluster.hosts.size() > most) text += fmt::format(" and {} more", of.cluster.hosts.size() - most);
+  return text;
+}
+
+const facts::Facts* facts_of(const RunSummary& of, const spec::Host& host) {
+  const auto found = of.census.find(host.name);
+  return found != of.census.end() && found->second ? &*found->second : nullptr;
+}
+
+std::size_t gpus_on(const facts::Facts& facts) {
+  return std::max(facts.gpus.size(), facts.pci_gpus.size());
+}
+
+/// "16 on 2 nodes (NVIDIA H200)"
+std::string gpus_of(const RunSummary& of) {
+  std::size_t gpus = 0, nodes = 0;
+  std::set<std::string> models;
+  for (const spec::Host& host : of.cluster.hosts) {
+    const facts::Facts* facts = facts_of(of, host);
+    if (!facts || gpus_on(*facts) == 0) continue;
+    gpus += gpus_on(*facts);
+    ++nodes;
+    for (const facts::Gpu& gpu : facts->gpus) models.insert(base::printable(gpu.name, 50));
+  }
+  if (gpus == 0) return "none";
+  std::string text = fmt::format("{} on {} node{}", gpus, nodes, nodes == 1 ? "" : "s");
+  if (!models.empty())
+    text += fmt::format(" ({})", base::join(std::vector(models.begin(), models.end()), ", "));
+  return text;
+}
+
+/// "1.34.2, containerd 1.7.24": a runtime that the run installed has no version here.
+std::string versions_of(const RunSummary& of) {
+  const spec::Cluster& cluster = of.cluster;
+  std::string text = cluster.kubernetes.version ? cluster.kubernetes.version->text() : "unknown";
+  const spec::Host* first = playbook::first_control_plane(cluster, of.census);
+  const facts::Facts* facts = first ? facts_of(of, *first) : nullptr;
+  if (cluster.runtime.engine == spec::Engine::docker)
+    return text + (facts && facts->docker ? ", Docker " + facts->docker->version : ", Docker");
+  if (cluster.runtime.engine == spec::Engine::crio)
+    return text + (facts && facts->crio ? ", CRI-O " + *facts->crio : ", CRI-O");
+  return text + (facts && facts->containerd ? ", containerd " + facts->containerd->version : ", containerd");
+}
+
+/// Whether templates/gpu-job.yaml runs there: pods ask for nvidia.com/gpu and name a runtime class.
+bool has_gpu_jobs(const RunSummary& of) {
+  return gpus_of(of) != "none" && of.cluster.gpu.allocator == spec::Allocator::device_plugin;
+}
+
+}  // namespace
+
+std::string to_text(const RunSummary& of) {
+  const std::string kubectl =
+      of.kubeconfig.empty() ? "kubectl" : "kubectl --kubeconfig " + of.kubeconfig.string();
+  std::string text = fmt::format("\nCluster {} is {}\n", base::printable(of.cluster.name),
+                                 of.waited_for ? "ready" : "installed; gpuadm did not wait for it");
+  const auto row = [&](std::string_view name, const std::string& value) {
+    text += fmt::format("  {:<11} {}\n", name, value);
+  };
+  row("Kubernetes", base::printable(versions_of(of)));
+  row("nodes", nodes_of(of));
+  row("GPUs", gpus_of(of));
+  row("kubeconfig",
+      of.kubeconfig.empty() ? "~/.kube/config of root and of the login user" : of.kubeconfig.string());
+  row("next", "gpuadm verify" + of.typed);
+  if (!has_gpu_jobs(of)) {
+    row("", kubectl + " get nodes");
+    return text;
+  }
+  row("a GPU job", "gpuadm assets show templates/gpu-job.yaml |");
+  row("", kubectl + " apply -f -");
+  return text;
+}
+
+std::string restored(const std::vector<std::string>& hosts, std::string_view before) {
+  constexpr std::size_t most = 4;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(most, hosts.size()); ++i)
+    names += (i == 0 ? "" : ", ") + base::printable(hosts[i]);
+  if (hosts.size() > most) names += fmt::format(" and {} more", hosts.size() - most);
+  return hosts.size() == 1 ? fmt::format("{} is as it was before {}\n", names, before)
+                           : fmt::format("{} are as they were before {}\n", names, before);
+}
+
+}  // namespace app

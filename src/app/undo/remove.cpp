@@ -1,0 +1,211 @@
+#include "gpuadm/app/cluster.hpp"
+#include "gpuadm/base/network.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/cluster/leaving_node.hpp"
+#include "gpuadm/session/ask.hpp"
+#include "gpuadm/session/run_playbook.hpp"
+
+#include "app/run_summary.hpp"
+#include "app/undo/teardown.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace app {
+
+namespace {
+
+using base::Fault;
+
+/// Who leaves, who stays, and what each has said of itself.
+struct Parting {
+  spec::Cluster cluster;  ///< the control plane that acts, first; and nodes that have ways to the others
+  spec::Cluster leaving;  ///< hosts that leave and can be reached
+  std::vector<std::string> gone;  ///< hosts that leave and cannot
+  std::string lines;              ///< of each node that leaves, for playbooks/remove.sh
+  std::set<std::string> nodes;    ///< their names
+  std::vector<std::pair<std::string, std::string>> notes;  ///< host -> which node it is
+  bool undo_plans_left = false;  ///< nodes that stay and are not named here have routes to those that leave
+  facts::Census census;
+};
+
+Result<spec::Cluster> cluster_of(const RemoveOptions& options) {
+  if (options.hosts.targets.empty())
+    return base::fail(Fault::usage, "which hosts shall leave?",
+                      "gpuadm remove HOST… -f cluster.yaml, or gpuadm remove HOST… --to CONTROL-PLANE");
+  if (options.hosts.file.empty() == options.to.empty())
+    return base::fail(Fault::usage,
+                      "the cluster is named by a file or by a control plane, and by one of them",
+                      "gpuadm remove HOST… -f cluster.yaml, or gpuadm remove HOST… --to CONTROL-PLANE");
+  if (!options.hosts.file.empty()) {
+    TRY(session::read_cluster(options.hosts,
+                              options.common.connection));  // says which names the file does not have
+    return session::read_cluster({options.hosts.file, {}}, options.common.connection);
+  }
+  Hosts all{{}, {options.to}};
+  all.targets.insert(all.targets.end(), options.hosts.targets.begin(), options.hosts.targets.end());
+  return session::read_cluster(all, options.common.connection);
+}
+
+/// The names of the hosts that leave, as the cluster has them.
+std::vector<std::string> names_of(const RemoveOptions& options, const spec::Cluster& cluster) {
+  if (!options.hosts.file.empty()) return options.hosts.targets;
+  std::vector<std::string> names;
+  for (std::size_t i = 1; i < cluster.hosts.size(); ++i) names.push_back(cluster.hosts[i].name);
+  return names;
+}
+
+Result<cluster::Nodes> nodes_of(const std::string& host, transport::Fleet& fleet,
+                                const assets::Store& assets) {
+  const transport::Exit exit = TRY(session::ask(
+      host, {.label = "read the cluster's nodes", .asset = "playbooks/read/nodes.sh"}, fleet, assets));
+  if (exit.status != 0)
+    return base::fail(Fault::remote,
+                      fmt::format("{}: the API server does not say which nodes there are: {}", host,
+                                  base::printable(base::tail(exit.err, 3))),
+                      "gpuadm doctor --stage cluster");
+  return cluster::read_nodes(exit.out);
+}
+
+/// The control plane that acts: the first that stays, was reached, and is one. A worker that has an
+/// admin.conf is none.
+const spec::Host* acting(const spec::Cluster& cluster, const session::Survey& survey,
+                         const std::vector<std::string>& leaving) {
+  for (const spec::Host& host : cluster.hosts) {
+    const auto& facts = survey.census.at(host.name);
+    if (facts && facts->kubernetes.admin_conf && host.role == spec::Role::control_plane &&
+        std::ranges::find(leaving, host.name) == leaving.end())
+      return &host;
+  }
+  return nullptr;
+}
+
+Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster,
+                     const session::Survey& survey, transport::Fleet& fleet, const assets::Store& assets) {
+  Parting parting{cluster, cluster, {}, {}, {}, {}};
+  parting.cluster.hosts.clear();
+  parting.leaving.hosts.clear();
+  const std::vector<std::string> names = names_of(options, cluster);
+  for (const std::string& name : names)
+    if (const auto& facts = survey.census.at(name); !facts && !options.force)
+      return base::fail(facts.error().fault, facts.error().what,
+                        "--force lets the cluster forget a host that is gone for good");
+  const spec::Host* actor = acting(cluster, survey, names);
+  if (!actor)
+    return base::fail(Fault::blocked, "no control plane that stays was reached",
+                      "gpuadm reset takes a whole cluster down");
+  const facts::Facts& at_actor = *survey.census.at(actor->name);
+  parting.cluster.hosts.push_back(*actor);
+  parting.cluster.hosts.back().role = spec::Role::control_plane;
+  parting.census.emplace(actor->name, at_actor);
+  const cluster::Nodes nodes = TRY(nodes_of(actor->name, fleet, assets));
+  if (nodes.routed && options.hosts.file.empty()) {
+    parting.cluster.network.plugin = spec::NetworkPlugin::bridge;
+    parting.undo_plans_left = nodes.all.size() > names.size() + 1;
+  }
+  for (const spec::Host& host : cluster.hosts) {
+    const auto& facts = survey.census.at(host.name);
+    const bool leaves = std::ranges::find(names, host.name) != names.end();
+    if (!leaves && host.name != actor->name) {
+      // Flannel's nodes learn by themselves who has gone.
+      const bool has_undo_plans = cluster.network.plugin == spec::NetworkPlugin::bridge &&
+                                  !options.hosts.file.empty() && facts && playbook::is_node(*facts);
+      if (has_undo_plans) {
+        parting.cluster.hosts.push_back(host);
+        parting.census.emplace(host.name, *facts);
+      } else {
+        fleet.remove(host.name);
+      }
+    }
+    if (!leaves) continue;
+    if (facts && !facts->machine_id.empty() && facts->machine_id == at_actor.machine_id)
+      return base::fail(
+          Fault::blocked,
+          fmt::format("{} is the machine of {}, the control plane that stays", host.name, actor->name),
+          "name another control plane; gpuadm reset takes a whole cluster down");
+    if (const auto node = TRY(cluster::node_of(host, facts, nodes.all))) {
+      if (!parting.nodes.insert(*node).second)
+        return base::fail(Fault::blocked, fmt::format("two of the hosts may be the node {}", *node),
+                          "remove them one at a time");
+      parting.lines += fmt::format("{} {}\n", *node, facts ? "there" : "gone");
+      parting.notes.emplace_back(host.name, fmt::format("is removed from the cluster as the node {}", *node));
+    }
+    if (facts) {
+      parting.leaving.hosts.push_back(host);
+    } else {
+      parting.gone.push_back(host.name);
+      fleet.remove(host.name);
+    }
+  }
+  return parting;
+}
+
+Result<plan::Plan> forget(const RemoveOptions& options, const Parting& parting, const assets::Store& assets) {
+  const playbook::Library library = TRY(playbook::Library::load(assets, "remove"));
+  const plan::Choice choice{{},
+                            {},
+                            {},
+                            {{"leaving", parting.lines},
+                             {"drain_timeout", std::to_string(options.drain_timeout)},
+                             {"drain_force", options.force ? "yes" : "no"}}};
+  spec::Cluster cluster = parting.cluster;
+  cluster.kubernetes = {};
+  plan::Plan plan = TRY(plan::make(cluster, parting.census, library, nullptr, choice));
+  plan.prelude += TRY(assets.read("playbooks/undo.sh"));
+  return plan;
+}
+
+Result<Outcome> carry_out(const RemoveOptions& options, const Parting& parting, Teardown& hosts_teardown,
+                          const assets::Store& assets, const session::Session& session,
+                          report::Reporter& reporter, Io& io) {
+  const plan::Plan first = TRY(forget(options, parting, assets));
+  const auto whole = [&](const std::set<std::string>& lost) -> Result<plan::Plan> {
+    plan::Plan plan = first;
+    for (plan::Stage& stage : TRY(hosts_teardown.plan(lost)).stages) plan.stages.push_back(std::move(stage));
+    return plan;
+  };
+  session::Execution execution{assets, TRY(whole({})), hosts_teardown.hosts(), options.consent, whole};
+  for (const spec::Host& host : parting.cluster.hosts) execution.hosts.push_back(host.name);
+  report_kept(reporter, hosts_teardown.undo_plans());
+  for (const auto& [host, note] : parting.notes) notify(reporter, report::Did::note, host, note);
+  for (const std::string& host : parting.gone)
+    notify(reporter, report::Did::note, host,
+           "cannot be reached: the cluster forgets it, and it stays as it is");
+  if (parting.undo_plans_left)
+    session::notify(
+        reporter, report::Did::note,
+        "the nodes that stay keep their ways to those that leave: gpuadm apply -f cluster.yaml, with a file "
+        "that names only who stays, takes them away");
+  const Outcome outcome = TRY(session::execute(execution, session, reporter, io));
+  if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
+  return report_kept(reporter, hosts_teardown.undo_plans()) ? Outcome::failed : outcome;
+}
+
+}  // namespace
+
+Result<Outcome> remove(const RemoveOptions& options, Io& io) {
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const spec::Cluster cluster = TRY(cluster_of(options));
+  const session::Session session =
+      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::Survey survey = TRY(session::take_census(*session.fleet, assets));
+  TRY(session.folder.save("facts.json", session::to_tree(survey.census)));
+  const Parting parting = TRY(part(options, cluster, survey, *session.fleet, assets));
+  Teardown hosts_teardown = TRY(Teardown::of(
+      parting.leaving, {options.force, options.keep_images, options.keep_driver}, assets, *session.fleet));
+  const Outcome outcome =
+      TRY(session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+        return carry_out(options, parting, hosts_teardown, assets, session, reporter, io);
+      }));
+  std::vector<std::string> changed;
+  for (const auto& [host, way] : hosts_teardown.undo_plans())
+    if (!way.stages.empty()) changed.push_back(host);
+  if (outcome == Outcome::done && options.consent != Consent::preview && options.format == Format::text &&
+      !changed.empty())
+    io.out(restored(changed, "gpuadm changed " + std::string(changed.size() == 1 ? "it" : "them")));
+  return outcome;
+}
+
+}  // namespace app

@@ -1,0 +1,109 @@
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/session/run_playbook.hpp"
+
+#include "app/run_summary.hpp"
+#include "app/undo/teardown.hpp"
+#include "app/undo/undo_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+namespace app {
+
+namespace {
+
+/// The journals of the hosts made into a plan, again and again.
+class TakeBack {
+ public:
+  TakeBack(const spec::Cluster& cluster, const assets::Store& assets, std::string functions, plan::Undo undo,
+           transport::Fleet& fleet)
+      : cluster_(cluster),
+        assets_(assets),
+        functions_(std::move(functions)),
+        undo_(std::move(undo)),
+        fleet_(fleet) {}
+
+  /// Where an init or a join did not finish: the steps of reset, first.
+  Result<plan::Plan> plan() {
+    const Journals journals = TRY(read_journals(fleet_, fleet_.hosts(), functions_));
+    undo_plans = TRY(make_undo_plans(journals, undo_));
+    if (!steps_) steps_ = TRY(first_steps(journals));
+    plan::Plan plan = *steps_;
+    for (plan::Stage& stage : plan::to_plan(undo_plans, "").stages) plan.stages.push_back(std::move(stage));
+    return plan;
+  }
+
+  UndoPlans undo_plans;
+  std::vector<std::string> unfinished;  ///< hosts whose cluster is taken back
+
+ private:
+  Result<plan::Plan> first_steps(const Journals& journals) {
+    spec::Cluster cluster = cluster_;
+    std::erase_if(cluster.hosts, [&](const spec::Host& host) {
+      const auto journal = journals.find(host.name);
+      return journal == journals.end() || !takes_cluster_back(journal->second, undo_);
+    });
+    for (const spec::Host& host : cluster.hosts) unfinished.push_back(host.name);
+    if (unfinished.empty()) return plan::to_plan({}, functions_);
+    return reset_steps(std::move(cluster), assets_, fleet_);
+  }
+
+  const spec::Cluster& cluster_;
+  const assets::Store& assets_;
+  std::string functions_;
+  plan::Undo undo_;
+  transport::Fleet& fleet_;
+  std::optional<plan::Plan> steps_;
+};
+
+Result<Outcome> take_back(TakeBack& back, const assets::Store& assets, const UndoOptions& options,
+                          const session::Session& session, std::vector<std::string>& changed,
+                          report::Reporter& reporter, Io& io) {
+  session::Execution execution{assets, TRY(back.plan()), {}, options.consent, {}};
+  execution.again = [&](const std::set<std::string>&) { return back.plan(); };
+  for (const auto& [host, way] : back.undo_plans)
+    if (!way.stages.empty()) execution.hosts.push_back(host);
+  changed = execution.hosts;
+  const bool kept = report_kept(reporter, back.undo_plans);
+  if (execution.hosts.empty()) {
+    notify(reporter, report::Did::finished, "", kept ? "nothing was changed" : "there is nothing to undo");
+    return kept ? Outcome::failed : Outcome::done;
+  }
+  if (!back.unfinished.empty())
+    notify(reporter, report::Did::note, "",
+           fmt::format("kubeadm did not finish on {}: what it started is stopped and removed, too",
+                       base::join(back.unfinished, ", ")));
+  const Outcome outcome = TRY(session::execute(execution, session, reporter, io));
+  if (outcome != Outcome::done || !kept || options.consent == Consent::preview) return outcome;
+  report_kept(reporter, back.undo_plans);
+  return Outcome::failed;
+}
+
+}  // namespace
+
+Result<Outcome> undo(const UndoOptions& options, Io& io) {
+  if (options.all && !options.run.empty())
+    return base::fail(base::Fault::usage, "--all and --run are one too many", "--all undoes every run");
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const std::string functions =
+      TRY(assets.read("playbooks/prelude.sh")) + TRY(assets.read("playbooks/undo.sh"));
+  const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
+  const session::Session session =
+      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  TakeBack back(cluster, assets, functions, {.run = options.run, .all = options.all, .force = options.force},
+                *session.fleet);
+  std::vector<std::string> changed;
+  const Outcome outcome =
+      TRY(session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+        return take_back(back, assets, options, session, changed, reporter, io);
+      }));
+  if (outcome == Outcome::done && options.consent != Consent::preview && options.format == Format::text &&
+      !changed.empty())
+    io.out(restored(changed, options.all           ? "gpuadm's first run"
+                             : options.run.empty() ? "the last run"
+                                                   : "run " + options.run));
+  return outcome;
+}
+
+}  // namespace app

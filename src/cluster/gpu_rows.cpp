@@ -1,0 +1,262 @@
+#include "gpuadm/cluster/gpu_rows.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace cluster {
+
+namespace {
+
+using base::Tree;
+using facts::ClusterFacts;
+using facts::Facts;
+using report::Finding;
+
+constexpr const char* slices_unknown = "the ResourceSlices could not be read";
+
+long long number_of(const std::map<std::string, std::string>& resources) {
+  long long all = 0;
+  for (const auto& [name, value] : resources)
+    if (name.starts_with("nvidia.com/gpu") || name.starts_with("nvidia.com/mig-"))
+      all += base::to_int(value).value_or(0);
+  return all;
+}
+
+std::string label(const facts::Node& node, const std::string& name) {
+  const auto place = node.labels.find(name);
+  return place == node.labels.end() ? "" : place->second;
+}
+
+/// What a host looks like from outside while its rows are made.
+struct Look {
+  const spec::Cluster& cluster;
+  const std::string& host;
+  const Facts& facts;
+  const ClusterFacts* view;
+  const facts::Node* node;
+  bool claims;                            ///< the node's GPUs are allocated by claims
+  std::vector<facts::GpuDevice> devices;  ///< then: what slices name
+  std::vector<const Finding*> findings;   ///< open ones of the host and of the cluster, the gravest first
+
+  [[nodiscard]] const Finding* first(std::initializer_list<std::string_view> areas) const {
+    for (const Finding* finding : findings)
+      if (finding->caused_by.empty() &&
+          std::ranges::any_of(areas, [&](std::string_view area) { return finding->id.starts_with(area); }))
+        return finding;
+    return nullptr;
+  }
+};
+
+Look look_at(const spec::Cluster& cluster, const std::string& host, const Facts& facts,
+             const std::optional<ClusterFacts>& view, const std::vector<Finding>& findings) {
+  const facts::Node* node = view ? node_of(*view, facts) : nullptr;
+  Look look{cluster, host, facts, view ? &*view : nullptr, node, false, {}, {}};
+  look.claims = node && (cluster.gpu.allocator == spec::Allocator::dra || allocates_by_claims(*view, *node));
+  if (look.claims) look.devices = gpu_devices(*view, node->name);
+  for (const Finding& finding : findings)
+    if (report::is_broken(finding) && (finding.host == host || finding.host.empty()))
+      look.findings.push_back(&finding);
+  std::ranges::stable_sort(look.findings, [](const Finding* a, const Finding* b) {
+    return (a->severity == report::Severity::blocker) > (b->severity == report::Severity::blocker);
+  });
+  return look;
+}
+
+/// Findings that name this GPU.
+std::vector<const Finding*> about(const Look& look, const facts::Gpu* gpu, const std::string& slot) {
+  std::vector<std::string> names = {slot};
+  if (gpu) names.insert(names.end(), {fmt::format("GPU {} (", gpu->index), gpu->uuid});
+  std::vector<const Finding*> found;
+  for (const Finding* finding : look.findings)
+    if (finding->host == look.host && std::ranges::any_of(names, [&](const std::string& name) {
+          return !name.empty() && (finding->says.find(name) != std::string::npos ||
+                                   finding->evidence.find(name) != std::string::npos);
+        }))
+      found.push_back(finding);
+  return found;
+}
+
+std::string shares(spec::Sharing way, long long replicas) {
+  if (way == spec::Sharing::exclusive || replicas < 2) return "exclusive";
+  return fmt::format("{} x{}", way == spec::Sharing::mps ? "mps" : "time-slicing", replicas);
+}
+
+/// What is in force where the node says so, else what the cluster file wants.
+std::string sharing_of(const Look& look, const facts::Gpu* gpu) {
+  std::string text;
+  if (gpu && gpu->mig == "Enabled") text = fmt::format("mig {}", gpu->mig_devices);
+  const std::string way = look.node ? label(*look.node, "nvidia.com/gpu.sharing-strategy") : "";
+  const auto replicas =
+      look.node ? base::to_int(label(*look.node, "nvidia.com/gpu.replicas")).value_or(1) : 1;
+  std::string shared;
+  if (look.node) {
+    shared = shares(way == "mps" ? spec::Sharing::mps : spec::Sharing::time_slicing, replicas);
+  } else {
+    const auto host = std::ranges::find(look.cluster.hosts, look.host, &spec::Host::name);
+    const spec::Host none;
+    const auto layout = spec::layout_of(look.cluster, host == look.cluster.hosts.end() ? none : *host,
+                                        gpu ? std::vector{gpu->name} : std::vector<std::string>());
+    shared = shares(layout.sharing.sharing, layout.sharing.replicas);
+  }
+  if (text.empty()) return shared;
+  return shared == "exclusive" ? text : text + ", " + shared;
+}
+
+/// A device that is this GPU, or a part of it.
+bool is_of(const facts::GpuDevice& device, const facts::Gpu* gpu) {
+  return gpu && (device.device.uuid == gpu->uuid || device.device.parent == gpu->uuid);
+}
+
+/// Pods whose claims have it; a claim without pods itself.
+std::vector<std::string> claimed_by(const Look& look, const facts::Gpu* gpu) {
+  std::vector<std::string> holders;
+  for (const facts::GpuDevice& device : look.devices) {
+    if (!is_of(device, gpu) || device.claim.empty()) continue;
+    if (device.pods.empty()) holders.push_back("claim " + device.claim);
+    std::ranges::copy(device.pods, std::back_inserter(holders));
+  }
+  return holders;
+}
+
+/// Which pods hold it: certain only where the node has one GPU, or one pod with all of them.
+std::vector<std::string> holders_of(const Look& look, const facts::Gpu* gpu) {
+  std::vector<std::string> holders = claimed_by(look, gpu);
+  if (look.view && look.node && !look.claims) {
+    const auto pods = gpu_pods(*look.view, look.node->name);
+    const bool certain =
+        look.facts.gpus.size() == 1 ||
+        (pods.size() == 1 && std::accumulate(pods.front()->gpus.begin(), pods.front()->gpus.end(), 0LL,
+                                             [](long long sum, const auto& of) { return sum + of.second; }) >=
+                                 static_cast<long long>(look.facts.gpus.size()));
+    for (const facts::Pod* pod : pods) holders.push_back((certain ? "" : "perhaps ") + pod->full());
+  }
+  if (gpu)
+    for (const facts::GpuProcess& process : gpu->processes)
+      if (!process.name.ends_with("nvidia-cuda-mps-server"))  // it is how the GPU is shared
+        holders.push_back(fmt::format("{} (pid {})", process.name, process.pid));
+  return holders;
+}
+
+/// Why a pod cannot have it; empty where one can.
+std::string refusal(const Look& look, const facts::Gpu* gpu, const std::string& slot) {
+  if (!gpu) {
+    const Finding* reason = look.first({"gpu.driver.", "gpu.pci.", "gpu.health.fell"});
+    return "the driver does not list it" + (reason ? fmt::format(": {} ({})", reason->says, reason->id) : "");
+  }
+  if (!look.facts.kubernetes.kubelet_conf && !look.node) return "the host is no node";
+  if (!look.view) return "no control plane was asked";
+  if (!look.node) return "its node is not in the cluster";
+  if (look.claims && !look.view->slices) return slices_unknown;
+  if (look.node->unschedulable) return "its node is cordoned";
+  const auto ready = look.node->conditions.find("Ready");
+  if (ready != look.node->conditions.end() && ready->second.status != "True") return "its node is not ready";
+  const long long offered =
+      look.claims ? static_cast<long long>(look.devices.size()) : number_of(look.node->allocatable);
+  if (offered == 0) {
+    const Finding* reason = look.first({"nct.", "gk.", "kubelet.device", "gpu.driver.", "gpu.dra."});
+    if (reason) return fmt::format("{} ({})", reason->says, reason->id);
+    return look.claims ? "the DRA driver publishes no GPU of the node" : "the device plugin offers none";
+  }
+  if (look.claims)
+    return std::ranges::any_of(look.devices, [&](const auto& device) { return is_of(device, gpu); })
+               ? ""
+               : "no ResourceSlice of the DRA driver names it";
+  const auto wrong = about(look, gpu, slot);
+  if (offered < number_of(look.node->capacity) && !wrong.empty())
+    return fmt::format("{} ({})", wrong.front()->says, wrong.front()->id);
+  return "";
+}
+
+GpuRow row_of(const Look& look, const facts::Gpu* gpu, const std::string& slot) {
+  GpuRow row;
+  row.host = look.host;
+  row.slot = slot;
+  row.node = look.node ? look.node->name : "none";
+  row.model = gpu ? gpu->name : "unknown";
+  row.uuid = gpu ? gpu->uuid : "unknown";
+  row.driver = look.facts.driver ? look.facts.driver->version : "none";
+  row.sharing = sharing_of(look, gpu);
+  const auto wrong = about(look, gpu, slot);
+  for (const Finding* finding : wrong) row.findings.push_back(finding->id);
+  row.health = !gpu ? "not listed" : wrong.empty() ? "ok" : row.findings.front();
+  row.holders = holders_of(look, gpu);
+  row.why = refusal(look, gpu, slot);
+  if (row.why.empty())
+    row.allocatable = true;
+  else if (row.why != "no control plane was asked" && row.why != slices_unknown)
+    row.allocatable = false;
+  return row;
+}
+
+}  // namespace
+
+std::vector<const facts::Pod*> gpu_pods(const ClusterFacts& view, const std::string& node) {
+  std::vector<const facts::Pod*> found;
+  if (!view.pods) return found;
+  std::set<std::string> claiming;
+  for (const facts::GpuDevice& device : gpu_devices(view, node))
+    claiming.insert(device.pods.begin(), device.pods.end());
+  for (const facts::Pod& pod : *view.pods)
+    if (pod.node == node && (!pod.gpus.empty() || claiming.contains(pod.full())) &&
+        pod.phase != "Succeeded" && pod.phase != "Failed")
+      found.push_back(&pod);
+  return found;
+}
+
+GpuTable gpu_table(const spec::Cluster& cluster, const facts::Census& census,
+                   const std::optional<ClusterFacts>& view, const std::vector<Finding>& findings) {
+  GpuTable table;
+  for (const auto& [host, facts] : census) {
+    if (!facts) continue;
+    const Look look = look_at(cluster, host, *facts, view, findings);
+    GpuCounts counts{host, facts->pci_gpus.size(), facts->gpus.size(), std::nullopt};
+    if (look.node && !(look.claims && !view->slices)) {
+      const auto replicas = base::to_int(label(*look.node, "nvidia.com/gpu.replicas")).value_or(1);
+      counts.allocatable = look.claims ? static_cast<long long>(look.devices.size())
+                                       : number_of(look.node->allocatable) / std::max(1LL, replicas);
+    }
+    if (counts.pci + counts.driver > 0) table.counts.push_back(counts);
+    for (const facts::Gpu& gpu : facts->gpus) table.rows.push_back(row_of(look, &gpu, gpu.bus_id));
+    for (const facts::PciGpu& pci : facts->pci_gpus)
+      if (std::ranges::find(facts->gpus, pci.slot, &facts::Gpu::bus_id) == facts->gpus.end())
+        table.rows.push_back(row_of(look, nullptr, pci.slot));
+  }
+  return table;
+}
+
+Tree to_tree(const GpuRow& row) {
+  return Tree::map_of({{"host", row.host},
+                       {"node", row.node},
+                       {"slot", row.slot},
+                       {"model", row.model},
+                       {"uuid", row.uuid},
+                       {"driver", row.driver},
+                       {"sharing", row.sharing},
+                       {"health", row.health},
+                       {"findings", Tree::list_of(row.findings)},
+                       {"heldBy", Tree::list_of(row.holders)},
+                       {"allocatable", row.allocatable ? Tree(*row.allocatable) : Tree()},
+                       {"why", row.why}});
+}
+
+Tree to_tree(const GpuCounts& counts) {
+  return Tree::map_of(
+      {{"host", counts.host},
+       {"pci", static_cast<std::int64_t>(counts.pci)},
+       {"driver", static_cast<std::int64_t>(counts.driver)},
+       {"allocatable", counts.allocatable ? Tree(std::int64_t{*counts.allocatable}) : Tree()}});
+}
+
+Tree to_tree(const GpuTable& table) {
+  Tree gpus = Tree::list(), hosts = Tree::list();
+  for (const GpuRow& row : table.rows) gpus.push(to_tree(row));
+  for (const GpuCounts& counts : table.counts) hosts.push(to_tree(counts));
+  return Tree::map_of({{"gpus", gpus}, {"hosts", hosts}});
+}
+
+}  // namespace cluster

@@ -1,0 +1,265 @@
+#include "gpuadm/cluster/status.hpp"
+
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/control_plane.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace cluster {
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> plugins = {
+    {{"kube-flannel", "flannel"},
+     {"calico-node", "Calico"},
+     {"cilium", "Cilium"},
+     {"weave-net", "Weave Net"},
+     {"antrea-agent", "Antrea"},
+     {"kube-router", "kube-router"},
+     {"ovnkube", "OVN-Kubernetes"},
+     {"kindnet", "kindnet"}}};
+
+class StatusBuilder {
+ public:
+  StatusBuilder(const ClusterSurvey& survey, const std::vector<report::Finding>& findings)
+      : survey_(survey), findings_(findings) {}
+
+  Status take() && {
+    status_.cluster = survey_.cluster.name;
+    status_.asked = survey_.asked;
+    api();
+    nodes();
+    hosts();
+    add_planes(survey_, status_);
+    network();
+    gpus();
+    return std::move(status_);
+  }
+
+ private:
+  void problem(std::string where, std::string what, std::string remedy = {}) {
+    status_.problems.push_back({std::move(where), std::move(what), std::move(remedy)});
+  }
+
+  [[nodiscard]] const facts::Facts* facts_of(const std::string& host) const {
+    const auto place = survey_.census.find(host);
+    return place != survey_.census.end() && place->second ? &*place->second : nullptr;
+  }
+
+  void api() {
+    for (const spec::Host& host : survey_.cluster.hosts)
+      if (const facts::Facts* facts = facts_of(host.name);
+          facts && !facts->kubernetes.admin_server.empty() &&
+          (survey_.asked.empty() || survey_.asked == host.name) && status_.endpoint.empty())
+        status_.endpoint = facts->kubernetes.admin_server;
+    status_.api.name = "API server";
+    if (!survey_.view) {
+      status_.api.says = "no control plane could be asked";
+      return;
+    }
+    status_.version = survey_.view->version;
+    status_.api.health = Health::ill;
+    if (!survey_.view->not_ready.empty())
+      status_.api.says = "is not ready: " + base::join(survey_.view->not_ready, ", ");
+    else if (survey_.view->ready_status != 0)
+      status_.api.says = "does not answer";
+    else if (!survey_.view->nodes)
+      status_.api.says = "does not give the nodes";
+    else
+      status_.api.health = Health::well;
+    if (status_.api.health == Health::ill)
+      problem(
+          "the cluster",
+          fmt::format("the API server at {} {}",
+                      status_.endpoint.empty() ? "an unknown address" : status_.endpoint, status_.api.says),
+          "gpuadm logs kube-apiserver " + survey_.asked);
+  }
+
+  void nodes() {
+    if (!survey_.view || !survey_.view->nodes) return;
+    for (const facts::Node& node : *survey_.view->nodes) {
+      NodeStatus row;
+      row.name = node.name;
+      for (const spec::Host& host : survey_.cluster.hosts)
+        if (node_behind(survey_, host) == &node) row.host = host.name;
+      row.role = facts::is_control_plane(node) ? "control-plane" : "worker";
+      const auto ready = node.conditions.find("Ready");
+      const std::string word = ready == node.conditions.end() ? "Unknown" : ready->second.status;
+      row.ready = word == "True" ? "Ready" : word == "False" ? "NotReady" : "Unknown";
+      if (row.ready != "Ready")
+        row.why = ready == node.conditions.end() ? node.message : ready->second.reason + ": " + node.message;
+      row.cordoned = node.unschedulable;
+      row.kubelet = node.kubelet;
+      row.runtime = base::replace_all(node.runtime, "://", " ");
+      row.address = node.address;
+      row.os = node.os;
+      row.kernel = node.kernel;
+      if (survey_.view->leases && survey_.view->clock)
+        if (const auto lease = survey_.view->leases->find(node.name); lease != survey_.view->leases->end())
+          row.lease_age = std::max(0.0, *survey_.view->clock - lease->second);
+      judge(node, row);
+      status_.nodes.push_back(std::move(row));
+    }
+  }
+
+  /// What the host knows better is said by hosts().
+  void judge(const facts::Node& node, const NodeStatus& row) {
+    const std::string& where = row.host.empty() ? row.name : row.host;
+    if (row.ready != "Ready" && trouble_of(row.host).empty())
+      problem(where, "the node is not ready: " + row.why,
+              row.host.empty() ? "kubectl describe node " + row.name
+                               : fmt::format("gpuadm doctor {} --stage node", row.host));
+    for (const auto& [type, condition] : node.conditions)
+      if (condition.status == "True" && (type.ends_with("Pressure") || type == "NetworkUnavailable"))
+        problem(where, fmt::format("the node reports {}: {}", type, condition.reason),
+                "kubectl describe node " + row.name);
+  }
+
+  /// Why a host's node cannot be ready, as the host itself shows it.
+  [[nodiscard]] std::string trouble_of(const std::string& host) const {
+    const auto place = survey_.census.find(host);
+    if (place == survey_.census.end()) return {};
+    if (!place->second) {
+      const std::string& what = place->second.error().what;
+      return what.starts_with(host + ": ") ? what.substr(host.size() + 2) : what;
+    }
+    const facts::Facts& facts = *place->second;
+    for (const char* section : {"/etc/kubernetes/kubelet.conf", "units"})
+      if (const auto unread = facts.unread.find(section); unread != facts.unread.end())
+        return fmt::format("{} could not be read: {}", section, unread->second);
+    if (!facts.kubernetes.kubelet_conf) return {};
+    const auto unit = facts.units.find("kubelet.service");
+    if (unit == facts.units.end()) return "there is no kubelet.service";
+    if (unit->second.active == "active") return {};
+    return fmt::format("the kubelet does not run ({}, {})", unit->second.active, unit->second.sub);
+  }
+
+  void hosts() {
+    for (const spec::Host& host : survey_.cluster.hosts) {
+      const facts::Node* node = node_behind(survey_, host);
+      const std::string also = node && !facts::is_ready(*node) ? "; its node is not ready" : "";
+      const facts::Facts* facts = facts_of(host.name);
+      if (const std::string trouble = trouble_of(host.name); !trouble.empty())
+        problem(host.name, trouble + also,
+                facts ? "gpuadm logs kubelet " + host.name : survey_.census.at(host.name).error().hint);
+      else if (survey_.view && survey_.view->nodes && !node)
+        problem(host.name, "it is no node of this cluster", "gpuadm join " + host.name);
+      if (!facts || !facts->kubernetes.kubelet_conf) continue;
+      if (const auto unread = facts->unread.find("/etc/cni/net.d/"); unread != facts->unread.end())
+        problem(host.name, "/etc/cni/net.d could not be read: " + unread->second);
+      else if (facts->kubernetes.cni_configs.empty())
+        problem(host.name, "no network plugin is configured in /etc/cni/net.d");
+      expired(host.name, *facts);
+    }
+  }
+
+  /// The kubelet's own certificate is no control plane's: it is told of every host.
+  void expired(const std::string& host, const facts::Facts& facts) {
+    if (!facts.kubernetes.certificates || !facts.clock || facts::is_control_plane(survey_.census, host))
+      return;
+    for (const facts::Certificate& certificate : *facts.kubernetes.certificates)
+      if (certificate.ends < *facts.clock)
+        problem(host, certificate.path + " has expired", "gpuadm logs kubelet " + host);
+  }
+
+  void network() {
+    const auto has = [&](const facts::DaemonSet& set) {
+      const auto known = std::ranges::find_if(
+          plugins, [&](const auto& plugin) { return set.name.starts_with(plugin.first); });
+      return known == plugins.end() ? std::string() : std::string(known->second);
+    };
+    const auto ready = [](const facts::DaemonSet& set) {
+      return fmt::format("{} of {} ready", set.ready, set.desired);
+    };
+    if (survey_.view && survey_.view->daemon_sets)
+      for (const facts::DaemonSet& set : *survey_.view->daemon_sets) {
+        const std::string plugin = has(set);
+        const bool is_proxy = set.name == "kube-proxy" && set.space == "kube-system";
+        if (!plugin.empty() && status_.network.empty())
+          status_.network = plugin + ", " + ready(set);
+        else if (is_proxy)
+          status_.proxy = ready(set);
+        if ((is_proxy || !plugin.empty()) && set.ready < set.desired)
+          problem("the cluster", fmt::format("{}: {}", set.name, ready(set)),
+                  fmt::format("kubectl -n {} get pods -o wide", set.space));
+      }
+    if (!status_.network.empty()) return;
+    // A plugin without pods of its own is known by its file.
+    std::set<std::string> files;
+    for (const auto& [host, facts] : survey_.census)
+      if (facts && !facts->kubernetes.cni_configs.empty())
+        files.insert(facts->kubernetes.cni_configs.front());
+    const std::vector<std::string> names(files.begin(), files.end());
+    status_.network = files.contains("10-gpuadm.conflist") && files.size() == 1
+                          ? "bridge on each node (10-gpuadm.conflist)"
+                          : base::join(names, ", ");
+  }
+
+  void gpus() {
+    GpuTable table = gpu_table(survey_.cluster, survey_.census, survey_.view, findings_);
+    status_.gpus = std::move(table.rows);
+    for (GpuCounts& counts : table.counts) {
+      GpuUse use{std::move(counts), 0, {}};
+      const facts::Facts* facts = facts_of(use.counts.host);
+      const facts::Node* node = survey_.view && facts ? node_of(*survey_.view, *facts) : nullptr;
+      if (node)
+        for (const facts::Pod* pod : gpu_pods(*survey_.view, node->name)) {
+          if (!allocates_by_claims(*survey_.view, *node))
+            for (const auto& [resource, number] : pod->gpus) use.used += number;
+          use.pods.push_back(pod->full());
+        }
+      if (node)
+        for (const facts::GpuDevice& device : gpu_devices(*survey_.view, node->name))
+          use.used += !device.claim.empty();
+      judge(use);
+      status_.gpu_hosts.push_back(std::move(use));
+    }
+  }
+
+  void judge(const GpuUse& use) {
+    const GpuCounts& counts = use.counts;
+    const auto row = std::ranges::find_if(
+        status_.gpus, [&](const GpuRow& one) { return one.host == counts.host && one.allocatable == false; });
+    const std::string why = row == status_.gpus.end() ? "" : ": " + row->why;
+    const std::string remedy = fmt::format("gpuadm doctor {} --stage node", counts.host);
+    if (counts.driver < counts.pci)
+      problem(
+          counts.host,
+          fmt::format("{} GPUs are on the PCI bus, and the driver has {}{}", counts.pci, counts.driver, why),
+          remedy);
+    else if (survey_.cluster.gpu.allocator != spec::Allocator::none && counts.allocatable &&
+             *counts.allocatable < static_cast<long long>(counts.driver))
+      problem(counts.host,
+              fmt::format("the driver has {} GPUs, and pods can have {}{}", counts.driver,
+                          *counts.allocatable, why),
+              remedy);
+  }
+
+  const ClusterSurvey& survey_;
+  const std::vector<report::Finding>& findings_;
+  Status status_;
+};
+
+}  // namespace
+
+const facts::Node* node_behind(const ClusterSurvey& survey, const spec::Host& host) {
+  if (!survey.view || !survey.view->nodes) return nullptr;
+  const auto facts = survey.census.find(host.name);
+  if (facts != survey.census.end() && facts->second) return node_of(*survey.view, *facts->second);
+  const auto& nodes = *survey.view->nodes;
+  const auto place = std::ranges::find_if(nodes, [&](const facts::Node& node) {
+    return node.name == host.name ||
+           (!host.endpoint.address.empty() && node.address == host.endpoint.address);
+  });
+  return place == nodes.end() ? nullptr : &*place;
+}
+
+Status status_of(const ClusterSurvey& survey, const std::vector<report::Finding>& findings) {
+  return StatusBuilder(survey, findings).take();
+}
+
+}  // namespace cluster

@@ -1,0 +1,165 @@
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/cluster/status.hpp"
+#include "gpuadm/facts/control_plane.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+/// Control planes, their certificates, and etcd.
+namespace cluster {
+
+namespace {
+
+constexpr std::array part_names = {"kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd"};
+constexpr double soon = 30;  // days: as in the check cl.certs-expiry
+
+/// What a part says that was asked on its own machine.
+Part heard(const facts::Component& component) {
+  const auto says = [&](std::string_view word) { return component.says.find(word) != std::string::npos; };
+  Part part{component.name, Health::ill, component.says};
+  const bool well = component.status == 0 && (component.says == "ok" || says(R"("health":"true")"));
+  // It lives, and tells how it is only to those it knows.
+  if (well || says("Unauthorized") || says("Forbidden")) return {component.name, Health::well, {}};
+  if (component.status != 0 && (says("refused") || says("timed out") || says("timeout") || says("deadline")))
+    part.says = "does not answer";
+  if (component.status == 124 || component.status == 137) part.says = "does not answer";
+  return part;
+}
+
+Part part_on(const facts::KubernetesTools& host, const std::string& name) {
+  if (host.components) {
+    const auto place = std::ranges::find(*host.components, name, &facts::Component::name);
+    if (place != host.components->end()) return heard(*place);
+  }
+  const bool is_static = std::ranges::find(host.manifests, name + ".yaml") != host.manifests.end();
+  if (is_static) return {name, Health::unknown, "was not asked"};
+  if (name == "etcd") return {name, Health::unknown, "is elsewhere"};
+  return {name, Health::ill, "has no manifest in /etc/kubernetes/manifests"};
+}
+
+/// What the API server says of a part on a machine that could not be asked.
+Part part_of(const std::optional<facts::ClusterFacts>& view, const facts::Node* node,
+             const std::string& name) {
+  if (!view || !node) return {name, Health::unknown, "could not be asked"};
+  if (!facts::is_ready(*node)) return {name, Health::ill, "is on a node that is not ready"};
+  if (!view->pods) return {name, Health::unknown, "could not be asked"};
+  for (const facts::Pod& pod : *view->pods) {
+    if (pod.space != "kube-system" || pod.name != name + "-" + node->name) continue;
+    if (pod.ready == "True") return {name, Health::well, {}};
+    const std::string why = pod.waiting.empty() ? pod.phase : pod.waiting.front();
+    return {name, Health::ill, "is not ready: " + why};
+  }
+  return {name, Health::unknown, "has no pod"};
+}
+
+/// The certificate that ends first, of those that kubeadm renews.
+void read_certificates(const facts::Facts& host, PlaneStatus& plane) {
+  if (!host.kubernetes.certificates || !host.clock) return;
+  for (const facts::Certificate& certificate : *host.kubernetes.certificates) {
+    const double days = (certificate.ends - *host.clock) / 86400;
+    if (plane.days && *plane.days <= days) continue;
+    plane.days = days;
+    plane.certificate = certificate.path;
+  }
+}
+
+void complain(const PlaneStatus& plane, Status& status) {
+  for (const Part& part : plane.parts)
+    if (part.health == Health::ill)
+      status.problems.push_back(
+          {plane.name, part.name + " " + part.says, fmt::format("gpuadm logs {} {}", part.name, plane.name)});
+  if (plane.days && *plane.days < soon)
+    status.problems.push_back(
+        {plane.name,
+         *plane.days < 0 ? fmt::format("{} expired {:.0f} days ago", plane.certificate, -*plane.days)
+                         : fmt::format("{} expires in {:.0f} days", plane.certificate, *plane.days),
+         "gpuadm certs renew"});
+}
+
+void add_etcd(const ClusterSurvey& survey, Status& status) {
+  if (!survey.view || !survey.view->etcd_members) return;
+  status.etcd = *survey.view->etcd_members;
+  std::size_t well = 0;
+  for (const facts::EtcdMember& member : status.etcd) {
+    const std::string where = member.name.empty() ? member.url : member.name;
+    std::string what;
+    if (!member.answers)
+      what = "does not answer";
+    else if (!member.has_leader)
+      what = "has no leader";
+    else if (!member.errors.empty())
+      what = "says: " + base::join(member.errors, "; ");
+    if (what.empty())
+      ++well;
+    else
+      status.problems.push_back(
+          {where, fmt::format("the etcd member {} {}", where, what), "gpuadm logs etcd " + where});
+  }
+  const std::size_t needed = status.etcd.size() / 2 + 1;
+  if (well < needed)
+    status.problems.push_back({"the cluster",
+                               fmt::format("etcd has {} of {} members, and needs {}: nothing can be changed",
+                                           well, status.etcd.size(), needed),
+                               "bring a control plane back that still has its data"});
+}
+
+/// The word of etcd's own list goes before that of the machine.
+void merge_etcd_health(PlaneStatus& plane, const std::string& node,
+                       const std::vector<facts::EtcdMember>& members) {
+  const auto member = std::ranges::find(members, node, &facts::EtcdMember::name);
+  if (member == members.end()) return;
+  for (Part& part : plane.parts) {
+    if (part.name != "etcd") continue;
+    if (!member->answers)
+      part = {"etcd", Health::ill, "does not answer"};
+    else if (part.health == Health::well && member->leads)
+      part.says = "leads";
+    else if (part.health == Health::unknown)
+      part = {"etcd", Health::well, member->leads ? "leads" : ""};
+  }
+}
+
+}  // namespace
+
+const Part& PlaneStatus::part(std::string_view wanted) const {
+  static const Part none;
+  const auto place = std::ranges::find(parts, wanted, &Part::name);
+  return place == parts.end() ? none : *place;
+}
+
+void add_planes(const ClusterSurvey& survey, Status& status) {
+  add_etcd(survey, status);
+  std::vector<const facts::Node*> found;
+  const auto add = [&](PlaneStatus plane, const facts::Node* node) {
+    merge_etcd_health(plane, node ? node->name : plane.name, status.etcd);
+    complain(plane, status);
+    status.planes.push_back(std::move(plane));
+    found.push_back(node);
+  };
+  for (const spec::Host& host : survey.cluster.hosts) {
+    const facts::Node* node = node_behind(survey, host);
+    const auto place = survey.census.find(host.name);
+    if (place == survey.census.end()) continue;
+    const auto& facts = place->second;
+    const bool is_plane =
+        facts ? facts::is_control_plane(survey.census, host.name)
+              : (node ? facts::is_control_plane(*node) : host.role == spec::Role::control_plane);
+    if (!is_plane) continue;
+    PlaneStatus plane{host.name, {}, {}, {}};
+    for (const char* name : part_names)
+      plane.parts.push_back(facts ? part_on(facts->kubernetes, name) : part_of(survey.view, node, name));
+    if (facts) read_certificates(*facts, plane);
+    add(std::move(plane), node);
+  }
+  if (!survey.view || !survey.view->nodes) return;
+  for (const facts::Node& node : *survey.view->nodes) {
+    if (!facts::is_control_plane(node) || std::ranges::find(found, &node) != found.end()) continue;
+    PlaneStatus plane{node.name, {}, {}, {}};
+    for (const char* name : part_names) plane.parts.push_back(part_of(survey.view, &node, name));
+    add(std::move(plane), &node);
+  }
+}
+
+}  // namespace cluster

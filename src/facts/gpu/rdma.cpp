@@ -1,0 +1,70 @@
+#include "gpuadm/base/text.hpp"
+
+#include "facts/read.hpp"
+#include "facts/text/words.hpp"
+
+#include <algorithm>
+
+namespace facts {
+
+namespace {
+
+/// "4: ACTIVE" is ACTIVE.
+std::string behind_colon(std::string_view value) {
+  const std::size_t colon = value.find(':');
+  return std::string(base::trim(colon == std::string_view::npos ? value : value.substr(colon + 1)));
+}
+
+RdmaPort& port_of(Facts& facts, std::string_view device, int number) {
+  const auto place =
+      std::find_if(facts.rdma_ports.begin(), facts.rdma_ports.end(),
+                   [&](const RdmaPort& port) { return port.device == device && port.port == number; });
+  if (place != facts.rdma_ports.end()) return *place;
+  facts.rdma_ports.push_back({.device = std::string(device), .port = number});
+  return facts.rdma_ports.back();
+}
+
+void read_port(RdmaPort& port, std::string_view file, std::string_view value) {
+  if (file == "state") port.state = behind_colon(value);
+  if (file == "phys_state") port.physical = behind_colon(value);
+  if (file == "link_layer") port.layer = std::string(value);
+  if (file == "gid_attrs/ndevs/0") port.link = std::string(value);
+  if (file == "rate") {  // "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)"
+    const auto rate = base::to_real(value.substr(0, value.find(' ')));
+    if (rate && *rate > 0 && *rate < 100000) port.gbps = static_cast<int>(*rate);
+    if (const std::size_t open = value.find('('); open != std::string_view::npos)
+      port.width = std::string(value.substr(open + 1, value.find_first_of(" )", open) - open - 1));
+  }
+  if (file == "counters/link_downed") port.link_downed = count(value);
+  if (file == "counters/symbol_error") port.symbol_errors = count(value);
+  if (file == "counters/port_rcv_errors") port.receive_errors = count(value);
+  if (file == "counters/link_error_recovery") port.recoveries = count(value);
+  if (file.starts_with("gid_attrs/types/") &&
+      std::find(port.gid_types.begin(), port.gid_types.end(), value) == port.gid_types.end())
+    port.gid_types.emplace_back(value);
+}
+
+}  // namespace
+
+void read_rdma(const Sections& sections, Facts& facts) {
+  static constexpr std::string_view root = "/sys/class/infiniband/";
+  for (const std::string_view line : sections.lines("rdma")) {
+    const std::size_t space = line.find(' ');
+    if (!line.starts_with(root) || space == std::string_view::npos) continue;
+    const std::string_view path = line.substr(root.size(), space - root.size()),
+                           value = base::trim(line.substr(space));
+    const auto parts = base::split(path, '/');
+    if (parts.size() == 2 && parts[1] == "fw_ver") facts.rdma_devices.emplace(parts[0], value);
+    if (parts.size() < 4 || parts[1] != "ports") continue;
+    const auto number = count(parts[2]);
+    if (!number || *number > 255 || facts.rdma_ports.size() > 1024) continue;
+    read_port(port_of(facts, parts[0], static_cast<int>(*number)),
+              path.substr(parts[0].size() + parts[1].size() + parts[2].size() + 3), value);
+  }
+  for (const std::string_view line : sections.lines("sysfs"))
+    if (const auto words = base::words(line);
+        words.size() == 2 && line.starts_with("/sys/class/infiniband_verbs/"))
+      facts.rdma_verbs.emplace_back(words[1]);
+}
+
+}  // namespace facts

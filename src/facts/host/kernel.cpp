@@ -1,0 +1,105 @@
+#include "gpuadm/base/text.hpp"
+
+#include "facts/read.hpp"
+#include "facts/text/words.hpp"
+
+#include <algorithm>
+
+namespace facts {
+
+namespace {
+
+/// "kernel/net/bridge/br_netfilter.ko.xz: …" is br_netfilter; names with dashes and underscores are one.
+std::string module_of(std::string_view path) {
+  path = path.substr(0, path.find(':'));
+  path = path.substr(path.rfind('/') + 1);
+  path = path.substr(0, path.find(".ko"));
+  return base::replace_all(std::string(path), "-", "_");
+}
+
+void add(std::vector<std::string>& names, std::string name) {
+  if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
+    names.push_back(std::move(name));
+}
+
+void read_modules(const Sections& sections, Facts& facts) {
+  for (const std::string_view line : sections.lines("/proc/modules"))
+    if (const auto words = base::words(line); !words.empty()) facts.modules.emplace_back(words[0]);
+  std::sort(facts.modules.begin(), facts.modules.end());
+  sections.each("/lib/modules/", "/modules.builtin", [&](const std::string&, const Section& section) {
+    for (const std::string_view line : section.lines) add(facts.modules_builtin, module_of(line));
+  });
+  // Kernels without loadable modules have no modules.builtin, but their parts show in sysfs.
+  for (const std::string_view line : sections.lines("/sys/module/"))
+    if (!std::binary_search(facts.modules.begin(), facts.modules.end(), line))
+      add(facts.modules_builtin, std::string(line));
+  if (!sections.lines("/proc/filesystems").empty() &&
+      !std::binary_search(facts.modules.begin(), facts.modules.end(), "overlay"))
+    add(facts.modules_builtin, "overlay");
+  if (facts.paths.contains("/proc/sys/net/bridge") &&
+      !std::binary_search(facts.modules.begin(), facts.modules.end(), "br_netfilter"))
+    add(facts.modules_builtin, "br_netfilter");
+  sections.each("/lib/modules/", "/modules.dep", [&](const std::string&, const Section& section) {
+    for (const std::string_view line : section.lines) add(facts.modules_loadable, module_of(line));
+  });
+}
+
+void read_config(const std::string&, const Section& section, Facts& facts) {
+  auto& config = facts.kernel_config ? *facts.kernel_config : facts.kernel_config.emplace();
+  for (const std::string_view line : section.lines)
+    if (const std::size_t equals = line.find('=');
+        line.starts_with("CONFIG_") && equals != std::string_view::npos)
+      config.emplace(line.substr(7, equals - 7), line.substr(equals + 1));
+}
+
+void read_cgroups(const Sections& sections, Facts& facts) {
+  if (facts.paths.contains("/sys/fs/cgroup/cgroup.controllers")) {
+    facts.cgroup = CgroupVersion::v2;
+    for (const std::string_view line : sections.lines("/sys/fs/cgroup/cgroup.controllers"))
+      for (const std::string_view word : base::words(line)) facts.controllers.emplace_back(word);
+    return;
+  }
+  if (!sections.find("/proc/cgroups")) return;
+  facts.cgroup = facts.paths.contains("/sys/fs/cgroup/unified") ? CgroupVersion::hybrid : CgroupVersion::v1;
+  // A v1 controller counts where it is enabled and mounted: hierarchy 0 means that it is not.
+  for (const std::string_view line : sections.lines("/proc/cgroups"))
+    if (const auto words = base::words(line); words.size() == 4 && words[1] != "0" && words[3] == "1")
+      facts.controllers.emplace_back(words[0]);
+}
+
+void read_swap(const Sections& sections, Facts& facts) {
+  if (const Section* swaps = sections.find("/proc/swaps")) {
+    facts.swap.emplace();
+    for (const std::string_view line : swaps->lines) {
+      const auto words = base::words(line);
+      if (words.size() < 3 || words[0] == "Filename") continue;
+      facts.swap->push_back({std::string(words[0]), std::string(words[1]), count(words[2]).value_or(0)});
+    }
+  }
+  for (const std::string_view line : sections.lines("/etc/fstab")) {
+    const auto words = base::words(line);
+    if (words.size() > 2 && !words[0].starts_with('#') && words[2] == "swap")
+      facts.swap_fstab.emplace_back(line);
+  }
+  facts.zram_generator = sections.find("/etc/systemd/zram-generator.conf") ||
+                         sections.find("/usr/lib/systemd/zram-generator.conf");
+}
+
+}  // namespace
+
+void read_kernel(const Sections& sections, Facts& facts) {
+  facts.kernel = sections.first("/proc/sys/kernel/osrelease").value_or("");
+  read_modules(sections, facts);
+  const auto config = [&](const std::string& name, const Section& section) {
+    read_config(name, section, facts);
+  };
+  sections.each("/boot/config-", "", config);
+  sections.each("/proc/config.gz", "", config);
+  read_cgroups(sections, facts);
+  read_swap(sections, facts);
+  for (const std::string_view line : sections.lines("sysctl"))
+    if (const auto space = line.find(' '); space != std::string_view::npos)
+      facts.sysctls.emplace(line.substr(0, space), base::trim(line.substr(space)));
+}
+
+}  // namespace facts

@@ -1,0 +1,83 @@
+#include "gpuadm/base/text.hpp"
+
+#include "facts/host/log_time.hpp"
+#include "facts/read.hpp"
+#include "facts/text/words.hpp"
+
+namespace facts {
+
+namespace {
+
+/// The message behind the time: without "node1 kernel: ", and without what the kernel itself put before it,
+/// the time "[   12.345678] " that syslog keeps and the caller "[ T1234] ".
+std::string_view message_of(std::string_view text) {
+  text = base::trim(text);
+  if (const std::size_t at = text.find("kernel: ");
+      at == 0 || (at != std::string_view::npos && text[at - 1] == ' ' && text.find(' ') == at - 1))
+    text.remove_prefix(at + 8);
+  while (text.starts_with('[')) {
+    const std::size_t end = text.find("] ");
+    if (end == std::string_view::npos) break;
+    const std::string_view inside = base::trim(text.substr(1, end - 1));
+    const bool caller =
+        inside.size() > 1 && (inside[0] == 'T' || inside[0] == 'C') && count(inside.substr(1));
+    if (!caller && !base::to_real(inside)) break;
+    text = base::trim(text.substr(end + 2));
+  }
+  return text;
+}
+
+/// "…Xid (PCI:0000:2a:00): 79, pid=1234, …", of old drivers without "PCI:": slot, number and what follows.
+std::optional<Xid> read_xid(const LogLine& line, std::string_view word) {
+  const std::string_view text = line.text;
+  const std::size_t at = text.find(word), end = text.find("): ", at);
+  if (at == std::string_view::npos || end == std::string_view::npos) return std::nullopt;
+  std::string_view place = text.substr(at + word.size(), end - at - word.size());
+  if (place.starts_with("PCI:")) place.remove_prefix(4);
+  std::string slot = slot_of(place);
+  if (slot.find('.') == std::string::npos) slot += ".0";
+  const std::string_view rest = text.substr(end + 3);
+  const std::size_t comma = rest.find(',');
+  const auto code = count(rest.substr(0, std::min(rest.find_first_not_of("0123456789"), rest.size())));
+  if (!code || *code > 99999) return std::nullopt;
+  const std::string_view more =
+      comma == std::string_view::npos ? std::string_view() : base::trim(rest.substr(comma + 1));
+  return Xid{line.seconds, slot, static_cast<int>(*code), std::string(more)};
+}
+
+}  // namespace
+
+void read_kernel_log(const Sections& sections, Facts& facts) {
+  if (const auto uptime = sections.first("/proc/uptime"))
+    facts.uptime = base::to_real(uptime->substr(0, uptime->find(' ')));
+  facts.numa_nodes = sections.first("/sys/devices/system/node/online").value_or("");
+  const Section* section = sections.find("kernel-log");
+  if (!section) return;
+  std::vector<LogLine> log;
+  for (const std::string_view raw : section->lines) {
+    const auto line = timed_text(raw, facts);
+    // What has no time, behind lines that have one, is as old as they are.
+    if (!line && !log.empty()) log.push_back({log.back().seconds, base::printable(message_of(raw), 400)});
+    if (!line) continue;
+    // What has a date, on a host whose time of boot is not known, is taken to be new.
+    double seconds = line->seconds.value_or(facts.uptime.value_or(0));
+    if (line->relative) seconds += log.empty() ? 0 : log.back().seconds;
+    log.push_back({seconds, base::printable(message_of(line->text), 400)});
+  }
+  if (log.empty() && !section->lines.empty()) {
+    facts.unread.emplace("kernel-log", "unexpected time format");
+    return;
+  }
+  constexpr std::string_view sxid_word = "SXid (", xid_word = "NVRM: Xid (";
+  for (const LogLine& line : log) {
+    if (auto sxid = read_xid(line, sxid_word))
+      facts.sxids.push_back(std::move(*sxid));
+    else if (auto xid = read_xid(line, xid_word))
+      facts.xids.push_back(std::move(*xid));
+    else if (line.text.contains(sxid_word) || line.text.contains(xid_word))
+      facts.unread.emplace("kernel-log", "an Xid in an unexpected format");
+  }
+  facts.kernel_log = std::move(log);
+}
+
+}  // namespace facts

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "gpuadm/base/tree.hpp"
+#include "gpuadm/facts/hardening.hpp"
+
+#include "facts/sections/sections.hpp"
+
+namespace facts {
+
+[[nodiscard]] Hardening read_hardening(const Sections& sections);
+[[nodiscard]] base::Tree hardening_tree(const Hardening& hardening);
+
+}  // namespace facts

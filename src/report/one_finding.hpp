@@ -1,0 +1,18 @@
+#pragma once
+
+#include "gpuadm/report/finding.hpp"
+#include "gpuadm/report/style.hpp"
+
+#include <span>
+#include <string>
+
+namespace report {
+
+/// "swap is enabled (host.disk.swap-on)", as it stands under a host.
+[[nodiscard]] std::string says(const Finding& finding, const Style& style);
+
+/// A finding with its evidence, its remedy and what follows from it.
+[[nodiscard]] std::string one(const Finding& finding, std::span<const Finding* const> explained,
+                              const Style& style);
+
+}  // namespace report

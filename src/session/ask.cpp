@@ -1,0 +1,26 @@
+#include "gpuadm/session/ask.hpp"
+
+namespace session {
+
+Result<transport::Command> command_of(const Query& query, const assets::Store& assets) {
+  return transport::Command{.label = query.label,
+                            .script = base::assignments(query.variables) + TRY(assets.read(query.asset)),
+                            .timeout = query.timeout,
+                            .output = query.output};
+}
+
+Result<transport::Exit> ask(const std::string& host, const Query& query, transport::Fleet& fleet,
+                            const assets::Store& assets) {
+  return ask(host, TRY(command_of(query, assets)), fleet);
+}
+
+Result<transport::Exit> ask(const std::string& host, transport::Command command, transport::Fleet& fleet) {
+  const std::string label = command.label;
+  fleet.submit(host, std::move(command));
+  auto completion = fleet.next();
+  if (!completion || fleet.interrupted())
+    return base::fail(base::Fault::interrupted, "interrupted: " + label);
+  return std::move(completion->result);
+}
+
+}  // namespace session

@@ -1,0 +1,104 @@
+#include "gpuadm/session/census.hpp"
+
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/shell.hpp"
+#include "gpuadm/base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace session {
+namespace {
+
+using base::Fault;
+
+constexpr std::chrono::seconds probe_timeout{120};  // every command in it has its own, shorter one
+
+}  // namespace
+
+Result<std::string> reading_script(const assets::Store& assets, std::string_view path) {
+  return TRY(assets.read("playbooks/frame.sh")) + "\n" + TRY(assets.read(path));
+}
+
+Result<transport::Command> probe_command(const assets::Store& assets, Reasons reasons) {
+  std::string script;
+  if (reasons == Reasons::read)
+    script = base::assignments({{"reasons", "yes"}}) + TRY(assets.read("playbooks/reasons.sh")) + "\n";
+  script += TRY(reading_script(assets, "playbooks/probe.sh"));
+  return transport::Command{.label = "read the facts", .script = std::move(script), .timeout = probe_timeout};
+}
+
+Result<facts::Facts> read_probe(const std::string& host, const transport::Exit& exit, base::Time answered) {
+  auto facts = facts::parse(exit.out);
+  if (!facts && exit.status == 0)
+    return base::fail(facts.error().fault, fmt::format("{}: {}", host, facts.error().what),
+                      facts.error().hint);
+  if (!facts)
+    return base::fail(Fault::remote, fmt::format("{}: the probe ended with status {}: {}", host, exit.status,
+                                                 base::tail(exit.err.empty() ? exit.out : exit.err, 3)));
+  if (facts->clock && facts->clock_end) {
+    // The login comes before the probe and may take seconds, so only its end is compared: the way back is
+    // short.
+    const std::chrono::duration<double> probed(*facts->clock_end - *facts->clock);
+    facts::place_clock(*facts, answered - std::chrono::duration_cast<base::Time::duration>(probed), answered);
+  }
+  return facts;
+}
+
+namespace {
+
+base::Tree host_tree(const Result<facts::Facts>& facts) {
+  if (facts) return facts::to_tree(*facts);
+  const base::Error& error = facts.error();
+  return base::Tree::map_of(
+      {{"error", base::Tree::map_of(
+                     {{"fault", base::name_of(error.fault)}, {"what", error.what}, {"hint", error.hint}})}});
+}
+
+}  // namespace
+
+bool is_unreachable(base::Fault fault) {
+  return fault == Fault::unreachable || fault == Fault::auth || fault == Fault::host_key ||
+         fault == Fault::timeout;
+}
+
+bool Survey::none_reached() const {
+  return !census.empty() && std::ranges::all_of(census, [](const auto& entry) {
+    return !entry.second && is_unreachable(entry.second.error().fault);
+  });
+}
+
+Result<Survey> take_census(transport::Fleet& fleet, const assets::Store& assets, Afterwards afterwards,
+                           Texts texts, Reasons reasons) {
+  const transport::Command probe = TRY(probe_command(assets, reasons));
+  for (const std::string& host : fleet.hosts()) fleet.submit(host, probe);
+  Survey survey;
+  while (auto completion = fleet.next()) {
+    const base::Time answered = base::now();
+    auto& [host, result] = *completion;
+    if (afterwards == Afterwards::close_connection) fleet.at(host).close();
+    if (!result) {
+      survey.census.insert_or_assign(host, std::unexpected(result.error()));
+      continue;
+    }
+    survey.census.insert_or_assign(host, read_probe(host, *result, answered));
+    if (texts == Texts::kept) survey.probes.insert_or_assign(host, std::move(result->out));
+  }
+  if (fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted while the facts were read");
+  return survey;
+}
+
+base::Tree to_tree(const facts::Census& census) {
+  base::Tree tree = base::Tree::map();
+  for (const auto& [host, facts] : census) tree.set(host, host_tree(facts));
+  return tree;
+}
+
+std::string to_json(const facts::Census& census) {
+  base::json::Members members;
+  for (const auto& [host, facts] : census) members.add(host, host_tree(facts));
+  return std::move(members).end();
+}
+
+}  // namespace session

@@ -1,0 +1,98 @@
+#include "gpuadm/session/cluster_view.hpp"
+
+#include "gpuadm/facts/control_plane.hpp"
+#include "gpuadm/session/census.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace session {
+namespace {
+
+using base::Fault;
+
+constexpr std::chrono::seconds server_patience{180};  // for an API server that is just coming up
+
+}  // namespace
+
+void fit(spec::Cluster& cluster, const facts::Census& census, const facts::ClusterFacts& facts) {
+  for (spec::Host& host : cluster.hosts)
+    host.role = facts::is_control_plane(census, host.name) ? spec::Role::control_plane : spec::Role::worker;
+  const auto runs = [&](std::string_view engine) {
+    return facts.nodes && std::ranges::any_of(*facts.nodes, [&](const facts::Node& node) {
+             return node.runtime.starts_with(engine);
+           });
+  };
+  if (runs("docker:")) cluster.runtime.engine = spec::Engine::docker;
+  if (runs("containerd:")) cluster.runtime.engine = spec::Engine::containerd;
+}
+
+base::Error no_control_plane() {
+  return {Fault::usage, "none of these hosts is a control plane: there is no /etc/kubernetes/admin.conf",
+          "name a control plane of the cluster"};
+}
+
+Result<> has_control_plane(const spec::Cluster& cluster, const facts::Census& census) {
+  if (std::ranges::any_of(cluster.hosts,
+                          [&](const spec::Host& host) { return facts::is_control_plane(census, host.name); }))
+    return {};
+  return std::unexpected(no_control_plane());
+}
+
+Result<transport::Command> view_command(const assets::Store& assets) {
+  return transport::Command{.label = "read the cluster",
+                            .script = TRY(reading_script(assets, "playbooks/cluster.sh")),
+                            .timeout = view_timeout};
+}
+
+Result<std::optional<std::string>> view_cluster(const spec::Cluster& cluster, const facts::Census& census,
+                                                transport::Fleet& fleet, const assets::Store& assets,
+                                                std::chrono::seconds patience) {
+  transport::Command command = TRY(view_command(assets));
+  command.timeout = patience;
+  std::optional<base::Error> failed;
+  for (const spec::Host& host : cluster.hosts) {
+    if (!facts::is_control_plane(census, host.name)) continue;
+    fleet.submit(host.name, command);
+    auto completion = fleet.next();
+    if (!completion || fleet.interrupted())
+      return base::fail(Fault::interrupted, "interrupted while the cluster was read");
+    if (completion->result) return std::move(completion->result->out);
+    failed = std::move(completion->result).error();
+  }
+  if (failed) return std::unexpected(*failed);
+  if (!unreached_in(census).empty()) return std::nullopt;
+  return std::unexpected(no_control_plane());
+}
+
+Result<facts::ClusterFacts> see_patiently(const spec::Cluster& cluster, const facts::Census& census,
+                                          transport::Fleet& fleet, const assets::Store& assets, Io& io) {
+  const auto until = base::Clock::now() + server_patience;
+  bool told = false;
+  while (true) {
+    const auto view = TRY(view_cluster(cluster, census, fleet, assets));
+    if (!view) return std::unexpected(no_control_plane());
+    facts::ClusterFacts facts = TRY(facts::parse_cluster(*view));
+    if ((facts.nodes && facts.pods && !facts.version.empty()) || base::Clock::now() >= until) return facts;
+    if (!told)
+      io.err(fmt::format("waiting for the API server to answer, {} s at most\n", server_patience.count()));
+    told = true;
+    (void)fleet.next_until(base::Clock::now() + std::chrono::seconds(2));
+    if (fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted while the cluster was read");
+  }
+}
+
+Result<std::vector<report::Finding>> find_in_cluster(const spec::Cluster& cluster,
+                                                     const facts::Census& census,
+                                                     const std::optional<std::string>& view,
+                                                     const assets::Store& assets) {
+  std::vector<report::Finding> findings = unreached_in(census);
+  if (!view) return findings;
+  const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
+  const facts::ClusterFacts facts = TRY(facts::parse_cluster(*view));
+  std::ranges::move(checks::examine_cluster(cluster, census, facts, *data), std::back_inserter(findings));
+  return findings;
+}
+
+}  // namespace session

@@ -1,0 +1,112 @@
+#include "gpuadm/session/host_stages.hpp"
+
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/session/cluster_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace session {
+
+namespace {
+
+using report::Finding;
+
+constexpr auto preflight = static_cast<unsigned>(checks::Stage::preflight);
+constexpr auto node = static_cast<unsigned>(checks::Stage::node);
+constexpr auto cluster_stage = static_cast<unsigned>(checks::Stage::cluster);
+
+struct Kind {
+  std::string_view name;
+  unsigned stages;
+};
+constexpr Kind kinds[] = {{"a host without Kubernetes", preflight},
+                          {"an unfinished node", preflight | node | cluster_stage},
+                          {"a worker node", node},
+                          {"a control-plane node", node | cluster_stage}};
+
+bool is_node(const Kind& kind) {
+  return (kind.stages & preflight) == 0;
+}
+
+const Kind& kind_of(const facts::Facts& facts) {
+  return kinds[static_cast<std::size_t>(state_of(facts))];
+}
+
+facts::Census those_of(const facts::Census& census, unsigned stage) {
+  facts::Census some;
+  for (const auto& [host, facts] : census)
+    if (facts && (kind_of(*facts).stages & stage) != 0) some.emplace(host, facts);
+  return some;
+}
+
+}  // namespace
+
+HostState state_of(const facts::Facts& facts) {
+  const auto& kubernetes = facts.kubernetes;
+  const bool plane =
+      kubernetes.admin_conf || std::ranges::count(kubernetes.manifests, "kube-apiserver.yaml") > 0;
+  const bool any = plane || kubernetes.kubelet_conf || kubernetes.bootstrap_conf || kubernetes.ca ||
+                   !kubernetes.manifests.empty();
+  if (!any) return HostState::fresh;
+  // gpuadm writes the one file while kubeadm join runs, and the other when a control plane is complete.
+  const bool begun = facts.paths.contains("/var/lib/gpuadm/joining") ||
+                     (plane && facts.gpuadm_installed && !facts.paths.contains("/var/lib/gpuadm/cluster"));
+  if (!kubernetes.kubelet_conf || (plane && !kubernetes.admin_conf) || begun) return HostState::unfinished;
+  return plane ? HostState::control_plane : HostState::worker;
+}
+
+std::map<std::string, std::string> stages_by_host(const facts::Census& census) {
+  std::map<std::string, std::string> stages;
+  for (const auto& [host, facts] : census)
+    if (facts) stages.emplace(host, stages_of(kind_of(*facts).stages));
+  return stages;
+}
+
+std::string describe_stages(const facts::Census& census, const std::string& asked) {
+  constexpr std::size_t most = 5;
+  std::map<std::pair<const Kind*, std::string>, std::vector<std::string>> groups;  // by kind and cluster
+  for (const auto& [host, facts] : census) {
+    if (!facts) continue;
+    const Kind& kind = kind_of(*facts);
+    const std::string cluster = is_node(kind) ? facts->kubernetes.cluster_name : "";
+    groups[{&kind, cluster}].push_back(base::printable(host));
+  }
+  std::string text;
+  for (auto& [group, hosts] : groups) {
+    const auto& [kind, cluster] = group;
+    const std::size_t more = hosts.size() > most ? hosts.size() - most : 0;
+    hosts.resize(hosts.size() - more);
+    const std::string stages = asked.empty() ? base::replace_all(stages_of(kind->stages), ",", ", ") : asked;
+    text += fmt::format("{}{}{} as {}{} ({})", text.empty() ? "Checked " : "; ", base::join(hosts, ", "),
+                        more > 0 ? fmt::format(" and {} more", more) : "", kind->name,
+                        cluster.empty() ? "" : " of cluster " + base::printable(cluster, 100), stages);
+  }
+  return text;
+}
+
+Result<std::vector<Finding>> find_by_state(const spec::Cluster& cluster, const facts::Census& census,
+                                           const std::optional<std::string>& view,
+                                           const assets::Store& assets) {
+  std::vector<Finding> findings = unreached_in(census);
+  std::set<std::pair<std::string, std::string>> known;
+  for (const auto stage : {checks::Stage::node, checks::Stage::preflight}) {
+    const facts::Census some = those_of(census, static_cast<unsigned>(stage));
+    if (some.empty()) continue;
+    std::vector<Finding> more = TRY(find(cluster, some, assets, stage));
+    // A check of both stages is asked as one of a node.
+    std::erase_if(more, [&](const Finding& finding) { return known.contains({finding.host, finding.id}); });
+    for (const Finding& finding : more) known.emplace(finding.host, finding.id);
+    std::ranges::move(more, std::back_inserter(findings));
+  }
+  if (!view) return findings;
+  facts::Census reached;
+  for (const auto& [host, facts] : census)
+    if (facts) reached.emplace(host, facts);
+  std::ranges::move(TRY(find_in_cluster(cluster, reached, view, assets)), std::back_inserter(findings));
+  return findings;
+}
+
+}  // namespace session

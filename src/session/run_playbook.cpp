@@ -1,0 +1,297 @@
+#include "gpuadm/session/run_playbook.hpp"
+
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/checks/checks.hpp"
+#include "gpuadm/report/fold.hpp"
+#include "gpuadm/run/run.hpp"
+#include "gpuadm/session/typed.hpp"
+
+#include "session/reason.hpp"
+#include "session/resume.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+namespace session {
+
+namespace {
+
+using report::Did;
+
+constexpr const char* network_test = "verify/network";  // a phase
+constexpr const char* question = "Continue? (-y: do not ask; --diff: show all changes)";
+
+/// Passes everything on and keeps the ids of the steps that are needed.
+class Needed final : public report::Reporter {
+ public:
+  explicit Needed(report::Reporter& next) : next_(next) {}
+  void on(const report::Event& event) override {
+    if (event.did == Did::needed) ids_.insert(event.host + "\n" + event.step);
+    next_.on(event);
+  }
+  void tick(base::Time now) override { next_.tick(now); }
+  [[nodiscard]] bool has(const std::string& host, const std::string& step) const {
+    return ids_.contains(host + "\n" + step);
+  }
+
+ private:
+  report::Reporter& next_;
+  std::set<std::string> ids_;
+};
+
+std::string listed(const std::set<std::string>& names) {
+  return base::join(std::vector(names.begin(), names.end()), ", ");
+}
+
+/// "12 steps are needed on 1 host; packages: containerd; restarts: containerd.service".
+std::string summary(const plan::Plan& plan, const Needed& needed, int count) {
+  std::set<std::string> packages;
+  std::set<std::string> restarts;
+  std::set<std::string> hosts;
+  std::set<std::string> reboots;
+  for (const plan::Stage& stage : plan.stages)
+    for (const plan::Walk& walk : stage.walks)
+      for (const plan::Action& action : walk.actions) {
+        if (!needed.has(walk.host, action.id)) continue;
+        hosts.insert(walk.host);
+        packages.insert(action.effects.packages.begin(), action.effects.packages.end());
+        restarts.insert(action.effects.restarts.begin(), action.effects.restarts.end());
+        if (action.effects.reboot)
+          reboots.insert(fmt::format("{} ({})", base::printable(walk.host), action.title));
+      }
+  std::string text =
+      fmt::format("{} step{} needed on {}", count, count == 1 ? " is" : "s are", listed(hosts));
+  if (!packages.empty()) text += "; installs packages: " + listed(packages);
+  if (!restarts.empty()) text += "; restarts: " + listed(restarts);
+  if (!reboots.empty()) text += "; reboots where it must be: " + listed(reboots);
+  return text;
+}
+
+Outcome outcome_of(const run::Outcome& outcome) {
+  if (outcome.interrupted) return Outcome::interrupted;
+  return outcome.failed.empty() ? Outcome::done : Outcome::failed;
+}
+
+/// A line each, and how many more there are.
+std::string shown(const std::vector<std::string>& lines) {
+  constexpr std::size_t most = 5;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, lines.size()); ++i)
+    text += "\n  " + base::printable(lines[i], 200);
+  if (lines.size() > most) text += fmt::format("\n  and {} more", lines.size() - most);
+  return text;
+}
+
+/// The plan from what the hosts are now that nobody else acts on them: another run may have been there since
+/// they were looked at. Who was asked about another plan is asked again.
+Result<plan::Plan> plan_again(const Execution& execution, const Session& session, report::Reporter& reporter,
+                              const run::Identity& who) {
+  if (!execution.again) return execution.plan;
+  plan::Plan plan = TRY(execution.again({}));
+  const std::vector<std::string> more = plan::additions(execution.plan, plan);
+  if (more.empty()) return plan;
+  if (execution.consent == Consent::ask)
+    return base::fail(
+        base::Fault::blocked,
+        "the hosts have changed since the plan was shown; nothing was changed. Now also needed:" +
+            shown(more),
+        "run the same command again to see the new plan");
+  notify(reporter, Did::note, "the hosts have changed since they were looked at: this is the plan now");
+  TRY(session.folder.save("plan.json", plan::to_tree(plan)));
+  const run::Outcome preview = run::execute(plan, *session.fleet, reporter, run::Mode::preview, who);
+  if (preview.interrupted)
+    return base::fail(base::Fault::interrupted, "interrupted while hosts were looked at");
+  return plan;
+}
+
+/// The stages from first to last, with the plan made again where a stage asks for it. `own_host`: as
+/// run::Outcome has it.
+Result<Outcome> apply(const Execution& execution, const Session& session, report::Reporter& reporter,
+                      const run::Identity& who, std::string& own_host) {
+  plan::Plan plan = TRY(plan_again(execution, session, reporter, who));
+  run::Outcome outcome;
+  while (true) {
+    outcome = run::execute(plan, *session.fleet, reporter, run::Mode::apply, who, std::move(outcome),
+                           execution.reboots == Rebooting::done ? run::Reboots::done : run::Reboots::left,
+                           execution.judge);
+    own_host = outcome.own_host;
+    if (!outcome.refresh) return outcome_of(outcome);
+    plan = TRY(execution.again(outcome.lost));
+  }
+}
+
+/// A phase that was left out, as a step that was skipped: the report counts it.
+void report_skipped(const PlaybookRun& playbook_run, const std::string& phase, const char* why,
+                    report::Reporter& reporter) {
+  report::Event event;
+  event.host = playbook_run.cluster.hosts.front().name;
+  event.stage = event.step = phase;
+  event.did = Did::skipped;
+  event.detail = why;
+  reporter.on(event);
+}
+
+/// Steps are selected by facts. A fact that could not be read must not be treated as absent.
+Result<> require_facts(const facts::Census& census) {
+  for (const auto& [host, facts] : census)
+    if (const auto why = facts ? checks::unread_for_plan(*facts) : std::nullopt)
+      return base::fail(base::Fault::blocked, fmt::format("{}: cannot plan: {}", host, *why),
+                        "run the same command again; `gpuadm facts` shows the facts");
+  return {};
+}
+
+/// What of the waits and tests at the end was left out.
+void report_not_waited(const PlaybookRun& playbook_run, report::Reporter& reporter) {
+  if (playbook_run.waiting == Waiting::until_it_works) {
+    const auto& phases = playbook_run.library.playbook().phases;
+    const bool has_test = std::ranges::find(phases, network_test, &playbook::Phase::name) != phases.end();
+    if (has_test && plan::is_chosen(network_test, playbook_run.choice) &&
+        playbook_run.cluster.runtime.engine == spec::Engine::crio)
+      report_skipped(playbook_run, network_test, "gpuadm imports no images into CRI-O", reporter);
+    return;
+  }
+  notify(reporter, Did::note,
+         "--no-wait: not waited for the cluster, and its network was not tested; gpuadm verify tests it");
+  for (const std::string& phase : waiting_phases(playbook_run.library.playbook()))
+    report_skipped(playbook_run, phase, "--no-wait", reporter);
+}
+
+}  // namespace
+
+std::vector<std::string> waiting_phases(const playbook::Playbook& playbook) {
+  std::vector<std::string> names;
+  for (const playbook::Phase& phase : playbook.phases)
+    if (phase.name.starts_with("verify/") || phase.name == "gpu/offered") names.push_back(phase.name);
+  return names;
+}
+
+void notify(report::Reporter& reporter, Did did, const std::string& text) {
+  report::Event event;
+  event.did = did;
+  event.detail = text;
+  reporter.on(event);
+}
+
+Result<Session> Session::open(const spec::Cluster& cluster, const Connection& connection, Consent consent,
+                              Io& io) {
+  Session session{TRY(RunFolder::make(cluster.name)), {}, {}};
+  TRY(session.folder.save("cluster.yaml", spec::to_tree(cluster)));
+  session.connections = TRY(Connections::open(cluster, connection, io));
+  session.fleet = session.connections->fleet(consent == Consent::preview ? Access::read_only : Access::full);
+  return session;
+}
+
+Result<Survey> Session::survey_all(const assets::Store& assets) const {
+  Survey survey = TRY(take_census(*fleet, assets));
+  TRY(folder.save("facts.json", to_tree(survey.census)));
+  for (const auto& [host, facts] : survey.census)
+    if (!facts) return std::unexpected(facts.error());
+  return survey;
+}
+
+Result<Outcome> run_playbook(const PlaybookRun& playbook_run, const Survey& survey, const Session& session,
+                             report::Reporter& reporter, Io& io) {
+  for (const std::string& note : playbook_run.notes) notify(reporter, Did::note, note);
+  const auto plan_of = [&playbook_run](const facts::Census& census) -> Result<plan::Plan> {
+    TRY(require_facts(census));
+    plan::Choice choice = playbook_run.choice;
+    if (playbook_run.waiting == Waiting::none)
+      std::ranges::move(waiting_phases(playbook_run.library.playbook()),
+                        std::back_inserter(choice.skip_phases));
+    return plan::make(playbook_run.cluster, census, playbook_run.library, playbook_run.bundle, choice);
+  };
+  Execution execution{playbook_run.assets,
+                      TRY(plan_of(survey.census)),
+                      {},
+                      playbook_run.consent,
+                      {},
+                      playbook_run.needed,
+                      playbook_run.reboots,
+                      playbook_run.judge,
+                      &playbook_run.cluster};
+  for (const auto& [host, facts] : survey.census) execution.hosts.push_back(host);
+  execution.again = [&](const std::set<std::string>& lost) -> Result<plan::Plan> {
+    const Survey fresh = TRY(take_census(*session.fleet, playbook_run.assets));
+    for (const auto& [host, facts] : fresh.census)
+      if (!facts && !lost.contains(host) && survey.census.contains(host))
+        return std::unexpected(facts.error());
+    return plan_of(fresh.census);
+  };
+  const Outcome outcome = TRY(execute(execution, session, reporter, io));
+  if (playbook_run.consent != Consent::preview && outcome == Outcome::done)
+    report_not_waited(playbook_run, reporter);
+  return outcome;
+}
+
+Result<Outcome> execute(const Execution& execution, const Session& session, report::Reporter& reporter,
+                        Io& io) {
+  const plan::Plan& plan = execution.plan;
+  transport::Fleet& fleet = *session.fleet;
+  TRY(session.folder.save("plan.json", plan::to_tree(plan)));
+  run::Identity who = run::identity();
+  if (execution.reboots == Rebooting::done) TRY(resume_at_boot(execution.assets, session.folder, io, who));
+  Needed needed(reporter);
+  const run::Outcome preview = run::execute(plan, fleet, needed, run::Mode::preview, who);
+  if (!preview.failed.empty() || preview.interrupted) return outcome_of(preview);
+  if (preview.needed == 0) {
+    notify(reporter, Did::finished, "nothing to do");
+    return Outcome::done;
+  }
+  notify(reporter, Did::note, summary(plan, needed, preview.needed));
+  if (execution.consent == Consent::preview) {
+    notify(reporter, Did::finished, "a dry run: nothing was changed");
+    return execution.needed;
+  }
+  if (execution.consent == Consent::ask) {
+    const std::optional<bool> yes = io.confirm ? io.confirm(question) : std::nullopt;
+    if (!yes)
+      return base::fail(base::Fault::usage, "there is no terminal to ask on",
+                        "add -y to agree beforehand, or --dry-run to only look");
+    if (!*yes) {
+      notify(reporter, Did::finished, "nothing was changed");
+      return Outcome::interrupted;
+    }
+  }
+  const run::Scripts scripts{plan.prelude, TRY(execution.assets.read("playbooks/lock.sh"))};
+  TRY(run::lock(execution.hosts, fleet, reporter, scripts, who));
+  notify(reporter, Did::started, "");
+  std::string own_host;
+  FailureLog failures(reporter);
+  const Result<Outcome> outcome = apply(execution, session, failures, who, own_host);
+  if (execution.cluster)
+    explain_failures(failures.all(), *execution.cluster, execution.assets, fleet, session.folder, reporter);
+  run::unlock(execution.hosts, fleet, reporter, scripts, who);
+  if (!own_host.empty()) reboot_own_host(own_host, session, reporter, io);
+  return outcome;
+}
+
+Result<Outcome> telling(const RunFolder& folder, Format format, Io& io,
+                        const std::function<Result<Outcome>(report::Reporter&)>& act) {
+  report::Collector collector;
+  const auto file = TRY(report::json_lines(folder.path() / "events.jsonl"));
+  std::vector<report::Reporter*> to = {&collector, file.get()};
+  auto terminal = format == Format::text ? report::terminal(io.out, io.out_style) : nullptr;
+  if (io.log) terminal = report::json_lines(io.log);
+  if (terminal) to.push_back(terminal.get());
+  const Result<Outcome> outcome = act(*report::fan_out(std::move(to)));
+  terminal.reset();
+  report::Report report = report::fold(collector.events());
+  report.same_hosts = file_option(io.command);
+  TRY(folder.save("report.json", report::to_tree(report)));
+  io.out(format == Format::text ? report::to_text(report, io.out_style)
+                                : base::json::write(report::to_tree(report)) + "\n");
+  return outcome;
+}
+
+Result<Outcome> run_and_report(const PlaybookRun& playbook_run, const Survey& survey, const Session& session,
+                               Format format, Io& io) {
+  return telling(session.folder, format, io, [&](report::Reporter& reporter) {
+    return run_playbook(playbook_run, survey, session, reporter, io);
+  });
+}
+
+}  // namespace session

@@ -1,0 +1,55 @@
+#include "gpuadm/session/supplies.hpp"
+
+#include "gpuadm/playbook/playbook.hpp"
+
+#include <algorithm>
+
+namespace session {
+
+namespace {
+
+using spec::Supply;
+
+/// containerd, which gpuadm installs from a bundle file by file.
+bool has_runtime(const bundle::Bundle& bundle) {
+  return std::ranges::any_of(bundle.files, [](const bundle::BundleFile& file) {
+    return file.kind == bundle::BundleKind::runtime && file.target.ends_with("/containerd");
+  });
+}
+
+/// A package without a name may be the toolkit: only the host reads what a package is.
+bool has_toolkit(const bundle::Bundle& bundle, const facts::Os& os) {
+  return std::ranges::any_of(bundle.files, [&](const bundle::BundleFile& file) {
+    return file.kind == bundle::BundleKind::package && playbook::is_for(file, os) &&
+           (file.name.empty() || file.name.find("nvidia-container-toolkit") != std::string::npos);
+  });
+}
+
+Supply supply(const char* phase, const plan::Choice& choice, const bundle::Bundle* bundle, bool carried) {
+  if (!plan::is_chosen(phase, choice)) return Supply::skipped;
+  if (!bundle) return Supply::repositories;
+  return carried ? Supply::bundle : Supply::none;
+}
+
+}  // namespace
+
+void resolve_supplies(spec::Cluster& cluster, const facts::Census& census, const bundle::Bundle* bundle,
+                      const plan::Choice& choice) {
+  cluster.kubernetes.without_dns =
+      bundle && std::ranges::find(bundle->absent, "coredns") != bundle->absent.end();
+  for (spec::Host& host : cluster.hosts) {
+    const auto facts = census.find(host.name);
+    if (facts == census.end() || !facts->second) continue;
+    const facts::Os& os = facts->second->os;
+    host.programs_come = bundle && playbook::has_packages(*bundle, os);
+    // Bundles contain no Docker (playbooks/runtime/install.yaml).
+    host.runtime_supply =
+        supply("runtime/install", choice, bundle,
+               bundle && cluster.runtime.engine == spec::Engine::containerd && has_runtime(*bundle));
+    // dpkg installs them: playbooks/gpu/toolkit.yaml has no other script.
+    host.toolkit_supply = supply("gpu/toolkit", choice, bundle,
+                                 bundle && os.family == facts::Family::debian && has_toolkit(*bundle, os));
+  }
+}
+
+}  // namespace session

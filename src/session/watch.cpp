@@ -1,0 +1,166 @@
+#include "gpuadm/session/watch.hpp"
+
+#include "gpuadm/facts/control_plane.hpp"
+#include "gpuadm/session/cluster_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace session {
+
+namespace {
+
+using base::Clock;
+using base::Fault;
+using base::Instant;
+using report::Finding;
+
+/// How long the answers that come close together are gathered before they are judged.
+constexpr std::chrono::milliseconds gathering{200};
+/// How long a host may take before it is told that it does not answer; it is waited for longer.
+constexpr std::chrono::seconds patience{20};
+
+enum class Asked { nothing, probe, view };
+
+/// One host, at its own pace.
+struct Watched {
+  Asked asked = Asked::nothing;
+  Instant since, due;  ///< when it was asked; when it is to be asked again
+  std::optional<base::Error> error;
+};
+
+class Watch {
+ public:
+  Watch(Recording& looked, transport::Fleet& fleet, const Watcher& watcher, transport::Command probe,
+        transport::Command view)
+      : looked_(looked), fleet_(fleet), watcher_(watcher), probe_(std::move(probe)), view_(std::move(view)) {
+    for (const std::string& host : fleet.hosts()) hosts_[host];
+  }
+
+  Result<> run() {
+    while (!fleet_.interrupted()) {
+      ask();
+      auto completion = fleet_.next_until(wake());
+      if (fleet_.interrupted()) break;
+      if (completion) take(std::move(*completion));
+      complain();
+      if (news_ && Clock::now() >= *news_ + gathering) TRY(judge());
+      if (Clock::now() >= drawn_ + std::chrono::seconds(1)) notify({});
+    }
+    return {};
+  }
+
+ private:
+  void ask() {
+    const Instant now = Clock::now();
+    for (auto& [name, host] : hosts_) {
+      if (host.asked != Asked::nothing || host.due > now) continue;
+      host.asked = Asked::probe;
+      host.since = now;
+      fleet_.submit(name, probe_);
+    }
+  }
+
+  Instant wake() const {
+    Instant when = Clock::now() + std::chrono::seconds(1);
+    for (const auto& [name, host] : hosts_)
+      if (host.asked == Asked::nothing) when = std::min(when, host.due);
+    return news_ ? std::min(when, *news_ + gathering) : when;
+  }
+
+  void take(transport::Completion completion) {
+    Watched& host = hosts_.at(completion.host);
+    news_ = news_.value_or(Clock::now());
+    const Asked asked = std::exchange(host.asked, Asked::nothing);
+    host.due = std::max(Clock::now(), host.since + watcher_.every);
+    host.error.reset();
+    if (!completion.result) {
+      host.error = std::move(completion.result).error();
+      return;
+    }
+    if (asked == Asked::view) {
+      looked_.view = std::move(completion.result->out);
+      return;
+    }
+    auto facts = read_probe(completion.host, *completion.result, base::now());
+    if (!facts) {
+      host.error = std::move(facts).error();
+      return;
+    }
+    looked_.survey.census.insert_or_assign(completion.host, std::move(facts));
+    if (!watcher_.view || completion.host != control_plane()) return;
+    host.asked = Asked::view;
+    fleet_.submit(completion.host, view_);
+  }
+
+  /// The first host of the cluster that can be asked for the whole of it.
+  std::string control_plane() const {
+    for (const spec::Host& host : looked_.cluster.hosts)
+      if (facts::is_control_plane(looked_.survey.census, host.name) && !hosts_.at(host.name).error)
+        return host.name;
+    return {};
+  }
+
+  bool all_answered() const {
+    return looked_.survey.census.size() == hosts_.size() &&
+           std::ranges::none_of(hosts_, [](const auto& host) { return host.second.error.has_value(); });
+  }
+
+  /// Hosts that take long are told before their time is up.
+  void complain() {
+    for (auto& [name, host] : hosts_) {
+      const auto begun = fleet_.begun(name);
+      if (!begun || host.error || Clock::now() < *begun + patience) continue;
+      host.error = base::Error{
+          Fault::timeout,
+          fmt::format("{}: no answer within {} s; it is still waited for", name, patience.count()),
+          "log in and see what hangs there: nvidia-smi, a mount, the login itself"};
+      news_ = news_.value_or(Clock::now());
+    }
+  }
+
+  /// What was last seen of hosts that answered once, and what is wrong with those that do not answer now.
+  Result<> judge() {
+    news_.reset();
+    for (const auto& [name, host] : hosts_)
+      if (host.error && !looked_.survey.census.contains(name))
+        looked_.survey.census.emplace(name, std::unexpected(*host.error));
+    if (watcher_.view && !looked_.view && control_plane().empty() && all_answered())
+      return std::unexpected(no_control_plane());
+    std::vector<Finding> now = TRY(watcher_.judge(looked_));
+    std::erase_if(now, [](const Finding& finding) { return finding.id == reachable; });
+    facts::Census unreached;
+    for (const auto& [name, host] : hosts_)
+      if (host.error) unreached.emplace(name, std::unexpected(*host.error));
+    std::ranges::move(unreached_in(unreached), std::inserter(now, now.begin()));
+    const auto changes = report::changes(findings_, now, base::now());
+    findings_ = std::move(now);
+    notify(changes);
+    return {};
+  }
+
+  void notify(std::span<const report::Change> changes) {
+    drawn_ = Clock::now();
+    watcher_.notify(changes, findings_);
+  }
+
+  Recording& looked_;
+  transport::Fleet& fleet_;
+  const Watcher& watcher_;
+  const transport::Command probe_, view_;
+  std::map<std::string, Watched> hosts_;
+  std::optional<Instant> news_;  ///< when the first answer came that is not judged yet
+  Instant drawn_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+Result<> watch(Recording& looked, transport::Fleet& fleet, const assets::Store& assets,
+               const Watcher& watcher) {
+  return Watch(looked, fleet, watcher, TRY(probe_command(assets, watcher.reasons)), TRY(view_command(assets)))
+      .run();
+}
+
+}  // namespace session

@@ -1,0 +1,82 @@
+#include "transport/ssh/config/config_cache.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include <fmt/format.h>
+
+namespace transport {
+
+std::vector<std::string> ConfigCache::command(const ConfigQuestion& question) const {
+  std::vector<std::string> argv{"ssh", "-T", "-G"};
+  if (!file_.empty()) argv.insert(argv.end(), {"-F", file_.string()});
+  if (question.port != 0) argv.insert(argv.end(), {"-p", std::to_string(question.port)});
+  if (!question.user.empty()) argv.insert(argv.end(), {"-l", question.user});
+  argv.insert(argv.end(), {"--", question.host});
+  return argv;
+}
+
+std::string ConfigCache::key_of(const ConfigQuestion& question) const {
+  const std::string shared =
+      fmt::format("{} {} {}", patterns_.class_of(question.host), question.port, question.user);
+  return own_question_.contains(shared) ? shared + " " + question.host : shared;
+}
+
+base::Result<std::optional<Config>> ConfigCache::ask(const ConfigQuestion& question) {
+  const std::string key = key_of(question);
+  auto& query = queries_[key];
+  if (!query) {
+    query = std::make_unique<Query>();
+    query->asked_host = question.host;
+    auto child = Child::spawn(command(question), Child::Wiring::pipes);
+    if (child) {
+      query->child = std::move(*child);
+      query->child.in.reset();
+    } else {
+      query->answer = plain_config(question.host);  // no OpenSSH here: its defaults
+    }
+  }
+  if (!query->answer) go_on(*query);
+  if (!query->answer) return std::nullopt;
+  if (!*query->answer) return std::unexpected(query->answer->error());
+
+  Config config = **query->answer;
+  if (query->asked_host != question.host) {
+    if (config.host_name != base::lower(query->asked_host)) {
+      own_question_[key] = true;
+      return ask(question);
+    }
+    config.host_name = base::lower(question.host);
+  }
+  if (question.port != 0) config.port = question.port;
+  if (!question.user.empty()) config.user = question.user;
+  return config;
+}
+
+void ConfigCache::go_on(Query& query) {
+  for (auto* stream : {&query.child.out, &query.child.err})
+    while (stream->is_open())
+      if (Child::read(*stream, stream == &query.child.out ? query.out : query.err) == Child::Read::later)
+        break;
+  const auto status = query.child.status();
+  if (!status) return;
+  if (*status == 0)
+    query.answer = parse_config(query.out);
+  else
+    query.answer =
+        base::fail(base::Fault::spec, "ssh -G: " + base::tail(base::trim(query.err), 2),
+                   fmt::format("look at ~/.ssh/config and /etc/ssh/ssh_config: ssh -G {}", query.asked_host));
+  query.child = Child();
+}
+
+void ConfigCache::interests(const ConfigQuestion& question, std::vector<pollfd>& into) const {
+  const auto found = queries_.find(key_of(question));
+  if (found != queries_.end() && !found->second->answer)
+    found->second->child.interests(into, Child::Writes::no);
+}
+
+bool ConfigCache::ready(const ConfigQuestion& question) const {
+  const auto found = queries_.find(key_of(question));
+  return found == queries_.end() || found->second->answer;
+}
+
+}  // namespace transport

@@ -1,0 +1,92 @@
+#include "transport/ssh/config/host_patterns.hpp"
+
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+
+#include "transport/ssh/config/config.hpp"
+
+#include <glob.h>
+
+namespace transport {
+
+namespace {
+constexpr int deepest = 16;  // ssh_config(5): nested Include
+}
+
+bool matches(std::string_view text, std::string_view pattern) {
+  std::size_t t = 0, p = 0, star = std::string_view::npos, mark = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && (pattern[p] == '?' || (pattern[p] != '*' && pattern[p] == text[t]))) {
+      ++t, ++p;
+    } else if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      mark = t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++mark;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+bool matches_list(std::string_view text, const std::vector<std::string>& patterns) {
+  const std::string word = base::lower(text);
+  bool found = false;
+  for (const auto& pattern : patterns) {
+    const std::string lower = base::lower(pattern);
+    if (lower.starts_with('!')) {
+      if (matches(word, std::string_view(lower).substr(1))) return false;
+    } else if (matches(word, lower)) {
+      found = true;
+    }
+  }
+  return found;
+}
+
+HostPatterns::HostPatterns(const std::filesystem::path& file) {
+  const auto home = login_home() / ".ssh";
+  read(file.empty() ? home / "config" : file, home, 0);
+  if (file.empty()) read("/etc/ssh/ssh_config", "/etc/ssh", 0);
+}
+
+void HostPatterns::read(const std::filesystem::path& file, const std::filesystem::path& relative_to,
+                        int depth) {
+  const auto text = base::read_file(file);
+  if (!text) return;
+  for (auto line : base::lines(*text)) {
+    std::string plain(base::trim(line));
+    for (char& c : plain)
+      if (c == '=' || c == '"' || c == '\t') c = ' ';
+    const auto words = base::words(plain);
+    if (words.empty()) continue;
+    const std::string keyword = base::lower(words[0]);
+    if (keyword == "match" || keyword == "canonicalizehostname") has_match_ = true;
+    if (keyword == "host") lines_.emplace_back(words.begin() + 1, words.end());
+    if (keyword == "include" && depth < deepest)
+      for (std::size_t i = 1; i < words.size(); ++i) include(words[i], relative_to, depth + 1);
+  }
+}
+
+void HostPatterns::include(std::string_view pattern, const std::filesystem::path& relative_to, int depth) {
+  std::filesystem::path path(pattern);
+  if (pattern.starts_with("~/"))
+    path = login_home() / pattern.substr(2);
+  else if (path.is_relative())
+    path = relative_to / path;
+  glob_t found{};
+  if (::glob(path.c_str(), 0, nullptr, &found) == 0)
+    for (std::size_t i = 0; i < found.gl_pathc; ++i) read(found.gl_pathv[i], relative_to, depth);
+  ::globfree(&found);
+}
+
+std::string HostPatterns::class_of(const std::string& host) const {
+  if (has_match_) return "host " + host;
+  std::string bits;
+  for (const auto& line : lines_) bits += matches_list(host, line) ? '1' : '0';
+  return bits;
+}
+
+}  // namespace transport

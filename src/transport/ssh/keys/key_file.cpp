@@ -1,0 +1,218 @@
+#include "transport/ssh/keys/key_file.hpp"
+
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+
+#include "transport/ssh/keys/bcrypt.hpp"
+#include "transport/ssh/keys/bytes.hpp"
+#include "transport/ssh/keys/private_section.hpp"
+
+#include <fmt/format.h>
+#include <openssl/core_names.h>
+#include <openssl/ec.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+
+#include <sys/stat.h>
+
+namespace transport {
+
+namespace {
+using base::Fault;
+constexpr std::string_view opening = "-----BEGIN OPENSSH PRIVATE KEY-----";
+constexpr std::string_view closing = "-----END OPENSSH PRIVATE KEY-----";
+constexpr std::string_view magic{"openssh-key-v1\0", 15};
+constexpr std::uint32_t most_rounds = 4096;  // a hostile file must not cost hours
+
+struct Envelope {
+  std::string_view cipher, kdf, kdf_options, blob, section;
+};
+
+std::optional<Envelope> read_envelope(std::string_view bytes) {
+  if (!bytes.starts_with(magic)) return std::nullopt;
+  Reader reader(bytes.substr(magic.size()));
+  Envelope envelope;
+  envelope.cipher = reader.string();
+  envelope.kdf = reader.string();
+  envelope.kdf_options = reader.string();
+  if (reader.u32() != 1) return std::nullopt;
+  envelope.blob = reader.string();
+  envelope.section = reader.string();
+  return reader.good() ? std::optional(envelope) : std::nullopt;
+}
+
+std::string openssh_bytes(std::string_view text) {
+  const std::size_t from = text.find(opening);
+  const std::size_t to = text.find(closing);
+  if (from == std::string_view::npos || to == std::string_view::npos || to < from) return {};
+  std::string packed;
+  for (char c : text.substr(from + opening.size(), to - from - opening.size()))
+    if (c != '\n' && c != '\r' && c != ' ') packed += c;
+  return unbase64(packed);
+}
+
+const EVP_CIPHER* cipher_named(std::string_view name) {
+  if (name == "aes256-ctr") return EVP_aes_256_ctr();
+  if (name == "aes192-ctr") return EVP_aes_192_ctr();
+  if (name == "aes128-ctr") return EVP_aes_128_ctr();
+  if (name == "aes256-cbc") return EVP_aes_256_cbc();
+  if (name == "aes192-cbc") return EVP_aes_192_cbc();
+  if (name == "aes128-cbc") return EVP_aes_128_cbc();
+  return nullptr;
+}
+
+base::Result<std::string> decrypt(const Envelope& envelope, const base::Secret& passphrase,
+                                  const std::string& path) {
+  if (envelope.cipher == "none") return std::string(envelope.section);
+  const EVP_CIPHER* cipher = cipher_named(envelope.cipher);
+  Reader options(envelope.kdf_options);
+  const std::string_view salt = options.string();
+  const std::uint32_t rounds = options.u32();
+  if (!cipher || envelope.kdf != "bcrypt" || !options.good() || rounds == 0 || rounds > most_rounds)
+    return base::fail(Fault::spec,
+                      fmt::format("{}: encrypted with {} and {}, which is not served", path,
+                                  base::printable(envelope.cipher, 40), base::printable(envelope.kdf, 40)),
+                      "load it into ssh-agent: ssh-add " + path);
+  const auto key_size = static_cast<std::size_t>(EVP_CIPHER_get_key_length(cipher));
+  const auto iv_size = static_cast<std::size_t>(EVP_CIPHER_get_iv_length(cipher));
+  const base::Secret key(bcrypt_pbkdf(passphrase.reveal(), salt, rounds, key_size + iv_size));
+  const auto* raw = reinterpret_cast<const unsigned char*>(key.reveal().data());
+  std::string plain(envelope.section.size() + 16, '\0');
+  int size = 0;
+  std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)> context(EVP_CIPHER_CTX_new(),
+                                                                          EVP_CIPHER_CTX_free);
+  EVP_DecryptInit_ex(context.get(), cipher, nullptr, raw, raw + key_size);
+  EVP_CIPHER_CTX_set_padding(context.get(), 0);
+  EVP_DecryptUpdate(context.get(), reinterpret_cast<unsigned char*>(plain.data()), &size,
+                    reinterpret_cast<const unsigned char*>(envelope.section.data()),
+                    static_cast<int>(envelope.section.size()));
+  plain.resize(static_cast<std::size_t>(size));
+  return plain;
+}
+
+int give_passphrase(char* buffer, int size, int, void* secret) {
+  const auto& text = static_cast<const base::Secret*>(secret)->reveal();
+  if (text.empty() || text.size() > static_cast<std::size_t>(size)) return -1;
+  std::copy(text.begin(), text.end(), buffer);
+  return static_cast<int>(text.size());
+}
+
+PrivateKey open_pem(const std::string& text, const base::Secret& passphrase) {
+  std::unique_ptr<BIO, decltype(&BIO_free)> memory(
+      BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free);
+  PrivateKey key(PEM_read_bio_PrivateKey(memory.get(), nullptr, give_passphrase,
+                                         const_cast<base::Secret*>(&passphrase)));
+  ERR_clear_error();
+  return key;
+}
+
+void take_public(KeyFile& file, std::string blob) {
+  file.type = Reader(blob).string();
+  file.blob = std::move(blob);
+}
+}  // namespace
+
+base::Result<KeyFile> read_key_file(const std::filesystem::path& path) {
+  base::Secret whole(TRY(base::read_file(path, 64u << 10)));
+  KeyFile file{path, "", "", false, std::move(whole)};
+  const std::string& text = file.text.reveal();
+  struct stat about{};
+  if (::stat(path.c_str(), &about) == 0 && about.st_uid == ::geteuid() && (about.st_mode & 077) != 0)
+    return base::fail(Fault::spec,
+                      fmt::format("{}: others may read this private key, so it is not used", path.string()),
+                      "chmod 600 " + path.string());
+  const std::string bytes = openssh_bytes(text);
+  if (const auto envelope = read_envelope(bytes)) {
+    file.encrypted = envelope->cipher != "none";
+    take_public(file, std::string(envelope->blob));
+    return file;
+  }
+  if (text.find("PRIVATE KEY-----") == std::string::npos)
+    return base::fail(Fault::spec, fmt::format("{}: not a private key", path.string()));
+  file.encrypted = text.find("ENCRYPTED") != std::string::npos;
+  if (!file.encrypted) {
+    const PrivateKey key = open_pem(text, base::Secret{});
+    if (!key)
+      return base::fail(Fault::spec, fmt::format("{}: a private key that cannot be read", path.string()));
+    take_public(file, public_blob(key.get()));
+  } else if (const auto beside = base::read_file(path.string() + ".pub", 64u << 10)) {
+    const auto words = base::words(base::trim(*beside));
+    if (words.size() > 1) take_public(file, unbase64(words[1]));
+  }
+  return file;
+}
+
+base::Result<std::optional<PrivateKey>> open_key(const KeyFile& file, const base::Secret& passphrase) {
+  const base::Secret bytes(openssh_bytes(file.text.reveal()));
+  const auto envelope = read_envelope(bytes.reveal());
+  if (!envelope) {
+    PrivateKey key = open_pem(file.text.reveal(), passphrase);
+    if (!key) return std::nullopt;
+    return key;
+  }
+  const base::Secret section(TRY(decrypt(*envelope, passphrase, file.path.string())));
+  Reader reader(section.reveal());
+  if (reader.u32() != reader.u32() || !reader.good()) return std::nullopt;
+  PrivateKey key = read_private_section(reader);
+  if (!key)
+    return base::fail(Fault::spec, fmt::format("{}: a key of type {} is not served", file.path.string(),
+                                               base::printable(file.type, 60)));
+  return key;
+}
+
+std::string public_blob(EVP_PKEY* key) {
+  std::string blob;
+  if (EVP_PKEY_is_a(key, "ED25519")) {
+    unsigned char raw[32];
+    std::size_t size = sizeof raw;
+    EVP_PKEY_get_raw_public_key(key, raw, &size);
+    put_string(blob, "ssh-ed25519");
+    put_string(blob, {reinterpret_cast<char*>(raw), size});
+  } else if (EVP_PKEY_is_a(key, "EC")) {
+    unsigned char point[256];
+    std::size_t size = 0;
+    EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, point, sizeof point, &size);
+    const int bits = EVP_PKEY_get_bits(key);
+    put_string(blob, fmt::format("ecdsa-sha2-nistp{}", bits));
+    put_string(blob, fmt::format("nistp{}", bits));
+    put_string(blob, {reinterpret_cast<char*>(point), size});
+  } else if (EVP_PKEY_is_a(key, "RSA")) {
+    put_string(blob, "ssh-rsa");
+    for (const char* part : {OSSL_PKEY_PARAM_RSA_E, OSSL_PKEY_PARAM_RSA_N}) {
+      BIGNUM* number = nullptr;
+      EVP_PKEY_get_bn_param(key, part, &number);
+      put_mpint(blob, number);
+      BN_free(number);
+    }
+  }
+  return blob;
+}
+
+base::Result<std::string> sign(EVP_PKEY* key, std::string_view data) {
+  const bool is_ec = EVP_PKEY_is_a(key, "EC");
+  const int bits = EVP_PKEY_get_bits(key);
+  const EVP_MD* digest = nullptr;  // ed25519 has its own
+  if (is_ec) digest = bits <= 256 ? EVP_sha256() : bits <= 384 ? EVP_sha384() : EVP_sha512();
+  if (EVP_PKEY_is_a(key, "RSA")) digest = EVP_sha512();
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
+  std::string signature(static_cast<std::size_t>(EVP_PKEY_get_size(key)), '\0');
+  std::size_t size = signature.size();
+  if (EVP_DigestSignInit(context.get(), nullptr, digest, nullptr, key) != 1 ||
+      EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,
+                     reinterpret_cast<const unsigned char*>(data.data()), data.size()) != 1) {
+    ERR_clear_error();
+    return base::fail(Fault::bug, "the private key does not sign");
+  }
+  signature.resize(size);
+  if (!is_ec) return signature;
+  const auto* der = reinterpret_cast<const unsigned char*>(signature.data());
+  std::unique_ptr<ECDSA_SIG, decltype(&ECDSA_SIG_free)> pair(
+      d2i_ECDSA_SIG(nullptr, &der, static_cast<long>(size)), ECDSA_SIG_free);
+  if (!pair) return base::fail(Fault::bug, "the private key's signature cannot be read");
+  std::string packed;
+  put_mpint(packed, ECDSA_SIG_get0_r(pair.get()));
+  put_mpint(packed, ECDSA_SIG_get0_s(pair.get()));
+  return packed;
+}
+
+}  // namespace transport

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "transport/session.hpp"
+#include "transport/ssh/config/config.hpp"
+#include "transport/ssh/keys/agent.hpp"
+#include "transport/ssh/keys/key_file.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace transport {
+
+/// A key that may log in.
+struct Identity {
+  std::string blob;   ///< as it is offered to the server
+  std::string label;  ///< "ssh-ed25519 /home/me/.ssh/id_ed25519"
+  std::function<base::Result<std::string>(std::string_view data)> sign;
+};
+
+/// The operator's keys: each file read, each passphrase asked and each agent listed once for the whole run.
+class KeyRing {
+ public:
+  explicit KeyRing(Session& session) : session_(session) {}
+
+  struct Offer {
+    std::vector<Identity> identities;  ///< in the order to try
+    std::vector<std::string>
+        left_out;  ///< what libssh2 cannot offer but OpenSSH can: "hardware-backed key …"
+  };
+  /// The keys for one host, in OpenSSH's order: those of the agent that the configuration names, the agent's
+  /// others, files. `identity_file`, where the endpoint has one, comes first; Fault::spec where it cannot be
+  /// used.
+  [[nodiscard]] base::Result<Offer> offer(const Config& config, const std::string& typed_host,
+                                          const std::string& identity_file);
+  /// This key has logged in somewhere: offer it first from now on.
+  void prefer(const std::string& blob) { preferred_ = blob; }
+
+ private:
+  struct Slot {
+    std::optional<base::Result<KeyFile>> file;
+    PrivateKey key;
+    std::optional<base::Error> refused;
+  };
+  [[nodiscard]] Slot& slot(const std::string& path);
+  [[nodiscard]] base::Result<EVP_PKEY*> open(Slot& slot);
+  [[nodiscard]] base::Result<std::optional<Identity>> from_file(const std::string& path, Agent* agent,
+                                                                Offer& offer);
+  [[nodiscard]] Identity from_agent(Agent& agent, const Agent::Key& key);
+  [[nodiscard]] Agent* agent_for(const Config& config, const std::string& typed_host);
+
+  Session& session_;
+  std::map<std::string, Slot> files_;
+  std::map<std::string, Agent> agents_;
+  std::string preferred_;
+};
+
+}  // namespace transport

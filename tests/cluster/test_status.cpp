@@ -1,0 +1,207 @@
+#include "gpuadm/cluster/status_show.hpp"
+#include "gpuadm/report/columns.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+namespace {
+
+constexpr double clock_there = 1'000'000;
+
+spec::Host host(const std::string& name, spec::Role role) {
+  spec::Host host;
+  host.name = name;
+  host.role = role;
+  host.endpoint.address = name;
+  return host;
+}
+
+facts::Facts facts_of(const std::string& name) {
+  facts::Facts facts;
+  facts.hostname = name;
+  facts.clock = clock_there;
+  facts.kubernetes.kubelet_conf = true;
+  facts.kubernetes.cni_configs = {"10-gpuadm.conflist"};
+  facts.units["kubelet.service"].active = "active";
+  return facts;
+}
+
+facts::Facts plane_of(const std::string& name) {
+  facts::Facts facts = facts_of(name);
+  auto& kubernetes = facts.kubernetes;
+  kubernetes.admin_conf = true;
+  kubernetes.admin_server = "https://192.0.2.1:6443";
+  kubernetes.certificates = {{{"/etc/kubernetes/pki/ca.crt", clock_there + 3650 * 86400.0},
+                              {"/etc/kubernetes/pki/apiserver.crt", clock_there + 300 * 86400.0}}};
+  auto& parts = kubernetes.components.emplace();
+  for (const char* part : {"kube-apiserver", "kube-controller-manager", "kube-scheduler"})
+    parts.push_back({part, 0, "ok"});
+  parts.push_back({"etcd", 0, R"({"health":"true"})"});
+  return facts;
+}
+
+facts::Node node(const std::string& name, bool plane) {
+  facts::Node node;
+  node.name = name;
+  node.kubelet = "v1.33.4";
+  node.runtime = "containerd://1.7.24-1";
+  node.conditions["Ready"] = {"True", "KubeletReady"};
+  if (plane) node.labels["node-role.kubernetes.io/control-plane"] = "";
+  return node;
+}
+
+/// One control plane and one worker, both well.
+struct World {
+  spec::Cluster cluster;
+  facts::Census census;
+  std::optional<facts::ClusterFacts> view;
+
+  World() {
+    cluster.name = "lab";
+    cluster.hosts = {host("cp", spec::Role::control_plane), host("gpu", spec::Role::worker)};
+    census.emplace("cp", plane_of("cp"));
+    census.emplace("gpu", facts_of("gpu"));
+    facts::ClusterFacts& facts = view.emplace();
+    facts.clock = clock_there;
+    facts.ready_status = 0;
+    facts.version = "v1.33.4";
+    facts.nodes = {{node("cp", true), node("gpu", false)}};
+    facts.leases = {{{"cp", clock_there - 3}, {"gpu", clock_there - 90}}};
+    facts.daemon_sets = {{{"kube-system", "kube-proxy", 2, 2, {}}}};
+    facts.etcd_members = {{{"cp", "https://192.0.2.1:2379", true, "3.5.15", true, true, 4096, {}}}};
+  }
+  [[nodiscard]] cluster::Status status() const {
+    return cluster::status_of({cluster, census, view, "cp"}, {});
+  }
+};
+
+bool says(const cluster::Status& status, const std::string& where, const std::string& what) {
+  return std::ranges::any_of(status.problems, [&](const cluster::Problem& problem) {
+    return problem.where == where && problem.what.find(what) != std::string::npos;
+  });
+}
+
+facts::Facts& facts_in(World& world, const std::string& name) {
+  return *world.census.at(name);
+}
+
+}  // namespace
+
+TEST_CASE("a cluster that is well is said to be, in 80 columns") {
+  const cluster::Status status = World().status();
+  CHECK(status.problems.empty());
+  REQUIRE(status.nodes.size() == 2);
+  CHECK(status.nodes[0].role == "control-plane");
+  CHECK(status.nodes[1].lease_age == 90.0);
+  REQUIRE(status.planes.size() == 1);
+  CHECK(status.planes[0].part("etcd").says == "leads");
+  CHECK(status.planes[0].certificate == "/etc/kubernetes/pki/apiserver.crt");
+  const std::string text = to_text(status, cluster::Width::terminal);
+  CHECK(text.find("Cluster is healthy") != text.npos);
+  CHECK(text.find("containerd 1.7.24") != text.npos);
+}
+
+TEST_CASE("what is wrong with a node is said once, by who knows it best") {
+  World world;
+  (*world.view->nodes)[1].conditions["Ready"] = {"Unknown", "NodeStatusUnknown"};
+  (*world.view->nodes)[1].message = "Kubelet stopped posting node status.";
+  CHECK(says(world.status(), "gpu", "Kubelet stopped posting"));
+  facts_in(world, "gpu").units["kubelet.service"].active = "failed";
+  const cluster::Status stopped = world.status();
+  CHECK(says(stopped, "gpu", "the kubelet does not run (failed"));
+  CHECK(stopped.problems.size() == 1);
+  world.census.at("gpu") = base::fail(base::Fault::unreachable, "gpu: no route to host");
+  const cluster::Status unreached = world.status();
+  CHECK(says(unreached, "gpu", "no route to host; its node is not ready"));
+  CHECK(unreached.problems.size() == 1);
+  CHECK(unreached.nodes[1].host == "gpu");
+}
+
+TEST_CASE("a part of the control plane that is down is named, and so is one without a manifest") {
+  World world;
+  auto& kubernetes = facts_in(world, "cp").kubernetes;
+  (*kubernetes.components)[2] = {"kube-scheduler", 1, "The connection to the server was refused"};
+  kubernetes.components->erase(kubernetes.components->begin() + 1);
+  const cluster::Status status = world.status();
+  CHECK(says(status, "cp", "kube-scheduler does not answer"));
+  CHECK(says(status, "cp", "kube-controller-manager has no manifest"));
+  CHECK(status.problems.size() == 2);
+}
+
+TEST_CASE("a control plane that cannot be reached is judged by what the others say of it") {
+  World world;
+  world.cluster.hosts.push_back(host("cp2", spec::Role::control_plane));
+  world.census.emplace("cp2", base::fail(base::Fault::timeout, "cp2: no answer"));
+  world.view->nodes->push_back(node("cp2", true));
+  world.view->nodes->back().conditions["Ready"] = {"Unknown", "NodeStatusUnknown"};
+  world.view->etcd_members->push_back({"cp2", "https://192.0.2.2:2379", false, "", false, false, 0, {}});
+  const cluster::Status status = world.status();
+  REQUIRE(status.planes.size() == 2);
+  CHECK(status.planes[1].part("etcd").says == "does not answer");
+  CHECK(says(status, "cp2", "kube-apiserver is on a node that is not ready"));
+  CHECK(says(status, "cp2", "the etcd member cp2 does not answer"));
+  CHECK(says(status, "the cluster", "etcd has 1 of 2 members, and needs 2"));
+}
+
+TEST_CASE("certificates that end soon, a silent API server and a network that is not there are told") {
+  World world;
+  facts_in(world, "cp")
+      .kubernetes.certificates->push_back({"/etc/kubernetes/admin.conf", clock_there - 86400.0});
+  facts_in(world, "gpu").kubernetes.cni_configs.clear();
+  world.view->ready_status = 1;
+  world.view->nodes.reset();
+  const cluster::Status status = world.status();
+  CHECK(says(status, "cp", "/etc/kubernetes/admin.conf expired 1 days ago"));
+  CHECK(says(status, "gpu", "no network plugin is configured"));
+  CHECK(says(status, "the cluster", "https://192.0.2.1:6443 does not answer"));
+}
+
+TEST_CASE("GPUs that the driver or the node has lost are not well") {
+  World world;
+  facts::Facts& gpu = facts_in(world, "gpu");
+  gpu.pci_gpus.resize(2);
+  gpu.pci_gpus[0].slot = "0000:01:00.0";
+  gpu.pci_gpus[1].slot = "0000:02:00.0";
+  gpu.gpus.resize(1);
+  gpu.gpus[0].bus_id = "0000:01:00.0";
+  (*world.view->nodes)[1].allocatable["nvidia.com/gpu"] = "1";
+  facts::Pod pod;
+  pod.space = "default";
+  pod.name = "trainer";
+  pod.node = "gpu";
+  pod.phase = "Running";
+  pod.gpus["nvidia.com/gpu"] = 1;
+  world.view->pods = {{pod}};
+  cluster::Status status = world.status();
+  CHECK(says(status, "gpu", "2 GPUs are on the PCI bus, and the driver has 1"));
+  REQUIRE(status.gpu_hosts.size() == 1);
+  CHECK(status.gpu_hosts[0].used == 1);
+  CHECK(status.gpu_hosts[0].pods == std::vector<std::string>{"default/trainer"});
+  gpu.gpus.resize(2);
+  gpu.gpus[1].bus_id = "0000:02:00.0";
+  CHECK(says(world.status(), "gpu", "the driver has 2 GPUs, and pods can have 1"));
+}
+
+TEST_CASE("text for a terminal never has more than 80 columns, whatever names there are") {
+  World world;
+  const std::string name(70, 'n');
+  world.cluster.hosts[0].name = name;
+  world.census.clear();
+  world.census.emplace(name, plane_of(name));
+  world.census.emplace("gpu", base::fail(base::Fault::unreachable, "gpu: " + std::string(30, 'x') + " y z"));
+  (*world.view->nodes)[0].name = name;
+  const std::string text = to_text(world.status(), cluster::Width::terminal);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    const std::string line = text.substr(at, end - at);
+    const bool is_one_to_copy = line.find("do: ") != line.npos;
+    if (line.find(name) == line.npos && !is_one_to_copy) CHECK_MESSAGE(line.size() <= 80, line);
+    at = end + 1;
+  }
+}
+
+TEST_CASE("columns are as wide as their cells, and shrink where they may") {
+  CHECK(report::columns({{"A", "B"}, {"long", "x"}}) == "A     B\nlong  x\n");
+  CHECK(report::columns({{std::string(20, 'a'), "b"}}, 15, {0}) == "aaaaaaaaa...  b\n");
+}
