@@ -1,5 +1,6 @@
 #include "app/run_summary.hpp"
 
+#include "gpuadm/base/files.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/playbook/playbook.hpp"
@@ -66,6 +67,16 @@ std::string versions_of(const RunSummary& of) {
   return text + (facts && facts->containerd ? ", containerd " + facts->containerd->version : ", containerd");
 }
 
+/// As it can be typed: "~/.local/state/gpuadm/lab/kubeconfig".
+std::string typed_path(const std::filesystem::path& path) {
+  const std::string home = base::home().string() + "/", text = path.string();
+  const bool plain =
+      text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-") ==
+      std::string::npos;
+  if (!plain) return base::quote(text);
+  return text.starts_with(home) ? "~/" + text.substr(home.size()) : text;
+}
+
 /// Whether templates/gpu-job.yaml runs there: pods ask for nvidia.com/gpu and name a runtime class.
 bool has_gpu_jobs(const RunSummary& of) {
   return gpus_of(of) != "none" && of.cluster.gpu.allocator == spec::Allocator::device_plugin;
@@ -75,8 +86,8 @@ bool has_gpu_jobs(const RunSummary& of) {
 
 std::string to_text(const RunSummary& of) {
   const std::string kubectl =
-      of.kubeconfig.empty() ? "kubectl" : "kubectl --kubeconfig " + of.kubeconfig.string();
-  std::string text = fmt::format("\nCluster {} is {}\n", base::printable(of.cluster.name),
+      of.kubeconfig.empty() ? "kubectl" : "kubectl --kubeconfig " + typed_path(of.kubeconfig);
+  std::string text = fmt::format("Cluster {} is {}\n", base::printable(of.cluster.name),
                                  of.waited_for ? "ready" : "installed; gpuadm did not wait for it");
   const auto row = [&](std::string_view name, const std::string& value) {
     text += fmt::format("  {:<11} {}\n", name, value);
@@ -85,15 +96,10 @@ std::string to_text(const RunSummary& of) {
   row("nodes", nodes_of(of));
   row("GPUs", gpus_of(of));
   row("kubeconfig",
-      of.kubeconfig.empty() ? "~/.kube/config of root and of the login user" : of.kubeconfig.string());
-  row("next", "gpuadm verify" + of.typed);
-  if (!has_gpu_jobs(of)) {
-    row("", kubectl + " get nodes");
-    return text;
-  }
-  row("a GPU job", "gpuadm assets show templates/gpu-job.yaml |");
-  row("", kubectl + " apply -f -");
-  return text;
+      of.kubeconfig.empty() ? "~/.kube/config of root and of the login user" : typed_path(of.kubeconfig));
+  text += fmt::format("Next:\n  gpuadm verify{}\n", of.typed);
+  if (!has_gpu_jobs(of)) return text + fmt::format("  {} get nodes\n", kubectl);
+  return text + fmt::format("  gpuadm assets show templates/gpu-job.yaml |\n    {} apply -f -\n", kubectl);
 }
 
 std::string restored(const std::vector<std::string>& hosts, std::string_view before) {

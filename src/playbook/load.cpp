@@ -267,6 +267,7 @@ const std::string* Script::find(facts::Family family) const {
 }
 
 std::optional<std::string> Catalog::find(const std::string& key, const base::Version& kubernetes) const {
+  if (const auto replaced = overrides.find(key); replaced != overrides.end()) return replaced->second;
   const Tree* found = tree.at({"defaults", key});
   base::Version best{-1, -1, -1};
   if (const Tree* minors = tree.find("perKubernetes"))

@@ -284,6 +284,8 @@ Result<Outcome> telling(const RunFolder& folder, Format format, Io& io,
   TRY(folder.save("report.json", report::to_tree(report)));
   io.out(format == Format::text ? report::to_text(report, io.out_style)
                                 : base::json::write(report::to_tree(report)) + "\n");
+  if (format == Format::text && outcome && *outcome == Outcome::interrupted && report.changed() > 0)
+    io.out("interrupted; run the same command again to continue\n");
   return outcome;
 }
 

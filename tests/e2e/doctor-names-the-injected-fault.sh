@@ -28,7 +28,7 @@ names() {
   local id stage=${stage_of[$1]}
   doctor "$stage" --baseline "$stage.json" >out 2>err || return 1
   head -n 1 out | grep >/dev/null -E "^(First broken link|Warning): .* \(${leads_of[$1]}\)" || return 1
-  for id in ${folds_of[$1]}; do grep -q "^ *so: .*($id)$" out || return 1; done
+  for id in ${folds_of[$1]}; do grep -q "^ *also: .*($id)$" out || return 1; done
 }
 
 all_is_ready() {

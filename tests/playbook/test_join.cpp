@@ -1,3 +1,4 @@
+#include "gpuadm/base/files.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/plan/plan.hpp"
 
@@ -191,8 +192,9 @@ TEST_CASE("playbook: a selector can be negated, and one that does not exist is r
   const assets::Store store = *assets::Store::open({});
   const auto file = std::filesystem::temp_directory_path() / fmt::format("gpuadm-not-{}.yaml", ::getpid());
   const auto load = [&](const std::string& on) {
-    REQUIRE(base::write_file(file, "id: x\ntitle: X\nphases:\n  - phase: a\n    title: A\n    on: " + on +
-                                       "\n    steps:\n      - { id: s, title: S, shell: { check: \"true\" } }\n"));
+    REQUIRE(base::write_file(file,
+                             "id: x\ntitle: X\nphases:\n  - phase: a\n    title: A\n    on: " + on +
+                                 "\n    steps:\n      - { id: s, title: S, shell: { check: \"true\" } }\n"));
     return playbook::Library::load_file(store, file);
   };
   Sample sample;

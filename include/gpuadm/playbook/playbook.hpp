@@ -107,6 +107,8 @@ struct Playbook {
 /// Every pinned version, image and URL: playbooks/catalog.yaml.
 struct Catalog {
   base::Tree tree;
+  /// Values that replace the file's, for every version of Kubernetes.
+  std::map<std::string, std::string> overrides = {};
   /// The value of a key for a Kubernetes minor: `perKubernetes.<newest listed minor <= version>.<key>`, else
   /// `defaults.<key>`.
   [[nodiscard]] std::optional<std::string> find(const std::string& key,
@@ -187,6 +189,10 @@ class Library {
 
   [[nodiscard]] const Playbook& playbook() const { return playbook_; }
   [[nodiscard]] const Catalog& catalog() const { return catalog_; }
+  /// Replaces a value of the catalog in this run, such as an image that nodes already have.
+  void override_catalog(const std::string& key, std::string value) {
+    catalog_.overrides[key] = std::move(value);
+  }
   /// The functions that every program may call on the host: playbooks/prelude.sh and the playbook's own.
   [[nodiscard]] const std::string& prelude() const { return prelude_; }
   /// What programs of uploads can call besides: playbooks/depot.sh.

@@ -1,10 +1,12 @@
 #include "gpuadm/app/gpu.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/bundle/image.hpp"
 #include "gpuadm/cluster/gpu_rows.hpp"
 #include "gpuadm/facts/control_plane.hpp"
 #include "gpuadm/plan/plan.hpp"
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/report/refusal.hpp"
+#include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/cluster_view.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/findings.hpp"
@@ -131,6 +133,22 @@ Result<bool> is_refused(const Wanted& wanted, const session::Survey& survey,
   return true;
 }
 
+/// Another way to share GPUs keeps the device plugin's image: nodes that were installed from a bundle may
+/// have no other one.
+Result<> keep_image(playbook::Library& library, const Wanted& wanted, const session::Survey& survey,
+                    transport::Fleet& fleet, const assets::Store& assets) {
+  const spec::Host* first = playbook::first_control_plane(wanted.cluster, survey.census);
+  if (!first) return {};
+  const transport::Exit exit = TRY(session::ask(
+      first->name,
+      {.label = "read the device plugin's image", .asset = "playbooks/read/device-plugin-image.sh"}, fleet,
+      assets));
+  const std::string image(base::trim(exit.out));
+  if (exit.status == 0 && bundle::parse_reference(image))
+    library.override_catalog("device_plugin_image", image);
+  return {};
+}
+
 /// The plan without what concerns other hosts: labels and MIG are the host's, manifests the control plane's.
 void keep(plan::Plan& plan, const std::string& host) {
   for (plan::Stage& stage : plan.stages)
@@ -163,7 +181,7 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
   const Wanted wanted = TRY(what_is_wanted(change, options));
   const spec::Cluster& cluster = wanted.cluster;
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const playbook::Library library = TRY(playbook::Library::load(assets, playbook_of(change)));
+  playbook::Library library = TRY(playbook::Library::load(assets, playbook_of(change)));
   const session::Session session =
       TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session.survey_all(assets));
@@ -177,6 +195,7 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
   if (in_cluster) view = TRY(session::view_cluster(cluster, survey.census, *session.fleet, assets));
   if (TRY(is_refused(wanted, survey, view, assets, change, io))) return Outcome::blocked;
 
+  if (in_cluster) TRY(keep_image(library, wanted, survey, *session.fleet, assets));
   const auto plan_of = [&](const facts::Census& census) -> Result<plan::Plan> {
     plan::Plan plan = TRY(plan::make(cluster, census, library, nullptr, {}));
     keep(plan, wanted.host);
