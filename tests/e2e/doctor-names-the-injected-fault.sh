@@ -9,7 +9,7 @@
 on_node() {
   {
     echo 'set -e; export KUBECONFIG=/etc/kubernetes/admin.conf'
-    declare -f "$1"
+    declare -f kubelet_restarts "$1"
     echo "$1"
   } | timeout 240 "$top/tests/lab/lab" ssh node bash -s
 }
