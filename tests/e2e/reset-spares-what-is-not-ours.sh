@@ -17,8 +17,7 @@ on node '[ -e /etc/cni/net.d/10-bridge.conflist ]' || fail "a file that nobody n
 ! on node 'iptables-save' | grep >/dev/null KUBE- || fail "rules are left"
 lab down node
 
-a_host node
-exits 0 init -y
+ready_nodes 1 node
 on node 'echo "theirs = 1" >/etc/sysctl.d/99-gpuadm.conf'
 exits 1 gpuadm reset -f cluster.yaml -y --keep-images
 says "/etc/sysctl.d/99-gpuadm.conf stays: somebody else has changed it since"

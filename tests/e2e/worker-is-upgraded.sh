@@ -5,8 +5,7 @@
 
 needs_next_bundle
 admin() { administer one "$@"; }
-hosts 1 one two
-exits 0 init -y
+ready_nodes 1 one two
 a_deployment one '{ kubernetes.io/hostname: two }'
 before=$(admin get pods -l app=web -o name)
 

@@ -37,6 +37,6 @@ check_name() { # check_name NAME
 prune() { # prune DIR PATTERN
   local old
   while read -r old; do
-    grep -q "lowerdir=$old," /proc/mounts || rm -rf "$old" "$old.complete"
+    grep -q "[=:]$old," /proc/mounts || rm -rf "$old" "$old.complete"
   done < <(find "$1" -maxdepth 1 -type d -name "$2" -mtime +3)
 }

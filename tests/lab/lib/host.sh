@@ -76,10 +76,10 @@ lab_keys() (
 # --- making a host ---------------------------------------------------------------------------------------
 
 lab_up() { # lab_up NAME [options]
-  local name='' image='' gpu='' swap='' memory='' cri_disabled='' root
+  local name='' image='' gpu='' swap='' memory='' cri_disabled='' from='' root
   while [ $# -gt 0 ]; do
     case $1 in
-      --image | --gpu | --memory)
+      --image | --gpu | --memory | --from)
         [ $# -gt 1 ] || die "up: $1 needs a value"
         printf -v "${1#--}" '%s' "$2"
         shift
@@ -96,6 +96,14 @@ lab_up() { # lab_up NAME [options]
   done
   check_name "$name"
   lab_check
+  if [ -n "$from" ]; then
+    [ -z "$image$gpu$swap$memory$cri_disabled" ] || die "up: --from takes no other option"
+    host_fork "$name" "$from"
+    host_announce "$name"
+    host_boot "$name"
+    lab_address "$name"
+    return
+  fi
   [ -n "$image" ] || image=$(fitting_image containerd)
   root=$(lab_image "$image")
   lab_keys
@@ -112,13 +120,16 @@ lab_up() { # lab_up NAME [options]
   lab_address "$name"
 }
 
-host_reserve() ( # host_reserve NAME IMAGE
-  local name=$1 dir=$LAB_RUN/hosts/$1 number=11 taken
+host_reserve() ( # host_reserve NAME IMAGE [NUMBER]
+  local name=$1 dir=$LAB_RUN/hosts/$1 number=${3:-11} taken
   hold_lock "$LAB_RUN/lock" 60 "the lab's lock"
   [ ! -d "$dir" ] || die "there is a host '$name' already"
   [ "$(host_names | wc -l)" -lt 240 ] || die "the lab is full"
   taken=$(cat "$LAB_RUN"/hosts/*/number 2>/dev/null || true)
-  while grep -qx "$number" <<<"$taken"; do number=$((number + 1)); done
+  while grep -qx "$number" <<<"$taken"; do
+    [ -z "${3:-}" ] || die "the address of '$name' belongs to another host"
+    number=$((number + 1))
+  done
   mkdir -p "$dir"
   printf '%s\n' "$number" >"$dir/number"
   printf '%s\n' "$2" >"$dir/image"
@@ -184,8 +195,7 @@ host_mount() { # host_mount NAME
 
 # Name, machine id, host keys, who may log in.
 host_identity() { # host_identity NAME
-  local name=$1 root=$LAB_DATA/$1/root address type key hash user home
-  address=$(lab_address "$name")
+  local name=$1 root=$LAB_DATA/$1/root type
   printf '%s\n' "$name" >"$root/etc/hostname"
   tr -d - </proc/sys/kernel/random/uuid >"$root/etc/machine-id"
   printf '127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n' >"$root/etc/hosts"
@@ -199,6 +209,13 @@ host_identity() { # host_identity NAME
   for type in ed25519 ecdsa rsa; do
     ssh-keygen -q -t "$type" -N '' -C "root@$name" -f "$root/etc/ssh/ssh_host_${type}_key"
   done
+  host_logins "$name"
+}
+
+# The lab knows the host's keys, and its users know the lab's key and password.
+host_logins() { # host_logins NAME
+  local name=$1 root=$LAB_DATA/$1/root address type key hash user home
+  address=$(lab_address "$name")
   (
     hold_lock "$LAB_RUN/lock" 60 "the lab's lock"
     host_forget_keys "$name"
