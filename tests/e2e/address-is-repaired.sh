@@ -10,8 +10,9 @@ there() { # there COMMAND...: as root on the host at its new address
 admin() { there kubectl --request-timeout=20s "$@"; } # with root's own kubeconfig
 sums() { "$@" 'cd /etc/kubernetes/pki && sha256sum ca.crt front-proxy-ca.crt etcd/ca.crt sa.key apiserver-kubelet-client.crt front-proxy-client.crt'; }
 
-ready_nodes 1 node
+a_host node
 old=$(lab address node)
+exits 0 init -y
 on node 'kubectl create configmap kept --from-literal=a=b && kubectl run kept --image=lab.local/sleep:1 --image-pull-policy=Never --restart=Never -- 0 here' >/dev/null
 on node kubectl wait --for=condition=Ready pod/kept --timeout=90s >/dev/null || fail "no pod runs"
 exits 0 gpuadm repair address -f cluster.yaml -y

@@ -8,7 +8,8 @@ served() { on node 'openssl s_client -connect 127.0.0.1:6443 </dev/null 2>/dev/n
 file() { on node openssl x509 -noout -serial -in /etc/kubernetes/pki/apiserver.crt; }
 has() { admin get configmap "$1" -o name >/dev/null 2>&1; }
 
-ready_nodes 1 node
+a_host node
+exits 0 init -y
 
 # The API server's certificate ends in five days.
 on node 'cd /etc/kubernetes/pki && openssl x509 -x509toreq -copy_extensions copy -in apiserver.crt -signkey apiserver.key 2>/dev/null |

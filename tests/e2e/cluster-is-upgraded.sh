@@ -22,7 +22,8 @@ upgrade_killed_at() {
   wait "$running" || true
 }
 
-ready_nodes 1 node
+a_host node
+exits 0 init -y
 a_deployment node
 pods() { admin get pods -l app=web -o 'jsonpath={range .items[*]}{.metadata.uid} {.status.containerStatuses[0].containerID} {.status.phase}{"\n"}{end}'; }
 pods >before

@@ -17,7 +17,8 @@ on node '[ -e /etc/cni/net.d/10-bridge.conflist ]' || fail "a file that nobody n
 ! on node 'iptables-save' | grep >/dev/null KUBE- || fail "rules are left"
 lab down node
 
-ready_nodes 1 node
+a_host node
+exits 0 init -y
 on node 'echo "theirs = 1" >/etc/sysctl.d/99-gpuadm.conf'
 exits 1 gpuadm reset -f cluster.yaml -y --keep-images
 says "/etc/sysctl.d/99-gpuadm.conf stays: somebody else has changed it since"
