@@ -37,11 +37,14 @@ errors_in() {
 }
 
 # --- Containers: "ID NAMESPACE POD CONTAINER ATTEMPT STATE EXIT REASON MESSAGE", separated by tabs ---------------------
+#
+# A container that fails again and again runs for a second or two of each round. One that was started in the last minute, less than six
+# minutes (the kubelet waits five at most) after an attempt that failed, is therefore "restarting", with how that attempt ended.
 
 # crictl prints one JSON key per line; the closing brace of a container is indented by four blanks.
 containers_by_crictl() {
   crictl_says=$(limit 8 crictl -t 5s -r "unix://$1" ps -a -o json 2>/dev/null) || return 1
-  printf '%s\n' "$crictl_says" | awk '
+  printf '%s\n' "$crictl_says" | awk -v now="$(date +%s)" '
     function value(s) {
       sub(/^[^:]*: */, "", s)
       sub(/,$/, "", s)
@@ -58,16 +61,32 @@ containers_by_crictl() {
     /^    }/ {
       key = space "\t" pod "\t" name
       if (pod != "" && (!(key in newest) || made > newest[key])) {
+        before[key] = newest[key]
+        failed[key] = ids[key]
         newest[key] = made
-        row[key] = id "\t" key "\t" attempt + 0 "\t" state
+        ids[key] = id
+        attempts[key] = attempt + 0
+        states[key] = state
+      } else if (pod != "" && made > before[key]) {
+        before[key] = made
+        failed[key] = id
       }
       id = state = made = name = pod = space = ""
       attempt = 0
     }
-    END { for (key in row) print row[key] }' | sort -k 2 | awk 'NR <= 512' |
+    function seconds(nanoseconds) { return substr(nanoseconds, 1, length(nanoseconds) - 9) + 0 }
+    END {
+      for (key in ids) {
+        begun = seconds(newest[key])
+        if (states[key] == "running" && before[key] != "" && now - begun < 60 && begun - seconds(before[key]) < 360)
+          print failed[key] "\t" key "\t" attempts[key] "\trestarting"
+        else print ids[key] "\t" key "\t" attempts[key] "\t" states[key]
+      }
+    }' | sort -k 2 | awk 'NR <= 512' |
     while IFS="$tab" read -r id space pod name attempt state; do
       exit_code='' why='' message=''
-      if [ "$state" = exited ] && [ "${inspected:=0}" -lt 12 ]; then
+      case $state in exited | restarting) look=yes ;; *) look='' ;; esac
+      if [ -n "$look" ] && [ "${inspected:=0}" -lt 12 ]; then
         inspected=$((inspected + 1))
         ended=$(limit 5 crictl -t 3s -r "unix://$1" inspect "$id" 2>/dev/null | awk '
           function value(s) { sub(/^[^:]*: */, "", s); sub(/,$/, "", s); gsub(/^"|"$/, "", s); gsub(/\\[nt]/, " ", s); return s }
@@ -78,6 +97,8 @@ containers_by_crictl() {
         exit_code=${ended%%"$tab"*} ended=${ended#*"$tab"}
         why=${ended%%"$tab"*} message=${ended#*"$tab"}
       fi
+      # It ended well, or with the machine.
+      case $state/$exit_code/$why in restarting/0/* | restarting//* | restarting/*/Unknown) state=running exit_code='' why='' message='' ;; esac
       row "$id" "$space" "$pod" "$name" "$attempt" "$state" "$exit_code" "$why" "$message"
     done
 }
@@ -136,13 +157,33 @@ containers_by_ctr() {
           why = state == "exited" ? text("Reason") : ""
           print number("CreatedAt") "\t" id "\t" names "\t" restarts "\t" state "\t" code "\t" (why == "" ? "-" : why) "\t" substr(text("Message"), 1, 1000)
         }'
-  done | awk -F "$tab" -v OFS="$tab" '
+  done | awk -F "$tab" -v OFS="$tab" -v now="$(date +%s)" '
+    # Numbers of nanoseconds exceed the precision of awk: if they have the same length, they are compared as text.
     {
       key = $3 OFS $4 OFS $5
-      # Numbers of nanoseconds exceed the precision of awk: if they have the same length, they are compared as text.
-      if (!(key in made) || $1 "" > made[key] "") { made[key] = $1; sub(/^[^\t]*\t/, ""); row[key] = $0 }
+      time = $1
+      sub(/^[^\t]*\t/, "")
+      if (!(key in made) || time "" > made[key] "") {
+        before[key] = made[key]
+        failed[key] = row[key]
+        made[key] = time
+        row[key] = $0
+      } else if (time "" > before[key] "") {
+        before[key] = time
+        failed[key] = $0
+      }
     }
-    END { for (key in row) print row[key] }' | sort -k 2 |
+    function seconds(nanoseconds) { return substr(nanoseconds, 1, length(nanoseconds) - 9) + 0 }
+    END {
+      for (key in row) {
+        begun = seconds(made[key])
+        split(row[key], cell)
+        n = split(failed[key], last)
+        if (cell[6] == "running" && before[key] != "" && now - begun < 60 && begun - seconds(before[key]) < 360 && last[7] + 0 != 0 && last[8] != "Unknown")
+          print cell[1], key, cell[5], "restarting", last[7], last[8], last[9]
+        else print row[key]
+      }
+    }' | sort -k 2 |
     while IFS= read -r text; do line "$text"; done
 }
 
@@ -166,14 +207,25 @@ containers_by_docker() {
   printf '%s\n' "$docker_says" | awk -v OFS='\t' '
     split($2, part, "_") >= 6 && part[2] != "POD" {
       key = part[4] OFS part[3] OFS part[2]
-      if (key in attempt && part[6] + 0 <= attempt[key]) next
-      attempt[key] = part[6] + 0
       state = $3 == "Up" ? "running" : $3 == "Created" ? "created" : "exited"
       code = ""
       if (match($0, /\([0-9]+\)/) && state == "exited") code = substr($0, RSTART + 1, RLENGTH - 2)
-      row[key] = $1 OFS key OFS attempt[key] OFS state OFS code OFS "-" OFS ""
+      # "Exited (1) 9 seconds ago", "Exited (1) About a minute ago", "Exited (1) 5 minutes ago"
+      if (code + 0 != 0 && (/seconds? ago$/ || /a minute ago$/ || / [2-5] minutes ago$/)) failed[key] = code
+      if (key in attempt && part[6] + 0 <= attempt[key]) next
+      attempt[key] = part[6] + 0
+      # "Up 3 seconds", "Up Less than a second"
+      fresh[key] = state == "running" && (/Up [0-9]+ seconds?$/ || /Up Less than a second$/)
+      ids[key] = $1
+      states[key] = state
+      codes[key] = code
     }
-    END { for (key in row) print row[key] }' | sort -k 2 | awk 'NR <= 512' |
+    END {
+      for (key in ids) {
+        if (fresh[key] && key in failed) { states[key] = "restarting"; codes[key] = failed[key] }
+        print ids[key], key, attempt[key], states[key], codes[key], "-", ""
+      }
+    }' | sort -k 2 | awk 'NR <= 512' |
     while IFS= read -r text; do line "$text"; done
 }
 
@@ -199,11 +251,11 @@ row() {
 
 # --- Logs ----------------------------------------------------------------------------------------------------------------
 
-# log_of NAMESPACE POD CONTAINER: errors in the newest log of a container and its last lines, without the runtime's prefix
+# log_of NAMESPACE POD CONTAINER N: errors in the N-th newest log of a container and its last lines, without the runtime's prefix
 # ("2026-11-24T16:35:40.1Z stderr F ", or Docker's JSON).
 log_of() {
   # shellcheck disable=SC2012 # names of Kubernetes; of a pod that was made again under its name the newest folder counts
-  log_file=$(ls -t /var/log/pods/"$1"_"$2"_*/"$3"/[0-9]*.log 2>/dev/null | head -n 1)
+  log_file=$(ls -t /var/log/pods/"$1"_"$2"_*/"$3"/[0-9]*.log 2>/dev/null | sed -n "$4p")
   [ -n "$log_file" ] || return 0
   section "container-log/$1/$2/$3"
   limit 3 tail -c 65536 "$log_file" 2>/dev/null | awk -v re="$LOG_ERRORS" '
@@ -281,10 +333,12 @@ node_reasons() {
   inotify_now
   # Static pods first, then sorted by name.
   printf '%s\n' "$containers" | awk -F "$tab" '
-    $6 == "exited" && $7 != "0" || $6 == "unknown" || $6 == "exited" && static($2, $3) { print (static($2, $3) ? 0 : 1) FS $2 FS $3 FS $4 }
+    $6 == "exited" && $7 != "0" || $6 == "unknown" || $6 == "restarting" || $6 == "exited" && static($2, $3) {
+      print (static($2, $3) ? 0 : 1) FS $2 FS $3 FS $4 FS ($6 == "restarting" ? 2 : 1)
+    }
     function static(space, pod) { return space == "kube-system" && pod ~ /^(etcd|kube-(apiserver|controller-manager|scheduler|vip))-/ }' |
-    sort | awk 'NR <= 8' | while IFS="$tab" read -r _ space pod name; do
-    log_of "$space" "$pod" "$name"
+    sort | awk 'NR <= 8' | while IFS="$tab" read -r _ space pod name nth; do
+    log_of "$space" "$pod" "$name" "$nth"
   done
 }
 

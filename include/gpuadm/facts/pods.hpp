@@ -10,8 +10,10 @@ namespace facts {
 /// The newest attempt of a container of a pod, as the container runtime has it.
 struct PodContainer {
   std::string space, pod, name;
-  int attempt = 0;    ///< 0: the container was started once
-  std::string state;  ///< "running", "exited", "created", "unknown"
+  int attempt = 0;  ///< 0: the container was started once
+  /// "running", "exited", "created", "unknown"; "restarting": it runs, and failed again and again until less
+  /// than a minute ago; what follows is then of the attempt before
+  std::string state;
   std::optional<int> exit_code;
   std::string reason;            ///< of the runtime: "Error", "OOMKilled", "StartError"
   std::string message;           ///< of the runtime, where it could not start the container

@@ -157,7 +157,7 @@ std::string why_it_ended(const PodContainer& container) {
 std::vector<PodContainer> broken_containers(const PodStates& states) {
   std::vector<PodContainer> broken;
   for (const PodContainer& one : states.containers) {
-    if (one.state != "exited" && one.state != "created") continue;
+    if (one.state != "exited" && one.state != "created" && one.state != "restarting") continue;
     if (one.state == "created" && one.message.empty()) continue;
     const bool failing = std::ranges::any_of(states.errors, [&](const PodError& error) {
       return error.pod == one.full() && error.container == one.name;

@@ -108,7 +108,7 @@ void read_containers(const Sections& sections, PodStates& states) {
 }
 
 /// How the kubelet ended, where it does not run or starts again and again: the last line before systemd's own
-/// that says so.
+/// that says so, or the last one of all, because the journal may have systemd's line first.
 std::string fatal_line(const Sections& sections, const Facts& facts) {
   const auto state = [&](std::string_view key) -> std::string {
     for (const std::string_view line : sections.lines("kubelet-state"))
@@ -121,7 +121,8 @@ std::string fatal_line(const Sections& sections, const Facts& facts) {
     if (line.find("Main process exited") != std::string_view::npos) {
       if (!last.empty()) ended = last;
       ++ends;
-    } else if (line.find("Error syncing pod") == std::string_view::npos) {
+    } else if (line.find("Error syncing pod") == std::string_view::npos &&
+               !line.starts_with("Stopped kubelet")) {
       last = line;
     }
   }
