@@ -40,8 +40,10 @@ cp good.yaml cluster.yaml
 [ -z "$short" ] || sed -i "s/^patches:\$/&\n  clusterConfiguration: { ${short%, } }/" cluster.yaml
 on node 'echo KUBELET_EXTRA_ARGS=--no-such-flag=1 >/etc/default/kubelet'
 exits 1 init -y
-grep -qE '^kubeadm init failed on node: the kubelet .*no-such-flag' out || fail "the report does not begin with the reason"
-doctor_begins_with 'the kubelet .*no-such-flag'
+grep -q '^kubeadm init failed on node: --no-such-flag is not a known kubelet flag' out || fail "the report does not begin with the reason"
+grep -q 'fix:  remove --no-such-flag from .*/etc/default/kubelet, then: systemctl restart kubelet' out || fail "the report does not say where"
+grep -q '"says": "the kubelet exits: .*no-such-flag"' "$(find .local/state/gpuadm -name reasons.json)" || fail "the kubelet's own line is not in reasons.json"
+doctor_begins_with '--no-such-flag is not a known kubelet flag'
 on node rm /etc/default/kubelet
 again
 

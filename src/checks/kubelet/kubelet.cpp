@@ -56,7 +56,14 @@ void unknown_flags(const Subject& s, Verdicts& out) {
   if (flags.empty()) return out.pass("no flags are set");
   const auto version = judged_version(s);
   if (!version) return out.unknown("the Kubernetes version is not known");
-  tell(lint_flags(flags, *version, s.data), out);
+  auto complaints = lint_flags(flags, *version, s.data);
+  if (s.stage == Stage::node)
+    for (Complaint& c : complaints)
+      if (c.remedy.starts_with("remove --"))
+        c.remedy +=
+            " from /var/lib/kubelet/kubeadm-flags.env or /etc/default/kubelet, then: systemctl restart "
+            "kubelet";
+  tell(complaints, out);
 }
 
 void service_active(const Subject& s, Verdicts& out) {
