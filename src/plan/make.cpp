@@ -45,7 +45,7 @@ struct Maker {
       } else if (auto value = playbook::variable(name, context)) {
         action.variables[name] = *value;
       } else {
-        return base::fail(base::Fault::spec, fmt::format("it reads '{}', which no source has", name));
+        return base::fail(base::Fault::spec, fmt::format("'{}' is not defined", name));
       }
     }
     return action;
@@ -56,8 +56,8 @@ struct Maker {
     const std::string* text = script.find(context.facts.os.family);
     if (!text)
       return base::fail(
-          base::Fault::spec, fmt::format("it has no script for {}", context.facts.os.pretty),
-          "leave the phase out with --skip-phases and do it by hand, or add the script with --assets");
+          base::Fault::spec, fmt::format("no script for {}", context.facts.os.pretty),
+          "skip the phase with --skip-phases and do it manually, or add the script with --assets");
     return *text;
   }
 
@@ -247,7 +247,7 @@ Result<> known_phases(const playbook::Playbook& playbook, const Choice& choice) 
       if (std::ranges::find(names, name) != names.end()) continue;
       const auto near = base::nearest(name, names);
       return base::fail(base::Fault::usage,
-                        fmt::format("no phase is called '{}'{}", name,
+                        fmt::format("unknown phase: '{}'{}", name,
                                     near ? fmt::format(" (did you mean '{}'?)", *near) : ""),
                         fmt::format("gpuadm {} --list-phases", playbook.id));
     }

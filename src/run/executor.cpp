@@ -105,7 +105,7 @@ void Executor::admit() {
 
 void Executor::pass_by(const std::string& host) {
   outcome_.failed.insert(host);
-  reporter_.on(event(host, "", Did::note, "not begun, because a host before it failed"));
+  reporter_.on(event(host, "", Did::note, "not started, because an earlier host failed"));
 }
 
 void Executor::leave(const std::string& host) {
@@ -225,7 +225,7 @@ void Executor::went_away(const std::string& host, const base::Error& error) {
   outcome_.interrupted = outcome_.interrupted || error.fault == base::Fault::interrupted;
   outcome_.lost.insert(host);
   failed(host, walker.action, error.what,
-         error.hint.empty() ? "run the same command again: it goes on where this one stopped" : error.hint,
+         error.hint.empty() ? "run the same command again to continue" : error.hint,
          0);
   leave(host);
   wake_parked();

@@ -122,7 +122,7 @@ bool Executor::file_answered(const std::string& host, const transport::Exit& exi
     if (distribution_.cannot_fetch(host, digest_of(walker)))
       reporter_.on(event(
           host, action.id, Did::note,
-          "no other host passes it on to this one, so it is sent from here: " + base::tail(exit.err, 1)));
+          "no other host can pass it on, so it is sent from this machine: " + base::tail(exit.err, 1)));
     park(host);
     return true;
   }
@@ -195,7 +195,7 @@ void Executor::clear_depots() {
   distribution_ = {};
   if (sent_ + passed_ > 0)
     reporter_.on(event("", "", Did::note,
-                       fmt::format("{} sent from here, {} passed on from host to host",
+                       fmt::format("{} sent from this machine, {} passed on between hosts",
                                    base::human_bytes(sent_), base::human_bytes(passed_))));
   sent_ = passed_ = 0;
 }

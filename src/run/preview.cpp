@@ -109,7 +109,7 @@ Outcome preview(const plan::Plan& plan, transport::Fleet& fleet, report::Reporte
     std::vector<const plan::Action*> actions;
     for (const Item& item : all) actions.push_back(item.action);
     transport::Command command;
-    command.label = "look at what is to be done";
+    command.label = "check the steps";
     command.script = preview_program(actions, plan.prelude, who, mark);
     command.timeout = std::chrono::seconds(120);
     command.output_limit = 64u << 20;

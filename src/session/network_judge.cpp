@@ -47,7 +47,7 @@ std::optional<base::Error> NetworkJudge::operator()(const std::string& judge, co
     return std::nullopt;
   }
   if (judge != "pod-network")
-    return base::Error{base::Fault::bug, fmt::format("nothing judges '{}'", judge), ""};
+    return base::Error{base::Fault::bug, fmt::format("unknown test: '{}'", judge), ""};
   if (base::trim(output).empty()) return std::nullopt;
   proof_ = facts::parse_network_proof(output);
   if (!proof_.complete)

@@ -39,9 +39,9 @@ std::vector<Field<GpuWish>> wish_fields(const std::string& prefix) {
 void judge_pair(const GpuLayout& layout, base::Mark mark, const std::string& path, Problems& problems) {
   if (layout.mig.devices.empty()) return;
   if (layout.sharing.sharing == Sharing::mps)
-    problems.add(mark, path + ": MPS cannot share GPUs that MIG divides; use timeSlicing, or mig: off");
+    problems.add(mark, path + ": MPS cannot share MIG instances; use timeSlicing, or mig: off");
   if (layout.mig.strategy == MigStrategy::single && layout.mig.devices.size() > 1)
-    problems.add(mark, path + ": the strategy single wants instances of one size; use strategy: mixed");
+    problems.add(mark, path + ": strategy single requires instances of one size; use strategy: mixed");
 }
 
 base::Mark mark_of(const Tree* at, const Tree& otherwise) {
@@ -146,7 +146,7 @@ void judge_gpus(const Cluster& cluster, const Tree& file, Problems& problems) {
     const Tree* at = file.at({"gpu", "models", model});
     judge(wish, at, "gpu.models." + model);
     if (std::ranges::find(seen, plain(model)) != seen.end())
-      problems.add(mark_of(at, file), fmt::format("gpu.models: {} stands there twice", model));
+      problems.add(mark_of(at, file), fmt::format("gpu.models: duplicate model {}", model));
     seen.push_back(plain(model));
   }
   const Tree* hosts = file.find("hosts");
@@ -154,13 +154,13 @@ void judge_gpus(const Cluster& cluster, const Tree& file, Problems& problems) {
     judge(cluster.hosts[i].gpu, hosts->items()[i].find("gpu"), "hosts[].gpu");
   if (cluster.gpu.stack == GpuStack::gpu_operator && cluster.gpu.allocator == Allocator::dra)
     problems.add(mark_of(gpu ? gpu->find("allocator") : nullptr, file),
-                 "gpu.allocator: with stack: operator it is the operator that chooses; leave it out");
+                 "gpu.allocator: cannot be combined with stack: operator");
   if (cluster.gpu.allocator != Allocator::dra) return;
   // DRA shares by what a claim says.
   if (usual.sharing.sharing != Sharing::exclusive)
     problems.add(
         mark_of(gpu ? gpu->find("sharing") : nullptr, file),
-        "gpu.sharing: the device plugin's; with allocator: dra pods share a GPU by sharing its claim");
+        "gpu.sharing: requires the device plugin; with allocator: dra, pods share a GPU by sharing a claim");
 }
 
 }  // namespace spec

@@ -21,8 +21,8 @@ Result<Cluster> parse(std::string_view yaml, std::string_view source) {
   else
     add_unexpected(problems, file, "cluster file", "map");
   for (const auto& [key, what] :
-       {std::pair("apiVersion", fmt::format("it is {}", current_format)),
-        std::pair("kind", std::string("it is GpuCluster")),
+       {std::pair("apiVersion", fmt::format("must be {}", current_format)),
+        std::pair("kind", std::string("must be GpuCluster")),
         std::pair("hosts", std::string("a list of machines; for this one, hosts: [{ local: true }]"))})
     if (const Tree* value = file.find(key); file.is_map() && (!value || value->is_null()))
       problems.add(value ? value->mark : file.mark, fmt::format("{}: missing: {}", key, what));
@@ -42,7 +42,7 @@ Result<Cluster> parse(std::string_view yaml, std::string_view source) {
     return std::unexpected(problems.error(
         newer && !newer->changes.empty()
             ? fmt::format("{}; gpuadm config migrate rewrites the file", base::join(newer->changes, "; "))
-            : "gpuadm config explain shows every key"));
+            : "gpuadm config explain lists all keys"));
   }
   return cluster;
 }

@@ -113,7 +113,7 @@ template <class V>
     result.emplace();
     for (const auto& [key, value] : tree.entries()) {
       const std::string shown = base::printable(key, 100);
-      if (!good(key)) problems.add(value.key_mark, fmt::format("{}: '{}' is no {}", path, shown, key_name));
+      if (!good(key)) problems.add(value.key_mark, fmt::format("{}: '{}' is not a valid {}", path, shown, key_name));
       if (auto item = type.read(value, path + "." + shown, problems)) (*result)[key] = std::move(*item);
     }
     return result;

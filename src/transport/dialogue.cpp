@@ -112,8 +112,8 @@ void Dialogue::err(std::string_view bytes) {
   prompts_ = static_cast<int>(count(err_.noise(), marks_.password));
   if (prompts_ > 1)
     failure_ = base::Error{base::Fault::auth,
-                           fmt::format("{}: sudo does not accept the password of {}", peer_.host, peer_.user),
-                           "run again and type the password that sudo wants there"};
+                           fmt::format("{}: sudo rejects the password of {}", peer_.host, peer_.user),
+                           "run again and enter the sudo password of that host"};
 }
 
 void Dialogue::listen() {
@@ -130,7 +130,7 @@ void Dialogue::listen() {
         fmt::format("{}: {} is not root{}", peer_.host, peer_.user,
                     root_ == Root::forbidden ? " and sudo may not be used" : ", and there is no sudo"),
         root_ == Root::forbidden ? "log in as root, or set `ssh: {sudo: auto}`"
-                                 : "log in as root, or install sudo there"};
+                                 : "log in as root, or install sudo"};
     return;
   } else {
     return;
@@ -159,12 +159,12 @@ std::string Dialogue::last_words() const {
 
 base::Error Dialogue::not_begun(int status) const {
   const std::string words = said();
-  const std::string quoted = words.empty() ? std::string(" and said nothing") : ": " + words;
+  const std::string quoted = words.empty() ? std::string(", no output") : ": " + words;
   const bool through_sudo = root_ != Root::is_login && (root_ == Root::free || climbing_);
   if (through_sudo && status != 127)
     return {base::Fault::auth,
             fmt::format("{}: sudo does not let {} run commands{}", peer_.host, peer_.user, quoted),
-            fmt::format("log in as root, or run `visudo` there and allow it: {} ALL=(ALL) NOPASSWD: ALL{}",
+            fmt::format("log in as root, or allow it with `visudo`: {} ALL=(ALL) NOPASSWD: ALL{}",
                         peer_.user,
                         words.find("tty") == std::string::npos
                             ? ""
@@ -173,8 +173,8 @@ base::Error Dialogue::not_begun(int status) const {
       base::Fault::remote,
       fmt::format("{}: the login shell did not run a POSIX shell (status {}){}", peer_.host, status, quoted),
       peer_.login.empty()
-          ? std::string("look at /bin/sh")
-          : fmt::format("see what `{} /bin/sh -c true` says; the user needs a login shell that runs /bin/sh",
+          ? std::string("check /bin/sh")
+          : fmt::format("run `{} /bin/sh -c true`; the user's login shell must be able to run /bin/sh",
                         peer_.login)};
 }
 

@@ -156,7 +156,7 @@ class Piped final : public Transport {
       return base::fail(Fault::unreachable,
                         fmt::format("{}: no login within {}{}", peer_.host, seconds(*way_.connect_timeout),
                                     dialogue_->said().empty() ? "" : ": " + dialogue_->said()),
-                        "is the host up? try by hand: " + peer_.login);
+                        "check that the host is up; try manually: " + peer_.login);
     const std::string said = dialogue_->begun() ? "" : dialogue_->said();
     return base::fail(Fault::timeout,
                       fmt::format("{}: “{}” did not {} within {}{}; it was stopped", peer_.host, label_,

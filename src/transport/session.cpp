@@ -70,9 +70,9 @@ std::optional<base::Secret> Session::ask_password(const std::string& user, const
                                                   std::string_view what) {
   std::string where = fmt::format(" on {}", host);
   if (has_new_key(host))
-    where += " alone (its host key was accepted just now, and nobody has compared it)";
+    where += " only (its host key is new and was not verified)";
   else if (hosts_.size() > 1)
-    where = fmt::format(" ({} asks; sent to each of these that asks and whose host key was known before: {})",
+    where = fmt::format(" (asked by {}; sent to each of these that asks and has a known host key: {})",
                         host, some_of(hosts_));
   return ask(password_key(user, host, what, has_new_key(host)),
              fmt::format("Password of {}{}{}: ", user, what, where));

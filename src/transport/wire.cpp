@@ -34,7 +34,7 @@ mkfifo -m 600 "$gpuadm_meeting.new" && exec 8<>"$gpuadm_meeting.new" && mv "$gpu
 exec 9<"$gpuadm_meeting" 8>&-
 rm -f "$gpuadm_meeting"
 trap - EXIT HUP TERM
-[ -z "${{gpuadm_late:-}}" ] || {{ echo "the second half of the file did not come within 30 s" >&2 && exit 1; }}
+[ -z "${{gpuadm_late:-}}" ] || {{ echo "the second half of the file did not arrive within 30s" >&2 && exit 1; }}
 gpuadm_block() {{ case $(dd bs={1} count=1 iflag=fullblock 2>&1 >&7) in 1+0*) ;; *) return 1 ;; esac; }}
 {{ while gpuadm_block && gpuadm_block <&9; do :; done; }} 7>&1 | gpuadm_main 9<&-)sh";
 

@@ -204,7 +204,7 @@ TEST_CASE("automatic: libssh2 where it can, the OpenSSH client with one line tol
 
   CHECK(moves("Ciphers chacha20-poly1305@openssh.com", [](auto&...) {}) == "openssh");
   REQUIRE_FALSE(told.empty());
-  CHECK(told[0].find("gpu7: uses the OpenSSH client: libssh2") == 0);
+  CHECK(told[0].find("gpu7: using the OpenSSH client: libssh2") == 0);
 
   CHECK(moves("", [](Sshd& sshd, transport::Options&, spec::Endpoint&) {
           sshd.make_key("host_rsa", "rsa", "-b 2048 -N ''");

@@ -30,12 +30,12 @@ namespace {
 /// The phases around a playbook's own.
 constexpr std::pair<const char*, const char*> before[] = {
     {"connect", "Log in to every host"},
-    {"facts", "Read what is on the hosts, one round trip each"},
-    {"preflight", "Look for what would make it fail"},
-    {"plan", "Show what is to be done, with diffs"},
-    {"lock", "Keep other runs off the hosts"}};
-constexpr std::pair<const char*, const char*> after[] = {{"unlock", "Let other runs in"},
-                                                         {"report", "Say what was done"}};
+    {"facts", "Read the facts of the hosts, one round trip each"},
+    {"preflight", "Check for problems"},
+    {"plan", "Show the plan with diffs"},
+    {"lock", "Lock the hosts"}};
+constexpr std::pair<const char*, const char*> after[] = {{"unlock", "Unlock the hosts"},
+                                                         {"report", "Show the results"}};
 
 void list_phases(const playbook::Playbook& playbook, Io& io) {
   std::vector<std::vector<std::string>> lines;
@@ -73,11 +73,11 @@ Result<> same_version(const spec::Cluster& cluster, const facts::Census& census,
     if (!runs || *runs == *carried) continue;
     return base::fail(
         base::Fault::blocked,
-        fmt::format("{} is a node of Kubernetes {}, and the bundle {} carries {}", host.name, runs->text(),
+        fmt::format("{} runs Kubernetes {}, and the bundle {} contains {}", host.name, runs->text(),
                     bundle->directory.string(), carried->text()),
         *runs < *carried
-            ? "`gpuadm upgrade --bundle` brings a cluster to a newer version"
-            : fmt::format("a node does not go back: name a bundle of Kubernetes {}", runs->text()));
+            ? "`gpuadm upgrade --bundle` upgrades a cluster"
+            : fmt::format("a node cannot be downgraded: use a bundle of Kubernetes {}", runs->text()));
   }
   return {};
 }
@@ -173,7 +173,7 @@ Result<> ask_for_driver(const std::string& asked, spec::Gpu& gpu) {
   if ((word != "use" && word != "install") || !branch || *branch < 0 || *branch > 9999 ||
       (word == "use" && word.size() != text.size()))
     return base::fail(base::Fault::usage,
-                      fmt::format("--driver {} is neither use nor install", base::printable(asked, 50)),
+                      fmt::format("invalid --driver {}: expected use or install", base::printable(asked, 50)),
                       "for example: --driver install, or --driver install=580");
   gpu.driver = word == "use" ? spec::DriverPolicy::use : spec::DriverPolicy::install;
   gpu.driver_branch = static_cast<int>(*branch);
@@ -192,7 +192,7 @@ Result<> apply_options(const InitOptions& options, spec::Cluster& cluster) {
   if (!options.region.empty()) cluster.region = options.region;
   if (!options.bundle.empty()) cluster.kubernetes.source = spec::Source::bundle;
   if (cluster.kubernetes.source == spec::Source::bundle && options.bundle.empty())
-    return base::fail(base::Fault::usage, "kubernetes.source is 'bundle', and no bundle is named",
+    return base::fail(base::Fault::usage, "kubernetes.source is 'bundle', but no bundle is given",
                       "add --bundle DIR");
   return {};
 }

@@ -52,8 +52,8 @@ Result<> check_output(const std::filesystem::path& output) {
   std::error_code error;
   if (!fs::exists(output, error)) return {};
   if (!is_archive(output) && fs::is_directory(output, error) && fs::is_empty(output, error)) return {};
-  return base::fail(Fault::usage, fmt::format("{}: is there already", output.string()),
-                    "name a folder that is missing or empty, or a FILE.tar.zst that is not there yet");
+  return base::fail(Fault::usage, fmt::format("{}: already exists", output.string()),
+                    "specify a directory that is empty or does not exist, or a new FILE.tar.zst");
 }
 
 Result<bundle::Fetcher> open_fetcher(const BundleSource& source, const spec::Cluster& cluster, Io& io) {

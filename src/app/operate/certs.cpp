@@ -84,7 +84,7 @@ Outcome report_unanswered(const facts::Census& census, Io& io) {
       io.err(report::to_text(facts.error(), io.err_style));
       outcome = Outcome::unreachable;
     } else if (!facts->kubernetes.certificates || facts->kubernetes.certificates->empty()) {
-      io.err(fmt::format("{}: no certificates of a cluster could be read\n", base::printable(host)));
+      io.err(fmt::format("{}: no cluster certificates could be read\n", base::printable(host)));
     }
   }
   return outcome;

@@ -15,9 +15,9 @@ Result<> may_repair(const session::ControlPlaneContext& context) {
   return base::fail(
       base::Fault::blocked,
       fmt::format(
-          "this cluster has {} nodes: the others know the control plane by its old address",
+          "this cluster has {} nodes: the others use the control plane's old address",
           nodes ? std::to_string(std::max<long long>(*nodes, std::ssize(context.cluster.hosts))) : "several"),
-      "give the host its old address back, if need be beside the new one: ip addr add");
+      "restore the host's old address, if necessary in addition to the new one: ip addr add");
 }
 
 }  // namespace

@@ -55,8 +55,8 @@ Result<bool> Channel::exec() {
                                                      static_cast<unsigned>(line_.size()));
   if (code == LIBSSH2_ERROR_EAGAIN) return false;
   if (code == LIBSSH2_ERROR_CHANNEL_REQUEST_DENIED)
-    return base::fail(Fault::remote, link_.peer().host + ": sshd refuses to run commands for this user",
-                      "try by hand: " + link_.peer().login + " true");
+    return base::fail(Fault::remote, link_.peer().host + ": sshd does not let this user run commands",
+                      "try manually: " + link_.peer().login + " true");
   if (code != 0) return lost();
   return true;
 }

@@ -66,17 +66,17 @@ Argv client(const Options& options, spec::HostKeys policy, const spec::Endpoint&
 // translated.
 base::Error explain(const Peer& peer, const std::string& words, bool begun) {
   const auto says = [&](std::string_view text) { return words.find(text) != std::string::npos; };
-  const std::string quoted = words.empty() ? "it said nothing" : words;
+  const std::string quoted = words.empty() ? "no output" : words;
   if (begun)
     return {Fault::unreachable, fmt::format("{}: the connection was lost: {}", peer.host, quoted),
-            "see whether the host is up, and run again: what is done already is found done"};
+            "check that the host is up, and run again: completed steps are skipped"};
   if (says("Host key verification failed") || says("REMOTE HOST IDENTIFICATION"))
-    return {Fault::host_key, fmt::format("{}: the host key was refused: {}", peer.host, quoted),
-            "look at it by hand: " + peer.login};
+    return {Fault::host_key, fmt::format("{}: the host key was rejected: {}", peer.host, quoted),
+            "check it manually: " + peer.login};
   if (says("Permission denied") || says("Too many authentication failures"))
     return {Fault::auth, fmt::format("{}: cannot log in: {}", peer.host, quoted),
-            "log in by hand to see what is missing: " + peer.login};
-  return {Fault::unreachable, fmt::format("{}: ssh: {}", peer.host, quoted), "try by hand: " + peer.login};
+            "try to log in manually: " + peer.login};
+  return {Fault::unreachable, fmt::format("{}: ssh: {}", peer.host, quoted), "try manually: " + peer.login};
 }
 // "Warning: Permanently added '[192.0.2.1]:2222' (ED25519) to the list of known hosts."
 void tell_new_key(const Session& session, const std::string& host, const std::string& words) {

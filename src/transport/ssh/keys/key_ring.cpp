@@ -62,10 +62,10 @@ base::Result<EVP_PKEY*> KeyRing::open(Slot& slot) {
     slot.key = std::move(**key);
     return slot.key.get();
   }
-  slot.refused = file.encrypted ? base::Error{Fault::auth, fmt::format("{}: no passphrase opens it", path),
+  slot.refused = file.encrypted ? base::Error{Fault::auth, fmt::format("{}: wrong passphrase", path),
                                               "load it into ssh-agent: ssh-add " + path}
                                 : base::Error{Fault::spec,
-                                              fmt::format("{}: a private key that cannot be read", path), ""};
+                                              fmt::format("{}: invalid private key", path), ""};
   return std::unexpected(*slot.refused);
 }
 
@@ -136,7 +136,7 @@ base::Result<KeyRing::Offer> KeyRing::offer(const Config& config, const std::str
     auto named = from_file(expand(identity_file, config, typed_host), agent, offer);
     if (!named)
       return base::fail(Fault::auth, named.error().what,
-                        named.error().hint.empty() ? "name a private key with -i FILE or identityFile"
+                        named.error().hint.empty() ? "specify a private key with -i FILE or identityFile"
                                                    : named.error().hint);
     auto identity = std::move(*named);
     if (identity) add(std::move(*identity));
