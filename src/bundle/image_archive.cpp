@@ -97,20 +97,20 @@ Result<std::filesystem::path> put_together(const std::filesystem::path& bundle, 
     fs::last_write_time(archive, fs::file_time_type::clock::now(), error);
     return archive;
   }
-  Result<> told;
+  Result<> written;
   TRY(base::write_file(archive, [&](const base::Sink& sink) {
-    told = write_image([&](const std::string& sha256) { return bundle / blob_path(sha256); }, image.name,
-                       image.parts,
-                       [&](std::string_view piece) -> Result<> {
-                         sink(piece);
-                         return {};
-                       });
+    written = write_image([&](const std::string& sha256) { return bundle / blob_path(sha256); }, image.name,
+                          image.parts,
+                          [&](std::string_view piece) -> Result<> {
+                            sink(piece);
+                            return {};
+                          });
   }));
   const std::string sum = TRY(base::sha256_of_file(archive));
-  if (told && sum == image.sha256) return archive;
+  if (written && sum == image.sha256) return archive;
   std::error_code error;
   fs::remove(archive, error);
-  if (!told) return std::unexpected(told.error());
+  if (!written) return std::unexpected(written.error());
   return base::fail(
       Fault::spec, fmt::format("{}: its archive's SHA-256 is {}, expected {}", image.name, sum, image.sha256),
       "the image differs from manifest.yaml: create the bundle again");

@@ -35,8 +35,7 @@ struct Input {
     return end > 0;
   }
   [[nodiscard]] std::unexpected<base::Error> damaged() const {
-    return base::fail(Fault::parse,
-                      fmt::format("{}: damaged: invalid compressed data", name));
+    return base::fail(Fault::parse, fmt::format("{}: damaged: invalid compressed data", name));
   }
   [[nodiscard]] std::unexpected<base::Error> cut() const {
     return base::fail(Fault::parse, fmt::format("{}: truncated", name));
@@ -90,7 +89,7 @@ struct Gzip {
       stream.avail_in = static_cast<uInt>(input.end - input.at);
       stream.next_out = reinterpret_cast<Bytef*>(into);
       stream.avail_out = static_cast<uInt>(std::min<std::size_t>(most, 1u << 20));
-      const uInt room = stream.avail_out;
+      const uInt space = stream.avail_out;
       inside = true;
       const int status = inflate(&stream, Z_NO_FLUSH);
       input.at = input.end - stream.avail_in;
@@ -99,7 +98,7 @@ struct Gzip {
         inside = false;
         inflateReset(&stream);
       }
-      if (stream.avail_out < room) return room - stream.avail_out;
+      if (stream.avail_out < space) return space - stream.avail_out;
       if (!more) return input.cut();
     }
   }

@@ -1,10 +1,10 @@
 #include "gpuadm/base/yaml.hpp"
 
+#include "playbook/environment.hpp"
 #include "playbook/gpu_nodes.hpp"
 #include "playbook/hardening.hpp"
 #include "playbook/kubeadm.hpp"
 #include "playbook/runtime.hpp"
-#include "playbook/surroundings.hpp"
 
 #include <fmt/format.h>
 

@@ -94,7 +94,7 @@ Result<Does> does_of(const Tree& step, std::string_view source) {
     }
     result.content = TRY(word(*file, source, "content"));
     result.restarts = TRY(word(*file, source, "restarts"));
-    result.trial = TRY(word(*file, source, "trial"));
+    result.validate = TRY(word(*file, source, "trial"));
     if (result.content_from.empty() == !file->find("content"))
       return refuse(*file, source, "one of 'template', 'compose' and 'content' is required");
     return result;

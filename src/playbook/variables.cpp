@@ -4,10 +4,10 @@
 #include "gpuadm/facts/time_services.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 
+#include "playbook/environment.hpp"
 #include "playbook/gpu_nodes.hpp"
 #include "playbook/hardening.hpp"
 #include "playbook/kubeadm.hpp"
-#include "playbook/surroundings.hpp"
 
 #include <fmt/format.h>
 

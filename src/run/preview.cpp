@@ -72,9 +72,9 @@ Event event_of(const std::string& host, const Item& item, const Checked& checked
 
 using Items = std::map<std::string, std::vector<Item>>;
 
-void tell_stage(const plan::Stage& stage, const Items& items,
-                const std::map<std::string, std::vector<Checked>>& checked, Outcome& outcome,
-                report::Reporter& reporter) {
+void report_stage(const plan::Stage& stage, const Items& items,
+                  const std::map<std::string, std::vector<Checked>>& checked, Outcome& outcome,
+                  report::Reporter& reporter) {
   Event heading{base::now(), "", stage.name, ""};
   heading.did = Did::started;
   heading.detail = stage.title;
@@ -131,7 +131,7 @@ Outcome preview(const plan::Plan& plan, transport::Fleet& fleet, report::Reporte
     event.hint = error.hint;
     reporter.on(event);
   }
-  for (const plan::Stage& stage : plan.stages) tell_stage(stage, items, checked, outcome, reporter);
+  for (const plan::Stage& stage : plan.stages) report_stage(stage, items, checked, outcome, reporter);
   outcome.next_stage = plan.stages.size();
   return outcome;
 }

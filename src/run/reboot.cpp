@@ -41,7 +41,7 @@ Result<bool> Reboot::heard(const transport::Completion& completion, base::Instan
   asked_ = false;
   const auto& result = completion.result;
   if (boot_.empty() && !result) return std::unexpected(result.error());
-  if (boot_.empty()) return told(completion.host, *result, now);
+  if (boot_.empty()) return answered(completion.host, *result, now);
   if (!result && result.error().fault == Fault::interrupted) return std::unexpected(result.error());
   if (result && result->status != 0)
     return base::fail(Fault::remote, "after the reboot: " + base::tail(result->err, 3),
@@ -57,7 +57,7 @@ Result<bool> Reboot::heard(const transport::Completion& completion, base::Instan
   return false;
 }
 
-Result<bool> Reboot::told(const std::string& host, const transport::Exit& exit, base::Instant now) {
+Result<bool> Reboot::answered(const std::string& host, const transport::Exit& exit, base::Instant now) {
   if (exit.status == own_host_resumes)
     return base::fail(Fault::blocked,
                       "it must be rebooted, and gpuadm runs on it: gpuadm continues at the next boot");

@@ -69,15 +69,14 @@ Result<std::optional<std::string>> view_cluster(const spec::Cluster& cluster, co
 Result<facts::ClusterFacts> see_patiently(const spec::Cluster& cluster, const facts::Census& census,
                                           transport::Fleet& fleet, const assets::Store& assets, Io& io) {
   const auto until = base::Clock::now() + server_patience;
-  bool told = false;
+  bool reported = false;
   while (true) {
     const auto view = TRY(view_cluster(cluster, census, fleet, assets));
     if (!view) return std::unexpected(no_control_plane());
     facts::ClusterFacts facts = TRY(facts::parse_cluster(*view));
     if ((facts.nodes && facts.pods && !facts.version.empty()) || base::Clock::now() >= until) return facts;
-    if (!told)
-      io.err(fmt::format("waiting for the API server (at most {}s)\n", server_patience.count()));
-    told = true;
+    if (!reported) io.err(fmt::format("waiting for the API server (at most {}s)\n", server_patience.count()));
+    reported = true;
     (void)fleet.next_until(base::Clock::now() + std::chrono::seconds(2));
     if (fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted while reading the cluster");
   }

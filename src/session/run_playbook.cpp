@@ -103,8 +103,7 @@ Result<plan::Plan> plan_again(const Execution& execution, const Session& session
   notify(reporter, Did::note, "the hosts have changed since the preview: this is the new plan");
   TRY(session.folder.save("plan.json", plan::to_tree(plan)));
   const run::Outcome preview = run::execute(plan, *session.fleet, reporter, run::Mode::preview, who);
-  if (preview.interrupted)
-    return base::fail(base::Fault::interrupted, "interrupted during the preview");
+  if (preview.interrupted) return base::fail(base::Fault::interrupted, "interrupted during the preview");
   return plan;
 }
 
@@ -269,8 +268,8 @@ Result<Outcome> execute(const Execution& execution, const Session& session, repo
   return outcome;
 }
 
-Result<Outcome> telling(const RunFolder& folder, Format format, Io& io,
-                        const std::function<Result<Outcome>(report::Reporter&)>& act) {
+Result<Outcome> with_reporter(const RunFolder& folder, Format format, Io& io,
+                              const std::function<Result<Outcome>(report::Reporter&)>& act) {
   report::Collector collector;
   const auto file = TRY(report::json_lines(folder.path() / "events.jsonl"));
   std::vector<report::Reporter*> to = {&collector, file.get()};
@@ -291,7 +290,7 @@ Result<Outcome> telling(const RunFolder& folder, Format format, Io& io,
 
 Result<Outcome> run_and_report(const PlaybookRun& playbook_run, const Survey& survey, const Session& session,
                                Format format, Io& io) {
-  return telling(session.folder, format, io, [&](report::Reporter& reporter) {
+  return with_reporter(session.folder, format, io, [&](report::Reporter& reporter) {
     return run_playbook(playbook_run, survey, session, reporter, io);
   });
 }

@@ -1,8 +1,8 @@
 #include "spec/cluster_fields.hpp"
 
+#include "spec/environment.hpp"
 #include "spec/formats.hpp"
 #include "spec/hosts.hpp"
-#include "spec/surroundings.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -53,12 +53,12 @@ const std::vector<Field<Cluster>>& cluster_fields() {
       constant("kind", "GpuCluster", {"Kind of this file; required."}),
       field<C>("name", dns_name(), {"Name of the cluster, for its run directory and kubeconfig."}, &C::name),
 
-      field<C>(
-          "kubernetes.version", kubernetes_version(),
-          {"Kubernetes to install; a minor version selects its newest patch release in the hosts' package repository "
-           "offers.",
-           "the installed version, else the bundle's, else the newest minor that gpuadm knows"},
-          &C::kubernetes, &Kubernetes::version),
+      field<C>("kubernetes.version", kubernetes_version(),
+               {"Kubernetes to install; a minor version selects its newest patch release in the hosts' "
+                "package repository "
+                "offers.",
+                "the installed version, else the bundle's, else the newest minor that gpuadm knows"},
+               &C::kubernetes, &Kubernetes::version),
       field<C>(
           "kubernetes.source",
           choice<Source>(
@@ -82,10 +82,12 @@ const std::vector<Field<Cluster>>& cluster_fields() {
       field<C>("network.podCIDR", network(), {"Network of the pods."}, &C::network, &Network::pod_cidr),
       field<C>("network.serviceCIDR", network(), {"Network of the services."}, &C::network,
                &Network::service_cidr),
-      field<C>("network.dnsDomain", dns_name(), {"DNS domain of the cluster."}, &C::network, &Network::dns_domain),
+      field<C>("network.dnsDomain", dns_name(), {"DNS domain of the cluster."}, &C::network,
+               &Network::dns_domain),
 
       field<C>("controlPlane.endpoint", host_and_port(),
-               {"Address of the API server for nodes and clients; with several control-plane nodes, a load balancer.",
+               {"Address of the API server for nodes and clients; with several control-plane nodes, a load "
+                "balancer.",
                 "address of the first control-plane node"},
                &C::control_plane, &ControlPlane::endpoint),
       field<C>("controlPlane.advertiseAddress", ip_address(),
@@ -99,16 +101,15 @@ const std::vector<Field<Cluster>>& cluster_fields() {
       field<C>("controlPlane.schedulable",
                choice<Schedulable>(
                    {{"auto", Schedulable::automatic}, {"yes", Schedulable::yes}, {"no", Schedulable::no}}),
-               {"Whether control-plane nodes run pods; auto: only in a cluster of one node."}, &C::control_plane,
-               &ControlPlane::schedulable),
+               {"Whether control-plane nodes run pods; auto: only in a cluster of one node."},
+               &C::control_plane, &ControlPlane::schedulable),
 
-      field<C>(
-          "security.profile",
-          choice<SecurityProfile>(
-              {{"standard", SecurityProfile::standard}, {"hardened", SecurityProfile::hardened}}),
-          {"standard: kubeadm's defaults; hardened: also what the CIS benchmark requires, for new "
-           "clusters."},
-          &C::security, &Security::profile),
+      field<C>("security.profile",
+               choice<SecurityProfile>(
+                   {{"standard", SecurityProfile::standard}, {"hardened", SecurityProfile::hardened}}),
+               {"standard: kubeadm's defaults; hardened: also what the CIS benchmark requires, for new "
+                "clusters."},
+               &C::security, &Security::profile),
       field<C>(
           "swap", choice<Swap>({{"keep", Swap::keep}, {"limited", Swap::limited}, {"off", Swap::off}}),
           {"keep: swap stays enabled and pods do not use it; limited: pods may use it (LimitedSwap); off."},
@@ -118,10 +119,11 @@ const std::vector<Field<Cluster>>& cluster_fields() {
                    {{"containerd", Engine::containerd}, {"docker", Engine::docker}, {"crio", Engine::crio}}),
                {"Container runtime; docker requires Kubernetes 1.23 or older."}, &C::runtime,
                &Runtime::engine),
-      field<C>("runtime.ownership",
-               choice<Ownership>({{"adopt", Ownership::adopt}, {"install", Ownership::install}}),
-               {"adopt: use the installed runtime, install one only if none is there; install: always install."},
-               &C::runtime, &Runtime::ownership),
+      field<C>(
+          "runtime.ownership",
+          choice<Ownership>({{"adopt", Ownership::adopt}, {"install", Ownership::install}}),
+          {"adopt: use the installed runtime, install one only if none is there; install: always install."},
+          &C::runtime, &Runtime::ownership),
       field<C>("runtime.defaultRuntime",
                choice<DefaultRuntime>({{"auto", DefaultRuntime::automatic},
                                        {"runc", DefaultRuntime::runc},
@@ -133,39 +135,35 @@ const std::vector<Field<Cluster>>& cluster_fields() {
       field<C>("gpu.driver",
                choice<DriverPolicy>({{"use", DriverPolicy::use}, {"install", DriverPolicy::install}}),
                {"use: the NVIDIA driver on the host; install: install one."}, &C::gpu, &Gpu::driver),
-      field<C>("gpu.driverBranch", whole_number(100, 9999),
-               {"Branch of the driver to install, for example 580.",
-                "newest that supports all GPUs of the host"},
-               &C::gpu, &Gpu::driver_branch),
+      field<C>(
+          "gpu.driverBranch", whole_number(100, 9999),
+          {"Branch of the driver to install, for example 580.", "newest that supports all GPUs of the host"},
+          &C::gpu, &Gpu::driver_branch),
       field<C>("gpu.allocator",
                choice<Allocator>({{"devicePlugin", Allocator::device_plugin},
                                   {"dra", Allocator::dra},
                                   {"none", Allocator::none}}),
-               {"How pods request GPUs: device plugin, dynamic resource allocation, or none."},
-               &C::gpu, &Gpu::allocator),
-      field<C>(
-          "gpu.stack", choice<GpuStack>({{"native", GpuStack::native}, {"operator", GpuStack::gpu_operator}}),
-          {"gpuadm's own manifests, or NVIDIA's GPU Operator, which you install "
-           "with values written by gpuadm."},
-          &C::gpu, &Gpu::stack),
+               {"How pods request GPUs: device plugin, dynamic resource allocation, or none."}, &C::gpu,
+               &Gpu::allocator),
+      field<C>("gpu.stack",
+               choice<GpuStack>({{"native", GpuStack::native}, {"operator", GpuStack::gpu_operator}}),
+               {"gpuadm's own manifests, or NVIDIA's GPU Operator, which you install "
+                "with values written by gpuadm."},
+               &C::gpu, &Gpu::stack),
       field<C>("gpu.strategy",
                choice<DeviceStrategy>(
                    {{"runtimeClass", DeviceStrategy::runtime_class}, {"cdi", DeviceStrategy::cdi}}),
-               {"How GPUs get into containers: RuntimeClass nvidia, or CDI without a RuntimeClass."},
-               &C::gpu, &Gpu::strategy),
-      field<C>("gpu.mig", mig(),
-               {"MIG instances of each GPU; default for all hosts."}, &C::gpu,
-               &Gpu::mig),
+               {"How GPUs get into containers: RuntimeClass nvidia, or CDI without a RuntimeClass."}, &C::gpu,
+               &Gpu::strategy),
+      field<C>("gpu.mig", mig(), {"MIG instances of each GPU; default for all hosts."}, &C::gpu, &Gpu::mig),
       field<C>("gpu.models", gpu_models(),
                {"Sharing and MIG by model name in nvidia-smi; settings of a host take precedence."}, &C::gpu,
                &Gpu::models),
       field<C>("gpu.sharing", sharing(), {"How pods share a GPU; default for all hosts."}, &C::gpu,
                &Gpu::defaults),
 
-      field<C>("ssh.user", user_name(), {"Login user.", "from OpenSSH's configuration"}, &C::ssh,
-               &Ssh::user),
-      field<C>("ssh.port", port(), {"SSH port.", "from OpenSSH's configuration"}, &C::ssh,
-               &Ssh::port),
+      field<C>("ssh.user", user_name(), {"Login user.", "from OpenSSH's configuration"}, &C::ssh, &Ssh::user),
+      field<C>("ssh.port", port(), {"SSH port.", "from OpenSSH's configuration"}, &C::ssh, &Ssh::port),
       field<C>("ssh.identityFile", text("path"),
                {"Private key for the login.", "keys of the agent, then from OpenSSH's configuration"},
                &C::ssh, &Ssh::identity_file),
@@ -173,14 +171,14 @@ const std::vector<Field<Cluster>>& cluster_fields() {
                choice<SudoPolicy>({{"auto", SudoPolicy::automatic},
                                    {"never", SudoPolicy::never},
                                    {"password", SudoPolicy::password}}),
-               {"How to become root; auto: root login, or sudo; prompts if it requires a password."},
-               &C::ssh, &Ssh::sudo),
+               {"How to become root; auto: root login, or sudo; prompts if it requires a password."}, &C::ssh,
+               &Ssh::sudo),
       field<C>("ssh.client",
                choice<SshClient>({{"auto", SshClient::automatic},
                                   {"libssh2", SshClient::libssh2},
                                   {"openssh", SshClient::openssh}}),
-               {"SSH client: built-in (libssh2) or the system's; auto: the built-in one if it can log in."}, &C::ssh,
-               &Ssh::client),
+               {"SSH client: built-in (libssh2) or the system's; auto: the built-in one if it can log in."},
+               &C::ssh, &Ssh::client),
       field<C>("ssh.hostKeys",
                choice<HostKeys>({{"acceptNew", HostKeys::accept_new},
                                  {"strict", HostKeys::strict},
@@ -188,19 +186,20 @@ const std::vector<Field<Cluster>>& cluster_fields() {
                {"Host keys to accept: new ones, shown and stored; only known ones; those of hosts[].hostKey "
                 "only."},
                &C::ssh, &Ssh::host_keys),
-      field<C>("ssh.window", whole_number(1, 1024), {"Number of hosts processed in parallel."}, &C::ssh, &Ssh::window),
-      field<C>("ssh.connectTimeout", whole_number(1), {"Time limit for connecting and logging in, in seconds."}, &C::ssh,
-               &Ssh::connect_timeout),
+      field<C>("ssh.window", whole_number(1, 1024), {"Number of hosts processed in parallel."}, &C::ssh,
+               &Ssh::window),
+      field<C>("ssh.connectTimeout", whole_number(1),
+               {"Time limit for connecting and logging in, in seconds."}, &C::ssh, &Ssh::connect_timeout),
       field<C>("ssh.commandTimeout", whole_number(1),
-               {"Time limit for a command without its own limit, in seconds."}, &C::ssh, &Ssh::command_timeout),
+               {"Time limit for a command without its own limit, in seconds."}, &C::ssh,
+               &Ssh::command_timeout),
 
       field<C>("region", text_where("word such as cn", is_region),
                {"Presets from data/regions.yaml for mirrors and imageRepository that are not set "
                 "otherwise."},
                &C::region),
-      field<C>("mirrors.registries", map_of("registry", is_registry_host, url(is_url)),
-               {"Registry mirrors."}, &C::mirrors,
-               &Mirrors::registries),
+      field<C>("mirrors.registries", map_of("registry", is_registry_host, url(is_url)), {"Registry mirrors."},
+               &C::mirrors, &Mirrors::registries),
       field<C>("mirrors.packages", map_of("package repository", is_package_repository, url(is_url)),
                {"Mirrors of kubernetes (URL up to /v1.34/), nvidiaContainerToolkit, nvidiaDriver."},
                &C::mirrors, &Mirrors::packages),
@@ -215,30 +214,30 @@ const std::vector<Field<Cluster>>& cluster_fields() {
           &C::mirrors, &Mirrors::package_keys),
       field<C>("proxy.http", url(is_proxy_url), {"HTTP proxy of the hosts for http URLs."}, &C::proxy,
                &Proxy::http),
-      field<C>("proxy.https", url(is_proxy_url), {"HTTP proxy of the hosts for https URLs.", "proxy.http"}, &C::proxy,
-               &Proxy::https),
+      field<C>("proxy.https", url(is_proxy_url), {"HTTP proxy of the hosts for https URLs.", "proxy.http"},
+               &C::proxy, &Proxy::https),
       field<C>(
           "proxy.noProxy",
           list_of("host names, domains and networks", text_where("host, domain or network", is_no_proxy)),
-          {"Destinations without the proxy, in addition to nodes, pods and services."}, &C::proxy, &Proxy::no_proxy),
-      field<C>("proxy.loginFile", text("path"),
-               {"Local file with USER:PASSWORD for the proxy, mode 0600."}, &C::proxy,
-               &Proxy::login_file),
+          {"Destinations without the proxy, in addition to nodes, pods and services."}, &C::proxy,
+          &Proxy::no_proxy),
+      field<C>("proxy.loginFile", text("path"), {"Local file with USER:PASSWORD for the proxy, mode 0600."},
+               &C::proxy, &Proxy::login_file),
       field<C>("featureGates", map_of("feature gate", is_gate, truth()),
                {"Feature gates of the kubelet and the control plane; unknown ones "
                 "are rejected."},
                &C::feature_gates),
       field<C>("kubelet.extraArgs", list_of("flags", text_where("flag such as --max-pods=200", is_flag)),
-               {"Flags of the kubelet; unknown ones are rejected."},
-               &C::kubelet_extra_args),
+               {"Flags of the kubelet; unknown ones are rejected."}, &C::kubelet_extra_args),
       field<C>("patches.kubelet", settings(), {"Merged into KubeletConfiguration."}, &C::patches,
                &Patches::kubelet),
       field<C>("patches.kubeProxy", settings(), {"Merged into KubeProxyConfiguration."}, &C::patches,
                &Patches::kube_proxy),
       field<C>("patches.clusterConfiguration", settings(), {"Merged into kubeadm's ClusterConfiguration."},
                &C::patches, &Patches::cluster_configuration),
-      field<C>("patches.runtime", settings(), {"Merged into containerd's config.toml or Docker's daemon.json."},
-               &C::patches, &Patches::runtime),
+      field<C>("patches.runtime", settings(),
+               {"Merged into containerd's config.toml or Docker's daemon.json."}, &C::patches,
+               &Patches::runtime),
 
       field<C>("hosts", hosts(), {"Hosts; at least one, required."}, &C::hosts),
   };

@@ -80,10 +80,11 @@ void judge_control_planes(const Cluster& cluster, const Tree& list, Problems& pr
   if (count == 0)
     problems.add(list.mark, "hosts: none has the role controlPlane");
   else if (count % 2 == 0)
-    problems.add(list.mark,
-                 fmt::format("hosts: {0} control-plane nodes; etcd requires an odd number, because {0} tolerate no "
-                             "more failures than {1}",
-                             count, count - 1));
+    problems.add(
+        list.mark,
+        fmt::format("hosts: {0} control-plane nodes; etcd requires an odd number, because {0} tolerate no "
+                    "more failures than {1}",
+                    count, count - 1));
 }
 
 }  // namespace
@@ -97,27 +98,24 @@ const std::vector<Field<Host>>& host_fields() {
                   &Endpoint::local),
       field<Host>(prefix + "address", address(), {"Address of the host.", "the name"}, &Host::endpoint,
                   &Endpoint::address),
-      field<Host>(prefix + "port", port(), {"SSH port.", "ssh.port"}, &Host::endpoint,
-                  &Endpoint::port),
+      field<Host>(prefix + "port", port(), {"SSH port.", "ssh.port"}, &Host::endpoint, &Endpoint::port),
       field<Host>(prefix + "user", user_name(), {"Login user.", "ssh.user"}, &Host::endpoint,
                   &Endpoint::user),
-      field<Host>(prefix + "identityFile", text("path"),
-                  {"Private key for the login.", "ssh.identityFile"}, &Host::endpoint,
-                  &Endpoint::identity_file),
-      field<Host>(
-          prefix + "hostKey", text_where("fingerprint such as SHA256:… of ssh-keygen -l", is_fingerprint),
-          {"Accepted host key.", "see ssh.hostKeys"}, &Host::endpoint, &Endpoint::host_key),
-      field<Host>(
-          prefix + "role", role(),
-          {"Role in the cluster.", "worker; if no host is controlPlane, the first host is"},
-          &Host::role),
+      field<Host>(prefix + "identityFile", text("path"), {"Private key for the login.", "ssh.identityFile"},
+                  &Host::endpoint, &Endpoint::identity_file),
+      field<Host>(prefix + "hostKey",
+                  text_where("fingerprint such as SHA256:… of ssh-keygen -l", is_fingerprint),
+                  {"Accepted host key.", "see ssh.hostKeys"}, &Host::endpoint, &Endpoint::host_key),
+      field<Host>(prefix + "role", role(),
+                  {"Role in the cluster.", "worker; if no host is controlPlane, the first host is"},
+                  &Host::role),
       field<Host>(prefix + "labels", labels(), {"Labels of its node."}, &Host::labels),
       field<Host>(prefix + "gpu.sharing", perhaps(sharing()),
                   {"How pods share the host's GPUs.", "gpu.models, else gpu.sharing"}, &Host::gpu,
-                  &GpuWish::sharing),
+                  &GpuOverrides::sharing),
       field<Host>(prefix + "gpu.mig", perhaps(mig()),
                   {"MIG instances of the host's GPUs.", "gpu.models, else gpu.mig"}, &Host::gpu,
-                  &GpuWish::mig),
+                  &GpuOverrides::mig),
   };
   return fields;
 }

@@ -3,12 +3,12 @@
 #include "gpuadm/spec/migrate.hpp"
 
 #include "spec/cluster_fields.hpp"
+#include "spec/environment.hpp"
 #include "spec/formats.hpp"
 #include "spec/gpu.hpp"
 #include "spec/hosts.hpp"
 #include "spec/network.hpp"
 #include "spec/patches.hpp"
-#include "spec/surroundings.hpp"
 
 namespace spec {
 
@@ -35,7 +35,7 @@ Result<Cluster> parse(std::string_view yaml, std::string_view source) {
   judge_networks(cluster, file, problems);
   judge_virtual_address(cluster, file, problems);
   judge_gpus(cluster, file, problems);
-  judge_surroundings(cluster, file, problems);
+  check_environment(cluster, file, problems);
   judge_patches(file, problems);
   if (!problems.empty()) {
     const auto newer = migrate(yaml, source);

@@ -39,18 +39,19 @@ void Capture::feed(std::string_view bytes) {
     feed(rest);
     return;
   }
-  const std::size_t room = limit_ - std::min(limit_, kept.size());
-  kept += bytes.substr(0, room);
-  dropped += bytes.size() - std::min(room, bytes.size());
+  const std::size_t space = limit_ - std::min(limit_, kept.size());
+  kept += bytes.substr(0, space);
+  dropped += bytes.size() - std::min(space, bytes.size());
 }
 
-Dialogue::Dialogue(Command command, Root root, const Marks& marks, Peer peer, Tell tell, Share share)
+Dialogue::Dialogue(Command command, Root root, const Marks& marks, Peer peer, StatusFrom status_from,
+                   Share share)
     : command_(std::move(command)),
       root_(command_.as == As::login ? Root::is_login : root),
       learned_(root),
       marks_(marks),
       peer_(std::move(peer)),
-      tell_(tell),
+      status_from_(status_from),
       share_(std::move(share)),
       out_(marks.start, command_.output_limit),
       err_(marks.start, command_.output_limit) {
@@ -104,7 +105,7 @@ void Dialogue::out(std::string_view bytes) {
 
 void Dialogue::err(std::string_view bytes) {
   err_.feed(bytes);
-  if (tell_ == Tell::end_mark) {
+  if (status_from_ == StatusFrom::end_mark) {
     err_tail_ += bytes;
     if (err_tail_.size() > tail_limit) err_tail_.erase(0, err_tail_.size() - tail_limit);
   }
@@ -164,8 +165,7 @@ base::Error Dialogue::not_begun(int status) const {
   if (through_sudo && status != 127)
     return {base::Fault::auth,
             fmt::format("{}: sudo does not let {} run commands{}", peer_.host, peer_.user, quoted),
-            fmt::format("log in as root, or allow it with `visudo`: {} ALL=(ALL) NOPASSWD: ALL{}",
-                        peer_.user,
+            fmt::format("log in as root, or allow it with `visudo`: {} ALL=(ALL) NOPASSWD: ALL{}", peer_.user,
                         words.find("tty") == std::string::npos
                             ? ""
                             : fmt::format(", Defaults:{} !requiretty", peer_.user))};
@@ -178,7 +178,7 @@ base::Error Dialogue::not_begun(int status) const {
                         peer_.login)};
 }
 
-std::optional<int> Dialogue::told() const {
+std::optional<int> Dialogue::marked_status() const {
   const std::size_t at = err_tail_.rfind(marks_.end + " ");
   if (at == std::string::npos) return std::nullopt;
   const std::string_view rest = std::string_view(err_tail_).substr(at + marks_.end.size() + 1);
@@ -195,7 +195,7 @@ Result<Exit> Dialogue::end(int status) {
   exit.out = std::move(out_.kept);
   exit.err = std::move(err_.kept);
   exit.dropped = out_.dropped + err_.dropped;
-  if (tell_ == Tell::end_mark)
+  if (status_from_ == StatusFrom::end_mark)
     if (const std::size_t at = exit.err.rfind(marks_.end + " "); at != std::string::npos) exit.err.resize(at);
   return exit;
 }

@@ -57,19 +57,19 @@ class Fetcher {
   [[nodiscard]] std::filesystem::path path_of(const std::string& sha256) const { return folder_ / sha256; }
 
  private:
-  struct Wish;
+  struct Download;
   struct Answer;
   Fetcher(Source source, std::filesystem::path folder, Progress progress)
       : source_(std::move(source)), folder_(std::move(folder)), progress_(std::move(progress)) {}
   [[nodiscard]] std::string place_of(const std::string& url) const;
-  [[nodiscard]] Result<Answer> get(const Wish& wish);
-  [[nodiscard]] Result<Answer> ask_server(const Wish& wish);
-  [[nodiscard]] Result<Answer> read_folder(const Wish& wish, const std::string& place);
+  [[nodiscard]] Result<Answer> get(const Download& download);
+  [[nodiscard]] Result<Answer> ask_server(const Download& download);
+  [[nodiscard]] Result<Answer> read_folder(const Download& download, const std::string& place);
   /// Answers what a registry asks for in its 401. Fault::auth where that cannot be.
-  [[nodiscard]] Result<> authorize(const Wish& wish, std::string_view challenges);
-  [[nodiscard]] Result<std::string> ask_for_token(const Wish& wish, const TokenRequest& asked);
+  [[nodiscard]] Result<> authorize(const Download& download, std::string_view challenges);
+  [[nodiscard]] Result<std::string> ask_for_token(const Download& download, const TokenRequest& asked);
   /// Fault::auth, and what can be done.
-  [[nodiscard]] std::unexpected<base::Error> refused(const Wish& wish) const;
+  [[nodiscard]] std::unexpected<base::Error> refused(const Download& download) const;
   [[nodiscard]] const Proxy* proxy() const {
     return source_.proxy.http.empty() && source_.proxy.https.empty() ? nullptr : &source_.proxy;
   }

@@ -71,7 +71,7 @@ struct Choice {
   std::vector<std::string> phases;       ///< only these; empty: all
   std::vector<std::string> skip_phases;  ///< not these
   /// Checks that found something, by host: only steps that mend one of them.
-  std::optional<std::map<std::string, std::set<std::string>>> mends;
+  std::optional<std::map<std::string, std::set<std::string>>> fixes;
   base::Variables given;  ///< further variables that steps may read
   /// Of phases with `each`, in their order; empty: every host alone. A host that fails is away then, and no
   /// other one is taken away.

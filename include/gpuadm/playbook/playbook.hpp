@@ -44,7 +44,7 @@ struct File {
   std::string content_from;  ///< asset path of a template, or "compose:NAME", or empty: `content`
   std::string content;       ///< written in the playbook itself; a template too
   std::string restarts;      ///< a unit that must be restarted once this file has changed
-  std::string trial;         ///< asks the program that reads it whether it takes $new as $path; constant text
+  std::string validate;      ///< asks the program that reads it whether it takes $new as $path; constant text
 };
 
 /// Polled until `check` exits 0 or the step's timeout has passed.

@@ -32,7 +32,7 @@ class Connections {
   Connections(const spec::Cluster& cluster, transport::Options options, Io& io);
   const spec::Cluster& cluster_;
   base::Interrupt interrupt_;
-  report::Write tell_;  ///< lines between the results
+  report::Write print_;  ///< lines between the results
   transport::SessionPtr session_;
 };
 

@@ -78,8 +78,8 @@ void notify(report::Reporter& reporter, report::Did did, const std::string& text
 
 /// Acts with a reporter that sends events to the terminal (or nowhere but the files, for Format::json) and to
 /// events.jsonl, then prints and saves the folded report.
-[[nodiscard]] Result<Outcome> telling(const RunFolder& folder, Format format, Io& io,
-                                      const std::function<Result<Outcome>(report::Reporter&)>& act);
+[[nodiscard]] Result<Outcome> with_reporter(const RunFolder& folder, Format format, Io& io,
+                                            const std::function<Result<Outcome>(report::Reporter&)>& act);
 
 [[nodiscard]] Result<Outcome> run_and_report(const PlaybookRun& playbook_run, const Survey& survey,
                                              const Session& session, Format format, Io& io);

@@ -69,7 +69,7 @@ struct Mig {
 };
 
 /// What hosts, or hosts with a model of GPU, have otherwise than the rest.
-struct GpuWish {
+struct GpuOverrides {
   std::optional<GpuProfile> sharing;
   std::optional<Mig> mig;
   base::Mark mark;  ///< of the model; the host has one of its own
@@ -87,7 +87,7 @@ struct Host {
   Role role = Role::control_plane;
   Endpoint endpoint;
   std::map<std::string, std::string> labels;
-  GpuWish gpu;
+  GpuOverrides gpu;
   /// Settled by the GPUs before a plan is made, where a driver is installed: 580, and "open" or
   /// "proprietary".
   int driver_branch = 0;
@@ -135,7 +135,7 @@ struct Gpu {
   DeviceStrategy strategy = DeviceStrategy::runtime_class;
   GpuProfile defaults;
   Mig mig;
-  std::map<std::string, GpuWish> models;  ///< by the name that nvidia-smi has for it
+  std::map<std::string, GpuOverrides> models;  ///< by the name that nvidia-smi has for it
 };
 
 struct Ssh {

@@ -90,7 +90,7 @@ struct Operator {
   /// Asks for something secret ("Passphrase for /home/me/.ssh/id_ed25519: "). Nothing: refused.
   std::function<std::optional<base::Secret>(const std::string& prompt)> ask_secret;
   /// One line worth telling: a new host key with its fingerprint, a move to the OpenSSH client and why.
-  std::function<void(const std::string& host, const std::string& line)> tell;
+  std::function<void(const std::string& host, const std::string& line)> notify;
 };
 
 /// Of libssh2, as it runs.

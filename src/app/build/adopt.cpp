@@ -27,7 +27,7 @@ Result<std::string> output_of(transport::Fleet& fleet, const std::string& host, 
 }
 
 /// One whose files tell of a control plane, also where its start was cut off.
-bool tells_of_a_cluster(const Result<facts::Facts>& facts) {
+bool has_cluster(const Result<facts::Facts>& facts) {
   return facts && (facts->kubernetes.admin_conf || !facts->kubernetes.manifests.empty());
 }
 
@@ -36,7 +36,7 @@ Result<> ask_planes(cluster::Found& found, transport::Fleet& fleet, const assets
   const transport::Command made{.label = "read how the cluster was created",
                                 .script = TRY(session::reading_script(assets, "playbooks/adopt.sh"))};
   for (const spec::Host& host : found.asked.hosts) {
-    if (!tells_of_a_cluster(found.census.at(host.name))) continue;
+    if (!has_cluster(found.census.at(host.name))) continue;
     auto view = facts::parse_cluster(TRY(output_of(fleet, host.name, TRY(session::view_command(assets)))));
     auto how = facts::parse_made(TRY(output_of(fleet, host.name, made)));
     if (!view || !how) continue;
@@ -87,7 +87,9 @@ Result<cluster::Found> look(const AdoptOptions& options, const assets::Store& as
 /// What apply would do with the file, told where the file does not go.
 Result<> report_drift(const AdoptOptions& options, spec::Cluster cluster, Io& io) {
   if (cluster.kubernetes.source == spec::Source::bundle && options.bundle.empty()) {
-    io.err("drift is not reported, because this cluster was installed from a bundle: gpuadm diff -f FILE --bundle DIR\n");
+    io.err(
+        "drift is not reported, because this cluster was installed from a bundle: gpuadm diff -f FILE "
+        "--bundle DIR\n");
     return {};
   }
   Io aside = io;

@@ -130,18 +130,17 @@ Result<std::filesystem::path> fetch_kubeconfig(const spec::Cluster& cluster, con
 }
 
 /// What there is now: the summary for people, and with -o json on standard error where the kubeconfig is.
-Result<> conclude(const InitOptions& options, const BringUp& raising, const session::Survey& survey,
+Result<> conclude(const InitOptions& options, const BringUp& setup, const session::Survey& survey,
                   transport::Fleet& fleet, const assets::Store& assets, Io& io) {
-  const std::filesystem::path kubeconfig =
-      TRY(fetch_kubeconfig(raising.cluster, survey.census, fleet, assets));
+  const std::filesystem::path kubeconfig = TRY(fetch_kubeconfig(setup.cluster, survey.census, fleet, assets));
   const bool whole = options.phases.empty() && options.skip_phases.empty();
   if (options.format != Format::text || io.out_style.verbosity == report::Verbosity::quiet || !whole) {
     if (!kubeconfig.empty()) io.err(fmt::format("kubeconfig: {}\n", kubeconfig.string()));
     return {};
   }
   io.out(to_text(
-      {raising.cluster, survey.census, kubeconfig,
-       session::typed(raising.reached_by ? *raising.reached_by : options.hosts, options.common.connection),
+      {setup.cluster, survey.census, kubeconfig,
+       session::typed(setup.reached_by ? *setup.reached_by : options.hosts, options.common.connection),
        options.waiting == Waiting::until_it_works}));
   return {};
 }
@@ -204,10 +203,10 @@ void exclude(spec::Cluster& cluster, session::Survey& survey, transport::Fleet& 
   fleet.remove(host);
 }
 
-Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io) {
+Result<Outcome> bring_up(const InitOptions& options, BringUp setup, Io& io) {
   // Everything that can be wrong without a host is found before any is asked.
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const playbook::Library library = TRY(playbook::Library::load(assets, raising.playbook));
+  const playbook::Library library = TRY(playbook::Library::load(assets, setup.playbook));
   const plan::Choice choice{options.phases, options.skip_phases, {}, {}};
   TRY(plan::known_phases(library.playbook(), choice));
   if (options.list_phases) {
@@ -218,15 +217,15 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io) {
   std::optional<bundle::Bundle> bundle;
   if (!options.bundle.empty())
     bundle = TRY(session::bring_bundle(options.bundle, options.bundle_signers, io));
-  spec::Cluster& cluster = raising.cluster;
+  spec::Cluster& cluster = setup.cluster;
   TRY(session::resolve_environment(cluster, assets));
   const spec::Cluster all = cluster;
   const session::Session session =
       TRY(session::Session::open(all, options.common.connection, options.consent, io));
   session::Survey survey =
-      TRY(raising.resolve ? session::take_census(*session.fleet, assets) : session.survey_all(assets));
-  if (raising.resolve) {
-    TRY(raising.resolve(cluster, survey, *session.fleet));
+      TRY(setup.resolve ? session::take_census(*session.fleet, assets) : session.survey_all(assets));
+  if (setup.resolve) {
+    TRY(setup.resolve(cluster, survey, *session.fleet));
     TRY(session::resolve_environment(cluster, assets));  // of a cluster file that a control plane keeps
     TRY(session.folder.save("cluster.yaml", spec::to_tree(cluster)));
     TRY(session.folder.save("facts.json", session::to_tree(survey.census)));
@@ -238,7 +237,7 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io) {
   TRY(session::refuse_expired(survey.census));
   TRY(same_version(cluster, survey.census, carried));
   TRY(resolve_drivers(cluster, survey.census, assets));
-  cluster.may_exist = raising.existing == Existing::accepted;
+  cluster.may_exist = setup.existing == Existing::accepted;
   session::resolve_supplies(cluster, survey.census, carried, choice);
   if (TRY(is_blocked(options, cluster, survey.census, assets, session.folder, io))) return Outcome::blocked;
   TRY(virtual_address_is_free(cluster, survey.census, library, *session.fleet));
@@ -254,15 +253,15 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io) {
   // Action.
   const session::ProofImage image = TRY(session::ProofImage::write(assets, session.folder));
   session::NetworkJudge network(session::NetworkJudge::On::failure_fails);
-  session::PlaybookRun playbook_run{cluster, assets,          library,        carried,
-                                    choice,  options.consent, raising.needed, options.reboots};
+  session::PlaybookRun playbook_run{cluster, assets,          library,      carried,
+                                    choice,  options.consent, setup.needed, options.reboots};
   playbook_run.choice.carried = &image.bundle();
   playbook_run.judge = std::ref(network);
   playbook_run.waiting = options.waiting;
   playbook_run.notes = std::move(notes);
   const Outcome outcome = TRY(session::run_and_report(playbook_run, survey, session, options.format, io));
   if (outcome == Outcome::done && options.consent != Consent::preview)
-    TRY(conclude(options, raising, survey, *session.fleet, assets, io));
+    TRY(conclude(options, setup, survey, *session.fleet, assets, io));
   return outcome;
 }
 

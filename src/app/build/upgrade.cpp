@@ -39,7 +39,8 @@ Result<spec::Cluster> cluster_of(const UpgradeOptions& options) {
     return base::fail(Fault::usage, "kubernetes.source is 'bundle', but no bundle is given",
                       "add --bundle DIR");
   } else if (cluster.kubernetes.source == spec::Source::installed) {
-    return base::fail(Fault::usage, "kubernetes.source is 'installed': gpuadm does not install newer packages",
+    return base::fail(Fault::usage,
+                      "kubernetes.source is 'installed': gpuadm does not install newer packages",
                       "add --bundle DIR, or use `kubernetes: { source: packages }`");
   }
   return cluster;
@@ -92,7 +93,8 @@ void report_pods(const checks::Upgrade& upgrade, report::Reporter& reporter) {
     for (const facts::Pod* pod : cluster::gpu_pods(upgrade.facts, node->name)) pods.push_back(pod->full());
     if (!drained)
       note(host.name,
-           "it is the only node: it is not drained, its pods keep running, and the API server is unavailable for a while");
+           "it is the only node: it is not drained, its pods keep running, and the API server is unavailable "
+           "for a while");
     else if (!pods.empty())
       note(host.name, "pods that use its GPUs are evicted: " + base::join(pods, ", "));
   }
@@ -149,7 +151,7 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   playbook_run.judge = std::ref(network);
   playbook_run.waiting = options.waiting;
   playbook_run.notes = session::version_notes(chosen, resolved, sources);
-  return session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+  return session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
     report_pods(upgrade, reporter);
     return session::run_playbook(playbook_run, survey, session, reporter, io);
   });

@@ -48,9 +48,9 @@ Result<Wanted> what_is_wanted(const UpgradeOptions& options, const assets::Store
     return base::fail(Fault::usage,
                       "Kubernetes cannot be upgraded together with the runtime, toolkit or driver",
                       "run gpuadm upgrade twice");
-  for (const std::string& wish : {options.runtime, options.toolkit, options.driver})
-    if (!wish.empty() && !is_word(wish))
-      return base::fail(Fault::usage, fmt::format("invalid version: '{}'", base::printable(wish, 50)));
+  for (const std::string& requested : {options.runtime, options.toolkit, options.driver})
+    if (!requested.empty() && !is_word(requested))
+      return base::fail(Fault::usage, fmt::format("invalid version: '{}'", base::printable(requested, 50)));
   const auto branch = base::to_int(options.driver == "newest" ? "0" : options.driver);
   if (!options.driver.empty() && (!branch || *branch < 0 || *branch > 9999))
     return base::fail(Fault::usage,
@@ -83,7 +83,7 @@ Result<> resolve_drivers_of(Wanted& wanted, const facts::Census& census, const a
   return {};
 }
 
-std::vector<std::string> wishes(const UpgradeOptions& options, const spec::Host& host) {
+std::vector<std::string> requested_versions(const UpgradeOptions& options, const spec::Host& host) {
   std::vector<std::string> words;
   if (!options.runtime.empty()) words.push_back("runtime=" + options.runtime);
   if (!options.toolkit.empty()) words.push_back("toolkit=" + options.toolkit);
@@ -106,7 +106,8 @@ Result<Work> look(const UpgradeOptions& options, const Wanted& wanted, const che
       variables[name] = playbook::variable(name, context).value_or("");
     names[host.name] = variables["node_name"];
     std::string script = library.prelude() + "\n" + base::assignments(variables) + "stack_look";
-    for (const std::string& wish : wishes(options, host)) script += " " + base::quote(wish);
+    for (const std::string& requested : requested_versions(options, host))
+      script += " " + base::quote(requested);
     fleet.submit(host.name, {.label = "read which packages have newer versions",
                              .script = script + "\n",
                              .timeout = look_timeout});
@@ -214,7 +215,8 @@ Result<std::vector<NewerPart>> read_parts(std::string_view text) {
   for (const std::string_view line : base::lines(text)) {
     const auto words = base::words(line);
     if (words.size() != 5 || !std::ranges::all_of(words, is_word) || (words[4] != "yes" && words[4] != "no"))
-      return base::fail(Fault::parse, fmt::format("unexpected line in the package list: '{}'", base::printable(line, 100)));
+      return base::fail(Fault::parse,
+                        fmt::format("unexpected line in the package list: '{}'", base::printable(line, 100)));
     parts.push_back({std::string(words[0]), std::string(words[1]), std::string(words[2]),
                      std::string(words[3]), words[4] == "yes"});
   }
@@ -245,7 +247,7 @@ Result<Outcome> upgrade_stack(const UpgradeOptions& options, Io& io) {
   session::PlaybookRun playbook_run{
       cluster, assets, library, nullptr, choice_of(options, upgrade, work), options.consent};
   playbook_run.reboots = options.reboots;
-  return session::telling(
+  return session::with_reporter(
       session.folder, options.format, io, [&](report::Reporter& reporter) -> Result<Outcome> {
         if (work.hosts.empty()) {
           session::notify(reporter, report::Did::finished, "nothing to do");

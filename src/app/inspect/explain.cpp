@@ -26,7 +26,7 @@ struct Page {
 using Parts = std::array<std::array<std::string, 3>, 7>;
 
 /// "Steps: …", or nothing.
-std::string mends(const std::vector<std::string>& fixes) {
+std::string fixes(const std::vector<std::string>& fixes) {
   return fixes.empty() ? "" : "Steps: " + base::join(fixes, "; ") + ".";
 }
 
@@ -35,7 +35,7 @@ Parts parts_of(const Page& page) {
            {"symptom", "Symptom", page.article.symptom},
            {"probe", "Probe", page.article.probe},
            {"fix", "Fix", page.article.fix},
-           {"fixedBy", "gpuadm doctor --fix", mends(page.fixes)},
+           {"fixedBy", "gpuadm doctor --fix", fixes(page.fixes)},
            {"byHand", "Manual check", page.article.by_hand},
            {"stages", "Stages", session::stages_of(page.about.stages)}}};
 }

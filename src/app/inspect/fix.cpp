@@ -77,15 +77,15 @@ class Patients {
   std::vector<Finding> findings_;
 };
 
-plan::Choice mending(const std::vector<Finding>& findings) {
+plan::Choice to_fix(const std::vector<Finding>& findings) {
   plan::Choice choice;
-  choice.mends.emplace();
-  for (const Finding& finding : findings) (*choice.mends)[finding.host].insert(finding.id);
+  choice.fixes.emplace();
+  for (const Finding& finding : findings) (*choice.fixes)[finding.host].insert(finding.id);
   return choice;
 }
 
 /// Those of `before` that are open no more.
-std::vector<Finding> mended(const std::vector<Finding>& before, const std::vector<Finding>& after) {
+std::vector<Finding> fixed(const std::vector<Finding>& before, const std::vector<Finding>& after) {
   std::vector<Finding> gone;
   std::ranges::copy_if(before, std::back_inserter(gone), [&](const Finding& finding) {
     return std::ranges::none_of(after, [&](const Finding& other) {
@@ -172,18 +172,17 @@ Result<Outcome> fix(const DoctorOptions& options, Io& io) {
 
   session::Survey reached = patients.survey();
   std::erase_if(reached.census, [](const auto& entry) { return !entry.second; });
-  Io told = io;
-  if (options.format == Format::json) told.out = [](std::string_view) {};
-  const session::PlaybookRun playbook_run{cluster, assets,          library,
-                                          nullptr, mending(before), options.consent};
+  Io output = io;
+  if (options.format == Format::json) output.out = [](std::string_view) {};
+  const session::PlaybookRun playbook_run{cluster, assets, library, nullptr, to_fix(before), options.consent};
   const Outcome outcome =
-      TRY(session::telling(session.folder, options.format, told, [&](report::Reporter& reporter) {
+      TRY(session::with_reporter(session.folder, options.format, output, [&](report::Reporter& reporter) {
         return session::run_playbook(playbook_run, reached, session, reporter, io);
       }));
   if (outcome == Outcome::interrupted) return outcome;
   if (options.consent != Consent::preview) TRY(patients.look());
   if (options.format == Format::text) io.out("\n");
-  show(options.consent == Consent::preview ? std::vector<Finding>() : mended(before, patients.findings()),
+  show(options.consent == Consent::preview ? std::vector<Finding>() : fixed(before, patients.findings()),
        patients.findings(), options.format, io);
   return outcome == Outcome::done ? judged() : outcome;
 }

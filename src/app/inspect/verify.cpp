@@ -151,7 +151,7 @@ Result<> walk_all(Walk& walk, const std::vector<Link>& links, const session::Pod
     if (!result) return std::unexpected(result.error());
     return Outcome::done;
   };
-  TRY(session::telling(context.folder, Format::text, beside, act));
+  TRY(session::with_reporter(context.folder, Format::text, beside, act));
   return {};
 }
 

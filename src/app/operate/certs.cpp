@@ -113,10 +113,11 @@ Result<Outcome> certs_renew(const CertsOptions& options, Io& io) {
   return session::on_control_planes(
       {options.common, options.hosts, options.consent}, "certs", io,
       [&](const session::ControlPlaneContext& context) {
-        return session::telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
-          return session::run_one_by_one(context, {context.hosts, {{}, {}, {}, given}, options.consent},
-                                         reporter, io);
-        });
+        return session::with_reporter(
+            context.session.folder, options.format, io, [&](report::Reporter& reporter) {
+              return session::run_one_by_one(context, {context.hosts, {{}, {}, {}, given}, options.consent},
+                                             reporter, io);
+            });
       });
 }
 
@@ -124,9 +125,10 @@ Result<Outcome> certs_rotate_encryption_key(const CertsOptions& options, Io& io)
   return session::on_control_planes(
       {options.common, options.hosts, options.consent}, "rotate-encryption-key", io,
       [&](const session::ControlPlaneContext& context) {
-        return session::telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
-          return session::run_together(context, {context.hosts, {}, options.consent}, reporter, io);
-        });
+        return session::with_reporter(
+            context.session.folder, options.format, io, [&](report::Reporter& reporter) {
+              return session::run_together(context, {context.hosts, {}, options.consent}, reporter, io);
+            });
       });
 }
 

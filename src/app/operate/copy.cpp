@@ -28,7 +28,8 @@ Result<Freight> freight_of(const CopyOptions& options) {
   if (freight.path.ends_with('/')) freight.path += options.file.filename().string();
   const bool plain = freight.path.find_first_of("\t\n") == std::string::npos;
   if (!freight.path.starts_with('/') || !plain)
-    return base::fail(Fault::usage, fmt::format("--to '{}': not an absolute path", base::printable(options.to, 200)),
+    return base::fail(Fault::usage,
+                      fmt::format("--to '{}': not an absolute path", base::printable(options.to, 200)),
                       "for example: --to /etc/motd, or --to /opt/tools/");
   freight.mode = fmt::format("{:o}", static_cast<unsigned>(status.permissions()) & 0777U);
   freight.sum = TRY(base::sha256_of_file(options.file));
@@ -73,7 +74,7 @@ Result<Outcome> copy(const CopyOptions& options, Io& io) {
       options.consent,
       {}};
   for (const spec::Host& host : cluster.hosts) execution.hosts.push_back(host.name);
-  return session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+  return session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
     return session::execute(execution, session, reporter, io);
   });
 }

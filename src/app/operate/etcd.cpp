@@ -32,11 +32,11 @@ Result<cluster::Snapshot> take_snapshot(const session::ControlPlaneContext& cont
   if (made == Outcome::interrupted) return base::fail(Fault::interrupted, "interrupted");
   if (made != Outcome::done)
     return base::fail(Fault::remote, "etcd created no snapshot", "gpuadm doctor --stage cluster");
-  const std::string room = TRY(session::call(context, host, "check the snapshot", "etcd_folder"));
+  const std::string folder = TRY(session::call(context, host, "check the snapshot", "etcd_folder"));
   const auto snapshot = [&]() -> Result<cluster::Snapshot> {
     const cluster::Snapshot there = TRY(cluster::read_snapshot(
         TRY(session::call(context, host, "check the snapshot", "etcd_verified", {id}))));
-    TRY(fetch_snapshot(host, room + "/snapshot-" + id + ".db", there, file, *context.session.fleet,
+    TRY(fetch_snapshot(host, folder + "/snapshot-" + id + ".db", there, file, *context.session.fleet,
                        context.assets));
     return there;
   }();
@@ -44,9 +44,8 @@ Result<cluster::Snapshot> take_snapshot(const session::ControlPlaneContext& cont
   if (snapshot && !cleaned) return std::unexpected(cleaned.error());
   if (snapshot && *cleaned != Outcome::done)
     return base::fail(
-        Fault::remote,
-        fmt::format("the snapshot is in {}, but a copy remains on {}", file.string(), host),
-        fmt::format("it contains the cluster's secrets; on {}: rm -rf {}/snapshot-*", host, room));
+        Fault::remote, fmt::format("the snapshot is in {}, but a copy remains on {}", file.string(), host),
+        fmt::format("it contains the cluster's secrets; on {}: rm -rf {}/snapshot-*", host, folder));
   return snapshot;
 }
 
@@ -93,8 +92,7 @@ Result<std::string> initial_cluster(const session::ControlPlaneContext& context)
     if (equals == std::string::npos || equals == 0 || !plain ||
         !std::string_view(member).substr(equals + 1).starts_with("http"))
       return base::fail(
-          Fault::blocked,
-          fmt::format("{}: its etcd manifest has no member name", base::printable(host)),
+          Fault::blocked, fmt::format("{}: its etcd manifest has no member name", base::printable(host)),
           "look at /etc/kubernetes/manifests/etcd.yaml: --name and --initial-advertise-peer-urls");
     members.push_back(member);
   }
@@ -117,7 +115,7 @@ Result<Outcome> etcd_snapshot(const EtcdOptions& options, Io& io) {
         beside.out = options.format == Format::text ? io.err : [](std::string_view) {};
         beside.out_style = io.err_style;
         std::optional<cluster::Snapshot> snapshot;
-        const Outcome outcome = TRY(session::telling(
+        const Outcome outcome = TRY(session::with_reporter(
             context.session.folder, Format::text, beside, [&](report::Reporter& reporter) -> Result<Outcome> {
               snapshot = TRY(take_snapshot(context, file, reporter, beside));
               return Outcome::done;
@@ -142,10 +140,11 @@ Result<Outcome> etcd_restore(const EtcdOptions& options, Io& io) {
         TRY(may_restore(context));
         const base::Variables given = {{"etcd_sha256", sha256},
                                        {"etcd_cluster", TRY(initial_cluster(context))}};
-        return session::telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
-          return session::run_together(
-              context, {context.hosts, {{}, {}, {}, given}, options.consent, &bundle}, reporter, io);
-        });
+        return session::with_reporter(
+            context.session.folder, options.format, io, [&](report::Reporter& reporter) {
+              return session::run_together(
+                  context, {context.hosts, {{}, {}, {}, given}, options.consent, &bundle}, reporter, io);
+            });
       });
 }
 
@@ -153,9 +152,10 @@ Result<Outcome> etcd_defrag(const EtcdOptions& options, Io& io) {
   return session::on_control_planes(
       {options.common, options.hosts, options.consent}, "etcd-defrag", io,
       [&](const session::ControlPlaneContext& context) {
-        return session::telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
-          return session::run_one_by_one(context, {context.hosts, {}, options.consent}, reporter, io);
-        });
+        return session::with_reporter(
+            context.session.folder, options.format, io, [&](report::Reporter& reporter) {
+              return session::run_one_by_one(context, {context.hosts, {}, options.consent}, reporter, io);
+            });
       });
 }
 

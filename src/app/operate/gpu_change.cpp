@@ -207,7 +207,7 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
     return plan_of(TRY(session.survey_all(assets)).census);
   };
   const Outcome outcome =
-      TRY(session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+      TRY(session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
         return session::execute(execution, session, reporter, io);
       }));
   if (outcome == Outcome::done) remind(wanted, options, io);

@@ -27,9 +27,10 @@ Result<Outcome> repair_address(const RepairOptions& options, Io& io) {
       {options.common, options.hosts, options.consent}, "repair-address", io,
       [&](const session::ControlPlaneContext& context) -> Result<Outcome> {
         TRY(may_repair(context));
-        return session::telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
-          return session::run_one_by_one(context, {context.hosts, {}, options.consent}, reporter, io);
-        });
+        return session::with_reporter(
+            context.session.folder, options.format, io, [&](report::Reporter& reporter) {
+              return session::run_one_by_one(context, {context.hosts, {}, options.consent}, reporter, io);
+            });
       });
 }
 

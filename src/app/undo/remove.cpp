@@ -36,8 +36,7 @@ Result<spec::Cluster> cluster_of(const RemoveOptions& options) {
     return base::fail(Fault::usage, "no host to remove is given",
                       "gpuadm remove HOST… -f cluster.yaml, or gpuadm remove HOST… --to CONTROL-PLANE");
   if (options.hosts.file.empty() == options.to.empty())
-    return base::fail(Fault::usage,
-                      "either -f or --to is needed, and not both",
+    return base::fail(Fault::usage, "either -f or --to is needed, and not both",
                       "gpuadm remove HOST… -f cluster.yaml, or gpuadm remove HOST… --to CONTROL-PLANE");
   if (!options.hosts.file.empty()) {
     TRY(session::read_cluster(options.hosts,
@@ -121,10 +120,10 @@ Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster,
     }
     if (!leaves) continue;
     if (facts && !facts->machine_id.empty() && facts->machine_id == at_actor.machine_id)
-      return base::fail(
-          Fault::blocked,
-          fmt::format("{} is the same machine as {}, the remaining control-plane node", host.name, actor->name),
-          "specify another control-plane node; to remove the whole cluster: gpuadm reset");
+      return base::fail(Fault::blocked,
+                        fmt::format("{} is the same machine as {}, the remaining control-plane node",
+                                    host.name, actor->name),
+                        "specify another control-plane node; to remove the whole cluster: gpuadm reset");
     if (const auto node = TRY(cluster::node_of(host, facts, nodes.all))) {
       if (!parting.nodes.insert(*node).second)
         return base::fail(Fault::blocked, fmt::format("two of the hosts match the node {}", *node),
@@ -174,10 +173,10 @@ Result<Outcome> carry_out(const RemoveOptions& options, const Parting& parting, 
     notify(reporter, report::Did::note, host,
            "is unreachable: its node is removed, and the host is not changed");
   if (parting.undo_plans_left)
-    session::notify(
-        reporter, report::Did::note,
-        "the remaining nodes keep their routes to the removed ones; to delete them: gpuadm apply -f cluster.yaml, with a file "
-        "that has only the remaining hosts");
+    session::notify(reporter, report::Did::note,
+                    "the remaining nodes keep their routes to the removed ones; to delete them: gpuadm apply "
+                    "-f cluster.yaml, with a file "
+                    "that has only the remaining hosts");
   const Outcome outcome = TRY(session::execute(execution, session, reporter, io));
   if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
   return report_kept(reporter, hosts_teardown.undo_plans()) ? Outcome::failed : outcome;
@@ -196,7 +195,7 @@ Result<Outcome> remove(const RemoveOptions& options, Io& io) {
   Teardown hosts_teardown = TRY(Teardown::of(
       parting.leaving, {options.force, options.keep_images, options.keep_driver}, assets, *session.fleet));
   const Outcome outcome =
-      TRY(session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+      TRY(session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
         return carry_out(options, parting, hosts_teardown, assets, session, reporter, io);
       }));
   std::vector<std::string> changed;

@@ -48,7 +48,7 @@ Result<Outcome> reset(const ResetOptions& options, Io& io) {
       cluster, {options.force, options.keep_images, options.keep_driver}, assets, *session.fleet));
   std::vector<std::string> changed;
   const Outcome outcome =
-      TRY(session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+      TRY(session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
         return teardown(hosts_teardown, assets, options, session, changed, reporter, io);
       }));
   if (outcome == Outcome::done && options.consent != Consent::preview && options.format == Format::text &&

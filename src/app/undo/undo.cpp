@@ -95,7 +95,7 @@ Result<Outcome> undo(const UndoOptions& options, Io& io) {
                 *session.fleet);
   std::vector<std::string> changed;
   const Outcome outcome =
-      TRY(session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+      TRY(session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
         return take_back(back, assets, options, session, changed, reporter, io);
       }));
   if (outcome == Outcome::done && options.consent != Consent::preview && options.format == Format::text &&

@@ -45,7 +45,8 @@ Result<Channel::Opened> Channel::open() {
 }
 
 void Channel::speak(Command command, Root root, const Marks& marks, Share share) {
-  dialogue_.emplace(std::move(command), root, marks, link_.peer(), Tell::channel_status, std::move(share));
+  dialogue_.emplace(std::move(command), root, marks, link_.peer(), StatusFrom::channel_status,
+                    std::move(share));
   line_ = dialogue_->line();
   sent_eof_ = wants_room_ = false;
 }

@@ -93,8 +93,8 @@ Result<> HostKeyCheck::verify(const std::string& blob) {
   const auto same = [&](const KnownHosts::Entry* entry) { return entry->blob == blob; };
   for (const auto* entry : known_)
     if (same(entry) && entry->mark == Mark::revoked)
-      return base::fail(Fault::host_key, fmt::format("{}: the host key is revoked in {}:{} ({})",
-                                                     host_, entry->file, entry->line, shown));
+      return base::fail(Fault::host_key, fmt::format("{}: the host key is revoked in {}:{} ({})", host_,
+                                                     entry->file, entry->line, shown));
   const KnownHosts::Entry* other = nullptr;
   for (const auto* entry : known_) {
     if (entry->mark != Mark::none) continue;
@@ -129,8 +129,8 @@ Result<> HostKeyCheck::verify(const std::string& blob) {
 Result<> HostKeyCheck::pinned_is_not_revoked() const {
   for (const auto* entry : known_)
     if (entry->mark == Mark::revoked && is_pinned(fingerprint(entry->blob)))
-      return base::fail(Fault::host_key, fmt::format("{}: {}:{} revokes the pinned key", host_,
-                                                     entry->file, entry->line));
+      return base::fail(Fault::host_key,
+                        fmt::format("{}: {}:{} revokes the pinned key", host_, entry->file, entry->line));
   return {};
 }
 
@@ -148,22 +148,22 @@ Result<> HostKeyCheck::verify_pinned(const std::string& type, const std::string&
         fmt::format("{}: no host key is pinned; the host has {} {}", host_, short_type(type), shown),
         fmt::format("verify it on the host, then add to its entry in the cluster file: hostKey: \"{}\"",
                     shown));
-  return base::fail(
-      Fault::host_key,
-      fmt::format("{}: the host key is {} {}, but {} is pinned", host_, short_type(type), shown,
-                  base::printable(pinned_, 100)),
-      fmt::format(
-          "if the host was reinstalled, pin its new key: hostKey: \"{}\"; otherwise, possible man-in-the-middle attack",
-          shown));
+  return base::fail(Fault::host_key,
+                    fmt::format("{}: the host key is {} {}, but {} is pinned", host_, short_type(type), shown,
+                                base::printable(pinned_, 100)),
+                    fmt::format("if the host was reinstalled, pin its new key: hostKey: \"{}\"; otherwise, "
+                                "possible man-in-the-middle attack",
+                                shown));
 }
 
 Result<> HostKeyCheck::accept_new(const std::string& type, const std::string& blob) {
   session_.note_new_key(host_);
   const std::string file = files_.empty() ? "" : files_[0];
   const auto stored = session_.ssh->known_hosts.add(name_, type, blob, file, hash_);
-  session_.tell(host_, fmt::format("new host key of {}: {} {}{}", name_, short_type(type), fingerprint(blob),
-                                   stored ? fmt::format(", added to {}", file)
-                                          : fmt::format("; not stored: {}", stored.error().what)));
+  session_.notify(host_,
+                  fmt::format("new host key of {}: {} {}{}", name_, short_type(type), fingerprint(blob),
+                              stored ? fmt::format(", added to {}", file)
+                                     : fmt::format("; not stored: {}", stored.error().what)));
   return {};
 }
 

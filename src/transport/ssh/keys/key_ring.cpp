@@ -64,8 +64,7 @@ base::Result<EVP_PKEY*> KeyRing::open(Slot& slot) {
   }
   slot.refused = file.encrypted ? base::Error{Fault::auth, fmt::format("{}: wrong passphrase", path),
                                               "load it into ssh-agent: ssh-add " + path}
-                                : base::Error{Fault::spec,
-                                              fmt::format("{}: invalid private key", path), ""};
+                                : base::Error{Fault::spec, fmt::format("{}: invalid private key", path), ""};
   return std::unexpected(*slot.refused);
 }
 
@@ -147,8 +146,8 @@ base::Result<KeyRing::Offer> KeyRing::offer(const Config& config, const std::str
     auto identity = from_file(path, agent, offer);
     if (identity && *identity) files.push_back(std::move(**identity));
     if (!identity)
-      session_.tell_once(identity.error().what +
-                         (identity.error().hint.empty() ? "" : ": " + identity.error().hint));
+      session_.notify_once(identity.error().what +
+                           (identity.error().hint.empty() ? "" : ": " + identity.error().hint));
     if (std::filesystem::exists(path + "-cert.pub"))
       offer.left_out.push_back("certificate " + path + "-cert.pub");
   }
