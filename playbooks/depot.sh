@@ -172,7 +172,7 @@ done' >"$depot_relay/give"
   cat "$depot_relay/offer"
 }
 
-# depot_addresses_of_host: the address of the default route first; four at most.
+# depot_addresses_of_host: at most four addresses, first that of the default route's interface.
 depot_addresses_of_host() {
   {
     ip -4 route get 192.0.2.1 2>/dev/null | sed -n 's/.* src \([^ ]*\).*/\1/p'

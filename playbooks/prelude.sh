@@ -478,7 +478,7 @@ file_sum_is() {
 # file_put PATH MODE [UNIT]: writes $content next to the target and renames it; a unit that reads it is marked for a restart first,
 # so that the next run restarts it after an interruption. A link is followed.
 # $base_sha256: the checksum of the content from which $content was made; if the file has changed since, nothing is written.
-# MODE "keep": its current mode and owner, or 0644. If the step has a file_trial, it validates $new before $path is replaced; its
+# MODE "keep": its current mode and owner, or 0644. If the step has a file_validate, it validates $new before $path is replaced; its
 # stderr is the reason.
 file_put() {
   path_open "$1" follow
@@ -518,12 +518,12 @@ file_mode_like() {
   fi
 }
 
-# file_try PATH NEW [UNIT]: ends the step if its trial rejects NEW. Files that this run has written for the unit, which has not read
+# file_try PATH NEW [UNIT]: ends the step if its validation rejects NEW. Files that this run has written for the unit, which has not read
 # them yet, are restored.
 file_try() {
-  command -v file_trial >/dev/null || return 0
-  # shellcheck disable=SC2034 # the trial reads them
-  if ! gpuadm_why=$(path=$1 new=$2 && file_trial 2>&1); then
+  command -v file_validate >/dev/null || return 0
+  # shellcheck disable=SC2034 # file_validate reads them
+  if ! gpuadm_why=$(path=$1 new=$2 && file_validate 2>&1); then
     rm -f "$2"
     if [ "$(unit_is_stale_by "${3:-}")" = "$gpuadm_run" ]; then
       unit_files_back "$3" "$gpuadm_run" >/dev/null

@@ -108,8 +108,8 @@ std::string restored(const std::vector<std::string>& hosts, std::string_view bef
   for (std::size_t i = 0; i < std::min(most, hosts.size()); ++i)
     names += (i == 0 ? "" : ", ") + base::printable(hosts[i]);
   if (hosts.size() > most) names += fmt::format(" and {} more", hosts.size() - most);
-  return hosts.size() == 1 ? fmt::format("{} is as it was before {}\n", names, before)
-                           : fmt::format("{} are as they were before {}\n", names, before);
+  return hosts.size() == 1 ? fmt::format("{} is restored to its state before {}\n", names, before)
+                           : fmt::format("{} are restored to their state before {}\n", names, before);
 }
 
 }  // namespace app

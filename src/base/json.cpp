@@ -196,7 +196,7 @@ Result<Tree> read(std::string_view text, std::string_view source) {
     if (!reader.what.empty())
       return fail(Fault::parse, fmt::format("{}: {}", source, printable(reader.what, 200)));
     const std::size_t byte = reader.byte > 0 ? reader.byte - 1 : 0;
-    return fail(Fault::parse, fmt::format("{}:{}: this is no JSON", source, place(text, byte)));
+    return fail(Fault::parse, fmt::format("{}:{}: invalid JSON", source, place(text, byte)));
   } catch (const Json::exception& error) {
     return fail(Fault::parse, fmt::format("{}: {}", source, printable(error.what(), 200)));
   }

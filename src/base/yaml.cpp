@@ -73,7 +73,7 @@ class Builder final : public YAML::EventHandler {
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(mark, Tree(), anchor, nullptr); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto known = anchors_.find(anchor);
-    if (known == anchors_.end()) refuse(mark, "an alias within what it stands for");
+    if (known == anchors_.end()) refuse(mark, "an alias inside its own anchor");
     const Tree copy = known->second;
     count_ += size_of(copy);
     add(mark, copy, 0, copy.is_scalar() && !copy.is_null() ? &copy.written : nullptr);
@@ -230,7 +230,7 @@ Result<Tree> only(std::vector<Tree> documents, std::string_view source) {
   if (documents.empty()) return Tree();
   if (documents.size() > 1)
     return fail(Fault::spec,
-                fmt::format("{}: one document was expected, here are {}", source, documents.size()));
+                fmt::format("{}: expected one document, found {}", source, documents.size()));
   return std::move(documents.front());
 }
 

@@ -119,8 +119,8 @@ Result<std::map<std::string, Sum>> parse_release(std::string_view text, const st
     sum.size = static_cast<std::uint64_t>(*size);
   }
   if (!sums.empty()) return sums;
-  return base::fail(Fault::parse, fmt::format("{}: has no SHA-256 or SHA-512 of any index", source),
-                    "see that this release is there; a proxy or a mirror may have sent something else");
+  return base::fail(Fault::parse, fmt::format("{}: no SHA-256 or SHA-512 of any index", source),
+                    "check that this release exists; a proxy or mirror may have sent something else");
 }
 
 Result<> Index::add(std::string packages, const std::string& base, const std::string& source) {
@@ -146,9 +146,9 @@ Result<> Index::add(std::string packages, const std::string& base, const std::st
     const auto bad = [&](std::string_view what) {
       return base::fail(Fault::parse,
                         fmt::format("{}: the package '{}' {}", source, shown(package.name), what),
-                        "the index is damaged, or is none");
+                        "the index is damaged or invalid");
     };
-    if (!is_word(package.name) || !is_word(package.version)) return bad("has no name or version that can be");
+    if (!is_word(package.name) || !is_word(package.version)) return bad("has no valid name or version");
     if (!is_sum(package.sha256)) return bad("has no SHA-256");
     std::string_view file = field("Filename");
     if (file.starts_with("./")) file.remove_prefix(2);
@@ -234,7 +234,7 @@ class Closure {
     return base::fail(Fault::blocked,
                       fmt::format("{} {} needs {}, which no repository has", shown(package.name),
                                   shown(package.version), shown(base::trim(alternatives))),
-                      "see that the mirror is whole");
+                      "check that the mirror is complete");
   }
 
   [[nodiscard]] bool is_served(const Relation& relation) const {

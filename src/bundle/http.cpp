@@ -119,7 +119,7 @@ Way way_for(const Request& request) {
 
 Result<> available() {
   if (curl().complete()) return {};
-  return base::fail(Fault::usage, "this machine has no libcurl, with which gpuadm fetches files",
+  return base::fail(Fault::usage, "libcurl is not installed; gpuadm downloads files with it",
                     "install it: `apt-get install libcurl4`, or `dnf install libcurl`");
 }
 
@@ -183,9 +183,9 @@ Result<Response> get(const Request& request,
                : Fault::unreachable,
       fmt::format("{}: {}", request.url, base::printable(how, 200)),
       way.proxy.empty()
-          ? "see that this machine reaches it: a proxy is taken from https_proxy"
-          : fmt::format("see that this machine reaches it through the cluster file's proxy, {}, "
-                        "or name another one in https_proxy",
+          ? "check that this machine can reach it; to use a proxy, set https_proxy"
+          : fmt::format("check that this machine can reach it through the cluster file's proxy, {}, "
+                        "or set another one in https_proxy",
                         way.proxy));
 }
 

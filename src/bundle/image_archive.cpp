@@ -46,7 +46,7 @@ Result<> add_file(const std::function<Result<>(std::string_view)>& sink, std::st
   while (left > 0) {
     in.read(buffer.data(), static_cast<std::streamsize>(std::min<std::uint64_t>(left, buffer.size())));
     const auto got = static_cast<std::size_t>(in.gcount());
-    if (got == 0) return base::fail(Fault::spec, fmt::format("{}: it ends early", file.string()));
+    if (got == 0) return base::fail(Fault::spec, fmt::format("{}: truncated", file.string()));
     TRY(sink(std::string_view(buffer.data(), got)));
     left -= got;
   }
@@ -61,8 +61,8 @@ Result<> write_image(const BlobPlace& place, const std::string& name, const std:
   for (std::size_t i = 0; same && i < manifest.parts.size(); ++i)
     same = manifest.parts[i].sha256 == parts[i + 1].sha256 && manifest.parts[i].size == parts[i + 1].size;
   if (!same)
-    return base::fail(Fault::spec, fmt::format("{}: its manifest names other parts than manifest.yaml", name),
-                      "make the bundle again");
+    return base::fail(Fault::spec, fmt::format("{}: its manifest has other parts than manifest.yaml", name),
+                      "create the bundle again");
   const auto inside = [](const BundlePart& part) { return "blobs/sha256/" + part.sha256; };
   const Tree index = Tree::map_of(
       {{"schemaVersion", 2},
@@ -97,23 +97,23 @@ Result<std::filesystem::path> put_together(const std::filesystem::path& bundle, 
     fs::last_write_time(archive, fs::file_time_type::clock::now(), error);
     return archive;
   }
-  Result<> told;
+  Result<> written;
   TRY(base::write_file(archive, [&](const base::Sink& sink) {
-    told = write_image([&](const std::string& sha256) { return bundle / blob_path(sha256); }, image.name,
-                       image.parts,
-                       [&](std::string_view piece) -> Result<> {
-                         sink(piece);
-                         return {};
-                       });
+    written = write_image([&](const std::string& sha256) { return bundle / blob_path(sha256); }, image.name,
+                          image.parts,
+                          [&](std::string_view piece) -> Result<> {
+                            sink(piece);
+                            return {};
+                          });
   }));
   const std::string sum = TRY(base::sha256_of_file(archive));
-  if (told && sum == image.sha256) return archive;
+  if (written && sum == image.sha256) return archive;
   std::error_code error;
   fs::remove(archive, error);
-  if (!told) return std::unexpected(told.error());
+  if (!written) return std::unexpected(written.error());
   return base::fail(
       Fault::spec, fmt::format("{}: its archive's SHA-256 is {}, expected {}", image.name, sum, image.sha256),
-      "what differs from manifest.yaml is not used: make the bundle again");
+      "the image differs from manifest.yaml: create the bundle again");
 }
 
 }  // namespace bundle

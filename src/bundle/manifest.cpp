@@ -178,7 +178,7 @@ void read_files(const Tree& list, Bundle& bundle, Problems& problems) {
     const std::string name = file.name.empty() ? "" : fmt::format("{} {}", name_of(file.kind), file.name);
     for (const std::string& place : {file.path, file.target, name})
       if (!place.empty() && !taken.insert(place).second)
-        problems.add(item.mark, fmt::format("{}: is here twice", place));
+        problems.add(item.mark, fmt::format("{}: duplicate", place));
     bundle.files.push_back(file);
   }
 }

@@ -81,18 +81,18 @@ class Help {
 
   void add_verbs(const Command& command) {
     if (command.verbs.empty()) return;
-    std::vector<std::string_view> told;
+    std::vector<std::string_view> grouped;
     if (command.path.size() == 1)
       for (const Theme& theme : themes()) {
         text_ += fmt::format("\n{}:\n", theme.heading);
         for (const std::string_view name : theme.verbs)
           for (const Command& verb : command.verbs)
             if (verb.path.back() == name) row(verb.path.back(), verb.says);
-        told.insert(told.end(), theme.verbs.begin(), theme.verbs.end());
+        grouped.insert(grouped.end(), theme.verbs.begin(), theme.verbs.end());
       }
-    text_ += told.empty() ? "\nCommands:\n" : "\nOther:\n";
+    text_ += grouped.empty() ? "\nCommands:\n" : "\nOther:\n";
     for (const Command& verb : command.verbs)
-      if (std::ranges::find(told, verb.path.back()) == told.end()) row(verb.path.back(), verb.says);
+      if (std::ranges::find(grouped, verb.path.back()) == grouped.end()) row(verb.path.back(), verb.says);
   }
 
   void add_examples(const Command& command) {

@@ -156,7 +156,7 @@ int parse_and_call(int count, const char* const* given) {
   if (const auto word = empty_word(std::span(argv, static_cast<std::size_t>(argc))))
     return refuse({base::Fault::usage,
                    fmt::format("{} is empty", word->empty() ? "an argument" : "the value of " + *word),
-                   "is a shell variable in it not set?"},
+                   "check for an unset shell variable"},
                   io_of(global));
   Verb chosen;
   CLI::App root{about, "gpuadm"};

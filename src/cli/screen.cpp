@@ -86,7 +86,7 @@ void show_page(std::string_view text) {
   }
   page += "\x1b[J";
   if (shown < lines.size())
-    page += fmt::format("... {} more lines; a higher window shows them", lines.size() - shown);
+    page += fmt::format("... {} more lines; enlarge the window to see them", lines.size() - shown);
   put(page);
 }
 

@@ -31,7 +31,7 @@ void write_all(int descriptor, std::string_view text) {
   }
 }
 
-report::Style style_of(int descriptor, report::Verbosity verbosity, report::Colour wish, report::View view) {
+report::Style style_of(int descriptor, report::Verbosity verbosity, report::Colour color, report::View view) {
   report::Style style{.verbosity = verbosity};
   if (::isatty(descriptor) == 0) return style;
   const auto variable = [](const char* name) -> std::string_view {
@@ -40,7 +40,7 @@ report::Style style_of(int descriptor, report::Verbosity verbosity, report::Colo
   };
   if (variable("TERM") == "dumb" || view == report::View::plain) return style;
   style.view = report::View::live;
-  if (variable("NO_COLOR").empty()) style.colour = wish;
+  if (variable("NO_COLOR").empty()) style.colour = color;
   winsize size{};
   if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0) style.width = size.ws_col;
   return style;

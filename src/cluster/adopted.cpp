@@ -112,26 +112,26 @@ class Reader {
     if (made_.intent.empty()) return false;
     auto intent = parse_intent(made_.intent, found_.plane + ":/etc/kubernetes/gpuadm/cluster.yaml");
     if (!intent) {
-      note("", "what gpuadm has kept of this cluster is damaged, and was not used: " + intent.error().what);
+      note("", "the stored cluster file is damaged and was not used: " + intent.error().what);
       return false;
     }
     cluster() = std::move(*intent);
     if (found_.view)
       if (const auto runs = base::Version::parse(found_.view->version)) cluster().kubernetes.version = runs;
-    note("", "All but hosts and ssh is what gpuadm has kept in /etc/kubernetes/gpuadm/cluster.yaml.");
+    note("", "Everything except hosts and ssh is from /etc/kubernetes/gpuadm/cluster.yaml.");
     if (cluster().kubernetes.source == spec::Source::bundle)
-      note("kubernetes.source", "it came from a bundle: name it with --bundle");
+      note("kubernetes.source", "it was installed from a bundle: specify it with --bundle");
     return true;
   }
 
   void read_kubeadm() {
     if (found_.plane.empty())
-      note("", "No control plane was found: what stands here is what the hosts are, and gpuadm's defaults.");
+      note("", "No control plane was found: this file describes the hosts, with gpuadm's defaults.");
     else if (configuration_.is_null())
       note("",
-           "The API server did not give kubeadm's configuration: networks are those of the static pods' "
-           "flags, and "
-           "what else kubeadm was told is not known.");
+           "kubeadm's configuration could not be read: the networks are from the static pods' "
+           "flags, "
+           "and other settings of kubeadm are unknown.");
     read_kubernetes();
     read_network();
     read_control_plane();
@@ -148,13 +148,13 @@ class Reader {
          {text_at(configuration_, {"kubernetesVersion"}), found_.view ? found_.view->version : std::string(),
           plane_ ? plane_->kubernetes.kubelet.value_or("") : std::string()})
       if (!kubernetes.version) kubernetes.version = base::Version::parse(text);
-    if (!kubernetes.version) note("kubernetes", "its version is not known: nothing on the hosts says it");
+    if (!kubernetes.version) note("kubernetes", "its version is unknown");
     const auto package = plane_ ? plane_->packages.find("kubeadm") : decltype(plane_->packages.begin()){};
     const bool packaged = plane_ && package != plane_->packages.end() && package->second.installed;
     if (plane_ && plane_->kubernetes.kubeadm && !packaged) {
       kubernetes.source = spec::Source::installed;
       note("kubernetes.source",
-           "kubeadm came by no package: hosts that join need it beforehand, or --bundle DIR");
+           "kubeadm was not installed by a package: install it on hosts before they join, or use --bundle DIR");
     }
     const std::string images = text_at(configuration_, {"imageRepository"});
     if (images != "k8s.gcr.io" && images != "registry.k8s.io") kubernetes.image_repository = images;
@@ -167,17 +167,17 @@ class Reader {
     std::string services = text_at(configuration_, {"networking", "serviceSubnet"});
     if (services.empty()) services = flag("kube-apiserver", "service-cluster-ip-range");
     if (pods.find(',') != std::string::npos || services.find(',') != std::string::npos)
-      note("network", fmt::format("dual-stack: pods {}, services {}; a cluster file has one of each",
+      note("network", fmt::format("dual-stack: pods {}, services {}; a cluster file has one network for each",
                                   base::printable(pods, 80), base::printable(services, 80)));
     if (pods.empty())
-      note("network.podCIDR", "the cluster names none: this is gpuadm's default");
+      note("network.podCIDR", "not set in the cluster: this is gpuadm's default");
     else
       network.pod_cidr = first_network(pods);
     if (!services.empty()) network.service_cidr = first_network(services);
     if (const std::string domain = text_at(configuration_, {"networking", "dnsDomain"}); !domain.empty())
       network.dns_domain = domain;
     network.plugin = spec::NetworkPlugin::none;
-    note("network.plugin", network_there() + ": not gpuadm's, and none leaves it alone");
+    note("network.plugin", network_there() + ": not installed by gpuadm; none keeps it unchanged");
   }
 
   /// Who connects pods, as far as that is to be seen.
@@ -249,14 +249,14 @@ class Reader {
     const bool by_operator = found_.view && found_.view->policies && !found_.view->policies->empty();
     if (by_operator) {
       cluster().gpu.stack = spec::GpuStack::gpu_operator;
-      note("gpu.stack", "there is a ClusterPolicy of NVIDIA's GPU Operator");
+      note("gpu.stack", "NVIDIA's GPU Operator has a ClusterPolicy");
     } else if (const auto* set = set_like("nvidia-device-plugin")) {
       cluster().gpu.allocator = spec::Allocator::none;
-      note("gpu.allocator", fmt::format("{}/{} serves the GPUs, and is not gpuadm's: none leaves it alone",
+      note("gpu.allocator", fmt::format("{}/{} advertises the GPUs and is not installed by gpuadm; none keeps it unchanged",
                                         base::printable(set->space), base::printable(set->name)));
     } else if (there) {
       note("gpu.allocator",
-           "nobody offers the GPUs to pods: apply brings the device plugin; none leaves them alone");
+           "no device plugin: apply installs one; none does not");
     }
   }
 
@@ -303,10 +303,10 @@ class Reader {
           reached ? facts->second->kubernetes.admin_conf : node && facts::is_control_plane(*node);
       host.role = plane ? spec::Role::control_plane : spec::Role::worker;
       if (const auto why = found_.gone.find(host.name); why != found_.gone.end())
-        note(path, "could not be reached, and was not looked at: " + why->second);
+        note(path, "unreachable: " + why->second);
       if (!node) {
         if (reached && found_.view && found_.view->nodes)
-          note(path, "is no node of this cluster: apply makes it one");
+          note(path, "is not a node of this cluster: apply joins it");
         continue;
       }
       for (const auto& [key, value] : node->labels)
@@ -333,7 +333,7 @@ class Reader {
         for (const auto& [key, value] : beyond.entries()) other.insert(key);
     std::ranges::set_symmetric_difference(flags, plane_flags, std::inserter(other, other.end()));
     if (other.empty()) return;
-    note(path, fmt::format("its kubelet is not as on {}: {}; the file has one for all hosts", found_.plane,
+    note(path, fmt::format("its kubelet differs from {}: {}; the file has one setting for all hosts", found_.plane,
                            base::printable(base::join(std::vector(other.begin(), other.end()), ", "), 400)));
   }
 

@@ -148,8 +148,8 @@ std::string refusal(const Look& look, const facts::Gpu* gpu, const std::string& 
     const Finding* reason = look.first({"gpu.driver.", "gpu.pci.", "gpu.health.fell"});
     return "the driver does not list it" + (reason ? fmt::format(": {} ({})", reason->says, reason->id) : "");
   }
-  if (!look.facts.kubernetes.kubelet_conf && !look.node) return "the host is no node";
-  if (!look.view) return "no control plane was asked";
+  if (!look.facts.kubernetes.kubelet_conf && !look.node) return "the host is not a node";
+  if (!look.view) return "no control plane was queried";
   if (!look.node) return "its node is not in the cluster";
   if (look.claims && !look.view->slices) return slices_unknown;
   if (look.node->unschedulable) return "its node is cordoned";
@@ -160,12 +160,12 @@ std::string refusal(const Look& look, const facts::Gpu* gpu, const std::string& 
   if (offered == 0) {
     const Finding* reason = look.first({"nct.", "gk.", "kubelet.device", "gpu.driver.", "gpu.dra."});
     if (reason) return fmt::format("{} ({})", reason->says, reason->id);
-    return look.claims ? "the DRA driver publishes no GPU of the node" : "the device plugin offers none";
+    return look.claims ? "the DRA driver publishes no GPU of the node" : "the device plugin advertises none";
   }
   if (look.claims)
     return std::ranges::any_of(look.devices, [&](const auto& device) { return is_of(device, gpu); })
                ? ""
-               : "no ResourceSlice of the DRA driver names it";
+               : "not in any ResourceSlice of the DRA driver";
   const auto wrong = about(look, gpu, slot);
   if (offered < number_of(look.node->capacity) && !wrong.empty())
     return fmt::format("{} ({})", wrong.front()->says, wrong.front()->id);
@@ -188,7 +188,7 @@ GpuRow row_of(const Look& look, const facts::Gpu* gpu, const std::string& slot) 
   row.why = refusal(look, gpu, slot);
   if (row.why.empty())
     row.allocatable = true;
-  else if (row.why != "no control plane was asked" && row.why != slices_unknown)
+  else if (row.why != "no control plane was queried" && row.why != slices_unknown)
     row.allocatable = false;
   return row;
 }

@@ -43,10 +43,10 @@ std::unexpected<base::Error> not_its_node(const spec::Host& host, const std::vec
   if (!by_id.empty())
     return base::fail(
         Fault::blocked,
-        fmt::format("{} has the machine id of the node {}, which has neither its name nor its address",
+        fmt::format("{} has the machine id of the node {}, but neither its name nor its address",
                     host.name, base::join(by_id, ", ")),
-        "kubectl get nodes -o wide: give the host the node's name in the cluster file, if it is that node; a "
-        "host that was tampered with may say another one's machine id");
+        "kubectl get nodes -o wide: if it is that node, use the node's name in the cluster file; a "
+        "host that was tampered with may report another one's machine id");
   return base::fail(
       Fault::blocked,
       fmt::format("{} does not have the machine id of the node {}", host.name, base::join(by_name, ", ")),
@@ -80,14 +80,14 @@ Result<std::optional<std::string>> node_of(const spec::Host& host, const Result<
     return not_its_node(host, by_id, by_name);
   if (found.size() > 1)
     return base::fail(
-        Fault::blocked, fmt::format("{} may be any of these nodes: {}", host.name, base::join(found, ", ")),
-        "give each machine an id of its own (gpuadm explain host.identity.unique-machine-id), or a "
-        "name and an address that are one node's");
+        Fault::blocked, fmt::format("{} matches several nodes: {}", host.name, base::join(found, ", ")),
+        "give each machine its own id (gpuadm explain host.identity.unique-machine-id), or a "
+        "name and an address of one node");
   if (found.empty() && !facts)
     return base::fail(
         Fault::blocked,
-        fmt::format("the cluster knows no node named {} and none at {}", host.name, host.endpoint.address),
-        "kubectl get nodes -o wide says what it is called: name the host so in the cluster file");
+        fmt::format("the cluster has no node named {} and none at {}", host.name, host.endpoint.address),
+        "kubectl get nodes -o wide shows its name: use it in the cluster file");
   return found.empty() ? std::nullopt : std::optional(found.front());
 }
 

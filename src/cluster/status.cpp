@@ -58,7 +58,7 @@ class StatusBuilder {
         status_.endpoint = facts->kubernetes.admin_server;
     status_.api.name = "API server";
     if (!survey_.view) {
-      status_.api.says = "no control plane could be asked";
+      status_.api.says = "no control-plane node is reachable";
       return;
     }
     status_.version = survey_.view->version;
@@ -68,7 +68,7 @@ class StatusBuilder {
     else if (survey_.view->ready_status != 0)
       status_.api.says = "does not answer";
     else if (!survey_.view->nodes)
-      status_.api.says = "does not give the nodes";
+      status_.api.says = "does not list the nodes";
     else
       status_.api.health = Health::well;
     if (status_.api.health == Health::ill)
@@ -133,9 +133,9 @@ class StatusBuilder {
         return fmt::format("{} could not be read: {}", section, unread->second);
     if (!facts.kubernetes.kubelet_conf) return {};
     const auto unit = facts.units.find("kubelet.service");
-    if (unit == facts.units.end()) return "there is no kubelet.service";
+    if (unit == facts.units.end()) return "kubelet.service does not exist";
     if (unit->second.active == "active") return {};
-    return fmt::format("the kubelet does not run ({}, {})", unit->second.active, unit->second.sub);
+    return fmt::format("the kubelet is not running ({}, {})", unit->second.active, unit->second.sub);
   }
 
   void hosts() {
@@ -147,7 +147,7 @@ class StatusBuilder {
         problem(host.name, trouble + also,
                 facts ? "gpuadm logs kubelet " + host.name : survey_.census.at(host.name).error().hint);
       else if (survey_.view && survey_.view->nodes && !node)
-        problem(host.name, "it is no node of this cluster", "gpuadm join " + host.name);
+        problem(host.name, "it is not a node of this cluster", "gpuadm join " + host.name);
       if (!facts || !facts->kubernetes.kubelet_conf) continue;
       if (const auto unread = facts->unread.find("/etc/cni/net.d/"); unread != facts->unread.end())
         problem(host.name, "/etc/cni/net.d could not be read: " + unread->second);
@@ -229,12 +229,12 @@ class StatusBuilder {
     if (counts.driver < counts.pci)
       problem(
           counts.host,
-          fmt::format("{} GPUs are on the PCI bus, and the driver has {}{}", counts.pci, counts.driver, why),
+          fmt::format("{} GPUs are on the PCI bus, but the driver has {}{}", counts.pci, counts.driver, why),
           remedy);
     else if (survey_.cluster.gpu.allocator != spec::Allocator::none && counts.allocatable &&
              *counts.allocatable < static_cast<long long>(counts.driver))
       problem(counts.host,
-              fmt::format("the driver has {} GPUs, and pods can have {}{}", counts.driver,
+              fmt::format("the driver has {} GPUs, but pods can use {}{}", counts.driver,
                           *counts.allocatable, why),
               remedy);
   }

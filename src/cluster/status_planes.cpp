@@ -34,17 +34,17 @@ Part part_on(const facts::KubernetesTools& host, const std::string& name) {
     if (place != host.components->end()) return heard(*place);
   }
   const bool is_static = std::ranges::find(host.manifests, name + ".yaml") != host.manifests.end();
-  if (is_static) return {name, Health::unknown, "was not asked"};
+  if (is_static) return {name, Health::unknown, "was not queried"};
   if (name == "etcd") return {name, Health::unknown, "is elsewhere"};
   return {name, Health::ill, "has no manifest in /etc/kubernetes/manifests"};
 }
 
-/// What the API server says of a part on a machine that could not be asked.
+/// What the API server says of a part on a machine that could not be queried.
 Part part_of(const std::optional<facts::ClusterFacts>& view, const facts::Node* node,
              const std::string& name) {
-  if (!view || !node) return {name, Health::unknown, "could not be asked"};
+  if (!view || !node) return {name, Health::unknown, "could not be queried"};
   if (!facts::is_ready(*node)) return {name, Health::ill, "is on a node that is not ready"};
-  if (!view->pods) return {name, Health::unknown, "could not be asked"};
+  if (!view->pods) return {name, Health::unknown, "could not be queried"};
   for (const facts::Pod& pod : *view->pods) {
     if (pod.space != "kube-system" || pod.name != name + "-" + node->name) continue;
     if (pod.ready == "True") return {name, Health::well, {}};
@@ -100,9 +100,9 @@ void add_etcd(const ClusterSurvey& survey, Status& status) {
   const std::size_t needed = status.etcd.size() / 2 + 1;
   if (well < needed)
     status.problems.push_back({"the cluster",
-                               fmt::format("etcd has {} of {} members, and needs {}: nothing can be changed",
+                               fmt::format("etcd has {} of {} members and needs {}: the cluster is read-only",
                                            well, status.etcd.size(), needed),
-                               "bring a control plane back that still has its data"});
+                               "restore a control-plane node that still has its data"});
 }
 
 /// The word of etcd's own list goes before that of the machine.

@@ -45,7 +45,7 @@ struct Maker {
       } else if (auto value = playbook::variable(name, context)) {
         action.variables[name] = *value;
       } else {
-        return base::fail(base::Fault::spec, fmt::format("it reads '{}', which no source has", name));
+        return base::fail(base::Fault::spec, fmt::format("'{}' is not defined", name));
       }
     }
     return action;
@@ -56,8 +56,8 @@ struct Maker {
     const std::string* text = script.find(context.facts.os.family);
     if (!text)
       return base::fail(
-          base::Fault::spec, fmt::format("it has no script for {}", context.facts.os.pretty),
-          "leave the phase out with --skip-phases and do it by hand, or add the script with --assets");
+          base::Fault::spec, fmt::format("no script for {}", context.facts.os.pretty),
+          "skip the phase with --skip-phases and do it manually, or add the script with --assets");
     return *text;
   }
 
@@ -102,7 +102,7 @@ struct Maker {
     }
     action.path = composed.path.empty() ? file.path : composed.path;
     action.check = "file_is \"$path\" \"$mode\"\n";
-    if (!file.trial.empty()) action.apply = "file_trial() {\n" + file.trial + "\n}\n";
+    if (!file.validate.empty()) action.apply = "file_validate() {\n" + file.validate + "\n}\n";
     action.apply += "file_put \"$path\" \"$mode\" \"$restarts\"\n";
     action.variables = {{"path", action.path},
                         {"mode", composed.base_sha256 ? "keep" : file.mode},
@@ -137,10 +137,10 @@ struct Maker {
 };
 
 /// Whether a step has something to mend on the host, where only that is asked for.
-bool mends(const Step& step, const std::string& host, const Choice& choice) {
-  if (!choice.mends) return true;
-  const auto open = choice.mends->find(host);
-  return open != choice.mends->end() &&
+bool fixes(const Step& step, const std::string& host, const Choice& choice) {
+  if (!choice.fixes) return true;
+  const auto open = choice.fixes->find(host);
+  return open != choice.fixes->end() &&
          std::ranges::any_of(step.fixes, [&](const std::string& id) { return open->second.contains(id); });
 }
 
@@ -197,7 +197,7 @@ class Stages {
       if (!walks(phase, batch, context)) continue;
       Walk walk{host.name, {}};
       for (const Step& step : phase.steps) {
-        if (!mends(step, host.name, choice_) || !playbook::selected(step, context)) continue;
+        if (!fixes(step, host.name, choice_) || !playbook::selected(step, context)) continue;
         auto actions = std::visit(Maker{library_, context, step, saved_, given, choice_.carried}, step.does);
         if (!actions) return about(step, context, actions.error());
         std::ranges::move(*actions, std::back_inserter(walk.actions));
@@ -246,10 +246,10 @@ Result<> known_phases(const playbook::Playbook& playbook, const Choice& choice) 
     for (const std::string& name : *list) {
       if (std::ranges::find(names, name) != names.end()) continue;
       const auto near = base::nearest(name, names);
-      return base::fail(base::Fault::usage,
-                        fmt::format("no phase is called '{}'{}", name,
-                                    near ? fmt::format(" (did you mean '{}'?)", *near) : ""),
-                        fmt::format("gpuadm {} --list-phases", playbook.id));
+      return base::fail(
+          base::Fault::usage,
+          fmt::format("unknown phase: '{}'{}", name, near ? fmt::format(" (did you mean '{}'?)", *near) : ""),
+          fmt::format("gpuadm {} --list-phases", playbook.id));
     }
   return {};
 }
@@ -287,8 +287,8 @@ Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census, con
     const auto facts = census.find(host.name);
     if (facts == census.end() || !facts->second) continue;
     const auto version = playbook::kubernetes_version(cluster, *facts->second, library.catalog(), bundle);
-    // What mends a host depends on no version.
-    if (!version && !choice.mends) return std::unexpected(version.error());
+    // What fixes a host depends on no version.
+    if (!version && !choice.fixes) return std::unexpected(version.error());
     versions[host.name] = version.value_or(base::Version{});
   }
   Stages stages(cluster, census, library, bundle, choice, versions);

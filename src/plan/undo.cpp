@@ -36,10 +36,10 @@ constexpr std::string_view kinds[] = {"file",  "directory",    "unit", "sysctl",
 std::unexpected<base::Error> cluster_in_the_way(const std::string& state) {
   if (state == "unfinished")
     return base::fail(Fault::blocked,
-                      "kubeadm did not finish here: the runs of that cluster are undone together",
+                      "kubeadm did not finish: the runs of that cluster can only be undone together",
                       "gpuadm undo, without --run");
-  return base::fail(Fault::blocked, "a cluster made by kubeadm runs here: undo does not take it apart",
-                    "keep what you need of it, then: gpuadm reset");
+  return base::fail(Fault::blocked, "a kubeadm cluster is running on this host: undo does not remove it",
+                    "back up what you need, then: gpuadm reset");
 }
 
 /// Goes back through the journal of a host, and remembers what each thing would be by then.
@@ -96,15 +96,15 @@ class Backwards {
     } else if (std::ranges::find(all, undo_.run) != all.end()) {
       way_.runs = {undo_.run};
     } else {
-      return base::fail(Fault::usage, fmt::format("no run is called {}", base::printable(undo_.run, 100)),
-                        "there are " + base::join(all, ", "));
+      return base::fail(Fault::usage, fmt::format("unknown run: {}", base::printable(undo_.run, 100)),
+                        "known: " + base::join(all, ", "));
     }
     if (!journal_.unreadable.empty() && !way_.runs.empty() && has_cluster(journal_) && !undo_.after_reset &&
         !undo_.force)
       return base::fail(Fault::blocked,
-                        "a cluster runs here, and a line of the journal that is cut off or damaged may be "
-                        "about it",
-                        "gpuadm reset takes the cluster down; --force undoes the runs all the same");
+                        "a cluster is running on this host, and a truncated or damaged line of the journal may "
+                        "belong to it",
+                        "to remove the cluster: gpuadm reset; to undo the runs anyway: --force");
     return stands_under_nothing(all);
   }
 
@@ -126,7 +126,7 @@ class Backwards {
         return cluster_in_the_way(state_of(line.thing));
       if (is_newer && chosen.contains(line.thing))
         return base::fail(Fault::blocked,
-                          fmt::format("the run {} has touched {} since", line.run, shown(line.thing)),
+                          fmt::format("the later run {} changed {}", line.run, shown(line.thing)),
                           fmt::format("undo that one first: --run {}; or --all", line.run));
     }
     return {};
@@ -159,22 +159,22 @@ class Backwards {
     }
     if (std::ranges::find(kinds, thing.first) == std::end(kinds))
       return base::fail(Fault::blocked,
-                        fmt::format("the journal tells of a kind of thing that this gpuadm does not know: {}",
+                        fmt::format("unknown kind of entry in the journal: {}",
                                     shown(thing)),
-                        "use the gpuadm that made it, or a newer one");
+                        "use the version of gpuadm that wrote it, or a newer one");
     const std::string now = state_of(thing);
     if (now == line.was) return {};
     const auto made = journal_.made.find({line.run, thing});
     if (essence(thing, now) == essence(thing, line.was)) {
-      // Written anew with what was in it: the time is put back where nobody else has touched it since.
+      // Written anew with what was in it: the time is restored where nobody else has touched it since.
       if (made == journal_.made.end() || made->second != now) return {};
     } else if (is_watched(thing) && !undo_.force && !(made != journal_.made.end() && made->second == "any")) {
       if (made == journal_.made.end()) {
-        kept_[thing] = "the journal does not say what gpuadm made of it";
+        kept_[thing] = "the journal does not record what gpuadm changed";
         return {};
       }
       if (essence(thing, made->second) != essence(thing, now)) {
-        kept_[thing] = "somebody else has changed it since";
+        kept_[thing] = "it was changed by others since";
         return {};
       }
     }
@@ -183,7 +183,7 @@ class Backwards {
         return base::fail(Fault::blocked,
                           fmt::format("the original of {} is lost: journal/blobs/{} is missing or damaged",
                                       shown(thing), base::printable(blob, 64)),
-                          "put it back from a backup, then undo again");
+                          "restore it from a backup, then run undo again");
     std::erase_if(todo_, [&](const Line& other) { return other.thing == thing; });
     todo_.push_back(line);
     state_[thing] = line.was;
@@ -225,7 +225,7 @@ class Backwards {
 
   [[nodiscard]] std::string title(const Line& line) const {
     const auto& [kind, name] = line.thing;
-    if (kind == "file") return shown(line.thing) + (line.was == "absent" ? " is removed" : " is put back");
+    if (kind == "file") return shown(line.thing) + (line.was == "absent" ? " is removed" : " is restored");
     if (kind == "sysctl")
       return fmt::format("{} is {} again", base::printable(name), base::printable(line.was, 100));
     if (kind == "unit")
@@ -267,7 +267,7 @@ class Backwards {
   static Action restart(const std::string& unit) {
     Action action;
     action.id = "undo.restart:" + base::printable(unit);
-    action.title = base::printable(unit) + " runs with what it had before";
+    action.title = base::printable(unit) + " uses its previous configuration";
     action.drifts = true;  // it follows from files, which are steps of their own
     action.timeout = std::chrono::seconds(120);
     action.effects.restarts = {unit};
@@ -284,7 +284,7 @@ class Backwards {
     for (const Thing& thing : staying_) keep(thing);
     Action action;
     action.id = "undo.journal";
-    action.title = "The journal forgets " + (way_.runs.empty() ? std::string("lines that cannot be read")
+    action.title = "Delete from the journal: " + (way_.runs.empty() ? std::string("unreadable lines")
                                                                : base::join(way_.runs, ", "));
     action.variables = {
         {"runs", base::join(way_.runs, " ")}, {"kept", kept}, {"unreadable", undo_.force ? "forgotten" : ""}};

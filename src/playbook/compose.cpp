@@ -1,10 +1,10 @@
 #include "gpuadm/base/yaml.hpp"
 
+#include "playbook/environment.hpp"
 #include "playbook/gpu_nodes.hpp"
 #include "playbook/hardening.hpp"
 #include "playbook/kubeadm.hpp"
 #include "playbook/runtime.hpp"
-#include "playbook/surroundings.hpp"
 
 #include <fmt/format.h>
 
@@ -41,7 +41,7 @@ constexpr Composer table[] = {
 Result<std::vector<Composed>> compose(std::string_view name, const Context& context) {
   const auto* row = std::ranges::find_if(table, [&](const Composer& c) { return name == c.name; });
   if (row == std::end(table))
-    return base::fail(base::Fault::bug, fmt::format("no composer is called '{}'", name));
+    return base::fail(base::Fault::bug, fmt::format("unknown composer: '{}'", name));
   return row->compose(context);
 }
 

@@ -96,9 +96,9 @@ class Surgery {
     return base::fail(
         base::Fault::parse,
         fmt::format(
-            "{}:{}: it is of version 1, and containerd {} does not read the plugin tables of such a file",
+            "{}:{}: version 1 of the configuration, whose plugin tables containerd {} does not read",
             host, containerd_config_path, engine_.text()),
-        "put version = 2 at its head and write plugins.\"io.containerd.grpc.v1.cri\" for plugins.cri, then "
+        "set version = 2, rename plugins.cri to plugins.\"io.containerd.grpc.v1.cri\", then "
         "run again");
   }
 

@@ -18,7 +18,7 @@ const std::string config_path = "/etc/docker/daemon.json";
 
 std::unexpected<base::Error> refuse(const Context& context, const std::string& what) {
   return base::fail(base::Fault::parse, fmt::format("{}:{}: {}", context.host.name, config_path, what),
-                    "mend or move the file, then run again");
+                    "fix or move the file, then run again");
 }
 
 /// Docker does not start where its command line says what the file says, too.
@@ -32,7 +32,7 @@ Result<> said_once(const Context& context, const Tree& tree) {
       if (tree.find(key) && (word == flag || word.starts_with(std::string(flag) + "=")))
         return base::fail(
             base::Fault::spec,
-            fmt::format("{}: docker.service is started with {}, and {} belongs into {}", context.host.name,
+            fmt::format("{}: docker.service is started with {}, but {} belongs in {}", context.host.name,
                         flag, key, config_path),
             fmt::format("systemctl edit docker.service: move what {} says to {}", flag, config_path));
   return {};

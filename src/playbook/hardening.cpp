@@ -168,7 +168,7 @@ Result<std::vector<Composed>> compose_admission(const Context& context) {
                              list_of("kube-system,kube-flannel,gpu-operator,nvidia-gpu-operator")}})}})));
   }
   return std::vector{
-      document("What the API server admits.", Tree::map_of({{"apiVersion", "apiserver.config.k8s.io/v1"},
+      document("Admission configuration of the API server.", Tree::map_of({{"apiVersion", "apiserver.config.k8s.io/v1"},
                                                             {"kind", "AdmissionConfiguration"},
                                                             {"plugins", plugins}}))};
 }
@@ -181,7 +181,7 @@ Result<std::vector<Composed>> compose_authentication(const Context& context) {
     conditions.push(Tree::map_of({{"path", path}}));
   const char* version = context.kubernetes >= Version{1, 34, 0} ? "v1" : "v1beta1";
   return std::vector{
-      document("Who may ask the API server without credentials, and for what.",
+      document("Anonymous access to the API server.",
                Tree::map_of({{"apiVersion", fmt::format("apiserver.config.k8s.io/{}", version)},
                              {"kind", "AuthenticationConfiguration"},
                              {"anonymous", Tree::map_of({{"enabled", true}, {"conditions", conditions}})}}))};

@@ -184,7 +184,7 @@ std::string join_configuration(const Context& context) {
 Result<std::vector<Composed>> compose_kubeadm_config(const Context& context) {
   if (advertise_address(context).empty())
     return base::fail(base::Fault::spec,
-                      fmt::format("{}: no address to announce was found", context.host.name),
+                      fmt::format("{}: no address for the API server was found", context.host.name),
                       "set controlPlane.advertiseAddress in the cluster file");
   const std::string api = kubeadm_api(context.kubernetes);
   // The comment stands in the first document: kubeadm refuses one that holds nothing else.

@@ -81,7 +81,7 @@ base::Result<> merge_cluster_configuration(Tree& tree, const Tree& patch, const 
           return base::fail(
               base::Fault::spec,
               fmt::format(
-                  "patches.clusterConfiguration.{}: '{}' is there twice, which kubeadm before 1.31 does "
+                  "patches.clusterConfiguration.{}: '{}' is set twice, which kubeadm before 1.31 does "
                   "not support",
                   base::join(path, "."), base::printable(name, 100)),
               "keep one of them");

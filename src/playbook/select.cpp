@@ -1,8 +1,8 @@
 #include "gpuadm/facts/time_services.hpp"
 
+#include "playbook/environment.hpp"
 #include "playbook/gpu_nodes.hpp"
 #include "playbook/hardening.hpp"
-#include "playbook/surroundings.hpp"
 
 #include <fmt/format.h>
 

@@ -4,10 +4,10 @@
 #include "gpuadm/facts/time_services.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 
+#include "playbook/environment.hpp"
 #include "playbook/gpu_nodes.hpp"
 #include "playbook/hardening.hpp"
 #include "playbook/kubeadm.hpp"
-#include "playbook/surroundings.hpp"
 
 #include <fmt/format.h>
 
@@ -305,15 +305,15 @@ Result<ChosenVersion> choose_version(const spec::Cluster& cluster, const facts::
   };
   if (asked && asked->minor < oldest_minor && (!installed || contradicts(*installed)))
     return base::fail(base::Fault::spec,
-                      fmt::format("kubernetes.version is {}: gpuadm installs Kubernetes from 1.{} on",
+                      fmt::format("kubernetes.version is {}: gpuadm installs Kubernetes 1.{} and newer",
                                   asked->text(), oldest_minor),
-                      "leave it out for the newest version known here; gpuadm config lint reads older ones");
+                      "omit it for the newest version that gpuadm knows");
   if (carried) {
     if (contradicts(*carried))
       return base::fail(base::Fault::spec,
-                        fmt::format("kubernetes.version is {}, but the bundle {} carries {}", asked->text(),
+                        fmt::format("kubernetes.version is {}, but the bundle {} contains {}", asked->text(),
                                     bundle->directory.string(), carried->text()),
-                        "set kubernetes.version to what the bundle carries, or name another bundle");
+                        "set kubernetes.version to the version in the bundle, or use another bundle");
     return ChosenVersion{*carried};
   }
   if (cluster.kubernetes.source == spec::Source::installed) {
@@ -326,7 +326,7 @@ Result<ChosenVersion> choose_version(const spec::Cluster& cluster, const facts::
           base::Fault::spec,
           fmt::format("kubernetes.version is {}, but kubeadm on the host is {}", asked->text(),
                       installed->text()),
-          "set kubernetes.version to what is installed, or use `kubernetes: { source: packages }`");
+          "set kubernetes.version to the installed version, or use `kubernetes: { source: packages }`");
     return ChosenVersion{*installed};
   }
   if (asked && asked->patch >= 0) return ChosenVersion{*asked};

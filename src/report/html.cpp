@@ -148,7 +148,7 @@ std::string bodies(std::span<const Group> groups) {
   for (std::size_t i = 0; i < groups.size(); ++i)
     text += fmt::format("<section id=\"{}\"><h2>{}</h2>\n{}</section>\n", anchor_of(i),
                         escape(base::join(groups[i].hosts, ", ")),
-                        groups[i].body.empty() ? "<p>Nothing stands out.</p>\n" : groups[i].body);
+                        groups[i].body.empty() ? "<p>No problems found.</p>\n" : groups[i].body);
   return text;
 }
 

@@ -155,12 +155,12 @@ class Terminal final : public Reporter {
   /// Whether a pipe gets a line of a wait: when it says something else than before, and not more often than
   /// every 10 s; when it says the same, every 60 s.
   bool news(const Event& event) {
-    Told& told = told_[event.host + "\n" + event.step];
-    const double since = event.seconds - told.seconds;
-    const bool other = told.detail != event.detail;
+    LastWait& last = last_waits_[event.host + "\n" + event.step];
+    const double since = event.seconds - last.seconds;
+    const bool other = last.detail != event.detail;
     if (event.seconds > 0 && since < (other ? changed_interval : same_interval)) return false;
     if (event.seconds == 0 && !other) return false;
-    told = {event.detail, event.seconds};
+    last = {event.detail, event.seconds};
     return true;
   }
 
@@ -218,7 +218,7 @@ class Terminal final : public Reporter {
     return stage_title_.empty() ? name : fmt::format("{}: {}", name, first_line(stage_title_));
   }
 
-  /// What was satisfied is told in one line, and in the heading's own where there was nothing else.
+  /// What was satisfied is last in one line, and in the heading's own where there was nothing else.
   void end_stage() {
     if (satisfied_ > 0 && style_.verbosity == Verbosity::normal && !is_brief(style_)) {
       const std::string steps = count(satisfied_, "step");
@@ -231,7 +231,7 @@ class Terminal final : public Reporter {
     satisfied_ = 0;
     headed_ = false;
     stage_.clear();
-    told_.clear();
+    last_waits_.clear();
   }
 
   void line(std::string text, Did did) {
@@ -254,12 +254,12 @@ class Terminal final : public Reporter {
   bool headed_ = false;  ///< the phase's name has been written
   std::size_t satisfied_ = 0, host_width_ = 4;
   std::map<std::string, std::string> titles_;  ///< step -> title
-  struct Told {
+  struct LastWait {
     std::string detail;
     double seconds = 0;  ///< how long the wait had gone on
   };
-  std::map<std::string, Told> told_;  ///< host and step -> the last line of its wait
-  std::set<std::string> shown_;       ///< steps whose program was
+  std::map<std::string, LastWait> last_waits_;  ///< host and step -> the last line of its wait
+  std::set<std::string> shown_;                 ///< steps whose program was
 };
 
 }  // namespace

@@ -77,7 +77,7 @@ void Executor::walk_stage(const plan::Stage& stage) {
       heartbeat = base::Clock::now() + heartbeat_interval;
     }
     if (base::Clock::now() >= progress) {
-      tell_progress();
+      report_progress();
       progress = base::Clock::now() + progress_interval;
     }
   }
@@ -105,7 +105,7 @@ void Executor::admit() {
 
 void Executor::pass_by(const std::string& host) {
   outcome_.failed.insert(host);
-  reporter_.on(event(host, "", Did::note, "not begun, because a host before it failed"));
+  reporter_.on(event(host, "", Did::note, "not started, because an earlier host failed"));
 }
 
 void Executor::leave(const std::string& host) {
@@ -225,8 +225,7 @@ void Executor::went_away(const std::string& host, const base::Error& error) {
   outcome_.interrupted = outcome_.interrupted || error.fault == base::Fault::interrupted;
   outcome_.lost.insert(host);
   failed(host, walker.action, error.what,
-         error.hint.empty() ? "run the same command again: it goes on where this one stopped" : error.hint,
-         0);
+         error.hint.empty() ? "run the same command again to continue" : error.hint, 0);
   leave(host);
   wake_parked();
 }

@@ -114,7 +114,7 @@ class Executor {
   void wake_parked();
   /// Whether other hosts are just looking what they have of the file, or preparing to pass it on.
   [[nodiscard]] bool others_look(const Walker& walker) const;
-  void tell_progress();
+  void report_progress();
   /// What arrived in this stage is in its place; a host that failed keeps it, so that the next run goes on
   /// from there.
   void clear_depots();

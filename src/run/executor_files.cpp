@@ -120,9 +120,9 @@ bool Executor::file_answered(const std::string& host, const transport::Exit& exi
   if (walker.doing == Walker::Doing::pull && exit.status == cannot_fetch) {
     walker.held = read_held(exit.out, walker.size);
     if (distribution_.cannot_fetch(host, digest_of(walker)))
-      reporter_.on(event(
-          host, action.id, Did::note,
-          "no other host passes it on to this one, so it is sent from here: " + base::tail(exit.err, 1)));
+      reporter_.on(
+          event(host, action.id, Did::note,
+                "no other host can pass it on, so it is sent from this machine: " + base::tail(exit.err, 1)));
     park(host);
     return true;
   }
@@ -159,7 +159,7 @@ bool Executor::others_look(const Walker& walker) const {
   });
 }
 
-void Executor::tell_progress() {
+void Executor::report_progress() {
   for (auto& [host, walker] : walkers_) {
     if (walker.doing != Walker::Doing::receive) continue;
     const std::uint64_t sent = fleet_.at(host).sent();
@@ -195,7 +195,7 @@ void Executor::clear_depots() {
   distribution_ = {};
   if (sent_ + passed_ > 0)
     reporter_.on(event("", "", Did::note,
-                       fmt::format("{} sent from here, {} passed on from host to host",
+                       fmt::format("{} sent from this machine, {} passed on between hosts",
                                    base::human_bytes(sent_), base::human_bytes(passed_))));
   sent_ = passed_ = 0;
 }

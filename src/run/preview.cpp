@@ -72,9 +72,9 @@ Event event_of(const std::string& host, const Item& item, const Checked& checked
 
 using Items = std::map<std::string, std::vector<Item>>;
 
-void tell_stage(const plan::Stage& stage, const Items& items,
-                const std::map<std::string, std::vector<Checked>>& checked, Outcome& outcome,
-                report::Reporter& reporter) {
+void report_stage(const plan::Stage& stage, const Items& items,
+                  const std::map<std::string, std::vector<Checked>>& checked, Outcome& outcome,
+                  report::Reporter& reporter) {
   Event heading{base::now(), "", stage.name, ""};
   heading.did = Did::started;
   heading.detail = stage.title;
@@ -109,7 +109,7 @@ Outcome preview(const plan::Plan& plan, transport::Fleet& fleet, report::Reporte
     std::vector<const plan::Action*> actions;
     for (const Item& item : all) actions.push_back(item.action);
     transport::Command command;
-    command.label = "look at what is to be done";
+    command.label = "check the steps";
     command.script = preview_program(actions, plan.prelude, who, mark);
     command.timeout = std::chrono::seconds(120);
     command.output_limit = 64u << 20;
@@ -131,7 +131,7 @@ Outcome preview(const plan::Plan& plan, transport::Fleet& fleet, report::Reporte
     event.hint = error.hint;
     reporter.on(event);
   }
-  for (const plan::Stage& stage : plan.stages) tell_stage(stage, items, checked, outcome, reporter);
+  for (const plan::Stage& stage : plan.stages) report_stage(stage, items, checked, outcome, reporter);
   outcome.next_stage = plan.stages.size();
   return outcome;
 }

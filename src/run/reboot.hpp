@@ -24,7 +24,8 @@ class Reboot {
   [[nodiscard]] Result<bool> heard(const transport::Completion& completion, base::Instant now);
 
  private:
-  [[nodiscard]] Result<bool> told(const std::string& host, const transport::Exit& exit, base::Instant now);
+  [[nodiscard]] Result<bool> answered(const std::string& host, const transport::Exit& exit,
+                                      base::Instant now);
 
   std::string step_, boot_, last_;
   bool begun_ = false, asked_ = false;

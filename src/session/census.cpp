@@ -85,7 +85,7 @@ Result<Survey> take_census(transport::Fleet& fleet, const assets::Store& assets,
     survey.census.insert_or_assign(host, read_probe(host, *result, answered));
     if (texts == Texts::kept) survey.probes.insert_or_assign(host, std::move(result->out));
   }
-  if (fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted while the facts were read");
+  if (fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted while reading facts");
   return survey;
 }
 

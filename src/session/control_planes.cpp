@@ -42,7 +42,7 @@ Result<> are_still(const ControlPlaneContext& context, const facts::Census& cens
     if (facts && facts::is_control_plane(census, host.name) != (host.role == spec::Role::control_plane))
       return base::fail(
           Fault::blocked,
-          fmt::format("{} {} a control plane since it was looked at: another run has been there",
+          fmt::format("{} {} a control-plane node since the preview: another run changed it",
                       base::printable(host.name),
                       host.role == spec::Role::control_plane ? "is no longer" : "has become"),
           "run the same command again");

@@ -21,7 +21,7 @@ bool is_needed(const facts::Facts& facts, const std::string& path) {
 
 std::string way_out(const facts::Facts& facts, const std::string& host, const std::string& path) {
   if (path.ends_with("ca.crt"))
-    return "renew the authority by hand: kubernetes.io, \"Manual Rotation of CA Certificates\"";
+    return "renew the CA manually: kubernetes.io, \"Manual Rotation of CA Certificates\"";
   if (path != kubelet_client) return fmt::format("gpuadm certs renew {}", host);
   return facts.kubernetes.admin_conf
              ? fmt::format(

@@ -38,8 +38,8 @@ std::vector<checks::About> every_check() {
                           static_cast<unsigned>(checks::Stage::node) |
                           static_cast<unsigned>(checks::Stage::security);
   std::vector<checks::About> rows = checks::table();
-  rows.insert(rows.begin(), {reachable, "the host can be reached and logged into",
-                             "nothing can be said of a host, or done to it, without a login", always});
+  rows.insert(rows.begin(), {reachable, "the host is reachable over SSH",
+                             "gpuadm cannot check or change a host without a login", always});
   return rows;
 }
 
@@ -115,8 +115,8 @@ Result<> known_ids(std::span<const std::string> patterns) {
     if (std::ranges::any_of(ids, [&](const std::string& id) { return matches(id, pattern); })) continue;
     const std::string similar = similar_ids(pattern, known, ids);
     return base::fail(
-        base::Fault::usage, fmt::format("no check is called {}", base::printable(pattern)),
-        similar.empty() ? "gpuadm doctor --list shows them all" : fmt::format("did you mean {}?", similar));
+        base::Fault::usage, fmt::format("unknown check: {}", base::printable(pattern)),
+        similar.empty() ? "gpuadm doctor --list" : fmt::format("did you mean {}?", similar));
   }
   return {};
 }

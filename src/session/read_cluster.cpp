@@ -17,7 +17,7 @@ Result<spec::Cluster> of_targets(const std::vector<std::string>& targets) {
     const spec::Cluster other = TRY(spec::single(targets[i]));
     const spec::Host& host = other.hosts.front();
     if (std::ranges::find(cluster.hosts, host.name, &spec::Host::name) != cluster.hosts.end())
-      return base::fail(Fault::usage, fmt::format("{} is named twice", base::printable(host.name)));
+      return base::fail(Fault::usage, fmt::format("{} is given twice", base::printable(host.name)));
     cluster.hosts.push_back(host);
   }
   return cluster;
@@ -44,7 +44,7 @@ Result<spec::Cluster> of_file(const Hosts& hosts) {
   const auto text = base::read_file(hosts.file, 1u << 20);
   if (!text)
     return base::fail(Fault::usage, text.error().what,
-                      text.error().hint.empty() ? "gpuadm config init writes a cluster file; -f names yours"
+                      text.error().hint.empty() ? "use -f FILE, or create one with gpuadm config init"
                                                 : text.error().hint);
   spec::Cluster cluster = TRY(spec::parse(*text, hosts.file.string()));
   if (!hosts.targets.empty()) TRY(select(cluster, hosts.targets, hosts.file.string()));

@@ -43,7 +43,7 @@ Result<base::Error> read_error(const Tree& host, const std::string& source) {
   if (const auto fault = base::fault_named(text("fault")))
     return base::Error{*fault, text("what"), text("hint")};
   return base::fail(Fault::parse,
-                    fmt::format("{}: no fault is called '{}'", source, base::printable(text("fault"), 50)));
+                    fmt::format("{}: unknown fault: '{}'", source, base::printable(text("fault"), 50)));
 }
 
 Result<facts::Facts> read_host(std::string probe, const Tree& about, Survey& survey, const std::string& name,
@@ -93,8 +93,8 @@ facts::Redactor redactor_for(const Recording& recording) {
 Result<> save_recording(const fs::path& folder, const Recording& recording, facts::Redactor redact) {
   std::error_code error;
   if (fs::exists(folder, error) && !fs::is_empty(folder, error))
-    return base::fail(Fault::usage, fmt::format("--record {}: there is something in it", folder.string()),
-                      "name a new folder");
+    return base::fail(Fault::usage, fmt::format("--record {}: not empty", folder.string()),
+                      "specify a new directory");
   Tree hosts = Tree::map();
   for (const auto& [host, facts] : recording.survey.census) {
     const std::string name = redact.name(host);
@@ -125,7 +125,7 @@ Result<Recording> read_recording(const ReadFile& read, const std::string& place,
   Tree tree = TRY(base::yaml::read(TRY(read("recording.yaml")), index));
   const Tree* written = tree.find("form");
   if (!written || written->text() != form)
-    return base::fail(Fault::parse, fmt::format("{}: this gpuadm reads '{}'", index, form));
+    return base::fail(Fault::parse, fmt::format("{}: expected '{}'", index, form));
   Tree cluster = TRY(base::yaml::read(TRY(read("cluster.yaml")), place + "/cluster.yaml"));
   if (const Tree* changes = over.find("cluster"); changes && changes->is_map()) cluster.merge(*changes);
   Recording recording{TRY(spec::parse(base::yaml::write(cluster), place + "/cluster.yaml")), {}, {}};
@@ -140,7 +140,7 @@ Result<Recording> read_recording(const ReadFile& read, const std::string& place,
   for (const auto& [name, about] : hosts->entries()) {
     if (name.find('/') != name.npos || name.starts_with('.'))
       return base::fail(Fault::parse,
-                        fmt::format("{}: '{}' is no host's name", index, base::printable(name, 50)));
+                        fmt::format("{}: invalid host name: '{}'", index, base::printable(name, 50)));
     if (about.find("fault")) {
       recording.survey.census.emplace(name, std::unexpected(TRY(read_error(about, index))));
       continue;
@@ -162,8 +162,8 @@ Result<Recording> load_recording(const fs::path& folder, Texts texts) {
   if (!has("recording.yaml")) {
     if (has("probe.txt")) return load_probe(folder, texts);
     return base::fail(Fault::usage,
-                      fmt::format("{}: no recording: it has no recording.yaml", folder.string()),
-                      "gpuadm doctor --record DIR makes one");
+                      fmt::format("{}: not a recording: no recording.yaml", folder.string()),
+                      "create one with gpuadm doctor --record DIR");
   }
   const auto read = [&](const std::string& file) { return base::read_file_within(folder, file); };
   Recording recording = TRY(read_recording(read, folder.string(), {}, texts));

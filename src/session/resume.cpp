@@ -70,12 +70,12 @@ void reboot_own_host(const std::string& host, const Session& session, report::Re
   transport::Fleet& fleet = *session.fleet;
   const std::string log = (session.folder.path() / log_name).string();
   notify(reporter, report::Did::note,
-         fmt::format("this machine is rebooted{}, and gpuadm goes on by itself: tail -f {}",
-                     io.page ? fmt::format(" in {} s (Ctrl-C: later, by you)", grace_seconds) : " now", log));
+         fmt::format("this machine reboots{}, and gpuadm continues after that: tail -f {}",
+                     io.page ? fmt::format(" in {}s (Ctrl-C to reboot it yourself later)", grace_seconds) : " now", log));
   for (int i = 0; io.page && i < grace_seconds && !fleet.interrupted(); ++i)
     (void)fleet.next_until(base::Clock::now() + std::chrono::seconds(1));
   if (fleet.interrupted())
-    return notify(reporter, report::Did::note, "not rebooted: gpuadm goes on after: systemctl reboot");
+    return notify(reporter, report::Did::note, "not rebooted: gpuadm continues after: systemctl reboot");
   const auto script = assets::Store::carried("playbooks/local/reboot.sh");
   if (!script) return notify(reporter, report::Did::note, script.error().what);
   fleet.submit(host,

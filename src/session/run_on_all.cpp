@@ -59,8 +59,8 @@ Result<long long> seconds_in(const std::string& text) {
                           ? std::nullopt
                           : base::to_int(std::string_view(text).substr(0, text.size() - 1));
   if (!number || *number < 1 || *number > 100'000)
-    return base::fail(base::Fault::usage, fmt::format("'{}' is no length of time", base::printable(text, 50)),
-                      "for example: --since 10m; s, m, h and d are known");
+    return base::fail(base::Fault::usage, fmt::format("invalid duration: '{}'", base::printable(text, 50)),
+                      "for example: --since 10m; units: s, m, h, d");
   return *number * lengths[unit];
 }
 
@@ -90,7 +90,7 @@ Result<Outcome> run_on_all(const transport::Command& command, transport::Fleet& 
     io.out(labelled(completion->result->out, label, shown));
     io.err(labelled(completion->result->err, label, shown));
     if (completion->result->dropped > 0)
-      io.err(fmt::format("{}| ({} more were not kept)\n", label,
+      io.err(fmt::format("{}| ({} more lines omitted)\n", label,
                          base::human_bytes(completion->result->dropped)));
   }
   if (format == Format::json) {

@@ -67,7 +67,7 @@ std::string summary(const plan::Plan& plan, const Needed& needed, int count) {
       fmt::format("{} step{} needed on {}", count, count == 1 ? " is" : "s are", listed(hosts));
   if (!packages.empty()) text += "; installs packages: " + listed(packages);
   if (!restarts.empty()) text += "; restarts: " + listed(restarts);
-  if (!reboots.empty()) text += "; reboots where it must be: " + listed(reboots);
+  if (!reboots.empty()) text += "; reboots if required: " + listed(reboots);
   return text;
 }
 
@@ -100,11 +100,10 @@ Result<plan::Plan> plan_again(const Execution& execution, const Session& session
         "the hosts have changed since the plan was shown; nothing was changed. Now also needed:" +
             shown(more),
         "run the same command again to see the new plan");
-  notify(reporter, Did::note, "the hosts have changed since they were looked at: this is the plan now");
+  notify(reporter, Did::note, "the hosts have changed since the preview: this is the new plan");
   TRY(session.folder.save("plan.json", plan::to_tree(plan)));
   const run::Outcome preview = run::execute(plan, *session.fleet, reporter, run::Mode::preview, who);
-  if (preview.interrupted)
-    return base::fail(base::Fault::interrupted, "interrupted while hosts were looked at");
+  if (preview.interrupted) return base::fail(base::Fault::interrupted, "interrupted during the preview");
   return plan;
 }
 
@@ -155,7 +154,7 @@ void report_not_waited(const PlaybookRun& playbook_run, report::Reporter& report
     return;
   }
   notify(reporter, Did::note,
-         "--no-wait: not waited for the cluster, and its network was not tested; gpuadm verify tests it");
+         "--no-wait: cluster readiness and network were not tested; to test: gpuadm verify");
   for (const std::string& phase : waiting_phases(playbook_run.library.playbook()))
     report_skipped(playbook_run, phase, "--no-wait", reporter);
 }
@@ -243,14 +242,14 @@ Result<Outcome> execute(const Execution& execution, const Session& session, repo
   }
   notify(reporter, Did::note, summary(plan, needed, preview.needed));
   if (execution.consent == Consent::preview) {
-    notify(reporter, Did::finished, "a dry run: nothing was changed");
+    notify(reporter, Did::finished, "dry run: nothing was changed");
     return execution.needed;
   }
   if (execution.consent == Consent::ask) {
     const std::optional<bool> yes = io.confirm ? io.confirm(question) : std::nullopt;
     if (!yes)
-      return base::fail(base::Fault::usage, "there is no terminal to ask on",
-                        "add -y to agree beforehand, or --dry-run to only look");
+      return base::fail(base::Fault::usage, "no terminal to ask for confirmation",
+                        "use -y to confirm, or --dry-run to preview");
     if (!*yes) {
       notify(reporter, Did::finished, "nothing was changed");
       return Outcome::interrupted;
@@ -269,8 +268,8 @@ Result<Outcome> execute(const Execution& execution, const Session& session, repo
   return outcome;
 }
 
-Result<Outcome> telling(const RunFolder& folder, Format format, Io& io,
-                        const std::function<Result<Outcome>(report::Reporter&)>& act) {
+Result<Outcome> with_reporter(const RunFolder& folder, Format format, Io& io,
+                              const std::function<Result<Outcome>(report::Reporter&)>& act) {
   report::Collector collector;
   const auto file = TRY(report::json_lines(folder.path() / "events.jsonl"));
   std::vector<report::Reporter*> to = {&collector, file.get()};
@@ -291,7 +290,7 @@ Result<Outcome> telling(const RunFolder& folder, Format format, Io& io,
 
 Result<Outcome> run_and_report(const PlaybookRun& playbook_run, const Survey& survey, const Session& session,
                                Format format, Io& io) {
-  return telling(session.folder, format, io, [&](report::Reporter& reporter) {
+  return with_reporter(session.folder, format, io, [&](report::Reporter& reporter) {
     return run_playbook(playbook_run, survey, session, reporter, io);
   });
 }

@@ -28,7 +28,7 @@ class Look {
     for (const std::string& host : fleet_.hosts()) fleet_.submit(host, probe_);
     while (auto completion = fleet_.next()) {
       if (fleet_.interrupted())
-        return base::fail(base::Fault::interrupted, "interrupted while the cluster was read");
+        return base::fail(base::Fault::interrupted, "interrupted while reading the cluster");
       const std::string host = completion->host;
       if (host == asking_)
         viewed(std::move(*completion));

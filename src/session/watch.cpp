@@ -114,8 +114,8 @@ class Watch {
       if (!begun || host.error || Clock::now() < *begun + patience) continue;
       host.error = base::Error{
           Fault::timeout,
-          fmt::format("{}: no answer within {} s; it is still waited for", name, patience.count()),
-          "log in and see what hangs there: nvidia-smi, a mount, the login itself"};
+          fmt::format("{}: no answer within {}s; still waiting", name, patience.count()),
+          "log in and check what hangs: nvidia-smi, a mount, the login itself"};
       news_ = news_.value_or(Clock::now());
     }
   }

@@ -67,7 +67,7 @@ Result<> known_format(const Tree& file, std::string_view source) {
     add_unexpected(problems, *version, "apiVersion", names, base::nearest(version->text(), known));
   if (problems.empty()) return {};
   return std::unexpected(
-      problems.error("a file of a newer gpuadm needs that gpuadm; else correct apiVersion"));
+      problems.error("use the gpuadm version of the file, or correct apiVersion"));
 }
 
 }  // namespace
@@ -86,14 +86,14 @@ Result<Migrated> migrate(std::string_view yaml, std::string_view source) {
     auto now = base::yaml::read(result.text, source);
     if (!now || *now != wanted) {
       Problems problems(source);
-      problems.add(mark, fmt::format("{0}: its keys belong under {0}.{1}; gpuadm does not see how to move "
-                                     "them and leave the rest of the file alone",
+      problems.add(mark, fmt::format("{0}: its keys belong under {0}.{1}; gpuadm cannot move "
+                                     "them without changing the rest of the file",
                                      move.section, move.into));
-      return std::unexpected(problems.error("move them by hand"));
+      return std::unexpected(problems.error("move them manually"));
     }
     file = std::move(*now);
     result.changes.push_back(
-        fmt::format("what stood under {0} stands under {0}.{1}", move.section, move.into));
+        fmt::format("{0} moved to {0}.{1}", move.section, move.into));
   }
   return result;
 }

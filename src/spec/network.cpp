@@ -33,11 +33,11 @@ void judge_networks(const Cluster& cluster, const Tree& file, Problems& problems
   // at least ten addresses; a node gets a /24 (IPv6: /64) of the pods' network, which may be split into at
   // most 2^16.
   judge_prefix(service_key, *services, services->v6 ? 108 : 12, services->v6 ? 124 : 28,
-               "network.serviceCIDR", "kubeadm refuses others", problems);
+               "network.serviceCIDR", "kubeadm rejects others", problems);
   const bool own_node_mask = cluster.patches.cluster_configuration.find("controllerManager") != nullptr;
   if (!own_node_mask)
     judge_prefix(pod_key, *pods, pods->v6 ? 48 : 8, pods->v6 ? 64 : 24, "network.podCIDR",
-                 "each node takes a part of it", problems);
+                 "each node gets a part of it", problems);
 
   const Tree* place = pod_key ? pod_key : service_key;
   if (!place) return;
@@ -73,7 +73,7 @@ void judge_virtual_address(const Cluster& cluster, const Tree& file, Problems& p
   if (endpoint.substr(endpoint.rfind(':') + 1) != "6443")
     problems.add(
         written->mark,
-        "controlPlane.virtualAddress: the port of controlPlane.endpoint must be 6443, the API servers' own");
+        "controlPlane.virtualAddress: the port of controlPlane.endpoint must be 6443");
   if (Cidr::parse(host) && host != address)
     problems.add(
         written->mark,
@@ -81,11 +81,11 @@ void judge_virtual_address(const Cluster& cluster, const Tree& file, Problems& p
                     address, host));
   if (address == cluster.control_plane.advertise_address)
     problems.add(written->mark,
-                 "controlPlane.virtualAddress: an API server announces its own address, not one that moves");
+                 "controlPlane.virtualAddress: must differ from controlPlane.advertiseAddress");
   for (const Host& host_at : cluster.hosts)
     if (host_at.endpoint.address == address)
       problems.add(written->mark,
-                   fmt::format("controlPlane.virtualAddress: {} is at this address", host_at.name));
+                   fmt::format("controlPlane.virtualAddress: {} has this address", host_at.name));
 }
 
 }  // namespace spec

@@ -57,7 +57,7 @@ void add_unexpected(Problems& problems, const Tree& tree, const std::string& pat
 [[nodiscard]] Type<std::optional<base::Version>> kubernetes_version();
 [[nodiscard]] Type<GpuProfile> sharing();
 [[nodiscard]] Type<Mig> mig();
-[[nodiscard]] Type<std::map<std::string, GpuWish>> gpu_models();
+[[nodiscard]] Type<std::map<std::string, GpuOverrides>> gpu_models();
 
 /// The same where nothing is a value, too: written only where something was said.
 template <class V>
@@ -113,7 +113,8 @@ template <class V>
     result.emplace();
     for (const auto& [key, value] : tree.entries()) {
       const std::string shown = base::printable(key, 100);
-      if (!good(key)) problems.add(value.key_mark, fmt::format("{}: '{}' is no {}", path, shown, key_name));
+      if (!good(key))
+        problems.add(value.key_mark, fmt::format("{}: '{}' is not a valid {}", path, shown, key_name));
       if (auto item = type.read(value, path + "." + shown, problems)) (*result)[key] = std::move(*item);
     }
     return result;

@@ -77,7 +77,7 @@ base::Result<Child> Child::spawn(const std::vector<std::string>& argv, Wiring wi
                               make_pipe(err, Flow::from_child);
   if (!made)
     return base::fail(base::Fault::bug, fmt::format("cannot make a pipe: {}", std::strerror(errno)),
-                      "see `ulimit -n`; fewer hosts in flight need fewer descriptors");
+                      "increase `ulimit -n`, or use a smaller --window");
   Child child;
   const int child_out = wiring == Wiring::socket ? in.theirs.get() : out.theirs.get();
   if (const int error = spawn_process(argv, in.theirs.get(), child_out, err.theirs.get(), child.pid_);

@@ -43,13 +43,16 @@ struct Peer {
 /// file, takes the output apart. Has no descriptor and no clock.
 class Dialogue {
  public:
-  Dialogue(Command command, Root root, const Marks& marks, Peer peer, Tell tell, Share share = {});
+  Dialogue(Command command, Root root, const Marks& marks, Peer peer, StatusFrom status_from,
+           Share share = {});
   ~Dialogue() { wipe(); }
   Dialogue(const Dialogue&) = delete;
   Dialogue& operator=(const Dialogue&) = delete;
 
   /// What the login shell is to run.
-  [[nodiscard]] std::string line() const { return command_line(command_, root_, marks_, tell_, share_); }
+  [[nodiscard]] std::string line() const {
+    return command_line(command_, root_, marks_, status_from_, share_);
+  }
   [[nodiscard]] const Command& command() const { return command_; }
 
   /// Bytes to write to stdin now; empty: nothing yet, or nothing more. The same bytes until wrote() takes
@@ -80,8 +83,8 @@ class Dialogue {
 
   /// The answer, or why the program never began. `status` is the channel's.
   [[nodiscard]] Result<Exit> end(int status);
-  /// The status behind the end mark, once it has come (Tell::end_mark).
-  [[nodiscard]] std::optional<int> told() const;
+  /// The status behind the end mark, once it has come (StatusFrom::end_mark).
+  [[nodiscard]] std::optional<int> marked_status() const;
   /// The program began: what the host does from here on is its own.
   [[nodiscard]] bool begun() const { return out_.begun(); }
   /// The way to root is found, or was not looked for: the login itself is over.
@@ -107,7 +110,7 @@ class Dialogue {
   Root root_, learned_;
   const Marks& marks_;
   Peer peer_;
-  Tell tell_;
+  StatusFrom status_from_;
   Share share_;
   Capture out_, err_;
   std::string queue_, err_tail_;

@@ -121,7 +121,7 @@ void Fleet::refuse_queued() {
       }
       done_.push_back(
           {host, base::fail(base::Fault::interrupted,
-                            fmt::format("{}: “{}” was not begun: interrupted", host, command.label))});
+                            fmt::format("{}: “{}” was not started: interrupted", host, command.label))});
     }
     lane->waiting = std::move(kept);
     if (lane->waiting.empty() && lane->queued) {
@@ -189,7 +189,7 @@ void Fleet::on_signal() {
   for (auto& [host, lane] : lanes_) {
     if (lane->running)
       finish(*lane, base::fail(base::Fault::interrupted, host + ": interrupted; the connection was closed",
-                               "what ran there may still go on; run again to see where it stands"));
+                               "the command may still be running there; run again to check"));
     lane->transport->close();
   }
 }

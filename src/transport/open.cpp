@@ -24,7 +24,7 @@ class Automatic final : public Transport {
   Result<std::optional<Exit>> advance() override {
     auto progress = now_->advance();
     if (progress || !libssh2_ || !libssh2_->unserved()) return progress;
-    session_.tell(host_, "uses the OpenSSH client: " + *libssh2_->unserved());
+    session_.notify(host_, "using the OpenSSH client: " + *libssh2_->unserved());
     libssh2_ = nullptr;
     now_ = openssh(session_, host_, endpoint_);
     TRY(now_->start(std::move(command_)));

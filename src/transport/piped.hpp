@@ -11,7 +11,7 @@ namespace transport {
 /// How a child process carries commands: this machine's shell, or the ssh client.
 struct Way {
   std::string kind;
-  Tell tell = Tell::channel_status;
+  StatusFrom status_from = StatusFrom::channel_status;
   std::function<std::vector<std::string>(const std::string& line)> argv;
   /// Of a way that leads to another machine: how long until a program may begin, and what its own failure
   /// means, given its words. Empty for this machine.

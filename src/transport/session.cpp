@@ -70,10 +70,10 @@ std::optional<base::Secret> Session::ask_password(const std::string& user, const
                                                   std::string_view what) {
   std::string where = fmt::format(" on {}", host);
   if (has_new_key(host))
-    where += " alone (its host key was accepted just now, and nobody has compared it)";
+    where += " only (its host key is new and was not verified)";
   else if (hosts_.size() > 1)
-    where = fmt::format(" ({} asks; sent to each of these that asks and whose host key was known before: {})",
-                        host, some_of(hosts_));
+    where = fmt::format(" (asked by {}; sent to each of these that asks and has a known host key: {})", host,
+                        some_of(hosts_));
   return ask(password_key(user, host, what, has_new_key(host)),
              fmt::format("Password of {}{}{}: ", user, what, where));
 }
@@ -83,12 +83,12 @@ void Session::forget_password(const std::string& user, const std::string& host, 
   forget(password_key(user, host, what, has_new_key(host)), wrong);
 }
 
-void Session::tell(const std::string& host, const std::string& line) const {
-  if (operator_.tell) operator_.tell(host, line);
+void Session::notify(const std::string& host, const std::string& line) const {
+  if (operator_.notify) operator_.notify(host, line);
 }
 
-void Session::tell_once(const std::string& line) {
-  if (told_.insert(line).second) tell("", line);
+void Session::notify_once(const std::string& line) {
+  if (notified_.insert(line).second) notify("", line);
 }
 
 void SessionDelete::operator()(Session* session) const {

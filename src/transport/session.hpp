@@ -52,11 +52,11 @@ class Session {
   /// That password was wrong: as forget().
   void forget_password(const std::string& user, const std::string& host, std::string_view what,
                        const base::Secret& wrong);
-  void tell(const std::string& host, const std::string& line) const;
+  void notify(const std::string& host, const std::string& line) const;
   /// A path on a host where two channels of one file meet; another each time.
   [[nodiscard]] std::string meeting();
   /// A line that concerns no single host, told once.
-  void tell_once(const std::string& line);
+  void notify_once(const std::string& line);
   /// Runs what may block on a person (an agent that asks to confirm): its time is the operator's.
   template <class Work>
   auto waiting(Work&& work) {
@@ -69,7 +69,7 @@ class Session {
  private:
   Operator operator_;
   std::map<std::string, std::optional<base::Secret>> answers_;
-  std::set<std::string> told_, new_keys_;
+  std::set<std::string> notified_, new_keys_;
   std::vector<std::string> hosts_;
   base::Clock::duration asked_for_{};
   int meetings_ = 0;

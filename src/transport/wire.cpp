@@ -7,7 +7,7 @@
 namespace transport {
 
 namespace {
-constexpr std::string_view surroundings =
+constexpr std::string_view environment =
     "LC_ALL=C; PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; export LC_ALL PATH; "
     "umask 022\n";
 
@@ -34,7 +34,7 @@ mkfifo -m 600 "$gpuadm_meeting.new" && exec 8<>"$gpuadm_meeting.new" && mv "$gpu
 exec 9<"$gpuadm_meeting" 8>&-
 rm -f "$gpuadm_meeting"
 trap - EXIT HUP TERM
-[ -z "${{gpuadm_late:-}}" ] || {{ echo "the second half of the file did not come within 30 s" >&2 && exit 1; }}
+[ -z "${{gpuadm_late:-}}" ] || {{ echo "the second half of the file did not arrive within 30s" >&2 && exit 1; }}
 gpuadm_block() {{ case $(dd bs={1} count=1 iflag=fullblock 2>&1 >&7) in 1+0*) ;; *) return 1 ;; esac; }}
 {{ while gpuadm_block && gpuadm_block <&9; do :; done; }} 7>&1 | gpuadm_main 9<&-)sh";
 
@@ -53,7 +53,7 @@ std::string climb(const Marks& marks, Root root, std::string_view shell) {
       "if [ \"$(id -u)\" = 0 ]; then echo {1}; exec {2}; fi\n"
       "{3} || {{ echo {4}; exit 1; }}\n"
       "exec sudo -k -S -p {5} /bin/sh -c {6}",
-      surroundings, marks.root, shell, root == Root::forbidden ? "false" : "command -v sudo >/dev/null 2>&1",
+      environment, marks.root, shell, root == Root::forbidden ? "false" : "command -v sudo >/dev/null 2>&1",
       marks.no_sudo, marks.password, base::quote(fmt::format("echo {}; exec {}", marks.sudo, shell)));
 }
 }  // namespace
@@ -79,7 +79,7 @@ Command second_half(const Command& command, const Share& share) {
   return half;
 }
 
-std::string command_line(const Command& command, Root root, const Marks& marks, Tell tell,
+std::string command_line(const Command& command, Root root, const Marks& marks, StatusFrom status_from,
                          const Share& share) {
   const std::string shell = shell_of(command, marks, share);
   std::string line;
@@ -89,12 +89,12 @@ std::string command_line(const Command& command, Root root, const Marks& marks, 
     line = "exec env LC_ALL=C sudo -n " + shell;
   else
     line = fmt::format("exec /bin/sh -c {}", base::quote(climb(marks, root, shell)));
-  if (tell == Tell::channel_status) return line;
+  if (status_from == StatusFrom::channel_status) return line;
   return fmt::format("exec /bin/sh -c {}", base::quote(fmt::format("({}); echo {} $? >&2", line, marks.end)));
 }
 
 std::string program(const Command& command, const Marks& marks, const Share& share) {
-  const std::string head = start_marks(marks) + std::string(surroundings);
+  const std::string head = start_marks(marks) + std::string(environment);
   // All of it is parsed before any of it runs: a stray `}` or `fi` is a syntax error, not an early end.
   const std::string body = "gpuadm_main() {\nif :; then :\n" + command.script + "\n\nfi\n}";
   if (share.part == Share::Part::first)

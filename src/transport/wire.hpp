@@ -44,12 +44,12 @@ struct Share {
 [[nodiscard]] Command second_half(const Command& command, const Share& share);
 
 /// Whether the exit status must be told by the program, because the way there cannot tell it from its own.
-enum class Tell { channel_status, end_mark };
+enum class StatusFrom { channel_status, end_mark };
 
 /// The command line for the login shell: constant text, one of few forms; never the script, which may be
 /// longer than a packet of SSH.
-[[nodiscard]] std::string command_line(const Command& command, Root root, const Marks& marks, Tell tell,
-                                       const Share& share = {});
+[[nodiscard]] std::string command_line(const Command& command, Root root, const Marks& marks,
+                                       StatusFrom status_from, const Share& share = {});
 
 /// What goes to stdin first, before a file (Command::input): a program that does nothing unless it has
 /// arrived wholly. Its stdin is the whole file, however that travels.

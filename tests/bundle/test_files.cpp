@@ -118,7 +118,7 @@ TEST_CASE("a manifest that is another one than was looked at before is not used"
   const std::string manifest = bundle::read_bundle_head(folder).value().manifest;
   CHECK(bundle::open_bundle(folder, {}, base::sha256(manifest)));
   CHECK(bundle::open_bundle(folder, {}, base::sha256(manifest + "\n")).error().what ==
-        (folder / "manifest.yaml").string() + ": was changed while it was read");
+        (folder / "manifest.yaml").string() + ": changed while reading");
 }
 
 TEST_CASE("every blob of a bundle that is changed is refused by name, in a folder and in an archive") {
@@ -156,11 +156,11 @@ TEST_CASE("an archive writes nothing that its manifest does not name") {
   for (const char* name : {"../evil", "/etc/evil", "blobs/../../evil", "blobs/", "blobs/0123", "x"}) {
     CAPTURE(name);
     CHECK(sample.unpacking(head + file(name, "evil") + end) ==
-          fmt::format("holds {}, which its manifest does not name", name));
+          fmt::format("contains {}, which is not in its manifest", name));
   }
   std::string link = bundle::tar_header("blobs/" + base::sha256("layer"), 0);
   link[156] = '2';
-  CHECK(sample.unpacking(head + link + end) == "what should be a header of tar is none");
+  CHECK(sample.unpacking(head + link + end) == "invalid tar header");
   CHECK(sample.unpacking(file("blobs/" + base::sha256("layer"), "layer") + head + end) ==
         "no bundle, it does not begin with manifest.yaml");
   CHECK(sample.unpacking(head + file("blobs/" + base::sha256("layer"), "longer than that") + end) ==

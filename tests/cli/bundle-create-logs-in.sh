@@ -123,7 +123,7 @@ complains "answers 407"
 complains "proxy.loginFile"
 cluster "http://127.0.0.1:9" "http://127.0.0.1:$registry"
 exits 4 create
-complains "http://127.0.0.1:9, or name another one in https_proxy"
+complains "http://127.0.0.1:9, or set another one in https_proxy"
 logins mine "127.0.0.1:$registry" 'user:secret of the user'
 export http_proxy="http://proxy:secret%20of%20the%20proxy@127.0.0.1:$port" no_proxy=127.0.0.1
 exits 0 create --registry-logins mine

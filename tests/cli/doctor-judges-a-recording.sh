@@ -23,5 +23,5 @@ done
 exits 2 gpuadm doctor --record kept
 complains "there is something in it"
 exits 2 gpuadm doctor --from .
-complains "gpuadm doctor --record DIR makes one"
+complains "create one with gpuadm doctor --record DIR"
 exits 2 gpuadm doctor --from kept somehost

@@ -7,7 +7,7 @@ mkdir kept
 exits 2 gpuadm doctor --fix --from kept
 complains "a recording cannot be mended"
 exits 2 gpuadm doctor --fix --demo gpu-fell-off-the-bus
-complains "--demo: it judges a recording"
+complains "--demo"
 exits 2 gpuadm doctor --fix --record new "$nobody"
 exits 2 gpuadm doctor --fix --stage cluster "$nobody"
 complains "--stage node"

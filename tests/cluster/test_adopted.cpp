@@ -124,7 +124,7 @@ TEST_CASE("a host that could not be reached stands in the file, and why") {
         std::map<std::string, std::string>{{"notnvidia.com/x", "y"}, {"zone", "a"}});
   CHECK(says(adopted, "hosts[1]", "no route"));
   CHECK(cluster::to_file(adopted).find(
-            "  # could not be reached, and was not looked at: no route\n  - name: gpu1\n") !=
+            "  # unreachable: no route\n  - name: gpu1\n") !=
         std::string::npos);
 }
 

@@ -29,7 +29,7 @@ for _ in $(seq 60); do
   sleep 0.5
 done
 exits 0 gpuadm repair address -f cluster.yaml --dry-run
-says "a dry run: nothing was changed"
+says "dry run: nothing was changed"
 there "grep -q advertise-address=$old /etc/kubernetes/manifests/kube-apiserver.yaml" || fail "a dry run has changed something"
 exits 0 gpuadm repair address -f cluster.yaml -y
 [ "$(sums there)" = "$untouched" ] || fail "a certificate that does not name the address was made anew"

@@ -18,7 +18,7 @@ before=$(file)
 exits 0 gpuadm certs status -f cluster.yaml
 [ "$(awk 'NR == 2 { print $2, $3, $5 }' out)" = "4 d /etc/kubernetes/pki/apiserver.crt" ] || fail "the certificate that ends first is another"
 exits 0 gpuadm certs renew -f cluster.yaml --dry-run
-says "a dry run: nothing was changed"
+says "dry run: nothing was changed"
 [ "$(file)" = "$before" ] || fail "a dry run has changed something"
 exits 0 gpuadm certs renew -f cluster.yaml -y
 [ "$(file)" != "$before" ] || fail "the certificate is the old one"

@@ -68,7 +68,7 @@ END
 changes_nothing apply -y
 
 exits 2 gpuadm remove two -f cluster.yaml
-complains "there is no terminal to ask on"
+complains "no terminal to ask for confirmation"
 # A pod that nobody starts again elsewhere is not thrown away.
 exits 1 gpuadm remove two -f cluster.yaml -y --drain-timeout 20
 says "--force"

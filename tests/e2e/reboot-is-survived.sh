@@ -53,7 +53,7 @@ says "systemctl reboot on two, then run the same command again"
 [ "$(boots one)" = "$(cat one.before)" ] || fail "it was rebooted all the same"
 
 exits 0 play -y
-says "the host is back from its reboot"
+says "the host has rebooted"
 for host in one two; do
   [ "$(boots "$host")" != "$(cat "$host.before")" ] || fail "$host was not rebooted"
   [ "$(on "$host" cat /etc/behind)" = "$(boots "$host")" ] || fail "what comes behind the reboot was not done on $host"

@@ -75,7 +75,7 @@ for engine in containerd docker; do
   makes_a_busy_node
 
   exits 2 take_down
-  complains "there is no terminal to ask on"
+  complains "no terminal to ask for confirmation"
   exits 2 gpuadm undo -f cluster.yaml --all --run x -y
   exits 3 gpuadm undo -f cluster.yaml --all -y
   complains "gpuadm reset"

@@ -27,7 +27,7 @@ dies_of() {
 }
 
 engine=containerd
-# containerd 2 is given a file of its own, beside the one that imports it.
+# containerd 2 gets its own file, next to the one that imports it.
 images=$(printf '%s\n' "$(lab fitting containerd)" trixie-containerd-2 | sort -u)
 for image in $images; do
   a_host node --image "$image"

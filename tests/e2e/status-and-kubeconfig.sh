@@ -61,7 +61,7 @@ says "is as it should be"
 exits 2 gpuadm kubeconfig -f cluster.yaml --context prod
 complains "--context NAME"
 exits 0 gpuadm kubeconfig -f cluster.yaml --output other --context elsewhere
-[ "$("$kubectl" --kubeconfig other config current-context)" = elsewhere ] || fail "the file of its own is wrong"
+[ "$("$kubectl" --kubeconfig other config current-context)" = elsewhere ] || fail "the separate file is wrong"
 ! grep -rqs "client-key-data" .local/state/gpuadm --include='*.json*' || fail "a key is in a run folder"
 
 # One thing on every host.
@@ -105,4 +105,4 @@ on one mv /root/kube-scheduler.yaml /etc/kubernetes/manifests/
 is_well
 lab kill one
 exits 4 gpuadm status -f cluster.yaml --connect-timeout 3
-says "no control plane could be asked"
+says "no control-plane node is reachable"

@@ -43,5 +43,5 @@ rm home/theirs
 works two undo.sh <<'END'
 undo_read >&2
 END
-! grep -q '^bad' err || fail "lines that cannot be read"
+! grep -q '^bad' err || fail "unreadable lines"
 [ "$(cat etc/first)" = second ] || fail "the first file"

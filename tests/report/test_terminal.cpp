@@ -87,8 +87,8 @@ std::string shown(const std::vector<Event>& events, report::Style style) {
   std::string text;
   {
     const auto terminal = report::terminal([&](std::string_view more) { text += more; }, style);
-    const auto told = report::fan_out({terminal.get()});
-    for (const Event& event : events) told->on(event);
+    const auto fan_out = report::fan_out({terminal.get()});
+    for (const Event& event : events) fan_out->on(event);
   }
   return text;
 }

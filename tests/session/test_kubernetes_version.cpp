@@ -56,5 +56,5 @@ TEST_CASE("a patch that is not offered is refused with those that are") {
   CHECK(chosen(exact, {{"a", {{1, 36, 9}}}, {"b", {{1, 36, 1}, {1, 36, 2}}}}) ==
         "b: https://mirror.lab does not offer Kubernetes 1.36.9; it offers 1.36.1, 1.36.2: "
         "--kubernetes-version "
-        "1.36.2; or name another repository in mirrors.packages.kubernetes, or use --bundle DIR");
+        "1.36.2; or set another repository in mirrors.packages.kubernetes, or use --bundle DIR");
 }

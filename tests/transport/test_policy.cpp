@@ -247,7 +247,7 @@ TEST_CASE("ssh policy: a password for all hosts goes to none whose host key was 
           "Password of gpupw for sudo (known asks; sent to each of these that asks and whose host key was "
           "known "
           "before: known, new, other): ",
-          "Password of gpupw on new alone (its host key was accepted just now, and nobody has compared it): ",
+          "Password of gpupw on new only (its host key is new and was not verified): ",
           "Password of gpupw for sudo on new alone (its host key was accepted just now, and nobody has "
           "compared "
           "it): ",

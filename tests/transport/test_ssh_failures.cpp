@@ -153,7 +153,7 @@ TEST_CASE("ssh: a host that drops in mid-command is named; the next command conn
   REQUIRE_FALSE(exit);
   CHECK(exit.error().fault == base::Fault::unreachable);
   CAPTURE(exit.error().what);
-  CHECK((exit.error().what.ends_with("was lost during “install the packages”: the other side closed it") ||
+  CHECK((exit.error().what.ends_with("was lost during “install the packages”: closed by the host") ||
          exit.error().what.ends_with("was lost during “install the packages”: Connection reset by peer")));
   CHECK(client("echo again")->out == "again\n");
 }

@@ -4,15 +4,15 @@
 
 namespace session {
 
-/// One look at hosts and their cluster: what status shows.
+/// One survey of hosts and their cluster: the data of status.
 struct StatusLook {
   Recording survey;
-  std::string asked;  ///< the control plane whose view that is; empty: none gave one
+  std::string asked;  ///< the control-plane node that described the cluster; empty: none
 };
 
-/// One round trip to every host, and one more to the first control plane that answers and can give the nodes,
-/// as soon as it has answered: nobody waits for the others. `seen.cluster` is the cluster. An error is for a
-/// missing asset, or Ctrl-C; Fault::usage where all were reached and none is a control plane.
+/// One round trip to every host, and one more to the first control-plane node that can list the nodes, as
+/// soon as it has answered, without waiting for other hosts. `seen.cluster` is the cluster. An error is for a
+/// missing asset, or Ctrl-C; Fault::usage if all are reachable and none is a control-plane node.
 [[nodiscard]] Result<StatusLook> survey_cluster(const spec::Cluster& cluster, transport::Fleet& fleet,
                                                 const assets::Store& assets);
 

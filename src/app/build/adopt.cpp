@@ -21,22 +21,22 @@ Result<std::string> output_of(transport::Fleet& fleet, const std::string& host, 
   fleet.submit(host, std::move(command));
   auto completion = fleet.next();
   if (!completion || fleet.interrupted())
-    return base::fail(Fault::interrupted, "interrupted while the cluster was read");
+    return base::fail(Fault::interrupted, "interrupted while reading the cluster");
   if (!completion->result) return std::unexpected(completion->result.error());
   return std::move(completion->result->out);
 }
 
 /// One whose files tell of a control plane, also where its start was cut off.
-bool tells_of_a_cluster(const Result<facts::Facts>& facts) {
+bool has_cluster(const Result<facts::Facts>& facts) {
   return facts && (facts->kubernetes.admin_conf || !facts->kubernetes.manifests.empty());
 }
 
 /// What control planes say, until one gives the nodes.
 Result<> ask_planes(cluster::Found& found, transport::Fleet& fleet, const assets::Store& assets) {
-  const transport::Command made{.label = "read how the cluster was made",
+  const transport::Command made{.label = "read how the cluster was created",
                                 .script = TRY(session::reading_script(assets, "playbooks/adopt.sh"))};
   for (const spec::Host& host : found.asked.hosts) {
-    if (!tells_of_a_cluster(found.census.at(host.name))) continue;
+    if (!has_cluster(found.census.at(host.name))) continue;
     auto view = facts::parse_cluster(TRY(output_of(fleet, host.name, TRY(session::view_command(assets)))));
     auto how = facts::parse_made(TRY(output_of(fleet, host.name, made)));
     if (!view || !how) continue;
@@ -87,7 +87,9 @@ Result<cluster::Found> look(const AdoptOptions& options, const assets::Store& as
 /// What apply would do with the file, told where the file does not go.
 Result<> report_drift(const AdoptOptions& options, spec::Cluster cluster, Io& io) {
   if (cluster.kubernetes.source == spec::Source::bundle && options.bundle.empty()) {
-    io.err("drift is not listed, since this cluster came from a bundle: gpuadm diff -f FILE --bundle DIR\n");
+    io.err(
+        "drift is not reported, because this cluster was installed from a bundle: gpuadm diff -f FILE "
+        "--bundle DIR\n");
     return {};
   }
   Io aside = io;
@@ -130,7 +132,7 @@ Result<Outcome> record(const AdoptOptions& options, spec::Cluster cluster, const
 
 Result<Outcome> adopt(const AdoptOptions& options, Io& io) {
   if (!options.output.empty())
-    TRY(base::is_new(options.output, "name a file that is not there yet, or none: then it is printed"));
+    TRY(base::is_new(options.output, "specify a file that does not exist, or omit -o to print it"));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   constexpr const char* usual_file = "data/kubeadm-usual.yaml";
   const base::Tree usual = TRY(base::yaml::read(TRY(assets.read(usual_file)), usual_file));
@@ -144,7 +146,7 @@ Result<Outcome> adopt(const AdoptOptions& options, Io& io) {
   // What a cluster may be, and a cluster file cannot say.
   spec::Cluster cluster =
       TRY(spec::parse(text, options.output.empty() ? "cluster.yaml" : options.output.string()));
-  if (!options.output.empty()) io.out(fmt::format("{} is written\n", options.output.string()));
+  if (!options.output.empty()) io.out(fmt::format("wrote {}\n", options.output.string()));
   TRY(report_drift(options, cluster, io));
   return options.record ? record(options, std::move(cluster), assets, io) : Outcome::done;
 }

@@ -30,12 +30,12 @@ namespace {
 /// The phases around a playbook's own.
 constexpr std::pair<const char*, const char*> before[] = {
     {"connect", "Log in to every host"},
-    {"facts", "Read what is on the hosts, one round trip each"},
-    {"preflight", "Look for what would make it fail"},
-    {"plan", "Show what is to be done, with diffs"},
-    {"lock", "Keep other runs off the hosts"}};
-constexpr std::pair<const char*, const char*> after[] = {{"unlock", "Let other runs in"},
-                                                         {"report", "Say what was done"}};
+    {"facts", "Read the facts of the hosts, one round trip each"},
+    {"preflight", "Check for problems"},
+    {"plan", "Show the plan with diffs"},
+    {"lock", "Lock the hosts"}};
+constexpr std::pair<const char*, const char*> after[] = {{"unlock", "Unlock the hosts"},
+                                                         {"report", "Show the results"}};
 
 void list_phases(const playbook::Playbook& playbook, Io& io) {
   std::vector<std::vector<std::string>> lines;
@@ -73,11 +73,11 @@ Result<> same_version(const spec::Cluster& cluster, const facts::Census& census,
     if (!runs || *runs == *carried) continue;
     return base::fail(
         base::Fault::blocked,
-        fmt::format("{} is a node of Kubernetes {}, and the bundle {} carries {}", host.name, runs->text(),
+        fmt::format("{} runs Kubernetes {}, and the bundle {} contains {}", host.name, runs->text(),
                     bundle->directory.string(), carried->text()),
         *runs < *carried
-            ? "`gpuadm upgrade --bundle` brings a cluster to a newer version"
-            : fmt::format("a node does not go back: name a bundle of Kubernetes {}", runs->text()));
+            ? "`gpuadm upgrade --bundle` upgrades a cluster"
+            : fmt::format("a node cannot be downgraded: use a bundle of Kubernetes {}", runs->text()));
   }
   return {};
 }
@@ -130,18 +130,17 @@ Result<std::filesystem::path> fetch_kubeconfig(const spec::Cluster& cluster, con
 }
 
 /// What there is now: the summary for people, and with -o json on standard error where the kubeconfig is.
-Result<> conclude(const InitOptions& options, const BringUp& raising, const session::Survey& survey,
+Result<> conclude(const InitOptions& options, const BringUp& setup, const session::Survey& survey,
                   transport::Fleet& fleet, const assets::Store& assets, Io& io) {
-  const std::filesystem::path kubeconfig =
-      TRY(fetch_kubeconfig(raising.cluster, survey.census, fleet, assets));
+  const std::filesystem::path kubeconfig = TRY(fetch_kubeconfig(setup.cluster, survey.census, fleet, assets));
   const bool whole = options.phases.empty() && options.skip_phases.empty();
   if (options.format != Format::text || io.out_style.verbosity == report::Verbosity::quiet || !whole) {
     if (!kubeconfig.empty()) io.err(fmt::format("kubeconfig: {}\n", kubeconfig.string()));
     return {};
   }
   io.out(to_text(
-      {raising.cluster, survey.census, kubeconfig,
-       session::typed(raising.reached_by ? *raising.reached_by : options.hosts, options.common.connection),
+      {setup.cluster, survey.census, kubeconfig,
+       session::typed(setup.reached_by ? *setup.reached_by : options.hosts, options.common.connection),
        options.waiting == Waiting::until_it_works}));
   return {};
 }
@@ -173,7 +172,7 @@ Result<> ask_for_driver(const std::string& asked, spec::Gpu& gpu) {
   if ((word != "use" && word != "install") || !branch || *branch < 0 || *branch > 9999 ||
       (word == "use" && word.size() != text.size()))
     return base::fail(base::Fault::usage,
-                      fmt::format("--driver {} is neither use nor install", base::printable(asked, 50)),
+                      fmt::format("invalid --driver {}: expected use or install", base::printable(asked, 50)),
                       "for example: --driver install, or --driver install=580");
   gpu.driver = word == "use" ? spec::DriverPolicy::use : spec::DriverPolicy::install;
   gpu.driver_branch = static_cast<int>(*branch);
@@ -192,7 +191,7 @@ Result<> apply_options(const InitOptions& options, spec::Cluster& cluster) {
   if (!options.region.empty()) cluster.region = options.region;
   if (!options.bundle.empty()) cluster.kubernetes.source = spec::Source::bundle;
   if (cluster.kubernetes.source == spec::Source::bundle && options.bundle.empty())
-    return base::fail(base::Fault::usage, "kubernetes.source is 'bundle', and no bundle is named",
+    return base::fail(base::Fault::usage, "kubernetes.source is 'bundle', but no bundle is given",
                       "add --bundle DIR");
   return {};
 }
@@ -204,10 +203,10 @@ void exclude(spec::Cluster& cluster, session::Survey& survey, transport::Fleet& 
   fleet.remove(host);
 }
 
-Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io) {
+Result<Outcome> bring_up(const InitOptions& options, BringUp setup, Io& io) {
   // Everything that can be wrong without a host is found before any is asked.
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const playbook::Library library = TRY(playbook::Library::load(assets, raising.playbook));
+  const playbook::Library library = TRY(playbook::Library::load(assets, setup.playbook));
   const plan::Choice choice{options.phases, options.skip_phases, {}, {}};
   TRY(plan::known_phases(library.playbook(), choice));
   if (options.list_phases) {
@@ -218,15 +217,15 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io) {
   std::optional<bundle::Bundle> bundle;
   if (!options.bundle.empty())
     bundle = TRY(session::bring_bundle(options.bundle, options.bundle_signers, io));
-  spec::Cluster& cluster = raising.cluster;
+  spec::Cluster& cluster = setup.cluster;
   TRY(session::resolve_environment(cluster, assets));
   const spec::Cluster all = cluster;
   const session::Session session =
       TRY(session::Session::open(all, options.common.connection, options.consent, io));
   session::Survey survey =
-      TRY(raising.resolve ? session::take_census(*session.fleet, assets) : session.survey_all(assets));
-  if (raising.resolve) {
-    TRY(raising.resolve(cluster, survey, *session.fleet));
+      TRY(setup.resolve ? session::take_census(*session.fleet, assets) : session.survey_all(assets));
+  if (setup.resolve) {
+    TRY(setup.resolve(cluster, survey, *session.fleet));
     TRY(session::resolve_environment(cluster, assets));  // of a cluster file that a control plane keeps
     TRY(session.folder.save("cluster.yaml", spec::to_tree(cluster)));
     TRY(session.folder.save("facts.json", session::to_tree(survey.census)));
@@ -238,7 +237,7 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io) {
   TRY(session::refuse_expired(survey.census));
   TRY(same_version(cluster, survey.census, carried));
   TRY(resolve_drivers(cluster, survey.census, assets));
-  cluster.may_exist = raising.existing == Existing::accepted;
+  cluster.may_exist = setup.existing == Existing::accepted;
   session::resolve_supplies(cluster, survey.census, carried, choice);
   if (TRY(is_blocked(options, cluster, survey.census, assets, session.folder, io))) return Outcome::blocked;
   TRY(virtual_address_is_free(cluster, survey.census, library, *session.fleet));
@@ -254,15 +253,15 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io) {
   // Action.
   const session::ProofImage image = TRY(session::ProofImage::write(assets, session.folder));
   session::NetworkJudge network(session::NetworkJudge::On::failure_fails);
-  session::PlaybookRun playbook_run{cluster, assets,          library,        carried,
-                                    choice,  options.consent, raising.needed, options.reboots};
+  session::PlaybookRun playbook_run{cluster, assets,          library,      carried,
+                                    choice,  options.consent, setup.needed, options.reboots};
   playbook_run.choice.carried = &image.bundle();
   playbook_run.judge = std::ref(network);
   playbook_run.waiting = options.waiting;
   playbook_run.notes = std::move(notes);
   const Outcome outcome = TRY(session::run_and_report(playbook_run, survey, session, options.format, io));
   if (outcome == Outcome::done && options.consent != Consent::preview)
-    TRY(conclude(options, raising, survey, *session.fleet, assets, io));
+    TRY(conclude(options, setup, survey, *session.fleet, assets, io));
   return outcome;
 }
 

@@ -41,7 +41,7 @@ void exclude(spec::Cluster& cluster, session::Survey& survey, transport::Fleet& 
 
 /// The hosts are asked and judged, the plan is shown, and its phases make them a cluster: what init, apply
 /// and join do.
-[[nodiscard]] Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io);
+[[nodiscard]] Result<Outcome> bring_up(const InitOptions& options, BringUp setup, Io& io);
 
 /// The same by playbooks/init.yaml with the hosts and the file of the command line: what init, apply and diff
 /// do. `needed`: what a preview comes to where something is to be done.

@@ -25,7 +25,7 @@ bool is_node(const facts::Census& census, const std::string& host) {
 /// The API server answers those who are to join. One that has just been started gets its time.
 Result<> answers(const std::string& host, transport::Fleet& fleet, const assets::Store& assets) {
   const transport::Exit exit = TRY(session::ask(host,
-                                                {.label = "read whether the API server is ready",
+                                                {.label = "check whether the API server is ready",
                                                  .asset = "playbooks/read/api-ready.sh",
                                                  .timeout = std::chrono::seconds(90)},
                                                 fleet, assets));
@@ -33,7 +33,7 @@ Result<> answers(const std::string& host, transport::Fleet& fleet, const assets:
   return base::fail(
       Fault::blocked,
       fmt::format("{}: the API server does not answer: {}", host, base::printable(base::tail(exit.err, 1))),
-      fmt::format("gpuadm doctor {} --stage cluster says why", host));
+      fmt::format("gpuadm doctor {} --stage cluster", host));
 }
 
 /// Those that join, and of the others those that are nodes and can be reached.
@@ -45,17 +45,17 @@ Result<> resolve_hosts(const std::vector<std::string>& targets, spec::Cluster& c
     const bool joins = std::ranges::find(targets, host) != targets.end();
     if (!facts && joins) return std::unexpected(facts.error());
     if (!facts) away.push_back(host);
-    if (!facts) io.err(fmt::format("left out: {}\n", base::printable(facts.error().what)));
+    if (!facts) io.err(fmt::format("not used: {}\n", base::printable(facts.error().what)));
     if (!facts || (!joins && !is_node(survey.census, host))) exclude(cluster, survey, fleet, host);
   }
   const spec::Host* first = playbook::first_control_plane(cluster, survey.census);
   if ((!first || !is_node(survey.census, first->name)) && !away.empty())
-    return base::fail(Fault::blocked, "no control plane of the cluster was reached",
-                      fmt::format("gpuadm doctor {} says how far one gets; join again when it is back",
+    return base::fail(Fault::blocked, "no control-plane node of the cluster is reachable",
+                      fmt::format("gpuadm doctor {}; join again when it is reachable",
                                   base::join(away, " ")));
   if (!first || !is_node(survey.census, first->name))
-    return base::fail(Fault::blocked, "there is no cluster to join: no control plane of it was reached",
-                      "gpuadm init makes the first node; gpuadm apply -f FILE all of them");
+    return base::fail(Fault::blocked, "no cluster to join: no control-plane node was found",
+                      "create it with gpuadm init, or with gpuadm apply -f FILE");
   return answers(first->name, fleet, assets);
 }
 
@@ -68,18 +68,18 @@ Result<> resolve_intent(spec::Cluster& cluster, transport::Fleet& fleet, const a
   if (exit.out.empty())
     return base::fail(
         Fault::blocked,
-        fmt::format("{} does not say what its cluster is made by: there is no {}", from, intent_file),
-        "gpuadm adopt reads one from it, with --record for here; or name one with all hosts: -f "
+        fmt::format("{} has no stored cluster file: {} does not exist", from, intent_file),
+        "create it with gpuadm adopt --record, or use a cluster file with all hosts: -f "
         "cluster.yaml");
   spec::Cluster intent = TRY(cluster::parse_intent(exit.out, source));
   if (intent.network.plugin == spec::NetworkPlugin::bridge)
-    return base::fail(Fault::blocked, "the pods of this cluster are joined by routes on every node",
-                      "name a cluster file with all hosts: gpuadm join HOST -f cluster.yaml");
+    return base::fail(Fault::blocked, "this cluster connects pods by routes on every node",
+                      "use a cluster file with all hosts: gpuadm join HOST -f cluster.yaml");
   // The host's word is not taken for which of the operator's files is read and sent.
   if (!intent.proxy.login_file.empty())
     return base::fail(
         Fault::usage,
-        "the proxy of this cluster wants a login, and only a cluster file of yours names its file",
+        "the proxy of this cluster requires a login, and only your cluster file names the file with it",
         "gpuadm join HOST -f cluster.yaml");
   intent.kubernetes.version = cluster.kubernetes.version;
   intent.kubernetes.source = cluster.kubernetes.source;
@@ -93,11 +93,11 @@ Result<> usage(const JoinOptions& options) {
   const Hosts& hosts = options.init.hosts;
   if (options.init.list_phases) return {};
   if (hosts.targets.empty())
-    return base::fail(Fault::usage, "which hosts shall join?",
+    return base::fail(Fault::usage, "no host to join is given",
                       "gpuadm join HOST… -f cluster.yaml, or gpuadm join HOST… --to CONTROL-PLANE");
   if (hosts.file.empty() == options.to.empty())
     return base::fail(Fault::usage,
-                      "the cluster is named by a file or by a control plane, and by one of them",
+                      "either -f or --to is needed, and not both",
                       "gpuadm join HOST… -f cluster.yaml, or gpuadm join HOST… --to CONTROL-PLANE");
   return {};
 }
@@ -147,14 +147,14 @@ Result<Outcome> join(const JoinOptions& options, Io& io) {
 
 Result<Outcome> apply(const InitOptions& options, Io& io) {
   if (options.hosts.file.empty() && !options.list_phases)
-    return base::fail(Fault::usage, "apply brings hosts to a cluster file, and no file is named",
+    return base::fail(Fault::usage, "no cluster file is given",
                       "gpuadm apply -f cluster.yaml");
   return bring_up(options, Existing::accepted, Outcome::done, io);
 }
 
 Result<Outcome> diff(const InitOptions& options, Io& io) {
   if (options.hosts.file.empty())
-    return base::fail(Fault::usage, "diff compares hosts with a cluster file, and no file is named",
+    return base::fail(Fault::usage, "no cluster file is given",
                       "gpuadm diff -f cluster.yaml");
   InitOptions looking = options;
   looking.consent = Consent::preview;

@@ -48,8 +48,8 @@ Result<std::map<std::string, std::string>> imported(const RuntimePreviewOptions&
   if (options.imports.empty()) return texts;
   std::error_code error;
   if (!std::filesystem::is_directory(options.imports, error))
-    return base::fail(base::Fault::usage, fmt::format("{} is no folder", options.imports.string()),
-                      "--imports names a folder with the files that the configuration imports");
+    return base::fail(base::Fault::usage, fmt::format("{} is not a directory", options.imports.string()),
+                      "--imports: a directory with the files that the configuration imports");
   const std::string folder =
       engine.engine == spec::Engine::crio ? "/etc/crio/crio.conf.d/" : "/etc/containerd/conf.d/";
   for (const auto& entry : std::filesystem::directory_iterator(options.imports))
@@ -79,7 +79,7 @@ Result<facts::Facts> imagined(const RuntimePreviewOptions& options, const Engine
       options.engine_version.empty() ? assumed_version(engine, text) : options.engine_version;
   if (!Version::parse(version))
     return base::fail(base::Fault::usage,
-                      fmt::format("'{}' is no version", base::printable(options.engine_version, 50)),
+                      fmt::format("invalid version: '{}'", base::printable(options.engine_version, 50)),
                       "for example: --engine-version 1.7.24");
   std::map<std::string, std::string> texts = TRY(imported(options, engine));
   if (engine.engine == spec::Engine::docker) {
@@ -124,7 +124,7 @@ Result<Outcome> runtime_preview(const RuntimePreviewOptions& options, Io& io) {
       std::ranges::find(engines, options.engine, [](const Engine& e) { return std::string(e.name); });
   if (engine == std::end(engines))
     return base::fail(base::Fault::usage,
-                      fmt::format("no engine is called '{}'", base::printable(options.engine, 50)),
+                      fmt::format("unknown container runtime: '{}'", base::printable(options.engine, 50)),
                       "containerd, docker or crio");
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, "init"));
@@ -161,7 +161,7 @@ Result<Outcome> runtime_preview(const RuntimePreviewOptions& options, Io& io) {
                                                                   : base::toml::write(effective);
   io.out(
       base::printable(fmt::format("{}\n{} then reads:\n{}",
-                                  diffs.empty() ? "nothing is to be changed\n" : diffs, options.engine, text),
+                                  diffs.empty() ? "nothing to change\n" : diffs, options.engine, text),
                       std::string::npos));
   return Outcome::done;
 }

@@ -36,10 +36,11 @@ Result<spec::Cluster> cluster_of(const UpgradeOptions& options) {
   if (!options.bundle.empty()) {
     cluster.kubernetes.source = spec::Source::bundle;
   } else if (cluster.kubernetes.source == spec::Source::bundle) {
-    return base::fail(Fault::usage, "kubernetes.source is 'bundle', and no bundle is named",
+    return base::fail(Fault::usage, "kubernetes.source is 'bundle', but no bundle is given",
                       "add --bundle DIR");
   } else if (cluster.kubernetes.source == spec::Source::installed) {
-    return base::fail(Fault::usage, "kubernetes.source is 'installed': gpuadm may not bring newer programs",
+    return base::fail(Fault::usage,
+                      "kubernetes.source is 'installed': gpuadm does not install newer packages",
                       "add --bundle DIR, or use `kubernetes: { source: packages }`");
   }
   return cluster;
@@ -92,9 +93,10 @@ void report_pods(const checks::Upgrade& upgrade, report::Reporter& reporter) {
     for (const facts::Pod* pod : cluster::gpu_pods(upgrade.facts, node->name)) pods.push_back(pod->full());
     if (!drained)
       note(host.name,
-           "it is the only node: it is not drained, and its pods run on; the API server is away for a while");
+           "it is the only node: it is not drained, its pods keep running, and the API server is unavailable "
+           "for a while");
     else if (!pods.empty())
-      note(host.name, "pods that hold its GPUs are moved away: " + base::join(pods, ", "));
+      note(host.name, "pods that use its GPUs are evicted: " + base::join(pods, ", "));
   }
 }
 
@@ -149,7 +151,7 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   playbook_run.judge = std::ref(network);
   playbook_run.waiting = options.waiting;
   playbook_run.notes = session::version_notes(chosen, resolved, sources);
-  return session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+  return session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
     report_pods(upgrade, reporter);
     return session::run_playbook(playbook_run, survey, session, reporter, io);
   });

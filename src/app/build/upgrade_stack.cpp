@@ -46,15 +46,15 @@ struct Wanted {
 Result<Wanted> what_is_wanted(const UpgradeOptions& options, const assets::Store& assets) {
   if (!options.kubernetes_version.empty() || !options.bundle.empty())
     return base::fail(Fault::usage,
-                      "Kubernetes is upgraded by itself, and not with the runtime, toolkit or driver",
-                      "gpuadm upgrade twice: once for each");
-  for (const std::string& wish : {options.runtime, options.toolkit, options.driver})
-    if (!wish.empty() && !is_word(wish))
-      return base::fail(Fault::usage, fmt::format("'{}' is no version", base::printable(wish, 50)));
+                      "Kubernetes cannot be upgraded together with the runtime, toolkit or driver",
+                      "run gpuadm upgrade twice");
+  for (const std::string& requested : {options.runtime, options.toolkit, options.driver})
+    if (!requested.empty() && !is_word(requested))
+      return base::fail(Fault::usage, fmt::format("invalid version: '{}'", base::printable(requested, 50)));
   const auto branch = base::to_int(options.driver == "newest" ? "0" : options.driver);
   if (!options.driver.empty() && (!branch || *branch < 0 || *branch > 9999))
     return base::fail(Fault::usage,
-                      fmt::format("'{}' is no branch of the driver", base::printable(options.driver, 50)),
+                      fmt::format("invalid driver branch: '{}'", base::printable(options.driver, 50)),
                       "for example: --driver, or --driver=580");
   Wanted wanted{TRY(session::read_cluster(options.hosts, options.common.connection)), {}};
   for (const spec::Host& host : wanted.cluster.hosts) wanted.hosts.insert(host.name);
@@ -83,7 +83,7 @@ Result<> resolve_drivers_of(Wanted& wanted, const facts::Census& census, const a
   return {};
 }
 
-std::vector<std::string> wishes(const UpgradeOptions& options, const spec::Host& host) {
+std::vector<std::string> requested_versions(const UpgradeOptions& options, const spec::Host& host) {
   std::vector<std::string> words;
   if (!options.runtime.empty()) words.push_back("runtime=" + options.runtime);
   if (!options.toolkit.empty()) words.push_back("toolkit=" + options.toolkit);
@@ -106,8 +106,9 @@ Result<Work> look(const UpgradeOptions& options, const Wanted& wanted, const che
       variables[name] = playbook::variable(name, context).value_or("");
     names[host.name] = variables["node_name"];
     std::string script = library.prelude() + "\n" + base::assignments(variables) + "stack_look";
-    for (const std::string& wish : wishes(options, host)) script += " " + base::quote(wish);
-    fleet.submit(host.name, {.label = "look which packages there are newer ones of",
+    for (const std::string& requested : requested_versions(options, host))
+      script += " " + base::quote(requested);
+    fleet.submit(host.name, {.label = "read which packages have newer versions",
                              .script = script + "\n",
                              .timeout = look_timeout});
   }
@@ -121,12 +122,12 @@ Result<Work> look(const UpgradeOptions& options, const Wanted& wanted, const che
     work.parts[completion->host] = TRY(read_parts(exit.out));
   }
   if (fleet.interrupted())
-    return base::fail(Fault::interrupted, "interrupted while packages were looked for");
+    return base::fail(Fault::interrupted, "interrupted while reading package versions");
   for (const auto& [host, parts] : work.parts) {
     const facts::Node* node = checks::node_of(upgrade, host);
     if (!node)
-      return base::fail(Fault::blocked, fmt::format("{} is no node of the cluster", host),
-                        "leave it out, or make it a node first");
+      return base::fail(Fault::blocked, fmt::format("{} is not a node of the cluster", host),
+                        "omit it, or join it first");
     const bool some = std::ranges::any_of(parts, [](const NewerPart& part) { return part.work; });
     if (!some && node->upgrade.empty()) continue;
     work.hosts.insert(host);
@@ -186,15 +187,15 @@ void report_work(const checks::Upgrade& upgrade, const Work& work, bool drained,
       if (!part.work) continue;
       const bool same = part.installed == part.newest;
       note(reporter, host,
-           same ? fmt::format("{} {} is installed, and not yet in use", part.package, part.newest)
-                : fmt::format("{}: {} becomes {}", part.package, part.installed, part.newest));
+           same ? fmt::format("{} {} is installed but not yet in use", part.package, part.newest)
+                : fmt::format("{}: {} -> {}", part.package, part.installed, part.newest));
     }
     std::vector<std::string> pods;
     for (const facts::Pod* pod : cluster::gpu_pods(upgrade.facts, checks::node_of(upgrade, host)->name))
       pods.push_back(pod->full());
     if (pods.empty()) continue;
     note(reporter, host,
-         (drained ? "pods that hold its GPUs are moved away: " : "pods that hold its GPUs run on: ") +
+         (drained ? "pods that use its GPUs are evicted: " : "pods that use its GPUs keep running: ") +
              base::join(pods, ", "));
   }
 }
@@ -214,7 +215,8 @@ Result<std::vector<NewerPart>> read_parts(std::string_view text) {
   for (const std::string_view line : base::lines(text)) {
     const auto words = base::words(line);
     if (words.size() != 5 || !std::ranges::all_of(words, is_word) || (words[4] != "yes" && words[4] != "no"))
-      return base::fail(Fault::parse, fmt::format("'{}' tells of no package", base::printable(line, 100)));
+      return base::fail(Fault::parse,
+                        fmt::format("unexpected line in the package list: '{}'", base::printable(line, 100)));
     parts.push_back({std::string(words[0]), std::string(words[1]), std::string(words[2]),
                      std::string(words[3]), words[4] == "yes"});
   }
@@ -245,7 +247,7 @@ Result<Outcome> upgrade_stack(const UpgradeOptions& options, Io& io) {
   session::PlaybookRun playbook_run{
       cluster, assets, library, nullptr, choice_of(options, upgrade, work), options.consent};
   playbook_run.reboots = options.reboots;
-  return session::telling(
+  return session::with_reporter(
       session.folder, options.format, io, [&](report::Reporter& reporter) -> Result<Outcome> {
         if (work.hosts.empty()) {
           session::notify(reporter, report::Did::finished, "nothing to do");

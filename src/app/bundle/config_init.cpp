@@ -32,7 +32,7 @@ std::string gpus_of(const facts::Facts& facts) {
   if (facts.gpus.empty())
     return facts.pci_gpus.empty()
                ? "no GPU"
-               : fmt::format("{} NVIDIA GPUs on the PCI bus, not served by a driver", facts.pci_gpus.size());
+               : fmt::format("{} NVIDIA GPUs on the PCI bus, without a driver", facts.pci_gpus.size());
   std::map<std::string, int> models;
   for (const facts::Gpu& gpu : facts.gpus) ++models[gpu.name];
   std::vector<std::string> parts;
@@ -106,7 +106,7 @@ class Draft {
   std::string text() {
     line(
         "# What gpuadm is to make of these hosts. `gpuadm config explain` says every key, what is left out "
-        "has its default.");
+        "have their defaults.");
     line("# yaml-language-server: $schema=cluster.schema.json   (gpuadm config schema >cluster.schema.json)");
     line("apiVersion: gpuadm/v1alpha1\nkind: GpuCluster");
     line("name: " + scalar(name_));
@@ -147,7 +147,7 @@ class Draft {
 
   void add_network() {
     line("\nnetwork:");
-    line("  plugin: flannel              # bridge: routes, without an overlay; none: you bring your own");
+    line("  plugin: flannel              # bridge: routes, without an overlay; none: install your own");
     line("  # Networks that no host has a route into.");
     line("  podCIDR: " +
          free_network<4>({"10.244.0.0/16", "10.245.0.0/16", "172.28.0.0/16", "192.168.128.0/17"}, census_));
@@ -205,7 +205,7 @@ class Draft {
 
 Result<session::Recording> look(const ConfigInitOptions& options, const assets::Store& assets, Io& io) {
   if (!options.from.empty() && !options.hosts.targets.empty())
-    return base::fail(base::Fault::usage, "--from reads a recording: it goes with no host");
+    return base::fail(base::Fault::usage, "--from cannot be combined with hosts");
   if (!options.from.empty()) return session::load_recording(options.from);
   session::Recording looked{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
   const auto connections = TRY(session::Connections::open(looked.cluster, options.common.connection, io));
@@ -220,7 +220,7 @@ Result<session::Recording> look(const ConfigInitOptions& options, const assets::
 Result<Outcome> config_init(const ConfigInitOptions& options, Io& io) {
   if (!options.output.empty())
     TRY(base::is_new(options.output,
-                     "name a file that is not there, or leave -o out to see what it would be"));
+                     "specify a file that does not exist, or omit -o to print it"));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const session::Recording looked = TRY(look(options, assets, io));
   for (const auto& [host, facts] : looked.survey.census)
@@ -229,8 +229,8 @@ Result<Outcome> config_init(const ConfigInitOptions& options, Io& io) {
   if (options.from.empty())
     for (const auto& [host, facts] : looked.survey.census)
       if (facts && facts->kubernetes.kubelet_conf)
-        return base::fail(base::Fault::usage, fmt::format("{} is a node of a cluster already", host),
-                          "gpuadm adopt HOST writes the file of a cluster that is there");
+        return base::fail(base::Fault::usage, fmt::format("{} is already a node of a cluster", host),
+                          "generate its cluster file with gpuadm adopt HOST");
 
   const std::string text =
       Draft(looked.cluster, looked.survey.census, options.name.empty() ? looked.cluster.name : options.name)
@@ -241,7 +241,7 @@ Result<Outcome> config_init(const ConfigInitOptions& options, Io& io) {
     return Outcome::done;
   }
   TRY(base::write_file(options.output, text, 0644));
-  io.err(fmt::format("{0}: look through it, then: gpuadm config lint {0}\n", options.output.string()));
+  io.err(fmt::format("wrote {0}; review it, then: gpuadm config lint {0}\n", options.output.string()));
   return Outcome::done;
 }
 

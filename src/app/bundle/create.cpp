@@ -77,7 +77,7 @@ class Creation {
     fs::copy_file(fetcher_.path_of(file.sha256), program, fs::copy_options::overwrite_existing, error);
     fs::permissions(program, fs::perms::owner_all, error);
     const std::string script = TRY(assets::Store::carried("playbooks/local/kubeadm-images.sh"));
-    const auto exit = transport::run_local("list the images of kubeadm",
+    const auto exit = transport::run_local("list kubeadm's images",
                                            {{"program", program.string()},
                                             {"version", "v" + needs_.kubernetes.text()},
                                             {"repository", needs_.cluster.kubernetes.image_repository}},
@@ -89,9 +89,9 @@ class Creation {
       if (!base::trim(line).empty()) images.emplace_back(base::trim(line));
     if (exit->status == 0 && !images.empty()) return images;
     return base::fail(Fault::remote,
-                      fmt::format("kubeadm {} does not say which images it needs: {}",
+                      fmt::format("kubeadm {} config images list failed: {}",
                                   needs_.kubernetes.text(), base::tail(exit->err, 3)),
-                      "it is run on this machine for that: see that it can be");
+                      "kubeadm must run on this machine for this");
   }
 
   bundle::Bundle end(const std::vector<std::string>& absent) && {
@@ -124,8 +124,8 @@ class Creation {
     const std::string name = file_name(source.url);
     const auto sum = source.sum.empty() ? find_in_index(texts_[where], name) : find_sum(texts_[where], name);
     if (sum) return *sum;
-    return base::fail(Fault::parse, fmt::format("{}: has no SHA-256 of {}", where, name),
-                      "see that this version is there, or override data/sources.yaml");
+    return base::fail(Fault::parse, fmt::format("{}: no SHA-256 of {}", where, name),
+                      "check that this version exists, or override data/sources.yaml");
   }
 
   /// The index of a repository, verified with the repository's key; not verified if an override of
@@ -143,7 +143,7 @@ class Creation {
     const auto sums = TRY(repositories_.release(repository));
     const auto sum = sums.find(path);
     if (sum != sums.end()) return repositories_.index(repository, path, sum->second);
-    return base::fail(Fault::parse, fmt::format("{}/InRelease: has no checksum of {}", repository.url, path),
+    return base::fail(Fault::parse, fmt::format("{}/InRelease: no checksum of {}", repository.url, path),
                       "check the mirror, or override data/sources.yaml");
   }
 
@@ -166,7 +166,7 @@ Result<SourceFile> kubeadm_of_here(const assets::Store& store, const playbook::C
     return file.part == "kubernetes" && file.target.ends_with("/kubeadm");
   });
   if (found == here.files.end())
-    return base::fail(Fault::spec, "data/sources.yaml: the part kubernetes has no kubeadm");
+    return base::fail(Fault::spec, "data/sources.yaml: kubernetes has no kubeadm");
   return *found;
 }
 
@@ -180,10 +180,10 @@ Result<base::Version> newest_patch(const BundleNeeds& needs, const assets::Store
   if (!text)
     return base::fail(text.error().fault,
                       fmt::format("the newest patch of Kubernetes {}: {}", minor, text.error().what),
-                      fmt::format("name one: --kubernetes-version {}",
+                      fmt::format("set one: --kubernetes-version {}",
                                   catalog.find("kubernetes", needs.kubernetes).value_or(minor + ".0")));
   const base::Version newest = TRY(read_newest(*text, needs.kubernetes, source));
-  io.err(fmt::format("Kubernetes {}: the newest patch of {}\n", newest.text(), minor));
+  io.err(fmt::format("Kubernetes {}: the newest patch release of {}\n", newest.text(), minor));
   return newest;
 }
 

@@ -47,9 +47,9 @@ Result<> add_host(const Tree& tree, const std::string& host, const fs::path& fil
   if (architecture.empty())
     return base::fail(
         Fault::spec,
-        fmt::format("{}: {}: its architecture is '{}', and bundles are for amd64 or arm64", file.string(),
+        fmt::format("{}: {}: unsupported architecture '{}': bundles are for amd64 or arm64", file.string(),
                     base::printable(host, 100), base::printable(facts.os.architecture, 50)),
-        "name a file that `gpuadm facts -o json` wrote");
+        "use a file written by `gpuadm facts -o json`");
   seen.any = true;
   seen.architectures.insert(architecture);
   seen.families.emplace(facts::name_of(facts.os.family));
@@ -64,8 +64,8 @@ Result<> add_facts(const std::string& text, const fs::path& file, SeenHosts& see
   if (tree.find("os")) return add_host(tree, "the host", file, seen);
   for (const auto& [host, facts] : tree.entries()) TRY(add_host(facts, host, file, seen));
   if (!seen.any)
-    return base::fail(Fault::spec, fmt::format("{}: has no facts of hosts", file.string()),
-                      "name a file that `gpuadm facts -o json` wrote");
+    return base::fail(Fault::spec, fmt::format("{}: no facts of hosts", file.string()),
+                      "use a file written by `gpuadm facts -o json`");
   return {};
 }
 
@@ -92,7 +92,7 @@ Result<std::string> fill(std::string_view text, const std::map<std::string, std:
     const auto value = word != words.end() ? std::optional(word->second) : catalog.find(name, kubernetes);
     if (!value)
       return base::fail(Fault::spec,
-                        fmt::format("{}: {{{}}} is no key of playbooks/catalog.yaml", sources_file, name));
+                        fmt::format("{}: {{{}}} is not a key of playbooks/catalog.yaml", sources_file, name));
     out += *value;
     at = close + 1;
   }
@@ -104,7 +104,7 @@ Result<bundle::BundleKind> kind_of(const std::string& name) {
   for (const auto kind : {BundleKind::binary, BundleKind::runtime, BundleKind::package, BundleKind::file})
     if (bundle::name_of(kind) == name) return kind;
   return base::fail(Fault::spec,
-                    fmt::format("{}: '{}' is no kind of a file", sources_file, base::printable(name, 50)));
+                    fmt::format("{}: unknown kind of file: '{}'", sources_file, base::printable(name, 50)));
 }
 
 }  // namespace
@@ -119,15 +119,15 @@ Result<BundleNeeds> read_needs(const BundleCreateOptions& options, const playboo
     if (base::trim(*text).starts_with('{')) {
       TRY(add_facts(*text, file, seen));
     } else if (std::exchange(cluster, true)) {
-      return base::fail(Fault::usage, "--for names two cluster files", "make a bundle for each");
+      return base::fail(Fault::usage, "--for: two cluster files", "create a bundle for each");
     } else {
       needs.cluster = TRY(spec::parse(*text, file.string()));
     }
   }
   TRY(ask_for_driver(options.driver, needs.cluster.gpu));
   if (seen.architectures.size() > 1)
-    return base::fail(Fault::usage, "the hosts are of two architectures, and a bundle is for one",
-                      "make two bundles, each with the facts of the hosts of one");
+    return base::fail(Fault::usage, "the hosts have two architectures; a bundle is for one",
+                      "create two bundles, each with the facts of the hosts of one architecture");
   const std::string seen_architecture = seen.any ? *seen.architectures.begin() : "";
   needs.architecture = architecture_of(options.architecture);
   if (!options.architecture.empty() && needs.architecture.empty())
@@ -138,8 +138,8 @@ Result<BundleNeeds> read_needs(const BundleCreateOptions& options, const playboo
   if (seen.any && needs.architecture != seen_architecture)
     return base::fail(
         Fault::usage,
-        fmt::format("--architecture is {}, and the hosts are {}", needs.architecture, seen_architecture),
-        "leave --architecture out");
+        fmt::format("--architecture is {}, but the hosts are {}", needs.architecture, seen_architecture),
+        "omit --architecture");
   if (seen.any) {
     needs.gpus = seen.gpus;
     needs.runtime = seen.runtime_is_missing;
@@ -158,7 +158,7 @@ Result<std::string> newest_source(const assets::Store& store, const playbook::Ca
   const Tree tree = TRY(base::yaml::read(TRY(store.read(sources_file)), sources_file));
   if (word(tree, {"newest"}).empty())
     return base::fail(Fault::spec, fmt::format("{}: needs newest", sources_file),
-                      fmt::format("or name a patch: --kubernetes-version {}.0", minor.minor_text()));
+                      fmt::format("or set a patch release: --kubernetes-version {}.0", minor.minor_text()));
   return fill(word(tree, {"newest"}), {{"minor", minor.minor_text()}}, catalog, minor);
 }
 
@@ -169,9 +169,9 @@ Result<base::Version> read_newest(std::string_view text, const base::Version& mi
   const std::vector<base::Version> versions = session::read_offers(line, minor);
   if (!versions.empty()) return versions.back();
   return base::fail(Fault::parse,
-                    fmt::format("{} does not name a patch of Kubernetes {}: it begins with '{}'", source,
+                    fmt::format("{} has no patch release of Kubernetes {}: it begins with '{}'", source,
                                 minor.minor_text(), base::printable(text.substr(0, 60))),
-                    fmt::format("name one: --kubernetes-version {}.0", minor.minor_text()));
+                    fmt::format("set one: --kubernetes-version {}.0", minor.minor_text()));
 }
 
 Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog& catalog,
@@ -230,7 +230,7 @@ Result<bool> needs_driver(const BundleNeeds& needs, const std::vector<std::strin
   if (!needs.seen)
     return base::fail(
         Fault::usage,
-        "a driver is to be installed, and nothing says which GPUs, release and kernel hosts have",
+        "a driver is to be installed, but the GPUs, release and kernel of the hosts are unknown",
         "gpuadm facts -f cluster.yaml -o json >facts.json, then --for cluster.yaml,facts.json; or "
         "--skip driver");
   return true;
@@ -243,8 +243,8 @@ Result<> choose_sources(Sources& sources, const BundleNeeds& needs, const std::v
     if (!sources.parts.contains(part)) {
       const auto near = base::nearest(part, known);
       return base::fail(
-          Fault::usage, fmt::format("--skip {}: there is no such part", base::printable(part, 50)),
-          near ? fmt::format("did you mean {}?", *near) : "there are: " + base::join(known, ", "));
+          Fault::usage, fmt::format("--skip {}: unknown component", base::printable(part, 50)),
+          near ? fmt::format("did you mean {}?", *near) : "known: " + base::join(known, ", "));
     }
   const spec::Cluster& cluster = needs.cluster;
   const auto unless = [&](bool needed, const char* part) {

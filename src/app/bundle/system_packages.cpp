@@ -57,7 +57,7 @@ class Collection {
     std::vector<const debian::Package*> roots;
     for (const PackageHost* host : hosts) {
       for (const std::string& name : from_.missing(*host))
-        TRY(add_newest(*host, name, "see that the mirror is whole", roots));
+        TRY(add_newest(*host, name, "check that the mirror is complete", roots));
       if (!from_.lacks_driver(*host)) continue;
       const auto choice = checks::choose_driver(host->facts.pci_gpus, from_.cluster.gpu.driver_branch, *data);
       if (!choice)
@@ -78,9 +78,9 @@ class Collection {
     if (!rows || !is_word(os_.parent_codename) || !is_word(os_.parent_version_id))
       return base::fail(
           Fault::usage,
-          fmt::format("which repositories {} has is not known ({})", base::printable(os_.pretty, 100),
+          fmt::format("the repositories of {} are unknown ({})", base::printable(os_.pretty, 100),
                       repositories_file),
-          "leave its packages out of the bundle, and install them yourself: --skip driver,programs");
+          "exclude its packages with --skip driver,programs, and install them yourself");
     std::vector<Repository> found;
     for (const Tree& row : rows->items()) {
       const auto architectures = texts_of(row, "architectures");
@@ -154,7 +154,7 @@ class Collection {
       return base::fail(Fault::blocked,
                         fmt::format("{}: no repository of {} has {} of the driver branch {}", host.name,
                                     release(), what, choice.branch),
-                        "name another branch: gpu.driver: install=BRANCH, or --driver install=BRANCH");
+                        "use another branch: gpu.driver: install=BRANCH, or --driver install=BRANCH");
     };
     const std::pair<const char*, const char*> needed[] = {
         {choice.modules.c_str(), "the kernel modules"}, {"smi", "nvidia-smi"}, {"cuda", "libcuda.so"}};
@@ -175,10 +175,10 @@ class Collection {
   /// What builds the modules, and NVLink 5's subnet manager.
   Result<> add_tools(const PackageHost& host, std::vector<const debian::Package*>& roots) {
     TRY(add_newest(host, "linux-headers-" + host.facts.kernel,
-                   "boot a kernel whose headers the repositories have, and ask for its facts again", roots));
+                   "boot a kernel whose headers are in the repositories, and read its facts again", roots));
     std::vector<std::string> names = {"gcc", "make", "dkms"};
     if (!host.facts.nvlink_managers.empty()) names.emplace_back("nvlsm");
-    for (const std::string& name : names) TRY(add_newest(host, name, "see that the mirror is whole", roots));
+    for (const std::string& name : names) TRY(add_newest(host, name, "check that the mirror is complete", roots));
     return {};
   }
 
@@ -248,7 +248,7 @@ class Collection {
       fs::remove(beside, error);
       return base::fail(
           Fault::usage, fmt::format("cannot write {}", beside.string()),
-          "see that its file system has room, or set XDG_CACHE_HOME to a folder on one that has");
+          "free space on its file system, or set XDG_CACHE_HOME to another one");
     }
     return bundle::BundlePart{digest, size};
   }
@@ -286,7 +286,7 @@ Result<std::vector<bundle::BundleFile>> SystemPackages::collect(const std::vecto
   for (const PackageHost& host : hosts) {
     if (!lacks_driver(host) && missing(host).empty()) continue;
     if (!is_word(host.facts.kernel))
-      return base::fail(Fault::spec, fmt::format("{}: its facts name no kernel", host.name),
+      return base::fail(Fault::spec, fmt::format("{}: its facts have no kernel", host.name),
                         "name a file that `gpuadm facts -o json` wrote");
     releases[playbook::release_of(host.facts.os)].push_back(&host);
   }

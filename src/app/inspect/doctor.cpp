@@ -89,27 +89,27 @@ Outcome list_demos(const std::vector<Demo>& all, Format format, Io& io) {
 Result<Demo> demo_named(const DoctorOptions& options, const assets::Store& assets) {
   if (names_hosts(options) || !options.from.empty())
     return base::fail(base::Fault::usage,
-                      "--demo judges a recording of its own: it goes with no host and no file");
+                      "--demo cannot be combined with hosts or files");
   std::vector<Demo> all = TRY(demos(assets));
   const auto demo = std::ranges::find(all, *options.demo, &Demo::name);
   if (demo != all.end()) return std::move(*demo);
   std::vector<std::string> names;
   for (const Demo& one : all) names.push_back(one.name);
   const auto near = base::nearest(*options.demo, names);
-  return base::fail(base::Fault::usage, fmt::format("no demo is called {}", base::printable(*options.demo)),
-                    near ? fmt::format("did you mean {}?", *near) : "gpuadm doctor --demo shows them all");
+  return base::fail(base::Fault::usage, fmt::format("unknown demo: {}", base::printable(*options.demo)),
+                    near ? fmt::format("did you mean {}?", *near) : "gpuadm doctor --demo lists them");
 }
 
 /// A recording in place of hosts.
 Result<session::Recording> recorded(const DoctorOptions& options) {
   if (names_hosts(options))
-    return base::fail(base::Fault::usage, "--from judges a recording: it goes with no host and no file");
+    return base::fail(base::Fault::usage, "--from cannot be combined with hosts or files");
   session::Recording looked = TRY(session::load_recording(options.from, texts_of(options)));
   if (options.stage == "cluster" && !looked.view)
     return base::fail(
         base::Fault::usage,
-        fmt::format("{}: no control plane was asked when this was recorded", options.from.string()),
-        "gpuadm doctor --stage cluster --record DIR makes one that can be judged for the stage cluster");
+        fmt::format("{}: the recording contains no cluster", options.from.string()),
+        "record it with: gpuadm doctor --stage cluster --record DIR");
   return looked;
 }
 
@@ -159,8 +159,8 @@ Result<std::set<std::string>> read_baseline(const std::filesystem::path& file) {
   const base::Tree tree = TRY(base::json::read(TRY(base::read_file(file)), file.string()));
   const base::Tree* findings = tree.find("findings");
   if (!findings || !findings->is_list())
-    return base::fail(base::Fault::usage, fmt::format("--baseline {}: it has no findings", file.string()),
-                      "gpuadm doctor -o json > FILE makes one");
+    return base::fail(base::Fault::usage, fmt::format("--baseline {}: no findings in this file", file.string()),
+                      "create one: gpuadm doctor -o json > FILE");
   std::set<std::string> known;
   for (const base::Tree& finding : findings->items()) {
     const auto text = [&](const char* key) {

@@ -93,7 +93,7 @@ Result<Outcome> watch(const StatusOptions& options, const spec::Cluster& cluster
     }
     const std::string at = base::iso8601(base::now()).substr(0, 19) + "Z";
     if (page)
-      io.page(fmt::format("gpuadm status: every {} s, now {}; Ctrl-C ends it\n", options.watch, at) +
+      io.page(fmt::format("gpuadm status: every {}s, last {}; Ctrl-C to stop\n", options.watch, at) +
               in_form(*status, options.form, io.out_style.width));
     else if (options.form == StatusForm::json)
       io.out(base::json::write(to_tree(*status), 0) + "\n");
@@ -112,10 +112,10 @@ Result<Outcome> watch(const StatusOptions& options, const spec::Cluster& cluster
 Result<> goes_together(const StatusOptions& options) {
   if (options.from.empty()) return {};
   if (!options.hosts.targets.empty() || !options.hosts.file.empty())
-    return base::fail(Fault::usage, "--from reads a recording: it goes with no host and no file");
+    return base::fail(Fault::usage, "--from cannot be combined with hosts or files");
   if (options.watch > 0)
-    return base::fail(Fault::usage, "--watch looks at hosts: a recording does not change",
-                      "leave --from or --watch out");
+    return base::fail(Fault::usage, "--watch cannot be combined with a recording",
+                      "omit --from or --watch");
   return {};
 }
 

@@ -28,22 +28,22 @@ constexpr std::size_t answer_limit = 16u << 20;
 constexpr std::size_t run_file_limit = 16u << 20;
 
 constexpr std::string_view readme =
-    R"(This is what gpuadm {} collected of {} on {}, for somebody who is to find out what is wrong.
+    R"(Collected by gpuadm {} from {} on {}.
 
-doctor.txt    what the doctor says of it
-recording/    what it was judged by: gpuadm doctor --from recording [--stage node|cluster]
-hosts/        of each host its logs, units, containers and the logs of its pods; of a control plane also events
-runs/         what gpuadm itself did last
+doctor.txt    findings of gpuadm doctor
+recording/    facts of the hosts: gpuadm doctor --from recording [--stage node|cluster]
+hosts/        logs, units, containers and logs of pods of each host; of control planes also events
+runs/         logs of gpuadm's last runs
 
-Names of hosts, people and domains, addresses, ids and secrets were replaced, the same by the same everywhere.
+Names of hosts, people and domains, addresses, ids and secrets are replaced consistently.
 {}
 {})";
 
 /// What the programs of others wrote: no rule knows all of it.
 constexpr std::string_view look_through =
-    "Look through hosts/*/journal, hosts/*/pods and hosts/*/cluster before you hand it on: programs log what "
+    "Review hosts/*/journal, hosts/*/pods and hosts/*/cluster before you share it: programs may log what "
     "no "
-    "rule knows, such as names of customers, images, namespaces and paths.";
+    "rule detects, such as names of customers, images, namespaces and paths.";
 
 class Support {
  public:
@@ -69,7 +69,7 @@ class Support {
   }
 
   std::string replaced() const {
-    return fmt::format("Replaced: {} names and {} addresses; ids in {} places; secrets in {}.",
+    return fmt::format("Replaced: {} names, {} addresses, {} ids, {} secrets.",
                        replaced_.names, replaced_.addresses, replaced_.ids, replaced_.secrets);
   }
   /// Which host is which: for whoever made the archive, not for who gets it.
@@ -115,7 +115,7 @@ class Support {
     std::map<std::string, std::string> answers;
     while (auto completion = fleet_.next()) {
       fleet_.at(completion->host).close();
-      if (fleet_.interrupted()) return base::fail(Fault::interrupted, "interrupted while the logs were read");
+      if (fleet_.interrupted()) return base::fail(Fault::interrupted, "interrupted while reading logs");
       if (!completion->result) {
         narrate(completion->result.error().what);
         continue;
@@ -128,7 +128,7 @@ class Support {
       if (const std::size_t left_out =
               archive_.add_sections(fs::path("hosts") / redact.name(host), redact(answer)))
         narrate(fmt::format(
-            "{}: {} of its sections are not in the archive: too many, or with a name that is no file's", host,
+            "{}: {} sections are not in the archive: too many, or with an invalid file name", host,
             left_out));
     return {};
   }
@@ -187,8 +187,8 @@ Result<Outcome> support(const SupportOptions& options, Io& io) {
   const std::string name = fmt::format("gpuadm-support-{}", base::stamp(base::now()));
   const fs::path file = options.output.empty() ? fs::path(name + ".tar.gz") : options.output;
   if (std::error_code error; fs::exists(file, error))
-    return base::fail(Fault::usage, fmt::format("{}: there is such a file", file.string()),
-                      "name one that is not there yet: --output FILE");
+    return base::fail(Fault::usage, fmt::format("{}: already exists", file.string()),
+                      "specify a new file: --output FILE");
   Archive archive = TRY(Archive::make(name));
   const auto connections = TRY(session::Connections::open(looked.cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
@@ -202,7 +202,7 @@ Result<Outcome> support(const SupportOptions& options, Io& io) {
   const std::string contents = archive.contents();
   TRY(archive.pack(file));
   std::error_code error;
-  io.out(fmt::format("{} ({}, for you alone)\n{}{}\n{}{}\n", base::printable(file.string()),
+  io.out(fmt::format("{} ({}, mode 0600)\n{}{}\n{}{}\n", base::printable(file.string()),
                      base::human_bytes(fs::file_size(file, error)), contents, support.replaced(),
                      base::printable(support.renamed(), 1u << 16), look_through));
   return outcome;

@@ -29,8 +29,8 @@ Result<std::vector<Link>> links_of(const VerifyOptions& options) {
   for (const std::string& name : options.only) {
     if (checks::link_named(name)) continue;
     const auto near = base::nearest(name, names);
-    return base::fail(base::Fault::usage, fmt::format("no link is called {}", base::printable(name, 50)),
-                      near ? fmt::format("did you mean {}?", *near) : "they are: " + base::join(names, ", "));
+    return base::fail(base::Fault::usage, fmt::format("unknown link: {}", base::printable(name, 50)),
+                      near ? fmt::format("did you mean {}?", *near) : "known: " + base::join(names, ", "));
   }
   std::vector<Link> wanted;
   for (const Link link : checks::all_links())
@@ -113,7 +113,7 @@ std::string summary(const std::vector<GpuNode>& nodes, std::size_t tested, const
       broken.push_back(fmt::format("{} on {}", finding.id.substr(finding.id.find('.') + 1), finding.host));
   const int gpus = gpus_of(nodes);
   return fmt::format("{} GPU{} on {} node{}: ", gpus, gpus == 1 ? "" : "s", tested, tested == 1 ? "" : "s") +
-         (broken.empty() ? "every link that was tried holds" : "broken: " + base::join(broken, ", "));
+         (broken.empty() ? "all tested links passed" : "broken: " + base::join(broken, ", "));
 }
 
 std::string control_plane_of(const spec::Cluster& cluster, const facts::Census& census) {
@@ -151,7 +151,7 @@ Result<> walk_all(Walk& walk, const std::vector<Link>& links, const session::Pod
     if (!result) return std::unexpected(result.error());
     return Outcome::done;
   };
-  TRY(session::telling(context.folder, Format::text, beside, act));
+  TRY(session::with_reporter(context.folder, Format::text, beside, act));
   return {};
 }
 
@@ -166,9 +166,9 @@ Outcome conclude(const Walk& walk, const std::vector<GpuNode>& nodes, std::size_
     io.out(summary(nodes, tested, walk) + "\n");
   }
   for (const std::string& name : left_out(facts, nodes))
-    io.err(fmt::format("{} has GPUs too, and was not named: not verified\n", base::printable(name)));
+    io.err(fmt::format("{} also has GPUs and was not selected: not verified\n", base::printable(name)));
   if (nodes.empty() && !options.allow_none) {
-    io.err("no host of these has an NVIDIA GPU; --allow-none if that is as it should be\n");
+    io.err("no host has an NVIDIA GPU (--allow-none if this is expected)\n");
     return Outcome::failed;
   }
   return std::ranges::any_of(walk.findings(), report::is_open) ? Outcome::failed : Outcome::done;

@@ -23,17 +23,17 @@ constexpr std::size_t remembered = 6;  // changes shown on the page
 
 Result<> goes_with(const DoctorOptions& options) {
   if (!options.from.empty() || options.demo)
-    return base::fail(Fault::usage, "--watch looks at hosts: a recording does not change",
-                      "leave --from, --demo or --watch out");
+    return base::fail(Fault::usage, "--watch cannot be combined with a recording",
+                      "omit --from, --demo or --watch");
   if (options.fix)
-    return base::fail(Fault::usage, "--watch only looks, and --fix changes hosts",
-                      "gpuadm doctor --fix, then --watch");
+    return base::fail(Fault::usage, "--watch cannot be combined with --fix",
+                      "run gpuadm doctor --fix first, then --watch");
   if (!options.record.empty())
-    return base::fail(Fault::usage, "--watch looks many times, and --record saves one look",
+    return base::fail(Fault::usage, "--watch cannot be combined with --record",
                       "gpuadm doctor --record DIR without --watch");
   if (options.format != Format::text && options.format != Format::json)
-    return base::fail(Fault::usage, "--watch tells changes, and this form is of one whole look",
-                      "-o json prints one object a change; or run gpuadm doctor from a timer");
+    return base::fail(Fault::usage, "--watch cannot be combined with this output format",
+                      "use -o json, or run gpuadm doctor from a timer");
   return {};
 }
 
@@ -53,11 +53,11 @@ class Page {
     }
     if (!changes.empty() || !findings.empty()) looked_ = true;
     const std::string report =
-        looked_ ? report::details(findings, io_.out_style) : "waiting for the first answer\n";
+        looked_ ? report::details(findings, io_.out_style) : "waiting for the first result\n";
     // What sums it up stands above what may not fit.
     const std::size_t last_line = report.rfind('\n', report.size() - 2) + 1;
     const std::string first = looked_ ? report::headline(findings, io_.out_style) + "\n" : "";
-    std::string text = fmt::format("gpuadm doctor: {}, every {} s, now {}; Ctrl-C ends it\n{}{}\n",
+    std::string text = fmt::format("gpuadm doctor: {}, every {}s, last {}; Ctrl-C to stop\n{}{}\n",
                                    base::printable(cluster_), every_,
                                    base::iso8601(base::now()).substr(11, 8), first, report.substr(last_line));
     for (const std::string& line : last_) text += line + "\n";

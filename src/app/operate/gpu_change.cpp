@@ -39,8 +39,8 @@ Result<spec::GpuProfile> to_sharing(const std::string& how) {
   const bool mps = how.starts_with("mps:");
   const auto number = base::to_int(mps ? how.substr(4) : how);
   if (!number || *number < 2 || *number > 1000)
-    return base::fail(Fault::usage, fmt::format("'{}' is no way to share GPUs", base::printable(how, 50)),
-                      "a number from 2 on (time-slicing), mps:NUMBER, or exclusive");
+    return base::fail(Fault::usage, fmt::format("invalid sharing: '{}'", base::printable(how, 50)),
+                      "use a number of at least 2 (time-slicing), mps:NUMBER, or exclusive");
   return spec::GpuProfile{mps ? spec::Sharing::mps : spec::Sharing::time_slicing, static_cast<int>(*number)};
 }
 
@@ -49,8 +49,8 @@ Result<spec::Mig> to_mig(const std::string& how) {
   if (how == "off") return mig;
   for (const std::string_view profile : base::split(how, ',')) {
     if (!spec::is_mig_profile(profile))
-      return base::fail(Fault::usage, fmt::format("'{}' is no MIG profile", base::printable(profile, 50)),
-                        "profiles as nvidia-smi mig -lgip names them: 1g.18gb,1g.18gb,3g.71gb; or off");
+      return base::fail(Fault::usage, fmt::format("invalid MIG profile: '{}'", base::printable(profile, 50)),
+                        "use profiles as listed by nvidia-smi mig -lgip: 1g.18gb,1g.18gb,3g.71gb; or off");
     ++mig.devices[std::string(profile)];
   }
   mig.strategy = mig.devices.size() > 1 ? spec::MigStrategy::mixed : spec::MigStrategy::single;
@@ -61,11 +61,11 @@ Result<spec::Mig> to_mig(const std::string& how) {
 base::Error shares_by_claims(const std::string& host) {
   return {
       Fault::blocked,
-      fmt::format("the GPUs of {} are allocated by NVIDIA's DRA driver: gpuadm gpu share divides what the "
-                  "device plugin offers",
+      fmt::format("the GPUs of {} are allocated by NVIDIA's DRA driver: gpuadm gpu share configures the "
+                  "device plugin",
                   host),
-      "pods share a GPU where they name one ResourceClaim (spec.resourceClaims[].resourceClaimName); for "
-      "time-slicing or MPS write gpu: { allocator: devicePlugin } in the cluster file, and run: gpuadm "
+      "pods share a GPU if they use the same ResourceClaim (spec.resourceClaims[].resourceClaimName); for "
+      "time-slicing or MPS set gpu: { allocator: devicePlugin } in the cluster file, and run: gpuadm "
       "apply"};
 }
 
@@ -127,7 +127,7 @@ Result<bool> is_refused(const Wanted& wanted, const session::Survey& survey,
   if (pods.empty() || change == GpuChange::share) return false;
   const std::string drain = "kubectl drain " + node->name + " --ignore-daemonsets --delete-emptydir-data";
   io.err(report::to_text(
-      {base::Fault::remote, fmt::format("pods hold GPUs of {}: {}", wanted.host, base::join(pods, ", ")),
+      {base::Fault::remote, fmt::format("pods use GPUs of {}: {}", wanted.host, base::join(pods, ", ")),
        drain + ", then run again"},
       io.err_style));
   return true;
@@ -170,7 +170,7 @@ void remind(const Wanted& wanted, const GpuChangeOptions& options, Io& io) {
   const auto before = session::read_cluster({options.file, {}}, options.common.connection);
   if (!before || spec::to_tree(*before) == spec::to_tree(wanted.cluster)) return;
   io.err(fmt::format(
-      "{} says otherwise of {}: write it there too, under hosts[].gpu, or the next gpuadm init takes it "
+      "{} has other settings for {}: change hosts[].gpu there too, or the next gpuadm init reverts it "
       "back\n",
       options.file.string(), base::printable(wanted.host)));
 }
@@ -187,7 +187,7 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
   const session::Survey survey = TRY(session.survey_all(assets));
   if (survey.census.at(wanted.host)->gpus.empty())
     return base::fail(Fault::usage, fmt::format("{}: nvidia-smi lists no GPU", wanted.host),
-                      "gpuadm doctor says why");
+                      "gpuadm doctor shows the cause");
   const bool in_cluster = std::ranges::any_of(cluster.hosts, [&](const spec::Host& host) {
     return facts::is_control_plane(survey.census, host.name);
   });
@@ -207,7 +207,7 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
     return plan_of(TRY(session.survey_all(assets)).census);
   };
   const Outcome outcome =
-      TRY(session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+      TRY(session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
         return session::execute(execution, session, reporter, io);
       }));
   if (outcome == Outcome::done) remind(wanted, options, io);

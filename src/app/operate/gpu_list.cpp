@@ -103,7 +103,7 @@ Outcome report_unreached(const session::Recording& looked, Io& io) {
 
 Result<Outcome> gpu_list(const GpuListOptions& options, Io& io) {
   if (!options.from.empty() && (!options.hosts.targets.empty() || !options.hosts.file.empty()))
-    return base::fail(base::Fault::usage, "--from reads a recording: it goes with no host and no file");
+    return base::fail(base::Fault::usage, "--from cannot be combined with hosts or files");
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const session::Recording looked =
       TRY(options.from.empty() ? look(options, assets, io) : session::load_recording(options.from));

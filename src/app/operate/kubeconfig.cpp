@@ -45,8 +45,8 @@ Result<std::string> given_name(const KubeconfigOptions& options) {
   if (!is_plain(options.context))
     return base::fail(
         Fault::usage,
-        fmt::format("--context '{}': no name for a context", base::printable(options.context, 50)),
-        "letters, digits, dots and dashes, for example: --context lab");
+        fmt::format("--context '{}': invalid name", base::printable(options.context, 50)),
+        "use letters, digits, dots and dashes, for example: --context lab");
   return options.context;
 }
 
@@ -104,16 +104,16 @@ Result<Outcome> kubeconfig(const KubeconfigOptions& options, Io& io) {
   const bool same = options.output.empty() ? there && made == now : before == after;
   const std::string shown = base::printable(file.string());
   if (same && is_private(file)) {
-    io.out(fmt::format("{}: the context {} is as it should be\n", shown, base::printable(name)));
+    io.out(fmt::format("{}: the context {} is up to date\n", shown, base::printable(name)));
     return Outcome::done;
   }
   if (!same && there) {
     const fs::path kept = TRY(keep(file, before));
-    io.err(fmt::format("the former file is kept as {}\n", base::printable(kept.string())));
+    io.err(fmt::format("the original is {}\n", base::printable(kept.string())));
   }
   TRY(base::write_file(file, same ? before : after, 0600));
-  io.out(fmt::format("{}: the context {} is written{}\n", shown, base::printable(name),
-                     options.keep_context ? "" : ", and is the current one"));
+  io.out(fmt::format("{}: wrote the context {}{}\n", shown, base::printable(name),
+                     options.keep_context ? "" : " and made it the current context"));
   return Outcome::done;
 }
 

@@ -32,7 +32,7 @@ Result<std::string> machines(const spec::Cluster& cluster, transport::Fleet& fle
     lines += fmt::format("{} {} {}\n", id, base::lower(host->name), host->endpoint.address);
   }
   if (fleet.interrupted())
-    return base::fail(base::Fault::interrupted, "interrupted while the machine ids were read");
+    return base::fail(base::Fault::interrupted, "interrupted while reading machine ids");
   return lines;
 }
 

@@ -72,7 +72,7 @@ Result<Outcome> take_back(TakeBack& back, const assets::Store& assets, const Und
   }
   if (!back.unfinished.empty())
     notify(reporter, report::Did::note, "",
-           fmt::format("kubeadm did not finish on {}: what it started is stopped and removed, too",
+           fmt::format("kubeadm did not finish on {}: what it started is also stopped and removed",
                        base::join(back.unfinished, ", ")));
   const Outcome outcome = TRY(session::execute(execution, session, reporter, io));
   if (outcome != Outcome::done || !kept || options.consent == Consent::preview) return outcome;
@@ -84,7 +84,7 @@ Result<Outcome> take_back(TakeBack& back, const assets::Store& assets, const Und
 
 Result<Outcome> undo(const UndoOptions& options, Io& io) {
   if (options.all && !options.run.empty())
-    return base::fail(base::Fault::usage, "--all and --run are one too many", "--all undoes every run");
+    return base::fail(base::Fault::usage, "--all cannot be combined with --run", "use one of them");
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const std::string functions =
       TRY(assets.read("playbooks/prelude.sh")) + TRY(assets.read("playbooks/undo.sh"));
@@ -95,7 +95,7 @@ Result<Outcome> undo(const UndoOptions& options, Io& io) {
                 *session.fleet);
   std::vector<std::string> changed;
   const Outcome outcome =
-      TRY(session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+      TRY(session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
         return take_back(back, assets, options, session, changed, reporter, io);
       }));
   if (outcome == Outcome::done && options.consent != Consent::preview && options.format == Format::text &&

@@ -30,7 +30,7 @@ Result<Journals> read_journals(transport::Fleet& fleet, const std::vector<std::s
     journals.emplace(host, std::move(*journal));
   }
   if (fleet.interrupted())
-    return base::fail(base::Fault::interrupted, "interrupted while the journals were read");
+    return base::fail(base::Fault::interrupted, "interrupted while reading journals");
   return journals;
 }
 
@@ -66,15 +66,15 @@ bool report_kept(report::Reporter& reporter, const UndoPlans& undo_plans) {
       any = true;
       notify(
           reporter, report::Did::note, host,
-          fmt::format("a line of the journal is cut off or damaged, and what it is about is not restored: {} "
-                      "(--force removes the line)",
+          fmt::format("a line of the journal is truncated or damaged, and its change is not undone: {} "
+                      "(--force deletes the line)",
                       base::printable(base::replace_all(line, "\t", " "), 300)));
     }
     for (const plan::Kept& kept : way.kept) {
       any = true;
       notify(
           reporter, report::Did::note, host,
-          fmt::format("{} stays: {} (--force puts it back)", base::printable(kept.thing.second), kept.why));
+          fmt::format("{} is kept: {} (--force restores it)", base::printable(kept.thing.second), kept.why));
     }
   }
   return any;

@@ -85,8 +85,9 @@ void unique(const Whole& w, Verdicts& out) {
 }
 
 /// Says which nodes differ in something: values with the nodes that have them.
-void tell_differences(const std::map<std::string, std::vector<std::string>>& nodes_by_value,
-                      Severity severity, const std::string& says, const std::string& remedy, Verdicts& out) {
+void report_differences(const std::map<std::string, std::vector<std::string>>& nodes_by_value,
+                        Severity severity, const std::string& says, const std::string& remedy,
+                        Verdicts& out) {
   if (nodes_by_value.size() < 2) {
     if (!nodes_by_value.empty()) out.pass(nodes_by_value.begin()->first);
     return;
@@ -104,8 +105,8 @@ void os_uniform(const Whole& w, Verdicts& out) {
   if (!nodes) return;
   ByValue found;
   for (const facts::Node& node : *nodes) found[node.os + ", " + node.kernel].push_back(node.name);
-  tell_differences(found, Severity::note, "nodes have different systems or kernels",
-                   "upgrade all nodes to one release and kernel", out);
+  report_differences(found, Severity::note, "nodes have different systems or kernels",
+                     "upgrade all nodes to one release and kernel", out);
 }
 
 void containerd_skew(const Whole& w, Verdicts& out) {
@@ -119,8 +120,8 @@ void containerd_skew(const Whole& w, Verdicts& out) {
     found[node.runtime.substr(0, scheme) + " " + (version ? version->minor_text() : "?")].push_back(
         node.name);
   }
-  tell_differences(found, Severity::note, "nodes have different container runtimes",
-                   "upgrade the runtime of the older nodes", out);
+  report_differences(found, Severity::note, "nodes have different container runtimes",
+                     "upgrade the runtime of the older nodes", out);
 }
 
 void driver_skew(const Whole& w, Verdicts& out) {
@@ -134,8 +135,8 @@ void driver_skew(const Whole& w, Verdicts& out) {
     if (!driver.empty()) found[driver].push_back(node.name);
   }
   if (found.empty()) return out.skip("no node reports its driver's version");
-  tell_differences(found, Severity::note, "nodes have different NVIDIA drivers",
-                   "install one driver version on all GPU nodes", out);
+  report_differences(found, Severity::note, "nodes have different NVIDIA drivers",
+                     "install one driver version on all GPU nodes", out);
 }
 
 constexpr std::array rows = std::to_array<Check>({

@@ -17,7 +17,7 @@ const facts::StorageClass* class_of(const std::vector<facts::StorageClass>& clas
   return place == classes.end() ? nullptr : &*place;
 }
 
-void tell_defaults(const std::vector<facts::StorageClass>& classes, Verdicts& out) {
+void check_defaults(const std::vector<facts::StorageClass>& classes, Verdicts& out) {
   std::vector<std::string> defaults;
   for (const facts::StorageClass& one : classes)
     if (one.is_default) defaults.push_back(one.name);
@@ -34,7 +34,7 @@ void csi_drivers(const Whole& w, Verdicts& out) {
   const auto* nodes = drivers ? given(w.facts.csi_nodes, out, "the nodes' CSI drivers") : nullptr;
   if (!nodes) return;
   if (classes->empty() && drivers->empty()) return out.skip("no CSI driver and no StorageClass");
-  tell_defaults(*classes, out);
+  check_defaults(*classes, out);
   for (const std::string& driver : *drivers) {
     std::vector<std::string> without;
     for (const auto& [node, registered] : *nodes)

@@ -88,7 +88,7 @@ void models_known(const Subject& s, Verdicts& out) {
   if (s.cluster.gpu.models.empty()) return out.not_applicable("gpu.models is empty");
   if (s.cluster.hosts.front().name != s.host.name)
     return out.not_applicable("checked for the first host only");
-  for (const Complaint& c : lint_models(s.cluster, s.data))
+  for (const LintProblem& c : lint_models(s.cluster, s.data))
     out.fail(c.severity, c.says, c.evidence, c.remedy);
 }
 

@@ -17,9 +17,9 @@ namespace {
 void apiserver_endpoint(const Subject& s, Verdicts& out) {
   const std::string& endpoint = s.cluster.control_plane.endpoint;
   const auto planes = std::ranges::count(s.cluster.hosts, spec::Role::control_plane, &spec::Host::role);
-  const bool told_apart = planes < std::ssize(s.cluster.hosts);
+  const bool distinguishable = planes < std::ssize(s.cluster.hosts);
   // Without a worker among them the hosts may be a list to look at, and no cluster.
-  if (endpoint.empty() && planes > 1 && told_apart)
+  if (endpoint.empty() && planes > 1 && distinguishable)
     return out.fail(Severity::blocker, "several control planes have no common endpoint",
                     fmt::format("{} hosts with role control-plane, and no controlPlane.endpoint", planes),
                     "set controlPlane.endpoint to a load balancer or a virtual address");
@@ -86,12 +86,12 @@ void one_cluster(const Group& group, Verdicts& out) {
   const spec::Host* first = with_authority(group);
   const auto worker = [](const spec::Host& host) { return host.role == spec::Role::worker; };
   // Control planes alone may be a list to look at, and no cluster.
-  const bool told_apart =
+  const bool distinguishable =
       !group.cluster.control_plane.endpoint.empty() || std::ranges::any_of(group.cluster.hosts, worker);
   int nodes = 0;
   for (const spec::Host& host : group.cluster.hosts) {
     const auto facts = group.hosts.find(host.name);
-    if (facts == group.hosts.end() || (!worker(host) && !told_apart)) continue;
+    if (facts == group.hosts.end() || (!worker(host) && !distinguishable)) continue;
     const facts::KubernetesTools& node = facts->second->kubernetes;
     if (node.kubelet_server.empty()) continue;
     ++nodes;

@@ -18,8 +18,8 @@ std::optional<base::Version> judged_version(const Subject& s) {
   return s.facts.kubernetes.kubelet ? base::Version::parse(*s.facts.kubernetes.kubelet) : std::nullopt;
 }
 
-void tell(const std::vector<Complaint>& complaints, Verdicts& out) {
-  for (const Complaint& c : complaints) out.fail(c.severity, c.says, c.evidence, c.remedy);
+void fail_all(const std::vector<LintProblem>& problems, Verdicts& out) {
+  for (const LintProblem& c : problems) out.fail(c.severity, c.says, c.evidence, c.remedy);
 }
 
 std::map<std::string, bool> gates_of(const Subject& s) {
@@ -42,7 +42,7 @@ void feature_gates(const Subject& s, Verdicts& out) {
   if (gates.empty()) return out.pass("no feature gates are set");
   const auto version = judged_version(s);
   if (!version) return out.unknown("the Kubernetes version is not known");
-  tell(lint_gates(gates, *version, s.data), out);
+  fail_all(lint_gates(gates, *version, s.data), out);
 }
 
 void unknown_flags(const Subject& s, Verdicts& out) {
@@ -63,7 +63,7 @@ void unknown_flags(const Subject& s, Verdicts& out) {
         c.remedy +=
             " from /var/lib/kubelet/kubeadm-flags.env or /etc/default/kubelet, then: systemctl restart "
             "kubelet";
-  tell(complaints, out);
+  fail_all(complaints, out);
 }
 
 void service_active(const Subject& s, Verdicts& out) {

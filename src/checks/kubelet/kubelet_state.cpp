@@ -131,14 +131,14 @@ void max_pods(const Subject& s, Verdicts& out) {
   for (const facts::Address& address : s.facts.all_addresses) {
     const auto cidr = base::Cidr::parse(address.cidr);
     if (address.link != "cni0" || !cidr || cidr->v6 || cidr->prefix < 8 || cidr->prefix > 30) continue;
-    const long long room = (1LL << (32 - cidr->prefix)) - 3;
-    if (pods > room)
+    const long long addresses = (1LL << (32 - cidr->prefix)) - 3;
+    if (pods > addresses)
       return out.fail(
           Severity::warning, "more pods are allowed than the node has addresses for",
-          fmt::format("maxPods: {}; {} has {} addresses", pods, address.cidr, room),
+          fmt::format("maxPods: {}; {} has {} addresses", pods, address.cidr, addresses),
           fmt::format("set maxPods: {} in /var/lib/kubelet/config.yaml, then: systemctl restart kubelet",
-                      room));
-    return out.pass(fmt::format("{} pods, {} addresses", pods, room));
+                      addresses));
+    return out.pass(fmt::format("{} pods, {} addresses", pods, addresses));
   }
   out.skip("the node has no pod bridge");
 }

@@ -137,19 +137,19 @@ void limits(const Subject& s, Verdicts& out) {
     const auto place = unit->second.limits.find(key);
     return place == unit->second.limits.end() ? std::string() : place->second;
   };
-  const auto tell = [&](Severity severity, const char* key, const char* says, const char* wanted) {
+  const auto limit = [&](Severity severity, const char* key, const char* says, const char* wanted) {
     out.fail(severity, says, fmt::format("containerd.service has {}={}", key, value(key)),
              fmt::format("systemctl edit containerd: [Service] {}={}, then: systemctl restart containerd",
                          key, wanted));
   };
   if (!is_at_least(value("LimitNOFILE"), 65536))
-    tell(Severity::note, "LimitNOFILE", "containers have a low limit on open files", "infinity");
+    limit(Severity::note, "LimitNOFILE", "containers have a low limit on open files", "infinity");
   if (!is_at_least(value("TasksMax"), 16384))
-    tell(Severity::note, "TasksMax", "containerd has a low limit on processes", "infinity");
+    limit(Severity::note, "TasksMax", "containerd has a low limit on processes", "infinity");
   if (value("Delegate") == "no")
-    tell(Severity::warning, "Delegate", "systemd may change the cgroups of containers", "yes");
+    limit(Severity::warning, "Delegate", "systemd may change the cgroups of containers", "yes");
   if (has(s.facts.modules, "ib_uverbs") && !is_at_least(value("LimitMEMLOCK"), std::uint64_t{1} << 40))
-    tell(Severity::warning, "LimitMEMLOCK", "containers cannot pin enough memory for RDMA", "infinity");
+    limit(Severity::warning, "LimitMEMLOCK", "containers cannot pin enough memory for RDMA", "infinity");
 }
 
 void enable_cdi(const Subject& s, Verdicts& out) {

@@ -50,7 +50,7 @@ std::vector<std::string> lines_of(const Tree& content) {
 
 std::unexpected<base::Error> missing(std::string_view what) {
   return base::fail(base::Fault::parse,
-                    fmt::format("the probe has no '{}' to change", base::printable(what, 200)));
+                    fmt::format("the probe contains no '{}'", base::printable(what, 200)));
 }
 
 Result<> add(std::vector<Part>& parts, const std::string& name, const Tree& content) {

@@ -42,7 +42,7 @@ base::Result<Sections> Sections::split(std::string_view text) {
   if (begin == std::string_view::npos)
     return base::fail(base::Fault::parse,
                       "the host did not answer the probe: " + base::printable(text.substr(0, 200)),
-                      "log in by hand and run `sh -c 'echo ok'`: nothing else may be printed");
+                      "log in manually and run `sh -c 'echo ok'`: it must print nothing else");
   Sections all;
   all.noise = std::string(text.substr(0, std::min<std::size_t>(begin, 200)));
   Section* current = nullptr;
@@ -71,8 +71,8 @@ base::Result<Sections> Sections::split(std::string_view text) {
       current->damaged = all.torn = true;
     }
   }
-  return base::fail(base::Fault::parse, "the host's answer to the probe was cut off",
-                    "run again; if it stays, raise `ssh.commandTimeout` in the cluster file");
+  return base::fail(base::Fault::parse, "the output of the probe was truncated",
+                    "run again; if it happens again, increase `ssh.commandTimeout` in the cluster file");
 }
 
 const Section* Sections::find(std::string_view name) const {

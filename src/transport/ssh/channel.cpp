@@ -45,7 +45,8 @@ Result<Channel::Opened> Channel::open() {
 }
 
 void Channel::speak(Command command, Root root, const Marks& marks, Share share) {
-  dialogue_.emplace(std::move(command), root, marks, link_.peer(), Tell::channel_status, std::move(share));
+  dialogue_.emplace(std::move(command), root, marks, link_.peer(), StatusFrom::channel_status,
+                    std::move(share));
   line_ = dialogue_->line();
   sent_eof_ = wants_room_ = false;
 }
@@ -55,8 +56,8 @@ Result<bool> Channel::exec() {
                                                      static_cast<unsigned>(line_.size()));
   if (code == LIBSSH2_ERROR_EAGAIN) return false;
   if (code == LIBSSH2_ERROR_CHANNEL_REQUEST_DENIED)
-    return base::fail(Fault::remote, link_.peer().host + ": sshd refuses to run commands for this user",
-                      "try by hand: " + link_.peer().login + " true");
+    return base::fail(Fault::remote, link_.peer().host + ": sshd does not let this user run commands",
+                      "try manually: " + link_.peer().login + " true");
   if (code != 0) return lost();
   return true;
 }

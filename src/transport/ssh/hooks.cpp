@@ -29,7 +29,7 @@ ssize_t receive(libssh2_socket_t socket, void* buffer, size_t length, int, void*
   if (!hooks.greeted && hooks.received > longest_greeting) return -ECONNABORTED;
   const ssize_t got = ::recv(socket, buffer, length, 0);
   if (got < 0) return failed(hooks);
-  if (got == 0 && length > 0) hooks.broke = "the other side closed it";
+  if (got == 0 && length > 0) hooks.broke = "closed by the host";
   const auto size = static_cast<std::size_t>(got);
   hooks.budget -= std::min(hooks.budget, std::max(size, least_charge));
   hooks.received += size;

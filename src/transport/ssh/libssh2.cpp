@@ -102,7 +102,7 @@ std::unexpected<base::Error> Libssh2::too_late() {
       fmt::format("{}: “{}” did not {} within {}{}; the connection was closed", link_.peer().host,
                   command_.label, dialogue && dialogue->begun() ? "end" : "begin", limit,
                   said.empty() ? "" : ", the host says: " + said),
-      fmt::format("see what hangs there: {} ps -ef --forest", link_.peer().login));
+      fmt::format("check what hangs: {} ps -ef --forest", link_.peer().login));
 }
 
 Result<bool> Libssh2::step() {
@@ -151,8 +151,8 @@ Result<bool> Libssh2::open_main() {
     case Channel::Opened::not_yet:
       return false;
     case Channel::Opened::refused:
-      return base::fail(Fault::remote, link_.peer().host + ": sshd refuses to open a session",
-                        "see MaxSessions and ForceCommand in the host's sshd_config");
+      return base::fail(Fault::remote, link_.peer().host + ": sshd does not open a session",
+                        "check MaxSessions and ForceCommand in the host's sshd_config");
     case Channel::Opened::yes:
       break;
   }

@@ -213,7 +213,7 @@ Result<bool> Login::try_password() {
 }
 
 std::unexpected<base::Error> Login::refused() const {
-  std::string tried = tried_.empty() ? "there is no key to offer" : "it refused " + tried_;
+  std::string tried = tried_.empty() ? "no key to offer" : "it rejected " + tried_;
   if (passwords_tried_ > 0)
     tried += fmt::format(" and {} password{}", passwords_tried_, passwords_tried_ > 1 ? "s" : "");
   std::string left_out;
@@ -222,11 +222,11 @@ std::unexpected<base::Error> Login::refused() const {
     if (!config_.allows(method) && std::ranges::find(offered, method) != offered.end())
       left_out += fmt::format("{}{}", left_out.empty() ? "" : ", ", method);
   }
-  if (!left_out.empty()) tried += fmt::format("; the ssh configuration leaves out {}", left_out);
+  if (!left_out.empty()) tried += fmt::format("; the ssh configuration excludes {}", left_out);
   return base::fail(
       Fault::auth,
-      fmt::format("{}: cannot log in as {}: {}; it takes {}", host_, config_.user, tried, methods_),
-      fmt::format("put your key there: ssh-copy-id -p {} {}@{}; or name another with identityFile",
+      fmt::format("{}: cannot log in as {}: {}; it accepts {}", host_, config_.user, tried, methods_),
+      fmt::format("install your key: ssh-copy-id -p {} {}@{}; or set another one with identityFile",
                   config_.port, config_.user, config_.host_name));
 }
 

@@ -79,7 +79,7 @@ base::Result<std::optional<std::vector<Address>>> Resolver::poll() {
     if (state != 0)
       return base::fail(base::Fault::unreachable,
                         fmt::format("the name “{}” has no address: {}", host_, ::gai_strerror(state)),
-                        "check the name, or give the address instead");
+                        "check the name, or use the address");
     numeric_ = addresses(lookup_->request.ar_result);
     ::freeaddrinfo(std::exchange(lookup_->request.ar_result, nullptr));
   }

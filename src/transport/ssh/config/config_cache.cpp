@@ -64,7 +64,7 @@ void ConfigCache::go_on(Query& query) {
   else
     query.answer =
         base::fail(base::Fault::spec, "ssh -G: " + base::tail(base::trim(query.err), 2),
-                   fmt::format("look at ~/.ssh/config and /etc/ssh/ssh_config: ssh -G {}", query.asked_host));
+                   fmt::format("check ~/.ssh/config and /etc/ssh/ssh_config: ssh -G {}", query.asked_host));
   query.child = Child();
 }
 

@@ -62,10 +62,9 @@ base::Result<EVP_PKEY*> KeyRing::open(Slot& slot) {
     slot.key = std::move(**key);
     return slot.key.get();
   }
-  slot.refused = file.encrypted ? base::Error{Fault::auth, fmt::format("{}: no passphrase opens it", path),
+  slot.refused = file.encrypted ? base::Error{Fault::auth, fmt::format("{}: wrong passphrase", path),
                                               "load it into ssh-agent: ssh-add " + path}
-                                : base::Error{Fault::spec,
-                                              fmt::format("{}: a private key that cannot be read", path), ""};
+                                : base::Error{Fault::spec, fmt::format("{}: invalid private key", path), ""};
   return std::unexpected(*slot.refused);
 }
 
@@ -136,7 +135,7 @@ base::Result<KeyRing::Offer> KeyRing::offer(const Config& config, const std::str
     auto named = from_file(expand(identity_file, config, typed_host), agent, offer);
     if (!named)
       return base::fail(Fault::auth, named.error().what,
-                        named.error().hint.empty() ? "name a private key with -i FILE or identityFile"
+                        named.error().hint.empty() ? "specify a private key with -i FILE or identityFile"
                                                    : named.error().hint);
     auto identity = std::move(*named);
     if (identity) add(std::move(*identity));
@@ -147,8 +146,8 @@ base::Result<KeyRing::Offer> KeyRing::offer(const Config& config, const std::str
     auto identity = from_file(path, agent, offer);
     if (identity && *identity) files.push_back(std::move(**identity));
     if (!identity)
-      session_.tell_once(identity.error().what +
-                         (identity.error().hint.empty() ? "" : ": " + identity.error().hint));
+      session_.notify_once(identity.error().what +
+                           (identity.error().hint.empty() ? "" : ": " + identity.error().hint));
     if (std::filesystem::exists(path + "-cert.pub"))
       offer.left_out.push_back("certificate " + path + "-cert.pub");
   }

@@ -1,4 +1,4 @@
-#include "playbook/surroundings.hpp"
+#include "playbook/environment.hpp"
 
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/toml.hpp"

@@ -22,6 +22,6 @@ namespace spec {
 [[nodiscard]] bool is_region(const std::string& text);
 
 /// Names what the runtime has no way to do, and a login for no proxy.
-void judge_surroundings(const Cluster& cluster, const Tree& file, Problems& problems);
+void check_environment(const Cluster& cluster, const Tree& file, Problems& problems);
 
 }  // namespace spec

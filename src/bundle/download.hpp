@@ -12,7 +12,7 @@ inline constexpr int most_tries = 6;
 void wait_before(int attempt);
 
 /// What is wanted.
-struct Fetcher::Wish {
+struct Fetcher::Download {
   std::string url;
   std::string scope;  ///< registry and repository, whose authorization goes with it; empty: none
   std::vector<std::string> headers;  ///< "Accept: …"
