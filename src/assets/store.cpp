@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Regular files below a folder, relative to it. Folders that cannot be read count as empty: they override
+/// Regular files below a directory, relative to it. Unreadable directories count as empty: they override
 /// nothing.
 std::set<std::string> files_below(const fs::path& folder) {
   std::set<std::string> found;
@@ -25,7 +25,7 @@ std::set<std::string> files_below(const fs::path& folder) {
   return found;
 }
 
-/// The first folder's file of that name.
+/// The first file with this name.
 std::optional<fs::path> override_of(const std::vector<fs::path>& folders, std::string_view path) {
   std::error_code error;
   for (const fs::path& folder : folders)

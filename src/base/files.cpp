@@ -33,7 +33,7 @@ struct Descriptor {
   }
 };
 
-/// Writes pieces of any size in large blocks; remembers the first failure, with errno as it was.
+/// Writes pieces of any size in large blocks; remembers the first failure and its errno.
 class Pieces {
  public:
   explicit Pieces(int fd) : fd_(fd) {}
@@ -83,7 +83,7 @@ Result<std::string> read_all(int fd, const std::filesystem::path& path, std::siz
   }
 }
 
-/// Hashes what `next` gives until it gives nothing.
+/// Hashes the output of `next` until it is empty.
 template <class Next>
 std::string digest(Next next) {
   Sha256 sum;

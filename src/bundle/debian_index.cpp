@@ -11,14 +11,14 @@ namespace {
 
 using base::Fault;
 
-/// Of one package; the largest driver has 400 MB.
+/// Limit of one package; the largest driver has 400 MB.
 constexpr long long largest_package = 4LL << 30;
 
 bool is_sum(std::string_view text, std::size_t digits = 64) {
   return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Characters of names and versions: they stand in texts that apt reads.
+/// Characters of names and versions: they are written into files that apt reads.
 bool is_word(std::string_view text) {
   return !text.empty() && text.size() <= 200 && std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -26,14 +26,14 @@ bool is_word(std::string_view text) {
   });
 }
 
-/// A path that stays below where it begins, and means the same in a URL.
+/// A path that stays below its base, and is the same in a URL.
 bool is_below(std::string_view path) {
   return !path.empty() && path.size() <= 1000 && path.front() != '/' &&
          std::ranges::none_of(base::split(path, '/'), [](std::string_view part) { return part == ".."; }) &&
          std::ranges::all_of(path, [](char c) { return c > ' ' && c < 127 && c != '?' && c != '#'; });
 }
 
-/// The value of a field with its further lines, which begin with a blank.
+/// The value of a field with its continuation lines, which begin with a space.
 std::map<std::string_view, std::string_view> fields_of(std::string_view stanza) {
   std::map<std::string_view, std::string_view> fields;
   while (!stanza.empty()) {
@@ -89,7 +89,7 @@ std::string shown(std::string_view text) {
 std::string signed_text(std::string_view in_release) {
   if (!in_release.starts_with("-----BEGIN PGP SIGNED MESSAGE-----")) return std::string(in_release);
   std::string text;
-  bool inside = false;  // behind the armour's own lines, which a blank one ends
+  bool inside = false;  // after the armor's headers, which end with an empty line
   for (std::string_view line : base::lines(in_release)) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.starts_with("-----BEGIN PGP SIGNATURE")) break;
@@ -188,7 +188,7 @@ const Package* Index::newest(std::string_view name, std::string_view beginning) 
   return nullptr;
 }
 
-/// What is chosen so far. Packages are gone through in the order in which they came in.
+/// The selection so far. Packages are processed in the order in which they were added.
 class Closure {
  public:
   explicit Closure(const Index& index) : index_(index) {}

@@ -4,19 +4,19 @@
 
 namespace bundle {
 
-/// How often a server is asked that drops the connection, or is busy, and does not go on.
+/// Number of attempts for a server that drops the connection, or is busy, without progress.
 inline constexpr int most_tries = 6;
-/// Whether an answer says "later".
+/// Whether a status means "try again later".
 [[nodiscard]] bool is_busy(long status);
-/// Longer before each further attempt; attempt 0 waits for nothing.
+/// Waits longer before each further attempt; not before attempt 0.
 void wait_before(int attempt);
 
-/// What is wanted.
+/// A requested download.
 struct Fetcher::Download {
   std::string url;
-  std::string scope;  ///< registry and repository, whose authorization goes with it; empty: none
+  std::string scope;                 ///< registry and repository for the authorization; empty: none
   std::vector<std::string> headers;  ///< "Accept: …"
-  std::string sha256;                ///< what it must have; empty: not known
+  std::string sha256;                ///< the expected checksum; empty: unknown
   std::uint64_t limit = 0;           ///< bytes
 };
 

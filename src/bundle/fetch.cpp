@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::Fault;
 
-/// What counts as going on: a server that lets go of a few bytes at a time is asked again most_tries times.
+/// Minimum progress that resets the number of attempts.
 constexpr std::uint64_t least_progress = 4096;
 
 bool is_url(std::string_view place) {
@@ -35,11 +35,11 @@ bool is_html(const http::Head& head, std::string_view body) {
   return start.starts_with("<!doctype html") || start.starts_with("<html");
 }
 
-/// A file that grows; its sum is taken as it does.
+/// A partial file with a running checksum.
 class Growing {
  public:
   explicit Growing(fs::path path) : path_(std::move(path)) {}
-  /// Goes on with what is there, or begins anew.
+  /// Continues with the existing bytes, or starts from the beginning.
   Result<> open(bool anew) {
     sum_ = base::Sha256();
     size_ = 0;
@@ -63,7 +63,7 @@ class Growing {
     if (out_.write(piece.data(), static_cast<std::streamsize>(piece.size()))) return {};
     return cannot();
   }
-  /// Closed; its sum.
+  /// Closes it and returns its checksum.
   Result<std::string> end() {
     out_.close();
     if (!out_) return cannot();
@@ -146,7 +146,7 @@ Result<Fetcher::Answer> Fetcher::read_folder(const Download& download, const std
 }
 
 Result<Fetcher::Answer> Fetcher::ask_server(const Download& download) {
-  // What has a known sum is gone on with; of the rest nobody knows whether it is still the same.
+  // A partial file with a known checksum is continued; others may have changed on the server.
   const std::string name = download.sha256.empty() ? base::sha256(download.url) : download.sha256;
   const fs::path part = folder_ / (name + ".part");
   Growing file(part);
@@ -168,10 +168,11 @@ Result<Fetcher::Answer> Fetcher::ask_server(const Download& download) {
     bool too_large = false, html = false, begun = false;
     const auto response = http::get(request, [&](const http::Head& head, std::string_view piece) {
       if (head.status != 200 && head.status != 206)
-        return true;  // what a server says to an error is not kept
+        return true;  // the body of an error response is not stored
       if (!std::exchange(begun, true)) {
         html = is_html(head, piece);
-        if (!html && head.status == 200 && had > 0) kept = file.open(true);  // it does not know ranges
+        if (!html && head.status == 200 && had > 0)
+          kept = file.open(true);  // the server does not support ranges
       }
       too_large = file.size() + piece.size() > download.limit;
       if (html || too_large || !kept) return false;
@@ -188,7 +189,7 @@ Result<Fetcher::Answer> Fetcher::ask_server(const Download& download) {
     if (too_large)
       return base::fail(Fault::parse, fmt::format("{}: larger than expected (at most {})", download.url,
                                                   base::human_bytes(download.limit)));
-    if (!download.sha256.empty() && file.size() >= best + least_progress) {  // it goes on
+    if (!download.sha256.empty() && file.size() >= best + least_progress) {  // there is progress
       best = file.size();
       attempt = 0;
       renewed = false;
@@ -205,7 +206,7 @@ Result<Fetcher::Answer> Fetcher::ask_server(const Download& download) {
       --attempt;
       continue;
     }
-    if (status == 416) {  // there is no more than what is here, or what is here is of something else
+    if (status == 416) {  // the local file is complete, or belongs to another version
       const std::string sum = TRY(file.end());
       if (sum == download.sha256) {
         std::error_code error;

@@ -36,18 +36,19 @@ Result<std::string> read_entry(TarReader& tar, const TarEntry& entry, std::size_
 }
 
 std::unexpected<base::Error> no_bundle(const std::string& source) {
-  return base::fail(Fault::usage, fmt::format("{}: not a bundle: it does not begin with manifest.yaml", source),
+  return base::fail(Fault::usage,
+                    fmt::format("{}: not a bundle: it does not begin with manifest.yaml", source),
                     "create a bundle with gpuadm bundle create");
 }
 
-/// The manifest of an archive, which comes first.
+/// The manifest of an archive, which is its first file.
 Result<std::string> read_first(TarReader& tar, const std::string& source) {
   const auto first = tar.next();
   if (!first || !*first || (*first)->name != manifest_name) return no_bundle(source);
   return read_entry(tar, **first, largest_text, source);
 }
 
-/// Whose blob it is, for errors.
+/// The owner of a blob, for errors.
 std::string owner(const Bundle& bundle, const std::string& sha256) {
   for (const BundleFile& file : bundle.files) {
     const bool part = std::ranges::find(file.parts, sha256, &BundlePart::sha256) != file.parts.end();
@@ -57,8 +58,8 @@ std::string owner(const Bundle& bundle, const std::string& sha256) {
   return "nothing";
 }
 
-/// Takes one blob of an archive, summed as it comes, and writes it where it is not there yet; an empty
-/// `into`: only summed.
+/// Reads one blob of an archive, verifies it, and writes it if it is missing; with an empty `into`, only
+/// verifies.
 Result<> unpack_blob(TarReader& tar, const TarEntry& entry, const fs::path& into, const std::string& sha256) {
   base::Sha256 sum;
   Result<> read;

@@ -25,7 +25,7 @@ bool all_of(std::string_view text, std::string_view more) {
   });
 }
 
-/// "library/nginx": parts of small letters, digits and separators, none empty.
+/// "library/nginx": components of lower-case letters, digits and separators, none empty.
 bool is_repository(std::string_view text) {
   return std::ranges::all_of(base::split(text, '/'), [](std::string_view part) {
     return all_of(part, "._-") && part.find("..") == std::string_view::npos && part.front() != '.';

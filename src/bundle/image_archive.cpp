@@ -11,8 +11,8 @@
 #include <set>
 #include <vector>
 
-// The layout: https://github.com/opencontainers/image-spec/blob/main/image-layout.md; containerd takes an
-// image's name from io.containerd.image.name, `docker load` what it needs from manifest.json
+// The layout: https://github.com/opencontainers/image-spec/blob/main/image-layout.md; containerd reads an
+// image's name from io.containerd.image.name, `docker load` uses manifest.json
 // (docs.docker.com/reference/cli/docker/image/save).
 
 namespace bundle {
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using base::Fault;
 using base::Tree;
 
-/// Adds a file whose bytes are at hand.
+/// Adds a file from memory.
 Result<> add_text(const std::function<Result<>(std::string_view)>& sink, std::string_view name,
                   std::string_view text) {
   TRY(sink(tar_header(name, text.size())));
@@ -75,7 +75,7 @@ Result<> write_image(const BlobPlace& place, const std::string& name, const std:
                                                         {"org.opencontainers.image.ref.name", name}})}})})}});
   Tree layers = Tree::list();
   for (std::size_t i = 2; i < parts.size(); ++i) layers.push(inside(parts[i]));
-  // Docker refuses a digest in the place of a tag.
+  // Docker rejects a digest instead of a tag.
   Tree tags = Tree::list();
   if (name.find('@') == std::string::npos) tags.push(name);
   const Tree docker = Tree(Tree::List{Tree::map_of(
@@ -93,7 +93,7 @@ Result<std::filesystem::path> put_together(const std::filesystem::path& bundle, 
                                            const std::filesystem::path& cache) {
   const fs::path archive = cache / (image.sha256 + ".tar");
   if (const auto there = base::sha256_of_file(archive); there && *there == image.sha256) {
-    std::error_code error;  // it is in use: what nothing uses goes one day
+    std::error_code error;  // marks it as used; unused ones are removed later
     fs::last_write_time(archive, fs::file_time_type::clock::now(), error);
     return archive;
   }

@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file's place in the bundle, symbolic links followed; nothing, and a problem, where that is not a file
-/// below the bundle.
+/// The path of a file in the bundle, with symbolic links resolved; nothing, and a problem, if it is not a
+/// file below the bundle.
 std::optional<fs::path> locate(const fs::path& bundle, const std::string& path,
                                std::vector<std::string>& problems) {
   std::error_code error;
@@ -35,7 +35,7 @@ std::optional<fs::path> locate(const fs::path& bundle, const std::string& path,
   return std::nullopt;
 }
 
-/// `of` says whose file it is, where its path does not.
+/// `of`: the owner of the file, if it is not in its path.
 void verify(const fs::path& bundle, const std::string& path, const std::string& of,
             std::optional<std::uint64_t> size, const std::string& sha256,
             std::vector<std::string>& problems) {
@@ -78,9 +78,8 @@ Result<> verify_all(const Bundle& bundle) {
   std::string what;
   for (const std::string& problem : problems)
     what += fmt::format("{}{}/{}", what.empty() ? "" : "\n", bundle.directory.string(), problem);
-  return base::fail(
-      base::Fault::spec, what,
-      "the file differs from manifest.yaml: copy the bundle again, or create it again");
+  return base::fail(base::Fault::spec, what,
+                    "the file differs from manifest.yaml: copy the bundle again, or create it again");
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ std::string encoded(std::string_view text) {
   return out;
 }
 
-/// What an image's name has behind its registry.
+/// The repository of an image's name.
 std::string_view repository_of(std::string_view scope) {
   return scope.substr(scope.find('/') + 1);
 }
@@ -56,7 +56,7 @@ std::string Fetcher::api_of(const ImageReference& image) const {
     const std::string host = image.registry == "docker.io" ? "registry-1.docker.io" : image.registry;
     return fmt::format("https://{}/v2/{}", host, image.repository);
   }
-  // As containerd's override_path: a path that has /v2/ in it is used as it is.
+  // Like containerd's override_path: a path with /v2/ in it is used unchanged.
   const std::string& url = mirror->second;
   const bool whole = url.ends_with("/v2") || url.find("/v2/") != std::string::npos;
   return fmt::format("{}{}/{}", url, whole ? "" : "/v2", image.repository);
@@ -172,7 +172,7 @@ Result<std::vector<BundlePart>> Fetcher::image(const std::string& name, const st
                         answer.error().hint);
     parts.push_back(part);
   }
-  // An image whose index names none, or the wrong platform, says so in its configuration.
+  // The configuration of an image shows its platform, which its index may omit or misstate.
   const std::string config = TRY(base::read_file(path_of(parts[1].sha256), largest_manifest));
   const base::Tree tree = TRY(base::json::read(config, fmt::format("the configuration of {}", name)));
   const base::Tree* made_for = tree.find("architecture");

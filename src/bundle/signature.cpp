@@ -25,7 +25,7 @@ using base::Result;
 
 constexpr std::chrono::seconds patience{60};
 
-/// A folder of ours (0700) that goes when this does.
+/// A private directory (0700) that the destructor removes.
 struct Scratch {
   fs::path path;
   Scratch() {
@@ -57,9 +57,9 @@ base::Result<std::string> sign(const std::string& text, const std::filesystem::p
       "sign the bundle", {{"key", fs::absolute(key).string()}, {"text", (scratch.path / "text").string()}},
       TRY(assets::Store::carried("playbooks/local/sign.sh")), patience));
   if (exit.status != 0)
-    return base::fail(
-        Fault::usage, fmt::format("cannot sign with {}: {}", key.string(), base::tail(exit.err, 3)),
-        "use a private key without a passphrase, or the .pub file of a key in ssh-agent");
+    return base::fail(Fault::usage,
+                      fmt::format("cannot sign with {}: {}", key.string(), base::tail(exit.err, 3)),
+                      "use a private key without a passphrase, or the .pub file of a key in ssh-agent");
   return base::read_file(scratch.path / "text.sig", 64u << 10);
 }
 
@@ -74,7 +74,7 @@ Signers signers_files(const std::filesystem::path& asked) {
   std::ranges::sort(places);
   const auto same = std::ranges::unique(places);
   places.erase(same.begin(), same.end());
-  // A link to nowhere is there, and so is what may not be looked at.
+  // A dangling link counts as existing, and so does an unreadable path.
   std::erase_if(places, [](const fs::path& place) {
     std::error_code error;
     return fs::symlink_status(place, error).type() == fs::file_type::not_found;
@@ -122,10 +122,9 @@ base::Result<std::string> signer_of(const std::string& text, const std::string& 
                                     const Signers& signers, const std::string& source) {
   const std::string all = TRY(signers_text(signers));
   if (signature.empty())
-    return base::fail(
-        Fault::spec,
-        fmt::format("{}: not signed, but {} lists trusted signers", source, names_of(signers)),
-        "sign it: `gpuadm bundle create --sign KEY`");
+    return base::fail(Fault::spec,
+                      fmt::format("{}: not signed, but {} lists trusted signers", source, names_of(signers)),
+                      "sign it: `gpuadm bundle create --sign KEY`");
   const Scratch scratch;
   TRY(needs_folder(scratch));
   TRY(base::write_file(scratch.path / "text", text));

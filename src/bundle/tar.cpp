@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t block = 512;
 constexpr std::uint64_t largest_name = 64u << 10;
 
-/// An octal number, or GNU's base 256; nothing where it is neither.
+/// An octal number, or GNU's base 256; nothing if it is neither.
 std::optional<std::uint64_t> number(std::string_view field) {
   std::uint64_t value = 0;
   if ((static_cast<unsigned char>(field.front()) & 0x80u) != 0) {
@@ -42,7 +42,7 @@ std::string_view zero_ended(std::string_view field) {
   return field.substr(0, field.find('\0'));
 }
 
-/// Of a header: the sum of its bytes, those of the sum itself taken as blanks.
+/// The checksum of a header: the sum of its bytes, with its own field as spaces.
 std::uint64_t checksum(std::string_view header) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < header.size(); ++i)
@@ -64,7 +64,7 @@ std::optional<Pax> read_pax(std::string_view text) {
         static_cast<unsigned long long>(*length) > text.size())
       return std::nullopt;
     const std::string_view record =
-        text.substr(blank + 1, static_cast<std::size_t>(*length) - blank - 2);  // without the line's end
+        text.substr(blank + 1, static_cast<std::size_t>(*length) - blank - 2);  // without the newline
     text.remove_prefix(static_cast<std::size_t>(*length));
     const std::size_t equals = record.find('=');
     if (equals == std::string_view::npos) return std::nullopt;

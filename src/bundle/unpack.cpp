@@ -25,7 +25,7 @@ struct Input {
   std::vector<char> buffer = std::vector<char>(256u << 10);
   std::size_t at = 0, end = 0;
 
-  /// More bytes, where there are none left; false at the end.
+  /// Reads more bytes; false at the end.
   Result<bool> fill() {
     if (at < end) return true;
     file.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
@@ -109,7 +109,7 @@ struct Xz {
   lzma_stream stream = LZMA_STREAM_INIT;
   bool ended = false;
 
-  /// What the strongest preset needs is 65 MiB.
+  /// The strongest preset needs 65 MiB.
   static constexpr std::uint64_t most_memory = 128u << 20;
 
   explicit Xz(Input from) : input(std::move(from)) {

@@ -27,7 +27,7 @@ std::unexpected<base::Error> bad(const std::string& path, const std::string& key
   return base::fail(base::Fault::parse, fmt::format("{}: {}: {}", path, key, what));
 }
 
-/// An empty cell is nothing; anything else must be a version.
+/// An empty cell means nothing; anything else must be a version.
 Result<std::optional<Version>> minor_of(const std::string& path, const std::string& key,
                                         const std::string& cell) {
   if (cell.empty()) return std::optional<Version>();

@@ -12,7 +12,7 @@ namespace {
 
 using base::Version;
 
-/// The oldest minor that kubelet-flags.csv is complete for.
+/// The oldest minor version for which kubelet-flags.csv is complete.
 constexpr Version oldest_flags{1, 20, -1};
 
 template <class Map>

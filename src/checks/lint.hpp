@@ -11,7 +11,7 @@
 
 namespace checks {
 
-/// Something a kubelet of a version would not accept, or that does nothing there.
+/// A setting that a kubelet version rejects or ignores.
 struct LintProblem {
   Severity severity = Severity::note;
   std::string says, evidence, remedy;
@@ -23,7 +23,7 @@ struct LintProblem {
 [[nodiscard]] std::vector<LintProblem> lint_flags(const std::vector<std::string>& flags,
                                                   const base::Version& kubernetes, const Data& data);
 
-/// Models of gpu.models that are no GPU known here.
+/// Unknown models in gpu.models.
 [[nodiscard]] std::vector<LintProblem> lint_models(const spec::Cluster& cluster, const Data& data);
 
 }  // namespace checks

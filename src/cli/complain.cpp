@@ -12,7 +12,7 @@
 namespace cli {
 namespace {
 
-/// The verbs that were understood, outermost first.
+/// The recognized commands, outermost first.
 std::vector<const CLI::App*> understood(const CLI::App& root) {
   std::vector<const CLI::App*> chain{&root};
   while (!chain.back()->get_subcommands().empty()) chain.push_back(chain.back()->get_subcommands().front());
@@ -36,7 +36,7 @@ std::vector<std::string> verbs_of(const CLI::App& app) {
   return names;
 }
 
-/// What other tools call it.
+/// Names in other tools.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 14> elsewhere = {{
     {"plan", "gpuadm init --dry-run shows the plan, gpuadm diff the differences from a cluster file"},
     {"diagnose", "gpuadm doctor"},

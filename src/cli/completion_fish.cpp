@@ -7,7 +7,7 @@
 namespace cli {
 namespace {
 
-/// One word of fish: only the quote and the backslash mean something between single quotes.
+/// One word of fish: only the quote and the backslash are special in single quotes.
 std::string quoted(std::string text) {
   text = base::replace_all(std::move(text), "\\", "\\\\");
   return "'" + base::replace_all(std::move(text), "'", "\\'") + "'";

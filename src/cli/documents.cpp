@@ -23,7 +23,7 @@ const std::map<std::string, Script>& shells() {
   return shells;
 }
 
-/// Today, or the day that a reproducible build names (reproducible-builds.org/specs/source-date-epoch).
+/// Today, or the date of a reproducible build (reproducible-builds.org/specs/source-date-epoch).
 base::Time manual_date() {
   const char* epoch = std::getenv("SOURCE_DATE_EPOCH");
   const auto seconds = base::to_int(epoch == nullptr ? "" : epoch);

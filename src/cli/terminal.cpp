@@ -16,14 +16,14 @@
 namespace cli {
 namespace {
 
-constexpr int patience_ms = 300'000;  // how long a question waits for its answer
+constexpr int patience_ms = 300'000;  // time limit for an answer
 
 int first_error = 0;  // of standard output
 
 void write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno != EINTR) {  // the work goes on
+    if (written < 0 && errno != EINTR) {  // the command continues
       if (descriptor == STDOUT_FILENO && errno != EPIPE && first_error == 0) first_error = errno;
       return;
     }
@@ -46,7 +46,7 @@ report::Style style_of(int descriptor, report::Verbosity verbosity, report::Colo
   return style;
 }
 
-/// The terminal, with or without echo, as it was when this dies. Ctrl-C and Ctrl-D end a line as Enter does,
+/// The terminal, with or without echo; the destructor restores it. Ctrl-C and Ctrl-D end a line like Enter,
 /// so that no signal can leave a terminal without echo.
 class Tty {
  public:
@@ -64,7 +64,7 @@ class Tty {
   Tty(const Tty&) = delete;
   Tty& operator=(const Tty&) = delete;
 
-  /// The line that the operator types. Nothing: no terminal, no answer in time, Ctrl-C or Ctrl-D.
+  /// The operator's input line. Nothing: no terminal, a timeout, Ctrl-C or Ctrl-D.
   std::optional<base::Secret> ask(std::string_view prompt) const {
     if (!usable_) return std::nullopt;
     write_all(descriptor_, prompt);

@@ -19,7 +19,7 @@ namespace {
 
 using base::Tree;
 
-/// A value that Go writes for a field that nobody has set. Numbers and `true` always say something.
+/// A value that Go writes for an unset field. Numbers and `true` are always significant.
 bool is_unset(const Tree& value) {
   if (value.is_map()) return value.entries().empty();
   if (value.is_list()) return value.items().empty();
@@ -37,7 +37,7 @@ std::string first_network(const std::string& networks) {
   return std::string(base::trim(networks.substr(0, networks.find(','))));
 }
 
-/// Labels that somebody gave the node: not those that Kubernetes, its cloud or who serves its GPUs gave it.
+/// Labels set by the operator: not those of Kubernetes, its cloud or the GPU software.
 bool is_own_label(std::string_view key) {
   const std::size_t slash = key.find('/');
   if (slash == std::string_view::npos) return true;
@@ -49,7 +49,7 @@ bool is_own_label(std::string_view key) {
       });
 }
 
-/// Flags that kubeadm gives the kubelet, or gpuadm for what the file says elsewhere.
+/// Flags that kubeadm sets for the kubelet, or gpuadm for other keys of the file.
 bool is_own_flag(std::string_view flag) {
   return std::ranges::none_of(
       std::to_array<std::string_view>({"container-runtime", "container-runtime-endpoint",
@@ -58,7 +58,7 @@ bool is_own_flag(std::string_view flag) {
       [&](std::string_view known) { return flag == known; });
 }
 
-/// Those flags that somebody has given the kubelet.
+/// The kubelet's flags set by the operator.
 std::vector<std::string> own_flags(const facts::Facts& facts) {
   std::vector<std::string> flags;
   for (const std::string_view word : base::words(facts.kubernetes.kubelet_flags))
@@ -70,7 +70,7 @@ std::set<std::string> as_set(const std::vector<std::string>& words) {
   return {words.begin(), words.end()};
 }
 
-/// A kubelet's configuration without what the file says elsewhere, and what follows from it.
+/// A kubelet's configuration without settings that other keys of the file express or imply.
 Tree settings(Tree kubelet) {
   for (const char* key : {"apiVersion", "kind", "clusterDNS", "clusterDomain", "failSwapOn", "memorySwap",
                           "containerRuntimeEndpoint"})
@@ -107,7 +107,7 @@ class Reader {
     return value == flags->second.end() ? std::string() : value->second;
   }
 
-  /// gpuadm's own word is taken as it is.
+  /// A cluster file stored by gpuadm is used unchanged.
   bool read_intent() {
     if (made_.intent.empty()) return false;
     auto intent = parse_intent(made_.intent, found_.plane + ":/etc/kubernetes/gpuadm/cluster.yaml");
@@ -154,7 +154,8 @@ class Reader {
     if (plane_ && plane_->kubernetes.kubeadm && !packaged) {
       kubernetes.source = spec::Source::installed;
       note("kubernetes.source",
-           "kubeadm was not installed by a package: install it on hosts before they join, or use --bundle DIR");
+           "kubeadm was not installed by a package: install it on hosts before they join, or use --bundle "
+           "DIR");
     }
     const std::string images = text_at(configuration_, {"imageRepository"});
     if (images != "k8s.gcr.io" && images != "registry.k8s.io") kubernetes.image_repository = images;
@@ -180,7 +181,7 @@ class Reader {
     note("network.plugin", network_there() + ": not installed by gpuadm; none keeps it unchanged");
   }
 
-  /// Who connects pods, as far as that is to be seen.
+  /// The pod network, as far as it can be detected.
   [[nodiscard]] std::string network_there() const {
     if (found_.view && found_.view->daemon_sets)
       for (const facts::DaemonSet& set : *found_.view->daemon_sets)
@@ -252,11 +253,11 @@ class Reader {
       note("gpu.stack", "NVIDIA's GPU Operator has a ClusterPolicy");
     } else if (const auto* set = set_like("nvidia-device-plugin")) {
       cluster().gpu.allocator = spec::Allocator::none;
-      note("gpu.allocator", fmt::format("{}/{} advertises the GPUs and is not installed by gpuadm; none keeps it unchanged",
-                                        base::printable(set->space), base::printable(set->name)));
-    } else if (there) {
       note("gpu.allocator",
-           "no device plugin: apply installs one; none does not");
+           fmt::format("{}/{} advertises the GPUs and is not installed by gpuadm; none keeps it unchanged",
+                       base::printable(set->space), base::printable(set->name)));
+    } else if (there) {
+      note("gpu.allocator", "no device plugin: apply installs one; none does not");
     }
   }
 
@@ -320,7 +321,7 @@ class Reader {
       cluster().hosts.front().role = spec::Role::control_plane;
   }
 
-  /// A cluster file has one kubelet for all hosts: what another's has of its own is said.
+  /// A cluster file has one kubelet configuration for all hosts: differences are noted.
   void compare_kubelets(const std::string& path, const facts::Facts& facts) {
     if (!plane_ || &facts == plane_) return;
     const auto& ours = plane_->kubernetes.kubelet_config;
@@ -333,11 +334,12 @@ class Reader {
         for (const auto& [key, value] : beyond.entries()) other.insert(key);
     std::ranges::set_symmetric_difference(flags, plane_flags, std::inserter(other, other.end()));
     if (other.empty()) return;
-    note(path, fmt::format("its kubelet differs from {}: {}; the file has one setting for all hosts", found_.plane,
-                           base::printable(base::join(std::vector(other.begin(), other.end()), ", "), 400)));
+    note(path,
+         fmt::format("its kubelet differs from {}: {}; the file has one setting for all hosts", found_.plane,
+                     base::printable(base::join(std::vector(other.begin(), other.end()), ", "), 400)));
   }
 
-  /// The node's name where that is free; the address is how the host was reached.
+  /// The node's name if it is not in use; the address is the one of the connection.
   void name_after(spec::Host& host, const facts::Node& node, std::size_t index) {
     if (host.name == node.name || !base::is_dns_name(node.name)) return;
     if (host.endpoint.address.empty() && !host.endpoint.local) host.endpoint.address = host.name;
@@ -355,7 +357,7 @@ class Reader {
 
   const Found& found_;
   const Tree& usual_;
-  const facts::Facts* plane_ = nullptr;  ///< of the control plane that was asked
+  const facts::Facts* plane_ = nullptr;  ///< of the control-plane node that was queried
   facts::Made made_;
   Tree configuration_;
   Adopted adopted_;
@@ -367,7 +369,7 @@ Tree beyond_usual(const Tree& found, const Tree& usual) {
   Tree beyond = Tree::map();
   for (const auto& [key, value] : found.entries()) {
     const Tree* known = usual.find(key);
-    // `false` where `true` is usual was set explicitly.
+    // `false` in place of the usual `true` was set explicitly.
     if (is_unset(value) && !(known && value.as_bool())) continue;
     if (value.is_map()) {
       Tree inner = beyond_usual(value, known && known->is_map() ? *known : Tree::map());

@@ -13,7 +13,7 @@ namespace {
 
 using base::Tree;
 
-/// What is always written, since it is what was looked for.
+/// Keys that are always written.
 constexpr std::array<std::string_view, 7> kept = {"apiVersion", "kind",         "name", "kubernetes",
                                                   "network",    "controlPlane", "hosts"};
 
@@ -22,7 +22,7 @@ bool is_empty(const Tree& tree) {
          (tree.is_list() && tree.items().empty());
 }
 
-/// Without what holds anyway.
+/// Without defaults.
 void prune(Tree& tree, const Tree& fallback) {
   std::vector<std::string> needless;
   for (auto& [key, value] : tree.entries()) {
@@ -45,7 +45,7 @@ void drop_empty(Tree& tree) {
   for (const std::string& key : needless) tree.erase(key);
 }
 
-/// The key that each line of a block-style file begins: "hosts[1].name".
+/// The key that begins at each line of a block-style file: "hosts[1].name".
 class Place {
  public:
   std::string of(std::string_view line) {
@@ -82,7 +82,7 @@ class Place {
     return text;
   }
   std::vector<Level> open_;
-  std::map<std::size_t, int> counts_;  ///< of items seen, by their indent
+  std::map<std::size_t, int> counts_;  ///< of items so far, by their indent
 };
 
 std::string comment(std::string_view says, std::size_t indent) {
@@ -115,7 +115,7 @@ std::string to_file(const Adopted& adopted) {
     if (const std::string path = place.of(line); !path.empty()) notify(path, line.find_first_not_of(' '));
     text.append(line).append("\n");
   }
-  // Of keys that are not written.
+  // Notes about keys that are not written.
   for (const auto& note : left) body += comment(note.path + ": " + note.says, 0);
   return body + text;
 }

@@ -32,7 +32,7 @@ std::string label(const facts::Node& node, const std::string& name) {
   return place == node.labels.end() ? "" : place->second;
 }
 
-/// What a host looks like from outside while its rows are made.
+/// State of a host while its rows are computed.
 struct Look {
   const spec::Cluster& cluster;
   const std::string& host;
@@ -40,8 +40,8 @@ struct Look {
   const ClusterFacts* view;
   const facts::Node* node;
   bool claims;                            ///< the node's GPUs are allocated by claims
-  std::vector<facts::GpuDevice> devices;  ///< then: what slices name
-  std::vector<const Finding*> findings;   ///< open ones of the host and of the cluster, the gravest first
+  std::vector<facts::GpuDevice> devices;  ///< then: devices in slices
+  std::vector<const Finding*> findings;   ///< open ones of the host and of the cluster, the most severe first
 
   [[nodiscard]] const Finding* first(std::initializer_list<std::string_view> areas) const {
     for (const Finding* finding : findings)
@@ -67,7 +67,7 @@ Look look_at(const spec::Cluster& cluster, const std::string& host, const Facts&
   return look;
 }
 
-/// Findings that name this GPU.
+/// Findings about this GPU.
 std::vector<const Finding*> about(const Look& look, const facts::Gpu* gpu, const std::string& slot) {
   std::vector<std::string> names = {slot};
   if (gpu) names.insert(names.end(), {fmt::format("GPU {} (", gpu->index), gpu->uuid});
@@ -86,7 +86,7 @@ std::string shares(spec::Sharing way, long long replicas) {
   return fmt::format("{} x{}", way == spec::Sharing::mps ? "mps" : "time-slicing", replicas);
 }
 
-/// What is in force where the node says so, else what the cluster file wants.
+/// The node's actual setting, otherwise the cluster file's.
 std::string sharing_of(const Look& look, const facts::Gpu* gpu) {
   std::string text;
   if (gpu && gpu->mig == "Enabled") text = fmt::format("mig {}", gpu->mig_devices);
@@ -112,7 +112,7 @@ bool is_of(const facts::GpuDevice& device, const facts::Gpu* gpu) {
   return gpu && (device.device.uuid == gpu->uuid || device.device.parent == gpu->uuid);
 }
 
-/// Pods whose claims have it; a claim without pods itself.
+/// Pods whose claims have it; for a claim without pods, the claim.
 std::vector<std::string> claimed_by(const Look& look, const facts::Gpu* gpu) {
   std::vector<std::string> holders;
   for (const facts::GpuDevice& device : look.devices) {
@@ -123,7 +123,7 @@ std::vector<std::string> claimed_by(const Look& look, const facts::Gpu* gpu) {
   return holders;
 }
 
-/// Which pods hold it: certain only where the node has one GPU, or one pod with all of them.
+/// Which pods use it: certain only if the node has one GPU, or one pod with all of them.
 std::vector<std::string> holders_of(const Look& look, const facts::Gpu* gpu) {
   std::vector<std::string> holders = claimed_by(look, gpu);
   if (look.view && look.node && !look.claims) {
@@ -137,12 +137,12 @@ std::vector<std::string> holders_of(const Look& look, const facts::Gpu* gpu) {
   }
   if (gpu)
     for (const facts::GpuProcess& process : gpu->processes)
-      if (!process.name.ends_with("nvidia-cuda-mps-server"))  // it is how the GPU is shared
+      if (!process.name.ends_with("nvidia-cuda-mps-server"))  // used for sharing the GPU
         holders.push_back(fmt::format("{} (pid {})", process.name, process.pid));
   return holders;
 }
 
-/// Why a pod cannot have it; empty where one can.
+/// Why a pod cannot get it; empty if one can.
 std::string refusal(const Look& look, const facts::Gpu* gpu, const std::string& slot) {
   if (!gpu) {
     const Finding* reason = look.first({"gpu.driver.", "gpu.pci.", "gpu.health.fell"});

@@ -17,10 +17,10 @@ using base::Fault;
 using base::Result;
 namespace fs = std::filesystem;
 
-// Twice what etcd advises as the most (https://etcd.io/docs/v3.5/dev-guide/limit/): what is larger is no
-// database of it.
+// Twice the maximum that etcd recommends (https://etcd.io/docs/v3.5/dev-guide/limit/): larger files are not
+// etcd databases.
 constexpr std::uintmax_t most = 16ULL << 30;
-constexpr std::uintmax_t sum_size = 32, page = 512;  // a snapshot is pages, then the SHA-256 of them
+constexpr std::uintmax_t sum_size = 32, page = 512;  // a snapshot consists of pages and their SHA-256
 
 bool is_sha256(std::string_view text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;

@@ -106,7 +106,7 @@ class StatusBuilder {
     }
   }
 
-  /// What the host knows better is said by hosts().
+  /// Problems that the host explains better are reported by hosts().
   void judge(const facts::Node& node, const NodeStatus& row) {
     const std::string& where = row.host.empty() ? row.name : row.host;
     if (row.ready != "Ready" && trouble_of(row.host).empty())
@@ -119,7 +119,7 @@ class StatusBuilder {
                 "kubectl describe node " + row.name);
   }
 
-  /// Why a host's node cannot be ready, as the host itself shows it.
+  /// Why a host's node is not ready, from the host's facts.
   [[nodiscard]] std::string trouble_of(const std::string& host) const {
     const auto place = survey_.census.find(host);
     if (place == survey_.census.end()) return {};
@@ -157,7 +157,7 @@ class StatusBuilder {
     }
   }
 
-  /// The kubelet's own certificate is no control plane's: it is told of every host.
+  /// The kubelet's own certificate is checked on every host.
   void expired(const std::string& host, const facts::Facts& facts) {
     if (!facts.kubernetes.certificates || !facts.clock || facts::is_control_plane(survey_.census, host))
       return;
@@ -188,7 +188,7 @@ class StatusBuilder {
                   fmt::format("kubectl -n {} get pods -o wide", set.space));
       }
     if (!status_.network.empty()) return;
-    // A plugin without pods of its own is known by its file.
+    // A plugin without its own pods is detected by its file.
     std::set<std::string> files;
     for (const auto& [host, facts] : survey_.census)
       if (facts && !facts->kubernetes.cni_configs.empty())
@@ -234,8 +234,8 @@ class StatusBuilder {
     else if (survey_.cluster.gpu.allocator != spec::Allocator::none && counts.allocatable &&
              *counts.allocatable < static_cast<long long>(counts.driver))
       problem(counts.host,
-              fmt::format("the driver has {} GPUs, but pods can use {}{}", counts.driver,
-                          *counts.allocatable, why),
+              fmt::format("the driver has {} GPUs, but pods can use {}{}", counts.driver, *counts.allocatable,
+                          why),
               remedy);
   }
 

@@ -29,7 +29,7 @@ Result<Journal> read_journal(std::string_view text) {
     }
   }
   if (!whole) return base::fail(base::Fault::parse, "the host's journal was truncated");
-  // The first line for a thing in a run counts.
+  // The first line for an object in a run is used.
   std::set<std::pair<std::string, Thing>> seen;
   std::erase_if(journal.lines,
                 [&](const Journal::Line& line) { return !seen.insert({line.run, line.thing}).second; });
@@ -58,8 +58,7 @@ Result<> may_reset(const Journal& journal, bool force) {
         "this host is a node of a cluster, and its journal has truncated or damaged lines: whether "
         "gpuadm created the cluster is unknown",
         "to reset it anyway: --force");
-  return base::fail(base::Fault::blocked,
-                    "this host is a node of a cluster that gpuadm did not create",
+  return base::fail(base::Fault::blocked, "this host is a node of a cluster that gpuadm did not create",
                     "to reset it anyway: --force; to undo only gpuadm's changes: gpuadm undo");
 }
 

@@ -13,7 +13,7 @@ using playbook::Context;
 using playbook::Script;
 using playbook::Step;
 
-/// Says which step of which host an error is about.
+/// Adds the step and the host to an error.
 std::unexpected<base::Error> about(const Step& step, const Context& context, base::Error error) {
   error.what = fmt::format("{}: step {}: {}", context.host.name, step.id, error.what);
   return std::unexpected(std::move(error));
@@ -94,7 +94,7 @@ struct Maker {
     return actions;
   }
 
-  /// One file of a step. What is made from a file that is there keeps that one's mode and owner.
+  /// One file of a step. A file derived from an existing one keeps its mode and owner.
   static Action write(Action action, const playbook::File& file, playbook::Composed composed) {
     if (!composed.path.empty() && composed.path != file.path) {
       action.id += ":" + composed.path;
@@ -136,7 +136,7 @@ struct Maker {
   }
 };
 
-/// Whether a step has something to mend on the host, where only that is asked for.
+/// Whether a step fixes a finding on the host, if only fixes are selected.
 bool fixes(const Step& step, const std::string& host, const Choice& choice) {
   if (!choice.fixes) return true;
   const auto open = choice.fixes->find(host);
@@ -159,7 +159,7 @@ class Stages {
 
   Result<Stage> of(const playbook::Phase& phase) { return render(phase, nullptr, choice_.given); }
 
-  /// The phase for one batch. Its hosts are named in the stage, and in the steps of those who act for them.
+  /// The phase for one batch. Its hosts are listed in the stage, and in the steps of the acting hosts.
   Result<Stage> of(const playbook::Phase& phase, const Batch& batch) {
     base::Variables given = choice_.given;
     for (const auto& [name, value] : batch.given) given[name] = value;
@@ -287,7 +287,7 @@ Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census, con
     const auto facts = census.find(host.name);
     if (facts == census.end() || !facts->second) continue;
     const auto version = playbook::kubernetes_version(cluster, *facts->second, library.catalog(), bundle);
-    // What fixes a host depends on no version.
+    // Fixes do not depend on the version.
     if (!version && !choice.fixes) return std::unexpected(version.error());
     versions[host.name] = version.value_or(base::Version{});
   }

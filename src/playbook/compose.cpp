@@ -14,7 +14,7 @@ namespace playbook {
 
 namespace {
 
-/// The operator's intent for `gpuadm join --to`, without what is another's there: hosts, and how to log in.
+/// The cluster file for `gpuadm join --to`, without hosts and connection settings.
 Result<std::vector<Composed>> compose_cluster_file(const Context& context) {
   base::Tree tree = spec::to_tree(context.cluster);
   tree.erase("hosts");

@@ -17,7 +17,7 @@ namespace {
 
 using base::Tree;
 
-/// The files that one part imports: a pattern means what is there, anything else is a path (resolveImports of
+/// The imports of one part: a pattern matches existing files, anything else is a path (resolveImports of
 /// containerd's cmd/containerd/server/config).
 Result<std::vector<std::string>> imports_of(const ContainerdPart& part, const facts::Containerd& containerd,
                                             const std::string& host) {
@@ -52,14 +52,14 @@ Result<ContainerdPart> part_of(const std::string& path, const std::optional<std:
   return ContainerdPart{path, text, std::move(*tree), 1};
 }
 
-/// The newest version of its configuration that a containerd reads: since 1.6.32 and 1.7.17 it refuses a
-/// newer one (containerd/containerd#10165), before it takes its names for others.
+/// The newest configuration version that a containerd reads: since 1.6.32 and 1.7.17 it rejects a newer one
+/// (containerd/containerd#10165); before, it misinterprets its keys.
 std::int64_t newest_version(const base::Version& engine) {
   if (engine < base::Version{2, 0, 0}) return 2;
   return engine < base::Version{2, 2, 0} ? 3 : 4;
 }
 
-/// The version that a file names, or nothing where it names none.
+/// The version in a file, or nothing.
 Result<std::optional<std::int64_t>> version_of(const ContainerdPart& part, const base::Version& engine,
                                                const std::string& host) {
   const Tree* version = part.tree.find("version");
@@ -111,7 +111,7 @@ Result<std::vector<ContainerdPart>> containerd_parts(const facts::Containerd& co
     if (const auto version = TRY(version_of(part, engine, host)))
       part.version = *version;
     else if (!root && engine < base::Version{2, 0, 0})
-      part.version = parts.front().version;  // up to 1.x one version counts for all
+      part.version = parts.front().version;  // up to 1.x one version applies to all
     if (!root && part.version > parts.front().version)
       return base::fail(base::Fault::parse,
                         fmt::format("{}:{}: version = {}, but {} has {}: containerd rejects a newer version "

@@ -18,7 +18,7 @@ std::unexpected<base::Error> refuse(const Tree& at, std::string_view source, con
   return base::fail(Fault::spec, fmt::format("{}:{}:{}: {}", source, at.mark.line, at.mark.column, what));
 }
 
-/// Every key of a map is one of these.
+/// Rejects keys of a map that are not in the list.
 Result<> known(const Tree& map, std::string_view source, const std::vector<std::string>& keys) {
   if (!map.is_map()) return refuse(map, source, "expected a map");
   for (const auto& [key, value] : map.entries()) {

@@ -25,7 +25,7 @@ class JsonLines final : public Reporter {
 class FanOut final : public Reporter {
  public:
   explicit FanOut(std::vector<Reporter*> to) : to_(std::move(to)) {}
-  /// What hosts say and files hold is redacted without the secrets of others in it.
+  /// Output of hosts and contents of files are redacted.
   void on(const Event& event) override {
     Event redacted = event;
     for (std::string* text : {&redacted.detail, &redacted.hint, &redacted.diff, &redacted.output})

@@ -12,7 +12,7 @@ namespace report {
 
 namespace {
 
-/// One finding as a test case. What could not be failed is an error: a test that ran and said nothing.
+/// One finding as a test case. An unknown result is an error.
 std::string test_case(const std::string& host, const Finding& finding) {
   const std::string head =
       fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escape(host), escape(finding.id));

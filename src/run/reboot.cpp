@@ -12,9 +12,9 @@ namespace {
 
 using base::Fault;
 
-constexpr std::chrono::seconds margin{30};   // what a program may take beyond its own patience
-constexpr std::chrono::seconds leaving{5};   // before a host that was told to reboot is asked
-constexpr std::chrono::seconds interval{3};  // between one question and the next
+constexpr std::chrono::seconds margin{30};   // for a program, in addition to its own limit
+constexpr std::chrono::seconds leaving{5};   // until a rebooting host is polled
+constexpr std::chrono::seconds interval{3};  // between polls
 
 }  // namespace
 

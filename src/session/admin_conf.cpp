@@ -14,13 +14,13 @@ namespace {
 using base::Fault;
 using base::Tree;
 
-constexpr const char* mark = "gpuadm";  // the name of the extension that says whose a context is
+constexpr const char* mark = "gpuadm";  // the extension that marks gpuadm's contexts
 
 std::string text_of(const Tree* tree) {
   return tree ? tree->text() : std::string();
 }
 
-/// The entry of a list ("clusters") that has a name.
+/// The entry of a list ("clusters") by its name.
 Tree* entry(Tree& config, std::string_view list, std::string_view name) {
   Tree* items = config.find(list);
   if (!items) return nullptr;
@@ -46,7 +46,7 @@ bool is_ours(const Tree* context) {
 
 Tree context_of(const std::string& cluster, const std::string& user, const Tree* before) {
   Tree context = Tree::map_of({{"cluster", cluster}, {"user", user}});
-  // Which namespace the operator works in is the operator's.
+  // The namespace is the operator's choice.
   if (const Tree* space = before ? before->at({"context", "namespace"}) : nullptr)
     context.set("namespace", *space);
   Tree extensions = Tree::list();
@@ -78,8 +78,8 @@ Result<> may_take(const Tree& config, const char* list, const std::string& name,
   return {};
 }
 
-/// Of what another machine wrote only what names a server and carries credentials: a kubeconfig can also have
-/// programs run (exec), and lead requests elsewhere (proxy-url).
+/// Only server and credentials of a kubeconfig from another machine: a kubeconfig can also run programs
+/// (exec), and redirect requests (proxy-url).
 Tree only(const Tree& from, std::initializer_list<const char*> keys) {
   Tree made = Tree::map();
   for (const char* key : keys)

@@ -12,7 +12,7 @@ namespace {
 
 using base::Fault;
 
-constexpr std::chrono::seconds server_patience{180};  // for an API server that is just coming up
+constexpr std::chrono::seconds server_patience{180};  // for an API server that is starting
 
 }  // namespace
 

@@ -14,13 +14,12 @@ namespace {
 using base::Fault;
 using base::Version;
 
-constexpr std::chrono::seconds ask_timeout{
-    240};  // every wait in playbooks/versions.sh has its own, shorter one
+constexpr std::chrono::seconds ask_timeout{240};  // each wait in playbooks/versions.sh has a shorter limit
 
 constexpr const char* other_sources =
     "set another repository in mirrors.packages.kubernetes, or use --bundle DIR";
 
-/// Exit statuses of playbooks/versions.sh, and what to type.
+/// Exit statuses of playbooks/versions.sh, with remedies.
 std::string hint_for(int status, const Version& newest) {
   switch (status) {
     case 21:

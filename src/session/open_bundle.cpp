@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Forgets what has not been used for long.
+/// Removes bundles that were not used for long.
 void prune(const fs::path& cache) {
   constexpr std::chrono::hours kept{24 * 14};
   std::error_code error;

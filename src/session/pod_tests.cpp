@@ -23,7 +23,7 @@ using report::Finding;
 constexpr const char* space = "gpuadm-verify";
 constexpr std::chrono::seconds clean_up_timeout{180}, heartbeat_interval{20}, look_timeout{120};
 
-/// Keeps why a host failed, and passes everything on.
+/// Records why a host failed, and forwards all events.
 class Failures final : public report::Reporter {
  public:
   explicit Failures(report::Reporter& next) : next_(next) {}
@@ -73,7 +73,7 @@ Result<PodTests::Reasons> PodTests::execute(const std::string& phase, const std:
   for (const std::string& host : hosts) census.emplace(host, context_.census.at(host));
   plan::Choice choice{{phase}, {}, {}, given, {}, &image_.bundle()};
   plan::Plan plan = TRY(plan::make(context_.cluster, census, library_, nullptr, choice));
-  // A host that has nothing to do keeps its lock.
+  // Keeps the lock of an idle host.
   for (plan::Stage& stage : plan.stages)
     for (const std::string& host : hosts_)
       if (std::ranges::find(stage.walks, host, &plan::Walk::host) == stage.walks.end())
@@ -176,7 +176,8 @@ Result<std::vector<Finding>> PodTests::show(Link link, std::span<const GpuNode> 
   if (batch.pod_tests.empty()) return findings;
   if (const Reasons reasons = TRY(make_pods(batch)); !reasons.empty()) {
     for (const GpuNode& node : batch.nodes)
-      findings.push_back(checks::broken(link, node, "its pods cannot be created", reasons.begin()->second, ""));
+      findings.push_back(
+          checks::broken(link, node, "its pods cannot be created", reasons.begin()->second, ""));
     return findings;
   }
   auto patience = std::chrono::seconds(0);

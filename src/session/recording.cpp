@@ -22,8 +22,8 @@ using base::Tree;
 constexpr const char* form = "gpuadm-recording/1";
 constexpr const char* view_file = "cluster.txt";
 
-/// The cluster file without what only connects: the ways there are of no use elsewhere. A host's name is
-/// replaced even where it could be another word.
+/// The cluster file without connection settings, which are useless elsewhere. A host's name is replaced even
+/// if it is a common word.
 Tree without_logins(const spec::Cluster& cluster, facts::Redactor& redact) {
   Tree tree = spec::to_tree(cluster);
   tree.erase("ssh");
@@ -62,7 +62,7 @@ Result<spec::Cluster> cluster_named(const std::string& host) {
       "recording");
 }
 
-/// A folder that someone made by hand: one probe.txt.
+/// A directory created manually: one probe.txt.
 Result<Recording> load_probe(const fs::path& folder, Texts texts) {
   std::string name = base::lower(fs::absolute(folder).lexically_normal().filename().string());
   if (name.empty())
@@ -161,13 +161,13 @@ Result<Recording> load_recording(const fs::path& folder, Texts texts) {
   const auto has = [&](const char* name) { return fs::exists(fs::symlink_status(folder / name, error)); };
   if (!has("recording.yaml")) {
     if (has("probe.txt")) return load_probe(folder, texts);
-    return base::fail(Fault::usage,
-                      fmt::format("{}: not a recording: no recording.yaml", folder.string()),
+    return base::fail(Fault::usage, fmt::format("{}: not a recording: no recording.yaml", folder.string()),
                       "create one with gpuadm doctor --record DIR");
   }
   const auto read = [&](const std::string& file) { return base::read_file_within(folder, file); };
   Recording recording = TRY(read_recording(read, folder.string(), {}, texts));
-  if (!recording.view && has(view_file)) TRY(read(view_file));  // there, and cannot be read: says why
+  if (!recording.view && has(view_file))
+    TRY(read(view_file));  // it exists but cannot be read: returns the reason
   return recording;
 }
 

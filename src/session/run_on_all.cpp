@@ -30,7 +30,7 @@ Tree tree_of(const transport::Completion& completion) {
   return tree;
 }
 
-/// Why a host counts as failed; empty where it does not.
+/// Why a host has failed; empty if it has not.
 std::string failure_of(const transport::Completion& completion) {
   if (!completion.result) {
     const base::Error& error = completion.result.error();
@@ -77,7 +77,7 @@ Result<Outcome> run_on_all(const transport::Command& command, transport::Fleet& 
   while (const auto completion = fleet.next()) {
     fleet.at(completion->host).close();
     if (const std::string why = failure_of(*completion); !why.empty()) failures.push_back(why);
-    // A command that takes too long ran on a host that was reached.
+    // A command that timed out ran on a reachable host.
     if (!completion->result && completion->result.error().fault != base::Fault::timeout &&
         is_unreachable(completion->result.error().fault))
       ++unreached;

@@ -25,7 +25,7 @@ using report::Did;
 constexpr const char* network_test = "verify/network";  // a phase
 constexpr const char* question = "Continue? (-y: do not ask; --diff: show all changes)";
 
-/// Passes everything on and keeps the ids of the steps that are needed.
+/// Forwards all events and records the ids of needed steps.
 class Needed final : public report::Reporter {
  public:
   explicit Needed(report::Reporter& next) : next_(next) {}
@@ -76,7 +76,7 @@ Outcome outcome_of(const run::Outcome& outcome) {
   return outcome.failed.empty() ? Outcome::done : Outcome::failed;
 }
 
-/// A line each, and how many more there are.
+/// One line each, and the number of omitted ones.
 std::string shown(const std::vector<std::string>& lines) {
   constexpr std::size_t most = 5;
   std::string text;
@@ -86,8 +86,8 @@ std::string shown(const std::vector<std::string>& lines) {
   return text;
 }
 
-/// The plan from what the hosts are now that nobody else acts on them: another run may have been there since
-/// they were looked at. Who was asked about another plan is asked again.
+/// The plan from current facts, now that the hosts are locked: another run may have changed them since the
+/// preview. A different plan must be confirmed again.
 Result<plan::Plan> plan_again(const Execution& execution, const Session& session, report::Reporter& reporter,
                               const run::Identity& who) {
   if (!execution.again) return execution.plan;
@@ -107,8 +107,7 @@ Result<plan::Plan> plan_again(const Execution& execution, const Session& session
   return plan;
 }
 
-/// The stages from first to last, with the plan made again where a stage asks for it. `own_host`: as
-/// run::Outcome has it.
+/// Executes the stages, with the plan rendered again when a stage requests it. `own_host`: see run::Outcome.
 Result<Outcome> apply(const Execution& execution, const Session& session, report::Reporter& reporter,
                       const run::Identity& who, std::string& own_host) {
   plan::Plan plan = TRY(plan_again(execution, session, reporter, who));
@@ -123,7 +122,7 @@ Result<Outcome> apply(const Execution& execution, const Session& session, report
   }
 }
 
-/// A phase that was left out, as a step that was skipped: the report counts it.
+/// A skipped phase as a skipped step, so that the report counts it.
 void report_skipped(const PlaybookRun& playbook_run, const std::string& phase, const char* why,
                     report::Reporter& reporter) {
   report::Event event;
@@ -143,7 +142,7 @@ Result<> require_facts(const facts::Census& census) {
   return {};
 }
 
-/// What of the waits and tests at the end was left out.
+/// A note about skipped waits and tests.
 void report_not_waited(const PlaybookRun& playbook_run, report::Reporter& reporter) {
   if (playbook_run.waiting == Waiting::until_it_works) {
     const auto& phases = playbook_run.library.playbook().phases;

@@ -13,7 +13,7 @@ namespace session {
 
 namespace {
 
-/// Every command in the scripts has its own, shorter one.
+/// Each command in the scripts has a shorter limit.
 constexpr std::chrono::seconds patience{60};
 
 class Look {
@@ -49,7 +49,7 @@ class Look {
                                          : Result<facts::Facts>(std::unexpected(result.error())));
   }
 
-  /// The view of a control plane whose API server answers is kept; one of another is better than none.
+  /// The view of a control-plane node whose API server responds is preferred; another is better than none.
   void viewed(transport::Completion completion) {
     asking_.clear();
     if (!completion.result) return;
@@ -75,12 +75,12 @@ class Look {
   transport::Fleet& fleet_;
   const transport::Command probe_, view_;
   StatusLook look_;
-  std::string asking_;           ///< the control plane that is asked now
-  std::set<std::string> asked_;  ///< those that were
+  std::string asking_;           ///< the control-plane node that is being queried
+  std::set<std::string> asked_;  ///< those that were queried
   bool has_nodes_ = false;
 };
 
-/// A script that is told what it is for.
+/// A script with its purpose.
 transport::Command for_status(transport::Command command) {
   command.script = base::assignments({{"purpose", "status"}}) + command.script;
   command.timeout = patience;

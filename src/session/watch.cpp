@@ -16,17 +16,17 @@ using base::Fault;
 using base::Instant;
 using report::Finding;
 
-/// How long the answers that come close together are gathered before they are judged.
+/// How long answers are collected before they are evaluated.
 constexpr std::chrono::milliseconds gathering{200};
-/// How long a host may take before it is told that it does not answer; it is waited for longer.
+/// When a host is reported as not responding; the wait continues.
 constexpr std::chrono::seconds patience{20};
 
 enum class Asked { nothing, probe, view };
 
-/// One host, at its own pace.
+/// One host, polled independently.
 struct Watched {
   Asked asked = Asked::nothing;
-  Instant since, due;  ///< when it was asked; when it is to be asked again
+  Instant since, due;  ///< when it was queried; when it is due again
   std::optional<base::Error> error;
 };
 
@@ -94,7 +94,7 @@ class Watch {
     fleet_.submit(completion.host, view_);
   }
 
-  /// The first host of the cluster that can be asked for the whole of it.
+  /// The first host of the cluster that can describe the whole cluster.
   std::string control_plane() const {
     for (const spec::Host& host : looked_.cluster.hosts)
       if (facts::is_control_plane(looked_.survey.census, host.name) && !hosts_.at(host.name).error)
@@ -107,20 +107,19 @@ class Watch {
            std::ranges::none_of(hosts_, [](const auto& host) { return host.second.error.has_value(); });
   }
 
-  /// Hosts that take long are told before their time is up.
+  /// Slow hosts are reported before their time limit.
   void complain() {
     for (auto& [name, host] : hosts_) {
       const auto begun = fleet_.begun(name);
       if (!begun || host.error || Clock::now() < *begun + patience) continue;
-      host.error = base::Error{
-          Fault::timeout,
-          fmt::format("{}: no answer within {}s; still waiting", name, patience.count()),
-          "log in and check what hangs: nvidia-smi, a mount, the login itself"};
+      host.error = base::Error{Fault::timeout,
+                               fmt::format("{}: no answer within {}s; still waiting", name, patience.count()),
+                               "log in and check what hangs: nvidia-smi, a mount, the login itself"};
       news_ = news_.value_or(Clock::now());
     }
   }
 
-  /// What was last seen of hosts that answered once, and what is wrong with those that do not answer now.
+  /// The last facts of hosts that answered once, and the errors of those that do not answer now.
   Result<> judge() {
     news_.reset();
     for (const auto& [name, host] : hosts_)
@@ -150,7 +149,7 @@ class Watch {
   const Watcher& watcher_;
   const transport::Command probe_, view_;
   std::map<std::string, Watched> hosts_;
-  std::optional<Instant> news_;  ///< when the first answer came that is not judged yet
+  std::optional<Instant> news_;  ///< arrival of the first answer that was not evaluated
   Instant drawn_;
   std::vector<Finding> findings_;
 };

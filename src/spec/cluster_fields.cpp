@@ -11,7 +11,7 @@ namespace spec {
 
 namespace {
 
-/// A key with one possible value, which says what the file is.
+/// A key with one possible value, the type of the file.
 Field<Cluster> constant(std::string path, const std::string& value, Meaning meaning) {
   const auto read = [=](const Tree& tree, Cluster&, Problems& problems) {
     if (tree.text() != value)
@@ -25,7 +25,7 @@ Field<Cluster> constant(std::string path, const std::string& value, Meaning mean
           Tree::map_of({{"const", value}})};
 }
 
-/// "--flag" or "--flag=value", as the kubelet takes them.
+/// "--flag" or "--flag=value", as accepted by the kubelet.
 bool is_flag(const std::string& text) {
   return text.starts_with("--") && text.size() > 2 && std::islower(static_cast<unsigned char>(text[2]));
 }
@@ -35,7 +35,7 @@ bool is_gate(const std::string& text) {
          std::ranges::all_of(text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)); });
 }
 
-/// host[:port][/path], without a scheme: how images name their registry.
+/// host[:port][/path], without a scheme: the registry of an image.
 bool is_registry(const std::string& text) {
   return !text.empty() && text.find("://") == std::string::npos && !text.ends_with('/') &&
          std::ranges::all_of(text, [](char c) {

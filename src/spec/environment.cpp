@@ -10,7 +10,7 @@ namespace spec {
 
 namespace {
 
-/// "host[:port]" in front of a path: a name, an IPv4 address, or an IPv6 address in brackets.
+/// "host[:port]" before a path: a name, an IPv4 address, or an IPv6 address in brackets.
 bool is_host_and_maybe_port(const std::string& text) {
   std::string host = text;
   const std::size_t colon = text.rfind(':');
@@ -23,7 +23,7 @@ bool is_host_and_maybe_port(const std::string& text) {
   return host.find(':') == std::string::npos && is_address(host);
 }
 
-/// Where the path begins.
+/// Start of the path.
 std::size_t path_of(const std::string& url) {
   return std::min(url.find('/', url.find("://") + 3), url.size());
 }
@@ -88,7 +88,7 @@ void check_environment(const Cluster& cluster, const Tree& file, Problems& probl
     problems.add(login->mark, "proxy.loginFile: neither proxy.http nor proxy.https is set");
   const Tree* registries = file.at({"mirrors", "registries"});
   if (!registries || !registries->is_map() || cluster.runtime.engine != Engine::docker) return;
-  // Docker knows mirrors of its own registry only, at the root of a host (dockerd(8), --registry-mirror).
+  // Docker supports mirrors of its own registry only, at the root of a host (dockerd(8), --registry-mirror).
   for (const auto& [registry, url] : registries->entries())
     if (registry != "docker.io")
       problems.add(

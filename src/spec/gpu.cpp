@@ -13,7 +13,7 @@ bool is_digit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
 
-/// "NVIDIA H200" and "h200" are one.
+/// "NVIDIA H200" and "h200" are equal.
 std::string plain(std::string_view name) {
   std::string text = base::lower(base::trim(name));
   for (const std::string_view vendor : {"nvidia ", "tesla "})
@@ -35,7 +35,7 @@ std::vector<Field<GpuOverrides>> override_fields(const std::string& prefix) {
           field<GpuOverrides>(prefix + "mig", perhaps(mig()), {}, &GpuOverrides::mig)};
 }
 
-/// What sharing and MIG together get wrong, said at the place of the more special of the two.
+/// Conflicts between sharing and MIG, reported at the more specific of the two.
 void judge_pair(const GpuLayout& layout, base::Mark mark, const std::string& path, Problems& problems) {
   if (layout.mig.devices.empty()) return;
   if (layout.sharing.sharing == Sharing::mps)
@@ -157,7 +157,7 @@ void judge_gpus(const Cluster& cluster, const Tree& file, Problems& problems) {
     problems.add(mark_of(gpu ? gpu->find("allocator") : nullptr, file),
                  "gpu.allocator: cannot be combined with stack: operator");
   if (cluster.gpu.allocator != Allocator::dra) return;
-  // DRA shares by what a claim says.
+  // DRA shares GPUs by claims.
   if (usual.sharing.sharing != Sharing::exclusive)
     problems.add(
         mark_of(gpu ? gpu->find("sharing") : nullptr, file),

@@ -16,7 +16,7 @@ bool is_alphanumeric(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
-/// "SHA256:" and 32 bytes in base64 without padding, as `ssh-keygen -l` prints it.
+/// "SHA256:" and 32 bytes in base64 without padding, the format of `ssh-keygen -l`.
 bool is_fingerprint(const std::string& text) {
   constexpr std::string_view start = "SHA256:";
   return text.starts_with(start) && text.size() == start.size() + 43 &&

@@ -8,7 +8,7 @@ namespace {
 
 using base::Cidr;
 
-/// The network under a key, or nothing where what stands there is none; `otherwise` where the key is missing.
+/// The network under a key, or nothing if it is invalid; `otherwise` if the key is missing.
 std::optional<Cidr> network_at(const Tree* written, const std::string& otherwise) {
   return Cidr::parse(written ? written->text() : otherwise);
 }
@@ -71,9 +71,8 @@ void judge_virtual_address(const Cluster& cluster, const Tree& file, Problems& p
   std::string host = endpoint.substr(0, endpoint.rfind(':'));
   if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
   if (endpoint.substr(endpoint.rfind(':') + 1) != "6443")
-    problems.add(
-        written->mark,
-        "controlPlane.virtualAddress: the port of controlPlane.endpoint must be 6443");
+    problems.add(written->mark,
+                 "controlPlane.virtualAddress: the port of controlPlane.endpoint must be 6443");
   if (Cidr::parse(host) && host != address)
     problems.add(
         written->mark,

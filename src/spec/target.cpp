@@ -11,11 +11,12 @@ namespace spec {
 namespace {
 
 std::unexpected<base::Error> refuse(std::string_view target, std::string_view why) {
-  return base::fail(base::Fault::usage, fmt::format("invalid host '{}': {}", base::printable(target, 100), why),
+  return base::fail(base::Fault::usage,
+                    fmt::format("invalid host '{}': {}", base::printable(target, 100), why),
                     "write [user@]host[:port], an IPv6 address with a port in brackets: [2001:db8::1]:22");
 }
 
-/// A word that the cluster file takes as a host's name.
+/// A word that the cluster file accepts as a host's name.
 std::string name_for(std::string address) {
   if (base::Cidr::parse(address) || address.find(':') != std::string::npos) return address;
   return base::replace_all(base::lower(address), "_", "-");

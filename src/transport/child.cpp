@@ -113,7 +113,7 @@ Child::~Child() {
 void Child::end() {
   if (!running()) return;
   signal(SIGKILL);
-  // What runs as another user (sudo) cannot be killed; it is left to init rather than waited for.
+  // A process of another user (sudo) cannot be killed; it is left to init instead of waiting for it.
   wait(std::chrono::milliseconds(500));
   pid_ = -1;
 }

@@ -10,8 +10,8 @@
 namespace transport {
 
 namespace {
-constexpr std::size_t noise_limit = 8192;  // shown to the operator, never more
-constexpr std::size_t tail_limit = 256;    // holds the end mark
+constexpr std::size_t noise_limit = 8192;  // maximum shown to the operator
+constexpr std::size_t tail_limit = 256;    // contains the end mark
 constexpr std::size_t chunk = 256u << 10;  // of a streamed file
 static_assert(Share::block % chunk == 0);
 
@@ -63,11 +63,11 @@ void Dialogue::send_program() {
   climbing_ = false;
   queue_ += program(command_, marks_, share_);
   if (command_.input) return;       // the file follows
-  command_.script = std::string();  // of many hosts at once every copy counts
+  command_.script = std::string();  // with many hosts, each copy matters
   all_queued_ = true;
 }
 
-// Passwords and scripts with secrets go this way.
+// Passwords and scripts with secrets are written here.
 void Dialogue::wipe() {
   ::explicit_bzero(queue_.data(), queue_.size());
   queue_ = std::string();

@@ -172,12 +172,12 @@ void Fleet::turn(base::Instant deadline) {
     for (std::size_t i = lane.first_fd; i < lane.end_fd; ++i)
       if (fds_[i].revents != 0) return true;
     const auto wake = lane.transport->wake();
-    return wake && *wake <= base::Clock::now();  // asked after wake(), which may say "now"
+    return wake && *wake <= base::Clock::now();  // called after wake(), which may return "now"
   };
   for (std::size_t i = 0; i < running_.size();) {
     Lane* lane = running_[i];
     if (ready(*lane)) advance(*lane);
-    if (i < running_.size() && running_[i] == lane) ++i;  // else it has ended and another took its place
+    if (i < running_.size() && running_[i] == lane) ++i;  // otherwise it has ended and another took its place
   }
 }
 

@@ -5,7 +5,7 @@
 namespace transport {
 
 namespace {
-/// libssh2, until it turns out that it cannot serve the host; then the OpenSSH client, with one line told.
+/// libssh2, until it turns out that it does not support the host; then the OpenSSH client, with a notice.
 class Automatic final : public Transport {
  public:
   Automatic(Session& session, std::string host, spec::Endpoint endpoint)
@@ -38,7 +38,7 @@ class Automatic final : public Transport {
   Session& session_;
   std::string host_;
   spec::Endpoint endpoint_;
-  Libssh2* libssh2_ = nullptr;  ///< `now_`, while that is it
+  Libssh2* libssh2_ = nullptr;  ///< `now_`, if it is libssh2
   std::unique_ptr<Transport> now_;
   Command command_;
 };

@@ -108,7 +108,7 @@ class Piped final : public Transport {
         (*ended_ == 255 || dialogue_->begun()))
       return std::unexpected(way_.failed(dialogue_->last_words(), dialogue_->begun()));
     auto exit = TRY(dialogue_->end(
-        dialogue_->marked_status().value_or(*ended_)));  // the mark may come behind the child's end
+        dialogue_->marked_status().value_or(*ended_)));  // the mark may arrive after the child's end
     exit.seconds = std::chrono::duration<double>(base::Clock::now() - begun_).count();
     return exit;
   }

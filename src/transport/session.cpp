@@ -18,7 +18,7 @@ constexpr rlim_t enough_files = 65536;
 
 std::string random_hex() {
   unsigned char bytes[8] = {};
-  if (::getrandom(bytes, sizeof bytes, 0) < 0) bytes[0] = 1;  // a mark need not be secret, only unlikely
+  if (::getrandom(bytes, sizeof bytes, 0) < 0) bytes[0] = 1;  // a mark must be unlikely, not secret
   std::string text;
   for (unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
   return text;
@@ -96,7 +96,7 @@ void SessionDelete::operator()(Session* session) const {
 }
 
 SessionPtr make_session(Options options, Operator the_operator) {
-  rlimit files{};  // every host's connection stays open
+  rlimit files{};  // every host's connection remains open
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
     files.rlim_cur = std::max(files.rlim_cur, std::min<rlim_t>(files.rlim_max, enough_files));
     ::setrlimit(RLIMIT_NOFILE, &files);

@@ -26,12 +26,12 @@ Result<std::string> output_of(transport::Fleet& fleet, const std::string& host, 
   return std::move(completion->result->out);
 }
 
-/// One whose files tell of a control plane, also where its start was cut off.
+/// Whether a host has files of a control plane, also after an interrupted start.
 bool has_cluster(const Result<facts::Facts>& facts) {
   return facts && (facts->kubernetes.admin_conf || !facts->kubernetes.manifests.empty());
 }
 
-/// What control planes say, until one gives the nodes.
+/// Reads the cluster from control-plane nodes, until one lists the nodes.
 Result<> ask_planes(cluster::Found& found, transport::Fleet& fleet, const assets::Store& assets) {
   const transport::Command made{.label = "read how the cluster was created",
                                 .script = TRY(session::reading_script(assets, "playbooks/adopt.sh"))};
@@ -50,7 +50,7 @@ Result<> ask_planes(cluster::Found& found, transport::Fleet& fleet, const assets
   return {};
 }
 
-/// Nodes that nobody named are looked at, too.
+/// Nodes that are not on the command line are surveyed, too.
 Result<> survey_others(cluster::Found& found, const Connection& connection, const assets::Store& assets,
                        Io& io) {
   spec::Cluster others = found.asked;
@@ -84,7 +84,7 @@ Result<cluster::Found> look(const AdoptOptions& options, const assets::Store& as
   return found;
 }
 
-/// What apply would do with the file, told where the file does not go.
+/// What apply would change, printed if the file is not.
 Result<> report_drift(const AdoptOptions& options, spec::Cluster cluster, Io& io) {
   if (cluster.kubernetes.source == spec::Source::bundle && options.bundle.empty()) {
     io.err(
@@ -113,7 +113,7 @@ Result<> report_drift(const AdoptOptions& options, spec::Cluster cluster, Io& io
   return {};
 }
 
-/// The file's word is kept on the control plane, for `gpuadm join --to`.
+/// Stores the cluster file on the control plane, for `gpuadm join --to`.
 Result<Outcome> record(const AdoptOptions& options, spec::Cluster cluster, const assets::Store& assets,
                        Io& io) {
   std::erase_if(cluster.hosts, [](const spec::Host& host) { return host.role != spec::Role::control_plane; });
@@ -143,7 +143,7 @@ Result<Outcome> adopt(const AdoptOptions& options, Io& io) {
     io.out(text);
   else
     TRY(base::write_file(options.output, text, 0644));
-  // What a cluster may be, and a cluster file cannot say.
+  // Clusters that a cluster file cannot describe.
   spec::Cluster cluster =
       TRY(spec::parse(text, options.output.empty() ? "cluster.yaml" : options.output.string()));
   if (!options.output.empty()) io.out(fmt::format("wrote {}\n", options.output.string()));

@@ -27,7 +27,7 @@ namespace app {
 
 namespace {
 
-/// The phases around a playbook's own.
+/// The phases around those of a playbook.
 constexpr std::pair<const char*, const char*> before[] = {
     {"connect", "Log in to every host"},
     {"facts", "Read the facts of the hosts, one round trip each"},
@@ -45,8 +45,8 @@ void list_phases(const playbook::Playbook& playbook, Io& io) {
   io.out(report::columns(std::move(lines)));
 }
 
-/// The version that this run installs or finds, so that the checks judge what will be there and nodes that
-/// join get the same: the first control plane's. Nothing: no host is to be a control plane.
+/// The version that this run installs or finds, so that the checks judge the result, and joining nodes get
+/// the same: the first control-plane node's. Nothing: no host is to be a control-plane node.
 Result<std::optional<playbook::ChosenVersion>> resolve_version(spec::Cluster& cluster,
                                                                const facts::Census& census,
                                                                const playbook::Library& library,
@@ -59,7 +59,8 @@ Result<std::optional<playbook::ChosenVersion>> resolve_version(spec::Cluster& cl
   return chosen;
 }
 
-/// Whether the bundle has the Kubernetes that nodes among the hosts run: another one is what upgrade is for.
+/// Whether the bundle has the Kubernetes version of the nodes among the hosts: other versions require
+/// upgrade.
 Result<> same_version(const spec::Cluster& cluster, const facts::Census& census,
                       const bundle::Bundle* bundle) {
   const auto carried = bundle ? base::Version::parse(bundle->kubernetes) : std::nullopt;
@@ -82,7 +83,7 @@ Result<> same_version(const spec::Cluster& cluster, const facts::Census& census,
   return {};
 }
 
-/// What the checks say, shown; whether something blocks.
+/// Evaluates and prints the checks; whether one blocks.
 Result<bool> is_blocked(const InitOptions& options, const spec::Cluster& cluster, const facts::Census& census,
                         const assets::Store& assets, const session::RunFolder& folder, Io& io) {
   std::vector<report::Finding> findings =
@@ -95,8 +96,8 @@ Result<bool> is_blocked(const InitOptions& options, const spec::Cluster& cluster
   return session::stops(findings, io);
 }
 
-/// Nobody answers for an address that the cluster is yet to bring up. Asked for by the first control plane,
-/// before anything is changed.
+/// Checks that no host uses the virtual address before the cluster does. The first control-plane node checks
+/// it, before anything is changed.
 Result<> virtual_address_is_free(const spec::Cluster& cluster, const facts::Census& census,
                                  const playbook::Library& library, transport::Fleet& fleet) {
   const spec::Host* first = playbook::first_control_plane(cluster, census);
@@ -115,13 +116,13 @@ Result<> virtual_address_is_free(const spec::Cluster& cluster, const facts::Cens
                     "gpuadm explain kubeadm.virtual-address");
 }
 
-/// The operator's own copy of a remote cluster's kubeconfig; empty where there is none.
+/// The operator's copy of a remote cluster's kubeconfig; empty: none.
 Result<std::filesystem::path> fetch_kubeconfig(const spec::Cluster& cluster, const facts::Census& census,
                                                transport::Fleet& fleet, const assets::Store& assets) {
   const spec::Host* first = playbook::first_control_plane(cluster, census);
   if (!first || first->endpoint.local) return std::filesystem::path();
   const auto text = session::read_admin_conf(cluster, fleet, assets);
-  if (!text) return std::filesystem::path();  // a run of some phases may end before there is one
+  if (!text) return std::filesystem::path();  // a run of some phases may end before it exists
   std::filesystem::path file = base::state_directory() / cluster.name / "kubeconfig";
   const base::Tree admin = TRY(base::yaml::read(*text, first->name + ":/etc/kubernetes/admin.conf"));
   const base::Tree config = TRY(session::with_context({}, admin, cluster.name, session::Current::becomes));
@@ -129,7 +130,7 @@ Result<std::filesystem::path> fetch_kubeconfig(const spec::Cluster& cluster, con
   return file;
 }
 
-/// What there is now: the summary for people, and with -o json on standard error where the kubeconfig is.
+/// The summary for people; with -o json, prints the kubeconfig's path to standard error.
 Result<> conclude(const InitOptions& options, const BringUp& setup, const session::Survey& survey,
                   transport::Fleet& fleet, const assets::Store& assets, Io& io) {
   const std::filesystem::path kubeconfig = TRY(fetch_kubeconfig(setup.cluster, survey.census, fleet, assets));
@@ -204,7 +205,7 @@ void exclude(spec::Cluster& cluster, session::Survey& survey, transport::Fleet& 
 }
 
 Result<Outcome> bring_up(const InitOptions& options, BringUp setup, Io& io) {
-  // Everything that can be wrong without a host is found before any is asked.
+  // Everything that can fail without a host is checked before hosts are contacted.
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, setup.playbook));
   const plan::Choice choice{options.phases, options.skip_phases, {}, {}};
@@ -226,14 +227,14 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp setup, Io& io) {
       TRY(setup.resolve ? session::take_census(*session.fleet, assets) : session.survey_all(assets));
   if (setup.resolve) {
     TRY(setup.resolve(cluster, survey, *session.fleet));
-    TRY(session::resolve_environment(cluster, assets));  // of a cluster file that a control plane keeps
+    TRY(session::resolve_environment(cluster, assets));  // of a stored cluster file
     TRY(session.folder.save("cluster.yaml", spec::to_tree(cluster)));
     TRY(session.folder.save("facts.json", session::to_tree(survey.census)));
   }
   const bundle::Bundle* carried = bundle ? &*bundle : nullptr;
   const auto chosen = TRY(resolve_version(cluster, survey.census, library, carried));
 
-  // Judgement. Nothing has been changed so far.
+  // Checks. Nothing has been changed so far.
   TRY(session::refuse_expired(survey.census));
   TRY(same_version(cluster, survey.census, carried));
   TRY(resolve_drivers(cluster, survey.census, assets));
@@ -250,7 +251,7 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp setup, Io& io) {
   }
   TRY(session.folder.save("cluster.yaml", spec::to_tree(cluster)));
 
-  // Action.
+  // Changes.
   const session::ProofImage image = TRY(session::ProofImage::write(assets, session.folder));
   session::NetworkJudge network(session::NetworkJudge::On::failure_fails);
   session::PlaybookRun playbook_run{cluster, assets,          library,      carried,

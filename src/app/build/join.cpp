@@ -22,7 +22,7 @@ bool is_node(const facts::Census& census, const std::string& host) {
   return facts != census.end() && facts->second && playbook::is_node(*facts->second);
 }
 
-/// The API server answers those who are to join. One that has just been started gets its time.
+/// Waits until the API server responds to the joining hosts; it may have just been started.
 Result<> answers(const std::string& host, transport::Fleet& fleet, const assets::Store& assets) {
   const transport::Exit exit = TRY(session::ask(host,
                                                 {.label = "check whether the API server is ready",
@@ -36,7 +36,7 @@ Result<> answers(const std::string& host, transport::Fleet& fleet, const assets:
       fmt::format("gpuadm doctor {} --stage cluster", host));
 }
 
-/// Those that join, and of the others those that are nodes and can be reached.
+/// The joining hosts, and of the others those that are nodes and reachable.
 Result<> resolve_hosts(const std::vector<std::string>& targets, spec::Cluster& cluster,
                        session::Survey& survey, transport::Fleet& fleet, const assets::Store& assets,
                        Io& io) {
@@ -50,32 +50,31 @@ Result<> resolve_hosts(const std::vector<std::string>& targets, spec::Cluster& c
   }
   const spec::Host* first = playbook::first_control_plane(cluster, survey.census);
   if ((!first || !is_node(survey.census, first->name)) && !away.empty())
-    return base::fail(Fault::blocked, "no control-plane node of the cluster is reachable",
-                      fmt::format("gpuadm doctor {}; join again when it is reachable",
-                                  base::join(away, " ")));
+    return base::fail(
+        Fault::blocked, "no control-plane node of the cluster is reachable",
+        fmt::format("gpuadm doctor {}; join again when it is reachable", base::join(away, " ")));
   if (!first || !is_node(survey.census, first->name))
     return base::fail(Fault::blocked, "no cluster to join: no control-plane node was found",
                       "create it with gpuadm init, or with gpuadm apply -f FILE");
   return answers(first->name, fleet, assets);
 }
 
-/// What the cluster is made by, as its control plane keeps it, with these hosts.
+/// The stored cluster file of the control plane, with these hosts.
 Result<> resolve_intent(spec::Cluster& cluster, transport::Fleet& fleet, const assets::Store& assets) {
   const std::string from = cluster.hosts.front().name;
   const transport::Exit exit = TRY(session::ask(
       from, {.label = "read the cluster file", .asset = "playbooks/read/cluster-file.sh"}, fleet, assets));
   const std::string source = from + ":" + intent_file;
   if (exit.out.empty())
-    return base::fail(
-        Fault::blocked,
-        fmt::format("{} has no stored cluster file: {} does not exist", from, intent_file),
-        "create it with gpuadm adopt --record, or use a cluster file with all hosts: -f "
-        "cluster.yaml");
+    return base::fail(Fault::blocked,
+                      fmt::format("{} has no stored cluster file: {} does not exist", from, intent_file),
+                      "create it with gpuadm adopt --record, or use a cluster file with all hosts: -f "
+                      "cluster.yaml");
   spec::Cluster intent = TRY(cluster::parse_intent(exit.out, source));
   if (intent.network.plugin == spec::NetworkPlugin::bridge)
     return base::fail(Fault::blocked, "this cluster connects pods by routes on every node",
                       "use a cluster file with all hosts: gpuadm join HOST -f cluster.yaml");
-  // The host's word is not taken for which of the operator's files is read and sent.
+  // A host must not decide which of the operator's files is read and sent.
   if (!intent.proxy.login_file.empty())
     return base::fail(
         Fault::usage,
@@ -96,8 +95,7 @@ Result<> usage(const JoinOptions& options) {
     return base::fail(Fault::usage, "no host to join is given",
                       "gpuadm join HOST… -f cluster.yaml, or gpuadm join HOST… --to CONTROL-PLANE");
   if (hosts.file.empty() == options.to.empty())
-    return base::fail(Fault::usage,
-                      "either -f or --to is needed, and not both",
+    return base::fail(Fault::usage, "either -f or --to is needed, and not both",
                       "gpuadm join HOST… -f cluster.yaml, or gpuadm join HOST… --to CONTROL-PLANE");
   return {};
 }
@@ -106,7 +104,7 @@ Result<spec::Cluster> cluster_of(const JoinOptions& options) {
   const Connection& connection = options.init.common.connection;
   const Hosts& hosts = options.init.hosts;
   if (!hosts.file.empty()) {
-    TRY(session::read_cluster(hosts, connection));  // says which names the file does not have
+    TRY(session::read_cluster(hosts, connection));  // reports the names that are not in the file
     return session::read_cluster({hosts.file, {}}, connection);
   }
   Hosts all{{}, {options.to}};
@@ -147,15 +145,13 @@ Result<Outcome> join(const JoinOptions& options, Io& io) {
 
 Result<Outcome> apply(const InitOptions& options, Io& io) {
   if (options.hosts.file.empty() && !options.list_phases)
-    return base::fail(Fault::usage, "no cluster file is given",
-                      "gpuadm apply -f cluster.yaml");
+    return base::fail(Fault::usage, "no cluster file is given", "gpuadm apply -f cluster.yaml");
   return bring_up(options, Existing::accepted, Outcome::done, io);
 }
 
 Result<Outcome> diff(const InitOptions& options, Io& io) {
   if (options.hosts.file.empty())
-    return base::fail(Fault::usage, "no cluster file is given",
-                      "gpuadm diff -f cluster.yaml");
+    return base::fail(Fault::usage, "no cluster file is given", "gpuadm diff -f cluster.yaml");
   InitOptions looking = options;
   looking.consent = Consent::preview;
   Io in_full = io;

@@ -48,7 +48,7 @@ Result<spec::Cluster> cluster_of(const UpgradeOptions& options) {
 
 enum class Shown { always, if_blocked };
 
-/// What the checks say, shown; whether something blocks.
+/// Evaluates and prints the checks; whether one blocks.
 Result<bool> is_blocked(const checks::Upgrade& upgrade, const assets::Store& assets,
                         const session::Session& session, Format format, Shown shown, Io& io) {
   std::vector<report::Finding> findings = checks::examine_upgrade(upgrade);
@@ -63,7 +63,7 @@ Result<bool> is_blocked(const checks::Upgrade& upgrade, const assets::Store& ass
   return session::stops(findings, io);
 }
 
-/// The order, and what its steps read of the cluster.
+/// The order of the nodes, and the cluster's properties that the steps read.
 plan::Choice choice_of(const checks::Upgrade& upgrade, const UpgradeOptions& options) {
   plan::Choice choice;
   choice.given = {{"drain", checks::drains(upgrade.facts) ? "yes" : "no"},
@@ -76,7 +76,7 @@ plan::Choice choice_of(const checks::Upgrade& upgrade, const UpgradeOptions& opt
   return choice;
 }
 
-/// What an operator wants to know of a node's pods before it is drained.
+/// Notes for the operator about a node's pods before it is drained.
 void report_pods(const checks::Upgrade& upgrade, report::Reporter& reporter) {
   const auto note = [&](const std::string& host, const std::string& text) {
     report::Event event;
@@ -113,7 +113,7 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   if (!options.bundle.empty())
     opened = TRY(session::bring_bundle(options.bundle, options.bundle_signers, io));
   const bundle::Bundle* bundle = opened ? &*opened : nullptr;
-  // What is installed says nothing of the version that the cluster is to have.
+  // The installed version does not determine the target version.
   const playbook::ChosenVersion chosen =
       TRY(playbook::choose_version(cluster, {}, library.catalog(), bundle));
   cluster.kubernetes.version = chosen.version;
@@ -129,7 +129,7 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   session::fit(cluster, survey.census, facts);
 
   checks::Upgrade upgrade{cluster, survey.census, facts, chosen.version};
-  // An assumed patch is not held against a cluster that has a newer one of the same minor.
+  // An assumed patch version does not conflict with a newer one of the same minor in the cluster.
   if (const auto runs = Version::parse(facts.version);
       chosen.is_assumed && runs && runs->minor == upgrade.to.minor)
     upgrade.to = std::max(upgrade.to, *runs);

@@ -22,13 +22,13 @@ namespace {
 
 using base::Fault;
 
-constexpr std::chrono::seconds look_timeout{240};  // what fetches package lists has its own, shorter one
+constexpr std::chrono::seconds look_timeout{240};  // fetching package lists has a shorter limit
 
-/// Hosts with something to be done, or on their way through it.
+/// Hosts with an upgrade to do or in progress.
 struct Work {
-  std::map<std::string, std::vector<NewerPart>> parts;  ///< of every host that was asked
+  std::map<std::string, std::vector<NewerPart>> parts;  ///< of every host that was queried
   std::set<std::string> hosts, nodes;
-  std::string targets;  ///< for the steps: "NODE PART PACKAGE VERSION" a line
+  std::string targets;  ///< for the steps: one line "NODE PART PACKAGE VERSION" each
 };
 
 bool is_word(std::string_view text) {
@@ -37,7 +37,7 @@ bool is_word(std::string_view text) {
   });
 }
 
-/// All hosts of the cluster, and which of them are meant.
+/// All hosts of the cluster, and which of them are selected.
 struct Wanted {
   spec::Cluster cluster;
   std::set<std::string> hosts;
@@ -70,7 +70,7 @@ Result<Wanted> what_is_wanted(const UpgradeOptions& options, const assets::Store
   return wanted;
 }
 
-/// Of the hosts that are meant: what GPUs the others have does not matter.
+/// Only of the selected hosts: the GPUs of the others are irrelevant.
 Result<> resolve_drivers_of(Wanted& wanted, const facts::Census& census, const assets::Store& assets) {
   spec::Cluster meant = wanted.cluster;
   std::erase_if(meant.hosts, [&](const spec::Host& host) { return !wanted.hosts.contains(host.name); });
@@ -91,11 +91,11 @@ std::vector<std::string> requested_versions(const UpgradeOptions& options, const
   return words;
 }
 
-/// Asks every host that is meant which of its packages there are newer ones of.
+/// Reads which packages of the selected hosts have newer versions.
 Result<Work> look(const UpgradeOptions& options, const Wanted& wanted, const checks::Upgrade& upgrade,
                   const playbook::Library& library, transport::Fleet& fleet, Io& io) {
   Work work;
-  std::map<std::string, std::string> names;  // as the steps of a host call its node
+  std::map<std::string, std::string> names;  // the node names that the steps of a host use
   for (const spec::Host& host : wanted.cluster.hosts) {
     if (!wanted.hosts.contains(host.name)) continue;
     const playbook::Context context{wanted.cluster,    host,    *upgrade.census.at(host.name),
@@ -140,7 +140,7 @@ Result<Work> look(const UpgradeOptions& options, const Wanted& wanted, const che
 
 plan::Choice choice_of(const UpgradeOptions& options, const checks::Upgrade& upgrade, const Work& work) {
   plan::Choice choice;
-  // The toolkit touches no pod that runs.
+  // The toolkit does not affect running pods.
   const bool drains = checks::drains(upgrade.facts) && (!options.runtime.empty() || !options.driver.empty());
   choice.given = {{"drain", drains ? "yes" : "no"},
                   {"drain_timeout", std::to_string(options.drain_timeout)},
@@ -150,13 +150,13 @@ plan::Choice choice_of(const UpgradeOptions& options, const checks::Upgrade& upg
   if (options.runtime.empty())
     for (const char* phase : {"upgrade/runtime", "upgrade/runtime-config", "upgrade/runtime-verify"})
       choice.skip_phases.emplace_back(phase);
-  // Without a cluster file nobody says what its configuration is to be.
+  // Without a cluster file, the intended configuration is unknown.
   else if (options.hosts.file.empty())
     choice.skip_phases.emplace_back("upgrade/runtime-config");
   if (options.driver.empty() || options.hosts.file.empty()) choice.skip_phases.emplace_back("upgrade/labels");
   const bool gpus = !options.driver.empty() || !options.toolkit.empty();
   if (!gpus) choice.skip_phases.emplace_back("upgrade/cdi");
-  // A node that offered none is not waited for.
+  // A node that advertised no GPUs before is not waited for.
   const bool offers = std::ranges::any_of(*upgrade.facts.nodes, [&](const facts::Node& node) {
     return work.nodes.contains(node.name) && std::ranges::any_of(node.capacity, [](const auto& of) {
              return of.first.starts_with("nvidia.com/");
@@ -180,7 +180,7 @@ void note(report::Reporter& reporter, const std::string& host, const std::string
   reporter.on(event);
 }
 
-/// What an operator wants to know of each node before it is touched.
+/// Notes for the operator about each node before it is changed.
 void report_work(const checks::Upgrade& upgrade, const Work& work, bool drained, report::Reporter& reporter) {
   for (const std::string& host : work.hosts) {
     for (const NewerPart& part : work.parts.at(host)) {

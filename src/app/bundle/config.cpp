@@ -18,13 +18,13 @@ namespace app {
 
 namespace {
 
-/// Whether a key is the one that was named, or stands below it: "network", "network." and "network.podCIDR".
+/// Whether a key equals the requested one, or is below it: "network", "network." and "network.podCIDR".
 bool is_named(const std::string& path, std::string name) {
   if (name.ends_with('.')) name.pop_back();
   return path == name || path.starts_with(name + ".") || path.starts_with(name + "[]");
 }
 
-/// The key that may be meant: by all of its path, or by its last word.
+/// The likely intended key: by its whole path, or by its last word.
 std::optional<std::string> nearest_key(const std::string& name, const std::vector<std::string>& known) {
   if (const auto near = base::nearest(name, known)) return near;
   std::vector<std::string> last;
@@ -44,9 +44,9 @@ Result<> known_keys(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (std::ranges::any_of(known, [&](const std::string& path) { return is_named(path, name); })) continue;
     const auto near = nearest_key(name, known);
-    return base::fail(
-        base::Fault::usage, fmt::format("unknown key of the cluster file: {}", base::printable(name, 200)),
-        near ? fmt::format("did you mean {}?", *near) : "gpuadm config explain lists all keys");
+    return base::fail(base::Fault::usage,
+                      fmt::format("unknown key of the cluster file: {}", base::printable(name, 200)),
+                      near ? fmt::format("did you mean {}?", *near) : "gpuadm config explain lists all keys");
   }
   return {};
 }
@@ -104,7 +104,7 @@ Result<Outcome> config_migrate(const std::filesystem::path& file, Writes writes,
   if (writes == Writes::no) return Outcome::done;
 
   std::error_code error;
-  // A link stays one: what it leads to is written.
+  // A symbolic link is kept: its target is written.
   const std::filesystem::path target = std::filesystem::canonical(file, error);
   std::filesystem::path backup = target;
   backup += ".bak";

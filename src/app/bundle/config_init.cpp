@@ -17,17 +17,17 @@
 namespace app {
 namespace {
 
-/// A value as it stands behind a key.
+/// A value as written after a key.
 std::string scalar(const std::string& text) {
   return std::string(base::trim(base::yaml::write(base::Tree(text))));
 }
 
-/// What a host says, in one line of a comment.
+/// One line of a comment about a host.
 std::string remark(std::string_view text) {
   return base::replace_all(base::printable(text, 200), "\n", " ");
 }
 
-/// "8 x NVIDIA H200, driver 570.86.15", or what is there without a driver.
+/// "8 x NVIDIA H200, driver 570.86.15", or the GPUs without a driver.
 std::string gpus_of(const facts::Facts& facts) {
   if (facts.gpus.empty())
     return facts.pci_gpus.empty()
@@ -52,7 +52,7 @@ std::string memory_of(const facts::Facts& facts) {
   return facts.memory_kib ? ", " + base::human_bytes(*facts.memory_kib * 1024) : "";
 }
 
-/// The first of some networks that overlaps with nothing that a host has a route to.
+/// The first of some networks that overlaps with no route of a host.
 template <std::size_t N>
 std::string free_network(const std::array<const char*, N>& candidates, const facts::Census& census) {
   for (const char* candidate : candidates) {
@@ -72,7 +72,7 @@ bool is_ip_address(const std::string& text) {
   return base::Cidr::parse(text + "/32") || base::Cidr::parse(text + "/128");
 }
 
-/// The first label of a host name in lower case; empty where it cannot be a node's name.
+/// The first label of a host name in lower case; empty if it is not a valid node name.
 std::string label_of(const std::string& hostname) {
   const std::string label = base::lower(hostname.substr(0, hostname.find('.')));
   const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
@@ -81,8 +81,8 @@ std::string label_of(const std::string& hostname) {
   return good ? label : "";
 }
 
-/// What a host is called in the file: as on the command line, but one that was named by its address by its
-/// own host name, unless two have the same.
+/// The name of a host in the file: from the command line, but a host that was given by its address gets its
+/// own host name, unless two hosts have the same.
 std::map<std::string, std::string> names_of(const spec::Cluster& cluster, const facts::Census& census) {
   std::map<std::string, std::string> names;
   std::map<std::string, int> uses;
@@ -120,7 +120,7 @@ class Draft {
  private:
   void line(const std::string& text) { text_ += text + "\n"; }
 
-  /// Calls with every host that answered.
+  /// Calls the function with every reachable host.
   template <class Call>
   void all(Call call) const {
     for (const spec::Host& host : cluster_.hosts)
@@ -199,7 +199,7 @@ class Draft {
 
   const spec::Cluster& cluster_;
   const facts::Census& census_;
-  std::map<std::string, std::string> names_;  ///< in the file, by the host's
+  std::map<std::string, std::string> names_;  ///< by the host's name in the file
   std::string name_, text_;
 };
 
@@ -219,8 +219,7 @@ Result<session::Recording> look(const ConfigInitOptions& options, const assets::
 
 Result<Outcome> config_init(const ConfigInitOptions& options, Io& io) {
   if (!options.output.empty())
-    TRY(base::is_new(options.output,
-                     "specify a file that does not exist, or omit -o to print it"));
+    TRY(base::is_new(options.output, "specify a file that does not exist, or omit -o to print it"));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const session::Recording looked = TRY(look(options, assets, io));
   for (const auto& [host, facts] : looked.survey.census)

@@ -69,7 +69,7 @@ class Creation {
     return {};
   }
 
-  /// The images that this very kubeadm will ask for.
+  /// The images that this version of kubeadm requires.
   Result<std::vector<std::string>> kubeadm_images(const SourceFile& kubeadm) {
     const bundle::BundlePart file = TRY(fetcher_.file(kubeadm.url, TRY(sum_of(kubeadm)), largest_file));
     const fs::path program = fetcher_.path_of(file.sha256).string() + ".run";
@@ -89,8 +89,8 @@ class Creation {
       if (!base::trim(line).empty()) images.emplace_back(base::trim(line));
     if (exit->status == 0 && !images.empty()) return images;
     return base::fail(Fault::remote,
-                      fmt::format("kubeadm {} config images list failed: {}",
-                                  needs_.kubernetes.text(), base::tail(exit->err, 3)),
+                      fmt::format("kubeadm {} config images list failed: {}", needs_.kubernetes.text(),
+                                  base::tail(exit->err, 3)),
                       "kubeadm must run on this machine for this");
   }
 
@@ -115,7 +115,7 @@ class Creation {
     bundle_.files.push_back(std::move(made));
   }
 
-  /// What a file must have; empty where nothing says it.
+  /// The expected checksum of a file; empty: unknown.
   Result<std::string> sum_of(const SourceFile& source) {
     const std::string& where = source.sum.empty() ? source.index : source.sum;
     if (where.empty()) return "";
@@ -129,7 +129,7 @@ class Creation {
   }
 
   /// The index of a repository, verified with the repository's key; not verified if an override of
-  /// data/sources.yaml names no key.
+  /// data/sources.yaml has no key.
   Result<std::string> index_of(const SourceFile& source) {
     if (source.key.empty()) return fetcher_.text(source.index, largest_list);
     const std::size_t end = std::min(source.index.rfind('/'), source.index.size());
@@ -154,7 +154,7 @@ class Creation {
   std::map<std::string, std::string> texts_;
 };
 
-/// kubeadm as this machine can run it.
+/// kubeadm for this machine's architecture.
 Result<SourceFile> kubeadm_of_here(const assets::Store& store, const playbook::Catalog& catalog,
                                    BundleNeeds needs) {
   utsname about{};
@@ -170,7 +170,7 @@ Result<SourceFile> kubeadm_of_here(const assets::Store& store, const playbook::C
   return *found;
 }
 
-/// The newest patch of the minor, as its release says.
+/// The newest patch release of the minor version.
 Result<base::Version> newest_patch(const BundleNeeds& needs, const assets::Store& store,
                                    const playbook::Catalog& catalog, bundle::Fetcher& fetcher, Io& io) {
   const std::string minor = needs.kubernetes.minor_text();
@@ -194,7 +194,7 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   const playbook::Library library = TRY(playbook::Library::load(store, "init"));
   TRY(check_output(options.output));
   BundleNeeds needs = TRY(read_needs(options, library.catalog()));
-  needs.cluster.kubernetes.source = spec::Source::bundle;  // as init --bundle will see it
+  needs.cluster.kubernetes.source = spec::Source::bundle;  // as for init --bundle
   TRY(session::resolve_environment(needs.cluster, store));
   if (!options.source.place.empty()) needs.cluster.mirrors.packages.clear();
   bundle::Fetcher fetcher = TRY(open_fetcher(options.source, needs.cluster, io));

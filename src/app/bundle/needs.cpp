@@ -29,7 +29,7 @@ std::string architecture_of(std::string_view machine) {
   return {};
 }
 
-/// What a run or `gpuadm facts -o json` has written: {host: facts}, or the facts of one host.
+/// Parses facts of a run or of `gpuadm facts -o json`: {host: facts}, or the facts of one host.
 struct SeenHosts {
   bool any = false, gpus = false, runtime_is_missing = false;
   std::set<std::string> architectures, families;
@@ -79,7 +79,7 @@ Result<playbook::ChosenVersion> version_of(const BundleCreateOptions& options, s
   return playbook::choose_version(cluster, {}, catalog, nullptr);
 }
 
-/// {name} filled in.
+/// Replaces {name}.
 Result<std::string> fill(std::string_view text, const std::map<std::string, std::string>& words,
                          const playbook::Catalog& catalog, const base::Version& kubernetes) {
   std::string out;
@@ -242,9 +242,8 @@ Result<> choose_sources(Sources& sources, const BundleNeeds& needs, const std::v
   for (const std::string& part : skip)
     if (!sources.parts.contains(part)) {
       const auto near = base::nearest(part, known);
-      return base::fail(
-          Fault::usage, fmt::format("--skip {}: unknown component", base::printable(part, 50)),
-          near ? fmt::format("did you mean {}?", *near) : "known: " + base::join(known, ", "));
+      return base::fail(Fault::usage, fmt::format("--skip {}: unknown component", base::printable(part, 50)),
+                        near ? fmt::format("did you mean {}?", *near) : "known: " + base::join(known, ", "));
     }
   const spec::Cluster& cluster = needs.cluster;
   const auto unless = [&](bool needed, const char* part) {
@@ -264,7 +263,7 @@ Result<> choose_sources(Sources& sources, const BundleNeeds& needs, const std::v
     return without.contains(file.part) || other_system;
   });
   std::erase_if(sources.images, [&](const SourceImage& image) { return without.contains(image.part); });
-  // Docker knows an image by a digest only where it pulled it.
+  // Docker knows an image by a digest only if it pulled it.
   if (cluster.runtime.engine == spec::Engine::docker)
     for (SourceImage& image : sources.images) image.name = image.name.substr(0, image.name.find('@'));
   return {};

@@ -18,7 +18,7 @@ using base::Fault;
 
 constexpr std::size_t largest_key = 1u << 20;
 constexpr std::size_t largest_release = 16u << 20;
-/// Unpacked; Debian's main has 50 MB.
+/// Decompressed size; Debian's main has 50 MB.
 constexpr std::size_t largest_index = 512u << 20;
 /// Of playbooks/verify-release.sh.
 constexpr int no_gpgv = 4;
@@ -86,15 +86,14 @@ Result<std::string> RepositoryReader::verified_text(const Repository& repository
         fmt::format("the signature of {}/InRelease cannot be verified: gpgv is not installed", url),
         "apt-get install gpgv");
   const std::string of = repository.key_url.empty() ? repository.keyring : repository.key_url;
-  return base::fail(
-      Fault::parse,
-      fmt::format("{}/InRelease is not signed by a key of {}: {}", url, of,
-                  base::printable(base::tail(exit.err, 2))),
-      repository.key_url.empty()
-          ? "try again, or update the keyring; if the mirror signs with its "
-            "own key, set its keyring in data/system-repositories.yaml (gpuadm assets)"
-          : "check the mirror and the proxy; a mirror that signs with its own key needs "
-            "mirrors.packageKeys in the cluster file");
+  return base::fail(Fault::parse,
+                    fmt::format("{}/InRelease is not signed by a key of {}: {}", url, of,
+                                base::printable(base::tail(exit.err, 2))),
+                    repository.key_url.empty()
+                        ? "try again, or update the keyring; if the mirror signs with its "
+                          "own key, set its keyring in data/system-repositories.yaml (gpuadm assets)"
+                        : "check the mirror and the proxy; a mirror that signs with its own key needs "
+                          "mirrors.packageKeys in the cluster file");
 }
 
 Result<std::string> RepositoryReader::index(const Repository& repository, const std::string& path,
@@ -111,8 +110,8 @@ Result<std::string> RepositoryReader::index(const Repository& repository, const 
   std::vector<char> piece(1u << 20);
   while (const std::size_t count = TRY(read(piece.data(), piece.size()))) {
     if (text.size() + count > largest_index)
-      return base::fail(Fault::parse,
-                        fmt::format("{}: larger than {} when unpacked", url, base::human_bytes(largest_index)));
+      return base::fail(Fault::parse, fmt::format("{}: larger than {} when unpacked", url,
+                                                  base::human_bytes(largest_index)));
     text.append(piece.data(), count);
   }
   return text;

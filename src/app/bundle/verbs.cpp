@@ -48,7 +48,7 @@ void show(const Tree& tree, Io& io) {
   io.out(base::json::write(tree) + "\n");
 }
 
-/// Files by what they are, for a comparison.
+/// Files by their purpose, for a comparison.
 std::map<std::string, const BundleFile*> by_label(const bundle::Bundle& bundle) {
   std::map<std::string, const BundleFile*> files;
   for (const BundleFile& file : bundle.files)
@@ -94,8 +94,7 @@ Result<Outcome> bundle_verify(const BundleOptions& options, Io& io) {
                        {"signedBy", who.empty() ? Tree() : Tree(who)}}),
          io);
   } else {
-    io.out(fmt::format("{}: {} files match the manifest; {}\n", options.bundle.string(),
-                       bundle.files.size(),
+    io.out(fmt::format("{}: {} files match the manifest; {}\n", options.bundle.string(), bundle.files.size(),
                        !who.empty()             ? "signed by " + who
                        : head.signature.empty() ? "not signed"
                                                 : "signature not verified"));

@@ -24,7 +24,7 @@ bool is_archive(const fs::path& output) {
   return output.string().ends_with(".tar.zst");
 }
 
-/// As libcurl looks for one.
+/// libcurl's rules for an environment variable.
 bool environment_names_a_proxy() {
   return std::ranges::any_of(std::array{"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"},
                              [](const char* name) {
@@ -33,7 +33,7 @@ bool environment_names_a_proxy() {
                              });
 }
 
-/// The file that is named, or Docker's, where it is there.
+/// The given file, or Docker's, if it exists.
 Result<bundle::Logins> read_logins(const fs::path& named) {
   if (!named.empty())
     return bundle::Logins::parse(TRY(base::read_private_file(named)).reveal(), named.string());

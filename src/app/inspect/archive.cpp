@@ -23,7 +23,7 @@ using base::Fault;
 
 constexpr std::chrono::seconds pack_timeout{300};
 
-/// A path made of what a host calls a section: nothing that leads elsewhere, nothing hidden.
+/// A safe path from a section name of a host: relative, without hidden components.
 fs::path as_path(std::string_view name) {
   fs::path path;
   for (const std::string_view part : base::split(name.substr(0, 200), '/')) {

@@ -15,7 +15,7 @@ namespace {
 
 using base::Tree;
 
-/// What stands at a fault itself changes this host, which every recording has.
+/// Keys of a fault itself edit this host, which every recording has.
 constexpr const char* first_host = "host1";
 
 std::unexpected<base::Error> bad(const std::string& path, const std::string& name, std::string_view what) {
@@ -71,8 +71,7 @@ Result<std::vector<Demo>> demos(const assets::Store& assets) {
     if (!path.ends_with(".yaml")) continue;
     const Tree tree = TRY(base::yaml::read(TRY(assets.read(path)), path));
     for (const auto& [name, fault] : tree.entries()) {
-      if (std::ranges::find(all, name, &Demo::name) != all.end())
-        return bad(path, name, "duplicate name");
+      if (std::ranges::find(all, name, &Demo::name) != all.end()) return bad(path, name, "duplicate name");
       all.push_back(TRY(read_demo(path, name, fault)));
     }
   }

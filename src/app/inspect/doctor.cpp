@@ -44,7 +44,7 @@ Outcome list(const DoctorOptions& options, Io& io) {
   return Outcome::done;
 }
 
-/// Whether --only leaves nothing but checks of the stage `security`, which no host has by itself.
+/// Whether --only selects only checks of the stage `security`, which is never selected automatically.
 bool asks_for_security(const DoctorOptions& options) {
   unsigned stages = 0;
   for (const checks::About& about : session::every_check())
@@ -52,7 +52,7 @@ bool asks_for_security(const DoctorOptions& options) {
   return stages == static_cast<unsigned>(checks::Stage::security);
 }
 
-/// What the checks of the stage say of what was seen.
+/// Evaluates the checks of the stage.
 Result<std::vector<report::Finding>> find_for(const DoctorOptions& options, const session::Recording& looked,
                                               const assets::Store& assets) {
   const facts::Census& census = looked.survey.census;
@@ -85,11 +85,10 @@ Outcome list_demos(const std::vector<Demo>& all, Format format, Io& io) {
   return Outcome::done;
 }
 
-/// A machine that is well but for one fault.
+/// Loads a healthy machine with one fault.
 Result<Demo> demo_named(const DoctorOptions& options, const assets::Store& assets) {
   if (names_hosts(options) || !options.from.empty())
-    return base::fail(base::Fault::usage,
-                      "--demo cannot be combined with hosts or files");
+    return base::fail(base::Fault::usage, "--demo cannot be combined with hosts or files");
   std::vector<Demo> all = TRY(demos(assets));
   const auto demo = std::ranges::find(all, *options.demo, &Demo::name);
   if (demo != all.end()) return std::move(*demo);
@@ -100,23 +99,22 @@ Result<Demo> demo_named(const DoctorOptions& options, const assets::Store& asset
                     near ? fmt::format("did you mean {}?", *near) : "gpuadm doctor --demo lists them");
 }
 
-/// A recording in place of hosts.
+/// Loads a recording.
 Result<session::Recording> recorded(const DoctorOptions& options) {
   if (names_hosts(options))
     return base::fail(base::Fault::usage, "--from cannot be combined with hosts or files");
   session::Recording looked = TRY(session::load_recording(options.from, texts_of(options)));
   if (options.stage == "cluster" && !looked.view)
-    return base::fail(
-        base::Fault::usage,
-        fmt::format("{}: the recording contains no cluster", options.from.string()),
-        "record it with: gpuadm doctor --stage cluster --record DIR");
+    return base::fail(base::Fault::usage,
+                      fmt::format("{}: the recording contains no cluster", options.from.string()),
+                      "record it with: gpuadm doctor --stage cluster --record DIR");
   return looked;
 }
 
-/// How long doctor without --stage waits for a control plane to describe its cluster.
+/// How long doctor without --stage waits for a control-plane node to describe its cluster.
 constexpr std::chrono::seconds impatience{60};
 
-/// Looks at the hosts.
+/// Surveys the hosts.
 Result<session::Recording> look(const DoctorOptions& options, const assets::Store& assets, Io& io) {
   const bool in_cluster = options.stage == "cluster", by_state = options.stage.empty();
   session::Recording looked{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
@@ -130,7 +128,7 @@ Result<session::Recording> look(const DoctorOptions& options, const assets::Stor
       by_state || options.stage == "node" ? session::Reasons::read : session::Reasons::skipped));
   if (in_cluster) view = TRY(session::view_cluster(cluster, survey.census, *fleet, assets));
   if (by_state && session::has_control_plane(cluster, survey.census)) {
-    // Hosts are judged all the same where no control plane answers.
+    // Hosts are checked even if no control plane responds.
     auto answer = session::view_cluster(cluster, survey.census, *fleet, assets, impatience);
     if (answer) view = std::move(*answer);
     if (!answer && answer.error().fault == base::Fault::interrupted) return std::unexpected(answer.error());
@@ -138,7 +136,7 @@ Result<session::Recording> look(const DoctorOptions& options, const assets::Stor
   return looked;
 }
 
-/// Lets the checks judge an installation from the bundle that is named, as `gpuadm init --bundle` does.
+/// Sets the bundle as the source of the installation to check, as for `gpuadm init --bundle`.
 Result<> resolve_bundle(const DoctorOptions& options, session::Recording& looked, const Io& io) {
   if (options.bundle.empty()) return {};
   const bundle::Bundle bundle = TRY(session::bring_bundle(options.bundle, {}, io));
@@ -149,17 +147,18 @@ Result<> resolve_bundle(const DoctorOptions& options, session::Recording& looked
   return {};
 }
 
-/// What tells findings of two runs apart.
+/// Identity of a finding across runs.
 std::string key_of(const std::string& host, const std::string& id) {
   return host + "\n" + id;
 }
 
-/// The open findings of an earlier run, as `doctor -o json` and the run folder have them.
+/// The open findings of an earlier run, from `doctor -o json` or the run directory.
 Result<std::set<std::string>> read_baseline(const std::filesystem::path& file) {
   const base::Tree tree = TRY(base::json::read(TRY(base::read_file(file)), file.string()));
   const base::Tree* findings = tree.find("findings");
   if (!findings || !findings->is_list())
-    return base::fail(base::Fault::usage, fmt::format("--baseline {}: no findings in this file", file.string()),
+    return base::fail(base::Fault::usage,
+                      fmt::format("--baseline {}: no findings in this file", file.string()),
                       "create one: gpuadm doctor -o json > FILE");
   std::set<std::string> known;
   for (const base::Tree& finding : findings->items()) {
@@ -172,8 +171,8 @@ Result<std::set<std::string>> read_baseline(const std::filesystem::path& file) {
   return known;
 }
 
-/// What to type next: what corrects or explains the first broken link; else what comes after such hosts are
-/// well. Empty: nothing follows from a recording without a fault.
+/// The command to suggest: one that fixes or explains the first broken link; otherwise the next command for
+/// such hosts. Empty: none, for a recording without a fault.
 std::string next_command(const std::vector<report::Finding>& findings, const facts::Census& census,
                          const DoctorOptions& options) {
   const bool recorded = !options.from.empty() || options.demo;
@@ -192,7 +191,7 @@ std::string next_command(const std::vector<report::Finding>& findings, const fac
   return (options.hosts.file.empty() ? "gpuadm init" : "gpuadm apply") + hosts;
 }
 
-/// A report for people: on a terminal no longer than its screen.
+/// A report for people: on a terminal it fits the screen.
 std::string text_of(const std::vector<report::Finding>& findings, const std::string& looked,
                     const std::string& next, const report::Style& style) {
   std::string text = report::headline(findings, style) + "\n";

@@ -14,18 +14,18 @@ namespace app {
 
 namespace {
 
-/// One check with its article, ready to be written in any form.
+/// One check with its article, for all output formats.
 struct Page {
   checks::About about;
   checks::Article article;
   std::vector<std::string> explains;  ///< checks whose failure it explains
-  std::vector<std::string> fixes;     ///< what `gpuadm doctor --fix` makes so
+  std::vector<std::string> fixes;     ///< titles of the fixes of `gpuadm doctor --fix`
 };
 
-/// What is shown of a page in every form: key in JSON, heading, text. Empty ones are left out.
+/// The parts of a page in all formats: key in JSON, heading, text. Empty ones are omitted.
 using Parts = std::array<std::array<std::string, 3>, 7>;
 
-/// "Steps: …", or nothing.
+/// "Steps: …", or empty.
 std::string fixes(const std::vector<std::string>& fixes) {
   return fixes.empty() ? "" : "Steps: " + base::join(fixes, "; ") + ".";
 }

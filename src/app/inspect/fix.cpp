@@ -20,7 +20,7 @@ namespace {
 using report::Finding;
 using report::Verdict;
 
-/// What goes with --fix: hosts that can be changed, and a form that has words for what was done.
+/// Rejects options that cannot be combined with --fix.
 Result<> fits(const DoctorOptions& options) {
   const auto refuse = [](const char* what, const char* hint) {
     return base::fail(base::Fault::usage, fmt::format("--fix cannot be combined with {}", what), hint);
@@ -36,7 +36,7 @@ Result<> fits(const DoctorOptions& options) {
   return {};
 }
 
-/// One look at the hosts, and another.
+/// One survey of the hosts.
 class Patients {
  public:
   Patients(const DoctorOptions& options, const assets::Store& assets, const spec::Cluster& cluster,
@@ -84,7 +84,7 @@ plan::Choice to_fix(const std::vector<Finding>& findings) {
   return choice;
 }
 
-/// Those of `before` that are open no more.
+/// The findings of `before` that are no longer open.
 std::vector<Finding> fixed(const std::vector<Finding>& before, const std::vector<Finding>& after) {
   std::vector<Finding> gone;
   std::ranges::copy_if(before, std::back_inserter(gone), [&](const Finding& finding) {

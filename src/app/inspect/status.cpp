@@ -21,7 +21,7 @@ namespace {
 
 using base::Fault;
 
-/// What the checks say of hosts with GPUs: it says why a GPU is not allocatable.
+/// Findings of hosts with GPUs: they explain why a GPU is not allocatable.
 Result<std::vector<report::Finding>> gpu_findings(const session::StatusLook& look,
                                                   const assets::Store& assets,
                                                   const std::optional<facts::ClusterFacts>& view) {
@@ -37,7 +37,7 @@ Result<std::vector<report::Finding>> gpu_findings(const session::StatusLook& loo
   return findings;
 }
 
-/// Commands that can be typed as they stand: with what reaches the same hosts.
+/// Completes suggested commands with the arguments that select the same hosts.
 void complete(cluster::Status& status, const StatusOptions& options) {
   const std::string rest = session::typed({options.hosts.file, {}}, options.common.connection);
   for (cluster::Problem& problem : status.problems)
@@ -78,7 +78,7 @@ std::string in_form(const cluster::Status& status, StatusForm form, std::size_t 
   return to_text(status, cluster::Width::terminal, screen);
 }
 
-/// Looks until Ctrl-C: a page on a terminal, else one look after the other.
+/// Repeats until Ctrl-C: in place on a terminal, otherwise one page after the other.
 Result<Outcome> watch(const StatusOptions& options, const spec::Cluster& cluster, const assets::Store& assets,
                       transport::Fleet& fleet, Io& io) {
   const bool page = io.page && (options.form == StatusForm::text || options.form == StatusForm::wide);
@@ -114,8 +114,7 @@ Result<> goes_together(const StatusOptions& options) {
   if (!options.hosts.targets.empty() || !options.hosts.file.empty())
     return base::fail(Fault::usage, "--from cannot be combined with hosts or files");
   if (options.watch > 0)
-    return base::fail(Fault::usage, "--watch cannot be combined with a recording",
-                      "omit --from or --watch");
+    return base::fail(Fault::usage, "--watch cannot be combined with a recording", "omit --from or --watch");
   return {};
 }
 

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::Fault;
 
-constexpr std::chrono::seconds support_timeout{240};  // every command in it has its own, shorter one
+constexpr std::chrono::seconds support_timeout{240};  // each command in it has a shorter limit
 constexpr std::size_t answer_limit = 16u << 20;
 constexpr std::size_t run_file_limit = 16u << 20;
 
@@ -39,7 +39,7 @@ Names of hosts, people and domains, addresses, ids and secrets are replaced cons
 {}
 {})";
 
-/// What the programs of others wrote: no rule knows all of it.
+/// Output of other programs: automatic redaction is incomplete.
 constexpr std::string_view look_through =
     "Review hosts/*/journal, hosts/*/pods and hosts/*/cluster before you share it: programs may log what "
     "no "
@@ -69,10 +69,10 @@ class Support {
   }
 
   std::string replaced() const {
-    return fmt::format("Replaced: {} names, {} addresses, {} ids, {} secrets.",
-                       replaced_.names, replaced_.addresses, replaced_.ids, replaced_.secrets);
+    return fmt::format("Replaced: {} names, {} addresses, {} ids, {} secrets.", replaced_.names,
+                       replaced_.addresses, replaced_.ids, replaced_.secrets);
   }
-  /// Which host is which: for whoever made the archive, not for who gets it.
+  /// The mapping of names to hosts: only for the person who creates the archive.
   const std::string& renamed() const { return renamed_; }
 
  private:
@@ -80,7 +80,7 @@ class Support {
     if (io_.err_style.verbosity != report::Verbosity::quiet) io_.err(base::printable(line) + "\n");
   }
 
-  /// A cluster that does not answer is no reason to go without the rest.
+  /// An unreachable cluster does not prevent the rest.
   Result<> survey_cluster() {
     const auto& hosts = looked_.cluster.hosts;
     const auto place = std::ranges::find_if(
@@ -122,18 +122,17 @@ class Support {
       }
       answers.emplace(completion->host, std::move(completion->result->out));
     }
-    // What any of them names is replaced in all.
+    // Names that any of them contains are replaced in all.
     for (const auto& [host, answer] : answers) redact.learn_from(answer);
     for (const auto& [host, answer] : answers)
       if (const std::size_t left_out =
               archive_.add_sections(fs::path("hosts") / redact.name(host), redact(answer)))
-        narrate(fmt::format(
-            "{}: {} sections are not in the archive: too many, or with an invalid file name", host,
-            left_out));
+        narrate(fmt::format("{}: {} sections are not in the archive: too many, or with an invalid file name",
+                            host, left_out));
     return {};
   }
 
-  /// The last run of this cluster, and the last that did something.
+  /// The last run of this cluster, and the last one with changes.
   Result<> add_runs(facts::Redactor& redact) {
     std::error_code error;
     std::vector<fs::path> runs;
@@ -155,7 +154,7 @@ class Support {
     return {};
   }
 
-  /// What the doctor makes of the recording, which has no names any more.
+  /// The doctor's findings on the recording, with names replaced.
   Result<std::string> report() {
     const session::Recording recorded = TRY(session::load_recording(archive_.folder() / "recording"));
     auto findings =

@@ -37,7 +37,7 @@ Result<> goes_with(const DoctorOptions& options) {
   return {};
 }
 
-/// The page of a terminal: what changed last, then everything as it is.
+/// A page for a terminal: the last changes, then the current state.
 class Page {
  public:
   Page(const std::string& cluster, int every, Io& io) : cluster_(cluster), every_(every), io_(io) {}
@@ -47,14 +47,14 @@ class Page {
 
   void show(std::span<const Change> changes, const std::vector<Finding>& findings) {
     for (const Change& change : changes) {
-      // All that the first look finds stands below.
+      // The findings of the first survey are listed below.
       if (looked_) last_.push_front(report::to_text(change, io_.out_style));
       if (last_.size() > remembered) last_.pop_back();
     }
     if (!changes.empty() || !findings.empty()) looked_ = true;
     const std::string report =
         looked_ ? report::details(findings, io_.out_style) : "waiting for the first result\n";
-    // What sums it up stands above what may not fit.
+    // The summary is above lines that may not fit.
     const std::size_t last_line = report.rfind('\n', report.size() - 2) + 1;
     const std::string first = looked_ ? report::headline(findings, io_.out_style) + "\n" : "";
     std::string text = fmt::format("gpuadm doctor: {}, every {}s, last {}; Ctrl-C to stop\n{}{}\n",

@@ -35,7 +35,7 @@ std::vector<Row> rows_of(const spec::Cluster& cluster, const facts::Census& cens
   return rows;
 }
 
-/// Not as base::Time, whose nanoseconds end in 2262: certificates that shall never end name the year 9999.
+/// Not base::Time, whose nanoseconds end in 2262: certificates without expiration have the year 9999.
 std::string utc(double seconds) {
   const std::chrono::sys_seconds time(
       std::chrono::seconds(static_cast<std::int64_t>(std::clamp(seconds, 0.0, 253402300799.0))));
@@ -76,7 +76,7 @@ Tree to_tree(const std::vector<Row>& rows) {
   return Tree::map_of({{"certificates", list}});
 }
 
-/// Hosts of which nothing can be said.
+/// Hosts whose certificates are unknown.
 Outcome report_unanswered(const facts::Census& census, Io& io) {
   Outcome outcome = Outcome::done;
   for (const auto& [host, facts] : census) {

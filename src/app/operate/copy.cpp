@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::Fault;
 
-/// What shall be where.
+/// Source and destination.
 struct Freight {
   fs::path file;
   std::string path, mode, sum;

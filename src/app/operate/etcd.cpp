@@ -69,7 +69,7 @@ void report_snapshot(const cluster::Snapshot& snapshot, const std::filesystem::p
 
 // --- Restore -----------------------------------------------------------------------------------------
 
-/// Every member has to have the snapshot's data: all their hosts have to be here.
+/// All members need the snapshot's data, so all their hosts must be given.
 Result<> may_restore(const session::ControlPlaneContext& context) {
   const auto members =
       base::to_int(TRY(session::call(context, context.hosts.front(), "inspect etcd", "etcd_members")));
@@ -82,7 +82,7 @@ Result<> may_restore(const session::ControlPlaneContext& context) {
       "--force");
 }
 
-/// "one=https://192.0.2.1:2380,two=https://192.0.2.2:2380": who the members of the restored etcd are.
+/// "one=https://192.0.2.1:2380,two=https://192.0.2.2:2380": the members of the restored etcd.
 Result<std::string> initial_cluster(const session::ControlPlaneContext& context) {
   std::vector<std::string> members;
   for (const std::string& host : context.hosts) {
@@ -110,7 +110,7 @@ Result<Outcome> etcd_snapshot(const EtcdOptions& options, Io& io) {
                                                ? base::state_directory() / context.cluster.name /
                                                      fmt::format("etcd-{}.db", base::stamp(base::now()))
                                                : options.file;
-        // What happens is told beside the result.
+        // Progress is reported separately from the result.
         Io beside = io;
         beside.out = options.format == Format::text ? io.err : [](std::string_view) {};
         beside.out_style = io.err_style;

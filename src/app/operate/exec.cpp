@@ -15,7 +15,7 @@ namespace {
 
 using base::Fault;
 
-/// A name that no program takes for an option or a path.
+/// A name that no program mistakes for an option or a path.
 bool is_unit_name(const std::string& name) {
   return !name.empty() && name.size() <= 255 && name.front() != '-' &&
          name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@._:-\\") ==

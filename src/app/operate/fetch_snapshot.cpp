@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t piece_size = 8u << 20;
 constexpr std::chrono::seconds piece_timeout{300};
 
-/// One piece after the other, so that the file is never held as a whole.
+/// Piece by piece, so that the file is never in memory as a whole.
 Result<std::string> piece_of(const std::string& host, const std::string& path, std::uintmax_t number,
                              transport::Fleet& fleet, const assets::Store& assets) {
   transport::Command command = TRY(session::command_of({.label = "fetch the snapshot",
@@ -35,8 +35,7 @@ Result<std::string> piece_of(const std::string& host, const std::string& path, s
   command.output_limit = piece_size;
   transport::Exit exit = TRY(session::ask(host, std::move(command), fleet));
   if (exit.status != 0 || exit.out.empty())
-    return base::fail(Fault::remote,
-                      fmt::format("{}: cannot read the snapshot", base::printable(host)));
+    return base::fail(Fault::remote, fmt::format("{}: cannot read the snapshot", base::printable(host)));
   return std::move(exit.out);
 }
 

@@ -57,7 +57,7 @@ Result<spec::Mig> to_mig(const std::string& how) {
   return mig;
 }
 
-/// What DRA can do instead: pods share by naming one claim.
+/// The alternative with DRA: pods share by using one claim.
 base::Error shares_by_claims(const std::string& host) {
   return {
       Fault::blocked,
@@ -69,7 +69,7 @@ base::Error shares_by_claims(const std::string& host) {
       "apply"};
 }
 
-/// The whole cluster, since its other nodes keep what they have; with the change laid over the one host.
+/// The whole cluster, because its other nodes keep their settings; with the change for the one host.
 struct Wanted {
   spec::Cluster cluster;
   std::string host;
@@ -99,7 +99,7 @@ Result<Wanted> what_is_wanted(GpuChange change, const GpuChangeOptions& options)
   return wanted;
 }
 
-/// What makes the change impossible, or would hurt pods. Nothing has been touched.
+/// Checks whether the change is impossible or would disturb pods. Nothing has been changed.
 Result<bool> is_refused(const Wanted& wanted, const session::Survey& survey,
                         const std::optional<std::string>& view, const assets::Store& assets, GpuChange change,
                         Io& io) {
@@ -123,7 +123,7 @@ Result<bool> is_refused(const Wanted& wanted, const session::Survey& survey,
   std::vector<std::string> pods;
   if (node)
     for (const facts::Pod* pod : cluster::gpu_pods(facts, node->name)) pods.push_back(pod->full());
-  // Running pods keep their GPU when the plugin starts anew; only MIG takes it from under them.
+  // Running pods keep their GPU when the plugin restarts; only MIG removes it from them.
   if (pods.empty() || change == GpuChange::share) return false;
   const std::string drain = "kubectl drain " + node->name + " --ignore-daemonsets --delete-emptydir-data";
   io.err(report::to_text(
@@ -133,8 +133,8 @@ Result<bool> is_refused(const Wanted& wanted, const session::Survey& survey,
   return true;
 }
 
-/// Another way to share GPUs keeps the device plugin's image: nodes that were installed from a bundle may
-/// have no other one.
+/// A different sharing setting keeps the device plugin's image: nodes that were installed from a bundle may
+/// have only this one.
 Result<> keep_image(playbook::Library& library, const Wanted& wanted, const session::Survey& survey,
                     transport::Fleet& fleet, const assets::Store& assets) {
   const spec::Host* first = playbook::first_control_plane(wanted.cluster, survey.census);
@@ -149,7 +149,7 @@ Result<> keep_image(playbook::Library& library, const Wanted& wanted, const sess
   return {};
 }
 
-/// The plan without what concerns other hosts: labels and MIG are the host's, manifests the control plane's.
+/// The plan without steps for other hosts: labels and MIG are the host's, manifests the control plane's.
 void keep(plan::Plan& plan, const std::string& host) {
   for (plan::Stage& stage : plan.stages)
     if (stage.name != "gpu/device-plugin" && stage.name != "gpu/runtime-class")
@@ -164,7 +164,7 @@ std::vector<std::string> hosts_of(const plan::Plan& plan) {
   return hosts;
 }
 
-/// A cluster file that says otherwise would take it back.
+/// Warns about a cluster file with other settings, which would revert the change.
 void remind(const Wanted& wanted, const GpuChangeOptions& options, Io& io) {
   if (options.file.empty() || options.consent == Consent::preview) return;
   const auto before = session::read_cluster({options.file, {}}, options.common.connection);

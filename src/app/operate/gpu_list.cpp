@@ -18,7 +18,7 @@ namespace app {
 
 namespace {
 
-/// Hosts, and their cluster where one of them is a control plane.
+/// Surveys hosts, and their cluster if one of them is a control-plane node.
 Result<session::Recording> look(const GpuListOptions& options, const assets::Store& assets, Io& io) {
   session::Recording looked{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
   const auto connections = TRY(session::Connections::open(looked.cluster, options.common.connection, io));
@@ -59,8 +59,8 @@ std::vector<std::string> cells_of(const cluster::GpuRow& row) {
   return cells;
 }
 
-/// On a narrow terminal without what identifies a GPU a second time, and what its host has one of; then cut.
-/// -o json has all of it.
+/// A narrow terminal omits columns that identify a GPU a second time or are the same for its host, then
+/// truncates. -o json is complete.
 std::string to_text(const cluster::GpuTable& table, const report::Style& style) {
   std::vector<std::vector<std::string>> lines = {
       {"NODE", "PCI SLOT", "MODEL", "UUID", "DRIVER", "SHARING", "HEALTH", "HELD BY", "ALLOCATABLE"}};
@@ -77,7 +77,7 @@ std::string to_text(const cluster::GpuTable& table, const report::Style& style) 
   return report::columns(std::move(lines), style.width, {last - 1, last, 2});
 }
 
-/// Where the counts of a host differ, that is the diagnosis.
+/// Different counts of a host are the diagnosis.
 std::string differences(const cluster::GpuTable& table) {
   std::string text;
   for (const cluster::GpuCounts& c : table.counts) {

@@ -19,15 +19,15 @@ namespace {
 
 using base::Fault;
 
-/// Who leaves, who stays, and what each has said of itself.
+/// The hosts to remove and the remaining ones, with their facts.
 struct Parting {
-  spec::Cluster cluster;  ///< the control plane that acts, first; and nodes that have ways to the others
-  spec::Cluster leaving;  ///< hosts that leave and can be reached
-  std::vector<std::string> gone;  ///< hosts that leave and cannot
-  std::string lines;              ///< of each node that leaves, for playbooks/remove.sh
-  std::set<std::string> nodes;    ///< their names
-  std::vector<std::pair<std::string, std::string>> notes;  ///< host -> which node it is
-  bool undo_plans_left = false;  ///< nodes that stay and are not named here have routes to those that leave
+  spec::Cluster cluster;  ///< the acting control-plane node first, then nodes with routes to the others
+  spec::Cluster leaving;  ///< reachable hosts to remove
+  std::vector<std::string> gone;                           ///< unreachable hosts to remove
+  std::string lines;                                       ///< one per removed node, for playbooks/remove.sh
+  std::set<std::string> nodes;                             ///< their names
+  std::vector<std::pair<std::string, std::string>> notes;  ///< host -> its node
+  bool undo_plans_left = false;  ///< remaining nodes that are not selected have routes to the removed ones
   facts::Census census;
 };
 
@@ -40,7 +40,7 @@ Result<spec::Cluster> cluster_of(const RemoveOptions& options) {
                       "gpuadm remove HOST… -f cluster.yaml, or gpuadm remove HOST… --to CONTROL-PLANE");
   if (!options.hosts.file.empty()) {
     TRY(session::read_cluster(options.hosts,
-                              options.common.connection));  // says which names the file does not have
+                              options.common.connection));  // reports the names that are not in the file
     return session::read_cluster({options.hosts.file, {}}, options.common.connection);
   }
   Hosts all{{}, {options.to}};
@@ -48,7 +48,7 @@ Result<spec::Cluster> cluster_of(const RemoveOptions& options) {
   return session::read_cluster(all, options.common.connection);
 }
 
-/// The names of the hosts that leave, as the cluster has them.
+/// The node names of the hosts to remove.
 std::vector<std::string> names_of(const RemoveOptions& options, const spec::Cluster& cluster) {
   if (!options.hosts.file.empty()) return options.hosts.targets;
   std::vector<std::string> names;
@@ -68,7 +68,8 @@ Result<cluster::Nodes> nodes_of(const std::string& host, transport::Fleet& fleet
   return cluster::read_nodes(exit.out);
 }
 
-/// The control plane that acts: the first that stays, was reached, and is one. A worker that has an
+/// The acting control-plane node: the first remaining reachable one. A worker with an admin.conf does not
+/// count.
 /// admin.conf is none.
 const spec::Host* acting(const spec::Cluster& cluster, const session::Survey& survey,
                          const std::vector<std::string>& leaving) {
@@ -108,7 +109,7 @@ Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster,
     const auto& facts = survey.census.at(host.name);
     const bool leaves = std::ranges::find(names, host.name) != names.end();
     if (!leaves && host.name != actor->name) {
-      // Flannel's nodes learn by themselves who has gone.
+      // Flannel removes the routes by itself.
       const bool has_undo_plans = cluster.network.plugin == spec::NetworkPlugin::bridge &&
                                   !options.hosts.file.empty() && facts && playbook::is_node(*facts);
       if (has_undo_plans) {

@@ -11,7 +11,7 @@ namespace app {
 
 namespace {
 
-/// What there is now, for people.
+/// The final state, for people.
 std::string result_of(const std::vector<std::string>& hosts, const ResetOptions& options) {
   std::string before = "gpuadm changed it";
   if (hosts.size() > 1) before = "gpuadm changed them";
@@ -20,7 +20,7 @@ std::string result_of(const std::vector<std::string>& hosts, const ResetOptions&
   return restored(hosts, before);
 }
 
-/// `changed`: hosts on which there is something to undo.
+/// `changed`: hosts with something to undo.
 Result<Outcome> teardown(Teardown& hosts_teardown, const assets::Store& assets, const ResetOptions& options,
                          const session::Session& session, std::vector<std::string>& changed,
                          report::Reporter& reporter, Io& io) {

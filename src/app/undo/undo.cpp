@@ -13,7 +13,7 @@ namespace app {
 
 namespace {
 
-/// The journals of the hosts made into a plan, again and again.
+/// Converts the hosts' journals into a plan, repeatedly.
 class TakeBack {
  public:
   TakeBack(const spec::Cluster& cluster, const assets::Store& assets, std::string functions, plan::Undo undo,
@@ -24,7 +24,7 @@ class TakeBack {
         undo_(std::move(undo)),
         fleet_(fleet) {}
 
-  /// Where an init or a join did not finish: the steps of reset, first.
+  /// If an init or a join did not finish: the steps of reset, first.
   Result<plan::Plan> plan() {
     const Journals journals = TRY(read_journals(fleet_, fleet_.hosts(), functions_));
     undo_plans = TRY(make_undo_plans(journals, undo_));
@@ -35,7 +35,7 @@ class TakeBack {
   }
 
   UndoPlans undo_plans;
-  std::vector<std::string> unfinished;  ///< hosts whose cluster is taken back
+  std::vector<std::string> unfinished;  ///< hosts whose unfinished cluster is removed
 
  private:
   Result<plan::Plan> first_steps(const Journals& journals) {

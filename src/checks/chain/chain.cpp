@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <array>
 
-/// The chain's links that facts of hosts and cluster show.
+/// The chain's links that are tested by facts of hosts and cluster.
 namespace checks {
 
 namespace {
@@ -19,7 +19,7 @@ using report::Verdict;
 
 struct Row {
   std::string_view name, title;
-  std::vector<std::string_view> findings;  ///< ids of blockers that break it, or how they begin
+  std::vector<std::string_view> findings;  ///< ids of blockers that break it, or prefixes of ids
 };
 
 /// In the order of Link.
@@ -48,7 +48,7 @@ const Row& row_of(Link link) {
   return rows()[static_cast<std::size_t>(link)];
 }
 
-/// The link that a finding breaks: the one that names it closest.
+/// The link that a finding breaks: the one with the longest matching id.
 std::optional<Link> link_of(const Finding& finding) {
   std::optional<Link> found;
   std::size_t longest = 0;
@@ -123,7 +123,7 @@ Finding see_runtime(const GpuNode& node, const ChainInputs& inputs) {
   return holds(Link::runtime, node, fmt::format("{} with the runtime {}", runtime, handler));
 }
 
-/// The control daemon of MPS, as gpuadm and NVIDIA's chart name its pods.
+/// The control daemon of MPS, by the pod names of gpuadm and of NVIDIA's chart.
 bool is_mps_pod(const facts::Pod& pod) {
   return pod.owner == "DaemonSet" && contains(pod.name, "mps-control-daemon");
 }
@@ -163,7 +163,7 @@ Finding see_plugin(const GpuNode& node, const ChainInputs& inputs) {
   const auto describe = [](const facts::Pod& pod) {
     return fmt::format("kubectl -n {} describe pod {}", pod.space, pod.name);
   };
-  // Without MPS's daemon the plugin offers nothing.
+  // Without MPS's daemon, the plugin advertises nothing.
   for (const facts::Pod& pod : *inputs.facts.pods)
     if (pod.node == node.node && is_mps_pod(pod) && !is_well(pod))
       return broken(Link::plugin, node, "the pod of MPS's control daemon on the node does not run",

@@ -7,7 +7,8 @@
 
 #include <algorithm>
 
-/// The chain's links that pods on every node show: what the network proof says, and the likely cause.
+/// The chain's links that are tested by pods on every node: results of the network test, and the likely
+/// cause.
 namespace checks {
 
 namespace {
@@ -27,7 +28,7 @@ bool mentions(const std::vector<std::string>* routes, std::string_view text) {
          std::ranges::any_of(*routes, [&](const std::string& line) { return contains(line, text); });
 }
 
-/// Whether a route other than the default one leads to the address; true where the routes were not read.
+/// Whether a route other than the default one leads to the address; true if the routes were not read.
 bool has_route(const std::vector<std::string>* routes, const std::string& address) {
   const auto to = base::Cidr::parse(address);
   if (!routes || !to) return true;
@@ -37,7 +38,7 @@ bool has_route(const std::vector<std::string>* routes, const std::string& addres
   });
 }
 
-/// What keeps packets from one node's pods from another's, and what to type.
+/// The obstacle for packets between the pods of two nodes, with a remedy.
 struct Cause {
   std::string text, remedy;
 };
@@ -151,7 +152,7 @@ bool is_unreachable(std::string_view error) {
          contains(error, "error dialing backend");
 }
 
-/// Why there is no result of the node, if there is none.
+/// Why the node has no result, if it has none.
 std::optional<Finding> without_pod(Link link, const GpuNode& on, const NetworkNode* node) {
   if (!node || node->ready.empty())
     return broken(link, on, "the cluster has no such node", on.node, "kubectl get nodes");

@@ -47,8 +47,8 @@ void taints(const Whole& w, Verdicts& out) {
     }
 }
 
-/// The kubelet renews its lease every 10 s. After node-monitor-grace-period its node is given up: 40 s, from
-/// Kubernetes 1.32 on 50 s.
+/// The kubelet renews its lease every 10 s. After node-monitor-grace-period its node becomes unknown: 40 s,
+/// since Kubernetes 1.32 50 s.
 double grace_of(const Whole& w) {
   const auto server = base::Version::parse(w.facts.version);
   return server && server->minor >= 32 ? 50 : 40;
@@ -84,7 +84,7 @@ void unique(const Whole& w, Verdicts& out) {
   }
 }
 
-/// Says which nodes differ in something: values with the nodes that have them.
+/// Reports nodes that differ in a property: values with their nodes.
 void report_differences(const std::map<std::string, std::vector<std::string>>& nodes_by_value,
                         Severity severity, const std::string& says, const std::string& remedy,
                         Verdicts& out) {

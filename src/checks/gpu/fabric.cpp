@@ -16,7 +16,7 @@ using facts::Gpu;
 
 constexpr const char* unit = "nvidia-fabricmanager.service";
 
-/// Who joins the GPUs of a host.
+/// What connects the GPUs of a host.
 enum class Fabric { none, nvswitch, nvlink5 };
 
 Fabric fabric_of(const facts::Facts& facts) {
@@ -24,7 +24,7 @@ Fabric fabric_of(const facts::Facts& facts) {
   return facts.nvswitches.empty() ? Fabric::none : Fabric::nvswitch;
 }
 
-/// A host that must run the fabric manager itself; says why not otherwise.
+/// A host that must run the fabric manager itself; skipped with the reason otherwise.
 bool needs_manager(const Subject& s, Verdicts& out) {
   if (fabric_of(s.facts) != Fabric::none) return true;
   if (is_gpu_host(s, out)) out.skip("the host has no NVSwitch");
@@ -82,7 +82,7 @@ void manager_log(const Subject& s, Verdicts& out) {
   std::vector<std::string> grave;
   for (const std::string& line : *s.facts.fabric_manager.log) {
     const std::string low = base::lower(line);
-    // What was before the fabric came up is mended.
+    // Errors before the fabric was up are resolved.
     if (low.find("successfully configured") != std::string::npos) grave.clear();
     if (low.find("nothing_to_do") != std::string::npos || low.find("non-fatal") != std::string::npos)
       continue;
@@ -156,8 +156,8 @@ bool is_zero(const std::string& uuid) {
   return uuid.find_first_not_of("0-") == std::string::npos;
 }
 
-/// The partitions of a rack's NVLink that the GPUs are in, of those that have joined the fabric
-/// (gpu.fabric.state tells of the others); none where no NVLink connects to other machines.
+/// The partitions of a rack's NVLink with the GPUs that have joined the fabric (gpu.fabric.state reports the
+/// others); none if no NVLink connects to other machines.
 std::set<std::string> cliques(const facts::Facts& facts) {
   std::set<std::string> found;
   bool rack = false;

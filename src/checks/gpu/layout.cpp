@@ -10,7 +10,7 @@
 #include <array>
 #include <numeric>
 
-/// Whether the GPUs can be shared, divided and handed out as the cluster file wants it.
+/// Whether the GPUs support the sharing, MIG layout and allocation in the cluster file.
 namespace checks {
 
 namespace {
@@ -35,7 +35,7 @@ std::string text_of(const std::map<std::string, int>& devices) {
   return list(parts);
 }
 
-/// The kinds of GPU here, PCI device id and name; by the name alone where the bus shows none.
+/// The GPU models, by PCI device id and name; only by name if the bus shows none.
 std::map<std::string, std::string> kinds_of(const Subject& s) {
   std::map<std::string, std::string> kinds;
   for (const facts::PciGpu& gpu : s.facts.pci_gpus) {
@@ -127,7 +127,7 @@ void dra_versions(const Subject& s, Verdicts& out) {
              "install driver 580, or use gpu: { allocator: devicePlugin }");
 }
 
-/// Where hack/kubelet-plugin-prestart.sh of the DRA driver looks; see playbooks/probe.sh.
+/// Paths that hack/kubelet-plugin-prestart.sh of the DRA driver checks; see playbooks/probe.sh.
 void dra_driver_root(const Subject& s, Verdicts& out) {
   if (s.cluster.gpu.allocator != Allocator::dra) return out.not_applicable("gpu.allocator is not dra");
   if (!is_gpu_host(s, out)) return;
@@ -170,7 +170,7 @@ void cdi_strategy(const Subject& s, Verdicts& out) {
   if (s.cluster.gpu.strategy != spec::DeviceStrategy::cdi)
     return out.not_applicable("gpu.strategy is not cdi");
   if (!is_gpu_host(s, out)) return;
-  // DevicePluginCDIDevices: alpha in 1.28, on from 1.29 (KEP-4009).
+  // DevicePluginCDIDevices: alpha in 1.28, enabled since 1.29 (KEP-4009).
   if (kubernetes_before(s, 29))
     out.fail(Severity::blocker, "the device plugin cannot name CDI devices to this kubelet",
              "Kubernetes " + kubernetes_text(s),

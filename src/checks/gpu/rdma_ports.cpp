@@ -44,7 +44,7 @@ void port_active(const Subject& s, Verdicts& out) {
              "the card from NCCL_IB_HCA");
 }
 
-/// Averages since boot; uptime of less than a day counts as one.
+/// Averages since boot; an uptime of less than a day counts as one day.
 constexpr double flaps_a_day = 5, carrier_changes_a_day = 10;
 constexpr double symbols_an_hour = 120, recoveries_a_minute = 5, errors_a_second = 10;
 
@@ -105,7 +105,7 @@ void roce(const Subject& s, Verdicts& out) {
   if (!any) out.skip("no active RDMA port on Ethernet");
 }
 
-/// Whether two devices hang below one bridge: pci0000:15/0000:15:01.0/… is common to both.
+/// Whether two devices are below one bridge: pci0000:15/0000:15:01.0/… is a common prefix.
 bool share_bridge(const std::string& one, const std::string& other) {
   const auto a = base::split(one, '/'), b = base::split(other, '/');
   return a.size() > 2 && b.size() > 2 && a[0] == b[0] && a[1] == b[1];

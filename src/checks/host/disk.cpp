@@ -71,8 +71,8 @@ void readonly_root(const Subject& s, Verdicts& out) {
   }
 }
 
-/// Overlay file systems have options of their own, so images may lie on a mount without exec. Bind mounts
-/// take the option over: volumes of pods are such.
+/// Overlay file systems have their own options, so images may be on a mount without exec. Bind mounts inherit
+/// the option: volumes of pods are bind mounts.
 void noexec_var(const Subject& s, Verdicts& out) {
   if (s.facts.mounts.empty()) return out.unknown("/proc/mounts could not be read");
   const auto look = [&](const char* path, Severity severity, const char* says) {

@@ -13,13 +13,13 @@ namespace checks {
 
 namespace {
 
-/// A kernel parameter that limits something, and how much of it is used.
+/// A kernel parameter that limits a resource, and the current use.
 struct Limit {
   const char* key;
   const char* what;
   std::optional<long long> (*used)(const facts::Facts&);
-  int percent;               ///< of the limit: more in use is a warning; 0: not counted
-  long long least, advised;  ///< a lower limit is a note, and what to set then
+  int percent;               ///< of the limit: higher use is a warning; 0: use is not measured
+  long long least, advised;  ///< a lower limit is a note, with the recommended value
   const char* effect;
 };
 
@@ -98,7 +98,7 @@ void rp_filter(const Subject& s, Verdicts& out) {
   const auto all = sysctl_of(s.facts, "net.ipv4.conf.all.rp_filter"),
              fresh = sysctl_of(s.facts, "net.ipv4.conf.default.rp_filter");
   if (!all || !fresh) return out.unknown("net.ipv4.conf.*.rp_filter could not be read");
-  // The kernel takes the greater of `all` and the link's own; 1 is strict, 2 loose.
+  // The kernel uses the maximum of `all` and the link's own; 1 is strict, 2 loose.
   if (std::max(*all, *fresh) != 1) return out.pass(fmt::format("all {}, default {}", *all, *fresh));
   std::vector<std::string> links;
   for (const facts::Link& link : s.facts.links)

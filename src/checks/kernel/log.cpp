@@ -13,10 +13,10 @@ namespace {
 
 using facts::LogLine;
 
-/// A line that has all of some words, in lower case; nullptr fills up.
+/// A line that contains all of these words, in lower case; padded with nullptr.
 using Words = std::array<const char*, 2>;
 
-/// Lines of the kernel's log that tell of one kind of fault.
+/// Lines of the kernel log about one kind of fault.
 struct Sign {
   std::array<Words, 8> any;         ///< a line with one of these
   std::array<const char*, 4> none;  ///< and with none of these

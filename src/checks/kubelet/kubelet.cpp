@@ -12,7 +12,7 @@ namespace checks {
 
 namespace {
 
-/// Before init the cluster file is judged against the version to come; on a node the kubelet that is there.
+/// Before init, the cluster file is checked against the version to install; on a node, the installed kubelet.
 std::optional<base::Version> judged_version(const Subject& s) {
   if (s.stage == Stage::preflight) return s.kubernetes;
   return s.facts.kubernetes.kubelet ? base::Version::parse(*s.facts.kubernetes.kubelet) : std::nullopt;
@@ -49,7 +49,7 @@ void unknown_flags(const Subject& s, Verdicts& out) {
   std::vector<std::string> flags = s.cluster.kubelet_extra_args;
   if (s.stage == Stage::node) {
     flags.clear();
-    // A value of its own ("--v 2") is no flag.
+    // A separate value ("--v 2") is not a flag.
     for (const std::string_view word : base::words(s.facts.kubernetes.kubelet_flags))
       if (word.starts_with("--")) flags.emplace_back(word);
   }
@@ -74,7 +74,7 @@ void service_active(const Subject& s, Verdicts& out) {
     return out.fail(Severity::blocker, "the kubelet does not run",
                     "kubelet.service is " + unit->second.active + " (" + unit->second.sub + ")",
                     "journalctl -u kubelet -n 30, then: systemctl restart kubelet");
-  // A kubelet that exits at startup is active for a moment. RestartSec is 10 s in the unit of the Kubernetes
+  // A kubelet that exits at startup is briefly active. RestartSec is 10 s in the unit of the Kubernetes
   // packages.
   constexpr double moment = 15;
   const facts::Unit& kubelet = unit->second;
@@ -139,7 +139,7 @@ void swap_policy(const Subject& s, Verdicts& out) {
              "swapoff -a, or set failSwapOn: false in /var/lib/kubelet/config.yaml and restart the kubelet");
 }
 
-/// The first file by name counts; one that ends otherwise is not read.
+/// The first file by name is used; files with other extensions are ignored.
 void cni_config(const Subject& s, Verdicts& out) {
   if (!is_node(s, out)) return;
   std::vector<std::string> configs;

@@ -16,7 +16,7 @@ using base::Tree;
 constexpr const char* keys[] = {"change", "everywhere", "without", "probe"};
 
 struct Part {
-  std::string name;  ///< of the section; empty for what stands before the first
+  std::string name;  ///< of the section; empty for the text before the first
   std::vector<std::string> lines;
 };
 

@@ -10,15 +10,15 @@ namespace {
 
 constexpr std::string_view first_line = "gpuadm-probe 1";
 
-/// A byte that no program's text has: control characters but tabs, carriage returns and escapes of colors,
-/// and bytes that never occur in UTF-8.
+/// A byte that does not occur in text: control characters except tabs, carriage returns and escapes of
+/// colors, and bytes that are invalid in UTF-8.
 bool is_damage(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return (byte < 0x20 && c != '\t' && c != '\r' && c != '\x1b') || byte == 0x7f || byte == 0xc0 ||
          byte == 0xc1 || byte > 0xf4;
 }
 
-/// Where the first line begins, or npos.
+/// Start of the first line, or npos.
 std::size_t find_first_line(std::string_view text) {
   std::size_t at = text.find(first_line);
   while (at != std::string_view::npos && at != 0 && text[at - 1] != '\n') at = text.find(first_line, at + 1);

@@ -15,12 +15,11 @@ namespace transport {
 namespace {
 using base::Fault;
 using Argv = std::vector<std::string>;
-constexpr int left_alone = 60;  // seconds that a master lives on after a crash of ours
+constexpr int left_alone = 60;  // seconds until a master connection ends after a crash of gpuadm
 
-// %f is the fingerprint of the key that the host shows; the pinned key is printed as a known one, no other is
-// known.
+// %f is the fingerprint of the server's host key; only the pinned key is printed as known.
 std::string pin(const std::string& fingerprint) {
-  std::string wanted = "SHA256:";  // letters of base64 only: anything else could be read by ssh or the shell
+  std::string wanted = "SHA256:";  // only letters of base64: ssh or the shell could interpret others
   for (char c : std::string_view(fingerprint).substr(fingerprint.starts_with(wanted) ? wanted.size() : 0))
     if (std::isalnum(static_cast<unsigned char>(c)) || c == '+' || c == '/') wanted += c;
   return fmt::format(
@@ -62,7 +61,7 @@ Argv client(const Options& options, spec::HostKeys policy, const spec::Endpoint&
   return argv;
 }
 
-// OpenSSH has one exit status for all of its failures, so here its words must tell them apart; they are not
+// OpenSSH has one exit status for all failures, so its messages must distinguish them; they are not
 // translated.
 base::Error explain(const Peer& peer, const std::string& words, bool begun) {
   const auto says = [&](std::string_view text) { return words.find(text) != std::string::npos; };
@@ -126,7 +125,7 @@ std::unique_ptr<Transport> client_of(Session& session, const std::string& host,
   return piped(session, std::move(peer), std::move(way));
 }
 
-/// Asks `ssh -G` for the operator's policy first: an option on ssh's command line would win over it.
+/// Reads the operator's policy from `ssh -G` first: an option on ssh's command line would override it.
 class Openssh final : public Transport {
  public:
   Openssh(Session& session, std::string host, spec::Endpoint endpoint)
@@ -167,7 +166,7 @@ class Openssh final : public Transport {
   std::string kind() const override { return "openssh"; }
 
  private:
-  /// Whether the client is there and has begun with the command.
+  /// Whether the client exists and has started the command.
   Result<bool> make_client() {
     const auto config = TRY(session_.ssh->configs.ask(question_));
     if (!config && session_.now() >= deadline_)

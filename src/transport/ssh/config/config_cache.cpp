@@ -32,7 +32,7 @@ base::Result<std::optional<Config>> ConfigCache::ask(const ConfigQuestion& quest
       query->child = std::move(*child);
       query->child.in.reset();
     } else {
-      query->answer = plain_config(question.host);  // no OpenSSH here: its defaults
+      query->answer = plain_config(question.host);  // without OpenSSH: its defaults
     }
   }
   if (!query->answer) go_on(*query);

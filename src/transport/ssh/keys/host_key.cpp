@@ -88,7 +88,7 @@ Result<> HostKeyCheck::verify(const std::string& blob) {
     TRY(pinned_is_not_revoked());
     return verify_pinned(type, shown);
   }
-  // Another host of this run may have shown the same name's key meanwhile.
+  // Another host of this run may have added a key for the same name meanwhile.
   if (known_.empty()) known_ = session_.ssh->known_hosts.find(name_, files_);
   const auto same = [&](const KnownHosts::Entry* entry) { return entry->blob == blob; };
   for (const auto* entry : known_)

@@ -20,8 +20,8 @@ bool served(std::string_view type) {
          type == "ecdsa-sha2-nistp384" || type == "ecdsa-sha2-nistp521";
 }
 
-// libssh2 takes the signature's algorithm from the key's own name, so an RSA key is offered under the name of
-// RFC 8332.
+// libssh2 uses the key's name as the signature algorithm, so an RSA key is offered under its name in RFC
+// 8332.
 std::string offered(const std::string& blob) {
   Reader reader(blob);
   if (reader.string() != "ssh-rsa") return blob;
@@ -52,7 +52,7 @@ base::Result<EVP_PKEY*> KeyRing::open(Slot& slot) {
     std::optional<base::Secret> passphrase = base::Secret{};
     if (file.encrypted) passphrase = session_.ask("key " + path, fmt::format("Passphrase for {}: ", path));
     if (!passphrase || (file.encrypted && passphrase->empty())) break;
-    auto key = session_.waiting([&] { return open_key(file, *passphrase); });  // bcrypt takes its time
+    auto key = session_.waiting([&] { return open_key(file, *passphrase); });  // bcrypt is slow
     session_.forget("key " + path);
     if (!key) {
       slot.refused = key.error();
