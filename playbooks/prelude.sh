@@ -793,8 +793,8 @@ pods_unready() {
   gpuadm_container='container{"\t"}{.ready}{"\t"}{.restartCount}{"\t"}{.state.waiting.reason}{"\t"}{.state.waiting.message}{"\t"}{.lastState.terminated.exitCode}{"\n"}'
   gpuadm_pods=$(node_kubectl -n "$gpuadm_namespace" get pods "$@" -o "jsonpath={range .items[*]}pod{\"\\t\"}{.metadata.name}{\"\\t\"}{.status.phase}{\"\\t\"}{.spec.nodeName}{\"\\n\"}{range .status.conditions[?(@.type==\"PodScheduled\")]}scheduled{\"\\t\"}{.status}{\"\\t\"}{.message}{\"\\n\"}{end}{range .status.initContainerStatuses[*]}$gpuadm_container{end}{range .status.containerStatuses[*]}$gpuadm_container{end}{end}") || return 1
   gpuadm_pods=$(printf '%s\n' "$gpuadm_pods" | waited=${gpuadm_waited:-0} awk -F '\t' '
-    function told() { if (name != "" && phase != "Succeeded" && (reason != "" || phase != "Running" || !ready)) print mark name ": " (reason != "" ? reason : phase == "Running" ? "not ready" : phase) }
-    $1 == "pod" { told(); name = $2 ($4 == "" ? "" : " on " $4); phase = $3; reason = mark = ""; ready = 1; next }
+    function report() { if (name != "" && phase != "Succeeded" && (reason != "" || phase != "Running" || !ready)) print mark name ": " (reason != "" ? reason : phase == "Running" ? "not ready" : phase) }
+    $1 == "pod" { report(); name = $2 ($4 == "" ? "" : " on " $4); phase = $3; reason = mark = ""; ready = 1; next }
     $1 == "scheduled" && $2 != "True" && reason == "" { reason = "not scheduled: " $3 }
     $1 == "container" {
       if ($2 != "true") ready = 0
@@ -806,7 +806,7 @@ pods_unready() {
       if ($4 == "CrashLoopBackOff") reason = "CrashLoopBackOff: exited " $3 " times" ($6 == "" ? "" : ", last with status " $6)
       if ($4 == "CrashLoopBackOff" && $3 >= 5) mark = "! "
     }
-    END { told() }')
+    END { report() }')
   gpuadm_bad=$(printf '%s\n' "$gpuadm_pods" | sed -n 's/^! //p')
   [ -z "$gpuadm_bad" ] || wait_is_hopeless "$gpuadm_bad"
   [ -z "$gpuadm_pods" ] || printf '%s\n' "$gpuadm_pods"

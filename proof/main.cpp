@@ -149,7 +149,7 @@ struct Options {
   int hold = 0, again = 0;
 };
 
-/// Nothing: this is no way to call it.
+/// Nothing: the arguments are invalid.
 std::optional<Options> read(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {

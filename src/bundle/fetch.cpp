@@ -40,10 +40,10 @@ class Growing {
  public:
   explicit Growing(fs::path path) : path_(std::move(path)) {}
   /// Continues with the existing bytes, or starts from the beginning.
-  Result<> open(bool anew) {
+  Result<> open(bool restart) {
     sum_ = base::Sha256();
     size_ = 0;
-    if (!anew) {
+    if (!restart) {
       std::ifstream in(path_, std::ios::binary);
       std::vector<char> buffer(1u << 20);
       while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), in.gcount() > 0) {
@@ -53,7 +53,7 @@ class Growing {
     }
     out_.close();
     out_.clear();
-    out_.open(path_, std::ios::binary | (anew ? std::ios::trunc : std::ios::app));
+    out_.open(path_, std::ios::binary | (restart ? std::ios::trunc : std::ios::app));
     if (!out_) return cannot();
     return {};
   }

@@ -42,7 +42,7 @@ function __gpuadm_keys
     printf '%s\n' @keys@
 end
 set -g __gpuadm_paths @paths@
-# Whether these are the verbs that stand on the line so far.
+# True if these are the commands on the line so far.
 function __gpuadm_at
     set -l path gpuadm
     set -l skip 0

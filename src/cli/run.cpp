@@ -91,7 +91,7 @@ app::Io io_of(const Global& global) {
                          : global.verbose > 1 ? report::Verbosity::commands
                          : global.verbose > 0 ? report::Verbosity::verbose
                                               : report::Verbosity::normal;
-  app::Io io = make_io(verbosity, global.no_color ? report::Colour::no : report::Colour::yes,
+  app::Io io = make_io(verbosity, global.no_color ? report::Color::no : report::Color::yes,
                        global.plain ? report::View::plain : report::View::live);
   if (global.log_format == "json") io.log = io.err;
   if (global.diff) io.out_style.diffs = io.err_style.diffs = report::Diffs::shown;

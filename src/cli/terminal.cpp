@@ -31,7 +31,7 @@ void write_all(int descriptor, std::string_view text) {
   }
 }
 
-report::Style style_of(int descriptor, report::Verbosity verbosity, report::Colour color, report::View view) {
+report::Style style_of(int descriptor, report::Verbosity verbosity, report::Color color, report::View view) {
   report::Style style{.verbosity = verbosity};
   if (::isatty(descriptor) == 0) return style;
   const auto variable = [](const char* name) -> std::string_view {
@@ -40,7 +40,7 @@ report::Style style_of(int descriptor, report::Verbosity verbosity, report::Colo
   };
   if (variable("TERM") == "dumb" || view == report::View::plain) return style;
   style.view = report::View::live;
-  if (variable("NO_COLOR").empty()) style.colour = color;
+  if (variable("NO_COLOR").empty()) style.color = color;
   winsize size{};
   if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0) style.width = size.ws_col;
   return style;
@@ -91,11 +91,11 @@ class Tty {
 
 }  // namespace
 
-app::Io make_io(report::Verbosity verbosity, report::Colour colour, report::View view) {
+app::Io make_io(report::Verbosity verbosity, report::Color color, report::View view) {
   app::Io io{.out = [](std::string_view text) { write_all(STDOUT_FILENO, text); },
              .err = [](std::string_view text) { write_all(STDERR_FILENO, text); },
-             .out_style = style_of(STDOUT_FILENO, verbosity, colour, view),
-             .err_style = style_of(STDERR_FILENO, verbosity, colour, view),
+             .out_style = style_of(STDOUT_FILENO, verbosity, color, view),
+             .err_style = style_of(STDERR_FILENO, verbosity, color, view),
              .ask_secret = [](const std::string& prompt) { return Tty(false).ask(prompt); },
              .confirm = [](const std::string& question) -> std::optional<bool> {
                const auto answer = Tty(true).ask(question + " [y/N] ");

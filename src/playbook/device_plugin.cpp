@@ -195,7 +195,7 @@ Result<std::vector<Composed>> compose_device_plugin(const Context& context) {
   const auto image = image_named(context, "device_plugin_image");
   if (!image) return base::fail(base::Fault::bug, "playbooks/catalog.yaml has no device_plugin_image");
   std::string text =
-      "# Written by gpuadm. Tells the kubelets of the GPUs of their nodes, one DaemonSet for each way "
+      "# Written by gpuadm. Advertises the GPUs to the kubelets: one DaemonSet for each way "
       "to share them.\n";
   bool first = true;
   const auto add = [&](const Tree& document) {

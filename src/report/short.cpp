@@ -129,7 +129,7 @@ std::size_t rows_of(std::string_view text, const Style& style) {
 std::string blockers_of(std::span<const Finding> findings, std::size_t& rows, const Style& style) {
   const bool names_hosts = has_several_hosts(findings);
   Style plain = style;
-  plain.colour = Colour::no;
+  plain.color = Color::no;
   std::vector<Group> groups = groups_of(findings, 0);
   const auto first = first_broken(findings);
   std::ranges::stable_partition(

@@ -101,7 +101,7 @@ class Executor {
   /// Whether other hosts of the stage may need this host's file, too.
   [[nodiscard]] Passing passing(const Walker& walker) const;
   /// Starts the transfer of the file to the host: from the client, from another host, or later.
-  void bring(const std::string& host);
+  void transfer(const std::string& host);
   /// The file is in the host's depot.
   void install(const std::string& host);
   void arrived(const std::string& host);

@@ -44,7 +44,7 @@ Passing Executor::passing(const Walker& walker) const {
   return std::ranges::count_if(stage_->walks, wants) > 1 ? Passing::on : Passing::no;
 }
 
-void Executor::bring(const std::string& host) {
+void Executor::transfer(const std::string& host) {
   Walker& walker = walkers_[host];
   const std::string& digest = digest_of(walker);
   walker.parked = false;
@@ -146,7 +146,7 @@ void Executor::wake_parked() {
       parked.push_back(host);
   std::ranges::stable_sort(parked, std::greater<>(),
                            [&](const std::string& host) { return walkers_[host].held.bytes; });
-  for (const std::string& host : parked) bring(host);
+  for (const std::string& host : parked) transfer(host);
 }
 
 bool Executor::others_look(const Walker& walker) const {

@@ -213,7 +213,7 @@ Result<std::vector<Finding>> PodTests::show_network(Link link, std::span<const G
   return findings;
 }
 
-// --- Locks, and the way back -----------------------------------------------------------------------------
+// --- Locks, and cleanup -----------------------------------------------------------------------------
 
 std::string PodTests::program(const std::string& step, const std::string& body) const {
   return scripts_.prelude +

@@ -112,16 +112,16 @@ Result<> lay_region(const base::Tree& regions, Cluster& cluster) {
                                   near ? fmt::format(" (did you mean '{}'?)", *near) : ""),
                       "known: " + base::join(names, ", "));
   }
-  const auto lay = [&](const char* key, std::map<std::string, std::string>& into, auto wanted) {
+  const auto apply = [&](const char* key, std::map<std::string, std::string>& into, auto wanted) {
     const Tree* presets = region->find(key);
     if (!presets) return;
     for (const auto& [name, url] : presets->entries())
       if (wanted(name)) into.emplace(name, url.text());
   };
   const bool docker = cluster.runtime.engine == Engine::docker;
-  lay("registries", cluster.mirrors.registries,
+  apply("registries", cluster.mirrors.registries,
       [&](const std::string& name) { return !docker || name == "docker.io"; });
-  lay("packages", cluster.mirrors.packages, [](const std::string&) { return true; });
+  apply("packages", cluster.mirrors.packages, [](const std::string&) { return true; });
   if (const Tree* repository = region->find("imageRepository"); repository &&
                                                                 cluster.kubernetes.image_repository.empty() &&
                                                                 cluster.kubernetes.source != Source::bundle)

@@ -84,7 +84,7 @@ TEST_CASE("a report begins with the first broken link over all hosts") {
   CHECK(headline(findings, {}) ==
         "First broken link: containerd's CRI is off (rt.containerd.cri) on cp1 and 2 more hosts; 2 findings "
         "follow from it; 1 check is unknown");
-  CHECK(headline(findings, {.colour = report::Colour::yes}).starts_with("\x1b[31m"));
+  CHECK(headline(findings, {.color = report::Color::yes}).starts_with("\x1b[31m"));
 }
 
 TEST_CASE(

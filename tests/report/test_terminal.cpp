@@ -95,7 +95,7 @@ std::string shown(const std::vector<Event>& events, report::Style style) {
 
 }  // namespace
 
-TEST_CASE("a run in a pipe is whole lines without colour") {
+TEST_CASE("a run in a pipe is whole lines without color") {
   const std::string text = shown(run_of_two_hosts(), {});
   CHECK(text == expected("run-plain.txt", text));
 }
@@ -112,7 +112,7 @@ TEST_CASE("a quiet run shows failures only") {
 
 TEST_CASE("a live run keeps a changing line a host no wider than the terminal and takes it back") {
   const std::string text = visible(
-      shown(run_of_two_hosts(), {.colour = report::Colour::yes, .view = report::View::live, .width = 40}));
+      shown(run_of_two_hosts(), {.color = report::Color::yes, .view = report::View::live, .width = 40}));
   CHECK(text == expected("run-live.txt", text));
 }
 

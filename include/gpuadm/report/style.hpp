@@ -9,7 +9,7 @@ namespace report {
 /// Where text is written: a terminal, a pipe, a string in a test.
 using Write = std::function<void(std::string_view)>;
 
-enum class Colour { no, yes };
+enum class Color { no, yes };
 /// `commands`: also the commands on hosts and their output.
 enum class Verbosity { quiet, normal, verbose, commands };
 /// `live`: the last line may be rewritten (a terminal). `plain`: only complete lines, never rewritten.
@@ -18,7 +18,7 @@ enum class View { plain, live };
 enum class Diffs { folded, shown };
 
 struct Style {
-  Colour colour = Colour::no;
+  Color color = Color::no;
   Verbosity verbosity = Verbosity::normal;
   View view = View::plain;
   Diffs diffs = Diffs::folded;

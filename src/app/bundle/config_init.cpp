@@ -166,7 +166,7 @@ class Draft {
     if (!gpus) return;
     line("\ngpu:");
     line(undriven ? "  driver: install              # not every host with GPUs has one"
-                  : "  driver: use                  # the one that is there; install: bring one");
+                  : "  driver: use                  # the installed one; install: install one");
     line("  sharing: exclusive           # or { timeSlicing: 4 }, { mps: 2 }");
   }
 

@@ -79,19 +79,19 @@ void manager_version(const Subject& s, Verdicts& out) {
 void manager_log(const Subject& s, Verdicts& out) {
   if (!needs_manager(s, out)) return;
   if (!s.facts.fabric_manager.log) return out.skip("there is no /var/log/fabricmanager.log");
-  std::vector<std::string> grave;
+  std::vector<std::string> severe;
   for (const std::string& line : *s.facts.fabric_manager.log) {
     const std::string low = base::lower(line);
     // Errors before the fabric was up are resolved.
-    if (low.find("successfully configured") != std::string::npos) grave.clear();
+    if (low.find("successfully configured") != std::string::npos) severe.clear();
     if (low.find("nothing_to_do") != std::string::npos || low.find("non-fatal") != std::string::npos)
       continue;
     if (low.find("[error]") != std::string::npos || low.find("fatal") != std::string::npos)
-      grave.push_back(line);
+      severe.push_back(line);
   }
-  if (!grave.empty())
+  if (!severe.empty())
     out.fail(
-        gpu_severity(s), "the fabric manager's log has errors", last_of(grave),
+        gpu_severity(s), "the fabric manager's log has errors", last_of(severe),
         "read /var/log/fabricmanager.log; reset the GPUs and restart nvidia-fabricmanager after draining the "
         "node; have the board checked if it happens again");
 }

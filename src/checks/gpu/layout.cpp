@@ -155,13 +155,13 @@ void dra_driver_root(const Subject& s, Verdicts& out) {
 void dra_alone(const Subject& s, Verdicts& out) {
   if (s.cluster.gpu.allocator != Allocator::dra) return out.not_applicable("gpu.allocator is not dra");
   const auto& sockets = s.facts.kubernetes.device_plugins;
-  if (!sockets) return out.skip("the host is no node yet");
+  if (!sockets) return out.skip("the host is not a node yet");
   std::vector<std::string> nvidia;
   std::ranges::copy_if(*sockets, std::back_inserter(nvidia),
                        [](const std::string& name) { return name.starts_with("nvidia"); });
   if (!nvidia.empty())
     out.fail(
-        Severity::warning, "NVIDIA's device plugin serves this node beside the DRA driver", list(nvidia),
+        Severity::warning, "NVIDIA's device plugin serves this node in addition to the DRA driver", list(nvidia),
         "kubectl -n kube-system delete daemonset -l app.kubernetes.io/name=nvidia-device-plugin, and any "
         "other that runs it");
 }

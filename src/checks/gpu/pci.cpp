@@ -37,8 +37,7 @@ void count_of_board(const Subject& s, Verdicts& out) {
   if (s.facts.pci_gpus.size() % 8 != 0)
     out.fail(gpu_severity(s), "fewer than eight GPUs are on the bus of a board with NVSwitches",
              fmt::format("{} GPUs, {} NVSwitches", s.facts.pci_gpus.size(), s.facts.nvswitches.size()),
-             "power-cycle the machine; have the missing GPU's seat checked if that does not bring it "
-             "back");
+             "power-cycle the machine; if the GPU is still missing, check its seat");
 }
 
 /// Machines of one product with one GPU model have the same number of them.

@@ -188,8 +188,8 @@ void executables(const Subject& s, Verdicts& out) {
   for (const char* tool : {"ebtables", "ethtool", "socat", "tc", "touch", "crictl"})
     if (!has(s.facts.tools, tool)) useful.emplace_back(tool);
   // The packages of Kubernetes depend on all of these.
-  const bool brought = s.cluster.kubernetes.source == spec::Source::packages;
-  if (!missing.empty() && brought)
+  const bool from_packages = s.cluster.kubernetes.source == spec::Source::packages;
+  if (!missing.empty() && from_packages)
     return out.fail(Severity::note, "programs that kubeadm needs are installed with its packages",
                     list(missing), "kube.packages");
   if (!missing.empty() && s.host.programs_come)

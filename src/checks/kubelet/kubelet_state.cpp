@@ -225,7 +225,7 @@ void reserved(const Subject& s, Verdicts& out) {
 }
 
 constexpr std::array rows = std::to_array<Check>({
-    {"kubelet.eviction", "the kubelet has room before it evicts pods",
+    {"kubelet.eviction", "the kubelet has free space before it evicts pods",
      "the kubelet evicts pods from a full disk", node, eviction},
     {"kubelet.certificate-expiry", "the kubelet's certificate is renewed in time",
      "a node with an expired certificate leaves the cluster", node, certificate_expiry},
