@@ -215,7 +215,7 @@ TEST_CASE("json: what is written reads back the same, and is as JSON has it") {
 }
 
 TEST_CASE("json: errors name line and column; output is one tree") {
-  CHECK(json::read("{\n \"a\": }", "d.json").error().what == "d.json:2:7: this is no JSON");
+  CHECK(json::read("{\n \"a\": }", "d.json").error().what == "d.json:2:7: invalid JSON");
   CHECK(json::write(Tree::map_of({{"b", 1}, {"a", Tree::list_of({"x"})}}), 0) == "{\"b\":1,\"a\":[\"x\"]}");
   CHECK(!json::read(std::string(10000, '['), "x"));
 }

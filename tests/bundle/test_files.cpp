@@ -93,7 +93,7 @@ TEST_CASE("a bundle as one file opens as it does as a folder, and its images bec
   }
   CHECK(bundle::unpack_bundle(file, {}));
   CHECK(bundle::write_bundle_folder(sample.bundle, "", sample.blobs, folder).error().what ==
-        folder.string() + ": is there already");
+        folder.string() + ": already exists");
 }
 
 TEST_CASE("an image that is named by its digest has that name for containerd, and no tag for Docker") {
@@ -162,11 +162,11 @@ TEST_CASE("an archive writes nothing that its manifest does not name") {
   link[156] = '2';
   CHECK(sample.unpacking(head + link + end) == "invalid tar header");
   CHECK(sample.unpacking(file("blobs/" + base::sha256("layer"), "layer") + head + end) ==
-        "no bundle, it does not begin with manifest.yaml");
+        "not a bundle: it does not begin with manifest.yaml");
   CHECK(sample.unpacking(head + file("blobs/" + base::sha256("layer"), "longer than that") + end) ==
         fmt::format("blobs/{} (image x.io/pause:1): has 16 bytes, expected 5", base::sha256("layer")));
   CHECK(sample.unpacking(head + end).find(" is missing in it") != std::string::npos);
-  CHECK(sample.unpacking((head + blobs).substr(0, head.size() + 700)).ends_with("it ends early"));
+  CHECK(sample.unpacking((head + blobs).substr(0, head.size() + 700)).ends_with("truncated"));
   CHECK(!fs::exists(sample.place.path / "evil"));
 }
 
@@ -193,9 +193,9 @@ TEST_CASE(
   CHECK(bundle::Fetcher::open({.place = "/no/such", .registries = {}, .logins = {}, .proxy = {}},
                               sample.place.path / "x", nullptr)
             .error()
-            .what == "--source /no/such: no such folder");
+            .what == "--source /no/such: no such directory");
   (void)mirror.write("x.io/v2/pause/blobs/sha256:" + parts[2].sha256, "Layer");
-  CHECK(fetch("one"));  // it is here already
+  CHECK(fetch("one"));  // it exists already
   CHECK(fetch("two").error().what.find("its SHA-256 is " + base::sha256("Layer")) != std::string::npos);
   (void)mirror.write("x.io/v2/pause/manifests/1", "<html>login</html>");
   CHECK(!fetch("three"));

@@ -18,7 +18,7 @@ says "well: false"
 
 exits 2 gpuadm status --from kept somehost
 exits 2 gpuadm status --from kept --watch
-complains "a recording does not change"
+complains "--watch cannot be combined with a recording"
 exits 2 gpuadm status -o html
 
 printf '%s\n' 'apiVersion: gpuadm/v1alpha1' 'kind: GpuCluster' 'hosts: [{ name: cp1, address: 127.0.0.1, port: 1, user: me }]' >cluster.yaml

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# gpuadm status says how a real cluster is, and what is wrong with it; kubeconfig lays its credentials beside those of others; exec, logs
+# gpuadm status shows the state of a real cluster and its problems; kubeconfig merges its credentials with those of others; exec, logs
 # and cp reach the host.
 . "$(dirname "$0")/common"
 
@@ -38,13 +38,13 @@ says "well: true"
 timeout -s INT 6 "$top/tests/lab/lab" net "$GPUADM" status -f cluster.yaml --watch=1 -o json >seen 2>err </dev/null || true
 jq -es 'length >= 2 and all(.well)' seen >/dev/null || { cp seen out && fail "the watch saw otherwise"; }
 
-# The kubeconfig: beside another cluster's, twice the same, and kubectl works with it.
+# The kubeconfig: merged with another cluster's, idempotent, and kubectl works with it.
 mkdir .kube
 printf '%s\n' 'apiVersion: v1' 'kind: Config' '# mine' 'clusters: [{ name: prod, cluster: { server: "https://192.0.2.1:6443" } }]' \
   'users: [{ name: me, user: { token: "0123" } }]' 'contexts: [{ name: prod, context: { cluster: prod, user: me } }]' 'current-context: prod' >.kube/config
 cp .kube/config former
 exits 0 gpuadm kubeconfig -f cluster.yaml
-complains "the former file is kept"
+complains "the original is"
 cmp former .kube/config.before-*
 [ "$(stat -c %a .kube/config)" = 600 ] || fail "others may read the kubeconfig"
 kubectl=$bundle/bin/kubectl
@@ -55,7 +55,7 @@ lab net "$kubectl" get nodes >out 2>err || fail "kubectl does not work with it"
 says "one "
 before=$(sha256sum .kube/config)
 exits 0 gpuadm kubeconfig -f cluster.yaml
-says "is as it should be"
+says "is up to date"
 [ "$(sha256sum .kube/config)" = "$before" ] || fail "the second time changed the file"
 [ "$(find .kube -name 'config.before-*' | wc -l)" = 1 ] || fail "nothing changed, and something was kept"
 exits 2 gpuadm kubeconfig -f cluster.yaml --context prod

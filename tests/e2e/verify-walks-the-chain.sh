@@ -30,7 +30,7 @@ leaves_nothing() { diff before <(traces) || fail "something was left"; }
 exits 1 verify
 grep -q 'broken *driver *libraries of the driver are missing' out || fail "the chain does not end at the driver"
 says "broken: driver on node"
-! grep -q scheduling out || fail "it went on"
+! grep -q scheduling out || fail "it continued"
 
 # The plugin's pod cannot run without NVIDIA's runtime; a double takes its place. Links are looked at by name from here on.
 exits 1 verify --only plugin

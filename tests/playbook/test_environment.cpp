@@ -61,7 +61,7 @@ TEST_CASE("mirrors: packages come from the catalog's place, or from where the cl
   CHECK(value(sample, "toolkit_repository") == "https://nvidia.github.io/libnvidia-container");
 }
 
-TEST_CASE("mirrors: containerd's stand where its config_path says, and nowhere beside the old form") {
+TEST_CASE("mirrors: containerd's are below its config_path, and not combined with the old form") {
   Sample sample;
   CHECK(value(sample, "registry_hosts") == "/etc/containerd/certs.d");
   sample.facts.containerd->config =

@@ -66,7 +66,7 @@ TEST_CASE("what a preview said is not repeated once steps have run") {
   CHECK(to_text(report, {}) == "1 host: 1 changed (0.0s)\n");
 }
 
-TEST_CASE("a failure is told once, its reason behind the step's title, with what to type") {
+TEST_CASE("a failure is reported once, its reason after the step's title, with what to type") {
   std::vector<Event> events = {
       of("gpu1", "b", Did::started, "Install containerd"),
       of("gpu1", "b", Did::failed, "Install containerd: no space left", "free some")};

@@ -248,7 +248,7 @@ TEST_CASE("-vv shows what a step runs, once, and what hosts said, without secret
 }
 
 TEST_CASE(
-    "a wait in a pipe is told when it changes, at most every ten seconds, and once a minute when it does "
+    "a wait in a pipe is reported when it changes, at most every ten seconds, and once a minute when it does "
     "not") {
   std::vector<Event> events = {
       {.host = "gpu1", .step = "w", .did = Did::started, .detail = "the node to be Ready"}};

@@ -64,7 +64,7 @@ TEST_CASE("distribution: whom nobody sends to is nobody's source, and no host wa
   CHECK(d.cannot_fetch("c", "x"));
 }
 
-TEST_CASE("distribution: one that fails makes room, and one that cannot fetch gets it from the client") {
+TEST_CASE("distribution: one that fails frees its slot, and one that cannot fetch gets it from the client") {
   Distribution d;
   for (const char* host : {"a", "b", "c", "d", "e"}) d.offers(host, "x", offer(host));
   CHECK(d.route("a", "x")->host.empty());

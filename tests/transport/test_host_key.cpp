@@ -28,7 +28,7 @@ struct Notices {
 }  // namespace
 
 TEST_CASE(
-    "host keys: a new one is accepted, told with OpenSSH's fingerprint, and stored as OpenSSH reads it") {
+    "host keys: a new one is accepted, reported with OpenSSH's fingerprint, and stored in OpenSSH's format") {
   if (!can_serve()) return;
   Sshd sshd;
   const std::string key = sshd.user_key("ed", "ed25519");
@@ -123,7 +123,7 @@ TEST_CASE("host keys: a revoked one is refused") {
   const auto exit = Client(sshd.options(), sshd.endpoint(key))("true");
   REQUIRE_FALSE(exit);
   CHECK(exit.error().fault == base::Fault::host_key);
-  CHECK(exit.error().what.find("known_hosts:1 calls revoked") != std::string::npos);
+  CHECK(exit.error().what.find("the host key is revoked in ") != std::string::npos);
 }
 
 TEST_CASE("host keys: the type that is known is asked for, so a host with several keys stays known") {
@@ -143,7 +143,7 @@ TEST_CASE("host keys: the type that is known is asked for, so a host with severa
   if (!exit) FAIL(exit.error().what);
 }
 
-TEST_CASE("host keys: a file that cannot be written is notices, and the run goes on") {
+TEST_CASE("host keys: a file that cannot be written is reported, and the run continues") {
   if (!can_serve()) return;
   Sshd sshd;
   auto options = sshd.options();

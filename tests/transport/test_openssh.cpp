@@ -134,11 +134,11 @@ TEST_CASE("openssh: host keys are accepted, refused and pinned as with libssh2")
 }
 
 TEST_CASE(
-    "openssh: a refused key, a closed port, a lost connection and a shell that is none are told apart") {
+    "openssh: a rejected key, a closed port, a lost connection and an invalid shell are distinguished") {
   if (!can_serve()) return;
   Sshd sshd;
-  sshd.make_key("stranger", "ed25519");
-  const auto refused = Client(openssh(sshd), sshd.endpoint((sshd.place.path / "stranger").string()))("true");
+  sshd.make_key("unknown", "ed25519");
+  const auto refused = Client(openssh(sshd), sshd.endpoint((sshd.place.path / "unknown").string()))("true");
   REQUIRE_FALSE(refused);
   CHECK(refused.error().fault == base::Fault::auth);
 
@@ -182,7 +182,7 @@ TEST_CASE("openssh: a command that hangs is stopped, a login that hangs is unrea
   CHECK(client("echo next")->out == "next\n");
 }
 
-TEST_CASE("automatic: libssh2 where it can, the OpenSSH client with one line told where it cannot") {
+TEST_CASE("automatic: libssh2 where it can, otherwise the OpenSSH client with one notice") {
   if (!can_serve()) return;
   std::vector<std::string> notices;
   transport::Operator person;

@@ -205,7 +205,7 @@ TEST_CASE("ssh policy: no password is asked for where the configuration allows n
         Client(with(sshd, lines, libssh2), sshd.endpoint("", "gpupw"), asked.functions())("true");
     REQUIRE_FALSE(exit);
     CHECK(exit.error().fault == base::Fault::auth);
-    CHECK(exit.error().what.find("the ssh configuration leaves out") != std::string::npos);
+    CHECK(exit.error().what.find("the ssh configuration excludes") != std::string::npos);
     CHECK(asked.prompts.empty());
   }
 }
