@@ -58,7 +58,7 @@ void unknown_flags(const Subject& s, Verdicts& out) {
   if (!version) return out.unknown("the Kubernetes version is not known");
   auto complaints = lint_flags(flags, *version, s.data);
   if (s.stage == Stage::node)
-    for (Complaint& c : complaints)
+    for (auto& c : complaints)
       if (c.remedy.starts_with("remove --"))
         c.remedy +=
             " from /var/lib/kubelet/kubeadm-flags.env or /etc/default/kubelet, then: systemctl restart "
