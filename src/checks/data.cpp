@@ -120,8 +120,7 @@ Result<> read_xids(const Asset& asset, Data& data) {
     for (const auto& row : TRY(rows_of(asset, path, header))) {
       const auto code = base::to_int(row[0]);
       if (!code || *code < 0 || *code > 99999) return bad(path, row[0], "is not an Xid number");
-      if (!into.emplace(static_cast<int>(*code), kind(row)).second)
-        return bad(path, row[0], "duplicate");
+      if (!into.emplace(static_cast<int>(*code), kind(row)).second) return bad(path, row[0], "duplicate");
     }
     return {};
   };

@@ -14,7 +14,8 @@ void Executor::needs_reboot(const std::string& host, const transport::Exit& exit
   Walker& walker = walkers_[host];
   const std::string reason = base::tail(exit.err, 1);
   if (walker.rebooted) {
-    failed(host, walker.action, "the host was rebooted but still requires a reboot: " + reason, "", exit.seconds);
+    failed(host, walker.action, "the host was rebooted but still requires a reboot: " + reason, "",
+           exit.seconds);
     return pass_over(host);
   }
   if (reboots_ == Reboots::left) {
@@ -60,9 +61,8 @@ void Executor::go_on_rebooting() {
     }
     if (!walker.reboot->begun() && !may_go(host)) continue;
     if (!walker.reboot->begun())
-      reporter_.on(
-          event(host, walker.action.id, Did::waiting,
-                fmt::format("the host to reboot (at most {}s)", reboot_patience.count())));
+      reporter_.on(event(host, walker.action.id, Did::waiting,
+                         fmt::format("the host to reboot (at most {}s)", reboot_patience.count())));
     auto command = walker.reboot->next(plan_.prelude, who_, base::Clock::now());
     if (!command) continue;
     walker.doing = Walker::Doing::reboot;

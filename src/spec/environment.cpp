@@ -120,7 +120,7 @@ Result<> lay_region(const base::Tree& regions, Cluster& cluster) {
   };
   const bool docker = cluster.runtime.engine == Engine::docker;
   apply("registries", cluster.mirrors.registries,
-      [&](const std::string& name) { return !docker || name == "docker.io"; });
+        [&](const std::string& name) { return !docker || name == "docker.io"; });
   apply("packages", cluster.mirrors.packages, [](const std::string&) { return true; });
   if (const Tree* repository = region->find("imageRepository"); repository &&
                                                                 cluster.kubernetes.image_repository.empty() &&

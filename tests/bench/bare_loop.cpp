@@ -4,8 +4,8 @@
 // questions.
 //
 // usage: bare_loop HOSTS SCRIPT KEY KNOWN_HOSTS PORT [WINDOW]
-// HOSTS: a file with an IPv4 address a line. KEY: an ed25519 private key, with KEY.pub next to it. The user is
-// root.
+// HOSTS: a file with an IPv4 address a line. KEY: an ed25519 private key, with KEY.pub next to it. The user
+// is root.
 
 #include <libssh2.h>
 #include <openssl/evp.h>

@@ -100,9 +100,9 @@ TEST_CASE("what a worker's kubelet has of its own is said, since the file has on
   REQUIRE(kubernetes.kubelet_config);
   kubernetes.kubelet_config->set("maxPods", 250);
   kubernetes.kubelet_flags += " --node-ip=192.0.2.9";
-  CHECK(says(
-      cluster::read_back(found, usual()), "hosts[1]",
-      "its kubelet differs from 192.0.2.1: --node-ip=192.0.2.9, maxPods; the file has one setting for all hosts"));
+  CHECK(says(cluster::read_back(found, usual()), "hosts[1]",
+             "its kubelet differs from 192.0.2.1: --node-ip=192.0.2.9, maxPods; the file has one setting for "
+             "all hosts"));
 }
 
 TEST_CASE("an unreachable host is in the file, with the reason") {
@@ -123,9 +123,7 @@ TEST_CASE("an unreachable host is in the file, with the reason") {
   CHECK(adopted.cluster.hosts[1].labels ==
         std::map<std::string, std::string>{{"notnvidia.com/x", "y"}, {"zone", "a"}});
   CHECK(says(adopted, "hosts[1]", "no route"));
-  CHECK(cluster::to_file(adopted).find(
-            "  # unreachable: no route\n  - name: gpu1\n") !=
-        std::string::npos);
+  CHECK(cluster::to_file(adopted).find("  # unreachable: no route\n  - name: gpu1\n") != std::string::npos);
 }
 
 TEST_CASE("what gpuadm has kept goes before what is read; damage is said") {

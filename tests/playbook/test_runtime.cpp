@@ -188,7 +188,8 @@ TEST_CASE(
   sample.facts.containerd->version = "2.1.4";
   const auto all = playbook::compose("containerd-config", sample.context());
   REQUIRE(!all);
-  CHECK(all.error().what.find("/etc/containerd/config.toml: version 1 of the configuration") != std::string::npos);
+  CHECK(all.error().what.find("/etc/containerd/config.toml: version 1 of the configuration") !=
+        std::string::npos);
 }
 
 TEST_CASE("containerd: an import that containerd would refuse is refused before anything is written") {

@@ -42,7 +42,8 @@ TEST_CASE("a minor becomes the newest patch that every host is offered, whatever
   CHECK(chosen(minor, {{"a", {{1, 36, 2}, {1, 36, 10}}}, {"b", {{1, 36, 1}, {1, 36, 2}}}}) == "1.36.2");
   CHECK(chosen(minor, {}) == "1.36.4");
   CHECK(chosen(minor, {{"a", {{1, 36, 1}}}, {"b", {{1, 36, 2}}}}) ==
-        "no patch release of Kubernetes 1.36 is available to all hosts from https://mirror.lab: a: 1.36.1; b: 1.36.2; "
+        "no patch release of Kubernetes 1.36 is available to all hosts from https://mirror.lab: a: 1.36.1; "
+        "b: 1.36.2; "
         "name "
         "another repository in mirrors.packages.kubernetes, or use --bundle DIR");
   CHECK(chosen(minor, {{"a", {{1, 36, 1}}}, {"b", {}}}) ==

@@ -95,8 +95,7 @@ TEST_CASE("ssh: a refused key names the key, what the server takes and what to t
   const auto exit = client("true");
   REQUIRE_FALSE(exit);
   CHECK(exit.error().fault == base::Fault::auth);
-  CHECK(exit.error().what.find("ssh-ed25519 " + (sshd.place.path / "unknown").string()) !=
-        std::string::npos);
+  CHECK(exit.error().what.find("ssh-ed25519 " + (sshd.place.path / "unknown").string()) != std::string::npos);
   CHECK(exit.error().what.find("publickey") != std::string::npos);
   CHECK(exit.error().hint.find(fmt::format("ssh-copy-id -p {} root@127.0.0.1", sshd.port)) !=
         std::string::npos);

@@ -238,24 +238,23 @@ TEST_CASE("ssh policy: a password for all hosts goes to none whose host key was 
       if (!completion->result) FAIL(completion->result.error().what);
   };
   all();
-  CHECK(
-      asked.prompts ==
-      std::vector<std::string>{
-          "Password of gpupw (known asks; sent to each of these that asks and whose host key was known "
-          "before: "
-          "known, new, other): ",
-          "Password of gpupw for sudo (known asks; sent to each of these that asks and whose host key was "
-          "known "
-          "before: known, new, other): ",
-          "Password of gpupw on new only (its host key is new and was not verified): ",
-          "Password of gpupw for sudo on new alone (its host key was accepted just now, and nobody has "
-          "compared "
-          "it): ",
-          "Password of gpupw on other alone (its host key was accepted just now, and nobody has compared "
-          "it): ",
-          "Password of gpupw for sudo on other alone (its host key was accepted just now, and nobody has "
-          "compared "
-          "it): "});
+  CHECK(asked.prompts ==
+        std::vector<std::string>{
+            "Password of gpupw (known asks; sent to each of these that asks and whose host key was known "
+            "before: "
+            "known, new, other): ",
+            "Password of gpupw for sudo (known asks; sent to each of these that asks and whose host key was "
+            "known "
+            "before: known, new, other): ",
+            "Password of gpupw on new only (its host key is new and was not verified): ",
+            "Password of gpupw for sudo on new alone (its host key was accepted just now, and nobody has "
+            "compared "
+            "it): ",
+            "Password of gpupw on other alone (its host key was accepted just now, and nobody has compared "
+            "it): ",
+            "Password of gpupw for sudo on other alone (its host key was accepted just now, and nobody has "
+            "compared "
+            "it): "});
   all();
   CHECK(asked.prompts.size() == 6);
 }

@@ -106,7 +106,8 @@ TEST_CASE("sudo: nobody to ask, or sudo forbidden, each says so") {
   Sshd sshd;
   const std::string key = sshd.user_key("ed", "ed25519");
   Client nobody(sshd.options(), sshd.endpoint(key, "gpupw"));
-  CHECK(nobody(as_root("true")).error().what.find("there is no terminal for the prompt") != std::string::npos);
+  CHECK(nobody(as_root("true")).error().what.find("there is no terminal for the prompt") !=
+        std::string::npos);
 
   auto options = sshd.options();
   options.sudo = spec::SudoPolicy::never;

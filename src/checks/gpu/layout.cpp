@@ -161,7 +161,8 @@ void dra_alone(const Subject& s, Verdicts& out) {
                        [](const std::string& name) { return name.starts_with("nvidia"); });
   if (!nvidia.empty())
     out.fail(
-        Severity::warning, "NVIDIA's device plugin serves this node in addition to the DRA driver", list(nvidia),
+        Severity::warning, "NVIDIA's device plugin serves this node in addition to the DRA driver",
+        list(nvidia),
         "kubectl -n kube-system delete daemonset -l app.kubernetes.io/name=nvidia-device-plugin, and any "
         "other that runs it");
 }

@@ -118,9 +118,10 @@ base::Result<KeyFile> read_key_file(const std::filesystem::path& path) {
   const std::string& text = file.text.reveal();
   struct stat about{};
   if (::stat(path.c_str(), &about) == 0 && about.st_uid == ::geteuid() && (about.st_mode & 077) != 0)
-    return base::fail(Fault::spec,
-                      fmt::format("{}: other users can read this private key, so it is not used", path.string()),
-                      "chmod 600 " + path.string());
+    return base::fail(
+        Fault::spec,
+        fmt::format("{}: other users can read this private key, so it is not used", path.string()),
+        "chmod 600 " + path.string());
   const std::string bytes = openssh_bytes(text);
   if (const auto envelope = read_envelope(bytes)) {
     file.encrypted = envelope->cipher != "none";
@@ -132,8 +133,7 @@ base::Result<KeyFile> read_key_file(const std::filesystem::path& path) {
   file.encrypted = text.find("ENCRYPTED") != std::string::npos;
   if (!file.encrypted) {
     const PrivateKey key = open_pem(text, base::Secret{});
-    if (!key)
-      return base::fail(Fault::spec, fmt::format("{}: invalid private key", path.string()));
+    if (!key) return base::fail(Fault::spec, fmt::format("{}: invalid private key", path.string()));
     take_public(file, public_blob(key.get()));
   } else if (const auto beside = base::read_file(path.string() + ".pub", 64u << 10)) {
     const auto words = base::words(base::trim(*beside));
