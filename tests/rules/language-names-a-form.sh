@@ -17,6 +17,7 @@ for i in "${!forms[@]}"; do
   file=bad.${kinds[i % ${#kinds[@]}]}
   printf 'first line\n// %s\n' "$example" >"$tree/$file"
   if said=$("$top/tests/rules/language.sh" "$tree"); then echo "passed: $example" && exit 1; fi
-  grep -qE "^$file:2: \"[^\"]+\": say " <<<"$said" && grep -qF ": say $say" <<<"$said" || { echo "$example: $said" && exit 1; }
+  grep -qE "^$file:2: \"[^\"]+\": say " <<<"$said" || { echo "$example: $said" && exit 1; }
+  grep -qF ": say $say" <<<"$said" || { echo "$example: $said" && exit 1; }
   rm "$tree/$file"
 done
