@@ -56,14 +56,14 @@ void unknown_flags(const Subject& s, Verdicts& out) {
   if (flags.empty()) return out.pass("no flags are set");
   const auto version = judged_version(s);
   if (!version) return out.unknown("the Kubernetes version is not known");
-  auto complaints = lint_flags(flags, *version, s.data);
+  auto problems = lint_flags(flags, *version, s.data);
   if (s.stage == Stage::node)
-    for (auto& c : complaints)
+    for (auto& c : problems)
       if (c.remedy.starts_with("remove --"))
         c.remedy +=
             " from /var/lib/kubelet/kubeadm-flags.env or /etc/default/kubelet, then: systemctl restart "
             "kubelet";
-  fail_all(complaints, out);
+  fail_all(problems, out);
 }
 
 void service_active(const Subject& s, Verdicts& out) {
