@@ -63,7 +63,7 @@ class Builder final : public YAML::EventHandler {
   [[nodiscard]] std::vector<Tree> take() { return std::move(documents_); }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    // The parser can stay at one position for ever, one empty document after the other.
+    // The parser can stay at one position forever, one empty document after the other.
     if (documents_.size() >= most_documents)
       refuse(mark, fmt::format("more than {} documents", most_documents));
     documents_.emplace_back();

@@ -227,7 +227,7 @@ class Closure {
     for (const Relation& relation : relations)
       if (is_served(relation)) return {};
     for (const Relation& relation : relations)
-      if (const Package* found = look(relation)) {
+      if (const Package* found = find_package(relation)) {
         add(found);
         return {};
       }
@@ -251,7 +251,7 @@ class Closure {
     return place != chosen_.end() && std::ranges::count(place->second, package) > 0;
   }
 
-  [[nodiscard]] const Package* look(const Relation& relation) const {
+  [[nodiscard]] const Package* find_package(const Relation& relation) const {
     for (const Package* package : index_.find(relation.name))
       if (holds(relation, package->version)) return package;
     const Package* best = nullptr;

@@ -91,7 +91,7 @@ std::string global_options(const Command& root) {
 }
 
 constexpr const char* script = R"(# bash completion of gpuadm
-# To install it for you: echo 'source <(gpuadm completion bash)' >>~/.bashrc
+# To install it for yourself: echo 'source <(gpuadm completion bash)' >>~/.bashrc
 _gpuadm_checks='@checks@'
 _gpuadm_keys='@keys@'
 _gpuadm_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur"); }

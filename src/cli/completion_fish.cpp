@@ -34,7 +34,7 @@ std::string value_of(const Argument& argument, bool list) {
 }
 
 constexpr const char* script = R"(# fish completion of gpuadm
-# To install it for you: gpuadm completion fish >~/.config/fish/completions/gpuadm.fish
+# To install it for yourself: gpuadm completion fish >~/.config/fish/completions/gpuadm.fish
 function __gpuadm_checks
     printf '%s\n' @checks@
 end

@@ -64,7 +64,7 @@ std::string branch(const Command& root, const Command& command) {
 
 constexpr const char* script = R"(#compdef gpuadm
 # zsh completion of gpuadm
-# To install it for you: gpuadm completion zsh >DIR/_gpuadm, where DIR is a directory of $fpath
+# To install it for yourself: gpuadm completion zsh >DIR/_gpuadm, where DIR is a directory of $fpath
 _gpuadm() {
   local -a _gpuadm_checks=(@checks@) _gpuadm_keys=(@keys@)
   local curcontext=$curcontext path_=gpuadm i at=1

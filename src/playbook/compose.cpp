@@ -19,8 +19,9 @@ Result<std::vector<Composed>> compose_cluster_file(const Context& context) {
   base::Tree tree = spec::to_tree(context.cluster);
   tree.erase("hosts");
   tree.erase("ssh");
-  return std::vector{Composed{
-      "", "# Written by gpuadm: what this cluster is made by.\n" + base::yaml::write(tree), std::nullopt}};
+  return std::vector{
+      Composed{"", "# Written by gpuadm: the cluster file of this cluster.\n" + base::yaml::write(tree),
+               std::nullopt}};
 }
 
 struct Composer {

@@ -92,7 +92,7 @@ std::string proxy_environment(const Context& context) {
       {"HTTP_PROXY", with_login(context, context.cluster.proxy.http)},
       {"HTTPS_PROXY", with_login(context, https_proxy(context))},
       {"NO_PROXY", base::join(no_proxy(context), ",")}};
-  std::string text = "# Written by gpuadm: how programs on this host reach what is outside.\n";
+  std::string text = "# Written by gpuadm: the HTTP proxy of this host.\n";
   for (const auto& [name, value] : variables)
     if (!value.empty()) text += fmt::format("{0}=\"{2}\"\n{1}=\"{2}\"\n", name, base::lower(name), value);
   return text;
@@ -132,7 +132,7 @@ std::string registry_mirrors(const Context& context) {
 }
 
 Result<std::vector<Composed>> compose_crio_registries(const Context& context) {
-  std::string text = "# Written by gpuadm: where images are pulled from instead.\n";
+  std::string text = "# Written by gpuadm: registry mirrors.\n";
   for (const auto& [registry, url] : context.cluster.mirrors.registries) {
     text += fmt::format(
         "\n[[registry]]\nprefix = \"{0}\"\nlocation = \"{0}\"\n\n[[registry.mirror]]\nlocation = \"{1}\"\n",

@@ -188,12 +188,11 @@ Result<std::vector<Composed>> compose_kubeadm_config(const Context& context) {
                       "set controlPlane.advertiseAddress in the cluster file");
   const std::string api = kubeadm_api(context.kubernetes);
   // The comment is in the first document: kubeadm rejects one without other content.
-  const std::string text =
-      "# Written by gpuadm. What it is made from: the cluster file, and the facts of this host.\n" +
-      base::yaml::write(init_configuration(context, api)) + "---\n" +
-      base::yaml::write(TRY(cluster_configuration(context, api))) + "---\n" +
-      base::yaml::write(kubelet_configuration(context)) + "---\n" +
-      base::yaml::write(kube_proxy_configuration(context));
+  const std::string text = "# Written by gpuadm from the cluster file and the facts of this host.\n" +
+                           base::yaml::write(init_configuration(context, api)) + "---\n" +
+                           base::yaml::write(TRY(cluster_configuration(context, api))) + "---\n" +
+                           base::yaml::write(kubelet_configuration(context)) + "---\n" +
+                           base::yaml::write(kube_proxy_configuration(context));
   return std::vector{Composed{"", text, std::nullopt}};
 }
 

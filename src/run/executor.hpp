@@ -112,7 +112,7 @@ class Executor {
   /// Hosts that waited for a file look for a source again; the one with the largest part is first.
   void wake_parked();
   /// Whether other hosts are still reporting their part of the file, or preparing to pass it on.
-  [[nodiscard]] bool others_look(const Walker& walker) const;
+  [[nodiscard]] bool others_report(const Walker& walker) const;
   void report_progress();
   /// Clears the depots after the stage; a failed host keeps its files, so that the next run continues from
   /// there.

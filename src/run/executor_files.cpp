@@ -142,20 +142,20 @@ bool Executor::file_answered(const std::string& host, const transport::Exit& exi
 void Executor::wake_parked() {
   std::vector<std::string> parked;
   for (const auto& [host, walker] : walkers_)
-    if (walker.parked && walker.doing == Walker::Doing::nothing && !others_look(walker))
+    if (walker.parked && walker.doing == Walker::Doing::nothing && !others_report(walker))
       parked.push_back(host);
   std::ranges::stable_sort(parked, std::greater<>(),
                            [&](const std::string& host) { return walkers_[host].held.bytes; });
   for (const std::string& host : parked) transfer(host);
 }
 
-bool Executor::others_look(const Walker& walker) const {
+bool Executor::others_report(const Walker& walker) const {
   return std::ranges::any_of(walkers_, [&](const auto& other) {
     const plan::Action& action = other.second.action;
     const auto sum = action.variables.find("bundle_sha256");
-    const bool looks =
+    const bool reports =
         other.second.doing == Walker::Doing::upload_check || other.second.doing == Walker::Doing::offer;
-    return looks && sum != action.variables.end() && sum->second == digest_of(walker);
+    return reports && sum != action.variables.end() && sum->second == digest_of(walker);
   });
 }
 

@@ -66,8 +66,9 @@ Result<std::optional<std::string>> view_cluster(const spec::Cluster& cluster, co
   return std::unexpected(no_control_plane());
 }
 
-Result<facts::ClusterFacts> see_patiently(const spec::Cluster& cluster, const facts::Census& census,
-                                          transport::Fleet& fleet, const assets::Store& assets, Io& io) {
+Result<facts::ClusterFacts> read_cluster_with_retry(const spec::Cluster& cluster, const facts::Census& census,
+                                                    transport::Fleet& fleet, const assets::Store& assets,
+                                                    Io& io) {
   const auto until = base::Clock::now() + server_patience;
   bool reported = false;
   while (true) {

@@ -21,7 +21,7 @@ using report::Did;
 using report::Finding;
 
 constexpr const char* space = "gpuadm-verify";
-constexpr std::chrono::seconds clean_up_timeout{180}, heartbeat_interval{20}, look_timeout{120};
+constexpr std::chrono::seconds clean_up_timeout{180}, heartbeat_interval{20}, query_timeout{120};
 
 /// Records why a host failed, and forwards all events.
 class Failures final : public report::Reporter {
@@ -129,12 +129,12 @@ Result<PodTests::Reasons> PodTests::make_pods(const Batch& batch) {
                  {{"verify_pods", manifests}, {"verify_count", std::to_string(count)}});
 }
 
-Result<facts::Space> PodTests::look(Link link) {
+Result<facts::Space> PodTests::read_pods(Link link) {
   transport::Command command = TRY(view_command(context_.assets));
   command.label = "read the pods of " + std::string(checks::name_of(link));
   command.script = base::assignments({{"space", space}, {"logs", link == Link::scheduling ? "no" : "yes"}}) +
                    command.script;
-  command.timeout = look_timeout;
+  command.timeout = query_timeout;
   context_.fleet.submit(context_.control_plane, std::move(command));
   const auto completion = context_.fleet.next();
   if (!completion || context_.fleet.interrupted()) return interrupted();
@@ -151,7 +151,7 @@ Result<facts::Space> PodTests::wait(const Batch& batch, std::chrono::seconds pat
   reporter_.on(event);
   const auto until = base::Clock::now() + patience;
   while (true) {
-    facts::Space survey = TRY(look(batch.link));
+    facts::Space survey = TRY(read_pods(batch.link));
     const bool resolved = std::ranges::all_of(
         batch.pod_tests, [&](const PodTest& pod_test) { return checks::is_decided(pod_test, survey); });
     if (resolved || base::Clock::now() >= until) return survey;

@@ -32,9 +32,13 @@ struct Watched {
 
 class Watch {
  public:
-  Watch(Recording& looked, transport::Fleet& fleet, const Watcher& watcher, transport::Command probe,
+  Watch(Recording& recording, transport::Fleet& fleet, const Watcher& watcher, transport::Command probe,
         transport::Command view)
-      : looked_(looked), fleet_(fleet), watcher_(watcher), probe_(std::move(probe)), view_(std::move(view)) {
+      : recording_(recording),
+        fleet_(fleet),
+        watcher_(watcher),
+        probe_(std::move(probe)),
+        view_(std::move(view)) {
     for (const std::string& host : fleet.hosts()) hosts_[host];
   }
 
@@ -80,7 +84,7 @@ class Watch {
       return;
     }
     if (asked == Asked::view) {
-      looked_.view = std::move(completion.result->out);
+      recording_.view = std::move(completion.result->out);
       return;
     }
     auto facts = read_probe(completion.host, *completion.result, base::now());
@@ -88,7 +92,7 @@ class Watch {
       host.error = std::move(facts).error();
       return;
     }
-    looked_.survey.census.insert_or_assign(completion.host, std::move(facts));
+    recording_.survey.census.insert_or_assign(completion.host, std::move(facts));
     if (!watcher_.view || completion.host != control_plane()) return;
     host.asked = Asked::view;
     fleet_.submit(completion.host, view_);
@@ -96,14 +100,14 @@ class Watch {
 
   /// The first host of the cluster that can describe the whole cluster.
   std::string control_plane() const {
-    for (const spec::Host& host : looked_.cluster.hosts)
-      if (facts::is_control_plane(looked_.survey.census, host.name) && !hosts_.at(host.name).error)
+    for (const spec::Host& host : recording_.cluster.hosts)
+      if (facts::is_control_plane(recording_.survey.census, host.name) && !hosts_.at(host.name).error)
         return host.name;
     return {};
   }
 
   bool all_answered() const {
-    return looked_.survey.census.size() == hosts_.size() &&
+    return recording_.survey.census.size() == hosts_.size() &&
            std::ranges::none_of(hosts_, [](const auto& host) { return host.second.error.has_value(); });
   }
 
@@ -123,11 +127,11 @@ class Watch {
   Result<> judge() {
     news_.reset();
     for (const auto& [name, host] : hosts_)
-      if (host.error && !looked_.survey.census.contains(name))
-        looked_.survey.census.emplace(name, std::unexpected(*host.error));
-    if (watcher_.view && !looked_.view && control_plane().empty() && all_answered())
+      if (host.error && !recording_.survey.census.contains(name))
+        recording_.survey.census.emplace(name, std::unexpected(*host.error));
+    if (watcher_.view && !recording_.view && control_plane().empty() && all_answered())
       return std::unexpected(no_control_plane());
-    std::vector<Finding> now = TRY(watcher_.judge(looked_));
+    std::vector<Finding> now = TRY(watcher_.judge(recording_));
     std::erase_if(now, [](const Finding& finding) { return finding.id == reachable; });
     facts::Census unreached;
     for (const auto& [name, host] : hosts_)
@@ -144,7 +148,7 @@ class Watch {
     watcher_.notify(changes, findings_);
   }
 
-  Recording& looked_;
+  Recording& recording_;
   transport::Fleet& fleet_;
   const Watcher& watcher_;
   const transport::Command probe_, view_;
@@ -156,9 +160,10 @@ class Watch {
 
 }  // namespace
 
-Result<> watch(Recording& looked, transport::Fleet& fleet, const assets::Store& assets,
+Result<> watch(Recording& recording, transport::Fleet& fleet, const assets::Store& assets,
                const Watcher& watcher) {
-  return Watch(looked, fleet, watcher, TRY(probe_command(assets, watcher.reasons)), TRY(view_command(assets)))
+  return Watch(recording, fleet, watcher, TRY(probe_command(assets, watcher.reasons)),
+               TRY(view_command(assets)))
       .run();
 }
 

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using base::Fault;
 
-constexpr auto after_exit = 2s;   // a background process may hold the pipes open for ever
+constexpr auto after_exit = 2s;   // a background process may hold the pipes open forever
 constexpr auto after_term = 2s;   // then SIGKILL
 constexpr int reads_a_turn = 16;  // so that a flood does not starve the other hosts
 

@@ -111,7 +111,7 @@ TEST_CASE("an image that is named by its digest has that name for containerd, an
   CHECK(archive.find("\"RepoTags\":[]") != std::string::npos);
 }
 
-TEST_CASE("a manifest that is another one than was looked at before is not used") {
+TEST_CASE("a manifest that differs from the one read before is not used") {
   const Sample sample;
   const fs::path folder = sample.place.path / "b";
   REQUIRE(bundle::write_bundle_folder(sample.bundle, "", sample.blobs, folder));

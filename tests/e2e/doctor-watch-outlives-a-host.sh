@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Of two hosts that are watched one drops its connection, loses its cable and comes back: it is reported and tried again, and the
-# other one is looked at all the while.
+# other one is checked meanwhile.
 . "$(dirname "$0")/common"
 
 lab up one --image bookworm-bare

@@ -32,7 +32,7 @@ grep -q 'broken *driver *libraries of the driver are missing' out || fail "the c
 says "broken: driver on node"
 ! grep -q scheduling out || fail "it continued"
 
-# The plugin's pod cannot run without NVIDIA's runtime; a double takes its place. Links are looked at by name from here on.
+# The plugin's pod cannot run without NVIDIA's runtime; a double takes its place. Links are tested by name from here on.
 exits 1 verify --only plugin
 says "the device plugin's pod on the node does not run"
 exits 1 verify --only runtime
@@ -74,7 +74,7 @@ exits 1 verify --only allocatable,scheduling
 says "the node offers fewer GPUs than it has"
 plugin 2
 
-# Ctrl-C while pods are waited for: without a scheduler they wait for ever.
+# Ctrl-C while pods are waited for: without a scheduler they wait forever.
 on node 'mv /etc/kubernetes/manifests/kube-scheduler.yaml /root/; timeout 60 sh -c "while pgrep -x kube-scheduler >/dev/null; do sleep 0.5; done"'
 traces >before
 "$top/tests/lab/lab" net "$GPUADM" verify -f cluster.yaml --only scheduling >out 2>err </dev/null &

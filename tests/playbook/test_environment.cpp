@@ -27,7 +27,7 @@ TEST_CASE("proxy: nodes, pods, services and the API server are reached without i
       "12,.svc,.cluster.local,.lab,"
       "git.example.org";
   CHECK(value(sample, "proxy_environment") ==
-        "# Written by gpuadm: how programs on this host reach what is outside.\n"
+        "# Written by gpuadm: the HTTP proxy of this host.\n"
         "HTTP_PROXY=\"http://proxy.lab:3128\"\nhttp_proxy=\"http://proxy.lab:3128\"\n"
         "HTTPS_PROXY=\"http://proxy.lab:3128\"\nhttps_proxy=\"http://proxy.lab:3128\"\n"
         "NO_PROXY=\"" +

@@ -3,8 +3,8 @@
 set -euo pipefail
 forms=$(readlink -f "${BASH_SOURCE[0]}") && forms=${forms%.sh}.tsv
 cd "${1:-$(dirname "$0")/../..}"
-# Not sentences of this project: recorded output of other programs, history, the form list itself, and Chinese.
-skipped='^(CHANGELOG\.md|LICENSE|.*\.zh-CN\.md|data/recordings/.*|tests/recordings/.*|tests/fuzz/corpus/.*|tests/rules/language\.tsv)$'
+# Not sentences of this project: recorded output of other programs, the form list itself, and Chinese.
+skipped='^(LICENSE|.*\.zh-CN\.md|data/recordings/.*|tests/recordings/.*|tests/fuzz/corpus/.*|tests/rules/language\.tsv)$'
 { git ls-files -co --exclude-standard 2>/dev/null || find . -type f -printf '%P\n'; } |
   grep -E '\.(md|yaml|sh|cpp|hpp|c|go|py|cmake|txt|json)$|^tests/(run|tidy)$|^packaging/[a-z]+$' | grep -vE "$skipped" | sort -u |
   perl -CS -e '

@@ -78,7 +78,7 @@ TEST_CASE("distribution: one that fails frees its slot, and one that cannot fetc
   CHECK(d.route("c", "y")->host.empty());
 }
 
-TEST_CASE("distribution: files are looked at one by one") {
+TEST_CASE("distribution: files are distributed one by one") {
   Distribution d;
   CHECK(d.route("a", "x")->host.empty());
   CHECK(d.route("b", "y")->host.empty());

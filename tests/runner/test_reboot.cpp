@@ -119,7 +119,7 @@ TEST_CASE("run: a reboot that does not help is not tried again") {
   world.unlock();
 }
 
-TEST_CASE("run: a host that is being rebooted keeps its lock, but not for ever") {
+TEST_CASE("run: a host that is being rebooted keeps its lock, but not forever") {
   if (!is_root()) return;
   World world;
   std::filesystem::create_directories(world.home() / "lock");

@@ -11,8 +11,8 @@ namespace facts {
 struct PodContainer {
   std::string space, pod, name;
   int attempt = 0;  ///< 0: the container was started once
-  /// "running", "exited", "created", "unknown"; "restarting": it runs, and failed again and again until less
-  /// than a minute ago; what follows is then of the attempt before
+  /// "running", "exited", "created", "unknown"; "restarting": it is running, and failed repeatedly until less
+  /// than a minute ago; the members below are then of the previous attempt
   std::string state;
   std::optional<int> exit_code;
   std::string reason;            ///< of the runtime: "Error", "OOMKilled", "StartError"

@@ -31,9 +31,10 @@ void fit(spec::Cluster& cluster, const facts::Census& census, const facts::Clust
                                                               std::chrono::seconds patience = view_timeout);
 
 /// The cluster's facts. If its API server does not respond, retries for up to 180 s.
-[[nodiscard]] Result<facts::ClusterFacts> see_patiently(const spec::Cluster& cluster,
-                                                        const facts::Census& census, transport::Fleet& fleet,
-                                                        const assets::Store& assets, Io& io);
+[[nodiscard]] Result<facts::ClusterFacts> read_cluster_with_retry(const spec::Cluster& cluster,
+                                                                  const facts::Census& census,
+                                                                  transport::Fleet& fleet,
+                                                                  const assets::Store& assets, Io& io);
 
 /// Every finding of the stage `cluster`: unreachable hosts first, then the results of the checks.
 [[nodiscard]] Result<std::vector<report::Finding>> find_in_cluster(const spec::Cluster& cluster,

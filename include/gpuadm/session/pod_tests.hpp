@@ -57,7 +57,7 @@ class PodTests {
   [[nodiscard]] Result<Batch> prepare(checks::Link link, std::span<const checks::GpuNode> nodes,
                                       std::vector<report::Finding>& findings);
   [[nodiscard]] Result<Reasons> make_pods(const Batch& batch);
-  [[nodiscard]] Result<facts::Space> look(checks::Link link);
+  [[nodiscard]] Result<facts::Space> read_pods(checks::Link link);
   [[nodiscard]] Result<facts::Space> wait(const Batch& batch, std::chrono::seconds patience);
   /// Runs systemctl daemon-reload while the pods of a batch are running, and waits until they have opened
   /// their GPUs again.

@@ -23,8 +23,8 @@ struct Watcher {
 
 /// Surveys every host repeatedly, each independently, over persistent connections, until Ctrl-C. A host that
 /// does not respond keeps its last facts and is reported as unreachable; the other hosts do not wait for it.
-/// `looked` contains the cluster, and at the end the last survey.
-[[nodiscard]] Result<> watch(Recording& looked, transport::Fleet& fleet, const assets::Store& assets,
+/// `recording` contains the cluster, and at the end the last survey.
+[[nodiscard]] Result<> watch(Recording& recording, transport::Fleet& fleet, const assets::Store& assets,
                              const Watcher& watcher);
 
 }  // namespace session

@@ -68,7 +68,7 @@ Result<> survey_others(cluster::Found& found, const Connection& connection, cons
   return {};
 }
 
-Result<cluster::Found> look(const AdoptOptions& options, const assets::Store& assets, Io& io) {
+Result<cluster::Found> find_cluster(const AdoptOptions& options, const assets::Store& assets, Io& io) {
   cluster::Found found;
   found.asked = TRY(session::read_cluster(options.hosts, options.common.connection));
   const spec::Cluster named = found.asked;
@@ -97,18 +97,18 @@ Result<> report_drift(const AdoptOptions& options, spec::Cluster cluster, Io& io
     aside.out = io.err;
     aside.out_style = io.err_style;
   }
-  InitOptions looking;
-  looking.common = options.common;
-  looking.bundle = options.bundle;
-  looking.consent = Consent::preview;
-  TRY(apply_options(looking, cluster));
+  InitOptions preview;
+  preview.common = options.common;
+  preview.bundle = options.bundle;
+  preview.consent = Consent::preview;
+  TRY(apply_options(preview, cluster));
   const auto without_the_gone = [&](spec::Cluster& all, session::Survey& survey,
                                     transport::Fleet& fleet) -> Result<> {
     for (const auto& [host, facts] : facts::Census(survey.census))
       if (!facts) exclude(all, survey, fleet, host);
     return {};
   };
-  TRY(bring_up(looking, {"init", std::move(cluster), without_the_gone, Outcome::failed, Existing::accepted},
+  TRY(bring_up(preview, {"init", std::move(cluster), without_the_gone, Outcome::failed, Existing::accepted},
                aside));
   return {};
 }
@@ -136,7 +136,7 @@ Result<Outcome> adopt(const AdoptOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   constexpr const char* usual_file = "data/kubeadm-usual.yaml";
   const base::Tree usual = TRY(base::yaml::read(TRY(assets.read(usual_file)), usual_file));
-  const cluster::Found found = TRY(look(options, assets, io));
+  const cluster::Found found = TRY(find_cluster(options, assets, io));
   const cluster::Adopted adopted = cluster::read_back(found, usual);
   const std::string text = cluster::to_file(adopted);
   if (options.output.empty())

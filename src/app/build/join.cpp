@@ -152,11 +152,11 @@ Result<Outcome> apply(const InitOptions& options, Io& io) {
 Result<Outcome> diff(const InitOptions& options, Io& io) {
   if (options.hosts.file.empty())
     return base::fail(Fault::usage, "no cluster file is given", "gpuadm diff -f cluster.yaml");
-  InitOptions looking = options;
-  looking.consent = Consent::preview;
+  InitOptions preview = options;
+  preview.consent = Consent::preview;
   Io in_full = io;
   in_full.out_style.diffs = report::Diffs::shown;
-  return bring_up(looking, Existing::accepted, Outcome::failed, in_full);
+  return bring_up(preview, Existing::accepted, Outcome::failed, in_full);
 }
 
 }  // namespace app

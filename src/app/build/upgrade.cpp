@@ -125,7 +125,7 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   TRY(session::refuse_expired(survey.census));
   if (bundle) TRY(session::is_for_hosts(*bundle, cluster, survey.census));
   const facts::ClusterFacts facts =
-      TRY(session::see_patiently(cluster, survey.census, *session.fleet, assets, io));
+      TRY(session::read_cluster_with_retry(cluster, survey.census, *session.fleet, assets, io));
   session::fit(cluster, survey.census, facts);
 
   checks::Upgrade upgrade{cluster, survey.census, facts, chosen.version};

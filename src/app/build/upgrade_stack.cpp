@@ -22,7 +22,7 @@ namespace {
 
 using base::Fault;
 
-constexpr std::chrono::seconds look_timeout{240};  // fetching package lists has a shorter limit
+constexpr std::chrono::seconds query_timeout{240};  // fetching package lists has a shorter limit
 
 /// Hosts with an upgrade to do or in progress.
 struct Work {
@@ -92,8 +92,8 @@ std::vector<std::string> requested_versions(const UpgradeOptions& options, const
 }
 
 /// Reads which packages of the selected hosts have newer versions.
-Result<Work> look(const UpgradeOptions& options, const Wanted& wanted, const checks::Upgrade& upgrade,
-                  const playbook::Library& library, transport::Fleet& fleet, Io& io) {
+Result<Work> read_newer(const UpgradeOptions& options, const Wanted& wanted, const checks::Upgrade& upgrade,
+                        const playbook::Library& library, transport::Fleet& fleet, Io& io) {
   Work work;
   std::map<std::string, std::string> names;  // the node names that the steps of a host use
   for (const spec::Host& host : wanted.cluster.hosts) {
@@ -110,7 +110,7 @@ Result<Work> look(const UpgradeOptions& options, const Wanted& wanted, const che
       script += " " + base::quote(requested);
     fleet.submit(host.name, {.label = "read which packages have newer versions",
                              .script = script + "\n",
-                             .timeout = look_timeout});
+                             .timeout = query_timeout});
   }
   while (auto completion = fleet.next()) {
     const std::string host = base::printable(completion->host);
@@ -234,13 +234,13 @@ Result<Outcome> upgrade_stack(const UpgradeOptions& options, Io& io) {
   TRY(session::has_control_plane(cluster, survey.census));
   TRY(session::refuse_expired(survey.census));
   const facts::ClusterFacts facts =
-      TRY(session::see_patiently(cluster, survey.census, *session.fleet, assets, io));
+      TRY(session::read_cluster_with_retry(cluster, survey.census, *session.fleet, assets, io));
   session::fit(cluster, survey.census, facts);
   TRY(resolve_drivers_of(wanted, survey.census, assets));
 
   checks::Upgrade upgrade{cluster, survey.census, facts,
                           base::Version::parse(facts.version).value_or(base::Version{})};
-  const Work work = TRY(look(options, wanted, upgrade, library, *session.fleet, io));
+  const Work work = TRY(read_newer(options, wanted, upgrade, library, *session.fleet, io));
   upgrade.only = work.nodes;
   if (TRY(is_blocked(upgrade, session, options.format, io))) return Outcome::blocked;
 

@@ -105,7 +105,7 @@ class Draft {
 
   std::string text() {
     line(
-        "# What gpuadm is to make of these hosts. `gpuadm config explain` says every key, what is left out "
+        "# Desired state of these hosts. `gpuadm config explain` describes all keys; omitted keys "
         "have their defaults.");
     line("# yaml-language-server: $schema=cluster.schema.json   (gpuadm config schema >cluster.schema.json)");
     line("apiVersion: gpuadm/v1alpha1\nkind: GpuCluster");
@@ -142,13 +142,13 @@ class Draft {
     if (minors.size() == 1)
       line(fmt::format("  version: \"{}\"", *minors.begin()));
     else
-      line("  # version: \"1.36\"          # without it, the newest that gpuadm knows");
+      line("  # version: \"1.36\"          # default: the newest that gpuadm knows");
   }
 
   void add_network() {
     line("\nnetwork:");
     line("  plugin: flannel              # bridge: routes, without an overlay; none: install your own");
-    line("  # Networks that no host has a route into.");
+    line("  # Networks that no host has a route to.");
     line("  podCIDR: " +
          free_network<4>({"10.244.0.0/16", "10.245.0.0/16", "172.28.0.0/16", "192.168.128.0/17"}, census_));
     line("  serviceCIDR: " + free_network<3>({"10.96.0.0/12", "10.112.0.0/12", "172.29.0.0/16"}, census_));
@@ -180,7 +180,7 @@ class Draft {
                          remark(runtimes_of(facts))));
         line("  # " + remark(gpus_of(facts)));
       } else {
-        line("  # it could not be looked at");
+        line("  # could not be reached");
       }
       add_host(host);
     }
@@ -203,16 +203,17 @@ class Draft {
   std::string name_, text_;
 };
 
-Result<session::Recording> look(const ConfigInitOptions& options, const assets::Store& assets, Io& io) {
+Result<session::Recording> survey_hosts(const ConfigInitOptions& options, const assets::Store& assets,
+                                        Io& io) {
   if (!options.from.empty() && !options.hosts.targets.empty())
     return base::fail(base::Fault::usage, "--from cannot be combined with hosts");
   if (!options.from.empty()) return session::load_recording(options.from);
-  session::Recording looked{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
-  const auto connections = TRY(session::Connections::open(looked.cluster, options.common.connection, io));
+  session::Recording recording{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
+  const auto connections = TRY(session::Connections::open(recording.cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
-  looked.survey = TRY(
+  recording.survey = TRY(
       session::take_census(*fleet, assets, session::Afterwards::close_connection, session::Texts::dropped));
-  return looked;
+  return recording;
 }
 
 }  // namespace
@@ -221,19 +222,19 @@ Result<Outcome> config_init(const ConfigInitOptions& options, Io& io) {
   if (!options.output.empty())
     TRY(base::is_new(options.output, "specify a file that does not exist, or omit -o to print it"));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const session::Recording looked = TRY(look(options, assets, io));
-  for (const auto& [host, facts] : looked.survey.census)
+  const session::Recording recording = TRY(survey_hosts(options, assets, io));
+  for (const auto& [host, facts] : recording.survey.census)
     if (!facts) io.err(fmt::format("{}\n", base::printable(facts.error().what)));
-  if (looked.survey.none_reached()) return Outcome::unreachable;
+  if (recording.survey.none_reached()) return Outcome::unreachable;
   if (options.from.empty())
-    for (const auto& [host, facts] : looked.survey.census)
+    for (const auto& [host, facts] : recording.survey.census)
       if (facts && facts->kubernetes.kubelet_conf)
         return base::fail(base::Fault::usage, fmt::format("{} is already a node of a cluster", host),
                           "generate its cluster file with gpuadm adopt HOST");
 
-  const std::string text =
-      Draft(looked.cluster, looked.survey.census, options.name.empty() ? looked.cluster.name : options.name)
-          .text();
+  const std::string text = Draft(recording.cluster, recording.survey.census,
+                                 options.name.empty() ? recording.cluster.name : options.name)
+                               .text();
   TRY(spec::parse(text, options.output.empty() ? "the cluster file" : options.output.string()));
   if (options.output.empty()) {
     io.out(text);

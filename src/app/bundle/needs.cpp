@@ -30,7 +30,7 @@ std::string architecture_of(std::string_view machine) {
 }
 
 /// Parses facts of a run or of `gpuadm facts -o json`: {host: facts}, or the facts of one host.
-struct SeenHosts {
+struct HostSummary {
   bool any = false, gpus = false, runtime_is_missing = false;
   std::set<std::string> architectures, families;
   std::vector<PackageHost> hosts;
@@ -41,7 +41,7 @@ std::string word(const Tree& tree, std::initializer_list<std::string_view> path)
   return value ? value->text() : std::string();
 }
 
-Result<> add_host(const Tree& tree, const std::string& host, const fs::path& file, SeenHosts& seen) {
+Result<> add_host(const Tree& tree, const std::string& host, const fs::path& file, HostSummary& summary) {
   const facts::Facts facts = facts::read_package_facts(tree);
   const std::string architecture = architecture_of(facts.os.architecture);
   if (architecture.empty())
@@ -50,20 +50,20 @@ Result<> add_host(const Tree& tree, const std::string& host, const fs::path& fil
         fmt::format("{}: {}: unsupported architecture '{}': bundles are for amd64 or arm64", file.string(),
                     base::printable(host, 100), base::printable(facts.os.architecture, 50)),
         "use a file written by `gpuadm facts -o json`");
-  seen.any = true;
-  seen.architectures.insert(architecture);
-  seen.families.emplace(facts::name_of(facts.os.family));
-  seen.gpus |= !facts.pci_gpus.empty();
-  seen.runtime_is_missing |= !facts.containerd;
-  seen.hosts.push_back({host, facts});
+  summary.any = true;
+  summary.architectures.insert(architecture);
+  summary.families.emplace(facts::name_of(facts.os.family));
+  summary.gpus |= !facts.pci_gpus.empty();
+  summary.runtime_is_missing |= !facts.containerd;
+  summary.hosts.push_back({host, facts});
   return {};
 }
 
-Result<> add_facts(const std::string& text, const fs::path& file, SeenHosts& seen) {
+Result<> add_facts(const std::string& text, const fs::path& file, HostSummary& summary) {
   const Tree tree = TRY(base::json::read(text, file.string()));
-  if (tree.find("os")) return add_host(tree, "the host", file, seen);
-  for (const auto& [host, facts] : tree.entries()) TRY(add_host(facts, host, file, seen));
-  if (!seen.any)
+  if (tree.find("os")) return add_host(tree, "the host", file, summary);
+  for (const auto& [host, facts] : tree.entries()) TRY(add_host(facts, host, file, summary));
+  if (!summary.any)
     return base::fail(Fault::spec, fmt::format("{}: no facts of hosts", file.string()),
                       "use a file written by `gpuadm facts -o json`");
   return {};
@@ -111,13 +111,13 @@ Result<bundle::BundleKind> kind_of(const std::string& name) {
 
 Result<BundleNeeds> read_needs(const BundleCreateOptions& options, const playbook::Catalog& catalog) {
   BundleNeeds needs;
-  SeenHosts seen;
+  HostSummary summary;
   bool cluster = false;
   for (const fs::path& file : options.hosts) {
     const auto text = base::read_file(file, 256u << 20);
     if (!text) return base::fail(Fault::usage, text.error().what, text.error().hint);
     if (base::trim(*text).starts_with('{')) {
-      TRY(add_facts(*text, file, seen));
+      TRY(add_facts(*text, file, summary));
     } else if (std::exchange(cluster, true)) {
       return base::fail(Fault::usage, "--for: two cluster files", "create a bundle for each");
     } else {
@@ -125,27 +125,27 @@ Result<BundleNeeds> read_needs(const BundleCreateOptions& options, const playboo
     }
   }
   TRY(ask_for_driver(options.driver, needs.cluster.gpu));
-  if (seen.architectures.size() > 1)
+  if (summary.architectures.size() > 1)
     return base::fail(Fault::usage, "the hosts have two architectures; a bundle is for one",
                       "create two bundles, each with the facts of the hosts of one architecture");
-  const std::string seen_architecture = seen.any ? *seen.architectures.begin() : "";
+  const std::string host_architecture = summary.any ? *summary.architectures.begin() : "";
   needs.architecture = architecture_of(options.architecture);
   if (!options.architecture.empty() && needs.architecture.empty())
     return base::fail(Fault::usage, fmt::format("--architecture {}: expected amd64 or arm64",
                                                 base::printable(options.architecture, 50)));
-  if (needs.architecture.empty()) needs.architecture = seen_architecture;
+  if (needs.architecture.empty()) needs.architecture = host_architecture;
   if (needs.architecture.empty()) needs.architecture = "amd64";
-  if (seen.any && needs.architecture != seen_architecture)
+  if (summary.any && needs.architecture != host_architecture)
     return base::fail(
         Fault::usage,
-        fmt::format("--architecture is {}, but the hosts are {}", needs.architecture, seen_architecture),
+        fmt::format("--architecture is {}, but the hosts are {}", needs.architecture, host_architecture),
         "omit --architecture");
-  if (seen.any) {
-    needs.gpus = seen.gpus;
-    needs.runtime = seen.runtime_is_missing;
-    needs.families = seen.families;
-    needs.hosts = std::move(seen.hosts);
-    needs.seen = true;
+  if (summary.any) {
+    needs.gpus = summary.gpus;
+    needs.runtime = summary.runtime_is_missing;
+    needs.families = summary.families;
+    needs.hosts = std::move(summary.hosts);
+    needs.has_facts = true;
   }
   const playbook::ChosenVersion chosen = TRY(version_of(options, needs.cluster, catalog));
   needs.kubernetes = chosen.version;
@@ -227,7 +227,7 @@ Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog
 Result<bool> needs_driver(const BundleNeeds& needs, const std::vector<std::string>& skip) {
   if (needs.cluster.gpu.driver != spec::DriverPolicy::install || std::ranges::count(skip, "driver") > 0)
     return false;
-  if (!needs.seen)
+  if (!needs.has_facts)
     return base::fail(
         Fault::usage,
         "a driver is to be installed, but the GPUs, release and kernel of the hosts are unknown",

@@ -25,7 +25,7 @@ struct BundleNeeds {
   bool version_is_assumed = false;  ///< only the minor was given
   std::string architecture;         ///< amd64, arm64
   bool gpus = true, runtime = true;
-  bool seen = false;               ///< the files contained facts of hosts
+  bool has_facts = false;          ///< the files contained facts of hosts
   std::set<std::string> families;  ///< of operating systems; empty: unknown
   std::vector<PackageHost> hosts;  ///< those with facts
 };

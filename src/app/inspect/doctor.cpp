@@ -53,13 +53,14 @@ bool asks_for_security(const DoctorOptions& options) {
 }
 
 /// Evaluates the checks of the stage.
-Result<std::vector<report::Finding>> find_for(const DoctorOptions& options, const session::Recording& looked,
+Result<std::vector<report::Finding>> find_for(const DoctorOptions& options,
+                                              const session::Recording& recording,
                                               const assets::Store& assets) {
-  const facts::Census& census = looked.survey.census;
-  if (options.stage.empty()) return session::find_by_state(looked.cluster, census, looked.view, assets);
+  const facts::Census& census = recording.survey.census;
+  if (options.stage.empty()) return session::find_by_state(recording.cluster, census, recording.view, assets);
   if (options.stage == "cluster")
-    return session::find_in_cluster(looked.cluster, census, looked.view, assets);
-  return session::find(looked.cluster, census, assets, stage_of(options));
+    return session::find_in_cluster(recording.cluster, census, recording.view, assets);
+  return session::find(recording.cluster, census, assets, stage_of(options));
 }
 
 session::Texts texts_of(const DoctorOptions& options) {
@@ -103,22 +104,22 @@ Result<Demo> demo_named(const DoctorOptions& options, const assets::Store& asset
 Result<session::Recording> recorded(const DoctorOptions& options) {
   if (names_hosts(options))
     return base::fail(base::Fault::usage, "--from cannot be combined with hosts or files");
-  session::Recording looked = TRY(session::load_recording(options.from, texts_of(options)));
-  if (options.stage == "cluster" && !looked.view)
+  session::Recording recording = TRY(session::load_recording(options.from, texts_of(options)));
+  if (options.stage == "cluster" && !recording.view)
     return base::fail(base::Fault::usage,
                       fmt::format("{}: the recording contains no cluster", options.from.string()),
                       "record it with: gpuadm doctor --stage cluster --record DIR");
-  return looked;
+  return recording;
 }
 
 /// How long doctor without --stage waits for a control-plane node to describe its cluster.
 constexpr std::chrono::seconds impatience{60};
 
 /// Surveys the hosts.
-Result<session::Recording> look(const DoctorOptions& options, const assets::Store& assets, Io& io) {
+Result<session::Recording> survey_hosts(const DoctorOptions& options, const assets::Store& assets, Io& io) {
   const bool in_cluster = options.stage == "cluster", by_state = options.stage.empty();
-  session::Recording looked{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
-  auto& [cluster, survey, view] = looked;
+  session::Recording recording{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
+  auto& [cluster, survey, view] = recording;
   const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
   survey = TRY(session::take_census(
@@ -133,17 +134,17 @@ Result<session::Recording> look(const DoctorOptions& options, const assets::Stor
     if (answer) view = std::move(*answer);
     if (!answer && answer.error().fault == base::Fault::interrupted) return std::unexpected(answer.error());
   }
-  return looked;
+  return recording;
 }
 
 /// Sets the bundle as the source of the installation to check, as for `gpuadm init --bundle`.
-Result<> resolve_bundle(const DoctorOptions& options, session::Recording& looked, const Io& io) {
+Result<> resolve_bundle(const DoctorOptions& options, session::Recording& recording, const Io& io) {
   if (options.bundle.empty()) return {};
   const bundle::Bundle bundle = TRY(session::bring_bundle(options.bundle, {}, io));
-  looked.cluster.kubernetes.source = spec::Source::bundle;
-  if (!looked.cluster.kubernetes.version)
-    looked.cluster.kubernetes.version = base::Version::parse(bundle.kubernetes);
-  session::resolve_supplies(looked.cluster, looked.survey.census, &bundle, {});
+  recording.cluster.kubernetes.source = spec::Source::bundle;
+  if (!recording.cluster.kubernetes.version)
+    recording.cluster.kubernetes.version = base::Version::parse(bundle.kubernetes);
+  session::resolve_supplies(recording.cluster, recording.survey.census, &bundle, {});
   return {};
 }
 
@@ -192,17 +193,17 @@ std::string next_command(const std::vector<report::Finding>& findings, const fac
 }
 
 /// A report for people: on a terminal it fits the screen.
-std::string text_of(const std::vector<report::Finding>& findings, const std::string& looked,
+std::string text_of(const std::vector<report::Finding>& findings, const std::string& checked,
                     const std::string& next, const report::Style& style) {
   std::string text = report::headline(findings, style) + "\n";
-  if (!looked.empty()) text += report::wrapped(looked, 0, style.width) + "\n";
+  if (!checked.empty()) text += report::wrapped(checked, 0, style.width) + "\n";
   text += "\n" + (report::is_brief(style) ? report::short_details(findings, style)
                                           : report::details(findings, style));
   if (style.view == report::View::live && !next.empty()) text += fmt::format("next: {}\n", next);
   return text;
 }
 
-void show(const std::vector<report::Finding>& findings, const session::Recording& looked,
+void show(const std::vector<report::Finding>& findings, const session::Recording& recording,
           const std::map<std::string, std::string>& stages, const DoctorOptions& options, const Io& io) {
   switch (options.format) {
     case Format::json:
@@ -210,12 +211,12 @@ void show(const std::vector<report::Finding>& findings, const session::Recording
     case Format::junit:
       return io.out(report::to_junit(findings));
     case Format::html:
-      return io.out(report::to_html(findings, looked.cluster.name, base::now()));
+      return io.out(report::to_html(findings, recording.cluster.name, base::now()));
     case Format::prometheus:
       return io.out(report::to_prometheus(findings, base::now()));
     default:
-      return io.out(text_of(findings, session::describe_stages(looked.survey.census, options.stage),
-                            next_command(findings, looked.survey.census, options), io.out_style));
+      return io.out(text_of(findings, session::describe_stages(recording.survey.census, options.stage),
+                            next_command(findings, recording.survey.census, options), io.out_style));
   }
 }
 
@@ -238,32 +239,33 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
     demo = TRY(demo_named(options, assets));
     options.stage = session::stages_of(static_cast<unsigned>(demo->stage));
   }
-  const session::Judge judge = [&](const session::Recording& looked) -> Result<std::vector<report::Finding>> {
-    auto findings = TRY(find_for(options, looked, assets));
+  const session::Judge judge =
+      [&](const session::Recording& recording) -> Result<std::vector<report::Finding>> {
+    auto findings = TRY(find_for(options, recording, assets));
     std::erase_if(findings, [&](const report::Finding& finding) {
       return (finding.id != session::reachable && !wanted(options, finding.id)) ||
              (!known.empty() && known.contains(key_of(finding.host, finding.id)));
     });
-    TRY(mark_fixable(findings, looked.cluster, looked.survey.census, assets));
+    TRY(mark_fixable(findings, recording.cluster, recording.survey.census, assets));
     return findings;
   };
   if (options.watch > 0) return watch_and_report(options, assets, judge, io);
-  session::Recording looked = TRY(demo                   ? recording_of(*demo, assets)
-                                  : options.from.empty() ? look(options, assets, io)
-                                                         : recorded(options));
-  TRY(resolve_bundle(options, looked, io));
-  const std::vector<report::Finding> findings = TRY(judge(looked));
+  session::Recording recording = TRY(demo                   ? recording_of(*demo, assets)
+                                     : options.from.empty() ? survey_hosts(options, assets, io)
+                                                            : recorded(options));
+  TRY(resolve_bundle(options, recording, io));
+  const std::vector<report::Finding> findings = TRY(judge(recording));
   if (!options.record.empty())
-    TRY(session::save_recording(options.record, looked, session::redactor_for(looked)));
+    TRY(session::save_recording(options.record, recording, session::redactor_for(recording)));
 
   if (options.from.empty() && !demo)
-    TRY(TRY(session::RunFolder::make(looked.cluster.name))
-            .save_results(looked.cluster, looked.survey.census, findings));
+    TRY(TRY(session::RunFolder::make(recording.cluster.name))
+            .save_results(recording.cluster, recording.survey.census, findings));
 
   std::map<std::string, std::string> stages;
-  if (options.stage.empty()) stages = session::stages_by_host(looked.survey.census);
-  show(findings, looked, stages, options, io);
-  if (looked.survey.none_reached()) return Outcome::unreachable;
+  if (options.stage.empty()) stages = session::stages_by_host(recording.survey.census);
+  show(findings, recording, stages, options, io);
+  if (recording.survey.none_reached()) return Outcome::unreachable;
   return std::ranges::any_of(findings, [&](const auto& finding) { return fails(finding, options); })
              ? Outcome::blocked
              : Outcome::done;

@@ -37,27 +37,27 @@ Result<> fits(const DoctorOptions& options) {
 }
 
 /// One survey of the hosts.
-class Patients {
+class Check {
  public:
-  Patients(const DoctorOptions& options, const assets::Store& assets, const spec::Cluster& cluster,
-           transport::Fleet& fleet)
+  Check(const DoctorOptions& options, const assets::Store& assets, const spec::Cluster& cluster,
+        transport::Fleet& fleet)
       : options_(options), assets_(assets), cluster_(cluster), fleet_(fleet) {}
 
-  Result<> look() {
-    seen_ = TRY(
+  Result<> check() {
+    survey_ = TRY(
         session::take_census(fleet_, assets_, session::Afterwards::keep_connection, session::Texts::dropped,
                              options_.stage.empty() || options_.stage == "node" ? session::Reasons::read
                                                                                 : session::Reasons::skipped));
     findings_ =
-        TRY(options_.stage.empty() ? session::find_by_state(cluster_, seen_.census, std::nullopt, assets_)
-                                   : session::find(cluster_, seen_.census, assets_, stage_of(options_)));
+        TRY(options_.stage.empty() ? session::find_by_state(cluster_, survey_.census, std::nullopt, assets_)
+                                   : session::find(cluster_, survey_.census, assets_, stage_of(options_)));
     std::erase_if(findings_, [&](const Finding& finding) {
       return finding.id != session::reachable && !wanted(options_, finding.id);
     });
-    return mark_fixable(findings_, cluster_, seen_.census, assets_);
+    return mark_fixable(findings_, cluster_, survey_.census, assets_);
   }
 
-  [[nodiscard]] const session::Survey& survey() const { return seen_; }
+  [[nodiscard]] const session::Survey& survey() const { return survey_; }
   [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }
   [[nodiscard]] std::vector<Finding> fixable() const {
     std::vector<Finding> found;
@@ -73,7 +73,7 @@ class Patients {
   const assets::Store& assets_;
   const spec::Cluster& cluster_;
   transport::Fleet& fleet_;
-  session::Survey seen_;
+  session::Survey survey_;
   std::vector<Finding> findings_;
 };
 
@@ -156,21 +156,21 @@ Result<Outcome> fix(const DoctorOptions& options, Io& io) {
   const session::Session session =
       TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
 
-  Patients patients(options, assets, cluster, *session.fleet);
-  TRY(patients.look());
-  TRY(session.folder.save_results(cluster, patients.survey().census, patients.findings()));
-  const std::vector<Finding> before = patients.fixable();
+  Check hosts(options, assets, cluster, *session.fleet);
+  TRY(hosts.check());
+  TRY(session.folder.save_results(cluster, hosts.survey().census, hosts.findings()));
+  const std::vector<Finding> before = hosts.fixable();
   const auto judged = [&] {
-    if (patients.survey().none_reached()) return Outcome::unreachable;
-    return patients.fails_still() ? Outcome::blocked : Outcome::done;
+    if (hosts.survey().none_reached()) return Outcome::unreachable;
+    return hosts.fails_still() ? Outcome::blocked : Outcome::done;
   };
   if (before.empty()) {
-    show({}, patients.findings(), options.format, io);
+    show({}, hosts.findings(), options.format, io);
     if (options.format == Format::text) io.err("nothing to fix\n");
     return judged();
   }
 
-  session::Survey reached = patients.survey();
+  session::Survey reached = hosts.survey();
   std::erase_if(reached.census, [](const auto& entry) { return !entry.second; });
   Io output = io;
   if (options.format == Format::json) output.out = [](std::string_view) {};
@@ -180,10 +180,10 @@ Result<Outcome> fix(const DoctorOptions& options, Io& io) {
         return session::run_playbook(playbook_run, reached, session, reporter, io);
       }));
   if (outcome == Outcome::interrupted) return outcome;
-  if (options.consent != Consent::preview) TRY(patients.look());
+  if (options.consent != Consent::preview) TRY(hosts.check());
   if (options.format == Format::text) io.out("\n");
-  show(options.consent == Consent::preview ? std::vector<Finding>() : fixed(before, patients.findings()),
-       patients.findings(), options.format, io);
+  show(options.consent == Consent::preview ? std::vector<Finding>() : fixed(before, hosts.findings()),
+       hosts.findings(), options.format, io);
   return outcome == Outcome::done ? judged() : outcome;
 }
 

@@ -114,7 +114,7 @@ Finding peers_broken(const GpuNode& on, const NetworkNode& node, const NetworkVi
                 base::join(texts, "; ") + (cause.text.empty() ? "" : "; " + cause.text), cause.remedy);
 }
 
-Finding see_network(const GpuNode& on, const NetworkNode& node, const NetworkView& view) {
+Finding check_network(const GpuNode& on, const NetworkNode& node, const NetworkView& view) {
   if (const auto failed = failures(node, Kind::peer); !failed.empty())
     return peers_broken(on, node, view, failed);
   if (const auto failed = failures(node, Kind::api); !failed.empty())
@@ -134,7 +134,7 @@ Finding see_network(const GpuNode& on, const NetworkNode& node, const NetworkVie
                fmt::format("{}: {}; reaches the API server's Service", node.pod_address, others));
 }
 
-Finding see_dns(const GpuNode& on, const NetworkNode& node) {
+Finding check_dns(const GpuNode& on, const NetworkNode& node) {
   const auto result = std::ranges::find(node.results, Kind::dns, &NetworkResult::kind);
   if (result == node.results.end())
     return broken(Link::dns, on, "the program in the pod ended without its results", "",
@@ -178,11 +178,11 @@ std::optional<Finding> without_pod(Link link, const GpuNode& on, const NetworkNo
 Finding examine_network(Link link, const GpuNode& on, const NetworkView& view) {
   const NetworkNode* tested = view.proof.node(on.node);
   if (auto wrong = without_pod(link, on, tested)) return std::move(*wrong);
-  if (link == Link::network) return see_network(on, *tested, view);
+  if (link == Link::network) return check_network(on, *tested, view);
   if (view.proof.dns_absent)
     return untried(link, on,
                    "the cluster has no DNS: no Service in kube-system has the label k8s-app=kube-dns");
-  return see_dns(on, *tested);
+  return check_dns(on, *tested);
 }
 
 }  // namespace checks

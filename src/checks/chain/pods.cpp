@@ -3,7 +3,7 @@
 #include "checks/chain/proof.hpp"
 #include "checks/chain/words.hpp"
 #include "checks/cluster/whole.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <algorithm>
 #include <array>
@@ -72,7 +72,7 @@ std::string lacks_gpu(const GpuNode& on) {
   return on.claims.empty() ? "Insufficient " + on.resource : "cannot allocate all claims";
 }
 
-Finding see_scheduling(const PodTest& pod_test, const GpuNode& on, const Made& made) {
+Finding check_scheduling(const PodTest& pod_test, const GpuNode& on, const Made& made) {
   long long running = 0, waiting = 0;
   std::string waits, wrong;
   for (const Pod* pod : made.pods) {
@@ -98,7 +98,7 @@ Finding see_scheduling(const PodTest& pod_test, const GpuNode& on, const Made& m
                on.held > 0 ? fmt::format("{} ({} held: {})", seen, on.held, some(on.holders)) : seen);
 }
 
-Finding see_pod(const PodTest& pod_test, const GpuNode& on, const Made& made) {
+Finding check_pod(const PodTest& pod_test, const GpuNode& on, const Made& made) {
   const Pod& pod = *made.pods.front();
   const auto log = made.log_of(pod);
   const auto gpus =
@@ -114,7 +114,7 @@ Finding see_pod(const PodTest& pod_test, const GpuNode& on, const Made& made) {
   return holds(pod_test.link, on, std::string(base::trim(log.front())));
 }
 
-Finding see_compute(const PodTest& pod_test, const GpuNode& on, const Made& made, const Floors& floors) {
+Finding check_compute(const PodTest& pod_test, const GpuNode& on, const Made& made, const Floors& floors) {
   std::vector<facts::ProofGpu> gpus;
   for (const Pod* pod : made.pods) {
     facts::Proof proof = facts::parse_proof(made.log_of(*pod));
@@ -133,7 +133,7 @@ Finding see_compute(const PodTest& pod_test, const GpuNode& on, const Made& made
   return holds(pod_test.link, on, figures_of(gpus));
 }
 
-Finding see_reload(const PodTest& pod_test, const GpuNode& on, const Made& made) {
+Finding check_reload(const PodTest& pod_test, const GpuNode& on, const Made& made) {
   const Pod& pod = *made.pods.front();
   const facts::Proof proof = facts::parse_proof(made.log_of(pod));
   if (pod.phase != "Running" || proof.rounds.size() < pod_test.rounds)
@@ -197,13 +197,13 @@ Finding examine_pod_test(const PodTest& pod_test, const GpuNode& on, const facts
     return not_made(pod_test, on);
   switch (pod_test.link) {
     case Link::scheduling:
-      return see_scheduling(pod_test, on, made);
+      return check_scheduling(pod_test, on, made);
     case Link::pod:
-      return see_pod(pod_test, on, made);
+      return check_pod(pod_test, on, made);
     case Link::compute:
-      return see_compute(pod_test, on, made, floors);
+      return check_compute(pod_test, on, made, floors);
     default:
-      return see_reload(pod_test, on, made);
+      return check_reload(pod_test, on, made);
   }
 }
 

@@ -3,7 +3,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/csv.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 

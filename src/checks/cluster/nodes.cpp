@@ -1,7 +1,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/cluster/whole.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <algorithm>
 #include <array>

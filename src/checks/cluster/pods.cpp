@@ -2,7 +2,7 @@
 
 #include "checks/cluster/whole.hpp"
 #include "checks/kubelet/reasons.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/gpu/see.hpp"
+#include "checks/gpu/queries.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include "checks/gpu/mig.hpp"
 #include "checks/lint.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -70,13 +70,13 @@ void port_counters(const Subject& s, Verdicts& out) {
   const double seconds = std::max(3600.0, *s.facts.uptime);
   for (const RdmaPort& port : s.facts.rdma_ports) {
     std::vector<std::string> many;
-    const auto look = [&](const char* what, const std::optional<std::uint64_t>& count, double a_second) {
+    const auto check = [&](const char* what, const std::optional<std::uint64_t>& count, double a_second) {
       if (count && static_cast<double>(*count) > a_second * seconds)
         many.push_back(fmt::format("{} {}", *count, what));
     };
-    look("symbol errors", port.symbol_errors, symbols_an_hour / 3600);
-    look("link recoveries", port.recoveries, recoveries_a_minute / 60);
-    look("receive errors", port.receive_errors, errors_a_second);
+    check("symbol errors", port.symbol_errors, symbols_an_hour / 3600);
+    check("link recoveries", port.recoveries, recoveries_a_minute / 60);
+    check("receive errors", port.receive_errors, errors_a_second);
     if (!many.empty())
       out.fail(Severity::warning, fmt::format("{} receives damaged packets", name_of(port)),
                fmt::format("{} in {}", list(many), base::human_seconds(seconds)),

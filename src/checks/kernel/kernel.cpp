@@ -2,7 +2,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/kernel/limits.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -52,14 +52,14 @@ void config_required(const Subject& s, Verdicts& out) {
   if (!config || config->empty())
     return out.unknown("the kernel's configuration could not be read: not in /boot or /proc/config.gz");
   std::vector<std::string> missing;
-  const auto look = [&](const char* option) {
+  const auto check = [&](const char* option) {
     const auto place = config->find(option);
     if (place == config->end() || (place->second != "y" && place->second != "m"))
       missing.emplace_back(option);
   };
-  for (const char* option : required) look(option);
+  for (const char* option : required) check(option);
   if (s.facts.cgroup == facts::CgroupVersion::v2)
-    for (const char* option : required_v2) look(option);
+    for (const char* option : required_v2) check(option);
   if (!missing.empty())
     out.fail(Severity::blocker, "the kernel lacks options that Kubernetes needs", "CONFIG_" + list(missing),
              "use a kernel of the distribution");

@@ -1,7 +1,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/lint.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 

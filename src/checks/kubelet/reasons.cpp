@@ -4,7 +4,7 @@
 
 #include "checks/cluster/whole.hpp"
 #include "checks/kernel/limits.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/toml.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "gpuadm/base/text.hpp"
 
+#include "checks/queries.hpp"
 #include "checks/security/cis_judges.hpp"
-#include "checks/see.hpp"
 
 #include <fmt/format.h>
 

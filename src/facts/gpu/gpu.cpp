@@ -100,7 +100,7 @@ void read_files(const Sections& sections, Facts& facts) {
     facts.driver_libraries.emplace_back(line);
   for (const auto& [path, kind] : facts.paths)
     if (path.starts_with("/dev/nvidia") && kind == "device") facts.device_nodes.push_back(path);
-  const auto look = [&](const std::string&, const Section& section) {
+  const auto read = [&](const std::string&, const Section& section) {
     for (const std::string_view line : section.lines) {
       const auto words = base::words(line);
       if (words.size() > 1 && words[0] == "blacklist" && words[1] == "nouveau")
@@ -122,8 +122,8 @@ void read_files(const Sections& sections, Facts& facts) {
   if (const std::size_t gcc = built.find("gcc"), comma = built.find(", GNU ld"); gcc < comma)
     if (comma != std::string::npos)
       facts.kernel_compiler = base::words(std::string_view(built).substr(0, comma)).back();
-  sections.each("/etc/modprobe.d/", ".conf", look);
-  sections.each("/usr/lib/modprobe.d/", ".conf", look);
+  sections.each("/etc/modprobe.d/", ".conf", read);
+  sections.each("/usr/lib/modprobe.d/", ".conf", read);
 }
 
 /// "GPU 0: NVIDIA H200 (UUID: GPU-0011…)"; lines of MIG devices are indented.

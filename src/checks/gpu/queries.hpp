@@ -1,6 +1,6 @@
 #pragma once
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <optional>
 #include <span>

@@ -1,4 +1,4 @@
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
