@@ -129,10 +129,10 @@ std::vector<std::string> holders_of(const Look& look, const facts::Gpu* gpu) {
   if (look.view && look.node && !look.claims) {
     const auto pods = gpu_pods(*look.view, look.node->name);
     const bool certain =
-        look.facts.gpus.size() == 1 ||
+        look.facts.nvidia.gpus.size() == 1 ||
         (pods.size() == 1 && std::accumulate(pods.front()->gpus.begin(), pods.front()->gpus.end(), 0LL,
                                              [](long long sum, const auto& of) { return sum + of.second; }) >=
-                                 static_cast<long long>(look.facts.gpus.size()));
+                                 static_cast<long long>(look.facts.nvidia.gpus.size()));
     for (const facts::Pod* pod : pods) holders.push_back((certain ? "" : "perhaps ") + pod->full());
   }
   if (gpu)
@@ -179,7 +179,7 @@ GpuRow row_of(const Look& look, const facts::Gpu* gpu, const std::string& slot) 
   row.node = look.node ? look.node->name : "none";
   row.model = gpu ? gpu->name : "unknown";
   row.uuid = gpu ? gpu->uuid : "unknown";
-  row.driver = look.facts.driver ? look.facts.driver->version : "none";
+  row.driver = look.facts.nvidia.driver ? look.facts.nvidia.driver->version : "none";
   row.sharing = sharing_of(look, gpu);
   const auto wrong = about(look, gpu, slot);
   for (const Finding* finding : wrong) row.findings.push_back(finding->id);
@@ -214,16 +214,16 @@ GpuTable gpu_table(const spec::Cluster& cluster, const facts::Census& census,
   for (const auto& [host, facts] : census) {
     if (!facts) continue;
     const Look look = look_at(cluster, host, *facts, view, findings);
-    GpuCounts counts{host, facts->pci_gpus.size(), facts->gpus.size(), std::nullopt};
+    GpuCounts counts{host, facts->nvidia.pci_gpus.size(), facts->nvidia.gpus.size(), std::nullopt};
     if (look.node && !(look.claims && !view->slices)) {
       const auto replicas = base::to_int(label(*look.node, "nvidia.com/gpu.replicas")).value_or(1);
       counts.allocatable = look.claims ? static_cast<long long>(look.devices.size())
                                        : number_of(look.node->allocatable) / std::max(1LL, replicas);
     }
     if (counts.pci + counts.driver > 0) table.counts.push_back(counts);
-    for (const facts::Gpu& gpu : facts->gpus) table.rows.push_back(row_of(look, &gpu, gpu.bus_id));
-    for (const facts::PciGpu& pci : facts->pci_gpus)
-      if (std::ranges::find(facts->gpus, pci.slot, &facts::Gpu::bus_id) == facts->gpus.end())
+    for (const facts::Gpu& gpu : facts->nvidia.gpus) table.rows.push_back(row_of(look, &gpu, gpu.bus_id));
+    for (const facts::PciGpu& pci : facts->nvidia.pci_gpus)
+      if (std::ranges::find(facts->nvidia.gpus, pci.slot, &facts::Gpu::bus_id) == facts->nvidia.gpus.end())
         table.rows.push_back(row_of(look, nullptr, pci.slot));
   }
   return table;

@@ -27,12 +27,12 @@ Result<Facts> parse(std::string_view probe_output) {
   return facts;
 }
 
-void place_clock(Facts& facts, base::Time sent, base::Time answered) {
-  if (!facts.clock || !facts.clock_end) return;
+void place_clock(Clock& clock, base::Time sent, base::Time answered) {
+  if (!clock.probe_begin || !clock.probe_end) return;
   const auto seconds = [](base::Time time) {
     return std::chrono::duration<double>(time.time_since_epoch()).count();
   };
-  facts.clock_offset = ((*facts.clock - seconds(sent)) + (*facts.clock_end - seconds(answered))) / 2;
+  clock.offset = ((*clock.probe_begin - seconds(sent)) + (*clock.probe_end - seconds(answered))) / 2;
 }
 
 }  // namespace facts

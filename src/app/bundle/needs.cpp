@@ -53,8 +53,8 @@ Result<> add_host(const Tree& tree, const std::string& host, const fs::path& fil
   seen.any = true;
   seen.architectures.insert(architecture);
   seen.families.emplace(facts::name_of(facts.os.family));
-  seen.gpus |= !facts.pci_gpus.empty();
-  seen.runtime_is_missing |= !facts.containerd;
+  seen.gpus |= !facts.nvidia.pci_gpus.empty();
+  seen.runtime_is_missing |= !facts.runtime.containerd;
   seen.hosts.push_back({host, facts});
   return {};
 }

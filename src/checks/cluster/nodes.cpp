@@ -57,9 +57,9 @@ double grace_of(const Whole& w) {
 void clock_drift(const Whole& w, Verdicts& out) {
   const auto* leases = given(w.facts.leases, out, "the leases of the nodes");
   if (!leases) return;
-  if (!w.facts.clock) return out.unknown("the control plane's clock could not be read");
+  if (!w.facts.clock.probe_begin) return out.unknown("the control plane's clock could not be read");
   for (const auto& [node, renewed] : *leases) {
-    const double age = *w.facts.clock - renewed;
+    const double age = *w.facts.clock.probe_begin - renewed;
     if (age > grace_of(w))
       out.fail(Severity::blocker, "a kubelet has not renewed its lease",
                fmt::format("{}: {:.0f} s ago", node, age),
@@ -129,8 +129,8 @@ void driver_skew(const Whole& w, Verdicts& out) {
   ByValue found;
   for (const facts::Node& node : *nodes) {
     const facts::Facts* host = host_of(w, node.name);
-    std::string driver =
-        host && host->driver ? host->driver->version : label(node, "nvidia.com/cuda.driver-version.full");
+    std::string driver = host && host->nvidia.driver ? host->nvidia.driver->version
+                                                     : label(node, "nvidia.com/cuda.driver-version.full");
     if (!driver.empty()) found[driver].push_back(node.name);
   }
   if (found.empty()) return out.skip("no node reports its driver's version");

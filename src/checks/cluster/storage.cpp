@@ -72,7 +72,9 @@ void claims(const Whole& w, Verdicts& out) {
   if (!classes) return;
   if (claims->empty()) return out.skip("there are no volume claims");
   for (const facts::Claim& claim : *claims) {
-    if (claim.phase == "Bound" || (w.facts.clock && *w.facts.clock - claim.made < patience)) continue;
+    if (claim.phase == "Bound" ||
+        (w.facts.clock.probe_begin && *w.facts.clock.probe_begin - claim.made < patience))
+      continue;
     const std::string why = wait_of(claim, *classes);
     if (why.empty()) continue;
     std::string event;

@@ -26,9 +26,10 @@ void each_link(const Section& section, Facts& facts, Visit visit) {
     if (colon == std::string_view::npos) continue;
     if (line.starts_with("GPU ")) {
       const auto index = count(line.substr(4, colon - 4));
-      const auto place = std::ranges::find_if(
-          facts.gpus, [&](const Gpu& g) { return index && *index == static_cast<std::uint64_t>(g.index); });
-      gpu = place == facts.gpus.end() ? nullptr : &*place;
+      const auto place = std::ranges::find_if(facts.nvidia.gpus, [&](const Gpu& g) {
+        return index && *index == static_cast<std::uint64_t>(g.index);
+      });
+      gpu = place == facts.nvidia.gpus.end() ? nullptr : &*place;
     } else if (gpu && line.starts_with("Link ")) {
       if (!gpu->nvlinks) gpu->nvlinks.emplace();
       visit(*gpu->nvlinks, std::string(line.substr(5, colon - 5)), base::trim(line.substr(colon + 2)));
@@ -59,10 +60,10 @@ void read_topology(const Sections& sections, Facts& facts) {
     const auto cells = base::split(line, '\t');
     if (!cells[0].starts_with("GPU")) continue;
     const auto index = count(cells[0].substr(3));
-    if (!index || cells.size() <= facts.gpus.size()) continue;
-    for (Gpu& gpu : facts.gpus)
+    if (!index || cells.size() <= facts.nvidia.gpus.size()) continue;
+    for (Gpu& gpu : facts.nvidia.gpus)
       if (static_cast<std::uint64_t>(gpu.index) == *index)
-        for (std::size_t i = 1; i <= facts.gpus.size(); ++i)
+        for (std::size_t i = 1; i <= facts.nvidia.gpus.size(); ++i)
           gpu.paths_to.push_back(base::printable(base::trim(cells[i]), 20));
   }
 }
@@ -72,7 +73,7 @@ void read_topology(const Sections& sections, Facts& facts) {
 void read_fabric(const Sections& sections, Facts& facts) {
   read_links(sections, facts);
   read_topology(sections, facts);
-  FabricManager& manager = facts.fabric_manager;
+  FabricManager& manager = facts.nvidia.fabric_manager;
   // "Fabric Manager version is : 580.95.05"
   if (const Section* version = sections.find("fabricmanager")) manager.version = version_in(version->first());
   if (const Section* log = sections.find("fabricmanager-log")) {
@@ -82,7 +83,7 @@ void read_fabric(const Sections& sections, Facts& facts) {
   if (const auto config = sections.text("/usr/share/nvidia/nvswitch/fabricmanager.cfg"))
     manager.config = assignments(*config);
   for (const std::string_view line : sections.lines("nvlink-managers"))
-    facts.nvlink_managers.emplace_back(line);
+    facts.nvidia.nvlink_managers.emplace_back(line);
 }
 
 }  // namespace facts

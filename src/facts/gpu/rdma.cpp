@@ -17,11 +17,11 @@ std::string behind_colon(std::string_view value) {
 
 RdmaPort& port_of(Facts& facts, std::string_view device, int number) {
   const auto place =
-      std::find_if(facts.rdma_ports.begin(), facts.rdma_ports.end(),
+      std::find_if(facts.rdma.ports.begin(), facts.rdma.ports.end(),
                    [&](const RdmaPort& port) { return port.device == device && port.port == number; });
-  if (place != facts.rdma_ports.end()) return *place;
-  facts.rdma_ports.push_back({.device = std::string(device), .port = number});
-  return facts.rdma_ports.back();
+  if (place != facts.rdma.ports.end()) return *place;
+  facts.rdma.ports.push_back({.device = std::string(device), .port = number});
+  return facts.rdma.ports.back();
 }
 
 void read_port(RdmaPort& port, std::string_view file, std::string_view value) {
@@ -54,17 +54,17 @@ void read_rdma(const Sections& sections, Facts& facts) {
     const std::string_view path = line.substr(root.size(), space - root.size()),
                            value = base::trim(line.substr(space));
     const auto parts = base::split(path, '/');
-    if (parts.size() == 2 && parts[1] == "fw_ver") facts.rdma_devices.emplace(parts[0], value);
+    if (parts.size() == 2 && parts[1] == "fw_ver") facts.rdma.devices.emplace(parts[0], value);
     if (parts.size() < 4 || parts[1] != "ports") continue;
     const auto number = count(parts[2]);
-    if (!number || *number > 255 || facts.rdma_ports.size() > 1024) continue;
+    if (!number || *number > 255 || facts.rdma.ports.size() > 1024) continue;
     read_port(port_of(facts, parts[0], static_cast<int>(*number)),
               path.substr(parts[0].size() + parts[1].size() + parts[2].size() + 3), value);
   }
   for (const std::string_view line : sections.lines("sysfs"))
     if (const auto words = base::words(line);
         words.size() == 2 && line.starts_with("/sys/class/infiniband_verbs/"))
-      facts.rdma_verbs.emplace_back(words[1]);
+      facts.rdma.verbs.emplace_back(words[1]);
 }
 
 }  // namespace facts

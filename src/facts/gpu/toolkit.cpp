@@ -37,7 +37,7 @@ CdiSpec read_cdi(const std::string& file, const Section& section) {
 }  // namespace
 
 void read_toolkit(const Sections& sections, Facts& facts) {
-  Toolkit& toolkit = facts.toolkit;
+  Toolkit& toolkit = facts.nvidia.toolkit;
   constexpr std::string_view file = "/etc/nvidia-container-runtime/config.toml";
   if (const auto text = sections.text(file)) {
     auto config = base::toml::read(*text, file);
@@ -57,7 +57,7 @@ void read_toolkit(const Sections& sections, Facts& facts) {
   // "system_u:object_r:xserver_misc_device_t:s0 /dev/nvidia0"
   const std::string label = sections.first("device-label").value_or("");
   if (const auto parts = base::split(label, ':'); parts.size() > 2)
-    facts.device_label = std::string(parts[2]);
+    facts.nvidia.device_label = std::string(parts[2]);
 }
 
 }  // namespace facts

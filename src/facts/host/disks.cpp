@@ -8,7 +8,7 @@ namespace facts {
 void read_disks(const Sections& sections, Facts& facts) {
   for (const std::string_view line : sections.lines("paths"))
     if (const auto space = line.find(' '); space != std::string_view::npos)
-      facts.paths.emplace(line.substr(space + 1), line.substr(0, space));
+      facts.software.paths.emplace(line.substr(space + 1), line.substr(0, space));
 
   for (const std::string_view line : sections.lines("disks")) {
     const auto words = base::words(line);
@@ -24,8 +24,8 @@ void read_disks(const Sections& sections, Facts& facts) {
     disk.free_kib = kib(values["free"]);
     disk.inodes = count(values["inodes"]).value_or(0);
     disk.inodes_free = count(values["inodes_free"]).value_or(0);
-    if (disk.total_kib > 0) facts.disk_free_kib[disk.path] = disk.free_kib;
-    facts.disks.push_back(std::move(disk));
+    if (disk.total_kib > 0) facts.storage.free_kib[disk.path] = disk.free_kib;
+    facts.storage.disks.push_back(std::move(disk));
   }
 
   for (const std::string_view line : sections.lines("/proc/mounts")) {
@@ -33,7 +33,7 @@ void read_disks(const Sections& sections, Facts& facts) {
     if (words.size() < 4) continue;
     Mount mount{std::string(words[0]), std::string(words[1]), std::string(words[2]), {}};
     for (const std::string_view option : base::split(words[3], ',')) mount.options.emplace_back(option);
-    facts.mounts.push_back(std::move(mount));
+    facts.storage.mounts.push_back(std::move(mount));
   }
 }
 

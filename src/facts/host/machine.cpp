@@ -71,7 +71,7 @@ Os read_os(const Sections& sections, const Facts& facts) {
     os.version_id = values["VERSION_ID"];
     os.codename = values["VERSION_CODENAME"];
     os.pretty = values["PRETTY_NAME"];
-    os.family = family_of(os.id, values["ID_LIKE"], facts.tools);
+    os.family = family_of(os.id, values["ID_LIKE"], facts.software.tools);
     read_parent(values, os);
   }
   os.architecture = sections.first("machine").value_or("");
@@ -79,8 +79,8 @@ Os read_os(const Sections& sections, const Facts& facts) {
   os.virtualization = first_of(sections, "virtualization");
   os.container = first_of(sections, "container");
   if (!os.container) os.container = first_of(sections, "/run/systemd/container");
-  if (!os.container && (facts.paths.contains("/.dockerenv"))) os.container = "docker";
-  if (!os.container && (facts.paths.contains("/run/.containerenv"))) os.container = "podman";
+  if (!os.container && (facts.software.paths.contains("/.dockerenv"))) os.container = "docker";
+  if (!os.container && (facts.software.paths.contains("/run/.containerenv"))) os.container = "podman";
   return os;
 }
 
@@ -97,13 +97,13 @@ int count_cpus(std::string_view list) {
 }
 
 std::optional<bool> read_synchronized(const Sections& sections, const Facts& facts) {
-  if (facts.paths.contains("/run/systemd/timesync/synchronized")) return true;
+  if (facts.software.paths.contains("/run/systemd/timesync/synchronized")) return true;
   if (const Section* chrony = sections.find("chrony"); chrony && chrony->status == 0)
     for (const std::string_view line : chrony->lines)
       if (line.starts_with("Leap status")) return line.find("Not synchronised") == std::string_view::npos;
   // timesyncd is there and has not written its file: it is still waiting for a server.
-  const auto timesyncd = facts.units.find("systemd-timesyncd.service");
-  if (timesyncd != facts.units.end() && timesyncd->second.active == "active") return false;
+  const auto timesyncd = facts.software.units.find("systemd-timesyncd.service");
+  if (timesyncd != facts.software.units.end() && timesyncd->second.active == "active") return false;
   return std::nullopt;
 }
 
@@ -120,25 +120,25 @@ std::optional<double> read_clock(const Sections& sections, std::string_view name
 
 void read_machine(const Sections& sections, Facts& facts) {
   facts.os = read_os(sections, facts);
-  facts.hostname = sections.first("/proc/sys/kernel/hostname").value_or("");
-  facts.machine_id = sections.first("/etc/machine-id").value_or("");
-  facts.product_uuid = base::lower(sections.first("/sys/class/dmi/id/product_uuid").value_or(""));
-  facts.vendor = sections.first("/sys/class/dmi/id/sys_vendor").value_or("");
-  facts.product = sections.first("/sys/class/dmi/id/product_name").value_or("");
-  facts.clock = read_clock(sections, "clock");
-  facts.clock_end = read_clock(sections, "clock-end");
+  facts.machine.hostname = sections.first("/proc/sys/kernel/hostname").value_or("");
+  facts.machine.id = sections.first("/etc/machine-id").value_or("");
+  facts.machine.product_uuid = base::lower(sections.first("/sys/class/dmi/id/product_uuid").value_or(""));
+  facts.machine.vendor = sections.first("/sys/class/dmi/id/sys_vendor").value_or("");
+  facts.machine.product = sections.first("/sys/class/dmi/id/product_name").value_or("");
+  facts.clock.probe_begin = read_clock(sections, "clock");
+  facts.clock.probe_end = read_clock(sections, "clock-end");
   const std::string clock = sections.first("clock").value_or("");
-  if (const auto words = base::words(clock); words.size() > 1) facts.utc_offset = std::string(words[1]);
-  facts.clock_synchronized = read_synchronized(sections, facts);
+  if (const auto words = base::words(clock); words.size() > 1) facts.clock.utc_offset = std::string(words[1]);
+  facts.clock.synchronized = read_synchronized(sections, facts);
   for (const std::string_view line : sections.lines("/proc/self/status")) {
     const auto words = base::words(line);
     if (words.size() > 2 && words[0] == "Uid:") facts.euid = std::string(words[2]);
     if (words.size() > 1 && words[0] == "Umask:") facts.umask = std::string(words[1]);
-    if (words.size() > 1 && words[0] == "Cpus_allowed_list:") facts.cpus = count_cpus(words[1]);
+    if (words.size() > 1 && words[0] == "Cpus_allowed_list:") facts.machine.cpus = count_cpus(words[1]);
   }
   for (const std::string_view line : sections.lines("/proc/meminfo")) {
     const auto words = base::words(line);
-    if (words.size() > 1 && words[0] == "MemTotal:") facts.memory_kib = count(words[1]);
+    if (words.size() > 1 && words[0] == "MemTotal:") facts.machine.memory_kib = count(words[1]);
   }
   facts.gpuadm_installed = !sections.lines("/var/lib/gpuadm/journal/log").empty();
 }

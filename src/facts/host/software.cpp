@@ -40,7 +40,7 @@ void read_units(const Sections& sections, Facts& facts) {
   std::string id;
   Unit unit;
   const auto finish = [&] {
-    if (!id.empty()) facts.units.emplace(std::move(id), std::move(unit));
+    if (!id.empty()) facts.software.units.emplace(std::move(id), std::move(unit));
     id.clear();
     unit = {};
   };
@@ -71,17 +71,18 @@ void read_packages(const Sections& sections, Facts& facts) {
   for (const std::string_view line : sections.lines("packages")) {
     const auto words = base::words(line);
     if (words.size() != 4) continue;
-    facts.packages.emplace(words[0],
-                           Package{std::string(words[1]), words[3] == "installed", words[2] == "hold"});
+    facts.software.packages.emplace(
+        words[0], Package{std::string(words[1]), words[3] == "installed", words[2] == "hold"});
   }
   for (const std::string_view line : sections.lines("package-locks")) {
     const auto words = base::words(line);
     auto values = pairs(line);
     if (!words.empty())
-      facts.package_locks.push_back({std::string(words[0]), values["pid"], values["program"]});
+      facts.software.package_locks.push_back({std::string(words[0]), values["pid"], values["program"]});
   }
   const auto add = [&](const std::string& name, const Section& section) {
-    for (const std::string_view line : section.lines) facts.repositories.push_back({name, std::string(line)});
+    for (const std::string_view line : section.lines)
+      facts.software.repositories.push_back({name, std::string(line)});
   };
   sections.each("/etc/apt/sources.list", "", add);
   sections.each("/etc/yum.repos.d/", "", add);
@@ -118,18 +119,18 @@ Firewall read_firewall(const Sections& sections) {
 void read_software(const Sections& sections, Facts& facts) {
   for (const std::string_view line : sections.lines("tools"))
     if (const auto words = base::words(line); words.size() > 1) {
-      facts.tools.emplace_back(words[0]);
-      facts.tool_paths.emplace(words[0], words[1]);
+      facts.software.tools.emplace_back(words[0]);
+      facts.software.tool_paths.emplace(words[0], words[1]);
     }
   read_units(sections, facts);
   read_packages(sections, facts);
-  facts.firewall = read_firewall(sections);
+  facts.network.firewall = read_firewall(sections);
   if (const auto enforce = sections.first("/sys/fs/selinux/enforce"))
-    facts.selinux = *enforce == "1" ? "enforcing" : "permissive";
+    facts.security.selinux = *enforce == "1" ? "enforcing" : "permissive";
   if (const auto enabled = sections.first("/sys/module/apparmor/parameters/enabled"))
-    facts.apparmor = *enabled == "Y";
-  add_proxies(assignments(sections.text("environment").value_or("")), facts.environment);
-  add_proxies(assignments(sections.text("/etc/environment").value_or("")), facts.environment);
+    facts.security.apparmor = *enabled == "Y";
+  add_proxies(assignments(sections.text("environment").value_or("")), facts.network.proxies);
+  add_proxies(assignments(sections.text("/etc/environment").value_or("")), facts.network.proxies);
 }
 
 }  // namespace facts

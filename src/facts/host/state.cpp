@@ -34,7 +34,7 @@ void read_free_blocks(const Sections& sections, Facts& facts) {
     blocks.node = static_cast<int>(
         std::min<std::uint64_t>(count(words[1].substr(0, words[1].find(','))).value_or(0), 1024));
     for (std::size_t i = 4; i < words.size(); ++i) blocks.orders.push_back(count(words[i]).value_or(0));
-    facts.free_blocks.push_back(std::move(blocks));
+    facts.kernel.free_blocks.push_back(std::move(blocks));
   }
 }
 
@@ -51,17 +51,17 @@ void read_values(const Sections& sections, Facts& facts) {
     const auto under = [&](std::string_view folder, std::string_view file) {
       return path.starts_with(folder) && path.ends_with(file);
     };
-    if (path.ends_with("/current_clocksource")) facts.clocksource = std::string(value);
-    if (path.ends_with("/scaling_governor")) facts.governor = std::string(value);
-    if (under("/sys/devices/system/edac/", "/ce_count")) add(facts.ecc_corrected, count(value));
-    if (under("/sys/devices/system/edac/", "/ue_count")) add(facts.ecc_uncorrected, count(value));
+    if (path.ends_with("/current_clocksource")) facts.clock.source = std::string(value);
+    if (path.ends_with("/scaling_governor")) facts.machine.governor = std::string(value);
+    if (under("/sys/devices/system/edac/", "/ce_count")) add(facts.machine.ecc_corrected, count(value));
+    if (under("/sys/devices/system/edac/", "/ue_count")) add(facts.machine.ecc_uncorrected, count(value));
     if (path.ends_with("/nr_hugepages")) {
       const std::size_t at = path.find("hugepages-");
       const auto kib = count(path.substr(at + 10, path.find("kB", at) - at - 10));
-      if (const auto reserved = count(value); kib && reserved) facts.huge_pages[*kib] = *reserved;
+      if (const auto reserved = count(value); kib && reserved) facts.kernel.huge_pages[*kib] = *reserved;
     }
-    if (path == "/sys/module/mlx5_core/version") facts.mlx5_version = std::string(value);
-    if (path == "/sys/module/nvidia_fs/version") facts.nvidia_fs_version = std::string(value);
+    if (path == "/sys/module/mlx5_core/version") facts.rdma.mlx5_version = std::string(value);
+    if (path == "/sys/module/nvidia_fs/version") facts.rdma.nvidia_fs_version = std::string(value);
     if (path == "/proc/net/stat/arp_cache") {
       std::uint64_t entries = 0;
       bool hex = true;
@@ -70,7 +70,7 @@ void read_values(const Sections& sections, Facts& facts) {
         hex = hex && digit != std::string_view::npos;
         entries = entries * 16 + digit;
       }
-      if (hex) facts.neighbours = entries;
+      if (hex) facts.network.neighbours = entries;
     }
   }
 }
@@ -89,44 +89,47 @@ void read_time_source(const Sections& sections, Facts& facts) {
   // "Reference ID    : C0000235 (192.0.2.53)"; 00000000 where no server has answered, 7F7F0101 its own clock.
   for (const std::string_view line : chrony->lines)
     if (const auto words = base::words(line); words.size() > 3 && words[0] == "Reference")
-      facts.time_server = words[3] == "00000000" || words[3] == "7F7F0101" ? "" : std::string(words.back());
+      facts.clock.server = words[3] == "00000000" || words[3] == "7F7F0101" ? "" : std::string(words.back());
 }
 
 void read_security(const Sections& sections, Facts& facts) {
-  facts.lockdown = chosen(sections.first("/sys/kernel/security/lockdown").value_or(""));
+  facts.security.lockdown = chosen(sections.first("/sys/kernel/security/lockdown").value_or(""));
   // Four bytes of attributes, then the value.
   if (const Section* variable = sections.find("secure-boot"); variable && variable->status == 0) {
     const std::string bytes = variable->first();
-    if (const auto words = base::words(bytes); words.size() == 5) facts.secure_boot = words[4] == "1";
+    if (const auto words = base::words(bytes); words.size() == 5)
+      facts.security.secure_boot = words[4] == "1";
   }
   if (const Section* denials = sections.find("selinux-denials"))
-    facts.selinux_denials.emplace(denials->lines.begin(), denials->lines.end());
-  for (const auto& [path, kind] : facts.paths)
-    if (path.starts_with("/sys/class/iommu/")) facts.iommus.push_back(path.substr(17));
-  if (const Section* acs = sections.find("acs"); acs && acs->status == 0) facts.acs_bridges.emplace();
+    facts.security.selinux_denials.emplace(denials->lines.begin(), denials->lines.end());
+  for (const auto& [path, kind] : facts.software.paths)
+    if (path.starts_with("/sys/class/iommu/")) facts.machine.iommus.push_back(path.substr(17));
+  if (const Section* acs = sections.find("acs"); acs && acs->status == 0) facts.machine.acs_bridges.emplace();
   for (const std::string_view line :
-       facts.acs_bridges ? sections.lines("acs") : std::vector<std::string_view>{})
+       facts.machine.acs_bridges ? sections.lines("acs") : std::vector<std::string_view>{})
     if (line.find("SrcValid+") != std::string_view::npos)
-      facts.acs_bridges->emplace_back(line.substr(0, line.find(' ')));
+      facts.machine.acs_bridges->emplace_back(line.substr(0, line.find(' ')));
 }
 
 }  // namespace
 
 void read_state(const Sections& sections, Facts& facts) {
-  facts.command_line = sections.first("/proc/cmdline");
+  facts.kernel.command_line = sections.first("/proc/cmdline");
   // "0.00 0.01 0.05 1/128 25183": running and all threads.
   const std::string load = sections.first("/proc/loadavg").value_or("");
   if (const auto words = base::words(load); words.size() > 3)
     if (const auto slash = words[3].find('/'); slash != std::string_view::npos)
-      facts.threads = count(words[3].substr(slash + 1));
+      facts.kernel.threads = count(words[3].substr(slash + 1));
   if (const Section* processes = sections.find("processes")) {
-    facts.stuck.emplace();
+    facts.kernel.stuck.emplace();
     for (const std::string_view line : processes->lines)
-      if (auto process = read_process(line, facts.uptime)) facts.stuck->push_back(std::move(*process));
+      if (auto process = read_process(line, facts.kernel.uptime))
+        facts.kernel.stuck->push_back(std::move(*process));
   }
   for (const char* folder : {"/sys/fs/pstore/", "/var/lib/systemd/pstore/"})
     if (const Section* records = sections.find(folder)) {
-      auto& all = facts.crash_records ? *facts.crash_records : facts.crash_records.emplace();
+      auto& all =
+          facts.kernel.crash_records ? *facts.kernel.crash_records : facts.kernel.crash_records.emplace();
       for (const std::string_view name : records->lines) all.push_back(folder + std::string(name));
     }
   read_free_blocks(sections, facts);

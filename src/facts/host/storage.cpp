@@ -16,7 +16,7 @@ void read_block_devices(const Sections& sections, Facts& facts) {
     const auto words = base::words(line);
     const auto parts = base::split(words.empty() ? line : words[0], '/');
     if (words.size() != 2 || parts.size() < 6) continue;
-    if (line.starts_with("/sys/class/nvme/")) facts.nvme_states.emplace(parts[4], words[1]);
+    if (line.starts_with("/sys/class/nvme/")) facts.storage.nvme_states.emplace(parts[4], words[1]);
     if (!line.starts_with("/sys/block/")) continue;
     BlockDevice& device = devices[std::string(parts[3])];
     device.name = std::string(parts[3]);
@@ -26,7 +26,7 @@ void read_block_devices(const Sections& sections, Facts& facts) {
     if (file == "degraded") device.degraded = count(words[1]);
     if (file == "array_state") device.array_state = std::string(words[1]);
   }
-  for (auto& [name, device] : devices) facts.block_devices.push_back(std::move(device));
+  for (auto& [name, device] : devices) facts.storage.block_devices.push_back(std::move(device));
 }
 
 /// "/dev/nvme0 Percentage Used:                    3%"
@@ -36,9 +36,9 @@ void read_drives(const Sections& sections, Facts& facts) {
     if (space == std::string_view::npos || colon == std::string_view::npos) continue;
     const std::string_view device = line.substr(0, space);
     std::string value(base::trim(line.substr(colon + 1)));
-    if (facts.drives.empty() || facts.drives.back().device != device)
-      facts.drives.push_back({.device = std::string(device)});
-    DriveHealth& drive = facts.drives.back();
+    if (facts.storage.drives.empty() || facts.storage.drives.back().device != device)
+      facts.storage.drives.push_back({.device = std::string(device)});
+    DriveHealth& drive = facts.storage.drives.back();
     if (line.find("self-assessment") != std::string_view::npos ||
         line.find("Health Status") != std::string_view::npos)
       drive.passed = value == "PASSED" || value == "OK";
@@ -86,19 +86,19 @@ void read_storage(const Sections& sections, Facts& facts) {
   read_drives(sections, facts);
   for (const std::string_view line : sections.lines("/etc/fstab"))
     if (const auto words = base::words(line); words.size() > 3 && !words[0].starts_with('#'))
-      facts.fstab.push_back(
+      facts.storage.fstab.push_back(
           {std::string(words[0]), std::string(words[1]), std::string(words[2]), std::string(words[3])});
   if (const Section* xfs = sections.find("xfs"); xfs && xfs->status == 0)
     for (const std::string_view line : xfs->lines)
       if (const std::size_t at = line.find("ftype="); at != std::string_view::npos)
-        facts.xfs_ftype = line.substr(at + 6, 1) == "1";
-  facts.iscsi_initiator =
+        facts.storage.xfs_ftype = line.substr(at + 6, 1) == "1";
+  facts.storage.iscsi_initiator =
       assignments(sections.text("/etc/iscsi/initiatorname.iscsi").value_or(""))["InitiatorName"];
   for (const std::string_view line : sections.lines("/etc/multipath.conf"))
-    facts.multipath_rules.emplace_back(base::trim(line));
+    facts.storage.multipath_rules.emplace_back(base::trim(line));
   if (const Section* metrics = sections.find("etcd-metrics"); metrics && metrics->status == 0) {
-    facts.etcd_fsync = slowest(*metrics, "etcd_disk_wal_fsync_duration_seconds_");
-    facts.etcd_commit = slowest(*metrics, "etcd_disk_backend_commit_duration_seconds_");
+    facts.kubernetes.etcd_fsync = slowest(*metrics, "etcd_disk_wal_fsync_duration_seconds_");
+    facts.kubernetes.etcd_commit = slowest(*metrics, "etcd_disk_backend_commit_duration_seconds_");
   }
 }
 

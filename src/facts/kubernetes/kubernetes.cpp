@@ -30,7 +30,7 @@ std::string server_of(const Sections& sections, std::string_view name) {
 
 /// "current-context: system:node:one@kubernetes", as kubeadm writes it: the user before the last @, the
 /// cluster behind it. The context of a TLS bootstrap names neither.
-void read_context(const Sections& sections, std::string_view name, KubernetesTools& kubernetes) {
+void read_context(const Sections& sections, std::string_view name, Kubernetes& kubernetes) {
   for (const std::string_view line : sections.lines(name)) {
     const auto words = base::words(line);
     if (words.size() != 2 || words[0] != "current-context:") continue;
@@ -74,7 +74,7 @@ std::vector<std::string> images_of(const Sections& sections) {
   return images;
 }
 
-void read_kubelet(const Sections& sections, KubernetesTools& kubernetes) {
+void read_kubelet(const Sections& sections, Kubernetes& kubernetes) {
   if (const auto text = sections.text("/var/lib/kubelet/config.yaml")) {
     auto config = base::yaml::read(*text, "/var/lib/kubelet/config.yaml");
     if (config)
@@ -140,7 +140,7 @@ std::optional<double> date_in(std::string_view text) {
 }
 
 /// "kube-scheduler 0 ok"
-void read_components(const Sections& sections, KubernetesTools& kubernetes) {
+void read_components(const Sections& sections, Kubernetes& kubernetes) {
   if (!sections.find("control-plane")) return;
   auto& components = kubernetes.components.emplace();
   for (const std::string_view line : sections.lines("control-plane")) {
@@ -153,7 +153,7 @@ void read_components(const Sections& sections, KubernetesTools& kubernetes) {
   }
 }
 
-void read_state(const Sections& sections, KubernetesTools& kubernetes) {
+void read_state(const Sections& sections, Kubernetes& kubernetes) {
   kubernetes.cpu_state = policy_in(sections, "/var/lib/kubelet/cpu_manager_state");
   kubernetes.memory_state = policy_in(sections, "/var/lib/kubelet/memory_manager_state");
   kubernetes.shared_mount = shared_mount(sections);
@@ -173,8 +173,7 @@ void read_state(const Sections& sections, KubernetesTools& kubernetes) {
 
 }  // namespace
 
-std::string listed_image(const KubernetesTools& tools, std::string_view name,
-                         const base::Version& kubernetes) {
+std::string listed_image(const Kubernetes& tools, std::string_view name, const base::Version& kubernetes) {
   const auto version = tools.kubeadm ? base::Version::parse(*tools.kubeadm) : std::nullopt;
   if (!version || version->minor != kubernetes.minor ||
       (kubernetes.patch >= 0 && version->patch != kubernetes.patch))
@@ -187,15 +186,15 @@ std::string listed_image(const KubernetesTools& tools, std::string_view name,
 }
 
 void read_kubernetes(const Sections& sections, Facts& facts) {
-  KubernetesTools& kubernetes = facts.kubernetes;
+  Kubernetes& kubernetes = facts.kubernetes;
   kubernetes.kubeadm = version_of(sections, "kubeadm");
   kubernetes.kubelet = version_of(sections, "kubelet");
   kubernetes.kubectl = kubectl_version(sections);
   kubernetes.images = images_of(sections);
-  kubernetes.admin_conf = facts.paths.contains("/etc/kubernetes/admin.conf");
-  kubernetes.kubelet_conf = facts.paths.contains("/etc/kubernetes/kubelet.conf");
-  kubernetes.bootstrap_conf = facts.paths.contains("/etc/kubernetes/bootstrap-kubelet.conf");
-  kubernetes.ca = facts.paths.contains("/etc/kubernetes/pki/ca.crt");
+  kubernetes.admin_conf = facts.software.paths.contains("/etc/kubernetes/admin.conf");
+  kubernetes.kubelet_conf = facts.software.paths.contains("/etc/kubernetes/kubelet.conf");
+  kubernetes.bootstrap_conf = facts.software.paths.contains("/etc/kubernetes/bootstrap-kubelet.conf");
+  kubernetes.ca = facts.software.paths.contains("/etc/kubernetes/pki/ca.crt");
   kubernetes.ca_sha256 = ca_sha256(sections);
   kubernetes.admin_server = server_of(sections, "/etc/kubernetes/admin.conf");
   kubernetes.kubelet_server = server_of(sections, "/etc/kubernetes/kubelet.conf");

@@ -130,7 +130,8 @@ std::string fatal_line(const Sections& sections, const Facts& facts) {
   const bool active = state("ActiveState") == "active";
   const double entered =
       static_cast<double>(base::to_int(state("ActiveEnterTimestampMonotonic")).value_or(0)) / 1e6;
-  const bool crashes = active && ends > 0 && facts.uptime && *facts.uptime - entered < settled &&
+  const bool crashes = active && ends > 0 && facts.kernel.uptime &&
+                       *facts.kernel.uptime - entered < settled &&
                        base::to_int(state("NRestarts")).value_or(0) > 0;
   const bool down = !active && (state("ActiveState") != "inactive" || state("Result") != "success");
   return down || crashes ? ended : std::string();
@@ -151,7 +152,7 @@ std::string quoted_value(std::string_view line, std::string_view key) {
 
 void read_pod_states(const Sections& sections, Facts& facts) {
   if (!sections.find("pod-containers")) return;
-  PodStates& states = facts.pod_states.emplace();
+  PodStates& states = facts.kubernetes.pod_states.emplace();
   read_containers(sections, states);
   for (const std::string_view line : sections.lines("kubelet-errors")) {
     states.kubelet_log.emplace_back(line);

@@ -160,7 +160,7 @@ Tree gpu(const Gpu& g) {
 
 Tree software_tree(const Facts& f) {
   Tree units = Tree::map(), packages = Tree::map();
-  for (const auto& [name, unit] : f.units)
+  for (const auto& [name, unit] : f.software.units)
     units.set(name, Tree::map_of({{"load", unit.load},
                                   {"active", unit.active},
                                   {"sub", unit.sub},
@@ -169,38 +169,38 @@ Tree software_tree(const Facts& f) {
                                   {"since", tree_of(unit.since)},
                                   {"proxies", map_of(unit.environment)},
                                   {"limits", map_of(unit.limits)}}));
-  for (const auto& [name, package] : f.packages)
+  for (const auto& [name, package] : f.software.packages)
     packages.set(
         name, Tree::map_of(
                   {{"version", package.version}, {"installed", package.installed}, {"held", package.held}}));
-  return Tree::map_of({{"tools", map_of(f.tool_paths)},
-                       {"paths", map_of(f.paths)},
+  return Tree::map_of({{"tools", map_of(f.software.tool_paths)},
+                       {"paths", map_of(f.software.paths)},
                        {"units", units},
                        {"packages", packages},
-                       {"packageLocks", list_of(f.package_locks, lock)},
-                       {"repositories", list_of(f.repositories, repository)},
-                       {"selinux", tree_of(f.selinux)},
-                       {"apparmor", tree_of(f.apparmor)}});
+                       {"packageLocks", list_of(f.software.package_locks, lock)},
+                       {"repositories", list_of(f.software.repositories, repository)},
+                       {"selinux", tree_of(f.security.selinux)},
+                       {"apparmor", tree_of(f.security.apparmor)}});
 }
 
 Tree runtimes_tree(const Facts& f) {
-  return Tree::map_of({{"sockets", Tree::list_of(f.cri_sockets)},
-                       {"containerd", containerd(f.containerd)},
-                       {"docker", docker(f.docker)},
-                       {"crio", tree_of(f.crio)},
-                       {"runc", tree_of(f.runc)},
-                       {"nvidiaCtk", tree_of(f.nvidia_ctk)},
-                       {"crioConfig", crio_config(f.crio_config)},
-                       {"crictlEndpoint", tree_of(f.crictl_endpoint)},
-                       {"toolkit", toolkit(f.toolkit)},
-                       {"deviceLabel", tree_of(f.device_label)}});
+  return Tree::map_of({{"sockets", Tree::list_of(f.runtime.sockets)},
+                       {"containerd", containerd(f.runtime.containerd)},
+                       {"docker", docker(f.runtime.docker)},
+                       {"crio", tree_of(f.runtime.crio)},
+                       {"runc", tree_of(f.runtime.runc)},
+                       {"nvidiaCtk", tree_of(f.nvidia.ctk)},
+                       {"crioConfig", crio_config(f.runtime.crio_config)},
+                       {"crictlEndpoint", tree_of(f.runtime.crictl_endpoint)},
+                       {"toolkit", toolkit(f.nvidia.toolkit)},
+                       {"deviceLabel", tree_of(f.nvidia.device_label)}});
 }
 
 Tree component(const Component& part) {
   return Tree::map_of({{"name", part.name}, {"status", part.status}, {"says", part.says}});
 }
 
-Tree kubernetes_tree(const KubernetesTools& k) {
+Tree kubernetes_tree(const Kubernetes& k) {
   return Tree::map_of({{"kubeadm", tree_of(k.kubeadm)},
                        {"kubelet", tree_of(k.kubelet)},
                        {"kubectl", tree_of(k.kubectl)},
@@ -276,33 +276,34 @@ Tree pod_states_tree(const PodStates& states) {
 
 Tree nvidia_tree(const Facts& f) {
   Tree driver;
-  if (f.driver)
-    driver = Tree::map_of({{"version", f.driver->version},
-                           {"openModules", tree_of(f.driver->open_modules)},
-                           {"cuda", tree_of(f.driver->cuda)},
-                           {"library", tree_of(f.driver->library)}});
-  return Tree::map_of({{"pci", list_of(f.pci_gpus, pci_gpu)},
-                       {"driver", driver},
-                       {"driverInstalled", tree_of(f.driver_installed)},
-                       {"libraries", Tree::list_of(f.driver_libraries)},
-                       {"driverRoots", f.driver_roots ? list_of(*f.driver_roots, driver_root) : Tree()},
-                       {"nouveauBlacklisted", f.nouveau_blacklisted},
-                       {"deviceNodes", Tree::list_of(f.device_nodes)},
-                       {"devChar", f.dev_char ? Tree::list_of(*f.dev_char) : Tree()},
-                       {"danglingLibraries", Tree::list_of(f.dangling_libraries)},
-                       {"linkerFolders", map_of(f.linker_folders)},
-                       {"gcc", tree_of(f.gcc)},
-                       {"kernelCompiler", f.kernel_compiler},
-                       {"nvswitches", Tree::list_of(f.nvswitches)},
-                       {"nvlinkManagers", Tree::list_of(f.nvlink_managers)},
-                       {"fabricManager", fabric_manager(f.fabric_manager)},
-                       {"xids", list_of(f.xids, xid)},
-                       {"sxids", list_of(f.sxids, xid)},
-                       {"smiSeconds", tree_of(f.smi_seconds)},
-                       {"smiWarnings", Tree::list_of(f.smi_warnings)},
-                       {"smiStatus", tree_of(f.nvidia_smi_status)},
-                       {"smiSays", f.nvidia_smi_says},
-                       {"gpus", list_of(f.gpus, gpu)}});
+  if (f.nvidia.driver)
+    driver = Tree::map_of({{"version", f.nvidia.driver->version},
+                           {"openModules", tree_of(f.nvidia.driver->open_modules)},
+                           {"cuda", tree_of(f.nvidia.driver->cuda)},
+                           {"library", tree_of(f.nvidia.driver->library)}});
+  return Tree::map_of(
+      {{"pci", list_of(f.nvidia.pci_gpus, pci_gpu)},
+       {"driver", driver},
+       {"driverInstalled", tree_of(f.nvidia.driver_installed)},
+       {"libraries", Tree::list_of(f.nvidia.libraries)},
+       {"driverRoots", f.nvidia.driver_roots ? list_of(*f.nvidia.driver_roots, driver_root) : Tree()},
+       {"nouveauBlacklisted", f.nvidia.nouveau_blacklisted},
+       {"deviceNodes", Tree::list_of(f.nvidia.device_nodes)},
+       {"devChar", f.nvidia.dev_char ? Tree::list_of(*f.nvidia.dev_char) : Tree()},
+       {"danglingLibraries", Tree::list_of(f.nvidia.dangling_libraries)},
+       {"linkerFolders", map_of(f.nvidia.linker_folders)},
+       {"gcc", tree_of(f.nvidia.gcc)},
+       {"kernelCompiler", f.kernel.compiler},
+       {"nvswitches", Tree::list_of(f.nvidia.nvswitches)},
+       {"nvlinkManagers", Tree::list_of(f.nvidia.nvlink_managers)},
+       {"fabricManager", fabric_manager(f.nvidia.fabric_manager)},
+       {"xids", list_of(f.nvidia.xids, xid)},
+       {"sxids", list_of(f.nvidia.sxids, xid)},
+       {"smiSeconds", tree_of(f.nvidia.smi_seconds)},
+       {"smiWarnings", Tree::list_of(f.nvidia.smi_warnings)},
+       {"smiStatus", tree_of(f.nvidia.smi_status)},
+       {"smiSays", f.nvidia.smi_says},
+       {"gpus", list_of(f.nvidia.gpus, gpu)}});
 }
 
 }  // namespace facts
