@@ -15,20 +15,15 @@ namespace facts {
 
 namespace {
 
-void read_pci(const Sections& sections, Facts& facts) {
+void read_pci(const Sections& sections, Nvidia& nvidia) {
   for (const std::string_view line : sections.lines("pci")) {
     const auto words = base::words(line);
     auto values = pairs(line);
     const std::string kind = values["class"].substr(0, 4);
-    std::optional<int> numa;
-    if (const auto node = base::to_int(values["numa"]); node && *node >= -1 && *node < 4096)
-      numa = static_cast<int>(*node);
-    if (!words.empty() && values["vendor"] == "15b3" && kind.starts_with("02"))
-      facts.rdma.nics.push_back({slot_of(words[0]), kind, values["driver"], values["place"], numa});
     if (words.empty() || values["vendor"] != "10de") continue;
     const std::string device = base::lower(values["device"]);
     if (kind == "0680" && (device == "1af1" || device == "22a3"))
-      facts.nvidia.nvswitches.push_back(slot_of(words[0]));
+      nvidia.nvswitches.push_back(slot_of(words[0]));
     if (kind != "0300" && kind != "0302") continue;
     PciGpu gpu{.slot = slot_of(words[0]),
                .device_id = device,
@@ -37,18 +32,18 @@ void read_pci(const Sections& sections, Facts& facts) {
                .driver = values["driver"],
                .iommu = values["iommu"],
                .place = values["place"],
-               .numa = numa};
+               .numa = numa_node(values["numa"])};
     const auto errors = base::split(values["aer"], ':');
     if (errors.size() == 3)
       if (const auto fatal = count(errors[2]))
         gpu.aer = PciGpu::Aer{count(errors[0]).value_or(0), count(errors[1]).value_or(0), *fatal};
-    facts.nvidia.pci_gpus.push_back(std::move(gpu));
+    nvidia.pci_gpus.push_back(std::move(gpu));
   }
 }
 
 /// "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build …": the first word
 /// with a dot that begins with a digit.
-void read_module(const Sections& sections, Facts& facts) {
+void read_module(const Sections& sections, Nvidia& nvidia) {
   const auto line = sections.first("/proc/driver/nvidia/version");
   const std::string text = line.value_or("");
   const auto version = sections.first("/sys/module/nvidia/version");
@@ -58,10 +53,10 @@ void read_module(const Sections& sections, Facts& facts) {
       if (driver.version.empty() && word.find('.') != std::string_view::npos && version_in(word))
         driver.version = word;
     if (line) driver.open_modules = text.find("Open Kernel Module") != std::string::npos;
-    facts.nvidia.driver = std::move(driver);
+    nvidia.driver = std::move(driver);
   }
   if (const Section* installed = sections.find("nvidia-module"); installed && installed->status == 0)
-    facts.nvidia.driver_installed = known(installed->first());
+    nvidia.driver_installed = known(installed->first());
 }
 
 /// The version is at the end of the file's name. Of several, the one that fits the loaded module is the one
@@ -81,9 +76,9 @@ std::optional<std::string> library_version(const std::vector<std::string>& paths
 }
 
 /// "ROOT NVIDIA-SMI LIBRARY [no-devices]"; a root is named once.
-void read_driver_roots(const Sections& sections, Facts& facts) {
+void read_driver_roots(const Sections& sections, Nvidia& nvidia) {
   if (!sections.find("driver-roots")) return;
-  auto& roots = facts.nvidia.driver_roots.emplace();
+  auto& roots = nvidia.driver_roots.emplace();
   const auto path = [](std::string_view word) { return word == "-" ? std::string() : std::string(word); };
   for (const std::string_view line : sections.lines("driver-roots")) {
     const auto words = base::words(line);
@@ -95,7 +90,7 @@ void read_driver_roots(const Sections& sections, Facts& facts) {
 }
 
 void read_files(const Sections& sections, Facts& facts) {
-  read_driver_roots(sections, facts);
+  read_driver_roots(sections, facts.nvidia);
   for (const std::string_view line : sections.lines("gpu-libraries"))
     facts.nvidia.libraries.emplace_back(line);
   for (const auto& [path, kind] : facts.software.paths)
@@ -119,20 +114,15 @@ void read_files(const Sections& sections, Facts& facts) {
   });
   if (const Section* gcc = sections.find("gcc"); gcc && gcc->status == 0)
     facts.nvidia.gcc = known(gcc->first());
-  // "Linux version 6.8.0-45-generic (buildd@…) (x86_64-linux-gnu-gcc-13 (Ubuntu 13.2.0-23) 13.2.0, GNU ld …"
-  const std::string built = sections.first("/proc/version").value_or("");
-  if (const std::size_t gcc = built.find("gcc"), comma = built.find(", GNU ld"); gcc < comma)
-    if (comma != std::string::npos)
-      facts.kernel.compiler = base::words(std::string_view(built).substr(0, comma)).back();
   sections.each("/etc/modprobe.d/", ".conf", look);
   sections.each("/usr/lib/modprobe.d/", ".conf", look);
 }
 
 /// "GPU 0: NVIDIA H200 (UUID: GPU-0011…)"; lines of MIG devices are indented.
-void read_list(const Section& list, Facts& facts) {
+void read_list(const Section& list, Nvidia& nvidia) {
   for (const std::string_view line : list.lines) {
     const std::size_t colon = line.find(": "), uuid = line.rfind(" (UUID: ");
-    if (line.starts_with("WARNING")) facts.nvidia.smi_warnings.emplace_back(base::printable(line, 300));
+    if (line.starts_with("WARNING")) nvidia.smi_warnings.emplace_back(base::printable(line, 300));
     if (!line.starts_with("GPU ") || colon == std::string_view::npos || uuid == std::string_view::npos ||
         uuid < colon)
       continue;
@@ -141,7 +131,7 @@ void read_list(const Section& list, Facts& facts) {
     Gpu gpu{.index = static_cast<int>(*index)};
     if (uuid > colon + 1) gpu.name = std::string(base::trim(line.substr(colon + 2, uuid - colon - 2)));
     gpu.uuid = std::string(line.substr(uuid + 8, line.find(')', uuid) - uuid - 8));
-    facts.nvidia.gpus.push_back(std::move(gpu));
+    nvidia.gpus.push_back(std::move(gpu));
   }
 }
 
@@ -244,7 +234,7 @@ void read_details(const Section& section, Facts& facts) {
 }
 
 /// CSV with a header; values of these fields have no commas.
-void read_fields(const Section& section, Facts& facts) {
+void read_fields(const Section& section, Nvidia& nvidia) {
   if (section.lines.empty()) return;
   const auto header = base::split(section.lines.front(), ',');
   for (std::size_t row = 1; row < section.lines.size(); ++row) {
@@ -252,7 +242,7 @@ void read_fields(const Section& section, Facts& facts) {
     std::map<std::string_view, std::string_view> values;
     for (std::size_t i = 0; i < std::min(cells.size(), header.size()); ++i)
       values[base::trim(header[i])] = base::trim(cells[i]);
-    for (Gpu& gpu : facts.nvidia.gpus)
+    for (Gpu& gpu : nvidia.gpus)
       if (gpu.uuid == values["uuid"]) {
         gpu.compute_capability = known(values["compute_cap"]);
         gpu.inforom_checksum = known(values["inforom.checksum_validation"]);
@@ -275,9 +265,9 @@ void read_smi(const Sections& sections, Facts& facts) {
     facts.nvidia.smi_says = base::printable(smi->first(), 300);
     return;
   }
-  read_list(*smi, facts);
+  read_list(*smi, facts.nvidia);
   if (const Section* details = sections.find("nvidia-smi-xml")) read_details(*details, facts);
-  if (const Section* fields = sections.find("nvidia-smi-fields")) read_fields(*fields, facts);
+  if (const Section* fields = sections.find("nvidia-smi-fields")) read_fields(*fields, facts.nvidia);
 }
 
 }  // namespace
@@ -289,8 +279,8 @@ const DriverRoot* driver_root_of(const Nvidia& nvidia) {
 }
 
 void read_gpus(const Sections& sections, Facts& facts) {
-  read_pci(sections, facts);
-  read_module(sections, facts);
+  read_pci(sections, facts.nvidia);
+  read_module(sections, facts.nvidia);
   read_files(sections, facts);
   read_smi(sections, facts);
   if (facts.nvidia.driver)

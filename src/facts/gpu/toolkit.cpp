@@ -2,6 +2,7 @@
 #include "gpuadm/base/toml.hpp"
 
 #include "facts/read.hpp"
+#include "facts/text/words.hpp"
 
 #include <algorithm>
 
@@ -46,6 +47,7 @@ void read_toolkit(const Sections& sections, Facts& facts) {
     else
       toolkit.config_error = config.error().what;
   }
+  if (const auto line = sections.first("nvidia-ctk")) facts.nvidia.ctk = version_in(*line);
   if (const Section* cli = sections.find("nvidia-container-cli")) {
     toolkit.cli_status = cli->status;
     if (cli->status != 0) toolkit.cli_says = base::tail(cli->text(), 2);

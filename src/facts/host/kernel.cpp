@@ -44,8 +44,16 @@ void read_modules(const Sections& sections, Facts& facts) {
   });
 }
 
-void read_config(const std::string&, const Section& section, Facts& facts) {
-  auto& config = facts.kernel.config ? *facts.kernel.config : facts.kernel.config.emplace();
+/// "Linux version 6.8.0-45-generic (buildd@…) (x86_64-linux-gnu-gcc-13 (Ubuntu 13.2.0-23) 13.2.0, GNU ld …"
+std::string read_compiler(const Sections& sections) {
+  const std::string built = sections.first("/proc/version").value_or("");
+  const std::size_t gcc = built.find("gcc"), comma = built.find(", GNU ld");
+  if (comma == std::string::npos || gcc > comma) return {};
+  return std::string(base::words(std::string_view(built).substr(0, comma)).back());
+}
+
+void read_config(const std::string&, const Section& section, Kernel& kernel) {
+  auto& config = kernel.config ? *kernel.config : kernel.config.emplace();
   for (const std::string_view line : section.lines)
     if (const std::size_t equals = line.find('=');
         line.starts_with("CONFIG_") && equals != std::string_view::npos)
@@ -68,37 +76,40 @@ void read_cgroups(const Sections& sections, Facts& facts) {
       facts.kernel.controllers.emplace_back(words[0]);
 }
 
-void read_swap(const Sections& sections, Facts& facts) {
+void read_swap(const Sections& sections, Kernel& kernel) {
   if (const Section* swaps = sections.find("/proc/swaps")) {
-    facts.kernel.swap.emplace();
+    kernel.swap.emplace();
     for (const std::string_view line : swaps->lines) {
       const auto words = base::words(line);
       if (words.size() < 3 || words[0] == "Filename") continue;
-      facts.kernel.swap->push_back(
-          {std::string(words[0]), std::string(words[1]), count(words[2]).value_or(0)});
+      kernel.swap->push_back({std::string(words[0]), std::string(words[1]), count(words[2]).value_or(0)});
     }
   }
   for (const std::string_view line : sections.lines("/etc/fstab")) {
     const auto words = base::words(line);
     if (words.size() > 2 && !words[0].starts_with('#') && words[2] == "swap")
-      facts.kernel.swap_fstab.emplace_back(line);
+      kernel.swap_fstab.emplace_back(line);
   }
-  facts.kernel.zram_generator = sections.find("/etc/systemd/zram-generator.conf") ||
-                                sections.find("/usr/lib/systemd/zram-generator.conf");
+  kernel.zram_generator = sections.find("/etc/systemd/zram-generator.conf") ||
+                          sections.find("/usr/lib/systemd/zram-generator.conf");
 }
 
 }  // namespace
 
 void read_kernel(const Sections& sections, Facts& facts) {
   facts.kernel.release = sections.first("/proc/sys/kernel/osrelease").value_or("");
+  facts.kernel.compiler = read_compiler(sections);
+  facts.kernel.command_line = sections.first("/proc/cmdline");
+  if (const auto uptime = sections.first("/proc/uptime"))
+    facts.kernel.uptime = base::to_real(uptime->substr(0, uptime->find(' ')));
   read_modules(sections, facts);
   const auto config = [&](const std::string& name, const Section& section) {
-    read_config(name, section, facts);
+    read_config(name, section, facts.kernel);
   };
   sections.each("/boot/config-", "", config);
   sections.each("/proc/config.gz", "", config);
   read_cgroups(sections, facts);
-  read_swap(sections, facts);
+  read_swap(sections, facts.kernel);
   for (const std::string_view line : sections.lines("sysctl"))
     if (const auto space = line.find(' '); space != std::string_view::npos)
       facts.kernel.sysctls.emplace(line.substr(0, space), base::trim(line.substr(space)));

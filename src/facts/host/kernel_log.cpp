@@ -48,9 +48,6 @@ std::optional<Xid> read_xid(const LogLine& line, std::string_view word) {
 }  // namespace
 
 void read_kernel_log(const Sections& sections, Facts& facts) {
-  if (const auto uptime = sections.first("/proc/uptime"))
-    facts.kernel.uptime = base::to_real(uptime->substr(0, uptime->find(' ')));
-  facts.machine.numa_nodes = sections.first("/sys/devices/system/node/online").value_or("");
   const Section* section = sections.find("kernel-log");
   if (!section) return;
   std::vector<LogLine> log;

@@ -2,11 +2,13 @@
 
 #include "gpuadm/base/text.hpp"
 
+#include "facts/host/firewall.hpp"
 #include "facts/host/proc_net.hpp"
 #include "facts/read.hpp"
 #include "facts/text/words.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 namespace facts {
 
@@ -63,15 +65,15 @@ void read_links(const Sections& sections, Facts& facts) {
 }
 
 /// "/sys/class/net/eth0/speed 100000"; a link without carrier says -1 or nothing.
-void read_link_values(const Sections& sections, Facts& facts) {
+void read_link_values(const Sections& sections, Network& network) {
   for (const std::string_view line : sections.lines("link-values")) {
     const auto words = base::words(line);
     const auto parts = base::split(words.empty() ? line : words[0], '/');
     if (words.size() != 2 || parts.size() < 6) continue;
-    const auto link =
-        std::find_if(facts.network.links.begin(), facts.network.links.end(),
-                     [&](const Link& other) { return other.physical && other.name == parts[4]; });
-    if (link == facts.network.links.end()) continue;
+    const auto link = std::find_if(network.links.begin(), network.links.end(), [&](const Link& other) {
+      return other.physical && other.name == parts[4];
+    });
+    if (link == network.links.end()) continue;
     const auto value = count(words[1]);
     const std::string_view name = parts.back();
     if (name == "duplex") link->duplex = std::string(words[1]);
@@ -84,7 +86,7 @@ void read_link_values(const Sections& sections, Facts& facts) {
 }
 
 /// `ip -o addr`: "4: eth0    inet 192.0.2.2/24 brd 192.0.2.255 scope global eth0\ …"
-void read_addresses(const Sections& sections, Facts& facts) {
+void read_addresses(const Sections& sections, Network& network) {
   for (const std::string_view line : sections.lines("addresses")) {
     const auto words = base::words(line);
     if (words.size() < 4 || (words[2] != "inet" && words[2] != "inet6")) continue;
@@ -93,13 +95,13 @@ void read_addresses(const Sections& sections, Facts& facts) {
     if (!base::Cidr::parse(address.cidr)) continue;
     for (std::size_t i = 4; i + 1 < words.size(); ++i)
       if (words[i] == "scope" && words[i + 1] == "global") address.global = true;
-    facts.network.all_addresses.push_back(std::move(address));
+    network.all_addresses.push_back(std::move(address));
   }
 }
 
 /// `ip -o route`: "default via 192.0.2.1 dev eth0 proto dhcp src 192.0.2.2 metric 100", "10.244.0.0/24 dev
 /// cni0 …".
-void read_routes(const Sections& sections, std::string_view section, bool v6, Facts& facts) {
+void read_routes(const Sections& sections, std::string_view section, bool v6, Network& network) {
   for (const std::string_view line : sections.lines(section)) {
     auto words = base::words(line);
     if (!words.empty() && (words[0] == "blackhole" || words[0] == "unreachable" || words[0] == "multicast"))
@@ -116,7 +118,7 @@ void read_routes(const Sections& sections, std::string_view section, bool v6, Fa
       if (words[i] == "metric")
         route.metric = static_cast<int>(std::min<std::uint64_t>(count(words[i + 1]).value_or(0), 1u << 30));
     }
-    facts.network.route_table.push_back(std::move(route));
+    network.route_table.push_back(std::move(route));
   }
 }
 
@@ -128,18 +130,18 @@ std::string without_prefix(const std::string& cidr) {
   return cidr.substr(0, cidr.find('/'));
 }
 
-std::string default_address_of(const Facts& facts) {
+std::string default_address_of(const Network& network) {
   const Route* best = nullptr;
   const auto better = [&](const Route& route) {
     if (!best) return true;
     const bool v6 = route.destination == "::/0", best_v6 = best->destination == "::/0";
     return v6 != best_v6 ? best_v6 : route.metric < best->metric;
   };
-  for (const Route& route : facts.network.route_table)
+  for (const Route& route : network.route_table)
     if (is_default(route) && better(route)) best = &route;
   if (best && !best->source.empty()) return best->source;
   const auto first_global = [&](bool v6, const std::string& link) -> std::string {
-    for (const Address& address : facts.network.all_addresses)
+    for (const Address& address : network.all_addresses)
       if (address.global && (link.empty() || address.link == link) &&
           (address.cidr.find(':') != std::string::npos) == v6)
         return without_prefix(address.cidr);
@@ -182,30 +184,28 @@ std::optional<Resolver> read_resolver(const Section* section) {
   return resolver;
 }
 
-void read_own_name(const Sections& sections, Facts& facts) {
-  facts.machine.fqdn = facts.machine.hostname;
-  const Section* section = sections.find("resolves");
-  if (!section) return;
-  facts.machine.resolves.emplace();
-  for (const std::string_view line : section->lines) {
-    const auto words = base::words(line);
-    if (words.size() < 2 || !base::Cidr::parse(words[0])) continue;
-    if (words.size() > 2 && words[2].starts_with(facts.machine.hostname + "."))
-      facts.machine.fqdn = std::string(words[2]);
-    auto& all = *facts.machine.resolves;
-    if (std::find(all.begin(), all.end(), words[0]) == all.end()) all.emplace_back(words[0]);
+/// /proc/net/stat/arp_cache: a line a CPU, and the number of entries, in hexadecimal, first in each.
+std::optional<std::uint64_t> read_neighbours(const Sections& sections) {
+  std::optional<std::uint64_t> neighbours;
+  for (const auto& [path, value] : sections.values("sysfs")) {
+    if (path != "/proc/net/stat/arp_cache") continue;
+    std::uint64_t entries = 0;
+    const std::string_view word = value.substr(0, std::min(value.find(' '), std::size_t{8}));
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), entries, 16);
+    if (error == std::errc() && end == word.data() + word.size()) neighbours = entries;
   }
+  return neighbours;
 }
 
 }  // namespace
 
 void read_network(const Sections& sections, Facts& facts) {
   read_links(sections, facts);
-  read_link_values(sections, facts);
+  read_link_values(sections, facts.network);
   if (sections.find("addresses")) {
-    read_addresses(sections, facts);
-    read_routes(sections, "routes", false, facts);
-    read_routes(sections, "routes6", true, facts);
+    read_addresses(sections, facts.network);
+    read_routes(sections, "routes", false, facts.network);
+    read_routes(sections, "routes6", true, facts.network);
   } else {
     facts.network.route_table = read_proc_routes(sections.lines("/proc/net/route"));
     facts.network.all_addresses =
@@ -216,7 +216,7 @@ void read_network(const Sections& sections, Facts& facts) {
       facts.network.addresses.try_emplace(address.link, address.cidr);
   for (const Route& route : facts.network.route_table)
     if (!is_default(route)) facts.network.routes.push_back(route.destination);
-  facts.network.default_address = default_address_of(facts);
+  facts.network.default_address = default_address_of(facts.network);
   if (const Section* ss = sections.find("listeners"); ss && ss->status == 0) {
     facts.network.listeners = read_ss(*ss);
   } else if (sections.find("/proc/net/tcp")) {
@@ -226,7 +226,6 @@ void read_network(const Sections& sections, Facts& facts) {
   }
   facts.network.resolver = read_resolver(sections.find("/etc/resolv.conf"));
   facts.network.real_resolver = read_resolver(sections.find("/run/systemd/resolve/resolv.conf"));
-  read_own_name(sections, facts);
   // "unmanaged-devices=interface-name:cali*;interface-name:flannel*"
   const auto unmanaged = [&](const std::string&, const Section& section) {
     for (const auto& [name, value] : assignments(section.text()))  // `+=` leaves a plus at the name
@@ -238,8 +237,10 @@ void read_network(const Sections& sections, Facts& facts) {
   sections.each("/etc/systemd/networkd.conf", "", [&](const std::string&, const Section& section) {
     for (const auto& [name, value] : assignments(section.text())) facts.network.networkd[name] = value;
   });
-  if (const Section* mode = sections.find("kube-proxy-mode"); mode && mode->status == 0)
-    facts.kubernetes.proxy_mode = known(mode->first());
+  for (const char* section : {"environment", "/etc/environment"})
+    facts.network.proxies.merge(proxies_of(assignments(sections.text(section).value_or(""))));
+  facts.network.firewall = read_firewall(sections);
+  facts.network.neighbours = read_neighbours(sections);
 }
 
 std::string link_to(const Network& network, std::string_view address) {

@@ -3,6 +3,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 
+#include "facts/kubernetes/etcd.hpp"
 #include "facts/kubernetes/hardening.hpp"
 #include "facts/read.hpp"
 #include "facts/text/words.hpp"
@@ -206,6 +207,9 @@ void read_kubernetes(const Sections& sections, Facts& facts) {
   kubernetes.etcd_data = !sections.lines("/var/lib/etcd/").empty();
   read_kubelet(sections, kubernetes);
   read_state(sections, kubernetes);
+  if (const Section* mode = sections.find("kube-proxy-mode"); mode && mode->status == 0)
+    kubernetes.proxy_mode = known(mode->first());
+  read_etcd_times(sections, kubernetes);
   kubernetes.hardening = read_hardening(sections);
 }
 

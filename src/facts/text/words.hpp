@@ -30,7 +30,10 @@ namespace facts {
 /// A PCI address as sysfs writes it: "00000000:00:06.0" and "0000:00:06.0" are the same.
 [[nodiscard]] std::string slot_of(std::string_view bus_id);
 
-/// http_proxy and its like.
-[[nodiscard]] bool is_proxy_variable(std::string_view name);
+/// http_proxy and its like, where they have a value.
+[[nodiscard]] std::map<std::string, std::string> proxies_of(std::map<std::string, std::string> environment);
+
+/// The NUMA node of a PCI device; -1: the firmware names none.
+[[nodiscard]] std::optional<int> numa_node(std::string_view value);
 
 }  // namespace facts

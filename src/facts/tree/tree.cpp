@@ -86,8 +86,8 @@ Tree kernel(const Facts& f) {
                        {"log", f.kernel.log ? list_of(*f.kernel.log, log_line) : Tree()}});
 }
 
-Tree clock(const Facts& f) {
-  return Tree::map_of({{"synchronized", tree_of(f.clock.synchronized)}, {"offset", tree_of(f.clock.offset)}});
+Tree clock(const Clock& c) {
+  return Tree::map_of({{"synchronized", tree_of(c.synchronized)}, {"offset", tree_of(c.offset)}});
 }
 
 Tree disk(const Disk& d) {
@@ -166,14 +166,14 @@ Tree network(const Facts& f) {
 base::Tree to_tree(const Facts& facts) {
   Tree tree = Tree::map_of({{"machine", machine(facts)},
                             {"os", os(facts)},
-                            {"clock", clock(facts)},
+                            {"clock", clock(facts.clock)},
                             {"kernel", kernel(facts)},
                             {"disks", list_of(facts.storage.disks, disk)},
                             {"mounts", list_of(facts.storage.mounts, mount)},
                             {"state", state_tree(facts)},
                             {"storage", storage_tree(facts)},
                             {"network", network(facts)},
-                            {"rdma", rdma_tree(facts)},
+                            {"rdma", rdma_tree(facts.rdma)},
                             {"software", software_tree(facts)},
                             {"runtimes", runtimes_tree(facts)},
                             {"kubernetes", kubernetes_tree(facts.kubernetes)},

@@ -37,7 +37,7 @@ inline Tree map_of(const std::map<std::string, std::string>& values) {
 [[nodiscard]] Tree kubernetes_tree(const Kubernetes& kubernetes);
 [[nodiscard]] Tree state_tree(const Facts& facts);
 [[nodiscard]] Tree storage_tree(const Facts& facts);
-[[nodiscard]] Tree rdma_tree(const Facts& facts);
+[[nodiscard]] Tree rdma_tree(const Rdma& rdma);
 [[nodiscard]] Tree nvidia_tree(const Facts& facts);
 
 }  // namespace facts

@@ -101,13 +101,13 @@ Tree storage_tree(const Facts& f) {
                        {"etcdCommit", tree_of(f.kubernetes.etcd_commit)}});
 }
 
-Tree rdma_tree(const Facts& f) {
-  return Tree::map_of({{"cards", list_of(f.rdma.nics, nic)},
-                       {"devices", map_of(f.rdma.devices)},
-                       {"verbs", Tree::list_of(f.rdma.verbs)},
-                       {"ports", list_of(f.rdma.ports, port)},
-                       {"mlx5Version", f.rdma.mlx5_version},
-                       {"nvidiaFsVersion", f.rdma.nvidia_fs_version}});
+Tree rdma_tree(const Rdma& r) {
+  return Tree::map_of({{"cards", list_of(r.nics, nic)},
+                       {"devices", map_of(r.devices)},
+                       {"verbs", Tree::list_of(r.verbs)},
+                       {"ports", list_of(r.ports, port)},
+                       {"mlx5Version", r.mlx5_version},
+                       {"nvidiaFsVersion", r.nvidia_fs_version}});
 }
 
 }  // namespace facts
