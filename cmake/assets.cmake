@@ -1,5 +1,5 @@
 # Embeds whole folders into a target, and files that the build makes: the bytes through .incbin, and a table of
-# (path, begin, end) that the assets room reads. Paths are relative to the source tree, "playbooks/init.yaml", or, of BUILT
+# (path, begin, end) that the assets layer reads. Paths are relative to the source tree, "playbooks/init.yaml", or, of BUILT
 # files, to the build tree.
 function(gpuadm_embed_assets target)
   cmake_parse_arguments(ARG "" "" "DIRECTORIES;BUILT" ${ARGN})

@@ -1,4 +1,4 @@
-# What is installed beside the program, and the packages: cpack makes .deb, .rpm and .tar.xz. packaging/make builds what
+# Files that are installed with the program, and the packages: cpack creates .deb, .rpm and .tar.xz. packaging/make builds what
 # belongs into them.
 include(GNUInstallDirs)
 
@@ -39,7 +39,7 @@ set(CPACK_DEBIAN_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY}
 ${CPACK_PACKAGE_DESCRIPTION}")
 set(CPACK_RPM_PACKAGE_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION}")
 set(CPACK_DEBIAN_PACKAGE_SECTION admin)
-# All else is in the program (packaging/sysroot), but for libcurl, which is loaded where files are fetched, and the programs of
+# Everything else is linked into the program (packaging/sysroot), except libcurl, which is loaded for downloads, and the programs of
 # OpenSSH, which are started where a host is reached by its settings and where bundles are signed.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.31)")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "openssh-client, libcurl4, ca-certificates")
@@ -52,7 +52,7 @@ set(CPACK_RPM_PACKAGE_REQUIRES "glibc >= 2.31")
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/bash-completion /usr/share/bash-completion/completions
   /usr/share/fish /usr/share/fish/vendor_completions.d /usr/share/man /usr/share/man/man1 /usr/share/zsh
   /usr/share/zsh/site-functions)
-# The same bytes whoever builds them, and whenever. CMake has no variable for Recommends.
+# Reproducible packages. CMake has no variable for Recommends.
 set(CPACK_RPM_SPEC_MORE_DEFINE "Recommends: openssh-clients
 Recommends: libcurl
 %define _buildhost localhost

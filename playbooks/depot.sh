@@ -125,7 +125,7 @@ depot_serve() {
   mkdir -p /run/sshd
   ssh-keygen -q -t ed25519 -N '' -C gpuadm -f "$depot_relay/host" || { rm -rf "$depot_relay" && return 0; }
   ssh-keygen -q -t ed25519 -N '' -C gpuadm -f "$depot_relay/guest" || { rm -rf "$depot_relay" && return 0; }
-  # shellcheck disable=SC2016 # what the guest asked for is looked at when it asks
+  # shellcheck disable=SC2016 # expanded when the guest connects
   printf 'depot=%s program=%s\n%s\n' "$depot" "$gpuadm_lock/program" '# The rest of a file, and what is still to come of it: DIGEST FROM SIZE.
 set -f -- $SSH_ORIGINAL_COMMAND
 case $1 in "" | *[!0-9a-f]*) exit 1 ;; esac
@@ -172,7 +172,7 @@ done' >"$depot_relay/give"
   cat "$depot_relay/offer"
 }
 
-# depot_addresses_of_host: the address of the default route first; four at most.
+# depot_addresses_of_host: at most four addresses, first that of the default route's interface.
 depot_addresses_of_host() {
   {
     ip -4 route get 192.0.2.1 2>/dev/null | sed -n 's/.* src \([^ ]*\).*/\1/p'

@@ -478,7 +478,7 @@ file_sum_is() {
 # file_put PATH MODE [UNIT]: writes $content next to the target and renames it; a unit that reads it is marked for a restart first,
 # so that the next run restarts it after an interruption. A link is followed.
 # $base_sha256: the checksum of the content from which $content was made; if the file has changed since, nothing is written.
-# MODE "keep": its current mode and owner, or 0644. If the step has a file_trial, it validates $new before $path is replaced; its
+# MODE "keep": its current mode and owner, or 0644. If the step has a file_validate, it validates $new before $path is replaced; its
 # stderr is the reason.
 file_put() {
   path_open "$1" follow
@@ -518,12 +518,12 @@ file_mode_like() {
   fi
 }
 
-# file_try PATH NEW [UNIT]: ends the step if its trial rejects NEW. Files that this run has written for the unit, which has not read
+# file_try PATH NEW [UNIT]: ends the step if its validation rejects NEW. Files that this run has written for the unit, which has not read
 # them yet, are restored.
 file_try() {
-  command -v file_trial >/dev/null || return 0
-  # shellcheck disable=SC2034 # the trial reads them
-  if ! gpuadm_why=$(path=$1 new=$2 && file_trial 2>&1); then
+  command -v file_validate >/dev/null || return 0
+  # shellcheck disable=SC2034 # file_validate reads them
+  if ! gpuadm_why=$(path=$1 new=$2 && file_validate 2>&1); then
     rm -f "$2"
     if [ "$(unit_is_stale_by "${3:-}")" = "$gpuadm_run" ]; then
       unit_files_back "$3" "$gpuadm_run" >/dev/null
@@ -793,8 +793,8 @@ pods_unready() {
   gpuadm_container='container{"\t"}{.ready}{"\t"}{.restartCount}{"\t"}{.state.waiting.reason}{"\t"}{.state.waiting.message}{"\t"}{.lastState.terminated.exitCode}{"\n"}'
   gpuadm_pods=$(node_kubectl -n "$gpuadm_namespace" get pods "$@" -o "jsonpath={range .items[*]}pod{\"\\t\"}{.metadata.name}{\"\\t\"}{.status.phase}{\"\\t\"}{.spec.nodeName}{\"\\n\"}{range .status.conditions[?(@.type==\"PodScheduled\")]}scheduled{\"\\t\"}{.status}{\"\\t\"}{.message}{\"\\n\"}{end}{range .status.initContainerStatuses[*]}$gpuadm_container{end}{range .status.containerStatuses[*]}$gpuadm_container{end}{end}") || return 1
   gpuadm_pods=$(printf '%s\n' "$gpuadm_pods" | waited=${gpuadm_waited:-0} awk -F '\t' '
-    function told() { if (name != "" && phase != "Succeeded" && (reason != "" || phase != "Running" || !ready)) print mark name ": " (reason != "" ? reason : phase == "Running" ? "not ready" : phase) }
-    $1 == "pod" { told(); name = $2 ($4 == "" ? "" : " on " $4); phase = $3; reason = mark = ""; ready = 1; next }
+    function report() { if (name != "" && phase != "Succeeded" && (reason != "" || phase != "Running" || !ready)) print mark name ": " (reason != "" ? reason : phase == "Running" ? "not ready" : phase) }
+    $1 == "pod" { report(); name = $2 ($4 == "" ? "" : " on " $4); phase = $3; reason = mark = ""; ready = 1; next }
     $1 == "scheduled" && $2 != "True" && reason == "" { reason = "not scheduled: " $3 }
     $1 == "container" {
       if ($2 != "true") ready = 0
@@ -806,7 +806,7 @@ pods_unready() {
       if ($4 == "CrashLoopBackOff") reason = "CrashLoopBackOff: exited " $3 " times" ($6 == "" ? "" : ", last with status " $6)
       if ($4 == "CrashLoopBackOff" && $3 >= 5) mark = "! "
     }
-    END { told() }')
+    END { report() }')
   gpuadm_bad=$(printf '%s\n' "$gpuadm_pods" | sed -n 's/^! //p')
   [ -z "$gpuadm_bad" ] || wait_is_hopeless "$gpuadm_bad"
   [ -z "$gpuadm_pods" ] || printf '%s\n' "$gpuadm_pods"

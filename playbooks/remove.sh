@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154
 # Functions for the steps of playbooks/remove.yaml, which run on a remaining control plane. Loaded after reset.sh and etcd.sh.
-# $leaving has one line per node: "NAME there|gone", which tells whether its host is reachable.
+# $leaving has one line per node: "NAME there|gone", depending on whether its host is reachable.
 
 remove_kubectl() { kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
 

@@ -31,7 +31,7 @@ runtime_would_read() {
   shift 2
   unshare --mount true 2>/dev/null || return 0
   if [ ! -e "$gpuadm_at" ]; then
-    gpuadm_copy=$(mktemp -d "$gpuadm_home/trial.XXXXXX")
+    gpuadm_copy=$(mktemp -d "$gpuadm_home/validate.XXXXXX")
     cp -a "$(dirname "$gpuadm_at")/." "$gpuadm_copy/"
     mv "$gpuadm_copy/$(basename "$gpuadm_as")" "$gpuadm_copy/$(basename "$gpuadm_at")"
     gpuadm_at=$(dirname "$gpuadm_at") gpuadm_as=$gpuadm_copy

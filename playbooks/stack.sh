@@ -4,8 +4,8 @@
 
 # --- Newer versions, read before the plan is made --------------------------------------------------------
 
-# stack_look PART=WISH...: one line "PART PACKAGE INSTALLED NEWEST yes|no" for each part that has a package on the host; yes: an
-# upgrade is needed. WISH is a version prefix, or newest. Package lists are fetched into a temporary folder, and nothing on the host
+# stack_look PART=REQUEST...: one line "PART PACKAGE INSTALLED NEWEST yes|no" for each part that has a package on the host; yes: an
+# upgrade is needed. REQUEST is a version prefix, or newest. Package lists are fetched into a temporary folder, and nothing on the host
 # is changed.
 stack_look() {
   have apt-get || die "upgrading the runtime, toolkit or driver requires apt, which this host does not have: upgrade node by node with its own package manager (kubectl drain, upgrade, kubectl uncordon)"
@@ -52,15 +52,15 @@ stack_package_of() {
 
 stack_installed() { dpkg-query -W -f '${Version}' "$1" 2>/dev/null || :; }
 
-# stack_line PART WISH
+# stack_line PART REQUEST
 stack_line() {
   stack_old=$(stack_installed "$stack_package")
   case $1:$2 in
     driver:*) stack_new=$(driver_kernel_package) && stack_new=${stack_new#*=} ;;
     *:newest) stack_new=$(apt-cache policy "$stack_package" | awk '$1 == "Candidate:" { print $2 }') ;;
     *)
-      stack_new=$(apt-cache madison "$stack_package" | awk -v wish="$2" '
-        { version = $3; sub(/^[0-9]+:/, "", version) } index(version, wish) == 1 || index($3, wish) == 1 { print $3; exit }')
+      stack_new=$(apt-cache madison "$stack_package" | awk -v prefix="$2" '
+        { version = $3; sub(/^[0-9]+:/, "", version) } index(version, prefix) == 1 || index($3, prefix) == 1 { print $3; exit }')
       [ -n "$stack_new" ] || die "no repository of this host has $stack_package $2; available: $(apt-cache madison "$stack_package" | awk '{ print $3 }' | sort -u | head -n 5 | paste -sd' ')"
       ! dpkg --compare-versions "$stack_new" lt "$stack_old" || die "$stack_package $stack_new is older than the installed $stack_old: downgrades are not supported"
       ;;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-/// The part of NVIDIA's CUDA driver API that the proof uses, from libcuda.so.1, which is looked for at run
+/// The part of NVIDIA's CUDA driver API that the proof uses, from libcuda.so.1, which is loaded at run
 /// time: the program is built without CUDA and starts without it.
 namespace cuda {
 

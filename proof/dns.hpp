@@ -21,7 +21,7 @@ struct Answer {
   bool truncated = false;  ///< the whole answer needs TCP
   std::vector<std::string> addresses;
 };
-/// The answer to such a query. Nothing: the bytes are no answer to it, or damaged.
+/// The answer to such a query. Nothing: the bytes are not an answer to it, or damaged.
 [[nodiscard]] std::optional<Answer> parse(std::span<const std::uint8_t> message, std::uint16_t id, Type type);
 
 struct Config {

@@ -6,7 +6,7 @@
 //     --hold      nothing but to keep a pod, and with it its GPU, for so long
 //     --again     --look, or --quick, with a pause of two seconds for so long, each time in a new process:
 //     {"exit": its status} after each
-//     --deadline  for each GPU (300): one that does not answer hangs in the driver for ever
+//     --deadline  for each GPU (300): one that does not answer hangs in the driver forever
 //     --network   not GPUs, but what a pod reaches: network.cpp
 // Exit: 0 every GPU did what it should, 1 one did not, 2 there is no CUDA or no GPU.
 #include "deadline.hpp"
@@ -149,7 +149,7 @@ struct Options {
   int hold = 0, again = 0;
 };
 
-/// Nothing: this is no way to call it.
+/// Nothing: the arguments are invalid.
 std::optional<Options> read(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {

@@ -14,7 +14,7 @@ namespace app {
 
 namespace {
 
-/// "3: cp1 (control plane), gpu1, gpu2"; of many the first.
+/// "3: cp1 (control plane), gpu1, gpu2"; for many nodes the first ones.
 std::string nodes_of(const RunSummary& of) {
   constexpr std::size_t most = 4;
   std::string text = fmt::format("{}: ", of.cluster.hosts.size());
@@ -54,7 +54,7 @@ std::string gpus_of(const RunSummary& of) {
   return text;
 }
 
-/// "1.34.2, containerd 1.7.24": a runtime that the run installed has no version here.
+/// "1.34.2, containerd 1.7.24": the version of a runtime that the run installed is unknown.
 std::string versions_of(const RunSummary& of) {
   const spec::Cluster& cluster = of.cluster;
   std::string text = cluster.kubernetes.version ? cluster.kubernetes.version->text() : "unknown";
@@ -67,7 +67,7 @@ std::string versions_of(const RunSummary& of) {
   return text + (facts && facts->containerd ? ", containerd " + facts->containerd->version : ", containerd");
 }
 
-/// As it can be typed: "~/.local/state/gpuadm/lab/kubeconfig".
+/// For a command line: "~/.local/state/gpuadm/lab/kubeconfig".
 std::string typed_path(const std::filesystem::path& path) {
   const std::string home = base::home().string() + "/", text = path.string();
   const bool plain =
@@ -77,7 +77,7 @@ std::string typed_path(const std::filesystem::path& path) {
   return text.starts_with(home) ? "~/" + text.substr(home.size()) : text;
 }
 
-/// Whether templates/gpu-job.yaml runs there: pods ask for nvidia.com/gpu and name a runtime class.
+/// Whether templates/gpu-job.yaml works: pods request nvidia.com/gpu and use a runtime class.
 bool has_gpu_jobs(const RunSummary& of) {
   return gpus_of(of) != "none" && of.cluster.gpu.allocator == spec::Allocator::device_plugin;
 }
@@ -108,8 +108,8 @@ std::string restored(const std::vector<std::string>& hosts, std::string_view bef
   for (std::size_t i = 0; i < std::min(most, hosts.size()); ++i)
     names += (i == 0 ? "" : ", ") + base::printable(hosts[i]);
   if (hosts.size() > most) names += fmt::format(" and {} more", hosts.size() - most);
-  return hosts.size() == 1 ? fmt::format("{} is as it was before {}\n", names, before)
-                           : fmt::format("{} are as they were before {}\n", names, before);
+  return hosts.size() == 1 ? fmt::format("{} is restored to its state before {}\n", names, before)
+                           : fmt::format("{} are restored to their state before {}\n", names, before);
 }
 
 }  // namespace app

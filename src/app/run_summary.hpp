@@ -10,20 +10,19 @@
 
 namespace app {
 
-/// A cluster after a run that made it, or added to it.
+/// A cluster after a run that created or extended it.
 struct RunSummary {
   const spec::Cluster& cluster;
   const facts::Census& census;       ///< from before the run
   std::filesystem::path kubeconfig;  ///< for kubectl on this machine; empty: none was written
-  std::string typed;                 ///< what commands need to reach its hosts: typed()
-  bool waited_for = false;           ///< the run ended when the cluster worked
+  std::string typed;                 ///< arguments that select its hosts: typed()
+  bool waited_for = false;           ///< whether the run waited for the cluster
 };
 
-/// What there is now, and what to type next: nine lines at most.
+/// The state of the cluster, and the next commands: at most nine lines.
 [[nodiscard]] std::string to_text(const RunSummary& summary);
 
-/// What there is after a reset or an undo that left nothing behind: "gpu1 is as it was before gpuadm changed
-/// it".
+/// The result of a complete reset or undo: "gpu1 is restored to its state before gpuadm changed it".
 [[nodiscard]] std::string restored(const std::vector<std::string>& hosts, std::string_view before);
 
 }  // namespace app

@@ -5,7 +5,7 @@
 
 namespace assets {
 
-/// Every file that was built in, by path.
+/// Every embedded file by path.
 [[nodiscard]] const std::map<std::string_view, std::string_view>& embedded();
 
 }  // namespace assets

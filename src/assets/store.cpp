@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Regular files below a folder, relative to it. Folders that cannot be read count as empty: they override
+/// Regular files below a directory, relative to it. Unreadable directories count as empty: they override
 /// nothing.
 std::set<std::string> files_below(const fs::path& folder) {
   std::set<std::string> found;
@@ -25,7 +25,7 @@ std::set<std::string> files_below(const fs::path& folder) {
   return found;
 }
 
-/// The first folder's file of that name.
+/// The first file with this name.
 std::optional<fs::path> override_of(const std::vector<fs::path>& folders, std::string_view path) {
   std::error_code error;
   for (const fs::path& folder : folders)
@@ -42,7 +42,7 @@ Result<Store> Store::open(const std::filesystem::path& directory) {
     const fs::path absolute = fs::canonical(directory, error);
     if (error || !fs::is_directory(absolute, error))
       return base::fail(base::Fault::usage, fmt::format("--assets {}: no such directory", directory.string()),
-                        "gpuadm assets export DIR makes one with every file");
+                        "create one with all files: gpuadm assets export DIR");
     store.directories_.push_back(absolute);
   }
   store.directories_.push_back(base::config_directory() / "assets");
@@ -53,11 +53,11 @@ Result<Store> Store::open(const std::filesystem::path& directory) {
 Result<std::string> Store::read(std::string_view path) const {
   if (!base::is_inside(path))
     return base::fail(base::Fault::usage,
-                      fmt::format("'{}' is no path of an asset", base::printable(path, 200)));
+                      fmt::format("'{}' is not a path of an asset", base::printable(path, 200)));
   if (const auto file = override_of(directories_, path)) return base::read_file(*file);
   if (const auto found = embedded().find(path); found != embedded().end()) return std::string(found->second);
-  return base::fail(base::Fault::bug, fmt::format("there is no asset {}", base::printable(path, 200)),
-                    "gpuadm assets list shows every one");
+  return base::fail(base::Fault::bug, fmt::format("unknown asset: {}", base::printable(path, 200)),
+                    "gpuadm assets list");
 }
 
 std::optional<std::string> Store::shipped(std::string_view path) {

@@ -15,8 +15,7 @@ struct Line {
   std::string_view text;
 };
 
-/// The longest common subsequence by table; a pair of files that is too large for it is shown as replaced
-/// whole.
+/// The longest common subsequence by table; files that are too large for it are shown as replaced completely.
 std::vector<Line> align(const std::vector<std::string_view>& a, const std::vector<std::string_view>& b) {
   std::size_t head = 0;
   while (head < a.size() && head < b.size() && a[head] == b[head]) ++head;

@@ -33,7 +33,7 @@ struct Descriptor {
   }
 };
 
-/// Writes pieces of any size in large blocks; remembers the first failure, with errno as it was.
+/// Writes pieces of any size in large blocks; remembers the first failure and its errno.
 class Pieces {
  public:
   explicit Pieces(int fd) : fd_(fd) {}
@@ -79,11 +79,11 @@ Result<std::string> read_all(int fd, const std::filesystem::path& path, std::siz
     if (count == 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(count));
     if (text.size() > limit)
-      return fail(Fault::usage, fmt::format("{} is larger than {} bytes", path.string(), limit));
+      return fail(Fault::usage, fmt::format("{}: larger than {} bytes", path.string(), limit));
   }
 }
 
-/// Hashes what `next` gives until it gives nothing.
+/// Hashes the output of `next` until it is empty.
 template <class Next>
 std::string digest(Next next) {
   Sha256 sum;
@@ -115,8 +115,8 @@ Result<std::string> read_file_within(const std::filesystem::path& folder,
     const int flags = O_CLOEXEC | O_NOFOLLOW | (last ? O_RDONLY | O_NONBLOCK : O_PATH | O_DIRECTORY);
     auto next = std::make_unique<Descriptor>(::openat(held->fd, part->c_str(), flags));
     if (next->fd < 0 && (errno == ELOOP || errno == ENOTDIR))
-      return fail(Fault::usage, fmt::format("{} is no {}: links are not followed here", path.string(),
-                                            last ? "file of its own" : "folder of its own"));
+      return fail(Fault::usage, fmt::format("{} is not a {}: symbolic links are not followed", path.string(),
+                                            last ? "regular file" : "directory"));
     if (next->fd < 0) return system_error("read", path);
     held = std::move(next);
   }
@@ -138,7 +138,7 @@ Result<> write_file(const std::filesystem::path& path, const std::function<void(
     for (const auto& part : path.parent_path()) {
       made /= part;
       if (::mkdir(made.c_str(), 0700) != 0 && errno != EEXIST)
-        return system_error("make the directory", made);
+        return system_error("create the directory", made);
     }
   }
   std::string temporary = path.string() + ".XXXXXX";
@@ -159,7 +159,7 @@ Result<> write_file(const std::filesystem::path& path, const std::function<void(
 Result<> is_new(const std::filesystem::path& path, std::string hint) {
   std::error_code error;
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return {};
-  return fail(Fault::usage, fmt::format("{} is there already", printable(path.string())), std::move(hint));
+  return fail(Fault::usage, fmt::format("{} already exists", printable(path.string())), std::move(hint));
 }
 
 std::filesystem::path home() {

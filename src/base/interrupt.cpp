@@ -9,7 +9,7 @@
 namespace base {
 
 namespace {
-// A signal handler can reach nothing but a global.
+// A signal handler can only access a global.
 std::atomic<int> signals{0};
 std::atomic<int> writer{-1};
 

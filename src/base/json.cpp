@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::size_t max_depth = 256;
 
-/// Makes a Tree of what the parser meets. Integers that no 64-bit number holds keep their digits.
+/// Builds a Tree from the parser's events. Integers that do not fit into 64 bits keep their digits.
 class Reader : public nlohmann::json_sax<Json> {
  public:
   bool null() override { return add({}); }
@@ -53,7 +53,7 @@ class Reader : public nlohmann::json_sax<Json> {
   Tree tree;
   bool deep = false;
   std::size_t byte = 0;  ///< of the first error, 1-based
-  std::string what;      ///< of an error that is none of syntax
+  std::string what;      ///< of an error that is not a syntax error
 
  private:
   bool add(Tree value) {
@@ -85,7 +85,7 @@ class Reader : public nlohmann::json_sax<Json> {
   }
 
   std::vector<Tree> open_;         ///< the innermost last
-  std::vector<std::string> keys_;  ///< of each, the one whose value comes
+  std::vector<std::string> keys_;  ///< for each, the key of the next value
 };
 
 /// Whether a number was written as an integer.
@@ -94,7 +94,7 @@ bool is_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// The number of a character of two or three bytes.
+/// The code point of a character of two or three bytes.
 unsigned code_of(std::string_view character) {
   unsigned code = static_cast<unsigned char>(character[0]) & (character.size() == 2 ? 0x1fu : 0x0fu);
   for (const char c : character.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3fu);
@@ -196,7 +196,7 @@ Result<Tree> read(std::string_view text, std::string_view source) {
     if (!reader.what.empty())
       return fail(Fault::parse, fmt::format("{}: {}", source, printable(reader.what, 200)));
     const std::size_t byte = reader.byte > 0 ? reader.byte - 1 : 0;
-    return fail(Fault::parse, fmt::format("{}:{}: this is no JSON", source, place(text, byte)));
+    return fail(Fault::parse, fmt::format("{}:{}: invalid JSON", source, place(text, byte)));
   } catch (const Json::exception& error) {
     return fail(Fault::parse, fmt::format("{}: {}", source, printable(error.what(), 200)));
   }

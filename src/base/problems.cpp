@@ -20,7 +20,7 @@ void Problems::add_unknown_keys(const Tree& map, std::string_view prefix,
     const auto near = nearest(key, known);
     add(value.key_mark, fmt::format("{}{}: unknown key ({})", prefix, printable(key, 100),
                                     near ? fmt::format("did you mean {}?", *near)
-                                         : fmt::format("known here: {}", fmt::join(known, ", "))));
+                                         : fmt::format("known: {}", fmt::join(known, ", "))));
   }
 }
 

@@ -43,8 +43,8 @@ Found unless_plain(std::string_view text, Span span) {
   return span;
 }
 
-/// A value that begins at `from`: in quotes, a list, or one word. `outer`: the quote that the whole setting
-/// stands in, or '\0': "key=a value" ends there; '?' in the query of a URL.
+/// A value that begins at `from`: quoted, a list, or one word. `outer`: the quote around the whole setting,
+/// or '\0': "key=a value" ends there; '?' in the query of a URL.
 Found value_at(std::string_view text, std::size_t from, char outer) {
   const bool query = outer == '?';
   if (from >= text.size() || text[from] == '{') return std::nullopt;
@@ -61,8 +61,8 @@ Found value_at(std::string_view text, std::size_t from, char outer) {
   return unless_plain(text, up_to(text, from, query ? " \t\"'&#" : " \t,;}]\"'<"));
 }
 
-/// The value of `name = value`, `name: value`, `"name": "value"` or `<name>value</name>`, where `end` is the
-/// end of the name and `outer` the quote before it.
+/// The value of `name = value`, `name: value`, `"name": "value"` or `<name>value</name>`, with `end` the end
+/// of the name and `outer` the quote before it.
 Found setting(std::string_view text, std::size_t begin, std::size_t end, char outer) {
   if (begin > 0 && text[begin - 1] == '<' && end < text.size() && text[end] == '>')
     return unless_plain(text, up_to(text, end + 1, "<"));
@@ -84,8 +84,7 @@ Found pair(std::string_view text, std::size_t end) {
   return behind < text.size() && is_name(text[behind]) ? std::nullopt : setting(text, from, behind, '\0');
 }
 
-/// What stands behind an option's name as the next word: `--password X`, and in a list of arguments
-/// `"--password", "X"`.
+/// The word after an option's name: `--password X`, and in a list of arguments `"--password", "X"`.
 Found next_word(std::string_view text, std::size_t end) {
   auto from = end;
   if (from < text.size() && (text[from] == '"' || text[from] == '\'')) {
@@ -100,7 +99,7 @@ Found next_word(std::string_view text, std::size_t end) {
   return value_at(text, from, '\0');
 }
 
-/// The password of `u:p` behind `-u`, `--user=` and the like; nothing for numbers, as `--user 1000:1000` has.
+/// The password of `u:p` after `-u`, `--user=` and similar; nothing for numbers, as in `--user 1000:1000`.
 Found password_of(std::string_view text, Span person) {
   const auto colon = text.find(':', person.begin);
   if (colon == npos || colon >= person.end) return std::nullopt;
@@ -111,17 +110,17 @@ Found password_of(std::string_view text, Span person) {
   return is_plain(password) ? std::nullopt : Found(Span{colon + 1, person.end});
 }
 
-/// Whether a program that takes `-p PASSWORD` stands earlier in the line.
+/// Whether a program that takes `-p PASSWORD` is earlier in the line.
 bool takes_password(std::string_view before) {
   return before.find("sshpass ") != npos || before.find(" login ") != npos;
 }
 
-/// Whether one that takes `-pPASSWORD` does.
+/// Whether a program that takes `-pPASSWORD` is.
 bool takes_attached_password(std::string_view before) {
   return before.ends_with("sshpass -") || before.find("mysql") != npos || before.find("mariadb") != npos;
 }
 
-/// The secret of an option whose name, behind its dashes, is from `begin` up to `end`.
+/// The secret of an option whose name, after its dashes, is from `begin` to `end`.
 Found option(std::string_view text, std::size_t begin, std::size_t end) {
   const std::string_view name = text.substr(begin, end - begin);
   const bool one_dash = begin < 2 || text[begin - 2] != '-';
@@ -144,7 +143,7 @@ Found option(std::string_view text, std::size_t begin, std::size_t end) {
   return std::nullopt;
 }
 
-/// The value of a header that holds a secret; of "Bearer X", "Basic X" and "Token X" the word behind.
+/// The value of a header with a secret; of "Bearer X", "Basic X" and "Token X" the second word.
 Found header(std::string_view text, std::size_t end) {
   auto from = text.find_first_not_of("\"' \t", end);
   if (from == npos || (text[from] != ':' && text[from] != '=')) return std::nullopt;
@@ -156,8 +155,8 @@ Found header(std::string_view text, std::size_t end) {
   return unless_plain(text, {scheme ? blank + 1 : from, all.end});
 }
 
-/// The people of a URL whose scheme ends at `end`: what stands before the @ of the host. A password may hold
-/// a slash and an @, so it goes to the last @; one before a digest is none.
+/// The user info of a URL whose scheme ends at `end`: the part before the @ of the host. A password may
+/// contain a slash and an @, so it ends at the last @; one before a digest does not count.
 Found people(std::string_view text, std::size_t end) {
   if (!text.substr(end).starts_with("://")) return std::nullopt;
   const std::size_t begin = end + 3;
@@ -170,7 +169,7 @@ Found people(std::string_view text, std::size_t end) {
   return unless_plain(text, {begin, at});
 }
 
-/// "Bearer X" and "Basic X" without the name of their header.
+/// "Bearer X" and "Basic X" without a header name.
 Found scheme(std::string_view text, std::size_t begin, std::size_t end) {
   const std::string word = lower(text.substr(begin, end - begin));
   if ((word != "bearer" && word != "basic") || end >= text.size() || text[end] != ' ') return std::nullopt;
@@ -178,7 +177,7 @@ Found scheme(std::string_view text, std::size_t begin, std::size_t end) {
   return value.end - value.begin < 8 ? std::nullopt : unless_plain(text, value);
 }
 
-/// A private key that stands in one line, as JSON writes it.
+/// A private key in one line, as in JSON.
 Found private_key(std::string_view text, std::size_t at) {
   const std::string_view rest = text.substr(at);
   if (!rest.starts_with("-----BEGIN ")) return std::nullopt;
@@ -189,7 +188,7 @@ Found private_key(std::string_view text, std::size_t at) {
   return key.begin == key.end ? std::nullopt : Found(key);
 }
 
-/// The secret that the word from `begin` up to `end` is, or stands before.
+/// The secret that the word from `begin` to `end` is, or precedes.
 Found secret_at(std::string_view text, std::size_t begin, std::size_t end) {
   const std::string_view name = text.substr(begin, end - begin);
   if (is_key(name)) return Span{begin, end};
@@ -200,7 +199,7 @@ Found secret_at(std::string_view text, std::size_t begin, std::size_t end) {
   if (is_secret_header(name))
     if (const auto found = header(text, end)) return found;
   if (const auto found = scheme(text, begin, end)) return found;
-  // The signature of a URL that opens what it names.
+  // The signature of a pre-signed URL.
   const bool query = before == '?' || before == '&';
   const bool quoted = before == '"' || before == '\'';
   if (is_secret_name(name) || (query && (name == "sig" || name == "key")))

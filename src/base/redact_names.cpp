@@ -10,7 +10,7 @@ namespace base {
 
 namespace {
 
-/// The words of a setting's name in small letters: of "AWS_SECRET_ACCESS_KEY", "client-key-data" and
+/// The words of a setting's name in lower case: of "AWS_SECRET_ACCESS_KEY", "client-key-data" and
 /// "dbPassword".
 std::vector<std::string> words_of(std::string_view name) {
   std::vector<std::string> words;
@@ -46,7 +46,7 @@ bool is_secret_name(std::string_view name) {
         "credential", "credentials", "sshpass", "dockerconfigjson", "dockercfg", "passcode", "authtok",
         "rootpw", "bindpw"})
     if (last == whole) return true;
-  // Words that mean other things where they stand alone: PWD is a folder, `pass: 12` a count.
+  // Words that alone have other meanings: PWD is a directory, `pass: 12` a count.
   for (const std::string_view second : {"pass", "pwd", "pat", "signature"})
     if (words.size() > 1 && last == second && !(words.size() == 2 && words[0] == "old")) return true;
   for (const std::string_view before :
@@ -59,7 +59,7 @@ bool is_secret_name(std::string_view name) {
 
 namespace {
 
-/// Forms in which services give out keys; known without a name before them.
+/// Formats of keys of known services; recognized without a name before them.
 struct Form {
   std::string_view prefix;
   std::size_t least;  ///< characters in all
@@ -103,7 +103,7 @@ bool is_key(std::string_view word) {
   for (const Form& form : forms)
     if (word.starts_with(form.prefix) && word.size() >= form.least) {
       const std::string_view rest = word.substr(form.prefix.size());
-      // Of letters alone it is a name: "sk-learn-example-notebook".
+      // Only letters are a name: "sk-learn-example-notebook".
       return std::ranges::any_of(rest, is_digit) || std::ranges::any_of(rest, is_upper);
     }
   return word.size() == 23 && word[6] == '.' &&

@@ -3,7 +3,7 @@
 #include <cctype>
 #include <string_view>
 
-/// How secrets are called, and what they look like.
+/// Names and formats of secrets.
 namespace base {
 
 inline bool is_digit(char c) {
@@ -23,12 +23,12 @@ inline bool is_name(char c) {
   return is_word(c) || c == '-' || c == '.';
 }
 
-/// Whether a setting of this name holds a secret.
+/// Whether a setting of this name is a secret.
 [[nodiscard]] bool is_secret_name(std::string_view name);
-/// A key that is known by its form, without a name before it: those of known services, and kubeadm's
+/// A key that is recognized by its format, without a name before it: those of known services, and kubeadm's
 /// bootstrap tokens.
 [[nodiscard]] bool is_key(std::string_view word);
-/// What stands for the lines below it in YAML: "|", ">-".
+/// A YAML indicator for a block below: "|", ">-".
 [[nodiscard]] bool is_block_sign(std::string_view value);
 
 }  // namespace base

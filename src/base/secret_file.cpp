@@ -31,10 +31,10 @@ base::Result<base::Secret> read_private_file(const std::filesystem::path& file) 
                                                                 [](const int* held) { ::close(*held); });
   struct stat about{};
   if (::fstat(opened, &about) != 0) return refuse(std::strerror(errno));
-  if (!S_ISREG(about.st_mode)) return refuse("is no regular file");
-  if (about.st_uid != ::geteuid()) return refuse("belongs to somebody else");
+  if (!S_ISREG(about.st_mode)) return refuse("is not a regular file");
+  if (about.st_uid != ::geteuid()) return refuse("belongs to another user");
   if ((about.st_mode & 077) != 0)
-    return refuse(fmt::format("others may read it (mode {:04o})", about.st_mode & 07777),
+    return refuse(fmt::format("other users can read it (mode {:04o})", about.st_mode & 07777),
                   fmt::format("chmod 600 {}", base::quote(file.string())));
   std::string text(largest, '\0');
   std::size_t size = 0;

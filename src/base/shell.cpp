@@ -21,7 +21,7 @@ std::string assignments(const Variables& variables) {
   for (const auto& [name, value] : variables) {
     bool good = !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0]));
     for (char c : name) good = good && (std::isalnum(static_cast<unsigned char>(c)) || c == '_');
-    if (!good) throw std::logic_error("no shell variable: " + name);
+    if (!good) throw std::logic_error("not a shell variable: " + name);
     text += name + "=" + quote(value) + "\n";
   }
   return text;

@@ -58,7 +58,7 @@ void put(::toml::array& array, const Tree& tree);
   return array;
 }
 
-/// Hands the node for a tree to `into`; a null has no TOML form and is left out.
+/// Passes the node for a tree to `into`; null has no TOML representation and is omitted.
 template <class Into>
 void with_node(const Tree& tree, Into into) {
   if (tree.is_map())
@@ -139,7 +139,7 @@ std::string replaced(std::string text, const ::toml::node& node, const Tree& val
   return text.replace(begin, offset_of(text, node.source().end) - begin, value_text(value));
 }
 
-/// The line put right under the header that a table begins with.
+/// The line directly below the header of a table.
 std::string inserted(std::string text, const ::toml::table& table, const std::string& line) {
   const std::size_t header = offset_of(text, table.source().begin);
   const std::size_t newline = header == 0 ? std::string::npos : text.rfind('\n', header - 1);
@@ -149,9 +149,8 @@ std::string inserted(std::string text, const ::toml::table& table, const std::st
   return text.insert(end + 1, std::string(header - start, ' ') + "  " + line);
 }
 
-/// Ways to make one assignment in place, the nicest first. Which of them says what it should is for the
-/// caller to find out: toml++ does not tell a table with a header of its own from one that only its children
-/// name.
+/// Ways to make one assignment in place, the best first. The caller checks which of them has the expected
+/// result: toml++ does not distinguish a table with its own header from one that only its children name.
 std::vector<std::string> edits(const std::string& text, const Assignment& assignment, const Tree& wanted) {
   const ::toml::table root = ::toml::parse(text);
   const ::toml::node* node = &root;
@@ -169,7 +168,7 @@ std::vector<std::string> edits(const std::string& text, const Assignment& assign
   if (depth == path.size() - 1 && node->as_table()) ways.push_back(inserted(text, *node->as_table(), line));
   const std::string end = text.empty() ? "" : text.ends_with('\n') ? "\n" : "\n\n";
   ways.push_back(text + end + header_text({path.begin(), path.end() - 1}) + "\n  " + line);
-  // An inline table cannot be added to from outside: it is written again, and nothing else.
+  // An inline table cannot be extended from outside: only it is rewritten.
   const auto here = path.begin() + static_cast<std::ptrdiff_t>(depth);
   if (depth > 0) ways.push_back(replaced(text, *node, *wanted.at(std::vector(path.begin(), here))));
   return ways;
@@ -178,7 +177,7 @@ std::vector<std::string> edits(const std::string& text, const Assignment& assign
 }  // namespace
 
 Result<Tree> read(std::string_view text, std::string_view source) {
-  // The parser and what it makes go as deep as the text does, on the stack.
+  // The recursion of the parser and its result is as deep as the text.
   if (depth_of(text) > max_depth)
     return fail(Fault::parse, fmt::format("{}: nested deeper than {} levels", source, max_depth));
   try {

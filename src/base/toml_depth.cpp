@@ -7,7 +7,7 @@ namespace base::toml {
 
 namespace {
 
-/// The place behind a string that begins at `at`, or the end of the text.
+/// The position after a string that begins at `at`, or the end of the text.
 std::size_t behind_string(std::string_view text, std::size_t at) {
   const char quote = text[at];
   const std::string_view three = text.substr(at, 3);
@@ -28,7 +28,7 @@ std::size_t behind_string(std::string_view text, std::size_t at) {
 
 std::size_t depth_of(std::string_view text) {
   std::size_t deepest = 0, header = 0, key = 0, parts = 1;
-  std::vector<std::size_t> open;  // what each open bracket of a value adds
+  std::vector<std::size_t> open;  // the nesting that each open bracket of a value adds
   std::size_t inside = 0;         // the sum of those
   bool in_header = false, line_begins = true;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -41,8 +41,8 @@ Tree typed(const std::string& text) {
   return text;
 }
 
-/// The scalar in UTF-8. yaml-cpp (0.7) gives `\N` and `\_` as one byte, not as U+0085 and U+00A0; what it
-/// read is UTF-8 otherwise.
+/// The scalar in UTF-8. yaml-cpp (0.7) returns `\N` and `\_` as one byte, not as U+0085 and U+00A0;
+/// everything else is UTF-8.
 std::string in_utf8(std::string_view scalar) {
   std::string out;
   while (!scalar.empty()) {
@@ -54,16 +54,16 @@ std::string in_utf8(std::string_view scalar) {
   return out;
 }
 
-/// Makes trees of the parser's events. What repeats by aliases counts each time, so that a short text cannot
-/// become a large tree.
+/// Builds trees from the parser's events. Aliases are counted each time, so that a short text cannot become a
+/// large tree.
 class Builder final : public YAML::EventHandler {
  public:
-  /// `duplicates`: keys that a map has twice; the first value counts.
+  /// `duplicates`: keys that a map has twice; the first value is used.
   Builder(std::string_view source, Problems& duplicates) : source_(source), duplicates_(duplicates) {}
   [[nodiscard]] std::vector<Tree> take() { return std::move(documents_); }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    // The parser can stay where it is for ever, one empty document after the other.
+    // The parser can stay at one position forever, one empty document after the other.
     if (documents_.size() >= most_documents)
       refuse(mark, fmt::format("more than {} documents", most_documents));
     documents_.emplace_back();
@@ -73,7 +73,7 @@ class Builder final : public YAML::EventHandler {
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(mark, Tree(), anchor, nullptr); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto known = anchors_.find(anchor);
-    if (known == anchors_.end()) refuse(mark, "an alias within what it stands for");
+    if (known == anchors_.end()) refuse(mark, "an alias inside its own anchor");
     const Tree copy = known->second;
     count_ += size_of(copy);
     add(mark, copy, 0, copy.is_scalar() && !copy.is_null() ? &copy.written : nullptr);
@@ -104,7 +104,7 @@ class Builder final : public YAML::EventHandler {
     YAML::anchor_t anchor;
     std::optional<std::string> key;
     Mark key_mark;
-    bool duplicate = false;  ///< the key is there already
+    bool duplicate = false;  ///< the key already exists
   };
 
   [[noreturn]] void refuse(const YAML::Mark& mark, const std::string& what) const {
@@ -124,7 +124,7 @@ class Builder final : public YAML::EventHandler {
     add(frame.mark, std::move(frame.tree), frame.anchor, nullptr);
   }
 
-  /// `scalar`: the value as it is written, where it can be a key.
+  /// `scalar`: the value as written, if it can be a key.
   void add(const YAML::Mark& mark, Tree value, YAML::anchor_t anchor, const std::string* scalar) {
     if (++count_ > most_values) refuse(mark, fmt::format("more than {} values", most_values));
     value.mark = {mark.line + 1, mark.column + 1};
@@ -170,8 +170,8 @@ class Builder final : public YAML::EventHandler {
   std::size_t count_ = 0;
 };
 
-/// The place of the first byte that is no UTF-8, or a control character that YAML forbids (1.2, 5.1), or
-/// nothing.
+/// The position of the first byte that is invalid UTF-8 or a control character that YAML forbids (1.2, 5.1),
+/// or nothing.
 std::optional<Mark> not_yaml(std::string_view text) {
   Mark mark{1, 1};
   while (!text.empty()) {
@@ -185,7 +185,7 @@ std::optional<Mark> not_yaml(std::string_view text) {
   return std::nullopt;
 }
 
-/// What yaml-cpp says of a tab in place of blanks leads astray.
+/// yaml-cpp's message about tabs is misleading.
 std::string message_of(const YAML::Exception& error, std::string_view text) {
   const auto rows = lines(text);
   const auto number = static_cast<std::size_t>(std::max(error.mark.line, 0));
@@ -229,8 +229,7 @@ Result<std::vector<Tree>> read_documents(std::string_view text, std::string_view
 Result<Tree> only(std::vector<Tree> documents, std::string_view source) {
   if (documents.empty()) return Tree();
   if (documents.size() > 1)
-    return fail(Fault::spec,
-                fmt::format("{}: one document was expected, here are {}", source, documents.size()));
+    return fail(Fault::spec, fmt::format("{}: expected one document, found {}", source, documents.size()));
   return std::move(documents.front());
 }
 

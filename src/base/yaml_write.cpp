@@ -14,18 +14,18 @@ namespace base::yaml {
 
 namespace {
 
-// What YAML 1.1 readers (kubeadm's among them) take for something else than a word.
+// Words that YAML 1.1 readers (kubeadm's among them) interpret as another type.
 constexpr std::array<std::string_view, 14> not_words = {
     "y", "n", "yes", "no", "on", "off", "true", "false", "null", ".inf", "-.inf", "+.inf", ".nan", "<<"};
 
-/// In bytes; a reader looks no further than 1024 characters for the colon (YAML 1.2, 7.4.2).
+/// In bytes; a reader expects the colon within 1024 characters (YAML 1.2, 7.4.2).
 constexpr std::size_t longest_simple_key = 1000;
 
 bool is_alphanumeric(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
-/// Whether every YAML reader takes the bare text for this very string, in a block and on one line.
+/// Whether every YAML reader parses the bare text as this string, in a block and on one line.
 bool is_plain(std::string_view text) {
   constexpr std::string_view starts = "/_.", inside = "_./@%+=,;()-: #*<>$~^|!?'\"",
                              numeric = "0123456789.:eExXoOaAbBcCdDfF_+-TtZz ";
@@ -48,7 +48,7 @@ bool is_control(std::string_view character) {
          character == "\xEF\xBB\xBF";
 }
 
-/// Whether a literal block gives the text back: several lines of characters that need no escape.
+/// Whether a literal block represents the text exactly: several lines without characters to escape.
 bool is_literal(std::string_view text) {
   if (text.find('\n') == std::string_view::npos || text.front() == ' ' || text.front() == '\t' ||
       text.front() == '\n')
@@ -111,7 +111,7 @@ std::string one_line(std::string_view text) {
   return is_plain(text) ? std::string(text) : quoted(text);
 }
 
-/// `indent`: of what stands inside.
+/// `indent`: of the contents.
 void put(std::string& out, const Tree& tree, std::size_t indent) {
   const bool is_list = tree.is_list();
   if (const std::string* text = tree.as_string()) {
@@ -122,7 +122,7 @@ void put(std::string& out, const Tree& tree, std::size_t indent) {
   } else if (tree.items().empty() && tree.entries().empty()) {
     out += is_list ? "[]\n" : "{}\n";
   } else {
-    // The first line continues the one that it stands on.
+    // The first line continues the current one.
     std::size_t before = 0;
     for (const Tree& item : tree.items()) {
       out.append(before, ' ').append("- ");

@@ -11,14 +11,14 @@ namespace {
 
 using base::Fault;
 
-/// Of one package; the largest driver has 400 MB.
+/// Limit of one package; the largest driver has 400 MB.
 constexpr long long largest_package = 4LL << 30;
 
 bool is_sum(std::string_view text, std::size_t digits = 64) {
   return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Characters of names and versions: they stand in texts that apt reads.
+/// Characters of names and versions: they are written into files that apt reads.
 bool is_word(std::string_view text) {
   return !text.empty() && text.size() <= 200 && std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -26,14 +26,14 @@ bool is_word(std::string_view text) {
   });
 }
 
-/// A path that stays below where it begins, and means the same in a URL.
+/// A path that stays below its base, and is the same in a URL.
 bool is_below(std::string_view path) {
   return !path.empty() && path.size() <= 1000 && path.front() != '/' &&
          std::ranges::none_of(base::split(path, '/'), [](std::string_view part) { return part == ".."; }) &&
          std::ranges::all_of(path, [](char c) { return c > ' ' && c < 127 && c != '?' && c != '#'; });
 }
 
-/// The value of a field with its further lines, which begin with a blank.
+/// The value of a field with its continuation lines, which begin with a space.
 std::map<std::string_view, std::string_view> fields_of(std::string_view stanza) {
   std::map<std::string_view, std::string_view> fields;
   while (!stanza.empty()) {
@@ -89,7 +89,7 @@ std::string shown(std::string_view text) {
 std::string signed_text(std::string_view in_release) {
   if (!in_release.starts_with("-----BEGIN PGP SIGNED MESSAGE-----")) return std::string(in_release);
   std::string text;
-  bool inside = false;  // behind the armour's own lines, which a blank one ends
+  bool inside = false;  // after the armor's headers, which end with an empty line
   for (std::string_view line : base::lines(in_release)) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.starts_with("-----BEGIN PGP SIGNATURE")) break;
@@ -119,8 +119,8 @@ Result<std::map<std::string, Sum>> parse_release(std::string_view text, const st
     sum.size = static_cast<std::uint64_t>(*size);
   }
   if (!sums.empty()) return sums;
-  return base::fail(Fault::parse, fmt::format("{}: has no SHA-256 or SHA-512 of any index", source),
-                    "see that this release is there; a proxy or a mirror may have sent something else");
+  return base::fail(Fault::parse, fmt::format("{}: no SHA-256 or SHA-512 of any index", source),
+                    "check that this release exists; a proxy or mirror may have sent something else");
 }
 
 Result<> Index::add(std::string packages, const std::string& base, const std::string& source) {
@@ -146,9 +146,9 @@ Result<> Index::add(std::string packages, const std::string& base, const std::st
     const auto bad = [&](std::string_view what) {
       return base::fail(Fault::parse,
                         fmt::format("{}: the package '{}' {}", source, shown(package.name), what),
-                        "the index is damaged, or is none");
+                        "the index is damaged or invalid");
     };
-    if (!is_word(package.name) || !is_word(package.version)) return bad("has no name or version that can be");
+    if (!is_word(package.name) || !is_word(package.version)) return bad("has no valid name or version");
     if (!is_sum(package.sha256)) return bad("has no SHA-256");
     std::string_view file = field("Filename");
     if (file.starts_with("./")) file.remove_prefix(2);
@@ -188,7 +188,7 @@ const Package* Index::newest(std::string_view name, std::string_view beginning) 
   return nullptr;
 }
 
-/// What is chosen so far. Packages are gone through in the order in which they came in.
+/// The selection so far. Packages are processed in the order in which they were added.
 class Closure {
  public:
   explicit Closure(const Index& index) : index_(index) {}
@@ -227,14 +227,14 @@ class Closure {
     for (const Relation& relation : relations)
       if (is_served(relation)) return {};
     for (const Relation& relation : relations)
-      if (const Package* found = look(relation)) {
+      if (const Package* found = find_package(relation)) {
         add(found);
         return {};
       }
     return base::fail(Fault::blocked,
                       fmt::format("{} {} needs {}, which no repository has", shown(package.name),
                                   shown(package.version), shown(base::trim(alternatives))),
-                      "see that the mirror is whole");
+                      "check that the mirror is complete");
   }
 
   [[nodiscard]] bool is_served(const Relation& relation) const {
@@ -251,7 +251,7 @@ class Closure {
     return place != chosen_.end() && std::ranges::count(place->second, package) > 0;
   }
 
-  [[nodiscard]] const Package* look(const Relation& relation) const {
+  [[nodiscard]] const Package* find_package(const Relation& relation) const {
     for (const Package* package : index_.find(relation.name))
       if (holds(relation, package->version)) return package;
     const Package* best = nullptr;

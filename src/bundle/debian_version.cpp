@@ -10,7 +10,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// How a character sorts where no digits stand: a tilde before the end, letters before everything else.
+/// Sort order of a character outside of digits: a tilde before the end, letters before everything else.
 int order(std::string_view text) {
   if (text.empty() || is_digit(text.front())) return 0;
   const char c = text.front();
@@ -19,7 +19,7 @@ int order(std::string_view text) {
   return letter ? c : static_cast<unsigned char>(c) + 256;
 }
 
-/// Takes the digits at the front, without zeros before them.
+/// Removes the leading digits, without leading zeros.
 std::string_view take_number(std::string_view& text) {
   const auto end = static_cast<std::size_t>(std::ranges::find_if_not(text, is_digit) - text.begin());
   std::string_view number = text.substr(0, end);

@@ -3,8 +3,8 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 
+#include "bundle/download.hpp"
 #include "bundle/http.hpp"
-#include "bundle/wish.hpp"
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::Fault;
 
-/// What counts as going on: a server that lets go of a few bytes at a time is asked again most_tries times.
+/// Minimum progress that resets the number of attempts.
 constexpr std::uint64_t least_progress = 4096;
 
 bool is_url(std::string_view place) {
@@ -35,15 +35,15 @@ bool is_html(const http::Head& head, std::string_view body) {
   return start.starts_with("<!doctype html") || start.starts_with("<html");
 }
 
-/// A file that grows; its sum is taken as it does.
+/// A partial file with a running checksum.
 class Growing {
  public:
   explicit Growing(fs::path path) : path_(std::move(path)) {}
-  /// Goes on with what is there, or begins anew.
-  Result<> open(bool anew) {
+  /// Continues with the existing bytes, or starts from the beginning.
+  Result<> open(bool restart) {
     sum_ = base::Sha256();
     size_ = 0;
-    if (!anew) {
+    if (!restart) {
       std::ifstream in(path_, std::ios::binary);
       std::vector<char> buffer(1u << 20);
       while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), in.gcount() > 0) {
@@ -53,7 +53,7 @@ class Growing {
     }
     out_.close();
     out_.clear();
-    out_.open(path_, std::ios::binary | (anew ? std::ios::trunc : std::ios::app));
+    out_.open(path_, std::ios::binary | (restart ? std::ios::trunc : std::ios::app));
     if (!out_) return cannot();
     return {};
   }
@@ -63,7 +63,7 @@ class Growing {
     if (out_.write(piece.data(), static_cast<std::streamsize>(piece.size()))) return {};
     return cannot();
   }
-  /// Closed; its sum.
+  /// Closes it and returns its checksum.
   Result<std::string> end() {
     out_.close();
     if (!out_) return cannot();
@@ -74,7 +74,7 @@ class Growing {
  private:
   [[nodiscard]] std::unexpected<base::Error> cannot() const {
     return base::fail(Fault::usage, fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno)),
-                      "see that its file system has room, or set XDG_CACHE_HOME to a folder on one that has");
+                      "free space on its file system, or set XDG_CACHE_HOME to another one");
   }
   fs::path path_;
   std::ofstream out_;
@@ -96,8 +96,8 @@ Result<Fetcher> Fetcher::open(Source source, std::filesystem::path folder, Progr
   std::error_code error;
   const bool folder_source = source.place != "public" && !is_url(source.place);
   if (folder_source && !fs::is_directory(source.place, error))
-    return base::fail(Fault::usage, fmt::format("--source {}: no such folder", source.place),
-                      "name `public`, a folder, or an http(s) URL");
+    return base::fail(Fault::usage, fmt::format("--source {}: no such directory", source.place),
+                      "use `public`, a directory, or an http(s) URL");
   if (!folder_source || !source.registries.empty()) TRY(http::available());
   while (source.place.ends_with('/')) source.place.pop_back();
   for (auto& [registry, url] : source.registries) {
@@ -109,8 +109,8 @@ Result<Fetcher> Fetcher::open(Source source, std::filesystem::path folder, Progr
   fs::permissions(folder, fs::perms::owner_all, error);
   if (error)
     return base::fail(Fault::usage,
-                      fmt::format("cannot make the folder {}: {}", folder.string(), error.message()),
-                      "set XDG_CACHE_HOME to a folder that you may write to");
+                      fmt::format("cannot create the directory {}: {}", folder.string(), error.message()),
+                      "set XDG_CACHE_HOME to a directory that you can write to");
   return Fetcher(std::move(source), std::move(folder), std::move(progress));
 }
 
@@ -121,90 +121,94 @@ std::string Fetcher::place_of(const std::string& url) const {
   return source_.place + "/" + url.substr(8);
 }
 
-Result<Fetcher::Answer> Fetcher::read_folder(const Wish& wish, const std::string& place) {
+Result<Fetcher::Answer> Fetcher::read_folder(const Download& download, const std::string& place) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(place, error);
   if (error || !fs::is_regular_file(place, error))
-    return base::fail(Fault::usage, fmt::format("{}: no such file in the source (for {})", place, wish.url),
-                      "bring the file there, or name another --source");
-  if (size > wish.limit)
-    return base::fail(
-        Fault::usage,
-        fmt::format("{}: has {} bytes, more than the {} that are expected at most", place, size, wish.limit));
+    return base::fail(Fault::usage,
+                      fmt::format("{}: no such file in the source (for {})", place, download.url),
+                      "copy the file there, or use another --source");
+  if (size > download.limit)
+    return base::fail(Fault::usage,
+                      fmt::format("{}: {} bytes, expected at most {}", place, size, download.limit));
   const std::string sum = TRY(base::sha256_of_file(place));
-  if (!wish.sha256.empty() && sum != wish.sha256)
+  if (!download.sha256.empty() && sum != download.sha256)
     return base::fail(Fault::parse,
-                      fmt::format("{}: its SHA-256 is {}, expected {}", place, sum, wish.sha256),
-                      "the file in the source is damaged, or another one");
+                      fmt::format("{}: its SHA-256 is {}, expected {}", place, sum, download.sha256),
+                      "the file in the source is damaged or a different one");
   const fs::path file = folder_ / sum, beside = folder_ / (sum + ".part");
   fs::copy_file(place, beside, fs::copy_options::overwrite_existing, error);
   if (!error) fs::rename(beside, file, error);
   if (error)
     return base::fail(Fault::usage, fmt::format("cannot write {}: {}", file.string(), error.message()),
-                      "see that its file system has room");
+                      "free space on its file system");
   return Answer{file, sum, size};
 }
 
-Result<Fetcher::Answer> Fetcher::ask_server(const Wish& wish) {
-  // What has a known sum is gone on with; of the rest nobody knows whether it is still the same.
-  const std::string name = wish.sha256.empty() ? base::sha256(wish.url) : wish.sha256;
+Result<Fetcher::Answer> Fetcher::ask_server(const Download& download) {
+  // A partial file with a known checksum is continued; others may have changed on the server.
+  const std::string name = download.sha256.empty() ? base::sha256(download.url) : download.sha256;
   const fs::path part = folder_ / (name + ".part");
   Growing file(part);
-  TRY(file.open(wish.sha256.empty()));
+  TRY(file.open(download.sha256.empty()));
   bool renewed = false;
   std::uint64_t best = file.size();
   std::string last, hint;
   for (int attempt = 0; attempt < most_tries; ++attempt) {
     wait_before(attempt);
     const std::uint64_t had = file.size();
-    http::Request request{
-        .url = wish.url, .headers = wish.headers, .from = had, .limit = wish.limit, .proxy = proxy()};
-    if (const auto says = authorizations_.find(wish.scope); says != authorizations_.end())
+    http::Request request{.url = download.url,
+                          .headers = download.headers,
+                          .from = had,
+                          .limit = download.limit,
+                          .proxy = proxy()};
+    if (const auto says = authorizations_.find(download.scope); says != authorizations_.end())
       request.headers.push_back("Authorization: " + says->second.reveal());
     Result<> kept;
     bool too_large = false, html = false, begun = false;
     const auto response = http::get(request, [&](const http::Head& head, std::string_view piece) {
       if (head.status != 200 && head.status != 206)
-        return true;  // what a server says to an error is not kept
+        return true;  // the body of an error response is not stored
       if (!std::exchange(begun, true)) {
         html = is_html(head, piece);
-        if (!html && head.status == 200 && had > 0) kept = file.open(true);  // it does not know ranges
+        if (!html && head.status == 200 && had > 0)
+          kept = file.open(true);  // the server does not support ranges
       }
-      too_large = file.size() + piece.size() > wish.limit;
+      too_large = file.size() + piece.size() > download.limit;
       if (html || too_large || !kept) return false;
       kept = file.add(piece);
-      progress_(wish.url, file.size());
+      progress_(download.url, file.size());
       return kept.has_value();
     });
     if (!kept) return std::unexpected(kept.error());
     if (!response && response.error().fault != Fault::unreachable) return std::unexpected(response.error());
     if (html)
       return base::fail(Fault::parse,
-                        fmt::format("{}: answers with a page of HTML, not with the file", wish.url),
-                        "a proxy or a login page may stand before it: look at it in a browser");
+                        fmt::format("{}: the server sent an HTML page instead of the file", download.url),
+                        "a proxy or login page may answer instead: open the URL in a browser");
     if (too_large)
-      return base::fail(Fault::parse, fmt::format("{}: is larger than the {} that are expected at most",
-                                                  wish.url, base::human_bytes(wish.limit)));
-    if (!wish.sha256.empty() && file.size() >= best + least_progress) {  // it goes on
+      return base::fail(Fault::parse, fmt::format("{}: larger than expected (at most {})", download.url,
+                                                  base::human_bytes(download.limit)));
+    if (!download.sha256.empty() && file.size() >= best + least_progress) {  // there is progress
       best = file.size();
       attempt = 0;
       renewed = false;
     }
     const long status = response ? response->head.status : 0;
     last = !response         ? response.error().what
-           : response->whole ? fmt::format("{}: answers {}", wish.url, status)
-                             : fmt::format("{}: {}", wish.url, response->how);
+           : response->whole ? fmt::format("{}: HTTP status {}", download.url, status)
+                             : fmt::format("{}: {}", download.url, response->how);
     hint = response ? "" : response.error().hint;
-    if (status == 401 && !wish.scope.empty()) {
-      if (std::exchange(renewed, true)) return refused(wish);
+    if (status == 401 && !download.scope.empty()) {
+      if (std::exchange(renewed, true)) return refused(download);
       const auto challenge = response->head.headers.find("www-authenticate");
-      TRY(authorize(wish, challenge == response->head.headers.end() ? "" : challenge->second));
+      TRY(authorize(download, challenge == response->head.headers.end() ? "" : challenge->second));
       --attempt;
       continue;
     }
-    if (status == 416) {  // there is no more than what is here, or what is here is of something else
+    if (status == 416) {  // the local file is complete, or belongs to another version
       const std::string sum = TRY(file.end());
-      if (sum == wish.sha256) {
+      if (sum == download.sha256) {
         std::error_code error;
         fs::rename(part, folder_ / sum, error);
         return Answer{folder_ / sum, sum, file.size()};
@@ -214,25 +218,26 @@ Result<Fetcher::Answer> Fetcher::ask_server(const Wish& wish) {
     }
     if (status >= 400 && !is_busy(status))
       return base::fail(status == 401 || status == 403 || status == 407 ? Fault::auth : Fault::usage, last,
-                        status == 404 ? "see that the version is one that exists, or name another --source"
+                        status == 404 ? "check that the version exists, or use another --source"
                         : status == 407
-                            ? "the proxy wants another login: https_proxy, or proxy.loginFile of the "
+                            ? "the proxy rejects the login: correct https_proxy, or proxy.loginFile of the "
                               "cluster file"
-                            : "see whether it wants a login");
+                            : "check whether it requires a login");
     if (!response || !response->whole || is_busy(status)) {
-      if (wish.sha256.empty()) TRY(file.open(true));
+      if (download.sha256.empty()) TRY(file.open(true));
       continue;
     }
     if (status != 200 && status != 206)
-      return base::fail(Fault::parse, fmt::format("{}: answers {}, not with the file", wish.url, status),
-                        "a proxy or a login page may stand before it: look at it in a browser");
+      return base::fail(Fault::parse,
+                        fmt::format("{}: HTTP status {} instead of the file", download.url, status),
+                        "a proxy or login page may answer instead: open the URL in a browser");
     const std::string sum = TRY(file.end());
-    if (!wish.sha256.empty() && sum != wish.sha256) {
+    if (!download.sha256.empty() && sum != download.sha256) {
       std::error_code error;
       fs::remove(part, error);
-      return base::fail(Fault::parse,
-                        fmt::format("{}: its SHA-256 is {}, expected {}", wish.url, sum, wish.sha256),
-                        "it was damaged on its way, or is another file: try again, or name another --source");
+      return base::fail(
+          Fault::parse, fmt::format("{}: its SHA-256 is {}, expected {}", download.url, sum, download.sha256),
+          "it was damaged in transfer or is a different file: try again, or use another --source");
     }
     std::error_code error;
     fs::rename(part, folder_ / sum, error);
@@ -243,19 +248,19 @@ Result<Fetcher::Answer> Fetcher::ask_server(const Wish& wish) {
   }
   return base::fail(
       Fault::unreachable, fmt::format("{} (tried {} times)", last, most_tries),
-      hint.empty() ? "what has come is kept: run the same command again, and it goes on" : hint);
+      hint.empty() ? "partial downloads are kept: run the same command again to continue" : hint);
 }
 
-Result<Fetcher::Answer> Fetcher::get(const Wish& wish) {
+Result<Fetcher::Answer> Fetcher::get(const Download& download) {
   std::error_code error;
-  if (!wish.sha256.empty())
-    if (const auto sum = base::sha256_of_file(folder_ / wish.sha256); sum && *sum == wish.sha256)
-      return Answer{folder_ / wish.sha256, *sum, fs::file_size(folder_ / wish.sha256, error)};
-  progress_(wish.url, 0);
-  Wish there = wish;
-  there.url = place_of(wish.url);
-  if (!is_url(there.url)) return read_folder(wish, there.url);
-  return ask_server(there);
+  if (!download.sha256.empty())
+    if (const auto sum = base::sha256_of_file(folder_ / download.sha256); sum && *sum == download.sha256)
+      return Answer{folder_ / download.sha256, *sum, fs::file_size(folder_ / download.sha256, error)};
+  progress_(download.url, 0);
+  Download actual = download;
+  actual.url = place_of(download.url);
+  if (!is_url(actual.url)) return read_folder(download, actual.url);
+  return ask_server(actual);
 }
 
 Result<std::string> Fetcher::text(const std::string& url, std::size_t limit) {

@@ -27,7 +27,7 @@ constexpr std::size_t largest_signature = 64u << 10;
 Result<std::string> read_entry(TarReader& tar, const TarEntry& entry, std::size_t limit,
                                const std::string& source) {
   if (entry.type != '0' || entry.size > limit)
-    return base::fail(Fault::spec, fmt::format("{}: {} in it is no file of at most {}", source,
+    return base::fail(Fault::spec, fmt::format("{}: {} in it is not a file of at most {}", source,
                                                base::printable(entry.name, 200), base::human_bytes(limit)));
   std::string text(static_cast<std::size_t>(entry.size), '\0');
   std::size_t at = 0;
@@ -36,18 +36,19 @@ Result<std::string> read_entry(TarReader& tar, const TarEntry& entry, std::size_
 }
 
 std::unexpected<base::Error> no_bundle(const std::string& source) {
-  return base::fail(Fault::usage, fmt::format("{}: no bundle, it does not begin with manifest.yaml", source),
-                    "name a bundle: `gpuadm bundle create` makes one");
+  return base::fail(Fault::usage,
+                    fmt::format("{}: not a bundle: it does not begin with manifest.yaml", source),
+                    "create a bundle with gpuadm bundle create");
 }
 
-/// The manifest of an archive, which comes first.
+/// The manifest of an archive, which is its first file.
 Result<std::string> read_first(TarReader& tar, const std::string& source) {
   const auto first = tar.next();
   if (!first || !*first || (*first)->name != manifest_name) return no_bundle(source);
   return read_entry(tar, **first, largest_text, source);
 }
 
-/// Whose blob it is, for errors.
+/// The owner of a blob, for errors.
 std::string owner(const Bundle& bundle, const std::string& sha256) {
   for (const BundleFile& file : bundle.files) {
     const bool part = std::ranges::find(file.parts, sha256, &BundlePart::sha256) != file.parts.end();
@@ -57,8 +58,8 @@ std::string owner(const Bundle& bundle, const std::string& sha256) {
   return "nothing";
 }
 
-/// Takes one blob of an archive, summed as it comes, and writes it where it is not there yet; an empty
-/// `into`: only summed.
+/// Reads one blob of an archive, verifies it, and writes it if it is missing; with an empty `into`, only
+/// verifies.
 Result<> unpack_blob(TarReader& tar, const TarEntry& entry, const fs::path& into, const std::string& sha256) {
   base::Sha256 sum;
   Result<> read;
@@ -92,8 +93,8 @@ Result<> unpack_blob(TarReader& tar, const TarEntry& entry, const fs::path& into
 Result<> check_target(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder, error) && !(fs::is_directory(folder, error) && fs::is_empty(folder, error)))
-    return base::fail(Fault::usage, fmt::format("{}: is there already", folder.string()),
-                      "name a folder that is missing or empty, or FILE.tar.zst");
+    return base::fail(Fault::usage, fmt::format("{}: already exists", folder.string()),
+                      "specify a directory that is empty or does not exist, or FILE.tar.zst");
   return {};
 }
 
@@ -147,7 +148,7 @@ Result<> write_bundle_folder(const Bundle& bundle, const std::string& signature,
     if (error)
       return base::fail(Fault::usage,
                         fmt::format("cannot copy {} to {}: {}", from.string(), to.string(), error.message()),
-                        "see that its file system has room");
+                        "free space on its file system");
   }
   if (!signature.empty()) TRY(base::write_file(folder / signature_name, signature, 0644));
   return base::write_file(folder / manifest_name, manifest_of(bundle), 0644);
@@ -178,8 +179,8 @@ Result<BundleHead> read_bundle_head(const std::filesystem::path& place) {
     if (!fs::is_regular_file(manifest, error)) return no_bundle(place.string());
     head.manifest = TRY(base::read_file(manifest, largest_text));
     if (fs::exists(signature, error) && !fs::is_regular_file(signature, error))
-      return base::fail(Fault::spec, fmt::format("{}: is no file", signature.string()),
-                        "the bundle is damaged or was tampered with: bring it here again, or make it again");
+      return base::fail(Fault::spec, fmt::format("{}: not a regular file", signature.string()),
+                        "the bundle is damaged or was tampered with: copy it again, or create it again");
     if (fs::exists(signature, error)) head.signature = TRY(base::read_file(signature, largest_signature));
     return head;
   }
@@ -207,7 +208,7 @@ Result<std::filesystem::path> unpack_bundle(const std::filesystem::path& file,
     const auto entry = tar.next();
     if (entry || entry.error().fault != Fault::parse) return entry;
     return base::fail(Fault::spec, entry.error().what,
-                      "the bundle is damaged: bring it here again, or make it again");
+                      "the bundle is damaged: copy it again, or create it again");
   };
   while (const auto entry = TRY(next())) {
     if (entry->name == signature_name) {
@@ -219,26 +220,26 @@ Result<std::filesystem::path> unpack_bundle(const std::filesystem::path& file,
     const auto known = blobs.find(sha256);
     const auto refuse = [&](std::string_view why) {
       return base::fail(Fault::spec, fmt::format("{}: {}", source, why),
-                        "the bundle is damaged or was tampered with: bring it here again, or make it again");
+                        "the bundle is damaged or was tampered with: copy it again, or create it again");
     };
     if (entry->type != '0' || known == blobs.end())
       return refuse(
-          fmt::format("holds {}, which its manifest does not name", base::printable(entry->name, 200)));
+          fmt::format("contains {}, which is not in its manifest", base::printable(entry->name, 200)));
     if (entry->size != known->second)
-      return refuse(fmt::format("{} ({}): has {} bytes, expected {}", entry->name, owner(bundle, sha256),
+      return refuse(fmt::format("{} ({}): {} bytes, expected {}", entry->name, owner(bundle, sha256),
                                 entry->size, known->second));
     if (const auto done = unpack_blob(tar, *entry, writes ? folder / blob_path(sha256) : fs::path(), sha256);
         !done)
       return done.error().fault == Fault::usage
-                 ? base::fail(Fault::usage, done.error().what, "see that its file system has room")
+                 ? base::fail(Fault::usage, done.error().what, "free space on its file system")
                  : refuse(fmt::format("{} ({}): {}", entry->name, owner(bundle, sha256), done.error().what));
     missing.erase(sha256);
   }
   if (!missing.empty())
     return base::fail(Fault::spec,
-                      fmt::format("{}: {} ({}) is missing in it", source, blob_path(*missing.begin()),
+                      fmt::format("{}: {} ({}) is missing", source, blob_path(*missing.begin()),
                                   owner(bundle, *missing.begin())),
-                      "the bundle is damaged: bring it here again, or make it again");
+                      "the bundle is damaged: copy it again, or create it again");
   if (writes) TRY(base::write_file(folder / manifest_name, manifest));
   return folder;
 }
@@ -253,7 +254,7 @@ Result<> extract(const std::filesystem::path& archive, std::uint64_t limit,
     if (sink == sinks.end() || entry->type != '0') continue;
     if (entry->size > limit || !found.insert(name).second)
       return base::fail(Fault::parse,
-                        fmt::format("{}: {} in it is too large, or there twice", archive.string(), name));
+                        fmt::format("{}: {} in it is too large or a duplicate", archive.string(), name));
     std::vector<char> buffer(1u << 20);
     for (std::uint64_t left = entry->size; left > 0;) {
       const std::size_t got = TRY(tar.read(buffer.data(), buffer.size()));
@@ -263,8 +264,8 @@ Result<> extract(const std::filesystem::path& archive, std::uint64_t limit,
   }
   for (const auto& [name, sink] : sinks)
     if (!found.contains(name))
-      return base::fail(Fault::parse, fmt::format("{}: has no {}", archive.string(), name),
-                        "it may be of another version: override data/sources.yaml");
+      return base::fail(Fault::parse, fmt::format("{}: no {} in it", archive.string(), name),
+                        "it may have another version: override data/sources.yaml");
   return {};
 }
 

@@ -19,9 +19,9 @@ namespace {
 using base::Fault;
 
 constexpr long connect_seconds = 15, slow_bytes = 1024, slow_seconds = 30, most_redirects = 5;
-/// A whole request has two minutes, and a second more for each 16 KiB that it may bring.
+/// A request may take two minutes, and one second more for each 16 KiB of its limit.
 constexpr std::uint64_t least_seconds = 120, least_bytes = 16u << 10, most_seconds = 1'000'000;
-/// What a server says to an error may be as long.
+/// The limit of an error response's body.
 constexpr std::size_t largest_excuse = 64u << 10;
 
 /// The functions of libcurl that are used.
@@ -45,7 +45,7 @@ void find(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(::dlsym(library, name));
 }
 
-/// Loaded once, and kept.
+/// Loaded once.
 const Curl& curl() {
   static const Curl loaded = [] {
     Curl functions;
@@ -75,7 +75,7 @@ struct Transfer {
 std::size_t on_header(char* bytes, std::size_t, std::size_t count, void* user) {
   Head& head = static_cast<Transfer*>(user)->head;
   const std::string_view line = base::trim(std::string_view(bytes, count));
-  if (line.starts_with("HTTP/")) {  // another answer: after a redirect, or of a proxy
+  if (line.starts_with("HTTP/")) {  // another response: after a redirect, or of a proxy
     const auto words = base::words(line);
     head = {.status = words.size() > 1 ? static_cast<long>(base::to_int(words[1]).value_or(0)) : 0,
             .headers = {}};
@@ -94,10 +94,10 @@ std::size_t on_body(char* bytes, std::size_t, std::size_t count, void* user) {
   if (transfer.excuse <= largest_excuse && (*transfer.sink)(transfer.head, std::string_view(bytes, count)))
     return count;
   transfer.stopped = true;
-  return count + 1;  // ends the transfer
+  return count + 1;  // aborts the transfer
 }
 
-/// What the strings of it live in must outlive the transfer.
+/// The strings must outlive the transfer.
 struct Way {
   std::string proxy, no_proxy, user, password;
 };
@@ -119,7 +119,7 @@ Way way_for(const Request& request) {
 
 Result<> available() {
   if (curl().complete()) return {};
-  return base::fail(Fault::usage, "this machine has no libcurl, with which gpuadm fetches files",
+  return base::fail(Fault::usage, "libcurl is not installed; gpuadm downloads files with it",
                     "install it: `apt-get install libcurl4`, or `dnf install libcurl`");
 }
 
@@ -140,7 +140,7 @@ Result<Response> get(const Request& request,
   c.set(h, CURLOPT_NOSIGNAL, 1L);
   c.set(h, CURLOPT_FOLLOWLOCATION, 1L);
   c.set(h, CURLOPT_MAXREDIRS, most_redirects);
-  // The old names, which every libcurl.so.4 knows; the newer ones begin with 7.85.
+  // The old names, which every libcurl.so.4 supports; the newer ones exist since 7.85.
   constexpr auto protocols = static_cast<CURLoption>(181), redirected = static_cast<CURLoption>(182);
   c.set(h, protocols, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
   const bool https = request.url.starts_with("https:");
@@ -167,11 +167,11 @@ Result<Response> get(const Request& request,
   c.set(h, CURLOPT_WRITEFUNCTION, &on_body);
   c.set(h, CURLOPT_WRITEDATA, &transfer);
   const CURLcode code = c.perform(h);
-  // Of a proxy that is none libcurl would repeat the login that stands in its URL.
+  // libcurl puts the credentials of an invalid proxy URL into its message.
   const bool quotes = code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_URL_MALFORMAT;
   const std::string how = says[0] != '\0' && !quotes ? says.data() : c.says(code);
   if (code == CURLE_OK || transfer.stopped) return Response{transfer.head, true, {}};
-  // An answer that was cut off, or one to a range that the server does not know: the status says which.
+  // A truncated response, or one to an unsupported range: the status distinguishes them.
   const bool hopeless =
       code == CURLE_URL_MALFORMAT || code == CURLE_TOO_MANY_REDIRECTS || code == CURLE_UNSUPPORTED_PROTOCOL;
   if (transfer.head.status >= 200 && !hopeless)
@@ -183,9 +183,9 @@ Result<Response> get(const Request& request,
                : Fault::unreachable,
       fmt::format("{}: {}", request.url, base::printable(how, 200)),
       way.proxy.empty()
-          ? "see that this machine reaches it: a proxy is taken from https_proxy"
-          : fmt::format("see that this machine reaches it through the cluster file's proxy, {}, "
-                        "or name another one in https_proxy",
+          ? "check that this machine can reach it; to use a proxy, set https_proxy"
+          : fmt::format("check that this machine can reach it through the cluster file's proxy, {}, "
+                        "or set another one in https_proxy",
                         way.proxy));
 }
 

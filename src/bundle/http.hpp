@@ -13,7 +13,7 @@ namespace bundle {
 struct Proxy;
 }
 
-/// HTTP by libcurl, which is loaded when it is needed: everything but fetching works without it.
+/// HTTP by libcurl, which is loaded on demand: everything except downloads works without it.
 namespace bundle::http {
 
 using base::Result;
@@ -21,31 +21,32 @@ using base::Result;
 struct Request {
   std::string url;                   ///< http or https
   std::vector<std::string> headers;  ///< "Name: value"; those with secrets are not shown in errors
-  std::uint64_t from = 0;            ///< the first byte that is wanted
-  std::uint64_t limit = 0;       ///< bytes that are expected at most; the time it may take follows from them
-  const Proxy* proxy = nullptr;  ///< nothing: as the environment says
+  std::uint64_t from = 0;            ///< the first byte to request
+  std::uint64_t limit = 0;           ///< maximum number of bytes; determines the time limit
+  const Proxy* proxy = nullptr;      ///< nullptr: from the environment
 };
 
-/// What a server said before the body.
+/// The head of a response.
 struct Head {
   long status = 0;
-  std::map<std::string, std::string> headers;  ///< names in small letters; several of a name: a line each
+  std::map<std::string, std::string>
+      headers;  ///< names in lower case; several values of a name: one line each
 };
 
-/// How a request ended, where a server answered.
+/// The result of a request with a response.
 struct Response {
   Head head;
   bool whole = true;  ///< false: the connection ended before the body did
-  std::string how;    ///< what libcurl says of a body that is not whole
+  std::string how;    ///< libcurl's error for an incomplete body
 };
 
-/// Whether libcurl is here; Fault::usage with what to install.
+/// Whether libcurl is available; Fault::usage with what to install.
 [[nodiscard]] Result<> available();
 
-/// One GET. Redirects are followed, from https to nothing else. `sink` gets the body of the last answer, with
-/// its head, and ends the request where it returns false; of an answer that is no file it gets 64 KiB at
-/// most. Fault::unreachable where no answer came: no connection within 15 s, or less than 1 KiB a second for
-/// 30 s; Fault::parse where asking again helps nothing.
+/// One GET request. Follows redirects, from https only to https. `sink` gets the head and body of the last
+/// response, and aborts the request by returning false; for an error response it gets at most 64 KiB.
+/// Fault::unreachable if there was no response: no connection within 15 s, or less than 1 KiB/s for 30 s;
+/// Fault::parse if a repetition is useless.
 [[nodiscard]] Result<Response> get(const Request& request,
                                    const std::function<bool(const Head& head, std::string_view piece)>& sink);
 

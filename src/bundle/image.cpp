@@ -25,7 +25,7 @@ bool all_of(std::string_view text, std::string_view more) {
   });
 }
 
-/// "library/nginx": parts of small letters, digits and separators, none empty.
+/// "library/nginx": components of lower-case letters, digits and separators, none empty.
 bool is_repository(std::string_view text) {
   return std::ranges::all_of(base::split(text, '/'), [](std::string_view part) {
     return all_of(part, "._-") && part.find("..") == std::string_view::npos && part.front() != '.';
@@ -45,7 +45,7 @@ Result<BundlePart> read_part(const Tree* tree, std::string_view source) {
     return base::fail(Fault::parse, fmt::format("{}: a part of the image has no SHA-256 and size", source));
   if (tree->find("urls") && !tree->find("urls")->items().empty())
     return base::fail(Fault::parse,
-                      fmt::format("{}: a layer of the image lies outside of the registry", source));
+                      fmt::format("{}: a layer of the image is outside of the registry", source));
   return BundlePart{digest->text().substr(7), static_cast<std::uint64_t>(size)};
 }
 
@@ -80,7 +80,7 @@ Result<ImageReference> parse_reference(std::string_view text) {
                                 reference.tag.front() != '-' && all_of(base::lower(reference.tag), "._-"));
   if (!is_registry(reference.registry) || !is_repository(reference.repository) || !good_tag ||
       (!reference.digest.empty() && !is_digest(reference.digest)))
-    return base::fail(Fault::usage, fmt::format("'{}' is no name of an image", base::printable(text, 200)),
+    return base::fail(Fault::usage, fmt::format("invalid image name: '{}'", base::printable(text, 200)),
                       "for example: registry.k8s.io/pause:3.9");
   return reference;
 }
@@ -94,7 +94,7 @@ Result<ImageManifest> parse_image_manifest(std::string_view json, std::string_vi
   const Tree tree = TRY(base::json::read(json, source));
   const Tree* version = tree.find("schemaVersion");
   if (!version || version->as_int() != 2)
-    return base::fail(Fault::parse, fmt::format("{}: it is no manifest of version 2", source),
+    return base::fail(Fault::parse, fmt::format("{}: not a manifest of version 2", source),
                       "gpuadm reads OCI manifests and Docker's, schema 2");
   ImageManifest manifest;
   const Tree* type = tree.find("mediaType");
@@ -124,9 +124,9 @@ Result<std::optional<std::string>> choose_platform(std::string_view json, std::s
     there.push_back(fmt::format("{}/{}", word("os"), word("architecture")));
   }
   return base::fail(Fault::usage,
-                    fmt::format("{}: there is none for linux/{}, only for {}", source, architecture,
+                    fmt::format("{}: not available for linux/{}, only for {}", source, architecture,
                                 base::printable(base::join(there, ", "), 300)),
-                    "name an image that is made for the architecture of the hosts");
+                    "use an image for the architecture of the hosts");
 }
 
 std::optional<TokenRequest> parse_challenge(std::string_view header) {

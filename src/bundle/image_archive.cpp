@@ -11,8 +11,8 @@
 #include <set>
 #include <vector>
 
-// The layout: https://github.com/opencontainers/image-spec/blob/main/image-layout.md; containerd takes an
-// image's name from io.containerd.image.name, `docker load` what it needs from manifest.json
+// The layout: https://github.com/opencontainers/image-spec/blob/main/image-layout.md; containerd reads an
+// image's name from io.containerd.image.name, `docker load` uses manifest.json
 // (docs.docker.com/reference/cli/docker/image/save).
 
 namespace bundle {
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using base::Fault;
 using base::Tree;
 
-/// Adds a file whose bytes are at hand.
+/// Adds a file from memory.
 Result<> add_text(const std::function<Result<>(std::string_view)>& sink, std::string_view name,
                   std::string_view text) {
   TRY(sink(tar_header(name, text.size())));
@@ -46,7 +46,7 @@ Result<> add_file(const std::function<Result<>(std::string_view)>& sink, std::st
   while (left > 0) {
     in.read(buffer.data(), static_cast<std::streamsize>(std::min<std::uint64_t>(left, buffer.size())));
     const auto got = static_cast<std::size_t>(in.gcount());
-    if (got == 0) return base::fail(Fault::spec, fmt::format("{}: it ends early", file.string()));
+    if (got == 0) return base::fail(Fault::spec, fmt::format("{}: truncated", file.string()));
     TRY(sink(std::string_view(buffer.data(), got)));
     left -= got;
   }
@@ -61,8 +61,8 @@ Result<> write_image(const BlobPlace& place, const std::string& name, const std:
   for (std::size_t i = 0; same && i < manifest.parts.size(); ++i)
     same = manifest.parts[i].sha256 == parts[i + 1].sha256 && manifest.parts[i].size == parts[i + 1].size;
   if (!same)
-    return base::fail(Fault::spec, fmt::format("{}: its manifest names other parts than manifest.yaml", name),
-                      "make the bundle again");
+    return base::fail(Fault::spec, fmt::format("{}: its manifest has other parts than manifest.yaml", name),
+                      "create the bundle again");
   const auto inside = [](const BundlePart& part) { return "blobs/sha256/" + part.sha256; };
   const Tree index = Tree::map_of(
       {{"schemaVersion", 2},
@@ -75,7 +75,7 @@ Result<> write_image(const BlobPlace& place, const std::string& name, const std:
                                                         {"org.opencontainers.image.ref.name", name}})}})})}});
   Tree layers = Tree::list();
   for (std::size_t i = 2; i < parts.size(); ++i) layers.push(inside(parts[i]));
-  // Docker refuses a digest in the place of a tag.
+  // Docker rejects a digest instead of a tag.
   Tree tags = Tree::list();
   if (name.find('@') == std::string::npos) tags.push(name);
   const Tree docker = Tree(Tree::List{Tree::map_of(
@@ -93,27 +93,27 @@ Result<std::filesystem::path> put_together(const std::filesystem::path& bundle, 
                                            const std::filesystem::path& cache) {
   const fs::path archive = cache / (image.sha256 + ".tar");
   if (const auto there = base::sha256_of_file(archive); there && *there == image.sha256) {
-    std::error_code error;  // it is in use: what nothing uses goes one day
+    std::error_code error;  // marks it as used; unused ones are removed later
     fs::last_write_time(archive, fs::file_time_type::clock::now(), error);
     return archive;
   }
-  Result<> told;
+  Result<> written;
   TRY(base::write_file(archive, [&](const base::Sink& sink) {
-    told = write_image([&](const std::string& sha256) { return bundle / blob_path(sha256); }, image.name,
-                       image.parts,
-                       [&](std::string_view piece) -> Result<> {
-                         sink(piece);
-                         return {};
-                       });
+    written = write_image([&](const std::string& sha256) { return bundle / blob_path(sha256); }, image.name,
+                          image.parts,
+                          [&](std::string_view piece) -> Result<> {
+                            sink(piece);
+                            return {};
+                          });
   }));
   const std::string sum = TRY(base::sha256_of_file(archive));
-  if (told && sum == image.sha256) return archive;
+  if (written && sum == image.sha256) return archive;
   std::error_code error;
   fs::remove(archive, error);
-  if (!told) return std::unexpected(told.error());
+  if (!written) return std::unexpected(written.error());
   return base::fail(
       Fault::spec, fmt::format("{}: its archive's SHA-256 is {}, expected {}", image.name, sum, image.sha256),
-      "what differs from manifest.yaml is not used: make the bundle again");
+      "the image differs from manifest.yaml: create the bundle again");
 }
 
 }  // namespace bundle

@@ -6,22 +6,21 @@
 
 namespace bundle {
 
-/// Where a blob is, relative to its bundle.
+/// The path of a blob, relative to its bundle.
 [[nodiscard]] std::string blob_path(std::string_view sha256);
 
 /// Adds a file to a tar archive.
 [[nodiscard]] Result<> add_file(const std::function<Result<>(std::string_view)>& sink, std::string_view name,
                                 const std::filesystem::path& file, std::uint64_t size);
 
-/// The archive that an image's parts become: an OCI image layout that Docker's `load` reads, too.
-/// The same parts and name give the same bytes. Fault::parse where the manifest does not name the other
-/// parts.
+/// The archive assembled from an image's parts: an OCI image layout that Docker's `load` also reads.
+/// Reproducible. Fault::parse if the image's manifest lists other parts.
 [[nodiscard]] Result<> write_image(const BlobPlace& place, const std::string& name,
                                    const std::vector<BundlePart>& parts,
                                    const std::function<Result<>(std::string_view piece)>& sink);
 
-/// The archive of an image as a file in `cache`, named by its sum: the one that is there, else a new one.
-/// Fault::spec where it has not the sum that the manifest says.
+/// The archive of an image as a file in `cache`, named by its checksum: the existing one, otherwise a new
+/// one. Fault::spec if its checksum differs from the manifest's.
 [[nodiscard]] Result<std::filesystem::path> put_together(const std::filesystem::path& bundle,
                                                          const BundleFile& image,
                                                          const std::filesystem::path& cache);

@@ -13,7 +13,7 @@ namespace {
 using base::Fault;
 using base::Tree;
 
-/// As images have it: Docker writes "https://index.docker.io/v1/" for docker.io.
+/// The name in image references: Docker writes "https://index.docker.io/v1/" for docker.io.
 std::string host_and_path(std::string_view key) {
   if (const std::size_t scheme = key.find("://"); scheme != std::string_view::npos)
     key.remove_prefix(scheme + 3);
@@ -41,8 +41,8 @@ std::string word(const Tree& tree, std::string_view key) {
 base::Result<Logins> Logins::parse(std::string_view json, std::string source) {
   const auto tree = base::json::read(json, source);
   if (!tree || !tree->is_map())
-    return base::fail(Fault::usage, fmt::format("{}: is no JSON object", source),
-                      "it should be as `docker login` and `skopeo login --authfile` write it");
+    return base::fail(Fault::usage, fmt::format("{}: not a JSON object", source),
+                      "create it with `docker login` or `skopeo login --authfile`");
   Logins logins;
   logins.source_ = std::move(source);
   logins.helper_for_all_ = !word(*tree, "credsStore").empty();
@@ -73,8 +73,7 @@ std::string Logins::advice(std::string_view host) const {
   const std::string login =
       fmt::format("(umask 77; skopeo login --authfile FILE {}), then --registry-logins FILE", host);
   if (helper_for_all_ || helpers_.contains(host_and_path(host)))
-    return fmt::format("{} leaves logins to a credential helper, which gpuadm does not run: {}", source_,
-                       login);
+    return fmt::format("{} uses a credential helper, which gpuadm does not run: {}", source_, login);
   if (source_.empty()) return "log in: docker login " + std::string(host) + ", or " + login;
   return fmt::format("{} has no login for {}: {}", source_, host, login);
 }

@@ -23,7 +23,7 @@ const std::vector<std::pair<std::string, BundleKind>> kinds = {
     {"binary", BundleKind::binary},   {"runtime", BundleKind::runtime},       {"image", BundleKind::image},
     {"package", BundleKind::package}, {"repository", BundleKind::repository}, {"file", BundleKind::file}};
 
-/// A key of the manifest, and what its value must be.
+/// A key of the manifest, and its type.
 struct Word {
   const char* key;
   Good good;
@@ -82,8 +82,7 @@ std::string read(const Tree& map, const Word& word, Problems& problems) {
   return {};
 }
 
-/// Which keys a kind of file has besides `path`, `kind`, `sha256` and `size`: all required, but for
-/// `optional`.
+/// The keys of a kind of file besides `path`, `kind`, `sha256` and `size`: all required, except `optional`.
 std::vector<std::string> keys_of(BundleKind kind) {
   switch (kind) {
     case BundleKind::binary:
@@ -130,7 +129,7 @@ BundleFile read_file_entry(const Tree& tree, Problems& problems) {
       read(tree, {"kind", is_kind, "binary | runtime | image | package | repository | file"}, problems);
   if (kind.empty()) return file;
   file.kind = std::ranges::find(kinds, kind, &std::pair<std::string, BundleKind>::first)->second;
-  // What has no path of its own is the blob of its sum, or the parts of an image.
+  // Without a path of its own, it is the blob with its checksum, or the parts of an image.
   const bool own = tree.find("path") != nullptr;
   std::vector<std::string> keys = keys_of(file.kind);
   keys.insert(keys.begin(), {"kind", "sha256"});
@@ -178,7 +177,7 @@ void read_files(const Tree& list, Bundle& bundle, Problems& problems) {
     const std::string name = file.name.empty() ? "" : fmt::format("{} {}", name_of(file.kind), file.name);
     for (const std::string& place : {file.path, file.target, name})
       if (!place.empty() && !taken.insert(place).second)
-        problems.add(item.mark, fmt::format("{}: is here twice", place));
+        problems.add(item.mark, fmt::format("{}: duplicate", place));
     bundle.files.push_back(file);
   }
 }

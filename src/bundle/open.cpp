@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file's place in the bundle, symbolic links followed; nothing, and a problem, where that is not a file
-/// below the bundle.
+/// The path of a file in the bundle, with symbolic links resolved; nothing, and a problem, if it is not a
+/// file below the bundle.
 std::optional<fs::path> locate(const fs::path& bundle, const std::string& path,
                                std::vector<std::string>& problems) {
   std::error_code error;
@@ -27,7 +27,7 @@ std::optional<fs::path> locate(const fs::path& bundle, const std::string& path,
   }
   const fs::path relative = place.lexically_relative(bundle);
   if (relative.empty() || *relative.begin() == "..") {
-    problems.push_back(fmt::format("{}: leads out of the bundle, to {}", path, place.string()));
+    problems.push_back(fmt::format("{}: points out of the bundle, to {}", path, place.string()));
     return std::nullopt;
   }
   if (fs::is_regular_file(place, error)) return place;
@@ -35,7 +35,7 @@ std::optional<fs::path> locate(const fs::path& bundle, const std::string& path,
   return std::nullopt;
 }
 
-/// `of` says whose file it is, where its path does not.
+/// `of`: the owner of the file, if it is not in its path.
 void verify(const fs::path& bundle, const std::string& path, const std::string& of,
             std::optional<std::uint64_t> size, const std::string& sha256,
             std::vector<std::string>& problems) {
@@ -47,7 +47,7 @@ void verify(const fs::path& bundle, const std::string& path, const std::string& 
   std::error_code error;
   const std::uintmax_t there = fs::file_size(*place, error);
   if (size && !error && there != *size) {
-    problems.push_back(fmt::format("{}: has {} bytes, expected {}{}", path, there, *size, of));
+    problems.push_back(fmt::format("{}: {} bytes, expected {}{}", path, there, *size, of));
     return;
   }
   const auto sum = base::sha256_of_file(*place);
@@ -78,9 +78,8 @@ Result<> verify_all(const Bundle& bundle) {
   std::string what;
   for (const std::string& problem : problems)
     what += fmt::format("{}{}/{}", what.empty() ? "" : "\n", bundle.directory.string(), problem);
-  return base::fail(
-      base::Fault::spec, what,
-      "what differs from manifest.yaml is not used: bring the bundle here again, or make it again");
+  return base::fail(base::Fault::spec, what,
+                    "the file differs from manifest.yaml: copy the bundle again, or create it again");
 }
 
 }  // namespace
@@ -94,11 +93,11 @@ Result<Bundle> open_bundle(const std::filesystem::path& directory, const std::fi
     return base::fail(base::Fault::usage, fmt::format("{}: {}", directory.string(), error.message()));
   if (!fs::is_regular_file(manifest, error))
     return base::fail(base::Fault::usage,
-                      fmt::format("{}: no bundle, it has no manifest.yaml", directory.string()),
-                      "name the directory that holds manifest.yaml");
+                      fmt::format("{}: not a bundle: no manifest.yaml", directory.string()),
+                      "specify the directory that contains manifest.yaml");
   const std::string text = TRY(base::read_file(manifest, 16u << 20));
   if (!sum.empty() && base::sha256(text) != sum)
-    return base::fail(base::Fault::spec, fmt::format("{}: was changed while it was read", manifest.string()),
+    return base::fail(base::Fault::spec, fmt::format("{}: changed while reading", manifest.string()),
                       "run again");
   Bundle bundle = TRY(parse_bundle(text, manifest.string()));
   bundle.directory = place;

@@ -2,8 +2,8 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 
+#include "bundle/download.hpp"
 #include "bundle/http.hpp"
-#include "bundle/wish.hpp"
 
 #include <fmt/format.h>
 
@@ -37,7 +37,7 @@ std::string encoded(std::string_view text) {
   return out;
 }
 
-/// What an image's name has behind its registry.
+/// The repository of an image's name.
 std::string_view repository_of(std::string_view scope) {
   return scope.substr(scope.find('/') + 1);
 }
@@ -56,18 +56,18 @@ std::string Fetcher::api_of(const ImageReference& image) const {
     const std::string host = image.registry == "docker.io" ? "registry-1.docker.io" : image.registry;
     return fmt::format("https://{}/v2/{}", host, image.repository);
   }
-  // As containerd's override_path: a path that has /v2/ in it is used as it is.
+  // Like containerd's override_path: a path with /v2/ in it is used unchanged.
   const std::string& url = mirror->second;
   const bool whole = url.ends_with("/v2") || url.find("/v2/") != std::string::npos;
   return fmt::format("{}{}/{}", url, whole ? "" : "/v2", image.repository);
 }
 
-Result<std::string> Fetcher::ask_for_token(const Wish& wish, const TokenRequest& asked) {
-  const std::string host = host_of(wish.url);
-  const base::Secret* login = source_.logins.find(host, repository_of(wish.scope));
-  if (login && wish.url.starts_with("https:") && !asked.realm.starts_with("https:"))
+Result<std::string> Fetcher::ask_for_token(const Download& download, const TokenRequest& asked) {
+  const std::string host = host_of(download.url);
+  const base::Secret* login = source_.logins.find(host, repository_of(download.scope));
+  if (login && download.url.starts_with("https:") && !asked.realm.starts_with("https:"))
     return base::fail(Fault::auth,
-                      fmt::format("{}: wants the login of {} over plain http", asked.realm, host));
+                      fmt::format("{}: requires the login of {} over plain http", asked.realm, host));
   http::Request request{.url = fmt::format("{}{}service={}&scope={}", asked.realm,
                                            asked.realm.find('?') == std::string::npos ? "?" : "&",
                                            encoded(asked.service), encoded(asked.scope)),
@@ -96,46 +96,45 @@ Result<std::string> Fetcher::ask_for_token(const Wish& wish, const TokenRequest&
     return base::fail(
         Fault::unreachable,
         fmt::format("{}: {} (tried {} times)", asked.realm,
-                    response->whole ? fmt::format("answers {}", status) : response->how, most_tries),
+                    response->whole ? fmt::format("HTTP status {}", status) : response->how, most_tries),
         "run the same command again");
-  if (status == 401 || status == 403) return refused(wish);
+  if (status == 401 || status == 403) return refused(download);
   if (status != 200)
     return base::fail(Fault::auth,
-                      fmt::format("{}: answers {}, not with a token for {}", asked.realm, status, wish.scope),
-                      "the image may have another name, or its registry be gone through by a proxy");
+                      fmt::format("{}: HTTP status {}, no token for {}", asked.realm, status, download.scope),
+                      "the image may have another name, or a proxy may answer instead of its registry");
   const auto tree = base::json::read(body, asked.realm);
   const base::Tree* token = tree ? tree->find("token") : nullptr;
   if (tree && !token) token = tree->find("access_token");
   if (!token || token->text().empty() || token->text().find_first_of("\r\n") != std::string::npos)
-    return base::fail(Fault::auth, fmt::format("{}: gives no token for {}", asked.realm, wish.scope),
-                      "the image may not be public, or have another name");
+    return base::fail(Fault::auth, fmt::format("{}: no token for {}", asked.realm, download.scope),
+                      "the image may be private or have another name");
   return token->text();
 }
 
-Result<> Fetcher::authorize(const Wish& wish, std::string_view challenges) {
+Result<> Fetcher::authorize(const Download& download, std::string_view challenges) {
   bool basic = false;
   for (const std::string_view challenge : base::lines(challenges)) {
     basic |= base::lower(challenge.substr(0, 5)) == "basic";
     const auto asked = parse_challenge(challenge);
     if (!asked || !asked->realm.starts_with("http")) continue;
-    authorizations_[wish.scope] = base::Secret("Bearer " + TRY(ask_for_token(wish, *asked)));
+    authorizations_[download.scope] = base::Secret("Bearer " + TRY(ask_for_token(download, *asked)));
     return {};
   }
-  const base::Secret* login = source_.logins.find(host_of(wish.url), repository_of(wish.scope));
-  if (!basic || !login) return refused(wish);
-  authorizations_[wish.scope] = base::Secret("Basic " + login->reveal());
+  const base::Secret* login = source_.logins.find(host_of(download.url), repository_of(download.scope));
+  if (!basic || !login) return refused(download);
+  authorizations_[download.scope] = base::Secret("Basic " + login->reveal());
   return {};
 }
 
-std::unexpected<base::Error> Fetcher::refused(const Wish& wish) const {
-  const std::string host = host_of(wish.url);
-  if (source_.logins.find(host, repository_of(wish.scope)))
-    return base::fail(
-        Fault::auth,
-        fmt::format("{}: refuses the login that {} has for it", wish.scope, source_.logins.source()),
-        "see that its password is right and not expired, and that it may read this image");
-  return base::fail(Fault::auth, fmt::format("{}: the registry wants a login", wish.scope),
-                    "the image may have another name; else " + source_.logins.advice(host));
+std::unexpected<base::Error> Fetcher::refused(const Download& download) const {
+  const std::string host = host_of(download.url);
+  if (source_.logins.find(host, repository_of(download.scope)))
+    return base::fail(Fault::auth,
+                      fmt::format("{}: rejects the login in {}", download.scope, source_.logins.source()),
+                      "check that its password is correct and not expired, and that it may pull this image");
+  return base::fail(Fault::auth, fmt::format("{}: the registry requires a login", download.scope),
+                    "the image may have another name; otherwise " + source_.logins.advice(host));
 }
 
 Result<std::string> Fetcher::manifest(const ImageReference& image, const std::string& which,
@@ -173,15 +172,15 @@ Result<std::vector<BundlePart>> Fetcher::image(const std::string& name, const st
                         answer.error().hint);
     parts.push_back(part);
   }
-  // An image whose index names none, or the wrong platform, says so in its configuration.
+  // The configuration of an image shows its platform, which its index may omit or misstate.
   const std::string config = TRY(base::read_file(path_of(parts[1].sha256), largest_manifest));
   const base::Tree tree = TRY(base::json::read(config, fmt::format("the configuration of {}", name)));
   const base::Tree* made_for = tree.find("architecture");
   if (made_for && made_for->text() != architecture)
     return base::fail(Fault::usage,
-                      fmt::format("image {}: it is made for {}, not for {}", name,
+                      fmt::format("image {}: built for {}, not for {}", name,
                                   base::printable(made_for->text(), 50), architecture),
-                      "name an image that is made for the architecture of the hosts");
+                      "use an image for the architecture of the hosts");
   return parts;
 }
 

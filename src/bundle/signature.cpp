@@ -25,7 +25,7 @@ using base::Result;
 
 constexpr std::chrono::seconds patience{60};
 
-/// A folder of ours (0700) that goes when this does.
+/// A private directory (0700) that the destructor removes.
 struct Scratch {
   fs::path path;
   Scratch() {
@@ -43,8 +43,8 @@ struct Scratch {
 
 Result<> needs_folder(const Scratch& scratch) {
   if (!scratch.path.empty()) return {};
-  return base::fail(Fault::usage, "cannot make a temporary folder",
-                    "set TMPDIR to a folder that you may write to");
+  return base::fail(Fault::usage, "cannot create a temporary directory",
+                    "set TMPDIR to a directory that you can write to");
 }
 
 }  // namespace
@@ -57,9 +57,9 @@ base::Result<std::string> sign(const std::string& text, const std::filesystem::p
       "sign the bundle", {{"key", fs::absolute(key).string()}, {"text", (scratch.path / "text").string()}},
       TRY(assets::Store::carried("playbooks/local/sign.sh")), patience));
   if (exit.status != 0)
-    return base::fail(
-        Fault::usage, fmt::format("cannot sign with {}: {}", key.string(), base::tail(exit.err, 3)),
-        "name a private key without a passphrase, or the .pub file of a key that ssh-agent holds");
+    return base::fail(Fault::usage,
+                      fmt::format("cannot sign with {}: {}", key.string(), base::tail(exit.err, 3)),
+                      "use a private key without a passphrase, or the .pub file of a key in ssh-agent");
   return base::read_file(scratch.path / "text.sig", 64u << 10);
 }
 
@@ -74,7 +74,7 @@ Signers signers_files(const std::filesystem::path& asked) {
   std::ranges::sort(places);
   const auto same = std::ranges::unique(places);
   places.erase(same.begin(), same.end());
-  // A link to nowhere is there, and so is what may not be looked at.
+  // A dangling link counts as existing, and so does an unreadable path.
   std::erase_if(places, [](const fs::path& place) {
     std::error_code error;
     return fs::symlink_status(place, error).type() == fs::file_type::not_found;
@@ -84,7 +84,7 @@ Signers signers_files(const std::filesystem::path& asked) {
 
 std::string nobody_verified(const std::filesystem::path& bundle) {
   return fmt::format(
-      "{}: ITS SIGNATURE IS NOT VERIFIED: no file says whose counts; put who builds your bundles into "
+      "{}: SIGNATURE NOT VERIFIED: no trusted signers are configured; add them to "
       "~/.config/gpuadm/allowed_signers or /etc/gpuadm/allowed_signers\n",
       base::printable(bundle.string()));
 }
@@ -95,7 +95,7 @@ namespace {
 base::Result<std::string> signers_text(const Signers& signers) {
   std::string text;
   for (const fs::path& file : signers) {
-    const char* form = "each line of it is a name and a public key, as ssh-keygen(1) says of allowed_signers";
+    const char* form = "each line is a name and a public key; see allowed_signers in ssh-keygen(1)";
     std::error_code error;
     if (!fs::is_regular_file(file, error))
       return base::fail(Fault::usage,
@@ -103,7 +103,7 @@ base::Result<std::string> signers_text(const Signers& signers) {
                         form);
     struct stat about{};
     if (::stat(file.c_str(), &about) != 0 || (about.st_mode & 022) != 0)
-      return base::fail(Fault::usage, file.string() + ": others may write it, so it says nothing",
+      return base::fail(Fault::usage, file.string() + ": other users can write to it, so it is not used",
                         fmt::format("chmod go-w {}", base::quote(file.string())));
     text += TRY(base::read_file(file, 1u << 20)) + "\n";
   }
@@ -122,10 +122,9 @@ base::Result<std::string> signer_of(const std::string& text, const std::string& 
                                     const Signers& signers, const std::string& source) {
   const std::string all = TRY(signers_text(signers));
   if (signature.empty())
-    return base::fail(
-        Fault::spec,
-        fmt::format("{}: is not signed, and {} says whose signatures count", source, names_of(signers)),
-        "have it signed: `gpuadm bundle create --sign KEY`");
+    return base::fail(Fault::spec,
+                      fmt::format("{}: not signed, but {} lists trusted signers", source, names_of(signers)),
+                      "sign it: `gpuadm bundle create --sign KEY`");
   const Scratch scratch;
   TRY(needs_folder(scratch));
   TRY(base::write_file(scratch.path / "text", text));
@@ -140,9 +139,9 @@ base::Result<std::string> signer_of(const std::string& text, const std::string& 
   if (exit.status != 0)
     return base::fail(
         Fault::spec,
-        fmt::format("{}: its signature is of nobody whom {} names, or not of this manifest ({})", source,
+        fmt::format("{}: the signature is not from a signer in {}, or not of this manifest ({})", source,
                     names_of(signers), base::tail(exit.err, 1)),
-        "do not use it, unless you know who has changed it");
+        "do not use the bundle unless you know who changed it");
   return base::printable(base::trim(exit.out), 200);
 }
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t block = 512;
 constexpr std::uint64_t largest_name = 64u << 10;
 
-/// An octal number, or GNU's base 256; nothing where it is neither.
+/// An octal number, or GNU's base 256; nothing if it is neither.
 std::optional<std::uint64_t> number(std::string_view field) {
   std::uint64_t value = 0;
   if ((static_cast<unsigned char>(field.front()) & 0x80u) != 0) {
@@ -42,7 +42,7 @@ std::string_view zero_ended(std::string_view field) {
   return field.substr(0, field.find('\0'));
 }
 
-/// Of a header: the sum of its bytes, those of the sum itself taken as blanks.
+/// The checksum of a header: the sum of its bytes, with its own field as spaces.
 std::uint64_t checksum(std::string_view header) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < header.size(); ++i)
@@ -64,7 +64,7 @@ std::optional<Pax> read_pax(std::string_view text) {
         static_cast<unsigned long long>(*length) > text.size())
       return std::nullopt;
     const std::string_view record =
-        text.substr(blank + 1, static_cast<std::size_t>(*length) - blank - 2);  // without the line's end
+        text.substr(blank + 1, static_cast<std::size_t>(*length) - blank - 2);  // without the newline
     text.remove_prefix(static_cast<std::size_t>(*length));
     const std::size_t equals = record.find('=');
     if (equals == std::string_view::npos) return std::nullopt;
@@ -95,7 +95,7 @@ std::unexpected<base::Error> TarReader::damaged(std::string_view how) const {
 Result<> TarReader::exactly(char* into, std::size_t count) {
   while (count > 0) {
     const std::size_t got = TRY(bytes_(into, count));
-    if (got == 0) return damaged("it ends early");
+    if (got == 0) return damaged("truncated");
     into += got;
     count -= got;
   }
@@ -113,7 +113,7 @@ Result<> TarReader::skip(std::uint64_t count) {
 }
 
 Result<std::string> TarReader::text(std::uint64_t size) {
-  if (size > largest_name) return damaged("a name in it is too long");
+  if (size > largest_name) return damaged("a file name in it is too long");
   std::string text(static_cast<std::size_t>(size), '\0');
   TRY(exactly(text.data(), text.size()));
   TRY(skip(padding_of(size)));
@@ -132,7 +132,7 @@ Result<std::optional<TarEntry>> TarReader::next() {
     const std::string_view all(header.data(), header.size());
     if (all.find_first_not_of('\0') == std::string_view::npos) return std::nullopt;
     const auto sum = number(all.substr(148, 8)), size = number(all.substr(124, 12));
-    if (!sum || *sum != checksum(all) || !size) return damaged("what should be a header of tar is none");
+    if (!sum || *sum != checksum(all) || !size) return damaged("invalid tar header");
     TarEntry entry{.type = all[156] == '\0' ? '0' : all[156], .size = *size};
     if (entry.type == 'L') {
       long_name = std::string(zero_ended(TRY(text(entry.size))));
@@ -140,7 +140,7 @@ Result<std::optional<TarEntry>> TarReader::next() {
     }
     if (entry.type == 'x') {
       const auto read = read_pax(TRY(text(entry.size)));
-      if (!read) return damaged("a header of pax cannot be read");
+      if (!read) return damaged("invalid pax header");
       pax = *read;
       continue;
     }
@@ -165,13 +165,13 @@ Result<std::size_t> TarReader::read(char* into, std::size_t most) {
   const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(left_, most));
   if (count == 0) return 0;
   const std::size_t got = TRY(bytes_(into, count));
-  if (got == 0) return damaged("it ends early");
+  if (got == 0) return damaged("truncated");
   left_ -= got;
   return got;
 }
 
 std::string tar_header(std::string_view name, std::uint64_t size) {
-  if (name.size() > 100) throw std::logic_error("a name too long for an archive of ours");
+  if (name.size() > 100) throw std::logic_error("the name is too long for the archive");
   std::string header(block, '\0');
   const auto put = [&](std::size_t at, std::string_view text) { text.copy(&header[at], text.size()); };
   put(0, name);

@@ -25,7 +25,7 @@ struct Input {
   std::vector<char> buffer = std::vector<char>(256u << 10);
   std::size_t at = 0, end = 0;
 
-  /// More bytes, where there are none left; false at the end.
+  /// Reads more bytes; false at the end.
   Result<bool> fill() {
     if (at < end) return true;
     file.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
@@ -35,11 +35,10 @@ struct Input {
     return end > 0;
   }
   [[nodiscard]] std::unexpected<base::Error> damaged() const {
-    return base::fail(Fault::parse,
-                      fmt::format("{}: it is damaged, its compressed bytes do not add up", name));
+    return base::fail(Fault::parse, fmt::format("{}: damaged: invalid compressed data", name));
   }
   [[nodiscard]] std::unexpected<base::Error> cut() const {
-    return base::fail(Fault::parse, fmt::format("{}: it ends early", name));
+    return base::fail(Fault::parse, fmt::format("{}: truncated", name));
   }
 };
 
@@ -90,7 +89,7 @@ struct Gzip {
       stream.avail_in = static_cast<uInt>(input.end - input.at);
       stream.next_out = reinterpret_cast<Bytef*>(into);
       stream.avail_out = static_cast<uInt>(std::min<std::size_t>(most, 1u << 20));
-      const uInt room = stream.avail_out;
+      const uInt space = stream.avail_out;
       inside = true;
       const int status = inflate(&stream, Z_NO_FLUSH);
       input.at = input.end - stream.avail_in;
@@ -99,7 +98,7 @@ struct Gzip {
         inside = false;
         inflateReset(&stream);
       }
-      if (stream.avail_out < room) return room - stream.avail_out;
+      if (stream.avail_out < space) return space - stream.avail_out;
       if (!more) return input.cut();
     }
   }
@@ -110,7 +109,7 @@ struct Xz {
   lzma_stream stream = LZMA_STREAM_INIT;
   bool ended = false;
 
-  /// What the strongest preset needs is 65 MiB.
+  /// The strongest preset needs 65 MiB.
   static constexpr std::uint64_t most_memory = 128u << 20;
 
   explicit Xz(Input from) : input(std::move(from)) {
@@ -145,7 +144,7 @@ Result<ReadSome> read_unpacked(const std::filesystem::path& file) {
   input.name = file.string();
   std::error_code error;
   if (std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error))
-    return base::fail(Fault::usage, fmt::format("cannot read {}: is no file", input.name));
+    return base::fail(Fault::usage, fmt::format("cannot read {}: not a regular file", input.name));
   input.file.open(file, std::ios::binary);
   if (!input.file)
     return base::fail(Fault::usage, fmt::format("cannot read {}: {}", input.name, std::strerror(errno)));
@@ -187,7 +186,7 @@ struct ZstdWriter::State {
       if (!out.write(buffer.data(), static_cast<std::streamsize>(to.pos)))
         return base::fail(Fault::usage,
                           fmt::format("cannot write {}: {}", beside.string(), std::strerror(errno)),
-                          "see that its file system has room");
+                          "free space on its file system");
       if (how == ZSTD_e_end ? rest == 0 : in.pos == in.size) return {};
     }
   }
@@ -207,7 +206,7 @@ Result<ZstdWriter> ZstdWriter::make(const std::filesystem::path& file) {
   state->out.open(state->beside, std::ios::binary | std::ios::trunc);
   if (!state->out)
     return base::fail(Fault::usage, fmt::format("cannot write {}: {}", file.string(), std::strerror(errno)),
-                      "name a file in a folder that you may write to");
+                      "specify a file in a directory that you can write to");
   ZSTD_CCtx_setParameter(state->context.get(), ZSTD_c_compressionLevel, 3);
   ZSTD_CCtx_setParameter(state->context.get(), ZSTD_c_checksumFlag, 1);
   return ZstdWriter(std::move(state));
@@ -225,7 +224,7 @@ Result<> ZstdWriter::end() {
   if (state_->out) std::filesystem::rename(state_->beside, state_->file, error);
   if (!state_->out || error)
     return base::fail(Fault::usage, fmt::format("cannot write {}", state_->file.string()),
-                      "see that its file system has room");
+                      "free space on its file system");
   state_->ended = true;
   return {};
 }

@@ -18,7 +18,7 @@ using base::Tree;
 using report::Finding;
 using report::Verdict;
 
-/// What an id begins with.
+/// The prefix of an id.
 constexpr const char* areas[] = {"host",    "kernel",  "sec", "gpu", "rdma", "rt", "nct",
                                  "kubeadm", "kubelet", "net", "st",  "cl",   "gk"};
 
@@ -26,7 +26,7 @@ std::unexpected<base::Error> bad(const std::string& path, const std::string& id,
   return base::fail(base::Fault::parse, fmt::format("{}: {}: {}", path, id, what));
 }
 
-/// "https://HOST/…", as it may stand between < and >.
+/// "https://HOST/…", which can be written between < and >.
 bool is_address(std::string_view text) {
   static constexpr std::string_view scheme = "https://";
   if (!text.starts_with(scheme) || text.find_first_of(" \t\n<>\"") != std::string_view::npos) return false;
@@ -34,7 +34,7 @@ bool is_address(std::string_view text) {
   return host.find('.') != std::string_view::npos && !host.starts_with('.') && !host.ends_with('.');
 }
 
-/// One address, or a list of them.
+/// One URL, or a list of them.
 Result<std::vector<std::string>> read_sources(const std::string& path, const std::string& id,
                                               const Tree& tree) {
   std::vector<std::string> sources;

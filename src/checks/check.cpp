@@ -8,7 +8,7 @@ namespace checks {
 
 void Verdicts::add(report::Verdict verdict, Severity severity, const std::string& says,
                    const std::string& evidence, const std::string& remedy) {
-  // All three may quote what a host said.
+  // All three may quote output of a host.
   into_.push_back({.id = std::string(id_),
                    .severity = severity,
                    .verdict = verdict,

@@ -23,49 +23,49 @@ constexpr unsigned node = static_cast<unsigned>(Stage::node);
 constexpr unsigned in_cluster = static_cast<unsigned>(Stage::cluster);
 constexpr unsigned security = static_cast<unsigned>(Stage::security);
 
-/// What a check of one host may look at.
+/// Input of a check of one host.
 struct Subject {
   const spec::Cluster& cluster;
   const spec::Host& host;
   const facts::Facts& facts;
   const Data& data;
   Stage stage;
-  std::optional<base::Version> kubernetes;  ///< what is asked for, installed, or would be
+  std::optional<base::Version> kubernetes;  ///< the requested, installed, or default version
 };
 
-/// What a check across hosts may look at; hosts that answered, by name.
+/// Input of a check across hosts; the reachable hosts by name.
 struct Group {
   const spec::Cluster& cluster;
   std::map<std::string, const facts::Facts*> hosts;
 };
 
-/// What a check of the cluster may look at: what its control plane says, and the hosts that answered.
+/// Input of a check of the cluster: its reported state, and the reachable hosts.
 struct Whole {
   const spec::Cluster& cluster;
   const facts::ClusterFacts& facts;
-  std::map<std::string, const facts::Facts*> hosts;  ///< by the name of the node
+  std::map<std::string, const facts::Facts*> hosts;  ///< by node name
   const Data& data;
 };
 
-/// Where a check says what it found. One that says nothing has passed.
+/// Output of a check. Without output it has passed.
 class Verdicts {
  public:
   Verdicts(std::string_view id, std::string host, std::vector<report::Finding>& into)
       : id_(id), host_(std::move(host)), into_(into) {}
 
-  /// `remedy`: what to type, or the id of the playbook step that does it.
+  /// `remedy`: what to type, or the id of the playbook step that fixes it.
   void fail(Severity severity, const std::string& says, const std::string& evidence,
             const std::string& remedy);
   void pass(const std::string& says);
-  /// Does not apply here, by what was read of the host, and why.
+  /// Does not apply, according to facts of the host; with the reason.
   void skip(const std::string& why);
-  /// Does not apply here, by what the cluster file says or the PCI bus has, whatever could not be read.
+  /// Does not apply, according to the cluster file or the PCI bus, regardless of unread facts.
   void not_applicable(const std::string& why);
-  /// The facts it needs could not be read.
+  /// Required facts could not be read.
   void unknown(const std::string& why);
   [[nodiscard]] bool silent() const { return count_ == 0; }
-  /// Turns a pass, and that a check does not apply, into unknown: what they rest on could not be read. What
-  /// failed stays, and so does what is not applicable.
+  /// Changes passed and skipped to unknown, because the underlying facts could not be read. Failures and "not
+  /// applicable" are kept.
   void withhold(const std::string& why);
 
  private:
@@ -80,7 +80,7 @@ class Verdicts {
 
 struct Check {
   std::string_view id;
-  std::string_view title;  ///< what is so where it passes
+  std::string_view title;  ///< what is true if it passes
   std::string_view why;
   unsigned stages = 0;
   void (*examine)(const Subject&, Verdicts&) = nullptr;  ///< of one host
@@ -88,7 +88,7 @@ struct Check {
   void (*whole)(const Whole&, Verdicts&) = nullptr;      ///< of the cluster
 };
 
-// The rows of each area, in the order of the report. all_checks() has them all.
+// The rows of each area, in the order of the report. all_checks() combines them.
 [[nodiscard]] std::span<const Check> reason_checks();
 [[nodiscard]] std::span<const Check> access_checks();
 [[nodiscard]] std::span<const Check> host_checks();

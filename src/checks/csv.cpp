@@ -8,7 +8,7 @@ namespace checks {
 
 namespace {
 
-/// One line's cells; nothing where a quote does not close or stands in the middle of a cell.
+/// The cells of a line; nothing if a quote is not closed or in the middle of a cell.
 std::optional<std::vector<std::string>> cells_of(std::string_view line) {
   std::vector<std::string> cells(1);
   bool quoted = false;

@@ -27,7 +27,7 @@ std::unexpected<base::Error> bad(const std::string& path, const std::string& key
   return base::fail(base::Fault::parse, fmt::format("{}: {}: {}", path, key, what));
 }
 
-/// An empty cell is nothing; anything else must be a version.
+/// An empty cell means nothing; anything else must be a version.
 Result<std::optional<Version>> minor_of(const std::string& path, const std::string& key,
                                         const std::string& cell) {
   if (cell.empty()) return std::optional<Version>();
@@ -51,7 +51,7 @@ Result<> read_gpus(const Asset& asset, Data& data) {
                    .kind = row[7]};
     model.last_branch = branch_of(row[8]);
     if (!row[8].empty() && !model.last_branch) return bad(path, key, "last_driver_branch is not a number");
-    if (!data.gpus.emplace(key, std::move(model)).second) return bad(path, key, "stands there twice");
+    if (!data.gpus.emplace(key, std::move(model)).second) return bad(path, key, "duplicate");
   }
   return {};
 }
@@ -94,7 +94,7 @@ Result<> read_gates(const Asset& asset, Data& data) {
     for (auto* field :
          {&gate.alpha, &gate.beta, &gate.stable, &gate.deprecated, &gate.on, &gate.locked, &gate.removed})
       *field = TRY(minor_of(path, row[0], row[column++]));
-    if (!data.gates.emplace(row[0], gate).second) return bad(path, row[0], "stands there twice");
+    if (!data.gates.emplace(row[0], gate).second) return bad(path, row[0], "duplicate");
   }
   return {};
 }
@@ -108,7 +108,7 @@ Result<> read_flags(const Asset& asset, Data& data) {
     flag.removed = TRY(minor_of(path, row[0], row[3]));
     for (const auto& version : {flag.since, flag.removed})
       if (version) data.newest = std::max(data.newest, *version);
-    if (!data.flags.emplace(row[0], std::move(flag)).second) return bad(path, row[0], "stands there twice");
+    if (!data.flags.emplace(row[0], std::move(flag)).second) return bad(path, row[0], "duplicate");
   }
   return {};
 }
@@ -120,8 +120,7 @@ Result<> read_xids(const Asset& asset, Data& data) {
     for (const auto& row : TRY(rows_of(asset, path, header))) {
       const auto code = base::to_int(row[0]);
       if (!code || *code < 0 || *code > 99999) return bad(path, row[0], "is not an Xid number");
-      if (!into.emplace(static_cast<int>(*code), kind(row)).second)
-        return bad(path, row[0], "stands there twice");
+      if (!into.emplace(static_cast<int>(*code), kind(row)).second) return bad(path, row[0], "duplicate");
     }
     return {};
   };
@@ -153,7 +152,7 @@ Result<> read_mig(const Asset& asset, Data& data) {
     for (const std::string_view device : base::words(row[1])) {
       MigGpu& gpu = data.migs[std::string(device)];
       gpu.name = row[0];
-      if (!gpu.profiles.emplace(row[2], profile).second) return bad(path, row[2], "stands there twice");
+      if (!gpu.profiles.emplace(row[2], profile).second) return bad(path, row[2], "duplicate");
     }
   }
   return {};

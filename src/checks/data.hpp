@@ -26,18 +26,18 @@ struct Branch {
   bool ended = false;
 };
 
-/// A CUDA major and the lowest driver that runs its images by minor-version compatibility:
+/// A CUDA major version and the lowest driver that runs its images by minor-version compatibility:
 /// cuda-compat-rules.csv.
 struct CudaMajor {
   int major = 0;
   base::Version driver;
-  std::string text;  ///< the same as it is written
+  std::string text;  ///< the same as written
 };
 
-/// In which Kubernetes minor a feature gate became what: feature-gates.csv.
+/// The Kubernetes versions in which a feature gate changed its stage: feature-gates.csv.
 struct Gate {
   std::optional<base::Version> alpha, beta, stable, deprecated, on, locked, removed;
-  /// The minor that knew it first.
+  /// The first minor version with it.
   [[nodiscard]] std::optional<base::Version> first() const;
 };
 
@@ -47,19 +47,19 @@ struct Flag {
   std::string note;
 };
 
-/// What an Xid or an SXid means: xid.csv, sxid.csv.
+/// Meaning of an Xid or an SXid: xid.csv, sxid.csv.
 struct XidKind {
   std::string name, action;
-  std::string severity;  ///< of an Xid: "error", "warn", "info"; of an SXid: "error" where always fatal
+  std::string severity;  ///< of an Xid: "error", "warn", "info"; of an SXid: "error" if always fatal
 };
 
 /// A size of MIG instance: mig-profiles.csv.
 struct MigProfile {
-  int compute = 0, memory = 0, most = 0;  ///< slices it takes of the GPU; how many may be there at once
-  std::vector<int> places;                ///< memory slices that it may begin at
+  int compute = 0, memory = 0, most = 0;  ///< slices of the GPU; maximum number of instances
+  std::vector<int> places;                ///< memory slices at which it may begin
 };
 
-/// What the GPUs of one kind can be divided into.
+/// Possible MIG instances of a GPU type.
 struct MigGpu {
   std::string name;
   std::map<std::string, MigProfile> profiles;
@@ -73,13 +73,13 @@ struct Data {
   std::map<std::string, Gate> gates;
   std::map<std::string, Flag> flags;
   std::map<int, XidKind> xids, sxids;
-  std::map<std::string, MigGpu> migs;  ///< by PCI device id
-  std::optional<base::Version>
-      kubernetes;        ///< what is installed where nothing is asked for; playbooks/catalog.yaml
-  base::Version newest;  ///< the newest minor the gates and flags know of
-  std::map<base::Version, std::string> pause_images;  ///< from a Kubernetes minor on; playbooks/catalog.yaml
+  std::map<std::string, MigGpu> migs;       ///< by PCI device id
+  std::optional<base::Version> kubernetes;  ///< the default version; playbooks/catalog.yaml
+  base::Version newest;                     ///< the newest minor version in the tables of gates and flags
+  std::map<base::Version, std::string>
+      pause_images;  ///< by the first Kubernetes minor; playbooks/catalog.yaml
 
-  /// The model of a device, by subsystem where that is known.
+  /// The model of a device, by subsystem if it is known.
   [[nodiscard]] const GpuModel* find_gpu(const std::string& device, const std::string& subsystem) const;
 };
 

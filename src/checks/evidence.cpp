@@ -205,7 +205,7 @@ bool fits(std::string_view pattern, std::string_view name) {
   return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1)) : name == pattern;
 }
 
-/// The sections that a check rests on, as patterns.
+/// The sections that a check depends on, as patterns.
 std::vector<std::string_view> sections_of(std::string_view id) {
   std::vector<std::string_view> patterns;
   const auto add = [&](std::span<const Evidence> table) {

@@ -9,10 +9,10 @@
 
 namespace checks {
 
-/// What checks rest on. Every row whose id fits adds its sections.
+/// Sections that checks depend on. All rows with a matching id apply.
 struct Evidence {
-  std::string_view id;  ///< with a star at the end: every check that begins so
-  /// Of the probe, or of what the control plane said; with a star at the end: every section that begins so.
+  std::string_view id;  ///< with a star at the end: a prefix
+  /// Sections of the probe, or of the cluster's state; with a star at the end: a prefix.
   std::array<std::string_view, 9> sections;
 };
 /// The rows of GPUs and of the cluster.
@@ -21,11 +21,11 @@ struct Evidence {
 /// The check that fails if facts that select steps could not be read.
 inline constexpr std::string_view plan_evidence = "host.probe.complete";
 
-/// Whether a check rests on a section of the probe, or of what the control plane said.
+/// Whether a check depends on a section of the probe, or of the cluster's state.
 [[nodiscard]] bool rests_on(std::string_view id, std::string_view section);
 
-/// Which of those that a check rests on is among those that could not be read, and why: "nvidia-smi-xml could
-/// not be read: timed out".
+/// The first unread section that a check depends on, with the reason: "nvidia-smi-xml could not be read:
+/// timed out".
 [[nodiscard]] std::optional<std::string> unread_evidence(std::string_view id,
                                                          const std::map<std::string, std::string>& unread);
 

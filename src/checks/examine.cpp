@@ -20,7 +20,7 @@ std::optional<base::Version> kubernetes_of(const spec::Cluster& cluster, const f
   return cluster.kubernetes.source == spec::Source::packages ? data.kubernetes : std::nullopt;
 }
 
-/// The host as the cluster file has it; one that is not in there is a control plane of its own.
+/// The host's entry in the cluster file; otherwise a default control-plane node.
 const spec::Host& host_named(const spec::Cluster& cluster, const std::string& name, spec::Host& other) {
   const auto place = std::ranges::find(cluster.hosts, name, &spec::Host::name);
   if (place != cluster.hosts.end()) return *place;
@@ -30,7 +30,7 @@ const spec::Host& host_named(const spec::Cluster& cluster, const std::string& na
 
 void examine_host(const Subject& subject, const std::string& name, std::vector<Finding>& findings) {
   std::vector<Finding> here;
-  // A probe that found no tool and no path has not looked.
+  // A probe without any tool and path is incomplete.
   const bool blank = subject.facts.tools.empty() && subject.facts.paths.empty();
   for (const Check& check : all_checks()) {
     if ((check.stages & static_cast<unsigned>(subject.stage)) == 0 || !check.examine) continue;

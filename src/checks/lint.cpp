@@ -12,7 +12,7 @@ namespace {
 
 using base::Version;
 
-/// The oldest minor that kubelet-flags.csv is complete for.
+/// The oldest minor version for which kubelet-flags.csv is complete.
 constexpr Version oldest_flags{1, 20, -1};
 
 template <class Map>
@@ -27,22 +27,22 @@ bool reached(const std::optional<Version>& since, const Version& kubernetes) {
   return since && kubernetes >= *since;
 }
 
-Complaint gone_gate(const std::string& name, const Gate& gate, const std::string& minor) {
-  Complaint complaint{
+LintProblem gone_gate(const std::string& name, const Gate& gate, const std::string& minor) {
+  LintProblem problem{
       Severity::blocker,
       fmt::format("the feature gate {} was removed in Kubernetes {}", name, gate.removed->text()),
       fmt::format("a kubelet of {} does not start with it", minor), "remove it from featureGates"};
   if (name == "Accelerators")
-    complaint.says +=
+    problem.says +=
         ": it made GPUs available to Docker containers before device plugins, which are on by default since "
         "1.10";
   else if (gate.stable)
-    complaint.says += ": its feature is always on";
-  return complaint;
+    problem.says += ": its feature is always on";
+  return problem;
 }
 
-std::vector<Complaint> lint_gate(const std::string& name, bool value, const Version& kubernetes,
-                                 const Data& data) {
+std::vector<LintProblem> lint_gate(const std::string& name, bool value, const Version& kubernetes,
+                                   const Data& data) {
   const std::string minor = kubernetes.minor_text();
   const auto place = data.gates.find(name);
   if (place == data.gates.end()) {
@@ -88,7 +88,7 @@ std::map<std::string, bool> gates_in(std::string_view value) {
   return gates;
 }
 
-std::vector<Complaint> lint_flag(const std::string& name, const Version& kubernetes, const Data& data) {
+std::vector<LintProblem> lint_flag(const std::string& name, const Version& kubernetes, const Data& data) {
   const std::string minor = kubernetes.minor_text();
   const auto place = data.flags.find(name);
   if (place == data.flags.end()) {
@@ -115,17 +115,17 @@ std::vector<Complaint> lint_flag(const std::string& name, const Version& kuberne
 
 }  // namespace
 
-std::vector<Complaint> lint_gates(const std::map<std::string, bool>& gates, const Version& kubernetes,
-                                  const Data& data) {
-  std::vector<Complaint> all;
+std::vector<LintProblem> lint_gates(const std::map<std::string, bool>& gates, const Version& kubernetes,
+                                    const Data& data) {
+  std::vector<LintProblem> all;
   for (const auto& [name, value] : gates)
     std::ranges::move(lint_gate(name, value, kubernetes, data), std::back_inserter(all));
   return all;
 }
 
-std::vector<Complaint> lint_flags(const std::vector<std::string>& flags, const Version& kubernetes,
-                                  const Data& data) {
-  std::vector<Complaint> all;
+std::vector<LintProblem> lint_flags(const std::vector<std::string>& flags, const Version& kubernetes,
+                                    const Data& data) {
+  std::vector<LintProblem> all;
   for (const std::string& flag : flags) {
     const std::size_t start = flag.find_first_not_of('-');
     if (start != 2 || start == std::string::npos) {
@@ -144,16 +144,16 @@ std::vector<Complaint> lint_flags(const std::vector<std::string>& flags, const V
   return all;
 }
 
-std::vector<Complaint> lint_models(const spec::Cluster& cluster, const Data& data) {
-  std::vector<Complaint> all;
+std::vector<LintProblem> lint_models(const spec::Cluster& cluster, const Data& data) {
+  std::vector<LintProblem> all;
   std::vector<std::string> names;
   for (const auto& [device, model] : data.gpus) names.push_back(model.name);
-  for (const auto& [model, wish] : cluster.gpu.models) {
+  for (const auto& [model, overrides] : cluster.gpu.models) {
     if (std::ranges::any_of(names, [&](const std::string& name) { return spec::is_model(model, name); }))
       continue;
     const auto near = base::nearest(model.starts_with("NVIDIA ") ? model : "NVIDIA " + model, names);
     all.push_back({Severity::blocker, fmt::format("{} is not a known GPU model", model),
-                   fmt::format("gpu.models, line {}, column {}", wish.mark.line, wish.mark.column),
+                   fmt::format("gpu.models, line {}, column {}", overrides.mark.line, overrides.mark.column),
                    near ? fmt::format("did you mean {}?", *near)
                         : "write it as nvidia-smi --query-gpu=name --format=csv prints it"});
   }
@@ -165,11 +165,12 @@ std::vector<report::Finding> lint(const spec::Cluster& cluster, const base::Vers
   std::vector<report::Finding> findings;
   Verdicts gates("kubelet.feature-gates", {}, findings), flags("kubelet.unknown-flags", {}, findings),
       models("gpu.layout.models-known", {}, findings);
-  for (const Complaint& c : lint_gates(cluster.feature_gates, kubernetes, data))
+  for (const LintProblem& c : lint_gates(cluster.feature_gates, kubernetes, data))
     gates.fail(c.severity, c.says, c.evidence, c.remedy);
-  for (const Complaint& c : lint_flags(cluster.kubelet_extra_args, kubernetes, data))
+  for (const LintProblem& c : lint_flags(cluster.kubelet_extra_args, kubernetes, data))
     flags.fail(c.severity, c.says, c.evidence, c.remedy);
-  for (const Complaint& c : lint_models(cluster, data)) models.fail(c.severity, c.says, c.evidence, c.remedy);
+  for (const LintProblem& c : lint_models(cluster, data))
+    models.fail(c.severity, c.says, c.evidence, c.remedy);
   return findings;
 }
 

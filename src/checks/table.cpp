@@ -7,7 +7,7 @@ namespace checks {
 const std::vector<Check>& all_checks() {
   static const std::vector<Check> all = [] {
     std::vector<Check> rows;
-    for (const auto area : {reason_checks,  // first: what says why leads
+    for (const auto area : {reason_checks,  // first, because they contain the causes
                             access_checks,
                             host_checks,
                             identity_checks,

@@ -16,7 +16,7 @@ using base::Version;
 using report::Finding;
 using report::Severity;
 
-/// A kubelet may be two minors older than the API server, from 1.28 on three:
+/// A kubelet may be two minor versions older than the API server, since 1.28 three:
 /// https://kubernetes.io/releases/version-skew-policy/
 int kubelet_lag(const Version& server) {
   return server.minor >= 28 ? 3 : 2;
@@ -49,7 +49,7 @@ class Judge {
   }
 
  private:
-  /// Of an upgrade that leaves Kubernetes as it is.
+  /// For an upgrade that does not change Kubernetes.
   std::vector<Finding> judge_nodes() {
     here_ = *u_.only;
     for (const facts::Node& node : *u_.facts.nodes)
@@ -89,7 +89,7 @@ class Judge {
           fmt::format("first: gpuadm upgrade --kubernetes-version {}.{}", server_.major, server_.minor + 1));
   }
 
-  /// Every control plane is upgraded, and every host is a node of this cluster.
+  /// Every control-plane node is upgraded, and every host is a node of this cluster.
   void hosts() {
     std::set<std::string> here;
     for (const spec::Host& host : u_.cluster.hosts) {
@@ -110,7 +110,7 @@ class Judge {
   void skew(const facts::Node& node) {
     const auto kubelet = Version::parse(node.kubelet);
     if (!kubelet) return;
-    // A control plane's own kubelet may be ahead of another one's API server while they go one by one.
+    // A control-plane node's kubelet may be newer than another one's API server during the upgrade.
     const bool ahead =
         kubelet->minor > server_.minor && !(facts::is_control_plane(node) && *kubelet <= u_.to);
     const std::string evidence =
@@ -130,7 +130,7 @@ class Judge {
                  : fmt::format("upgrade {} too, or remove it", node.name));
   }
 
-  /// A node that gpuadm is upgrading may be on its way.
+  /// A node that gpuadm is upgrading may be unavailable.
   void ready(const facts::Node& node) {
     const auto condition = node.conditions.find("Ready");
     if (!node.upgrade.empty() || (condition != node.conditions.end() && condition->second.status == "True"))
@@ -147,7 +147,7 @@ class Judge {
            "https://kubernetes.io/blog/2022/02/17/dockershim-faq/");
   }
 
-  /// Of etcd on the control planes. Of two, none is a majority while the other is away:
+  /// For etcd on control-plane nodes. Of two members, one is not a majority while the other is unavailable:
   /// https://etcd.io/docs/v3.5/faq/#what-is-failure-tolerance
   void quorum() {
     int count = 0, well = 0;
@@ -169,7 +169,7 @@ class Judge {
           .severity = Severity::warning;
   }
 
-  /// Nobody would start them again.
+  /// No controller would restart them.
   void pods() {
     for (const facts::Pod& pod : *u_.facts.pods) {
       if (!pod.owner.empty() || pod.phase == "Succeeded" || pod.phase == "Failed" ||
@@ -188,7 +188,7 @@ class Judge {
     return place != u_.facts.nodes->end() ? &*place : nullptr;
   }
 
-  /// "policy/v1beta1 podsecuritypolicies 1.25": what asks for them fails from then on.
+  /// "policy/v1beta1 podsecuritypolicies 1.25": requests for it fail from that version on.
   void apis() {
     if (!u_.facts.deprecated_apis) return;
     std::vector<std::string> gone;

@@ -12,7 +12,7 @@
 namespace cli {
 namespace {
 
-/// The verbs that were understood, outermost first.
+/// The recognized commands, outermost first.
 std::vector<const CLI::App*> understood(const CLI::App& root) {
   std::vector<const CLI::App*> chain{&root};
   while (!chain.back()->get_subcommands().empty()) chain.push_back(chain.back()->get_subcommands().front());
@@ -36,9 +36,9 @@ std::vector<std::string> verbs_of(const CLI::App& app) {
   return names;
 }
 
-/// What other tools call it.
+/// Names in other tools.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 14> elsewhere = {{
-    {"plan", "gpuadm init --dry-run shows what would be done, gpuadm diff what differs from a cluster file"},
+    {"plan", "gpuadm init --dry-run shows the plan, gpuadm diff the differences from a cluster file"},
     {"diagnose", "gpuadm doctor"},
     {"check", "gpuadm doctor"},
     {"preflight", "gpuadm doctor"},
@@ -47,7 +47,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 14> elsewher
     {"deploy", "gpuadm init on one machine, gpuadm apply -f FILE on several"},
     {"up", "gpuadm init on one machine, gpuadm apply -f FILE on several"},
     {"add", "gpuadm join HOST"},
-    {"delete", "gpuadm remove HOST takes a host out, gpuadm reset all of it"},
+    {"delete", "gpuadm remove HOST removes one host, gpuadm reset the whole cluster"},
     {"uninstall", "gpuadm reset"},
     {"destroy", "gpuadm reset"},
     {"rollback", "gpuadm undo"},

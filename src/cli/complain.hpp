@@ -6,7 +6,7 @@
 
 namespace cli {
 
-/// What is wrong with a command line, and the nearest thing that would be right.
+/// Errors of a command line, with the nearest correct one.
 [[nodiscard]] base::Error complain(const CLI::ParseError& error, const CLI::App& root);
 
 }  // namespace cli

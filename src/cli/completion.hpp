@@ -6,17 +6,17 @@
 
 namespace cli {
 
-/// What the values that gpuadm alone knows can be.
+/// The possible values of gpuadm's own kinds.
 struct Names {
   std::vector<std::string> checks, keys;
 };
 
-/// A script that completes the command line in that shell, for it to read when it starts.
+/// A completion script for that shell, to be sourced at its start.
 [[nodiscard]] std::string bash_completion(const Command& root, const Names& names);
 [[nodiscard]] std::string zsh_completion(const Command& root, const Names& names);
 [[nodiscard]] std::string fish_completion(const Command& root, const Names& names);
 
-/// Names of options whose value is the next word, of all commands.
+/// Names of options of all commands whose value is the next word.
 [[nodiscard]] std::vector<std::string> valued(const Command& root);
 /// Every path but the first: "gpuadm config lint".
 [[nodiscard]] std::vector<std::string> paths_below(const Command& root);

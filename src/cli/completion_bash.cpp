@@ -11,7 +11,7 @@
 namespace cli {
 namespace {
 
-/// The command that fills COMPREPLY with what a value can be.
+/// The command that fills COMPREPLY with the possible values.
 std::string fill(const Argument& argument) {
   switch (argument.kind) {
     case Kind::choice:
@@ -31,7 +31,7 @@ std::string fill(const Argument& argument) {
   return ":";
 }
 
-/// One branch of a `case` for each of the answers, with all that lead to it.
+/// One branch of a `case` per answer, with all patterns for it.
 std::string branches(const std::map<std::string, std::vector<std::string>>& patterns_by_answer,
                      std::string_view indent) {
   std::string text;
@@ -40,7 +40,7 @@ std::string branches(const std::map<std::string, std::vector<std::string>>& patt
   return text;
 }
 
-/// What stands behind an option: by its name alone where that means the same everywhere.
+/// What follows an option: by its name alone if it has the same meaning in all commands.
 std::string values(const Command& root) {
   std::map<std::string, std::set<std::string>> answers;
   const auto all = [&](const auto& call) {
@@ -63,7 +63,7 @@ std::string values(const Command& root) {
   return branches(special, "    ") + branches(general, "    ");
 }
 
-/// What else stands on a command's line: its options where a dash was typed, else its verbs or its arguments.
+/// The other words of a command line: its options after a dash, otherwise its commands or arguments.
 std::string places(const Command& root) {
   std::string text;
   each(root, [&](const Command& command) {
@@ -91,7 +91,7 @@ std::string global_options(const Command& root) {
 }
 
 constexpr const char* script = R"(# bash completion of gpuadm
-# To install it for you: echo 'source <(gpuadm completion bash)' >>~/.bashrc
+# To install it for yourself: echo 'source <(gpuadm completion bash)' >>~/.bashrc
 _gpuadm_checks='@checks@'
 _gpuadm_keys='@keys@'
 _gpuadm_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur"); }

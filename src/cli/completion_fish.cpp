@@ -7,7 +7,7 @@
 namespace cli {
 namespace {
 
-/// One word of fish: only the quote and the backslash mean something between single quotes.
+/// One word of fish: only the quote and the backslash are special in single quotes.
 std::string quoted(std::string text) {
   text = base::replace_all(std::move(text), "\\", "\\\\");
   return "'" + base::replace_all(std::move(text), "'", "\\'") + "'";
@@ -34,7 +34,7 @@ std::string value_of(const Argument& argument, bool list) {
 }
 
 constexpr const char* script = R"(# fish completion of gpuadm
-# To install it for you: gpuadm completion fish >~/.config/fish/completions/gpuadm.fish
+# To install it for yourself: gpuadm completion fish >~/.config/fish/completions/gpuadm.fish
 function __gpuadm_checks
     printf '%s\n' @checks@
 end
@@ -42,7 +42,7 @@ function __gpuadm_keys
     printf '%s\n' @keys@
 end
 set -g __gpuadm_paths @paths@
-# Whether these are the verbs that stand on the line so far.
+# True if these are the commands on the line so far.
 function __gpuadm_at
     set -l path gpuadm
     set -l skip 0

@@ -8,7 +8,7 @@
 namespace cli {
 namespace {
 
-/// A text between the brackets of a specification of _arguments.
+/// A text in the brackets of a specification of _arguments.
 std::string bracketed(const std::string& text) {
   std::string all;
   for (const char c : text) {
@@ -29,7 +29,7 @@ std::string value_of(const Argument& argument, bool list) {
   return fmt::format(":{}:{}", bracketed(argument.value), does);
 }
 
-/// The specifications of one argument: a line for each of its names, one for its place.
+/// The specifications of one argument: one line for each of its names, one for its position.
 std::string specifications(const Argument& argument) {
   std::string text;
   const std::string others = base::join(argument.names, " ");
@@ -64,7 +64,7 @@ std::string branch(const Command& root, const Command& command) {
 
 constexpr const char* script = R"(#compdef gpuadm
 # zsh completion of gpuadm
-# To install it for you: gpuadm completion zsh >DIR/_gpuadm, where DIR is a directory of $fpath
+# To install it for yourself: gpuadm completion zsh >DIR/_gpuadm, where DIR is a directory of $fpath
 _gpuadm() {
   local -a _gpuadm_checks=(@checks@) _gpuadm_keys=(@keys@)
   local curcontext=$curcontext path_=gpuadm i at=1

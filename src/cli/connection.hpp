@@ -8,7 +8,7 @@ namespace cli {
 
 /// `[TARGET…] -f FILE`
 void add_hosts(CLI::App& verb, app::Hosts& hosts);
-/// How to log in and how long to wait.
+/// Connection settings and time limits.
 void add_connection(CLI::App& verb, app::Connection& connection);
 
 }  // namespace cli

@@ -23,7 +23,7 @@ const std::map<std::string, Script>& shells() {
   return shells;
 }
 
-/// Today, or the day that a reproducible build names (reproducible-builds.org/specs/source-date-epoch).
+/// Today, or the date of a reproducible build (reproducible-builds.org/specs/source-date-epoch).
 base::Time manual_date() {
   const char* epoch = std::getenv("SOURCE_DATE_EPOCH");
   const auto seconds = base::to_int(epoch == nullptr ? "" : epoch);
@@ -61,7 +61,7 @@ void add_completion(CLI::App& root, Verb& chosen) {
       root.add_subcommand("manual", "Write a page of the manual for each command, or print the reference");
   manual->group("")->fallthrough();
   const auto folder = std::make_shared<std::filesystem::path>();
-  manual->add_option("DIR", *folder, "Where the pages go; without it: Markdown");
+  manual->add_option("DIR", *folder, "Directory for the pages; without it: Markdown");
   manual->final_callback([folder, &root, &chosen] {
     chosen = [folder, &root](app::Io& io) { return write_manual(model_of(root), *folder, io); };
   });

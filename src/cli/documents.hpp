@@ -4,7 +4,7 @@
 
 namespace cli {
 
-/// `gpuadm completion`, and `gpuadm manual`, which no help names: what the command line says of itself.
+/// `gpuadm completion`, and the hidden `gpuadm manual`: documents generated from the command line.
 void add_completion(CLI::App& root, Verb& chosen);
 
 }  // namespace cli

@@ -22,7 +22,7 @@ void add_output(CLI::App& verb, app::Format& format) {
       ->check(CLI::IsMember({"json", "text"}));
 }
 
-/// A verb that changes one host of the cluster file.
+/// A command that changes one host of the cluster file.
 void add_change(CLI::App& group, const char* name, const char* says, app::GpuChange change, const char* how,
                 Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand(name, says);

@@ -16,7 +16,7 @@ struct Theme {
   std::vector<std::string_view> verbs;
 };
 
-/// How the verbs of gpuadm itself are shown; one that is none of them comes last.
+/// Groups of the commands; others come last.
 const std::vector<Theme>& themes() {
   static const std::vector<Theme> themes = {
       {"Inspect", {"doctor", "facts", "status", "verify", "diff", "explain", "support"}},
@@ -68,7 +68,7 @@ class Help {
     for (const Argument& argument : command.arguments)
       if (std::ranges::find(headings, heading_of(argument)) == headings.end())
         headings.push_back(heading_of(argument));
-    // What has a place first, how to connect last.
+    // Positional arguments first, connection options last.
     std::ranges::stable_sort(headings, {}, [](const std::string& heading) {
       return heading == "Arguments" ? 0 : heading == "Options" ? 1 : 2;
     });
@@ -81,18 +81,18 @@ class Help {
 
   void add_verbs(const Command& command) {
     if (command.verbs.empty()) return;
-    std::vector<std::string_view> told;
+    std::vector<std::string_view> grouped;
     if (command.path.size() == 1)
       for (const Theme& theme : themes()) {
         text_ += fmt::format("\n{}:\n", theme.heading);
         for (const std::string_view name : theme.verbs)
           for (const Command& verb : command.verbs)
             if (verb.path.back() == name) row(verb.path.back(), verb.says);
-        told.insert(told.end(), theme.verbs.begin(), theme.verbs.end());
+        grouped.insert(grouped.end(), theme.verbs.begin(), theme.verbs.end());
       }
-    text_ += told.empty() ? "\nCommands:\n" : "\nOther:\n";
+    text_ += grouped.empty() ? "\nCommands:\n" : "\nOther:\n";
     for (const Command& verb : command.verbs)
-      if (std::ranges::find(told, verb.path.back()) == told.end()) row(verb.path.back(), verb.says);
+      if (std::ranges::find(grouped, verb.path.back()) == grouped.end()) row(verb.path.back(), verb.says);
   }
 
   void add_examples(const Command& command) {
@@ -126,7 +126,7 @@ std::string reference_of(const Command& root) {
     for (const Example& example : command.examples)
       text += example.command + (example.says.empty() ? "" : "  # " + example.says) + "\n";
     if (!command.examples.empty()) text += "```\n";
-    // How to connect stands once, where it is the same for all.
+    // Connection options are listed once if they are the same for all commands.
     const bool connects = std::ranges::any_of(
         command.arguments, [](const Argument& argument) { return argument.heading == "Connection"; });
     const bool here = name_of(command) == "gpuadm init";

@@ -4,7 +4,7 @@
 
 namespace cli {
 
-/// What --help prints: at most `width` columns, but for words that are longer.
+/// The text of --help: at most `width` columns, except for longer words.
 [[nodiscard]] std::string help_of(const Command& command, std::size_t width);
 /// Every command in Markdown: docs/reference/cli.md.
 [[nodiscard]] std::string reference_of(const Command& root);

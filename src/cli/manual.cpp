@@ -12,7 +12,7 @@
 namespace cli {
 namespace {
 
-/// Text for man(7): nothing in it is a request or an escape, and a dash stays the one that is typed.
+/// Text for man(7): without requests or escapes, and with dashes that can be copied.
 std::string roff(std::string_view text) {
   std::string all;
   for (const char c : text) {

@@ -10,7 +10,7 @@
 
 namespace cli {
 
-/// The manual in man(7): name of the file ("gpuadm-init.1") and text of a page for each command.
+/// The man pages: file name ("gpuadm-init.1") and text for each command.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> manual_of(const Command& root,
                                                                          const std::string& version,
                                                                          base::Time date);

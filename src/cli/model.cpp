@@ -9,7 +9,7 @@
 namespace cli {
 namespace {
 
-/// The names in the braces of an enumeration's "TEXT:{auto,libssh2}".
+/// The names in braces of an enumeration's "TEXT:{auto,libssh2}".
 std::vector<std::string> members_of(const std::string& type) {
   const std::size_t open = type.find('{'), close = type.rfind('}');
   std::vector<std::string> names;
@@ -20,7 +20,7 @@ std::vector<std::string> members_of(const std::string& type) {
   return names;
 }
 
-/// The words of "use|install[=BRANCH]"; those in capitals stand for something.
+/// The words of "use|install[=BRANCH]"; those in capitals are placeholders.
 std::vector<std::string> choices_of(const std::string& value) {
   std::vector<std::string> names;
   if (value.find('|') == std::string::npos) return names;

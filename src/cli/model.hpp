@@ -6,24 +6,24 @@
 #include <string>
 #include <vector>
 
-/// The command line as a value: help, manual, reference and completions are made of it, so that they say what
-/// the parser does.
+/// The command line as a value: the source of help, man pages, reference and completions, so that they match
+/// the parser.
 namespace cli {
 
-/// What a value is, for who completes it.
+/// The kind of a value, for completion.
 enum class Kind { flag, word, choice, file, folder, checks, keys };
 
 struct Argument {
-  std::vector<std::string> names;  ///< "-f", "--file"; empty: it has no name, only a place
-  std::string value;               ///< what help calls it: "FILE"; empty of a flag
+  std::vector<std::string> names;  ///< "-f", "--file"; empty: positional
+  std::string value;               ///< its name in help: "FILE"; empty for a flag
   std::string says;
   std::string heading;  ///< "Options", "Connection"
   Kind kind = Kind::flag;
   std::vector<std::string> choices;
-  bool placed = false;    ///< can be given without a name
+  bool placed = false;    ///< can be given by position
   bool required = false;  ///< must be given
-  bool repeats = false;   ///< of one with a place: as often as wanted
-  bool attached = false;  ///< its value, which can be left out, only as --name=VALUE
+  bool repeats = false;   ///< of a positional one: any number
+  bool attached = false;  ///< its optional value is only accepted as --name=VALUE
 };
 
 struct Example {
@@ -38,7 +38,7 @@ struct Command {
   std::vector<Command> verbs;
 };
 
-/// A command and all below it. Verbs and options of the group "" are left out: nobody is told of them.
+/// A command and all its subcommands. Commands and options of the group "" are hidden.
 [[nodiscard]] Command model_of(const CLI::App& app);
 /// "gpuadm config lint"
 [[nodiscard]] std::string name_of(const Command& command);
@@ -46,10 +46,10 @@ struct Command {
 [[nodiscard]] std::string usage_of(const Command& command);
 /// "-f, --file FILE"
 [[nodiscard]] std::string spelled(const Argument& argument);
-/// Calls with the command and all below it, each before its verbs.
+/// Calls with the command and all its subcommands, each before its own subcommands.
 void each(const Command& command, const std::function<void(const Command&)>& call);
 
-/// What is typed for a verb, the commonest first; empty: there is none for it.
+/// Examples for a command, the most common first; empty: none.
 [[nodiscard]] std::vector<Example> examples_of(const std::string& name);
 
 }  // namespace cli

@@ -12,15 +12,15 @@
 #include <string>
 #include <vector>
 
-/// Options that several verbs have.
+/// Options that several commands share.
 namespace cli {
 
 using Formats = std::map<std::string, app::Format>;
 extern const Formats text_or_json;
 
-/// `-o`, with its names spelled out by hand, since an enumeration would be shown as numbers.
+/// `-o`, with its names listed manually, because CLI11 would show an enumeration as numbers.
 void add_format(CLI::App& verb, app::Format& format, const Formats& names = text_or_json);
-/// A list in one word, "A,B"; given again it grows.
+/// A comma-separated list, "A,B"; repetitions append.
 void add_list(CLI::App& verb, const char* name, std::vector<std::string>& list, const char* text,
               const char* says);
 /// `--dry-run`, `-y` and `--diff`
@@ -29,13 +29,13 @@ void add_consent(CLI::App& verb, app::Consent& consent, Global& global);
 void add_waiting(CLI::App& verb, app::Waiting& waiting);
 /// `--no-reboot`
 void add_reboots(CLI::App& verb, app::Rebooting& reboots);
-/// `--bundle` and who may have signed it
+/// `--bundle` and its trusted signers
 void add_bundle_source(CLI::App& verb, std::filesystem::path& bundle, std::filesystem::path& signers);
-/// What init, apply and join can be told, but for hosts and connection.
+/// The options of init, apply and join, except for hosts and connection.
 void add_bring_up(CLI::App& verb, app::InitOptions& options, Global& global);
 
-/// A verb of `parent` that calls `does` with its options, which are made here and are its own. `common` finds
-/// the app::Common in them.
+/// Adds a command to `parent` that calls `does` with its options, which it owns. `common` finds the
+/// app::Common in them.
 template <class Options, class Common>
 std::shared_ptr<Options> add_verb(CLI::App& verb, Global& global, Verb& chosen, Common common,
                                   base::Result<app::Outcome> (*does)(const Options&, app::Io&)) {

@@ -91,14 +91,14 @@ app::Io io_of(const Global& global) {
                          : global.verbose > 1 ? report::Verbosity::commands
                          : global.verbose > 0 ? report::Verbosity::verbose
                                               : report::Verbosity::normal;
-  app::Io io = make_io(verbosity, global.no_color ? report::Colour::no : report::Colour::yes,
+  app::Io io = make_io(verbosity, global.no_color ? report::Color::no : report::Color::yes,
                        global.plain ? report::View::plain : report::View::live);
   if (global.log_format == "json") io.log = io.err;
   if (global.diff) io.out_style.diffs = io.err_style.diffs = report::Diffs::shown;
   return io;
 }
 
-/// Of the verb that was understood last.
+/// The help of the last recognized command.
 std::string help_for(const CLI::App& root, const report::Style& style) {
   const CLI::App* verb = &root;
   while (!verb->get_subcommands().empty()) verb = verb->get_subcommands().front();
@@ -106,12 +106,12 @@ std::string help_for(const CLI::App& root, const report::Style& style) {
   return help_of(model_of(*verb), std::clamp(style.width == 0 ? usual : style.width, narrowest, widest));
 }
 
-/// Takes what stands behind `--` of exec away from the parser: it is for hosts, whatever it looks like.
-/// Returns how many words are left.
+/// Removes the arguments after `--` of exec from the parser: they are for hosts. Returns the number of
+/// remaining arguments.
 int split_command(int argc, const char* const* argv, Global& global) {
   const auto words = std::span(argv, static_cast<std::size_t>(argc));
   const auto dashes = std::ranges::find(words, std::string_view("--"));
-  // The verb is the first word that is no option of gpuadm itself; two of them have a value.
+  // The command is the first word that is not an option of gpuadm itself; two of them have a value.
   const auto has_value = [](std::string_view word) { return word == "--assets" || word == "--log-format"; };
   auto verb = std::next(words.begin());
   while (verb < dashes && std::string_view(*verb).starts_with('-')) verb += has_value(*verb) ? 2 : 1;
@@ -120,15 +120,15 @@ int split_command(int argc, const char* const* argv, Global& global) {
   return static_cast<int>(dashes - words.begin());
 }
 
-/// The first word that says nothing: mostly a shell's variable that is not set. An empty host would be this
-/// machine, and an empty value the next word.
+/// The first empty argument: usually an unset shell variable. An empty host would mean this machine, and an
+/// empty value the next word.
 std::optional<std::string> empty_word(std::span<const char* const> words) {
   for (const std::string_view word : words)
     if (word.empty() || (word.starts_with("--") && word.ends_with('='))) return std::string(word);
   return std::nullopt;
 }
 
-/// Whether a word stands where a command is expected, and is none.
+/// Whether a word is an unknown command.
 bool names_no_command(const CLI::App& root) {
   const CLI::App* verb = &root;
   while (!verb->get_subcommands().empty()) verb = verb->get_subcommands().front();
@@ -137,7 +137,7 @@ bool names_no_command(const CLI::App& root) {
   return has_commands && !rest.empty() && !rest.front().starts_with('-');
 }
 
-/// `gpuadm help VERB` as `gpuadm VERB --help`.
+/// `gpuadm help COMMAND` as `gpuadm COMMAND --help`.
 std::vector<const char*> without_help(int argc, const char* const* argv) {
   std::vector<const char*> words(argv, argv + argc);
   if (words.size() < 2 || std::string_view(words[1]) != "help") return words;
@@ -156,7 +156,7 @@ int parse_and_call(int count, const char* const* given) {
   if (const auto word = empty_word(std::span(argv, static_cast<std::size_t>(argc))))
     return refuse({base::Fault::usage,
                    fmt::format("{} is empty", word->empty() ? "an argument" : "the value of " + *word),
-                   "is a shell variable in it not set?"},
+                   "check for an unset shell variable"},
                   io_of(global));
   Verb chosen;
   CLI::App root{about, "gpuadm"};

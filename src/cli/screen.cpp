@@ -36,7 +36,7 @@ void handle(int number, void (*handler)(int)) {
   if (before.sa_handler != SIG_IGN) ::sigaction(number, &action, nullptr);
 }
 
-/// Gives the terminal back, lets the signal do what it does, and goes on where that was only a stop.
+/// Restores the terminal, lets the signal take effect, and continues after a stop.
 void on_signal(int number) {
   const int error = errno;
   put(leave);
@@ -57,7 +57,7 @@ void take() {
   put(enter);
 }
 
-/// The columns that a line takes: colours take none, and the bytes of one character one together.
+/// The columns of a line: colors take none, and the bytes of a character one together.
 std::size_t width_of(std::string_view line) {
   std::size_t width = 0;
   for (std::size_t at = 0; at < line.size(); ++at) {
@@ -86,7 +86,7 @@ void show_page(std::string_view text) {
   }
   page += "\x1b[J";
   if (shown < lines.size())
-    page += fmt::format("... {} more lines; a higher window shows them", lines.size() - shown);
+    page += fmt::format("... {} more lines; enlarge the window to see them", lines.size() - shown);
   put(page);
 }
 

@@ -16,14 +16,14 @@
 namespace cli {
 namespace {
 
-constexpr int patience_ms = 300'000;  // how long a question waits for its answer
+constexpr int patience_ms = 300'000;  // time limit for an answer
 
 int first_error = 0;  // of standard output
 
 void write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno != EINTR) {  // the work goes on
+    if (written < 0 && errno != EINTR) {  // the command continues
       if (descriptor == STDOUT_FILENO && errno != EPIPE && first_error == 0) first_error = errno;
       return;
     }
@@ -31,7 +31,7 @@ void write_all(int descriptor, std::string_view text) {
   }
 }
 
-report::Style style_of(int descriptor, report::Verbosity verbosity, report::Colour wish, report::View view) {
+report::Style style_of(int descriptor, report::Verbosity verbosity, report::Color color, report::View view) {
   report::Style style{.verbosity = verbosity};
   if (::isatty(descriptor) == 0) return style;
   const auto variable = [](const char* name) -> std::string_view {
@@ -40,13 +40,13 @@ report::Style style_of(int descriptor, report::Verbosity verbosity, report::Colo
   };
   if (variable("TERM") == "dumb" || view == report::View::plain) return style;
   style.view = report::View::live;
-  if (variable("NO_COLOR").empty()) style.colour = wish;
+  if (variable("NO_COLOR").empty()) style.color = color;
   winsize size{};
   if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0) style.width = size.ws_col;
   return style;
 }
 
-/// The terminal, with or without echo, as it was when this dies. Ctrl-C and Ctrl-D end a line as Enter does,
+/// The terminal, with or without echo; the destructor restores it. Ctrl-C and Ctrl-D end a line like Enter,
 /// so that no signal can leave a terminal without echo.
 class Tty {
  public:
@@ -64,7 +64,7 @@ class Tty {
   Tty(const Tty&) = delete;
   Tty& operator=(const Tty&) = delete;
 
-  /// The line that the operator types. Nothing: no terminal, no answer in time, Ctrl-C or Ctrl-D.
+  /// The operator's input line. Nothing: no terminal, a timeout, Ctrl-C or Ctrl-D.
   std::optional<base::Secret> ask(std::string_view prompt) const {
     if (!usable_) return std::nullopt;
     write_all(descriptor_, prompt);
@@ -91,11 +91,11 @@ class Tty {
 
 }  // namespace
 
-app::Io make_io(report::Verbosity verbosity, report::Colour colour, report::View view) {
+app::Io make_io(report::Verbosity verbosity, report::Color color, report::View view) {
   app::Io io{.out = [](std::string_view text) { write_all(STDOUT_FILENO, text); },
              .err = [](std::string_view text) { write_all(STDERR_FILENO, text); },
-             .out_style = style_of(STDOUT_FILENO, verbosity, colour, view),
-             .err_style = style_of(STDERR_FILENO, verbosity, colour, view),
+             .out_style = style_of(STDOUT_FILENO, verbosity, color, view),
+             .err_style = style_of(STDERR_FILENO, verbosity, color, view),
              .ask_secret = [](const std::string& prompt) { return Tty(false).ask(prompt); },
              .confirm = [](const std::string& question) -> std::optional<bool> {
                const auto answer = Tty(true).ask(question + " [y/N] ");

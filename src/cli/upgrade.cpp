@@ -17,8 +17,8 @@ void add_upgrade(CLI::App& root, Global& global, Verb& chosen) {
                    "Kubernetes version, for example 1.36.4; one minor version at a time")
       ->option_text("VERSION");
   add_bundle_source(*verb, options->bundle, options->bundle_signers);
-  const auto part = [&](const std::string& name, std::string& wish, const char* says, const char* text) {
-    verb->add_flag(name + "{newest}", wish, says)->option_text(text);
+  const auto part = [&](const std::string& name, std::string& version, const char* says, const char* text) {
+    verb->add_flag(name + "{newest}", version, says)->option_text(text);
   };
   part("--runtime", options->runtime, "Upgrade the container runtime instead of Kubernetes (default: latest)",
        "[=VERSION]");

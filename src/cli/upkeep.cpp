@@ -8,7 +8,7 @@ namespace cli {
 
 namespace {
 
-/// A verb of a group: its hosts and output, then what `more` adds.
+/// A subcommand: its hosts and output, then the additions of `more`.
 template <class Options>
 class Group {
  public:

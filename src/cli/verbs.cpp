@@ -52,7 +52,7 @@ class Verbs {
     verb->final_callback([&chosen = chosen_, call = std::move(call)] { chosen = call; });
   }
 
-  /// A verb that connects to hosts: its own options, then those of every such verb.
+  /// A command that connects to hosts: its own options, then the common ones.
   template <class Options>
   std::shared_ptr<Options> hosts_verb(CLI::App* verb,
                                       base::Result<app::Outcome> (*does)(const Options&, app::Io&)) {
@@ -76,7 +76,7 @@ class Verbs {
     auto* verb =
         root_.add_subcommand("doctor", "Check hosts and clusters, and show how to fix what is wrong");
     const auto options = hosts_verb(verb, app::doctor);
-    options->stage.clear();  // what each host is decides
+    options->stage.clear();  // each host's state decides
     verb->add_flag("--list", options->list, "List all checks without connecting to any host");
     add_list(*verb, "--only", options->only, "ID,...",
              "Run only these checks; a prefix such as gpu selects a group");

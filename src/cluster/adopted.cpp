@@ -19,7 +19,7 @@ namespace {
 
 using base::Tree;
 
-/// A value that Go writes for a field that nobody has set. Numbers and `true` always say something.
+/// A value that Go writes for an unset field. Numbers and `true` are always significant.
 bool is_unset(const Tree& value) {
   if (value.is_map()) return value.entries().empty();
   if (value.is_list()) return value.items().empty();
@@ -37,7 +37,7 @@ std::string first_network(const std::string& networks) {
   return std::string(base::trim(networks.substr(0, networks.find(','))));
 }
 
-/// Labels that somebody gave the node: not those that Kubernetes, its cloud or who serves its GPUs gave it.
+/// Labels set by the operator: not those of Kubernetes, its cloud or the GPU software.
 bool is_own_label(std::string_view key) {
   const std::size_t slash = key.find('/');
   if (slash == std::string_view::npos) return true;
@@ -49,7 +49,7 @@ bool is_own_label(std::string_view key) {
       });
 }
 
-/// Flags that kubeadm gives the kubelet, or gpuadm for what the file says elsewhere.
+/// Flags that kubeadm sets for the kubelet, or gpuadm for other keys of the file.
 bool is_own_flag(std::string_view flag) {
   return std::ranges::none_of(
       std::to_array<std::string_view>({"container-runtime", "container-runtime-endpoint",
@@ -58,7 +58,7 @@ bool is_own_flag(std::string_view flag) {
       [&](std::string_view known) { return flag == known; });
 }
 
-/// Those flags that somebody has given the kubelet.
+/// The kubelet's flags set by the operator.
 std::vector<std::string> own_flags(const facts::Facts& facts) {
   std::vector<std::string> flags;
   for (const std::string_view word : base::words(facts.kubernetes.kubelet_flags))
@@ -70,7 +70,7 @@ std::set<std::string> as_set(const std::vector<std::string>& words) {
   return {words.begin(), words.end()};
 }
 
-/// A kubelet's configuration without what the file says elsewhere, and what follows from it.
+/// A kubelet's configuration without settings that other keys of the file express or imply.
 Tree settings(Tree kubelet) {
   for (const char* key : {"apiVersion", "kind", "clusterDNS", "clusterDomain", "failSwapOn", "memorySwap",
                           "containerRuntimeEndpoint"})
@@ -107,31 +107,31 @@ class Reader {
     return value == flags->second.end() ? std::string() : value->second;
   }
 
-  /// gpuadm's own word is taken as it is.
+  /// A cluster file stored by gpuadm is used unchanged.
   bool read_intent() {
     if (made_.intent.empty()) return false;
     auto intent = parse_intent(made_.intent, found_.plane + ":/etc/kubernetes/gpuadm/cluster.yaml");
     if (!intent) {
-      note("", "what gpuadm has kept of this cluster is damaged, and was not used: " + intent.error().what);
+      note("", "the stored cluster file is damaged and was not used: " + intent.error().what);
       return false;
     }
     cluster() = std::move(*intent);
     if (found_.view)
       if (const auto runs = base::Version::parse(found_.view->version)) cluster().kubernetes.version = runs;
-    note("", "All but hosts and ssh is what gpuadm has kept in /etc/kubernetes/gpuadm/cluster.yaml.");
+    note("", "Everything except hosts and ssh is from /etc/kubernetes/gpuadm/cluster.yaml.");
     if (cluster().kubernetes.source == spec::Source::bundle)
-      note("kubernetes.source", "it came from a bundle: name it with --bundle");
+      note("kubernetes.source", "it was installed from a bundle: specify it with --bundle");
     return true;
   }
 
   void read_kubeadm() {
     if (found_.plane.empty())
-      note("", "No control plane was found: what stands here is what the hosts are, and gpuadm's defaults.");
+      note("", "No control plane was found: this file describes the hosts, with gpuadm's defaults.");
     else if (configuration_.is_null())
       note("",
-           "The API server did not give kubeadm's configuration: networks are those of the static pods' "
-           "flags, and "
-           "what else kubeadm was told is not known.");
+           "kubeadm's configuration could not be read: the networks are from the static pods' "
+           "flags, "
+           "and other settings of kubeadm are unknown.");
     read_kubernetes();
     read_network();
     read_control_plane();
@@ -148,13 +148,14 @@ class Reader {
          {text_at(configuration_, {"kubernetesVersion"}), found_.view ? found_.view->version : std::string(),
           plane_ ? plane_->kubernetes.kubelet.value_or("") : std::string()})
       if (!kubernetes.version) kubernetes.version = base::Version::parse(text);
-    if (!kubernetes.version) note("kubernetes", "its version is not known: nothing on the hosts says it");
+    if (!kubernetes.version) note("kubernetes", "its version is unknown");
     const auto package = plane_ ? plane_->packages.find("kubeadm") : decltype(plane_->packages.begin()){};
     const bool packaged = plane_ && package != plane_->packages.end() && package->second.installed;
     if (plane_ && plane_->kubernetes.kubeadm && !packaged) {
       kubernetes.source = spec::Source::installed;
       note("kubernetes.source",
-           "kubeadm came by no package: hosts that join need it beforehand, or --bundle DIR");
+           "kubeadm was not installed by a package: install it on hosts before they join, or use --bundle "
+           "DIR");
     }
     const std::string images = text_at(configuration_, {"imageRepository"});
     if (images != "k8s.gcr.io" && images != "registry.k8s.io") kubernetes.image_repository = images;
@@ -167,20 +168,20 @@ class Reader {
     std::string services = text_at(configuration_, {"networking", "serviceSubnet"});
     if (services.empty()) services = flag("kube-apiserver", "service-cluster-ip-range");
     if (pods.find(',') != std::string::npos || services.find(',') != std::string::npos)
-      note("network", fmt::format("dual-stack: pods {}, services {}; a cluster file has one of each",
+      note("network", fmt::format("dual-stack: pods {}, services {}; a cluster file has one network for each",
                                   base::printable(pods, 80), base::printable(services, 80)));
     if (pods.empty())
-      note("network.podCIDR", "the cluster names none: this is gpuadm's default");
+      note("network.podCIDR", "not set in the cluster: this is gpuadm's default");
     else
       network.pod_cidr = first_network(pods);
     if (!services.empty()) network.service_cidr = first_network(services);
     if (const std::string domain = text_at(configuration_, {"networking", "dnsDomain"}); !domain.empty())
       network.dns_domain = domain;
     network.plugin = spec::NetworkPlugin::none;
-    note("network.plugin", network_there() + ": not gpuadm's, and none leaves it alone");
+    note("network.plugin", network_there() + ": not installed by gpuadm; none keeps it unchanged");
   }
 
-  /// Who connects pods, as far as that is to be seen.
+  /// The pod network, as far as it can be detected.
   [[nodiscard]] std::string network_there() const {
     if (found_.view && found_.view->daemon_sets)
       for (const facts::DaemonSet& set : *found_.view->daemon_sets)
@@ -249,14 +250,14 @@ class Reader {
     const bool by_operator = found_.view && found_.view->policies && !found_.view->policies->empty();
     if (by_operator) {
       cluster().gpu.stack = spec::GpuStack::gpu_operator;
-      note("gpu.stack", "there is a ClusterPolicy of NVIDIA's GPU Operator");
+      note("gpu.stack", "NVIDIA's GPU Operator has a ClusterPolicy");
     } else if (const auto* set = set_like("nvidia-device-plugin")) {
       cluster().gpu.allocator = spec::Allocator::none;
-      note("gpu.allocator", fmt::format("{}/{} serves the GPUs, and is not gpuadm's: none leaves it alone",
-                                        base::printable(set->space), base::printable(set->name)));
-    } else if (there) {
       note("gpu.allocator",
-           "nobody offers the GPUs to pods: apply brings the device plugin; none leaves them alone");
+           fmt::format("{}/{} advertises the GPUs and is not installed by gpuadm; none keeps it unchanged",
+                       base::printable(set->space), base::printable(set->name)));
+    } else if (there) {
+      note("gpu.allocator", "no device plugin: apply installs one; none does not");
     }
   }
 
@@ -303,10 +304,10 @@ class Reader {
           reached ? facts->second->kubernetes.admin_conf : node && facts::is_control_plane(*node);
       host.role = plane ? spec::Role::control_plane : spec::Role::worker;
       if (const auto why = found_.gone.find(host.name); why != found_.gone.end())
-        note(path, "could not be reached, and was not looked at: " + why->second);
+        note(path, "unreachable: " + why->second);
       if (!node) {
         if (reached && found_.view && found_.view->nodes)
-          note(path, "is no node of this cluster: apply makes it one");
+          note(path, "is not a node of this cluster: apply joins it");
         continue;
       }
       for (const auto& [key, value] : node->labels)
@@ -320,7 +321,7 @@ class Reader {
       cluster().hosts.front().role = spec::Role::control_plane;
   }
 
-  /// A cluster file has one kubelet for all hosts: what another's has of its own is said.
+  /// A cluster file has one kubelet configuration for all hosts: differences are noted.
   void compare_kubelets(const std::string& path, const facts::Facts& facts) {
     if (!plane_ || &facts == plane_) return;
     const auto& ours = plane_->kubernetes.kubelet_config;
@@ -333,11 +334,12 @@ class Reader {
         for (const auto& [key, value] : beyond.entries()) other.insert(key);
     std::ranges::set_symmetric_difference(flags, plane_flags, std::inserter(other, other.end()));
     if (other.empty()) return;
-    note(path, fmt::format("its kubelet is not as on {}: {}; the file has one for all hosts", found_.plane,
-                           base::printable(base::join(std::vector(other.begin(), other.end()), ", "), 400)));
+    note(path,
+         fmt::format("its kubelet differs from {}: {}; the file has one setting for all hosts", found_.plane,
+                     base::printable(base::join(std::vector(other.begin(), other.end()), ", "), 400)));
   }
 
-  /// The node's name where that is free; the address is how the host was reached.
+  /// The node's name if it is not in use; the address is the one of the connection.
   void name_after(spec::Host& host, const facts::Node& node, std::size_t index) {
     if (host.name == node.name || !base::is_dns_name(node.name)) return;
     if (host.endpoint.address.empty() && !host.endpoint.local) host.endpoint.address = host.name;
@@ -355,7 +357,7 @@ class Reader {
 
   const Found& found_;
   const Tree& usual_;
-  const facts::Facts* plane_ = nullptr;  ///< of the control plane that was asked
+  const facts::Facts* plane_ = nullptr;  ///< of the control-plane node that was queried
   facts::Made made_;
   Tree configuration_;
   Adopted adopted_;
@@ -367,7 +369,7 @@ Tree beyond_usual(const Tree& found, const Tree& usual) {
   Tree beyond = Tree::map();
   for (const auto& [key, value] : found.entries()) {
     const Tree* known = usual.find(key);
-    // `false` where `true` is usual was set explicitly.
+    // `false` in place of the usual `true` was set explicitly.
     if (is_unset(value) && !(known && value.as_bool())) continue;
     if (value.is_map()) {
       Tree inner = beyond_usual(value, known && known->is_map() ? *known : Tree::map());

@@ -32,16 +32,16 @@ std::string label(const facts::Node& node, const std::string& name) {
   return place == node.labels.end() ? "" : place->second;
 }
 
-/// What a host looks like from outside while its rows are made.
-struct Look {
+/// State of a host while its rows are computed.
+struct HostView {
   const spec::Cluster& cluster;
   const std::string& host;
   const Facts& facts;
   const ClusterFacts* view;
   const facts::Node* node;
   bool claims;                            ///< the node's GPUs are allocated by claims
-  std::vector<facts::GpuDevice> devices;  ///< then: what slices name
-  std::vector<const Finding*> findings;   ///< open ones of the host and of the cluster, the gravest first
+  std::vector<facts::GpuDevice> devices;  ///< then: devices in slices
+  std::vector<const Finding*> findings;   ///< open ones of the host and of the cluster, the most severe first
 
   [[nodiscard]] const Finding* first(std::initializer_list<std::string_view> areas) const {
     for (const Finding* finding : findings)
@@ -52,28 +52,28 @@ struct Look {
   }
 };
 
-Look look_at(const spec::Cluster& cluster, const std::string& host, const Facts& facts,
-             const std::optional<ClusterFacts>& view, const std::vector<Finding>& findings) {
+HostView view_of(const spec::Cluster& cluster, const std::string& host, const Facts& facts,
+                 const std::optional<ClusterFacts>& view, const std::vector<Finding>& findings) {
   const facts::Node* node = view ? node_of(*view, facts) : nullptr;
-  Look look{cluster, host, facts, view ? &*view : nullptr, node, false, {}, {}};
-  look.claims = node && (cluster.gpu.allocator == spec::Allocator::dra || allocates_by_claims(*view, *node));
-  if (look.claims) look.devices = gpu_devices(*view, node->name);
+  HostView on{cluster, host, facts, view ? &*view : nullptr, node, false, {}, {}};
+  on.claims = node && (cluster.gpu.allocator == spec::Allocator::dra || allocates_by_claims(*view, *node));
+  if (on.claims) on.devices = gpu_devices(*view, node->name);
   for (const Finding& finding : findings)
     if (report::is_broken(finding) && (finding.host == host || finding.host.empty()))
-      look.findings.push_back(&finding);
-  std::ranges::stable_sort(look.findings, [](const Finding* a, const Finding* b) {
+      on.findings.push_back(&finding);
+  std::ranges::stable_sort(on.findings, [](const Finding* a, const Finding* b) {
     return (a->severity == report::Severity::blocker) > (b->severity == report::Severity::blocker);
   });
-  return look;
+  return on;
 }
 
-/// Findings that name this GPU.
-std::vector<const Finding*> about(const Look& look, const facts::Gpu* gpu, const std::string& slot) {
+/// Findings about this GPU.
+std::vector<const Finding*> about(const HostView& on, const facts::Gpu* gpu, const std::string& slot) {
   std::vector<std::string> names = {slot};
   if (gpu) names.insert(names.end(), {fmt::format("GPU {} (", gpu->index), gpu->uuid});
   std::vector<const Finding*> found;
-  for (const Finding* finding : look.findings)
-    if (finding->host == look.host && std::ranges::any_of(names, [&](const std::string& name) {
+  for (const Finding* finding : on.findings)
+    if (finding->host == on.host && std::ranges::any_of(names, [&](const std::string& name) {
           return !name.empty() && (finding->says.find(name) != std::string::npos ||
                                    finding->evidence.find(name) != std::string::npos);
         }))
@@ -86,20 +86,19 @@ std::string shares(spec::Sharing way, long long replicas) {
   return fmt::format("{} x{}", way == spec::Sharing::mps ? "mps" : "time-slicing", replicas);
 }
 
-/// What is in force where the node says so, else what the cluster file wants.
-std::string sharing_of(const Look& look, const facts::Gpu* gpu) {
+/// The node's actual setting, otherwise the cluster file's.
+std::string sharing_of(const HostView& on, const facts::Gpu* gpu) {
   std::string text;
   if (gpu && gpu->mig == "Enabled") text = fmt::format("mig {}", gpu->mig_devices);
-  const std::string way = look.node ? label(*look.node, "nvidia.com/gpu.sharing-strategy") : "";
-  const auto replicas =
-      look.node ? base::to_int(label(*look.node, "nvidia.com/gpu.replicas")).value_or(1) : 1;
+  const std::string way = on.node ? label(*on.node, "nvidia.com/gpu.sharing-strategy") : "";
+  const auto replicas = on.node ? base::to_int(label(*on.node, "nvidia.com/gpu.replicas")).value_or(1) : 1;
   std::string shared;
-  if (look.node) {
+  if (on.node) {
     shared = shares(way == "mps" ? spec::Sharing::mps : spec::Sharing::time_slicing, replicas);
   } else {
-    const auto host = std::ranges::find(look.cluster.hosts, look.host, &spec::Host::name);
+    const auto host = std::ranges::find(on.cluster.hosts, on.host, &spec::Host::name);
     const spec::Host none;
-    const auto layout = spec::layout_of(look.cluster, host == look.cluster.hosts.end() ? none : *host,
+    const auto layout = spec::layout_of(on.cluster, host == on.cluster.hosts.end() ? none : *host,
                                         gpu ? std::vector{gpu->name} : std::vector<std::string>());
     shared = shares(layout.sharing.sharing, layout.sharing.replicas);
   }
@@ -112,10 +111,10 @@ bool is_of(const facts::GpuDevice& device, const facts::Gpu* gpu) {
   return gpu && (device.device.uuid == gpu->uuid || device.device.parent == gpu->uuid);
 }
 
-/// Pods whose claims have it; a claim without pods itself.
-std::vector<std::string> claimed_by(const Look& look, const facts::Gpu* gpu) {
+/// Pods whose claims have it; for a claim without pods, the claim.
+std::vector<std::string> claimed_by(const HostView& on, const facts::Gpu* gpu) {
   std::vector<std::string> holders;
-  for (const facts::GpuDevice& device : look.devices) {
+  for (const facts::GpuDevice& device : on.devices) {
     if (!is_of(device, gpu) || device.claim.empty()) continue;
     if (device.pods.empty()) holders.push_back("claim " + device.claim);
     std::ranges::copy(device.pods, std::back_inserter(holders));
@@ -123,72 +122,72 @@ std::vector<std::string> claimed_by(const Look& look, const facts::Gpu* gpu) {
   return holders;
 }
 
-/// Which pods hold it: certain only where the node has one GPU, or one pod with all of them.
-std::vector<std::string> holders_of(const Look& look, const facts::Gpu* gpu) {
-  std::vector<std::string> holders = claimed_by(look, gpu);
-  if (look.view && look.node && !look.claims) {
-    const auto pods = gpu_pods(*look.view, look.node->name);
+/// Which pods use it: certain only if the node has one GPU, or one pod with all of them.
+std::vector<std::string> holders_of(const HostView& on, const facts::Gpu* gpu) {
+  std::vector<std::string> holders = claimed_by(on, gpu);
+  if (on.view && on.node && !on.claims) {
+    const auto pods = gpu_pods(*on.view, on.node->name);
     const bool certain =
-        look.facts.gpus.size() == 1 ||
+        on.facts.gpus.size() == 1 ||
         (pods.size() == 1 && std::accumulate(pods.front()->gpus.begin(), pods.front()->gpus.end(), 0LL,
                                              [](long long sum, const auto& of) { return sum + of.second; }) >=
-                                 static_cast<long long>(look.facts.gpus.size()));
+                                 static_cast<long long>(on.facts.gpus.size()));
     for (const facts::Pod* pod : pods) holders.push_back((certain ? "" : "perhaps ") + pod->full());
   }
   if (gpu)
     for (const facts::GpuProcess& process : gpu->processes)
-      if (!process.name.ends_with("nvidia-cuda-mps-server"))  // it is how the GPU is shared
+      if (!process.name.ends_with("nvidia-cuda-mps-server"))  // used for sharing the GPU
         holders.push_back(fmt::format("{} (pid {})", process.name, process.pid));
   return holders;
 }
 
-/// Why a pod cannot have it; empty where one can.
-std::string refusal(const Look& look, const facts::Gpu* gpu, const std::string& slot) {
+/// Why a pod cannot get it; empty if one can.
+std::string refusal(const HostView& on, const facts::Gpu* gpu, const std::string& slot) {
   if (!gpu) {
-    const Finding* reason = look.first({"gpu.driver.", "gpu.pci.", "gpu.health.fell"});
+    const Finding* reason = on.first({"gpu.driver.", "gpu.pci.", "gpu.health.fell"});
     return "the driver does not list it" + (reason ? fmt::format(": {} ({})", reason->says, reason->id) : "");
   }
-  if (!look.facts.kubernetes.kubelet_conf && !look.node) return "the host is no node";
-  if (!look.view) return "no control plane was asked";
-  if (!look.node) return "its node is not in the cluster";
-  if (look.claims && !look.view->slices) return slices_unknown;
-  if (look.node->unschedulable) return "its node is cordoned";
-  const auto ready = look.node->conditions.find("Ready");
-  if (ready != look.node->conditions.end() && ready->second.status != "True") return "its node is not ready";
+  if (!on.facts.kubernetes.kubelet_conf && !on.node) return "the host is not a node";
+  if (!on.view) return "no control plane was queried";
+  if (!on.node) return "its node is not in the cluster";
+  if (on.claims && !on.view->slices) return slices_unknown;
+  if (on.node->unschedulable) return "its node is cordoned";
+  const auto ready = on.node->conditions.find("Ready");
+  if (ready != on.node->conditions.end() && ready->second.status != "True") return "its node is not ready";
   const long long offered =
-      look.claims ? static_cast<long long>(look.devices.size()) : number_of(look.node->allocatable);
+      on.claims ? static_cast<long long>(on.devices.size()) : number_of(on.node->allocatable);
   if (offered == 0) {
-    const Finding* reason = look.first({"nct.", "gk.", "kubelet.device", "gpu.driver.", "gpu.dra."});
+    const Finding* reason = on.first({"nct.", "gk.", "kubelet.device", "gpu.driver.", "gpu.dra."});
     if (reason) return fmt::format("{} ({})", reason->says, reason->id);
-    return look.claims ? "the DRA driver publishes no GPU of the node" : "the device plugin offers none";
+    return on.claims ? "the DRA driver publishes no GPU of the node" : "the device plugin advertises none";
   }
-  if (look.claims)
-    return std::ranges::any_of(look.devices, [&](const auto& device) { return is_of(device, gpu); })
+  if (on.claims)
+    return std::ranges::any_of(on.devices, [&](const auto& device) { return is_of(device, gpu); })
                ? ""
-               : "no ResourceSlice of the DRA driver names it";
-  const auto wrong = about(look, gpu, slot);
-  if (offered < number_of(look.node->capacity) && !wrong.empty())
+               : "not in any ResourceSlice of the DRA driver";
+  const auto wrong = about(on, gpu, slot);
+  if (offered < number_of(on.node->capacity) && !wrong.empty())
     return fmt::format("{} ({})", wrong.front()->says, wrong.front()->id);
   return "";
 }
 
-GpuRow row_of(const Look& look, const facts::Gpu* gpu, const std::string& slot) {
+GpuRow row_of(const HostView& on, const facts::Gpu* gpu, const std::string& slot) {
   GpuRow row;
-  row.host = look.host;
+  row.host = on.host;
   row.slot = slot;
-  row.node = look.node ? look.node->name : "none";
+  row.node = on.node ? on.node->name : "none";
   row.model = gpu ? gpu->name : "unknown";
   row.uuid = gpu ? gpu->uuid : "unknown";
-  row.driver = look.facts.driver ? look.facts.driver->version : "none";
-  row.sharing = sharing_of(look, gpu);
-  const auto wrong = about(look, gpu, slot);
+  row.driver = on.facts.driver ? on.facts.driver->version : "none";
+  row.sharing = sharing_of(on, gpu);
+  const auto wrong = about(on, gpu, slot);
   for (const Finding* finding : wrong) row.findings.push_back(finding->id);
   row.health = !gpu ? "not listed" : wrong.empty() ? "ok" : row.findings.front();
-  row.holders = holders_of(look, gpu);
-  row.why = refusal(look, gpu, slot);
+  row.holders = holders_of(on, gpu);
+  row.why = refusal(on, gpu, slot);
   if (row.why.empty())
     row.allocatable = true;
-  else if (row.why != "no control plane was asked" && row.why != slices_unknown)
+  else if (row.why != "no control plane was queried" && row.why != slices_unknown)
     row.allocatable = false;
   return row;
 }
@@ -213,18 +212,18 @@ GpuTable gpu_table(const spec::Cluster& cluster, const facts::Census& census,
   GpuTable table;
   for (const auto& [host, facts] : census) {
     if (!facts) continue;
-    const Look look = look_at(cluster, host, *facts, view, findings);
+    const HostView on = view_of(cluster, host, *facts, view, findings);
     GpuCounts counts{host, facts->pci_gpus.size(), facts->gpus.size(), std::nullopt};
-    if (look.node && !(look.claims && !view->slices)) {
-      const auto replicas = base::to_int(label(*look.node, "nvidia.com/gpu.replicas")).value_or(1);
-      counts.allocatable = look.claims ? static_cast<long long>(look.devices.size())
-                                       : number_of(look.node->allocatable) / std::max(1LL, replicas);
+    if (on.node && !(on.claims && !view->slices)) {
+      const auto replicas = base::to_int(label(*on.node, "nvidia.com/gpu.replicas")).value_or(1);
+      counts.allocatable = on.claims ? static_cast<long long>(on.devices.size())
+                                     : number_of(on.node->allocatable) / std::max(1LL, replicas);
     }
     if (counts.pci + counts.driver > 0) table.counts.push_back(counts);
-    for (const facts::Gpu& gpu : facts->gpus) table.rows.push_back(row_of(look, &gpu, gpu.bus_id));
+    for (const facts::Gpu& gpu : facts->gpus) table.rows.push_back(row_of(on, &gpu, gpu.bus_id));
     for (const facts::PciGpu& pci : facts->pci_gpus)
       if (std::ranges::find(facts->gpus, pci.slot, &facts::Gpu::bus_id) == facts->gpus.end())
-        table.rows.push_back(row_of(look, nullptr, pci.slot));
+        table.rows.push_back(row_of(on, nullptr, pci.slot));
   }
   return table;
 }

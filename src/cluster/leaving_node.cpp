@@ -13,7 +13,7 @@ using base::Fault;
 
 namespace {
 
-/// What a node says of itself comes in quotes, with line ends and tabs escaped: it cannot look like another
+/// Values from a node are quoted, with line ends and tabs escaped, so that it cannot impersonate another
 /// node.
 std::string unquoted(std::string_view text) {
   if (text.size() >= 2 && text.starts_with('"') && text.ends_with('"'))
@@ -27,7 +27,7 @@ std::vector<std::string> unquoted_words(std::string_view text) {
   return all;
 }
 
-/// Whether the node has the name or the address by which the operator knows the host.
+/// Whether the node has the host's name or address in the cluster file.
 bool is_known_as(const Known& node, const spec::Host& host) {
   const auto agrees = [&](const std::string& name) {
     return name == node.name || name.starts_with(node.name + ".") || node.name.starts_with(name + ".");
@@ -36,17 +36,17 @@ bool is_known_as(const Known& node, const spec::Host& host) {
          std::ranges::find(node.addresses, host.endpoint.address) != node.addresses.end();
 }
 
-/// A host that leaves cannot choose the node: what it says is its machine id must be that of the node which
-/// the operator's name or address for it means.
+/// A host that is removed cannot select the node: its machine id must be that of the node with the host's
+/// name or address.
 std::unexpected<base::Error> not_its_node(const spec::Host& host, const std::vector<std::string>& by_id,
                                           const std::vector<std::string>& by_name) {
   if (!by_id.empty())
     return base::fail(
         Fault::blocked,
-        fmt::format("{} has the machine id of the node {}, which has neither its name nor its address",
-                    host.name, base::join(by_id, ", ")),
-        "kubectl get nodes -o wide: give the host the node's name in the cluster file, if it is that node; a "
-        "host that was tampered with may say another one's machine id");
+        fmt::format("{} has the machine id of the node {}, but neither its name nor its address", host.name,
+                    base::join(by_id, ", ")),
+        "kubectl get nodes -o wide: if it is that node, use the node's name in the cluster file; a "
+        "host that was tampered with may report another one's machine id");
   return base::fail(
       Fault::blocked,
       fmt::format("{} does not have the machine id of the node {}", host.name, base::join(by_name, ", ")),
@@ -79,15 +79,15 @@ Result<std::optional<std::string>> node_of(const spec::Host& host, const Result<
   if (found.empty() && facts && !(by_id.empty() && by_name.empty()))
     return not_its_node(host, by_id, by_name);
   if (found.size() > 1)
-    return base::fail(
-        Fault::blocked, fmt::format("{} may be any of these nodes: {}", host.name, base::join(found, ", ")),
-        "give each machine an id of its own (gpuadm explain host.identity.unique-machine-id), or a "
-        "name and an address that are one node's");
+    return base::fail(Fault::blocked,
+                      fmt::format("{} matches several nodes: {}", host.name, base::join(found, ", ")),
+                      "give each machine its own id (gpuadm explain host.identity.unique-machine-id), or a "
+                      "name and an address of one node");
   if (found.empty() && !facts)
     return base::fail(
         Fault::blocked,
-        fmt::format("the cluster knows no node named {} and none at {}", host.name, host.endpoint.address),
-        "kubectl get nodes -o wide says what it is called: name the host so in the cluster file");
+        fmt::format("the cluster has no node named {} and none at {}", host.name, host.endpoint.address),
+        "kubectl get nodes -o wide shows its name: use it in the cluster file");
   return found.empty() ? std::nullopt : std::optional(found.front());
 }
 

@@ -58,7 +58,7 @@ class StatusBuilder {
         status_.endpoint = facts->kubernetes.admin_server;
     status_.api.name = "API server";
     if (!survey_.view) {
-      status_.api.says = "no control plane could be asked";
+      status_.api.says = "no control-plane node is reachable";
       return;
     }
     status_.version = survey_.view->version;
@@ -68,7 +68,7 @@ class StatusBuilder {
     else if (survey_.view->ready_status != 0)
       status_.api.says = "does not answer";
     else if (!survey_.view->nodes)
-      status_.api.says = "does not give the nodes";
+      status_.api.says = "does not list the nodes";
     else
       status_.api.health = Health::well;
     if (status_.api.health == Health::ill)
@@ -106,7 +106,7 @@ class StatusBuilder {
     }
   }
 
-  /// What the host knows better is said by hosts().
+  /// Problems that the host explains better are reported by hosts().
   void judge(const facts::Node& node, const NodeStatus& row) {
     const std::string& where = row.host.empty() ? row.name : row.host;
     if (row.ready != "Ready" && trouble_of(row.host).empty())
@@ -119,7 +119,7 @@ class StatusBuilder {
                 "kubectl describe node " + row.name);
   }
 
-  /// Why a host's node cannot be ready, as the host itself shows it.
+  /// Why a host's node is not ready, from the host's facts.
   [[nodiscard]] std::string trouble_of(const std::string& host) const {
     const auto place = survey_.census.find(host);
     if (place == survey_.census.end()) return {};
@@ -133,9 +133,9 @@ class StatusBuilder {
         return fmt::format("{} could not be read: {}", section, unread->second);
     if (!facts.kubernetes.kubelet_conf) return {};
     const auto unit = facts.units.find("kubelet.service");
-    if (unit == facts.units.end()) return "there is no kubelet.service";
+    if (unit == facts.units.end()) return "kubelet.service does not exist";
     if (unit->second.active == "active") return {};
-    return fmt::format("the kubelet does not run ({}, {})", unit->second.active, unit->second.sub);
+    return fmt::format("the kubelet is not running ({}, {})", unit->second.active, unit->second.sub);
   }
 
   void hosts() {
@@ -147,7 +147,7 @@ class StatusBuilder {
         problem(host.name, trouble + also,
                 facts ? "gpuadm logs kubelet " + host.name : survey_.census.at(host.name).error().hint);
       else if (survey_.view && survey_.view->nodes && !node)
-        problem(host.name, "it is no node of this cluster", "gpuadm join " + host.name);
+        problem(host.name, "it is not a node of this cluster", "gpuadm join " + host.name);
       if (!facts || !facts->kubernetes.kubelet_conf) continue;
       if (const auto unread = facts->unread.find("/etc/cni/net.d/"); unread != facts->unread.end())
         problem(host.name, "/etc/cni/net.d could not be read: " + unread->second);
@@ -157,7 +157,7 @@ class StatusBuilder {
     }
   }
 
-  /// The kubelet's own certificate is no control plane's: it is told of every host.
+  /// The kubelet's own certificate is checked on every host.
   void expired(const std::string& host, const facts::Facts& facts) {
     if (!facts.kubernetes.certificates || !facts.clock || facts::is_control_plane(survey_.census, host))
       return;
@@ -188,7 +188,7 @@ class StatusBuilder {
                   fmt::format("kubectl -n {} get pods -o wide", set.space));
       }
     if (!status_.network.empty()) return;
-    // A plugin without pods of its own is known by its file.
+    // A plugin without its own pods is detected by its file.
     std::set<std::string> files;
     for (const auto& [host, facts] : survey_.census)
       if (facts && !facts->kubernetes.cni_configs.empty())
@@ -229,13 +229,13 @@ class StatusBuilder {
     if (counts.driver < counts.pci)
       problem(
           counts.host,
-          fmt::format("{} GPUs are on the PCI bus, and the driver has {}{}", counts.pci, counts.driver, why),
+          fmt::format("{} GPUs are on the PCI bus, but the driver has {}{}", counts.pci, counts.driver, why),
           remedy);
     else if (survey_.cluster.gpu.allocator != spec::Allocator::none && counts.allocatable &&
              *counts.allocatable < static_cast<long long>(counts.driver))
       problem(counts.host,
-              fmt::format("the driver has {} GPUs, and pods can have {}{}", counts.driver,
-                          *counts.allocatable, why),
+              fmt::format("the driver has {} GPUs, but pods can use {}{}", counts.driver, *counts.allocatable,
+                          why),
               remedy);
   }
 

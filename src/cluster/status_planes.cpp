@@ -15,12 +15,12 @@ namespace {
 constexpr std::array part_names = {"kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd"};
 constexpr double soon = 30;  // days: as in the check cl.certs-expiry
 
-/// What a part says that was asked on its own machine.
+/// The result for a component that was queried on its own machine.
 Part heard(const facts::Component& component) {
   const auto says = [&](std::string_view word) { return component.says.find(word) != std::string::npos; };
   Part part{component.name, Health::ill, component.says};
   const bool well = component.status == 0 && (component.says == "ok" || says(R"("health":"true")"));
-  // It lives, and tells how it is only to those it knows.
+  // It is running, but restricts access to its health endpoint.
   if (well || says("Unauthorized") || says("Forbidden")) return {component.name, Health::well, {}};
   if (component.status != 0 && (says("refused") || says("timed out") || says("timeout") || says("deadline")))
     part.says = "does not answer";
@@ -34,17 +34,17 @@ Part part_on(const facts::KubernetesTools& host, const std::string& name) {
     if (place != host.components->end()) return heard(*place);
   }
   const bool is_static = std::ranges::find(host.manifests, name + ".yaml") != host.manifests.end();
-  if (is_static) return {name, Health::unknown, "was not asked"};
+  if (is_static) return {name, Health::unknown, "was not queried"};
   if (name == "etcd") return {name, Health::unknown, "is elsewhere"};
   return {name, Health::ill, "has no manifest in /etc/kubernetes/manifests"};
 }
 
-/// What the API server says of a part on a machine that could not be asked.
+/// The API server's view of a component on a machine that could not be queried.
 Part part_of(const std::optional<facts::ClusterFacts>& view, const facts::Node* node,
              const std::string& name) {
-  if (!view || !node) return {name, Health::unknown, "could not be asked"};
+  if (!view || !node) return {name, Health::unknown, "could not be queried"};
   if (!facts::is_ready(*node)) return {name, Health::ill, "is on a node that is not ready"};
-  if (!view->pods) return {name, Health::unknown, "could not be asked"};
+  if (!view->pods) return {name, Health::unknown, "could not be queried"};
   for (const facts::Pod& pod : *view->pods) {
     if (pod.space != "kube-system" || pod.name != name + "-" + node->name) continue;
     if (pod.ready == "True") return {name, Health::well, {}};
@@ -54,7 +54,7 @@ Part part_of(const std::optional<facts::ClusterFacts>& view, const facts::Node* 
   return {name, Health::unknown, "has no pod"};
 }
 
-/// The certificate that ends first, of those that kubeadm renews.
+/// The first certificate to expire, of those that kubeadm renews.
 void read_certificates(const facts::Facts& host, PlaneStatus& plane) {
   if (!host.kubernetes.certificates || !host.clock) return;
   for (const facts::Certificate& certificate : *host.kubernetes.certificates) {
@@ -100,12 +100,12 @@ void add_etcd(const ClusterSurvey& survey, Status& status) {
   const std::size_t needed = status.etcd.size() / 2 + 1;
   if (well < needed)
     status.problems.push_back({"the cluster",
-                               fmt::format("etcd has {} of {} members, and needs {}: nothing can be changed",
+                               fmt::format("etcd has {} of {} members and needs {}: the cluster is read-only",
                                            well, status.etcd.size(), needed),
-                               "bring a control plane back that still has its data"});
+                               "restore a control-plane node that still has its data"});
 }
 
-/// The word of etcd's own list goes before that of the machine.
+/// etcd's own member list takes precedence over the machine's.
 void merge_etcd_health(PlaneStatus& plane, const std::string& node,
                        const std::vector<facts::EtcdMember>& members) {
   const auto member = std::ranges::find(members, node, &facts::EtcdMember::name);

@@ -39,7 +39,7 @@ std::string word(const Part& part) {
   return part.health == Health::ill ? "DOWN" : "unknown";
 }
 
-/// "containerd 1.6.20", without what a distribution put behind it.
+/// "containerd 1.6.20", without the distribution's suffix.
 std::string short_version(const std::string& runtime) {
   return runtime.substr(0, runtime.find_first_of("~+-"));
 }

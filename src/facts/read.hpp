@@ -4,13 +4,13 @@
 
 #include "facts/sections/sections.hpp"
 
-/// One reader a concern: sections in, its part of the facts out. What is missing or odd is left empty.
+/// One reader per subject: sections in, its part of the facts out. Missing or invalid parts are left empty.
 namespace facts {
 
-/// Paths of interest, disks and mounts. First: others look at the paths.
+/// Relevant paths, disks and mounts. First: other readers use the paths.
 void read_disks(const Sections& sections, Facts& facts);
 void read_software(const Sections& sections, Facts& facts);
-/// After read_software: looks at units.
+/// After read_software: uses units.
 void read_machine(const Sections& sections, Facts& facts);
 void read_kernel(const Sections& sections, Facts& facts);
 /// After read_disks and read_kernel_log.
@@ -21,18 +21,18 @@ void read_network(const Sections& sections, Facts& facts);
 void read_runtimes(const Sections& sections, Facts& facts);
 void read_toolkit(const Sections& sections, Facts& facts);
 void read_kubernetes(const Sections& sections, Facts& facts);
-/// What a node says of its containers and its kubelet, where it was asked for it. After read_state.
+/// The node's report about its containers and its kubelet, if requested. After read_state.
 void read_pod_states(const Sections& sections, Facts& facts);
 void read_gpus(const Sections& sections, Facts& facts);
-/// The log, and the Xids and SXids in it.
+/// The kernel log, with its Xids and SXids.
 void read_kernel_log(const Sections& sections, Facts& facts);
-/// After read_gpus: NVLink and topology of the GPUs, NVSwitches and who manages them.
+/// After read_gpus: NVLink and topology of the GPUs, NVSwitches and their managers.
 void read_fabric(const Sections& sections, Facts& facts);
 
-/// Last: what could not be read, by itself and beside what was.
+/// Last: the unread sections.
 void read_unread(const Sections& sections, Facts& facts);
 
-/// Whether timeout(1) ended the program (coreutils, `timeout --help`), or a signal in its stead.
+/// Whether timeout(1) ended the program (coreutils, `timeout --help`), or a signal did.
 [[nodiscard]] bool was_stopped(int status);
 
 }  // namespace facts

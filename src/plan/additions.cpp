@@ -17,13 +17,13 @@ std::map<Place, const Action*> actions_of(const Plan& plan) {
   return all;
 }
 
-/// What is written to a file; of other steps nothing: their variables are read again before they act.
+/// The content of a file; for other steps nothing: their variables are read again before they are applied.
 std::string content_of(const Action& action) {
   const auto content = action.variables.find("content");
   return content == action.variables.end() ? std::string() : content->second;
 }
 
-/// Why it is another step, or nothing.
+/// Why the step differs, or nothing.
 const char* difference(const Action& before, const Action& now) {
   if (before.title != now.title) return "it does something else";
   if (before.path != now.path || content_of(before) != content_of(now)) return "the content differs";

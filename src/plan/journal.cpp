@@ -28,8 +28,8 @@ Result<Journal> read_journal(std::string_view text) {
         journal.lines.push_back({{field(1), field(2)}, field(3), field(4), field(5)});
     }
   }
-  if (!whole) return base::fail(base::Fault::parse, "the host's journal was cut off");
-  // The first line for a thing in a run counts.
+  if (!whole) return base::fail(base::Fault::parse, "the host's journal was truncated");
+  // The first line for an object in a run is used.
   std::set<std::pair<std::string, Thing>> seen;
   std::erase_if(journal.lines,
                 [&](const Journal::Line& line) { return !seen.insert({line.run, line.thing}).second; });
@@ -55,22 +55,21 @@ Result<> may_reset(const Journal& journal, bool force) {
   if (!journal.unreadable.empty())
     return base::fail(
         base::Fault::blocked,
-        "this host is a node of a cluster, and its journal has lines that are cut off or damaged: whether "
-        "gpuadm made the cluster is unknown",
-        "--force takes it down all the same");
-  return base::fail(base::Fault::blocked,
-                    "this host is a node of a cluster that gpuadm did not make: its journal has none",
-                    "--force takes it down all the same; gpuadm undo takes back what gpuadm has changed");
+        "this host is a node of a cluster, and its journal has truncated or damaged lines: whether "
+        "gpuadm created the cluster is unknown",
+        "to reset it anyway: --force");
+  return base::fail(base::Fault::blocked, "this host is a node of a cluster that gpuadm did not create",
+                    "to reset it anyway: --force; to undo only gpuadm's changes: gpuadm undo");
 }
 
 std::vector<std::pair<std::string, std::string>> undo_phases() {
   return {{"undo/images", "Remove images"},
-          {"undo/stop", "Stop what did not run"},
-          {"undo/things", "Put back what was there"},
+          {"undo/stop", "Stop services that were not running"},
+          {"undo/things", "Restore files and settings"},
           {"undo/packages", "Remove packages"},
-          {"undo/directories", "Remove directories that are empty"},
-          {"undo/start", "Start what ran"},
-          {"undo/restart", "Let units read what was put back"},
+          {"undo/directories", "Remove empty directories"},
+          {"undo/start", "Start services that were running"},
+          {"undo/restart", "Reload units after restoring files"},
           {"undo/journal", "Forget"}};
 }
 

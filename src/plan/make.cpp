@@ -13,7 +13,7 @@ using playbook::Context;
 using playbook::Script;
 using playbook::Step;
 
-/// Says which step of which host an error is about.
+/// Adds the step and the host to an error.
 std::unexpected<base::Error> about(const Step& step, const Context& context, base::Error error) {
   error.what = fmt::format("{}: step {}: {}", context.host.name, step.id, error.what);
   return std::unexpected(std::move(error));
@@ -45,7 +45,7 @@ struct Maker {
       } else if (auto value = playbook::variable(name, context)) {
         action.variables[name] = *value;
       } else {
-        return base::fail(base::Fault::spec, fmt::format("it reads '{}', which no source has", name));
+        return base::fail(base::Fault::spec, fmt::format("'{}' is not defined", name));
       }
     }
     return action;
@@ -56,8 +56,8 @@ struct Maker {
     const std::string* text = script.find(context.facts.os.family);
     if (!text)
       return base::fail(
-          base::Fault::spec, fmt::format("it has no script for {}", context.facts.os.pretty),
-          "leave the phase out with --skip-phases and do it by hand, or add the script with --assets");
+          base::Fault::spec, fmt::format("no script for {}", context.facts.os.pretty),
+          "skip the phase with --skip-phases and do it manually, or add the script with --assets");
     return *text;
   }
 
@@ -94,7 +94,7 @@ struct Maker {
     return actions;
   }
 
-  /// One file of a step. What is made from a file that is there keeps that one's mode and owner.
+  /// One file of a step. A file derived from an existing one keeps its mode and owner.
   static Action write(Action action, const playbook::File& file, playbook::Composed composed) {
     if (!composed.path.empty() && composed.path != file.path) {
       action.id += ":" + composed.path;
@@ -102,7 +102,7 @@ struct Maker {
     }
     action.path = composed.path.empty() ? file.path : composed.path;
     action.check = "file_is \"$path\" \"$mode\"\n";
-    if (!file.trial.empty()) action.apply = "file_trial() {\n" + file.trial + "\n}\n";
+    if (!file.validate.empty()) action.apply = "file_validate() {\n" + file.validate + "\n}\n";
     action.apply += "file_put \"$path\" \"$mode\" \"$restarts\"\n";
     action.variables = {{"path", action.path},
                         {"mode", composed.base_sha256 ? "keep" : file.mode},
@@ -136,11 +136,11 @@ struct Maker {
   }
 };
 
-/// Whether a step has something to mend on the host, where only that is asked for.
-bool mends(const Step& step, const std::string& host, const Choice& choice) {
-  if (!choice.mends) return true;
-  const auto open = choice.mends->find(host);
-  return open != choice.mends->end() &&
+/// Whether a step fixes a finding on the host, if only fixes are selected.
+bool fixes(const Step& step, const std::string& host, const Choice& choice) {
+  if (!choice.fixes) return true;
+  const auto open = choice.fixes->find(host);
+  return open != choice.fixes->end() &&
          std::ranges::any_of(step.fixes, [&](const std::string& id) { return open->second.contains(id); });
 }
 
@@ -159,7 +159,7 @@ class Stages {
 
   Result<Stage> of(const playbook::Phase& phase) { return render(phase, nullptr, choice_.given); }
 
-  /// The phase for one batch. Its hosts are named in the stage, and in the steps of those who act for them.
+  /// The phase for one batch. Its hosts are listed in the stage, and in the steps of the acting hosts.
   Result<Stage> of(const playbook::Phase& phase, const Batch& batch) {
     base::Variables given = choice_.given;
     for (const auto& [name, value] : batch.given) given[name] = value;
@@ -197,7 +197,7 @@ class Stages {
       if (!walks(phase, batch, context)) continue;
       Walk walk{host.name, {}};
       for (const Step& step : phase.steps) {
-        if (!mends(step, host.name, choice_) || !playbook::selected(step, context)) continue;
+        if (!fixes(step, host.name, choice_) || !playbook::selected(step, context)) continue;
         auto actions = std::visit(Maker{library_, context, step, saved_, given, choice_.carried}, step.does);
         if (!actions) return about(step, context, actions.error());
         std::ranges::move(*actions, std::back_inserter(walk.actions));
@@ -246,10 +246,10 @@ Result<> known_phases(const playbook::Playbook& playbook, const Choice& choice) 
     for (const std::string& name : *list) {
       if (std::ranges::find(names, name) != names.end()) continue;
       const auto near = base::nearest(name, names);
-      return base::fail(base::Fault::usage,
-                        fmt::format("no phase is called '{}'{}", name,
-                                    near ? fmt::format(" (did you mean '{}'?)", *near) : ""),
-                        fmt::format("gpuadm {} --list-phases", playbook.id));
+      return base::fail(
+          base::Fault::usage,
+          fmt::format("unknown phase: '{}'{}", name, near ? fmt::format(" (did you mean '{}'?)", *near) : ""),
+          fmt::format("gpuadm {} --list-phases", playbook.id));
     }
   return {};
 }
@@ -287,8 +287,8 @@ Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census, con
     const auto facts = census.find(host.name);
     if (facts == census.end() || !facts->second) continue;
     const auto version = playbook::kubernetes_version(cluster, *facts->second, library.catalog(), bundle);
-    // What mends a host depends on no version.
-    if (!version && !choice.mends) return std::unexpected(version.error());
+    // Fixes do not depend on the version.
+    if (!version && !choice.fixes) return std::unexpected(version.error());
     versions[host.name] = version.value_or(base::Version{});
   }
   Stages stages(cluster, census, library, bundle, choice, versions);

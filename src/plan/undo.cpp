@@ -13,7 +13,7 @@ namespace {
 using base::Fault;
 using Line = Journal::Line;
 
-/// "was 644 0 0 1700000000.5 SHA" without the time: a file that was only touched is the same.
+/// "was 644 0 0 1700000000.5 SHA" without the time: a file with only a new time is unchanged.
 std::string essence(const Thing& thing, const std::string& state) {
   const auto words = base::words(state);
   if (thing.first != "file" || words.size() != 6 || words[0] != "was") return state;
@@ -25,7 +25,7 @@ std::string shown(const Thing& thing) {
       thing.first == "file" || thing.first == "directory" ? thing.second : thing.first + " " + thing.second);
 }
 
-/// What the journal says gpuadm made of them, so that others' work shows.
+/// The state after gpuadm's changes, from the journal, to detect changes by others.
 bool is_watched(const Thing& thing) {
   return thing.first == "file" || thing.first == "sysctl";
 }
@@ -36,13 +36,13 @@ constexpr std::string_view kinds[] = {"file",  "directory",    "unit", "sysctl",
 std::unexpected<base::Error> cluster_in_the_way(const std::string& state) {
   if (state == "unfinished")
     return base::fail(Fault::blocked,
-                      "kubeadm did not finish here: the runs of that cluster are undone together",
+                      "kubeadm did not finish: the runs of that cluster can only be undone together",
                       "gpuadm undo, without --run");
-  return base::fail(Fault::blocked, "a cluster made by kubeadm runs here: undo does not take it apart",
-                    "keep what you need of it, then: gpuadm reset");
+  return base::fail(Fault::blocked, "a kubeadm cluster is running on this host: undo does not remove it",
+                    "back up what you need, then: gpuadm reset");
 }
 
-/// Goes back through the journal of a host, and remembers what each thing would be by then.
+/// Replays the journal of a host backward, with the state of each object.
 class Backwards {
  public:
   Backwards(const Journal& journal, const Undo& undo) : journal_(journal), undo_(undo), state_(journal.now) {}
@@ -62,7 +62,7 @@ class Backwards {
     return std::ranges::find(way_.runs, run) != way_.runs.end();
   }
 
-  /// Runs with the newest first.
+  /// Runs, the newest first.
   [[nodiscard]] std::vector<std::string> runs() const {
     std::vector<std::string> all;
     for (auto line = journal_.lines.rbegin(); line != journal_.lines.rend(); ++line)
@@ -70,7 +70,7 @@ class Backwards {
     return all;
   }
 
-  /// Whether anything that a run touched is not what it was before.
+  /// Whether any object that a run changed differs from its original.
   [[nodiscard]] bool left_something(const std::string& run) const {
     return std::ranges::any_of(journal_.lines, [&](const Line& line) {
       const auto now = journal_.now.find(line.thing);
@@ -84,8 +84,8 @@ class Backwards {
     if (undo_.all || all.empty()) {
       way_.runs = all;
     } else if (undo_.run.empty()) {
-      // A run that came to nothing goes with the one before it; one that continued an unfinished cluster,
-      // too.
+      // A run without effect is undone with the one before it; so is one that continued an unfinished
+      // cluster.
       const auto first = std::ranges::find_if(journal_.lines,
                                               [](const Line& line) { return line.thing.first == "cluster"; });
       for (const std::string& run : all) {
@@ -96,19 +96,20 @@ class Backwards {
     } else if (std::ranges::find(all, undo_.run) != all.end()) {
       way_.runs = {undo_.run};
     } else {
-      return base::fail(Fault::usage, fmt::format("no run is called {}", base::printable(undo_.run, 100)),
-                        "there are " + base::join(all, ", "));
+      return base::fail(Fault::usage, fmt::format("unknown run: {}", base::printable(undo_.run, 100)),
+                        "known: " + base::join(all, ", "));
     }
     if (!journal_.unreadable.empty() && !way_.runs.empty() && has_cluster(journal_) && !undo_.after_reset &&
         !undo_.force)
-      return base::fail(Fault::blocked,
-                        "a cluster runs here, and a line of the journal that is cut off or damaged may be "
-                        "about it",
-                        "gpuadm reset takes the cluster down; --force undoes the runs all the same");
+      return base::fail(
+          Fault::blocked,
+          "a cluster is running on this host, and a truncated or damaged line of the journal may "
+          "belong to it",
+          "to remove the cluster: gpuadm reset; to undo the runs anyway: --force");
     return stands_under_nothing(all);
   }
 
-  /// Newer runs that stay must not stand on what is taken back.
+  /// Newer runs that are kept must not depend on undone ones.
   Result<> stands_under_nothing(const std::vector<std::string>& all) const {
     std::set<std::string> newer;
     for (const std::string& run : all)
@@ -126,7 +127,7 @@ class Backwards {
         return cluster_in_the_way(state_of(line.thing));
       if (is_newer && chosen.contains(line.thing))
         return base::fail(Fault::blocked,
-                          fmt::format("the run {} has touched {} since", line.run, shown(line.thing)),
+                          fmt::format("the later run {} changed {}", line.run, shown(line.thing)),
                           fmt::format("undo that one first: --run {}; or --all", line.run));
     }
     return {};
@@ -138,7 +139,7 @@ class Backwards {
     });
   }
 
-  /// Whether the journal has lines of these runs that nothing asks to keep.
+  /// Whether the journal has lines of these runs that need not be kept.
   [[nodiscard]] bool can_forget() const {
     return std::ranges::any_of(journal_.lines, [&](const Line& line) {
       return is_chosen(line.run) && !kept_.contains(line.thing) && !staying_.contains(line.thing);
@@ -158,23 +159,21 @@ class Backwards {
       return {};
     }
     if (std::ranges::find(kinds, thing.first) == std::end(kinds))
-      return base::fail(Fault::blocked,
-                        fmt::format("the journal tells of a kind of thing that this gpuadm does not know: {}",
-                                    shown(thing)),
-                        "use the gpuadm that made it, or a newer one");
+      return base::fail(Fault::blocked, fmt::format("unknown kind of entry in the journal: {}", shown(thing)),
+                        "use the version of gpuadm that wrote it, or a newer one");
     const std::string now = state_of(thing);
     if (now == line.was) return {};
     const auto made = journal_.made.find({line.run, thing});
     if (essence(thing, now) == essence(thing, line.was)) {
-      // Written anew with what was in it: the time is put back where nobody else has touched it since.
+      // Rewritten with the original contents: the time is restored unless others have changed the file since.
       if (made == journal_.made.end() || made->second != now) return {};
     } else if (is_watched(thing) && !undo_.force && !(made != journal_.made.end() && made->second == "any")) {
       if (made == journal_.made.end()) {
-        kept_[thing] = "the journal does not say what gpuadm made of it";
+        kept_[thing] = "the journal does not record what gpuadm changed";
         return {};
       }
       if (essence(thing, made->second) != essence(thing, now)) {
-        kept_[thing] = "somebody else has changed it since";
+        kept_[thing] = "it was changed by others since";
         return {};
       }
     }
@@ -183,14 +182,14 @@ class Backwards {
         return base::fail(Fault::blocked,
                           fmt::format("the original of {} is lost: journal/blobs/{} is missing or damaged",
                                       shown(thing), base::printable(blob, 64)),
-                          "put it back from a backup, then undo again");
+                          "restore it from a backup, then run undo again");
     std::erase_if(todo_, [&](const Line& other) { return other.thing == thing; });
     todo_.push_back(line);
     state_[thing] = line.was;
     return {};
   }
 
-  /// What runs is stopped first and started last; directories go when they are empty.
+  /// Services are stopped first and started last; directories are removed when they are empty.
   void arrange() {
     std::map<std::string, std::vector<Action>> stages;
     std::map<std::string, std::vector<std::string>> packages;  // by step
@@ -225,7 +224,7 @@ class Backwards {
 
   [[nodiscard]] std::string title(const Line& line) const {
     const auto& [kind, name] = line.thing;
-    if (kind == "file") return shown(line.thing) + (line.was == "absent" ? " is removed" : " is put back");
+    if (kind == "file") return shown(line.thing) + (line.was == "absent" ? " is removed" : " is restored");
     if (kind == "sysctl")
       return fmt::format("{} is {} again", base::printable(name), base::printable(line.was, 100));
     if (kind == "unit")
@@ -256,8 +255,8 @@ class Backwards {
     return action;
   }
 
-  /// What the parts of a cluster change while it runs: what they were given (`journal_for_others`), and the
-  /// state of units, modules, images and directories.
+  /// Objects that the cluster's components change while running: those recorded with `journal_for_others`,
+  /// and the state of units, modules, images and directories.
   [[nodiscard]] bool drifts(const Line& line) const {
     const auto made = journal_.made.find({line.run, line.thing});
     if (made != journal_.made.end() && made->second == "any") return true;
@@ -267,8 +266,8 @@ class Backwards {
   static Action restart(const std::string& unit) {
     Action action;
     action.id = "undo.restart:" + base::printable(unit);
-    action.title = base::printable(unit) + " runs with what it had before";
-    action.drifts = true;  // it follows from files, which are steps of their own
+    action.title = base::printable(unit) + " uses its previous configuration";
+    action.drifts = true;  // it depends on files, which have their own steps
     action.timeout = std::chrono::seconds(120);
     action.effects.restarts = {unit};
     action.variables = {{"name", unit}};
@@ -284,8 +283,8 @@ class Backwards {
     for (const Thing& thing : staying_) keep(thing);
     Action action;
     action.id = "undo.journal";
-    action.title = "The journal forgets " + (way_.runs.empty() ? std::string("lines that cannot be read")
-                                                               : base::join(way_.runs, ", "));
+    action.title = "Delete from the journal: " +
+                   (way_.runs.empty() ? std::string("unreadable lines") : base::join(way_.runs, ", "));
     action.variables = {
         {"runs", base::join(way_.runs, " ")}, {"kept", kept}, {"unreadable", undo_.force ? "forgotten" : ""}};
     action.check = "undo_forget_check\n";
@@ -298,7 +297,7 @@ class Backwards {
   std::map<Thing, std::string> state_;
   std::map<Thing, std::string> kept_;
   std::set<Thing> staying_;
-  std::vector<Line> todo_;  ///< one a thing: what it shall be in the end
+  std::vector<Line> todo_;  ///< one per object: its final state
   UndoPlan way_;
 };
 

@@ -1,10 +1,10 @@
 #include "gpuadm/base/yaml.hpp"
 
+#include "playbook/environment.hpp"
 #include "playbook/gpu_nodes.hpp"
 #include "playbook/hardening.hpp"
 #include "playbook/kubeadm.hpp"
 #include "playbook/runtime.hpp"
-#include "playbook/surroundings.hpp"
 
 #include <fmt/format.h>
 
@@ -14,13 +14,14 @@ namespace playbook {
 
 namespace {
 
-/// The operator's intent for `gpuadm join --to`, without what is another's there: hosts, and how to log in.
+/// The cluster file for `gpuadm join --to`, without hosts and connection settings.
 Result<std::vector<Composed>> compose_cluster_file(const Context& context) {
   base::Tree tree = spec::to_tree(context.cluster);
   tree.erase("hosts");
   tree.erase("ssh");
-  return std::vector{Composed{
-      "", "# Written by gpuadm: what this cluster is made by.\n" + base::yaml::write(tree), std::nullopt}};
+  return std::vector{
+      Composed{"", "# Written by gpuadm: the cluster file of this cluster.\n" + base::yaml::write(tree),
+               std::nullopt}};
 }
 
 struct Composer {
@@ -41,7 +42,7 @@ constexpr Composer table[] = {
 Result<std::vector<Composed>> compose(std::string_view name, const Context& context) {
   const auto* row = std::ranges::find_if(table, [&](const Composer& c) { return name == c.name; });
   if (row == std::end(table))
-    return base::fail(base::Fault::bug, fmt::format("no composer is called '{}'", name));
+    return base::fail(base::Fault::bug, fmt::format("unknown composer: '{}'", name));
   return row->compose(context);
 }
 

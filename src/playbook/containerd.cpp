@@ -23,8 +23,8 @@ bool names_cri(const std::string& plugin) {
   return plugin.ends_with("cri") || plugin.find(".cri.v1") != std::string::npos;
 }
 
-/// A file in the old version 1 form can be called version 2 or 3 where nothing in it would mean something
-/// else: it has no plugin table, and disables no plugin but CRI by a short name, which newer versions refuse.
+/// A version 1 file can be converted to version 2 or 3 if its contents keep their meaning: it has no plugin
+/// table, and disables no plugin other than CRI by a short name, which newer versions reject.
 bool can_become_newer(const Tree& tree) {
   if (tree.find("plugins") || tree.find("required_plugins")) return false;
   const Tree* disabled = tree.find("disabled_plugins");
@@ -33,8 +33,8 @@ bool can_become_newer(const Tree& tree) {
   });
 }
 
-/// Edits to config.toml and what it imports (decision 7). From 2.1 on gpuadm's settings stand in a file of
-/// its own that is read last; before, where a later file replaces whole tables, in the last file that names
+/// Edits config.toml and the files that it imports (decision 7). Since 2.1, gpuadm's settings are in a
+/// separate file that is read last; before, where a later file replaces whole tables, in the last file with
 /// the table.
 class Surgery {
  public:
@@ -45,7 +45,7 @@ class Surgery {
     if (merges_tables(engine_)) own_ = place_own(texts);
   }
 
-  /// What is in force; nullptr: nobody says it.
+  /// The effective value; nullptr: not set.
   [[nodiscard]] const Tree* find(Place place, const Path& rest) const {
     for (std::size_t i = parts_.size(); i-- > 0;) {
       const Layout layout = containerd_layout(parts_[i].version);
@@ -54,18 +54,18 @@ class Surgery {
     }
     return nullptr;
   }
-  /// Wants a value; nothing is done where it is in force already.
+  /// Requests a value; does nothing if it is already effective.
   void want(Place place, const Path& rest, const Tree& value) {
     const Tree* there = find(place, rest);
     if (there && *there == value) return;
     const std::size_t index = own_.value_or(last_that_names(place));
     assign(index, containerd_layout(parts_[index].version).*place / rest, value);
   }
-  /// Wants some value; what the operator chose stays.
+  /// Requests any value; the operator's choice is kept.
   void want_some(Place place, const Path& rest, const Tree& value) {
     if (!find(place, rest)) want(place, rest, value);
   }
-  /// CRI is no longer disabled, by whichever of its names: the lists of all files count together.
+  /// Enables CRI, under all its names: the lists of all files are merged.
   void enable_cri() {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       const Tree* disabled = parts_[i].tree.find("disabled_plugins");
@@ -76,7 +76,7 @@ class Surgery {
       assign(i, {"disabled_plugins"}, rest);
     }
   }
-  /// Settings by the names that the operator wrote.
+  /// Settings under the names in the operator's files.
   void patch(const Tree& tree, const Path& path) {
     if (tree.is_map() && !(tree.entries().empty() && path.size() > 1)) {
       for (const auto& [key, value] : tree.entries()) patch(value, path / key);
@@ -90,15 +90,14 @@ class Surgery {
     assign(index, path, tree);
   }
 
-  /// containerd 2 reads no plugin table of a version 1 file: what gpuadm wrote there would count for nothing.
+  /// containerd 2 reads no plugin table of a version 1 file: gpuadm's settings there would be ignored.
   [[nodiscard]] Result<> is_read(const std::string& host) const {
     if (engine_ < base::Version{2, 0, -1} || parts_.front().version >= 2) return {};
     return base::fail(
         base::Fault::parse,
-        fmt::format(
-            "{}:{}: it is of version 1, and containerd {} does not read the plugin tables of such a file",
-            host, containerd_config_path, engine_.text()),
-        "put version = 2 at its head and write plugins.\"io.containerd.grpc.v1.cri\" for plugins.cri, then "
+        fmt::format("{}:{}: version 1 of the configuration, whose plugin tables containerd {} does not read",
+                    host, containerd_config_path, engine_.text()),
+        "set version = 2, rename plugins.cri to plugins.\"io.containerd.grpc.v1.cri\", then "
         "run again");
   }
 
@@ -112,7 +111,7 @@ class Surgery {
       files.push_back({part.path, TRY(base::toml::set(text, wanted_[i], host + ":" + part.path)),
                        part.text ? base::sha256(*part.text) : "absent"});
     }
-    // Whatever containerd meets while they are written one by one must be something that it takes.
+    // While the files are written one by one, each intermediate state must be valid for containerd.
     if (files.size() > 1 && !own_is_read_) std::ranges::rotate(files, files.begin() + 1);
     return files;
   }
@@ -140,8 +139,8 @@ class Surgery {
     return 0;
   }
 
-  /// gpuadm's own file, in the folder that is read last: one that config.toml imports, else containerd's
-  /// usual one.
+  /// gpuadm's own file, in the directory that is read last: an imported one, otherwise containerd's usual
+  /// one.
   std::size_t place_own(const std::map<std::string, std::string>& texts) {
     const std::filesystem::path home = std::filesystem::path(containerd_config_path).parent_path();
     std::string path = home / "conf.d/zz-gpuadm.toml";
@@ -156,7 +155,7 @@ class Surgery {
       own_is_read_ = true;
       return static_cast<std::size_t>(there - parts_.begin());
     }
-    // One that lies there unread says nothing so far.
+    // A file there that is not imported has no effect so far.
     const auto text = texts.find(path);
     parts_.push_back({path, text == texts.end() ? std::nullopt : std::optional(text->second), Tree::map(),
                       root().version});
@@ -184,8 +183,8 @@ class Surgery {
   bool own_is_read_ = false;
 };
 
-/// flannel puts its binary into /opt/cni/bin, where gpuadm makes the others reachable too. That is
-/// containerd's own default; Debian's builds have another up to 1.x.
+/// flannel installs its binary into /opt/cni/bin, where gpuadm links the others. That is containerd's
+/// default; Debian's builds have another up to 1.x.
 void use_opt_cni(Surgery& surgery, const base::Version& engine) {
   const std::string folder = "/opt/cni/bin";
   const Tree* several = surgery.find(&Layout::cni, {"bin_dirs"});
@@ -199,9 +198,9 @@ void use_opt_cni(Surgery& surgery, const base::Version& engine) {
     surgery.want(&Layout::cni, {"bin_dir"}, folder);
 }
 
-/// Mirrors stand in one hosts.toml a registry, which the CRI reads where config_path says; before the
-/// operator's own of the old form it refuses config_path (containerd docs/cri/registry.md), and there
-/// gpuadm's go before theirs.
+/// Mirrors are in one hosts.toml per registry, which the CRI reads below config_path; with existing mirrors
+/// of the old form it rejects config_path (containerd docs/cri/registry.md), and gpuadm's are added before
+/// those.
 void use_mirrors(Surgery& surgery, const std::map<std::string, std::string>& mirrors) {
   if (mirrors.empty()) return;
   if (const Tree* path = surgery.find(&Layout::registry, {"config_path"}); path && !path->text().empty())
@@ -222,7 +221,7 @@ bool runs_runc(const Tree* type) {
   return type && (type->text() == "io.containerd.runc.v2" || type->text() == "io.containerd.runc.v1");
 }
 
-/// runc, and what runs instead of it unless a pod says otherwise, use the kubelet's cgroup driver.
+/// runc, and the default runtime that replaces it, use the kubelet's cgroup driver.
 void set_cgroup_driver(Surgery& surgery, bool systemd) {
   surgery.want_some(&Layout::runtimes, {"runc", "runtime_type"}, "io.containerd.runc.v2");
   surgery.want(&Layout::runtimes, {"runc", "options", "SystemdCgroup"}, systemd);
@@ -232,8 +231,8 @@ void set_cgroup_driver(Surgery& surgery, bool systemd) {
     surgery.want(&Layout::runtimes, {other->text(), "options", "SystemdCgroup"}, systemd);
 }
 
-/// What a runtime that runs runc has beside its type and its binary (containerd docs/cri/config.md, and the
-/// options of its shim for runc).
+/// Options of a runtime that runs runc, in addition to its type and its binary (containerd
+/// docs/cri/config.md, and the options of its shim for runc).
 constexpr std::array<const char*, 10> inherited = {"base_runtime_spec",
                                                    "runtime_engine",
                                                    "runtime_root",
@@ -247,8 +246,8 @@ constexpr std::array<const char*, 10> inherited = {"base_runtime_spec",
 constexpr std::array<const char*, 8> inherited_options = {
     "NoPivotRoot", "NoNewKeyring", "ShimCgroup", "IoUid", "IoGid", "Root", "CriuPath", "CriuImagePath"};
 
-/// A new runtime nvidia has what the runtime has that it stands for, as nvidia-ctk makes it
-/// (NVIDIA/nvidia-container-toolkit, pkg/config/engine): the default one, else runc, else crun.
+/// A new runtime nvidia copies the settings of its base runtime, like nvidia-ctk
+/// (NVIDIA/nvidia-container-toolkit, pkg/config/engine): the default one, otherwise runc, otherwise crun.
 void inherit(Surgery& surgery) {
   if (surgery.find(&Layout::runtimes, {"nvidia"})) return;
   const Tree* chosen = surgery.find(&Layout::default_runtime, {});
@@ -272,7 +271,7 @@ void set_nvidia(Surgery& surgery, const Context& context, const base::Version& e
     surgery.want_some(&Layout::runtimes, {"nvidia", "runtime_type"}, "io.containerd.runc.v2");
     surgery.want_some(&Layout::runtimes, {"nvidia", "options", "BinaryName"}, binary);
     surgery.want(&Layout::runtimes, {"nvidia", "options", "SystemdCgroup"}, systemd);
-    // Known from 1.7, on by itself from 2.0 (containerd docs/cri/config.md).
+    // Supported since 1.7, enabled by default since 2.0 (containerd docs/cri/config.md).
     const bool off = surgery.find(&Layout::cri, {"enable_cdi"}) != nullptr;
     if (engine >= base::Version{1, 7, -1} && (off || engine < base::Version{2, 0, -1}))
       surgery.want(&Layout::cri, {"enable_cdi"}, true);

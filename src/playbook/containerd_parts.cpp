@@ -17,7 +17,7 @@ namespace {
 
 using base::Tree;
 
-/// The files that one part imports: a pattern means what is there, anything else is a path (resolveImports of
+/// The imports of one part: a pattern matches existing files, anything else is a path (resolveImports of
 /// containerd's cmd/containerd/server/config).
 Result<std::vector<std::string>> imports_of(const ContainerdPart& part, const facts::Containerd& containerd,
                                             const std::string& host) {
@@ -34,9 +34,9 @@ Result<std::vector<std::string>> imports_of(const ContainerdPart& part, const fa
       paths.push_back(path);
     } else {
       return base::fail(base::Fault::parse,
-                        fmt::format("{}:{}:{}:{}: imports {}, which is not there", host, part.path,
+                        fmt::format("{}:{}:{}:{}: imports {}, which does not exist", host, part.path,
                                     item.mark.line, item.mark.column, base::printable(path, 200)),
-                        "containerd does not start so: write that file, or take it out of imports");
+                        "containerd does not start without it: create the file, or remove it from imports");
     }
   }
   return paths;
@@ -48,18 +48,18 @@ Result<ContainerdPart> part_of(const std::string& path, const std::optional<std:
   if (!tree)
     return base::fail(
         tree.error().fault, tree.error().what,
-        "mend or move the file, then run again: gpuadm does not write over what it cannot read");
+        "fix or move the file, then run again: gpuadm does not overwrite a file that it cannot read");
   return ContainerdPart{path, text, std::move(*tree), 1};
 }
 
-/// The newest version of its configuration that a containerd reads: since 1.6.32 and 1.7.17 it refuses a
-/// newer one (containerd/containerd#10165), before it takes its names for others.
+/// The newest configuration version that a containerd reads: since 1.6.32 and 1.7.17 it rejects a newer one
+/// (containerd/containerd#10165); before, it misinterprets its keys.
 std::int64_t newest_version(const base::Version& engine) {
   if (engine < base::Version{2, 0, 0}) return 2;
   return engine < base::Version{2, 2, 0} ? 3 : 4;
 }
 
-/// The version that a file names, or nothing where it names none.
+/// The version in a file, or nothing.
 Result<std::optional<std::int64_t>> version_of(const ContainerdPart& part, const base::Version& engine,
                                                const std::string& host) {
   const Tree* version = part.tree.find("version");
@@ -67,13 +67,13 @@ Result<std::optional<std::int64_t>> version_of(const ContainerdPart& part, const
   const std::string place =
       fmt::format("{}:{}:{}:{}", host, part.path, version->mark.line, version->mark.column);
   const std::string hint =
-      fmt::format("write it for version {}: containerd config default prints one", newest_version(engine));
+      fmt::format("write it for version {}; an example: containerd config default", newest_version(engine));
   const auto number = version->as_int();
   if (!version->is_int() || *number < 0)
     return base::fail(base::Fault::parse, fmt::format("{}: version must be a number", place), hint);
   if (*number > newest_version(engine))
     return base::fail(base::Fault::parse,
-                      fmt::format("{}: version = {}, and containerd {} reads version {} at most", place,
+                      fmt::format("{}: version = {}, but containerd {} reads at most version {}", place,
                                   *number, engine.text(), newest_version(engine)),
                       hint);
   return std::max<std::int64_t>(*number, 1);
@@ -111,13 +111,13 @@ Result<std::vector<ContainerdPart>> containerd_parts(const facts::Containerd& co
     if (const auto version = TRY(version_of(part, engine, host)))
       part.version = *version;
     else if (!root && engine < base::Version{2, 0, 0})
-      part.version = parts.front().version;  // up to 1.x one version counts for all
+      part.version = parts.front().version;  // up to 1.x one version applies to all
     if (!root && part.version > parts.front().version)
       return base::fail(base::Fault::parse,
-                        fmt::format("{}:{}: version = {}, and {} has {}: containerd takes no newer version "
-                                    "from a file that it imports",
+                        fmt::format("{}:{}: version = {}, but {} has {}: containerd rejects a newer version "
+                                    "in an imported file",
                                     host, path, part.version, containerd_config_path, parts.front().version),
-                        fmt::format("write {} for version {}, or move it away", path, parts.front().version));
+                        fmt::format("rewrite {} for version {}, or move it", path, parts.front().version));
     for (std::string& import : TRY(imports_of(part, containerd, host))) pending.push_back(std::move(import));
     parts.push_back(std::move(part));
   }

@@ -12,7 +12,7 @@ using base::Tree;
 
 const std::string drop_in = "/etc/crio/crio.conf.d/99-gpuadm.conf";
 
-/// What the other files say together; CRI-O reads crio.conf, then those of its folder by name.
+/// The merged settings of the other files; CRI-O reads crio.conf, then the drop-ins by name.
 Result<Tree> others(const facts::CrioConfig& config, const std::string& host) {
   Tree all = Tree::map();
   for (const auto& [path, text] : config.texts) {
@@ -22,8 +22,8 @@ Result<Tree> others(const facts::CrioConfig& config, const std::string& host) {
   return all;
 }
 
-/// The runtime nvidia with what the runtime has that it stands for, as nvidia-ctk makes it: its monitor, its
-/// root, its annotations (NVIDIA/nvidia-container-toolkit, pkg/config/engine/crio).
+/// The runtime nvidia with the settings of its base runtime, like nvidia-ctk: monitor, root, annotations
+/// (NVIDIA/nvidia-container-toolkit, pkg/config/engine/crio).
 Tree nvidia_settings(const Tree& there, const std::string& binary) {
   const Tree* runtime = there.at({"crio", "runtime"});
   const Tree* chosen = runtime ? runtime->find("default_runtime") : nullptr;
@@ -59,8 +59,8 @@ Tree runtime_settings(const Context& context, const Tree& there) {
 
 }  // namespace
 
-/// A file of its own in the folder of drop-ins: CRI-O lays them over each other key by key, by name
-/// (crio.conf.d(5)). A runtime called nvidia that the others have stays.
+/// A separate drop-in: CRI-O merges them key by key, by name (crio.conf.d(5)). An existing runtime nvidia is
+/// kept.
 Result<std::vector<Composed>> compose_crio_config(const Context& context) {
   const facts::CrioConfig config = context.facts.crio_config.value_or(facts::CrioConfig{});
   const Tree there_already = TRY(others(config, context.host.name));

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-/// NVIDIA's device plugin: what its chart makes of values (k8s-device-plugin deployments/helm), for one
-/// layout of GPUs at a time.
+/// NVIDIA's device plugin: equivalent to its chart (k8s-device-plugin deployments/helm), for one layout of
+/// GPUs at a time.
 namespace playbook {
 
 namespace {
@@ -27,13 +27,13 @@ bool is_mig(const GpuLayout& layout) {
   return !layout.mig.devices.empty();
 }
 
-/// What the plugin reads: api/config/v1 of k8s-device-plugin.
+/// The plugin's configuration: api/config/v1 of k8s-device-plugin.
 Tree configuration(const Context& context, const GpuLayout& layout) {
   const bool cdi = context.cluster.gpu.strategy == spec::DeviceStrategy::cdi;
   const char* mig = !is_mig(layout)                                    ? "none"
                     : layout.mig.strategy == spec::MigStrategy::single ? "single"
                                                                        : "mixed";
-  // A node whose GPU is sick keeps its other pods: the plugin then offers nothing.
+  // If the driver of a node fails, its other pods keep running: the plugin then advertises nothing.
   Tree flags = Tree::map_of({{"migStrategy", mig}, {"failOnInitError", false}});
   flags.set("plugin", Tree::map_of({{"deviceListStrategy", Tree::list_of({cdi ? "cdi-cri" : "envvar"})},
                                     {"deviceIDStrategy", "uuid"}}));
@@ -69,7 +69,7 @@ Tree metadata(const std::string& object, const std::string& name, const std::str
   return Tree::map_of({{"name", object}, {"namespace", space}, {"labels", all}});
 }
 
-/// A DaemonSet on the nodes with this layout; its pods start anew where the configuration changes.
+/// A DaemonSet on the nodes with this layout; its pods restart when the configuration changes.
 Tree daemon_set(const Context& context, const std::string& object, const std::string& name,
                 const Names& names, Tree pod, const std::string& config) {
   pod.set("priorityClassName", "system-node-critical");
@@ -102,7 +102,7 @@ Tree environment(const GpuLayout& layout) {
   return list;
 }
 
-/// The plugin asks the driver; to see MIG's devices it needs SYS_ADMIN (the chart's requiresCapSysAdmin).
+/// The plugin queries the driver; MIG devices require SYS_ADMIN (the chart's requiresCapSysAdmin).
 Tree security(const GpuLayout& layout) {
   if (is_mig(layout))
     return Tree::map_of({{"capabilities", Tree::map_of({{"add", Tree::list_of({"SYS_ADMIN"})}})}});
@@ -151,13 +151,12 @@ Tree plugin_pod(const Context& context, const GpuLayout& layout, const Names& na
 }
 
 /// The plugin starts MPS's control daemon without a PATH (k8s-device-plugin
-/// cmd/mps-control-daemon/mps/daemon.go), and that one looks for the server by name: in /bin and /usr/bin
-/// alone.
+/// cmd/mps-control-daemon/mps/daemon.go), which then searches the server only in /bin and /usr/bin.
 constexpr const char* start_mps =
     "server=$(command -v nvidia-cuda-mps-server) && [ ! -e /usr/bin/nvidia-cuda-mps-server ] && "
     "ln -s \"$server\" /usr/bin/nvidia-cuda-mps-server; exec mps-control-daemon";
 
-/// The MPS server of each GPU; the driver has it.
+/// The MPS server of each GPU; it is part of the driver.
 Tree mps_pod(const GpuLayout& layout, const Names& names, const std::string& image) {
   const Tree privileged = Tree::map_of({{"privileged", true}});
   Tree root = mount("mps-root", "/mps");
@@ -185,7 +184,7 @@ Tree mps_pod(const GpuLayout& layout, const Names& names, const std::string& ima
                                 {"env", variables},
                                 {"securityContext", privileged},
                                 {"volumeMounts", mounts}}));
-  // The server finds itself by the process id that the kernel's driver knows (the chart's mps.enableHostPID).
+  // The server identifies itself by its host process id (the chart's mps.enableHostPID).
   return Tree::map_of(
       {{"hostPID", true}, {"initContainers", first}, {"containers", containers}, {"volumes", volumes}});
 }
@@ -196,7 +195,7 @@ Result<std::vector<Composed>> compose_device_plugin(const Context& context) {
   const auto image = image_named(context, "device_plugin_image");
   if (!image) return base::fail(base::Fault::bug, "playbooks/catalog.yaml has no device_plugin_image");
   std::string text =
-      "# Written by gpuadm. Tells the kubelets of the GPUs of their nodes, one DaemonSet for each way "
+      "# Written by gpuadm. Advertises the GPUs to the kubelets: one DaemonSet for each way "
       "to share them.\n";
   bool first = true;
   const auto add = [&](const Tree& document) {

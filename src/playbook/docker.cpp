@@ -18,10 +18,10 @@ const std::string config_path = "/etc/docker/daemon.json";
 
 std::unexpected<base::Error> refuse(const Context& context, const std::string& what) {
   return base::fail(base::Fault::parse, fmt::format("{}:{}: {}", context.host.name, config_path, what),
-                    "mend or move the file, then run again");
+                    "fix or move the file, then run again");
 }
 
-/// Docker does not start where its command line says what the file says, too.
+/// Docker does not start if a setting is both in its command line and in the file.
 Result<> said_once(const Context& context, const Tree& tree) {
   constexpr std::pair<const char*, const char*> both[] = {{"--exec-opt", "exec-opts"},
                                                           {"--add-runtime", "runtimes"},
@@ -32,13 +32,13 @@ Result<> said_once(const Context& context, const Tree& tree) {
       if (tree.find(key) && (word == flag || word.starts_with(std::string(flag) + "=")))
         return base::fail(
             base::Fault::spec,
-            fmt::format("{}: docker.service is started with {}, and {} belongs into {}", context.host.name,
+            fmt::format("{}: docker.service is started with {}, but {} belongs in {}", context.host.name,
                         flag, key, config_path),
             fmt::format("systemctl edit docker.service: move what {} says to {}", flag, config_path));
   return {};
 }
 
-/// The kubelet and Docker must agree on the cgroup driver; another exec-opt of the operator stays.
+/// The kubelet and Docker must use the same cgroup driver; other exec-opts of the operator are kept.
 void set_cgroup_driver(Tree& tree, const std::string& wanted) {
   const std::string key = "native.cgroupdriver=";
   Tree options = Tree::list();
@@ -51,7 +51,7 @@ void set_cgroup_driver(Tree& tree, const std::string& wanted) {
   tree.set("exec-opts", options);
 }
 
-/// The cluster file's mirror is asked before the operator's.
+/// The cluster file's mirror is used before the operator's.
 void use_mirror(Tree& tree, const std::map<std::string, std::string>& mirrors) {
   const auto mirror = mirrors.find("docker.io");
   if (mirror == mirrors.end()) return;
@@ -67,7 +67,8 @@ void set_nvidia(Tree& tree, const Context& context) {
   if (!binary.empty()) {
     Tree& runtimes = tree["runtimes"];
     if (!runtimes.find("nvidia")) runtimes.set("nvidia", Tree::map_of({{"path", binary}}));
-    // Off by itself until 28.3; a Docker before 25 does not know it (docs.docker.com, engine release notes).
+    // Off by default until 28.3; Docker before 25 does not support it (docs.docker.com, engine release
+    // notes).
     const base::Version engine = engine_version(context.facts.docker->version, {20, 10, -1});
     if (engine >= base::Version{25, -1, -1} && engine < base::Version{28, 3, -1})
       tree["features"].set("cdi", true);

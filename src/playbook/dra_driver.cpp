@@ -8,8 +8,8 @@
 #include <cctype>
 #include <set>
 
-/// The pods of NVIDIA's DRA driver: what its chart makes of values (dra-driver-nvidia-gpu deployments/helm),
-/// for one driver root at a time. What all of them need is in templates/dra-driver.yaml.
+/// The pods of NVIDIA's DRA driver: equivalent to its chart (dra-driver-nvidia-gpu deployments/helm), for one
+/// driver root at a time. Common objects are in templates/dra-driver.yaml.
 namespace playbook {
 
 namespace {
@@ -37,7 +37,7 @@ Tree from_field(const std::string& name, const std::string& path) {
       {{"name", name}, {"valueFrom", Tree::map_of({{"fieldRef", Tree::map_of({{"fieldPath", path}})}})}});
 }
 
-/// What both containers are told.
+/// Environment of both containers.
 Tree environment(const std::string& root) {
   Tree list = Tree::list();
   list.push(env("NVIDIA_DRIVER_ROOT", root));
@@ -65,8 +65,7 @@ Tree propagated(const std::string& name, const std::string& path, const char* ho
   return made;
 }
 
-/// Waits for the GPU driver, and says in its log what is missing. It looks into the parent of the driver
-/// root.
+/// Waits for the GPU driver, and logs what is missing. It reads the parent of the driver root.
 Tree prestart(const std::string& root, const std::string& image) {
   Tree mounts = Tree::list(),
        parent = propagated("driver-root-parent", "/driver-root-parent", "HostToContainer");

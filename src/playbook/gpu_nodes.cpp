@@ -19,7 +19,7 @@ using spec::Sharing;
 
 constexpr const char* prefix = "nvidia.com/";
 
-/// A value of a label: 63 of letters, digits, "-", "_", ".", the first and last a letter or digit.
+/// A label value: 63 letters, digits, "-", "_", ".", the first and last a letter or digit.
 std::string label_value(std::string_view text) {
   std::string value;
   for (const char c : text)
@@ -52,7 +52,7 @@ std::string strategy_of(const GpuLayout& layout) {
   return "none";
 }
 
-/// NAME.full, and its parts as they are written: the revision of 580.159.04 is 04.
+/// NAME.full, and its components as written: the revision of 580.159.04 is 04.
 void add_version(std::map<std::string, std::string>& all, const std::string& name,
                  const std::string& version) {
   if (!Version::parse(version)) return;
@@ -62,7 +62,7 @@ void add_version(std::map<std::string, std::string>& all, const std::string& nam
   for (std::size_t i = 0; i < std::min(parts.size(), words.size()); ++i) all[name + words[i]] = parts[i];
 }
 
-/// The names and words of NVIDIA's GPU Feature Discovery (k8s-device-plugin docs/gpu-feature-discovery).
+/// Names and values of NVIDIA's GPU Feature Discovery (k8s-device-plugin docs/gpu-feature-discovery).
 std::map<std::string, std::string> labels(const Context& context) {
   const facts::Facts& facts = context.facts;
   const GpuLayout layout = layout_of(context.cluster, context.host, facts);
@@ -79,7 +79,7 @@ std::map<std::string, std::string> labels(const Context& context) {
   if (!facts.pci_gpus.empty())
     all["gpu.mode"] = facts.pci_gpus.front().pci_class == "0302" ? "compute" : "graphics";
   if (facts.gpus.empty()) return all;
-  // A GPU that knows no MIG says nothing of it.
+  // A GPU without MIG does not report it.
   all["mig.capable"] =
       std::ranges::any_of(facts.gpus, [](const facts::Gpu& gpu) { return gpu.mig.has_value(); }) ? "true"
                                                                                                  : "false";
@@ -172,7 +172,7 @@ std::string name_of(const GpuLayout& layout) {
   std::vector<std::string> parts;
   if (!layout.mig.devices.empty()) {
     parts.emplace_back(is_single_mig(layout) ? "mig-single" : "mig-mixed");
-    // What is shared is named resource by resource.
+    // Shared resources are listed one by one.
     if (!is_single_mig(layout) && layout.sharing.sharing != Sharing::exclusive)
       for (const auto& [profile, count] : layout.mig.devices)
         parts.push_back(base::lower(label_value(profile)));
@@ -186,7 +186,7 @@ std::string node_labels(const Context& context) {
   if (!has_gpu(context.facts)) return "";
   const bool native = context.cluster.gpu.stack == spec::GpuStack::native;
   std::string text;
-  // Beside the GPU Operator they are those of its own GPU Feature Discovery: left alone.
+  // With the GPU Operator, they belong to its own GPU Feature Discovery and are not changed.
   if (native) {
     const auto wanted = labels(context);
     for (const char* name : names)

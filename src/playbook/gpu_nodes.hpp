@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-/// What Kubernetes is told of the GPUs of its nodes.
+/// GPU settings of the nodes in Kubernetes.
 namespace playbook {
 
 /// Whether a host has an NVIDIA GPU.
@@ -13,28 +13,28 @@ namespace playbook {
 /// Whether a host of the run has one.
 [[nodiscard]] bool has_gpu_somewhere(const Context& context);
 
-/// Whether pods may name a runtime: dockershim knows no runtime classes, there nvidia is Docker's default.
+/// Whether pods can select a runtime: dockershim has no runtime classes, so nvidia is Docker's default.
 [[nodiscard]] bool has_runtime_classes(const Context& context);
 
-/// What holds for the GPUs of a host.
+/// The settings of the GPUs of a host.
 [[nodiscard]] spec::GpuLayout layout_of(const spec::Cluster& cluster, const spec::Host& host,
                                         const facts::Facts& facts);
-/// The layouts of all hosts of the run with GPUs, each once.
+/// The distinct layouts of all hosts of the run with GPUs.
 [[nodiscard]] std::vector<spec::GpuLayout> layouts(const Context& context);
-/// A name for what of a layout the device plugin is told: "exclusive", "time-slicing-4", "mps-2-…",
-/// "mig-single", "mig-mixed-time-slicing-2".
+/// A name for the device plugin's part of a layout: "exclusive", "time-slicing-4", "mps-2-…", "mig-single",
+/// "mig-mixed-time-slicing-2".
 [[nodiscard]] std::string name_of(const spec::GpuLayout& layout);
-/// The resources that the plugin offers with a layout: "nvidia.com/gpu", "nvidia.com/mig-1g.18gb".
+/// The resources that the plugin advertises with a layout: "nvidia.com/gpu", "nvidia.com/mig-1g.18gb".
 [[nodiscard]] std::vector<std::string> resources_of(const spec::GpuLayout& layout);
 
-/// The labels of this host's node, a line each: "key=value" to set, "key-" to remove.
+/// The labels of this host's node, one per line: "key=value" to set, "key-" to remove.
 [[nodiscard]] std::string node_labels(const Context& context);
 
-/// Which driver root the node of a host has, in a label: name_of_root().
+/// The label with the driver root of a node: name_of_root().
 constexpr const char* driver_root_label = "gpuadm.io/driver-root";
 /// "/usr/local/nvidia" -> "usr-local-nvidia", "/" -> "root".
 [[nodiscard]] std::string name_of_root(std::string_view root);
-/// The same of this host's driver root.
+/// The label value for this host's driver root.
 [[nodiscard]] std::string driver_root_name(const Context& context);
 /// DaemonSets of NVIDIA's DRA driver, one for each driver root of the run's hosts, as YAML documents.
 [[nodiscard]] std::string dra_driver_daemonsets(const Context& context);

@@ -15,12 +15,12 @@ namespace {
 using base::Tree;
 using base::Version;
 
-/// Of TLS 1.2, those with forward secrecy and authenticated encryption that every kubelet, API server and
-/// etcd of 1.20 and later has. TLS 1.3 has its own, which cannot be chosen.
+/// The TLS 1.2 suites with forward secrecy and authenticated encryption that every kubelet, API server and
+/// etcd since 1.20 supports. TLS 1.3 has its own, which cannot be selected.
 constexpr std::string_view ciphers =
     "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,"
     "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384";
-/// Not below /var/log, which the group of the system logger may write to on Ubuntu.
+/// Not below /var/log, which is writable for the system logger's group on Ubuntu.
 constexpr std::string_view audit_folder = "/var/lib/kubernetes/audit";
 
 std::string in_folder(std::string_view name) {
@@ -163,25 +163,25 @@ Result<std::vector<Composed>> compose_admission(const Context& context) {
              {"exemptions",
               Tree::map_of({{"usernames", Tree::list()},
                             {"runtimeClasses", Tree::list()},
-                            // The pod network and who serves GPUs need the host.
+                            // The pod network and the GPU software need access to the host.
                             {"namespaces",
                              list_of("kube-system,kube-flannel,gpu-operator,nvidia-gpu-operator")}})}})));
   }
-  return std::vector{
-      document("What the API server admits.", Tree::map_of({{"apiVersion", "apiserver.config.k8s.io/v1"},
-                                                            {"kind", "AdmissionConfiguration"},
-                                                            {"plugins", plugins}}))};
+  return std::vector{document("Admission configuration of the API server.",
+                              Tree::map_of({{"apiVersion", "apiserver.config.k8s.io/v1"},
+                                            {"kind", "AdmissionConfiguration"},
+                                            {"plugins", plugins}}))};
 }
 
 Result<std::vector<Composed>> compose_authentication(const Context& context) {
   Tree conditions = Tree::list();
-  // Probes of the kubelet and of balancers, and what a node that joins with a token reads first.
+  // Probes of the kubelet and of load balancers, and the first requests of a node that joins with a token.
   for (const char* path :
        {"/healthz", "/livez", "/readyz", "/api/v1/namespaces/kube-public/configmaps/cluster-info"})
     conditions.push(Tree::map_of({{"path", path}}));
   const char* version = context.kubernetes >= Version{1, 34, 0} ? "v1" : "v1beta1";
   return std::vector{
-      document("Who may ask the API server without credentials, and for what.",
+      document("Anonymous access to the API server.",
                Tree::map_of({{"apiVersion", fmt::format("apiserver.config.k8s.io/{}", version)},
                              {"kind", "AuthenticationConfiguration"},
                              {"anonymous", Tree::map_of({{"enabled", true}, {"conditions", conditions}})}}))};

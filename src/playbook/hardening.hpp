@@ -4,11 +4,11 @@
 
 #include "playbook/kubeadm_args.hpp"
 
-/// `security.profile: hardened`: what the CIS Kubernetes Benchmark (v1.12) and the NSA's and CISA's guide ask
-/// of a cluster that kubeadm makes, and kubeadm leaves open. Each setting names the benchmark's number.
+/// `security.profile: hardened`: requirements of the CIS Kubernetes Benchmark (v1.12) and of the guide of NSA
+/// and CISA that kubeadm's defaults do not meet. Each setting has the benchmark's number.
 namespace playbook {
 
-/// What the API server reads from its host, on every control plane.
+/// Files that the API server reads from its host, on every control-plane node.
 constexpr std::string_view hardening_folder = "/etc/kubernetes/gpuadm/apiserver";
 
 [[nodiscard]] bool is_hardened(const Context& context);
@@ -23,18 +23,18 @@ constexpr std::string_view hardening_folder = "/etc/kubernetes/gpuadm/apiserver"
 [[nodiscard]] base::Tree hardened_kubelet(const base::Version& kubernetes);
 [[nodiscard]] base::Tree hardened_kube_proxy();
 
-/// The AdmissionConfiguration: rate limits for events, and from 1.23 on Pod Security: baseline is enforced
-/// outside of the namespaces of the system.
+/// The AdmissionConfiguration: rate limits for events, and since 1.23 Pod Security: baseline is enforced
+/// outside of system namespaces.
 [[nodiscard]] Result<std::vector<Composed>> compose_admission(const Context& context);
-/// The AuthenticationConfiguration: without credentials only what kubeadm, probes and joining nodes ask for.
+/// The AuthenticationConfiguration: anonymous access only for kubeadm, probes and joining nodes.
 [[nodiscard]] Result<std::vector<Composed>> compose_authentication(const Context& context);
-/// Whether this Kubernetes can limit anonymous requests to paths: from 1.32 on
+/// Whether this Kubernetes can limit anonymous requests to paths: since 1.32
 /// (https://kubernetes.io/docs/reference/access-authn-authz/authentication/,
 /// AnonymousAuthConfigurableEndpoints).
 [[nodiscard]] bool limits_anonymous(const base::Version& kubernetes);
 
-/// "NODE ADDRESS..." a line: what a node's serving certificate may be for, as each host says itself;
-/// addresses as openssl prints them.
+/// Lines "NODE ADDRESS...": the allowed subjects of a node's serving certificate, as reported by each host;
+/// addresses in openssl's notation.
 [[nodiscard]] std::string node_addresses(const Context& context);
 
 }  // namespace playbook

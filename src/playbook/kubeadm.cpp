@@ -121,7 +121,7 @@ Tree kube_proxy_configuration(const Context& context) {
 std::string node_name(const Context& context) {
   if (!context.cluster.kubernetes.node_name.empty() && context.cluster.hosts.size() == 1)
     return context.cluster.kubernetes.node_name;
-  // A node keeps the name that it joined with, whatever becomes of its host's.
+  // A node keeps the name that it joined with, even if its host's name changes.
   if (context.facts.kubernetes.kubelet_conf)
     for (const std::string_view word : base::words(context.facts.kubernetes.kubelet_flags))
       if (constexpr std::string_view flag = "--hostname-override=";
@@ -184,16 +184,15 @@ std::string join_configuration(const Context& context) {
 Result<std::vector<Composed>> compose_kubeadm_config(const Context& context) {
   if (advertise_address(context).empty())
     return base::fail(base::Fault::spec,
-                      fmt::format("{}: no address to announce was found", context.host.name),
+                      fmt::format("{}: no address for the API server was found", context.host.name),
                       "set controlPlane.advertiseAddress in the cluster file");
   const std::string api = kubeadm_api(context.kubernetes);
-  // The comment stands in the first document: kubeadm refuses one that holds nothing else.
-  const std::string text =
-      "# Written by gpuadm. What it is made from: the cluster file, and the facts of this host.\n" +
-      base::yaml::write(init_configuration(context, api)) + "---\n" +
-      base::yaml::write(TRY(cluster_configuration(context, api))) + "---\n" +
-      base::yaml::write(kubelet_configuration(context)) + "---\n" +
-      base::yaml::write(kube_proxy_configuration(context));
+  // The comment is in the first document: kubeadm rejects one without other content.
+  const std::string text = "# Written by gpuadm from the cluster file and the facts of this host.\n" +
+                           base::yaml::write(init_configuration(context, api)) + "---\n" +
+                           base::yaml::write(TRY(cluster_configuration(context, api))) + "---\n" +
+                           base::yaml::write(kubelet_configuration(context)) + "---\n" +
+                           base::yaml::write(kube_proxy_configuration(context));
   return std::vector{Composed{"", text, std::nullopt}};
 }
 

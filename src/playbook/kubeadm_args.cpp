@@ -16,7 +16,7 @@ using base::Tree;
 
 constexpr std::string_view gates = "feature-gates";
 
-/// Either form.
+/// Parses either form.
 Arguments arguments_of(const Tree& tree) {
   Arguments all;
   for (const auto& [name, value] : tree.entries()) all.emplace_back(name, value.text());
@@ -28,7 +28,7 @@ Arguments arguments_of(const Tree& tree) {
   return all;
 }
 
-/// "A=true,B=false" in both: each gate once, those of `over` count.
+/// "A=true,B=false" in both: each gate once, those of `over` win.
 std::string merged_gates(const std::string& own, const std::string& over) {
   std::map<std::string, std::string> all;
   for (const std::string* text : {&own, &over})
@@ -81,7 +81,7 @@ base::Result<> merge_cluster_configuration(Tree& tree, const Tree& patch, const 
           return base::fail(
               base::Fault::spec,
               fmt::format(
-                  "patches.clusterConfiguration.{}: '{}' is there twice, which kubeadm before 1.31 does "
+                  "patches.clusterConfiguration.{}: '{}' is set twice, which kubeadm before 1.31 does "
                   "not support",
                   base::join(path, "."), base::printable(name, 100)),
               "keep one of them");

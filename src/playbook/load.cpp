@@ -18,9 +18,9 @@ std::unexpected<base::Error> refuse(const Tree& at, std::string_view source, con
   return base::fail(Fault::spec, fmt::format("{}:{}:{}: {}", source, at.mark.line, at.mark.column, what));
 }
 
-/// Every key of a map is one of these.
+/// Rejects keys of a map that are not in the list.
 Result<> known(const Tree& map, std::string_view source, const std::vector<std::string>& keys) {
-  if (!map.is_map()) return refuse(map, source, "a map is needed here");
+  if (!map.is_map()) return refuse(map, source, "expected a map");
   for (const auto& [key, value] : map.entries()) {
     if (std::ranges::find(keys, key) != keys.end()) continue;
     const auto near = base::nearest(key, keys);
@@ -40,7 +40,7 @@ Result<std::string> word(const Tree& map, std::string_view source, std::string_v
     if (required) return refuse(map, source, fmt::format("'{}' is missing", key));
     return std::string();
   }
-  if (!value->is_scalar()) return refuse(*value, source, fmt::format("'{}' must be a text", key));
+  if (!value->is_scalar()) return refuse(*value, source, fmt::format("'{}' must be a string", key));
   return value->text();
 }
 
@@ -89,14 +89,14 @@ Result<Does> does_of(const Tree& step, std::string_view source) {
     result.content_from = TRY(word(*file, source, "template"));
     if (const std::string name = TRY(word(*file, source, "compose")); !name.empty()) {
       if (const auto all = composers(); std::ranges::find(all, name) == all.end())
-        return refuse(*file, source, fmt::format("no composer is called '{}'", name));
+        return refuse(*file, source, fmt::format("unknown composer: '{}'", name));
       result.content_from = "compose:" + name;
     }
     result.content = TRY(word(*file, source, "content"));
     result.restarts = TRY(word(*file, source, "restarts"));
-    result.trial = TRY(word(*file, source, "trial"));
+    result.validate = TRY(word(*file, source, "trial"));
     if (result.content_from.empty() == !file->find("content"))
-      return refuse(*file, source, "one of 'template', 'compose' and 'content' is needed");
+      return refuse(*file, source, "one of 'template', 'compose' and 'content' is required");
     return result;
   }
   if (const Tree* wait = step.find("wait")) {
@@ -111,13 +111,13 @@ Result<Does> does_of(const Tree& step, std::string_view source) {
         {"image", bundle::BundleKind::image},           {"package", bundle::BundleKind::package},
         {"repository", bundle::BundleKind::repository}, {"file", bundle::BundleKind::file}};
     if (!kinds.contains(kind))
-      return refuse(*upload, source, fmt::format("no bundle files are of kind '{}'", kind));
+      return refuse(*upload, source, fmt::format("unknown kind of bundle file: '{}'", kind));
     const Tree* carried = upload->find("carried");
     return Upload{kinds.at(kind), TRY(needed_script(*upload, source, "check")),
                   TRY(needed_script(*upload, source, "apply")),
                   carried && carried->as_bool().value_or(false)};
   }
-  return refuse(step, source, "a step needs one of 'shell', 'file', 'wait' and 'upload'");
+  return refuse(step, source, "a step requires one of 'shell', 'file', 'wait' and 'upload'");
 }
 
 /// A name, or `not: NAME`.
@@ -133,7 +133,7 @@ Result<Selector> selector_of(const Tree& tree, std::string_view source) {
   if (std::ranges::find(all, selector.name) != all.end()) return selector;
   const auto near = base::nearest(selector.name, all);
   return refuse(tree, source,
-                fmt::format("no selector is called '{}'{}", selector.name,
+                fmt::format("unknown selector: '{}'{}", selector.name,
                             near ? fmt::format(" (did you mean '{}'?)", *near) : ""));
 }
 
@@ -162,7 +162,7 @@ Result<Step> step_of(const Tree& tree, std::string_view source) {
   if (const Tree* timeout = tree.find("timeout")) {
     const auto seconds = timeout->as_int();
     if (!seconds || *seconds < 1 || *seconds > 86400)
-      return refuse(*timeout, source, "'timeout' is seconds, 1 to 86400");
+      return refuse(*timeout, source, "'timeout' must be 1 to 86400 (seconds)");
     step.timeout = std::chrono::seconds(*seconds);
   }
   if (const Tree* effects = tree.find("effects")) {
@@ -188,7 +188,7 @@ Result<Playbook> derived_of(const Tree& tree, std::string_view source, const ass
   TRY(known(tree, source, {"id", "title", "extends", "without", "narrow"}));
   const std::string path = "playbooks/" + TRY(word(tree, source, "extends", true));
   const Tree base_tree = TRY(base::yaml::read(TRY(store.read(path)), path));
-  if (base_tree.find("extends")) return refuse(tree, source, path + " extends another playbook itself");
+  if (base_tree.find("extends")) return refuse(tree, source, path + " also extends a playbook");
   Playbook playbook = TRY(playbook_of(base_tree, path, store));
   playbook.id = TRY(word(tree, source, "id", true));
   playbook.title = TRY(word(tree, source, "title", true));
@@ -230,19 +230,19 @@ Result<Playbook> playbook_of(const Tree& tree, std::string_view source, const as
     phase.each = TRY(word(entry, source, "each"));
     if (const auto all = selectors();
         !phase.each.empty() && phase.each != "itself" && std::ranges::find(all, phase.each) == all.end())
-      return refuse(*entry.find("each"), source, "'each' is 'itself', or a selector of who acts for a host");
+      return refuse(*entry.find("each"), source, "'each' must be 'itself' or a selector");
     const auto on = TRY(selectors_of(entry, source));
     if (const Tree* at_once = entry.find("at_once")) {
       const auto hosts = at_once->as_int();
       if (!hosts || *hosts < 1 || *hosts > 1024)
-        return refuse(*at_once, source, "'at_once' is a number of hosts, 1 to 1024");
+        return refuse(*at_once, source, "'at_once' must be 1 to 1024");
       phase.at_once = static_cast<int>(*hosts);
     }
     if (const Tree* refresh = entry.find("refresh")) phase.refresh = refresh->as_bool().value_or(false);
     for (const std::string& name : TRY(list(entry, source, "from"))) {
       const std::string path = "playbooks/" + name;
       const Tree file = TRY(base::yaml::read(TRY(store.read(path)), path));
-      if (!file.is_list()) return refuse(file, path, "a step file is a list of steps");
+      if (!file.is_list()) return refuse(file, path, "a step file must be a list of steps");
       for (const Tree& step : file.items()) phase.steps.push_back(TRY(step_of(step, path)));
     }
     if (const Tree* steps = entry.find("steps"))
@@ -250,7 +250,7 @@ Result<Playbook> playbook_of(const Tree& tree, std::string_view source, const as
     narrow(phase, on);
     for (const Step& step : phase.steps)
       if (!seen.emplace(step.id, phase.name).second)
-        return refuse(entry, source, fmt::format("the step id '{}' is here twice", step.id));
+        return refuse(entry, source, fmt::format("duplicate step id '{}'", step.id));
     playbook.phases.push_back(std::move(phase));
   }
   return playbook;

@@ -4,7 +4,7 @@
 
 #include <string>
 
-/// Parts of pods in manifests that are composed.
+/// Parts of pods in composed manifests.
 namespace playbook::manifest {
 
 using base::Tree;

@@ -64,7 +64,7 @@ Result<> reads(const Context& context, const std::string& unit, const std::vecto
       if (!other.empty() && other != path)
         return base::fail(
             base::Fault::spec,
-            fmt::format("{}: {} reads {}, and gpuadm configures {}", context.host.name, unit,
+            fmt::format("{}: {} reads {}, but gpuadm configures {}", context.host.name, unit,
                         base::printable(other, 200), path),
             fmt::format("systemctl edit {}: start it without {}, or make {} a link to that file", unit, flag,
                         path));

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-/// What the composers of the container runtimes' configurations share.
+/// Shared by the composers of the container runtimes' configurations.
 namespace playbook {
 
 /// Keys from the root of a configuration.
@@ -13,17 +13,17 @@ using Path = std::vector<std::string>;
 [[nodiscard]] Path operator/(Path path, const std::string& key);
 [[nodiscard]] Path operator/(Path path, const Path& rest);
 
-/// The NVIDIA Container Runtime on the host; empty: there is none.
+/// The NVIDIA Container Runtime on the host; empty: not installed.
 [[nodiscard]] std::string nvidia_runtime(const Context& context);
-/// Whether containers that name no runtime shall run on `nvidia`: asked for, or because pods of this
-/// Kubernetes cannot name one. RuntimeClass is on from 1.14; dockershim knows no runtime but its own.
+/// Whether `nvidia` must be the default runtime: requested, or because pods of this Kubernetes version cannot
+/// select one. RuntimeClass is on since 1.14; dockershim supports only its own runtime.
 [[nodiscard]] bool defaults_to_nvidia(const Context& context);
-/// The words that a unit is started with; none where the host does not say.
+/// The words of a unit's command line; none if it is unknown.
 [[nodiscard]] std::vector<std::string> command_of(const Context& context, const std::string& unit);
-/// Fault::spec where the unit is started with another file than `path`: `flags` name it.
+/// Fault::spec if the unit is started with another file than `path`, by `flags`.
 [[nodiscard]] Result<> reads(const Context& context, const std::string& unit,
                              const std::vector<std::string>& flags, const std::string& path);
-/// The version of a runtime, or `fallback` where the host does not say.
+/// The version of a runtime, or `fallback` if it is unknown.
 [[nodiscard]] base::Version engine_version(const std::string& text, const base::Version& fallback);
 
 [[nodiscard]] Result<std::vector<Composed>> compose_containerd_config(const Context& context);

@@ -1,8 +1,8 @@
 #include "gpuadm/facts/time_services.hpp"
 
+#include "playbook/environment.hpp"
 #include "playbook/gpu_nodes.hpp"
 #include "playbook/hardening.hpp"
-#include "playbook/surroundings.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ using spec::Role;
 using spec::Source;
 using spec::Swap;
 
-/// Whether gpuadm itself hands out GPUs that way.
+/// Whether gpuadm itself allocates GPUs in that way.
 bool serves(const Context& context, Allocator way) {
   return context.cluster.gpu.stack == GpuStack::native && context.cluster.gpu.allocator == way;
 }
@@ -46,7 +46,7 @@ bool joins(const Context& context) {
   return first && first->name != context.host.name;
 }
 
-/// Whether a host that is no node yet joins with one of the roles.
+/// Whether a host that is not a node yet joins with one of the roles.
 bool somebody_joins(const Context& context, bool (*with)(Role)) {
   const spec::Host* first = first_control_plane(context);
   return first && context.census && std::ranges::any_of(context.cluster.hosts, [&](const spec::Host& host) {
@@ -56,7 +56,7 @@ bool somebody_joins(const Context& context, bool (*with)(Role)) {
          });
 }
 
-/// What is installed already and is what was asked for is used as it is.
+/// An installed component that matches the request is used unchanged.
 bool installs_packages(const Context& context) {
   if (context.bundle || context.cluster.kubernetes.source != Source::packages) return false;
   const facts::KubernetesTools& tools = context.facts.kubernetes;
@@ -74,7 +74,7 @@ bool runs(const Context& context, const char* unit) {
          (place->second.active == "active" || place->second.active == "activating");
 }
 
-/// One that is there, and does not run.
+/// Installed, but not running.
 bool stopped(const Context& context, const char* unit) {
   return context.facts.units.contains(unit) && !runs(context, unit);
 }
@@ -86,7 +86,7 @@ bool time_service_stopped(const Context& context) {
   return some(stopped) && !some(runs);
 }
 
-/// A node whose kubelet is stopped, or would not start at boot.
+/// A node whose kubelet is stopped, or is not started at boot.
 bool kubelet_off(const Context& context) {
   const auto place = context.facts.units.find("kubelet.service");
   return context.facts.kubernetes.kubelet_conf && place != context.facts.units.end() &&
@@ -94,7 +94,7 @@ bool kubelet_off(const Context& context) {
           place->second.active == "failed");
 }
 
-/// One is to be installed, and the GPUs say which.
+/// One is to be installed, and the GPUs determine which.
 bool installs_driver(const Context& context) {
   return context.cluster.gpu.driver == spec::DriverPolicy::install && context.host.driver_branch != 0;
 }
@@ -129,7 +129,7 @@ constexpr Row table[] = {
     {"driver-install", installs_driver},
 
     {"driver-use", [](const Context& c) { return has_gpu(c.facts) && !installs_driver(c); }},
-    // The switches of NVLink 5 are not on the PCI bus; the cards that manage them are.
+    // NVLink 5 switches are not on the PCI bus, but the cards that manage them are.
     {"nvswitch",
      [](const Context& c) { return !c.facts.nvswitches.empty() || !c.facts.nvlink_managers.empty(); }},
     {"nvlink5", [](const Context& c) { return !c.facts.nvlink_managers.empty(); }},
@@ -157,7 +157,7 @@ constexpr Row table[] = {
     {"proxy", has_proxy},
     {"registry-mirrors", [](const Context& c) { return !c.cluster.mirrors.registries.empty(); }},
     {"registry-hosts", [](const Context& c) { return !registry_hosts(c).empty(); }},
-    // What stands on the host.
+    // State of the host.
     {"apt", [](const Context& c) { return c.facts.os.family == facts::Family::debian; }},
     {"has-address", [](const Context& c) { return !c.facts.default_address.empty(); }},
     {"kubelet-configured", [](const Context& c) { return c.facts.kubernetes.kubelet_conf; }},

@@ -4,10 +4,10 @@
 #include "gpuadm/facts/time_services.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 
+#include "playbook/environment.hpp"
 #include "playbook/gpu_nodes.hpp"
 #include "playbook/hardening.hpp"
 #include "playbook/kubeadm.hpp"
-#include "playbook/surroundings.hpp"
 
 #include <fmt/format.h>
 
@@ -25,15 +25,14 @@ std::string cluster_name(const Context& c) {
 std::string pod_cidr(const Context& c) {
   return c.cluster.network.pod_cidr;
 }
-/// The part of the pod network that the first node gets: kube-controller-manager hands out /24, from the
-/// first on
-/// (--node-cidr-mask-size-ipv4).
+/// The part of the pod network that the first node gets: kube-controller-manager allocates /24 networks in
+/// order (--node-cidr-mask-size-ipv4).
 std::string first_node_cidr(const Context& c) {
   const std::string& all = c.cluster.network.pod_cidr;
   const auto cidr = base::Cidr::parse(all);
   return cidr && cidr->prefix < 24 && !cidr->v6 ? all.substr(0, all.find('/')) + "/24" : all;
 }
-/// What flannel's readiness probe asks for: /readyz exists from v0.28.9 on (flannel pkg/healthz). An image
+/// The path of flannel's readiness probe: /readyz exists since v0.28.9 (flannel pkg/healthz). An image
 /// without a version in its tag may be older.
 std::string flannel_ready_path(const Context& c) {
   const std::string image = image_named(c, "flannel_image").value_or("");
@@ -43,7 +42,7 @@ std::string flannel_ready_path(const Context& c) {
   const auto version = tagged ? base::Version::parse(name.substr(colon + 1)) : std::nullopt;
   return version && *version >= base::Version{0, 28, 9} ? "/readyz" : "/healthz";
 }
-/// "NODE KEY=VALUE" a line, of all hosts that have labels in the cluster file.
+/// Lines "NODE KEY=VALUE" for all hosts with labels in the cluster file.
 std::string cluster_labels(const Context& c) {
   std::string text;
   for (const spec::Host& host : c.cluster.hosts) {
@@ -54,7 +53,7 @@ std::string cluster_labels(const Context& c) {
   }
   return text;
 }
-/// The nodes that the hosts of the run are or become, a line each.
+/// The current and future nodes among the hosts of the run, one per line.
 std::string node_names(const Context& c) {
   std::string text;
   for (const spec::Host& host : c.cluster.hosts) {
@@ -64,12 +63,11 @@ std::string node_names(const Context& c) {
   }
   return text;
 }
-/// "always": nodes that were tested before are tested again. `gpuadm verify` gives it; elsewhere nothing
-/// does.
+/// "always": nodes that were tested before are tested again. Set only by `gpuadm verify`.
 std::string network_proof(const Context&) {
   return {};
 }
-/// Addresses of control planes that are to join, a line each.
+/// Addresses of control-plane nodes that will join, one per line.
 std::string joining_control_planes(const Context& c) {
   const spec::Host* first = c.census ? first_control_plane(c.cluster, *c.census) : nullptr;
   std::string text;
@@ -106,7 +104,7 @@ std::string host_address(const Context& c) {
   return c.facts.default_address;
 }
 
-/// A line each.
+/// One per line.
 std::string time_services(const Context&) {
   std::string text;
   for (const char* unit : facts::time_services) text += fmt::format("{}\n", unit);
@@ -129,7 +127,7 @@ std::string driver_branch(const Context& c) {
 std::string driver_modules(const Context& c) {
   return c.host.driver_modules;
 }
-/// "ubuntu2404": the release whose packages the host has, as NVIDIA names its repositories.
+/// "ubuntu2404": the release whose packages the host uses, in NVIDIA's notation for repositories.
 std::string cuda_release(const Context& c) {
   return c.facts.os.parent_id + base::replace_all(c.facts.os.parent_version_id, ".", "");
 }
@@ -137,12 +135,12 @@ std::string cuda_release(const Context& c) {
 std::string os_release(const Context& c) {
   return release_of(c.facts.os);
 }
-/// Where packages of the operating system come from: "bundle", or with the host's own repositories.
+/// Source of operating-system packages: "bundle", or the host's own repositories.
 std::string package_source(const Context& c) {
   return c.bundle && offers_packages(c) ? "bundle" : "";
 }
 
-/// Sums of the bundle's packages for this host, a line each.
+/// Checksums of the bundle's packages for this host, one per line.
 std::string bundle_packages(const Context& c) {
   std::string text;
   if (!c.bundle) return text;
@@ -155,8 +153,8 @@ std::string architecture(const Context& c) {
   return c.facts.os.architecture == "aarch64" ? "arm64" : "amd64";
 }
 
-/// Phases that kubeadm must leave out: its preflight is ours, and an add-on the bundle does not carry cannot
-/// start.
+/// Phases that kubeadm must skip: gpuadm has its own preflight, and an add-on that is not in the bundle
+/// cannot start.
 std::string kubeadm_skip_phases(const Context& c) {
   std::vector<std::string> phases = {"preflight"};
   if (c.bundle && std::ranges::find(c.bundle->absent, "coredns") != c.bundle->absent.end())
@@ -164,19 +162,19 @@ std::string kubeadm_skip_phases(const Context& c) {
   return base::join(phases, ",");
 }
 
-/// What apt and dnf are asked for: this patch, in any revision of its package.
+/// The version for apt and dnf: this patch, in any package revision.
 std::string package_version(const Context& c) {
   return c.kubernetes.text() + "-*";
 }
 
-/// PCI addresses of the GPUs that the driver lists.
+/// PCI addresses of the GPUs in the driver.
 std::string gpu_slots(const Context& c) {
   std::vector<std::string> slots;
   for (const facts::Gpu& gpu : c.facts.gpus) slots.push_back(gpu.bus_id);
   return base::join(slots, " ");
 }
 
-/// "off", or "on" and the profiles in order: as mig_now of prelude.sh prints it.
+/// "off", or "on" and the profiles in order: the format of mig_now in prelude.sh.
 std::string mig_wanted(const Context& c) {
   std::vector<std::string> profiles;
   for (const auto& [profile, count] : layout_of(c.cluster, c.host, c.facts).mig.devices)
@@ -184,7 +182,7 @@ std::string mig_wanted(const Context& c) {
   return profiles.empty() ? "off" : "on " + base::join(profiles, ",");
 }
 
-/// "NODE PART PACKAGE VERSION" a line: what `gpuadm upgrade` gives; elsewhere nothing is.
+/// Lines "NODE PART PACKAGE VERSION", set only by `gpuadm upgrade`.
 std::string stack_targets(const Context&) {
   return {};
 }
@@ -276,7 +274,7 @@ std::optional<std::string> image_named(const Context& context, const std::string
       return file.kind == bundle::BundleKind::image && file.name == name;
     });
   };
-  // A digest is known only to a runtime that pulled the image, or has it under that name.
+  // A runtime knows a digest only if it pulled the image, or has it under that name.
   return reference && carries(bundle::full_name(*reference)) ? image : carries(tagged) ? tagged : image;
 }
 
@@ -305,15 +303,15 @@ Result<ChosenVersion> choose_version(const spec::Cluster& cluster, const facts::
   };
   if (asked && asked->minor < oldest_minor && (!installed || contradicts(*installed)))
     return base::fail(base::Fault::spec,
-                      fmt::format("kubernetes.version is {}: gpuadm installs Kubernetes from 1.{} on",
+                      fmt::format("kubernetes.version is {}: gpuadm installs Kubernetes 1.{} and newer",
                                   asked->text(), oldest_minor),
-                      "leave it out for the newest version known here; gpuadm config lint reads older ones");
+                      "omit it for the newest version that gpuadm knows");
   if (carried) {
     if (contradicts(*carried))
       return base::fail(base::Fault::spec,
-                        fmt::format("kubernetes.version is {}, but the bundle {} carries {}", asked->text(),
+                        fmt::format("kubernetes.version is {}, but the bundle {} contains {}", asked->text(),
                                     bundle->directory.string(), carried->text()),
-                        "set kubernetes.version to what the bundle carries, or name another bundle");
+                        "set kubernetes.version to the version in the bundle, or use another bundle");
     return ChosenVersion{*carried};
   }
   if (cluster.kubernetes.source == spec::Source::installed) {
@@ -326,11 +324,11 @@ Result<ChosenVersion> choose_version(const spec::Cluster& cluster, const facts::
           base::Fault::spec,
           fmt::format("kubernetes.version is {}, but kubeadm on the host is {}", asked->text(),
                       installed->text()),
-          "set kubernetes.version to what is installed, or use `kubernetes: { source: packages }`");
+          "set kubernetes.version to the installed version, or use `kubernetes: { source: packages }`");
     return ChosenVersion{*installed};
   }
   if (asked && asked->patch >= 0) return ChosenVersion{*asked};
-  // What the host has already is kept where nothing else is asked for: running init again never upgrades.
+  // An existing version is kept unless another one is requested: running init again never upgrades.
   if (installed && !contradicts(*installed)) return ChosenVersion{*installed};
   const auto newest = catalog.find("kubernetes", asked.value_or(base::Version{9999, 0, 0}));
   const auto known = newest ? base::Version::parse(*newest) : std::nullopt;

@@ -7,8 +7,8 @@ namespace report {
 
 namespace {
 
-/// What explains a finding in the end, among those shown: itself where nothing does, or where causes go in a
-/// circle.
+/// The root cause of a finding among those shown: the finding itself if nothing explains it, or if the causes
+/// are cyclic.
 const Finding* root(const Finding* finding, std::span<const Finding* const> shown) {
   const Finding* at = finding;
   for (std::size_t hop = 0; hop <= shown.size(); ++hop) {

@@ -9,14 +9,14 @@
 
 namespace report {
 
-/// 0 blockers, 1 warnings, 2 notes, 3 what could not be told.
+/// 0 blockers, 1 warnings, 2 notes, 3 unknown.
 [[nodiscard]] int rank(const Finding* finding);
 
-/// The word that goes with the rank: a severity's name, or "unknown".
+/// The name of the rank: a severity's name, or "unknown".
 [[nodiscard]] std::string_view kind(const Finding& finding);
 
-/// The open findings of one host as chains, the gravest first, else in their own order. Causes in a circle
-/// count as none.
+/// The open findings of one host as chains, by descending severity, otherwise in their own order. Cyclic
+/// causes are ignored.
 [[nodiscard]] std::vector<Chain> chains(std::span<const Finding* const> of_host);
 
 /// Findings by host in the order of their first one; those of the whole cluster under "the whole cluster".

@@ -15,7 +15,7 @@ namespace report {
 
 namespace {
 
-/// What tells one finding from another: of several from one check about one host also their order.
+/// Identity of a finding: for several of one check on one host, includes their order.
 using Key = std::tuple<std::string, std::string, int>;
 
 std::vector<std::pair<Key, const Finding*>> keyed(std::span<const Finding> findings) {

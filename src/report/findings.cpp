@@ -14,12 +14,12 @@
 namespace report {
 namespace {
 
-/// A pass or what does not apply: one line.
+/// A pass or a skipped check: one line.
 std::string closed(const Finding& finding, const Style& style) {
   return fmt::format("  {:<8} {}\n", name_of(finding.verdict), says(finding, style));
 }
 
-/// Checks that are unknown for one reason: "unknown  nvidia-smi-xml could not be read: timed out
+/// Checks that are unknown for the same reason: "unknown  nvidia-smi-xml could not be read: timed out
 /// (gpu.health.ecc-mode and 31 more checks)"
 std::string unknown_group(std::span<const Finding* const> alike, const Style& style) {
   Finding all = *alike.front();

@@ -29,7 +29,7 @@ int& counter(HostReport& host, Did did) {
   }
 }
 
-/// Whether a preview's answers are out of date: steps have run since.
+/// Whether the results of a preview are outdated: steps have run since.
 bool has_run(const HostReport& host) {
   return host.failed == 0 && host.changed > 0;
 }
@@ -56,17 +56,17 @@ HostReport sum(const Report& report) {
   return all;
 }
 
-/// Why a step failed, without its title, which stands before it.
+/// Why a step failed, without its title, which precedes it.
 std::string reason_of(const FailedStep& failure) {
   const std::string head = failure.title + ": ";
   return failure.why.starts_with(head) ? failure.why.substr(head.size()) : failure.why;
 }
 
-/// "kubeadm init failed on gpu1: etcd exits with status 1: unknown flag: --foo", what the step said, what to
-/// type. Where no cause was found: the step's own reason.
+/// "kubeadm init failed on gpu1: etcd exits with status 1: unknown flag: --foo", its output, what to type.
+/// Without a known cause: the step's own reason.
 std::string explained(const FailedStep& failure, const std::string& same_hosts, const Style& style) {
   std::string title = base::printable(failure.title.empty() ? failure.step : failure.title);
-  if (title.starts_with("Run ")) title.erase(0, 4);  // "kubeadm init", as people call it
+  if (title.starts_with("Run ")) title.erase(0, 4);  // "kubeadm init", the usual name
   const std::string head =
       fmt::format("{}{}failed on {}", title, title.empty() ? "" : " ", base::printable(failure.host));
   const bool known = !failure.cause.empty();
@@ -93,7 +93,7 @@ int Report::needed() const {
 
 Report fold(std::span<const Event> events) {
   Report report;
-  std::map<std::string, std::map<std::string, Did>> last;  // host -> step -> what it came to
+  std::map<std::string, std::map<std::string, Did>> last;  // host -> step -> its result
   std::map<std::string, std::string> titles;
   for (const Event& event : events) {
     if (event.did == Did::started && !event.step.empty()) titles[event.step] = event.detail;
@@ -122,7 +122,7 @@ Report fold(std::span<const Event> events) {
   for (HostReport& host : report.hosts)
     for (const auto& [step, did] : last[host.host]) ++counter(host, did);
   if (events.empty()) return report;
-  // Before a run begins, its plan is shown, and the operator is asked.
+  // Before a run begins, its plan is shown and confirmed.
   base::Time from = events.front().at;
   for (const Event& event : events)
     if (event.did == Did::started && event.host.empty() && event.stage.empty() && event.step.empty())

@@ -25,9 +25,9 @@ int gravest(const Chain& chain) {
   return worst;
 }
 
-/// Every chain in which something is broken, of all hosts, the one to begin with first.
+/// Every chain with a failure, of all hosts, the most important first.
 std::vector<Chain> broken_chains(std::span<const Finding> findings) {
-  std::map<std::string_view, std::size_t> order;  // of the checks: every host has them in the table's
+  std::map<std::string_view, std::size_t> order;  // of the checks: every host has the table's order
   for (const Finding& finding : findings) order.emplace(finding.id, order.size());
   std::vector<Chain> all;
   for (const auto& [host, of_host] : by_host(findings))
@@ -38,7 +38,7 @@ std::vector<Chain> broken_chains(std::span<const Finding> findings) {
   return all;
 }
 
-/// " on gpu1 and 2 more hosts", or nothing where there is one host to speak of.
+/// " on gpu1 and 2 more hosts", or empty if there is only one host.
 std::string where(const std::vector<std::string>& hosts, std::span<const Finding> findings) {
   std::set<std::string_view> all;
   for (const Finding& finding : findings)
@@ -49,7 +49,7 @@ std::string where(const std::vector<std::string>& hosts, std::span<const Finding
   return text;
 }
 
-/// "; 3 checks are unknown", or nothing where all could.
+/// "; 3 checks are unknown", or empty.
 std::string unknown_text(std::span<const Finding> findings) {
   const auto unknown = std::ranges::count(findings, Verdict::unknown, &Finding::verdict);
   return unknown == 0 ? ""

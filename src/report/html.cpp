@@ -19,7 +19,7 @@ namespace {
 
 using OfHost = std::pair<std::string, std::vector<const Finding*>>;
 
-/// What the first parts of ids mean.
+/// Titles of the first components of ids.
 constexpr std::pair<std::string_view, std::string_view> areas[] = {
     {"host", "system"},     {"kernel", "kernel"}, {"sec", "security"}, {"gpu", "GPU"},
     {"rdma", "RDMA"},       {"rt", "runtime"},    {"nct", "toolkit"},  {"kubeadm", "kubeadm"},
@@ -41,7 +41,7 @@ std::string tiles(const Tally& sum) {
   return text + "</ul>\n";
 }
 
-/// One sentence for who reads no further.
+/// A one-sentence summary.
 std::string in_short(std::span<const Finding> findings) {
   return fmt::format("<p class=\"short\">{}</p>\n", escape(headline(findings, {})));
 }
@@ -51,13 +51,13 @@ std::string area_of(const Finding& finding) {
   return finding.id.substr(0, finding.id.find('.'));
 }
 
-/// Where a host's findings stand on the page.
+/// The anchor of a host's findings on the page.
 std::string anchor_of(std::size_t group) {
   return fmt::format("group-{}", group + 1);
 }
 
-/// What a host is like in one area: the sign of the worst there, and how many findings are as bad. Signs and
-/// words, not colours alone.
+/// The state of a host in one area: the symbol of the highest severity, and the number of such findings.
+/// Symbols and words, not only colors.
 std::string cell(const std::vector<const Finding*>& of_area) {
   if (of_area.empty()) return "<td class=\"none\" title=\"not checked\"></td>";
   if (std::ranges::all_of(of_area, [](const Finding* f) { return f->verdict == Verdict::skip; }))
@@ -72,13 +72,13 @@ std::string cell(const std::vector<const Finding*>& of_area) {
   return fmt::format("<td class=\"{0}\" title=\"{1} {0}\">{2} {1}</td>", word, same, signs[worst]);
 }
 
-/// Hosts that say the same are shown together, as in the text.
+/// Hosts with the same findings are shown together, as in the text.
 struct Group {
   std::string body;
   std::vector<std::string> hosts;
 };
 
-/// The areas that were looked at, in the order above; one that is not there comes last, by its own name.
+/// The checked areas, in the order above; unknown ones are last, with their own names.
 std::vector<std::pair<std::string, std::string>> columns_of(std::span<const OfHost> hosts) {
   std::set<std::string> seen;
   for (const auto& [host, findings] : hosts)
@@ -148,7 +148,7 @@ std::string bodies(std::span<const Group> groups) {
   for (std::size_t i = 0; i < groups.size(); ++i)
     text += fmt::format("<section id=\"{}\"><h2>{}</h2>\n{}</section>\n", anchor_of(i),
                         escape(base::join(groups[i].hosts, ", ")),
-                        groups[i].body.empty() ? "<p>Nothing stands out.</p>\n" : groups[i].body);
+                        groups[i].body.empty() ? "<p>No problems found.</p>\n" : groups[i].body);
   return text;
 }
 

@@ -2,8 +2,8 @@
 
 namespace report {
 
-/// Of the one page of findings. Nothing is loaded from anywhere; light and dark as the reader's system has
-/// it; on paper the table fits and nothing stays folded.
+/// Style of the HTML report. Loads nothing from elsewhere; light and dark follow the system; when printed,
+/// the table fits and nothing is folded.
 inline constexpr const char* html_style = R"(
 :root { --paper: #fff; --ink: #1c2330; --dim: #5b6472; --line: #d8dde5; --card: #f6f7f9; --link: #1f5fa8;
   --blocker: #b3261e; --warning: #8a5a00; --note: #1f5fa8; --unknown: #5b6472; --pass: #1d6b3a; }

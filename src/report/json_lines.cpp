@@ -25,12 +25,12 @@ class JsonLines final : public Reporter {
 class FanOut final : public Reporter {
  public:
   explicit FanOut(std::vector<Reporter*> to) : to_(std::move(to)) {}
-  /// What hosts say and files hold is told without the secrets of others in it.
+  /// Output of hosts and contents of files are redacted.
   void on(const Event& event) override {
-    Event told = event;
-    for (std::string* text : {&told.detail, &told.hint, &told.diff, &told.output})
+    Event redacted = event;
+    for (std::string* text : {&redacted.detail, &redacted.hint, &redacted.diff, &redacted.output})
       *text = base::text_without_secrets(*text);
-    for (Reporter* reporter : to_) reporter->on(told);
+    for (Reporter* reporter : to_) reporter->on(redacted);
   }
   void tick(base::Time now) override {
     for (Reporter* reporter : to_) reporter->tick(now);

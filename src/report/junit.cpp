@@ -12,21 +12,22 @@ namespace report {
 
 namespace {
 
-/// One finding as a test case. What could not be told is an error: a test that ran and said nothing.
+/// One finding as a test case. An unknown result is an error.
 std::string test_case(const std::string& host, const Finding& finding) {
   const std::string head =
       fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escape(host), escape(finding.id));
   if (finding.verdict == Verdict::pass) return head + "/>\n";
   if (finding.verdict == Verdict::skip)
     return fmt::format("{}>\n      <skipped message=\"{}\"/>\n    </testcase>\n", head, escape(finding.says));
-  const bool told = finding.verdict == Verdict::fail;
+  const bool failed = finding.verdict == Verdict::fail;
   std::string more;
   for (const auto& [word, text] :
        {std::pair{"seen", finding.evidence}, {"fix", finding.remedy}, {"follows from", finding.caused_by}})
     if (!text.empty()) more += fmt::format("{}: {}\n", word, text);
   return fmt::format("{0}>\n      <{1} type=\"{2}\" message=\"{3}\">{4}</{1}>\n    </testcase>\n", head,
-                     told ? "failure" : "error", told ? name_of(finding.severity) : name_of(finding.verdict),
-                     escape(finding.says), escape(base::trim(more)));
+                     failed ? "failure" : "error",
+                     failed ? name_of(finding.severity) : name_of(finding.verdict), escape(finding.says),
+                     escape(base::trim(more)));
 }
 
 }  // namespace

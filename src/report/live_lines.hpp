@@ -8,8 +8,8 @@
 
 namespace report {
 
-/// The last lines of a terminal: what each busy host does, rewritten as time passes. Never wider than the
-/// terminal, or they could not be erased. The cursor stays at their beginning.
+/// The last lines of a terminal: the activity of each busy host, rewritten every second. Never wider than the
+/// terminal, because they could not be erased. The cursor stays at their beginning.
 class LiveLines {
  public:
   LiveLines(Write write, Style style) : write_(std::move(write)), style_(style) {}
@@ -17,11 +17,11 @@ class LiveLines {
   LiveLines(const LiveLines&) = delete;
   LiveLines& operator=(const LiveLines&) = delete;
 
-  /// The elapsed time counts from here.
+  /// Starts the elapsed time.
   void run_begins(base::Time at) { began_ = at; }
   void phase_begins(std::size_t number, std::size_t of) { phase_ = number, phases_ = of; }
   void step_begins(const std::string& host, std::string title, base::Time at);
-  /// What a step waits for; it keeps its time.
+  /// The condition that a step waits for; the elapsed time continues.
   void step_waits(const std::string& host, std::string title, std::string detail, base::Time at);
   void step_ends(const std::string& host) { busy_.erase(host); }
   void clear() { busy_.clear(); }

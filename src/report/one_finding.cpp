@@ -10,7 +10,7 @@
 namespace report {
 namespace {
 
-constexpr std::size_t margin = 11;  // of what stands under a finding
+constexpr std::size_t margin = 11;  // of lines below a finding
 
 std::string under(std::string_view word, std::string_view text, const Style& style) {
   const std::string head = fmt::format("{:{}}{} ", "", margin, word);

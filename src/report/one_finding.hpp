@@ -8,10 +8,10 @@
 
 namespace report {
 
-/// "swap is enabled (host.disk.swap-on)", as it stands under a host.
+/// "swap is enabled (host.disk.swap-on)", as listed below a host.
 [[nodiscard]] std::string says(const Finding& finding, const Style& style);
 
-/// A finding with its evidence, its remedy and what follows from it.
+/// A finding with its evidence, its remedy and its consequences.
 [[nodiscard]] std::string one(const Finding& finding, std::span<const Finding* const> explained,
                               const Style& style);
 

@@ -10,7 +10,7 @@
 namespace report {
 
 std::string paint(const Style& style, Ink ink, std::string_view text) {
-  if (style.colour == Colour::no || text.empty()) return std::string(text);
+  if (style.color == Color::no || text.empty()) return std::string(text);
   constexpr std::string_view codes[] = {"1", "2", "31", "32", "33", "36"};
   return fmt::format("\x1b[{}m{}\x1b[0m", codes[static_cast<int>(ink)], text);
 }

@@ -10,21 +10,21 @@ namespace report {
 
 enum class Ink { bold, dim, red, green, yellow, cyan };
 
-/// The text in a colour, or as it is where the style has none.
+/// The text in a color, or unchanged without colors.
 [[nodiscard]] std::string paint(const Style& style, Ink ink, std::string_view text);
 
-/// The text in the colour of a finding's rank.
+/// The text in the color of a finding's rank.
 [[nodiscard]] std::string paint(const Style& style, const Finding& finding, std::string_view text);
 
-/// Cut to `columns` characters, "..." in place of the rest. 0: as it is.
+/// Truncated to `columns` characters with "...". 0: unchanged.
 [[nodiscard]] std::string fit(std::string_view text, std::size_t columns);
 
-/// Every line after the first moved right by `columns`; made printable.
+/// Indents every line after the first by `columns`; made printable.
 [[nodiscard]] std::string hang(std::string_view text, std::size_t columns);
 
-/// The same, its lines no wider than the terminal.
+/// The same, wrapped at the terminal's width.
 [[nodiscard]] std::string hang(std::string_view text, std::size_t columns, const Style& style);
-/// The same for what is to be typed, and may be copied: padded().
+/// The same for commands that may be copied: padded().
 [[nodiscard]] std::string hang_typed(std::string_view text, std::size_t columns, const Style& style);
 
 /// The first line, made printable.
@@ -33,7 +33,7 @@ enum class Ink { bold, dim, red, green, yellow, cyan };
 /// "3 hosts", "1 host".
 [[nodiscard]] std::string count(std::size_t number, std::string_view noun);
 
-/// "do: …" in words: a sentence as it is, a step's id as what gpuadm would do.
+/// A remedy as text: a sentence unchanged, or what gpuadm does for a step's id.
 [[nodiscard]] std::string remedy_text(const Finding& finding);
 
 }  // namespace report

@@ -10,13 +10,12 @@
 
 namespace report {
 
-/// What a preview says, as a table: phases with the number of steps that are needed, and below them the files
-/// that change.
+/// A preview as a table: phases with the number of needed steps, and below them the changed files.
 class PlanTable {
  public:
-  /// A step that is needed. `title`: of its phase.
+  /// A needed step. `title`: of its phase.
   void add(const Event& event, const std::string& title);
-  /// Empty where no step is needed. About 24 rows at most; files that do not fit are counted.
+  /// Empty if no step is needed. At most about 24 rows; files that do not fit are counted.
   [[nodiscard]] std::string text(const Style& style) const;
   [[nodiscard]] bool empty() const { return phases_.empty(); }
 

@@ -23,7 +23,7 @@ std::string label(std::string_view text) {
 
 std::string to_prometheus(std::span<const Finding> findings, base::Time at) {
   std::map<std::pair<std::string, std::string_view>, int> counts;
-  std::set<std::string> open_ones;  // a series may stand there once
+  std::set<std::string> open_ones;  // a series must be unique
   for (const Finding& finding : findings) {
     ++counts[{finding.host, name_of(finding.verdict)}];
     if (is_open(finding))

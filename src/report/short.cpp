@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t most_lines = 6, most_follow = 2, most_evidence = 3;
 constexpr std::size_t most_rows = 14;  // of warnings and blockers: a screen has 24
 
-/// Chains that begin with the same check: the first of them, what else the check says, and the hosts.
+/// Chains that begin with the same check: the first of them, the check's other texts, and the hosts.
 struct Group {
   Chain chain;
   std::vector<const Finding*> alike;
@@ -32,7 +32,7 @@ void add(Group& group, const Chain& chain) {
   if (!host.empty() && std::ranges::find(group.hosts, host) == group.hosts.end()) group.hosts.push_back(host);
 }
 
-/// Chains of all hosts of which the gravest finding has this rank, by their first check.
+/// Chains of all hosts whose highest severity has this rank, by their first check.
 std::vector<Group> groups_of(std::span<const Finding> findings, int wanted) {
   std::vector<Group> all;
   for (const auto& [host, of_host] : by_host(findings))
@@ -64,7 +64,7 @@ std::string listed(const std::vector<std::string>& hosts) {
   return hosts.size() > most ? text + fmt::format(" and {} more", hosts.size() - most) : text;
 }
 
-/// "  warning  net.resolv-conf-valid: no name server is set (gpu1)", no wider than the terminal.
+/// "  warning  net.resolv-conf-valid: no name server is set (gpu1)", at most as wide as the terminal.
 std::string line_of(const Group& group, bool names_hosts, const Style& style) {
   const Finding& finding = *group.chain.first;
   const std::string where =
@@ -76,7 +76,7 @@ std::string line_of(const Group& group, bool names_hosts, const Style& style) {
                      fit(text, style.width > margin ? style.width - margin : style.width));
 }
 
-/// A line each, and how many more there are.
+/// One line each, and the number of omitted ones.
 std::string lines_of(std::span<const Group> groups, std::size_t most, bool names_hosts, const Style& style) {
   std::string text;
   const std::size_t shown = groups.size() > most ? most - 1 : groups.size();
@@ -85,7 +85,7 @@ std::string lines_of(std::span<const Group> groups, std::size_t most, bool names
   return text;
 }
 
-/// Warnings, but for the one that the headline is about.
+/// Warnings, except the one in the headline.
 std::vector<Group> warnings_of(std::span<const Finding> findings) {
   std::vector<Group> groups = groups_of(findings, 1);
   if (const auto first = first_broken(findings))
@@ -95,7 +95,7 @@ std::vector<Group> warnings_of(std::span<const Finding> findings) {
   return groups;
 }
 
-/// A blocker with its evidence and its fix; of much evidence and many consequences the first.
+/// A blocker with its evidence and its fix; long evidence and many consequences are shortened.
 std::string in_full(const Group& group, bool names_hosts, const Style& style) {
   Finding finding = *group.chain.first;
   if (names_hosts && !group.hosts.empty()) finding.says += " on " + listed(group.hosts);
@@ -115,7 +115,7 @@ std::string in_full(const Group& group, bool names_hosts, const Style& style) {
   return text;
 }
 
-/// The rows that a text without colors takes: what may be copied is not broken into lines.
+/// The number of rows of a text without colors: text that may be copied is not wrapped.
 std::size_t rows_of(std::string_view text, const Style& style) {
   const std::size_t width = style.width == 0 ? 80 : style.width;
   std::size_t rows = 0;
@@ -124,12 +124,12 @@ std::size_t rows_of(std::string_view text, const Style& style) {
   return rows;
 }
 
-/// Blockers, the first broken link at the end: that one in full, and of the others as many as fit; the rest
-/// in a line each. `rows`: what is left of the screen's.
+/// Blockers, the first broken link last: that one in full, and as many of the others as fit; the rest in one
+/// line each. `rows`: the remaining rows of the screen.
 std::string blockers_of(std::span<const Finding> findings, std::size_t& rows, const Style& style) {
   const bool names_hosts = has_several_hosts(findings);
   Style plain = style;
-  plain.colour = Colour::no;
+  plain.color = Color::no;
   std::vector<Group> groups = groups_of(findings, 0);
   const auto first = first_broken(findings);
   std::ranges::stable_partition(
@@ -146,7 +146,7 @@ std::string blockers_of(std::span<const Finding> findings, std::size_t& rows, co
   return lines_of(std::span(groups).first(left), most_lines, names_hosts, style) + text;
 }
 
-/// "1 host: 1 warning, 7 notes, 75 passed", and how to see them.
+/// "1 host: 1 warning, 7 notes, 75 passed", and how to list them.
 std::string counts(std::span<const Finding> findings, const Style& style) {
   const Tally sum = tally(findings);
   return hang(fmt::format("{}: {} (-v lists all)", subject_of(sum), to_text(sum)), 2, style) + "\n";

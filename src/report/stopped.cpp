@@ -11,7 +11,7 @@ namespace report {
 
 namespace {
 
-/// A blocker, and the hosts that have it.
+/// A blocker and its hosts.
 struct Blocker {
   std::string id, says;
   std::vector<std::string> hosts;

@@ -69,7 +69,7 @@ base::Tree summary(std::span<const Finding> findings) {
                              {"skipped", number(sum.skipped)}});
 }
 
-/// The first broken link and what follows from it; null where nothing is broken.
+/// The first broken link and its consequences; null if nothing is broken.
 base::Tree first(std::span<const Finding> findings) {
   const auto chain = first_broken(findings);
   if (!chain) return {};

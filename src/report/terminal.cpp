@@ -41,7 +41,7 @@ Word word(Did did) {
   }
 }
 
-/// Whether such an event's detail is its step's title, not a reason.
+/// Whether an event's detail is its step's title, not a reason.
 bool is_titled(Did did) {
   return did == Did::satisfied || did == Did::needed || did == Did::applied;
 }
@@ -75,7 +75,7 @@ class Terminal final : public Reporter {
   /// Whether steps are counted by phase and shown as a table.
   [[nodiscard]] bool folds() const { return is_brief(style_) && style_.diffs == Diffs::folded; }
 
-  /// Whether a preview goes on with it: a phase, or what is to be done in one.
+  /// Whether a preview's table includes the event: a phase, or a needed step in one.
   static bool is_of_plan(const Event& event) {
     return event.did == Did::needed || event.did == Did::satisfied ||
            (event.did == Did::started && event.step.empty() && !event.stage.empty());
@@ -111,7 +111,7 @@ class Terminal final : public Reporter {
     if (!event.detail.empty() && style_.verbosity != Verbosity::quiet) line(first_line(event.detail));
   }
 
-  /// Something about a step or a host, or a note.
+  /// An event of a step or a host, or a note.
   void happened(const Event& event) {
     if (event.did == Did::waiting) {
       live_.step_waits(event.host, title(event), first_line(event.detail), event.at);
@@ -124,7 +124,7 @@ class Terminal final : public Reporter {
       ++satisfied_;
       if (style_.verbosity < Verbosity::verbose) return;
     }
-    if (event.did == Did::cause) return;  // the report at the end begins with it
+    if (event.did == Did::cause) return;  // shown in the report at the end
     if (style_.verbosity == Verbosity::quiet && event.did != Did::failed) return;
     if (is_brief(style_) && (event.did == Did::applied || is_detail(event))) return;
     if (event.did == Did::note && event.host.empty()) return line(first_line(event.detail));
@@ -136,12 +136,12 @@ class Terminal final : public Reporter {
     if (style_.verbosity >= Verbosity::commands) commands(event);
   }
 
-  /// A note on how a phase went, as how much was sent.
+  /// A note about a phase, such as how much was sent.
   static bool is_detail(const Event& event) {
     return event.did == Did::note && event.host.empty() && !event.stage.empty();
   }
 
-  /// What was run, once a step, and what a host said to it.
+  /// A step's program, once, and the output of each host.
   void commands(const Event& event) {
     if (!event.program.empty() && shown_.insert(event.step).second) block(event.program, "$ ");
     block(event.output, "| ");
@@ -152,15 +152,14 @@ class Terminal final : public Reporter {
       line(paint(style_, Ink::dim, fmt::format("{:{}}{}{}", "", margin(), mark, base::printable(row))));
   }
 
-  /// Whether a pipe gets a line of a wait: when it says something else than before, and not more often than
-  /// every 10 s; when it says the same, every 60 s.
+  /// Whether a pipe gets a line of a wait: if its text has changed, at most every 10 s; otherwise every 60 s.
   bool news(const Event& event) {
-    Told& told = told_[event.host + "\n" + event.step];
-    const double since = event.seconds - told.seconds;
-    const bool other = told.detail != event.detail;
+    LastWait& last = last_waits_[event.host + "\n" + event.step];
+    const double since = event.seconds - last.seconds;
+    const bool other = last.detail != event.detail;
     if (event.seconds > 0 && since < (other ? changed_interval : same_interval)) return false;
     if (event.seconds == 0 && !other) return false;
-    told = {event.detail, event.seconds};
+    last = {event.detail, event.seconds};
     return true;
   }
 
@@ -186,7 +185,7 @@ class Terminal final : public Reporter {
     if (is_titled(event.did) && !event.detail.empty())
       text = first_line(event.detail);
     else if (event.did == Did::failed)
-      text = text.empty() ? first_line(event.detail) : text;  // why: in the report at the end
+      text = text.empty() ? first_line(event.detail) : text;  // the reason is in the report at the end
     else if (event.did == Did::waiting)
       return fmt::format("  {:<{}}  {:<8} {}", host, host_width_, word(event.did).text, waiting_for(event));
     else if (!event.detail.empty())
@@ -206,7 +205,7 @@ class Terminal final : public Reporter {
     }
   }
 
-  /// The phase's name, once, before the first line in it.
+  /// The phase's name, once, before its first line.
   void head() {
     if (headed_ || stage_.empty() || is_brief(style_)) return;
     headed_ = true;
@@ -218,7 +217,7 @@ class Terminal final : public Reporter {
     return stage_title_.empty() ? name : fmt::format("{}: {}", name, first_line(stage_title_));
   }
 
-  /// What was satisfied is told in one line, and in the heading's own where there was nothing else.
+  /// Satisfied steps are summarized in the last line, or in the heading if there was nothing else.
   void end_stage() {
     if (satisfied_ > 0 && style_.verbosity == Verbosity::normal && !is_brief(style_)) {
       const std::string steps = count(satisfied_, "step");
@@ -231,7 +230,7 @@ class Terminal final : public Reporter {
     satisfied_ = 0;
     headed_ = false;
     stage_.clear();
-    told_.clear();
+    last_waits_.clear();
   }
 
   void line(std::string text, Did did) {
@@ -254,12 +253,12 @@ class Terminal final : public Reporter {
   bool headed_ = false;  ///< the phase's name has been written
   std::size_t satisfied_ = 0, host_width_ = 4;
   std::map<std::string, std::string> titles_;  ///< step -> title
-  struct Told {
+  struct LastWait {
     std::string detail;
-    double seconds = 0;  ///< how long the wait had gone on
+    double seconds = 0;  ///< duration of the wait
   };
-  std::map<std::string, Told> told_;  ///< host and step -> the last line of its wait
-  std::set<std::string> shown_;       ///< steps whose program was
+  std::map<std::string, LastWait> last_waits_;  ///< host and step -> the last line of its wait
+  std::set<std::string> shown_;                 ///< steps whose program was printed
 };
 
 }  // namespace

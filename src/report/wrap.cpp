@@ -8,13 +8,13 @@ namespace report {
 
 namespace {
 
-/// The bytes of one character together take a column.
+/// The bytes of a character take one column together.
 std::size_t columns(std::string_view word) {
   return static_cast<std::size_t>(
       std::ranges::count_if(word, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-/// The words of sh, as far as blanks go: a quote that begins within a word, as in "node's", is none.
+/// The words of sh, as far as spaces are concerned: a quote within a word, as in "node's", does not count.
 std::vector<std::string_view> shell_words(std::string_view line) {
   std::vector<std::string_view> words;
   while (!(line = base::trim(line)).empty()) {
@@ -36,7 +36,7 @@ std::vector<std::string_view> shell_words(std::string_view line) {
 std::string padded(std::string_view line, std::size_t indent, std::size_t width) {
   if (indent >= width || indent + columns(line) <= width) return std::string(line);
   std::string all;
-  std::size_t column = indent;  // where the screen is
+  std::size_t column = indent;  // the current column of the screen
   for (const std::string_view word : shell_words(line)) {
     if (!all.empty() && column + 1 + columns(word) > width) {
       all += std::string(width - column + indent, ' ');

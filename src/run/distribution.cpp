@@ -8,9 +8,9 @@ namespace run {
 
 namespace {
 
-constexpr int most_guests = 2;  // what a host sends out it sends out once or twice at a time
+constexpr int most_guests = 2;  // a host sends a file to at most two others at a time
 
-/// What follows a word at the beginning of a line.
+/// The rest of a line that begins with a word.
 std::optional<std::string> behind(std::string_view printed, std::string_view word) {
   for (const std::string_view line : base::lines(printed))
     if (line.starts_with(word)) return std::string(base::trim(line.substr(word.size())));
@@ -34,7 +34,7 @@ std::optional<Offer> read_offer(std::string_view printed) {
   const std::size_t end = begin == std::string_view::npos ? begin : printed.find(last, begin);
   if (!addresses || !port || !host_key || end == std::string_view::npos) return std::nullopt;
   Offer offer{*addresses, *port, *host_key, std::string(printed.substr(begin, end + last.size() - begin))};
-  // It reaches another host's shell as words.
+  // They are passed to another host's shell as words.
   if (!is_plain(offer.addresses, ".: ") || !is_plain(offer.port, "") || !is_plain(offer.host_key, "-+/= "))
     return std::nullopt;
   return offer;
@@ -44,7 +44,7 @@ Held read_held(std::string_view printed, std::uint64_t size) {
   const std::string held = behind(printed, "depot ").value_or("");
   const auto bytes = base::to_int(held);
   if (held == "whole") return {true, size};
-  // More than there is, is something else.
+  // More bytes than the file has mean another file.
   if (!bytes || *bytes < 0 || static_cast<std::uint64_t>(*bytes) > size) return {};
   return {false, static_cast<std::uint64_t>(*bytes)};
 }

@@ -8,18 +8,19 @@
 #include <string_view>
 #include <vector>
 
-/// Who sends a file to whom, where several hosts lack it (decision 15). Knows no host and no clock.
+/// Decides which host sends a file to which, if several hosts lack it (decision 15). Pure; knows no
+/// connections and no clock.
 namespace run {
 
-/// How others fetch files from a host: what depot_serve of playbooks/depot.sh prints.
+/// How other hosts fetch files from a host: output of depot_serve in playbooks/depot.sh.
 struct Offer {
   std::string addresses, port, host_key, key;  ///< key: private, of this run
 };
-/// The offer in what a program printed; nothing where there is none, or none that could be one.
+/// The offer in a program's output; nothing if it is missing or invalid.
 [[nodiscard]] std::optional<Offer> read_offer(std::string_view printed);
 
-/// What a host has of a file: all, or so many bytes; from "depot whole" or "depot N" in what a program
-/// printed.
+/// The part of a file that a host has: all, or this many bytes; from "depot whole" or "depot N" in a
+/// program's output.
 struct Held {
   bool whole = false;
   std::uint64_t bytes = 0;
@@ -28,25 +29,26 @@ struct Held {
 
 class Distribution {
  public:
-  /// Where a host gets a file from.
+  /// The source of a file for a host.
   struct Route {
     std::string host;  ///< empty: from the client
     Offer offer;
   };
 
-  /// The host passes on what it has of the file and what is still to come to it; without an offer it cannot.
+  /// The host can pass on the part of the file that it has and the part that it will receive; without an
+  /// offer it cannot.
   void offers(const std::string& host, const std::string& digest, std::optional<Offer> offer);
   [[nodiscard]] bool has_answered(const std::string& host, const std::string& digest) const;
-  /// The route for a host that lacks the file: from one that has it, or that is getting it, whoever passes it
-  /// on to the fewest; from the client where there is none. Nothing: those that could are busy; ask again
-  /// once a file has arrived or failed somewhere.
+  /// The source for a host that lacks the file: a host that has or receives it, with the fewest receivers;
+  /// the client if there is none. Nothing: all possible sources are busy; try again once a file has arrived
+  /// or failed.
   [[nodiscard]] std::optional<Route> route(const std::string& host, const std::string& digest);
-  /// The host has all of the file now.
+  /// The host has the whole file.
   void arrived(const std::string& host, const std::string& digest);
-  /// It has not, and takes no part in it any more.
+  /// The host does not have it and no longer participates.
   void failed(const std::string& host, const std::string& digest);
-  /// It got no further from another host. Where that one goes on passing the file on, the way between them is
-  /// shut, and the client sends to this host from now on. Returns whether that is so.
+  /// The host failed to fetch from another host. If that one still serves others, the connection between the
+  /// two is blocked, and the client sends to this host from now on. Returns whether that is the case.
   bool cannot_fetch(const std::string& host, const std::string& digest);
 
  private:
@@ -56,10 +58,10 @@ class Distribution {
     bool whole = false;
   };
   struct File {
-    std::map<std::string, Holder> holders;    ///< who has answered whether it passes the file on
-    std::map<std::string, std::string> ways;  ///< who gets it, and from whom
+    std::map<std::string, Holder> holders;    ///< hosts that have reported whether they pass the file on
+    std::map<std::string, std::string> ways;  ///< receiver -> source
   };
-  /// Whether the file comes, or has come, to `holder` without passing through `host`.
+  /// Whether the route of the file to `holder` does not include `host`.
   [[nodiscard]] static bool has_a_source(const File& file, const std::string& holder,
                                          const std::string& host);
   static void end(const std::string& host, File& file);

@@ -10,12 +10,11 @@ namespace run {
 
 namespace {
 
-constexpr std::chrono::seconds heartbeat_interval{
-    20};                                            // a lock counts as dead after 90 s (playbooks/prelude.sh)
-constexpr std::chrono::seconds program_margin{30};  // what a program may take beyond its step's own timeout
+constexpr std::chrono::seconds heartbeat_interval{20};  // a lock expires after 90 s (playbooks/prelude.sh)
+constexpr std::chrono::seconds program_margin{30};      // for a program, in addition to its step's timeout
 constexpr std::chrono::seconds progress_interval{5};
 constexpr std::chrono::seconds tick_interval{1};  // how often displays are updated
-constexpr std::uint64_t slowest = 128u << 10;     // bytes a second: what is slower is taken for dead
+constexpr std::uint64_t slowest = 128u << 10;     // bytes per second: slower transfers are considered failed
 
 }  // namespace
 
@@ -77,7 +76,7 @@ void Executor::walk_stage(const plan::Stage& stage) {
       heartbeat = base::Clock::now() + heartbeat_interval;
     }
     if (base::Clock::now() >= progress) {
-      tell_progress();
+      report_progress();
       progress = base::Clock::now() + progress_interval;
     }
   }
@@ -94,7 +93,7 @@ void Executor::admit() {
   };
   while (!waiting_.empty() && (stage_->at_once == 0 || inside() < stage_->at_once)) {
     const std::string host = waiting_.front();
-    if (walkers_[host].doing == Walker::Doing::heartbeat) return;  // its end calls again
+    if (walkers_[host].doing == Walker::Doing::heartbeat) return;  // its completion calls again
     waiting_.pop_front();
     if (stage_->at_once != 0 && failed_here_ && !plan_.independent)
       pass_by(host);
@@ -105,7 +104,7 @@ void Executor::admit() {
 
 void Executor::pass_by(const std::string& host) {
   outcome_.failed.insert(host);
-  reporter_.on(event(host, "", Did::note, "not begun, because a host before it failed"));
+  reporter_.on(event(host, "", Did::note, "not started, because an earlier host failed"));
 }
 
 void Executor::leave(const std::string& host) {
@@ -225,8 +224,7 @@ void Executor::went_away(const std::string& host, const base::Error& error) {
   outcome_.interrupted = outcome_.interrupted || error.fault == base::Fault::interrupted;
   outcome_.lost.insert(host);
   failed(host, walker.action, error.what,
-         error.hint.empty() ? "run the same command again: it goes on where this one stopped" : error.hint,
-         0);
+         error.hint.empty() ? "run the same command again to continue" : error.hint, 0);
   leave(host);
   wake_parked();
 }

@@ -10,7 +10,7 @@
 
 namespace run {
 
-/// One host on its way through a stage.
+/// State of one host in a stage.
 struct Walker {
   const plan::Walk* walk = nullptr;
   std::size_t next = 0;
@@ -26,18 +26,17 @@ struct Walker {
     reboot
   } doing = Doing::nothing;
   plan::Action action;           ///< with the saved variables filled in
-  std::uint64_t size = 0;        ///< of the file that is on its way
-  Held held;                     ///< of it
-  bool parked = false;           ///< until it is known who sends it
+  std::uint64_t size = 0;        ///< of the file in transfer
+  Held held;                     ///< part of it on the host
+  bool parked = false;           ///< until its source is known
   bool from_depot = false;       ///< the upload's file is in the host's depot
-  base::Instant since;           ///< when it began to come, or a wait began
-  std::optional<Reboot> reboot;  ///< while it is on
+  base::Instant since;           ///< start of the transfer or the wait
+  std::optional<Reboot> reboot;  ///< while it is rebooting
   bool rebooted = false;         ///< for this step
 };
 
-/// Takes hosts through a plan, stage by stage. What a step comes to is in executor.cpp; how files reach hosts
-/// in executor_files.cpp; how hosts come through a reboot in executor_reboots.cpp; waits in
-/// executor_waits.cpp.
+/// Executes a plan on hosts, stage by stage. Results of steps are in executor.cpp; file transfers in
+/// executor_files.cpp; reboots in executor_reboots.cpp; waits in executor_waits.cpp.
 class Executor {
  public:
   Executor(const plan::Plan& plan, transport::Fleet& fleet, report::Reporter& reporter, const Identity& who,
@@ -54,39 +53,39 @@ class Executor {
       for (const plan::Walk& walk : stage.walks) hosts_.insert(walk.host);
   }
 
-  /// All stages that are left, or until a stage asks for a look at the hosts.
+  /// Runs the remaining stages, or until a stage requests fresh facts.
   Outcome run();
 
  private:
-  /// A host that failed takes no further step, but for one where steps do not build on each other.
+  /// A failed host executes no further step, except if the plan's steps are independent.
   [[nodiscard]] bool is_out(const std::string& host) const;
   [[nodiscard]] bool goes_on() const;
   void walk_stage(const plan::Stage& stage);
-  /// Lets hosts into the stage: all, or as many as may be in it at once. None where one that went before has
-  /// failed: what is done to one host after the other is not done to the rest of them then.
+  /// Starts hosts in the stage: all, or up to its limit. None if an earlier one has failed: a sequential
+  /// stage stops at the first failure.
   void admit();
   void pass_by(const std::string& host);
-  /// The host is through, or out.
+  /// The host has completed the stage or failed.
   void leave(const std::string& host);
   /// Starts the host's next step, if there is one.
   void advance(const std::string& host);
-  /// What the host's own steps have saved, else what another's have shared.
+  /// The value saved by the host's own steps, otherwise the shared one.
   [[nodiscard]] const std::string& saved(const std::string& host, const std::string& name);
   void submit(const std::string& host, std::string script, transport::Effect effect);
-  /// One round of the host's wait.
+  /// Starts one round of the host's wait.
   void submit_wait(const std::string& host);
-  /// A round has ended: what the wait has seen is reported, and the next round begins.
+  /// A round has ended: reports its result, and starts the next round.
   void still_waits(const std::string& host, const transport::Exit& exit);
   void completed(transport::Completion& completion);
-  /// The connection is gone, or nobody answered.
+  /// The connection was lost, or nothing answered.
   void went_away(const std::string& host, const base::Error& error);
-  /// A step that failed keeps none of the others from running, where they do not build on each other.
+  /// A failed step does not stop the others if the steps are independent.
   void pass_over(const std::string& host);
   static void to_next(Walker& walker);
-  /// The step holds on the host; whether it has failed all the same says its judge.
+  /// The step is satisfied on the host; its judge may still fail it.
   void finish_step(const std::string& host, const transport::Exit& exit, report::Did did);
   static std::string why(const Walker& walker, const transport::Exit& exit);
-  /// Of a wait: all of its rounds.
+  /// Of a wait: all its rounds.
   static double seconds_of(const Walker& walker, const transport::Exit& exit);
   void failed(const std::string& host, const plan::Action& action, const std::string& what,
               const std::string& hint, double seconds);
@@ -96,34 +95,34 @@ class Executor {
 
   // Files
   [[nodiscard]] static bool on_its_way(const Walker& walker);
-  /// Of a file that goes by way of the depot; 0: it does not.
+  /// Size of a file that uses the depot; 0: it does not.
   [[nodiscard]] std::uint64_t size_of(const plan::Action& action) const;
   [[nodiscard]] static const std::string& digest_of(const Walker& walker);
-  /// Whether other hosts of the stage may want the file of this host's upload, too.
+  /// Whether other hosts of the stage may need this host's file, too.
   [[nodiscard]] Passing passing(const Walker& walker) const;
-  /// The file on its way to the host: from the client, from a host that has it, or later.
-  void bring(const std::string& host);
+  /// Starts the transfer of the file to the host: from the client, from another host, or later.
+  void transfer(const std::string& host);
   /// The file is in the host's depot.
   void install(const std::string& host);
   void arrived(const std::string& host);
-  /// The host waits until it is known who can send it the file.
+  /// The host waits until a source of the file is known.
   void park(const std::string& host);
-  /// What an answer about a file comes to. False: it is one as of any step.
+  /// Evaluates an answer about a file. False: it is an ordinary one.
   bool file_answered(const std::string& host, const transport::Exit& exit);
-  /// Those that waited for a file ask again who can send it; who has most of it is first.
+  /// Hosts that waited for a file look for a source again; the one with the largest part is first.
   void wake_parked();
-  /// Whether other hosts are just looking what they have of the file, or preparing to pass it on.
-  [[nodiscard]] bool others_look(const Walker& walker) const;
-  void tell_progress();
-  /// What arrived in this stage is in its place; a host that failed keeps it, so that the next run goes on
-  /// from there.
+  /// Whether other hosts are still reporting their part of the file, or preparing to pass it on.
+  [[nodiscard]] bool others_report(const Walker& walker) const;
+  void report_progress();
+  /// Clears the depots after the stage; a failed host keeps its files, so that the next run continues from
+  /// there.
   void clear_depots();
 
   // Reboots
   void needs_reboot(const std::string& host, const transport::Exit& exit);
   [[nodiscard]] bool somebody_reboots() const;
   [[nodiscard]] base::Instant next_reboot() const;
-  /// Of the hosts that the others need, one at a time is away: etcd keeps its majority.
+  /// Of the hosts in Plan::vital, only one reboots at a time: etcd keeps its majority.
   [[nodiscard]] bool may_go(const std::string& host) const;
   void go_on_rebooting();
   void rebooting(const transport::Completion& completion, Walker& walker);
@@ -137,12 +136,12 @@ class Executor {
   const Judge& judge_;
   const plan::Stage* stage_ = nullptr;
   std::map<std::string, Walker> walkers_;
-  std::deque<std::string> waiting_;  ///< hosts that the stage has not let in yet
+  std::deque<std::string> waiting_;  ///< hosts that have not started the stage
   bool failed_here_ = false;         ///< in this stage
-  bool came_back_ = false;           ///< in this stage, from a reboot: the host is not what it was seen to be
+  bool came_back_ = false;           ///< in this stage, from a reboot: its facts may have changed
   std::set<std::string> hosts_;
   Distribution distribution_;
-  std::set<std::string> depots_;         ///< hosts with files on their way
+  std::set<std::string> depots_;         ///< hosts with files in transfer
   std::uint64_t sent_ = 0, passed_ = 0;  ///< bytes, from the client and between hosts
   Outcome outcome_;
 };

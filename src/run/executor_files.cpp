@@ -44,7 +44,7 @@ Passing Executor::passing(const Walker& walker) const {
   return std::ranges::count_if(stage_->walks, wants) > 1 ? Passing::on : Passing::no;
 }
 
-void Executor::bring(const std::string& host) {
+void Executor::transfer(const std::string& host) {
   Walker& walker = walkers_[host];
   const std::string& digest = digest_of(walker);
   walker.parked = false;
@@ -120,9 +120,9 @@ bool Executor::file_answered(const std::string& host, const transport::Exit& exi
   if (walker.doing == Walker::Doing::pull && exit.status == cannot_fetch) {
     walker.held = read_held(exit.out, walker.size);
     if (distribution_.cannot_fetch(host, digest_of(walker)))
-      reporter_.on(event(
-          host, action.id, Did::note,
-          "no other host passes it on to this one, so it is sent from here: " + base::tail(exit.err, 1)));
+      reporter_.on(
+          event(host, action.id, Did::note,
+                "no other host can pass it on, so it is sent from this machine: " + base::tail(exit.err, 1)));
     park(host);
     return true;
   }
@@ -142,24 +142,24 @@ bool Executor::file_answered(const std::string& host, const transport::Exit& exi
 void Executor::wake_parked() {
   std::vector<std::string> parked;
   for (const auto& [host, walker] : walkers_)
-    if (walker.parked && walker.doing == Walker::Doing::nothing && !others_look(walker))
+    if (walker.parked && walker.doing == Walker::Doing::nothing && !others_report(walker))
       parked.push_back(host);
   std::ranges::stable_sort(parked, std::greater<>(),
                            [&](const std::string& host) { return walkers_[host].held.bytes; });
-  for (const std::string& host : parked) bring(host);
+  for (const std::string& host : parked) transfer(host);
 }
 
-bool Executor::others_look(const Walker& walker) const {
+bool Executor::others_report(const Walker& walker) const {
   return std::ranges::any_of(walkers_, [&](const auto& other) {
     const plan::Action& action = other.second.action;
     const auto sum = action.variables.find("bundle_sha256");
-    const bool looks =
+    const bool reports =
         other.second.doing == Walker::Doing::upload_check || other.second.doing == Walker::Doing::offer;
-    return looks && sum != action.variables.end() && sum->second == digest_of(walker);
+    return reports && sum != action.variables.end() && sum->second == digest_of(walker);
   });
 }
 
-void Executor::tell_progress() {
+void Executor::report_progress() {
   for (auto& [host, walker] : walkers_) {
     if (walker.doing != Walker::Doing::receive) continue;
     const std::uint64_t sent = fleet_.at(host).sent();
@@ -195,7 +195,7 @@ void Executor::clear_depots() {
   distribution_ = {};
   if (sent_ + passed_ > 0)
     reporter_.on(event("", "", Did::note,
-                       fmt::format("{} sent from here, {} passed on from host to host",
+                       fmt::format("{} sent from this machine, {} passed on between hosts",
                                    base::human_bytes(sent_), base::human_bytes(passed_))));
   sent_ = passed_ = 0;
 }

@@ -14,19 +14,20 @@ void Executor::needs_reboot(const std::string& host, const transport::Exit& exit
   Walker& walker = walkers_[host];
   const std::string reason = base::tail(exit.err, 1);
   if (walker.rebooted) {
-    failed(host, walker.action, "the host was rebooted, and needs it still: " + reason, "", exit.seconds);
+    failed(host, walker.action, "the host was rebooted but still requires a reboot: " + reason, "",
+           exit.seconds);
     return pass_over(host);
   }
   if (reboots_ == Reboots::left) {
     failed(host, walker.action, "the host must be rebooted: " + reason,
-           fmt::format("systemctl reboot on {}, then run the same command again: it goes on here",
+           fmt::format("run systemctl reboot on {}, then the same command again to continue",
                        base::printable(host)),
            exit.seconds);
     return pass_over(host);
   }
   walker.doing = Walker::Doing::nothing;
   walker.reboot.emplace(walker.action.id);
-  reporter_.on(event(host, walker.action.id, Did::note, "the host is to be rebooted: " + reason));
+  reporter_.on(event(host, walker.action.id, Did::note, "rebooting the host: " + reason));
   go_on_rebooting();
 }
 
@@ -55,14 +56,13 @@ void Executor::go_on_rebooting() {
     if (fleet_.interrupted()) {
       outcome_.interrupted = true;
       give_up(host, base::Error{base::Fault::interrupted, "interrupted while the host was rebooted",
-                                "once it is up, run the same command again: it goes on here"});
+                                "when it is up, run the same command again to continue"});
       continue;
     }
     if (!walker.reboot->begun() && !may_go(host)) continue;
     if (!walker.reboot->begun())
-      reporter_.on(
-          event(host, walker.action.id, Did::waiting,
-                fmt::format("the host to come back from its reboot, {} s at most", reboot_patience.count())));
+      reporter_.on(event(host, walker.action.id, Did::waiting,
+                         fmt::format("the host to reboot (at most {}s)", reboot_patience.count())));
     auto command = walker.reboot->next(plan_.prelude, who_, base::Clock::now());
     if (!command) continue;
     walker.doing = Walker::Doing::reboot;
@@ -77,7 +77,7 @@ void Executor::rebooting(const transport::Completion& completion, Walker& walker
   const auto back = walker.reboot->heard(completion, base::Clock::now());
   if (!back) return give_up(host, back.error());
   if (!*back) return;
-  reporter_.on(event(host, walker.action.id, Did::note, "the host is back from its reboot"));
+  reporter_.on(event(host, walker.action.id, Did::note, "the host has rebooted"));
   walker.reboot.reset();
   walker.rebooted = true;
   came_back_ = true;

@@ -47,7 +47,7 @@ std::string Executor::why(const Walker& walker, const transport::Exit& exit) {
   if (said.empty()) said = fmt::format("exit status {}, no output", exit.status);
   if (walker.action.kind != plan::Kind::wait || walker.doing != Walker::Doing::step) return said;
   const std::string time = base::human_seconds(seconds_of(walker, exit));
-  if (exit.status == hopeless) return fmt::format("cannot become true, stopped after {}: {}", time, said);
+  if (exit.status == hopeless) return fmt::format("cannot succeed, stopped after {}: {}", time, said);
   return exit.status == apply_failed ? fmt::format("timed out after {}: {}", time, said) : said;
 }
 

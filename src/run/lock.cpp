@@ -22,11 +22,11 @@ void note(report::Reporter& reporter, const std::string& host, const std::string
   reporter.on(event);
 }
 
-constexpr std::chrono::seconds program_patience{600};  // for a command that a dead run left running
+constexpr std::chrono::seconds program_patience{600};  // for a command that a failed run left running
 constexpr int held = 10;
 constexpr int still_running = 11;
 
-/// Field 22 of /proc/PID/stat, or nothing where there is no such process.
+/// Field 22 of /proc/PID/stat, or nothing if there is no such process.
 std::string start_time(long pid) {
   const auto stat = base::read_file(fmt::format("/proc/{}/stat", pid), 4096);
   if (!stat) return {};
@@ -59,7 +59,7 @@ Owner read_owner(std::string_view line) {
   return owner;
 }
 
-/// Whether the owner ran on this machine and is gone.
+/// Whether the owner ran on this machine and has ended.
 bool is_dead(const Owner& owner, const Identity& who) {
   return !owner.run.empty() && owner.client == who.client &&
          start_time(base::to_int(owner.pid).value_or(-1)) != owner.start;
@@ -68,7 +68,7 @@ bool is_dead(const Owner& owner, const Identity& who) {
 transport::Command lock_command(const std::string& prelude, const std::string& lock_script,
                                 const Identity& who, const std::string& steal) {
   transport::Command command;
-  command.label = "take the host's lock";
+  command.label = "lock the host";
   command.script = head(prelude, who, "lock", program_patience) +
                    base::assignments({{"gpuadm_steal", steal}}) + lock_script;
   command.effect = transport::Effect::changes;
@@ -115,26 +115,25 @@ Result<> lock(const std::vector<std::string>& hosts, transport::Fleet& fleet, re
       reporter.on(
           {base::now(), host, "lock", "", report::Did::note,
            fmt::format(
-               "the run {} of {} is dead; taking over its lock as soon as what it left running has ended",
+               "the run {} of {} has died; waiting for its last command to end, then taking over its lock",
                owner.run, owner.who),
            "", "", "", 0});
       fleet.submit(host, lock_command(scripts.prelude, scripts.lock, who, owner.run));
     } else if (exit.status == held) {
       error = base::Error{
           base::Fault::blocked,
-          fmt::format("{}: another run holds this host: {} of {} (pid {})", host, owner.run, owner.who,
+          fmt::format("{}: the host is locked by another run: {} of {} (pid {})", host, owner.run, owner.who,
                       owner.pid),
-          "wait for it to end; if its machine is gone, the lock expires 90 s after its last sign of life"};
+          "wait until it ends; if its machine has failed, the lock expires 90s after its last heartbeat"};
     } else if (exit.status == still_running) {
-      error = base::Error{
-          base::Fault::timeout,
-          fmt::format("{}: a command of the dead run {} is still running after {} s", host, owner.run,
-                      program_patience.count()),
-          "look for it with: ps -o pid,etime,args -p $(cut -d' ' -f1 /var/lib/gpuadm/lock/program)"};
-    } else {
       error =
-          base::Error{base::Fault::remote,
-                      fmt::format("{}: the lock could not be taken: {}", host, base::tail(exit.err, 3)), ""};
+          base::Error{base::Fault::timeout,
+                      fmt::format("{}: a command of the failed run {} is still running after {}s", host,
+                                  owner.run, program_patience.count()),
+                      "to find it: ps -o pid,etime,args -p $(cut -d' ' -f1 /var/lib/gpuadm/lock/program)"};
+    } else {
+      error = base::Error{base::Fault::remote,
+                          fmt::format("{}: cannot lock the host: {}", host, base::tail(exit.err, 3)), ""};
     }
   }
   if (!error) return {};
@@ -146,13 +145,13 @@ void unlock(const std::vector<std::string>& hosts, transport::Fleet& fleet, repo
             const Scripts& scripts, const Identity& who) {
   for (const std::string& host : hosts) {
     transport::Command command;
-    command.label = "free the host's lock";
+    command.label = "unlock the host";
     command.purpose = transport::Purpose::clean_up;
     command.script =
         head(scripts.prelude, who, "unlock", std::chrono::seconds(20)) +
         "read -r holder _ <\"$gpuadm_lock/owner\" || exit 0\n"
         "[ \"$holder\" = \"$gpuadm_run\" ] || exit 0\n"
-        // A command outlives its connection: until it has ended, nobody else may begin.
+        // A command outlives its connection: no other run may start until it has ended.
         "! lock_program_runs || exit 5\n"
         "rm -rf \"$gpuadm_lock\"\n"
         "rmdir \"$gpuadm_journal/blobs\" \"$gpuadm_journal\" \"$gpuadm_home\" 2>/dev/null || :\n";
@@ -162,12 +161,12 @@ void unlock(const std::vector<std::string>& hosts, transport::Fleet& fleet, repo
   }
   while (auto completion = fleet.next()) {
     if (!completion->result)
-      note(reporter, completion->host, "unlock",
-           "the lock could not be freed; it expires by itself within 90 s");
+      note(reporter, completion->host, "unlock", "cannot unlock the host; the lock expires within 90s");
     else if (completion->result->status == 5)
-      note(reporter, completion->host, "unlock",
-           "a command that lost its connection still runs there: the lock stays, and the next run waits for "
-           "it");
+      note(
+          reporter, completion->host, "unlock",
+          "a command that lost its connection is still running: the lock is kept, and the next run waits for "
+          "it");
   }
 }
 

@@ -26,16 +26,16 @@ struct Item {
   const plan::Action* action;
 };
 
-/// Whether a step installs a program: a package or a file of that name. kubectl and kubelet come with
-/// kubeadm.
+/// Whether a step installs a program: a package or a file with that name. kubectl and kubelet are installed
+/// with kubeadm.
 bool installs(const plan::Action& action, const std::string& program) {
   const auto target = action.variables.find("bundle_target");
   if (target != action.variables.end() && target->second.ends_with("/" + program)) return true;
   return std::ranges::find(action.effects.packages, program) != action.effects.packages.end();
 }
 
-/// Why a check cannot be answered before the run. `before`: the steps in front of it on its host that are
-/// needed, of which one may change that.
+/// Why a check has no result before the run. `before`: the preceding needed steps on its host, one of which
+/// may change that.
 std::string undecided(const Checked& checked, const std::vector<const plan::Action*>& before) {
   std::string program = missing_program(checked.said);
   if (program == "kubectl" || program == "kubelet") program = "kubeadm";
@@ -63,7 +63,7 @@ Event event_of(const std::string& host, const Item& item, const Checked& checked
     event.diff = base::unified_diff(there ? checked.said : "", action.variables.at("content"),
                                     there ? action.path : "/dev/null", action.path);
   } else if (checked.status == 1 && checked.said.starts_with("--- ")) {
-    event.diff = checked.said;  // would_become of playbooks/prelude.sh
+    event.diff = checked.said;  // from would_become in playbooks/prelude.sh
   } else if (checked.status > 1) {
     event.detail += fmt::format(" ({})", undecided(checked, before));
   }
@@ -72,9 +72,9 @@ Event event_of(const std::string& host, const Item& item, const Checked& checked
 
 using Items = std::map<std::string, std::vector<Item>>;
 
-void tell_stage(const plan::Stage& stage, const Items& items,
-                const std::map<std::string, std::vector<Checked>>& checked, Outcome& outcome,
-                report::Reporter& reporter) {
+void report_stage(const plan::Stage& stage, const Items& items,
+                  const std::map<std::string, std::vector<Checked>>& checked, Outcome& outcome,
+                  report::Reporter& reporter) {
   Event heading{base::now(), "", stage.name, ""};
   heading.did = Did::started;
   heading.detail = stage.title;
@@ -109,7 +109,7 @@ Outcome preview(const plan::Plan& plan, transport::Fleet& fleet, report::Reporte
     std::vector<const plan::Action*> actions;
     for (const Item& item : all) actions.push_back(item.action);
     transport::Command command;
-    command.label = "look at what is to be done";
+    command.label = "check the steps";
     command.script = preview_program(actions, plan.prelude, who, mark);
     command.timeout = std::chrono::seconds(120);
     command.output_limit = 64u << 20;
@@ -131,7 +131,7 @@ Outcome preview(const plan::Plan& plan, transport::Fleet& fleet, report::Reporte
     event.hint = error.hint;
     reporter.on(event);
   }
-  for (const plan::Stage& stage : plan.stages) tell_stage(stage, items, checked, outcome, reporter);
+  for (const plan::Stage& stage : plan.stages) report_stage(stage, items, checked, outcome, reporter);
   outcome.next_stage = plan.stages.size();
   return outcome;
 }

@@ -4,7 +4,7 @@
 
 namespace run {
 
-/// Mode::preview: one program of checks a host.
+/// Mode::preview: one program of checks per host.
 [[nodiscard]] Outcome preview(const plan::Plan& plan, transport::Fleet& fleet, report::Reporter& reporter,
                               const Identity& who);
 

@@ -68,7 +68,7 @@ std::string rebooted_program(const std::string& step, const std::string& prelude
 
 std::string upload_check_program(const plan::Action& action, const std::string& prelude,
                                  const std::string& depot, const Identity& who) {
-  // In a subshell: a check that fails ends it, and not the look into the depot.
+  // In a subshell: a failing check ends it, but not the depot's report.
   return program(action, prelude, who, "") + depot +
          "(\nset -eu\nstep_check\n) </dev/null\ngpuadm_rc=$?\n[ \"$gpuadm_rc\" -ne 1 ] || depot_look\nexit "
          "$gpuadm_rc\n";
@@ -90,8 +90,8 @@ std::string depot_upload_program(const plan::Action& action, const std::string& 
 
 namespace {
 
-/// "/bin/sh: 512: eval: kubectl: not found" and "bash: line 3: kubectl: command not found" from "kubectl" on;
-/// nothing where the shell does not say so itself.
+/// "/bin/sh: 512: eval: kubectl: not found" and "bash: line 3: kubectl: command not found" starting at
+/// "kubectl"; nothing if it is not the shell's own message.
 std::optional<std::string_view> said_by_shell(std::string_view line) {
   const std::size_t colon = line.find(": ");
   if (colon == std::string_view::npos || !line.substr(0, colon).ends_with("sh")) return std::nullopt;
@@ -105,7 +105,7 @@ std::optional<std::string_view> said_by_shell(std::string_view line) {
   return line;
 }
 
-/// "kubectl: not found", as dash and bash have it.
+/// "kubectl: not found", in the formats of dash and bash.
 std::string_view program_not_found(std::string_view said) {
   for (const std::string_view end : {": command not found", ": not found"})
     if (said.ends_with(end)) return said.substr(0, said.size() - end.size());
@@ -139,7 +139,7 @@ std::string preview_program(std::span<const plan::Action* const> actions, const 
   std::string text = head(prelude, who, "preview", std::chrono::seconds(0));
   for (std::size_t i = 0; i < actions.size(); ++i) {
     const plan::Action& action = *actions[i];
-    if (!action.later.empty()) continue;  // what it reads is not known before earlier steps have run
+    if (!action.later.empty()) continue;  // its inputs are unknown before earlier steps have run
     text += fmt::format(
         "echo; echo {0}-begin-{1}\n(\n{2}{3}set -eu\nstep_check\n) </dev/null 2>&1\ngpuadm_rc=$?\necho; echo "
         "{0}-end-{1} $gpuadm_rc\n",

@@ -7,14 +7,14 @@
 
 namespace run {
 
-/// The variables that prelude.sh needs, at the head of every program.
+/// The variables that prelude.sh needs, at the beginning of every program.
 [[nodiscard]] std::string head(const std::string& prelude, const Identity& who, const std::string& step,
                                std::chrono::seconds timeout);
 
-/// check -> apply -> check of one action, which is no wait, as one program. Its exit status is one of Status.
+/// check -> apply -> check of one action (not a wait) as one program. Its exit status is a Status.
 [[nodiscard]] std::string step_program(const plan::Action& action, const std::string& prelude,
                                        const Identity& who);
-/// One round of a wait: how long, whether it is the last, and how long the earlier ones took.
+/// One round of a wait: its duration, whether it is the last, and the duration of the earlier ones.
 struct Round {
   std::chrono::seconds length{5};
   bool last = false;
@@ -23,20 +23,20 @@ struct Round {
 /// Polls the check of a wait for one round.
 [[nodiscard]] std::string wait_program(const plan::Action& action, const std::string& prelude,
                                        const Identity& who, const Round& round);
-/// The check of one action alone; exits as the check does.
+/// Only the check of one action; exits with its status.
 [[nodiscard]] std::string check_program(const plan::Action& action, const std::string& prelude,
                                         const Identity& who);
-/// The same for an upload, and what the depot holds of its file where it is needed: read_held() reads that.
+/// The same for an upload, and the depot's part of its file if it is needed: read_held() parses that.
 [[nodiscard]] std::string upload_check_program(const plan::Action& action, const std::string& prelude,
                                                const std::string& depot, const Identity& who);
 /// One of the depot's functions as a step: "depot_receive" with the rest of the file on stdin, "depot_pull",
-/// "depot_serve", "depot_clear", "depot_relay_end". Read_offer() reads what the first three print.
+/// "depot_serve", "depot_clear", "depot_relay_end". read_offer() parses the output of the first three.
 [[nodiscard]] std::string depot_program(const char* function, const plan::Action& action,
                                         const std::string& prelude, const std::string& depot,
                                         const base::Variables& further, const Identity& who);
 /// Whether a host passes a file on to others.
 enum class Passing { on, no };
-/// apply -> check of an upload, with the file that the depot holds; it may leave the depot where it is not
+/// apply -> check of an upload, with the depot's file; it may move the file out of the depot if it is not
 /// passed on.
 [[nodiscard]] std::string depot_upload_program(const plan::Action& action, const std::string& prelude,
                                                const std::string& depot, Passing passing,
@@ -45,17 +45,16 @@ enum class Passing { on, no };
 [[nodiscard]] std::string upload_program(const plan::Action& action, const std::string& prelude,
                                          const Identity& who);
 
-/// Reboots the host, and prints the id of the boot that ends. `patience`: for how long its lock counts as
-/// alive.
+/// Reboots the host, and prints the current boot id. `patience`: how long its lock remains valid.
 [[nodiscard]] std::string reboot_program(const std::string& step, const std::string& prelude,
                                          const Identity& who, std::chrono::seconds patience);
-/// Prints the id of the boot that is now; where that is not `boot`, once the host has come up.
+/// Prints the current boot id; if it is not `boot`, only once the host is up.
 [[nodiscard]] std::string rebooted_program(const std::string& step, const std::string& prelude,
                                            const Identity& who, const std::string& boot);
-/// For the services of a host that answers again, its API server among them.
+/// For the services of a rebooted host, including its API server.
 inline constexpr std::chrono::seconds boot_patience{300};
 
-/// How a step's program ends; see playbooks/prelude.sh.
+/// Exit statuses of a step's program; see playbooks/prelude.sh.
 enum Status {
   satisfied = 100,
   changed = 101,
@@ -66,19 +65,19 @@ enum Status {
   own_host = 106,
   own_host_resumes = 107,
   not_yet = 108,   ///< of a wait
-  hopeless = 109,  ///< of a wait: its condition cannot become true
+  hopeless = 109,  ///< of a wait: its condition cannot be fulfilled
   no_lock = 97,
   cannot_fetch = 98  ///< of depot_pull
 };
 
-/// What a script printed, without what the shell itself says of its place in the script: "kubectl is not
-/// installed (not in PATH)" rather than "/bin/sh: 512: eval: kubectl: not found".
+/// A script's error output without the shell's position in the script: "kubectl is not installed (not in
+/// PATH)" instead of "/bin/sh: 512: eval: kubectl: not found".
 [[nodiscard]] std::string without_shell_noise(std::string_view text);
-/// The program that the shell did not find, by the last line that says so; empty: it found them all.
+/// The program that the shell did not find, according to the last such line; empty: none.
 [[nodiscard]] std::string missing_program(std::string_view text);
 
-/// Every check of a host as one program. Its stdout has, for each action, what the check printed between
-/// marks that carry `nonce`, so that nothing a check prints can pass for a mark.
+/// All checks of a host as one program. Its stdout has the output of each action's check between marks that
+/// contain `nonce`, so that no output can imitate a mark.
 [[nodiscard]] std::string preview_program(std::span<const plan::Action* const> actions,
                                           const std::string& prelude, const Identity& who,
                                           const std::string& nonce);
@@ -87,7 +86,7 @@ struct Checked {
   int status = -1;  ///< of the check; -1: it did not run
   std::string said;
 };
-/// Reads what preview_program() printed; one for each action.
+/// Parses the output of preview_program(); one result per action.
 [[nodiscard]] std::vector<Checked> read_preview(std::string_view output, std::size_t actions,
                                                 const std::string& nonce);
 

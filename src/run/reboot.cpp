@@ -12,9 +12,9 @@ namespace {
 
 using base::Fault;
 
-constexpr std::chrono::seconds margin{30};   // what a program may take beyond its own patience
-constexpr std::chrono::seconds leaving{5};   // before a host that was told to reboot is asked
-constexpr std::chrono::seconds interval{3};  // between one question and the next
+constexpr std::chrono::seconds margin{30};   // for a program, in addition to its own limit
+constexpr std::chrono::seconds leaving{5};   // until a rebooting host is polled
+constexpr std::chrono::seconds interval{3};  // between polls
 
 }  // namespace
 
@@ -25,7 +25,7 @@ std::optional<transport::Command> Reboot::next(const std::string& prelude, const
   transport::Command command;
   command.effect = transport::Effect::changes;
   if (begun_) {
-    command.label = "look whether the host is back";
+    command.label = "check whether the host is up";
     command.script = rebooted_program(step_, prelude, who, boot_);
     command.timeout = boot_patience + margin;
   } else {
@@ -41,29 +41,29 @@ Result<bool> Reboot::heard(const transport::Completion& completion, base::Instan
   asked_ = false;
   const auto& result = completion.result;
   if (boot_.empty() && !result) return std::unexpected(result.error());
-  if (boot_.empty()) return told(completion.host, *result, now);
+  if (boot_.empty()) return answered(completion.host, *result, now);
   if (!result && result.error().fault == Fault::interrupted) return std::unexpected(result.error());
   if (result && result->status != 0)
-    return base::fail(Fault::remote, "it is back after its reboot: " + base::tail(result->err, 3),
-                      "mend that, then run the same command again: it goes on here");
+    return base::fail(Fault::remote, "after the reboot: " + base::tail(result->err, 3),
+                      "fix this, then run the same command again to continue");
   if (result && !base::trim(result->out).empty() && base::trim(result->out) != boot_) return true;
-  last_ = result ? "it still runs as before" : result.error().what;
+  last_ = result ? "the host did not reboot" : result.error().what;
   if (now >= until_)
     return base::fail(
         Fault::timeout,
-        fmt::format("it has not come back within {} s of its reboot: {}", reboot_patience.count(), last_),
-        "look at its console; once it is up, run the same command again: it goes on here");
+        fmt::format("the host is not up {}s after its reboot: {}", reboot_patience.count(), last_),
+        "check its console; when it is up, run the same command again to continue");
   wake_ = now + interval;
   return false;
 }
 
-Result<bool> Reboot::told(const std::string& host, const transport::Exit& exit, base::Instant now) {
+Result<bool> Reboot::answered(const std::string& host, const transport::Exit& exit, base::Instant now) {
   if (exit.status == own_host_resumes)
     return base::fail(Fault::blocked,
-                      "it must be rebooted, and gpuadm runs on it: it goes on at the next boot");
+                      "it must be rebooted, and gpuadm runs on it: gpuadm continues at the next boot");
   if (exit.status == own_host)
     return base::fail(Fault::blocked, "it must be rebooted, and gpuadm runs on it",
-                      fmt::format("systemctl reboot on {}, then run the same command again: it goes on here",
+                      fmt::format("run systemctl reboot on {}, then the same command again to continue",
                                   base::printable(host)));
   boot_ = base::trim(exit.out);
   if (exit.status != 0 || boot_.empty())

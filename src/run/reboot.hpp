@@ -7,24 +7,25 @@
 
 namespace run {
 
-/// A host on its way through a reboot: it is told to, then asked until another boot answers. Pure but for the
+/// The reboot of a host: sends the command, then polls until another boot answers. Pure, except for the
 /// clock, which its caller reads.
 class Reboot {
  public:
   /// For a step; its id is in the programs.
   explicit Reboot(std::string step) : step_(std::move(step)) {}
-  /// Whether the host was told.
+  /// Whether the command was sent.
   [[nodiscard]] bool begun() const { return begun_; }
-  /// When next() may have a command.
+  /// When next() may return a command.
   [[nodiscard]] base::Instant wake() const { return wake_; }
-  /// The next command for the host. Nothing: one runs, or it is not its time.
+  /// The next command for the host. Nothing: one is running, or it is too early.
   [[nodiscard]] std::optional<transport::Command> next(const std::string& prelude, const Identity& who,
                                                        base::Instant now);
-  /// What an answer comes to: whether the host is back. An error: it is given up.
+  /// Evaluates an answer: whether the host is up. An error: it has failed.
   [[nodiscard]] Result<bool> heard(const transport::Completion& completion, base::Instant now);
 
  private:
-  [[nodiscard]] Result<bool> told(const std::string& host, const transport::Exit& exit, base::Instant now);
+  [[nodiscard]] Result<bool> answered(const std::string& host, const transport::Exit& exit,
+                                      base::Instant now);
 
   std::string step_, boot_, last_;
   bool begun_ = false, asked_ = false;

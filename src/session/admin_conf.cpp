@@ -14,13 +14,13 @@ namespace {
 using base::Fault;
 using base::Tree;
 
-constexpr const char* mark = "gpuadm";  // the name of the extension that says whose a context is
+constexpr const char* mark = "gpuadm";  // the extension that marks gpuadm's contexts
 
 std::string text_of(const Tree* tree) {
   return tree ? tree->text() : std::string();
 }
 
-/// The entry of a list ("clusters") that has a name.
+/// The entry of a list ("clusters") by its name.
 Tree* entry(Tree& config, std::string_view list, std::string_view name) {
   Tree* items = config.find(list);
   if (!items) return nullptr;
@@ -46,7 +46,7 @@ bool is_ours(const Tree* context) {
 
 Tree context_of(const std::string& cluster, const std::string& user, const Tree* before) {
   Tree context = Tree::map_of({{"cluster", cluster}, {"user", user}});
-  // Which namespace the operator works in is the operator's.
+  // The namespace is the operator's choice.
   if (const Tree* space = before ? before->at({"context", "namespace"}) : nullptr)
     context.set("namespace", *space);
   Tree extensions = Tree::list();
@@ -69,17 +69,17 @@ Result<> may_take(const Tree& config, const char* list, const std::string& name,
   for (const Tree& item : items->items())
     if (text_of(item.find("name")) == name)
       return base::fail(Fault::usage,
-                        fmt::format("the kubeconfig has {} named {} already, which gpuadm did not write",
+                        fmt::format("the kubeconfig already has {} named {} that gpuadm did not write",
                                     std::string_view(list) == "contexts"   ? "a context"
                                     : std::string_view(list) == "clusters" ? "a cluster"
                                                                            : "a user",
                                     base::printable(name)),
-                        "name another: --context NAME");
+                        "use another name: --context NAME");
   return {};
 }
 
-/// Of what another machine wrote only what names a server and carries credentials: a kubeconfig can also have
-/// programs run (exec), and lead requests elsewhere (proxy-url).
+/// Only server and credentials of a kubeconfig from another machine: a kubeconfig can also run programs
+/// (exec), and redirect requests (proxy-url).
 Tree only(const Tree& from, std::initializer_list<const char*> keys) {
   Tree made = Tree::map();
   for (const char* key : keys)
@@ -106,8 +106,8 @@ Result<std::string> read_admin_conf(const spec::Cluster& cluster, transport::Fle
   }
   if (failed) return std::unexpected(*failed);
   return base::fail(Fault::usage,
-                    "none of these hosts is a control plane: there is no /etc/kubernetes/admin.conf",
-                    "name a control plane of the cluster");
+                    "none of these hosts is a control-plane node: no /etc/kubernetes/admin.conf",
+                    "specify a control-plane node of the cluster");
 }
 
 Result<Tree> with_context(Tree config, const Tree& admin, const std::string& name, Current current) {
@@ -119,13 +119,13 @@ Result<Tree> with_context(Tree config, const Tree& admin, const std::string& nam
   if (!cluster_in || !user_in)
     return base::fail(Fault::parse, "the control plane's admin.conf has no current context");
   if (!config.is_null() && !config.is_map())
-    return base::fail(Fault::parse, "the file is no kubeconfig", "name another: --output FILE");
+    return base::fail(Fault::parse, "not a kubeconfig", "specify another file: --output FILE");
   for (const char* list : {"clusters", "users", "contexts"})
     if (Tree* items = config.find(list)) {
       if (items->is_null()) *items = Tree::list();
       if (!items->is_list())
-        return base::fail(Fault::parse, fmt::format("the file is no kubeconfig: {} is no list", list),
-                          "name another: --output FILE");
+        return base::fail(Fault::parse, fmt::format("not a kubeconfig: {} is not a list", list),
+                          "specify another file: --output FILE");
     }
   const Tree* before = entry(config, "contexts", name);
   const bool ours = is_ours(before);

@@ -13,7 +13,7 @@ namespace {
 
 using base::Fault;
 
-constexpr std::chrono::seconds probe_timeout{120};  // every command in it has its own, shorter one
+constexpr std::chrono::seconds probe_timeout{120};  // each command in it has a shorter limit
 
 }  // namespace
 
@@ -38,8 +38,8 @@ Result<facts::Facts> read_probe(const std::string& host, const transport::Exit& 
     return base::fail(Fault::remote, fmt::format("{}: the probe ended with status {}: {}", host, exit.status,
                                                  base::tail(exit.err.empty() ? exit.out : exit.err, 3)));
   if (facts->clock && facts->clock_end) {
-    // The login comes before the probe and may take seconds, so only its end is compared: the way back is
-    // short.
+    // The login precedes the probe and may take seconds, so only the end is compared: the network delay of
+    // the answer is short.
     const std::chrono::duration<double> probed(*facts->clock_end - *facts->clock);
     facts::place_clock(*facts, answered - std::chrono::duration_cast<base::Time::duration>(probed), answered);
   }
@@ -85,7 +85,7 @@ Result<Survey> take_census(transport::Fleet& fleet, const assets::Store& assets,
     survey.census.insert_or_assign(host, read_probe(host, *result, answered));
     if (texts == Texts::kept) survey.probes.insert_or_assign(host, std::move(result->out));
   }
-  if (fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted while the facts were read");
+  if (fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted while reading facts");
   return survey;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using base::Fault;
 
-constexpr std::chrono::seconds server_patience{180};  // for an API server that is just coming up
+constexpr std::chrono::seconds server_patience{180};  // for an API server that is starting
 
 }  // namespace
 
@@ -29,8 +29,8 @@ void fit(spec::Cluster& cluster, const facts::Census& census, const facts::Clust
 }
 
 base::Error no_control_plane() {
-  return {Fault::usage, "none of these hosts is a control plane: there is no /etc/kubernetes/admin.conf",
-          "name a control plane of the cluster"};
+  return {Fault::usage, "none of these hosts is a control-plane node: no /etc/kubernetes/admin.conf",
+          "specify a control-plane node of the cluster"};
 }
 
 Result<> has_control_plane(const spec::Cluster& cluster, const facts::Census& census) {
@@ -57,7 +57,7 @@ Result<std::optional<std::string>> view_cluster(const spec::Cluster& cluster, co
     fleet.submit(host.name, command);
     auto completion = fleet.next();
     if (!completion || fleet.interrupted())
-      return base::fail(Fault::interrupted, "interrupted while the cluster was read");
+      return base::fail(Fault::interrupted, "interrupted while reading the cluster");
     if (completion->result) return std::move(completion->result->out);
     failed = std::move(completion->result).error();
   }
@@ -66,20 +66,20 @@ Result<std::optional<std::string>> view_cluster(const spec::Cluster& cluster, co
   return std::unexpected(no_control_plane());
 }
 
-Result<facts::ClusterFacts> see_patiently(const spec::Cluster& cluster, const facts::Census& census,
-                                          transport::Fleet& fleet, const assets::Store& assets, Io& io) {
+Result<facts::ClusterFacts> read_cluster_with_retry(const spec::Cluster& cluster, const facts::Census& census,
+                                                    transport::Fleet& fleet, const assets::Store& assets,
+                                                    Io& io) {
   const auto until = base::Clock::now() + server_patience;
-  bool told = false;
+  bool reported = false;
   while (true) {
     const auto view = TRY(view_cluster(cluster, census, fleet, assets));
     if (!view) return std::unexpected(no_control_plane());
     facts::ClusterFacts facts = TRY(facts::parse_cluster(*view));
     if ((facts.nodes && facts.pods && !facts.version.empty()) || base::Clock::now() >= until) return facts;
-    if (!told)
-      io.err(fmt::format("waiting for the API server to answer, {} s at most\n", server_patience.count()));
-    told = true;
+    if (!reported) io.err(fmt::format("waiting for the API server (at most {}s)\n", server_patience.count()));
+    reported = true;
     (void)fleet.next_until(base::Clock::now() + std::chrono::seconds(2));
-    if (fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted while the cluster was read");
+    if (fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted while reading the cluster");
   }
 }
 

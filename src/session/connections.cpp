@@ -23,17 +23,17 @@ Connections::Connections(const spec::Cluster& cluster, transport::Options option
     : cluster_(cluster) {
   transport::Operator person;
   person.ask_secret = io.ask_secret;
-  tell_ = report::above_live_lines(io.err, io.err_style);
-  person.tell = [this, &io](const std::string& host, const std::string& line) {
+  print_ = report::above_live_lines(io.err, io.err_style);
+  person.notify = [this, &io](const std::string& host, const std::string& line) {
     if (io.err_style.verbosity != report::Verbosity::quiet)
-      tell_(fmt::format("{}: {}\n", base::printable(host), base::printable(line)));
+      print_(fmt::format("{}: {}\n", base::printable(host), base::printable(line)));
   };
   session_ = transport::make_session(std::move(options), std::move(person));
 }
 
 std::unique_ptr<transport::Fleet> Connections::fleet(Access access) {
   auto fleet = std::make_unique<transport::Fleet>(cluster_.ssh.window, &interrupt_);
-  fleet->on_interrupt([this] { tell_("finishing the running step; press Ctrl-C again to stop now\n"); });
+  fleet->on_interrupt([this] { print_("finishing the running step; press Ctrl-C again to stop now\n"); });
   for (const spec::Host& host : cluster_.hosts) {
     auto opened = transport::open(*session_, host.name, host.endpoint);
     fleet->add(host.name,

@@ -18,7 +18,7 @@ using base::Fault;
 
 constexpr std::chrono::seconds call_timeout{60};
 
-/// A host that was only named on the command line says nothing of itself.
+/// Sets the actual roles: the command line has none.
 spec::Cluster as_found(spec::Cluster cluster, const facts::Census& census) {
   cluster.kubernetes = {};
   for (spec::Host& host : cluster.hosts)
@@ -32,27 +32,26 @@ facts::Census of_hosts(const facts::Census& census, const std::vector<std::strin
   return some;
 }
 
-/// Fault::blocked where hosts have become control planes, or are none any more, since they were looked at:
-/// the verb has judged others.
+/// Fault::blocked if hosts have become or are no longer control-plane nodes since the survey, because the
+/// command has checked others.
 Result<> are_still(const ControlPlaneContext& context, const facts::Census& census,
                    const std::vector<std::string>& acting) {
   for (const spec::Host& host : context.cluster.hosts) {
     const auto& facts = census.at(host.name);
     if (!facts && std::ranges::find(acting, host.name) != acting.end()) return std::unexpected(facts.error());
     if (facts && facts::is_control_plane(census, host.name) != (host.role == spec::Role::control_plane))
-      return base::fail(
-          Fault::blocked,
-          fmt::format("{} {} a control plane since it was looked at: another run has been there",
-                      base::printable(host.name),
-                      host.role == spec::Role::control_plane ? "is no longer" : "has become"),
-          "run the same command again");
+      return base::fail(Fault::blocked,
+                        fmt::format("{} {} a control-plane node since the preview: another run changed it",
+                                    base::printable(host.name),
+                                    host.role == spec::Role::control_plane ? "is no longer" : "has become"),
+                        "run the same command again");
   }
   return {};
 }
 
 using Make = std::function<Result<plan::Plan>(const facts::Census&)>;
 
-/// The plan that `make` makes, and makes again from what the hosts are once they are locked.
+/// The plan from `make`, rendered again from current facts once the hosts are locked.
 Result<Outcome> play(const ControlPlaneContext& context, const OneByOne& how, report::Reporter& reporter,
                      Io& io, const Make& make) {
   const auto vital = [&](const facts::Census& census) -> Result<plan::Plan> {

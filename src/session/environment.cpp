@@ -28,7 +28,7 @@ base::Result<> resolve_environment(spec::Cluster& cluster, const assets::Store& 
       std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f; });
   if (text.find(':') == std::string::npos || text.starts_with(':') || !plain)
     return base::fail(base::Fault::usage,
-                      fmt::format("proxy.loginFile: {} holds no USER:PASSWORD", file.string()),
+                      fmt::format("proxy.loginFile: {} contains no USER:PASSWORD", file.string()),
                       "write one line: the user, a colon, the password");
   proxy.login = std::move(*login);
   return {};

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kubelet_client = "/var/lib/kubelet/pki/kubelet-client-current.pem";
 
-/// What the kubelet renews by itself stands in its own file, and its kubeconfig may hold the first one still.
+/// The kubelet rotates the certificate in its own file; its kubeconfig may still contain the first one.
 bool is_needed(const facts::Facts& facts, const std::string& path) {
   if (path == kubelet_client) return true;
   return facts.kubernetes.admin_conf &&
@@ -21,7 +21,7 @@ bool is_needed(const facts::Facts& facts, const std::string& path) {
 
 std::string way_out(const facts::Facts& facts, const std::string& host, const std::string& path) {
   if (path.ends_with("ca.crt"))
-    return "renew the authority by hand: kubernetes.io, \"Manual Rotation of CA Certificates\"";
+    return "renew the CA manually: kubernetes.io, \"Manual Rotation of CA Certificates\"";
   if (path != kubelet_client) return fmt::format("gpuadm certs renew {}", host);
   return facts.kubernetes.admin_conf
              ? fmt::format(

@@ -15,7 +15,7 @@ constexpr std::pair<checks::Stage, std::string_view> stage_names[] = {{checks::S
                                                                       {checks::Stage::cluster, "cluster"},
                                                                       {checks::Stage::security, "security"}};
 
-/// Errors of a host begin with its name, under which a finding stands anyway.
+/// Errors of a host begin with its name, which a finding already has.
 std::string without_host(const std::string& host, const std::string& what) {
   return what.starts_with(host + ": ") ? what.substr(host.size() + 2) : what;
 }
@@ -38,8 +38,8 @@ std::vector<checks::About> every_check() {
                           static_cast<unsigned>(checks::Stage::node) |
                           static_cast<unsigned>(checks::Stage::security);
   std::vector<checks::About> rows = checks::table();
-  rows.insert(rows.begin(), {reachable, "the host can be reached and logged into",
-                             "nothing can be said of a host, or done to it, without a login", always});
+  rows.insert(rows.begin(), {reachable, "the host is reachable over SSH",
+                             "gpuadm cannot check or change a host without a login", always});
   return rows;
 }
 
@@ -83,7 +83,8 @@ bool matches(std::string_view id, std::string_view pattern) {
 
 namespace {
 
-/// The nearest name; else up to three ids that contain the word, or have a last part like it. Empty: none.
+/// The nearest id; otherwise up to three ids that contain the word, or have a similar last component. Empty:
+/// none.
 std::string similar_ids(const std::string& word, const std::vector<std::string>& known,
                         const std::vector<std::string>& ids) {
   constexpr std::size_t most = 3;
@@ -107,16 +108,15 @@ std::string similar_ids(const std::string& word, const std::vector<std::string>&
 Result<> known_ids(std::span<const std::string> patterns) {
   std::vector<std::string> ids;
   for (const checks::About& about : every_check()) ids.emplace_back(about.id);
-  std::vector<std::string> known = ids;  // and groups of them: "gpu", "gpu.health"
+  std::vector<std::string> known = ids;  // and their groups: "gpu", "gpu.health"
   for (const std::string& id : ids)
     for (std::size_t dot = id.find('.'); dot != std::string::npos; dot = id.find('.', dot + 1))
       known.push_back(id.substr(0, dot));
   for (const std::string& pattern : patterns) {
     if (std::ranges::any_of(ids, [&](const std::string& id) { return matches(id, pattern); })) continue;
     const std::string similar = similar_ids(pattern, known, ids);
-    return base::fail(
-        base::Fault::usage, fmt::format("no check is called {}", base::printable(pattern)),
-        similar.empty() ? "gpuadm doctor --list shows them all" : fmt::format("did you mean {}?", similar));
+    return base::fail(base::Fault::usage, fmt::format("unknown check: {}", base::printable(pattern)),
+                      similar.empty() ? "gpuadm doctor --list" : fmt::format("did you mean {}?", similar));
   }
   return {};
 }

@@ -51,7 +51,7 @@ HostState state_of(const facts::Facts& facts) {
   const bool any = plane || kubernetes.kubelet_conf || kubernetes.bootstrap_conf || kubernetes.ca ||
                    !kubernetes.manifests.empty();
   if (!any) return HostState::fresh;
-  // gpuadm writes the one file while kubeadm join runs, and the other when a control plane is complete.
+  // gpuadm writes one file during kubeadm join, and the other when a control-plane node is complete.
   const bool begun = facts.paths.contains("/var/lib/gpuadm/joining") ||
                      (plane && facts.gpuadm_installed && !facts.paths.contains("/var/lib/gpuadm/cluster"));
   if (!kubernetes.kubelet_conf || (plane && !kubernetes.admin_conf) || begun) return HostState::unfinished;
@@ -96,7 +96,7 @@ Result<std::vector<Finding>> find_by_state(const spec::Cluster& cluster, const f
     const facts::Census some = those_of(census, static_cast<unsigned>(stage));
     if (some.empty()) continue;
     std::vector<Finding> more = TRY(find(cluster, some, assets, stage));
-    // A check of both stages is asked as one of a node.
+    // A check of both stages is evaluated as one of a node.
     std::erase_if(more, [&](const Finding& finding) { return known.contains({finding.host, finding.id}); });
     for (const Finding& finding : more) known.emplace(finding.host, finding.id);
     std::ranges::move(more, std::back_inserter(findings));

@@ -14,13 +14,12 @@ namespace {
 using base::Fault;
 using base::Version;
 
-constexpr std::chrono::seconds ask_timeout{
-    240};  // every wait in playbooks/versions.sh has its own, shorter one
+constexpr std::chrono::seconds ask_timeout{240};  // each wait in playbooks/versions.sh has a shorter limit
 
 constexpr const char* other_sources =
-    "name another repository in mirrors.packages.kubernetes, or use --bundle DIR";
+    "set another repository in mirrors.packages.kubernetes, or use --bundle DIR";
 
-/// Exit statuses of playbooks/versions.sh, and what to type.
+/// Exit statuses of playbooks/versions.sh, with remedies.
 std::string hint_for(int status, const Version& newest) {
   switch (status) {
     case 21:
@@ -112,7 +111,7 @@ Result<Version> choose_offered(const playbook::ChosenVersion& version, const Off
   std::vector<std::string> texts;
   for (const auto& [host, offered] : offers) texts.push_back(fmt::format("{}: {}", host, listed(offered)));
   return base::fail(Fault::blocked,
-                    fmt::format("no patch of Kubernetes {} is offered to every host by {}: {}",
+                    fmt::format("no patch release of Kubernetes {} is available to all hosts from {}: {}",
                                 version.version.minor_text(), repository, base::join(texts, "; ")),
                     other_sources);
 }
@@ -132,7 +131,7 @@ Result<SettledVersion> resolve_patch(const playbook::ChosenVersion& version, con
   for (const spec::Host& host : sources.cluster.hosts)
     if (std::ranges::count(hosts, host.name) > 0) {
       transport::Command command;
-      command.label = "read which versions the package repository offers";
+      command.label = "read the versions in the package repository";
       command.script = versions_program(sources, host, version.version, script);
       command.timeout = ask_timeout;
       if (!sources.cluster.proxy.login.empty()) command.secrets.push_back(sources.cluster.proxy.login);
@@ -155,7 +154,7 @@ Result<SettledVersion> resolve_patch(const playbook::ChosenVersion& version, con
              hint_for(result->status, Version::parse(newest.value_or("")).value_or(version.version))};
   }
   if (fleet.interrupted())
-    return base::fail(Fault::interrupted, "interrupted while package repositories were asked");
+    return base::fail(Fault::interrupted, "interrupted while reading package repositories");
   if (error) return std::unexpected(*error);
   const auto mirror = sources.cluster.mirrors.packages.find("kubernetes");
   const std::string repository =
@@ -170,7 +169,7 @@ std::vector<std::string> version_notes(const playbook::ChosenVersion& chosen, co
   std::vector<std::string> notes;
   if (!resolved.was_asked) return notes;
   if (chosen.is_assumed)
-    notes.push_back(fmt::format("Kubernetes {}: the newest patch of {} that the package repository offers",
+    notes.push_back(fmt::format("Kubernetes {}: the newest patch release of {} in the package repository",
                                 resolved.version.text(), resolved.version.minor_text()));
   const spec::Host* first = playbook::first_control_plane(sources.cluster, sources.census);
   if (!first || sources.cluster.runtime.engine == spec::Engine::docker) return notes;

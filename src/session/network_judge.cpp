@@ -47,7 +47,7 @@ std::optional<base::Error> NetworkJudge::operator()(const std::string& judge, co
     return std::nullopt;
   }
   if (judge != "pod-network")
-    return base::Error{base::Fault::bug, fmt::format("nothing judges '{}'", judge), ""};
+    return base::Error{base::Fault::bug, fmt::format("unknown test: '{}'", judge), ""};
   if (base::trim(output).empty()) return std::nullopt;
   proof_ = facts::parse_network_proof(output);
   if (!proof_.complete)
@@ -67,9 +67,9 @@ std::optional<base::Error> NetworkJudge::error() const {
       const auto host = hosts_.find(node.name);
       checks::GpuNode on{.host = host == hosts_.end() ? node.name : host->second, .node = node.name};
       report::Finding found = finding(link, on);
-      const bool told =
+      const bool reported =
           std::ranges::any_of(open, [&](const report::Finding& other) { return other.host == found.host; });
-      if (report::is_open(found) && !told) open.push_back(std::move(found));
+      if (report::is_open(found) && !reported) open.push_back(std::move(found));
     }
   if (open.empty()) return std::nullopt;
   std::string text;

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Forgets what has not been used for long.
+/// Removes bundles that were not used for long.
 void prune(const fs::path& cache) {
   constexpr std::chrono::hours kept{24 * 14};
   std::error_code error;
@@ -49,7 +49,7 @@ bundle::Result<bundle::Bundle> bring_bundle(const std::filesystem::path& place,
     for (const fs::path& used : {folder, cache / "images"})
       fs::last_write_time(used, fs::file_time_type::clock::now(), error);
     if (!sum.empty() && folder.filename() != sum)
-      return base::fail(base::Fault::spec, place.string() + ": was changed while it was read", "run again");
+      return base::fail(base::Fault::spec, place.string() + ": changed while reading", "run again");
   }
   return bundle::open_bundle(folder, cache / "images", sum);
 }
@@ -63,9 +63,9 @@ bundle::Result<> is_for_hosts(const bundle::Bundle& bundle, const spec::Cluster&
     const std::string& is = facts->second->os.architecture;
     if (is.empty() || is == machine) continue;
     return base::fail(base::Fault::blocked,
-                      fmt::format("{} is {}, and the bundle {} is for {}", host.name, base::printable(is, 50),
+                      fmt::format("{} is {}, but the bundle {} is for {}", host.name, base::printable(is, 50),
                                   bundle.directory.string(), bundle.architecture),
-                      "make a bundle with the facts of this host");
+                      "create a bundle with the facts of this host");
   }
   return {};
 }

@@ -12,13 +12,13 @@ using checks::PodTest;
 
 constexpr std::chrono::seconds a_pod{120}, a_gpu{300};
 
-/// What runs in them, as YAML has a list.
+/// The container's command, as a YAML list.
 std::string command_of(const PodTest& pod_test, const GpuNode& node) {
   const std::string proof = R"("/gpuadm-proof", )";
   switch (pod_test.link) {
     case Link::pod:
       return R"("nvidia-smi", "-L")";
-    case Link::compute:  // the memory of a GPU that is shared is not all ours
+    case Link::compute:  // the memory of a shared GPU is not all available
       return proof + (node.shares > 1 ? R"("--quick", )" : "") +
              fmt::format(R"("--deadline", "{}")", a_gpu.count());
     case Link::reload:
@@ -28,7 +28,7 @@ std::string command_of(const PodTest& pod_test, const GpuNode& node) {
   }
 }
 
-/// What its container asks for, and the claims of its pod, as YAML has them.
+/// The container's resources, and the claims of its pod, as YAML.
 base::Variables asked_by(const PodTest& pod_test, const GpuNode& node) {
   if (node.claims.empty())
     return {{"claims", "[]"},

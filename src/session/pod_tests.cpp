@@ -21,9 +21,9 @@ using report::Did;
 using report::Finding;
 
 constexpr const char* space = "gpuadm-verify";
-constexpr std::chrono::seconds clean_up_timeout{180}, heartbeat_interval{20}, look_timeout{120};
+constexpr std::chrono::seconds clean_up_timeout{180}, heartbeat_interval{20}, query_timeout{120};
 
-/// Keeps why a host failed, and passes everything on.
+/// Records why a host failed, and forwards all events.
 class Failures final : public report::Reporter {
  public:
   explicit Failures(report::Reporter& next) : next_(next) {}
@@ -73,7 +73,7 @@ Result<PodTests::Reasons> PodTests::execute(const std::string& phase, const std:
   for (const std::string& host : hosts) census.emplace(host, context_.census.at(host));
   plan::Choice choice{{phase}, {}, {}, given, {}, &image_.bundle()};
   plan::Plan plan = TRY(plan::make(context_.cluster, census, library_, nullptr, choice));
-  // A host that has nothing to do keeps its lock.
+  // Keeps the lock of an idle host.
   for (plan::Stage& stage : plan.stages)
     for (const std::string& host : hosts_)
       if (std::ranges::find(stage.walks, host, &plan::Walk::host) == stage.walks.end())
@@ -106,7 +106,7 @@ Result<PodTests::Batch> PodTests::prepare(Link link, std::span<const GpuNode> as
     PodTest pod_test =
         checks::pod_test_of(link, node, static_cast<std::size_t>(place - context_.nodes.begin()));
     if (const auto why = image_reasons_.find(node.host); why != image_reasons_.end()) {
-      findings.push_back(checks::broken(link, node, "the image of the proof cannot be brought to the node",
+      findings.push_back(checks::broken(link, node, "the gpuadm-proof image cannot be imported on the node",
                                         why->second, ""));
     } else if (pod_test.pods == 0) {
       findings.push_back(checks::untried(link, node, pod_test.why_none));
@@ -129,12 +129,12 @@ Result<PodTests::Reasons> PodTests::make_pods(const Batch& batch) {
                  {{"verify_pods", manifests}, {"verify_count", std::to_string(count)}});
 }
 
-Result<facts::Space> PodTests::look(Link link) {
+Result<facts::Space> PodTests::read_pods(Link link) {
   transport::Command command = TRY(view_command(context_.assets));
-  command.label = "look at the pods of " + std::string(checks::name_of(link));
+  command.label = "read the pods of " + std::string(checks::name_of(link));
   command.script = base::assignments({{"space", space}, {"logs", link == Link::scheduling ? "no" : "yes"}}) +
                    command.script;
-  command.timeout = look_timeout;
+  command.timeout = query_timeout;
   context_.fleet.submit(context_.control_plane, std::move(command));
   const auto completion = context_.fleet.next();
   if (!completion || context_.fleet.interrupted()) return interrupted();
@@ -147,11 +147,11 @@ Result<facts::Space> PodTests::wait(const Batch& batch, std::chrono::seconds pat
   event.detail = fmt::format("pods of {}", checks::name_of(batch.link));
   reporter_.on(event);
   event.did = Did::waiting;
-  event.detail = fmt::format("{} s at most", patience.count());
+  event.detail = fmt::format("at most {}s", patience.count());
   reporter_.on(event);
   const auto until = base::Clock::now() + patience;
   while (true) {
-    facts::Space survey = TRY(look(batch.link));
+    facts::Space survey = TRY(read_pods(batch.link));
     const bool resolved = std::ranges::all_of(
         batch.pod_tests, [&](const PodTest& pod_test) { return checks::is_decided(pod_test, survey); });
     if (resolved || base::Clock::now() >= until) return survey;
@@ -176,7 +176,8 @@ Result<std::vector<Finding>> PodTests::show(Link link, std::span<const GpuNode> 
   if (batch.pod_tests.empty()) return findings;
   if (const Reasons reasons = TRY(make_pods(batch)); !reasons.empty()) {
     for (const GpuNode& node : batch.nodes)
-      findings.push_back(checks::broken(link, node, "its pods cannot be made", reasons.begin()->second, ""));
+      findings.push_back(
+          checks::broken(link, node, "its pods cannot be created", reasons.begin()->second, ""));
     return findings;
   }
   auto patience = std::chrono::seconds(0);
@@ -199,10 +200,10 @@ Result<std::vector<Finding>> PodTests::show_network(Link link, std::span<const G
   std::vector<Finding> findings;
   for (const GpuNode& node : nodes) {
     if (const auto why = image_reasons_.find(node.host); why != image_reasons_.end())
-      findings.push_back(checks::broken(link, node, "the image of the proof cannot be brought to the node",
+      findings.push_back(checks::broken(link, node, "the gpuadm-proof image cannot be imported on the node",
                                         why->second, ""));
     else if (!network_reasons_->empty())
-      findings.push_back(checks::broken(link, node, "the network cannot be tested",
+      findings.push_back(checks::broken(link, node, "cannot test the network",
                                         network_reasons_->begin()->second, "gpuadm doctor --stage cluster"));
     else if (!network_.tested())
       findings.push_back(checks::untried(link, node, "gpuadm imports no images into CRI-O"));
@@ -212,7 +213,7 @@ Result<std::vector<Finding>> PodTests::show_network(Link link, std::span<const G
   return findings;
 }
 
-// --- Locks, and the way back -----------------------------------------------------------------------------
+// --- Locks, and cleanup -----------------------------------------------------------------------------
 
 std::string PodTests::program(const std::string& step, const std::string& body) const {
   return scripts_.prelude +
@@ -254,17 +255,17 @@ void PodTests::clean(const std::vector<std::string>& hosts, const std::string& l
     const auto& result = completion->result;
     if (!result)
       note(completion->host,
-           fmt::format("what was made could not be taken away ({}): {}", label, result.error().what));
+           fmt::format("cannot remove the test's objects ({}): {}", label, result.error().what));
     else if (result->status != 0)
       note(completion->host,
-           fmt::format("what was made could not be taken away ({}): {}", label, base::tail(result->err, 3)));
+           fmt::format("cannot remove the test's objects ({}): {}", label, base::tail(result->err, 3)));
   }
 }
 
 void PodTests::close() {
   if (!std::exchange(open_, false)) return;
   clean({context_.control_plane}, "remove the namespace gpuadm-verify", "verify_space_remove");
-  clean(hosts_, "remove the image of the proof", "verify_host_restore");
+  clean(hosts_, "remove the gpuadm-proof image", "verify_host_restore");
   run::unlock(hosts_, context_.fleet, reporter_, scripts_, who_);
 }
 

@@ -17,13 +17,13 @@ Result<spec::Cluster> of_targets(const std::vector<std::string>& targets) {
     const spec::Cluster other = TRY(spec::single(targets[i]));
     const spec::Host& host = other.hosts.front();
     if (std::ranges::find(cluster.hosts, host.name, &spec::Host::name) != cluster.hosts.end())
-      return base::fail(Fault::usage, fmt::format("{} is named twice", base::printable(host.name)));
+      return base::fail(Fault::usage, fmt::format("{} is given twice", base::printable(host.name)));
     cluster.hosts.push_back(host);
   }
   return cluster;
 }
 
-/// Leaves the hosts that were named, in the file's order.
+/// Keeps the selected hosts, in the file's order.
 Result<> select(spec::Cluster& cluster, const std::vector<std::string>& targets, const std::string& file) {
   std::vector<std::string> names;
   for (const spec::Host& host : cluster.hosts) names.push_back(host.name);
@@ -43,9 +43,9 @@ Result<> select(spec::Cluster& cluster, const std::vector<std::string>& targets,
 Result<spec::Cluster> of_file(const Hosts& hosts) {
   const auto text = base::read_file(hosts.file, 1u << 20);
   if (!text)
-    return base::fail(Fault::usage, text.error().what,
-                      text.error().hint.empty() ? "gpuadm config init writes a cluster file; -f names yours"
-                                                : text.error().hint);
+    return base::fail(
+        Fault::usage, text.error().what,
+        text.error().hint.empty() ? "use -f FILE, or create one with gpuadm config init" : text.error().hint);
   spec::Cluster cluster = TRY(spec::parse(*text, hosts.file.string()));
   if (!hosts.targets.empty()) TRY(select(cluster, hosts.targets, hosts.file.string()));
   return cluster;

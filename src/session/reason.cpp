@@ -20,12 +20,12 @@ using report::Finding;
 
 constexpr std::chrono::seconds patience{60};
 
-/// Phases whose steps wait for what runs on a host: a phase, or all below one that ends in a slash.
+/// Phases whose steps depend on processes of a host: a phase, or a prefix that ends in a slash.
 constexpr std::array phases = std::to_array<std::string_view>(
     {"kube/init", "kube/join", "kube/join-control-plane", "kube/vip", "network/", "verify/", "upgrade/",
      "gpu/device-plugin", "gpu/dra", "gpu/offered"});
 
-/// Checks of a node whose failure stops what such a step waits for, beside those of playbooks/reasons.sh.
+/// Checks of a node whose failure stops such a step, in addition to those of playbooks/reasons.sh.
 constexpr std::array node_checks = std::to_array<std::string_view>(
     {"kernel.inotify-left", "kubelet.exits", "host.disk.no-space", "rt.sandbox-missing", "kubelet.containers",
      "net.cni-plugin", "rt.image-pull", "kubelet.config-readable", "kubelet.swap-policy",
@@ -42,7 +42,7 @@ void keep_failed(std::vector<Finding>& findings, const std::array<std::string_vi
   });
 }
 
-/// The answers of these hosts to a command that only reads. Those that fail are left out.
+/// The output of a read-only command on these hosts. Failed ones are omitted.
 std::map<std::string, transport::Exit> ask(const std::vector<std::string>& hosts, transport::Command command,
                                            transport::Fleet& fleet) {
   std::map<std::string, transport::Exit> answers;
@@ -62,7 +62,7 @@ Result<std::vector<Finding>> of_hosts(const spec::Cluster& cluster, const assets
   return findings;
 }
 
-/// What the first control plane that answers says of the cluster's pods and nodes.
+/// The pods and nodes of the cluster, from the first control-plane node that responds.
 Result<std::vector<Finding>> of_cluster(const spec::Cluster& cluster, const assets::Store& assets,
                                         transport::Fleet& fleet, const facts::Census& census) {
   for (const spec::Host& host : cluster.hosts) {
@@ -99,11 +99,11 @@ void explain_failures(const std::vector<Event>& failures, const spec::Cluster& c
                       report::Reporter& reporter) {
   if (failures.empty() || fleet.interrupted()) return;
   const auto found = reasons(cluster, assets, fleet);
-  // Without an answer the run's own error stands alone.
+  // Without an answer, only the run's own error is shown.
   if (!found || found->empty()) return;
   (void)folder.save("reasons.json", report::to_tree(*found));
   for (const Event& failure : failures) {
-    // What is broken on the host itself counts before what is broken elsewhere.
+    // Faults of the host itself take precedence over faults elsewhere.
     std::vector<Finding> here;
     std::ranges::copy_if(*found, std::back_inserter(here),
                          [&](const Finding& finding) { return finding.host == failure.host; });

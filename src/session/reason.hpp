@@ -12,8 +12,8 @@
 
 namespace session {
 
-/// Passes every event on, and keeps the failures of steps that depend on what runs on the hosts: those of
-/// kubeadm, and the waits for nodes and pods.
+/// Forwards all events, and records the failures of steps that depend on processes of the hosts: those of
+/// kubeadm, and waits for nodes and pods.
 class FailureLog final : public report::Reporter {
  public:
   explicit FailureLog(report::Reporter& next) : next_(next) {}
@@ -26,10 +26,10 @@ class FailureLog final : public report::Reporter {
   std::vector<report::Event> all_;
 };
 
-/// Asks every host of a failed run why something on it does not run, over the run's own connections and for
-/// at most a minute; where the hosts say nothing, a control plane why a pod waits. Reports the first broken
-/// link (Did::cause) for each failure and saves what was found as reasons.json. A host that does not answer
-/// is left out.
+/// Finds out why something is not running on the hosts of a failed run, over the run's connections and for at
+/// most a minute; if the hosts show no cause, why pods are pending. Reports the first broken link
+/// (Did::cause) of each failure and saves the findings as reasons.json. A host that does not respond is
+/// ignored.
 void explain_failures(const std::vector<report::Event>& failures, const spec::Cluster& cluster,
                       const assets::Store& assets, transport::Fleet& fleet, const RunFolder& folder,
                       report::Reporter& reporter);

@@ -22,8 +22,8 @@ using base::Tree;
 constexpr const char* form = "gpuadm-recording/1";
 constexpr const char* view_file = "cluster.txt";
 
-/// The cluster file without what only connects: the ways there are of no use elsewhere. A host's name is
-/// replaced even where it could be another word.
+/// The cluster file without connection settings, which are useless elsewhere. A host's name is replaced even
+/// if it is a common word.
 Tree without_logins(const spec::Cluster& cluster, facts::Redactor& redact) {
   Tree tree = spec::to_tree(cluster);
   tree.erase("ssh");
@@ -43,7 +43,7 @@ Result<base::Error> read_error(const Tree& host, const std::string& source) {
   if (const auto fault = base::fault_named(text("fault")))
     return base::Error{*fault, text("what"), text("hint")};
   return base::fail(Fault::parse,
-                    fmt::format("{}: no fault is called '{}'", source, base::printable(text("fault"), 50)));
+                    fmt::format("{}: unknown fault: '{}'", source, base::printable(text("fault"), 50)));
 }
 
 Result<facts::Facts> read_host(std::string probe, const Tree& about, Survey& survey, const std::string& name,
@@ -62,7 +62,7 @@ Result<spec::Cluster> cluster_named(const std::string& host) {
       "recording");
 }
 
-/// A folder that someone made by hand: one probe.txt.
+/// A directory created manually: one probe.txt.
 Result<Recording> load_probe(const fs::path& folder, Texts texts) {
   std::string name = base::lower(fs::absolute(folder).lexically_normal().filename().string());
   if (name.empty())
@@ -93,8 +93,8 @@ facts::Redactor redactor_for(const Recording& recording) {
 Result<> save_recording(const fs::path& folder, const Recording& recording, facts::Redactor redact) {
   std::error_code error;
   if (fs::exists(folder, error) && !fs::is_empty(folder, error))
-    return base::fail(Fault::usage, fmt::format("--record {}: there is something in it", folder.string()),
-                      "name a new folder");
+    return base::fail(Fault::usage, fmt::format("--record {}: not empty", folder.string()),
+                      "specify a new directory");
   Tree hosts = Tree::map();
   for (const auto& [host, facts] : recording.survey.census) {
     const std::string name = redact.name(host);
@@ -125,7 +125,7 @@ Result<Recording> read_recording(const ReadFile& read, const std::string& place,
   Tree tree = TRY(base::yaml::read(TRY(read("recording.yaml")), index));
   const Tree* written = tree.find("form");
   if (!written || written->text() != form)
-    return base::fail(Fault::parse, fmt::format("{}: this gpuadm reads '{}'", index, form));
+    return base::fail(Fault::parse, fmt::format("{}: expected '{}'", index, form));
   Tree cluster = TRY(base::yaml::read(TRY(read("cluster.yaml")), place + "/cluster.yaml"));
   if (const Tree* changes = over.find("cluster"); changes && changes->is_map()) cluster.merge(*changes);
   Recording recording{TRY(spec::parse(base::yaml::write(cluster), place + "/cluster.yaml")), {}, {}};
@@ -140,7 +140,7 @@ Result<Recording> read_recording(const ReadFile& read, const std::string& place,
   for (const auto& [name, about] : hosts->entries()) {
     if (name.find('/') != name.npos || name.starts_with('.'))
       return base::fail(Fault::parse,
-                        fmt::format("{}: '{}' is no host's name", index, base::printable(name, 50)));
+                        fmt::format("{}: invalid host name: '{}'", index, base::printable(name, 50)));
     if (about.find("fault")) {
       recording.survey.census.emplace(name, std::unexpected(TRY(read_error(about, index))));
       continue;
@@ -161,13 +161,13 @@ Result<Recording> load_recording(const fs::path& folder, Texts texts) {
   const auto has = [&](const char* name) { return fs::exists(fs::symlink_status(folder / name, error)); };
   if (!has("recording.yaml")) {
     if (has("probe.txt")) return load_probe(folder, texts);
-    return base::fail(Fault::usage,
-                      fmt::format("{}: no recording: it has no recording.yaml", folder.string()),
-                      "gpuadm doctor --record DIR makes one");
+    return base::fail(Fault::usage, fmt::format("{}: not a recording: no recording.yaml", folder.string()),
+                      "create one with gpuadm doctor --record DIR");
   }
   const auto read = [&](const std::string& file) { return base::read_file_within(folder, file); };
   Recording recording = TRY(read_recording(read, folder.string(), {}, texts));
-  if (!recording.view && has(view_file)) TRY(read(view_file));  // there, and cannot be read: says why
+  if (!recording.view && has(view_file))
+    TRY(read(view_file));  // it exists but cannot be read: returns the reason
   return recording;
 }
 

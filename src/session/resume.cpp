@@ -19,13 +19,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* log_name = "resumed.log";
-/// Where gpuadm finds its files, and who called sudo: nothing of it is secret.
+/// Environment that selects gpuadm's files, and the user who called sudo: not secret.
 constexpr const char* kept[] = {"HOME",     "LANG",           "LC_ALL",          "SUDO_USER",     "SUDO_UID",
                                 "SUDO_GID", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"};
-/// For whoever sits there: work that is not saved.
+/// A warning for the operator: unsaved work.
 constexpr int grace_seconds = 30;
 
-/// The program that runs, where it will be there after a boot.
+/// The path of the running program, if it still exists after a boot.
 std::optional<fs::path> lasting_program() {
   constexpr auto of_memory = 0x01021994;  // TMPFS_MAGIC of linux/magic.h
   std::error_code error;
@@ -70,12 +70,14 @@ void reboot_own_host(const std::string& host, const Session& session, report::Re
   transport::Fleet& fleet = *session.fleet;
   const std::string log = (session.folder.path() / log_name).string();
   notify(reporter, report::Did::note,
-         fmt::format("this machine is rebooted{}, and gpuadm goes on by itself: tail -f {}",
-                     io.page ? fmt::format(" in {} s (Ctrl-C: later, by you)", grace_seconds) : " now", log));
+         fmt::format(
+             "this machine reboots{}, and gpuadm continues after that: tail -f {}",
+             io.page ? fmt::format(" in {}s (Ctrl-C to reboot it yourself later)", grace_seconds) : " now",
+             log));
   for (int i = 0; io.page && i < grace_seconds && !fleet.interrupted(); ++i)
     (void)fleet.next_until(base::Clock::now() + std::chrono::seconds(1));
   if (fleet.interrupted())
-    return notify(reporter, report::Did::note, "not rebooted: gpuadm goes on after: systemctl reboot");
+    return notify(reporter, report::Did::note, "not rebooted: gpuadm continues after: systemctl reboot");
   const auto script = assets::Store::carried("playbooks/local/reboot.sh");
   if (!script) return notify(reporter, report::Did::note, script.error().what);
   fleet.submit(host,

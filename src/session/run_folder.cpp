@@ -20,7 +20,7 @@ Result<RunFolder> RunFolder::make(std::string_view cluster) {
   const std::filesystem::path parent = base::state_directory() / cluster;
   const auto refuse = [&](std::string_view why) {
     return base::fail(base::Fault::usage, fmt::format("{}: {}", parent.string(), why),
-                      "set XDG_STATE_HOME to a folder that you may write to");
+                      "set XDG_STATE_HOME to a directory that you can write to");
   };
   std::error_code error;
   std::filesystem::create_directories(parent, error);

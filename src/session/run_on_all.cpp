@@ -30,7 +30,7 @@ Tree tree_of(const transport::Completion& completion) {
   return tree;
 }
 
-/// Why a host counts as failed; empty where it does not.
+/// Why a host has failed; empty if it has not.
 std::string failure_of(const transport::Completion& completion) {
   if (!completion.result) {
     const base::Error& error = completion.result.error();
@@ -59,8 +59,8 @@ Result<long long> seconds_in(const std::string& text) {
                           ? std::nullopt
                           : base::to_int(std::string_view(text).substr(0, text.size() - 1));
   if (!number || *number < 1 || *number > 100'000)
-    return base::fail(base::Fault::usage, fmt::format("'{}' is no length of time", base::printable(text, 50)),
-                      "for example: --since 10m; s, m, h and d are known");
+    return base::fail(base::Fault::usage, fmt::format("invalid duration: '{}'", base::printable(text, 50)),
+                      "for example: --since 10m; units: s, m, h, d");
   return *number * lengths[unit];
 }
 
@@ -77,7 +77,7 @@ Result<Outcome> run_on_all(const transport::Command& command, transport::Fleet& 
   while (const auto completion = fleet.next()) {
     fleet.at(completion->host).close();
     if (const std::string why = failure_of(*completion); !why.empty()) failures.push_back(why);
-    // A command that takes too long ran on a host that was reached.
+    // A command that timed out ran on a reachable host.
     if (!completion->result && completion->result.error().fault != base::Fault::timeout &&
         is_unreachable(completion->result.error().fault))
       ++unreached;
@@ -90,7 +90,7 @@ Result<Outcome> run_on_all(const transport::Command& command, transport::Fleet& 
     io.out(labelled(completion->result->out, label, shown));
     io.err(labelled(completion->result->err, label, shown));
     if (completion->result->dropped > 0)
-      io.err(fmt::format("{}| ({} more were not kept)\n", label,
+      io.err(fmt::format("{}| ({} more lines omitted)\n", label,
                          base::human_bytes(completion->result->dropped)));
   }
   if (format == Format::json) {

@@ -25,7 +25,7 @@ using report::Did;
 constexpr const char* network_test = "verify/network";  // a phase
 constexpr const char* question = "Continue? (-y: do not ask; --diff: show all changes)";
 
-/// Passes everything on and keeps the ids of the steps that are needed.
+/// Forwards all events and records the ids of needed steps.
 class Needed final : public report::Reporter {
  public:
   explicit Needed(report::Reporter& next) : next_(next) {}
@@ -67,7 +67,7 @@ std::string summary(const plan::Plan& plan, const Needed& needed, int count) {
       fmt::format("{} step{} needed on {}", count, count == 1 ? " is" : "s are", listed(hosts));
   if (!packages.empty()) text += "; installs packages: " + listed(packages);
   if (!restarts.empty()) text += "; restarts: " + listed(restarts);
-  if (!reboots.empty()) text += "; reboots where it must be: " + listed(reboots);
+  if (!reboots.empty()) text += "; reboots if required: " + listed(reboots);
   return text;
 }
 
@@ -76,7 +76,7 @@ Outcome outcome_of(const run::Outcome& outcome) {
   return outcome.failed.empty() ? Outcome::done : Outcome::failed;
 }
 
-/// A line each, and how many more there are.
+/// One line each, and the number of omitted ones.
 std::string shown(const std::vector<std::string>& lines) {
   constexpr std::size_t most = 5;
   std::string text;
@@ -86,8 +86,8 @@ std::string shown(const std::vector<std::string>& lines) {
   return text;
 }
 
-/// The plan from what the hosts are now that nobody else acts on them: another run may have been there since
-/// they were looked at. Who was asked about another plan is asked again.
+/// The plan from current facts, now that the hosts are locked: another run may have changed them since the
+/// preview. A different plan must be confirmed again.
 Result<plan::Plan> plan_again(const Execution& execution, const Session& session, report::Reporter& reporter,
                               const run::Identity& who) {
   if (!execution.again) return execution.plan;
@@ -100,16 +100,14 @@ Result<plan::Plan> plan_again(const Execution& execution, const Session& session
         "the hosts have changed since the plan was shown; nothing was changed. Now also needed:" +
             shown(more),
         "run the same command again to see the new plan");
-  notify(reporter, Did::note, "the hosts have changed since they were looked at: this is the plan now");
+  notify(reporter, Did::note, "the hosts have changed since the preview: this is the new plan");
   TRY(session.folder.save("plan.json", plan::to_tree(plan)));
   const run::Outcome preview = run::execute(plan, *session.fleet, reporter, run::Mode::preview, who);
-  if (preview.interrupted)
-    return base::fail(base::Fault::interrupted, "interrupted while hosts were looked at");
+  if (preview.interrupted) return base::fail(base::Fault::interrupted, "interrupted during the preview");
   return plan;
 }
 
-/// The stages from first to last, with the plan made again where a stage asks for it. `own_host`: as
-/// run::Outcome has it.
+/// Executes the stages, with the plan rendered again when a stage requests it. `own_host`: see run::Outcome.
 Result<Outcome> apply(const Execution& execution, const Session& session, report::Reporter& reporter,
                       const run::Identity& who, std::string& own_host) {
   plan::Plan plan = TRY(plan_again(execution, session, reporter, who));
@@ -124,7 +122,7 @@ Result<Outcome> apply(const Execution& execution, const Session& session, report
   }
 }
 
-/// A phase that was left out, as a step that was skipped: the report counts it.
+/// A skipped phase as a skipped step, so that the report counts it.
 void report_skipped(const PlaybookRun& playbook_run, const std::string& phase, const char* why,
                     report::Reporter& reporter) {
   report::Event event;
@@ -144,7 +142,7 @@ Result<> require_facts(const facts::Census& census) {
   return {};
 }
 
-/// What of the waits and tests at the end was left out.
+/// A note about skipped waits and tests.
 void report_not_waited(const PlaybookRun& playbook_run, report::Reporter& reporter) {
   if (playbook_run.waiting == Waiting::until_it_works) {
     const auto& phases = playbook_run.library.playbook().phases;
@@ -155,7 +153,7 @@ void report_not_waited(const PlaybookRun& playbook_run, report::Reporter& report
     return;
   }
   notify(reporter, Did::note,
-         "--no-wait: not waited for the cluster, and its network was not tested; gpuadm verify tests it");
+         "--no-wait: cluster readiness and network were not tested; to test: gpuadm verify");
   for (const std::string& phase : waiting_phases(playbook_run.library.playbook()))
     report_skipped(playbook_run, phase, "--no-wait", reporter);
 }
@@ -243,14 +241,14 @@ Result<Outcome> execute(const Execution& execution, const Session& session, repo
   }
   notify(reporter, Did::note, summary(plan, needed, preview.needed));
   if (execution.consent == Consent::preview) {
-    notify(reporter, Did::finished, "a dry run: nothing was changed");
+    notify(reporter, Did::finished, "dry run: nothing was changed");
     return execution.needed;
   }
   if (execution.consent == Consent::ask) {
     const std::optional<bool> yes = io.confirm ? io.confirm(question) : std::nullopt;
     if (!yes)
-      return base::fail(base::Fault::usage, "there is no terminal to ask on",
-                        "add -y to agree beforehand, or --dry-run to only look");
+      return base::fail(base::Fault::usage, "no terminal to ask for confirmation",
+                        "use -y to confirm, or --dry-run to preview");
     if (!*yes) {
       notify(reporter, Did::finished, "nothing was changed");
       return Outcome::interrupted;
@@ -269,8 +267,8 @@ Result<Outcome> execute(const Execution& execution, const Session& session, repo
   return outcome;
 }
 
-Result<Outcome> telling(const RunFolder& folder, Format format, Io& io,
-                        const std::function<Result<Outcome>(report::Reporter&)>& act) {
+Result<Outcome> with_reporter(const RunFolder& folder, Format format, Io& io,
+                              const std::function<Result<Outcome>(report::Reporter&)>& act) {
   report::Collector collector;
   const auto file = TRY(report::json_lines(folder.path() / "events.jsonl"));
   std::vector<report::Reporter*> to = {&collector, file.get()};
@@ -291,7 +289,7 @@ Result<Outcome> telling(const RunFolder& folder, Format format, Io& io,
 
 Result<Outcome> run_and_report(const PlaybookRun& playbook_run, const Survey& survey, const Session& session,
                                Format format, Io& io) {
-  return telling(session.folder, format, io, [&](report::Reporter& reporter) {
+  return with_reporter(session.folder, format, io, [&](report::Reporter& reporter) {
     return run_playbook(playbook_run, survey, session, reporter, io);
   });
 }

@@ -17,7 +17,7 @@ bool has_runtime(const bundle::Bundle& bundle) {
   });
 }
 
-/// A package without a name may be the toolkit: only the host reads what a package is.
+/// A package without a name may be the toolkit: only the host reads a package's name.
 bool has_toolkit(const bundle::Bundle& bundle, const facts::Os& os) {
   return std::ranges::any_of(bundle.files, [&](const bundle::BundleFile& file) {
     return file.kind == bundle::BundleKind::package && playbook::is_for(file, os) &&

@@ -16,25 +16,29 @@ using base::Fault;
 using base::Instant;
 using report::Finding;
 
-/// How long the answers that come close together are gathered before they are judged.
+/// How long answers are collected before they are evaluated.
 constexpr std::chrono::milliseconds gathering{200};
-/// How long a host may take before it is told that it does not answer; it is waited for longer.
+/// When a host is reported as not responding; the wait continues.
 constexpr std::chrono::seconds patience{20};
 
 enum class Asked { nothing, probe, view };
 
-/// One host, at its own pace.
+/// One host, polled independently.
 struct Watched {
   Asked asked = Asked::nothing;
-  Instant since, due;  ///< when it was asked; when it is to be asked again
+  Instant since, due;  ///< when it was queried; when it is due again
   std::optional<base::Error> error;
 };
 
 class Watch {
  public:
-  Watch(Recording& looked, transport::Fleet& fleet, const Watcher& watcher, transport::Command probe,
+  Watch(Recording& recording, transport::Fleet& fleet, const Watcher& watcher, transport::Command probe,
         transport::Command view)
-      : looked_(looked), fleet_(fleet), watcher_(watcher), probe_(std::move(probe)), view_(std::move(view)) {
+      : recording_(recording),
+        fleet_(fleet),
+        watcher_(watcher),
+        probe_(std::move(probe)),
+        view_(std::move(view)) {
     for (const std::string& host : fleet.hosts()) hosts_[host];
   }
 
@@ -80,7 +84,7 @@ class Watch {
       return;
     }
     if (asked == Asked::view) {
-      looked_.view = std::move(completion.result->out);
+      recording_.view = std::move(completion.result->out);
       return;
     }
     auto facts = read_probe(completion.host, *completion.result, base::now());
@@ -88,47 +92,46 @@ class Watch {
       host.error = std::move(facts).error();
       return;
     }
-    looked_.survey.census.insert_or_assign(completion.host, std::move(facts));
+    recording_.survey.census.insert_or_assign(completion.host, std::move(facts));
     if (!watcher_.view || completion.host != control_plane()) return;
     host.asked = Asked::view;
     fleet_.submit(completion.host, view_);
   }
 
-  /// The first host of the cluster that can be asked for the whole of it.
+  /// The first host of the cluster that can describe the whole cluster.
   std::string control_plane() const {
-    for (const spec::Host& host : looked_.cluster.hosts)
-      if (facts::is_control_plane(looked_.survey.census, host.name) && !hosts_.at(host.name).error)
+    for (const spec::Host& host : recording_.cluster.hosts)
+      if (facts::is_control_plane(recording_.survey.census, host.name) && !hosts_.at(host.name).error)
         return host.name;
     return {};
   }
 
   bool all_answered() const {
-    return looked_.survey.census.size() == hosts_.size() &&
+    return recording_.survey.census.size() == hosts_.size() &&
            std::ranges::none_of(hosts_, [](const auto& host) { return host.second.error.has_value(); });
   }
 
-  /// Hosts that take long are told before their time is up.
+  /// Slow hosts are reported before their time limit.
   void complain() {
     for (auto& [name, host] : hosts_) {
       const auto begun = fleet_.begun(name);
       if (!begun || host.error || Clock::now() < *begun + patience) continue;
-      host.error = base::Error{
-          Fault::timeout,
-          fmt::format("{}: no answer within {} s; it is still waited for", name, patience.count()),
-          "log in and see what hangs there: nvidia-smi, a mount, the login itself"};
+      host.error = base::Error{Fault::timeout,
+                               fmt::format("{}: no answer within {}s; still waiting", name, patience.count()),
+                               "log in and check what hangs: nvidia-smi, a mount, the login itself"};
       news_ = news_.value_or(Clock::now());
     }
   }
 
-  /// What was last seen of hosts that answered once, and what is wrong with those that do not answer now.
+  /// The last facts of hosts that answered once, and the errors of those that do not answer now.
   Result<> judge() {
     news_.reset();
     for (const auto& [name, host] : hosts_)
-      if (host.error && !looked_.survey.census.contains(name))
-        looked_.survey.census.emplace(name, std::unexpected(*host.error));
-    if (watcher_.view && !looked_.view && control_plane().empty() && all_answered())
+      if (host.error && !recording_.survey.census.contains(name))
+        recording_.survey.census.emplace(name, std::unexpected(*host.error));
+    if (watcher_.view && !recording_.view && control_plane().empty() && all_answered())
       return std::unexpected(no_control_plane());
-    std::vector<Finding> now = TRY(watcher_.judge(looked_));
+    std::vector<Finding> now = TRY(watcher_.judge(recording_));
     std::erase_if(now, [](const Finding& finding) { return finding.id == reachable; });
     facts::Census unreached;
     for (const auto& [name, host] : hosts_)
@@ -145,21 +148,22 @@ class Watch {
     watcher_.notify(changes, findings_);
   }
 
-  Recording& looked_;
+  Recording& recording_;
   transport::Fleet& fleet_;
   const Watcher& watcher_;
   const transport::Command probe_, view_;
   std::map<std::string, Watched> hosts_;
-  std::optional<Instant> news_;  ///< when the first answer came that is not judged yet
+  std::optional<Instant> news_;  ///< arrival of the first answer that was not evaluated
   Instant drawn_;
   std::vector<Finding> findings_;
 };
 
 }  // namespace
 
-Result<> watch(Recording& looked, transport::Fleet& fleet, const assets::Store& assets,
+Result<> watch(Recording& recording, transport::Fleet& fleet, const assets::Store& assets,
                const Watcher& watcher) {
-  return Watch(looked, fleet, watcher, TRY(probe_command(assets, watcher.reasons)), TRY(view_command(assets)))
+  return Watch(recording, fleet, watcher, TRY(probe_command(assets, watcher.reasons)),
+               TRY(view_command(assets)))
       .run();
 }
 

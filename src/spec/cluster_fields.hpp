@@ -4,7 +4,8 @@
 
 namespace spec {
 
-/// Every key of a cluster file but those of a host: the one place for names, types, defaults and meanings.
+/// All keys of a cluster file except those of a host: the only source of names, types, defaults and
+/// descriptions.
 [[nodiscard]] const std::vector<Field<Cluster>>& cluster_fields();
 
 }  // namespace spec

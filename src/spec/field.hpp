@@ -7,20 +7,20 @@
 
 namespace spec {
 
-/// What a key means, and what holds where it is missing and no default of its own can say that.
+/// Description of a key, and of its default if the default is not a constant.
 struct Meaning {
   std::string says;
   std::string absent;
 };
 
-/// One key of a T (the cluster, a host): the same row reads, writes and explains it.
+/// One key of a T (the cluster, a host): the same row reads, writes and documents it.
 template <class T>
 struct Field {
   std::string path;  ///< "network.podCIDR"
   std::string type;
   Meaning meaning;
   std::function<void(const Tree&, T&, Problems&)> read;
-  std::function<Tree(const T&)> write;  ///< null where there is nothing to write
+  std::function<Tree(const T&)> write;  ///< null if there is nothing to write
   Tree schema = {};
 };
 
@@ -38,7 +38,7 @@ template <class T, class V, class... Members>
           type.schema};
 }
 
-/// Reads the keys of `map`, which stand under `prefix` in the table; what has no value keeps its default.
+/// Reads the keys of `map`, which have `prefix` in the table; unset keys keep their defaults.
 template <class T>
 void read_fields(const Tree& map, const std::string& prefix, const std::vector<Field<T>>& fields, T& into,
                  Problems& problems) {
@@ -77,7 +77,7 @@ template <class T>
   return map;
 }
 
-/// The JSON Schema of a map with these keys, which stand under `prefix` in the table.
+/// The JSON Schema of a map with these keys, which have `prefix` in the table.
 template <class T>
 [[nodiscard]] Tree schema_of_fields(const std::string& prefix, const std::vector<Field<T>>& fields) {
   const auto section = [] {
@@ -95,7 +95,7 @@ template <class T>
       at = &below;
     }
     Tree own = field.schema;
-    // A key without a value counts as missing.
+    // A key without a value counts as unset.
     Tree value = Tree::map_of({{"anyOf", Tree::List{std::move(own), schema_of_type("null")}}});
     if (!field.meaning.says.empty()) value.set("description", field.meaning.says);
     if (const Tree fallback = field.write(T()); !fallback.is_null() && field.meaning.absent.empty())
@@ -105,7 +105,7 @@ template <class T>
   return schema;
 }
 
-/// The table's rows as `gpuadm config explain` shows them; defaults are what `T()` writes.
+/// The table's rows for `gpuadm config explain`; defaults are the values of `T()`.
 template <class T>
 void explain_fields(const std::vector<Field<T>>& fields, std::vector<Key>& into) {
   for (const Field<T>& field : fields) {

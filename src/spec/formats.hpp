@@ -3,14 +3,14 @@
 #include <array>
 #include <string_view>
 
-/// What the cluster file was like before: all that `gpuadm config migrate` knows.
+/// Earlier formats of the cluster file: the data of `gpuadm config migrate`.
 namespace spec {
 
-/// Every apiVersion that was ever read; the last is the current one.
+/// All supported values of apiVersion; the last is the current one.
 inline constexpr std::array<std::string_view, 1> formats = {"gpuadm/v1alpha1"};
 inline constexpr std::string_view current_format = formats.back();
 
-/// A section whose keys stand one level deeper today.
+/// A section whose keys are now one level deeper.
 struct Moved {
   std::string_view section, into;
 };

@@ -13,7 +13,7 @@ bool is_digit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
 
-/// "NVIDIA H200" and "h200" are one.
+/// "NVIDIA H200" and "h200" are equal.
 std::string plain(std::string_view name) {
   std::string text = base::lower(base::trim(name));
   for (const std::string_view vendor : {"nvidia ", "tesla "})
@@ -30,18 +30,18 @@ std::vector<Field<Mig>> mig_fields(const std::string& prefix) {
           field<Mig>(prefix + "devices", devices, {}, &Mig::devices)};
 }
 
-std::vector<Field<GpuWish>> wish_fields(const std::string& prefix) {
-  return {field<GpuWish>(prefix + "sharing", perhaps(sharing()), {}, &GpuWish::sharing),
-          field<GpuWish>(prefix + "mig", perhaps(mig()), {}, &GpuWish::mig)};
+std::vector<Field<GpuOverrides>> override_fields(const std::string& prefix) {
+  return {field<GpuOverrides>(prefix + "sharing", perhaps(sharing()), {}, &GpuOverrides::sharing),
+          field<GpuOverrides>(prefix + "mig", perhaps(mig()), {}, &GpuOverrides::mig)};
 }
 
-/// What sharing and MIG together get wrong, said at the place of the more special of the two.
+/// Conflicts between sharing and MIG, reported at the more specific of the two.
 void judge_pair(const GpuLayout& layout, base::Mark mark, const std::string& path, Problems& problems) {
   if (layout.mig.devices.empty()) return;
   if (layout.sharing.sharing == Sharing::mps)
-    problems.add(mark, path + ": MPS cannot share GPUs that MIG divides; use timeSlicing, or mig: off");
+    problems.add(mark, path + ": MPS cannot share MIG instances; use timeSlicing, or mig: off");
   if (layout.mig.strategy == MigStrategy::single && layout.mig.devices.size() > 1)
-    problems.add(mark, path + ": the strategy single wants instances of one size; use strategy: mixed");
+    problems.add(mark, path + ": strategy single requires instances of one size; use strategy: mixed");
 }
 
 base::Mark mark_of(const Tree* at, const Tree& otherwise) {
@@ -93,21 +93,22 @@ Type<Mig> mig() {
   return {expected, read, write, schema_of_any({Tree::map_of({{"const", "off"}}), std::move(layout)})};
 }
 
-Type<std::map<std::string, GpuWish>> gpu_models() {
-  const Type<GpuWish> type_of_wish = {
+Type<std::map<std::string, GpuOverrides>> gpu_models() {
+  const Type<GpuOverrides> type_of_overrides = {
       "{sharing: …, mig: …}",
-      [](const Tree& tree, const std::string& path, Problems& problems) -> std::optional<GpuWish> {
-        GpuWish wish;
-        wish.mark = tree.key_mark;
+      [](const Tree& tree, const std::string& path, Problems& problems) -> std::optional<GpuOverrides> {
+        GpuOverrides overrides;
+        overrides.mark = tree.key_mark;
         if (!tree.is_map()) add_unexpected(problems, tree, path, "map with sharing, mig");
-        read_fields(tree, path + ".", wish_fields(path + "."), wish, problems);
-        return wish;
+        read_fields(tree, path + ".", override_fields(path + "."), overrides, problems);
+        return overrides;
       },
-      [](const GpuWish& wish) { return write_fields(wish, "", wish_fields("")); },
-      schema_of_fields("", wish_fields(""))};
-  auto type = map_of("GPU model", [](const std::string& key) { return !plain(key).empty(); }, type_of_wish);
+      [](const GpuOverrides& overrides) { return write_fields(overrides, "", override_fields("")); },
+      schema_of_fields("", override_fields(""))};
+  auto type =
+      map_of("GPU model", [](const std::string& key) { return !plain(key).empty(); }, type_of_overrides);
   const auto write = type.write;
-  type.write = [=](const std::map<std::string, GpuWish>& models) {
+  type.write = [=](const std::map<std::string, GpuOverrides>& models) {
     return models.empty() ? Tree() : write(models);
   };
   return type;
@@ -115,9 +116,9 @@ Type<std::map<std::string, GpuWish>> gpu_models() {
 
 GpuLayout layout_of(const Cluster& cluster, const Host& host, const std::vector<std::string>& models) {
   GpuLayout layout{cluster.gpu.defaults, cluster.gpu.mig};
-  const auto lay = [&](const GpuWish& wish) {
-    if (wish.sharing) layout.sharing = *wish.sharing;
-    if (wish.mig) layout.mig = *wish.mig;
+  const auto apply = [&](const GpuOverrides& overrides) {
+    if (overrides.sharing) layout.sharing = *overrides.sharing;
+    if (overrides.mig) layout.mig = *overrides.mig;
   };
   const auto named = [&](const std::string& model) {
     return std::ranges::find_if(cluster.gpu.models,
@@ -125,10 +126,10 @@ GpuLayout layout_of(const Cluster& cluster, const Host& host, const std::vector<
   };
   for (const std::string& model : models)
     if (const auto of = named(model); of != cluster.gpu.models.end()) {
-      lay(of->second);
+      apply(of->second);
       break;
     }
-  lay(host.gpu);
+  apply(host.gpu);
   return layout;
 }
 
@@ -136,17 +137,17 @@ void judge_gpus(const Cluster& cluster, const Tree& file, Problems& problems) {
   const Tree* gpu = file.find("gpu");
   const GpuLayout usual{cluster.gpu.defaults, cluster.gpu.mig};
   judge_pair(usual, mark_of(file.at({"gpu", "mig"}), file), "gpu.mig", problems);
-  const auto judge = [&](const GpuWish& wish, const Tree* at, const std::string& path) {
-    if (!wish.sharing && !wish.mig) return;
-    judge_pair({wish.sharing.value_or(usual.sharing), wish.mig.value_or(usual.mig)}, mark_of(at, file), path,
-               problems);
+  const auto judge = [&](const GpuOverrides& overrides, const Tree* at, const std::string& path) {
+    if (!overrides.sharing && !overrides.mig) return;
+    judge_pair({overrides.sharing.value_or(usual.sharing), overrides.mig.value_or(usual.mig)},
+               mark_of(at, file), path, problems);
   };
   std::vector<std::string> seen;
-  for (const auto& [model, wish] : cluster.gpu.models) {
+  for (const auto& [model, overrides] : cluster.gpu.models) {
     const Tree* at = file.at({"gpu", "models", model});
-    judge(wish, at, "gpu.models." + model);
+    judge(overrides, at, "gpu.models." + model);
     if (std::ranges::find(seen, plain(model)) != seen.end())
-      problems.add(mark_of(at, file), fmt::format("gpu.models: {} stands there twice", model));
+      problems.add(mark_of(at, file), fmt::format("gpu.models: duplicate model {}", model));
     seen.push_back(plain(model));
   }
   const Tree* hosts = file.find("hosts");
@@ -154,13 +155,13 @@ void judge_gpus(const Cluster& cluster, const Tree& file, Problems& problems) {
     judge(cluster.hosts[i].gpu, hosts->items()[i].find("gpu"), "hosts[].gpu");
   if (cluster.gpu.stack == GpuStack::gpu_operator && cluster.gpu.allocator == Allocator::dra)
     problems.add(mark_of(gpu ? gpu->find("allocator") : nullptr, file),
-                 "gpu.allocator: with stack: operator it is the operator that chooses; leave it out");
+                 "gpu.allocator: cannot be combined with stack: operator");
   if (cluster.gpu.allocator != Allocator::dra) return;
-  // DRA shares by what a claim says.
+  // DRA shares GPUs by claims.
   if (usual.sharing.sharing != Sharing::exclusive)
     problems.add(
         mark_of(gpu ? gpu->find("sharing") : nullptr, file),
-        "gpu.sharing: the device plugin's; with allocator: dra pods share a GPU by sharing its claim");
+        "gpu.sharing: requires the device plugin; with allocator: dra, pods share a GPU by sharing a claim");
 }
 
 }  // namespace spec

@@ -4,7 +4,7 @@
 
 namespace spec {
 
-/// What the keys about GPUs, each good by itself, get wrong together. `file` is what they were read from.
+/// Conflicts between valid keys about GPUs. `file` is their source.
 void judge_gpus(const Cluster& cluster, const Tree& file, Problems& problems);
 
 }  // namespace spec

@@ -16,7 +16,7 @@ bool is_alphanumeric(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
-/// "SHA256:" and 32 bytes in base64 without padding, as `ssh-keygen -l` prints it.
+/// "SHA256:" and 32 bytes in base64 without padding, the format of `ssh-keygen -l`.
 bool is_fingerprint(const std::string& text) {
   constexpr std::string_view start = "SHA256:";
   return text.starts_with(start) && text.size() == start.size() + 43 &&
@@ -61,12 +61,12 @@ void judge_login(const Host& host, const Tree& tree, HostKeys host_keys, Problem
     for (const char* key : {"address", "port", "user", "identityFile", "hostKey"})
       if (const Tree* value = tree.find(key))
         problems.add(value->key_mark,
-                     fmt::format("{}{}: not with 'local: true', this machine without SSH", prefix, key));
+                     fmt::format("{}{}: cannot be combined with 'local: true'", prefix, key));
   } else if (tree.is_map() && !tree.find("name") && !tree.find("address")) {
-    problems.add(tree.mark, "hosts[]: needs a name, an address or 'local: true'");
+    problems.add(tree.mark, "hosts[]: requires a name, an address or 'local: true'");
   } else if (host_keys == HostKeys::pinned && tree.is_map() && !tree.find("hostKey")) {
     problems.add(tree.mark,
-                 fmt::format("{}hostKey: missing for {}, and ssh.hostKeys is pinned", prefix, host.name));
+                 fmt::format("{}hostKey: missing for {}, but ssh.hostKeys is pinned", prefix, host.name));
   }
 }
 
@@ -80,10 +80,11 @@ void judge_control_planes(const Cluster& cluster, const Tree& list, Problems& pr
   if (count == 0)
     problems.add(list.mark, "hosts: none has the role controlPlane");
   else if (count % 2 == 0)
-    problems.add(list.mark,
-                 fmt::format("hosts: {0} control planes; etcd needs an odd number, because {0} survive no "
-                             "more failures than {1}",
-                             count, count - 1));
+    problems.add(
+        list.mark,
+        fmt::format("hosts: {0} control-plane nodes; etcd requires an odd number, because {0} tolerate no "
+                    "more failures than {1}",
+                    count, count - 1));
 }
 
 }  // namespace
@@ -91,33 +92,30 @@ void judge_control_planes(const Cluster& cluster, const Tree& list, Problems& pr
 const std::vector<Field<Host>>& host_fields() {
   static const std::vector<Field<Host>> fields = {
       field<Host>(prefix + "name", text_where("DNS name", is_host_name),
-                  {"The host in every report; unique.", "the address, localhost for this machine"},
+                  {"Name of the host in reports; unique.", "the address; localhost for this machine"},
                   &Host::name),
       field<Host>(prefix + "local", only_if_true(), {"This machine, without SSH.", "false"}, &Host::endpoint,
                   &Endpoint::local),
-      field<Host>(prefix + "address", address(), {"Where it is reached.", "the name"}, &Host::endpoint,
+      field<Host>(prefix + "address", address(), {"Address of the host.", "the name"}, &Host::endpoint,
                   &Endpoint::address),
-      field<Host>(prefix + "port", port(), {"Port of its SSH server.", "ssh.port"}, &Host::endpoint,
-                  &Endpoint::port),
-      field<Host>(prefix + "user", user_name(), {"Who logs in.", "ssh.user"}, &Host::endpoint,
+      field<Host>(prefix + "port", port(), {"SSH port.", "ssh.port"}, &Host::endpoint, &Endpoint::port),
+      field<Host>(prefix + "user", user_name(), {"Login user.", "ssh.user"}, &Host::endpoint,
                   &Endpoint::user),
-      field<Host>(prefix + "identityFile", text("path"),
-                  {"The private key to log in with.", "ssh.identityFile"}, &Host::endpoint,
-                  &Endpoint::identity_file),
-      field<Host>(
-          prefix + "hostKey", text_where("fingerprint such as SHA256:… of ssh-keygen -l", is_fingerprint),
-          {"The only host key to accept.", "as ssh.hostKeys says"}, &Host::endpoint, &Endpoint::host_key),
-      field<Host>(
-          prefix + "role", role(),
-          {"What it does in the cluster.", "worker; controlPlane for the first host where no host is one"},
-          &Host::role),
+      field<Host>(prefix + "identityFile", text("path"), {"Private key for the login.", "ssh.identityFile"},
+                  &Host::endpoint, &Endpoint::identity_file),
+      field<Host>(prefix + "hostKey",
+                  text_where("fingerprint such as SHA256:… of ssh-keygen -l", is_fingerprint),
+                  {"Accepted host key.", "see ssh.hostKeys"}, &Host::endpoint, &Endpoint::host_key),
+      field<Host>(prefix + "role", role(),
+                  {"Role in the cluster.", "worker; if no host is controlPlane, the first host is"},
+                  &Host::role),
       field<Host>(prefix + "labels", labels(), {"Labels of its node."}, &Host::labels),
       field<Host>(prefix + "gpu.sharing", perhaps(sharing()),
-                  {"How pods share its GPUs.", "as gpu.models says, else gpu.sharing"}, &Host::gpu,
-                  &GpuWish::sharing),
+                  {"How pods share the host's GPUs.", "gpu.models, else gpu.sharing"}, &Host::gpu,
+                  &GpuOverrides::sharing),
       field<Host>(prefix + "gpu.mig", perhaps(mig()),
-                  {"How its GPUs are divided.", "as gpu.models says, else gpu.mig"}, &Host::gpu,
-                  &GpuWish::mig),
+                  {"MIG instances of the host's GPUs.", "gpu.models, else gpu.mig"}, &Host::gpu,
+                  &GpuOverrides::mig),
   };
   return fields;
 }
@@ -160,20 +158,20 @@ void complete_hosts(Cluster& cluster, const Tree& list) {
 }
 
 void judge_hosts(const Cluster& cluster, const Tree& list, Problems& problems) {
-  if (list.is_list() && list.items().empty()) problems.add(list.mark, "hosts: needs at least one");
+  if (list.is_list() && list.items().empty()) problems.add(list.mark, "hosts: at least one is required");
   std::set<std::string> names, addresses;
   for (std::size_t i = 0; i < cluster.hosts.size(); ++i) {
     const Host& host = cluster.hosts[i];
     const Endpoint& at = host.endpoint;
     judge_login(host, list.items()[i], cluster.ssh.host_keys, problems);
     if (!host.name.empty() && !names.insert(host.name).second)
-      problems.add(host.mark, fmt::format("{}name: two hosts are called {}", prefix, host.name));
+      problems.add(host.mark, fmt::format("{}name: duplicate host name {}", prefix, host.name));
     const std::string where = at.local             ? "local"
                               : at.address.empty() ? ""
                                                    : fmt::format("{} port {}", at.address, at.port);
     if (!where.empty() && !addresses.insert(where).second)
-      problems.add(host.mark, at.local ? "hosts[].local: two hosts are this machine"
-                                       : fmt::format("{}address: two hosts are at {}", prefix, at.address));
+      problems.add(host.mark, at.local ? "hosts[].local: only one host can be this machine"
+                                       : fmt::format("{}address: duplicate address {}", prefix, at.address));
   }
   judge_control_planes(cluster, list, problems);
 }

@@ -15,7 +15,7 @@ using base::Result;
 
 namespace {
 
-/// Whether the section is as it was before its keys moved: some, and none of today's.
+/// Whether the section has the old format: some keys, and none of the current ones.
 bool is_old(const Tree& section, const Moved& move) {
   return section.is_map() && !section.entries().empty() &&
          std::ranges::none_of(section.entries(), [&](const auto& entry) {
@@ -25,14 +25,15 @@ bool is_old(const Tree& section, const Moved& move) {
          });
 }
 
-/// Where a line begins, from 1; the text's end where it has fewer.
+/// Start of a line, from 1; the text's end if it has fewer.
 std::size_t begin_of(std::string_view text, int line) {
   std::size_t at = 0;
   for (; line > 1 && at < text.size(); --line) at = std::min(text.find('\n', at), text.size() - 1) + 1;
   return at;
 }
 
-/// The text with the section's entries under `into`; a guess that the caller holds against what it should be.
+/// The text with the section's entries moved below `into`; the caller compares the result with the expected
+/// tree.
 std::string moved_text(std::string_view text, const Tree& section, const Moved& move) {
   const base::Mark first = section.entries().front().second.key_mark;
   const base::Mark last = section.entries().back().second.mark;
@@ -66,8 +67,7 @@ Result<> known_format(const Tree& file, std::string_view source) {
   else if (std::ranges::find(known, version->text()) == known.end())
     add_unexpected(problems, *version, "apiVersion", names, base::nearest(version->text(), known));
   if (problems.empty()) return {};
-  return std::unexpected(
-      problems.error("a file of a newer gpuadm needs that gpuadm; else correct apiVersion"));
+  return std::unexpected(problems.error("use the gpuadm version of the file, or correct apiVersion"));
 }
 
 }  // namespace
@@ -86,14 +86,13 @@ Result<Migrated> migrate(std::string_view yaml, std::string_view source) {
     auto now = base::yaml::read(result.text, source);
     if (!now || *now != wanted) {
       Problems problems(source);
-      problems.add(mark, fmt::format("{0}: its keys belong under {0}.{1}; gpuadm does not see how to move "
-                                     "them and leave the rest of the file alone",
+      problems.add(mark, fmt::format("{0}: its keys belong under {0}.{1}; gpuadm cannot move "
+                                     "them without changing the rest of the file",
                                      move.section, move.into));
-      return std::unexpected(problems.error("move them by hand"));
+      return std::unexpected(problems.error("move them manually"));
     }
     file = std::move(*now);
-    result.changes.push_back(
-        fmt::format("what stood under {0} stands under {0}.{1}", move.section, move.into));
+    result.changes.push_back(fmt::format("{0} moved to {0}.{1}", move.section, move.into));
   }
   return result;
 }

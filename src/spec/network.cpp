@@ -8,7 +8,7 @@ namespace {
 
 using base::Cidr;
 
-/// The network under a key, or nothing where what stands there is none; `otherwise` where the key is missing.
+/// The network under a key, or nothing if it is invalid; `otherwise` if the key is missing.
 std::optional<Cidr> network_at(const Tree* written, const std::string& otherwise) {
   return Cidr::parse(written ? written->text() : otherwise);
 }
@@ -33,11 +33,11 @@ void judge_networks(const Cluster& cluster, const Tree& file, Problems& problems
   // at least ten addresses; a node gets a /24 (IPv6: /64) of the pods' network, which may be split into at
   // most 2^16.
   judge_prefix(service_key, *services, services->v6 ? 108 : 12, services->v6 ? 124 : 28,
-               "network.serviceCIDR", "kubeadm refuses others", problems);
+               "network.serviceCIDR", "kubeadm rejects others", problems);
   const bool own_node_mask = cluster.patches.cluster_configuration.find("controllerManager") != nullptr;
   if (!own_node_mask)
     judge_prefix(pod_key, *pods, pods->v6 ? 48 : 8, pods->v6 ? 64 : 24, "network.podCIDR",
-                 "each node takes a part of it", problems);
+                 "each node gets a part of it", problems);
 
   const Tree* place = pod_key ? pod_key : service_key;
   if (!place) return;
@@ -71,9 +71,8 @@ void judge_virtual_address(const Cluster& cluster, const Tree& file, Problems& p
   std::string host = endpoint.substr(0, endpoint.rfind(':'));
   if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
   if (endpoint.substr(endpoint.rfind(':') + 1) != "6443")
-    problems.add(
-        written->mark,
-        "controlPlane.virtualAddress: the port of controlPlane.endpoint must be 6443, the API servers' own");
+    problems.add(written->mark,
+                 "controlPlane.virtualAddress: the port of controlPlane.endpoint must be 6443");
   if (Cidr::parse(host) && host != address)
     problems.add(
         written->mark,
@@ -81,11 +80,11 @@ void judge_virtual_address(const Cluster& cluster, const Tree& file, Problems& p
                     address, host));
   if (address == cluster.control_plane.advertise_address)
     problems.add(written->mark,
-                 "controlPlane.virtualAddress: an API server announces its own address, not one that moves");
+                 "controlPlane.virtualAddress: must differ from controlPlane.advertiseAddress");
   for (const Host& host_at : cluster.hosts)
     if (host_at.endpoint.address == address)
       problems.add(written->mark,
-                   fmt::format("controlPlane.virtualAddress: {} is at this address", host_at.name));
+                   fmt::format("controlPlane.virtualAddress: {} has this address", host_at.name));
 }
 
 }  // namespace spec

@@ -4,13 +4,13 @@
 
 namespace spec {
 
-/// What the two networks get wrong, alone and together. `file` is the cluster file.
+/// Validates the two networks, alone and together. `file` is the cluster file.
 void judge_networks(const Cluster& cluster, const Tree& file, Problems& problems);
 
-/// controlPlane.endpoint, where it follows from controlPlane.virtualAddress.
+/// Sets controlPlane.endpoint if it is derived from controlPlane.virtualAddress.
 void complete_endpoint(Cluster& cluster);
 
-/// The virtual address is the endpoint's, and nobody's own.
+/// The virtual address is the endpoint's, and not a host's.
 void judge_virtual_address(const Cluster& cluster, const Tree& file, Problems& problems);
 
 }  // namespace spec

@@ -3,12 +3,12 @@
 #include "gpuadm/spec/migrate.hpp"
 
 #include "spec/cluster_fields.hpp"
+#include "spec/environment.hpp"
 #include "spec/formats.hpp"
 #include "spec/gpu.hpp"
 #include "spec/hosts.hpp"
 #include "spec/network.hpp"
 #include "spec/patches.hpp"
-#include "spec/surroundings.hpp"
 
 namespace spec {
 
@@ -21,8 +21,8 @@ Result<Cluster> parse(std::string_view yaml, std::string_view source) {
   else
     add_unexpected(problems, file, "cluster file", "map");
   for (const auto& [key, what] :
-       {std::pair("apiVersion", fmt::format("it is {}", current_format)),
-        std::pair("kind", std::string("it is GpuCluster")),
+       {std::pair("apiVersion", fmt::format("must be {}", current_format)),
+        std::pair("kind", std::string("must be GpuCluster")),
         std::pair("hosts", std::string("a list of machines; for this one, hosts: [{ local: true }]"))})
     if (const Tree* value = file.find(key); file.is_map() && (!value || value->is_null()))
       problems.add(value ? value->mark : file.mark, fmt::format("{}: missing: {}", key, what));
@@ -35,14 +35,14 @@ Result<Cluster> parse(std::string_view yaml, std::string_view source) {
   judge_networks(cluster, file, problems);
   judge_virtual_address(cluster, file, problems);
   judge_gpus(cluster, file, problems);
-  judge_surroundings(cluster, file, problems);
+  check_environment(cluster, file, problems);
   judge_patches(file, problems);
   if (!problems.empty()) {
     const auto newer = migrate(yaml, source);
     return std::unexpected(problems.error(
         newer && !newer->changes.empty()
             ? fmt::format("{}; gpuadm config migrate rewrites the file", base::join(newer->changes, "; "))
-            : "gpuadm config explain shows every key"));
+            : "gpuadm config explain lists all keys"));
   }
   return cluster;
 }

@@ -5,7 +5,7 @@
 
 namespace spec {
 
-/// Adds what kubeadm could not read: `extraArgs` that are neither a map nor a list of name and value.
+/// Reports unsupported `extraArgs`: neither a map nor a list of name and value.
 void judge_patches(const base::Tree& file, base::Problems& problems);
 
 }  // namespace spec

@@ -11,11 +11,12 @@ namespace spec {
 namespace {
 
 std::unexpected<base::Error> refuse(std::string_view target, std::string_view why) {
-  return base::fail(base::Fault::usage, fmt::format("'{}' is no host: {}", base::printable(target, 100), why),
+  return base::fail(base::Fault::usage,
+                    fmt::format("invalid host '{}': {}", base::printable(target, 100), why),
                     "write [user@]host[:port], an IPv6 address with a port in brackets: [2001:db8::1]:22");
 }
 
-/// A word that the cluster file takes as a host's name.
+/// A word that the cluster file accepts as a host's name.
 std::string name_for(std::string address) {
   if (base::Cidr::parse(address) || address.find(':') != std::string::npos) return address;
   return base::replace_all(base::lower(address), "_", "-");
@@ -32,7 +33,7 @@ Result<Endpoint> parse_target(std::string_view target) {
   if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) {
     endpoint.user = rest.substr(0, at);
     rest.remove_prefix(at + 1);
-    if (!is_user_name(endpoint.user)) return refuse(target, "the user before '@' cannot be one");
+    if (!is_user_name(endpoint.user)) return refuse(target, "invalid user name before '@'");
   }
   std::optional<std::string_view> port;
   if (rest.starts_with('[')) {
@@ -40,7 +41,7 @@ Result<Endpoint> parse_target(std::string_view target) {
     if (end == std::string_view::npos) return refuse(target, "'[' without ']'");
     endpoint.address = rest.substr(1, end - 1);
     rest.remove_prefix(end + 1);
-    if (!rest.empty() && rest.front() != ':') return refuse(target, "after ']' only a port can follow");
+    if (!rest.empty() && rest.front() != ':') return refuse(target, "only a port can follow ']'");
     if (!rest.empty()) port = rest.substr(1);
     if (endpoint.address.find(':') == std::string::npos)
       return refuse(target, "brackets are for IPv6 addresses");

@@ -17,7 +17,7 @@ std::string shown(const Tree& tree) {
   return tree.is_string() ? "'" + text + "'" : text;
 }
 
-/// A type that one function reads from a scalar; it gives nothing where the scalar is not of the type.
+/// A type that one function parses from a scalar; it returns nothing for an invalid one.
 template <class V>
 Type<V> scalar(std::string name, std::function<std::optional<V>(const Tree&)> parse,
                std::function<Tree(const V&)> write, Tree schema) {
@@ -81,7 +81,7 @@ void add_unexpected(Problems& problems, const Tree& tree, const std::string& pat
 
 bool is_address(const std::string& text) {
   if (is_ip(text)) return true;
-  // A link-local address with its zone, or a name: OpenSSH's configuration may give any word an address.
+  // A link-local address with its zone, or a name: OpenSSH's configuration may map any word to an address.
   const std::size_t zone = text.find('%');
   if (zone != std::string::npos && is_ip(text.substr(0, zone)) && zone + 1 < text.size()) return true;
   return !text.empty() && text.size() <= 253 && text.front() != '-' && std::ranges::all_of(text, [](char c) {
@@ -90,7 +90,7 @@ bool is_address(const std::string& text) {
 }
 
 bool is_user_name(const std::string& text) {
-  // What OpenSSH's client refuses on its command line too (ssh.c, valid_ruser).
+  // OpenSSH's client also rejects these on its command line (ssh.c, valid_ruser).
   return !text.empty() && text.front() != '-' && text.back() != '\\' &&
          std::ranges::none_of(text, [](char c) {
            return is_control(c) || std::string_view(" '`\"$;&<>|(){}").find(c) != std::string_view::npos;
@@ -113,7 +113,7 @@ Type<std::string> text_where(std::string name, std::function<bool(const std::str
         return text;
       },
       [](const std::string& text) { return text.empty() ? Tree() : Tree(text); },
-      // A number is read as it is written.
+      // A number is read as written.
       Tree::map_of({{"type", Tree::list_of({"string", "number"})}}));
 }
 
@@ -204,13 +204,13 @@ Type<int> whole_number(int least, int most) {
         if (!number || *number < least || *number > most) return std::nullopt;
         return static_cast<int>(*number);
       },
-      // 0, where it is no value, is nothing.
+      // 0, if it is not a valid value, is unset.
       [=](const int& number) { return number == 0 && least > 0 ? Tree() : Tree(number); }, std::move(schema));
 }
 
 namespace {
 
-/// A pre-release, a build number or a lone major would be lost: they are refused.
+/// A pre-release, a build number or only a major version would be ignored: they are rejected.
 std::optional<base::Version> whole_version(std::string_view text) {
   if (text.starts_with('v')) text.remove_prefix(1);
   const auto version = base::Version::parse(text);

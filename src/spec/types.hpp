@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-/// What a value of the cluster file can be: how it is named, read and written.
+/// A type of values in the cluster file: its name, parser and serializer.
 namespace spec {
 
 using base::Problems;
@@ -24,11 +24,11 @@ using base::Tree;
 template <class V>
 struct Type {
   std::string name;  ///< after "expected", and in the table of keys
-  /// The value, or nothing and at least one problem. `path` is the key as messages name it.
+  /// The value, or nothing and at least one problem. `path` is the key in messages.
   std::function<std::optional<V>(const Tree&, const std::string& path, Problems&)> read;
-  /// Null where there is nothing worth writing.
+  /// Null if there is nothing to write.
   std::function<Tree(const V&)> write;
-  /// What JSON Schema (2020-12) can say of it; editors check by that, gpuadm by `read`.
+  /// Its JSON Schema (2020-12), for editors; gpuadm validates with `read`.
   Tree schema = {};
 };
 
@@ -41,25 +41,25 @@ struct Type {
 void add_unexpected(Problems& problems, const Tree& tree, const std::string& path,
                     const std::string& expected, const std::optional<std::string>& nearest = {});
 
-/// A word or number, as written, that `good` accepts. Empty is written as nothing.
+/// A word or number, as written, that `good` accepts. Empty is not written.
 [[nodiscard]] Type<std::string> text_where(std::string name, std::function<bool(const std::string&)> good);
 [[nodiscard]] Type<std::string> text(std::string name);
 [[nodiscard]] Type<std::string> dns_name();
-[[nodiscard]] Type<std::string> address();  ///< what one can connect to: an IP address or a host name
+[[nodiscard]] Type<std::string> address();  ///< an IP address or a host name
 [[nodiscard]] Type<std::string> ip_address();
 [[nodiscard]] Type<std::string> host_and_port();
 [[nodiscard]] Type<std::string> network();  ///< CIDR without host bits
 [[nodiscard]] Type<std::string> user_name();
 [[nodiscard]] Type<std::map<std::string, std::string>> labels();
 [[nodiscard]] Type<bool> truth();
-[[nodiscard]] Type<std::uint16_t> port();  ///< 0 is written as nothing
+[[nodiscard]] Type<std::uint16_t> port();  ///< 0 is not written
 [[nodiscard]] Type<int> whole_number(int least, int most = std::numeric_limits<int>::max());
 [[nodiscard]] Type<std::optional<base::Version>> kubernetes_version();
 [[nodiscard]] Type<GpuProfile> sharing();
 [[nodiscard]] Type<Mig> mig();
-[[nodiscard]] Type<std::map<std::string, GpuWish>> gpu_models();
+[[nodiscard]] Type<std::map<std::string, GpuOverrides>> gpu_models();
 
-/// The same where nothing is a value, too: written only where something was said.
+/// The same for optional values: written only if set.
 template <class V>
 [[nodiscard]] Type<std::optional<V>> perhaps(const Type<V>& type) {
   return {
@@ -73,7 +73,7 @@ template <class V>
 [[nodiscard]] Type<Tree> settings();  ///< any map, passed through
 [[nodiscard]] Type<std::vector<std::string>> list_of(const std::string& items_name, Type<std::string> item);
 
-// The same judgements for a target on a command line.
+// The same validation for a target on a command line.
 [[nodiscard]] bool is_address(const std::string& text);
 [[nodiscard]] bool is_user_name(const std::string& text);
 [[nodiscard]] std::optional<std::uint16_t> to_port(std::string_view text);
@@ -97,7 +97,7 @@ template <class E>
   return {expected, read, write, Tree::map_of({{"enum", Tree::list_of(names)}})};
 }
 
-/// A map whose keys `good` accepts; `key_name` names them in messages.
+/// A map whose keys `good` accepts; `key_name` is their name in messages.
 template <class V>
 [[nodiscard]] Type<std::map<std::string, V>> map_of(const std::string& key_name,
                                                     std::function<bool(const std::string&)> good,
@@ -113,7 +113,8 @@ template <class V>
     result.emplace();
     for (const auto& [key, value] : tree.entries()) {
       const std::string shown = base::printable(key, 100);
-      if (!good(key)) problems.add(value.key_mark, fmt::format("{}: '{}' is no {}", path, shown, key_name));
+      if (!good(key))
+        problems.add(value.key_mark, fmt::format("{}: '{}' is not a valid {}", path, shown, key_name));
       if (auto item = type.read(value, path + "." + shown, problems)) (*result)[key] = std::move(*item);
     }
     return result;

@@ -77,7 +77,7 @@ base::Result<Child> Child::spawn(const std::vector<std::string>& argv, Wiring wi
                               make_pipe(err, Flow::from_child);
   if (!made)
     return base::fail(base::Fault::bug, fmt::format("cannot make a pipe: {}", std::strerror(errno)),
-                      "see `ulimit -n`; fewer hosts in flight need fewer descriptors");
+                      "increase `ulimit -n`, or use a smaller --window");
   Child child;
   const int child_out = wiring == Wiring::socket ? in.theirs.get() : out.theirs.get();
   if (const int error = spawn_process(argv, in.theirs.get(), child_out, err.theirs.get(), child.pid_);
@@ -113,7 +113,7 @@ Child::~Child() {
 void Child::end() {
   if (!running()) return;
   signal(SIGKILL);
-  // What runs as another user (sudo) cannot be killed; it is left to init rather than waited for.
+  // A process of another user (sudo) cannot be killed; it is left to init instead of waiting for it.
   wait(std::chrono::milliseconds(500));
   pid_ = -1;
 }

@@ -15,32 +15,32 @@
 
 namespace transport {
 
-/// A child process in a session of its own (no terminal, so neither Ctrl-C nor a prompt reaches it), spoken
-/// to through non-blocking pipes. Its destructor kills and reaps it.
+/// A child process in its own session (no terminal, so that neither Ctrl-C nor a prompt reaches it),
+/// connected by non-blocking pipes. Its destructor kills and reaps it.
 class Child {
  public:
-  /// One descriptor for stdin and stdout (for a proxy), or a pipe each.
+  /// One descriptor for stdin and stdout (for a proxy), or one pipe each.
   enum class Wiring { pipes, socket };
 
-  /// Looks the program up in PATH. Fault::bug where it cannot be started, with errno's words.
+  /// Searches the program in PATH. Fault::bug with errno's text if it cannot be started.
   [[nodiscard]] static base::Result<Child> spawn(const std::vector<std::string>& argv, Wiring wiring);
   Child() = default;
   Child(Child&& other) noexcept;
   Child& operator=(Child&& other) noexcept;
   ~Child();
 
-  Descriptor in, out, err;  ///< wired as a socket: `in` carries both ways, `out` is not open
+  Descriptor in, out, err;  ///< as a socket: `in` is used for both directions, `out` is not open
 
-  /// Writes what fits. How many bytes; -1 where the child no longer reads.
+  /// Writes without blocking. Returns the number of bytes; -1 if the child no longer reads.
   [[nodiscard]] ssize_t write(std::string_view bytes);
   enum class Read { some, later, end };
   /// Appends at most 64 KiB to `into`; closes the descriptor at its end.
   static Read read(Descriptor& from, std::string& into);
-  /// Exit status (128 + signal where killed) once it has ended.
+  /// Exit status (128 + signal if killed) once it has ended.
   [[nodiscard]] std::optional<int> status();
-  /// Waits for the end, at most so long. For what ends by itself at once.
+  /// Waits for the end, with a time limit. For children that end by themselves at once.
   void wait(std::chrono::milliseconds longest);
-  /// Descriptors to poll for, `in` only where `writes`.
+  /// Descriptors to poll for, `in` only if `writes`.
   enum class Writes { yes, no };
   void interests(std::vector<pollfd>& into, Writes writes) const;
   /// Signals the whole process group.

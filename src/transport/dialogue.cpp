@@ -10,8 +10,8 @@
 namespace transport {
 
 namespace {
-constexpr std::size_t noise_limit = 8192;  // shown to the operator, never more
-constexpr std::size_t tail_limit = 256;    // holds the end mark
+constexpr std::size_t noise_limit = 8192;  // maximum shown to the operator
+constexpr std::size_t tail_limit = 256;    // contains the end mark
 constexpr std::size_t chunk = 256u << 10;  // of a streamed file
 static_assert(Share::block % chunk == 0);
 
@@ -39,18 +39,19 @@ void Capture::feed(std::string_view bytes) {
     feed(rest);
     return;
   }
-  const std::size_t room = limit_ - std::min(limit_, kept.size());
-  kept += bytes.substr(0, room);
-  dropped += bytes.size() - std::min(room, bytes.size());
+  const std::size_t space = limit_ - std::min(limit_, kept.size());
+  kept += bytes.substr(0, space);
+  dropped += bytes.size() - std::min(space, bytes.size());
 }
 
-Dialogue::Dialogue(Command command, Root root, const Marks& marks, Peer peer, Tell tell, Share share)
+Dialogue::Dialogue(Command command, Root root, const Marks& marks, Peer peer, StatusFrom status_from,
+                   Share share)
     : command_(std::move(command)),
       root_(command_.as == As::login ? Root::is_login : root),
       learned_(root),
       marks_(marks),
       peer_(std::move(peer)),
-      tell_(tell),
+      status_from_(status_from),
       share_(std::move(share)),
       out_(marks.start, command_.output_limit),
       err_(marks.start, command_.output_limit) {
@@ -62,11 +63,11 @@ void Dialogue::send_program() {
   climbing_ = false;
   queue_ += program(command_, marks_, share_);
   if (command_.input) return;       // the file follows
-  command_.script = std::string();  // of many hosts at once every copy counts
+  command_.script = std::string();  // with many hosts, each copy matters
   all_queued_ = true;
 }
 
-// Passwords and scripts with secrets go this way.
+// Passwords and scripts with secrets are written here.
 void Dialogue::wipe() {
   ::explicit_bzero(queue_.data(), queue_.size());
   queue_ = std::string();
@@ -104,7 +105,7 @@ void Dialogue::out(std::string_view bytes) {
 
 void Dialogue::err(std::string_view bytes) {
   err_.feed(bytes);
-  if (tell_ == Tell::end_mark) {
+  if (status_from_ == StatusFrom::end_mark) {
     err_tail_ += bytes;
     if (err_tail_.size() > tail_limit) err_tail_.erase(0, err_tail_.size() - tail_limit);
   }
@@ -112,8 +113,8 @@ void Dialogue::err(std::string_view bytes) {
   prompts_ = static_cast<int>(count(err_.noise(), marks_.password));
   if (prompts_ > 1)
     failure_ = base::Error{base::Fault::auth,
-                           fmt::format("{}: sudo does not accept the password of {}", peer_.host, peer_.user),
-                           "run again and type the password that sudo wants there"};
+                           fmt::format("{}: sudo rejects the password of {}", peer_.host, peer_.user),
+                           "run again and enter the sudo password of that host"};
 }
 
 void Dialogue::listen() {
@@ -130,7 +131,7 @@ void Dialogue::listen() {
         fmt::format("{}: {} is not root{}", peer_.host, peer_.user,
                     root_ == Root::forbidden ? " and sudo may not be used" : ", and there is no sudo"),
         root_ == Root::forbidden ? "log in as root, or set `ssh: {sudo: auto}`"
-                                 : "log in as root, or install sudo there"};
+                                 : "log in as root, or install sudo"};
     return;
   } else {
     return;
@@ -159,13 +160,12 @@ std::string Dialogue::last_words() const {
 
 base::Error Dialogue::not_begun(int status) const {
   const std::string words = said();
-  const std::string quoted = words.empty() ? std::string(" and said nothing") : ": " + words;
+  const std::string quoted = words.empty() ? std::string(", no output") : ": " + words;
   const bool through_sudo = root_ != Root::is_login && (root_ == Root::free || climbing_);
   if (through_sudo && status != 127)
     return {base::Fault::auth,
             fmt::format("{}: sudo does not let {} run commands{}", peer_.host, peer_.user, quoted),
-            fmt::format("log in as root, or run `visudo` there and allow it: {} ALL=(ALL) NOPASSWD: ALL{}",
-                        peer_.user,
+            fmt::format("log in as root, or allow it with `visudo`: {} ALL=(ALL) NOPASSWD: ALL{}", peer_.user,
                         words.find("tty") == std::string::npos
                             ? ""
                             : fmt::format(", Defaults:{} !requiretty", peer_.user))};
@@ -173,12 +173,12 @@ base::Error Dialogue::not_begun(int status) const {
       base::Fault::remote,
       fmt::format("{}: the login shell did not run a POSIX shell (status {}){}", peer_.host, status, quoted),
       peer_.login.empty()
-          ? std::string("look at /bin/sh")
-          : fmt::format("see what `{} /bin/sh -c true` says; the user needs a login shell that runs /bin/sh",
+          ? std::string("check /bin/sh")
+          : fmt::format("run `{} /bin/sh -c true`; the user's login shell must be able to run /bin/sh",
                         peer_.login)};
 }
 
-std::optional<int> Dialogue::told() const {
+std::optional<int> Dialogue::marked_status() const {
   const std::size_t at = err_tail_.rfind(marks_.end + " ");
   if (at == std::string::npos) return std::nullopt;
   const std::string_view rest = std::string_view(err_tail_).substr(at + marks_.end.size() + 1);
@@ -195,7 +195,7 @@ Result<Exit> Dialogue::end(int status) {
   exit.out = std::move(out_.kept);
   exit.err = std::move(err_.kept);
   exit.dropped = out_.dropped + err_.dropped;
-  if (tell_ == Tell::end_mark)
+  if (status_from_ == StatusFrom::end_mark)
     if (const std::size_t at = exit.err.rfind(marks_.end + " "); at != std::string::npos) exit.err.resize(at);
   return exit;
 }

@@ -12,14 +12,13 @@
 
 namespace transport {
 
-/// One output stream: what comes before the start mark is noise, what comes after is the program's, up to a
-/// limit.
+/// One output stream: bytes before the start mark are noise, bytes after it are the program's, up to a limit.
 class Capture {
  public:
   Capture(std::string mark, std::size_t limit) : mark_(std::move(mark) + "\n"), limit_(limit) {}
   void feed(std::string_view bytes);
   [[nodiscard]] bool begun() const { return begun_; }
-  /// What came before the mark; its beginning and its end where it is long.
+  /// The bytes before the mark; shortened if they are long.
   [[nodiscard]] const std::string& noise() const { return noise_; }
   void forget_noise() { noise_.clear(); }
 
@@ -32,28 +31,31 @@ class Capture {
   bool begun_ = false;
 };
 
-/// Who is spoken to, for messages.
+/// The other side, for messages.
 struct Peer {
   std::string host;   ///< the label
   std::string user;   ///< the login user, or empty for this machine
-  std::string login;  ///< what to type to get there: "ssh -p 22 me@host", or empty for this machine
+  std::string login;  ///< the command to log in manually: "ssh -p 22 me@host", or empty for this machine
 };
 
-/// One command as bytes in and bytes out, whatever carries them: climbs to root, sends the program or the
-/// file, takes the output apart. Has no descriptor and no clock.
+/// One command as bytes in and bytes out, independent of the connection: becomes root, sends the program or
+/// the file, parses the output. Has no descriptor and no clock.
 class Dialogue {
  public:
-  Dialogue(Command command, Root root, const Marks& marks, Peer peer, Tell tell, Share share = {});
+  Dialogue(Command command, Root root, const Marks& marks, Peer peer, StatusFrom status_from,
+           Share share = {});
   ~Dialogue() { wipe(); }
   Dialogue(const Dialogue&) = delete;
   Dialogue& operator=(const Dialogue&) = delete;
 
-  /// What the login shell is to run.
-  [[nodiscard]] std::string line() const { return command_line(command_, root_, marks_, tell_, share_); }
+  /// The command line for the login shell.
+  [[nodiscard]] std::string line() const {
+    return command_line(command_, root_, marks_, status_from_, share_);
+  }
   [[nodiscard]] const Command& command() const { return command_; }
 
-  /// Bytes to write to stdin now; empty: nothing yet, or nothing more. The same bytes until wrote() takes
-  /// them. Fault::remote where the input file cannot be read.
+  /// Bytes to write to stdin now; empty: nothing yet, or nothing more. The same bytes until wrote() confirms
+  /// them. Fault::remote if the input file cannot be read.
   [[nodiscard]] Result<std::string_view> pending();
   void wrote(std::size_t bytes) {
     sent_ += bytes;
@@ -61,7 +63,7 @@ class Dialogue {
   }
   /// Bytes of the file that were written.
   [[nodiscard]] std::uint64_t handed_on() const { return handed_on_; }
-  /// The program is written; what may follow is the file.
+  /// The program is written; the file may follow.
   [[nodiscard]] bool program_written() const {
     return !climbing_ && (file_.is_open() || sent_ == queue_.size());
   }
@@ -75,26 +77,26 @@ class Dialogue {
   [[nodiscard]] bool wants_password() const { return prompts_ > answers_; }
   void give(const base::Secret& password);
   [[nodiscard]] const base::Secret& given() const { return given_; }
-  /// Why there is no point in going on, once that is known.
+  /// The error that makes it useless to continue, once it is known.
   [[nodiscard]] const std::optional<base::Error>& failure() const { return failure_; }
 
-  /// The answer, or why the program never began. `status` is the channel's.
+  /// The result, or why the program did not start. `status` is the channel's.
   [[nodiscard]] Result<Exit> end(int status);
-  /// The status behind the end mark, once it has come (Tell::end_mark).
-  [[nodiscard]] std::optional<int> told() const;
-  /// The program began: what the host does from here on is its own.
+  /// The status after the end mark, once it has arrived (StatusFrom::end_mark).
+  [[nodiscard]] std::optional<int> marked_status() const;
+  /// The program has started: further output is its own.
   [[nodiscard]] bool begun() const { return out_.begun(); }
-  /// The way to root is found, or was not looked for: the login itself is over.
+  /// The method for becoming root is known, or not needed: the login is complete.
   [[nodiscard]] bool climbed() const {
     return prompts_ > 0 || (root_ != Root::is_login && root_ != Root::free && !climbing_);
   }
-  /// What came on stderr before the program began.
+  /// Output on stderr before the program started.
   [[nodiscard]] const std::string& noise() const { return err_.noise(); }
-  /// The last of what came on stderr.
+  /// The end of the output on stderr.
   [[nodiscard]] std::string last_words() const;
-  /// What the host said before the program began, for messages.
+  /// Output of the host before the program started, for messages.
   [[nodiscard]] std::string said() const;
-  /// How to become root next time.
+  /// The method for becoming root next time.
   [[nodiscard]] Root learned() const { return learned_; }
 
  private:
@@ -107,7 +109,7 @@ class Dialogue {
   Root root_, learned_;
   const Marks& marks_;
   Peer peer_;
-  Tell tell_;
+  StatusFrom status_from_;
   Share share_;
   Capture out_, err_;
   std::string queue_, err_tail_;

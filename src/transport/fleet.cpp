@@ -121,7 +121,7 @@ void Fleet::refuse_queued() {
       }
       done_.push_back(
           {host, base::fail(base::Fault::interrupted,
-                            fmt::format("{}: “{}” was not begun: interrupted", host, command.label))});
+                            fmt::format("{}: “{}” was not started: interrupted", host, command.label))});
     }
     lane->waiting = std::move(kept);
     if (lane->waiting.empty() && lane->queued) {
@@ -172,12 +172,12 @@ void Fleet::turn(base::Instant deadline) {
     for (std::size_t i = lane.first_fd; i < lane.end_fd; ++i)
       if (fds_[i].revents != 0) return true;
     const auto wake = lane.transport->wake();
-    return wake && *wake <= base::Clock::now();  // asked after wake(), which may say "now"
+    return wake && *wake <= base::Clock::now();  // called after wake(), which may return "now"
   };
   for (std::size_t i = 0; i < running_.size();) {
     Lane* lane = running_[i];
     if (ready(*lane)) advance(*lane);
-    if (i < running_.size() && running_[i] == lane) ++i;  // else it has ended and another took its place
+    if (i < running_.size() && running_[i] == lane) ++i;  // otherwise it has ended and another took its place
   }
 }
 
@@ -189,7 +189,7 @@ void Fleet::on_signal() {
   for (auto& [host, lane] : lanes_) {
     if (lane->running)
       finish(*lane, base::fail(base::Fault::interrupted, host + ": interrupted; the connection was closed",
-                               "what ran there may still go on; run again to see where it stands"));
+                               "the command may still be running there; run again to check"));
     lane->transport->close();
   }
 }

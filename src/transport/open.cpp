@@ -5,7 +5,7 @@
 namespace transport {
 
 namespace {
-/// libssh2, until it turns out that it cannot serve the host; then the OpenSSH client, with one line told.
+/// libssh2, until it turns out that it does not support the host; then the OpenSSH client, with a notice.
 class Automatic final : public Transport {
  public:
   Automatic(Session& session, std::string host, spec::Endpoint endpoint)
@@ -24,7 +24,7 @@ class Automatic final : public Transport {
   Result<std::optional<Exit>> advance() override {
     auto progress = now_->advance();
     if (progress || !libssh2_ || !libssh2_->unserved()) return progress;
-    session_.tell(host_, "uses the OpenSSH client: " + *libssh2_->unserved());
+    session_.notify(host_, "using the OpenSSH client: " + *libssh2_->unserved());
     libssh2_ = nullptr;
     now_ = openssh(session_, host_, endpoint_);
     TRY(now_->start(std::move(command_)));
@@ -38,7 +38,7 @@ class Automatic final : public Transport {
   Session& session_;
   std::string host_;
   spec::Endpoint endpoint_;
-  Libssh2* libssh2_ = nullptr;  ///< `now_`, while that is it
+  Libssh2* libssh2_ = nullptr;  ///< `now_`, if it is libssh2
   std::unique_ptr<Transport> now_;
   Command command_;
 };

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using base::Fault;
 
-constexpr auto after_exit = 2s;   // a background process may hold the pipes open for ever
+constexpr auto after_exit = 2s;   // a background process may hold the pipes open forever
 constexpr auto after_term = 2s;   // then SIGKILL
 constexpr int reads_a_turn = 16;  // so that a flood does not starve the other hosts
 
@@ -32,7 +32,7 @@ class Piped final : public Transport {
     connecting_ = way_.connect_timeout.has_value();
     begun_ = base::Clock::now();
     deadline_ = session_.now() + way_.connect_timeout.value_or(timeout_);
-    dialogue_.emplace(std::move(command), root_, session_.marks, peer_, way_.tell);
+    dialogue_.emplace(std::move(command), root_, session_.marks, peer_, way_.status_from);
     auto child = Child::spawn(way_.argv(dialogue_->line()), Child::Wiring::pipes);
     if (!child) {
       dialogue_.reset();
@@ -98,16 +98,17 @@ class Piped final : public Transport {
 
   void note_end() {
     if (ended_) return;
-    ended_ = dialogue_->told();
+    ended_ = dialogue_->marked_status();
     if (!ended_) ended_ = child_.status();
     if (ended_) deadline_ = std::min(deadline_, session_.now() + after_exit);
   }
 
   Result<Exit> result() {
-    if (way_.tell == Tell::end_mark && !dialogue_->told() && (*ended_ == 255 || dialogue_->begun()))
+    if (way_.status_from == StatusFrom::end_mark && !dialogue_->marked_status() &&
+        (*ended_ == 255 || dialogue_->begun()))
       return std::unexpected(way_.failed(dialogue_->last_words(), dialogue_->begun()));
-    auto exit =
-        TRY(dialogue_->end(dialogue_->told().value_or(*ended_)));  // the mark may come behind the child's end
+    auto exit = TRY(dialogue_->end(
+        dialogue_->marked_status().value_or(*ended_)));  // the mark may arrive after the child's end
     exit.seconds = std::chrono::duration<double>(base::Clock::now() - begun_).count();
     return exit;
   }
@@ -156,7 +157,7 @@ class Piped final : public Transport {
       return base::fail(Fault::unreachable,
                         fmt::format("{}: no login within {}{}", peer_.host, seconds(*way_.connect_timeout),
                                     dialogue_->said().empty() ? "" : ": " + dialogue_->said()),
-                        "is the host up? try by hand: " + peer_.login);
+                        "check that the host is up; try manually: " + peer_.login);
     const std::string said = dialogue_->begun() ? "" : dialogue_->said();
     return base::fail(Fault::timeout,
                       fmt::format("{}: “{}” did not {} within {}{}; it was stopped", peer_.host, label_,

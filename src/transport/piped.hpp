@@ -11,19 +11,19 @@ namespace transport {
 /// How a child process carries commands: this machine's shell, or the ssh client.
 struct Way {
   std::string kind;
-  Tell tell = Tell::channel_status;
+  StatusFrom status_from = StatusFrom::channel_status;
   std::function<std::vector<std::string>(const std::string& line)> argv;
-  /// Of a way that leads to another machine: how long until a program may begin, and what its own failure
-  /// means, given its words. Empty for this machine.
+  /// For connections to another machine: the time limit until a program may start, and the meaning of the
+  /// client's own errors. Empty for this machine.
   std::optional<std::chrono::seconds> connect_timeout;
   std::function<base::Error(const std::string& words, bool begun)> failed;
-  /// The host is reached; with the words that came before.
+  /// The host is connected; with the client's output so far.
   std::function<void(const std::string& words)> connected;
-  /// What stays behind a command is to be ended.
+  /// Ends processes that remain after a command.
   std::function<void()> hang_up;
 };
 
-/// A transport over a child process a command.
+/// A transport with one child process per command.
 [[nodiscard]] std::unique_ptr<Transport> piped(Session& session, Peer peer, Way way);
 
 /// This machine, without SSH.

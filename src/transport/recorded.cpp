@@ -31,7 +31,7 @@ class Recorded final : public Transport {
     if (found == answers_.end())
       return base::fail(
           base::Fault::remote,
-          fmt::format("{}: the recording has no answer for “{}”", folder_.string(), command.label),
+          fmt::format("{}: the recording has no result of “{}”", folder_.string(), command.label),
           "record the scenario again: docs/reference/recordings.md");
     Sequence& sequence = found->second;
     const auto& result = sequence.results[std::min(sequence.next, sequence.results.size() - 1)];

@@ -33,7 +33,7 @@ Result<base::Error> read_error(const base::Tree& tree, const std::string& source
   const std::string name = tree.find("fault")->text();
   if (const auto fault = base::fault_named(name))
     return base::Error{*fault, what ? what->text() : "", hint ? hint->text() : ""};
-  return base::fail(Fault::parse, fmt::format("{}: no fault is called {}", source, name));
+  return base::fail(Fault::parse, fmt::format("{}: unknown fault: {}", source, name));
 }
 }  // namespace
 
@@ -86,7 +86,7 @@ Result<Answer> read_answer(const std::filesystem::path& folder) {
   }
   const base::Tree* status = tree.find("status");
   if (!status || !status->as_int())
-    return base::fail(Fault::parse, fmt::format("{}: neither `status` nor `fault`", source));
+    return base::fail(Fault::parse, fmt::format("{}: `status` or `fault` is required", source));
   Exit exit;
   exit.status = static_cast<int>(*status->as_int());
   if (const auto* seconds = tree.find("seconds")) exit.seconds = seconds->as_real().value_or(0);

@@ -8,7 +8,7 @@
 /// The files of a recording: docs/reference/recordings.md.
 namespace transport {
 
-/// One answer: the exit or the error that a command got.
+/// One result: the exit or the error of a command.
 struct Answer {
   std::string script;  ///< secrets masked
   Result<Exit> result;
@@ -20,7 +20,7 @@ struct Answer {
 /// Writes `folder`/NNNN-label/. The label, effect and user of `command` are for the reader.
 [[nodiscard]] Result<> write_answer(const std::filesystem::path& folder, std::size_t number,
                                     const Command& command, const Result<Exit>& result);
-/// Reads one sub-folder. Fault::parse names the file.
+/// Reads one subdirectory. Fault::parse contains the file's name.
 [[nodiscard]] Result<Answer> read_answer(const std::filesystem::path& folder);
 
 }  // namespace transport

@@ -18,7 +18,7 @@ constexpr rlim_t enough_files = 65536;
 
 std::string random_hex() {
   unsigned char bytes[8] = {};
-  if (::getrandom(bytes, sizeof bytes, 0) < 0) bytes[0] = 1;  // a mark need not be secret, only unlikely
+  if (::getrandom(bytes, sizeof bytes, 0) < 0) bytes[0] = 1;  // a mark must be unlikely, not secret
   std::string text;
   for (unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
   return text;
@@ -70,10 +70,10 @@ std::optional<base::Secret> Session::ask_password(const std::string& user, const
                                                   std::string_view what) {
   std::string where = fmt::format(" on {}", host);
   if (has_new_key(host))
-    where += " alone (its host key was accepted just now, and nobody has compared it)";
+    where += " only (its host key is new and was not verified)";
   else if (hosts_.size() > 1)
-    where = fmt::format(" ({} asks; sent to each of these that asks and whose host key was known before: {})",
-                        host, some_of(hosts_));
+    where = fmt::format(" (asked by {}; sent to each of these that asks and has a known host key: {})", host,
+                        some_of(hosts_));
   return ask(password_key(user, host, what, has_new_key(host)),
              fmt::format("Password of {}{}{}: ", user, what, where));
 }
@@ -83,12 +83,12 @@ void Session::forget_password(const std::string& user, const std::string& host, 
   forget(password_key(user, host, what, has_new_key(host)), wrong);
 }
 
-void Session::tell(const std::string& host, const std::string& line) const {
-  if (operator_.tell) operator_.tell(host, line);
+void Session::notify(const std::string& host, const std::string& line) const {
+  if (operator_.notify) operator_.notify(host, line);
 }
 
-void Session::tell_once(const std::string& line) {
-  if (told_.insert(line).second) tell("", line);
+void Session::notify_once(const std::string& line) {
+  if (notified_.insert(line).second) notify("", line);
 }
 
 void SessionDelete::operator()(Session* session) const {
@@ -96,7 +96,7 @@ void SessionDelete::operator()(Session* session) const {
 }
 
 SessionPtr make_session(Options options, Operator the_operator) {
-  rlimit files{};  // every host's connection stays open
+  rlimit files{};  // every host's connection remains open
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
     files.rlim_cur = std::max(files.rlim_cur, std::min<rlim_t>(files.rlim_max, enough_files));
     ::setrlimit(RLIMIT_NOFILE, &files);

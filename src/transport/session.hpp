@@ -26,38 +26,37 @@ class Session {
   const Marks marks;
   const std::unique_ptr<SshState> ssh;
 
-  /// Time without the time that the operator took to answer: deadlines run on it.
+  /// Time without the operator's response times: for deadlines.
   [[nodiscard]] base::Instant now() const { return base::Clock::now() - asked_for_; }
-  /// A deadline of now()'s as poll sees it.
+  /// A deadline of now() in the clock of poll.
   [[nodiscard]] base::Instant real(base::Instant deadline) const { return deadline + asked_for_; }
 
-  /// Asks the operator once for what `key` names; later calls get the same answer. Nothing: nobody to ask, or
+  /// Prompts the operator once for `key`; later calls return the same answer. Nothing: no operator, or
   /// refused.
   [[nodiscard]] std::optional<base::Secret> ask(const std::string& key, const std::string& prompt);
-  /// The answer was wrong: the next ask() asks again.
+  /// The answer was wrong: the next ask() prompts again.
   void forget(const std::string& key) { answers_.erase(key); }
-  /// As above, unless another host has had the operator type a new one since.
+  /// The same, unless the operator has entered a new one for another host since.
   void forget(const std::string& key, const base::Secret& wrong);
-  /// The host's key was accepted in this run: nobody has compared it yet, so it gets no password that was
-  /// typed for others.
+  /// The host's key was accepted in this run without verification: it gets no password that was entered for
+  /// other hosts.
   void note_new_key(const std::string& host) { new_keys_.insert(host); }
   [[nodiscard]] bool has_new_key(const std::string& host) const { return new_keys_.contains(host); }
-  /// A host that may be connected to, for prompts that name those who get what is typed.
+  /// A host of the run, for prompts that list the recipients of a password.
   void add_host(const std::string& host);
-  /// A password of `user`, for `what` ("", " for sudo"): asked once for all hosts whose key was known before,
-  /// and once more for each host that was of which the key was accepted in this run. The prompt names the
-  /// hosts that get it.
+  /// A password of `user`, for `what` ("", " for sudo"): prompted for once for all hosts with a known key,
+  /// and once for each host whose key was accepted in this run. The prompt lists the hosts that get it.
   [[nodiscard]] std::optional<base::Secret> ask_password(const std::string& user, const std::string& host,
                                                          std::string_view what);
-  /// That password was wrong: as forget().
+  /// That password was wrong: see forget().
   void forget_password(const std::string& user, const std::string& host, std::string_view what,
                        const base::Secret& wrong);
-  void tell(const std::string& host, const std::string& line) const;
-  /// A path on a host where two channels of one file meet; another each time.
+  void notify(const std::string& host, const std::string& line) const;
+  /// A path on a host where two channels of one file meet; different each time.
   [[nodiscard]] std::string meeting();
-  /// A line that concerns no single host, told once.
-  void tell_once(const std::string& line);
-  /// Runs what may block on a person (an agent that asks to confirm): its time is the operator's.
+  /// A notice that is not about a single host, shown once.
+  void notify_once(const std::string& line);
+  /// Runs an operation that may wait for a person (an agent's confirmation), without counting its time.
   template <class Work>
   auto waiting(Work&& work) {
     const base::Instant from = base::Clock::now();
@@ -69,7 +68,7 @@ class Session {
  private:
   Operator operator_;
   std::map<std::string, std::optional<base::Secret>> answers_;
-  std::set<std::string> told_, new_keys_;
+  std::set<std::string> notified_, new_keys_;
   std::vector<std::string> hosts_;
   base::Clock::duration asked_for_{};
   int meetings_ = 0;

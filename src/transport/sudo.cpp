@@ -21,8 +21,9 @@ Result<> answer_sudo(Session& session, Dialogue& dialogue, const Peer& peer) {
   if (!password)
     return base::fail(
         base::Fault::auth,
-        fmt::format("{}: sudo wants the password of {}, and nobody can be asked", peer.host, peer.user),
-        fmt::format("run gpuadm in a terminal, add --sudo-password-file FILE, or allow it there with "
+        fmt::format("{}: sudo requires the password of {}, and there is no terminal for the prompt",
+                    peer.host, peer.user),
+        fmt::format("run gpuadm in a terminal, add --sudo-password-file FILE, or allow it with "
                     "`visudo`: {} ALL=(ALL) NOPASSWD: ALL",
                     peer.user));
   dialogue.give(*password);

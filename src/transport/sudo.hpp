@@ -8,8 +8,8 @@ namespace transport {
 /// How a first command becomes root for a login user under the session's policy.
 [[nodiscard]] Root first_root(const Session& session, const std::string& user);
 
-/// Gives sudo its password where it waits for one: asked once a run, forgotten where sudo refused it. The
-/// dialogue's failure, where there is one.
+/// Sends sudo its password when it waits for one: prompted for once per run, discarded if sudo rejects it.
+/// Returns the dialogue's failure, if any.
 [[nodiscard]] Result<> answer_sudo(Session& session, Dialogue& dialogue, const Peer& peer);
 
 }  // namespace transport

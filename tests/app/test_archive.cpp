@@ -18,7 +18,7 @@ std::string read(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("archive: what a host calls its sections leads nowhere else, and loses nothing") {
+TEST_CASE("archive: section names of a host cannot leave the directory, and no section is lost") {
   const auto archive = app::Archive::make("made");
   REQUIRE(archive);
   CHECK(

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <set>
 
-TEST_CASE("fix: what a step mends is a check, for more than 15 of them") {
+TEST_CASE("fix: what a step fixes is a check, for more than 15 of them") {
   const playbook::Library library = *playbook::Library::load(*assets::Store::open({}), "fix");
   std::set<std::string, std::less<>> ids;
   for (const checks::About& about : session::every_check()) ids.emplace(about.id);
@@ -41,7 +41,7 @@ TEST_CASE("fix: only steps for what is open on a host are planned, and only wher
   census.emplace(host, sample.facts);
   plan::Choice choice;
   const auto ids = [&](const std::set<std::string>& open) {
-    choice.mends = {{host, open}};
+    choice.fixes = {{host, open}};
     const auto plan = plan::make(sample.cluster, census, library, nullptr, choice);
     REQUIRE_MESSAGE(plan, (plan ? "" : plan.error().what));
     CHECK(plan->independent);
@@ -58,7 +58,7 @@ TEST_CASE("fix: only steps for what is open on a host are planned, and only wher
   CHECK(ids({"host.hostname.resolves"}) == std::vector<std::string>{"fix.hosts"});
 }
 
-TEST_CASE("fix: findings that it mends are marked, on their host only") {
+TEST_CASE("fix: findings that it fixes are marked, on their host only") {
   Sample sample;
   const std::string host = sample.cluster.hosts.front().name;
   facts::Census census;
@@ -80,7 +80,7 @@ TEST_CASE("fix: the step for a stopped time service is planned only where it fin
   const std::string host = sample.cluster.hosts.front().name;
   plan::Choice choice;
   const std::set<std::string> open = {"host.time.synced"};
-  choice.mends = {{host, open}};
+  choice.fixes = {{host, open}};
   const auto planned = [&](const facts::Facts& facts) {
     facts::Census census;
     census.emplace(host, facts);

@@ -54,5 +54,5 @@ TEST_CASE("what a host lacks of the operating system follows from its facts") {
   packages.driver = true;
   app::PackageHost odd = host;
   odd.facts.kernel = "6.1 $(reboot)";
-  CHECK(packages.collect({odd}).error().what == "node: its facts name no kernel");
+  CHECK(packages.collect({odd}).error().what == "node: its facts have no kernel");
 }

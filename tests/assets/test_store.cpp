@@ -12,22 +12,22 @@ namespace fs = std::filesystem;
 namespace {
 
 /// A folder of the test's own, with $XDG_CONFIG_HOME set to one in it.
-struct Room {
+struct Folder {
   fs::path folder;
   std::string before;
   bool had = false;
-  Room() {
+  Folder() {
     std::string name = (fs::temp_directory_path() / "gpuadm-assets-XXXXXX").string();
     folder = ::mkdtemp(name.data());
     if (const char* value = std::getenv("XDG_CONFIG_HOME")) before = value, had = true;
     ::setenv("XDG_CONFIG_HOME", (folder / "config").c_str(), 1);
   }
-  ~Room() {
+  ~Folder() {
     had ? ::setenv("XDG_CONFIG_HOME", before.c_str(), 1) : ::unsetenv("XDG_CONFIG_HOME");
     fs::remove_all(folder);
   }
-  Room(const Room&) = delete;
-  Room& operator=(const Room&) = delete;
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
   void write(const fs::path& path, std::string_view text) const {
     REQUIRE(base::write_file(folder / path, text));
   }
@@ -38,7 +38,7 @@ constexpr const char* probe = "playbooks/probe.sh";
 }  // namespace
 
 TEST_CASE("an embedded asset is the file of the source tree, byte for byte") {
-  const Room room;
+  const Folder place;
   const auto store = assets::Store::open({});
   REQUIRE(store);
   for (const std::string& path : store->list()) {
@@ -56,16 +56,16 @@ TEST_CASE("an embedded asset is the file of the source tree, byte for byte") {
 }
 
 TEST_CASE("an operator's file replaces the embedded one, --assets before the configuration directory") {
-  const Room room;
-  room.write("config/gpuadm/assets/playbooks/probe.sh", "configured\n");
+  const Folder place;
+  place.write("config/gpuadm/assets/playbooks/probe.sh", "configured\n");
   CHECK(assets::Store::open({})->read(probe) == "configured\n");
 
-  room.write("mine/playbooks/probe.sh", "mine\n");
-  room.write("mine/templates/new.yaml", "new\n");
-  const auto store = assets::Store::open(room.folder / "mine");
+  place.write("mine/playbooks/probe.sh", "mine\n");
+  place.write("mine/templates/new.yaml", "new\n");
+  const auto store = assets::Store::open(place.folder / "mine");
   REQUIRE(store);
   CHECK(store->read(probe) == "mine\n");
-  CHECK(store->origin(probe) == (room.folder / "mine/playbooks/probe.sh").string());
+  CHECK(store->origin(probe) == (place.folder / "mine/playbooks/probe.sh").string());
   CHECK(store->read("templates/new.yaml") == "new\n");
 
   const auto overrides = store->overrides();
@@ -77,19 +77,19 @@ TEST_CASE("an operator's file replaces the embedded one, --assets before the con
 }
 
 TEST_CASE("the current directory overrides nothing") {
-  const Room room;
-  room.write("playbooks/probe.sh", "wrong\n");
+  const Folder place;
+  place.write("playbooks/probe.sh", "wrong\n");
   const fs::path before = fs::current_path();
-  fs::current_path(room.folder);
+  fs::current_path(place.folder);
   CHECK(assets::Store::open({})->origin(probe) == "embedded");
   fs::current_path(before);
 }
 
 TEST_CASE("an asset's path cannot leave the folders of assets") {
-  const Room room;
-  room.write("secret", "secret\n");
-  room.write("mine/playbooks/probe.sh", "mine\n");
-  const auto store = assets::Store::open(room.folder / "mine");
+  const Folder place;
+  place.write("secret", "secret\n");
+  place.write("mine/playbooks/probe.sh", "mine\n");
+  const auto store = assets::Store::open(place.folder / "mine");
   REQUIRE(store);
   for (const std::string path : {"../secret", "playbooks/../../secret", "/etc/passwd", "", ".",
                                  "playbooks//probe.sh", "playbooks/", "./playbooks/probe.sh"}) {

@@ -28,12 +28,12 @@ TEST_CASE("json: integers that no 64-bit number holds keep their digits") {
   CHECK(base::json::read("1e3", "x")->as_real() == 1000.0);
 }
 
-TEST_CASE("json: what nests too deep, or is no JSON, is refused") {
+TEST_CASE("json: too deep nesting and invalid JSON are rejected") {
   const std::string deep(300, '['), deeper(1'000'000, '[');
   CHECK(base::json::read(deep + std::string(300, ']'), "x").error().what ==
         "x: nested deeper than 256 levels");
   CHECK(base::json::read(deeper, "x").error().what == "x: nested deeper than 256 levels");
-  CHECK(base::json::read("{\n  \"a\": }", "x").error().what == "x:2:8: this is no JSON");
+  CHECK(base::json::read("{\n  \"a\": }", "x").error().what == "x:2:8: invalid JSON");
   CHECK(base::json::read("{\"a\":1,\"a\":2}", "x")->find("a")->as_int() == 2);
   CHECK(!base::json::read("", "x"));
   CHECK(!base::json::read("1 2", "x"));

@@ -25,7 +25,7 @@ TEST_CASE("toml: an assignment keeps comments, order and foreign keys") {
   CHECK(*toml::set(*result, set, "config.toml") == *result);
 }
 
-TEST_CASE("toml: inline tables, dotted keys and multi-line arrays are edited or written anew, never broken") {
+TEST_CASE("toml: inline tables, dotted keys and multi-line arrays are edited or rewritten, never broken") {
   for (const std::string text : {"a = { b = 1 }\n", "a.b = 1\n", "[a]\nb = [\n  1,\n  2,\n]\nc = 3\n",
                                  "[[a.list]]\nx = 1\n", "", "a = {}\n", "[a.deep]\nx=1"}) {
     CAPTURE(text);

@@ -32,7 +32,7 @@ TEST_CASE("yaml: a text that is short but would be endless or huge is refused") 
     bomb += fmt::format("{0}: &{0} [*{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}]\n", c,
                         static_cast<char>(c - 1));
   CHECK(yaml::read(bomb, "f").error().what.find("more than 1000000 values") != std::string::npos);
-  CHECK(yaml::read("a: &a [*a]\n", "f").error().what == "f:1:8: an alias within what it stands for");
+  CHECK(yaml::read("a: &a [*a]\n", "f").error().what == "f:1:8: an alias inside its own anchor");
   CHECK(yaml::read(std::string(1000, '['), "f").error().fault == Fault::spec);
   CHECK(yaml::read("a: b\nc: \x96\n", "f").error().what == "f:2:4: a byte that is not allowed in YAML");
   CHECK_FALSE(yaml::read(std::string("a: b\0c\n", 7), "f"));
@@ -215,7 +215,7 @@ TEST_CASE("json: what is written reads back the same, and is as JSON has it") {
 }
 
 TEST_CASE("json: errors name line and column; output is one tree") {
-  CHECK(json::read("{\n \"a\": }", "d.json").error().what == "d.json:2:7: this is no JSON");
+  CHECK(json::read("{\n \"a\": }", "d.json").error().what == "d.json:2:7: invalid JSON");
   CHECK(json::write(Tree::map_of({{"b", 1}, {"a", Tree::list_of({"x"})}}), 0) == "{\"b\":1,\"a\":[\"x\"]}");
   CHECK(!json::read(std::string(10000, '['), "x"));
 }

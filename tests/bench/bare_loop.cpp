@@ -4,8 +4,8 @@
 // questions.
 //
 // usage: bare_loop HOSTS SCRIPT KEY KNOWN_HOSTS PORT [WINDOW]
-// HOSTS: a file with an IPv4 address a line. KEY: an ed25519 private key, KEY.pub beside it. The user is
-// root.
+// HOSTS: a file with an IPv4 address a line. KEY: an ed25519 private key, with KEY.pub next to it. The user
+// is root.
 
 #include <libssh2.h>
 #include <openssl/evp.h>
@@ -112,7 +112,7 @@ struct Host {
     session = nullptr;
   }
 
-  /// Goes on to the next state where `status` is good; says whether to try again at once.
+  /// Enters the next state if `status` is good; returns whether to try again at once.
   bool next(long status, At then) {
     if (status == LIBSSH2_ERROR_EAGAIN) return false;
     at = status < 0 ? At::failed : then;

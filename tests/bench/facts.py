@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares `gpuadm facts` with a bare libssh2 loop and the usual tools, all doing the same thing on the same hosts: log in,
-run the probe, bring its output back. Called by tests/bench/run, in the client's namespace."""
+run the probe, and return its output. Called by tests/bench/run, in the client's namespace."""
 import argparse
 import base64
 import dataclasses

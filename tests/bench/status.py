@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `gpuadm status` of many hosts costs, beside a bare libssh2 loop that runs the same probe. Called by tests/bench/run, in the
+"""What `gpuadm status` of many hosts costs, compared with a bare libssh2 loop that runs the same probe. Called by tests/bench/run, in the
 client's namespace. The hosts are sshds and no nodes: what the control plane says is canned."""
 import argparse
 import os

@@ -44,7 +44,7 @@ std::string entry(std::string_view path, std::string_view bytes) {
 
 }  // namespace
 
-TEST_CASE("a bundle is its manifest, once every file has the sum that stands there") {
+TEST_CASE("a bundle is read if every file has the checksum in the manifest") {
   const Folder folder;
   folder.write("bin/kubeadm", std::string(3 << 20, 'k'));
   folder.write("images/pause.tar", "pause");
@@ -72,7 +72,7 @@ TEST_CASE("a bundle is its manifest, once every file has the sum that stands the
   CHECK(bundle->files[2].os == "debian");
 }
 
-TEST_CASE("a bundle's file that was changed is named with both sums, beside every other one") {
+TEST_CASE("every changed file of a bundle is reported with both checksums") {
   const Folder folder;
   folder.write("a", "changed");
   folder.write("b", "");
@@ -92,8 +92,8 @@ TEST_CASE("a bundle cannot reach a file outside its directory") {
   fs::create_directory(folder.path / "real");
   folder.manifest(entry("link", "secret") + entry("folder/secret", "secret") + entry("real", ""));
   const std::string secret = fs::canonical(outside.path / "secret").string();
-  CHECK(folder.problems() == "link: leads out of the bundle, to " + secret +
-                                 "\nfolder/secret: leads out of the bundle, to " + secret +
+  CHECK(folder.problems() == "link: points out of the bundle, to " + secret +
+                                 "\nfolder/secret: points out of the bundle, to " + secret +
                                  "\nreal: not a regular file");
   folder.manifest(entry("../secret", "secret") + entry("/etc/passwd", ""));
   CHECK(folder.problems() ==
@@ -123,7 +123,7 @@ manifest.yaml:9:22: kind: expected binary | runtime | image | package | reposito
 manifest.yaml:10:5: name: missing
 manifest.yaml:10:29: files[].target: unknown key (known here: path, kind, sha256, name, size)
 manifest.yaml:10:49: sha256: expected 64 hexadecimal digits, got 'XYZ'
-manifest.yaml:11:5: a: is here twice
+manifest.yaml:11:5: a: duplicate
 manifest.yaml:11:38: target: expected absolute path, got 'bin/a'
 manifest.yaml:11:51: mode: expected mode such as 0755, got 'rwx'
 manifest.yaml:11:64: sha256: expected 64 hexadecimal digits, got '1'
@@ -131,7 +131,7 @@ manifest.yaml:11:67: files[].sah256: unknown key (did you mean sha256?)
 manifest.yaml:12:5: files[]: expected map with path, kind, sha256 …)");
 }
 
-TEST_CASE("a directory without a manifest, or with an empty one, is no bundle") {
+TEST_CASE("a directory without a manifest, or with an empty one, is not a bundle") {
   const Folder folder;
   CHECK(bundle::open_bundle(folder.path).error().fault == base::Fault::usage);
   CHECK(bundle::open_bundle("/no/such/place").error().fault == base::Fault::usage);

@@ -73,12 +73,12 @@ TEST_CASE("a release may have SHA-512 alone, and weaker sums do not count") {
   CHECK_FALSE(debian::parse_release("SHA1:\n " + std::string(40, 'a') + " 5 Packages\n", "it"));
 }
 
-TEST_CASE("packages bring everything that they need, in versions that serve") {
+TEST_CASE("packages are selected with all dependencies, in matching versions") {
   debian::Index index;
   REQUIRE(index.add(text_of("Packages"), "https://host/debian", "Packages"));
   CHECK(closure(index, {"dkms"}) ==
         "base-thing=1 dkms=3.0.10-8+deb12u1 gcc-12=12.2-1 kmod=30-1 libc=1 make=4.4-1 provider=10 ");
-  // What is there for one serves the others; two versions may both be needed.
+  // A selected package is used for all dependents; two versions may both be needed.
   CHECK(closure(index, {"libc", "make"}) == "libc=2 libc=1 make=4.4-1 ");
   CHECK(index.find("kmod").at(0)->url == "https://host/debian/pool/kmod_30-1_amd64.deb");
   CHECK(index.newest("nvidia-smi", "580.")->version == "1:580.95.05-1");
@@ -103,11 +103,11 @@ TEST_CASE("a package's file stays below its repository, and has a size and a sum
         "Packages: the package 'x' has no size that can be");
   CHECK(refusal(stanza("x.deb", "-1", sum)) == "Packages: the package 'x' has no size that can be");
   CHECK(refusal(stanza("x.deb", "1", "abc")) == "Packages: the package 'x' has no SHA-256");
-  CHECK(refusal("Package: a/b\nVersion: 1\n").find("no name or version that can be") != std::string::npos);
+  CHECK(refusal("Package: a/b\nVersion: 1\n").find("no valid name or version") != std::string::npos);
   CHECK(refusal("<html>\n<body>\n") == "taken");  // of no package
 }
 
-TEST_CASE("a package is told of with the name that its file has elsewhere") {
+TEST_CASE("a package is listed with the file name that it has elsewhere") {
   debian::Index index;
   REQUIRE(index.add(text_of("Packages"), "https://host/debian", "Packages"));
   const std::string text = debian::stanza_with(*index.find("kmod").at(0), "pool/k.deb");

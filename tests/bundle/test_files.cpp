@@ -93,7 +93,7 @@ TEST_CASE("a bundle as one file opens as it does as a folder, and its images bec
   }
   CHECK(bundle::unpack_bundle(file, {}));
   CHECK(bundle::write_bundle_folder(sample.bundle, "", sample.blobs, folder).error().what ==
-        folder.string() + ": is there already");
+        folder.string() + ": already exists");
 }
 
 TEST_CASE("an image that is named by its digest has that name for containerd, and no tag for Docker") {
@@ -111,14 +111,14 @@ TEST_CASE("an image that is named by its digest has that name for containerd, an
   CHECK(archive.find("\"RepoTags\":[]") != std::string::npos);
 }
 
-TEST_CASE("a manifest that is another one than was looked at before is not used") {
+TEST_CASE("a manifest that differs from the one read before is not used") {
   const Sample sample;
   const fs::path folder = sample.place.path / "b";
   REQUIRE(bundle::write_bundle_folder(sample.bundle, "", sample.blobs, folder));
   const std::string manifest = bundle::read_bundle_head(folder).value().manifest;
   CHECK(bundle::open_bundle(folder, {}, base::sha256(manifest)));
   CHECK(bundle::open_bundle(folder, {}, base::sha256(manifest + "\n")).error().what ==
-        (folder / "manifest.yaml").string() + ": was changed while it was read");
+        (folder / "manifest.yaml").string() + ": changed while reading");
 }
 
 TEST_CASE("every blob of a bundle that is changed is refused by name, in a folder and in an archive") {
@@ -156,17 +156,17 @@ TEST_CASE("an archive writes nothing that its manifest does not name") {
   for (const char* name : {"../evil", "/etc/evil", "blobs/../../evil", "blobs/", "blobs/0123", "x"}) {
     CAPTURE(name);
     CHECK(sample.unpacking(head + file(name, "evil") + end) ==
-          fmt::format("holds {}, which its manifest does not name", name));
+          fmt::format("contains {}, which is not in its manifest", name));
   }
   std::string link = bundle::tar_header("blobs/" + base::sha256("layer"), 0);
   link[156] = '2';
-  CHECK(sample.unpacking(head + link + end) == "what should be a header of tar is none");
+  CHECK(sample.unpacking(head + link + end) == "invalid tar header");
   CHECK(sample.unpacking(file("blobs/" + base::sha256("layer"), "layer") + head + end) ==
-        "no bundle, it does not begin with manifest.yaml");
+        "not a bundle: it does not begin with manifest.yaml");
   CHECK(sample.unpacking(head + file("blobs/" + base::sha256("layer"), "longer than that") + end) ==
         fmt::format("blobs/{} (image x.io/pause:1): has 16 bytes, expected 5", base::sha256("layer")));
   CHECK(sample.unpacking(head + end).find(" is missing in it") != std::string::npos);
-  CHECK(sample.unpacking((head + blobs).substr(0, head.size() + 700)).ends_with("it ends early"));
+  CHECK(sample.unpacking((head + blobs).substr(0, head.size() + 700)).ends_with("truncated"));
   CHECK(!fs::exists(sample.place.path / "evil"));
 }
 
@@ -193,9 +193,9 @@ TEST_CASE(
   CHECK(bundle::Fetcher::open({.place = "/no/such", .registries = {}, .logins = {}, .proxy = {}},
                               sample.place.path / "x", nullptr)
             .error()
-            .what == "--source /no/such: no such folder");
+            .what == "--source /no/such: no such directory");
   (void)mirror.write("x.io/v2/pause/blobs/sha256:" + parts[2].sha256, "Layer");
-  CHECK(fetch("one"));  // it is here already
+  CHECK(fetch("one"));  // it exists already
   CHECK(fetch("two").error().what.find("its SHA-256 is " + base::sha256("Layer")) != std::string::npos);
   (void)mirror.write("x.io/v2/pause/manifests/1", "<html>login</html>");
   CHECK(!fetch("three"));

@@ -39,10 +39,10 @@ TEST_CASE("what can be done without a login names the file, and a helper that is
   CHECK(helped->advice("b.lab").starts_with("f has no login for b.lab: "));
 }
 
-TEST_CASE("a file of logins that cannot be read is refused without a word of what it holds") {
+TEST_CASE("a file of logins that cannot be read is rejected without showing its contents") {
   for (const char* text : {"", "[]", "user:hunter2", R"({"auths": {"a": {"auth": "hunter2)"}) {
     const auto logins = bundle::Logins::parse(text, "f");
     REQUIRE(!logins);
-    CHECK(logins.error().what == "f: is no JSON object");
+    CHECK(logins.error().what == "f: not a JSON object");
   }
 }

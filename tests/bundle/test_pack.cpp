@@ -68,15 +68,15 @@ TEST_CASE("an archive of ours reads back, and is the same bytes again") {
 TEST_CASE("a damaged archive says how it is damaged") {
   const Place place;
   const std::string whole = file("a", "bytes") + bundle::tar_end();
-  CHECK(listing(place.write("cut", whole.substr(0, 514))) == "it: it ends early");
-  CHECK(listing(place.write("no-end", file("a", "bytes"))) == "a 0 bytes\nit: it ends early");
+  CHECK(listing(place.write("cut", whole.substr(0, 514))) == "it: truncated");
+  CHECK(listing(place.write("no-end", file("a", "bytes"))) == "a 0 bytes\nit: truncated");
   std::string other = whole;
   other[0] = 'b';
-  CHECK(listing(place.write("sum", other)) == "it: what should be a header of tar is none");
-  CHECK(listing(place.write("empty", "")) == "it: it ends early");
+  CHECK(listing(place.write("sum", other)) == "it: invalid tar header");
+  CHECK(listing(place.write("empty", "")) == "it: truncated");
   const auto gz = base::read_file(fs::path(GPUADM_TESTS_DIR) / "cases/archive/gnu.tar.gz");
   REQUIRE(gz);
-  CHECK(listing(place.write("half.gz", gz->substr(0, gz->size() / 2))).ends_with("half.gz: it ends early"));
+  CHECK(listing(place.write("half.gz", gz->substr(0, gz->size() / 2))).ends_with("half.gz: truncated"));
   std::string spoilt = *gz;
   spoilt[spoilt.size() / 2] ^= 1;
   CHECK(!listing(place.write("spoilt.gz", spoilt)).ends_with("end"));
@@ -99,5 +99,5 @@ TEST_CASE("files of an archive are taken out by name, and no others") {
         archive.string() + ": has no bin/three");
   CHECK(bundle::extract(archive, 1, {{"bin/two", into(one)}})
             .error()
-            .what.ends_with("too large, or there twice"));
+            .what.ends_with("too large or a duplicate"));
 }

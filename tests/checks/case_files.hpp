@@ -70,7 +70,7 @@ inline spec::Supply supply_named(const Tree* name) {
   return name ? all.at(name->text()) : open;
 }
 
-/// The cluster of a case: Kubernetes 1.33 on the hosts of the case, with its `cluster` laid over.
+/// The cluster of a case: Kubernetes 1.33 on the hosts of the case, with its `cluster` merged in.
 inline spec::Cluster cluster_of(const Tree& test, const std::vector<std::string>& hosts) {
   Tree file = Tree::map_of({{"apiVersion", "gpuadm/v1alpha1"}, {"kind", "GpuCluster"}});
   file.set("kubernetes", Tree::map_of({{"version", "1.33"}}));

@@ -91,7 +91,7 @@ void check_benchmark(const checks::Data& data, VerdictsById& verdicts) {
       verdicts[finding.id].insert(verdict);
     }
     for (const auto& [id, expected] : test->find("expect")->entries())
-      CHECK_MESSAGE(ids.contains(id), fmt::format("{} is no item", id));
+      CHECK_MESSAGE(ids.contains(id), fmt::format("{} is not an item", id));
   }
 }
 
@@ -130,5 +130,6 @@ TEST_CASE("every check has cases that pass and cases that do not, and all of the
                          id == "kernel.cmdline.recorded";
     CHECK((verdicts[id].contains("fail") || (records && verdicts[id].size() > 1)));
   }
-  for (const auto& [id, seen] : verdicts) CHECK_MESSAGE(ids.contains(id), fmt::format("{} is no check", id));
+  for (const auto& [id, seen] : verdicts)
+    CHECK_MESSAGE(ids.contains(id), fmt::format("{} is not a check", id));
 }

@@ -36,7 +36,7 @@ TEST_CASE("catalogue: every check has an article, and every article a check") {
   for (const auto& [id, count] : seen) CHECK_MESSAGE((count == 0 || id == "host.ssh.reachable"), id);
 }
 
-TEST_CASE("catalogue: the nearest cause that failed explains, past those that could not be told") {
+TEST_CASE("catalogue: the nearest cause that failed explains, past unknown ones") {
   const auto catalogue = read("gpu.a: { causedBy: [gpu.b] }\ngpu.b: { causedBy: [gpu.c] }\ngpu.c: {}\n");
   REQUIRE(catalogue);
   const auto cause = [&](Verdict b, Verdict c) {

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <set>
 
-// A case is tests/cases/chain/<what it shows>.yaml; the README beside them says what may stand in it.
+// A case is tests/cases/chain/<what it shows>.yaml; the README next to them describes the format.
 
 namespace {
 
@@ -91,7 +91,7 @@ TEST_CASE("what pods of the chain come to is judged as the cases say") {
     }
 }
 
-TEST_CASE("a trial asks for what is free: one pod more than that, or all of it in one") {
+TEST_CASE("a test requests the free GPUs: one pod more than there are, or all of them in one pod") {
   GpuNode node{.host = "one", .node = "one", .counted = 8, .allocatable = 8, .held = 3};
   CHECK(checks::pod_test_of(Link::scheduling, node, 0).pods == 6);
   CHECK(checks::pod_test_of(Link::compute, node, 0).pods == 1);

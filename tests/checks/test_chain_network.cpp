@@ -8,7 +8,7 @@
 
 #include <filesystem>
 
-// A case is tests/cases/network/<what it shows>.yaml; the README beside them says what may stand in it.
+// A case is tests/cases/network/<what it shows>.yaml; the README next to them describes the format.
 
 namespace {
 

@@ -52,7 +52,7 @@ TEST_CASE("a data file that an operator has spoilt is named") {
   CHECK(data.error().what == "data/feature-gates.csv: X: 'soon' is not a version");
 }
 
-TEST_CASE("Xids and SXids are told apart by how bad they are, and each says what to do") {
+TEST_CASE("Xids and SXids are distinguished by severity, and each has a remedy") {
   const auto data = repository_data();
   CHECK(data->xids.at(79).severity == "error");
   CHECK(data->xids.at(31).severity == "warn");

@@ -19,11 +19,11 @@ constexpr int newest = 40;
 /// "", "note", "warning" or "blocker", and what is said.
 std::pair<std::string, std::string> lint(const std::string& gate, bool value, int minor,
                                          const checks::Data& data) {
-  const auto complaints = checks::lint_gates({{gate, value}}, {1, minor, -1}, data);
-  if (complaints.empty()) return {};
-  CHECK(complaints.size() == 1);
-  CHECK(!complaints.front().remedy.empty());
-  return {std::string(report::name_of(complaints.front().severity)), complaints.front().says};
+  const auto problems = checks::lint_gates({{gate, value}}, {1, minor, -1}, data);
+  if (problems.empty()) return {};
+  CHECK(problems.size() == 1);
+  CHECK(!problems.front().remedy.empty());
+  return {std::string(report::name_of(problems.front().severity)), problems.front().says};
 }
 
 /// What a gate is in a minor, from its row alone.

@@ -55,7 +55,7 @@ constexpr std::array rows = std::to_array<Row>({
     {"1.33", "--feature-gates=DevicePlugins=true", "blocker", "DevicePlugins was removed"},
 });
 
-std::vector<checks::Complaint> lint(const Row& row, const checks::Data& data) {
+std::vector<checks::LintProblem> lint(const Row& row, const checks::Data& data) {
   const std::string what = row.what;
   const auto version = base::Version::parse(row.kubernetes).value();
   const std::size_t equals = what.find('=');
@@ -70,15 +70,15 @@ TEST_CASE("gates and flags are judged by the Kubernetes minor") {
   for (const Row& row : rows) {
     CAPTURE(row.kubernetes);
     CAPTURE(row.what);
-    const auto complaints = lint(row, *data);
+    const auto problems = lint(row, *data);
     if (std::string_view(row.severity).empty()) {
-      CHECK_MESSAGE(complaints.empty(), (complaints.empty() ? "" : complaints.front().says));
+      CHECK_MESSAGE(problems.empty(), (problems.empty() ? "" : problems.front().says));
       continue;
     }
-    REQUIRE(complaints.size() == 1);
-    CHECK(report::name_of(complaints.front().severity) == row.severity);
-    CHECK_MESSAGE(complaints.front().says.find(row.says) != std::string::npos, complaints.front().says);
-    CHECK(!complaints.front().remedy.empty());
+    REQUIRE(problems.size() == 1);
+    CHECK(report::name_of(problems.front().severity) == row.severity);
+    CHECK_MESSAGE(problems.front().says.find(row.says) != std::string::npos, problems.front().says);
+    CHECK(!problems.front().remedy.empty());
   }
 }
 

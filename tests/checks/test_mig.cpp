@@ -65,7 +65,7 @@ TEST_CASE("MIG: every profile fits its GPU as often as its row says, and not onc
     }
 }
 
-TEST_CASE("MIG: instances of several sizes fit where the hardware has room for them") {
+TEST_CASE("MIG: instances of several sizes fit if the hardware has space for them") {
   const auto data = repository_data();
   struct Row {
     const char* device;

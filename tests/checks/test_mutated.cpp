@@ -6,7 +6,7 @@
 #include <set>
 
 // Recordings of machines that are sick (data/faults), a byte at a time replaced by one that no text has: what
-// failed before fails still, or is unknown. Every byte of the lines that tell of the fault, and a sample of
+// failed before fails still, or is unknown. Every byte of the lines about the fault, and a sample of
 // the others; with GPUADM_MUTATE_ALL=1 every byte (two hours of a CPU), with GPUADM_MUTATE_ALL=FAULT,FAULT
 // every byte of these.
 

@@ -122,9 +122,9 @@ TEST_CASE("upgrade: most control planes are Ready, all of them named; of two it 
   World partial(3, 1, "v1.34.1");
   partial.cluster.hosts.erase(partial.cluster.hosts.begin() + 1);
   CHECK(partial.judged({1, 34, 2}) == "upgrade.hosts\n");
-  World stranger(1, 1, "v1.34.1");
-  stranger.facts.nodes->pop_back();
-  CHECK(stranger.judged({1, 34, 2}) == "upgrade.hosts\n");
+  World unknown(1, 1, "v1.34.1");
+  unknown.facts.nodes->pop_back();
+  CHECK(unknown.judged({1, 34, 2}) == "upgrade.hosts\n");
 }
 
 TEST_CASE("upgrade: a pod that nobody would start again, where its node is drained") {

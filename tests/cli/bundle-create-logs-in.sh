@@ -53,7 +53,7 @@ proxy: { http: "$1", noProxy: [login.lab], loginFile: $place/proxy-login }
 END
 }
 count=0
-create() { # into a place of its own, so that nothing is there already
+create() { # into a new directory
   count=$((count + 1))
   XDG_CACHE_HOME=$place/cache-$count gpuadm bundle create --for cluster.yaml --kubernetes-version 1.20.2 --assets assets --skip coredns \
     -o "b$count.tar.zst" "$@"
@@ -91,7 +91,7 @@ logins token "127.0.0.1:$port" 'user:wrong'
 exits 4 create --registry-logins token
 complains "refuses the login that token has for it"
 exits 4 create --registry-logins mine
-complains "wants a login"
+complains "requires a login"
 complains "mine has no login for 127.0.0.1:$port"
 
 cluster "http://127.0.0.1:$port" "http://127.0.0.1:$registry"
@@ -100,20 +100,20 @@ exits 4 create --registry-logins mine
 complains "refuses the login that mine has for it"
 rm -r .docker
 exits 4 create
-complains "k8s.gcr.io/pause: the registry wants a login"
+complains "k8s.gcr.io/pause: the registry requires a login"
 complains "docker login 127.0.0.1:$registry"
 mkdir .docker && echo '{"credsStore":"pass"}' >.docker/config.json
 exits 4 create
 complains "credential helper, which gpuadm does not run"
 rm -r .docker
 
-# Files that are none.
+# Invalid files.
 chmod 644 mine
 exits 2 create --registry-logins mine
 complains "chmod 600 'mine'"
 (umask 77 && echo 'user:secret of the user' >bare)
 exits 2 create --registry-logins bare
-complains "bare: is no JSON object"
+complains "bare: not a JSON object"
 secretive
 
 # A proxy that wants another login, and one that is not there; the environment's goes first.
@@ -123,7 +123,7 @@ complains "answers 407"
 complains "proxy.loginFile"
 cluster "http://127.0.0.1:9" "http://127.0.0.1:$registry"
 exits 4 create
-complains "http://127.0.0.1:9, or name another one in https_proxy"
+complains "http://127.0.0.1:9, or set another one in https_proxy"
 logins mine "127.0.0.1:$registry" 'user:secret of the user'
 export http_proxy="http://proxy:secret%20of%20the%20proxy@127.0.0.1:$port" no_proxy=127.0.0.1
 exits 0 create --registry-logins mine

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # bundle create takes the driver's packages from repositories whose release is signed as it must be, whose indices and packages have
-# the sums that stand there, and whose files are below them; what cannot be told apart from a forgery is refused, by name.
+# the checksums in it, and whose files are below them; anything that may be a forgery is rejected by name.
 . "$(dirname "$0")/common"
 needs gpg gpgv xz python3
 unset http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY
@@ -20,7 +20,7 @@ cat >facts.json <<'END'
 { "node": { "os": { "id": "debian", "versionId": "12", "codename": "bookworm", "pretty": "Debian 12", "family": "debian", "architecture": "x86_64", "kernel": "6.1.0-1-amd64" },
   "nvidia": { "pci": [ { "slot": "0000:00:06.0", "deviceId": "2335", "class": "0302" } ] } } }
 END
-# packages [DEPENDS]: the index; index, signs [KEY]: of what is there now.
+# packages [DEPENDS]: the index; index, signs [KEY]: of the current files.
 packages() {
   local name
   for name in linux-headers-6.1.0-1-amd64 gcc make dkms nvidia-open-kernel-dkms nvidia-smi libcuda1; do
@@ -63,7 +63,7 @@ signs_then() { gpg --batch --quiet --faked-system-time $then "$@" --clearsign <t
 gpg --batch --quiet --output text --decrypt revoked 2>/dev/null
 signs_then --local-user expired@lab.local && mv signed expired
 signs_then --local-user lasting@lab.local --default-sig-expire 1d && mv signed short
-# Beside a good one, as a release has it that its predecessor's key signs, too.
+# In addition to a good one, as in a release that its predecessor's key also signs.
 signs_then --local-user lasting@lab.local --local-user expired@lab.local && mv signed both
 sed 's/^:--/--/' "gnupg/openpgp-revocs.d/$(gpg --batch --with-colons --list-keys revoked@lab.local | awk -F: '$1 == "fpr" { print $10; exit }').rev" |
   gpg --batch --quiet --import 2>/dev/null
@@ -122,8 +122,8 @@ done
 public() { "$GPUADM" --assets assets bundle create --for facts.json --kubernetes-version 1.36.4 --driver install=580 --skip coredns -o b; }
 sed -i "s,https://deb.lab,http://127.0.0.1:$port,; s,keyring.gpg,no-keyring.gpg," assets/data/system-repositories.yaml
 exits 3 public
-complains "InRelease comes over http, and its signature cannot be verified here"
+complains "InRelease was fetched over http, and its signature cannot be verified"
 complains "install gpgv and the keyring $place/no-keyring.gpg"
 sed -i 's/"id": "debian"/"id": "mint"/' facts.json
 exits 2 create
-complains "which repositories Debian 12 has is not known"
+complains "the repositories of Debian 12 are unknown"

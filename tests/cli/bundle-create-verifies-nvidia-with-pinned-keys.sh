@@ -60,7 +60,7 @@ hides "not verified"
 signs "$packages" "$own" SHA256
 is_accepted
 
-# The key that the mirror brings along is not the pinned one.
+# The mirror's own key is not the pinned one.
 cluster
 exits 1 create
 complains "contains the key $own instead of $pinned"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A registry that wants a token and drops every other connection is gone on with; a page of HTML, a damaged bundle and one that somebody
+# Downloads from a registry that requires a token and drops every other connection are continued; an HTML page, a damaged bundle and one that was
 # else has signed are refused by name. kubeadm is a double here: it names one image.
 . "$(dirname "$0")/common"
 needs python3 ssh-keygen
@@ -43,7 +43,7 @@ ssh-keygen -q -t ed25519 -N '' -C one -f one
 ssh-keygen -q -t ed25519 -N '' -C two -f two
 exits 0 create -o b.tar.zst --sign one
 complains "fetching https://k8s.gcr.io/v2/pause/blobs/sha256:"
-grep -qE 'blobs/sha256:[0-9a-f]+ bytes=1500000-' server.log || fail "nothing was gone on with: $(cat server.log)"
+grep -qE 'blobs/sha256:[0-9a-f]+ bytes=1500000-' server.log || fail "no download was continued: $(cat server.log)"
 exits 0 gpuadm bundle inspect b.tar.zst -o json
 says '"signed": true'
 exits 0 create -o b --sign one
@@ -102,9 +102,9 @@ done
 exits 0 gpuadm bundle verify b
 mkfifo pipe && mv b/manifest.yaml.sig kept && mv pipe b/manifest.yaml.sig
 exits 2 timeout 20 "$GPUADM" bundle verify b
-complains "b/manifest.yaml.sig: is no file"
+complains "b/manifest.yaml.sig: not a regular file"
 exits 2 timeout 20 "$GPUADM" bundle inspect b/manifest.yaml.sig
-complains "is no file"
+complains "not a regular file"
 mv kept b/manifest.yaml.sig
 exits 2 gpuadm init -f cluster.yaml --bundle nowhere -y
 complains "nowhere: No such file"
@@ -131,19 +131,19 @@ says "k8s.gcr.io/pause@sha256:"
 
 # What cannot be had.
 exits 2 create -o b
-complains "b: is there already"
+complains "b: already exists"
 exits 2 create -o arm.tar.zst --architecture arm64
 complains "it is made for amd64, not for arm64"
 exits 2 create -o other.tar.zst --image k8s.gcr.io/none:1
 complains "answers 404"
 source=/html
 exits 1 create -o html.tar.zst
-complains "answers with a page of HTML"
+complains "the server sent an HTML page"
 export XDG_CACHE_HOME=$place/new
 source=/busy
 exits 4 create -o busy.tar.zst
 complains "tried 6 times"
-source=/cut # of what has no known sum nothing is gone on with
+source=/cut # downloads without a known checksum are not continued
 exits 4 create -o cut-off.tar.zst
 complains "tried 6 times"
 source=/crumbs
@@ -154,11 +154,11 @@ exits 2 timeout 60 "$GPUADM" bundle create --for cluster.yaml --kubernetes-versi
 complains "answers 404"
 source=/nothing
 exits 1 create -o nothing.tar.zst
-complains "answers 204, not with the file"
+complains "HTTP status 204 instead of the file"
 source=/around
 before=$SECONDS
 exits 1 create -o around.tar.zst
-[ $((SECONDS - before)) -lt 2 ] || fail "asked again in vain"
+[ $((SECONDS - before)) -lt 2 ] || fail "the request was repeated for no reason"
 # The proxy's login stands in no error.
 export http_proxy="http://me:secret of the proxy@[/"
 source=
@@ -170,6 +170,6 @@ sum=$(sha256sum <layer | cut -d' ' -f1) blobs=$XDG_CACHE_HOME/gpuadm/blobs
 head -c 1000 layer >"$blobs/$sum.part"
 source=/html-blobs
 exits 1 create -o kept.tar.zst
-complains "answers with a page of HTML"
+complains "the server sent an HTML page"
 [ "$(stat -c %s "$blobs/$sum.part")" = 1000 ] || fail "what was begun is gone"
 [ -z "$(find . -name 'cut-off.tar.zst*' -o -name 'html.tar.zst*' -o -name 'busy.tar.zst*')" ] || fail "something half-made is there"

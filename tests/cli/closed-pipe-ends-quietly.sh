@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A reader that goes away is no error of ours.
+# A closed pipe is not an error.
 . "$(dirname "$0")/common"
 
 gpuadm config explain 2>err | head -n 1 >out

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A key that is none: file:line:column, the nearest key, exit 2.
+# An unknown key: file:line:column, the nearest key, exit 2.
 . "$(dirname "$0")/common"
 
 cat >cluster.yaml <<'Y'

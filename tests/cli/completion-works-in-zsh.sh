@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A whole line that is typed with tabs into a real zsh; and no complaint from it.
+# A complete line is typed with tabs into a real zsh, without errors from it.
 . "$(dirname "$0")/common"
 . "$top/tests/lib/shells.sh"
 

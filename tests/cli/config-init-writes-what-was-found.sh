@@ -9,9 +9,9 @@ grep -q '^name: lab$' cluster.yaml
 grep -q '^  # .*NVIDIA H200' cluster.yaml
 grep -q '^  driver: use' cluster.yaml
 exits 2 gpuadm config init --from "$top/tests/recordings/h200-node" -o cluster.yaml
-complains 'is there already'
+complains 'already exists'
 exits 2 gpuadm config init --from "$top/tests/recordings/h200-node" root@192.0.2.1
-complains 'goes with no host'
+complains 'cannot be combined with hosts'
 
 exits 0 gpuadm config init
 says '    local: true'

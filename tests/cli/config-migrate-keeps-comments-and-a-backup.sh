@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# An older file is rewritten beside a copy of it; a current one is left alone; an unknown version is refused.
+# An older file is rewritten, with a backup; a current one is not changed; an unknown version is rejected.
 . "$(dirname "$0")/common"
 
 cat >cluster.yaml <<'Y'
@@ -36,7 +36,7 @@ cmp cluster.yaml after.yaml
 
 cp before.yaml cluster.yaml
 exits 2 gpuadm config migrate cluster.yaml
-complains "cluster.yaml.bak is there already"
+complains "cluster.yaml.bak already exists"
 cmp cluster.yaml before.yaml
 
 sed -i 's/v1alpha1/v1alpha9/' cluster.yaml

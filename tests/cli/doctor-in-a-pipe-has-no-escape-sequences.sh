@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# No colour where there is no terminal.
+# No color without a terminal.
 . "$(dirname "$0")/common"
 
 gpuadm doctor >out 2>err || true

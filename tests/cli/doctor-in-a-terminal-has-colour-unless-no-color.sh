@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Colour on a terminal, none with NO_COLOR, --no-color or --plain; the last takes no line back either.
+# Color on a terminal, none with NO_COLOR, --no-color or --plain; --plain rewrites no line either.
 . "$(dirname "$0")/common"
 
 in_terminal() { TERM=xterm script -qec "$*" /dev/null </dev/null >out 2>&1 || true; }

@@ -21,7 +21,7 @@ done
   fail "the recording has the host's name"
 
 exits 2 gpuadm doctor --record kept
-complains "there is something in it"
+complains "not empty"
 exits 2 gpuadm doctor --from .
-complains "gpuadm doctor --record DIR makes one"
+complains "create one with gpuadm doctor --record DIR"
 exits 2 gpuadm doctor --from kept somehost

@@ -6,4 +6,4 @@ exits 0 gpuadm doctor --list --only gk. -o json
 jq -e 'length > 0 and all(.[]; .stages == "cluster")' out
 [ ! -e /etc/kubernetes/admin.conf ] || skip "this machine is a control plane"
 exits 2 gpuadm doctor --stage cluster
-complains "none of these hosts is a control plane"
+complains "none of these hosts is a control-plane node"

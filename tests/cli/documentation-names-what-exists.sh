@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What README, quickstarts and how-tos tell to type exists: verbs and options.
+# Commands and options in README, quickstarts and how-to guides exist.
 . "$(dirname "$0")/common"
 
 # is_verb WORD...: whether gpuadm's help knows it below the words before it.

@@ -42,7 +42,7 @@ mkdir "$here/whole/dev"
 [ "$(roots "$here/whole")" = "| $here/whole bin/nvidia-smi lib64/libnvidia-ml.so.1 no-devices" ] || fail "a folder dev without devices: $(roots "$here/whole")"
 : >"$here/whole/dev/nvidiactl"
 [ "$(roots "$here/whole")" = "| $here/whole bin/nvidia-smi lib64/libnvidia-ml.so.1" ] || fail "a folder dev with devices: $(roots "$here/whole")"
-[ -z "$(roots "$here/debian")" ] || fail "links that lead out of the root are taken for files: $(roots "$here/debian")"
+[ -z "$(roots "$here/debian")" ] || fail "links that point out of the root are taken for files: $(roots "$here/debian")"
 [ -z "$(roots "$here/loop")" ] || fail "a link to itself is taken for a file"
 [ -z "$(roots "'$here/bad name'")" ] || fail "a root that no manifest should hold is named"
 # Where the PATH leads to it, an unusual root is found.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# exec runs here what stands behind the two dashes, whatever it looks like; exec, logs and cp refuse what they cannot do, and connect to nothing then.
+# exec runs the words after the two dashes unchanged; exec, logs and cp reject invalid arguments without connecting.
 . "$(dirname "$0")/common"
 
 exits 0 gpuadm exec -- echo --file 'two  words' -o json
@@ -19,7 +19,7 @@ complains "failed on 2 of 2 hosts"
 
 exits 2 gpuadm logs --lines 3
 exits 2 gpuadm logs 'a;b'
-complains "'a;b' is no unit"
+complains "invalid unit: 'a;b'"
 exits 2 gpuadm logs ../kubelet
 exits 2 gpuadm logs kubelet --since yesterday
 complains "--since 10m"
@@ -30,7 +30,7 @@ exits 2 gpuadm cp nothing --to /etc/motd
 complains "nothing: no such file"
 echo hello >file
 exits 2 gpuadm cp file --to etc/motd
-complains "no whole path"
+complains "not an absolute path"
 exits 2 gpuadm cp file
 exits 0 gpuadm cp file --to "$place/there/" --dry-run
 [ ! -e there ] || fail "a dry run has written"

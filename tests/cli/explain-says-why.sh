@@ -19,7 +19,7 @@ exits 0 gpuadm explain gpu.pci.bar-size -o json
 jq -e '.[0].source | length > 0 and all(startswith("https://"))' out
 exits 0 gpuadm explain gpu.pci.bar-size -o markdown
 says "- <https://"
-# A word of an id is enough to be told the ids.
+# A word of an id is enough for a suggestion.
 exits 2 gpuadm explain swap-on
 complains "did you mean host.disk.swap-on"
 exits 2 gpuadm explain xyzzy

@@ -5,9 +5,9 @@
 nobody=nobody@127.0.0.1:1
 mkdir kept
 exits 2 gpuadm doctor --fix --from kept
-complains "a recording cannot be mended"
+complains "--fix cannot be combined with --from"
 exits 2 gpuadm doctor --fix --demo gpu-fell-off-the-bus
-complains "--demo: it judges a recording"
+complains "--demo"
 exits 2 gpuadm doctor --fix --record new "$nobody"
 exits 2 gpuadm doctor --fix --stage cluster "$nobody"
 complains "--stage node"

@@ -7,10 +7,10 @@ file() { printf 'apiVersion: gpuadm/v1alpha1\nkind: GpuCluster\nkubernetes: { ve
 file 'gpu: { sharing: { mps: 2 }, mig: { devices: { 1g.18gb: 7 } } }'
 exits 2 gpuadm init -f cluster.yaml -y
 complains "cluster.yaml:4:"
-complains "MPS cannot share GPUs that MIG divides"
+complains "MPS cannot share MIG instances"
 file 'gpu: { mig: { devices: { 1g.18gb: 3, 3g.71gb: 1 } } }'
 exits 2 gpuadm config lint cluster.yaml
-complains "single wants instances of one size"
+complains "single requires instances of one size"
 file 'gpu: { allocator: dra, sharing: { timeSlicing: 2 } }'
 exits 2 gpuadm config lint cluster.yaml
 complains "gpu.sharing: the device plugin's"

@@ -27,10 +27,10 @@ says "5 on the PCI bus, 4 by the driver"
 exits 2 gpuadm gpu list --from lost somehost
 exits 2 gpuadm gpu
 exits 2 gpuadm gpu share nowhere 1
-complains "'1' is no way to share GPUs"
+complains "invalid sharing: '1'"
 exits 2 gpuadm gpu share nowhere mps:x
 exits 2 gpuadm gpu mig nowhere 1g.5gb,big
-complains "'big' is no MIG profile"
+complains "invalid MIG profile: 'big'"
 printf 'apiVersion: gpuadm/v1alpha1\nkind: GpuCluster\nhosts: [{ name: gpu1, address: 127.0.0.1 }]\n' >cluster.yaml
 exits 2 gpuadm gpu share gpu2 4 -f cluster.yaml
 complains "cluster.yaml has no host named gpu2"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A phase that is none: exit 2 and the nearest.
+# An unknown phase: exit 2 and the nearest one.
 . "$(dirname "$0")/common"
 
 exits 2 gpuadm init --skip-phases runtime/confg --dry-run

@@ -12,4 +12,4 @@ complains "invalid Kubernetes version: '1.36.x'"
 exits 2 gpuadm runtime preview --engine containerd --kubernetes-version one
 complains "invalid Kubernetes version: 'one'"
 exits 2 gpuadm init --kubernetes-version 1.19 --dry-run
-complains "gpuadm installs Kubernetes from 1.20 on"
+complains "gpuadm installs Kubernetes 1.20 and newer"

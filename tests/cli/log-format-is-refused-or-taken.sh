@@ -5,6 +5,6 @@
 exits 0 gpuadm --log-format json version
 exits 0 gpuadm version --log-format json
 exits 2 gpuadm version --log-format xml
-# What stands behind `--` is the command's, also where exec is not the first word.
+# Words after `--` belong to the command, even if exec is not the first word.
 exits 0 gpuadm --log-format json exec -- echo --file 'two  words'
 says "--file two  words"

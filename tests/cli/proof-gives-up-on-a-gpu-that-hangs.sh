@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A driver that does not come back is told after the deadline. The driver here is a double whose every call hangs: a GPU
+# A driver that hangs is reported after the deadline. The driver here is a double whose every call hangs: a GPU
 # that is wedged cannot be had.
 . "$(dirname "$0")/common"
 
@@ -12,7 +12,7 @@ exits 1 env LD_LIBRARY_PATH="$PWD" timeout 30 "$proof" --deadline 1
 complains "gpuadm-proof: the driver: no answer within 1 s"
 [ $((SECONDS - begun)) -lt 20 ] || fail "it took $((SECONDS - begun)) s"
 
-# Looking again and again goes on, each time in a new process; the last of it is told.
+# --again continues, each round in a new process; the last one is reported.
 exits 0 env LD_LIBRARY_PATH="$PWD" timeout 30 "$proof" --again 2 --deadline 1
 says '{"exit":1}'
 exits 0 timeout 30 "$proof" --hold 1

@@ -30,7 +30,7 @@ for case in "$top"/tests/cases/{containerd,docker,crio}/*/; do
   case $engine in containerd) config=host/config.toml ;; docker) config=host/daemon.json ;; crio) config=host/crio.conf ;; esac
   version=$(cat "$case/version")
   preview "$engine" "$version" "$config" host/imports
-  jq -e '.files | any(.changed)' out >/dev/null || case $case in */ready/) ;; *) fail "$case: nothing is to be changed" ;; esac
+  jq -e '.files | any(.changed)' out >/dev/null || case $case in */ready/) ;; *) fail "$case: nothing to change" ;; esac
   apply "$config" host/imports
   preview "$engine" "$version" "$config" host/imports
   jq -e '.files | any(.changed) | not' out >/dev/null || fail "$case: the second time something changes"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The cluster file's JSON Schema, held against the cases of its reader: what gpuadm takes, it takes; keys that are none and
+# The cluster file's JSON Schema, checked with the cases of its parser: it accepts what gpuadm accepts; unknown keys and
 # values of a wrong type it refuses.
 . "$(dirname "$0")/common"
 
@@ -23,13 +23,13 @@ for folder in sorted(pathlib.Path(sys.argv[1]).iterdir()):
         file = yaml.load(open(folder / "cluster.yaml"), Loader)
     except yaml.YAMLError:
         continue
-    complaints = [f"{error.json_path}: {error.message[:100]}" for error in validator.iter_errors(file)]
+    problems = [f"{error.json_path}: {error.message[:100]}" for error in validator.iter_errors(file)]
     if (folder / "cluster.json").exists():
         taken += 1
-        if complaints: sys.exit(f"{folder.name}: {complaints}")
+        if problems: sys.exit(f"{folder.name}: {problems}")
     elif folder.name in ("wrong-types", "unknown-keys", "not-a-map", "not-a-cluster-file"):
         refused += 1
-        if not complaints: sys.exit(f"{folder.name}: nothing to complain about")
+        if not problems: sys.exit(f"{folder.name}: no error")
 if taken < 5 or refused < 4: sys.exit(f"only {taken} taken, {refused} refused")
 END
 python3 judge.py "$top/tests/cases/spec" 2>err >shown || fail 'the schema is not what gpuadm takes'

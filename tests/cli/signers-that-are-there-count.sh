@@ -17,21 +17,21 @@ echo "one@example.com $(cut -d' ' -f1,2 one.pub)" >signers
 usual=.config/gpuadm/allowed_signers
 
 exits 0 gpuadm bundle verify b
-complains "b: ITS SIGNATURE IS NOT VERIFIED: no file says whose counts"
+complains "b: SIGNATURE NOT VERIFIED: no trusted signers are configured"
 says "not signed"
 exits 0 gpuadm bundle verify signed
 complains "NOT VERIFIED"
 
 mkdir -p "$(dirname "$usual")" && cp signers "$usual"
 exits 2 gpuadm bundle verify b
-complains "b: is not signed, and $place/$usual says whose signatures count"
+complains "b: not signed, but $place/$usual lists trusted signers"
 exits 0 gpuadm bundle verify signed
 says "signed by one@example.com"
 [ ! -s err ] || fail "something is complained of: $(cat err)"
 
 chmod g+w "$usual"
 exits 2 gpuadm bundle verify signed
-complains "others may write it"
+complains "other users can write to it"
 chmod g-w "$usual"
 ln -sfn /nonexistent/signers "$usual"
 exits 2 gpuadm bundle verify signed

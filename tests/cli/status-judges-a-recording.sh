@@ -18,12 +18,12 @@ says "well: false"
 
 exits 2 gpuadm status --from kept somehost
 exits 2 gpuadm status --from kept --watch
-complains "a recording does not change"
+complains "--watch cannot be combined with a recording"
 exits 2 gpuadm status -o html
 
 printf '%s\n' 'apiVersion: gpuadm/v1alpha1' 'kind: GpuCluster' 'hosts: [{ name: cp1, address: 127.0.0.1, port: 1, user: me }]' >cluster.yaml
 exits 4 gpuadm status -f cluster.yaml --ssh-client libssh2
 says "cp1: "
-says "no control plane could be asked"
+says "no control-plane node is reachable"
 exits 4 gpuadm kubeconfig -f cluster.yaml --ssh-client libssh2
 [ ! -e .kube ] || fail "a kubeconfig was made of nothing"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# An option that is none: exit 2 and the nearest one, also with a value.
+# An unknown option: exit 2 and the nearest one, also with a value.
 . "$(dirname "$0")/common"
 
 exits 2 gpuadm init --dryrun

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A verb that is none: exit 2 and the nearest one.
+# An unknown command: exit 2 and the nearest one.
 . "$(dirname "$0")/common"
 
 exits 2 gpuadm docter

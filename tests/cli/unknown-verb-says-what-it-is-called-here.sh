@@ -11,4 +11,4 @@ complains "did you mean gpu.health?"
 exits 2 gpuadm config explain podCDIR
 complains "did you mean network.podCIDR?"
 exits 2 gpuadm apply -f nope/none.yaml
-complains "gpuadm config init writes a cluster file"
+complains "create one with gpuadm config init"

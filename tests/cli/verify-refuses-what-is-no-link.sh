@@ -9,4 +9,4 @@ exits 0 gpuadm verify --help
 says "network, dns, driver"
 [ ! -e /etc/kubernetes/admin.conf ] || skip "this machine is a control plane"
 exits 2 gpuadm verify
-complains "none of these hosts is a control plane"
+complains "none of these hosts is a control-plane node"

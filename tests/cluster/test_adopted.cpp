@@ -48,7 +48,7 @@ bool says(const cluster::Adopted& adopted, std::string_view path, std::string_vi
 
 }  // namespace
 
-TEST_CASE("what a control plane says of its cluster gives the cluster file that is filed beside it") {
+TEST_CASE("the state of a cluster gives the cluster file next to it") {
   for (const auto& entry : fs::directory_iterator(GPUADM_TESTS_DIR "/cases/adopt")) {
     CAPTURE(entry.path().filename().string());
     const std::string got = cluster::to_file(cluster::read_back(found_in(entry.path()), usual()));
@@ -100,12 +100,12 @@ TEST_CASE("what a worker's kubelet has of its own is said, since the file has on
   REQUIRE(kubernetes.kubelet_config);
   kubernetes.kubelet_config->set("maxPods", 250);
   kubernetes.kubelet_flags += " --node-ip=192.0.2.9";
-  CHECK(says(
-      cluster::read_back(found, usual()), "hosts[1]",
-      "its kubelet is not as on 192.0.2.1: --node-ip=192.0.2.9, maxPods; the file has one for all hosts"));
+  CHECK(says(cluster::read_back(found, usual()), "hosts[1]",
+             "its kubelet differs from 192.0.2.1: --node-ip=192.0.2.9, maxPods; the file has one setting for "
+             "all hosts"));
 }
 
-TEST_CASE("a host that could not be reached stands in the file, and why") {
+TEST_CASE("an unreachable host is in the file, with the reason") {
   cluster::Found found = by_hand();
   facts::Node node;
   node.name = node.address = "gpu1";
@@ -123,9 +123,7 @@ TEST_CASE("a host that could not be reached stands in the file, and why") {
   CHECK(adopted.cluster.hosts[1].labels ==
         std::map<std::string, std::string>{{"notnvidia.com/x", "y"}, {"zone", "a"}});
   CHECK(says(adopted, "hosts[1]", "no route"));
-  CHECK(cluster::to_file(adopted).find(
-            "  # could not be reached, and was not looked at: no route\n  - name: gpu1\n") !=
-        std::string::npos);
+  CHECK(cluster::to_file(adopted).find("  # unreachable: no route\n  - name: gpu1\n") != std::string::npos);
 }
 
 TEST_CASE("what gpuadm has kept goes before what is read; damage is said") {

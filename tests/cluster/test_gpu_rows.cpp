@@ -71,14 +71,14 @@ TEST_CASE("a GPU that no ResourceSlice names cannot be claimed") {
   auto table = world.table();
   CHECK(table.rows[0].allocatable == true);
   CHECK(table.rows[1].allocatable == false);
-  CHECK(table.rows[1].why == "no ResourceSlice of the DRA driver names it");
+  CHECK(table.rows[1].why == "not in any ResourceSlice of the DRA driver");
   CHECK(table.counts.front().allocatable == 1);
   world.view->slices->clear();
   table = world.table();
   CHECK(table.rows[0].why == "the DRA driver publishes no GPU of the node");
   // Without the cluster file's word it is the device plugin that is missed.
   world.cluster.gpu.allocator = spec::Allocator::device_plugin;
-  CHECK(world.table().rows[0].why == "the device plugin offers none");
+  CHECK(world.table().rows[0].why == "the device plugin advertises none");
 }
 
 TEST_CASE("where ResourceSlices could not be read, what can be claimed is unknown") {

@@ -51,7 +51,7 @@ TEST_CASE("what a host says of its snapshot is bounded") {
   CHECK_FALSE(cluster::read_snapshot(sum + " 99999999999999999999 1 2 3"));
 }
 
-TEST_CASE("a snapshot that is whole is taken, with and without its sum beside it") {
+TEST_CASE("a complete snapshot is accepted, with and without its checksum file") {
   const auto alone = checked(whole());
   REQUIRE(alone);
   CHECK(*alone == base::sha256(whole()));

@@ -141,10 +141,10 @@ TEST_CASE("a control plane that cannot be reached is judged by what the others s
   CHECK(status.planes[1].part("etcd").says == "does not answer");
   CHECK(says(status, "cp2", "kube-apiserver is on a node that is not ready"));
   CHECK(says(status, "cp2", "the etcd member cp2 does not answer"));
-  CHECK(says(status, "the cluster", "etcd has 1 of 2 members, and needs 2"));
+  CHECK(says(status, "the cluster", "etcd has 1 of 2 members and needs 2"));
 }
 
-TEST_CASE("certificates that end soon, a silent API server and a network that is not there are told") {
+TEST_CASE("certificates that end soon, a silent API server and a missing network are reported") {
   World world;
   facts_in(world, "cp")
       .kubernetes.certificates->push_back({"/etc/kubernetes/admin.conf", clock_there - 86400.0});
@@ -174,13 +174,13 @@ TEST_CASE("GPUs that the driver or the node has lost are not well") {
   pod.gpus["nvidia.com/gpu"] = 1;
   world.view->pods = {{pod}};
   cluster::Status status = world.status();
-  CHECK(says(status, "gpu", "2 GPUs are on the PCI bus, and the driver has 1"));
+  CHECK(says(status, "gpu", "2 GPUs are on the PCI bus, but the driver has 1"));
   REQUIRE(status.gpu_hosts.size() == 1);
   CHECK(status.gpu_hosts[0].used == 1);
   CHECK(status.gpu_hosts[0].pods == std::vector<std::string>{"default/trainer"});
   gpu.gpus.resize(2);
   gpu.gpus[1].bus_id = "0000:02:00.0";
-  CHECK(says(world.status(), "gpu", "the driver has 2 GPUs, and pods can have 1"));
+  CHECK(says(world.status(), "gpu", "the driver has 2 GPUs, but pods can use 1"));
 }
 
 TEST_CASE("text for a terminal never has more than 80 columns, whatever names there are") {

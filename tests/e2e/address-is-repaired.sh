@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A single node whose host has another address and another name after a reboot: gpuadm repair address makes anew what named the old one,
+# A single node whose host has another address and another name after a reboot: gpuadm repair address regenerates everything that contains the old one,
 # and nothing else.
 . "$(dirname "$0")/common"
 
@@ -19,7 +19,7 @@ exits 0 gpuadm repair address -f cluster.yaml -y
 says "nothing to do"
 untouched=$(sums on node)
 
-# Another address and name; etcd and the API server start anew, and cannot: there is no such address.
+# Another address and name; etcd and the API server restart and fail: the address does not exist.
 on node "systemd-run -q sh -c 'sleep 2; ip addr del $old/24 dev eth0; ip addr add $new/24 dev eth0; ip route replace default via 10.77.0.1
   hostname renamed; echo renamed >/etc/hostname; echo $new renamed >>/etc/hosts
   pkill -KILL -x etcd; pkill -KILL -x kube-apiserver; systemctl restart kubelet'"
@@ -29,10 +29,10 @@ for _ in $(seq 60); do
   sleep 0.5
 done
 exits 0 gpuadm repair address -f cluster.yaml --dry-run
-says "a dry run: nothing was changed"
+says "dry run: nothing was changed"
 there "grep -q advertise-address=$old /etc/kubernetes/manifests/kube-apiserver.yaml" || fail "a dry run has changed something"
 exits 0 gpuadm repair address -f cluster.yaml -y
-[ "$(sums there)" = "$untouched" ] || fail "a certificate that does not name the address was made anew"
+[ "$(sums there)" = "$untouched" ] || fail "a certificate that does not name the address was regenerated"
 [ "$(there 'openssl x509 -noout -text -in /etc/kubernetes/pki/apiserver.crt' | grep -c "IP Address:$new")" = 1 ] || fail "the certificate does not name the address"
 ! there "grep -rlwF '$old' /etc/kubernetes /root/.kube/config" >out || fail "the old address is still somewhere"
 for map in kube-system/kubeadm-config kube-system/kube-proxy kube-public/cluster-info; do

@@ -40,7 +40,7 @@ says "signed by builder@example.com"
 ssh-keygen -q -t ed25519 -N '' -C other -f other
 exits 0 create --skip "$skip" -o other.tar.zst --sign other
 exits 2 "$GPUADM" bundle verify other.tar.zst --signers signers
-complains "its signature is of nobody"
+complains "the signature is not from a signer"
 stop
 
 # --- A host that reaches nothing ------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Certificates that end soon are renewed and in use; a snapshot of etcd brings the objects back, also after a restore that was killed;
+# Certificates that end soon are renewed and in use; a snapshot of etcd restores the objects, also after a restore that was killed;
 # one that is damaged is refused before anything changes.
 . "$(dirname "$0")/common"
 
@@ -18,7 +18,7 @@ before=$(file)
 exits 0 gpuadm certs status -f cluster.yaml
 [ "$(awk 'NR == 2 { print $2, $3, $5 }' out)" = "4 d /etc/kubernetes/pki/apiserver.crt" ] || fail "the certificate that ends first is another"
 exits 0 gpuadm certs renew -f cluster.yaml --dry-run
-says "a dry run: nothing was changed"
+says "dry run: nothing was changed"
 [ "$(file)" = "$before" ] || fail "a dry run has changed something"
 exits 0 gpuadm certs renew -f cluster.yaml -y
 [ "$(file)" != "$before" ] || fail "the certificate is the old one"
@@ -84,7 +84,7 @@ exits 3 gpuadm etcd restore cut.db -f cluster.yaml -y
 complains "damaged"
 (head -c 20000 snapshot.db && printf xxxx && tail -c +20005 snapshot.db) >bad.db
 exits 3 gpuadm etcd restore bad.db -f cluster.yaml -y
-complains "do not have the sum at its end"
+complains "its checksum does not match"
 cp snapshot.db other.db
 sed 's/^./x/' snapshot.db.sha256 >other.db.sha256
 exits 3 gpuadm etcd restore other.db -f cluster.yaml -y

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Hosts that reach what is outside through a proxy alone, which wants a login, and whose users are told of one that would lead kubeadm
+# Hosts that reach the internet only through a proxy with a login, and whose users have one configured that would redirect kubeadm
 # and kubectl astray: init and join end well, nothing of the cluster's own goes through the proxy, pods' images do. Another proxy
-# is told to the kubelet, too, by `runtime configure`. reset leaves nothing of it.
+# is also set for the kubelet by `runtime configure`. reset leaves nothing of it.
 . "$(dirname "$0")/common"
 
 login='lab:p@ss/w%rd'
@@ -37,7 +37,7 @@ administer one wait --for=condition=Ready --timeout=90s pod/pulled >out 2>err ||
 grep -qE '^200 GET http://registry.lab:5000/v2/lab/pause/' "$place/proxied-3128" || fail "its image did not come through the proxy"
 changes_nothing init -y
 
-# Another proxy: whoever has read the old one begins anew.
+# Another proxy: processes that have read the old one are restarted.
 knows() { on "$1" "tr '\\0' '\\n' </proc/\$(systemctl show --property=MainPID --value $2)/environ" | grep -c '^HTTPS\?_PROXY=.*:3129'; }
 sed -i 's/:3128/:3129/' cluster.yaml
 exits 0 gpuadm runtime configure -f cluster.yaml -y

@@ -31,7 +31,7 @@ watcher=$!
 trap 'kill "$watcher" 2>/dev/null || :; lab down --all; rm -rf "$place"' EXIT
 
 snapshot two >before
-# A worker whose join fails: what kubeadm writes into is no folder there.
+# A worker whose join fails: kubeadm's directory is a file there.
 on four 'mkdir -p /etc/kubernetes && touch /etc/kubernetes/pki'
 exits 1 apply -y
 says "four"
@@ -61,14 +61,14 @@ for node in two three; do
   kubectl wait --for=condition=Ready "pod/at-$node" --timeout=90s >/dev/null
   address=$(kubectl get pod "at-$node" -o jsonpath={.status.podIP})
   # Nothing listens, and its kernel says so.
-  timeout 5 bash -c ": </dev/tcp/$address/9" 2>&1 | grep "Connection refused" || { echo "no way to $address: $(ip route)" && exit 1; }
+  timeout 5 bash -c ": </dev/tcp/$address/9" 2>&1 | grep "Connection refused" || { echo "no route to $address: $(ip route)" && exit 1; }
 done
 END
 
 changes_nothing apply -y
 
 exits 2 gpuadm remove two -f cluster.yaml
-complains "there is no terminal to ask on"
+complains "no terminal to ask for confirmation"
 # A pod that nobody starts again elsewhere is not thrown away.
 exits 1 gpuadm remove two -f cluster.yaml -y --drain-timeout 20
 says "--force"
@@ -83,7 +83,7 @@ diff before after || fail "remove left something on two"
 exits 0 gpuadm remove two -f cluster.yaml -y
 says "nothing to do"
 
-# One that is gone for good.
+# One that is permanently lost.
 lab kill three
 exits 4 gpuadm remove three -f cluster.yaml -y --connect-timeout 5
 complains "--force"

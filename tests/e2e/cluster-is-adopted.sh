@@ -26,7 +26,7 @@ complains "Store the cluster file on the control plane"
 ! grep -q 'needed   Run kubeadm init' err || fail "the cluster that is there would be made again"
 exits 0 gpuadm adopt one -f login.yaml -o adopted.yaml --record -y
 exits 2 gpuadm adopt one -f login.yaml -o adopted.yaml
-complains "is there already"
+complains "already exists"
 diff printed.yaml adopted.yaml || fail "the file is another one than was printed"
 snapshot | grep -vxFf before | grep -v ' /var/lib/gpuadm/' >new || true
 [ "$(awk '{ print $2 }' new)" = /etc/kubernetes/gpuadm/cluster.yaml ] || { cp new out && fail "more was changed than the record"; }
@@ -47,7 +47,7 @@ exits 0 gpuadm adopt -f login.yaml -o again.yaml
 grep -A7 'name: two' again.yaml | grep >/dev/null 'role: worker' || fail "the node that joined is not in the file"
 exits 0 gpuadm status -f again.yaml
 
-# One that gpuadm made gives back what made it.
+# A cluster of gpuadm returns its own cluster file.
 lab down two
 lab up two
 "$top/tests/lib/lab-cluster" two >cluster.yaml

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A node becomes a newer Kubernetes. gpuadm is killed while kubeadm upgrades the control plane, and again with the new kubelet on its
-# way; the same command goes on. Its pods run on all the while, and a second run finds nothing to do.
+# way; the same command continues. Its pods keep running meanwhile, and a second run finds nothing to do.
 . "$(dirname "$0")/common"
 
 needs_next_bundle

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Three control planes with a virtual address. The one that has it loses its power: another takes it, and the API answers there; etcd of
-# three members is restored. What holds the address is a double of kube-vip (tests/lab/kube-vip-double): its own image is not to be had here.
+# three members is restored. What holds the address is a double of kube-vip (tests/lab/kube-vip-double): its own image is not available here.
 . "$(dirname "$0")/common"
 
 cp -r "$bundle" with-vip
@@ -31,7 +31,7 @@ case $holder in one | two | three) ;; *) fail "not one host has the address, but
 on one "grep -qF 'server: https://$virtual:6443' /etc/kubernetes/admin.conf" || fail "the endpoint is another one"
 changes_nothing apply -y
 
-# etcd of three members: given back what it held, on all of them at once.
+# etcd of three members: its data is restored, on all of them at once.
 as_admin() { on one kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s "$@"; }
 as_admin create configmap kept --from-literal=word=kept >/dev/null
 exits 0 gpuadm etcd snapshot -f cluster.yaml --to etcd.db

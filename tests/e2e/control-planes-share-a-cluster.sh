@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Three control planes and two workers behind a load balancer. One control plane loses its power: the API goes on answering.
+# Three control planes and two workers behind a load balancer. One control plane loses its power: the API keeps responding.
 # It is removed though it is gone, and a fresh host joins in its place.
 . "$(dirname "$0")/common"
 
@@ -65,7 +65,7 @@ has_a_cluster two 5
 exits 0 gpuadm apply -f cluster.yaml --bundle "$bundle" -y # it is the first again, and gets what the first has
 changes_nothing gpuadm apply -f cluster.yaml --bundle "$bundle" -y
 
-# One of three leaves, and the other two go on; then all that is left goes at once.
+# One of three leaves, and the other two continue; then the remaining ones are removed at once.
 exits 0 gpuadm reset three -f cluster.yaml -y
 [ "$(members two | wc -l)" = 2 ] || fail "etcd still counts on the member that was reset"
 exits 0 gpuadm reset -f cluster.yaml -y

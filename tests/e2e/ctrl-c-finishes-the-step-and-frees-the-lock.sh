@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ctrl-C once: the running step is finished, the run ends with 130, the lock is free, and the next run goes on.
+# Ctrl-C once: the running step is finished, the run ends with 130, the lock is free, and the next run continues.
 . "$(dirname "$0")/common"
 
 a_host node

@@ -20,7 +20,7 @@ doctor() { # doctor STAGE OPTION...
   timeout 60 "$top/tests/lab/lab" net "$GPUADM" doctor -f cluster.yaml --stage "$stage" --fail-on never "$@" </dev/null
 }
 
-# What a host of the lab says when it is well: what is so of labs only is not told again.
+# Findings of a healthy lab host: those that exist only in labs are ignored.
 is_well() { doctor "$1" -o json >"$1.json"; }
 
 # names FAULT: whether the first line names it, and what follows from it is below it.
@@ -46,7 +46,7 @@ try() { # try FAULT
   printf '%s\t%s\n' "$1" "$(head -n 1 out)" >>results.tsv
   printf '%-34s %-9s %s s  %s\n' "$1" "${stage_of[$1]}" "$((SECONDS - begun))" "$verdict"
   [ "$verdict" = named ] || { wrong+=("$1") && head -n 20 out; }
-  on_node "$1.mends" >mends.log 2>&1 || { cat mends.log && fail "$1 could not be mended"; }
+  on_node "$1.repairs" >repairs.log 2>&1 || { cat repairs.log && fail "$1 could not be repaired"; }
 }
 
 try_all() { # try_all STAGE

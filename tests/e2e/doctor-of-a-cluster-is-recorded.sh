@@ -25,9 +25,9 @@ address=$(lab address node)
 grep -qE $'^\\| host1\t' kept/cluster.txt || fail "the node has kept its name"
 rm kept/cluster.txt
 exits 2 gpuadm doctor --from kept --stage cluster
-complains "no control plane was asked when this was recorded"
+complains "no control plane was queried when this was recorded"
 
-# Watched: what changes in the cluster is told.
+# Watched: changes in the cluster are reported.
 on node kubectl --kubeconfig /etc/kubernetes/admin.conf taint nodes --all node-role.kubernetes.io/master=:NoSchedule
 "$top/tests/lab/lab" net "$GPUADM" doctor -f cluster.yaml --stage cluster --watch=1 --only cl.nodes-taints >seen 2>err </dev/null &
 running=$!
@@ -52,7 +52,7 @@ on node systemctl daemon-reload
 on node systemctl restart kubelet
 exits 0 gpuadm support -f cluster.yaml --output archive.tar.gz
 says "host1 is node"
-says "Look through"
+says "Review"
 [ "$(stat -c %a archive.tar.gz)" = 600 ] || fail "others may read the archive"
 tar --extract --gzip --file archive.tar.gz
 tar --list --verbose --numeric-owner --gzip --file archive.tar.gz | awk '$2 != "0/0" { exit 1 }' || fail "the archive names its maker"
@@ -70,5 +70,5 @@ done
 cd ..
 exits 0 gpuadm doctor --from gpuadm-support-*/recording --stage cluster --fail-on never
 exits 2 gpuadm support -f cluster.yaml --output archive.tar.gz
-complains "there is such a file"
+complains "already exists"
 

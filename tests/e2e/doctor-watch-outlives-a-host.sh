@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Of two hosts that are watched one drops its connection, loses its cable and comes back: it is told and tried again, and the
-# other one is looked at all the while.
+# Of two hosts that are watched one drops its connection, loses its cable and comes back: it is reported and tried again, and the
+# other one is checked meanwhile.
 . "$(dirname "$0")/common"
 
 lab up one --image bookworm-bare
@@ -22,7 +22,7 @@ lab cut one
 sleep 4
 lab link one down
 seen_within 60 ' new .* one blocker host.ssh.reachable'
-! grep -q ' gone .* one .*ip-forward' seen || { cp seen out && fail "what was seen of a lost host was taken back"; }
+! grep -q ' gone .* one .*ip-forward' seen || { cp seen out && fail "the findings of a lost host were removed"; }
 on two sysctl -qw net.ipv4.ip_forward=0
 seen_within 10 ' new .* two .*kernel.sysctl.ip-forward'
 lab link one up

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A bundle brings the NVIDIA driver to a host without a way out: the packages of the driver, of the kernel's headers and of what builds
+# The NVIDIA driver is installed from a bundle on a host without internet access: the packages of the driver, of the kernel's headers and of what builds
 # modules, with all that they need, from a mirror of Debian's repositories. Debian's gcc, make and dkms are real, and build. The GPU on
 # the PCI bus, the headers and the driver are doubles: a module of one line, its version, and the recorded nvidia-smi.
 . "$(dirname "$0")/common"
@@ -76,7 +76,7 @@ sed 's/"kernel": "[^"]*"/"kernel": "1.2.3-4-amd64"/' facts.json >other.json
 exits 3 "$GPUADM" bundle create --for cluster.yaml,other.json --kubernetes-version "$version" --source "http://127.0.0.1:$web" --skip "$skip" -o c
 complains "has linux-headers-1.2.3-4-amd64"
 exits 2 "$GPUADM" bundle create --for cluster.yaml --kubernetes-version "$version" --source "http://127.0.0.1:$web" --skip "$skip" -o c
-complains "nothing says which GPUs"
+complains "but the GPUs"
 stop
 
 # --- A host that reaches nothing ------------------------------------------------------------------------------------------------

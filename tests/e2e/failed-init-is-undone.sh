@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# An init that does not get as far as a working cluster is taken back by undo: the host is what it was before, file by file. So is one
+# An init that does not reach a working cluster is undone: the host is what it was before, file by file. So is one
 # that was run again and failed again. A cluster that works is refused.
 . "$(dirname "$0")/common"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A file to three hosts: the client sends it once, hosts pass it on while it comes. Killed twice it goes on from there, a host
+# A file to three hosts: the client sends it once, hosts pass it on while it comes. Killed twice it continues from there, a host
 # that dies meanwhile leaves the others theirs, and no key and no server of its own is left on any host.
 . "$(dirname "$0")/common"
 
@@ -98,7 +98,7 @@ lab up "$root" --image bookworm-bare
 "$top/tests/lib/lab-cluster" "${names[@]}" >cluster.yaml
 exits 0 gpuadm cp freight --to /opt/freight -f cluster.yaml
 
-# A disk without room for it: said before a byte is sent, and nothing is there.
+# A disk without space for it: reported before a byte is sent, and nothing is written.
 on a 'rm /opt/freight; mount -t tmpfs -o size=32m none /var/lib/gpuadm && mkdir -p /var/lib/gpuadm'
 exits 1 gpuadm cp freight --to /opt/freight -f cluster.yaml
 says "free disk space, then run again"

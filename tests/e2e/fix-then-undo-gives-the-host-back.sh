@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Faults are mended by `doctor --fix`, and `undo` gives the host back as it was, byte for byte; so it does after an init
+# Faults are fixed by `doctor --fix`, and `undo` restores the host byte for byte; also after an init
 # that went as far as the runtime.
 . "$(dirname "$0")/common"
 
-# What is on the host, but for when units were started, and what containerd makes when it starts: undo restarts what reads
-# a file that it puts back.
+# The state of the host, except for start times of units, and files that containerd creates when it starts: undo restarts units that read
+# a restored file.
 snapshot() { lab snapshot node | sed -E '/^store /d; s/ActiveEnterTimestampMonotonic=[0-9]+//' | sort; }
 open_findings() { jq -r '.findings[] | select(.result != "pass" and .result != "skip") | .id' out | sort -u; }
 
@@ -41,7 +41,7 @@ says "Enable and start containerd"
 snapshot | diff before - || fail "a dry run changed something"
 
 exits 0 gpuadm doctor -f cluster.yaml --only "$faults" --fix -y
-says "mended on node"
+says "fixed on node"
 exits 0 gpuadm doctor -f cluster.yaml --only "$faults" -o json
 [ -z "$(open_findings)" ] || fail "still open: $(open_findings)"
 on node "grep -qx 'timeout: 7' /etc/crictl.yaml" || fail "a foreign setting is lost"
@@ -49,20 +49,20 @@ exits 0 gpuadm doctor -f cluster.yaml --only "$faults" --fix -y
 
 exits 2 gpuadm undo -f cluster.yaml
 exits 0 gpuadm undo -f cluster.yaml --dry-run
-says "/etc/crictl.yaml is put back"
+says "/etc/crictl.yaml is restored"
 exits 0 gpuadm undo -f cluster.yaml -y
 snapshot >after
 diff before after || fail "undo left something"
 exits 0 gpuadm undo -f cluster.yaml -y
 says "nothing to undo"
 
-# What somebody has changed since stays, and is named.
+# What others have changed since is kept and reported.
 on node systemctl enable --now containerd.service 2>/dev/null
 snapshot >before
 exits 0 init --phases os/modules,os/sysctl,runtime/config -y
 on node 'echo "theirs = 1" >/etc/sysctl.d/99-gpuadm.conf'
 exits 1 gpuadm undo -f cluster.yaml -y
-says "/etc/sysctl.d/99-gpuadm.conf stays: somebody else has changed it since"
+says "/etc/sysctl.d/99-gpuadm.conf stays: it was changed by others since"
 [ "$(on node cat /etc/sysctl.d/99-gpuadm.conf)" = "theirs = 1" ] || fail "it was written over"
 exits 0 gpuadm undo -f cluster.yaml --force -y
 snapshot >after

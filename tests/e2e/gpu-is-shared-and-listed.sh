@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # gpuadm gpu share labels the node and changes the device plugin of a real cluster, as one run that can be previewed; every manifest that
-# gpuadm makes is taken by a real API server. No plugin runs here: its image is not to be had, and the GPU is a double of nvidia-smi.
+# gpuadm makes is taken by a real API server. No plugin runs here: its image is not available, and the GPU is a double of nvidia-smi.
 . "$(dirname "$0")/common"
 
 admin() { on node kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s "$@"; }
@@ -18,7 +18,7 @@ exits 0 gpuadm gpu share node 4 -f cluster.yaml --dry-run
 is "$(objects)" ""
 ! labels | grep >/dev/null nvidia || fail "a dry run has labelled the node"
 exits 0 gpuadm gpu share node 4 -f cluster.yaml -y
-complains "write it there too"
+complains "change hosts[].gpu there too"
 is "$(objects)" "configmap/nvidia-device-plugin-config-time-slicing-4 daemonset.apps/nvidia-device-plugin-time-slicing-4 "
 labels >labelled
 for label in nvidia.com/gpu.product=NVIDIA-H200-SHARED nvidia.com/gpu.replicas=4 nvidia.com/gpu.present=true gpuadm.io/device-plugin=time-slicing-4; do

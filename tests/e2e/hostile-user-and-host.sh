@@ -41,7 +41,7 @@ exits 0 gpuadm cp freight three --to /etc/freight-2 -f cluster.yaml
 # shellcheck disable=SC2016 # of the host's shell
 on three 'log=/var/lib/gpuadm/journal/log; at=$(grep -bF "/etc/freight-2" $log | head -n 1 | cut -d: -f1); truncate -s $((at + 22)) $log'
 exits 1 gpuadm undo three -f cluster.yaml --all -y
-says "a line of the journal is cut off or damaged, and what it is about is not restored: file /etc/freight-2"
+says "a line of the journal is truncated or damaged, and its change is not undone: file /etc/freight-2"
 on three '[ ! -e /etc/freight-1 ] && [ -e /etc/freight-2 ]' || fail "undo did not restore what it could"
 exits 1 gpuadm undo three -f cluster.yaml --all --force -y
 on three '[ ! -e /var/lib/gpuadm ]' || fail "the journal was not forgotten"

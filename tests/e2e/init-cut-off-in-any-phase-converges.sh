@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The connection drops in every phase in turn: the run fails and names the host; the next goes on.
+# The connection drops in every phase in turn: the run fails and reports the host; the next run continues.
 . "$(dirname "$0")/common"
 
 a_host node

@@ -22,7 +22,7 @@ lost=$(grep -v '^disabled_plugins' config.before | grep -vxFf config.after || tr
 [ -z "$lost" ] || fail "lost: $lost"
 [ "$(on node cat /proc/swaps | wc -l)" -gt 1 ] || fail "swap was turned off"
 
-# Docker sets the policy of FORWARD to DROP. Pods are forwarded all the same, and reset removes the rules and their unit.
+# Docker sets the policy of FORWARD to DROP. Pods are forwarded anyway, and reset removes the rules and their unit.
 rules() { on node iptables-save -t filter; }
 rules | grep -q '^:FORWARD DROP' || fail "Docker does not drop forwarded packets here: this test shows nothing"
 [ "$(rules | grep -c 'comment gpuadm-pods .*ACCEPT')" = 2 ] || fail "pods are not forwarded"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# gpuadm is killed in every phase in turn; the next run goes on, and the last one ends with a cluster.
+# gpuadm is killed in every phase in turn; the next run continues, and the last one ends with a cluster.
 . "$(dirname "$0")/common"
 
 a_host node

@@ -16,7 +16,7 @@ exits 0 init -y
 says "0 changed"
 [ "$(units node)" = "$before" ] || fail "units were restarted"
 
-# What the doctor says of a healthy node and cluster: nothing that stands in the way.
+# The doctor has no blockers for a healthy node and cluster.
 exits 0 gpuadm doctor -f cluster.yaml --stage node --fail-on blocker
 exits 0 gpuadm doctor -f cluster.yaml --stage cluster --fail-on blocker
 

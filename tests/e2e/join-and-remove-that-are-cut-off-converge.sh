@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A full disk, gpuadm killed, the connection cut, the host without power, in phases of join and remove: the next run goes on and ends as one
+# A full disk, gpuadm killed, the connection cut, the host without power, in phases of join and remove: the next run continues and ends as one
 # would that nothing had happened to. Two runs at once: one works, the other says who holds the lock.
 . "$(dirname "$0")/common"
 
@@ -39,7 +39,7 @@ on two umount /etc/kubernetes
 interrupted kube/packages killed "${join[@]}"
 interrupted kube/images cut "${join[@]}"
 interrupted kube/join powerless "${join[@]}"
-# Who comes second is told who is there.
+# A second run gets the owner of the lock.
 begins "${join[@]}"
 in_phase kube/images "$running" || in_phase verify/cluster "$running" || fail "nothing was left to do"
 exits 3 gpuadm join two -f cluster.yaml --bundle "$bundle" -y
@@ -54,11 +54,11 @@ exits 1 gpuadm diff -f cluster.yaml --bundle "$bundle"
 says "-# theirs"
 on two 'cp -p /tmp/kept /etc/sysctl.d/99-gpuadm.conf && rm /tmp/kept'
 
-# A full disk: where the host's journal is, nothing is begun; where something is put back, the next run does it.
+# A full disk: with the host's journal on it, nothing is started; with a restored file on it, the next run restores it.
 full two /var/lib/gpuadm
 exits 1 gpuadm "${remove[@]}"
 grep -qF "the disk of /var/lib/gpuadm is full" out err || fail "it does not say which disk is full"
-[ -z "$(administer one get node two -o 'jsonpath={.spec.unschedulable}')" ] || fail "the node was drained all the same"
+[ -z "$(administer one get node two -o 'jsonpath={.spec.unschedulable}')" ] || fail "the node was drained anyway"
 on two umount /var/lib/gpuadm
 interrupted remove/drain killed "${remove[@]}"
 interrupted reset/state cut "${remove[@]}"

@@ -6,7 +6,7 @@
 client=10.77.0.1
 login='lab:p@ss/w%rd'
 
-mirrors() { # mirrors ENGINE HTTP-REGISTRY: what stands in the cluster file
+mirrors() { # mirrors ENGINE HTTP-REGISTRY: lines of the cluster file
   cat <<END
 runtime: { engine: $1 }
 kubernetes: { version: "$(kubernetes_version)" }
@@ -22,7 +22,7 @@ state() {
   on node "cd /etc && find apt containerd docker systemd gpuadm -printf '%p %y %m %U %G\n' 2>/dev/null; find containerd docker -type f -exec sha256sum {} + 2>/dev/null || :" | sort
 }
 
-# Nowhere but in two files that only root may read, and where programs have to be told it.
+# Only in two files that only root may read, and in configurations of programs that require it.
 is_secret() {
   on node 'grep -rlF -e "p@ss" -e "p%40ss" /etc /var/lib/gpuadm /var/log /run 2>/dev/null' >out 2>err || :
   [ "$(sort out)" = "/etc/apt/apt.conf.d/95gpuadm-proxy

@@ -40,7 +40,7 @@ on one "ip route add $cidr via $(lab address two)"
 exits 0 verify --only network
 gone
 
-# Traffic that is dropped ends init with the finding; once it passes, the same command goes on.
+# Traffic that is dropped ends init with the finding; once it passes, the same command continues.
 on one 'rm /var/lib/gpuadm/network-proof'
 on two "iptables -I FORWARD -d $cidr -j DROP"
 exits 1 init -y

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# gpuadm runs on the machine that must be rebooted: it says so, lets go of the lock, reboots the machine, and goes on by itself at the
+# gpuadm runs on the machine that must be rebooted: it reports that, releases the lock, reboots the machine, and continues by itself at the
 # next boot, once. What it said there is in the run's folder.
 . "$(dirname "$0")/common"
 
@@ -57,17 +57,17 @@ boot >before
 
 exits 1 desk playbook run kernel.yaml -f cluster.yaml --no-reboot -y
 says "systemctl reboot on desk, then run the same command again"
-on desk '[ ! -e /etc/systemd/system/gpuadm-resume.service ]' || fail "it would go on all the same"
+on desk '[ ! -e /etc/systemd/system/gpuadm-resume.service ]' || fail "it would continue anyway"
 exits 1 on desk "cd \"/opt/it's here\" && SUDO_USER=gpu /opt/gpuadm/gpuadm playbook run kernel.yaml -f cluster.yaml -y"
-says "it goes on at the next boot"
-grep -qF "gpuadm goes on by itself: tail -f /root/.local/state/gpuadm/desk/" out err || fail "it does not say where it goes on"
+says "gpuadm continues at the next boot"
+grep -qF "gpuadm continues after that: tail -f /root/.local/state/gpuadm/desk/" out err || fail "it does not say where it continues"
 deadline=$((SECONDS + 180))
 until on desk '[ -e /etc/behind ]' 2>/dev/null; do
-  [ "$SECONDS" -lt "$deadline" ] || fail "gpuadm did not go on: $(on desk 'cat /root/.local/state/gpuadm/desk/*/resumed.log; journalctl -u gpuadm-resume --no-pager' 2>&1)"
+  [ "$SECONDS" -lt "$deadline" ] || fail "gpuadm did not continue: $(on desk 'cat /root/.local/state/gpuadm/desk/*/resumed.log; journalctl -u gpuadm-resume --no-pager' 2>&1)"
   sleep 1
 done
 [ "$(boot)" != "$(cat before)" ] || fail "the machine was not rebooted"
-[ "$(on desk cat /var/tmp/who)" = "/root gpu" ] || fail "it goes on as somebody else: $(on desk cat /var/tmp/who)"
+[ "$(on desk cat /var/tmp/who)" = "/root gpu" ] || fail "it continues as another user: $(on desk cat /var/tmp/who)"
 [ "$(on desk cat /etc/behind)" = "$(boot)" ] || fail "what comes behind the reboot was done before it"
 until on desk 'grep -q "2 changed\|1 changed" /root/.local/state/gpuadm/desk/*/resumed.log && [ ! -e /var/lib/gpuadm/lock ]'; do
   [ "$SECONDS" -lt "$deadline" ] || fail "it did not end: $(on desk 'cat /root/.local/state/gpuadm/desk/*/resumed.log')"

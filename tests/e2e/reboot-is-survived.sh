@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A step that holds only after a reboot: with --no-reboot the run stops there and says what to type; without, it reboots the hosts
-# itself, the control plane of a cluster among them, waits, still holds their locks, and goes on with what is left.
+# itself, the control plane of a cluster among them, waits, still holds their locks, and continues with the rest.
 . "$(dirname "$0")/common"
 
 hosts 1 one two
@@ -47,13 +47,13 @@ Y
 play() { gpuadm playbook run kernel.yaml -f cluster.yaml "$@"; }
 
 exits 0 play --dry-run
-says "reboots where it must be: one (The host has booted with it), two (The host has booted with it)"
+says "reboots if required: one (The host has booted with it), two (The host has booted with it)"
 exits 1 play --no-reboot -y
 says "systemctl reboot on two, then run the same command again"
-[ "$(boots one)" = "$(cat one.before)" ] || fail "it was rebooted all the same"
+[ "$(boots one)" = "$(cat one.before)" ] || fail "it was rebooted anyway"
 
 exits 0 play -y
-says "the host is back from its reboot"
+says "the host has rebooted"
 for host in one two; do
   [ "$(boots "$host")" != "$(cat "$host.before")" ] || fail "$host was not rebooted"
   [ "$(on "$host" cat /etc/behind)" = "$(boots "$host")" ] || fail "what comes behind the reboot was not done on $host"
@@ -64,10 +64,10 @@ exits 0 play -y
 says "nothing to do"
 has_a_cluster one
 
-# A reboot that does not end within the run: whoever comes next goes on.
+# A reboot that does not end within the run: the next run continues.
 on two rm /etc/booted-as
 begins playbook run kernel.yaml -f cluster.yaml -y
-until grep -q "is to be rebooted" out; do kill -0 "$running" || fail "no reboot was begun"; sleep 0.2; done
+until grep -q "rebooting the host" out; do kill -0 "$running" || fail "no reboot was begun"; sleep 0.2; done
 kill -KILL "$running"
 wait "$running" || true
 for _ in 1 2 3 4 5 6; do ! play -y >out 2>err || break; sleep 5; done

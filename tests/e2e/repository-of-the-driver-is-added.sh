@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A host whose own repositories lack the driver's branch gets NVIDIA's, from a mirror: of the package that comes with it the key is
-# taken, nothing of it is run or installed, and what is no such package is refused. The repository and its key are doubles.
+# taken, nothing of it is run or installed, and anything that is not such a package is rejected. The repository and its key are doubles.
 . "$(dirname "$0")/common"
 
 client=10.77.0.1 driver=580.159.04
@@ -53,7 +53,7 @@ says "http://$client:8080/$system/x86_64/cuda-keyring_1.1-1_all.deb is not the p
 head -c 2000000 /dev/zero >"$folder/cuda-keyring_1.1-1_all.deb"
 exits 1 runs
 says "is larger than 1 MiB"
-# The mirror brings a key of its own: it is taken where the cluster file names it, and only there.
+# The mirror has its own key: it is accepted only if it is in the cluster file.
 keyring cuda-keyring
 signs
 key=$(gpg --batch --with-colons --list-keys lab@lab.local 2>/dev/null | awk -F: '$1 == "fpr" { print $10; exit }')

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # After init and reset a host is what it was: every file with its sum, owner and time, units, parameters, modules, rules,
-# interfaces, mounts, packages, images. A runtime that was there is given back. Then it can be made a node again, and a
+# interfaces, mounts, packages, images. An existing runtime is restored. Then it can be made a node again, and a
 # reset that is cut off is finished by the next one.
 . "$(dirname "$0")/common"
 
@@ -11,7 +11,7 @@ snapshot() {
     s/ActiveEnterTimestampMonotonic=[0-9]+//' | sort
   on node "dpkg-query -W -f 'package \${Package} \${Version} \${db:Status-Abbrev}\n'"
 }
-take_down() { gpuadm reset -f cluster.yaml "$@"; }
+reset_all() { gpuadm reset -f cluster.yaml "$@"; }
 
 gives_back() { # gives_back WORD
   snapshot >after
@@ -74,19 +74,19 @@ for engine in containerd docker; do
   snapshot >before
   makes_a_busy_node
 
-  exits 2 take_down
-  complains "there is no terminal to ask on"
+  exits 2 reset_all
+  complains "no terminal to ask for confirmation"
   exits 2 gpuadm undo -f cluster.yaml --all --run x -y
   exits 3 gpuadm undo -f cluster.yaml --all -y
   complains "gpuadm reset"
-  exits 0 take_down --dry-run
+  exits 0 reset_all --dry-run
   says "Remove the cluster's state"
   has_a_cluster node
 
-  # Who reads the plan for half a minute is not told that the hosts have changed: what a cluster changes by itself does not count.
+  # After half a minute at the question, the hosts are not reported as changed: changes by the cluster itself do not count.
   { sleep 30 && echo y; } | lab net script -qec "$GPUADM reset -f cluster.yaml" /dev/null >out 2>&1 || fail "a late yes is refused"
   gives_back "$engine"
-  exits 0 take_down -y
+  exits 0 reset_all -y
   says "nothing to do"
 
   if [ "$engine" = containerd ]; then
@@ -96,7 +96,7 @@ for engine in containerd docker; do
     in_phase reset/state "$running"
     kill -KILL "$running"
     wait "$running" || true
-    exits 0 take_down -y
+    exits 0 reset_all -y
     gives_back "cut off"
   fi
   lab down node

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A cluster that gpuadm did not make is not taken down without --force; with it, it is. What somebody has changed since
+# A cluster that gpuadm did not create is reset only with --force. What others have changed since
 # stays, and images stay when asked.
 . "$(dirname "$0")/common"
 
@@ -7,7 +7,7 @@ lab up node
 "$top/tests/lib/lab-cluster" node >cluster.yaml
 "$top/tests/lab/by-hand-init" node >/dev/null 2>err || fail "no cluster by hand"
 exits 3 gpuadm reset -f cluster.yaml -y
-complains "a cluster that gpuadm did not make"
+complains "a cluster that gpuadm did not create"
 complains "--force"
 has_a_cluster node
 exits 0 gpuadm reset -f cluster.yaml -y --force
@@ -21,7 +21,7 @@ a_host node
 exits 0 init -y
 on node 'echo "theirs = 1" >/etc/sysctl.d/99-gpuadm.conf'
 exits 1 gpuadm reset -f cluster.yaml -y --keep-images
-says "/etc/sysctl.d/99-gpuadm.conf stays: somebody else has changed it since"
+says "/etc/sysctl.d/99-gpuadm.conf stays: it was changed by others since"
 [ "$(on node cat /etc/sysctl.d/99-gpuadm.conf)" = "theirs = 1" ] || fail "it was written over"
 on node 'ctr -n k8s.io images ls -q' | grep >/dev/null pause || fail "the images are gone"
 exits 0 gpuadm reset -f cluster.yaml -y --force

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A setting that the runtime's own reader refuses is never written; one that it reads and dies of is taken back within 30 s,
+# A setting that the runtime's own reader refuses is never written; one that it reads and then exits is rolled back within 30 s,
 # the runtime answers, and the report says what happened.
 . "$(dirname "$0")/common"
 
-# with_patch PATCH: a cluster file that lays it over the runtime's configuration.
+# with_patch PATCH: a cluster file that merges it into the runtime's configuration.
 with_patch() {
   "$top/tests/lib/lab-cluster" node | sed '/^patches:/,$d' >cluster.yaml
   printf 'kubernetes: { version: "%s" }\nruntime: { engine: %s }\npatches: { runtime: %s }\n' "$(kubernetes_version)" "$engine" "$1" >>cluster.yaml
@@ -11,7 +11,7 @@ with_patch() {
 pid() { on node systemctl show --property=MainPID --value "$engine"; }
 state() { on node "find /etc/containerd /etc/docker -type f -exec sha256sum {} + 2>/dev/null || :" | sort; }
 
-# dies_of PATCH COMMAND: it is taken back, and what COMMAND asks of the runtime on the host works.
+# dies_of PATCH COMMAND: it is rolled back, and COMMAND works with the runtime on the host.
 dies_of() {
   local begun
   with_patch "$1"
@@ -27,7 +27,7 @@ dies_of() {
 }
 
 engine=containerd
-# containerd 2 is given a file of its own, beside the one that imports it.
+# containerd 2 gets its own file, next to the one that imports it.
 images=$(printf '%s\n' "$(lab fitting containerd)" trixie-containerd-2 | sort -u)
 for image in $images; do
   a_host node --image "$image"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Two nodes get a newer containerd (Debian's 1.6 becomes Debian's 1.7), one after the other: drained, changed, Ready, and taking pods
-# again; gpuadm is killed in between and goes on. The toolkit is upgraded where it is installed; its packages hold the lab's double of
+# again; gpuadm is killed in between and continues. The toolkit is upgraded where it is installed; its packages hold the lab's double of
 # nvidia-ctk. The runtime's configuration keeps what is not gpuadm's, and nothing is left to do at the end.
 . "$(dirname "$0")/common"
 ! kubernetes_is_at_least 1.34 || skip "Kubernetes $(kubernetes_version) does not support containerd 1.6, which this test upgrades"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# gpuadm status says how a real cluster is, and what is wrong with it; kubeconfig lays its credentials beside those of others; exec, logs
+# gpuadm status shows the state of a real cluster and its problems; kubeconfig merges its credentials with those of others; exec, logs
 # and cp reach the host.
 . "$(dirname "$0")/common"
 
@@ -38,13 +38,13 @@ says "well: true"
 timeout -s INT 6 "$top/tests/lab/lab" net "$GPUADM" status -f cluster.yaml --watch=1 -o json >seen 2>err </dev/null || true
 jq -es 'length >= 2 and all(.well)' seen >/dev/null || { cp seen out && fail "the watch saw otherwise"; }
 
-# The kubeconfig: beside another cluster's, twice the same, and kubectl works with it.
+# The kubeconfig: merged with another cluster's, idempotent, and kubectl works with it.
 mkdir .kube
 printf '%s\n' 'apiVersion: v1' 'kind: Config' '# mine' 'clusters: [{ name: prod, cluster: { server: "https://192.0.2.1:6443" } }]' \
   'users: [{ name: me, user: { token: "0123" } }]' 'contexts: [{ name: prod, context: { cluster: prod, user: me } }]' 'current-context: prod' >.kube/config
 cp .kube/config former
 exits 0 gpuadm kubeconfig -f cluster.yaml
-complains "the former file is kept"
+complains "the original is"
 cmp former .kube/config.before-*
 [ "$(stat -c %a .kube/config)" = 600 ] || fail "others may read the kubeconfig"
 kubectl=$bundle/bin/kubectl
@@ -55,13 +55,13 @@ lab net "$kubectl" get nodes >out 2>err || fail "kubectl does not work with it"
 says "one "
 before=$(sha256sum .kube/config)
 exits 0 gpuadm kubeconfig -f cluster.yaml
-says "is as it should be"
+says "is up to date"
 [ "$(sha256sum .kube/config)" = "$before" ] || fail "the second time changed the file"
 [ "$(find .kube -name 'config.before-*' | wc -l)" = 1 ] || fail "nothing changed, and something was kept"
 exits 2 gpuadm kubeconfig -f cluster.yaml --context prod
 complains "--context NAME"
 exits 0 gpuadm kubeconfig -f cluster.yaml --output other --context elsewhere
-[ "$("$kubectl" --kubeconfig other config current-context)" = elsewhere ] || fail "the file of its own is wrong"
+[ "$("$kubectl" --kubeconfig other config current-context)" = elsewhere ] || fail "the separate file is wrong"
 ! grep -rqs "client-key-data" .local/state/gpuadm --include='*.json*' || fail "a key is in a run folder"
 
 # One thing on every host.
@@ -105,4 +105,4 @@ on one mv /root/kube-scheduler.yaml /etc/kubernetes/manifests/
 is_well
 lab kill one
 exits 4 gpuadm status -f cluster.yaml --connect-timeout 3
-says "no control plane could be asked"
+says "no control-plane node is reachable"

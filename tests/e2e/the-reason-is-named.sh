@@ -72,7 +72,7 @@ else
   leaves_out "CoreDNS's image: the bundle of $(kubernetes_version) has none"
 fi
 
-# No room for images.
+# No space for images.
 on node systemctl stop containerd
 full node /var/lib/containerd
 on node systemctl start containerd

@@ -31,7 +31,7 @@ on node mkdir -p $packages
 on node "cat >$packages/$old" <old.deb
 on node "cat >$packages/$(sha256sum <base.deb | cut -d' ' -f1)" <base.deb
 on node "cat >$packages/$old.new" <old.deb
-# What stands there under this bundle's sum, and does not have it.
+# A file with this bundle's checksum as its name, but another checksum.
 on node "cat >$packages/$toolkit" <old.deb
 
 exits 0 gpuadm init -f cluster.yaml --bundle "$PWD/b" --phases gpu/toolkit -y

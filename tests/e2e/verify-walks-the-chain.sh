@@ -30,9 +30,9 @@ leaves_nothing() { diff before <(traces) || fail "something was left"; }
 exits 1 verify
 grep -q 'broken *driver *libraries of the driver are missing' out || fail "the chain does not end at the driver"
 says "broken: driver on node"
-! grep -q scheduling out || fail "it went on"
+! grep -q scheduling out || fail "it continued"
 
-# The plugin's pod cannot run without NVIDIA's runtime; a double takes its place. Links are looked at by name from here on.
+# The plugin's pod cannot run without NVIDIA's runtime; a double takes its place. Links are tested by name from here on.
 exits 1 verify --only plugin
 says "the device plugin's pod on the node does not run"
 exits 1 verify --only runtime
@@ -47,7 +47,7 @@ traces >before
 exits 0 verify --only nvml,runtime,plugin,allocatable,scheduling
 says "2 nvidia.com/gpu, for 2 GPUs"
 says "2 of 3 pods with one GPU run, 1 waits: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
-says "every link that was tried holds"
+says "all tested links passed"
 leaves_nothing
 
 # What others hold is theirs.
@@ -74,7 +74,7 @@ exits 1 verify --only allocatable,scheduling
 says "the node offers fewer GPUs than it has"
 plugin 2
 
-# Ctrl-C while pods are waited for: without a scheduler they wait for ever.
+# Ctrl-C while pods are waited for: without a scheduler they wait forever.
 on node 'mv /etc/kubernetes/manifests/kube-scheduler.yaml /root/; timeout 60 sh -c "while pgrep -x kube-scheduler >/dev/null; do sleep 0.5; done"'
 traces >before
 "$top/tests/lab/lab" net "$GPUADM" verify -f cluster.yaml --only scheduling >out 2>err </dev/null &

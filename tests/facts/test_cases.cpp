@@ -29,7 +29,7 @@ std::string read(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("what the probe printed on a machine gives the facts that are filed beside it") {
+TEST_CASE("the output of a probe gives the facts next to it") {
   REQUIRE(machines().size() >= 3);
   for (const fs::path& machine : machines()) {
     CAPTURE(machine.filename().string());

@@ -61,7 +61,7 @@ TEST_CASE("a host's node is the one of its whole name, else the only one of its 
   CHECK(node("other") == "none");
 }
 
-TEST_CASE("certificates end when they say, also long after 2262; what is no date is left out") {
+TEST_CASE("certificates expire at their date, even after 2262; invalid dates are ignored") {
   const auto facts = facts::parse(
       "gpuadm-probe 1\n=== certificates\n| /a.crt Dec 31 23:59:59 9999 GMT\n| /b.crt Jan  1 00:00:00 2300 "
       "GMT\n"

@@ -20,7 +20,7 @@ TEST_CASE("GPUs are NVIDIA devices of class 0300 and 0302, not bridges and sound
   CHECK(facts->pci_gpus[1].device_id == "20b2");
 }
 
-TEST_CASE("a proprietary module is told from an open one, with and without sysfs") {
+TEST_CASE("a proprietary module is distinguished from an open one, with and without sysfs") {
   const auto read = [](std::string_view line) {
     return parse(probe_text({{"/proc/driver/nvidia/version", line}}))->driver;
   };
@@ -44,7 +44,7 @@ TEST_CASE("a hung or failing nvidia-smi is a fact with its status and words") {
   CHECK(parse(probe_text({{"nvidia-smi", "? 124"}}))->nvidia_smi_status == 124);
 }
 
-TEST_CASE("values that nvidia-smi does not have are no values") {
+TEST_CASE("missing values of nvidia-smi are not set") {
   for (const char* none : {"[N/A]", "N/A", "[Not Supported]", "Not Supported", "[Unknown Error]", "",
                            "[Insufficient Permissions]", "Requested functionality has been deprecated"})
     CHECK(!facts::known(none));
@@ -79,7 +79,7 @@ TEST_CASE("the library in force is the one that fits the loaded module, else the
   CHECK(!library("/a/libnvidia-ml.so.1"));
 }
 
-TEST_CASE("XML that does not close, does not match or nests without end is no XML") {
+TEST_CASE("XML that is truncated, mismatched or too deeply nested is rejected") {
   CHECK(facts::read_xml("<a><b>1 &amp; 2</b><c/></a>")->at({"b"}) == "1 & 2");
   for (const char* bad : {"", "<a>", "<a></b>", "</a>", "<a", "<a></a><b></b>", "text"})
     CHECK(!facts::read_xml(bad));

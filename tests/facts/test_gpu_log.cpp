@@ -35,7 +35,7 @@ TEST_CASE("lines that only look like Xids are none") {
     CHECK(parse(probe_text({{"kernel-log", line}}))->xids.empty());
 }
 
-TEST_CASE("links of NVLink are told apart by GPU, and only errors above zero are kept") {
+TEST_CASE("NVLinks are counted per GPU, and only errors above zero are kept") {
   const auto facts = parse(probe_text(
       {{"nvidia-smi", "GPU 0: NVIDIA H200 (UUID: GPU-1)\nGPU 1: NVIDIA H200 (UUID: GPU-2)\n? 0"},
        {"nvidia-smi-nvlink",

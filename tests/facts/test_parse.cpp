@@ -7,7 +7,7 @@
 
 using facts::parse;
 
-TEST_CASE("text that is no probe output is refused and shown") {
+TEST_CASE("text that is not probe output is rejected and shown") {
   const auto facts = parse("sh: 1: Syntax error: \033[31mword unexpected\n");
   REQUIRE(!facts);
   CHECK(facts.error().fault == base::Fault::parse);
@@ -18,7 +18,7 @@ TEST_CASE("text that is no probe output is refused and shown") {
 TEST_CASE("output without its end mark is refused") {
   const auto facts = parse("gpuadm-probe 1\n=== machine\n| x86_64\n");
   REQUIRE(!facts);
-  CHECK(facts.error().what.find("cut off") != std::string::npos);
+  CHECK(facts.error().what.find("truncated") != std::string::npos);
 }
 
 TEST_CASE("what the login prints before the probe is kept as noise") {

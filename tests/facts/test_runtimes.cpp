@@ -63,7 +63,7 @@ TEST_CASE("a configuration that containerd refuses leaves its error and what the
   CHECK(facts->containerd->config_version == 1);
 }
 
-TEST_CASE("podman's docker command is no Docker") {
+TEST_CASE("podman's docker command is not Docker") {
   CHECK(!parse(probe_text({{"docker", "podman version 4.3.1\n? 0"}}))->docker);
   CHECK(
       parse(probe_text({{"docker", "Docker version 20.10.24+dfsg1, build 297e128\n? 0"}}))->docker->version ==
@@ -97,7 +97,7 @@ TEST_CASE("kubelet settings come from its file and from its flags") {
   CHECK(kubernetes.admin_server == "https://192.0.2.1:6443");
 }
 
-TEST_CASE("a kubelet file that is no YAML leaves the reason") {
+TEST_CASE("a kubelet file with invalid YAML leaves the reason") {
   const auto facts = parse(probe_text({{"/var/lib/kubelet/config.yaml", "a: [1\nb: }"}}));
   CHECK(!facts->kubernetes.kubelet_config);
   CHECK(!facts->kubernetes.kubelet_config_error.empty());

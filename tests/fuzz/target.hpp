@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-/// What a target does with one input. It must not crash, leak, or run into undefined behaviour, whatever the
+/// What a target does with one input. It must not crash, leak, or run into undefined behavior, whatever the
 /// input is.
 void try_input(std::string_view input);
 

@@ -10,7 +10,7 @@ works one <<END
 content=second base_sha256=
 file_put $place/etc/first 0644
 END
-# Room for a few lines of the journal, and for no whole page more.
+# Space for a few lines of the journal, but not for another page.
 head -c 100k /dev/zero >home/theirs 2>/dev/null || :
 changed=0 refused=0
 for i in $(seq 60); do
@@ -26,7 +26,7 @@ END
     refused=$((refused + 1))
     [ "$status" != 0 ] || fail "the step that did not change etc/$i says it did"
   fi
-  [ -z "$(tail -c 1 home/journal/log)" ] || fail "a line of the journal is cut off"
+  [ -z "$(tail -c 1 home/journal/log)" ] || fail "a line of the journal is truncated"
 done
 [ "$refused" -gt 0 ] || fail "the disk was never full"
 # Lines alone, without an original to keep.
@@ -34,8 +34,8 @@ for i in $(seq 60); do
   step one <<END
 journal_thing sysctl net/ipv4/conf/all/a-name-that-is-long-enough-to-fill-a-page-$i
 END
-  [ "$status" != 0 ] || grep -q "fill-a-page-$i	" home/journal/log || fail "a line is not there, and the step goes on"
-  [ -z "$(tail -c 1 home/journal/log)" ] || fail "a line of the journal is cut off"
+  [ "$status" != 0 ] || grep -q "fill-a-page-$i	" home/journal/log || fail "a line is missing, and the step continues"
+  [ -z "$(tail -c 1 home/journal/log)" ] || fail "a line of the journal is truncated"
   [ "$status" = 0 ] || { complains "gpuadm changes nothing that it cannot record there" && break; }
 done
 [ "$status" != 0 ] || fail "the disk was never full"
@@ -43,5 +43,5 @@ rm home/theirs
 works two undo.sh <<'END'
 undo_read >&2
 END
-! grep -q '^bad' err || fail "lines that cannot be read"
+! grep -q '^bad' err || fail "unreadable lines"
 [ "$(cat etc/first)" = second ] || fail "the first file"

@@ -22,7 +22,7 @@ asks '' reset_this_node <<<"$nodes"
 [ "$(cat out)" = one ] || fail "this node"
 # By name where another one says this machine id and address; by address where the node has another name; none where several would do.
 asks '' reset_this_node <<<"$nodes"$'\nevil aaaa worker 10.0.0.1,'
-[ "$(cat out)" = one ] || fail "this node beside one that says it is it"
+[ "$(cat out)" = one ] || fail "this node and one that claims to be it"
 asks '' reset_this_node <<<$'ip-10-0-0-1 aaaa control-plane 10.0.0.1,\nevil aaaa worker 10.0.0.9,'
 [ "$(cat out)" = ip-10-0-0-1 ] || fail "this node by its address"
 asks '' reset_this_node <<<$'ip-10-0-0-1 aaaa control-plane 10.0.0.1,\nevil aaaa worker 10.0.0.1,'

@@ -9,7 +9,7 @@ printf 'apiVersion: v1\nclusters:\n- cluster:\n    certificate-authority-data: A
 chmod 0600 etc/admin.conf
 touch elsewhere/cache/deep/file elsewhere/config.old
 
-# home RUN [FILE...]: a step beside that home and that admin.conf; root's own home is left out.
+# home RUN [FILE...]: a step with that home and that admin.conf; root's own home is left out.
 home() {
   local run=$1
   shift
@@ -80,7 +80,7 @@ END
 [ -e elsewhere/cache/deep/new ] || fail "reset removed what is behind the link"
 rm homes/mallory/.kube
 
-# Without a link it goes, but for what was there.
+# Without a link it is removed, except for existing files.
 as "$mallory" -- mkdir -p homes/mallory/.kube/cache
 as "$mallory" -- touch homes/mallory/.kube/cache/old
 rm -rf home/before

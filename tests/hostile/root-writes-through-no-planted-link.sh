@@ -15,7 +15,7 @@ path=$1 mode=$2 bundle_sha256=$bundle_sha256
 END
 }
 
-# A copy, and the way back, beside links.
+# A copy and its undo, next to links.
 as "$mallory" -- sh -c 'echo mine >theirs/f && chmod 0640 theirs/f'
 plant theirs/f
 run=one copies "$place/theirs/f" 644 $'freight\n'

@@ -19,8 +19,8 @@ mkdir -p etc
 sed "s|/etc/kubernetes/admin.conf|$place/etc/admin.conf|" "$top/playbooks/cluster.sh" >cluster.sh
 touch etc/admin.conf
 cp "$top/playbooks/frame.sh" .
-PATH=$place/bin:$PATH sh ./cluster.sh >told
-sed -n '/^=== pods$/,/^[?] /p' told >out
+PATH=$place/bin:$PATH sh ./cluster.sh >report
+sed -n '/^=== pods$/,/^[?] /p' report >out
 [ "$(wc -l <out)" = 4 ] || fail "there are other rows than those of two pods"
 grep -qxF "$(printf '| default\tmine\tJob\tone\tFailed\tError:  kube-system etcd-one  one Failed')" out || fail "the message is not in its column"
 grep -qxF "$(printf '| default\tother\tJob\tone\tRunning\t')" out || fail "the next row is not as it was"

@@ -50,7 +50,7 @@ build_tree() {
   return 1
 }
 
-# What sudo made belongs to who called it, so that work goes on without root.
+# What sudo made belongs to who called it, so that work continues without root.
 hand_over() {
   [ -z "${SUDO_UID:-}" ] || chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$@" 2>/dev/null || true
 }

@@ -53,7 +53,7 @@ END
   # Archives name files without the epoch.
   for deb in "$debian"/pool/*%3a*; do mv "$deb" "${deb/_*%3a/_}"; done
 }
-# suite FOLDER: its release names what is there, unsigned.
+# suite FOLDER: its release lists the existing files, unsigned.
 suite() {
   local index=main/binary-amd64/Packages.xz
   mkdir -p "$1/main/binary-amd64"

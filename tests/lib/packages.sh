@@ -33,7 +33,7 @@ serve_registry() {
   replaces 5000 docker-registry serve registry.yml
 }
 
-# from_packages VERSION: what stands in the cluster file for Kubernetes from these two; $repository is what `lab repository` prints.
+# from_packages VERSION: lines of the cluster file for Kubernetes from these two; $repository is what `lab repository` prints.
 from_packages() {
   local registry="http://$client:5000"
   cat <<END

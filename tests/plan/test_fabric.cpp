@@ -37,7 +37,7 @@ std::string steps(const std::vector<std::string>& nvswitches,
 
 }  // namespace
 
-TEST_CASE("a driver brings the managers that what joins the GPUs wants") {
+TEST_CASE("a driver is installed with the managers that the GPUs' fabric requires") {
   CHECK(steps({}, {}).empty());
   CHECK(steps({"0000:c0:00.0"}, {}) == "gpu.driver.fabric-manager\n");
   CHECK(steps({}, {"0000:05:00.0"}) == "gpu.driver.subnet-manager\ngpu.driver.fabric-manager\n");

@@ -112,7 +112,7 @@ TEST_CASE("undo: a cluster, a lost original and an unknown kind are refused befo
         std::string::npos);
 }
 
-TEST_CASE("reset: a cluster is no reason to stop where it is taken down before") {
+TEST_CASE("reset: a cluster does not block if it is removed first") {
   const plan::UndoPlan way = back(
       "log\tcluster\tkubeadm\tabsent\tkube.init\tr\nnow\tcluster\tkubeadm\tthere\n"
       "log\tsysctl\ta/b\t1\ts\tr\nlog\t+sysctl\ta/b\t2\ts\tr\nnow\tsysctl\ta/b\t2\n",
@@ -160,7 +160,7 @@ TEST_CASE("plan: what is new in a plan is named; what is gone, or changes by its
                                  "box: a.service is stopped (a new step)"});
 }
 
-TEST_CASE("reset: only a cluster that a run has made is taken down, unless forced") {
+TEST_CASE("reset: only a cluster created by a run is removed, unless forced") {
   const auto may = [](const std::string& text, bool force) {
     return plan::may_reset(*plan::read_journal(text + "end\n"), force);
   };
@@ -175,14 +175,14 @@ TEST_CASE("reset: only a cluster that a run has made is taken down, unless force
   CHECK(refused.error().hint.find("--force") != std::string::npos);
 }
 
-TEST_CASE("undo: what others were to make of a thing is put back, whatever it is") {
+TEST_CASE("undo: an object that others changed for the cluster is restored") {
   const std::string text = "log\tsysctl\ta/b\t1\ts\tr\nlog\t+sysctl\ta/b\tany\ts\tr\nnow\tsysctl\ta/b\t7\n";
   const plan::UndoPlan way = back(text, {.all = true});
   CHECK(way.kept.empty());
   CHECK(way.stages.at(0).second.at(0).variables.at("was") == "1");
 }
 
-TEST_CASE("undo: what is to stay stays without a word, in the journal as well") {
+TEST_CASE("undo: kept objects are not reported, and remain in the journal") {
   const std::string text =
       "log\timage\tpause:1\tabsent\tkube.images:pause:1\tr\nnow\timage\tpause:1\tthere\n"
       "log\tpackage\tnvidia-driver\tabsent\tgpu.driver.packages\tr\nnow\tpackage\tnvidia-driver\tii 580\n"

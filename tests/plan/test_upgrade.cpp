@@ -9,13 +9,13 @@
 namespace {
 
 /// Three control planes and three workers, Debian, 1.35.2 from packages: facts as the probe would give them.
-struct Ground {
+struct Scenario {
   assets::Store store = *assets::Store::open({});
   playbook::Library library = *playbook::Library::load(store, "upgrade");
   spec::Cluster cluster;
   facts::Census census;
 
-  Ground() {
+  Scenario() {
     cluster.kubernetes.version = base::Version{1, 36, 4};
     for (const char* name : {"w1", "cp1", "cp2", "cp3", "w2", "w3"}) {
       spec::Host host;
@@ -61,7 +61,7 @@ std::string shown(const plan::Plan& plan, const std::string& begin) {
 }  // namespace
 
 TEST_CASE("upgrade: node by node, drained by the first control plane, which alone applies the new version") {
-  const plan::Plan plan = Ground().made(2);
+  const plan::Plan plan = Scenario().made(2);
   CHECK(shown(plan, "upgrade/kubeadm") ==
         "upgrade/kubeadm:cp1: cp1 upgrade.kubeadm.package upgrade.apply\n"
         "upgrade/kubeadm:cp2: cp2 upgrade.kubeadm.package upgrade.node\n"
@@ -82,7 +82,7 @@ TEST_CASE("upgrade: node by node, drained by the first control plane, which alon
 }
 
 TEST_CASE("upgrade: a batch is through before the next one begins") {
-  const plan::Plan plan = Ground().made(2);
+  const plan::Plan plan = Scenario().made(2);
   std::vector<std::string> order;
   for (const plan::Stage& stage : plan.stages)
     if (stage.name.find(':') != std::string::npos) order.push_back(stage.name);
@@ -98,7 +98,7 @@ TEST_CASE("upgrade: a batch is through before the next one begins") {
 }
 
 TEST_CASE("upgrade: the repository of the new minor comes first, and packages are its patch") {
-  const plan::Plan plan = Ground().made(1);
+  const plan::Plan plan = Scenario().made(1);
   CHECK(plan.stages.front().name == "os/repositories");
   CHECK(plan.stages.front().walks.size() == 6);
   CHECK(plan.stages.front().walks.front().actions.front().variables.at("kubernetes_minor") == "1.36");
@@ -108,8 +108,8 @@ TEST_CASE("upgrade: the repository of the new minor comes first, and packages ar
 }
 
 TEST_CASE("phases with `each` and without batches go host by host") {
-  const Ground ground;
-  const auto plan = plan::make(ground.cluster, ground.census, ground.library, nullptr,
+  const Scenario scenario;
+  const auto plan = plan::make(scenario.cluster, scenario.census, scenario.library, nullptr,
                                {.given = {{"drain", "no"}, {"drain_timeout", "1"}, {"each_nodes", "x"}}});
   REQUIRE(plan);
   CHECK(std::ranges::count_if(plan->stages, [](const plan::Stage& stage) {

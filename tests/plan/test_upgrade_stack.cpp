@@ -4,7 +4,7 @@
 
 namespace {
 
-/// A control plane and a GPU worker, Debian, to which a driver is brought: facts as the probe would give
+/// A control plane and a GPU worker, Debian, that gets a driver: facts as the probe would give
 /// them.
 plan::Plan made(const std::vector<std::string>& skipped) {
   static const assets::Store store = *assets::Store::open({});
@@ -42,7 +42,7 @@ plan::Plan made(const std::vector<std::string>& skipped) {
   return *plan;
 }
 
-/// "STAGE HOST" a line, of stages that somebody walks.
+/// "STAGE HOST" a line, of stages with acting hosts.
 std::string order(const plan::Plan& plan) {
   std::string text;
   for (const plan::Stage& stage : plan.stages)

@@ -97,6 +97,6 @@ TEST_CASE("assets: a playbook that is wrong is refused with its place and the ne
 TEST_CASE("fill: an unknown name is refused, a later one is left standing") {
   CHECK(*playbook::fill("a ${x} $y ${z}", {{"x", "1"}}, {"z"}, "t") == "a 1 $y ${z}");
   CHECK(playbook::fill("${nope}", {}, {}, "templates/t").error().what ==
-        "templates/t: nothing is called ${nope}");
+        "templates/t: unknown variable ${nope}");
   CHECK(!playbook::fill("${open", {}, {}, "t"));
 }

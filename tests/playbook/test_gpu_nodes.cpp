@@ -87,7 +87,7 @@ TEST_CASE("a node is labelled with its GPUs under the names of GPU Feature Disco
     CHECK_MESSAGE(has(divided, line), divided);
   const std::string theirs = labels("gpu: { stack: operator }\n");
   CHECK_MESSAGE(theirs == "gpuadm.io/device-plugin-\ngpuadm.io/driver-root-\n",
-                "the Operator's own labels are left alone");
+                "the Operator's own labels are not changed");
   const std::string claimed = labels("gpu: { allocator: dra }\n");
   for (const char* line : {"gpuadm.io/device-plugin-", "gpuadm.io/driver-root=root"})
     CHECK_MESSAGE(has(claimed, line), claimed);

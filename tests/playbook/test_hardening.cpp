@@ -45,7 +45,7 @@ Tree composed(const playbook::Context& context, const char* name) {
 
 }  // namespace
 
-TEST_CASE("hardened: kubeadm is told what the profile asks for, and patches still count") {
+TEST_CASE("hardened: kubeadm's configuration has the profile's settings, and patches still apply") {
   Sample sample;
   sample.cluster.feature_gates = {{"Some", true}};
   auto made = documents(sample.context());

@@ -54,7 +54,7 @@ TEST_CASE("kubeadm: a Kubernetes older than 1.20 is kept where it is installed, 
     return playbook::kubernetes_version(sample.cluster, sample.facts, sample.library.catalog(), nullptr);
   };
   REQUIRE(!version());
-  CHECK(version().error().what == "kubernetes.version is 1.2: gpuadm installs Kubernetes from 1.20 on");
+  CHECK(version().error().what == "kubernetes.version is 1.2: gpuadm installs Kubernetes 1.20 and newer");
   sample.facts.kubernetes.kubeadm = "v1.2.3";
   CHECK(version()->text() == "1.2.3");
 }
@@ -202,7 +202,7 @@ TEST_CASE("kubeadm: an argument that is there twice needs kubeadm 1.31") {
   const auto composed = playbook::compose("kubeadm-config", sample.context());
   REQUIRE(!composed);
   CHECK(composed.error().what ==
-        "patches.clusterConfiguration.apiServer.extraArgs: 'service-account-issuer' is there twice, which "
+        "patches.clusterConfiguration.apiServer.extraArgs: 'service-account-issuer' is set twice, which "
         "kubeadm "
         "before 1.31 does not support");
   sample.kubernetes = {1, 31, 0};

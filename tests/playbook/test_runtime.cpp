@@ -139,7 +139,7 @@ TEST_CASE("docker: every daemon.json serves the kubelet afterwards, and a second
   CHECK(check_cases("docker", docker) >= 8);
 }
 
-TEST_CASE("crio: a drop-in beside every configuration, and a second time nothing changes") {
+TEST_CASE("crio: a drop-in with every configuration, and a second time nothing changes") {
   CHECK(check_cases("crio", crio) >= 3);
 }
 
@@ -172,9 +172,9 @@ TEST_CASE(
   };
   refuses("1.6.32", "version = 3\n",
           "/etc/containerd/config.toml:1:11: version = 3, and containerd 1.6.32 reads");
-  refuses("1.7.24", "version = 3\n", "reads version 2 at most");
-  refuses("2.1.4", "version = 4\n", "reads version 3 at most");
-  refuses("2.2.0", "version = 99\n", "version = 99, and containerd 2.2.0 reads version 4 at most");
+  refuses("1.7.24", "version = 3\n", "reads at most version 2");
+  refuses("2.1.4", "version = 4\n", "reads at most version 3");
+  refuses("2.2.0", "version = 99\n", "version = 99, but containerd 2.2.0 reads at most version 4");
   refuses("1.7.24", "version = \"2\"\n", "/etc/containerd/config.toml:1:11: version must be a number");
   refuses("1.7.24", "version = -1\n", "version must be a number");
 }
@@ -188,7 +188,8 @@ TEST_CASE(
   sample.facts.containerd->version = "2.1.4";
   const auto all = playbook::compose("containerd-config", sample.context());
   REQUIRE(!all);
-  CHECK(all.error().what.find("/etc/containerd/config.toml: it is of version 1") != std::string::npos);
+  CHECK(all.error().what.find("/etc/containerd/config.toml: version 1 of the configuration") !=
+        std::string::npos);
 }
 
 TEST_CASE("containerd: an import that containerd would refuse is refused before anything is written") {

@@ -56,7 +56,7 @@ TEST_CASE("an answer says that there is no such name, that the server failed, or
   CHECK(dns::parse(answer(0x8380, {}), 7, dns::Type::a)->truncated);
 }
 
-TEST_CASE("bytes that are no answer to the query are refused, wherever they end") {
+TEST_CASE("bytes that are not an answer to the query are rejected, wherever they end") {
   const Bytes whole = answer(0x8180, address_record);
   CHECK(!dns::parse(whole, 8, dns::Type::a));
   CHECK(!dns::parse(whole, 7, dns::Type::aaaa));

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-/// The text of tests/cases/report/<name>. With GPUADM_REWRITE_CASES set the file is written anew from what
+/// The text of tests/cases/report/<name>. With GPUADM_REWRITE_CASES set the file is rewritten from what
 /// was seen, to be read and committed.
 inline std::string expected(std::string_view name, std::string_view seen) {
   const std::string path = fmt::format("{}/cases/report/{}", GPUADM_TESTS_DIR, name);

@@ -30,7 +30,7 @@ std::string turns(const std::vector<Finding>& before, const std::vector<Finding>
 
 }  // namespace
 
-TEST_CASE("changes: what is new, gone and changed is told, and nothing else") {
+TEST_CASE("changes: only new, resolved and changed findings are reported") {
   const std::vector<Finding> before = {finding("a", "x", "one"), finding("a", "y", "two"),
                                        finding("b", "x", "one")};
   auto now = before;
@@ -42,7 +42,7 @@ TEST_CASE("changes: what is new, gone and changed is told, and nothing else") {
   CHECK(turns({}, before) == "new a one\nnew a two\nnew b one\n");
 }
 
-TEST_CASE("changes: a finding that passes is none, and numbers that move are no change") {
+TEST_CASE("changes: a pass is not a finding, and different numbers are not a change") {
   std::vector<Finding> before = {finding("a", "x", "late", "0.31 s behind")};
   CHECK(turns(before, {finding("a", "x", "late", "0.32 s behind")}).empty());
   CHECK(turns(before, {finding("a", "x", "late", "unknown")}) == "changed a late\n");
@@ -50,7 +50,7 @@ TEST_CASE("changes: a finding that passes is none, and numbers that move are no 
   CHECK(turns({}, before).empty());
 }
 
-TEST_CASE("changes: several findings of one check about one host are told apart") {
+TEST_CASE("changes: several findings of one check on one host are distinguished") {
   const std::vector<Finding> before = {finding("a", "x", "GPU 0"), finding("a", "x", "GPU 1")};
   CHECK(turns(before, {before[0]}) == "gone a GPU 1\n");
 }

@@ -84,11 +84,11 @@ TEST_CASE("a report begins with the first broken link over all hosts") {
   CHECK(headline(findings, {}) ==
         "First broken link: containerd's CRI is off (rt.containerd.cri) on cp1 and 2 more hosts; 2 findings "
         "follow from it; 1 check is unknown");
-  CHECK(headline(findings, {.colour = report::Colour::yes}).starts_with("\x1b[31m"));
+  CHECK(headline(findings, {.color = report::Color::yes}).starts_with("\x1b[31m"));
 }
 
 TEST_CASE(
-    "a grave consequence puts its cause before warnings, and a blocker that nothing explains before both") {
+    "a severe consequence puts its cause before warnings, and a blocker that nothing explains before both") {
   std::vector<Finding> findings = {
       {.id = "a", .severity = Severity::warning, .host = "h", .says = "alone"},
       {.id = "b", .severity = Severity::warning, .host = "h", .says = "cause"},
@@ -136,7 +136,7 @@ TEST_CASE("findings of the whole cluster are summed up as such") {
   CHECK(report::to_text(std::vector<Finding>{}, {}) == "Nothing was checked\n\n0 hosts: nothing checked\n");
 }
 
-TEST_CASE("findings that cause each other are shown all the same") {
+TEST_CASE("findings that cause each other are shown anyway") {
   const std::vector<Finding> circle = {{.id = "a", .host = "h", .says = "first", .caused_by = "b"},
                                        {.id = "b", .host = "h", .says = "second", .caused_by = "c"},
                                        {.id = "c", .host = "h", .says = "third", .caused_by = "a"}};
@@ -237,7 +237,7 @@ TEST_CASE("a doctor of many hosts with many warnings fits a screen of 24 rows") 
                         .host = name,
                         .says = "it is broken",
                         .evidence = "1\n2\n3\n4\n5\n6",
-                        .remedy = "mend it"});
+                        .remedy = "fix it"});
   }
   const report::Style style{.view = report::View::live, .width = 80};
   const std::string text = headline(findings, style) + "\n" + short_details(findings, style);

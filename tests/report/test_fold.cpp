@@ -66,7 +66,7 @@ TEST_CASE("what a preview said is not repeated once steps have run") {
   CHECK(to_text(report, {}) == "1 host: 1 changed (0.0s)\n");
 }
 
-TEST_CASE("a failure is told once, its reason behind the step's title, with what to type") {
+TEST_CASE("a failure is reported once, its reason after the step's title, with what to type") {
   std::vector<Event> events = {
       of("gpu1", "b", Did::started, "Install containerd"),
       of("gpu1", "b", Did::failed, "Install containerd: no space left", "free some")};
@@ -76,7 +76,7 @@ TEST_CASE("a failure is told once, its reason behind the step's title, with what
         "1 host: 1 failed, 0 changed (0.0s)\n");
 }
 
-TEST_CASE("a failed command is named as people call it, with its cause first and its own words once") {
+TEST_CASE("a failed command is reported by its usual name, with its cause first and its output once") {
   std::vector<Event> events = {of("cp1", "init", Did::started, "Run kubeadm init"),
                                of("cp1", "init", Did::failed, "Run kubeadm init: could not initialize"),
                                of("cp1", "init", Did::cause, "etcd exits with status 1: unknown flag")};

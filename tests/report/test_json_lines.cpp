@@ -36,7 +36,7 @@ TEST_CASE("events.jsonl in a folder that does not exist names the file") {
   CHECK(lines.error().what.find("/nowhere/events.jsonl") != std::string::npos);
 }
 
-TEST_CASE("a fan-out tells each of its reporters in order") {
+TEST_CASE("a fan-out forwards events to its reporters in order") {
   report::Collector first, second;
   const auto all = report::fan_out({&first, &second});
   all->on({.step = "a"});

@@ -87,15 +87,15 @@ std::string shown(const std::vector<Event>& events, report::Style style) {
   std::string text;
   {
     const auto terminal = report::terminal([&](std::string_view more) { text += more; }, style);
-    const auto told = report::fan_out({terminal.get()});
-    for (const Event& event : events) told->on(event);
+    const auto fan_out = report::fan_out({terminal.get()});
+    for (const Event& event : events) fan_out->on(event);
   }
   return text;
 }
 
 }  // namespace
 
-TEST_CASE("a run in a pipe is whole lines without colour") {
+TEST_CASE("a run in a pipe is whole lines without color") {
   const std::string text = shown(run_of_two_hosts(), {});
   CHECK(text == expected("run-plain.txt", text));
 }
@@ -112,7 +112,7 @@ TEST_CASE("a quiet run shows failures only") {
 
 TEST_CASE("a live run keeps a changing line a host no wider than the terminal and takes it back") {
   const std::string text = visible(
-      shown(run_of_two_hosts(), {.colour = report::Colour::yes, .view = report::View::live, .width = 40}));
+      shown(run_of_two_hosts(), {.color = report::Color::yes, .view = report::View::live, .width = 40}));
   CHECK(text == expected("run-live.txt", text));
 }
 
@@ -248,7 +248,7 @@ TEST_CASE("-vv shows what a step runs, once, and what hosts said, without secret
 }
 
 TEST_CASE(
-    "a wait in a pipe is told when it changes, at most every ten seconds, and once a minute when it does "
+    "a wait in a pipe is reported when it changes, at most every ten seconds, and once a minute when it does "
     "not") {
   std::vector<Event> events = {
       {.host = "gpu1", .step = "w", .did = Did::started, .detail = "the node to be Ready"}};

@@ -29,14 +29,14 @@ TEST_CASE("what is to be typed is one line, and words stand whole on the screen"
         "  do: apt-get install\n      linux-headers-6.1 dkms\n");
   // A word ends where the line does.
   CHECK(typed("apt-get install x y", 21) == "  do: apt-get install\n      x y\n");
-  // What is in quotes keeps its blanks; an apostrophe is no quote.
+  // What is in quotes keeps its blanks; an apostrophe is not a quote.
   CHECK(typed("sed -i 's/a b c/d e f/' file", 20) == "  do: sed -i\n      's/a b c/d e f\n/' file\n");
   CHECK(typed("take the node's cable out now", 20) == "  do: take the\n      node's cable\n      out now\n");
   CHECK(report::padded("a b", 10, 8) == "a b");
   CHECK(report::padded("", 2, 8).empty());
 }
 
-TEST_CASE("a word that is wider than the screen is broken by the screen, and the next one goes on below") {
+TEST_CASE("a word that is wider than the screen is broken by the screen, and the next one continues below") {
   CHECK(typed("curl https://example.com/a/long/path | sh", 20) ==
         "  do: curl\n      https://exampl\ne.com/a/long/path |\n      sh\n");
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every C++ file is laid out as .clang-format says. To lay it out: clang-format-19 -i FILE
+# Every C++ file is formatted according to .clang-format. To format it: clang-format-19 -i FILE
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 mapfile -t files < <(git ls-files '*.cpp' '*.hpp')

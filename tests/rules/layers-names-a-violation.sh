@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tests/layers.sh finds what it is there to find.
+# tests/layers.sh reports violations.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
 tree=$(mktemp -d)
@@ -12,12 +12,12 @@ printf '#include "gpuadm/base/text.hpp"\n#include <yaml-cpp/yaml.h>\n' >"$tree/s
 printf '\n#include "gpuadm/run/run.hpp"\n#include "run/journal.hpp"\n' >"$tree/src/base/bad.cpp"
 printf '#include <CLI/CLI.hpp>\n' >"$tree/src/run/bad.cpp"
 printf '#include <yaml-cpp/yaml.h>\n' >"$tree/include/gpuadm/base/bad.hpp"
-mkdir "$tree/src/attic" && touch "$tree/src/attic/empty.cpp" && echo >"$tree/src/attic/room.cpp"
+mkdir "$tree/src/aside" && touch "$tree/src/aside/empty.cpp" && echo >"$tree/src/aside/file.cpp"
 said=$("$top/tests/layers.sh" "$tree") && { echo "violations passed"; exit 1; }
 diff - <(echo "$said") <<'END'
-include/gpuadm/base/bad.hpp:1: yaml-cpp does not live in base
-src/attic/room.cpp:1: the room attic has no line in docs/architecture.md
+include/gpuadm/base/bad.hpp:1: yaml-cpp may not be used in base
+src/aside/file.cpp:1: the layer aside has no line in docs/architecture.md
 src/base/bad.cpp:2: base may not include run
 src/base/bad.cpp:3: base may not include the private run/journal.hpp
-src/run/bad.cpp:1: CLI does not live in run
+src/run/bad.cpp:1: CLI may not be used in run
 END

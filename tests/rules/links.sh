@@ -5,6 +5,6 @@ cd "$(dirname "$0")/../.."
 bad=0
 while IFS=: read -r file line link; do
   target=$(dirname "$file")/${link%%#*}
-  [ -e "$target" ] || { echo "$file:$line: $link leads nowhere" && bad=1; }
+  [ -e "$target" ] || { echo "$file:$line: $link does not exist" && bad=1; }
 done < <(git ls-files '*.md' | xargs grep -noE '\]\([^) ]+\)' /dev/null | sed -E 's/\]\((.*)\)$/\1/' | grep -vE ':(https?|mailto):|:#')
 exit $bad

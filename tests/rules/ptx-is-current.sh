@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# proof/*.ptx were made from the kernels beside them; where this machine has nvcc, it compiles them for the oldest and
+# proof/*.ptx were made from the kernels next to them; if this machine has nvcc, it compiles them for the oldest and
 # the newest GPUs that it knows.
 set -euo pipefail
 top=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.." && pwd)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A translation has the headings of what it translates, level by level, and the same commands and files, but for comments.
+# A translation has the same headings as its original, level by level, and the same commands and files, except for comments.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # Headings' levels and what is indented, in order.

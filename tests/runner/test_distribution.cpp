@@ -64,7 +64,7 @@ TEST_CASE("distribution: whom nobody sends to is nobody's source, and no host wa
   CHECK(d.cannot_fetch("c", "x"));
 }
 
-TEST_CASE("distribution: one that fails makes room, and one that cannot fetch gets it from the client") {
+TEST_CASE("distribution: one that fails frees its slot, and one that cannot fetch gets it from the client") {
   Distribution d;
   for (const char* host : {"a", "b", "c", "d", "e"}) d.offers(host, "x", offer(host));
   CHECK(d.route("a", "x")->host.empty());
@@ -78,7 +78,7 @@ TEST_CASE("distribution: one that fails makes room, and one that cannot fetch ge
   CHECK(d.route("c", "y")->host.empty());
 }
 
-TEST_CASE("distribution: files are looked at one by one") {
+TEST_CASE("distribution: files are distributed one by one") {
   Distribution d;
   CHECK(d.route("a", "x")->host.empty());
   CHECK(d.route("b", "y")->host.empty());

@@ -82,12 +82,12 @@ TEST_CASE("run: a wait whose condition cannot become true ends at once, with the
   const auto began = base::Clock::now();
   CHECK(world.execute(run::Mode::apply).failed.contains("box"));
   CHECK(base::Clock::now() - began < std::chrono::seconds(10));
-  CHECK(world.last_failure().find("cannot become true, stopped after ") != std::string::npos);
+  CHECK(world.last_failure().find("cannot succeed, stopped after ") != std::string::npos);
   CHECK(world.last_failure().ends_with(": no such image"));
   world.unlock();
 }
 
-TEST_CASE("run: a wait is reported while it goes on, with how long and what it sees") {
+TEST_CASE("run: a wait is reported while it lasts, with its duration and state") {
   if (!is_root()) return;
   World world;
   world
@@ -231,7 +231,7 @@ struct Worlds : World {
 
 }  // namespace
 
-TEST_CASE("run: a host that fails leaves, the others go on, and without a vital one all stop") {
+TEST_CASE("run: a failed host is skipped, the others continue, and without a vital one all stop") {
   if (!is_root()) return;
   Worlds world({"b", "c"});
   for (const char* host : {"box", "b", "c"}) {

@@ -55,7 +55,7 @@ TEST_CASE("run: a host that must be rebooted is, and the steps behind that follo
   CHECK(outcome.changed == 1);
   CHECK(outcome.satisfied == 1);
   CHECK(*base::read_file(world.place / "next") == "new\n");
-  CHECK(world.says(report::Did::note, "is to be rebooted: it is read at boot"));
+  CHECK(world.says(report::Did::note, "rebooting the host: it is read at boot"));
   CHECK(world.says(report::Did::waiting, "1200 s at most"));
   CHECK(!std::filesystem::exists(world.home() / "lock/reboot"));
   world.unlock();
@@ -87,7 +87,7 @@ TEST_CASE("run: the machine that gpuadm runs on is not rebooted under it") {
 }
 
 TEST_CASE(
-    "run: the machine that gpuadm runs on is left to be rebooted at the end, where the next boot goes on") {
+    "run: the machine that gpuadm runs on is rebooted at the end, and the run continues at the next boot") {
   if (!is_root()) return;
   for (const char* can : {"return 0", "return 1"}) {
     RebootingWorld world;
@@ -101,11 +101,11 @@ TEST_CASE(
     const run::Outcome outcome = world.execute(run::Reboots::done);
     CHECK(outcome.failed.size() == 1);
     CHECK(*base::read_file(world.place / "boot") == "old\n");
-    const bool goes_on = std::string_view(can) == "return 0";
-    CHECK(outcome.own_host.empty() != goes_on);
-    CHECK(std::filesystem::exists(world.place / "put") == goes_on);
+    const bool continues = std::string_view(can) == "return 0";
+    CHECK(outcome.own_host.empty() != continues);
+    CHECK(std::filesystem::exists(world.place / "put") == continues);
     CHECK(world.says(report::Did::failed,
-                     goes_on ? "it goes on at the next boot" : "run the same command again"));
+                     continues ? "gpuadm continues at the next boot" : "run the same command again"));
   }
 }
 
@@ -115,11 +115,11 @@ TEST_CASE("run: a reboot that does not help is not tried again") {
   world.add_argument().check = "exit 1";
   world.lock();
   CHECK(world.execute(run::Reboots::done).failed.contains("box"));
-  CHECK(world.last_failure().find("was rebooted, and needs it still") != std::string::npos);
+  CHECK(world.last_failure().find("was rebooted but still requires a reboot") != std::string::npos);
   world.unlock();
 }
 
-TEST_CASE("run: a host that is being rebooted keeps its lock, but not for ever") {
+TEST_CASE("run: a host that is being rebooted keeps its lock, but not forever") {
   if (!is_root()) return;
   World world;
   std::filesystem::create_directories(world.home() / "lock");

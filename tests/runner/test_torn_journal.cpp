@@ -141,7 +141,7 @@ TEST_CASE("torn journal: two lines that an older gpuadm ran together are one tha
   }
 }
 
-TEST_CASE("torn journal: an original that is damaged is not put back") {
+TEST_CASE("torn journal: a damaged original is not restored") {
   if (!is_root()) return;
   Torn world;
   const auto blob = world.home() / "journal/blobs" / base::sha256("first\n");

@@ -1,4 +1,4 @@
-// The journal and its way back: prelude.sh and undo.sh on this machine, with a journal of its own.
+// Journal and undo: prelude.sh and undo.sh on this machine, with a separate journal.
 #include "gpuadm/plan/undo.hpp"
 
 #include "runner/world.hpp"
@@ -67,7 +67,7 @@ struct Journaled : World {
 
 }  // namespace
 
-TEST_CASE("undo: each run is taken back to what was before it, the last one first, until nothing is left") {
+TEST_CASE("undo: each run is undone, the last one first, until none is left") {
   if (!is_root()) return;
   Journaled world;
   const std::string deep = (world.place / "deep/er/b.conf").string();
@@ -102,7 +102,7 @@ TEST_CASE("undo: all runs at once") {
   CHECK(!std::filesystem::exists(world.home()));
 }
 
-TEST_CASE("undo: what somebody else has changed since stays, unless it is forced; the journal keeps it") {
+TEST_CASE("undo: what others have changed since is kept, unless it is forced; the journal keeps it") {
   if (!is_root()) return;
   Journaled world;
   const std::string other = (world.place / "etc/b.conf").string();

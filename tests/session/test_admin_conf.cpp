@@ -71,7 +71,7 @@ TEST_CASE("twice is once, and what the operator set in our context stays") {
   CHECK(lab(once).find("clusters")->items()[1].at({"cluster", "server"})->text() == "https://192.0.2.1:6443");
 }
 
-TEST_CASE("a name that somebody else's context, cluster or user has is not taken") {
+TEST_CASE("a name of another program's context, cluster or user is not used") {
   for (const char* text : {"contexts: [{name: lab, context: {cluster: prod, user: me}}]",
                            "clusters: [{name: lab, cluster: {server: \"https://prod:6443\"}}]",
                            "users: [{name: lab-admin, user: {}}]"}) {
@@ -82,7 +82,7 @@ TEST_CASE("a name that somebody else's context, cluster or user has is not taken
   }
 }
 
-TEST_CASE("what is no kubeconfig is refused, an empty list is not") {
+TEST_CASE("an invalid kubeconfig is rejected, an empty list is not") {
   for (const char* text : {"[1, 2]", "contexts: {a: b}"})
     CHECK(!session::with_context(read(text), read(admin_conf), "lab", session::Current::becomes));
   CHECK(!session::with_context({}, read("kind: Config"), "lab", session::Current::becomes));
@@ -90,7 +90,7 @@ TEST_CASE("what is no kubeconfig is refused, an empty list is not") {
                               session::Current::becomes));
 }
 
-TEST_CASE("what another machine wrote brings no program to run and no other way into the kubeconfig") {
+TEST_CASE("a kubeconfig from another machine adds no program and no proxy to the operator's") {
   base::Tree admin = read(admin_conf);
   base::Tree& user = *admin.find("users")->items()[0].find("user");
   user.set("exec", read("{ command: /bin/sh, args: [-c, id] }"));

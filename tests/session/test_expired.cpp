@@ -37,7 +37,7 @@ TEST_CASE("expired: a certificate of the control plane, and of a kubelet, with t
   CHECK(said(a_node(true), "/etc/kubernetes/pki/ca.crt", -3).find("by hand") != std::string::npos);
 }
 
-TEST_CASE("expired: what nobody uses any more, and what no node has, is no matter") {
+TEST_CASE("expired: unused certificates, and those that are not of a node, do not count") {
   CHECK(said(a_node(true), "/etc/kubernetes/kubelet.conf", -3).empty());
   CHECK(said(a_node(false), "/etc/kubernetes/pki/apiserver.crt", -3).empty());
   facts::Facts bare = a_node(true);

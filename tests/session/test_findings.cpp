@@ -11,7 +11,7 @@ std::vector<report::Finding> blockers() {
 
 }  // namespace
 
-TEST_CASE("an ignored finding is still told, as a warning") {
+TEST_CASE("an ignored finding is still reported, as a warning") {
   auto findings = blockers();
   REQUIRE(session::ignore(findings, std::vector<std::string>{"host.cpu.count"}));
   CHECK(findings.size() == 2);

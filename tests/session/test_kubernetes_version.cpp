@@ -42,7 +42,8 @@ TEST_CASE("a minor becomes the newest patch that every host is offered, whatever
   CHECK(chosen(minor, {{"a", {{1, 36, 2}, {1, 36, 10}}}, {"b", {{1, 36, 1}, {1, 36, 2}}}}) == "1.36.2");
   CHECK(chosen(minor, {}) == "1.36.4");
   CHECK(chosen(minor, {{"a", {{1, 36, 1}}}, {"b", {{1, 36, 2}}}}) ==
-        "no patch of Kubernetes 1.36 is offered to every host by https://mirror.lab: a: 1.36.1; b: 1.36.2; "
+        "no patch release of Kubernetes 1.36 is available to all hosts from https://mirror.lab: a: 1.36.1; "
+        "b: 1.36.2; "
         "name "
         "another repository in mirrors.packages.kubernetes, or use --bundle DIR");
   CHECK(chosen(minor, {{"a", {{1, 36, 1}}}, {"b", {}}}) ==
@@ -56,5 +57,5 @@ TEST_CASE("a patch that is not offered is refused with those that are") {
   CHECK(chosen(exact, {{"a", {{1, 36, 9}}}, {"b", {{1, 36, 1}, {1, 36, 2}}}}) ==
         "b: https://mirror.lab does not offer Kubernetes 1.36.9; it offers 1.36.1, 1.36.2: "
         "--kubernetes-version "
-        "1.36.2; or name another repository in mirrors.packages.kubernetes, or use --bundle DIR");
+        "1.36.2; or set another repository in mirrors.packages.kubernetes, or use --bundle DIR");
 }

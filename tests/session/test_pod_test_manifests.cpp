@@ -25,7 +25,7 @@ const base::Tree& request_of(const base::Tree& claim) {
 
 }  // namespace
 
-TEST_CASE("pods of a trial ask for a resource where a device plugin offers it") {
+TEST_CASE("test pods request a resource if a device plugin advertises it") {
   const checks::GpuNode node{.host = "one", .node = "one", .counted = 2, .allocatable = 2};
   const auto all = manifests(node, checks::Link::scheduling);
   REQUIRE(all.size() == 3);
@@ -40,7 +40,7 @@ TEST_CASE("pods of a trial ask for a resource where a device plugin offers it") 
   }
 }
 
-TEST_CASE("pods of a trial name a claim template where GPUs are claimed: one more pod than there are GPUs") {
+TEST_CASE("test pods use a claim template if GPUs are claimed: one pod more than there are GPUs") {
   checks::GpuNode node{.host = "one", .node = "one", .claims = "v1", .counted = 2, .allocatable = 2};
   auto all = manifests(node, checks::Link::scheduling);
   REQUIRE(all.size() == 4);

@@ -129,7 +129,7 @@ TEST_CASE("keys are unique, and each says what it is and what holds without it")
   CHECK(fallback("swap") == "keep");
   CHECK(fallback("ssh.window") == "64");
   CHECK(fallback("gpu.sharing") == "exclusive");
-  CHECK(fallback("ssh.user") == "as OpenSSH's configuration says");
+  CHECK(fallback("ssh.user") == "from OpenSSH's configuration");
 }
 
 TEST_CASE("a cluster file that is binary, deep or endless is refused") {

@@ -38,7 +38,7 @@ TEST_CASE("a file in the current format stays as it is") {
     CHECK(migrated(head + section + tail) == head + section + tail);
 }
 
-TEST_CASE("registries that stood under mirrors stand under mirrors.registries, comments and all") {
+TEST_CASE("registries under mirrors are moved to mirrors.registries, with comments") {
   CHECK(migrated(head +
                  "mirrors:  # near\n  # first\n  docker.io: https://m/d  # d\n\n  # then\n"
                  "  registry.k8s.io: 'https://m/k'\n\n" +
@@ -64,7 +64,7 @@ TEST_CASE("so do those in flow style, with other line ends, and at the file's en
 TEST_CASE("what cannot be moved alone is refused with its place") {
   // The values of an alias stand elsewhere.
   CHECK(refusal(head + "patches: { kubelet: &m { docker.io: https://m } }\nmirrors: *m\n" + tail)
-            .find("gpuadm does not see how") != std::string::npos);
+            .find("gpuadm cannot move") != std::string::npos);
 }
 
 TEST_CASE("an unknown version is refused with those that are known, and the nearest") {
@@ -81,5 +81,5 @@ TEST_CASE("a file of an older format is refused with the verb that rewrites it")
   const auto cluster = spec::parse(head + "mirrors: { docker.io: https://m }\n" + tail, "c.yaml");
   REQUIRE(!cluster);
   CHECK(cluster.error().hint ==
-        "what stood under mirrors stands under mirrors.registries; gpuadm config migrate rewrites the file");
+        "mirrors moved to mirrors.registries; gpuadm config migrate rewrites the file");
 }

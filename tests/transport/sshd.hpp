@@ -57,7 +57,7 @@ inline bool listens(std::uint16_t port) {
 
 /// A throw-away sshd on loopback with keys of its own. In a mount namespace of its own it has users of its
 /// own: gpu (sudo without a password), gpupw (sudo and login with the password "let me in"), gputty
-/// (requiretty), gpuno (no sudo), gpusw (a login shell that is no shell). Root logs in by key.
+/// (requiretty), gpuno (no sudo), gpusw (a login shell that is not a shell). Root logs in by key.
 class Sshd {
  public:
   explicit Sshd(const std::string& extra = "") : port(free_port()) {

@@ -53,7 +53,7 @@ TEST_CASE("ssh config: tokens and the home directory are expanded") {
   CHECK(transport::expand("100%", config, "alias") == "100%");
 }
 
-TEST_CASE("ssh config: hosts that the configuration does not tell apart share one answer of ssh") {
+TEST_CASE("ssh config: hosts that the configuration does not distinguish share one answer of ssh") {
   if (!std::filesystem::exists("/usr/bin/ssh")) {
     MESSAGE("left out: needs openssh-client");
     return;
@@ -107,7 +107,7 @@ TEST_CASE("ssh config: a Match line makes every host its own question") {
   CHECK(ask(cache, {"b", "", 0}).user == "matched");
 }
 
-TEST_CASE("ssh config: a broken file is told with ssh's words") {
+TEST_CASE("ssh config: a broken file is reported with ssh's message") {
   if (!std::filesystem::exists("/usr/bin/ssh")) {
     MESSAGE("left out: needs openssh-client");
     return;

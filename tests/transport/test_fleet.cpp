@@ -18,7 +18,7 @@ void add_local(transport::Fleet& fleet, transport::Session& session, int count) 
   }
 }
 
-/// Goes on at its second call, and asks for that call by the clock alone: it has no descriptor.
+/// Progresses at its second call, which it requests only by a deadline: it has no descriptor.
 class ByTheClock final : public transport::Transport {
  public:
   base::Result<void> start(transport::Command) override {
@@ -92,7 +92,7 @@ TEST_CASE("fleet: a failure of one host leaves the others alone") {
   CHECK(late == 1);
 }
 
-TEST_CASE("fleet: next_until gives back the time when nothing has ended") {
+TEST_CASE("fleet: next_until returns at the deadline if nothing has ended") {
   auto session = transport::make_session({}, {});
   transport::Fleet fleet(8, nullptr);
   add_local(fleet, *session, 1);

@@ -15,11 +15,11 @@ std::string fingerprint_of(const Sshd& sshd) {
   return text;
 }
 
-struct Told {
+struct Notices {
   std::vector<std::string> lines;
   transport::Operator functions() {
     transport::Operator person;
-    person.tell = [this](const std::string& host, const std::string& line) {
+    person.notify = [this](const std::string& host, const std::string& line) {
       lines.push_back(host + ": " + line);
     };
     return person;
@@ -28,7 +28,7 @@ struct Told {
 }  // namespace
 
 TEST_CASE(
-    "host keys: a new one is accepted, told with OpenSSH's fingerprint, and stored as OpenSSH reads it") {
+    "host keys: a new one is accepted, reported with OpenSSH's fingerprint, and stored in OpenSSH's format") {
   if (!can_serve()) return;
   Sshd sshd;
   const std::string key = sshd.user_key("ed", "ed25519");
@@ -38,18 +38,18 @@ TEST_CASE(
     std::filesystem::remove(options.known_hosts);
     options.ssh_config =
         sshd.place.write("ssh_config_hash", std::string("HashKnownHosts ") + hash + "\nIdentityFile none\n");
-    Told told;
-    Client client(options, sshd.endpoint(key), told.functions());
+    Notices notices;
+    Client client(options, sshd.endpoint(key), notices.functions());
     CHECK(client("true"));
-    REQUIRE(told.lines.size() == 1);
-    CHECK(told.lines[0] == fmt::format("gpu7: new host key of [127.0.0.1]:{}: ed25519 {}, added to {}",
-                                       sshd.port, fingerprint_of(sshd), options.known_hosts.string()));
+    REQUIRE(notices.lines.size() == 1);
+    CHECK(notices.lines[0] == fmt::format("gpu7: new host key of [127.0.0.1]:{}: ed25519 {}, added to {}",
+                                          sshd.port, fingerprint_of(sshd), options.known_hosts.string()));
     CHECK(shell(fmt::format("ssh -F none -oBatchMode=yes -oStrictHostKeyChecking=yes -oUserKnownHostsFile={} "
                             "-i {} -p {} root@127.0.0.1 true",
                             options.known_hosts.string(), key, sshd.port)) == 0);
     CHECK((base::read_file(options.known_hosts)->find("127.0.0.1") == std::string::npos) ==
           (std::string(hash) == "yes"));
-    Told again;
+    Notices again;
     Client strict(options, sshd.endpoint(key), again.functions());
     CHECK(strict("true"));
     CHECK(again.lines.empty());
@@ -123,7 +123,7 @@ TEST_CASE("host keys: a revoked one is refused") {
   const auto exit = Client(sshd.options(), sshd.endpoint(key))("true");
   REQUIRE_FALSE(exit);
   CHECK(exit.error().fault == base::Fault::host_key);
-  CHECK(exit.error().what.find("known_hosts:1 calls revoked") != std::string::npos);
+  CHECK(exit.error().what.find("the host key is revoked in ") != std::string::npos);
 }
 
 TEST_CASE("host keys: the type that is known is asked for, so a host with several keys stays known") {
@@ -143,15 +143,15 @@ TEST_CASE("host keys: the type that is known is asked for, so a host with severa
   if (!exit) FAIL(exit.error().what);
 }
 
-TEST_CASE("host keys: a file that cannot be written is told, and the run goes on") {
+TEST_CASE("host keys: a file that cannot be written is reported, and the run continues") {
   if (!can_serve()) return;
   Sshd sshd;
   auto options = sshd.options();
   options.known_hosts = "/proc/nowhere/known_hosts";
-  Told told;
-  Client client(options, sshd.endpoint(sshd.user_key("ed", "ed25519")), told.functions());
+  Notices notices;
+  Client client(options, sshd.endpoint(sshd.user_key("ed", "ed25519")), notices.functions());
   CHECK(client("true"));
-  REQUIRE(told.lines.size() == 1);
-  CHECK(told.lines[0].find("not stored: cannot add the key to /proc/nowhere/known_hosts") !=
+  REQUIRE(notices.lines.size() == 1);
+  CHECK(notices.lines[0].find("not stored: cannot add the key to /proc/nowhere/known_hosts") !=
         std::string::npos);
 }

@@ -102,14 +102,14 @@ TEST_CASE("openssh: host keys are accepted, refused and pinned as with libssh2")
   const auto unknown = Client(options, sshd.endpoint(key))("true");
   REQUIRE_FALSE(unknown);
   CHECK(unknown.error().fault == base::Fault::host_key);
-  std::vector<std::string> told;
+  std::vector<std::string> notices;
   transport::Operator person;
-  person.tell = [&](const std::string&, const std::string& line) { told.push_back(line); };
+  person.notify = [&](const std::string&, const std::string& line) { notices.push_back(line); };
   CHECK(Client(openssh(sshd), sshd.endpoint(key), person)("true"));
-  REQUIRE(told.size() == 1);
-  CHECK(told[0].starts_with(fmt::format("new host key of [127.0.0.1]:{}: SHA256:", sshd.port)));
+  REQUIRE(notices.size() == 1);
+  CHECK(notices[0].starts_with(fmt::format("new host key of [127.0.0.1]:{}: SHA256:", sshd.port)));
   CHECK(Client(options, sshd.endpoint(key), person)("true"));
-  CHECK(told.size() == 1);
+  CHECK(notices.size() == 1);
 
   auto pinned = sshd.endpoint(key);
   REQUIRE(std::system(fmt::format("ssh-keygen -lf {0}/host_ed25519.pub | cut -d' ' -f2 > {0}/fp",
@@ -134,11 +134,11 @@ TEST_CASE("openssh: host keys are accepted, refused and pinned as with libssh2")
 }
 
 TEST_CASE(
-    "openssh: a refused key, a closed port, a lost connection and a shell that is none are told apart") {
+    "openssh: a rejected key, a closed port, a lost connection and an invalid shell are distinguished") {
   if (!can_serve()) return;
   Sshd sshd;
-  sshd.make_key("stranger", "ed25519");
-  const auto refused = Client(openssh(sshd), sshd.endpoint((sshd.place.path / "stranger").string()))("true");
+  sshd.make_key("unknown", "ed25519");
+  const auto refused = Client(openssh(sshd), sshd.endpoint((sshd.place.path / "unknown").string()))("true");
   REQUIRE_FALSE(refused);
   CHECK(refused.error().fault == base::Fault::auth);
 
@@ -182,13 +182,15 @@ TEST_CASE("openssh: a command that hangs is stopped, a login that hangs is unrea
   CHECK(client("echo next")->out == "next\n");
 }
 
-TEST_CASE("automatic: libssh2 where it can, the OpenSSH client with one line told where it cannot") {
+TEST_CASE("automatic: libssh2 where it can, otherwise the OpenSSH client with one notice") {
   if (!can_serve()) return;
-  std::vector<std::string> told;
+  std::vector<std::string> notices;
   transport::Operator person;
-  person.tell = [&](const std::string& host, const std::string& line) { told.push_back(host + ": " + line); };
+  person.notify = [&](const std::string& host, const std::string& line) {
+    notices.push_back(host + ": " + line);
+  };
   const auto moves = [&](const std::string& server, auto prepare) {
-    told.clear();
+    notices.clear();
     Sshd sshd(server);
     auto options = sshd.options();
     options.client = spec::SshClient::automatic;
@@ -203,8 +205,8 @@ TEST_CASE("automatic: libssh2 where it can, the OpenSSH client with one line tol
   CHECK(moves("", [](auto&...) {}) == "libssh2");
 
   CHECK(moves("Ciphers chacha20-poly1305@openssh.com", [](auto&...) {}) == "openssh");
-  REQUIRE_FALSE(told.empty());
-  CHECK(told[0].find("gpu7: uses the OpenSSH client: libssh2") == 0);
+  REQUIRE_FALSE(notices.empty());
+  CHECK(notices[0].find("gpu7: using the OpenSSH client: libssh2") == 0);
 
   CHECK(moves("", [](Sshd& sshd, transport::Options&, spec::Endpoint&) {
           sshd.make_key("host_rsa", "rsa", "-b 2048 -N ''");
@@ -216,7 +218,7 @@ TEST_CASE("automatic: libssh2 where it can, the OpenSSH client with one line tol
                            fmt::format("[127.0.0.1]:{} {}", sshd.port,
                                        base::read_file(sshd.place.path / "host_rsa.pub").value()));
         }) == "openssh");
-  CHECK(told.at(0).find("only an RSA host key is known") != std::string::npos);
+  CHECK(notices.at(0).find("only an RSA host key is known") != std::string::npos);
 
   CHECK(moves("", [](Sshd& sshd, transport::Options& options, spec::Endpoint& endpoint) {
           sshd.make_key("ca", "ed25519");
@@ -228,5 +230,5 @@ TEST_CASE("automatic: libssh2 where it can, the OpenSSH client with one line tol
               sshd.place.write("with_certificate", "IdentityFile " + here + "/signed\nIdentityAgent none\n");
           endpoint.identity_file.clear();
         }) == "openssh");
-  CHECK(told.at(1).find("certificate") != std::string::npos);
+  CHECK(notices.at(1).find("certificate") != std::string::npos);
 }

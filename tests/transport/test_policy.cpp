@@ -205,7 +205,7 @@ TEST_CASE("ssh policy: no password is asked for where the configuration allows n
         Client(with(sshd, lines, libssh2), sshd.endpoint("", "gpupw"), asked.functions())("true");
     REQUIRE_FALSE(exit);
     CHECK(exit.error().fault == base::Fault::auth);
-    CHECK(exit.error().what.find("the ssh configuration leaves out") != std::string::npos);
+    CHECK(exit.error().what.find("the ssh configuration excludes") != std::string::npos);
     CHECK(asked.prompts.empty());
   }
 }
@@ -238,24 +238,23 @@ TEST_CASE("ssh policy: a password for all hosts goes to none whose host key was 
       if (!completion->result) FAIL(completion->result.error().what);
   };
   all();
-  CHECK(
-      asked.prompts ==
-      std::vector<std::string>{
-          "Password of gpupw (known asks; sent to each of these that asks and whose host key was known "
-          "before: "
-          "known, new, other): ",
-          "Password of gpupw for sudo (known asks; sent to each of these that asks and whose host key was "
-          "known "
-          "before: known, new, other): ",
-          "Password of gpupw on new alone (its host key was accepted just now, and nobody has compared it): ",
-          "Password of gpupw for sudo on new alone (its host key was accepted just now, and nobody has "
-          "compared "
-          "it): ",
-          "Password of gpupw on other alone (its host key was accepted just now, and nobody has compared "
-          "it): ",
-          "Password of gpupw for sudo on other alone (its host key was accepted just now, and nobody has "
-          "compared "
-          "it): "});
+  CHECK(asked.prompts ==
+        std::vector<std::string>{
+            "Password of gpupw (known asks; sent to each of these that asks and whose host key was known "
+            "before: "
+            "known, new, other): ",
+            "Password of gpupw for sudo (known asks; sent to each of these that asks and whose host key was "
+            "known "
+            "before: known, new, other): ",
+            "Password of gpupw on new only (its host key is new and was not verified): ",
+            "Password of gpupw for sudo on new alone (its host key was accepted just now, and nobody has "
+            "compared "
+            "it): ",
+            "Password of gpupw on other alone (its host key was accepted just now, and nobody has compared "
+            "it): ",
+            "Password of gpupw for sudo on other alone (its host key was accepted just now, and nobody has "
+            "compared "
+            "it): "});
   all();
   CHECK(asked.prompts.size() == 6);
 }

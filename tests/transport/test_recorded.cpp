@@ -57,11 +57,11 @@ TEST_CASE("recorded: a command without an answer is named") {
   transport::Fleet fleet(1, nullptr);
   fleet.add("here", transport::recorded(place.path / "host"));
   auto command = reads("true");
-  command.label = "look at the swap";
+  command.label = "read the swap";
   const auto exit = run(fleet, "here", std::move(command));
   REQUIRE_FALSE(exit);
   CHECK(exit.error().fault == base::Fault::remote);
-  CHECK(exit.error().what.find("look at the swap") != std::string::npos);
+  CHECK(exit.error().what.find("read the swap") != std::string::npos);
 }
 
 TEST_CASE("recorded: a folder that is not there, or a broken answer, is named") {

@@ -274,16 +274,16 @@ TEST_CASE("ssh: a jump host and a proxy command of ssh_config lead to the host")
 namespace {
 /// From somewhere else on the stack each time, as callers may.
 transport::Result<std::optional<transport::Exit>> advance(transport::Transport& transport, int depth) {
-  volatile char room[500];
-  room[0] = static_cast<char>(depth);
+  volatile char stack[500];
+  stack[0] = static_cast<char>(depth);
   if (depth == 0) return transport.advance();
   auto progress = advance(transport, depth - 1);
-  room[1] = room[0];
+  stack[1] = stack[0];
   return progress;
 }
 }  // namespace
 
-TEST_CASE("ssh: the end of a file waits for room in the socket, wherever it is sent from") {
+TEST_CASE("ssh: the end of a file waits for space in the socket, wherever it is sent from") {
   if (!can_serve()) return;
   Sshd sshd;
   const std::string key = sshd.user_key("ed", "ed25519");

@@ -13,7 +13,7 @@ extern "C" const char* __lsan_default_suppressions() {
 }  // NOLINT
 
 namespace {
-/// A server that is no sshd: `serve` gets each connection.
+/// A server that is not sshd: `serve` gets each connection.
 class Server {
  public:
   explicit Server(std::function<void(int)> serve)
@@ -66,7 +66,7 @@ struct Bare {
 };
 }  // namespace
 
-TEST_CASE("unreachable: a closed port, an unknown name and a silent address are told apart") {
+TEST_CASE("unreachable: a closed port, an unknown name and a silent address are distinguished") {
   Bare bare;
   const auto port = free_port();
   const auto closed = Client(bare.options(), {.address = "127.0.0.1", .port = port, .user = "root"})("true");
@@ -137,7 +137,7 @@ TEST_CASE("unreachable: a server that hangs up at once is tried again, then name
   CHECK(server.accepted == 5);
 }
 
-TEST_CASE("ssh: a host that drops in mid-command is named; the next command connects anew") {
+TEST_CASE("ssh: a host that drops in mid-command is named; the next command reconnects") {
   if (!can_serve()) return;
   Sshd sshd;
   Client client(sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519")));
@@ -153,12 +153,12 @@ TEST_CASE("ssh: a host that drops in mid-command is named; the next command conn
   REQUIRE_FALSE(exit);
   CHECK(exit.error().fault == base::Fault::unreachable);
   CAPTURE(exit.error().what);
-  CHECK((exit.error().what.ends_with("was lost during “install the packages”: the other side closed it") ||
+  CHECK((exit.error().what.ends_with("was lost during “install the packages”: closed by the host") ||
          exit.error().what.ends_with("was lost during “install the packages”: Connection reset by peer")));
   CHECK(client("echo again")->out == "again\n");
 }
 
-TEST_CASE("ssh: a connection that died while idle is made anew without a word") {
+TEST_CASE("ssh: a connection that was closed while idle is reopened silently") {
   if (!can_serve()) return;
   Sshd sshd;
   Client client(sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519")));
@@ -183,7 +183,7 @@ TEST_CASE("ssh: one connection serves many commands") {
   CHECK(logins == 1);
 }
 
-TEST_CASE("ssh: a host that hangs past the deadline is named, the others go on") {
+TEST_CASE("ssh: a host that hangs past the deadline is reported, the others continue") {
   if (!can_serve()) return;
   Sshd sshd;
   const std::string key = sshd.user_key("ed", "ed25519");
@@ -242,12 +242,12 @@ TEST_CASE("ssh: a login banner and a noisy shell start do not reach the results"
 }
 
 TEST_CASE(
-    "ssh: a host whose login shell is no shell, or whose sshd forces a command, is named with its words") {
+    "ssh: a host with an invalid login shell, or whose sshd forces a command, is reported with its output") {
   if (!can_serve()) return;
   for (const auto& [extra, user, words] :
        {std::tuple{"", "gpusw", "This account is currently not available."},
         {"ForceCommand echo '%Error: unknown command'", "root", "%Error: unknown command"},
-        {"ForceCommand /bin/false", "root", "said nothing"}}) {
+        {"ForceCommand /bin/false", "root", "no output"}}) {
     CAPTURE(extra);
     Sshd sshd(extra);
     Client client(sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519"), user));

@@ -64,7 +64,7 @@ TEST_CASE("sudo: a password is asked once for all hosts and commands, and is now
   CHECK(sshd.log().find("let me in") == std::string::npos);
 }
 
-TEST_CASE("sudo: a wrong password is told apart, and the next command asks anew") {
+TEST_CASE("sudo: a wrong password is reported, and the next command asks again") {
   if (!can_sudo()) return;
   Sshd sshd;
   Person person{"no"};
@@ -79,7 +79,7 @@ TEST_CASE("sudo: a wrong password is told apart, and the next command asks anew"
   CHECK(again->out == "root\n");
 }
 
-TEST_CASE("sudo: a user who may not use it is told so") {
+TEST_CASE("sudo: a user without the right to use it is reported") {
   if (!can_sudo()) return;
   Sshd sshd;
   Person person{"let me in"};
@@ -106,7 +106,8 @@ TEST_CASE("sudo: nobody to ask, or sudo forbidden, each says so") {
   Sshd sshd;
   const std::string key = sshd.user_key("ed", "ed25519");
   Client nobody(sshd.options(), sshd.endpoint(key, "gpupw"));
-  CHECK(nobody(as_root("true")).error().what.find("nobody can be asked") != std::string::npos);
+  CHECK(nobody(as_root("true")).error().what.find("there is no terminal for the prompt") !=
+        std::string::npos);
 
   auto options = sshd.options();
   options.sudo = spec::SudoPolicy::never;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-/// One function per verb: a table of contents that strings the rooms together.
+/// One function per command.
 namespace app {
 
 using base::Result;
@@ -31,15 +31,15 @@ struct InitOptions {
   Hosts hosts;
   bool list_phases = false;
   std::vector<std::string> phases, skip_phases;  ///< empty `phases`: all
-  std::vector<std::string> ignore;               ///< ids of findings that shall not block
+  std::vector<std::string> ignore;               ///< ids of findings that do not block
   Consent consent = Consent::ask;
   Rebooting reboots = Rebooting::done;
   Waiting waiting = Waiting::until_it_works;
-  std::filesystem::path bundle, bundle_signers;  ///< a folder or an archive; BundleOptions::signers
+  std::filesystem::path bundle, bundle_signers;  ///< directory or archive; BundleOptions::signers
   std::string kubernetes_version;
-  std::string region;   ///< empty: as the cluster file says
-  std::string profile;  ///< standard, hardened; empty: as the cluster file says
-  std::string driver;   ///< use, install, install=BRANCH; empty: as the cluster file says
+  std::string region;   ///< empty: from the cluster file
+  std::string profile;  ///< standard, hardened; empty: from the cluster file
+  std::string driver;   ///< use, install, install=BRANCH; empty: from the cluster file
   Format format = Format::text;
 };
 [[nodiscard]] Result<Outcome> init(const InitOptions& options, Io& io);
@@ -61,20 +61,19 @@ struct DoctorOptions {
   Hosts hosts;
   bool list = false;
   std::vector<std::string> only, skip;  ///< ids; a prefix ending in a dot means all below it
-  std::string stage = "preflight";      ///< preflight, node, cluster, security; empty: what fits each host
-  /// The lightest severity that makes the outcome `blocked`; nothing: none does.
+  std::string stage = "preflight";  ///< preflight, node, cluster, security; empty: what applies to each host
+  /// The lowest severity that makes the outcome `blocked`; none: no finding does.
   std::optional<report::Severity> fail_on = report::Severity::blocker;
-  bool fail_on_unknown = false;  ///< so does a check that could not tell
-  std::filesystem::path
-      baseline;                  ///< findings.json of an earlier run, whose open findings are not shown again
-  std::filesystem::path record;  ///< where to save what was read, see docs/reference/recordings.md
-  std::filesystem::path from;    ///< a recording to judge instead of hosts
-  /// One of gpuadm's own recordings of broken machines to judge instead of hosts; empty: they are listed.
+  bool fail_on_unknown = false;    ///< unknown results also block
+  std::filesystem::path baseline;  ///< findings.json of an earlier run, whose open findings are not shown
+  std::filesystem::path record;    ///< directory for the recording; see docs/reference/recordings.md
+  std::filesystem::path from;      ///< a recording to check instead of hosts
+  /// One of gpuadm's built-in recordings of faults to check instead of hosts; empty: list them.
   std::optional<std::string> demo;
-  std::filesystem::path bundle;  ///< what the installation is to come from; empty: repositories
-  bool fix = false;              ///< mend what has a safe fix; `consent` is for that
+  std::filesystem::path bundle;  ///< source of the installation; empty: repositories
+  bool fix = false;              ///< apply safe fixes; `consent` applies to them
   Consent consent = Consent::ask;
-  int watch = 0;  ///< seconds between two looks; 0: one look
+  int watch = 0;  ///< seconds between two surveys; 0: one survey
   Format format = Format::text;
 };
 [[nodiscard]] Result<Outcome> doctor(const DoctorOptions& options, Io& io);
@@ -82,10 +81,11 @@ struct DoctorOptions {
 struct SupportOptions {
   Common common;
   Hosts hosts;
-  std::filesystem::path output;  ///< a .tar.gz that is not there yet; empty: named by cluster and time, here
-  int lines = 500;               ///< of each log
+  std::filesystem::path
+      output;       ///< new .tar.gz file; empty: named by cluster and time, in the current directory
+  int lines = 500;  ///< of each log
 };
-/// One archive for somebody who is to help: docs/reference/support.md.
+/// Creates the support archive: docs/reference/support.md.
 [[nodiscard]] Result<Outcome> support(const SupportOptions& options, Io& io);
 
 struct FactsOptions {
@@ -101,13 +101,12 @@ struct VerifyOptions {
   Common common;
   Hosts hosts;
   std::vector<std::string> only;  ///< names of links; empty: all
-  bool allow_none = false;        ///< a cluster without a GPU is no failure
+  bool allow_none = false;        ///< a cluster without a GPU is not a failure
   Format format = Format::text;
 };
-/// Tests the pod network and DNS on every node, and walks the chain from the driver to a pod that computes
-/// on every node with GPUs
-/// (docs/reference/verify.md). What it makes on hosts and in the cluster is gone afterwards. Outcome::failed
-/// where a link does not hold.
+/// Tests the pod network and DNS on every node, and the chain from the driver to a pod that computes on every
+/// node with GPUs (docs/reference/verify.md). Removes everything that it creates on hosts and in the cluster.
+/// Outcome::failed if a link fails.
 [[nodiscard]] Result<Outcome> verify(const VerifyOptions& options, Io& io);
 
 // --- gpuadm undo -------------------------------------------------------------------------------------
@@ -116,12 +115,12 @@ struct UndoOptions {
   Common common;
   Hosts hosts;
   std::string run;     ///< empty: the last one that changed something
-  bool all = false;    ///< every run that the host's journal knows
-  bool force = false;  ///< what somebody else has changed since is put back, too
+  bool all = false;    ///< every run in the host's journal
+  bool force = false;  ///< also restore what others have changed since
   Consent consent = Consent::ask;
   Format format = Format::text;
 };
-/// Takes back what runs did, as the journal on each host tells. Outcome::failed where something had to stay.
+/// Undoes runs, as recorded in each host's journal. Outcome::failed if something could not be undone.
 [[nodiscard]] Result<Outcome> undo(const UndoOptions& options, Io& io);
 
 // --- gpuadm runtime ----------------------------------------------------------------------------------
@@ -129,17 +128,17 @@ struct UndoOptions {
 struct RuntimePreviewOptions {
   Common common;
   std::string engine = "containerd";  ///< containerd, docker, crio
-  std::filesystem::path config;       ///< the runtime's configuration; empty: there is none
-  std::filesystem::path imports;      ///< a folder that stands for the one that the configuration imports
-  std::string engine_version;         ///< empty: the oldest that is known
+  std::filesystem::path config;       ///< the runtime's configuration; empty: none
+  std::filesystem::path imports;      ///< stands for the directory that the configuration imports
+  std::string engine_version;         ///< empty: the oldest known version
   std::filesystem::path cluster;      ///< a cluster file
   std::string kubernetes_version;
   Format format = Format::text;
 };
-/// Configures the container runtime of hosts, and nothing else: playbooks/runtime.yaml.
+/// Configures only the container runtime of hosts: playbooks/runtime.yaml.
 [[nodiscard]] Result<Outcome> runtime_configure(const PlaybookOptions& options, Io& io);
-/// The files that would be written on a host with that configuration and the NVIDIA toolkit, and what the
-/// runtime would read then. Connects to nothing.
+/// Prints the files that would be written on a host with that configuration and the NVIDIA toolkit, and what
+/// the runtime would read then. Connects to no host.
 [[nodiscard]] Result<Outcome> runtime_preview(const RuntimePreviewOptions& options, Io& io);
 
 // --- gpuadm reset ------------------------------------------------------------------------------------
@@ -147,45 +146,45 @@ struct RuntimePreviewOptions {
 struct ResetOptions {
   Common common;
   Hosts hosts;
-  bool force = false;  ///< also a cluster that gpuadm did not make, and what somebody else has changed since
+  bool force = false;  ///< also a cluster that gpuadm did not create, and what others have changed since
   bool keep_images = false, keep_driver = false;
   Consent consent = Consent::ask;
   Format format = Format::text;
 };
-/// Takes nodes out of their cluster, and back what every run did to them. Outcome::failed where something had
-/// to stay.
+/// Removes nodes from their cluster and undoes every run on them. Outcome::failed if something could not be
+/// undone.
 [[nodiscard]] Result<Outcome> reset(const ResetOptions& options, Io& io);
 
-// --- gpuadm config, assets, explain, version: nothing is connected to ---------------------------------
+// --- gpuadm config, assets, explain, version: without connections -------------------------------------
 
-/// Keys of the cluster file with type, default and meaning: those named and all below them; none: all.
+/// Prints keys of the cluster file with type, default and meaning: those given and all below them; none: all.
 [[nodiscard]] Result<Outcome> config_explain(const std::vector<std::string>& paths, Format format, Io& io);
-/// The cluster file as JSON Schema, for editors.
+/// Prints the cluster file as JSON Schema, for editors.
 [[nodiscard]] Result<Outcome> config_schema(Io& io);
 struct ConfigInitOptions {
   Common common;
-  Hosts hosts;                   ///< targets alone: there is no file yet
+  Hosts hosts;                   ///< only targets: there is no file yet
   std::filesystem::path from;    ///< a recording to read instead of hosts
-  std::filesystem::path output;  ///< a file that is not there yet; empty: standard output
+  std::filesystem::path output;  ///< a new file; empty: standard output
   std::string name;              ///< of the cluster; empty: the default
 };
-/// A cluster file with comments, which says what was found on the hosts.
+/// Generates a commented cluster file from what is found on the hosts.
 [[nodiscard]] Result<Outcome> config_init(const ConfigInitOptions& options, Io& io);
-/// Reads the file and lints gates and flags against its version.
+/// Validates the file, and lints gates and flags against its version.
 [[nodiscard]] Result<Outcome> config_lint(const Common& common, const std::filesystem::path& file,
                                           Format format, Io& io);
 enum class Writes { yes, no };
-/// Brings the file into the current format, beside a copy of it as it was, FILE.bak, and shows the
-/// difference; or shows it only. A file that is in that format is left alone.
+/// Converts the file to the current format, with the original in FILE.bak, and shows the difference; or only
+/// shows it. A file in the current format is not changed.
 [[nodiscard]] Result<Outcome> config_migrate(const std::filesystem::path& file, Writes writes, Io& io);
-/// The file completed with every default, as a cluster file.
+/// Prints the file with every default, as a cluster file.
 [[nodiscard]] Result<Outcome> config_show(const std::filesystem::path& file, Format format, Io& io);
 
 [[nodiscard]] Result<Outcome> assets_list(const Common& common, Io& io);
 [[nodiscard]] Result<Outcome> assets_show(const Common& common, const std::string& path, Io& io);
-/// What the operator's overrides change, as unified diffs.
+/// Prints what the operator's overrides change, as unified diffs.
 [[nodiscard]] Result<Outcome> assets_diff(const Common& common, Io& io);
-/// Writes every asset in force below a folder, which must be empty or missing.
+/// Writes every asset in use to a directory, which must be empty or missing.
 [[nodiscard]] Result<Outcome> assets_export(const Common& common, const std::filesystem::path& folder,
                                             Io& io);
 
@@ -194,10 +193,10 @@ struct ExplainOptions {
   std::vector<std::string> ids;  ///< of checks; a prefix ending in a dot means all below it
   Format format = Format::text;
 };
-/// What checks look at, why, and what mends it.
+/// Prints what checks inspect, why, and what fixes their findings.
 [[nodiscard]] Result<Outcome> explain(const ExplainOptions& options, Io& io);
-/// Which gpuadm this is; as JSON with what a bug report needs: what it was made of and with, its libraries as
-/// they run, its catalog, which assets are overridden.
+/// Prints the version; as JSON with what a bug report needs: build, libraries at run time, catalog, and
+/// overridden assets.
 [[nodiscard]] Result<Outcome> version(const Common& common, Format format, Io& io);
 
 }  // namespace app

@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-/// `gpuadm bundle`: what an installation needs, as one folder or file.
+/// `gpuadm bundle`: everything that an installation needs, as one directory or file.
 namespace app {
 
-/// Where what is fetched comes from.
+/// Source of downloads.
 struct BundleSource {
-  std::string place;  ///< bundle::Source::place; empty: the cluster file's mirrors, else public
+  std::string place;  ///< bundle::Source::place; empty: the cluster file's mirrors, otherwise public
   std::vector<std::string> mirrors;  ///< REGISTRY=URL
-  /// Logins for registries, ours and 0600; empty: $DOCKER_CONFIG/config.json or ~/.docker/config.json, where
-  /// one is
+  /// File with registry logins, mode 0600; empty: $DOCKER_CONFIG/config.json or ~/.docker/config.json, if it
+  /// exists.
   std::filesystem::path logins;
 };
 
@@ -21,29 +21,28 @@ struct BundleCreateOptions {
   Common common;
   std::vector<std::filesystem::path>
       hosts;                     ///< cluster files, and facts.json as `gpuadm facts -o json` writes it
-  std::filesystem::path output;  ///< a folder that is missing or empty, or a .tar.zst
+  std::filesystem::path output;  ///< an empty or new directory, or a .tar.zst
   BundleSource source;
   std::string kubernetes_version, architecture;
   std::string driver;               ///< as InitOptions::driver
   std::vector<std::string> skip;    ///< parts, as data/sources.yaml names them, and coredns
-  std::vector<std::string> images;  ///< further ones
+  std::vector<std::string> images;  ///< additional images
   std::filesystem::path sign;       ///< a private key for ssh-keygen, or the public half of one in the agent
 };
-/// Fetches everything for hosts of these files. What is fetched stays in ~/.cache/gpuadm/blobs, and is not
-/// fetched again.
+/// Downloads everything for the hosts of these files. Downloads are kept in ~/.cache/gpuadm/blobs and reused.
 [[nodiscard]] Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io);
 
 struct BundleOptions {
   std::filesystem::path bundle, other;
   std::filesystem::path
-      signers;  ///< OpenSSH's allowed_signers; empty: ~/.config/gpuadm/allowed_signers, where it is
+      signers;  ///< OpenSSH's allowed_signers; empty: ~/.config/gpuadm/allowed_signers, if it exists
   Format format = Format::text;
 };
-/// What a bundle holds. Nothing is verified.
+/// Prints the contents of a bundle. Verifies nothing.
 [[nodiscard]] Result<Outcome> bundle_inspect(const BundleOptions& options, Io& io);
-/// Every file's size and SHA-256, and the signature. Fault::spec names what differs.
+/// Verifies the size and SHA-256 of every file, and the signature. Fault::spec if one differs.
 [[nodiscard]] Result<Outcome> bundle_verify(const BundleOptions& options, Io& io);
-/// What `other` has otherwise than `bundle`. Outcome::failed where something differs, as diff(1) has it.
+/// Prints how `other` differs from `bundle`. Outcome::failed if it does, as for diff(1).
 [[nodiscard]] Result<Outcome> bundle_diff(const BundleOptions& options, Io& io);
 
 struct BundleExtendOptions {
@@ -53,7 +52,7 @@ struct BundleExtendOptions {
   std::vector<std::filesystem::path> packages;  ///< .deb and .rpm files
   std::filesystem::path sign, signers;
 };
-/// A bundle with more in it than `bundle` has, verified first.
+/// Creates a bundle with the contents of `bundle`, which is verified first, and more.
 [[nodiscard]] Result<Outcome> bundle_extend(const BundleExtendOptions& options, Io& io);
 
 }  // namespace app

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-/// `gpuadm gpu`: the GPUs of hosts and of their cluster, one by one.
+/// `gpuadm gpu`: single GPUs of hosts and of their cluster.
 namespace app {
 
 struct GpuListOptions {
@@ -14,11 +14,11 @@ struct GpuListOptions {
   std::filesystem::path from;  ///< a recording to read instead of hosts
   Format format = Format::text;
 };
-/// One line a GPU: where it is, what it is, how it is shared, whether it is well, who holds it, and whether a
-/// pod can have it. Changes nothing.
+/// Prints one line per GPU: node, model, sharing, health, users, and whether a pod can get it. Changes
+/// nothing.
 [[nodiscard]] Result<Outcome> gpu_list(const GpuListOptions& options, Io& io);
 
-/// What shall be otherwise with the GPUs of one host.
+/// A change of the GPU settings of one host.
 enum class GpuChange { share, mig, reset };
 
 struct GpuChangeOptions {
@@ -29,8 +29,8 @@ struct GpuChangeOptions {
   Consent consent = Consent::ask;
   Format format = Format::text;
 };
-/// Previews, asks, journals and applies. Outcome::blocked where pods hold the host's GPUs, or the GPUs cannot
-/// be so.
+/// Previews, asks, journals and applies. Outcome::blocked if pods use the host's GPUs, or if the GPUs do not
+/// support the setting.
 [[nodiscard]] Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io& io);
 
 }  // namespace app

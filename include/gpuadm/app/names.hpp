@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-/// Names that a command line can be completed with. None of them needs an asset to be read.
+/// Names for completion of a command line. Reading them needs no asset.
 namespace app {
 
 /// The id of every check, in the order of `gpuadm doctor --list`.

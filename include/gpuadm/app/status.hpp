@@ -2,7 +2,7 @@
 
 #include "gpuadm/app/app.hpp"
 
-/// `gpuadm status`: how a cluster is.
+/// `gpuadm status`: the state of a cluster.
 namespace app {
 
 /// `wide`: text of any width, with addresses, members of etcd and single GPUs.
@@ -12,12 +12,12 @@ struct StatusOptions {
   Common common;
   Hosts hosts;
   std::filesystem::path from;  ///< a recording to read instead of hosts
-  int watch = 0;               ///< seconds between two looks; 0: one look
+  int watch = 0;               ///< seconds between two surveys; 0: one survey
   StatusForm form = StatusForm::text;
 };
-/// Nodes, control planes, etcd, network, certificates and GPUs, as hosts and a control plane say themselves
-/// (docs/reference/status.md). Changes nothing. Outcome::failed where something is not well, ::unreachable
-/// where no host could be reached. Fault::usage where all were reached and none is a control plane.
+/// Prints nodes, control planes, etcd, network, certificates and GPUs, as reported by hosts and a
+/// control-plane node (docs/reference/status.md). Changes nothing. Outcome::failed if there is a problem,
+/// ::unreachable if no host is reachable. Fault::usage if all are reachable and none is a control-plane node.
 [[nodiscard]] Result<Outcome> status(const StatusOptions& options, Io& io);
 
 }  // namespace app

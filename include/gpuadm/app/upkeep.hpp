@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-/// What a cluster's life needs after it was made: `gpuadm certs`, `etcd`, `repair`.
+/// Maintenance of an existing cluster: `gpuadm certs`, `etcd`, `repair`.
 namespace app {
 
 // --- gpuadm certs ------------------------------------------------------------------------------------
@@ -12,19 +12,19 @@ namespace app {
 struct CertsOptions {
   Common common;
   Hosts hosts;
-  int within = 30;   ///< renew: days; satisfied where nothing ends within them
-  bool all = false;  ///< renew: whenever they end
+  int within = 30;   ///< renew: days; satisfied if nothing expires within them
+  bool all = false;  ///< renew: regardless of expiration dates
   Consent consent = Consent::ask;
   Format format = Format::text;
 };
-/// When every certificate of control planes and kubelets ends, and the one that each API server serves.
-/// Changes nothing.
+/// Prints the expiration dates of all certificates of control planes and kubelets, and of the certificate
+/// that each API server uses. Changes nothing.
 [[nodiscard]] Result<Outcome> certs_status(const CertsOptions& options, Io& io);
-/// Renews what kubeadm renews, and starts the control plane with it: playbooks/certs.yaml, one control plane
+/// Renews what kubeadm renews, and restarts the control plane: playbooks/certs.yaml, one control-plane node
 /// after the other.
 [[nodiscard]] Result<Outcome> certs_renew(const CertsOptions& options, Io& io);
-/// Gives the Secrets of a cluster with security.profile hardened a new key:
-/// playbooks/rotate-encryption-key.yaml, on all control planes.
+/// Rotates the encryption key of the Secrets of a cluster with security.profile hardened:
+/// playbooks/rotate-encryption-key.yaml, on all control-plane nodes.
 [[nodiscard]] Result<Outcome> certs_rotate_encryption_key(const CertsOptions& options, Io& io);
 
 // --- gpuadm etcd -------------------------------------------------------------------------------------
@@ -32,17 +32,17 @@ struct CertsOptions {
 struct EtcdOptions {
   Common common;
   Hosts hosts;
-  std::filesystem::path file;  ///< snapshot: to be made, empty: named by the time; restore: to be restored
+  std::filesystem::path file;  ///< snapshot: the new file, empty: named by the time; restore: the snapshot
   Consent consent = Consent::ask;
   Format format = Format::text;
 };
-/// A verified snapshot of the first control plane's etcd, in a file of this machine (0600) with its SHA-256
-/// beside it.
+/// Saves a verified snapshot of the first control-plane node's etcd to a local file (0600), with its SHA-256
+/// in a second file.
 [[nodiscard]] Result<Outcome> etcd_snapshot(const EtcdOptions& options, Io& io);
-/// Makes a snapshot the state of a cluster with one etcd. Fault::blocked for a file that is damaged and for
-/// an etcd of several members, before anything is changed.
+/// Restores a cluster with one etcd member from a snapshot. Fault::blocked for a damaged file and for an etcd
+/// of several members, before anything is changed.
 [[nodiscard]] Result<Outcome> etcd_restore(const EtcdOptions& options, Io& io);
-/// Gives etcd's free space back to the disk, one member after the other.
+/// Defragments etcd, one member after the other.
 [[nodiscard]] Result<Outcome> etcd_defrag(const EtcdOptions& options, Io& io);
 
 // --- gpuadm repair -----------------------------------------------------------------------------------
@@ -53,8 +53,8 @@ struct RepairOptions {
   Consent consent = Consent::ask;
   Format format = Format::text;
 };
-/// A cluster of one node whose host has another address or name now: what names the old one is made anew.
-/// Fault::blocked for a cluster of several nodes.
+/// Repairs a cluster of one node whose host has a new address or name: regenerates everything that contains
+/// the old one. Fault::blocked for a cluster of several nodes.
 [[nodiscard]] Result<Outcome> repair_address(const RepairOptions& options, Io& io);
 
 }  // namespace app

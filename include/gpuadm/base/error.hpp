@@ -6,10 +6,10 @@
 #include <type_traits>
 #include <utility>
 
-/// Everything below has not heard of a host or a GPU.
+/// Knows nothing of hosts or GPUs.
 namespace base {
 
-/// What went wrong, named by what the caller can do about it. `cli` alone maps it to an exit code.
+/// What failed, named by what the caller can do about it. Only `cli` maps it to an exit code.
 enum class Fault {
   usage,        ///< the command line is wrong
   spec,         ///< a file the operator wrote is wrong
@@ -17,14 +17,14 @@ enum class Fault {
   auth,         ///< the host refused every credential
   host_key,     ///< the host's key is unknown or has changed
   timeout,      ///< a deadline passed
-  remote,       ///< the host answered, and the answer is no
-  parse,        ///< text from a host or a file is not what it should be
-  blocked,      ///< findings forbid going on; nothing was changed
+  remote,       ///< the host answered with a failure
+  parse,        ///< text from a host or a file is invalid
+  blocked,      ///< findings block the run; nothing was changed
   interrupted,  ///< the operator pressed Ctrl-C
-  bug           ///< an invariant of ours is broken
+  bug           ///< an invariant of gpuadm is broken
 };
 
-/// `what` says what happened; `hint` what the operator can type, or nothing.
+/// `what`: what happened; `hint`: what the operator can type, or empty.
 struct Error {
   Fault fault = Fault::bug;
   std::string what;

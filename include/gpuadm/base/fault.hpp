@@ -7,7 +7,7 @@
 
 namespace base {
 
-/// The fault that name_of calls so.
+/// The fault with this name_of().
 [[nodiscard]] std::optional<Fault> fault_named(std::string_view name);
 
 }  // namespace base

@@ -2,8 +2,8 @@
 
 namespace base {
 
-/// Ctrl-C and SIGTERM as something a poll loop can wait for. While one lives, SIGINT and SIGTERM are caught.
-/// One at a time.
+/// Ctrl-C and SIGTERM as a descriptor for a poll loop. SIGINT and SIGTERM are caught while an instance
+/// exists. At most one instance at a time.
 class Interrupt {
  public:
   Interrupt();
@@ -12,7 +12,7 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
   /// Readable after each signal; for poll().
   [[nodiscard]] int descriptor() const { return pipe_[0]; }
-  /// Empties the descriptor. Returns how many signals came so far: 1 = finish the running steps, 2 or more =
+  /// Empties the descriptor. Returns the number of signals so far: 1 = finish the running steps, 2 or more =
   /// close now.
   int count();
 

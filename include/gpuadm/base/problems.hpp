@@ -10,14 +10,14 @@
 
 namespace base {
 
-/// What is wrong with one file that the operator wrote, gathered so that all of it is said at once.
+/// Collects the problems of one file that the operator wrote, so that all are reported at once.
 class Problems {
  public:
   explicit Problems(std::string_view source) : source_(source) {}
 
   void add(Mark mark, std::string what);
-  /// Adds every key of `map` that is none of `known`, with the nearest of them or all of them. `prefix` is
-  /// what stands before a key in messages: "" or "network.".
+  /// Adds every key of `map` that is not in `known`, with the nearest known key or all of them. `prefix` is
+  /// put before a key in messages: "" or "network.".
   void add_unknown_keys(const Tree& map, std::string_view prefix, std::span<const std::string> known);
 
   [[nodiscard]] bool empty() const { return found_.empty(); }

@@ -5,8 +5,8 @@
 
 namespace base {
 
-/// A value that must not be shown. It has no formatter and no operator<<; reveal() is greppable. Its memory
-/// is overwritten when it dies.
+/// A value that must not be printed. It has no formatter and no operator<<; reveal() is greppable. Its
+/// destructor overwrites the memory.
 class Secret {
  public:
   Secret() = default;

@@ -7,10 +7,10 @@
 
 namespace base {
 
-/// A file that only its owner, which is us, may read. Fault::usage otherwise, with what to type.
+/// Reads a file that must be owned by the current user and inaccessible to others. Fault::usage otherwise,
+/// with what to type.
 [[nodiscard]] base::Result<base::Secret> read_private_file(const std::filesystem::path& file);
-/// The first line of a file that only its owner, which is us, may read. Fault::usage otherwise, with what to
-/// type.
+/// The first line of such a file. Fault::usage otherwise, with what to type.
 [[nodiscard]] base::Result<base::Secret> read_secret_file(const std::filesystem::path& file);
 
 }  // namespace base

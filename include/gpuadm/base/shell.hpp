@@ -12,8 +12,7 @@ namespace base {
 /// Shell variables by name. Names are [A-Za-z_][A-Za-z0-9_]*.
 using Variables = std::map<std::string, std::string>;
 
-/// `NAME='value'` lines for the head of a program. A name that is no shell name is a bug and throws
-/// std::logic_error.
+/// `NAME='value'` lines for the head of a program. An invalid name is a bug and throws std::logic_error.
 [[nodiscard]] std::string assignments(const Variables& variables);
 
 }  // namespace base

@@ -11,7 +11,7 @@
 
 namespace base {
 
-/// A string that ends with the expression it stands in: views into it would dangle.
+/// A temporary string: views into it would dangle.
 template <class Text>
 concept Temporary = std::same_as<std::remove_const_t<Text>, std::string>;
 
@@ -35,8 +35,8 @@ std::vector<std::string_view> lines(Text&& text) = delete;
 [[nodiscard]] std::optional<long long> to_int(std::string_view text);
 [[nodiscard]] std::optional<double> to_real(std::string_view text);
 
-/// Text from a host made harmless for a terminal: control bytes and bytes that are no UTF-8 shown as \xNN, at
-/// most `limit` bytes, the rest counted. Keeps newlines.
+/// Text from a host with control characters and invalid UTF-8 escaped as \xNN; at most `limit` bytes, the
+/// rest counted. Keeps newlines.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t limit = 4096);
 /// The last `count` lines, made printable.
 [[nodiscard]] std::string tail(std::string_view text, std::size_t count);
@@ -51,7 +51,7 @@ std::vector<std::string_view> lines(Text&& text) = delete;
 /// "0.4s", "12s", "2m 5s", "3h 10m".
 [[nodiscard]] std::string human_seconds(double seconds);
 
-/// A unified diff with three lines of context; empty where the texts are equal.
+/// A unified diff with three lines of context; empty if the texts are equal.
 [[nodiscard]] std::string unified_diff(std::string_view before, std::string_view after,
                                        std::string_view before_name, std::string_view after_name);
 

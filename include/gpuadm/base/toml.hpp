@@ -21,9 +21,8 @@ struct Assignment {
   Tree value;
 };
 
-/// `text` with the assignments made and everything else (comments, order, spacing) left as it is. The result
-/// is read back and must equal the merged tree; where an edit in place cannot do that, the text is written
-/// anew.
+/// `text` with the assignments applied and everything else (comments, order, spacing) unchanged. The result
+/// is parsed and must equal the merged tree; if it does not, the text is written again from the tree.
 [[nodiscard]] Result<std::string> set(std::string_view text, std::span<const Assignment> assignments,
                                       std::string_view source);
 

@@ -11,14 +11,14 @@
 
 namespace base {
 
-/// Where a value stands in its source; 1-based, 0 where it has no source.
+/// Position of a value in its source; 1-based, 0 without a source.
 struct Mark {
   int line = 0;
   int column = 0;
 };
 
-/// A value as YAML, JSON and TOML have it. Maps keep their order and have unique keys. The one exchange type
-/// between formats: yaml.hpp, json.hpp and toml.hpp read and write it.
+/// A value of YAML, JSON or TOML. Maps keep their order and have unique keys. The only exchange type between
+/// formats: yaml.hpp, json.hpp and toml.hpp read and write it.
 class Tree {
  public:
   using List = std::vector<Tree>;
@@ -52,21 +52,21 @@ class Tree {
   [[nodiscard]] bool is_map() const { return std::holds_alternative<Map>(value_); }
   [[nodiscard]] bool is_scalar() const { return !is_list() && !is_map(); }
 
-  // Each of these gives nothing where the kind is another.
+  // Each of these returns nothing if the kind differs.
   [[nodiscard]] std::optional<bool> as_bool() const;
   [[nodiscard]] std::optional<std::int64_t> as_int() const;
   [[nodiscard]] std::optional<double> as_real() const;  ///< an int too
   [[nodiscard]] const std::string* as_string() const { return std::get_if<std::string>(&value_); }
-  /// The scalar as text: for YAML as it was written (`1.30` stays `1.30`), otherwise printed. Empty for null,
-  /// lists, maps.
+  /// The scalar as text: for YAML as it was written (`1.30` remains `1.30`), otherwise printed. Empty for
+  /// null, lists, maps.
   [[nodiscard]] std::string text() const;
-  /// The items; empty where this is no list / no map.
+  /// The items; empty if this is not a list / map.
   [[nodiscard]] const List& items() const;
   [[nodiscard]] const Map& entries() const;
   [[nodiscard]] List& items();
   [[nodiscard]] Map& entries();
 
-  /// The value under a key, or nullptr (also where this is no map).
+  /// The value under a key, or nullptr (also if this is not a map).
   [[nodiscard]] const Tree* find(std::string_view key) const;
   [[nodiscard]] Tree* find(std::string_view key);
   /// The value at a path of keys, or nullptr.
@@ -74,13 +74,13 @@ class Tree {
   [[nodiscard]] const Tree* at(const std::vector<std::string>& path) const;
   /// Sets a key; a null becomes a map. Returns the value.
   Tree& set(std::string_view key, Tree value);
-  /// The value under a key, made (null) where it is missing; a null becomes a map.
+  /// The value under a key, created (null) if it is missing; a null becomes a map.
   Tree& operator[](std::string_view key);
-  /// Removes a key; says whether it was there.
+  /// Removes a key; returns whether it existed.
   bool erase(std::string_view key);
   /// Appends to a list; a null becomes a list.
   void push(Tree value);
-  /// Lays `over` on this: maps by key, everything else replaced whole.
+  /// Merges `over` into this: maps by key, everything else is replaced.
   void merge(const Tree& over);
 
   Mark mark;            ///< where the value begins in its source
@@ -95,10 +95,10 @@ class Tree {
   std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Map> value_;
 };
 
-/// What map_of takes.
+/// Parameter of map_of.
 struct Tree::Entry {
   std::string key;
-  mutable Tree value;  ///< an initializer_list is constant, and a copy of a tree is dear
+  mutable Tree value;  ///< an initializer_list is constant, and copying a tree is expensive
 };
 
 }  // namespace base

@@ -7,8 +7,8 @@
 
 namespace base {
 
-/// A dotted version: "v1.20.2", "1.36", "580.159.04", "1.7.24~ds1-1". Parts that are missing are -1 and
-/// compare lowest.
+/// A dotted version: "v1.20.2", "1.36", "580.159.04", "1.7.24~ds1-1". Missing parts are -1 and compare
+/// lowest.
 struct Version {
   int major = -1;
   int minor = -1;

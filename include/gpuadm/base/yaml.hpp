@@ -15,13 +15,13 @@ namespace base::yaml {
 [[nodiscard]] Result<Tree> read(std::string_view text, std::string_view source);
 
 /// The same for a reader that reports all problems at once: duplicate keys are added to `duplicates`, and the
-/// first value of each counts.
+/// first value of each is used.
 [[nodiscard]] Result<Tree> read(std::string_view text, std::string_view source, Problems& duplicates);
 
 /// Reads every document of a stream.
 [[nodiscard]] Result<std::vector<Tree>> read_all(std::string_view text, std::string_view source);
 
-/// Block style; strings that would read back as another type are quoted.
+/// Block style; strings that would be parsed as another type are quoted.
 [[nodiscard]] std::string write(const Tree& tree);
 
 }  // namespace base::yaml

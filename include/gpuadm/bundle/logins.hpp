@@ -10,26 +10,26 @@
 
 namespace bundle {
 
-/// Logins for registries, from the file that `docker login`, `podman login` and `skopeo login` write:
+/// Registry logins, from the file that `docker login`, `podman login` and `skopeo login` write:
 /// https://man.archlinux.org/man/containers-auth.json.5
 class Logins {
  public:
   Logins() = default;
-  /// `source` names the file in errors, which show nothing of what it holds: Fault::usage. Entries that are
-  /// not understood are as if they were not there.
+  /// `source` is the file's name in errors, which never contain its contents: Fault::usage. Unknown entries
+  /// are ignored.
   [[nodiscard]] static base::Result<Logins> parse(std::string_view json, std::string source);
-  /// What HTTP's Basic scheme sends to that host for the repository: the entry that says most of its path;
-  /// else nothing. `host` may have a port.
+  /// The credentials for HTTP's Basic scheme for the host and repository: the entry with the longest matching
+  /// path; nothing if none matches. `host` may have a port.
   [[nodiscard]] const base::Secret* find(std::string_view host, std::string_view repository) const;
-  /// What the operator can do where there is none for the host.
+  /// What the operator can do if there is no login for the host.
   [[nodiscard]] std::string advice(std::string_view host) const;
-  /// The file; empty: there was none.
+  /// The file; empty: none.
   [[nodiscard]] const std::string& source() const { return source_; }
 
  private:
   std::string source_;
   std::map<std::string, base::Secret, std::less<>> logins_;  ///< host[/path]
-  std::set<std::string, std::less<>> helpers_;               ///< hosts whose login a helper holds
+  std::set<std::string, std::less<>> helpers_;               ///< hosts whose login is stored by a helper
   bool helper_for_all_ = false;
 };
 

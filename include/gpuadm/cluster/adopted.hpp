@@ -16,18 +16,18 @@ namespace cluster {
 
 using base::Result;
 
-/// A cluster as it was found. What a host did not say is missing.
+/// An existing cluster. Unknown properties are missing.
 struct Found {
-  spec::Cluster asked;  ///< hosts, and how to log in
+  spec::Cluster asked;  ///< hosts, and login settings
   facts::Census census;
-  std::optional<facts::ClusterFacts> view;  ///< of the control plane that was asked
+  std::optional<facts::ClusterFacts> view;  ///< of the control-plane node that was queried
   std::optional<facts::Made> made;
-  std::string plane;                        ///< the name of that host; empty: none is one
-  std::map<std::string, std::string> gone;  ///< hosts that could not be reached, and why
+  std::string plane;                        ///< the name of that host; empty: none
+  std::map<std::string, std::string> gone;  ///< unreachable hosts, with the reason
 };
 
-/// The cluster file that would have made a cluster, and what is to be said of it: `path` is a key of the file
-/// ("network.plugin", "hosts[1]"), empty for the file as a whole.
+/// The cluster file for an existing cluster, and notes about it: `path` is a key of the file
+/// ("network.plugin", "hosts[1]"), or empty for the whole file.
 struct Adopted {
   struct Note {
     std::string path, says;
@@ -36,23 +36,23 @@ struct Adopted {
   std::vector<Note> notes;
 };
 
-/// The hosts of the cluster that the API server knows and nobody has named: by their node's name and address,
-/// with the login of the first that was named.
+/// The hosts of the cluster that the API server knows and the command line does not: by their node's name and
+/// address, with the login settings of the first given host.
 [[nodiscard]] std::vector<spec::Host> other_nodes(const Found& found);
 
-/// Reads the cluster back. `usual`: data/kubeadm-usual.yaml.
+/// Generates the cluster file. `usual`: data/kubeadm-usual.yaml.
 [[nodiscard]] Adopted read_back(const Found& found, const base::Tree& usual);
 
-/// The file, with its notes as comments above the keys that they are about. Keys that say what holds without
-/// them are left out, where nothing was read for them.
+/// The file, with its notes as comments above their keys. Keys with default values are omitted, unless they
+/// were read from the cluster.
 [[nodiscard]] std::string to_file(const Adopted& adopted);
 
-/// The cluster file that gpuadm keeps on a control plane (/etc/kubernetes/gpuadm/cluster.yaml), with one host
-/// that stands for all.
+/// The cluster file that gpuadm stores on a control-plane node (/etc/kubernetes/gpuadm/cluster.yaml), with
+/// one placeholder host.
 [[nodiscard]] Result<spec::Cluster> parse_intent(std::string_view text, const std::string& source);
 
-/// What of a configuration is neither unset nor what is usual: maps by key, everything else whole. A list in
-/// `usual` under the key of a scalar: any of these is.
+/// The settings of a configuration that are neither unset nor usual: maps by key, everything else as a whole.
+/// A list in `usual` under the key of a scalar means any of its items.
 [[nodiscard]] base::Tree beyond_usual(const base::Tree& found, const base::Tree& usual);
 
 }  // namespace cluster

@@ -12,16 +12,16 @@
 
 namespace cluster {
 
-/// What is known of one GPU. What could not be known is said, never left empty.
+/// Properties of one GPU. Unknown ones have a reason; they are never empty.
 struct GpuRow {
   std::string host, node, slot, model, uuid, driver, sharing, health;
   std::vector<std::string> holders;   ///< pods as namespace/name, other programs as "name (pid N)"
-  std::vector<std::string> findings;  ///< ids of what is wrong with it, the gravest first
-  std::optional<bool> allocatable;    ///< nothing: no control plane was asked
-  std::string why;                    ///< where it is not true
+  std::vector<std::string> findings;  ///< ids of its findings, the most severe first
+  std::optional<bool> allocatable;    ///< nothing: no control plane was queried
+  std::string why;                    ///< the reason if it is false
 };
 
-/// How many GPUs a host has by the PCI bus, by its driver, and by its node (shares counted as one).
+/// Number of GPUs of a host on the PCI bus, in its driver, and of its node (shares counted as one).
 struct GpuCounts {
   std::string host;
   std::size_t pci = 0, driver = 0;
@@ -33,11 +33,11 @@ struct GpuTable {
   std::vector<GpuCounts> counts;
 };
 
-/// Pods on a node that hold GPUs, by their limits or by a claim, and have not ended.
+/// Pods on a node that use GPUs, by their limits or by a claim, and have not ended.
 [[nodiscard]] std::vector<const facts::Pod*> gpu_pods(const facts::ClusterFacts& view,
                                                       const std::string& node);
 
-/// One row for each GPU of the hosts that answered. `findings` are those of the stages node and cluster.
+/// One row for each GPU of the reachable hosts. `findings` are those of the stages node and cluster.
 [[nodiscard]] GpuTable gpu_table(const spec::Cluster& cluster, const facts::Census& census,
                                  const std::optional<facts::ClusterFacts>& view,
                                  const std::vector<report::Finding>& findings);

@@ -13,45 +13,45 @@ namespace cluster {
 
 enum class Health { well, ill, unknown };
 
-/// Something that was asked how it is.
+/// A component whose state was queried.
 struct Part {
   std::string name;  ///< "kube-scheduler"
   Health health = Health::unknown;
-  std::string says;  ///< empty where it is well
+  std::string says;  ///< empty if it is healthy
 };
 
 struct NodeStatus {
-  std::string name, host;   ///< host: its name here; empty where nobody named it
+  std::string name, host;   ///< host: its name in the cluster file; empty if it is not in it
   std::string role, ready;  ///< "control-plane", "worker"; "Ready", "NotReady", "Unknown"
   bool cordoned = false;
-  std::string why;  ///< where it is not ready, in the cluster's words
+  std::string why;  ///< the reason if it is not ready, as reported by the cluster
   std::string kubelet, runtime, address, os, kernel;
-  std::optional<double> lease_age;  ///< seconds since its kubelet last reported
+  std::optional<double> lease_age;  ///< seconds since the last heartbeat of its kubelet
 };
 
-/// One control plane.
+/// One control-plane node.
 struct PlaneStatus {
   std::string name;
   std::vector<Part> parts;     ///< API server, controller manager, scheduler, etcd
-  std::string certificate;     ///< the one that ends first
-  std::optional<double> days;  ///< until then
+  std::string certificate;     ///< the one that expires first
+  std::optional<double> days;  ///< until it expires
   const Part& part(std::string_view name) const;
 };
 
-/// The GPUs of one host, and how many of them pods hold.
+/// The GPUs of one host, and how many of them pods use.
 struct GpuUse {
   GpuCounts counts;
   long long used = 0;
   std::vector<std::string> pods;
 };
 
-/// What is not well, where ("the cluster", or a host), and what to type.
+/// A problem, its location ("the cluster", or a host), and what to type.
 struct Problem {
   std::string where, what, remedy;
 };
 
 struct Status {
-  std::string cluster, asked;  ///< asked: the control plane that spoke for the cluster; empty: none did
+  std::string cluster, asked;  ///< asked: the control-plane node that reported it; empty: none did
   std::string version, endpoint;
   Part api;
   std::vector<NodeStatus> nodes;
@@ -63,21 +63,21 @@ struct Status {
   std::vector<Problem> problems;
 };
 
-/// What hosts and a control plane said.
+/// State reported by hosts and a control-plane node.
 struct ClusterSurvey {
   const spec::Cluster& cluster;
   const facts::Census& census;
   const std::optional<facts::ClusterFacts>& view;
-  std::string asked;  ///< whose view that is
+  std::string asked;  ///< the node that reported it
 };
 
-/// Everything that `gpuadm status` shows. `findings` are for the table of GPUs, as gpu_table has them.
+/// Everything that `gpuadm status` prints. `findings` are for the table of GPUs, as for gpu_table.
 [[nodiscard]] Status status_of(const ClusterSurvey& survey, const std::vector<report::Finding>& findings);
 
-/// The node behind a host: by what the host calls itself, else by name or address. nullptr: none.
+/// The node of a host: by its host name, otherwise by name or address. nullptr: none.
 [[nodiscard]] const facts::Node* node_behind(const ClusterSurvey& survey, const spec::Host& host);
 
-/// The parts of it that control planes and etcd are: rows and problems are appended.
+/// The part about control planes and etcd: appends rows and problems.
 void add_planes(const ClusterSurvey& survey, Status& status);
 
 }  // namespace cluster

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-/// What a control plane says of its cluster, typed; nothing about good or bad.
+/// The state that a control plane reports of its cluster, typed; without judgment.
 namespace facts {
 
 struct Condition {
@@ -31,19 +31,19 @@ struct Node {
   std::string pod_cidr, address, message;  ///< message: of the condition Ready
   std::map<std::string, Condition> conditions;
   std::map<std::string, std::string> capacity, allocatable;  ///< "nvidia.com/gpu" -> "8"
-  std::string kubelet, runtime, os, kernel;                  ///< versions as nodeInfo has them
-  std::string upgrade;  ///< what gpuadm notes while it upgrades the node: see playbooks/upgrade.sh
+  std::string kubelet, runtime, os, kernel;                  ///< versions in nodeInfo
+  std::string upgrade;  ///< gpuadm's annotation during an upgrade of the node: see playbooks/upgrade.sh
 };
 
 struct Pod {
   std::string space, name, owner, node, phase;  ///< owner: kind of its controller
   std::string runtime_class;
   std::map<std::string, long long> gpus;       ///< limits of resources of nvidia.com
-  std::vector<std::string> rdma;               ///< resources of rdma/ that it has a limit of
-  std::vector<std::string> waiting;            ///< reasons of containers that wait, init containers first
-  std::vector<std::string> crashed;            ///< reasons of containers that have ended, but for "Completed"
-  int restarts = 0;                            ///< most of any container
-  std::vector<std::string> ended;              ///< why containers ended last time: "OOMKilled"
+  std::vector<std::string> rdma;               ///< resources of rdma/ in its limits
+  std::vector<std::string> waiting;            ///< reasons of waiting containers, init containers first
+  std::vector<std::string> crashed;            ///< reasons of ended containers, except "Completed"
+  int restarts = 0;                            ///< the maximum over its containers
+  std::vector<std::string> ended;              ///< why containers ended last: "OOMKilled"
   std::string visible_devices;                 ///< NVIDIA_VISIBLE_DEVICES
   std::string reason, waits_for, unscheduled;  ///< of the status, of a waiting container, of PodScheduled
   std::string ready;                           ///< status of the condition Ready: "True"
@@ -80,8 +80,8 @@ struct ApiService {
   std::string name, available, message;
 };
 
-/// One that a ResourceSlice names. Of NVIDIA's driver: type is "gpu", "mig" or "vfio"; parent: the UUID of
-/// the GPU that a MIG device is a part of.
+/// A device in a ResourceSlice. For NVIDIA's driver: type is "gpu", "mig" or "vfio"; parent: the UUID of the
+/// GPU of a MIG device.
 struct Device {
   std::string name, type, uuid, parent;
 };
@@ -91,15 +91,16 @@ struct ResourceSlice {
   std::vector<Device> devices;
 };
 
-/// A device that a ResourceClaim has.
+/// A device that is allocated to a ResourceClaim.
 struct Allocation {
   std::string driver, pool, device;
 };
 
 struct ResourceClaim {
   std::string space, name;
-  std::vector<Allocation> allocations;  ///< but for those with administrator access, which take nothing away
-  std::vector<std::string> pods;        ///< names of those that it is reserved for
+  std::vector<Allocation>
+      allocations;                ///< except those with administrator access, which do not reserve the device
+  std::vector<std::string> pods;  ///< names of the pods that it is reserved for
 };
 
 struct StorageClass {
@@ -110,25 +111,25 @@ struct StorageClass {
 /// A PersistentVolumeClaim.
 struct Claim {
   std::string space, name, phase, storage_class;
-  std::string node;  ///< where the pod that uses it is to run; empty where none was chosen
+  std::string node;  ///< node selected for the pod that uses it; empty: none yet
   double made = 0;
 };
 
-/// A member of etcd, as the one beside the control plane that was asked lists it.
+/// A member of etcd, as listed by the local member of the control-plane node that was queried.
 struct EtcdMember {
-  std::string name, url;  ///< the first for clients; the name is empty until a new member has begun
-  bool answers = false;   ///< what follows is of its own answer
+  std::string name, url;  ///< the first for clients; the name is empty until a new member has started
+  bool answers = false;   ///< the following is from its own response
   std::string version;
   bool has_leader = false, leads = false;
   long long bytes = 0;              ///< of its database
-  std::vector<std::string> errors;  ///< alarms among them
+  std::vector<std::string> errors;  ///< including alarms
 };
 
-/// std::optional = could not be read; an empty list = read, and there are none.
+/// std::optional = could not be read; an empty list = there are none.
 struct ClusterFacts {
   std::optional<double> clock;  ///< of the control plane
   std::optional<int> ready_status;
-  std::vector<std::string> not_ready;  ///< checks of /readyz that fail
+  std::vector<std::string> not_ready;  ///< failing checks of /readyz
   std::string version;                 ///< of the API server
   std::optional<std::vector<Node>> nodes;
   std::optional<std::vector<Pod>> pods;
@@ -136,7 +137,7 @@ struct ClusterFacts {
   std::optional<std::vector<Deployment>> deployments;
   std::optional<std::map<std::string, std::string>> runtime_classes;  ///< name -> handler
   std::optional<std::vector<Event>> events;                           ///< of type Warning
-  std::optional<std::map<std::string, double>> leases;                ///< node -> when it was renewed
+  std::optional<std::map<std::string, double>> leases;                ///< node -> time of the last renewal
   std::optional<std::vector<Quota>> quotas;
   std::optional<std::vector<Webhook>> webhooks;
   std::optional<std::map<std::string, bool>> endpoints;  ///< namespace/name -> has an address
@@ -155,28 +156,28 @@ struct ClusterFacts {
   std::optional<std::vector<std::string>> deprecated_apis;      ///< "policy/v1beta1 podsecuritypolicies 1.25"
   std::map<std::string, std::vector<std::string>> plugin_logs;  ///< pod -> last lines
   std::optional<std::map<std::string, double>> etcd;            ///< metrics by name
-  std::optional<std::vector<EtcdMember>> etcd_members;          ///< only where they were asked for
-  /// Sections that could not be read whole, and why: what is there of them may lack what matters.
+  std::optional<std::vector<EtcdMember>> etcd_members;          ///< only if requested
+  /// Sections that could not be read completely, with the reason: they may lack important entries.
   std::map<std::string, std::string> unread;
 };
 
-/// A device of NVIDIA's DRA driver on a node, the claim that has it, and the pods that the claim is reserved
-/// for; all as namespace/name. Without a claim it is free.
+/// A device of NVIDIA's DRA driver on a node, its claim, and the pods that the claim is reserved for; all as
+/// namespace/name. Without a claim it is free.
 struct GpuDevice {
   Device device;
   std::string claim;
   std::vector<std::string> pods;
 };
-/// The GPUs and MIG devices that ResourceSlices name for a node.
+/// The GPUs and MIG devices of a node in ResourceSlices.
 [[nodiscard]] std::vector<GpuDevice> gpu_devices(const ClusterFacts& cluster, std::string_view node);
-/// Whether the GPUs of a node are allocated by claims: there are such devices, and no device plugin's.
+/// Whether the GPUs of a node are allocated by claims: there are such devices, and none of a device plugin.
 [[nodiscard]] bool allocates_by_claims(const ClusterFacts& cluster, const Node& node);
 
 struct Facts;
 /// The node of a host, by its name, or nullptr.
 [[nodiscard]] const Node* node_of(const ClusterFacts& cluster, const Facts& host);
 
-/// Reads what playbooks/cluster.sh printed (docs/reference/cluster.md). As parse() of a host's facts.
+/// Parses the output of playbooks/cluster.sh (docs/reference/cluster.md), like parse() for a host's facts.
 [[nodiscard]] base::Result<ClusterFacts> parse_cluster(std::string_view output);
 
 }  // namespace facts

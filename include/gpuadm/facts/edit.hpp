@@ -8,13 +8,13 @@
 
 namespace facts {
 
-/// What a probe printed, changed as if something else were so on its host; without edits as it is. `edits`
-/// may have
+/// The output of a probe, edited to simulate another state of its host; without edits unchanged. `edits` may
+/// have
 ///   change: { FROM: TO }         the first place of FROM in the whole text
 ///   everywhere: { FROM: TO }     every place of it
 ///   without: [SECTION]           sections taken out
 ///   probe: { SECTION: TEXT }     a section replaced or made; `SECTION+`: lines put at its end
-/// A line "? N" of TEXT is the program's exit status. Fault::parse names what is not there to be changed.
+/// A line "? N" of TEXT is the program's exit status. Fault::parse names an edit whose target does not exist.
 [[nodiscard]] base::Result<std::string> edited(std::string_view probe, const base::Tree& edits);
 
 }  // namespace facts

@@ -10,9 +10,9 @@ namespace facts {
 /// "debian", "redhat", "suse", "other".
 [[nodiscard]] std::string_view name_of(Family family);
 
-/// The facts that decide which packages a host needs, from facts as to_tree() writes them: `os`, PCI GPUs,
-/// NVSwitches, NVLink managers, the paths of programs, and whether there is a containerd. The tree may come
-/// from another version of gpuadm or from anybody else: what is missing there is empty here.
+/// The facts that decide which packages a host needs, from facts in the format of to_tree(): `os`, PCI GPUs,
+/// NVSwitches, NVLink managers, the paths of programs, and whether there is a containerd. The tree may be
+/// from another version of gpuadm or another program: missing values are empty.
 [[nodiscard]] Facts read_package_facts(const base::Tree& tree);
 
 }  // namespace facts

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-/// What pods of gpuadm-proof reached, as playbooks/network-proof.sh prints it; nothing about good or bad.
+/// What pods of gpuadm-proof reached: the output of playbooks/network-proof.sh; without judgment.
 namespace facts {
 
 /// One connection or look-up of a pod: a line of `gpuadm-proof --network`.
@@ -13,8 +13,8 @@ struct NetworkResult {
   enum class Kind { peer, dns, api } kind = Kind::peer;
   std::string target;  ///< an address, a name, or "ADDRESS port NUMBER"
   bool passed = false;
-  std::string says;          ///< why not
-  std::string name, server;  ///< of dns: the name that has the address, and the server that said so
+  std::string says;          ///< the reason for a failure
+  std::string name, server;  ///< of dns: the name with the address, and the server that answered
 };
 
 struct NetworkNode {
@@ -28,16 +28,16 @@ struct NetworkNode {
 struct NetworkProof {
   std::vector<NetworkNode> nodes;
   bool dns_absent = false;  ///< the cluster has no DNS Service
-  bool complete = false;    ///< the output has its end
+  bool complete = false;    ///< the output is complete
   [[nodiscard]] const NetworkNode* node(std::string_view name) const;
   /// The node whose pod has the address, or nullptr.
   [[nodiscard]] const NetworkNode* node_of_pod(std::string_view address) const;
 };
 
-/// Nothing in the output makes it fail; what it does not know is left out.
+/// Accepts any input; unknown parts are ignored.
 [[nodiscard]] NetworkProof parse_network_proof(std::string_view output);
 
-/// A host's routes, as playbooks/verify/routes.yaml prints them.
+/// A host's routes, from playbooks/verify/routes.yaml.
 struct PodRoutes {
   std::string node;
   std::vector<std::string> lines;  ///< "10.244.1.0/24 via 10.0.0.2 dev eth0"

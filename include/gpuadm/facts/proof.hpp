@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-/// What gpuadm-proof printed (docs/gpu-proof.md), typed; whether its figures are good is not said here.
+/// The output of gpuadm-proof (docs/gpu-proof.md), typed; its figures are not judged.
 namespace facts {
 
 struct ProofStep {
@@ -25,20 +25,20 @@ struct ProofGpu {
 
 struct Proof {
   std::vector<ProofGpu> gpus;
-  std::vector<int> rounds;          ///< exit status of each look, where it looked again and again
-  std::vector<std::string> others;  ///< lines that are none of the two: what went wrong, in words
+  std::vector<int> rounds;          ///< exit status of each round, with --again
+  std::vector<std::string> others;  ///< other lines: error messages
 };
 
-/// Reads the lines of a log. Nothing in it makes it fail.
+/// Parses the lines of a log. Accepts any input.
 [[nodiscard]] Proof parse_proof(std::span<const std::string> lines);
 
 /// The pods of a namespace, and the last lines of their logs by pod.
 struct Space {
-  std::optional<std::vector<Pod>> pods;  ///< nothing: the API server did not give them
+  std::optional<std::vector<Pod>> pods;  ///< nothing: not available from the API server
   std::map<std::string, std::vector<std::string>> logs;
 };
 
-/// Reads what playbooks/cluster.sh printed of one namespace (docs/reference/cluster.md).
+/// Parses the output of playbooks/cluster.sh about one namespace (docs/reference/cluster.md).
 [[nodiscard]] base::Result<Space> parse_space(std::string_view output);
 
 }  // namespace facts

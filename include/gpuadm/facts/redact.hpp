@@ -9,29 +9,28 @@
 
 namespace facts {
 
-/// What a redactor has replaced so far.
+/// Counts of the replacements.
 struct Replaced {
-  std::size_t names = 0, addresses = 0;  ///< how many different ones
-  std::size_t ids = 0, secrets = 0;      ///< in how many places
+  std::size_t names = 0, addresses = 0;  ///< number of different ones
+  std::size_t ids = 0, secrets = 0;      ///< number of occurrences
 };
 
-/// Replaces what names a machine, a network or a person, and what is secret, in text that hosts gave. The
-/// same thing becomes the same other thing everywhere, so that what is judged of the text stays the same:
-/// addresses keep which networks they share (private ranges stay private), MAC addresses their vendor, ids
-/// their form. Secrets become
-/// "***". Two sections of a probe that tell addresses in hexadecimal are left out.
+/// Replaces names of machines, networks and people, and secrets, in text from hosts. Replacements are
+/// consistent, so that the text has the same findings: addresses remain in common networks (private ranges
+/// remain private), MAC addresses keep their vendor, ids their format. Secrets become "***". Two sections of
+/// a probe with addresses in hexadecimal are removed.
 class Redactor {
  public:
-  /// `salt`: something random; who does not know it cannot find out what was replaced.
+  /// `salt`: random; without it, the replacements cannot be reversed.
   explicit Redactor(std::string salt) : salt_(std::move(salt)) {}
 
-  /// A name that must not stay: a host's, a person's, a domain. Names too short or too common to be told from
-  /// other words are left alone in text, as `localhost` is.
+  /// A name to replace: a host's, a person's, a domain. Names that are too short or too common to be
+  /// recognized are not replaced in text, such as `localhost`.
   void learn(std::string_view name, std::string_view kind);
-  /// Learns what the output of a probe calls its host, its domains and its people, and what that of a control
-  /// plane calls its nodes.
+  /// Learns the names of hosts, domains and people from the output of a probe, and the names of nodes from
+  /// that of a control plane.
   void learn_from(std::string_view probe);
-  /// What a learned name became, or an address that somebody uses as a name; else the name itself.
+  /// The replacement of a learned name, or of an address that is used as a name; otherwise the name itself.
   [[nodiscard]] std::string name(std::string_view name);
   /// The text with everything replaced.
   [[nodiscard]] std::string operator()(std::string_view text);
@@ -51,7 +50,7 @@ class Redactor {
   std::map<std::string, std::string, std::less<>> names_;  ///< lower case
   std::map<std::string, int, std::less<>> counts_;
   std::map<std::string, std::string, std::less<>> seen_;
-  std::set<std::string, std::less<>> used_;  ///< names that stood in some text
+  std::set<std::string, std::less<>> used_;  ///< names that occurred in a text
   std::size_t ids_ = 0, secrets_ = 0;
 };
 

@@ -11,38 +11,38 @@
 #include <string>
 #include <vector>
 
-/// Which step on which host in which phase, as a value that can be printed and compared.
+/// The steps of a run by host and phase, as a value that can be printed and compared.
 namespace plan {
 
 using base::Result;
 
 enum class Kind { shell, file, wait, upload };
 
-/// One step on one host, rendered: nothing is left to decide but what earlier steps save.
+/// One step on one host, rendered: only values that earlier steps save are open.
 struct Action {
   std::string id, title;
   Kind kind = Kind::shell;
-  base::Variables variables;       ///< set at the head of the program
-  std::string check, apply;        ///< bodies; a wait has no apply
-  std::string needs_reboot;        ///< a body; empty: it never does
-  std::vector<std::string> later;  ///< names of saved variables it reads
+  base::Variables variables;       ///< set at the beginning of the program
+  std::string check, apply;        ///< bodies; a wait has no `apply`
+  std::string needs_reboot;        ///< a body; empty: never
+  std::vector<std::string> later;  ///< names of saved variables that it reads
   std::string saves, shares, judge;
   std::chrono::seconds timeout{60};
   playbook::Effects effects;
   std::string path;                            ///< of a file
   std::optional<std::filesystem::path> input;  ///< of an upload: the local file
-  /// What it works on changes by itself while a cluster runs: that such a step is new in a plan, or another,
-  /// is no reason to ask again.
+  /// Its target changes by itself while a cluster is running: if such a step is new or different in a plan,
+  /// the run does not ask again.
   bool drifts = false;
 };
 
-/// A host's way through a phase.
+/// The actions of a host in a phase.
 struct Walk {
   std::string host;
   std::vector<Action> actions;
 };
 
-/// A phase is a barrier; inside it hosts go on independently.
+/// A phase is a barrier; inside it, hosts proceed independently.
 struct Stage {
   std::string name, title;
   bool refresh = false;
@@ -54,55 +54,55 @@ struct Plan {
   std::string playbook;
   std::string prelude;
   std::vector<Stage> stages;
-  bool independent = false;                ///< as Playbook::independent
-  std::set<std::string> vital;             ///< hosts without which the others stop: control planes
-  std::string depot;                       ///< playbooks/depot.sh; empty: uploads go straight to their step
+  bool independent = false;     ///< as Playbook::independent
+  std::set<std::string> vital;  ///< hosts whose failure stops the others: control planes
+  std::string depot;            ///< playbooks/depot.sh; empty: uploads are sent directly to their step
   [[nodiscard]] std::size_t size() const;  ///< actions
 };
 
-/// Hosts that go through phases with `each` together.
+/// Hosts that execute phases with `each` together.
 struct Batch {
   std::vector<std::string> hosts;
-  base::Variables given;  ///< further variables that steps of these phases may read
+  base::Variables given;  ///< additional variables for the steps of these phases
 };
 
-/// Which phases to leave out.
+/// The selected part of a playbook.
 struct Choice {
   std::vector<std::string> phases;       ///< only these; empty: all
-  std::vector<std::string> skip_phases;  ///< not these
-  /// Checks that found something, by host: only steps that mend one of them.
-  std::optional<std::map<std::string, std::set<std::string>>> mends;
-  base::Variables given;  ///< further variables that steps may read
-  /// Of phases with `each`, in their order; empty: every host alone. A host that fails is away then, and no
-  /// other one is taken away.
+  std::vector<std::string> skip_phases;  ///< except these
+  /// Checks with findings, by host: only steps that fix one of them.
+  std::optional<std::map<std::string, std::set<std::string>>> fixes;
+  base::Variables given;  ///< additional variables for steps
+  /// For phases with `each`, in order; empty: each host separately. If a host fails, it is unavailable, and
+  /// the following batches are not started.
   std::vector<Batch> batches;
-  /// What gpuadm itself carries, for uploads that say so; nullptr: those are left out.
+  /// Files that gpuadm itself contains, for uploads of them; nullptr: those uploads are omitted.
   const bundle::Bundle* carried = nullptr;
 };
 
 /// Whether a phase is part of the run.
 [[nodiscard]] bool is_chosen(const std::string& phase, const Choice& choice);
 
-/// Fault::usage for a phase that the playbook does not have, with the nearest.
+/// Fault::usage for an unknown phase, with the nearest name.
 [[nodiscard]] Result<> known_phases(const playbook::Playbook& playbook, const Choice& choice);
 
-/// Hosts that have facts and on which some chosen step reads this variable.
+/// Hosts with facts on which a selected step reads this variable.
 [[nodiscard]] std::vector<std::string> hosts_that_read(const std::string& variable,
                                                        const spec::Cluster& cluster,
                                                        const facts::Census& census,
                                                        const playbook::Library& library,
                                                        const bundle::Bundle* bundle, const Choice& choice);
 
-/// Renders a playbook for every host that has facts. Errors name the step and what is missing.
+/// Renders a playbook for every host with facts. Errors contain the step and the missing value.
 [[nodiscard]] Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census,
                                 const playbook::Library& library, const bundle::Bundle* bundle,
                                 const Choice& choice);
 
-/// What `now` does that `before` did not: "HOST: TITLE (REASON)" for each step that is new or another. Steps
-/// that are gone, or that drift, do not count.
+/// The steps of `now` that are not in `before`: "HOST: TITLE (REASON)" for each new or different step.
+/// Removed steps and steps that drift are ignored.
 [[nodiscard]] std::vector<std::string> additions(const Plan& before, const Plan& now);
 
-/// For plan.json and the plan cases: no prelude; contents of files by their SHA-256.
+/// For plan.json and the plan cases: without prelude; contents of files by their SHA-256.
 [[nodiscard]] base::Tree to_tree(const Plan& plan);
 
 }  // namespace plan

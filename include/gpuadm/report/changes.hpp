@@ -12,16 +12,15 @@ namespace report {
 
 enum class Turn { appeared, gone, changed };
 
-/// What became of an open finding between two looks.
+/// Change of an open finding between two surveys.
 struct Change {
   Turn turn = Turn::appeared;
   base::Time at;
-  Finding finding;  ///< as it is now; of one that is gone, as it was
+  Finding finding;  ///< the current one; of a resolved one, the last
 };
 
-/// What differs in the open findings of two looks, those of `now` in their order, then what is gone. One has
-/// changed where its severity, its result or its words differ; numbers that move in its evidence are no
-/// change.
+/// The differences in the open findings of two surveys: those of `now` in order, then the resolved ones. A
+/// finding has changed if its severity, result or text differ; numbers in its evidence are ignored.
 [[nodiscard]] std::vector<Change> changes(std::span<const Finding> before, std::span<const Finding> now,
                                           base::Time at);
 
@@ -29,7 +28,7 @@ struct Change {
 [[nodiscard]] std::string_view name_of(Turn turn);
 /// One line: "2026-11-21T10:00:00Z new     cp1 warning host.disk.swap-on: swap is on".
 [[nodiscard]] std::string to_text(const Change& change, const Style& style);
-/// {at, change} and the finding's own keys.
+/// {at, change} and the finding's keys.
 [[nodiscard]] base::Tree to_tree(const Change& change);
 
 }  // namespace report

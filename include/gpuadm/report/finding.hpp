@@ -11,7 +11,7 @@ namespace report {
 
 enum class Severity { note, warning, blocker };
 
-/// What a check says. `unknown` (the probe could not run) and `timeout` are never shown as pass.
+/// Result of a check. `unknown` (the probe could not run) and `timeout` are never shown as passed.
 enum class Verdict { pass, fail, skip, unknown, timeout };
 
 struct Finding {
@@ -21,19 +21,19 @@ struct Finding {
   std::string host;                    ///< empty: the whole cluster
   std::string says, evidence, remedy;  ///< remedy: a step id, or a sentence
   std::string caused_by;  ///< id of the finding on the same host that explains this one, or empty
-  bool fixable = false;   ///< `gpuadm doctor --fix` mends it
+  bool fixable = false;   ///< `gpuadm doctor --fix` fixes it
 };
 
-/// A finding that nothing explains, and what follows from it.
+/// An unexplained finding, and the findings that follow from it.
 struct Chain {
   const Finding* first = nullptr;
   std::vector<const Finding*> follow;
 };
 
-/// Whether a finding asks for attention: it neither passed nor was skipped.
+/// Whether a finding requires attention: it neither passed nor was skipped.
 [[nodiscard]] bool is_open(const Finding& finding);
 
-/// Whether something is broken, rather than worth a note or impossible to tell.
+/// Whether something is broken: not a note and not unknown.
 [[nodiscard]] bool is_broken(const Finding& finding);
 
 [[nodiscard]] std::string_view name_of(Severity severity);

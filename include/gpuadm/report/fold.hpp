@@ -10,7 +10,7 @@
 
 namespace report {
 
-/// What a run did, from its events alone.
+/// Summary of a run, from its events alone.
 struct HostReport {
   std::string host;
   int satisfied = 0, changed = 0, needed = 0, skipped = 0, failed = 0;  ///< steps
@@ -19,22 +19,22 @@ struct HostReport {
 struct FailedStep {
   std::string host, stage, step, why, hint;
   std::string title;  ///< of the step
-  /// The first broken link that the hosts name, what shows it, and what to do; empty: none was found.
+  /// The first broken link on the hosts, its evidence, and its remedy; empty: none was found.
   std::string cause, evidence, remedy;
 };
 
 struct Report {
-  std::vector<HostReport> hosts;  ///< in the order in which they first appear
+  std::vector<HostReport> hosts;  ///< in order of appearance
   std::vector<FailedStep> failures;
-  std::string same_hosts;  ///< what a suggested command needs behind a host: " -f cluster.yaml"
-  double seconds = 0;      ///< from the beginning of the run, else from the first event, to the last event
+  std::string same_hosts;  ///< what a suggested command needs after a host: " -f cluster.yaml"
+  double seconds = 0;      ///< from the start of the run, otherwise from the first event, to the last event
   [[nodiscard]] int changed() const;
   [[nodiscard]] int needed() const;
 };
 
 [[nodiscard]] Report fold(std::span<const Event> events);
-/// Failures, those whose cause is known first, each with its reason and what to type; a line a host and one
-/// for all ("0 changed").
+/// Failures, those with a known cause first, each with its reason and what to type; one line per host and a
+/// summary line ("0 changed").
 [[nodiscard]] std::string to_text(const Report& report, const Style& style);
 [[nodiscard]] base::Tree to_tree(const Report& report);
 

@@ -8,8 +8,8 @@
 
 namespace report {
 
-/// A link of a chain in one line, with its evidence; a broken one also with what to do. `width`: of the
-/// longest name of a host. A finding's id is "CHAIN.LINK".
+/// A link of a chain in one line, with its evidence; a broken one also with its remedy. `width`: of the
+/// longest host name. The id of a finding is "CHAIN.LINK".
 [[nodiscard]] std::string link_text(const Finding& finding, std::size_t width, const Style& style);
 
 }  // namespace report

@@ -7,7 +7,7 @@
 
 namespace report {
 
-/// What is said of a host that gave no answer: the reason, and below it what to type; made printable.
+/// The text for an unreachable host: the reason, and below it what to type; made printable.
 [[nodiscard]] std::string to_text(const base::Error& error, const Style& style);
 
 }  // namespace report

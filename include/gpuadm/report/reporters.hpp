@@ -10,23 +10,23 @@
 
 namespace report {
 
-/// For people. In a pipe, and with `verbose` anywhere: a heading a phase, a line a step and host that
-/// changed, failed or waits; satisfied steps are counted (`verbose` names them, `quiet` leaves failures
-/// only). On a terminal: a preview as a table of phases, and in a run one changing line a host that is busy.
-/// Why a step failed is for the report at the end: to_text(Report).
+/// For people. In a pipe, and with `verbose`: a heading per phase, a line per step and host that changed,
+/// failed or waits; satisfied steps are counted (`verbose` lists them, `quiet` shows only failures). On a
+/// terminal: a preview as a table of phases, and in a run one changing line per busy host. The causes of
+/// failures are in the report at the end: to_text(Report).
 [[nodiscard]] std::unique_ptr<Reporter> terminal(Write write, Style style);
 
-/// For what is written to a terminal on which terminal() may draw, through another Write: begins at the start
-/// of a line, and erases the changing lines.
+/// For output through another Write to a terminal on which terminal() may draw: starts at the beginning of a
+/// line, and erases the changing lines.
 [[nodiscard]] Write above_live_lines(Write write, const Style& style);
 
-/// For machines: one JSON object a line, each flushed before on() returns.
+/// For programs: one JSON object per line, each flushed before on() returns.
 [[nodiscard]] std::unique_ptr<Reporter> json_lines(Write write);
-/// The same into a file (0600, its folder must exist). Fault::usage where it cannot be made.
+/// The same to a file (0600, its directory must exist). Fault::usage if it cannot be created.
 [[nodiscard]] base::Result<std::unique_ptr<Reporter>> json_lines(const std::filesystem::path& file);
 
-/// Tells each of several, in order, without the secrets in what hosts say and files hold. They must outlive
-/// it.
+/// Forwards events to several reporters in order, with secrets redacted in the output of hosts and contents
+/// of files. They must outlive it.
 [[nodiscard]] std::unique_ptr<Reporter> fan_out(std::vector<Reporter*> to);
 
 /// Keeps every event, for fold().

@@ -6,27 +6,27 @@
 
 namespace report {
 
-/// Where text goes: a terminal, a pipe, a string in a test.
+/// Where text is written: a terminal, a pipe, a string in a test.
 using Write = std::function<void(std::string_view)>;
 
-enum class Colour { no, yes };
-/// `commands`: also what was run on hosts, and what it said.
+enum class Color { no, yes };
+/// `commands`: also the commands on hosts and their output.
 enum class Verbosity { quiet, normal, verbose, commands };
-/// `live`: the last line may be rewritten (a terminal). `plain`: only whole lines, none ever taken back.
+/// `live`: the last line may be rewritten (a terminal). `plain`: only complete lines, never rewritten.
 enum class View { plain, live };
-/// How a plan shows what it would change in a file: as a line with the number of changed lines, or in full.
+/// How a plan shows the changes of a file: as a line with the number of changed lines, or in full.
 enum class Diffs { folded, shown };
 
 struct Style {
-  Colour colour = Colour::no;
+  Color color = Color::no;
   Verbosity verbosity = Verbosity::normal;
   View view = View::plain;
   Diffs diffs = Diffs::folded;
-  std::size_t width = 0;  ///< columns; 0: lines are never cut
+  std::size_t width = 0;  ///< columns; 0: lines are never truncated
 };
 
-/// Whether text is shortened to fit a screen: on a terminal, unless -v or -q was given. What goes to a file
-/// or a pipe is never shortened.
+/// Whether text is shortened to fit a screen: on a terminal, unless -v or -q was given. Output to a file or a
+/// pipe is never shortened.
 [[nodiscard]] constexpr bool is_brief(const Style& style) {
   return style.view == View::live && style.verbosity == Verbosity::normal;
 }

@@ -6,13 +6,12 @@
 
 namespace report {
 
-/// The words of one line in lines of at most `width` columns, those after the first behind `indent` blanks.
-/// The first begins at column `indent`, too; a word that is wider stands alone. 0: one line, as it is.
+/// Wraps the words of one line at `width` columns, with later lines indented by `indent`. The first line
+/// starts at column `indent`, too; a word that is wider gets its own line. 0: one line, unchanged.
 [[nodiscard]] std::string wrapped(std::string_view line, std::size_t indent, std::size_t width);
 
-/// The same for what may be copied from a terminal: blanks in place of line ends, as many as bring the next
-/// word below the first where the terminal itself begins a line, so that what is copied is one line. What
-/// stands in quotes is not parted.
+/// The same for text that may be copied from a terminal: pads with spaces instead of line ends, so that the
+/// terminal wraps the next word below the first, and the copied text is one line. Quoted text is not split.
 [[nodiscard]] std::string padded(std::string_view line, std::size_t indent, std::size_t width);
 
 }  // namespace report

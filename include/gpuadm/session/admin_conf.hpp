@@ -9,16 +9,16 @@ namespace session {
 
 using base::Result;
 
-/// /etc/kubernetes/admin.conf of the first control plane of the cluster that has one. Fault::usage where all
-/// of them were reached and none has.
+/// /etc/kubernetes/admin.conf of the first control-plane node that has one. Fault::usage if all hosts are
+/// reachable and none has it.
 [[nodiscard]] Result<std::string> read_admin_conf(const spec::Cluster& cluster, transport::Fleet& fleet,
                                                   const assets::Store& assets);
 
 enum class Current { becomes, stays };
 
-/// A kubeconfig with the current context of another laid into it as `name`, with a cluster of that name and a
-/// user `name`-admin. Entries that gpuadm wrote before under these names are replaced; Fault::usage where
-/// somebody else's has one of them, Fault::parse where either is no kubeconfig.
+/// A kubeconfig with the current context of another merged into it as `name`, with a cluster of that name and
+/// a user `name`-admin. Earlier entries of gpuadm under these names are replaced; Fault::usage if another
+/// program created one of them, Fault::parse if either is not a kubeconfig.
 [[nodiscard]] Result<base::Tree> with_context(base::Tree config, const base::Tree& admin,
                                               const std::string& name, Current current);
 

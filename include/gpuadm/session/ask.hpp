@@ -28,7 +28,7 @@ struct Query {
 [[nodiscard]] Result<transport::Exit> ask(const std::string& host, const Query& query,
                                           transport::Fleet& fleet, const assets::Store& assets);
 
-/// The same for a program that is put together elsewhere.
+/// The same for a program from another source.
 [[nodiscard]] Result<transport::Exit> ask(const std::string& host, transport::Command command,
                                           transport::Fleet& fleet);
 

@@ -10,29 +10,27 @@
 
 namespace session {
 
-/// `read_only`: commands that change something are refused by the transport itself.
+/// `read_only`: the transport itself rejects commands that change something.
 enum class Access { read_only, full };
 
-/// The cluster that the command line asks about: the file, or one made of the targets, or this machine; the
-/// command line's connection settings laid over it. Faults: usage (a target or name that is none), spec (the
-/// file).
+/// The cluster of the command line: from the file, or created from the targets, or this machine; with the
+/// command line's connection settings applied. Faults: usage (an invalid target or name), spec (the file).
 [[nodiscard]] Result<spec::Cluster> read_cluster(const Hosts& hosts, const Connection& connection);
 
-/// What every fleet of one run shares: Ctrl-C, parsed keys, passwords asked once.
+/// Shared by all fleets of one run: Ctrl-C, parsed keys, passwords.
 class Connections {
  public:
-  /// Reads the sudo password file, if one is named. `cluster` and `io` must outlive this.
+  /// Reads the sudo password file, if one is given. `cluster` and `io` must outlive this.
   [[nodiscard]] static Result<std::unique_ptr<Connections>> open(const spec::Cluster& cluster,
                                                                  const Connection& connection, Io& io);
-  /// A fleet of all the cluster's hosts; nothing is connected before the first command. Must not outlive
-  /// this.
+  /// A fleet of all hosts of the cluster; connects with the first command. Must not outlive this.
   [[nodiscard]] std::unique_ptr<transport::Fleet> fleet(Access access);
 
  private:
   Connections(const spec::Cluster& cluster, transport::Options options, Io& io);
   const spec::Cluster& cluster_;
   base::Interrupt interrupt_;
-  report::Write tell_;  ///< lines between the results
+  report::Write print_;  ///< lines between the results
   transport::SessionPtr session_;
 };
 

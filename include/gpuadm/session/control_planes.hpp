@@ -4,14 +4,14 @@
 
 namespace session {
 
-/// What a verb that works on control planes stands on, once the hosts were looked at.
+/// Context of a command that works on control-plane nodes, after the facts were read.
 struct ControlPlaneContext {
   const assets::Store& assets;
   const playbook::Library& library;
-  const spec::Cluster& cluster;  ///< roles by what stands on the hosts, and whichever version they have
+  const spec::Cluster& cluster;  ///< with the hosts' actual roles and the installed version
   const Survey& survey;
   const Session& session;
-  const std::vector<std::string>& hosts;  ///< the control planes, in the cluster's order; at least one
+  const std::vector<std::string>& hosts;  ///< the control-plane nodes, in the cluster's order; at least one
 };
 
 struct Asked {
@@ -20,13 +20,13 @@ struct Asked {
   Consent consent = Consent::ask;
 };
 
-/// Reads the cluster and playbooks/NAME.yaml, looks at every host, finds the control planes, and acts.
-/// Fault::usage where there is none; an error where a host cannot be reached.
+/// Reads the cluster and playbooks/NAME.yaml, surveys all hosts, finds the control-plane nodes, and calls the
+/// action. Fault::usage if there are none; an error if a host is unreachable.
 [[nodiscard]] Result<Outcome> on_control_planes(
     const Asked& asked, std::string_view playbook, Io& io,
     const std::function<Result<Outcome>(const ControlPlaneContext&)>& act);
 
-/// What a function of the playbook prints on a host; it only reads. Fault::remote if its status is not 0.
+/// The output of a read-only function of the playbook on a host. Fault::remote if its status is not 0.
 [[nodiscard]] Result<std::string> call(const ControlPlaneContext& context, const std::string& host,
                                        const std::string& label, const std::string& function,
                                        const std::vector<std::string>& words = {});
@@ -39,13 +39,13 @@ struct OneByOne {
   const bundle::Bundle* bundle = nullptr;
 };
 
-/// Runs the playbook on these hosts, one after the other: a host begins when the one before it has ended
-/// well. They are locked together, and inspected again once they are locked, as `execute` does.
+/// Runs the playbook on these hosts, one after the other: a host starts when the previous one has succeeded.
+/// All are locked together and inspected again after that, as in `execute`.
 [[nodiscard]] Result<Outcome> run_one_by_one(const ControlPlaneContext& context, const OneByOne& how,
                                              report::Reporter& reporter, Io& io);
 
-/// The same on all of these hosts at once, phase by phase: none begins a phase before all have ended the one
-/// before it well.
+/// The same on all of these hosts in parallel, phase by phase: a phase starts when all hosts have succeeded
+/// in the previous one.
 [[nodiscard]] Result<Outcome> run_together(const ControlPlaneContext& context, const OneByOne& how,
                                            report::Reporter& reporter, Io& io);
 

@@ -5,8 +5,8 @@
 
 namespace session {
 
-/// The presets of the cluster's region, and the login for its proxy, which is read from the operator's file.
-/// Fault::spec or usage where one is not to be had. Again is no harm.
+/// Applies the presets of the cluster's region, and reads the login for its proxy from the operator's file.
+/// Fault::spec or usage if one is invalid. Idempotent.
 [[nodiscard]] base::Result<> resolve_environment(spec::Cluster& cluster, const assets::Store& assets);
 
 }  // namespace session

@@ -5,8 +5,8 @@
 
 namespace session {
 
-/// Fault::blocked where a certificate that a node needs has expired by its host's own clock: a control
-/// plane's, or that of a kubelet. Whatever speaks with the API server would fail in the middle of a run.
+/// Fault::blocked if a certificate that a node needs has expired by its host's own clock: a control plane's,
+/// or a kubelet's. Otherwise the run would fail at the first access to the API server.
 [[nodiscard]] base::Result<> refuse_expired(const facts::Census& census);
 
 }  // namespace session

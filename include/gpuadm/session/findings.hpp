@@ -12,39 +12,37 @@
 
 namespace session {
 
-/// The id of the finding that a host could not be reached; every other finding comes from the table of
-/// checks.
+/// The id of the finding for an unreachable host; all other findings come from the table of checks.
 inline constexpr std::string_view reachable = "host.ssh.reachable";
 
-/// Everything that findings come from: reachability, then the table of checks.
+/// All sources of findings: reachability, then the table of checks.
 [[nodiscard]] std::vector<checks::About> every_check();
 
 /// "preflight,node" for the bits of checks::About::stages.
 [[nodiscard]] std::string stages_of(unsigned stages);
 
-/// The stage of a name; nothing: no stage is called so.
+/// The stage with a name; nothing: unknown.
 [[nodiscard]] std::optional<checks::Stage> stage_named(std::string_view name);
 
-/// host.ssh.reachable for every host that could not be reached.
+/// host.ssh.reachable for every unreachable host.
 [[nodiscard]] std::vector<report::Finding> unreached_in(const facts::Census& census);
 
-/// Every finding of a stage: hosts that could not be reached (host.ssh.reachable) first, then what the checks
-/// say.
+/// Every finding of a stage: unreachable hosts (host.ssh.reachable) first, then the results of the checks.
 [[nodiscard]] Result<std::vector<report::Finding>> find(const spec::Cluster& cluster,
                                                         const facts::Census& census,
                                                         const assets::Store& assets, checks::Stage stage);
 
-/// Findings with these ids no longer block: blockers become warnings. Fault::usage for an id that is none,
-/// with the nearest.
+/// Findings with these ids no longer block: blockers become warnings. Fault::usage for an unknown id, with
+/// the nearest.
 [[nodiscard]] Result<> ignore(std::vector<report::Finding>& findings, std::span<const std::string> ids);
 
-/// Whether findings stop the run; says so on io.err, by which and what to run next.
+/// Whether findings block the run; reports them and the next command on io.err.
 [[nodiscard]] bool stops(std::span<const report::Finding> findings, Io& io);
 
 /// Whether an id is the pattern or belongs to its group: "sec.cis" and "sec.cis." match sec.cis.5.1.1.
 [[nodiscard]] bool matches(std::string_view id, std::string_view pattern);
 
-/// Fault::usage for a pattern that no check matches, with the nearest.
+/// Fault::usage for a pattern that matches no check, with the nearest.
 [[nodiscard]] Result<> known_ids(std::span<const std::string> patterns);
 
 }  // namespace session

@@ -8,20 +8,20 @@
 #include <string>
 #include <vector>
 
-/// Which Kubernetes is installed: a minor version becomes the newest patch that is offered.
+/// Resolves the Kubernetes version to install: a minor version becomes its newest available patch release.
 namespace session {
 
-/// What playbooks/versions.sh printed: patches of this minor in ascending order.
+/// Parses the output of playbooks/versions.sh: patches of this minor in ascending order.
 [[nodiscard]] std::vector<base::Version> read_offers(std::string_view text, const base::Version& minor);
 
-/// Patches that the package repository offers, by host.
+/// Patches in the package repository, by host.
 using Offers = std::map<std::string, std::vector<base::Version>>;
-/// The version that all hosts install: `version`, or where it is assumed the newest patch that is offered to
-/// every host. Fault::blocked where one does not offer it, with those that it offers.
+/// The version that all hosts install: `version`, or if it is assumed, the newest patch that is available to
+/// all hosts. Fault::blocked if it is not available to a host, with the available ones.
 [[nodiscard]] Result<base::Version> choose_offered(const playbook::ChosenVersion& version,
                                                    const Offers& offers, const std::string& repository);
 
-/// What a version is settled from, once the hosts were read.
+/// Inputs for resolving a version, after the hosts were read.
 struct VersionSources {
   const spec::Cluster& cluster;
   const facts::Census& census;
@@ -32,16 +32,15 @@ struct VersionSources {
 };
 struct SettledVersion {
   base::Version version;
-  bool was_asked = false;  ///< repositories were: packages are to be installed
+  bool was_asked = false;  ///< repositories were queried: packages are to be installed
 };
-/// Asks the package repositories of those hosts on which chosen steps install Kubernetes; where none does,
-/// the version is what was chosen and no repository is asked. Nothing is changed. Fault::blocked where a
-/// repository does not answer as one, or does not offer the version.
+/// Queries the package repositories of the hosts on which selected steps install Kubernetes; if there are
+/// none, returns the selected version without a query. Changes nothing. Fault::blocked if a repository's
+/// response is invalid, or does not contain the version.
 [[nodiscard]] Result<SettledVersion> resolve_patch(const playbook::ChosenVersion& version,
                                                    const VersionSources& sources, transport::Fleet& fleet);
 
-/// What a preview does not show by itself: the patch that was found, and a name that may be another one
-/// later.
+/// Notes for the preview: the resolved patch version, and an image name that may change later.
 [[nodiscard]] std::vector<std::string> version_notes(const playbook::ChosenVersion& chosen,
                                                      const SettledVersion& resolved,
                                                      const VersionSources& sources);

@@ -13,7 +13,8 @@
 
 namespace session {
 
-/// The image of gpuadm-proof as a bundle of one file, which lies in the run folder as long as this lives.
+/// The gpuadm-proof image as a bundle of one file, which exists in the run directory during this object's
+/// lifetime.
 class ProofImage {
  public:
   [[nodiscard]] static Result<ProofImage> write(const assets::Store& assets, const RunFolder& folder);
@@ -27,17 +28,17 @@ class ProofImage {
   bundle::Bundle bundle_;
 };
 
-/// Judges what the steps of verify/routes.yaml and verify/network.yaml print. The same for `gpuadm verify`,
-/// which shows a finding a node, and for the last phase of init, join and upgrade, which fails.
+/// Judges the output of the steps of verify/routes.yaml and verify/network.yaml: for `gpuadm verify`, which
+/// shows one finding per node, and for the last phase of init, join and upgrade, which fails.
 class NetworkJudge {
  public:
   enum class On { failure_fails, failure_is_shown };
   explicit NetworkJudge(On on) : on_(on) {}
-  /// As run::Judge. An output that is empty was not tested: an earlier run has proven those nodes.
+  /// As run::Judge. Empty output means that those nodes were tested by an earlier run.
   [[nodiscard]] std::optional<base::Error> operator()(const std::string& judge, const std::string& host,
                                                       const std::string& output);
   [[nodiscard]] bool tested() const { return proof_.complete; }
-  /// Link::network or Link::dns, once it is tested.
+  /// Link::network or Link::dns, after the test.
   [[nodiscard]] report::Finding finding(checks::Link link, const checks::GpuNode& node) const;
 
  private:

@@ -9,14 +9,13 @@
 
 namespace session {
 
-/// What --bundle names, a folder or an archive: its signature verified where somebody says whose count
-/// (signers_files()), and said where nobody does; unpacked, every file verified, and images put
-/// together, below
-/// ~/.cache/gpuadm/bundles. What nothing has used for two weeks there goes.
+/// Opens the directory or archive of --bundle: its signature is verified if there are trusted signers
+/// (signers_files()), otherwise a warning is printed; unpacked, with every file verified and images
+/// assembled, below ~/.cache/gpuadm/bundles. Bundles there that were not used for two weeks are removed.
 [[nodiscard]] bundle::Result<bundle::Bundle> bring_bundle(const std::filesystem::path& place,
                                                           const std::filesystem::path& signers, const Io& io);
 
-/// Fault::blocked where a host is of another architecture than the bundle.
+/// Fault::blocked if a host's architecture differs from the bundle's.
 [[nodiscard]] bundle::Result<> is_for_hosts(const bundle::Bundle& bundle, const spec::Cluster& cluster,
                                             const facts::Census& census);
 

@@ -18,30 +18,30 @@ struct PodTestContext {
   const checks::Floors& floors;
   transport::Fleet& fleet;
   const RunFolder& folder;
-  std::string control_plane;           ///< the host that is asked
-  std::vector<checks::GpuNode> nodes;  ///< every node that may be tried, with GPUs or without
+  std::string control_plane;           ///< the control-plane node that is queried
+  std::vector<checks::GpuNode> nodes;  ///< every node that may be tested, with or without GPUs
 };
 
-/// Pods of gpuadm's own, in a namespace of their own, with an image that gpuadm carries. Everything that is
-/// made, on hosts and in the cluster, is gone after close().
+/// Test pods, in their own namespace, with an image that gpuadm contains. close() removes everything that was
+/// created on hosts and in the cluster.
 class PodTests {
  public:
-  /// Takes the locks of all hosts. Fault::blocked where another run holds one.
+  /// Locks all hosts. Fault::blocked if another run holds a lock.
   [[nodiscard]] static Result<std::unique_ptr<PodTests>> open(const PodTestContext& context,
                                                               report::Reporter& reporter);
-  /// Makes the pods that a link needs on these nodes, waits for what becomes of them, and judges that: a
-  /// finding a node. Fault::interrupted after Ctrl-C.
+  /// Creates the pods for a link on these nodes, waits for their results, and judges them: one finding per
+  /// node. Fault::interrupted after Ctrl-C.
   [[nodiscard]] Result<std::vector<report::Finding>> show(checks::Link link,
                                                           std::span<const checks::GpuNode> nodes);
-  /// The links `network` and `dns` of these nodes: both are of one test, which is made once.
+  /// The links `network` and `dns` of these nodes: both use one test, which runs once.
   [[nodiscard]] Result<std::vector<report::Finding>> show_network(checks::Link link,
                                                                   std::span<const checks::GpuNode> nodes);
-  /// Takes everything away again, after Ctrl-C, too.
+  /// Removes everything, also after Ctrl-C.
   void close();
 
  private:
   using Reasons = std::map<std::string, std::string>;  ///< by host: why it failed
-  /// The tests of one link, each with its node.
+  /// The tests of one link with their nodes.
   struct Batch {
     checks::Link link;
     std::vector<checks::PodTest> pod_tests;
@@ -53,14 +53,14 @@ class PodTests {
   [[nodiscard]] Result<Reasons> execute(const std::string& phase, const std::vector<std::string>& hosts,
                                         const base::Variables& given = {});
   [[nodiscard]] Result<> bring_image(std::span<const checks::GpuNode> nodes);
-  /// What is to be tried; findings of nodes where nothing can be are added.
+  /// The tests to run; adds findings for nodes that cannot be tested.
   [[nodiscard]] Result<Batch> prepare(checks::Link link, std::span<const checks::GpuNode> nodes,
                                       std::vector<report::Finding>& findings);
   [[nodiscard]] Result<Reasons> make_pods(const Batch& batch);
-  [[nodiscard]] Result<facts::Space> look(checks::Link link);
+  [[nodiscard]] Result<facts::Space> read_pods(checks::Link link);
   [[nodiscard]] Result<facts::Space> wait(const Batch& batch, std::chrono::seconds patience);
-  /// Has systemd read its units again under the pods of a batch, and waits until they have looked at their
-  /// GPUs.
+  /// Runs systemctl daemon-reload while the pods of a batch are running, and waits until they have opened
+  /// their GPUs again.
   [[nodiscard]] Result<facts::Space> reload(Batch& batch, const facts::Space& before);
   void heartbeat();
   [[nodiscard]] std::string program(const std::string& step, const std::string& body) const;
@@ -74,8 +74,8 @@ class PodTests {
   run::Scripts scripts_;
   ProofImage image_;
   NetworkJudge network_{NetworkJudge::On::failure_is_shown};
-  std::optional<Reasons> network_reasons_;  ///< of the network test, once it was made
-  Reasons image_reasons_;                   ///< hosts that the image could not be brought to
+  std::optional<Reasons> network_reasons_;  ///< of the network test, after it ran
+  Reasons image_reasons_;                   ///< hosts on which the image could not be imported
   std::vector<std::string> hosts_;          ///< locked
   std::set<std::string> has_image_;         ///< hosts
   base::Instant next_heartbeat_;

@@ -12,18 +12,18 @@
 
 namespace session {
 
-/// ~/.local/state/gpuadm/<cluster>/<time>/ (0700): every value of a run between two arrows, as files (0600).
-/// The test cases, the bug report and the audit trail.
+/// ~/.local/state/gpuadm/<cluster>/<time>/ (0700): the intermediate data of a run, as files (0600), for
+/// tests, bug reports and audits.
 class RunFolder {
  public:
   [[nodiscard]] static Result<RunFolder> make(std::string_view cluster);
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  /// `name` ends in .json or .yaml, and is written as that.
+  /// `name` ends in .json or .yaml, which selects the format.
   [[nodiscard]] Result<> save(std::string_view name, const base::Tree& tree) const;
-  /// cluster.yaml, facts.json and findings.json of one look at hosts.
+  /// cluster.yaml, facts.json and findings.json of one survey.
   [[nodiscard]] Result<> save_results(const spec::Cluster& cluster, const facts::Census& census,
                                       std::span<const report::Finding> findings) const;
-  /// The same for text that is written already.
+  /// The same for serialized text.
   [[nodiscard]] Result<> save_text(std::string_view name, std::string_view text) const;
 
  private:

@@ -8,13 +8,13 @@ namespace session {
 
 enum class Shown { printable, raw };
 
-/// Runs one command on every host of the fleet. Text: each host's lines as soon as it has ended, `host|
-/// text`, what it said on stderr to io.err, and a summary there where something failed; JSON: one object at
-/// the end. Outcome::failed where a status was not 0 or a host was not reached, ::unreachable where none was.
+/// Runs one command on every host of the fleet. Text: each host's lines when its command has ended, `host|
+/// text`, with stderr on io.err, and a summary there if something failed; JSON: one object at the end.
+/// Outcome::failed if a status is not 0 or a host is unreachable, ::unreachable if all are.
 [[nodiscard]] Result<Outcome> run_on_all(const transport::Command& command, transport::Fleet& fleet,
                                          Format format, Shown shown, Io& io);
 
-/// The lines of a text with a label before each; made printable, or as they are.
+/// The lines of a text, each with a label; made printable, or unchanged.
 [[nodiscard]] std::string labelled(std::string_view text, std::string_view label, Shown shown);
 
 /// "90s", "10m", "2h", "1d" as seconds. Fault::usage for anything else.

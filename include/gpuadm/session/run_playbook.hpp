@@ -17,8 +17,8 @@
 
 namespace session {
 
-/// A verb that acts on the hosts of a cluster: its run folder, with the cluster file in it, and a fleet of
-/// all hosts, which only reads where the run is a preview.
+/// A command that works on the hosts of a cluster: its run directory, with the cluster file, and a fleet of
+/// all hosts, which is read-only for a preview.
 struct Session {
   RunFolder folder;
   std::unique_ptr<Connections> connections;
@@ -26,11 +26,11 @@ struct Session {
   /// `cluster` and `io` must outlive the session.
   [[nodiscard]] static Result<Session> open(const spec::Cluster& cluster, const Connection& connection,
                                             Consent consent, Io& io);
-  /// The facts of every host, saved in the folder; an error where one cannot be reached.
+  /// The facts of every host, saved in the directory; an error if one is unreachable.
   [[nodiscard]] Result<Survey> survey_all(const assets::Store& assets) const;
 };
 
-/// What a playbook is conducted with.
+/// Inputs for running a playbook.
 struct PlaybookRun {
   const spec::Cluster& cluster;
   const assets::Store& assets;
@@ -45,41 +45,41 @@ struct PlaybookRun {
   std::vector<std::string> notes;  ///< shown before the preview
 };
 
-/// The phases that wait until the cluster works, and those that test it: what --no-wait leaves out.
+/// Phases that wait for or test the cluster: --no-wait skips them.
 [[nodiscard]] std::vector<std::string> waiting_phases(const playbook::Playbook& playbook);
 
-/// A plan that is ready.
+/// A complete plan.
 struct Execution {
   const assets::Store& assets;
   plan::Plan plan;
   std::vector<std::string> hosts;
   Consent consent = Consent::ask;
-  /// The same plan from facts of now: once the hosts are locked, and where a stage refreshes. A host that was
-  /// lost needs no facts. Empty: what is planned depends on no facts.
+  /// Renders the same plan from current facts: after the hosts are locked, and after a stage with `refresh`.
+  /// A lost host needs no facts. Empty: the plan does not depend on facts.
   std::function<Result<plan::Plan>(const std::set<std::string>& lost)> again;
-  Outcome needed = Outcome::done;  ///< what a preview comes to where something is to be done
+  Outcome needed = Outcome::done;  ///< the outcome of a preview with changes
   Rebooting reboots = Rebooting::done;
   run::Judge judge;
-  /// Whose hosts are asked for the reason where a step of kubeadm or a wait fails; nullptr: none are.
+  /// Hosts to check for the cause if a step of kubeadm or a wait fails; nullptr: none.
   const spec::Cluster* cluster = nullptr;
 };
 
-/// Of the whole run, and of no host.
+/// Events of the whole run.
 void notify(report::Reporter& reporter, report::Did did, const std::string& text);
 
-/// Preview with diffs, the question, locks, stages, unlock. Everything is told to `reporter` and saved in
-/// the session's folder.
+/// Preview with diffs, confirmation, locks, stages, unlock. Reports everything to `reporter` and saves it in
+/// the session's directory.
 [[nodiscard]] Result<Outcome> execute(const Execution& execution, const Session& session,
                                       report::Reporter& reporter, Io& io);
 
-/// The same from facts: makes the plan, and makes it again where a stage asks for fresh facts.
+/// The same from facts: renders the plan, and renders it again if a stage requests fresh facts.
 [[nodiscard]] Result<Outcome> run_playbook(const PlaybookRun& playbook_run, const Survey& survey,
                                            const Session& session, report::Reporter& reporter, Io& io);
 
-/// Acts with a reporter that sends events to the terminal (or nowhere but the files, for Format::json) and to
-/// events.jsonl, then prints and saves the folded report.
-[[nodiscard]] Result<Outcome> telling(const RunFolder& folder, Format format, Io& io,
-                                      const std::function<Result<Outcome>(report::Reporter&)>& act);
+/// Calls the action with a reporter that sends events to the terminal (or only to the files, for
+/// Format::json) and to events.jsonl, then prints and saves the summary.
+[[nodiscard]] Result<Outcome> with_reporter(const RunFolder& folder, Format format, Io& io,
+                                            const std::function<Result<Outcome>(report::Reporter&)>& act);
 
 [[nodiscard]] Result<Outcome> run_and_report(const PlaybookRun& playbook_run, const Survey& survey,
                                              const Session& session, Format format, Io& io);

@@ -6,25 +6,25 @@
 
 namespace session {
 
-/// What the checks say of what was seen.
+/// Evaluates the checks on a survey.
 using Judge = std::function<Result<std::vector<report::Finding>>(const Recording&)>;
 
-/// What a watch does with what it sees.
+/// Callbacks of a watch.
 struct Watcher {
   std::chrono::seconds every;
-  /// The control plane is asked, too.
+  /// Also read the cluster from the control plane.
   bool view = false;
   Reasons reasons = Reasons::skipped;
   Judge judge;
-  /// What is new, gone or changed since the last call, and every finding; every second also where nothing is,
-  /// so that a page can be drawn again.
+  /// Changes since the last call, and all findings; called every second even without changes, so that a page
+  /// can be refreshed.
   std::function<void(std::span<const report::Change>, const std::vector<report::Finding>&)> notify;
 };
 
-/// Looks at every host again and again, each at its own pace, over connections that stay open, until Ctrl-C.
-/// A host that does not answer keeps what was last seen of it and is told as unreached; no other host waits
-/// for it. `looked` holds the cluster, and in the end what was seen last.
-[[nodiscard]] Result<> watch(Recording& looked, transport::Fleet& fleet, const assets::Store& assets,
+/// Surveys every host repeatedly, each independently, over persistent connections, until Ctrl-C. A host that
+/// does not respond keeps its last facts and is reported as unreachable; the other hosts do not wait for it.
+/// `recording` contains the cluster, and at the end the last survey.
+[[nodiscard]] Result<> watch(Recording& recording, transport::Fleet& fleet, const assets::Store& assets,
                              const Watcher& watcher);
 
 }  // namespace session

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-/// What the operator wrote, completed with defaults. Never edited afterwards.
+/// The operator's cluster file, completed with defaults.
 namespace spec {
 
 using base::Result;
@@ -21,8 +21,8 @@ enum class Role { control_plane, worker };
 enum class Source { packages, installed, bundle };  ///< where Kubernetes comes from
 enum class Swap { keep, limited, off };             ///< keep: failSwapOn=false, NoSwap
 enum class Engine { containerd, docker, crio };
-enum class Ownership { adopt, install };                ///< adopt what is healthy, or install
-enum class DefaultRuntime { automatic, runc, nvidia };  ///< automatic: nvidia where pods could not name it
+enum class Ownership { adopt, install };                ///< adopt a healthy installation, or install
+enum class DefaultRuntime { automatic, runc, nvidia };  ///< automatic: nvidia if pods could not select it
 enum class NetworkPlugin { flannel, bridge, none };
 enum class Schedulable { automatic, yes, no };  ///< automatic: untaint when there is one node
 enum class HostKeys { accept_new, strict, pinned };
@@ -36,7 +36,7 @@ enum class MigStrategy { single, mixed };      ///< one resource for all instanc
 enum class GpuStack { native, gpu_operator };  ///< who runs what Kubernetes needs for GPUs
 enum class DeviceStrategy { runtime_class, cdi };  ///< how GPUs get into containers
 
-/// Where a program that a host lacks comes from. `open`: not settled, kubernetes.source decides.
+/// Source of a program that a host lacks. `open`: undecided, kubernetes.source decides.
 enum class Supply {
   open,
   repositories,
@@ -45,7 +45,7 @@ enum class Supply {
   none      ///< nothing in the run can install it
 };
 
-/// Where and how to log in. What is empty or 0 comes from the operator's OpenSSH configuration (`ssh -G`).
+/// Connection settings. Empty ones or 0 come from the operator's OpenSSH configuration (`ssh -G`).
 struct Endpoint {
   bool local = false;  ///< this machine, without SSH
   std::string address;
@@ -61,21 +61,21 @@ struct GpuProfile {
   bool operator==(const GpuProfile&) const = default;
 };
 
-/// How each GPU is divided into instances.
+/// MIG instances of each GPU.
 struct Mig {
   MigStrategy strategy = MigStrategy::single;
   std::map<std::string, int> devices;  ///< "1g.18gb" -> how many; empty: MIG is off
   bool operator==(const Mig&) const = default;
 };
 
-/// What hosts, or hosts with a model of GPU, have otherwise than the rest.
-struct GpuWish {
+/// Settings that override the default for hosts, or for a GPU model.
+struct GpuOverrides {
   std::optional<GpuProfile> sharing;
   std::optional<Mig> mig;
-  base::Mark mark;  ///< of the model; the host has one of its own
+  base::Mark mark;  ///< of the model; the host has its own
 };
 
-/// What holds for the GPUs of one host.
+/// Settings of the GPUs of one host.
 struct GpuLayout {
   GpuProfile sharing;
   Mig mig;
@@ -83,28 +83,26 @@ struct GpuLayout {
 };
 
 struct Host {
-  std::string name;  ///< unique; the label in every report. Empty node name: the host's own hostname
+  std::string name;  ///< unique; the label in every report. Empty node name: the host's own host name
   Role role = Role::control_plane;
   Endpoint endpoint;
   std::map<std::string, std::string> labels;
-  GpuWish gpu;
-  /// Settled by the GPUs before a plan is made, where a driver is installed: 580, and "open" or
-  /// "proprietary".
+  GpuOverrides gpu;
+  /// Derived from the GPUs before planning, if a driver is installed: 580, and "open" or "proprietary".
   int driver_branch = 0;
   std::string driver_modules;
-  bool programs_come = false;  ///< settled: the bundle has packages of programs that kubeadm calls
-  /// Settled: where a container runtime or the NVIDIA Container Toolkit comes from if the host has none.
+  bool programs_come = false;  ///< derived: the bundle has packages of programs that kubeadm calls
+  /// Derived: source of a container runtime or the NVIDIA Container Toolkit if the host has none.
   Supply runtime_supply = Supply::open, toolkit_supply = Supply::open;
   base::Mark mark;
 };
 
 struct Kubernetes {
-  std::optional<base::Version>
-      version;  ///< nothing: what is installed, what the bundle has, or the catalog's
+  std::optional<base::Version> version;  ///< nothing: the installed version, the bundle's, or the catalog's
   Source source = Source::packages;
   std::string node_name;
   std::string image_repository;  ///< empty: kubeadm's default for the version
-  bool without_dns = false;      ///< settled: the bundle has no CoreDNS, and kubeadm leaves it out
+  bool without_dns = false;      ///< derived: the bundle has no CoreDNS, and kubeadm skips it
 };
 
 struct Network {
@@ -117,25 +115,25 @@ struct Network {
 struct ControlPlane {
   std::string endpoint;           ///< host:port for several control planes; empty: the first host's address
   std::string advertise_address;  ///< empty: the address of the default route
-  std::string virtual_address;    ///< one that moves between the control planes; empty: there is none
+  std::string virtual_address;    ///< virtual IP address of the control planes; empty: none
   Schedulable schedulable = Schedulable::automatic;
 };
 
 struct Runtime {
   Engine engine = Engine::containerd;
   Ownership ownership = Ownership::adopt;
-  DefaultRuntime default_runtime = DefaultRuntime::automatic;  ///< of containers that name none
+  DefaultRuntime default_runtime = DefaultRuntime::automatic;  ///< of containers without a runtime class
 };
 
 struct Gpu {
   DriverPolicy driver = DriverPolicy::use;
-  int driver_branch = 0;  ///< 580; 0: chosen by the GPUs
+  int driver_branch = 0;  ///< 580; 0: selected by the GPUs
   Allocator allocator = Allocator::device_plugin;
   GpuStack stack = GpuStack::native;
   DeviceStrategy strategy = DeviceStrategy::runtime_class;
   GpuProfile defaults;
   Mig mig;
-  std::map<std::string, GpuWish> models;  ///< by the name that nvidia-smi has for it
+  std::map<std::string, GpuOverrides> models;  ///< by the model name of nvidia-smi
 };
 
 struct Ssh {
@@ -145,28 +143,28 @@ struct Ssh {
   SudoPolicy sudo = SudoPolicy::automatic;
   SshClient client = SshClient::automatic;
   HostKeys host_keys = HostKeys::accept_new;
-  int window = 64;            ///< hosts in flight
+  int window = 64;            ///< hosts processed in parallel
   int connect_timeout = 15;   ///< seconds
-  int command_timeout = 600;  ///< seconds, where a step says nothing else
+  int command_timeout = 600;  ///< seconds, for steps without their own limit
 };
 
-/// Where hosts fetch from in place of the public places.
+/// Mirrors of public sources.
 struct Mirrors {
   std::map<std::string, std::string> registries;  ///< "docker.io" -> URL
   std::map<std::string, std::string> packages;    ///< "kubernetes", "nvidiaContainerToolkit", "nvidiaDriver"
-  /// Fingerprints of the keys that may sign them, separated by blanks, in place of those of the catalog.
+  /// Fingerprints of the trusted signing keys, separated by spaces, instead of those in the catalog.
   std::map<std::string, std::string> package_keys;
 };
 
-/// How hosts reach what is outside.
+/// HTTP proxy of the hosts.
 struct Proxy {
   std::string http, https;            ///< URLs without a login; empty: none
-  std::vector<std::string> no_proxy;  ///< beside what is computed
-  std::string login_file;             ///< of this machine
-  base::Secret login;                 ///< "USER:PASSWORD", read from it; written nowhere but to hosts
+  std::vector<std::string> no_proxy;  ///< in addition to the computed ones
+  std::string login_file;             ///< a local file
+  base::Secret login;                 ///< "USER:PASSWORD", read from the file; written only to hosts
 };
 
-/// Extra settings that pass through untouched, as trees.
+/// Additional settings that are passed through unchanged, as trees.
 struct Patches {
   base::Tree kubelet;                ///< KubeletConfiguration
   base::Tree kube_proxy;             ///< KubeProxyConfiguration
@@ -195,44 +193,45 @@ struct Cluster {
   std::vector<std::string> kubelet_extra_args;  ///< "--flag=value", linted
   Patches patches;
   std::vector<Host> hosts;
-  /// Settled: the verb works on a cluster that another tool may have made (apply, adopt, join).
+  /// Derived: the command works on a cluster that another tool may have created (apply, adopt, join).
   bool may_exist = false;
 };
 
-/// Reads a cluster file (apiVersion gpuadm/v1alpha1, kind GpuCluster). Every problem is named at once, one a
+/// Parses a cluster file (apiVersion gpuadm/v1alpha1, kind GpuCluster). Reports all problems at once, one per
 /// line, each `source:line:column: what (did you mean …?)`: Fault::spec.
 [[nodiscard]] Result<Cluster> parse(std::string_view yaml, std::string_view source);
 
-/// The cluster of `gpuadm init` without a file: this machine where `target` is empty, else
-/// `[user@]host[:port]` (IPv6 in brackets). Fault::usage for a target that cannot be read.
+/// The cluster of `gpuadm init` without a file: this machine if `target` is empty, otherwise
+/// `[user@]host[:port]` (IPv6 in brackets). Fault::usage for an invalid target.
 [[nodiscard]] Result<Cluster> single(std::string_view target);
 
 /// One target as an endpoint.
 [[nodiscard]] Result<Endpoint> parse_target(std::string_view target);
 
-/// What holds for a host with these models of GPU, as nvidia-smi names them: its own word, else that for the
-/// first of the models that has one, else the cluster's.
+/// The settings of a host with these models of GPU, as named by nvidia-smi: the host's own, otherwise those
+/// of the first model that has some, otherwise the cluster's.
 [[nodiscard]] GpuLayout layout_of(const Cluster& cluster, const Host& host,
                                   const std::vector<std::string>& models);
 
-/// Whether a key of gpu.models means this GPU: in any case, with or without the vendor's name before it.
+/// Whether a key of gpu.models matches this GPU: case-insensitive, with or without the vendor's name.
 [[nodiscard]] bool is_model(std::string_view key, std::string_view name);
 
-/// Fills what the cluster file leaves open with the presets of its region. `regions`: data/regions.yaml.
-/// Fault::spec names the nearest for a region that is none.
+/// Completes the cluster file with the presets of its region. `regions`: data/regions.yaml. Fault::spec for
+/// an unknown region, with the nearest name.
 [[nodiscard]] Result<> lay_region(const base::Tree& regions, Cluster& cluster);
 
 /// "1g.18gb", "1g.10gb+me", "1g.24gb-me"
 [[nodiscard]] bool is_mig_profile(std::string_view text);
 
-/// "1.36" or "1.36.2", with or without a v. Fault::usage names `option` for anything else.
+/// "1.36" or "1.36.2", with or without a v. Fault::usage for anything else; `option` is its name in the
+/// error.
 [[nodiscard]] Result<base::Version> parse_kubernetes_version(std::string_view text, std::string_view option);
 
-/// Where kubeadm's ClusterConfiguration has `extraArgs`: paths of keys, {"etcd", "local", "extraArgs"}
+/// Locations of `extraArgs` in kubeadm's ClusterConfiguration: paths of keys, {"etcd", "local", "extraArgs"}
 /// (kubernetes/kubernetes cmd/kubeadm/app/apis/kubeadm/v1beta4/types.go).
 [[nodiscard]] const std::vector<std::vector<std::string>>& extra_args_paths();
 
-/// The completed cluster as a cluster file again; patches included.
+/// The completed cluster serialized as a cluster file, including patches.
 [[nodiscard]] base::Tree to_tree(const Cluster& cluster);
 
 /// Every key with its type, default and meaning, for `gpuadm config explain`.

@@ -4,9 +4,9 @@
 
 namespace spec {
 
-/// The cluster file as JSON Schema (json-schema.org, 2020-12), from the table by which it is read: for
-/// editors. What parse() takes, it takes; it knows keys and types, not addresses, versions, or what fits
-/// together.
+/// The cluster file as JSON Schema (json-schema.org, 2020-12), generated from the table that parse() uses:
+/// for editors. It accepts everything that parse() accepts; it checks keys and types, but not addresses,
+/// versions, or combinations.
 [[nodiscard]] base::Tree schema();
 
 }  // namespace spec

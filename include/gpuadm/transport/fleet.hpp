@@ -13,17 +13,17 @@
 
 namespace transport {
 
-/// A command that has ended, one way or the other.
+/// A command that has ended, successfully or not.
 struct Completion {
   std::string host;
   Result<Exit> result;
 };
 
-/// The one poll loop: every host's transport, a window of hosts in flight, deadlines, Ctrl-C.
+/// The poll loop: the transports of all hosts, a window of active hosts, deadlines, Ctrl-C.
 class Fleet {
  public:
-  /// `window`: how many hosts may have a command running at once. `interrupt` may be null; it must outlive
-  /// the fleet.
+  /// `window`: maximum number of hosts with a running command. `interrupt` may be null; it must outlive the
+  /// fleet.
   Fleet(int window, base::Interrupt* interrupt);
   ~Fleet();
   Fleet(const Fleet&) = delete;
@@ -31,26 +31,26 @@ class Fleet {
 
   /// Adds a host. Names are unique.
   void add(std::string host, std::unique_ptr<Transport> transport);
-  /// Closes the connection of a host, for which no command may be queued or running.
+  /// Closes the connection of a host without queued or running commands.
   void remove(const std::string& host);
   [[nodiscard]] std::vector<std::string> hosts() const;
   [[nodiscard]] Transport& at(const std::string& host);
 
-  /// Queues a command; it starts as soon as the host is idle and the window has room.
+  /// Queues a command; it starts when the host is idle and the window has a free slot.
   void submit(const std::string& host, Command command);
-  /// Waits for the next command to end. Nothing: none is queued or running. After a first Ctrl-C queued
-  /// commands end with Fault::interrupted and running ones finish; after a second every connection is closed
-  /// at once.
+  /// Waits for the next command to end. Nothing: none is queued or running. After the first Ctrl-C, queued
+  /// commands end with Fault::interrupted and running ones finish; after the second, every connection is
+  /// closed immediately.
   [[nodiscard]] std::optional<Completion> next();
-  /// Also returns (nothing) when `deadline` passes, whether commands run or not: a wait between polls sleeps
-  /// here, and a first Ctrl-C ends the sleep once nothing runs.
+  /// Also returns (nothing) at `deadline`, whether commands are running or not, so that a caller can sleep
+  /// between polls; the first Ctrl-C ends the sleep once nothing is running.
   [[nodiscard]] std::optional<Completion> next_until(base::Instant deadline);
-  /// When the command began that runs on a host. Nothing: none runs.
+  /// Start time of the command that is running on a host. Nothing: none is.
   [[nodiscard]] std::optional<base::Instant> begun(const std::string& host) const;
   /// Commands queued, running, or ended and not yet fetched.
   [[nodiscard]] std::size_t pending() const;
   [[nodiscard]] bool interrupted() const;
-  /// Called once, when a first Ctrl-C comes while commands run.
+  /// Called once, at the first Ctrl-C while commands are running.
   void on_interrupt(std::function<void()> call) { on_interrupt_ = std::move(call); }
 
  private:
@@ -63,8 +63,8 @@ class Fleet {
   void on_signal();
 
   std::map<std::string, std::unique_ptr<Lane>> lanes_;
-  std::deque<std::string> queue_;  ///< hosts with a command that waits for the window
-  std::vector<Lane*> running_;     ///< in the order they began
+  std::deque<std::string> queue_;  ///< hosts whose command waits for the window
+  std::vector<Lane*> running_;     ///< in start order
   std::vector<pollfd> fds_;        ///< of the current turn
   std::size_t window_;
   int signals_ = 0;

@@ -9,8 +9,8 @@
 
 namespace transport {
 
-/// Runs a shell program on this machine as who runs gpuadm, with the variables at its head. A status other
-/// than 0 is an answer.
+/// Runs a shell program on this machine as the current user, with variables set at its beginning. A status
+/// other than 0 is a result, not an error.
 [[nodiscard]] base::Result<transport::Exit> run_local(const std::string& label,
                                                       const base::Variables& variables,
                                                       const std::string& script,

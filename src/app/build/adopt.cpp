@@ -21,22 +21,22 @@ Result<std::string> output_of(transport::Fleet& fleet, const std::string& host, 
   fleet.submit(host, std::move(command));
   auto completion = fleet.next();
   if (!completion || fleet.interrupted())
-    return base::fail(Fault::interrupted, "interrupted while the cluster was read");
+    return base::fail(Fault::interrupted, "interrupted while reading the cluster");
   if (!completion->result) return std::unexpected(completion->result.error());
   return std::move(completion->result->out);
 }
 
-/// One whose files tell of a control plane, also where its start was cut off.
-bool tells_of_a_cluster(const Result<facts::Facts>& facts) {
+/// Whether a host has files of a control plane, also after an interrupted start.
+bool has_cluster(const Result<facts::Facts>& facts) {
   return facts && (facts->kubernetes.admin_conf || !facts->kubernetes.manifests.empty());
 }
 
-/// What control planes say, until one gives the nodes.
+/// Reads the cluster from control-plane nodes, until one lists the nodes.
 Result<> ask_planes(cluster::Found& found, transport::Fleet& fleet, const assets::Store& assets) {
-  const transport::Command made{.label = "read how the cluster was made",
+  const transport::Command made{.label = "read how the cluster was created",
                                 .script = TRY(session::reading_script(assets, "playbooks/adopt.sh"))};
   for (const spec::Host& host : found.asked.hosts) {
-    if (!tells_of_a_cluster(found.census.at(host.name))) continue;
+    if (!has_cluster(found.census.at(host.name))) continue;
     auto view = facts::parse_cluster(TRY(output_of(fleet, host.name, TRY(session::view_command(assets)))));
     auto how = facts::parse_made(TRY(output_of(fleet, host.name, made)));
     if (!view || !how) continue;
@@ -50,7 +50,7 @@ Result<> ask_planes(cluster::Found& found, transport::Fleet& fleet, const assets
   return {};
 }
 
-/// Nodes that nobody named are looked at, too.
+/// Nodes that are not on the command line are surveyed, too.
 Result<> survey_others(cluster::Found& found, const Connection& connection, const assets::Store& assets,
                        Io& io) {
   spec::Cluster others = found.asked;
@@ -68,7 +68,7 @@ Result<> survey_others(cluster::Found& found, const Connection& connection, cons
   return {};
 }
 
-Result<cluster::Found> look(const AdoptOptions& options, const assets::Store& assets, Io& io) {
+Result<cluster::Found> find_cluster(const AdoptOptions& options, const assets::Store& assets, Io& io) {
   cluster::Found found;
   found.asked = TRY(session::read_cluster(options.hosts, options.common.connection));
   const spec::Cluster named = found.asked;
@@ -84,10 +84,12 @@ Result<cluster::Found> look(const AdoptOptions& options, const assets::Store& as
   return found;
 }
 
-/// What apply would do with the file, told where the file does not go.
+/// What apply would change, printed if the file is not.
 Result<> report_drift(const AdoptOptions& options, spec::Cluster cluster, Io& io) {
   if (cluster.kubernetes.source == spec::Source::bundle && options.bundle.empty()) {
-    io.err("drift is not listed, since this cluster came from a bundle: gpuadm diff -f FILE --bundle DIR\n");
+    io.err(
+        "drift is not reported, because this cluster was installed from a bundle: gpuadm diff -f FILE "
+        "--bundle DIR\n");
     return {};
   }
   Io aside = io;
@@ -95,23 +97,23 @@ Result<> report_drift(const AdoptOptions& options, spec::Cluster cluster, Io& io
     aside.out = io.err;
     aside.out_style = io.err_style;
   }
-  InitOptions looking;
-  looking.common = options.common;
-  looking.bundle = options.bundle;
-  looking.consent = Consent::preview;
-  TRY(apply_options(looking, cluster));
+  InitOptions preview;
+  preview.common = options.common;
+  preview.bundle = options.bundle;
+  preview.consent = Consent::preview;
+  TRY(apply_options(preview, cluster));
   const auto without_the_gone = [&](spec::Cluster& all, session::Survey& survey,
                                     transport::Fleet& fleet) -> Result<> {
     for (const auto& [host, facts] : facts::Census(survey.census))
       if (!facts) exclude(all, survey, fleet, host);
     return {};
   };
-  TRY(bring_up(looking, {"init", std::move(cluster), without_the_gone, Outcome::failed, Existing::accepted},
+  TRY(bring_up(preview, {"init", std::move(cluster), without_the_gone, Outcome::failed, Existing::accepted},
                aside));
   return {};
 }
 
-/// The file's word is kept on the control plane, for `gpuadm join --to`.
+/// Stores the cluster file on the control plane, for `gpuadm join --to`.
 Result<Outcome> record(const AdoptOptions& options, spec::Cluster cluster, const assets::Store& assets,
                        Io& io) {
   std::erase_if(cluster.hosts, [](const spec::Host& host) { return host.role != spec::Role::control_plane; });
@@ -130,21 +132,21 @@ Result<Outcome> record(const AdoptOptions& options, spec::Cluster cluster, const
 
 Result<Outcome> adopt(const AdoptOptions& options, Io& io) {
   if (!options.output.empty())
-    TRY(base::is_new(options.output, "name a file that is not there yet, or none: then it is printed"));
+    TRY(base::is_new(options.output, "specify a file that does not exist, or omit -o to print it"));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   constexpr const char* usual_file = "data/kubeadm-usual.yaml";
   const base::Tree usual = TRY(base::yaml::read(TRY(assets.read(usual_file)), usual_file));
-  const cluster::Found found = TRY(look(options, assets, io));
+  const cluster::Found found = TRY(find_cluster(options, assets, io));
   const cluster::Adopted adopted = cluster::read_back(found, usual);
   const std::string text = cluster::to_file(adopted);
   if (options.output.empty())
     io.out(text);
   else
     TRY(base::write_file(options.output, text, 0644));
-  // What a cluster may be, and a cluster file cannot say.
+  // Clusters that a cluster file cannot describe.
   spec::Cluster cluster =
       TRY(spec::parse(text, options.output.empty() ? "cluster.yaml" : options.output.string()));
-  if (!options.output.empty()) io.out(fmt::format("{} is written\n", options.output.string()));
+  if (!options.output.empty()) io.out(fmt::format("wrote {}\n", options.output.string()));
   TRY(report_drift(options, cluster, io));
   return options.record ? record(options, std::move(cluster), assets, io) : Outcome::done;
 }

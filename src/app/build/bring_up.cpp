@@ -27,15 +27,15 @@ namespace app {
 
 namespace {
 
-/// The phases around a playbook's own.
+/// The phases around those of a playbook.
 constexpr std::pair<const char*, const char*> before[] = {
     {"connect", "Log in to every host"},
-    {"facts", "Read what is on the hosts, one round trip each"},
-    {"preflight", "Look for what would make it fail"},
-    {"plan", "Show what is to be done, with diffs"},
-    {"lock", "Keep other runs off the hosts"}};
-constexpr std::pair<const char*, const char*> after[] = {{"unlock", "Let other runs in"},
-                                                         {"report", "Say what was done"}};
+    {"facts", "Read the facts of the hosts, one round trip each"},
+    {"preflight", "Check for problems"},
+    {"plan", "Show the plan with diffs"},
+    {"lock", "Lock the hosts"}};
+constexpr std::pair<const char*, const char*> after[] = {{"unlock", "Unlock the hosts"},
+                                                         {"report", "Show the results"}};
 
 void list_phases(const playbook::Playbook& playbook, Io& io) {
   std::vector<std::vector<std::string>> lines;
@@ -45,8 +45,8 @@ void list_phases(const playbook::Playbook& playbook, Io& io) {
   io.out(report::columns(std::move(lines)));
 }
 
-/// The version that this run installs or finds, so that the checks judge what will be there and nodes that
-/// join get the same: the first control plane's. Nothing: no host is to be a control plane.
+/// The version that this run installs or finds, so that the checks judge the result, and joining nodes get
+/// the same: the first control-plane node's. Nothing: no host is to be a control-plane node.
 Result<std::optional<playbook::ChosenVersion>> resolve_version(spec::Cluster& cluster,
                                                                const facts::Census& census,
                                                                const playbook::Library& library,
@@ -59,7 +59,8 @@ Result<std::optional<playbook::ChosenVersion>> resolve_version(spec::Cluster& cl
   return chosen;
 }
 
-/// Whether the bundle has the Kubernetes that nodes among the hosts run: another one is what upgrade is for.
+/// Whether the bundle has the Kubernetes version of the nodes among the hosts: other versions require
+/// upgrade.
 Result<> same_version(const spec::Cluster& cluster, const facts::Census& census,
                       const bundle::Bundle* bundle) {
   const auto carried = bundle ? base::Version::parse(bundle->kubernetes) : std::nullopt;
@@ -73,16 +74,16 @@ Result<> same_version(const spec::Cluster& cluster, const facts::Census& census,
     if (!runs || *runs == *carried) continue;
     return base::fail(
         base::Fault::blocked,
-        fmt::format("{} is a node of Kubernetes {}, and the bundle {} carries {}", host.name, runs->text(),
+        fmt::format("{} runs Kubernetes {}, and the bundle {} contains {}", host.name, runs->text(),
                     bundle->directory.string(), carried->text()),
         *runs < *carried
-            ? "`gpuadm upgrade --bundle` brings a cluster to a newer version"
-            : fmt::format("a node does not go back: name a bundle of Kubernetes {}", runs->text()));
+            ? "`gpuadm upgrade --bundle` upgrades a cluster"
+            : fmt::format("a node cannot be downgraded: use a bundle of Kubernetes {}", runs->text()));
   }
   return {};
 }
 
-/// What the checks say, shown; whether something blocks.
+/// Evaluates and prints the checks; whether one blocks.
 Result<bool> is_blocked(const InitOptions& options, const spec::Cluster& cluster, const facts::Census& census,
                         const assets::Store& assets, const session::RunFolder& folder, Io& io) {
   std::vector<report::Finding> findings =
@@ -95,8 +96,8 @@ Result<bool> is_blocked(const InitOptions& options, const spec::Cluster& cluster
   return session::stops(findings, io);
 }
 
-/// Nobody answers for an address that the cluster is yet to bring up. Asked for by the first control plane,
-/// before anything is changed.
+/// Checks that no host uses the virtual address before the cluster does. The first control-plane node checks
+/// it, before anything is changed.
 Result<> virtual_address_is_free(const spec::Cluster& cluster, const facts::Census& census,
                                  const playbook::Library& library, transport::Fleet& fleet) {
   const spec::Host* first = playbook::first_control_plane(cluster, census);
@@ -115,13 +116,13 @@ Result<> virtual_address_is_free(const spec::Cluster& cluster, const facts::Cens
                     "gpuadm explain kubeadm.virtual-address");
 }
 
-/// The operator's own copy of a remote cluster's kubeconfig; empty where there is none.
+/// The operator's copy of a remote cluster's kubeconfig; empty: none.
 Result<std::filesystem::path> fetch_kubeconfig(const spec::Cluster& cluster, const facts::Census& census,
                                                transport::Fleet& fleet, const assets::Store& assets) {
   const spec::Host* first = playbook::first_control_plane(cluster, census);
   if (!first || first->endpoint.local) return std::filesystem::path();
   const auto text = session::read_admin_conf(cluster, fleet, assets);
-  if (!text) return std::filesystem::path();  // a run of some phases may end before there is one
+  if (!text) return std::filesystem::path();  // a run of some phases may end before it exists
   std::filesystem::path file = base::state_directory() / cluster.name / "kubeconfig";
   const base::Tree admin = TRY(base::yaml::read(*text, first->name + ":/etc/kubernetes/admin.conf"));
   const base::Tree config = TRY(session::with_context({}, admin, cluster.name, session::Current::becomes));
@@ -129,19 +130,18 @@ Result<std::filesystem::path> fetch_kubeconfig(const spec::Cluster& cluster, con
   return file;
 }
 
-/// What there is now: the summary for people, and with -o json on standard error where the kubeconfig is.
-Result<> conclude(const InitOptions& options, const BringUp& raising, const session::Survey& survey,
+/// The summary for people; with -o json, prints the kubeconfig's path to standard error.
+Result<> conclude(const InitOptions& options, const BringUp& setup, const session::Survey& survey,
                   transport::Fleet& fleet, const assets::Store& assets, Io& io) {
-  const std::filesystem::path kubeconfig =
-      TRY(fetch_kubeconfig(raising.cluster, survey.census, fleet, assets));
+  const std::filesystem::path kubeconfig = TRY(fetch_kubeconfig(setup.cluster, survey.census, fleet, assets));
   const bool whole = options.phases.empty() && options.skip_phases.empty();
   if (options.format != Format::text || io.out_style.verbosity == report::Verbosity::quiet || !whole) {
     if (!kubeconfig.empty()) io.err(fmt::format("kubeconfig: {}\n", kubeconfig.string()));
     return {};
   }
   io.out(to_text(
-      {raising.cluster, survey.census, kubeconfig,
-       session::typed(raising.reached_by ? *raising.reached_by : options.hosts, options.common.connection),
+      {setup.cluster, survey.census, kubeconfig,
+       session::typed(setup.reached_by ? *setup.reached_by : options.hosts, options.common.connection),
        options.waiting == Waiting::until_it_works}));
   return {};
 }
@@ -173,7 +173,7 @@ Result<> ask_for_driver(const std::string& asked, spec::Gpu& gpu) {
   if ((word != "use" && word != "install") || !branch || *branch < 0 || *branch > 9999 ||
       (word == "use" && word.size() != text.size()))
     return base::fail(base::Fault::usage,
-                      fmt::format("--driver {} is neither use nor install", base::printable(asked, 50)),
+                      fmt::format("invalid --driver {}: expected use or install", base::printable(asked, 50)),
                       "for example: --driver install, or --driver install=580");
   gpu.driver = word == "use" ? spec::DriverPolicy::use : spec::DriverPolicy::install;
   gpu.driver_branch = static_cast<int>(*branch);
@@ -192,7 +192,7 @@ Result<> apply_options(const InitOptions& options, spec::Cluster& cluster) {
   if (!options.region.empty()) cluster.region = options.region;
   if (!options.bundle.empty()) cluster.kubernetes.source = spec::Source::bundle;
   if (cluster.kubernetes.source == spec::Source::bundle && options.bundle.empty())
-    return base::fail(base::Fault::usage, "kubernetes.source is 'bundle', and no bundle is named",
+    return base::fail(base::Fault::usage, "kubernetes.source is 'bundle', but no bundle is given",
                       "add --bundle DIR");
   return {};
 }
@@ -204,10 +204,10 @@ void exclude(spec::Cluster& cluster, session::Survey& survey, transport::Fleet& 
   fleet.remove(host);
 }
 
-Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io) {
-  // Everything that can be wrong without a host is found before any is asked.
+Result<Outcome> bring_up(const InitOptions& options, BringUp setup, Io& io) {
+  // Everything that can fail without a host is checked before hosts are contacted.
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const playbook::Library library = TRY(playbook::Library::load(assets, raising.playbook));
+  const playbook::Library library = TRY(playbook::Library::load(assets, setup.playbook));
   const plan::Choice choice{options.phases, options.skip_phases, {}, {}};
   TRY(plan::known_phases(library.playbook(), choice));
   if (options.list_phases) {
@@ -218,27 +218,27 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io) {
   std::optional<bundle::Bundle> bundle;
   if (!options.bundle.empty())
     bundle = TRY(session::bring_bundle(options.bundle, options.bundle_signers, io));
-  spec::Cluster& cluster = raising.cluster;
+  spec::Cluster& cluster = setup.cluster;
   TRY(session::resolve_environment(cluster, assets));
   const spec::Cluster all = cluster;
   const session::Session session =
       TRY(session::Session::open(all, options.common.connection, options.consent, io));
   session::Survey survey =
-      TRY(raising.resolve ? session::take_census(*session.fleet, assets) : session.survey_all(assets));
-  if (raising.resolve) {
-    TRY(raising.resolve(cluster, survey, *session.fleet));
-    TRY(session::resolve_environment(cluster, assets));  // of a cluster file that a control plane keeps
+      TRY(setup.resolve ? session::take_census(*session.fleet, assets) : session.survey_all(assets));
+  if (setup.resolve) {
+    TRY(setup.resolve(cluster, survey, *session.fleet));
+    TRY(session::resolve_environment(cluster, assets));  // of a stored cluster file
     TRY(session.folder.save("cluster.yaml", spec::to_tree(cluster)));
     TRY(session.folder.save("facts.json", session::to_tree(survey.census)));
   }
   const bundle::Bundle* carried = bundle ? &*bundle : nullptr;
   const auto chosen = TRY(resolve_version(cluster, survey.census, library, carried));
 
-  // Judgement. Nothing has been changed so far.
+  // Checks. Nothing has been changed so far.
   TRY(session::refuse_expired(survey.census));
   TRY(same_version(cluster, survey.census, carried));
   TRY(resolve_drivers(cluster, survey.census, assets));
-  cluster.may_exist = raising.existing == Existing::accepted;
+  cluster.may_exist = setup.existing == Existing::accepted;
   session::resolve_supplies(cluster, survey.census, carried, choice);
   if (TRY(is_blocked(options, cluster, survey.census, assets, session.folder, io))) return Outcome::blocked;
   TRY(virtual_address_is_free(cluster, survey.census, library, *session.fleet));
@@ -251,18 +251,18 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io) {
   }
   TRY(session.folder.save("cluster.yaml", spec::to_tree(cluster)));
 
-  // Action.
+  // Changes.
   const session::ProofImage image = TRY(session::ProofImage::write(assets, session.folder));
   session::NetworkJudge network(session::NetworkJudge::On::failure_fails);
-  session::PlaybookRun playbook_run{cluster, assets,          library,        carried,
-                                    choice,  options.consent, raising.needed, options.reboots};
+  session::PlaybookRun playbook_run{cluster, assets,          library,      carried,
+                                    choice,  options.consent, setup.needed, options.reboots};
   playbook_run.choice.carried = &image.bundle();
   playbook_run.judge = std::ref(network);
   playbook_run.waiting = options.waiting;
   playbook_run.notes = std::move(notes);
   const Outcome outcome = TRY(session::run_and_report(playbook_run, survey, session, options.format, io));
   if (outcome == Outcome::done && options.consent != Consent::preview)
-    TRY(conclude(options, raising, survey, *session.fleet, assets, io));
+    TRY(conclude(options, setup, survey, *session.fleet, assets, io));
   return outcome;
 }
 

@@ -9,42 +9,41 @@
 
 namespace app {
 
-/// Whether a verb works on a cluster that another tool has made.
+/// Whether a command works on a cluster that another tool created.
 enum class Existing { refused, accepted };
 
 /// How hosts become a cluster, or part of one.
 struct BringUp {
   std::string playbook;   ///< init, join
-  spec::Cluster cluster;  ///< with what the command line says laid over it
-  /// Called once the hosts were asked: settles which of them take part, and may refuse. Empty: all do, and
-  /// one that cannot be reached ends the run.
+  spec::Cluster cluster;  ///< with the command line's settings applied
+  /// Called after the hosts were read: selects the participating hosts, and may refuse. Empty: all
+  /// participate, and an unreachable one ends the run.
   std::function<Result<>(spec::Cluster& cluster, session::Survey& survey, transport::Fleet& fleet)> resolve;
-  Outcome needed = Outcome::done;  ///< what a preview comes to where something is to be done
+  Outcome needed = Outcome::done;  ///< the outcome of a preview with changes
   Existing existing = Existing::refused;
-  std::optional<Hosts> reached_by;  ///< how the command line names the cluster; nothing: as the hosts
+  std::optional<Hosts> reached_by;  ///< selection of the cluster on the command line; nothing: the hosts
 };
 
-/// Settles which driver each host with GPUs gets, where one is to be installed: by its GPUs. Fault::usage
-/// where no one driver serves them.
+/// Selects the driver of each host with GPUs, if one is to be installed. Fault::usage if no single driver
+/// supports all its GPUs.
 [[nodiscard]] Result<> resolve_drivers(spec::Cluster& cluster, const facts::Census& census,
                                        const assets::Store& assets);
 
-/// What --driver says: "use", "install" or "install=580"; empty: nothing. Fault::usage for anything else.
+/// Parses --driver: "use", "install" or "install=580"; empty: unset. Fault::usage for anything else.
 [[nodiscard]] Result<> ask_for_driver(const std::string& asked, spec::Gpu& gpu);
 
-/// The cluster with what the command line says about versions and drivers laid over it.
+/// The cluster with the command line's versions and driver applied.
 [[nodiscard]] Result<> apply_options(const InitOptions& options, spec::Cluster& cluster);
 
-/// Goes on without a host.
+/// Continues without a host.
 void exclude(spec::Cluster& cluster, session::Survey& survey, transport::Fleet& fleet,
              const std::string& host);
 
-/// The hosts are asked and judged, the plan is shown, and its phases make them a cluster: what init, apply
-/// and join do.
-[[nodiscard]] Result<Outcome> bring_up(const InitOptions& options, BringUp raising, Io& io);
+/// Surveys and checks the hosts, shows the plan, and executes its phases: init, apply and join.
+[[nodiscard]] Result<Outcome> bring_up(const InitOptions& options, BringUp setup, Io& io);
 
-/// The same by playbooks/init.yaml with the hosts and the file of the command line: what init, apply and diff
-/// do. `needed`: what a preview comes to where something is to be done.
+/// The same with playbooks/init.yaml and the hosts and the file of the command line: init, apply and diff.
+/// `needed`: the outcome of a preview with changes.
 [[nodiscard]] Result<Outcome> bring_up(const InitOptions& options, Existing existing, Outcome needed, Io& io);
 
 }  // namespace app

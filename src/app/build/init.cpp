@@ -11,7 +11,7 @@ Result<Outcome> init(const InitOptions& options, Io& io) {
 
 namespace {
 
-/// A playbook on hosts, without judgement before.
+/// Runs a playbook on hosts, without checks first.
 Result<Outcome> play(const PlaybookOptions& options, const assets::Store& assets,
                      const playbook::Library& library, Io& io) {
   spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));

@@ -22,10 +22,10 @@ bool is_node(const facts::Census& census, const std::string& host) {
   return facts != census.end() && facts->second && playbook::is_node(*facts->second);
 }
 
-/// The API server answers those who are to join. One that has just been started gets its time.
+/// Waits until the API server responds to the joining hosts; it may have just been started.
 Result<> answers(const std::string& host, transport::Fleet& fleet, const assets::Store& assets) {
   const transport::Exit exit = TRY(session::ask(host,
-                                                {.label = "read whether the API server is ready",
+                                                {.label = "check whether the API server is ready",
                                                  .asset = "playbooks/read/api-ready.sh",
                                                  .timeout = std::chrono::seconds(90)},
                                                 fleet, assets));
@@ -33,10 +33,10 @@ Result<> answers(const std::string& host, transport::Fleet& fleet, const assets:
   return base::fail(
       Fault::blocked,
       fmt::format("{}: the API server does not answer: {}", host, base::printable(base::tail(exit.err, 1))),
-      fmt::format("gpuadm doctor {} --stage cluster says why", host));
+      fmt::format("gpuadm doctor {} --stage cluster", host));
 }
 
-/// Those that join, and of the others those that are nodes and can be reached.
+/// The joining hosts, and of the others those that are nodes and reachable.
 Result<> resolve_hosts(const std::vector<std::string>& targets, spec::Cluster& cluster,
                        session::Survey& survey, transport::Fleet& fleet, const assets::Store& assets,
                        Io& io) {
@@ -45,41 +45,40 @@ Result<> resolve_hosts(const std::vector<std::string>& targets, spec::Cluster& c
     const bool joins = std::ranges::find(targets, host) != targets.end();
     if (!facts && joins) return std::unexpected(facts.error());
     if (!facts) away.push_back(host);
-    if (!facts) io.err(fmt::format("left out: {}\n", base::printable(facts.error().what)));
+    if (!facts) io.err(fmt::format("not used: {}\n", base::printable(facts.error().what)));
     if (!facts || (!joins && !is_node(survey.census, host))) exclude(cluster, survey, fleet, host);
   }
   const spec::Host* first = playbook::first_control_plane(cluster, survey.census);
   if ((!first || !is_node(survey.census, first->name)) && !away.empty())
-    return base::fail(Fault::blocked, "no control plane of the cluster was reached",
-                      fmt::format("gpuadm doctor {} says how far one gets; join again when it is back",
-                                  base::join(away, " ")));
+    return base::fail(
+        Fault::blocked, "no control-plane node of the cluster is reachable",
+        fmt::format("gpuadm doctor {}; join again when it is reachable", base::join(away, " ")));
   if (!first || !is_node(survey.census, first->name))
-    return base::fail(Fault::blocked, "there is no cluster to join: no control plane of it was reached",
-                      "gpuadm init makes the first node; gpuadm apply -f FILE all of them");
+    return base::fail(Fault::blocked, "no cluster to join: no control-plane node was found",
+                      "create it with gpuadm init, or with gpuadm apply -f FILE");
   return answers(first->name, fleet, assets);
 }
 
-/// What the cluster is made by, as its control plane keeps it, with these hosts.
+/// The stored cluster file of the control plane, with these hosts.
 Result<> resolve_intent(spec::Cluster& cluster, transport::Fleet& fleet, const assets::Store& assets) {
   const std::string from = cluster.hosts.front().name;
   const transport::Exit exit = TRY(session::ask(
       from, {.label = "read the cluster file", .asset = "playbooks/read/cluster-file.sh"}, fleet, assets));
   const std::string source = from + ":" + intent_file;
   if (exit.out.empty())
-    return base::fail(
-        Fault::blocked,
-        fmt::format("{} does not say what its cluster is made by: there is no {}", from, intent_file),
-        "gpuadm adopt reads one from it, with --record for here; or name one with all hosts: -f "
-        "cluster.yaml");
+    return base::fail(Fault::blocked,
+                      fmt::format("{} has no stored cluster file: {} does not exist", from, intent_file),
+                      "create it with gpuadm adopt --record, or use a cluster file with all hosts: -f "
+                      "cluster.yaml");
   spec::Cluster intent = TRY(cluster::parse_intent(exit.out, source));
   if (intent.network.plugin == spec::NetworkPlugin::bridge)
-    return base::fail(Fault::blocked, "the pods of this cluster are joined by routes on every node",
-                      "name a cluster file with all hosts: gpuadm join HOST -f cluster.yaml");
-  // The host's word is not taken for which of the operator's files is read and sent.
+    return base::fail(Fault::blocked, "this cluster connects pods by routes on every node",
+                      "use a cluster file with all hosts: gpuadm join HOST -f cluster.yaml");
+  // A host must not decide which of the operator's files is read and sent.
   if (!intent.proxy.login_file.empty())
     return base::fail(
         Fault::usage,
-        "the proxy of this cluster wants a login, and only a cluster file of yours names its file",
+        "the proxy of this cluster requires a login, and only your cluster file names the file with it",
         "gpuadm join HOST -f cluster.yaml");
   intent.kubernetes.version = cluster.kubernetes.version;
   intent.kubernetes.source = cluster.kubernetes.source;
@@ -93,11 +92,10 @@ Result<> usage(const JoinOptions& options) {
   const Hosts& hosts = options.init.hosts;
   if (options.init.list_phases) return {};
   if (hosts.targets.empty())
-    return base::fail(Fault::usage, "which hosts shall join?",
+    return base::fail(Fault::usage, "no host to join is given",
                       "gpuadm join HOST… -f cluster.yaml, or gpuadm join HOST… --to CONTROL-PLANE");
   if (hosts.file.empty() == options.to.empty())
-    return base::fail(Fault::usage,
-                      "the cluster is named by a file or by a control plane, and by one of them",
+    return base::fail(Fault::usage, "either -f or --to is needed, and not both",
                       "gpuadm join HOST… -f cluster.yaml, or gpuadm join HOST… --to CONTROL-PLANE");
   return {};
 }
@@ -106,7 +104,7 @@ Result<spec::Cluster> cluster_of(const JoinOptions& options) {
   const Connection& connection = options.init.common.connection;
   const Hosts& hosts = options.init.hosts;
   if (!hosts.file.empty()) {
-    TRY(session::read_cluster(hosts, connection));  // says which names the file does not have
+    TRY(session::read_cluster(hosts, connection));  // reports the names that are not in the file
     return session::read_cluster({hosts.file, {}}, connection);
   }
   Hosts all{{}, {options.to}};
@@ -147,20 +145,18 @@ Result<Outcome> join(const JoinOptions& options, Io& io) {
 
 Result<Outcome> apply(const InitOptions& options, Io& io) {
   if (options.hosts.file.empty() && !options.list_phases)
-    return base::fail(Fault::usage, "apply brings hosts to a cluster file, and no file is named",
-                      "gpuadm apply -f cluster.yaml");
+    return base::fail(Fault::usage, "no cluster file is given", "gpuadm apply -f cluster.yaml");
   return bring_up(options, Existing::accepted, Outcome::done, io);
 }
 
 Result<Outcome> diff(const InitOptions& options, Io& io) {
   if (options.hosts.file.empty())
-    return base::fail(Fault::usage, "diff compares hosts with a cluster file, and no file is named",
-                      "gpuadm diff -f cluster.yaml");
-  InitOptions looking = options;
-  looking.consent = Consent::preview;
+    return base::fail(Fault::usage, "no cluster file is given", "gpuadm diff -f cluster.yaml");
+  InitOptions preview = options;
+  preview.consent = Consent::preview;
   Io in_full = io;
   in_full.out_style.diffs = report::Diffs::shown;
-  return bring_up(looking, Existing::accepted, Outcome::failed, in_full);
+  return bring_up(preview, Existing::accepted, Outcome::failed, in_full);
 }
 
 }  // namespace app

@@ -30,7 +30,7 @@ constexpr Engine engines[] = {
     {"docker", spec::Engine::docker, "docker-daemon", "/etc/docker/daemon.json"},
     {"crio", spec::Engine::crio, "crio-config", "/etc/crio/crio.conf"}};
 
-/// Reads a file and refuses what its format forbids, by the name that it has here.
+/// Reads a file and rejects invalid syntax, with its local name.
 Result<std::string> config_file(const std::filesystem::path& path, const Engine& engine) {
   const std::string text = TRY(base::read_file(path, 1u << 20));
   const auto tree = engine.engine == spec::Engine::docker && !base::trim(text).empty()
@@ -41,15 +41,15 @@ Result<std::string> config_file(const std::filesystem::path& path, const Engine&
   return text;
 }
 
-/// Files of a folder, each by the path that it would have on a host.
+/// Files of a directory, by their path on a host.
 Result<std::map<std::string, std::string>> imported(const RuntimePreviewOptions& options,
                                                     const Engine& engine) {
   std::map<std::string, std::string> texts;
   if (options.imports.empty()) return texts;
   std::error_code error;
   if (!std::filesystem::is_directory(options.imports, error))
-    return base::fail(base::Fault::usage, fmt::format("{} is no folder", options.imports.string()),
-                      "--imports names a folder with the files that the configuration imports");
+    return base::fail(base::Fault::usage, fmt::format("{} is not a directory", options.imports.string()),
+                      "--imports: a directory with the files that the configuration imports");
   const std::string folder =
       engine.engine == spec::Engine::crio ? "/etc/crio/crio.conf.d/" : "/etc/containerd/conf.d/";
   for (const auto& entry : std::filesystem::directory_iterator(options.imports))
@@ -58,7 +58,7 @@ Result<std::map<std::string, std::string>> imported(const RuntimePreviewOptions&
   return texts;
 }
 
-/// The first release that reads such a file, for who does not say which one it is.
+/// The first release that reads such a file, if no version is given.
 std::string assumed_version(const Engine& engine, const std::optional<std::string>& text) {
   if (engine.engine == spec::Engine::docker) return "28.3.0";
   if (engine.engine == spec::Engine::crio) return "1.30.0";
@@ -68,7 +68,7 @@ std::string assumed_version(const Engine& engine, const std::optional<std::strin
   return number >= 4 ? "2.3.0" : number == 3 ? "2.1.0" : "1.7.0";
 }
 
-/// A host that has this configuration and the NVIDIA Container Toolkit, and nothing else.
+/// A host with only this configuration and the NVIDIA Container Toolkit.
 Result<facts::Facts> imagined(const RuntimePreviewOptions& options, const Engine& engine) {
   facts::Facts facts;
   facts.os.init = "systemd";
@@ -79,7 +79,7 @@ Result<facts::Facts> imagined(const RuntimePreviewOptions& options, const Engine
       options.engine_version.empty() ? assumed_version(engine, text) : options.engine_version;
   if (!Version::parse(version))
     return base::fail(base::Fault::usage,
-                      fmt::format("'{}' is no version", base::printable(options.engine_version, 50)),
+                      fmt::format("invalid version: '{}'", base::printable(options.engine_version, 50)),
                       "for example: --engine-version 1.7.24");
   std::map<std::string, std::string> texts = TRY(imported(options, engine));
   if (engine.engine == spec::Engine::docker) {
@@ -107,7 +107,7 @@ std::string before(const facts::Facts& facts, const std::string& path) {
   return facts.containerd && path == engines[0].path ? facts.containerd->config.value_or("") : "";
 }
 
-/// dockershim ended with 1.23; otherwise the newest that is known here.
+/// dockershim was removed in 1.24; otherwise the newest known version.
 Result<Version> kubernetes_of(const RuntimePreviewOptions& options, const Engine& engine,
                               const spec::Cluster& cluster, const playbook::Catalog& catalog) {
   if (options.kubernetes_version.empty()) {
@@ -124,7 +124,7 @@ Result<Outcome> runtime_preview(const RuntimePreviewOptions& options, Io& io) {
       std::ranges::find(engines, options.engine, [](const Engine& e) { return std::string(e.name); });
   if (engine == std::end(engines))
     return base::fail(base::Fault::usage,
-                      fmt::format("no engine is called '{}'", base::printable(options.engine, 50)),
+                      fmt::format("unknown container runtime: '{}'", base::printable(options.engine, 50)),
                       "containerd, docker or crio");
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, "init"));
@@ -159,10 +159,9 @@ Result<Outcome> runtime_preview(const RuntimePreviewOptions& options, Io& io) {
   }
   const std::string text = engine->engine == spec::Engine::docker ? base::json::write(effective) + "\n"
                                                                   : base::toml::write(effective);
-  io.out(
-      base::printable(fmt::format("{}\n{} then reads:\n{}",
-                                  diffs.empty() ? "nothing is to be changed\n" : diffs, options.engine, text),
-                      std::string::npos));
+  io.out(base::printable(fmt::format("{}\n{} then reads:\n{}", diffs.empty() ? "nothing to change\n" : diffs,
+                                     options.engine, text),
+                         std::string::npos));
   return Outcome::done;
 }
 

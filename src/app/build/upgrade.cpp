@@ -36,10 +36,11 @@ Result<spec::Cluster> cluster_of(const UpgradeOptions& options) {
   if (!options.bundle.empty()) {
     cluster.kubernetes.source = spec::Source::bundle;
   } else if (cluster.kubernetes.source == spec::Source::bundle) {
-    return base::fail(Fault::usage, "kubernetes.source is 'bundle', and no bundle is named",
+    return base::fail(Fault::usage, "kubernetes.source is 'bundle', but no bundle is given",
                       "add --bundle DIR");
   } else if (cluster.kubernetes.source == spec::Source::installed) {
-    return base::fail(Fault::usage, "kubernetes.source is 'installed': gpuadm may not bring newer programs",
+    return base::fail(Fault::usage,
+                      "kubernetes.source is 'installed': gpuadm does not install newer packages",
                       "add --bundle DIR, or use `kubernetes: { source: packages }`");
   }
   return cluster;
@@ -47,7 +48,7 @@ Result<spec::Cluster> cluster_of(const UpgradeOptions& options) {
 
 enum class Shown { always, if_blocked };
 
-/// What the checks say, shown; whether something blocks.
+/// Evaluates and prints the checks; whether one blocks.
 Result<bool> is_blocked(const checks::Upgrade& upgrade, const assets::Store& assets,
                         const session::Session& session, Format format, Shown shown, Io& io) {
   std::vector<report::Finding> findings = checks::examine_upgrade(upgrade);
@@ -62,7 +63,7 @@ Result<bool> is_blocked(const checks::Upgrade& upgrade, const assets::Store& ass
   return session::stops(findings, io);
 }
 
-/// The order, and what its steps read of the cluster.
+/// The order of the nodes, and the cluster's properties that the steps read.
 plan::Choice choice_of(const checks::Upgrade& upgrade, const UpgradeOptions& options) {
   plan::Choice choice;
   choice.given = {{"drain", checks::drains(upgrade.facts) ? "yes" : "no"},
@@ -75,7 +76,7 @@ plan::Choice choice_of(const checks::Upgrade& upgrade, const UpgradeOptions& opt
   return choice;
 }
 
-/// What an operator wants to know of a node's pods before it is drained.
+/// Notes for the operator about a node's pods before it is drained.
 void report_pods(const checks::Upgrade& upgrade, report::Reporter& reporter) {
   const auto note = [&](const std::string& host, const std::string& text) {
     report::Event event;
@@ -92,9 +93,10 @@ void report_pods(const checks::Upgrade& upgrade, report::Reporter& reporter) {
     for (const facts::Pod* pod : cluster::gpu_pods(upgrade.facts, node->name)) pods.push_back(pod->full());
     if (!drained)
       note(host.name,
-           "it is the only node: it is not drained, and its pods run on; the API server is away for a while");
+           "it is the only node: it is not drained, its pods keep running, and the API server is unavailable "
+           "for a while");
     else if (!pods.empty())
-      note(host.name, "pods that hold its GPUs are moved away: " + base::join(pods, ", "));
+      note(host.name, "pods that use its GPUs are evicted: " + base::join(pods, ", "));
   }
 }
 
@@ -111,7 +113,7 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   if (!options.bundle.empty())
     opened = TRY(session::bring_bundle(options.bundle, options.bundle_signers, io));
   const bundle::Bundle* bundle = opened ? &*opened : nullptr;
-  // What is installed says nothing of the version that the cluster is to have.
+  // The installed version does not determine the target version.
   const playbook::ChosenVersion chosen =
       TRY(playbook::choose_version(cluster, {}, library.catalog(), bundle));
   cluster.kubernetes.version = chosen.version;
@@ -123,11 +125,11 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   TRY(session::refuse_expired(survey.census));
   if (bundle) TRY(session::is_for_hosts(*bundle, cluster, survey.census));
   const facts::ClusterFacts facts =
-      TRY(session::see_patiently(cluster, survey.census, *session.fleet, assets, io));
+      TRY(session::read_cluster_with_retry(cluster, survey.census, *session.fleet, assets, io));
   session::fit(cluster, survey.census, facts);
 
   checks::Upgrade upgrade{cluster, survey.census, facts, chosen.version};
-  // An assumed patch is not held against a cluster that has a newer one of the same minor.
+  // An assumed patch version does not conflict with a newer one of the same minor in the cluster.
   if (const auto runs = Version::parse(facts.version);
       chosen.is_assumed && runs && runs->minor == upgrade.to.minor)
     upgrade.to = std::max(upgrade.to, *runs);
@@ -149,7 +151,7 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   playbook_run.judge = std::ref(network);
   playbook_run.waiting = options.waiting;
   playbook_run.notes = session::version_notes(chosen, resolved, sources);
-  return session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+  return session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
     report_pods(upgrade, reporter);
     return session::run_playbook(playbook_run, survey, session, reporter, io);
   });

@@ -22,13 +22,13 @@ namespace {
 
 using base::Fault;
 
-constexpr std::chrono::seconds look_timeout{240};  // what fetches package lists has its own, shorter one
+constexpr std::chrono::seconds query_timeout{240};  // fetching package lists has a shorter limit
 
-/// Hosts with something to be done, or on their way through it.
+/// Hosts with an upgrade to do or in progress.
 struct Work {
-  std::map<std::string, std::vector<NewerPart>> parts;  ///< of every host that was asked
+  std::map<std::string, std::vector<NewerPart>> parts;  ///< of every host that was queried
   std::set<std::string> hosts, nodes;
-  std::string targets;  ///< for the steps: "NODE PART PACKAGE VERSION" a line
+  std::string targets;  ///< for the steps: one line "NODE PART PACKAGE VERSION" each
 };
 
 bool is_word(std::string_view text) {
@@ -37,7 +37,7 @@ bool is_word(std::string_view text) {
   });
 }
 
-/// All hosts of the cluster, and which of them are meant.
+/// All hosts of the cluster, and which of them are selected.
 struct Wanted {
   spec::Cluster cluster;
   std::set<std::string> hosts;
@@ -46,15 +46,15 @@ struct Wanted {
 Result<Wanted> what_is_wanted(const UpgradeOptions& options, const assets::Store& assets) {
   if (!options.kubernetes_version.empty() || !options.bundle.empty())
     return base::fail(Fault::usage,
-                      "Kubernetes is upgraded by itself, and not with the runtime, toolkit or driver",
-                      "gpuadm upgrade twice: once for each");
-  for (const std::string& wish : {options.runtime, options.toolkit, options.driver})
-    if (!wish.empty() && !is_word(wish))
-      return base::fail(Fault::usage, fmt::format("'{}' is no version", base::printable(wish, 50)));
+                      "Kubernetes cannot be upgraded together with the runtime, toolkit or driver",
+                      "run gpuadm upgrade twice");
+  for (const std::string& requested : {options.runtime, options.toolkit, options.driver})
+    if (!requested.empty() && !is_word(requested))
+      return base::fail(Fault::usage, fmt::format("invalid version: '{}'", base::printable(requested, 50)));
   const auto branch = base::to_int(options.driver == "newest" ? "0" : options.driver);
   if (!options.driver.empty() && (!branch || *branch < 0 || *branch > 9999))
     return base::fail(Fault::usage,
-                      fmt::format("'{}' is no branch of the driver", base::printable(options.driver, 50)),
+                      fmt::format("invalid driver branch: '{}'", base::printable(options.driver, 50)),
                       "for example: --driver, or --driver=580");
   Wanted wanted{TRY(session::read_cluster(options.hosts, options.common.connection)), {}};
   for (const spec::Host& host : wanted.cluster.hosts) wanted.hosts.insert(host.name);
@@ -70,7 +70,7 @@ Result<Wanted> what_is_wanted(const UpgradeOptions& options, const assets::Store
   return wanted;
 }
 
-/// Of the hosts that are meant: what GPUs the others have does not matter.
+/// Only of the selected hosts: the GPUs of the others are irrelevant.
 Result<> resolve_drivers_of(Wanted& wanted, const facts::Census& census, const assets::Store& assets) {
   spec::Cluster meant = wanted.cluster;
   std::erase_if(meant.hosts, [&](const spec::Host& host) { return !wanted.hosts.contains(host.name); });
@@ -83,7 +83,7 @@ Result<> resolve_drivers_of(Wanted& wanted, const facts::Census& census, const a
   return {};
 }
 
-std::vector<std::string> wishes(const UpgradeOptions& options, const spec::Host& host) {
+std::vector<std::string> requested_versions(const UpgradeOptions& options, const spec::Host& host) {
   std::vector<std::string> words;
   if (!options.runtime.empty()) words.push_back("runtime=" + options.runtime);
   if (!options.toolkit.empty()) words.push_back("toolkit=" + options.toolkit);
@@ -91,11 +91,11 @@ std::vector<std::string> wishes(const UpgradeOptions& options, const spec::Host&
   return words;
 }
 
-/// Asks every host that is meant which of its packages there are newer ones of.
-Result<Work> look(const UpgradeOptions& options, const Wanted& wanted, const checks::Upgrade& upgrade,
-                  const playbook::Library& library, transport::Fleet& fleet, Io& io) {
+/// Reads which packages of the selected hosts have newer versions.
+Result<Work> read_newer(const UpgradeOptions& options, const Wanted& wanted, const checks::Upgrade& upgrade,
+                        const playbook::Library& library, transport::Fleet& fleet, Io& io) {
   Work work;
-  std::map<std::string, std::string> names;  // as the steps of a host call its node
+  std::map<std::string, std::string> names;  // the node names that the steps of a host use
   for (const spec::Host& host : wanted.cluster.hosts) {
     if (!wanted.hosts.contains(host.name)) continue;
     const playbook::Context context{wanted.cluster,    host,    *upgrade.census.at(host.name),
@@ -106,10 +106,11 @@ Result<Work> look(const UpgradeOptions& options, const Wanted& wanted, const che
       variables[name] = playbook::variable(name, context).value_or("");
     names[host.name] = variables["node_name"];
     std::string script = library.prelude() + "\n" + base::assignments(variables) + "stack_look";
-    for (const std::string& wish : wishes(options, host)) script += " " + base::quote(wish);
-    fleet.submit(host.name, {.label = "look which packages there are newer ones of",
+    for (const std::string& requested : requested_versions(options, host))
+      script += " " + base::quote(requested);
+    fleet.submit(host.name, {.label = "read which packages have newer versions",
                              .script = script + "\n",
-                             .timeout = look_timeout});
+                             .timeout = query_timeout});
   }
   while (auto completion = fleet.next()) {
     const std::string host = base::printable(completion->host);
@@ -121,12 +122,12 @@ Result<Work> look(const UpgradeOptions& options, const Wanted& wanted, const che
     work.parts[completion->host] = TRY(read_parts(exit.out));
   }
   if (fleet.interrupted())
-    return base::fail(Fault::interrupted, "interrupted while packages were looked for");
+    return base::fail(Fault::interrupted, "interrupted while reading package versions");
   for (const auto& [host, parts] : work.parts) {
     const facts::Node* node = checks::node_of(upgrade, host);
     if (!node)
-      return base::fail(Fault::blocked, fmt::format("{} is no node of the cluster", host),
-                        "leave it out, or make it a node first");
+      return base::fail(Fault::blocked, fmt::format("{} is not a node of the cluster", host),
+                        "omit it, or join it first");
     const bool some = std::ranges::any_of(parts, [](const NewerPart& part) { return part.work; });
     if (!some && node->upgrade.empty()) continue;
     work.hosts.insert(host);
@@ -139,7 +140,7 @@ Result<Work> look(const UpgradeOptions& options, const Wanted& wanted, const che
 
 plan::Choice choice_of(const UpgradeOptions& options, const checks::Upgrade& upgrade, const Work& work) {
   plan::Choice choice;
-  // The toolkit touches no pod that runs.
+  // The toolkit does not affect running pods.
   const bool drains = checks::drains(upgrade.facts) && (!options.runtime.empty() || !options.driver.empty());
   choice.given = {{"drain", drains ? "yes" : "no"},
                   {"drain_timeout", std::to_string(options.drain_timeout)},
@@ -149,13 +150,13 @@ plan::Choice choice_of(const UpgradeOptions& options, const checks::Upgrade& upg
   if (options.runtime.empty())
     for (const char* phase : {"upgrade/runtime", "upgrade/runtime-config", "upgrade/runtime-verify"})
       choice.skip_phases.emplace_back(phase);
-  // Without a cluster file nobody says what its configuration is to be.
+  // Without a cluster file, the intended configuration is unknown.
   else if (options.hosts.file.empty())
     choice.skip_phases.emplace_back("upgrade/runtime-config");
   if (options.driver.empty() || options.hosts.file.empty()) choice.skip_phases.emplace_back("upgrade/labels");
   const bool gpus = !options.driver.empty() || !options.toolkit.empty();
   if (!gpus) choice.skip_phases.emplace_back("upgrade/cdi");
-  // A node that offered none is not waited for.
+  // A node that advertised no GPUs before is not waited for.
   const bool offers = std::ranges::any_of(*upgrade.facts.nodes, [&](const facts::Node& node) {
     return work.nodes.contains(node.name) && std::ranges::any_of(node.capacity, [](const auto& of) {
              return of.first.starts_with("nvidia.com/");
@@ -179,22 +180,22 @@ void note(report::Reporter& reporter, const std::string& host, const std::string
   reporter.on(event);
 }
 
-/// What an operator wants to know of each node before it is touched.
+/// Notes for the operator about each node before it is changed.
 void report_work(const checks::Upgrade& upgrade, const Work& work, bool drained, report::Reporter& reporter) {
   for (const std::string& host : work.hosts) {
     for (const NewerPart& part : work.parts.at(host)) {
       if (!part.work) continue;
       const bool same = part.installed == part.newest;
       note(reporter, host,
-           same ? fmt::format("{} {} is installed, and not yet in use", part.package, part.newest)
-                : fmt::format("{}: {} becomes {}", part.package, part.installed, part.newest));
+           same ? fmt::format("{} {} is installed but not yet in use", part.package, part.newest)
+                : fmt::format("{}: {} -> {}", part.package, part.installed, part.newest));
     }
     std::vector<std::string> pods;
     for (const facts::Pod* pod : cluster::gpu_pods(upgrade.facts, checks::node_of(upgrade, host)->name))
       pods.push_back(pod->full());
     if (pods.empty()) continue;
     note(reporter, host,
-         (drained ? "pods that hold its GPUs are moved away: " : "pods that hold its GPUs run on: ") +
+         (drained ? "pods that use its GPUs are evicted: " : "pods that use its GPUs keep running: ") +
              base::join(pods, ", "));
   }
 }
@@ -214,7 +215,8 @@ Result<std::vector<NewerPart>> read_parts(std::string_view text) {
   for (const std::string_view line : base::lines(text)) {
     const auto words = base::words(line);
     if (words.size() != 5 || !std::ranges::all_of(words, is_word) || (words[4] != "yes" && words[4] != "no"))
-      return base::fail(Fault::parse, fmt::format("'{}' tells of no package", base::printable(line, 100)));
+      return base::fail(Fault::parse,
+                        fmt::format("unexpected line in the package list: '{}'", base::printable(line, 100)));
     parts.push_back({std::string(words[0]), std::string(words[1]), std::string(words[2]),
                      std::string(words[3]), words[4] == "yes"});
   }
@@ -232,20 +234,20 @@ Result<Outcome> upgrade_stack(const UpgradeOptions& options, Io& io) {
   TRY(session::has_control_plane(cluster, survey.census));
   TRY(session::refuse_expired(survey.census));
   const facts::ClusterFacts facts =
-      TRY(session::see_patiently(cluster, survey.census, *session.fleet, assets, io));
+      TRY(session::read_cluster_with_retry(cluster, survey.census, *session.fleet, assets, io));
   session::fit(cluster, survey.census, facts);
   TRY(resolve_drivers_of(wanted, survey.census, assets));
 
   checks::Upgrade upgrade{cluster, survey.census, facts,
                           base::Version::parse(facts.version).value_or(base::Version{})};
-  const Work work = TRY(look(options, wanted, upgrade, library, *session.fleet, io));
+  const Work work = TRY(read_newer(options, wanted, upgrade, library, *session.fleet, io));
   upgrade.only = work.nodes;
   if (TRY(is_blocked(upgrade, session, options.format, io))) return Outcome::blocked;
 
   session::PlaybookRun playbook_run{
       cluster, assets, library, nullptr, choice_of(options, upgrade, work), options.consent};
   playbook_run.reboots = options.reboots;
-  return session::telling(
+  return session::with_reporter(
       session.folder, options.format, io, [&](report::Reporter& reporter) -> Result<Outcome> {
         if (work.hosts.empty()) {
           session::notify(reporter, report::Did::finished, "nothing to do");

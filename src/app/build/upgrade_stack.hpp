@@ -8,17 +8,17 @@
 
 namespace app {
 
-/// A part of what a host runs pods with, as playbooks/stack.sh tells it.
+/// A component below the pods of a host, from playbooks/stack.sh.
 struct NewerPart {
-  std::string name, package, installed, newest;  ///< installed: "-" where it is not
-  bool work = false;                             ///< something is to be done for it
+  std::string name, package, installed, newest;  ///< installed: "-" if it is not
+  bool work = false;                             ///< whether it must be upgraded
 };
 
-/// "PART PACKAGE INSTALLED NEWEST yes|no" a line. Fault::parse for anything else.
+/// Parses lines "PART PACKAGE INSTALLED NEWEST yes|no". Fault::parse for anything else.
 [[nodiscard]] Result<std::vector<NewerPart>> read_parts(std::string_view text);
 
-/// `gpuadm upgrade --runtime|--toolkit|--driver`: nodes that have something to be done are drained (but for
-/// the toolkit alone, and where there is only one), changed, Ready, and taking pods again.
+/// `gpuadm upgrade --runtime|--toolkit|--driver`: each affected node is drained (except for the toolkit
+/// alone, and if it is the only node), upgraded, Ready, and uncordoned.
 [[nodiscard]] Result<Outcome> upgrade_stack(const UpgradeOptions& options, Io& io);
 
 }  // namespace app

@@ -23,8 +23,8 @@ Result<Outcome> assets_show(const Common& common, const std::string& path, Io& i
   const std::vector<std::string> known = store.list();
   if (std::ranges::find(known, path) == known.end()) {
     const auto near = base::nearest(path, known);
-    return base::fail(base::Fault::usage, fmt::format("no asset is called {}", base::printable(path)),
-                      near ? fmt::format("did you mean {}?", *near) : "gpuadm assets list shows them all");
+    return base::fail(base::Fault::usage, fmt::format("unknown asset: {}", base::printable(path)),
+                      near ? fmt::format("did you mean {}?", *near) : "gpuadm assets list");
   }
   io.out(TRY(store.read(path)));
   return Outcome::done;
@@ -44,8 +44,8 @@ Result<Outcome> assets_export(const Common& common, const std::filesystem::path&
   const assets::Store store = TRY(assets::Store::open(common.assets));
   std::error_code error;
   if (std::filesystem::exists(folder, error) && !std::filesystem::is_empty(folder, error))
-    return base::fail(base::Fault::usage, fmt::format("{} is not an empty folder", folder.string()),
-                      "name one that is empty or does not exist");
+    return base::fail(base::Fault::usage, fmt::format("{} is not an empty directory", folder.string()),
+                      "specify a directory that is empty or does not exist");
   const std::vector<std::string> paths = store.list();
   for (const std::string& path : paths) TRY(base::write_file(folder / path, TRY(store.read(path)), 0644));
   io.err(fmt::format("{} files in {}; use them with --assets {}\n", paths.size(), folder.string(),

@@ -18,13 +18,13 @@ namespace app {
 
 namespace {
 
-/// Whether a key is the one that was named, or stands below it: "network", "network." and "network.podCIDR".
+/// Whether a key equals the requested one, or is below it: "network", "network." and "network.podCIDR".
 bool is_named(const std::string& path, std::string name) {
   if (name.ends_with('.')) name.pop_back();
   return path == name || path.starts_with(name + ".") || path.starts_with(name + "[]");
 }
 
-/// The key that may be meant: by all of its path, or by its last word.
+/// The likely intended key: by its whole path, or by its last word.
 std::optional<std::string> nearest_key(const std::string& name, const std::vector<std::string>& known) {
   if (const auto near = base::nearest(name, known)) return near;
   std::vector<std::string> last;
@@ -44,9 +44,9 @@ Result<> known_keys(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (std::ranges::any_of(known, [&](const std::string& path) { return is_named(path, name); })) continue;
     const auto near = nearest_key(name, known);
-    return base::fail(
-        base::Fault::usage, fmt::format("the cluster file has no key {}", base::printable(name, 200)),
-        near ? fmt::format("did you mean {}?", *near) : "gpuadm config explain shows every key");
+    return base::fail(base::Fault::usage,
+                      fmt::format("unknown key of the cluster file: {}", base::printable(name, 200)),
+                      near ? fmt::format("did you mean {}?", *near) : "gpuadm config explain lists all keys");
   }
   return {};
 }
@@ -84,9 +84,9 @@ Result<Outcome> config_lint(const Common& common, const std::filesystem::path& f
   if (cluster.kubernetes.version)
     findings = checks::lint(cluster, *cluster.kubernetes.version, *data);
   else
-    io.err("kubernetes.version is not set: feature gates and flags were not held against a version\n");
+    io.err("kubernetes.version is not set: feature gates and flags were not checked\n");
   io.out(format == Format::json ? base::json::write(report::to_tree(findings)) + "\n"
-         : findings.empty()     ? fmt::format("{}: nothing to complain about\n", file.string())
+         : findings.empty()     ? fmt::format("{}: valid\n", file.string())
                                 : report::details(findings, io.out_style));
   return std::ranges::any_of(findings, report::blocks) ? Outcome::blocked : Outcome::done;
 }
@@ -96,7 +96,7 @@ Result<Outcome> config_migrate(const std::filesystem::path& file, Writes writes,
   const std::string before = TRY(base::read_file(file));
   const spec::Migrated after = TRY(spec::migrate(before, name));
   if (after.changes.empty()) {
-    io.out(fmt::format("{} is in the current format: nothing to change\n", name));
+    io.out(fmt::format("{} is in the current format\n", name));
     return Outcome::done;
   }
   io.out(base::printable(base::unified_diff(before, after.text, name, name), after.text.size() * 4 + 4096));
@@ -104,15 +104,15 @@ Result<Outcome> config_migrate(const std::filesystem::path& file, Writes writes,
   if (writes == Writes::no) return Outcome::done;
 
   std::error_code error;
-  // A link stays one: what it leads to is written.
+  // A symbolic link is kept: its target is written.
   const std::filesystem::path target = std::filesystem::canonical(file, error);
   std::filesystem::path backup = target;
   backup += ".bak";
-  TRY(base::is_new(backup, "nothing was written: move it away, and say it again"));
+  TRY(base::is_new(backup, "move it, and run again; nothing was written"));
   const auto mode = static_cast<unsigned>(std::filesystem::status(target, error).permissions()) & 0777U;
   TRY(base::write_file(backup, before, mode));
   TRY(base::write_file(target, after.text, mode));
-  io.out(fmt::format("{} is written; as it was: {}\n", name, base::printable(backup.string())));
+  io.out(fmt::format("wrote {}; the original is {}\n", name, base::printable(backup.string())));
   return Outcome::done;
 }
 

@@ -17,22 +17,22 @@
 namespace app {
 namespace {
 
-/// A value as it stands behind a key.
+/// A value as written after a key.
 std::string scalar(const std::string& text) {
   return std::string(base::trim(base::yaml::write(base::Tree(text))));
 }
 
-/// What a host says, in one line of a comment.
+/// One line of a comment about a host.
 std::string remark(std::string_view text) {
   return base::replace_all(base::printable(text, 200), "\n", " ");
 }
 
-/// "8 x NVIDIA H200, driver 570.86.15", or what is there without a driver.
+/// "8 x NVIDIA H200, driver 570.86.15", or the GPUs without a driver.
 std::string gpus_of(const facts::Facts& facts) {
   if (facts.gpus.empty())
     return facts.pci_gpus.empty()
                ? "no GPU"
-               : fmt::format("{} NVIDIA GPUs on the PCI bus, not served by a driver", facts.pci_gpus.size());
+               : fmt::format("{} NVIDIA GPUs on the PCI bus, without a driver", facts.pci_gpus.size());
   std::map<std::string, int> models;
   for (const facts::Gpu& gpu : facts.gpus) ++models[gpu.name];
   std::vector<std::string> parts;
@@ -52,7 +52,7 @@ std::string memory_of(const facts::Facts& facts) {
   return facts.memory_kib ? ", " + base::human_bytes(*facts.memory_kib * 1024) : "";
 }
 
-/// The first of some networks that overlaps with nothing that a host has a route to.
+/// The first of some networks that overlaps with no route of a host.
 template <std::size_t N>
 std::string free_network(const std::array<const char*, N>& candidates, const facts::Census& census) {
   for (const char* candidate : candidates) {
@@ -72,7 +72,7 @@ bool is_ip_address(const std::string& text) {
   return base::Cidr::parse(text + "/32") || base::Cidr::parse(text + "/128");
 }
 
-/// The first label of a host name in lower case; empty where it cannot be a node's name.
+/// The first label of a host name in lower case; empty if it is not a valid node name.
 std::string label_of(const std::string& hostname) {
   const std::string label = base::lower(hostname.substr(0, hostname.find('.')));
   const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
@@ -81,8 +81,8 @@ std::string label_of(const std::string& hostname) {
   return good ? label : "";
 }
 
-/// What a host is called in the file: as on the command line, but one that was named by its address by its
-/// own host name, unless two have the same.
+/// The name of a host in the file: from the command line, but a host that was given by its address gets its
+/// own host name, unless two hosts have the same.
 std::map<std::string, std::string> names_of(const spec::Cluster& cluster, const facts::Census& census) {
   std::map<std::string, std::string> names;
   std::map<std::string, int> uses;
@@ -105,8 +105,8 @@ class Draft {
 
   std::string text() {
     line(
-        "# What gpuadm is to make of these hosts. `gpuadm config explain` says every key, what is left out "
-        "has its default.");
+        "# Desired state of these hosts. `gpuadm config explain` describes all keys; omitted keys "
+        "have their defaults.");
     line("# yaml-language-server: $schema=cluster.schema.json   (gpuadm config schema >cluster.schema.json)");
     line("apiVersion: gpuadm/v1alpha1\nkind: GpuCluster");
     line("name: " + scalar(name_));
@@ -120,7 +120,7 @@ class Draft {
  private:
   void line(const std::string& text) { text_ += text + "\n"; }
 
-  /// Calls with every host that answered.
+  /// Calls the function with every reachable host.
   template <class Call>
   void all(Call call) const {
     for (const spec::Host& host : cluster_.hosts)
@@ -142,13 +142,13 @@ class Draft {
     if (minors.size() == 1)
       line(fmt::format("  version: \"{}\"", *minors.begin()));
     else
-      line("  # version: \"1.36\"          # without it, the newest that gpuadm knows");
+      line("  # version: \"1.36\"          # default: the newest that gpuadm knows");
   }
 
   void add_network() {
     line("\nnetwork:");
-    line("  plugin: flannel              # bridge: routes, without an overlay; none: you bring your own");
-    line("  # Networks that no host has a route into.");
+    line("  plugin: flannel              # bridge: routes, without an overlay; none: install your own");
+    line("  # Networks that no host has a route to.");
     line("  podCIDR: " +
          free_network<4>({"10.244.0.0/16", "10.245.0.0/16", "172.28.0.0/16", "192.168.128.0/17"}, census_));
     line("  serviceCIDR: " + free_network<3>({"10.96.0.0/12", "10.112.0.0/12", "172.29.0.0/16"}, census_));
@@ -166,7 +166,7 @@ class Draft {
     if (!gpus) return;
     line("\ngpu:");
     line(undriven ? "  driver: install              # not every host with GPUs has one"
-                  : "  driver: use                  # the one that is there; install: bring one");
+                  : "  driver: use                  # the installed one; install: install one");
     line("  sharing: exclusive           # or { timeSlicing: 4 }, { mps: 2 }");
   }
 
@@ -180,7 +180,7 @@ class Draft {
                          remark(runtimes_of(facts))));
         line("  # " + remark(gpus_of(facts)));
       } else {
-        line("  # it could not be looked at");
+        line("  # could not be reached");
       }
       add_host(host);
     }
@@ -199,49 +199,49 @@ class Draft {
 
   const spec::Cluster& cluster_;
   const facts::Census& census_;
-  std::map<std::string, std::string> names_;  ///< in the file, by the host's
+  std::map<std::string, std::string> names_;  ///< by the host's name in the file
   std::string name_, text_;
 };
 
-Result<session::Recording> look(const ConfigInitOptions& options, const assets::Store& assets, Io& io) {
+Result<session::Recording> survey_hosts(const ConfigInitOptions& options, const assets::Store& assets,
+                                        Io& io) {
   if (!options.from.empty() && !options.hosts.targets.empty())
-    return base::fail(base::Fault::usage, "--from reads a recording: it goes with no host");
+    return base::fail(base::Fault::usage, "--from cannot be combined with hosts");
   if (!options.from.empty()) return session::load_recording(options.from);
-  session::Recording looked{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
-  const auto connections = TRY(session::Connections::open(looked.cluster, options.common.connection, io));
+  session::Recording recording{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
+  const auto connections = TRY(session::Connections::open(recording.cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
-  looked.survey = TRY(
+  recording.survey = TRY(
       session::take_census(*fleet, assets, session::Afterwards::close_connection, session::Texts::dropped));
-  return looked;
+  return recording;
 }
 
 }  // namespace
 
 Result<Outcome> config_init(const ConfigInitOptions& options, Io& io) {
   if (!options.output.empty())
-    TRY(base::is_new(options.output,
-                     "name a file that is not there, or leave -o out to see what it would be"));
+    TRY(base::is_new(options.output, "specify a file that does not exist, or omit -o to print it"));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const session::Recording looked = TRY(look(options, assets, io));
-  for (const auto& [host, facts] : looked.survey.census)
+  const session::Recording recording = TRY(survey_hosts(options, assets, io));
+  for (const auto& [host, facts] : recording.survey.census)
     if (!facts) io.err(fmt::format("{}\n", base::printable(facts.error().what)));
-  if (looked.survey.none_reached()) return Outcome::unreachable;
+  if (recording.survey.none_reached()) return Outcome::unreachable;
   if (options.from.empty())
-    for (const auto& [host, facts] : looked.survey.census)
+    for (const auto& [host, facts] : recording.survey.census)
       if (facts && facts->kubernetes.kubelet_conf)
-        return base::fail(base::Fault::usage, fmt::format("{} is a node of a cluster already", host),
-                          "gpuadm adopt HOST writes the file of a cluster that is there");
+        return base::fail(base::Fault::usage, fmt::format("{} is already a node of a cluster", host),
+                          "generate its cluster file with gpuadm adopt HOST");
 
-  const std::string text =
-      Draft(looked.cluster, looked.survey.census, options.name.empty() ? looked.cluster.name : options.name)
-          .text();
+  const std::string text = Draft(recording.cluster, recording.survey.census,
+                                 options.name.empty() ? recording.cluster.name : options.name)
+                               .text();
   TRY(spec::parse(text, options.output.empty() ? "the cluster file" : options.output.string()));
   if (options.output.empty()) {
     io.out(text);
     return Outcome::done;
   }
   TRY(base::write_file(options.output, text, 0644));
-  io.err(fmt::format("{0}: look through it, then: gpuadm config lint {0}\n", options.output.string()));
+  io.err(fmt::format("wrote {0}; review it, then: gpuadm config lint {0}\n", options.output.string()));
   return Outcome::done;
 }
 

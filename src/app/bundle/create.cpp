@@ -69,7 +69,7 @@ class Creation {
     return {};
   }
 
-  /// The images that this very kubeadm will ask for.
+  /// The images that this version of kubeadm requires.
   Result<std::vector<std::string>> kubeadm_images(const SourceFile& kubeadm) {
     const bundle::BundlePart file = TRY(fetcher_.file(kubeadm.url, TRY(sum_of(kubeadm)), largest_file));
     const fs::path program = fetcher_.path_of(file.sha256).string() + ".run";
@@ -77,7 +77,7 @@ class Creation {
     fs::copy_file(fetcher_.path_of(file.sha256), program, fs::copy_options::overwrite_existing, error);
     fs::permissions(program, fs::perms::owner_all, error);
     const std::string script = TRY(assets::Store::carried("playbooks/local/kubeadm-images.sh"));
-    const auto exit = transport::run_local("list the images of kubeadm",
+    const auto exit = transport::run_local("list kubeadm's images",
                                            {{"program", program.string()},
                                             {"version", "v" + needs_.kubernetes.text()},
                                             {"repository", needs_.cluster.kubernetes.image_repository}},
@@ -89,9 +89,9 @@ class Creation {
       if (!base::trim(line).empty()) images.emplace_back(base::trim(line));
     if (exit->status == 0 && !images.empty()) return images;
     return base::fail(Fault::remote,
-                      fmt::format("kubeadm {} does not say which images it needs: {}",
-                                  needs_.kubernetes.text(), base::tail(exit->err, 3)),
-                      "it is run on this machine for that: see that it can be");
+                      fmt::format("kubeadm {} config images list failed: {}", needs_.kubernetes.text(),
+                                  base::tail(exit->err, 3)),
+                      "kubeadm must run on this machine for this");
   }
 
   bundle::Bundle end(const std::vector<std::string>& absent) && {
@@ -115,7 +115,7 @@ class Creation {
     bundle_.files.push_back(std::move(made));
   }
 
-  /// What a file must have; empty where nothing says it.
+  /// The expected checksum of a file; empty: unknown.
   Result<std::string> sum_of(const SourceFile& source) {
     const std::string& where = source.sum.empty() ? source.index : source.sum;
     if (where.empty()) return "";
@@ -124,12 +124,12 @@ class Creation {
     const std::string name = file_name(source.url);
     const auto sum = source.sum.empty() ? find_in_index(texts_[where], name) : find_sum(texts_[where], name);
     if (sum) return *sum;
-    return base::fail(Fault::parse, fmt::format("{}: has no SHA-256 of {}", where, name),
-                      "see that this version is there, or override data/sources.yaml");
+    return base::fail(Fault::parse, fmt::format("{}: no SHA-256 of {}", where, name),
+                      "check that this version exists, or override data/sources.yaml");
   }
 
   /// The index of a repository, verified with the repository's key; not verified if an override of
-  /// data/sources.yaml names no key.
+  /// data/sources.yaml has no key.
   Result<std::string> index_of(const SourceFile& source) {
     if (source.key.empty()) return fetcher_.text(source.index, largest_list);
     const std::size_t end = std::min(source.index.rfind('/'), source.index.size());
@@ -143,7 +143,7 @@ class Creation {
     const auto sums = TRY(repositories_.release(repository));
     const auto sum = sums.find(path);
     if (sum != sums.end()) return repositories_.index(repository, path, sum->second);
-    return base::fail(Fault::parse, fmt::format("{}/InRelease: has no checksum of {}", repository.url, path),
+    return base::fail(Fault::parse, fmt::format("{}/InRelease: no checksum of {}", repository.url, path),
                       "check the mirror, or override data/sources.yaml");
   }
 
@@ -154,7 +154,7 @@ class Creation {
   std::map<std::string, std::string> texts_;
 };
 
-/// kubeadm as this machine can run it.
+/// kubeadm for this machine's architecture.
 Result<SourceFile> kubeadm_of_here(const assets::Store& store, const playbook::Catalog& catalog,
                                    BundleNeeds needs) {
   utsname about{};
@@ -166,11 +166,11 @@ Result<SourceFile> kubeadm_of_here(const assets::Store& store, const playbook::C
     return file.part == "kubernetes" && file.target.ends_with("/kubeadm");
   });
   if (found == here.files.end())
-    return base::fail(Fault::spec, "data/sources.yaml: the part kubernetes has no kubeadm");
+    return base::fail(Fault::spec, "data/sources.yaml: kubernetes has no kubeadm");
   return *found;
 }
 
-/// The newest patch of the minor, as its release says.
+/// The newest patch release of the minor version.
 Result<base::Version> newest_patch(const BundleNeeds& needs, const assets::Store& store,
                                    const playbook::Catalog& catalog, bundle::Fetcher& fetcher, Io& io) {
   const std::string minor = needs.kubernetes.minor_text();
@@ -180,10 +180,10 @@ Result<base::Version> newest_patch(const BundleNeeds& needs, const assets::Store
   if (!text)
     return base::fail(text.error().fault,
                       fmt::format("the newest patch of Kubernetes {}: {}", minor, text.error().what),
-                      fmt::format("name one: --kubernetes-version {}",
+                      fmt::format("set one: --kubernetes-version {}",
                                   catalog.find("kubernetes", needs.kubernetes).value_or(minor + ".0")));
   const base::Version newest = TRY(read_newest(*text, needs.kubernetes, source));
-  io.err(fmt::format("Kubernetes {}: the newest patch of {}\n", newest.text(), minor));
+  io.err(fmt::format("Kubernetes {}: the newest patch release of {}\n", newest.text(), minor));
   return newest;
 }
 
@@ -194,7 +194,7 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   const playbook::Library library = TRY(playbook::Library::load(store, "init"));
   TRY(check_output(options.output));
   BundleNeeds needs = TRY(read_needs(options, library.catalog()));
-  needs.cluster.kubernetes.source = spec::Source::bundle;  // as init --bundle will see it
+  needs.cluster.kubernetes.source = spec::Source::bundle;  // as for init --bundle
   TRY(session::resolve_environment(needs.cluster, store));
   if (!options.source.place.empty()) needs.cluster.mirrors.packages.clear();
   bundle::Fetcher fetcher = TRY(open_fetcher(options.source, needs.cluster, io));

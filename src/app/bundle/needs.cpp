@@ -29,8 +29,8 @@ std::string architecture_of(std::string_view machine) {
   return {};
 }
 
-/// What a run or `gpuadm facts -o json` has written: {host: facts}, or the facts of one host.
-struct SeenHosts {
+/// Parses facts of a run or of `gpuadm facts -o json`: {host: facts}, or the facts of one host.
+struct HostSummary {
   bool any = false, gpus = false, runtime_is_missing = false;
   std::set<std::string> architectures, families;
   std::vector<PackageHost> hosts;
@@ -41,31 +41,31 @@ std::string word(const Tree& tree, std::initializer_list<std::string_view> path)
   return value ? value->text() : std::string();
 }
 
-Result<> add_host(const Tree& tree, const std::string& host, const fs::path& file, SeenHosts& seen) {
+Result<> add_host(const Tree& tree, const std::string& host, const fs::path& file, HostSummary& summary) {
   const facts::Facts facts = facts::read_package_facts(tree);
   const std::string architecture = architecture_of(facts.os.architecture);
   if (architecture.empty())
     return base::fail(
         Fault::spec,
-        fmt::format("{}: {}: its architecture is '{}', and bundles are for amd64 or arm64", file.string(),
+        fmt::format("{}: {}: unsupported architecture '{}': bundles are for amd64 or arm64", file.string(),
                     base::printable(host, 100), base::printable(facts.os.architecture, 50)),
-        "name a file that `gpuadm facts -o json` wrote");
-  seen.any = true;
-  seen.architectures.insert(architecture);
-  seen.families.emplace(facts::name_of(facts.os.family));
-  seen.gpus |= !facts.pci_gpus.empty();
-  seen.runtime_is_missing |= !facts.containerd;
-  seen.hosts.push_back({host, facts});
+        "use a file written by `gpuadm facts -o json`");
+  summary.any = true;
+  summary.architectures.insert(architecture);
+  summary.families.emplace(facts::name_of(facts.os.family));
+  summary.gpus |= !facts.pci_gpus.empty();
+  summary.runtime_is_missing |= !facts.containerd;
+  summary.hosts.push_back({host, facts});
   return {};
 }
 
-Result<> add_facts(const std::string& text, const fs::path& file, SeenHosts& seen) {
+Result<> add_facts(const std::string& text, const fs::path& file, HostSummary& summary) {
   const Tree tree = TRY(base::json::read(text, file.string()));
-  if (tree.find("os")) return add_host(tree, "the host", file, seen);
-  for (const auto& [host, facts] : tree.entries()) TRY(add_host(facts, host, file, seen));
-  if (!seen.any)
-    return base::fail(Fault::spec, fmt::format("{}: has no facts of hosts", file.string()),
-                      "name a file that `gpuadm facts -o json` wrote");
+  if (tree.find("os")) return add_host(tree, "the host", file, summary);
+  for (const auto& [host, facts] : tree.entries()) TRY(add_host(facts, host, file, summary));
+  if (!summary.any)
+    return base::fail(Fault::spec, fmt::format("{}: no facts of hosts", file.string()),
+                      "use a file written by `gpuadm facts -o json`");
   return {};
 }
 
@@ -79,7 +79,7 @@ Result<playbook::ChosenVersion> version_of(const BundleCreateOptions& options, s
   return playbook::choose_version(cluster, {}, catalog, nullptr);
 }
 
-/// {name} filled in.
+/// Replaces {name}.
 Result<std::string> fill(std::string_view text, const std::map<std::string, std::string>& words,
                          const playbook::Catalog& catalog, const base::Version& kubernetes) {
   std::string out;
@@ -92,7 +92,7 @@ Result<std::string> fill(std::string_view text, const std::map<std::string, std:
     const auto value = word != words.end() ? std::optional(word->second) : catalog.find(name, kubernetes);
     if (!value)
       return base::fail(Fault::spec,
-                        fmt::format("{}: {{{}}} is no key of playbooks/catalog.yaml", sources_file, name));
+                        fmt::format("{}: {{{}}} is not a key of playbooks/catalog.yaml", sources_file, name));
     out += *value;
     at = close + 1;
   }
@@ -104,48 +104,48 @@ Result<bundle::BundleKind> kind_of(const std::string& name) {
   for (const auto kind : {BundleKind::binary, BundleKind::runtime, BundleKind::package, BundleKind::file})
     if (bundle::name_of(kind) == name) return kind;
   return base::fail(Fault::spec,
-                    fmt::format("{}: '{}' is no kind of a file", sources_file, base::printable(name, 50)));
+                    fmt::format("{}: unknown kind of file: '{}'", sources_file, base::printable(name, 50)));
 }
 
 }  // namespace
 
 Result<BundleNeeds> read_needs(const BundleCreateOptions& options, const playbook::Catalog& catalog) {
   BundleNeeds needs;
-  SeenHosts seen;
+  HostSummary summary;
   bool cluster = false;
   for (const fs::path& file : options.hosts) {
     const auto text = base::read_file(file, 256u << 20);
     if (!text) return base::fail(Fault::usage, text.error().what, text.error().hint);
     if (base::trim(*text).starts_with('{')) {
-      TRY(add_facts(*text, file, seen));
+      TRY(add_facts(*text, file, summary));
     } else if (std::exchange(cluster, true)) {
-      return base::fail(Fault::usage, "--for names two cluster files", "make a bundle for each");
+      return base::fail(Fault::usage, "--for: two cluster files", "create a bundle for each");
     } else {
       needs.cluster = TRY(spec::parse(*text, file.string()));
     }
   }
   TRY(ask_for_driver(options.driver, needs.cluster.gpu));
-  if (seen.architectures.size() > 1)
-    return base::fail(Fault::usage, "the hosts are of two architectures, and a bundle is for one",
-                      "make two bundles, each with the facts of the hosts of one");
-  const std::string seen_architecture = seen.any ? *seen.architectures.begin() : "";
+  if (summary.architectures.size() > 1)
+    return base::fail(Fault::usage, "the hosts have two architectures; a bundle is for one",
+                      "create two bundles, each with the facts of the hosts of one architecture");
+  const std::string host_architecture = summary.any ? *summary.architectures.begin() : "";
   needs.architecture = architecture_of(options.architecture);
   if (!options.architecture.empty() && needs.architecture.empty())
     return base::fail(Fault::usage, fmt::format("--architecture {}: expected amd64 or arm64",
                                                 base::printable(options.architecture, 50)));
-  if (needs.architecture.empty()) needs.architecture = seen_architecture;
+  if (needs.architecture.empty()) needs.architecture = host_architecture;
   if (needs.architecture.empty()) needs.architecture = "amd64";
-  if (seen.any && needs.architecture != seen_architecture)
+  if (summary.any && needs.architecture != host_architecture)
     return base::fail(
         Fault::usage,
-        fmt::format("--architecture is {}, and the hosts are {}", needs.architecture, seen_architecture),
-        "leave --architecture out");
-  if (seen.any) {
-    needs.gpus = seen.gpus;
-    needs.runtime = seen.runtime_is_missing;
-    needs.families = seen.families;
-    needs.hosts = std::move(seen.hosts);
-    needs.seen = true;
+        fmt::format("--architecture is {}, but the hosts are {}", needs.architecture, host_architecture),
+        "omit --architecture");
+  if (summary.any) {
+    needs.gpus = summary.gpus;
+    needs.runtime = summary.runtime_is_missing;
+    needs.families = summary.families;
+    needs.hosts = std::move(summary.hosts);
+    needs.has_facts = true;
   }
   const playbook::ChosenVersion chosen = TRY(version_of(options, needs.cluster, catalog));
   needs.kubernetes = chosen.version;
@@ -158,7 +158,7 @@ Result<std::string> newest_source(const assets::Store& store, const playbook::Ca
   const Tree tree = TRY(base::yaml::read(TRY(store.read(sources_file)), sources_file));
   if (word(tree, {"newest"}).empty())
     return base::fail(Fault::spec, fmt::format("{}: needs newest", sources_file),
-                      fmt::format("or name a patch: --kubernetes-version {}.0", minor.minor_text()));
+                      fmt::format("or set a patch release: --kubernetes-version {}.0", minor.minor_text()));
   return fill(word(tree, {"newest"}), {{"minor", minor.minor_text()}}, catalog, minor);
 }
 
@@ -169,9 +169,9 @@ Result<base::Version> read_newest(std::string_view text, const base::Version& mi
   const std::vector<base::Version> versions = session::read_offers(line, minor);
   if (!versions.empty()) return versions.back();
   return base::fail(Fault::parse,
-                    fmt::format("{} does not name a patch of Kubernetes {}: it begins with '{}'", source,
+                    fmt::format("{} has no patch release of Kubernetes {}: it begins with '{}'", source,
                                 minor.minor_text(), base::printable(text.substr(0, 60))),
-                    fmt::format("name one: --kubernetes-version {}.0", minor.minor_text()));
+                    fmt::format("set one: --kubernetes-version {}.0", minor.minor_text()));
 }
 
 Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog& catalog,
@@ -227,10 +227,10 @@ Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog
 Result<bool> needs_driver(const BundleNeeds& needs, const std::vector<std::string>& skip) {
   if (needs.cluster.gpu.driver != spec::DriverPolicy::install || std::ranges::count(skip, "driver") > 0)
     return false;
-  if (!needs.seen)
+  if (!needs.has_facts)
     return base::fail(
         Fault::usage,
-        "a driver is to be installed, and nothing says which GPUs, release and kernel hosts have",
+        "a driver is to be installed, but the GPUs, release and kernel of the hosts are unknown",
         "gpuadm facts -f cluster.yaml -o json >facts.json, then --for cluster.yaml,facts.json; or "
         "--skip driver");
   return true;
@@ -242,9 +242,8 @@ Result<> choose_sources(Sources& sources, const BundleNeeds& needs, const std::v
   for (const std::string& part : skip)
     if (!sources.parts.contains(part)) {
       const auto near = base::nearest(part, known);
-      return base::fail(
-          Fault::usage, fmt::format("--skip {}: there is no such part", base::printable(part, 50)),
-          near ? fmt::format("did you mean {}?", *near) : "there are: " + base::join(known, ", "));
+      return base::fail(Fault::usage, fmt::format("--skip {}: unknown component", base::printable(part, 50)),
+                        near ? fmt::format("did you mean {}?", *near) : "known: " + base::join(known, ", "));
     }
   const spec::Cluster& cluster = needs.cluster;
   const auto unless = [&](bool needed, const char* part) {
@@ -264,7 +263,7 @@ Result<> choose_sources(Sources& sources, const BundleNeeds& needs, const std::v
     return without.contains(file.part) || other_system;
   });
   std::erase_if(sources.images, [&](const SourceImage& image) { return without.contains(image.part); });
-  // Docker knows an image by a digest only where it pulled it.
+  // Docker knows an image by a digest only if it pulled it.
   if (cluster.runtime.engine == spec::Engine::docker)
     for (SourceImage& image : sources.images) image.name = image.name.substr(0, image.name.find('@'));
   return {};

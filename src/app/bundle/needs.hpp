@@ -15,32 +15,31 @@
 #include <string>
 #include <vector>
 
-/// What hosts need, before anything is fetched.
+/// The files that hosts need, computed before anything is downloaded.
 namespace app {
 
-/// What the files named by --for say together. Without facts nothing is known of the hosts: they have GPUs,
-/// and no container runtime.
+/// The combined files of --for. Without facts, the hosts are assumed to have GPUs and no container runtime.
 struct BundleNeeds {
   spec::Cluster cluster;
   base::Version kubernetes;
-  bool version_is_assumed = false;  ///< only the minor was named
+  bool version_is_assumed = false;  ///< only the minor was given
   std::string architecture;         ///< amd64, arm64
   bool gpus = true, runtime = true;
-  bool seen = false;               ///< the files had facts of hosts
-  std::set<std::string> families;  ///< of operating systems; empty: not known
-  std::vector<PackageHost> hosts;  ///< those that were seen
+  bool has_facts = false;          ///< the files contained facts of hosts
+  std::set<std::string> families;  ///< of operating systems; empty: unknown
+  std::vector<PackageHost> hosts;  ///< those with facts
 };
 [[nodiscard]] Result<BundleNeeds> read_needs(const BundleCreateOptions& options,
                                              const playbook::Catalog& catalog);
 
-/// Where the newest patch of a minor is named: `newest` of data/sources.yaml.
+/// URL of the newest patch of a minor: `newest` of data/sources.yaml.
 [[nodiscard]] Result<std::string> newest_source(const assets::Store& store, const playbook::Catalog& catalog,
                                                 const base::Version& minor);
-/// What it says: "v1.36.4". Fault::parse for anything that is no patch of this minor.
+/// Parses its contents: "v1.36.4". Fault::parse for anything that is not a patch of this minor.
 [[nodiscard]] Result<base::Version> read_newest(std::string_view text, const base::Version& minor,
                                                 const std::string& source);
 
-/// A row of data/sources.yaml, filled in.
+/// A row of data/sources.yaml, with its variables replaced.
 struct SourceFile {
   std::string part, url, sum, index, key, fingerprints, content, target, mode, os;
   bundle::BundleKind kind = bundle::BundleKind::file;
@@ -52,21 +51,21 @@ struct SourceImage {
 struct Sources {
   std::vector<SourceFile> files;
   std::vector<SourceImage> images;
-  std::set<std::string> parts;  ///< every part that there is
+  std::set<std::string> parts;  ///< all known components
 };
-/// For the version, the architecture and the package mirrors of `needs`. Fault::spec names what is wrong with
-/// the file.
+/// For the version, architecture and package mirrors of `needs`. Fault::spec for errors in the file.
 [[nodiscard]] Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog& catalog,
                                            const BundleNeeds& needs);
 
-/// Whether the driver's packages are asked for. Fault::usage where nothing tells which hosts get them.
+/// Whether the driver's packages are included. Fault::usage if the hosts that need them are unknown.
 [[nodiscard]] Result<bool> needs_driver(const BundleNeeds& needs, const std::vector<std::string>& skip);
 
-/// Leaves what is needed, and not skipped. Fault::usage for a part that there is not.
+/// Removes the components that are not needed or are skipped. Fault::usage for an unknown component.
 [[nodiscard]] Result<> choose_sources(Sources& sources, const BundleNeeds& needs,
                                       const std::vector<std::string>& skip);
 
-/// The SHA-256 of a file in a list of checksums as sha256sum writes it, or in a text that is nothing else.
+/// The SHA-256 of a file in a list of checksums in the format of sha256sum, or in a text with only the
+/// checksum.
 [[nodiscard]] std::optional<std::string> find_sum(std::string_view text, std::string_view file);
 /// The same in a Debian repository's Packages.
 [[nodiscard]] std::optional<std::string> find_in_index(std::string_view text, std::string_view file);

@@ -18,7 +18,7 @@ using base::Fault;
 
 constexpr std::size_t largest_key = 1u << 20;
 constexpr std::size_t largest_release = 16u << 20;
-/// Unpacked; Debian's main has 50 MB.
+/// Decompressed size; Debian's main has 50 MB.
 constexpr std::size_t largest_index = 512u << 20;
 /// Of playbooks/verify-release.sh.
 constexpr int no_gpgv = 4;
@@ -54,8 +54,8 @@ Result<std::string> RepositoryReader::release_text(const Repository& repository)
   if (public_source_ && !repository.url.starts_with("https://"))
     return base::fail(
         Fault::blocked,
-        fmt::format("{}/InRelease comes over http, and its signature cannot be verified here", url),
-        fmt::format("install gpgv and the keyring {}, or name a mirror that you trust with --source",
+        fmt::format("{}/InRelease was fetched over http, and its signature cannot be verified", url),
+        fmt::format("install gpgv and the keyring {}, or use a mirror that you trust: --source",
                     repository.keyring));
   io_.err(
       fmt::format("{}: its signature is not verified: {}\n", url,
@@ -86,15 +86,14 @@ Result<std::string> RepositoryReader::verified_text(const Repository& repository
         fmt::format("the signature of {}/InRelease cannot be verified: gpgv is not installed", url),
         "apt-get install gpgv");
   const std::string of = repository.key_url.empty() ? repository.keyring : repository.key_url;
-  return base::fail(
-      Fault::parse,
-      fmt::format("{}/InRelease is not signed by a key of {}: {}", url, of,
-                  base::printable(base::tail(exit.err, 2))),
-      repository.key_url.empty()
-          ? "ask for it again, or bring the keyring up to date; where the mirror signs with a "
-            "key of its own, name that one's keyring in data/system-repositories.yaml (gpuadm assets)"
-          : "check the mirror and the proxy; a mirror that signs with its own key needs "
-            "mirrors.packageKeys in the cluster file");
+  return base::fail(Fault::parse,
+                    fmt::format("{}/InRelease is not signed by a key of {}: {}", url, of,
+                                base::printable(base::tail(exit.err, 2))),
+                    repository.key_url.empty()
+                        ? "try again, or update the keyring; if the mirror signs with its "
+                          "own key, set its keyring in data/system-repositories.yaml (gpuadm assets)"
+                        : "check the mirror and the proxy; a mirror that signs with its own key needs "
+                          "mirrors.packageKeys in the cluster file");
 }
 
 Result<std::string> RepositoryReader::index(const Repository& repository, const std::string& path,
@@ -104,15 +103,15 @@ Result<std::string> RepositoryReader::index(const Repository& repository, const 
   const bundle::BundlePart file = TRY(fetcher_.file(url, sum.sha256, sum.size));
   if (sum.sha256.empty() &&
       base::sha512(TRY(base::read_file(fetcher_.path_of(file.sha256), sum.size))) != sum.sha512)
-    return base::fail(Fault::parse, fmt::format("{}: its SHA-512 is not that of the release", url),
-                      "the mirror may be in the middle of an update: try again later");
+    return base::fail(Fault::parse, fmt::format("{}: its SHA-512 does not match the release", url),
+                      "the mirror may be updating: try again later");
   const auto read = TRY(bundle::read_unpacked(fetcher_.path_of(file.sha256)));
   std::string text;
   std::vector<char> piece(1u << 20);
   while (const std::size_t count = TRY(read(piece.data(), piece.size()))) {
     if (text.size() + count > largest_index)
-      return base::fail(Fault::parse,
-                        fmt::format("{}: is larger than {} unpacked", url, base::human_bytes(largest_index)));
+      return base::fail(Fault::parse, fmt::format("{}: larger than {} when unpacked", url,
+                                                  base::human_bytes(largest_index)));
     text.append(piece.data(), count);
   }
   return text;

@@ -9,35 +9,34 @@
 #include <string>
 #include <vector>
 
-/// Package repositories in Debian's format, read on this machine. A mirror may serve them: what its release
-/// signs is verified first.
+/// Reads package repositories in Debian's format. A mirror may serve them: its release file is verified
+/// first.
 namespace app {
 
 /// A suite with its components, or a directory that contains the packages (flat).
 struct Repository {
   std::string url, suite;
   std::vector<std::string> components;  ///< empty: flat
-  /// A keyring of this machine, for the keys of a distribution.
+  /// A local keyring with the keys of a distribution.
   std::string keyring;
-  /// Where the repository has its own key, and the fingerprints that this key must have. If set, the
-  /// signature is always required.
+  /// If the repository has its own key, its required fingerprints. If set, the signature is always required.
   std::string key_url, fingerprints;
   [[nodiscard]] std::string release() const;
 };
 
 class RepositoryReader {
  public:
-  /// `public_source`: false if the operator named a mirror of everything with --source.
+  /// `public_source`: false if a complete mirror was given with --source.
   RepositoryReader(bundle::Fetcher& fetcher, const assets::Store& store, Io& io, bool public_source)
       : fetcher_(fetcher), store_(store), io_(io), public_source_(public_source) {}
 
   /// The checksums in the repository's release, after its signature was verified. Fault::parse: the signature
-  /// is missing or is of another key. Fault::blocked: it cannot be verified on this machine and must be.
+  /// is missing or from another key. Fault::blocked: it cannot be verified on this machine and must be.
   [[nodiscard]] Result<std::map<std::string, bundle::debian::Sum>> release(const Repository& repository);
-  /// The text of an index, unpacked. Fault::parse: it does not have the checksum.
+  /// The text of an index, decompressed. Fault::parse: its checksum does not match.
   [[nodiscard]] Result<std::string> index(const Repository& repository, const std::string& path,
                                           const bundle::debian::Sum& sum);
-  /// A mirror of everything does not distinguish http and https.
+  /// A complete mirror does not distinguish http and https.
   [[nodiscard]] std::string as_mirrored(const std::string& url) const;
 
  private:

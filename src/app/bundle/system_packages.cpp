@@ -57,7 +57,7 @@ class Collection {
     std::vector<const debian::Package*> roots;
     for (const PackageHost* host : hosts) {
       for (const std::string& name : from_.missing(*host))
-        TRY(add_newest(*host, name, "see that the mirror is whole", roots));
+        TRY(add_newest(*host, name, "check that the mirror is complete", roots));
       if (!from_.lacks_driver(*host)) continue;
       const auto choice = checks::choose_driver(host->facts.pci_gpus, from_.cluster.gpu.driver_branch, *data);
       if (!choice)
@@ -76,11 +76,10 @@ class Collection {
     const Tree all = TRY(base::yaml::read(TRY(from_.store.read(repositories_file)), repositories_file));
     const Tree* rows = all.find(os_.parent_id);
     if (!rows || !is_word(os_.parent_codename) || !is_word(os_.parent_version_id))
-      return base::fail(
-          Fault::usage,
-          fmt::format("which repositories {} has is not known ({})", base::printable(os_.pretty, 100),
-                      repositories_file),
-          "leave its packages out of the bundle, and install them yourself: --skip driver,programs");
+      return base::fail(Fault::usage,
+                        fmt::format("the repositories of {} are unknown ({})",
+                                    base::printable(os_.pretty, 100), repositories_file),
+                        "exclude its packages with --skip driver,programs, and install them yourself");
     std::vector<Repository> found;
     for (const Tree& row : rows->items()) {
       const auto architectures = texts_of(row, "architectures");
@@ -122,7 +121,7 @@ class Collection {
     for (const std::string& folder : folders) {
       const auto found = std::ranges::find_if(
           endings, [&](const char* ending) { return sums.contains(folder + "Packages" + ending); });
-      if (found == std::end(endings)) continue;  // a component that this suite does not have
+      if (found == std::end(endings)) continue;  // the suite does not have this component
       const std::string path = folder + "Packages" + *found;
       std::string text = TRY(reader_.index(repository, path, sums.at(path)));
       TRY(index_.add(std::move(text), reader_.as_mirrored(repository.url),
@@ -131,7 +130,7 @@ class Collection {
     return {};
   }
 
-  /// The first of the names of `what` that some repository has of the branch.
+  /// The first name of `what` that a repository has for the branch.
   [[nodiscard]] const debian::Package* of_branch(std::string_view what, int branch) const {
     const std::string names = from_.catalog.find("driver_names", from_.kubernetes).value_or("");
     for (const std::string_view line : base::lines(names)) {
@@ -154,7 +153,7 @@ class Collection {
       return base::fail(Fault::blocked,
                         fmt::format("{}: no repository of {} has {} of the driver branch {}", host.name,
                                     release(), what, choice.branch),
-                        "name another branch: gpu.driver: install=BRANCH, or --driver install=BRANCH");
+                        "use another branch: gpu.driver: install=BRANCH, or --driver install=BRANCH");
     };
     const std::pair<const char*, const char*> needed[] = {
         {choice.modules.c_str(), "the kernel modules"}, {"smi", "nvidia-smi"}, {"cuda", "libcuda.so"}};
@@ -172,13 +171,14 @@ class Collection {
     return {};
   }
 
-  /// What builds the modules, and NVLink 5's subnet manager.
+  /// Build dependencies of the modules, and NVLink 5's subnet manager.
   Result<> add_tools(const PackageHost& host, std::vector<const debian::Package*>& roots) {
     TRY(add_newest(host, "linux-headers-" + host.facts.kernel,
-                   "boot a kernel whose headers the repositories have, and ask for its facts again", roots));
+                   "boot a kernel whose headers are in the repositories, and read its facts again", roots));
     std::vector<std::string> names = {"gcc", "make", "dkms"};
     if (!host.facts.nvlink_managers.empty()) names.emplace_back("nvlsm");
-    for (const std::string& name : names) TRY(add_newest(host, name, "see that the mirror is whole", roots));
+    for (const std::string& name : names)
+      TRY(add_newest(host, name, "check that the mirror is complete", roots));
     return {};
   }
 
@@ -216,7 +216,7 @@ class Collection {
     return fmt::format("pool/{}.deb", package.sha256);
   }
 
-  /// Packages, and then the files that it names: the same packages give the same bytes.
+  /// First the index, then its files; the output is reproducible.
   Result<bundle::BundlePart> write(const std::string& index,
                                    const std::vector<const debian::Package*>& packages) {
     const fs::path beside = from_.fetcher.path_of(release() + ".tar.part");
@@ -246,9 +246,8 @@ class Collection {
     if (out) fs::rename(beside, from_.fetcher.path_of(digest), error);
     if (!out || error) {
       fs::remove(beside, error);
-      return base::fail(
-          Fault::usage, fmt::format("cannot write {}", beside.string()),
-          "see that its file system has room, or set XDG_CACHE_HOME to a folder on one that has");
+      return base::fail(Fault::usage, fmt::format("cannot write {}", beside.string()),
+                        "free space on its file system, or set XDG_CACHE_HOME to another one");
     }
     return bundle::BundlePart{digest, size};
   }
@@ -269,7 +268,7 @@ bool SystemPackages::lacks_driver(const PackageHost& host) const {
 
 std::set<std::string> SystemPackages::missing(const PackageHost& host) const {
   std::set<std::string> packages;
-  // Facts that list no program at all do not say that there is none.
+  // Facts without any program do not mean that none is installed.
   if (!programs || host.facts.tool_paths.empty() || host.facts.os.family != facts::Family::debian)
     return packages;
   const std::string rows = catalog.find("system_programs", kubernetes).value_or("");
@@ -286,7 +285,7 @@ Result<std::vector<bundle::BundleFile>> SystemPackages::collect(const std::vecto
   for (const PackageHost& host : hosts) {
     if (!lacks_driver(host) && missing(host).empty()) continue;
     if (!is_word(host.facts.kernel))
-      return base::fail(Fault::spec, fmt::format("{}: its facts name no kernel", host.name),
+      return base::fail(Fault::spec, fmt::format("{}: its facts have no kernel", host.name),
                         "name a file that `gpuadm facts -o json` wrote");
     releases[playbook::release_of(host.facts.os)].push_back(&host);
   }

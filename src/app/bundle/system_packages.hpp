@@ -11,33 +11,33 @@
 #include <string>
 #include <vector>
 
-/// Packages of the operating system for hosts that reach no repository: the NVIDIA driver's, those of what
-/// builds its modules, and of programs that kubeadm calls.
+/// Packages of the operating system for hosts without a reachable repository: for the NVIDIA driver, the
+/// build dependencies of its modules, and programs that kubeadm calls.
 namespace app {
 
-/// A host, with facts of facts::read_package_facts(); they are not trusted.
+/// A host, with facts from facts::read_package_facts(); untrusted.
 struct PackageHost {
   std::string name;
   facts::Facts facts;
 };
 
-/// What is asked for, and where it comes from.
+/// The requested packages and their source.
 struct SystemPackages {
   bundle::Fetcher& fetcher;
   const assets::Store& store;
   const playbook::Catalog& catalog;
-  const spec::Cluster& cluster;           ///< gpu.driver says install, and perhaps a branch
+  const spec::Cluster& cluster;           ///< gpu.driver is install, with an optional branch
   base::Version kubernetes;               ///< for the catalog
   std::string architecture;               ///< amd64, arm64
-  bool public_source = true;              ///< else the operator has named a mirror of everything
-  bool driver = false, programs = false;  ///< what is asked for
+  bool public_source = true;              ///< otherwise, a complete mirror
+  bool driver = false, programs = false;  ///< the requested packages
   Io& io;
 
-  /// A file of kind `repository` for each release among the hosts of which one lacks something. Packages that
-  /// a host has are among them: nobody knows here what is installed.
+  /// A file of kind `repository` for each release among the hosts of which one lacks something. Includes
+  /// packages that a host already has, because the installed ones are unknown.
   [[nodiscard]] Result<std::vector<bundle::BundleFile>> collect(const std::vector<PackageHost>& hosts) const;
   [[nodiscard]] bool lacks_driver(const PackageHost& host) const;
-  /// Packages of programs that kubeadm calls and the host does not have; it is one of Debian's family.
+  /// Packages of programs that kubeadm calls and the host lacks; for Debian's family only.
   [[nodiscard]] std::set<std::string> missing(const PackageHost& host) const;
 };
 

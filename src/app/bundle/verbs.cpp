@@ -48,7 +48,7 @@ void show(const Tree& tree, Io& io) {
   io.out(base::json::write(tree) + "\n");
 }
 
-/// Files by what they are, for a comparison.
+/// Files by their purpose, for a comparison.
 std::map<std::string, const BundleFile*> by_label(const bundle::Bundle& bundle) {
   std::map<std::string, const BundleFile*> files;
   for (const BundleFile& file : bundle.files)
@@ -68,7 +68,7 @@ Result<Outcome> bundle_inspect(const BundleOptions& options, Io& io) {
     show(tree, io);
   } else {
     io.out(base::printable(text_of(bundle), std::string::npos));
-    io.out(head.signature.empty() ? "not signed\n" : "signed; `gpuadm bundle verify` says by whom\n");
+    io.out(head.signature.empty() ? "not signed\n" : "signed; to verify: gpuadm bundle verify\n");
   }
   return Outcome::done;
 }
@@ -87,18 +87,17 @@ Result<Outcome> bundle_verify(const BundleOptions& options, Io& io) {
   if (const std::string sum = base::sha256(head.manifest); fs::is_directory(options.bundle, error))
     (void)TRY(bundle::open_bundle(options.bundle, {}, sum));
   else if (TRY(bundle::unpack_bundle(options.bundle, {})).filename() != sum)
-    return base::fail(Fault::spec, options.bundle.string() + ": was changed while it was read", "run again");
+    return base::fail(Fault::spec, options.bundle.string() + ": changed while reading", "run again");
   if (options.format == Format::json) {
     show(Tree::map_of({{"bundle", options.bundle.string()},
                        {"files", static_cast<std::int64_t>(bundle.files.size())},
                        {"signedBy", who.empty() ? Tree() : Tree(who)}}),
          io);
   } else {
-    io.out(fmt::format("{}: {} files are as its manifest says; {}\n", options.bundle.string(),
-                       bundle.files.size(),
+    io.out(fmt::format("{}: {} files match the manifest; {}\n", options.bundle.string(), bundle.files.size(),
                        !who.empty()             ? "signed by " + who
                        : head.signature.empty() ? "not signed"
-                                                : "its signature was not verified"));
+                                                : "signature not verified"));
   }
   return Outcome::done;
 }

@@ -24,7 +24,7 @@ bool is_archive(const fs::path& output) {
   return output.string().ends_with(".tar.zst");
 }
 
-/// As libcurl looks for one.
+/// libcurl's rules for an environment variable.
 bool environment_names_a_proxy() {
   return std::ranges::any_of(std::array{"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"},
                              [](const char* name) {
@@ -33,7 +33,7 @@ bool environment_names_a_proxy() {
                              });
 }
 
-/// The file that is named, or Docker's, where it is there.
+/// The given file, or Docker's, if it exists.
 Result<bundle::Logins> read_logins(const fs::path& named) {
   if (!named.empty())
     return bundle::Logins::parse(TRY(base::read_private_file(named)).reveal(), named.string());
@@ -52,8 +52,8 @@ Result<> check_output(const std::filesystem::path& output) {
   std::error_code error;
   if (!fs::exists(output, error)) return {};
   if (!is_archive(output) && fs::is_directory(output, error) && fs::is_empty(output, error)) return {};
-  return base::fail(Fault::usage, fmt::format("{}: is there already", output.string()),
-                    "name a folder that is missing or empty, or a FILE.tar.zst that is not there yet");
+  return base::fail(Fault::usage, fmt::format("{}: already exists", output.string()),
+                    "specify a directory that is empty or does not exist, or a new FILE.tar.zst");
 }
 
 Result<bundle::Fetcher> open_fetcher(const BundleSource& source, const spec::Cluster& cluster, Io& io) {
@@ -72,21 +72,21 @@ Result<bundle::Fetcher> open_fetcher(const BundleSource& source, const spec::Clu
                         "for example: --mirror registry.k8s.io=https://mirror.example.com");
     from.registries[mirror.substr(0, equals)] = mirror.substr(equals + 1);
   }
-  struct Told {
+  struct LastReport {
     std::string what;
     std::chrono::steady_clock::time_point when;
   };
-  const auto told = std::make_shared<Told>();
+  const auto reported = std::make_shared<LastReport>();
   return bundle::Fetcher::open(std::move(from), base::cache_directory() / "blobs",
-                               [told, &io](const std::string& what, std::uint64_t bytes) {
+                               [reported, &io](const std::string& what, std::uint64_t bytes) {
                                  constexpr std::chrono::seconds often{5};
                                  const auto now = std::chrono::steady_clock::now();
                                  if (bytes == 0) {
                                    io.err(fmt::format("fetching {}\n", what));
-                                   *told = {what, now};
-                                 } else if (now - told->when > often) {
+                                   *reported = {what, now};
+                                 } else if (now - reported->when > often) {
                                    io.err(fmt::format("  {} so far\n", base::human_bytes(bytes)));
-                                   told->when = now;
+                                   reported->when = now;
                                  }
                                });
 }

@@ -7,14 +7,14 @@
 
 #include <string>
 
-/// What create and extend share.
+/// Shared by create and extend.
 namespace app {
 
-/// Fault::usage where a bundle cannot be written there; found before anything is fetched.
+/// Fault::usage if the bundle's path is unusable; checked before anything is downloaded.
 [[nodiscard]] Result<> check_output(const std::filesystem::path& output);
 
-/// Fetches into ~/.cache/gpuadm/blobs, and says on `io` what. `cluster`: whose mirrors and proxy count where
-/// neither the command line nor the environment names others.
+/// Downloads into ~/.cache/gpuadm/blobs, with progress on `io`. `cluster`: its mirrors and proxy are used
+/// unless the command line or the environment has others.
 [[nodiscard]] Result<bundle::Fetcher> open_fetcher(const BundleSource& source, const spec::Cluster& cluster,
                                                    Io& io);
 
@@ -22,7 +22,7 @@ namespace app {
 [[nodiscard]] Result<bundle::BundleFile> fetch_image(bundle::Fetcher& fetcher, const std::string& name,
                                                      const std::string& architecture);
 
-/// Signs where there is a key, writes the folder or the .tar.zst, and says what came of it.
+/// Signs if there is a key, writes the directory or the .tar.zst, and reports the result.
 [[nodiscard]] Result<> write_bundle(const bundle::Bundle& bundle, const std::filesystem::path& key,
                                     const bundle::BlobPlace& place, const std::filesystem::path& output,
                                     Io& io);

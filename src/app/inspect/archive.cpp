@@ -23,7 +23,7 @@ using base::Fault;
 
 constexpr std::chrono::seconds pack_timeout{300};
 
-/// A path made of what a host calls a section: nothing that leads elsewhere, nothing hidden.
+/// A safe path from a section name of a host: relative, without hidden components.
 fs::path as_path(std::string_view name) {
   fs::path path;
   for (const std::string_view part : base::split(name.substr(0, 200), '/')) {
@@ -45,8 +45,8 @@ Result<Archive> Archive::make(std::string name) {
   std::error_code error;
   std::string parent = (fs::temp_directory_path(error) / "gpuadm-support.XXXXXX").string();
   if (error || !::mkdtemp(parent.data()))
-    return base::fail(Fault::usage, fmt::format("cannot make the folder {}", parent),
-                      "set TMPDIR to a folder that you may write to");
+    return base::fail(Fault::usage, fmt::format("cannot create the directory {}", parent),
+                      "set TMPDIR to a directory that you can write to");
   return Archive(parent, std::move(name));
 }
 
@@ -80,9 +80,9 @@ std::size_t Archive::add_sections(const fs::path& path, std::string_view answer)
     } else if (line.starts_with("| ")) {
       text += std::string(line.substr(2)) + "\n";
     } else if (line == "! cut") {
-      text += "[it is longer, and cut here]\n";
+      text += "[truncated]\n";
     } else if (line.starts_with("? ") && line != "? 0") {
-      text += fmt::format("[ended with status {}]\n", line.substr(2));
+      text += fmt::format("[exit status {}]\n", line.substr(2));
     }
   }
   end();
@@ -123,7 +123,7 @@ Result<> Archive::pack(const fs::path& file) const {
       TRY(assets::Store::carried("playbooks/local/pack.sh")), pack_timeout));
   if (exit.status == 0) return {};
   return base::fail(Fault::usage, fmt::format("cannot write {}: {}", file.string(), base::tail(exit.err, 3)),
-                    "name a file that is not there yet, in a folder that you may write to: --output FILE");
+                    "specify a new file in a directory that you can write to: --output FILE");
 }
 
 }  // namespace app

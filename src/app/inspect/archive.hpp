@@ -7,31 +7,31 @@
 
 namespace app {
 
-/// A folder that becomes an archive: files are written into a temporary folder of our own, which goes when
-/// this does.
+/// A directory that becomes an archive: files are written into a temporary directory, which the destructor
+/// removes.
 class Archive {
  public:
-  /// `name`: the folder that the archive holds.
+  /// `name`: the top-level directory of the archive.
   [[nodiscard]] static Result<Archive> make(std::string name);
   Archive(Archive&& other) noexcept
       : parent_(std::exchange(other.parent_, {})), name_(std::move(other.name_)) {}
   Archive& operator=(Archive&&) = delete;
   ~Archive();
 
-  /// Where its files lie until it is packed.
+  /// The temporary directory.
   [[nodiscard]] std::filesystem::path folder() const { return parent_ / name_; }
   /// `path` is below folder().
   [[nodiscard]] Result<> add(const std::filesystem::path& path, std::string_view text) const;
-  /// The sections of an answer, one file each below `path`: "journal/kubelet" is journal/kubelet.txt. A host
-  /// makes the names, so a name that comes twice gets a number, and a section that cannot be written is left
-  /// out. Gives how many were left out: those, and what is over most_sections.
+  /// Writes the sections of an answer, one file each below `path`: "journal/kubelet" is journal/kubelet.txt.
+  /// Names come from the host: duplicates get a number, and invalid names are skipped. Returns the number of
+  /// skipped sections, including those above most_sections.
   [[nodiscard]] std::size_t add_sections(const std::filesystem::path& path, std::string_view answer) const;
-  /// Of one host; a host with a hundred pods has about three hundred.
+  /// Limit for one host; a host with a hundred pods has about three hundred.
   static constexpr std::size_t most_sections = 2000;
-  /// "hosts/host1/journal  3 files  120 KiB" a line, all folders at most three deep; what lies beside them by
-  /// its name.
+  /// Lines "hosts/host1/journal  3 files  120 KiB" for directories up to three levels deep; other files by
+  /// their names.
   [[nodiscard]] std::string contents() const;
-  /// The .tar.gz (0600) by this machine's tar, with nobody's name in it. Fault::usage where that fails.
+  /// Creates the .tar.gz (0600) with this machine's tar, without user names. Fault::usage if that fails.
   [[nodiscard]] Result<> pack(const std::filesystem::path& file) const;
 
  private:

@@ -15,7 +15,7 @@ namespace {
 
 using base::Tree;
 
-/// What stands at a fault itself changes this host, which every recording has.
+/// Keys of a fault itself edit this host, which every recording has.
 constexpr const char* first_host = "host1";
 
 std::unexpected<base::Error> bad(const std::string& path, const std::string& name, std::string_view what) {
@@ -50,7 +50,7 @@ Result<> read_key(Demo& demo, const std::string& key, const Tree& value, const s
   } else if (key == "cluster") {
     demo.cluster = value;
   } else {
-    return bad(path, demo.name, fmt::format("'{}' is no key of a fault", key));
+    return bad(path, demo.name, fmt::format("unknown key of a fault: '{}'", key));
   }
   return {};
 }
@@ -59,7 +59,7 @@ Result<Demo> read_demo(const std::string& path, const std::string& name, const T
   Demo demo{.name = name};
   for (const auto& [key, value] : tree.entries()) TRY(read_key(demo, key, value, path));
   for (const auto* text : {&demo.title, &demo.machine, &demo.leads})
-    if (text->empty()) return bad(path, name, "title, machine and leads are needed");
+    if (text->empty()) return bad(path, name, "title, machine and leads are required");
   return demo;
 }
 
@@ -71,8 +71,7 @@ Result<std::vector<Demo>> demos(const assets::Store& assets) {
     if (!path.ends_with(".yaml")) continue;
     const Tree tree = TRY(base::yaml::read(TRY(assets.read(path)), path));
     for (const auto& [name, fault] : tree.entries()) {
-      if (std::ranges::find(all, name, &Demo::name) != all.end())
-        return bad(path, name, "there is another of that name");
+      if (std::ranges::find(all, name, &Demo::name) != all.end()) return bad(path, name, "duplicate name");
       all.push_back(TRY(read_demo(path, name, fault)));
     }
   }

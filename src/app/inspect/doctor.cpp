@@ -44,7 +44,7 @@ Outcome list(const DoctorOptions& options, Io& io) {
   return Outcome::done;
 }
 
-/// Whether --only leaves nothing but checks of the stage `security`, which no host has by itself.
+/// Whether --only selects only checks of the stage `security`, which is never selected automatically.
 bool asks_for_security(const DoctorOptions& options) {
   unsigned stages = 0;
   for (const checks::About& about : session::every_check())
@@ -52,14 +52,15 @@ bool asks_for_security(const DoctorOptions& options) {
   return stages == static_cast<unsigned>(checks::Stage::security);
 }
 
-/// What the checks of the stage say of what was seen.
-Result<std::vector<report::Finding>> find_for(const DoctorOptions& options, const session::Recording& looked,
+/// Evaluates the checks of the stage.
+Result<std::vector<report::Finding>> find_for(const DoctorOptions& options,
+                                              const session::Recording& recording,
                                               const assets::Store& assets) {
-  const facts::Census& census = looked.survey.census;
-  if (options.stage.empty()) return session::find_by_state(looked.cluster, census, looked.view, assets);
+  const facts::Census& census = recording.survey.census;
+  if (options.stage.empty()) return session::find_by_state(recording.cluster, census, recording.view, assets);
   if (options.stage == "cluster")
-    return session::find_in_cluster(looked.cluster, census, looked.view, assets);
-  return session::find(looked.cluster, census, assets, stage_of(options));
+    return session::find_in_cluster(recording.cluster, census, recording.view, assets);
+  return session::find(recording.cluster, census, assets, stage_of(options));
 }
 
 session::Texts texts_of(const DoctorOptions& options) {
@@ -85,42 +86,40 @@ Outcome list_demos(const std::vector<Demo>& all, Format format, Io& io) {
   return Outcome::done;
 }
 
-/// A machine that is well but for one fault.
+/// Loads a healthy machine with one fault.
 Result<Demo> demo_named(const DoctorOptions& options, const assets::Store& assets) {
   if (names_hosts(options) || !options.from.empty())
-    return base::fail(base::Fault::usage,
-                      "--demo judges a recording of its own: it goes with no host and no file");
+    return base::fail(base::Fault::usage, "--demo cannot be combined with hosts or files");
   std::vector<Demo> all = TRY(demos(assets));
   const auto demo = std::ranges::find(all, *options.demo, &Demo::name);
   if (demo != all.end()) return std::move(*demo);
   std::vector<std::string> names;
   for (const Demo& one : all) names.push_back(one.name);
   const auto near = base::nearest(*options.demo, names);
-  return base::fail(base::Fault::usage, fmt::format("no demo is called {}", base::printable(*options.demo)),
-                    near ? fmt::format("did you mean {}?", *near) : "gpuadm doctor --demo shows them all");
+  return base::fail(base::Fault::usage, fmt::format("unknown demo: {}", base::printable(*options.demo)),
+                    near ? fmt::format("did you mean {}?", *near) : "gpuadm doctor --demo lists them");
 }
 
-/// A recording in place of hosts.
+/// Loads a recording.
 Result<session::Recording> recorded(const DoctorOptions& options) {
   if (names_hosts(options))
-    return base::fail(base::Fault::usage, "--from judges a recording: it goes with no host and no file");
-  session::Recording looked = TRY(session::load_recording(options.from, texts_of(options)));
-  if (options.stage == "cluster" && !looked.view)
-    return base::fail(
-        base::Fault::usage,
-        fmt::format("{}: no control plane was asked when this was recorded", options.from.string()),
-        "gpuadm doctor --stage cluster --record DIR makes one that can be judged for the stage cluster");
-  return looked;
+    return base::fail(base::Fault::usage, "--from cannot be combined with hosts or files");
+  session::Recording recording = TRY(session::load_recording(options.from, texts_of(options)));
+  if (options.stage == "cluster" && !recording.view)
+    return base::fail(base::Fault::usage,
+                      fmt::format("{}: the recording contains no cluster", options.from.string()),
+                      "record it with: gpuadm doctor --stage cluster --record DIR");
+  return recording;
 }
 
-/// How long doctor without --stage waits for a control plane to describe its cluster.
+/// How long doctor without --stage waits for a control-plane node to describe its cluster.
 constexpr std::chrono::seconds impatience{60};
 
-/// Looks at the hosts.
-Result<session::Recording> look(const DoctorOptions& options, const assets::Store& assets, Io& io) {
+/// Surveys the hosts.
+Result<session::Recording> survey_hosts(const DoctorOptions& options, const assets::Store& assets, Io& io) {
   const bool in_cluster = options.stage == "cluster", by_state = options.stage.empty();
-  session::Recording looked{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
-  auto& [cluster, survey, view] = looked;
+  session::Recording recording{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
+  auto& [cluster, survey, view] = recording;
   const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
   survey = TRY(session::take_census(
@@ -130,37 +129,38 @@ Result<session::Recording> look(const DoctorOptions& options, const assets::Stor
       by_state || options.stage == "node" ? session::Reasons::read : session::Reasons::skipped));
   if (in_cluster) view = TRY(session::view_cluster(cluster, survey.census, *fleet, assets));
   if (by_state && session::has_control_plane(cluster, survey.census)) {
-    // Hosts are judged all the same where no control plane answers.
+    // Hosts are checked even if no control plane responds.
     auto answer = session::view_cluster(cluster, survey.census, *fleet, assets, impatience);
     if (answer) view = std::move(*answer);
     if (!answer && answer.error().fault == base::Fault::interrupted) return std::unexpected(answer.error());
   }
-  return looked;
+  return recording;
 }
 
-/// Lets the checks judge an installation from the bundle that is named, as `gpuadm init --bundle` does.
-Result<> resolve_bundle(const DoctorOptions& options, session::Recording& looked, const Io& io) {
+/// Sets the bundle as the source of the installation to check, as for `gpuadm init --bundle`.
+Result<> resolve_bundle(const DoctorOptions& options, session::Recording& recording, const Io& io) {
   if (options.bundle.empty()) return {};
   const bundle::Bundle bundle = TRY(session::bring_bundle(options.bundle, {}, io));
-  looked.cluster.kubernetes.source = spec::Source::bundle;
-  if (!looked.cluster.kubernetes.version)
-    looked.cluster.kubernetes.version = base::Version::parse(bundle.kubernetes);
-  session::resolve_supplies(looked.cluster, looked.survey.census, &bundle, {});
+  recording.cluster.kubernetes.source = spec::Source::bundle;
+  if (!recording.cluster.kubernetes.version)
+    recording.cluster.kubernetes.version = base::Version::parse(bundle.kubernetes);
+  session::resolve_supplies(recording.cluster, recording.survey.census, &bundle, {});
   return {};
 }
 
-/// What tells findings of two runs apart.
+/// Identity of a finding across runs.
 std::string key_of(const std::string& host, const std::string& id) {
   return host + "\n" + id;
 }
 
-/// The open findings of an earlier run, as `doctor -o json` and the run folder have them.
+/// The open findings of an earlier run, from `doctor -o json` or the run directory.
 Result<std::set<std::string>> read_baseline(const std::filesystem::path& file) {
   const base::Tree tree = TRY(base::json::read(TRY(base::read_file(file)), file.string()));
   const base::Tree* findings = tree.find("findings");
   if (!findings || !findings->is_list())
-    return base::fail(base::Fault::usage, fmt::format("--baseline {}: it has no findings", file.string()),
-                      "gpuadm doctor -o json > FILE makes one");
+    return base::fail(base::Fault::usage,
+                      fmt::format("--baseline {}: no findings in this file", file.string()),
+                      "create one: gpuadm doctor -o json > FILE");
   std::set<std::string> known;
   for (const base::Tree& finding : findings->items()) {
     const auto text = [&](const char* key) {
@@ -172,8 +172,8 @@ Result<std::set<std::string>> read_baseline(const std::filesystem::path& file) {
   return known;
 }
 
-/// What to type next: what corrects or explains the first broken link; else what comes after such hosts are
-/// well. Empty: nothing follows from a recording without a fault.
+/// The command to suggest: one that fixes or explains the first broken link; otherwise the next command for
+/// such hosts. Empty: none, for a recording without a fault.
 std::string next_command(const std::vector<report::Finding>& findings, const facts::Census& census,
                          const DoctorOptions& options) {
   const bool recorded = !options.from.empty() || options.demo;
@@ -192,18 +192,18 @@ std::string next_command(const std::vector<report::Finding>& findings, const fac
   return (options.hosts.file.empty() ? "gpuadm init" : "gpuadm apply") + hosts;
 }
 
-/// A report for people: on a terminal no longer than its screen.
-std::string text_of(const std::vector<report::Finding>& findings, const std::string& looked,
+/// A report for people: on a terminal it fits the screen.
+std::string text_of(const std::vector<report::Finding>& findings, const std::string& checked,
                     const std::string& next, const report::Style& style) {
   std::string text = report::headline(findings, style) + "\n";
-  if (!looked.empty()) text += report::wrapped(looked, 0, style.width) + "\n";
+  if (!checked.empty()) text += report::wrapped(checked, 0, style.width) + "\n";
   text += "\n" + (report::is_brief(style) ? report::short_details(findings, style)
                                           : report::details(findings, style));
   if (style.view == report::View::live && !next.empty()) text += fmt::format("next: {}\n", next);
   return text;
 }
 
-void show(const std::vector<report::Finding>& findings, const session::Recording& looked,
+void show(const std::vector<report::Finding>& findings, const session::Recording& recording,
           const std::map<std::string, std::string>& stages, const DoctorOptions& options, const Io& io) {
   switch (options.format) {
     case Format::json:
@@ -211,12 +211,12 @@ void show(const std::vector<report::Finding>& findings, const session::Recording
     case Format::junit:
       return io.out(report::to_junit(findings));
     case Format::html:
-      return io.out(report::to_html(findings, looked.cluster.name, base::now()));
+      return io.out(report::to_html(findings, recording.cluster.name, base::now()));
     case Format::prometheus:
       return io.out(report::to_prometheus(findings, base::now()));
     default:
-      return io.out(text_of(findings, session::describe_stages(looked.survey.census, options.stage),
-                            next_command(findings, looked.survey.census, options), io.out_style));
+      return io.out(text_of(findings, session::describe_stages(recording.survey.census, options.stage),
+                            next_command(findings, recording.survey.census, options), io.out_style));
   }
 }
 
@@ -239,32 +239,33 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
     demo = TRY(demo_named(options, assets));
     options.stage = session::stages_of(static_cast<unsigned>(demo->stage));
   }
-  const session::Judge judge = [&](const session::Recording& looked) -> Result<std::vector<report::Finding>> {
-    auto findings = TRY(find_for(options, looked, assets));
+  const session::Judge judge =
+      [&](const session::Recording& recording) -> Result<std::vector<report::Finding>> {
+    auto findings = TRY(find_for(options, recording, assets));
     std::erase_if(findings, [&](const report::Finding& finding) {
       return (finding.id != session::reachable && !wanted(options, finding.id)) ||
              (!known.empty() && known.contains(key_of(finding.host, finding.id)));
     });
-    TRY(mark_fixable(findings, looked.cluster, looked.survey.census, assets));
+    TRY(mark_fixable(findings, recording.cluster, recording.survey.census, assets));
     return findings;
   };
   if (options.watch > 0) return watch_and_report(options, assets, judge, io);
-  session::Recording looked = TRY(demo                   ? recording_of(*demo, assets)
-                                  : options.from.empty() ? look(options, assets, io)
-                                                         : recorded(options));
-  TRY(resolve_bundle(options, looked, io));
-  const std::vector<report::Finding> findings = TRY(judge(looked));
+  session::Recording recording = TRY(demo                   ? recording_of(*demo, assets)
+                                     : options.from.empty() ? survey_hosts(options, assets, io)
+                                                            : recorded(options));
+  TRY(resolve_bundle(options, recording, io));
+  const std::vector<report::Finding> findings = TRY(judge(recording));
   if (!options.record.empty())
-    TRY(session::save_recording(options.record, looked, session::redactor_for(looked)));
+    TRY(session::save_recording(options.record, recording, session::redactor_for(recording)));
 
   if (options.from.empty() && !demo)
-    TRY(TRY(session::RunFolder::make(looked.cluster.name))
-            .save_results(looked.cluster, looked.survey.census, findings));
+    TRY(TRY(session::RunFolder::make(recording.cluster.name))
+            .save_results(recording.cluster, recording.survey.census, findings));
 
   std::map<std::string, std::string> stages;
-  if (options.stage.empty()) stages = session::stages_by_host(looked.survey.census);
-  show(findings, looked, stages, options, io);
-  if (looked.survey.none_reached()) return Outcome::unreachable;
+  if (options.stage.empty()) stages = session::stages_by_host(recording.survey.census);
+  show(findings, recording, stages, options, io);
+  if (recording.survey.none_reached()) return Outcome::unreachable;
   return std::ranges::any_of(findings, [&](const auto& finding) { return fails(finding, options); })
              ? Outcome::blocked
              : Outcome::done;

@@ -3,13 +3,13 @@
 #include "gpuadm/app/app.hpp"
 #include "gpuadm/checks/checks.hpp"
 
-/// What the options of `gpuadm doctor` select.
+/// The selections of the options of `gpuadm doctor`.
 namespace app {
 
-/// The stage that is asked for.
+/// The requested stage.
 [[nodiscard]] checks::Stage stage_of(const DoctorOptions& options);
 
-/// Whether `--only` and `--skip` leave the check with this id.
+/// Whether `--only` and `--skip` select the check with this id.
 [[nodiscard]] bool wanted(const DoctorOptions& options, std::string_view id);
 
 /// Whether a finding causes exit code 3 under `--fail-on`.

@@ -14,29 +14,29 @@ namespace app {
 
 namespace {
 
-/// One check with its article, ready to be written in any form.
+/// One check with its article, for all output formats.
 struct Page {
   checks::About about;
   checks::Article article;
   std::vector<std::string> explains;  ///< checks whose failure it explains
-  std::vector<std::string> fixes;     ///< what `gpuadm doctor --fix` makes so
+  std::vector<std::string> fixes;     ///< titles of the fixes of `gpuadm doctor --fix`
 };
 
-/// What is shown of a page in every form: key in JSON, heading, text. Empty ones are left out.
+/// The parts of a page in all formats: key in JSON, heading, text. Empty ones are omitted.
 using Parts = std::array<std::array<std::string, 3>, 7>;
 
-/// "It does this: …", or nothing.
-std::string mends(const std::vector<std::string>& fixes) {
-  return fixes.empty() ? "" : "It does this: " + base::join(fixes, "; ") + ".";
+/// "Steps: …", or empty.
+std::string fixes(const std::vector<std::string>& fixes) {
+  return fixes.empty() ? "" : "Steps: " + base::join(fixes, "; ") + ".";
 }
 
 Parts parts_of(const Page& page) {
   return {{{"why", "Why", std::string(page.about.why)},
-           {"symptom", "What you see", page.article.symptom},
-           {"probe", "What is looked at", page.article.probe},
+           {"symptom", "Symptom", page.article.symptom},
+           {"probe", "Probe", page.article.probe},
            {"fix", "Fix", page.article.fix},
-           {"fixedBy", "gpuadm doctor --fix", mends(page.fixes)},
-           {"byHand", "By hand", page.article.by_hand},
+           {"fixedBy", "gpuadm doctor --fix", fixes(page.fixes)},
+           {"byHand", "Manual check", page.article.by_hand},
            {"stages", "Stages", session::stages_of(page.about.stages)}}};
 }
 

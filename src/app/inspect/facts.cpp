@@ -27,7 +27,7 @@ Result<Outcome> facts(const FactsOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   if (options.format == Format::probe && cluster.hosts.size() != 1)
-    return base::fail(base::Fault::usage, "-o probe shows one host", "name one");
+    return base::fail(base::Fault::usage, "-o probe requires exactly one host", "specify one host");
   const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
   const session::Survey survey = TRY(

@@ -20,44 +20,44 @@ namespace {
 using report::Finding;
 using report::Verdict;
 
-/// What goes with --fix: hosts that can be changed, and a form that has words for what was done.
+/// Rejects options that cannot be combined with --fix.
 Result<> fits(const DoctorOptions& options) {
   const auto refuse = [](const char* what, const char* hint) {
-    return base::fail(base::Fault::usage, fmt::format("--fix goes with no {}", what), hint);
+    return base::fail(base::Fault::usage, fmt::format("--fix cannot be combined with {}", what), hint);
   };
-  if (options.demo) return refuse("--demo: it judges a recording", "name the hosts");
-  if (!options.from.empty()) return refuse("--from: a recording cannot be mended", "name the hosts");
-  if (!options.record.empty()) return refuse("--record", "record first, then mend");
-  if (!options.baseline.empty()) return refuse("--baseline", "--only ID,... names what shall be mended");
+  if (options.demo) return refuse("--demo", "specify the hosts");
+  if (!options.from.empty()) return refuse("--from", "specify the hosts");
+  if (!options.record.empty()) return refuse("--record", "record first, then fix");
+  if (!options.baseline.empty()) return refuse("--baseline", "select findings with --only ID,...");
   if (options.stage == "cluster")
-    return refuse("--stage cluster: it mends hosts", "use --stage node for hosts that are in a cluster");
+    return refuse("--stage cluster", "use --stage node for hosts that are in a cluster");
   if (options.format != Format::text && options.format != Format::json)
-    return refuse("such output", "use -o text or -o json");
+    return refuse("this output format", "use -o text or -o json");
   return {};
 }
 
-/// One look at the hosts, and another.
-class Patients {
+/// One survey of the hosts.
+class Check {
  public:
-  Patients(const DoctorOptions& options, const assets::Store& assets, const spec::Cluster& cluster,
-           transport::Fleet& fleet)
+  Check(const DoctorOptions& options, const assets::Store& assets, const spec::Cluster& cluster,
+        transport::Fleet& fleet)
       : options_(options), assets_(assets), cluster_(cluster), fleet_(fleet) {}
 
-  Result<> look() {
-    seen_ = TRY(
+  Result<> check() {
+    survey_ = TRY(
         session::take_census(fleet_, assets_, session::Afterwards::keep_connection, session::Texts::dropped,
                              options_.stage.empty() || options_.stage == "node" ? session::Reasons::read
                                                                                 : session::Reasons::skipped));
     findings_ =
-        TRY(options_.stage.empty() ? session::find_by_state(cluster_, seen_.census, std::nullopt, assets_)
-                                   : session::find(cluster_, seen_.census, assets_, stage_of(options_)));
+        TRY(options_.stage.empty() ? session::find_by_state(cluster_, survey_.census, std::nullopt, assets_)
+                                   : session::find(cluster_, survey_.census, assets_, stage_of(options_)));
     std::erase_if(findings_, [&](const Finding& finding) {
       return finding.id != session::reachable && !wanted(options_, finding.id);
     });
-    return mark_fixable(findings_, cluster_, seen_.census, assets_);
+    return mark_fixable(findings_, cluster_, survey_.census, assets_);
   }
 
-  [[nodiscard]] const session::Survey& survey() const { return seen_; }
+  [[nodiscard]] const session::Survey& survey() const { return survey_; }
   [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }
   [[nodiscard]] std::vector<Finding> fixable() const {
     std::vector<Finding> found;
@@ -73,19 +73,19 @@ class Patients {
   const assets::Store& assets_;
   const spec::Cluster& cluster_;
   transport::Fleet& fleet_;
-  session::Survey seen_;
+  session::Survey survey_;
   std::vector<Finding> findings_;
 };
 
-plan::Choice mending(const std::vector<Finding>& findings) {
+plan::Choice to_fix(const std::vector<Finding>& findings) {
   plan::Choice choice;
-  choice.mends.emplace();
-  for (const Finding& finding : findings) (*choice.mends)[finding.host].insert(finding.id);
+  choice.fixes.emplace();
+  for (const Finding& finding : findings) (*choice.fixes)[finding.host].insert(finding.id);
   return choice;
 }
 
-/// Those of `before` that are open no more.
-std::vector<Finding> mended(const std::vector<Finding>& before, const std::vector<Finding>& after) {
+/// The findings of `before` that are no longer open.
+std::vector<Finding> fixed(const std::vector<Finding>& before, const std::vector<Finding>& after) {
   std::vector<Finding> gone;
   std::ranges::copy_if(before, std::back_inserter(gone), [&](const Finding& finding) {
     return std::ranges::none_of(after, [&](const Finding& other) {
@@ -101,7 +101,7 @@ std::vector<Finding> mended(const std::vector<Finding>& before, const std::vecto
 std::string to_text(const std::vector<Finding>& gone) {
   std::string text;
   for (const Finding& finding : gone)
-    text += fmt::format("mended on {}: {} ({})\n", base::printable(finding.host),
+    text += fmt::format("fixed on {}: {} ({})\n", base::printable(finding.host),
                         base::printable(finding.says), finding.id);
   return text.empty() ? text : text + "\n";
 }
@@ -156,35 +156,34 @@ Result<Outcome> fix(const DoctorOptions& options, Io& io) {
   const session::Session session =
       TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
 
-  Patients patients(options, assets, cluster, *session.fleet);
-  TRY(patients.look());
-  TRY(session.folder.save_results(cluster, patients.survey().census, patients.findings()));
-  const std::vector<Finding> before = patients.fixable();
+  Check hosts(options, assets, cluster, *session.fleet);
+  TRY(hosts.check());
+  TRY(session.folder.save_results(cluster, hosts.survey().census, hosts.findings()));
+  const std::vector<Finding> before = hosts.fixable();
   const auto judged = [&] {
-    if (patients.survey().none_reached()) return Outcome::unreachable;
-    return patients.fails_still() ? Outcome::blocked : Outcome::done;
+    if (hosts.survey().none_reached()) return Outcome::unreachable;
+    return hosts.fails_still() ? Outcome::blocked : Outcome::done;
   };
   if (before.empty()) {
-    show({}, patients.findings(), options.format, io);
-    if (options.format == Format::text) io.err("nothing here has a safe fix that is left to do\n");
+    show({}, hosts.findings(), options.format, io);
+    if (options.format == Format::text) io.err("nothing to fix\n");
     return judged();
   }
 
-  session::Survey reached = patients.survey();
+  session::Survey reached = hosts.survey();
   std::erase_if(reached.census, [](const auto& entry) { return !entry.second; });
-  Io told = io;
-  if (options.format == Format::json) told.out = [](std::string_view) {};
-  const session::PlaybookRun playbook_run{cluster, assets,          library,
-                                          nullptr, mending(before), options.consent};
+  Io output = io;
+  if (options.format == Format::json) output.out = [](std::string_view) {};
+  const session::PlaybookRun playbook_run{cluster, assets, library, nullptr, to_fix(before), options.consent};
   const Outcome outcome =
-      TRY(session::telling(session.folder, options.format, told, [&](report::Reporter& reporter) {
+      TRY(session::with_reporter(session.folder, options.format, output, [&](report::Reporter& reporter) {
         return session::run_playbook(playbook_run, reached, session, reporter, io);
       }));
   if (outcome == Outcome::interrupted) return outcome;
-  if (options.consent != Consent::preview) TRY(patients.look());
+  if (options.consent != Consent::preview) TRY(hosts.check());
   if (options.format == Format::text) io.out("\n");
-  show(options.consent == Consent::preview ? std::vector<Finding>() : mended(before, patients.findings()),
-       patients.findings(), options.format, io);
+  show(options.consent == Consent::preview ? std::vector<Finding>() : fixed(before, hosts.findings()),
+       hosts.findings(), options.format, io);
   return outcome == Outcome::done ? judged() : outcome;
 }
 

@@ -23,56 +23,61 @@ namespace {
 namespace fs = std::filesystem;
 using base::Fault;
 
-constexpr std::chrono::seconds support_timeout{240};  // every command in it has its own, shorter one
+constexpr std::chrono::seconds support_timeout{240};  // each command in it has a shorter limit
 constexpr std::size_t answer_limit = 16u << 20;
 constexpr std::size_t run_file_limit = 16u << 20;
 
 constexpr std::string_view readme =
-    R"(This is what gpuadm {} collected of {} on {}, for somebody who is to find out what is wrong.
+    R"(Collected by gpuadm {} from {} on {}.
 
-doctor.txt    what the doctor says of it
-recording/    what it was judged by: gpuadm doctor --from recording [--stage node|cluster]
-hosts/        of each host its logs, units, containers and the logs of its pods; of a control plane also events
-runs/         what gpuadm itself did last
+doctor.txt    findings of gpuadm doctor
+recording/    facts of the hosts: gpuadm doctor --from recording [--stage node|cluster]
+hosts/        logs, units, containers and logs of pods of each host; of control planes also events
+runs/         logs of gpuadm's last runs
 
-Names of hosts, people and domains, addresses, ids and secrets were replaced, the same by the same everywhere.
+Names of hosts, people and domains, addresses, ids and secrets are replaced consistently.
 {}
 {})";
 
-/// What the programs of others wrote: no rule knows all of it.
-constexpr std::string_view look_through =
-    "Look through hosts/*/journal, hosts/*/pods and hosts/*/cluster before you hand it on: programs log what "
+/// Output of other programs: automatic redaction is incomplete.
+constexpr std::string_view review_note =
+    "Review hosts/*/journal, hosts/*/pods and hosts/*/cluster before you share it: programs may log what "
     "no "
-    "rule knows, such as names of customers, images, namespaces and paths.";
+    "rule detects, such as names of customers, images, namespaces and paths.";
 
 class Support {
  public:
   Support(const SupportOptions& options, const assets::Store& assets, transport::Fleet& fleet,
-          session::Recording& looked, Archive& archive, Io& io)
-      : options_(options), assets_(assets), fleet_(fleet), looked_(looked), archive_(archive), io_(io) {}
+          session::Recording& recording, Archive& archive, Io& io)
+      : options_(options),
+        assets_(assets),
+        fleet_(fleet),
+        recording_(recording),
+        archive_(archive),
+        io_(io) {}
 
   Result<Outcome> collect() {
-    looked_.survey = TRY(session::take_census(fleet_, assets_, session::Afterwards::keep_connection,
-                                              session::Texts::kept, session::Reasons::read));
+    recording_.survey = TRY(session::take_census(fleet_, assets_, session::Afterwards::keep_connection,
+                                                 session::Texts::kept, session::Reasons::read));
     TRY(survey_cluster());
-    facts::Redactor redact = session::redactor_for(looked_);
+    facts::Redactor redact = session::redactor_for(recording_);
     redact.learn(base::home().filename().string(), "user");
     TRY(add_hosts(redact));
     TRY(add_runs(redact));
-    TRY(session::save_recording(archive_.folder() / "recording", looked_, redact));
+    TRY(session::save_recording(archive_.folder() / "recording", recording_, redact));
     TRY(archive_.add("doctor.txt", TRY(report())));
     replaced_ = redact.replaced();
-    for (const auto& [host, facts] : looked_.survey.census)
+    for (const auto& [host, facts] : recording_.survey.census)
       if (const std::string name = redact.name(host); name != host)
         renamed_ += fmt::format("  {} is {}\n", name, host);
-    return looked_.survey.none_reached() ? Outcome::unreachable : Outcome::done;
+    return recording_.survey.none_reached() ? Outcome::unreachable : Outcome::done;
   }
 
   std::string replaced() const {
-    return fmt::format("Replaced: {} names and {} addresses; ids in {} places; secrets in {}.",
-                       replaced_.names, replaced_.addresses, replaced_.ids, replaced_.secrets);
+    return fmt::format("Replaced: {} names, {} addresses, {} ids, {} secrets.", replaced_.names,
+                       replaced_.addresses, replaced_.ids, replaced_.secrets);
   }
-  /// Which host is which: for whoever made the archive, not for who gets it.
+  /// The mapping of names to hosts: only for the person who creates the archive.
   const std::string& renamed() const { return renamed_; }
 
  private:
@@ -80,16 +85,17 @@ class Support {
     if (io_.err_style.verbosity != report::Verbosity::quiet) io_.err(base::printable(line) + "\n");
   }
 
-  /// A cluster that does not answer is no reason to go without the rest.
+  /// An unreachable cluster does not prevent the rest.
   Result<> survey_cluster() {
-    const auto& hosts = looked_.cluster.hosts;
-    const auto place = std::ranges::find_if(
-        hosts, [&](const auto& host) { return facts::is_control_plane(looked_.survey.census, host.name); });
+    const auto& hosts = recording_.cluster.hosts;
+    const auto place = std::ranges::find_if(hosts, [&](const auto& host) {
+      return facts::is_control_plane(recording_.survey.census, host.name);
+    });
     if (place == hosts.end()) return {};
     control_plane_ = place->name;
-    auto view = session::view_cluster(looked_.cluster, looked_.survey.census, fleet_, assets_);
+    auto view = session::view_cluster(recording_.cluster, recording_.survey.census, fleet_, assets_);
     if (view)
-      looked_.view = std::move(*view);
+      recording_.view = std::move(*view);
     else if (view.error().fault == Fault::interrupted)
       return std::unexpected(view.error());
     else
@@ -99,7 +105,7 @@ class Support {
 
   Result<> add_hosts(facts::Redactor& redact) {
     const std::string script = TRY(session::reading_script(assets_, "playbooks/support.sh"));
-    for (const auto& [host, facts] : looked_.survey.census) {
+    for (const auto& [host, facts] : recording_.survey.census) {
       if (!facts) {
         narrate(fmt::format("{}: {}", host, facts.error().what));
         continue;
@@ -115,29 +121,28 @@ class Support {
     std::map<std::string, std::string> answers;
     while (auto completion = fleet_.next()) {
       fleet_.at(completion->host).close();
-      if (fleet_.interrupted()) return base::fail(Fault::interrupted, "interrupted while the logs were read");
+      if (fleet_.interrupted()) return base::fail(Fault::interrupted, "interrupted while reading logs");
       if (!completion->result) {
         narrate(completion->result.error().what);
         continue;
       }
       answers.emplace(completion->host, std::move(completion->result->out));
     }
-    // What any of them names is replaced in all.
+    // Names that any of them contains are replaced in all.
     for (const auto& [host, answer] : answers) redact.learn_from(answer);
     for (const auto& [host, answer] : answers)
       if (const std::size_t left_out =
               archive_.add_sections(fs::path("hosts") / redact.name(host), redact(answer)))
-        narrate(fmt::format(
-            "{}: {} of its sections are not in the archive: too many, or with a name that is no file's", host,
-            left_out));
+        narrate(fmt::format("{}: {} sections are not in the archive: too many, or with an invalid file name",
+                            host, left_out));
     return {};
   }
 
-  /// The last run of this cluster, and the last that did something.
+  /// The last run of this cluster, and the last one with changes.
   Result<> add_runs(facts::Redactor& redact) {
     std::error_code error;
     std::vector<fs::path> runs;
-    for (const auto& entry : fs::directory_iterator(base::state_directory() / looked_.cluster.name, error))
+    for (const auto& entry : fs::directory_iterator(base::state_directory() / recording_.cluster.name, error))
       if (entry.is_directory(error)) runs.push_back(entry.path());
     std::ranges::sort(runs, std::greater());
     const auto acted = std::ranges::find_if(
@@ -155,7 +160,7 @@ class Support {
     return {};
   }
 
-  /// What the doctor makes of the recording, which has no names any more.
+  /// The doctor's findings on the recording, with names replaced.
   Result<std::string> report() {
     const session::Recording recorded = TRY(session::load_recording(archive_.folder() / "recording"));
     auto findings =
@@ -172,7 +177,7 @@ class Support {
   const SupportOptions& options_;
   const assets::Store& assets_;
   transport::Fleet& fleet_;
-  session::Recording& looked_;
+  session::Recording& recording_;
   Archive& archive_;
   Io& io_;
   std::string control_plane_, renamed_;
@@ -183,28 +188,28 @@ class Support {
 
 Result<Outcome> support(const SupportOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  session::Recording looked{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
+  session::Recording recording{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
   const std::string name = fmt::format("gpuadm-support-{}", base::stamp(base::now()));
   const fs::path file = options.output.empty() ? fs::path(name + ".tar.gz") : options.output;
   if (std::error_code error; fs::exists(file, error))
-    return base::fail(Fault::usage, fmt::format("{}: there is such a file", file.string()),
-                      "name one that is not there yet: --output FILE");
+    return base::fail(Fault::usage, fmt::format("{}: already exists", file.string()),
+                      "specify a new file: --output FILE");
   Archive archive = TRY(Archive::make(name));
-  const auto connections = TRY(session::Connections::open(looked.cluster, options.common.connection, io));
+  const auto connections = TRY(session::Connections::open(recording.cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
-  Support support(options, assets, *fleet, looked, archive, io);
+  Support support(options, assets, *fleet, recording, archive, io);
   const Outcome outcome = TRY(support.collect());
-  const auto& hosts = looked.survey.census;
+  const auto& hosts = recording.survey.census;
   TRY(archive.add("README.txt",
                   fmt::format(readme, GPUADM_VERSION,
                               hosts.size() == 1 ? "1 host" : fmt::format("{} hosts", hosts.size()),
-                              base::iso8601(base::now()), support.replaced(), look_through)));
+                              base::iso8601(base::now()), support.replaced(), review_note)));
   const std::string contents = archive.contents();
   TRY(archive.pack(file));
   std::error_code error;
-  io.out(fmt::format("{} ({}, for you alone)\n{}{}\n{}{}\n", base::printable(file.string()),
+  io.out(fmt::format("{} ({}, mode 0600)\n{}{}\n{}{}\n", base::printable(file.string()),
                      base::human_bytes(fs::file_size(file, error)), contents, support.replaced(),
-                     base::printable(support.renamed(), 1u << 16), look_through));
+                     base::printable(support.renamed(), 1u << 16), review_note));
   return outcome;
 }
 

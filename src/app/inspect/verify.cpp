@@ -29,8 +29,8 @@ Result<std::vector<Link>> links_of(const VerifyOptions& options) {
   for (const std::string& name : options.only) {
     if (checks::link_named(name)) continue;
     const auto near = base::nearest(name, names);
-    return base::fail(base::Fault::usage, fmt::format("no link is called {}", base::printable(name, 50)),
-                      near ? fmt::format("did you mean {}?", *near) : "they are: " + base::join(names, ", "));
+    return base::fail(base::Fault::usage, fmt::format("unknown link: {}", base::printable(name, 50)),
+                      near ? fmt::format("did you mean {}?", *near) : "known: " + base::join(names, ", "));
   }
   std::vector<Link> wanted;
   for (const Link link : checks::all_links())
@@ -39,7 +39,8 @@ Result<std::vector<Link>> links_of(const VerifyOptions& options) {
   return wanted;
 }
 
-/// The chain of every node, told link by link. Links of GPUs are those of nodes with GPUs only.
+/// Tests the chain of every node and reports it link by link. Links of GPUs are tested only on nodes with
+/// GPUs.
 class Walk {
  public:
   Walk(std::vector<GpuNode> nodes, std::vector<GpuNode> gpu_nodes, const VerifyOptions& options, Io& io)
@@ -86,14 +87,14 @@ class Walk {
   [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }
 
  private:
-  std::vector<GpuNode> nodes_, whole_;  ///< none of whose links is broken so far; whole_: with GPUs
+  std::vector<GpuNode> nodes_, whole_;  ///< nodes without a broken link so far; whole_: with GPUs
   std::vector<Finding> findings_;
   std::size_t width_ = 0;
   const VerifyOptions& options_;
   Io& io_;
 };
 
-/// Nodes of the cluster, and hosts with GPUs that are no nodes of it.
+/// Nodes of the cluster, and hosts with GPUs that are not nodes of it.
 std::vector<GpuNode> both(std::vector<GpuNode> nodes, const std::vector<GpuNode>& with_gpus) {
   for (const GpuNode& node : with_gpus)
     if (std::ranges::find(nodes, node.host, &GpuNode::host) == nodes.end()) nodes.push_back(node);
@@ -113,7 +114,7 @@ std::string summary(const std::vector<GpuNode>& nodes, std::size_t tested, const
       broken.push_back(fmt::format("{} on {}", finding.id.substr(finding.id.find('.') + 1), finding.host));
   const int gpus = gpus_of(nodes);
   return fmt::format("{} GPU{} on {} node{}: ", gpus, gpus == 1 ? "" : "s", tested, tested == 1 ? "" : "s") +
-         (broken.empty() ? "every link that was tried holds" : "broken: " + base::join(broken, ", "));
+         (broken.empty() ? "all tested links passed" : "broken: " + base::join(broken, ", "));
 }
 
 std::string control_plane_of(const spec::Cluster& cluster, const facts::Census& census) {
@@ -122,7 +123,7 @@ std::string control_plane_of(const spec::Cluster& cluster, const facts::Census& 
   return place == cluster.hosts.end() ? std::string() : place->name;
 }
 
-/// GPUs of the cluster on nodes that nobody named.
+/// GPUs of the cluster on nodes that were not selected.
 std::vector<std::string> left_out(const facts::ClusterFacts& facts, const std::vector<GpuNode>& nodes) {
   std::vector<std::string> names;
   if (facts.nodes)
@@ -133,7 +134,7 @@ std::vector<std::string> left_out(const facts::ClusterFacts& facts, const std::v
   return names;
 }
 
-/// Every link, in order. What happens to hosts and in the cluster is told beside the result.
+/// Tests all links, in order. Progress is reported separately from the result.
 Result<> walk_all(Walk& walk, const std::vector<Link>& links, const session::PodTestContext& context,
                   const checks::ChainInputs& inputs, const VerifyOptions& options, Io& io) {
   const bool network = std::ranges::any_of(links, checks::needs_network_proof) && !walk.nodes().empty();
@@ -151,11 +152,11 @@ Result<> walk_all(Walk& walk, const std::vector<Link>& links, const session::Pod
     if (!result) return std::unexpected(result.error());
     return Outcome::done;
   };
-  TRY(session::telling(context.folder, Format::text, beside, act));
+  TRY(session::with_reporter(context.folder, Format::text, beside, act));
   return {};
 }
 
-/// What was found, and the outcome.
+/// Prints the findings, and returns the outcome.
 Outcome conclude(const Walk& walk, const std::vector<GpuNode>& nodes, std::size_t tested,
                  const facts::ClusterFacts& facts, const VerifyOptions& options, const Io& io) {
   if (options.format == Format::json) {
@@ -166,9 +167,9 @@ Outcome conclude(const Walk& walk, const std::vector<GpuNode>& nodes, std::size_
     io.out(summary(nodes, tested, walk) + "\n");
   }
   for (const std::string& name : left_out(facts, nodes))
-    io.err(fmt::format("{} has GPUs too, and was not named: not verified\n", base::printable(name)));
+    io.err(fmt::format("{} also has GPUs and was not selected: not verified\n", base::printable(name)));
   if (nodes.empty() && !options.allow_none) {
-    io.err("no host of these has an NVIDIA GPU; --allow-none if that is as it should be\n");
+    io.err("no host has an NVIDIA GPU (--allow-none if this is expected)\n");
     return Outcome::failed;
   }
   return std::ranges::any_of(walk.findings(), report::is_open) ? Outcome::failed : Outcome::done;
@@ -177,7 +178,7 @@ Outcome conclude(const Walk& walk, const std::vector<GpuNode>& nodes, std::size_
 }  // namespace
 
 Result<Outcome> verify(const VerifyOptions& options, Io& terminal) {
-  Io io = terminal;  // links are shown while pods are waited for, on the same terminal
+  Io io = terminal;  // links are printed while pods are waited for, on the same terminal
   if (io.err_style.view == report::View::live) io.out = report::above_live_lines(io.out, io.out_style);
   const std::vector<Link> links = TRY(links_of(options));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
@@ -185,7 +186,7 @@ Result<Outcome> verify(const VerifyOptions& options, Io& terminal) {
       TRY(checks::read_floors([&](std::string_view path) { return assets.read(path); }));
   spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
 
-  // What hosts and control plane say of themselves.
+  // State reported by hosts and control plane.
   const session::Session session =
       TRY(session::Session::open(cluster, options.common.connection, Consent::given, io));
   const session::Survey survey = TRY(session::take_census(*session.fleet, assets));

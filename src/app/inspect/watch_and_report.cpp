@@ -23,21 +23,21 @@ constexpr std::size_t remembered = 6;  // changes shown on the page
 
 Result<> goes_with(const DoctorOptions& options) {
   if (!options.from.empty() || options.demo)
-    return base::fail(Fault::usage, "--watch looks at hosts: a recording does not change",
-                      "leave --from, --demo or --watch out");
+    return base::fail(Fault::usage, "--watch cannot be combined with a recording",
+                      "omit --from, --demo or --watch");
   if (options.fix)
-    return base::fail(Fault::usage, "--watch only looks, and --fix changes hosts",
-                      "gpuadm doctor --fix, then --watch");
+    return base::fail(Fault::usage, "--watch cannot be combined with --fix",
+                      "run gpuadm doctor --fix first, then --watch");
   if (!options.record.empty())
-    return base::fail(Fault::usage, "--watch looks many times, and --record saves one look",
+    return base::fail(Fault::usage, "--watch cannot be combined with --record",
                       "gpuadm doctor --record DIR without --watch");
   if (options.format != Format::text && options.format != Format::json)
-    return base::fail(Fault::usage, "--watch tells changes, and this form is of one whole look",
-                      "-o json prints one object a change; or run gpuadm doctor from a timer");
+    return base::fail(Fault::usage, "--watch cannot be combined with this output format",
+                      "use -o json, or run gpuadm doctor from a timer");
   return {};
 }
 
-/// The page of a terminal: what changed last, then everything as it is.
+/// A page for a terminal: the last changes, then the current state.
 class Page {
  public:
   Page(const std::string& cluster, int every, Io& io) : cluster_(cluster), every_(every), io_(io) {}
@@ -47,17 +47,17 @@ class Page {
 
   void show(std::span<const Change> changes, const std::vector<Finding>& findings) {
     for (const Change& change : changes) {
-      // All that the first look finds stands below.
-      if (looked_) last_.push_front(report::to_text(change, io_.out_style));
+      // The findings of the first survey are listed below.
+      if (started_) last_.push_front(report::to_text(change, io_.out_style));
       if (last_.size() > remembered) last_.pop_back();
     }
-    if (!changes.empty() || !findings.empty()) looked_ = true;
+    if (!changes.empty() || !findings.empty()) started_ = true;
     const std::string report =
-        looked_ ? report::details(findings, io_.out_style) : "waiting for the first answer\n";
-    // What sums it up stands above what may not fit.
+        started_ ? report::details(findings, io_.out_style) : "waiting for the first result\n";
+    // The summary is above lines that may not fit.
     const std::size_t last_line = report.rfind('\n', report.size() - 2) + 1;
-    const std::string first = looked_ ? report::headline(findings, io_.out_style) + "\n" : "";
-    std::string text = fmt::format("gpuadm doctor: {}, every {} s, now {}; Ctrl-C ends it\n{}{}\n",
+    const std::string first = started_ ? report::headline(findings, io_.out_style) + "\n" : "";
+    std::string text = fmt::format("gpuadm doctor: {}, every {}s, last {}; Ctrl-C to stop\n{}{}\n",
                                    base::printable(cluster_), every_,
                                    base::iso8601(base::now()).substr(11, 8), first, report.substr(last_line));
     for (const std::string& line : last_) text += line + "\n";
@@ -69,7 +69,7 @@ class Page {
   const std::string& cluster_;
   int every_;
   Io& io_;
-  bool looked_ = false;
+  bool started_ = false;
   std::deque<std::string> last_;
 };
 
@@ -78,12 +78,12 @@ class Page {
 Result<Outcome> watch_and_report(const DoctorOptions& options, const assets::Store& assets,
                                  const session::Judge& judge, Io& io) {
   TRY(goes_with(options));
-  session::Recording looked{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
-  const auto connections = TRY(session::Connections::open(looked.cluster, options.common.connection, io));
+  session::Recording recording{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
+  const auto connections = TRY(session::Connections::open(recording.cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
   std::vector<Finding> last;
   std::optional<Page> page;
-  if (io.page && options.format == Format::text) page.emplace(looked.cluster.name, options.watch, io);
+  if (io.page && options.format == Format::text) page.emplace(recording.cluster.name, options.watch, io);
   session::Watcher watcher{.every = std::chrono::seconds(options.watch),
                            .view = options.stage == "cluster",
                            .reasons = options.stage.empty() || options.stage == "node"
@@ -99,11 +99,11 @@ Result<Outcome> watch_and_report(const DoctorOptions& options, const assets::Sto
                                              : report::to_text(change, io.out_style)) +
              "\n");
   };
-  const auto watched = session::watch(looked, *fleet, assets, watcher);
+  const auto watched = session::watch(recording, *fleet, assets, watcher);
   page.reset();
   TRY(watched);
-  const session::RunFolder folder = TRY(session::RunFolder::make(looked.cluster.name));
-  TRY(folder.save_results(looked.cluster, looked.survey.census, last));
+  const session::RunFolder folder = TRY(session::RunFolder::make(recording.cluster.name));
+  TRY(folder.save_results(recording.cluster, recording.survey.census, last));
   return Outcome::interrupted;
 }
 

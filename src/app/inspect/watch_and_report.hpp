@@ -6,7 +6,7 @@
 
 namespace app {
 
-/// `gpuadm doctor --watch`. Fault::usage for options that it does not go with.
+/// `gpuadm doctor --watch`. Fault::usage for options that cannot be combined with it.
 [[nodiscard]] Result<Outcome> watch_and_report(const DoctorOptions& options, const assets::Store& assets,
                                                const session::Judge& judge, Io& io);
 

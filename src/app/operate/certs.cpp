@@ -35,7 +35,7 @@ std::vector<Row> rows_of(const spec::Cluster& cluster, const facts::Census& cens
   return rows;
 }
 
-/// Not as base::Time, whose nanoseconds end in 2262: certificates that shall never end name the year 9999.
+/// Not base::Time, whose nanoseconds end in 2262: certificates without expiration have the year 9999.
 std::string utc(double seconds) {
   const std::chrono::sys_seconds time(
       std::chrono::seconds(static_cast<std::int64_t>(std::clamp(seconds, 0.0, 253402300799.0))));
@@ -76,7 +76,7 @@ Tree to_tree(const std::vector<Row>& rows) {
   return Tree::map_of({{"certificates", list}});
 }
 
-/// Hosts of which nothing can be said.
+/// Hosts whose certificates are unknown.
 Outcome report_unanswered(const facts::Census& census, Io& io) {
   Outcome outcome = Outcome::done;
   for (const auto& [host, facts] : census) {
@@ -84,7 +84,7 @@ Outcome report_unanswered(const facts::Census& census, Io& io) {
       io.err(report::to_text(facts.error(), io.err_style));
       outcome = Outcome::unreachable;
     } else if (!facts->kubernetes.certificates || facts->kubernetes.certificates->empty()) {
-      io.err(fmt::format("{}: no certificates of a cluster could be read\n", base::printable(host)));
+      io.err(fmt::format("{}: no cluster certificates could be read\n", base::printable(host)));
     }
   }
   return outcome;
@@ -113,10 +113,11 @@ Result<Outcome> certs_renew(const CertsOptions& options, Io& io) {
   return session::on_control_planes(
       {options.common, options.hosts, options.consent}, "certs", io,
       [&](const session::ControlPlaneContext& context) {
-        return session::telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
-          return session::run_one_by_one(context, {context.hosts, {{}, {}, {}, given}, options.consent},
-                                         reporter, io);
-        });
+        return session::with_reporter(
+            context.session.folder, options.format, io, [&](report::Reporter& reporter) {
+              return session::run_one_by_one(context, {context.hosts, {{}, {}, {}, given}, options.consent},
+                                             reporter, io);
+            });
       });
 }
 
@@ -124,9 +125,10 @@ Result<Outcome> certs_rotate_encryption_key(const CertsOptions& options, Io& io)
   return session::on_control_planes(
       {options.common, options.hosts, options.consent}, "rotate-encryption-key", io,
       [&](const session::ControlPlaneContext& context) {
-        return session::telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
-          return session::run_together(context, {context.hosts, {}, options.consent}, reporter, io);
-        });
+        return session::with_reporter(
+            context.session.folder, options.format, io, [&](report::Reporter& reporter) {
+              return session::run_together(context, {context.hosts, {}, options.consent}, reporter, io);
+            });
       });
 }
 

@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::Fault;
 
-/// What shall be where.
+/// Source and destination.
 struct Freight {
   fs::path file;
   std::string path, mode, sum;
@@ -23,12 +23,13 @@ Result<Freight> freight_of(const CopyOptions& options) {
   const fs::file_status status = fs::status(options.file, error);
   if (!fs::is_regular_file(status))
     return base::fail(Fault::usage, fmt::format("{}: no such file", base::printable(options.file.string())),
-                      "gpuadm cp FILE --to PATH [HOST…]: a file that is here");
+                      "gpuadm cp FILE --to PATH [HOST…]: FILE is a local file");
   Freight freight{options.file, options.to, {}, {}};
   if (freight.path.ends_with('/')) freight.path += options.file.filename().string();
   const bool plain = freight.path.find_first_of("\t\n") == std::string::npos;
   if (!freight.path.starts_with('/') || !plain)
-    return base::fail(Fault::usage, fmt::format("--to '{}': no whole path", base::printable(options.to, 200)),
+    return base::fail(Fault::usage,
+                      fmt::format("--to '{}': not an absolute path", base::printable(options.to, 200)),
                       "for example: --to /etc/motd, or --to /opt/tools/");
   freight.mode = fmt::format("{:o}", static_cast<unsigned>(status.permissions()) & 0777U);
   freight.sum = TRY(base::sha256_of_file(options.file));
@@ -39,14 +40,14 @@ plan::Plan plan_of(const Freight& freight, const std::vector<spec::Host>& hosts,
                    std::string depot) {
   plan::Action action;
   action.id = "cp";
-  action.title = fmt::format("{} is {} here", freight.path, freight.file.filename().string());
+  action.title = fmt::format("the local file {} is {}", freight.path, freight.file.filename().string());
   action.kind = plan::Kind::upload;
   action.variables = {{"path", freight.path}, {"mode", freight.mode}, {"bundle_sha256", freight.sum}};
   action.check = "cp_check";
   action.apply = "cp_apply";
   action.timeout = std::chrono::seconds(600);
   action.input = freight.file;
-  plan::Stage stage{"cp", "Bring the file", false, {}};
+  plan::Stage stage{"cp", "Copy the file", false, {}};
   for (const spec::Host& host : hosts) stage.walks.push_back({host.name, {action}});
   plan::Plan plan;
   plan.playbook = "cp";
@@ -73,7 +74,7 @@ Result<Outcome> copy(const CopyOptions& options, Io& io) {
       options.consent,
       {}};
   for (const spec::Host& host : cluster.hosts) execution.hosts.push_back(host.name);
-  return session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+  return session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
     return session::execute(execution, session, reporter, io);
   });
 }

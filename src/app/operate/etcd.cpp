@@ -31,12 +31,12 @@ Result<cluster::Snapshot> take_snapshot(const session::ControlPlaneContext& cont
   const Outcome made = TRY(phase("etcd/snapshot"));
   if (made == Outcome::interrupted) return base::fail(Fault::interrupted, "interrupted");
   if (made != Outcome::done)
-    return base::fail(Fault::remote, "etcd made no snapshot", "gpuadm doctor --stage cluster");
-  const std::string room = TRY(session::call(context, host, "look at the snapshot", "etcd_folder"));
+    return base::fail(Fault::remote, "etcd created no snapshot", "gpuadm doctor --stage cluster");
+  const std::string folder = TRY(session::call(context, host, "check the snapshot", "etcd_folder"));
   const auto snapshot = [&]() -> Result<cluster::Snapshot> {
     const cluster::Snapshot there = TRY(cluster::read_snapshot(
-        TRY(session::call(context, host, "look at the snapshot", "etcd_verified", {id}))));
-    TRY(fetch_snapshot(host, room + "/snapshot-" + id + ".db", there, file, *context.session.fleet,
+        TRY(session::call(context, host, "check the snapshot", "etcd_verified", {id}))));
+    TRY(fetch_snapshot(host, folder + "/snapshot-" + id + ".db", there, file, *context.session.fleet,
                        context.assets));
     return there;
   }();
@@ -44,9 +44,8 @@ Result<cluster::Snapshot> take_snapshot(const session::ControlPlaneContext& cont
   if (snapshot && !cleaned) return std::unexpected(cleaned.error());
   if (snapshot && *cleaned != Outcome::done)
     return base::fail(
-        Fault::remote,
-        fmt::format("the snapshot is in {}, but a copy of it is left on {}", file.string(), host),
-        fmt::format("it holds the cluster's secrets; on {}: rm -rf {}/snapshot-*", host, room));
+        Fault::remote, fmt::format("the snapshot is in {}, but a copy remains on {}", file.string(), host),
+        fmt::format("it contains the cluster's secrets; on {}: rm -rf {}/snapshot-*", host, folder));
   return snapshot;
 }
 
@@ -65,36 +64,35 @@ void report_snapshot(const cluster::Snapshot& snapshot, const std::filesystem::p
   io.out(fmt::format("{}: {}, revision {}, {} keys, hash {:08x}, sha256 {}\n", file.string(),
                      base::human_bytes(snapshot.size), snapshot.revision, snapshot.keys, snapshot.hash,
                      snapshot.sha256));
-  io.err("it holds the cluster's secrets: keep it where nobody else reads it\n");
+  io.err("it contains the cluster's secrets: protect it from other users\n");
 }
 
 // --- Restore -----------------------------------------------------------------------------------------
 
-/// Every member has to have the snapshot's data: all their hosts have to be here.
+/// All members need the snapshot's data, so all their hosts must be given.
 Result<> may_restore(const session::ControlPlaneContext& context) {
   const auto members =
-      base::to_int(TRY(session::call(context, context.hosts.front(), "look at etcd", "etcd_members")));
+      base::to_int(TRY(session::call(context, context.hosts.front(), "inspect etcd", "etcd_members")));
   if (members && *members <= std::ssize(context.hosts)) return {};
   return base::fail(
       Fault::blocked,
-      fmt::format("this cluster's etcd has {} members, and {} of the hosts named are control planes",
+      fmt::format("etcd has {} members, but {} of the given hosts are control-plane nodes",
                   members ? std::to_string(*members) : "an unknown number of", context.hosts.size()),
-      "name all control planes, or a cluster file with them; one that is gone for good: gpuadm remove HOST "
+      "specify all control-plane nodes, or a cluster file; to remove one that is lost: gpuadm remove HOST "
       "--force");
 }
 
-/// "one=https://192.0.2.1:2380,two=https://192.0.2.2:2380": who the members of the restored etcd are.
+/// "one=https://192.0.2.1:2380,two=https://192.0.2.2:2380": the members of the restored etcd.
 Result<std::string> initial_cluster(const session::ControlPlaneContext& context) {
   std::vector<std::string> members;
   for (const std::string& host : context.hosts) {
-    const std::string member = TRY(session::call(context, host, "look at etcd", "etcd_member"));
+    const std::string member = TRY(session::call(context, host, "inspect etcd", "etcd_member"));
     const std::size_t equals = member.find('=');
     const bool plain = member.find_first_of(", \t\n\"'\\") == std::string::npos;
     if (equals == std::string::npos || equals == 0 || !plain ||
         !std::string_view(member).substr(equals + 1).starts_with("http"))
       return base::fail(
-          Fault::blocked,
-          fmt::format("{}: its manifest does not say which member of etcd it has", base::printable(host)),
+          Fault::blocked, fmt::format("{}: its etcd manifest has no member name", base::printable(host)),
           "look at /etc/kubernetes/manifests/etcd.yaml: --name and --initial-advertise-peer-urls");
     members.push_back(member);
   }
@@ -104,7 +102,7 @@ Result<std::string> initial_cluster(const session::ControlPlaneContext& context)
 }  // namespace
 
 Result<Outcome> etcd_snapshot(const EtcdOptions& options, Io& io) {
-  if (!options.file.empty()) TRY(base::is_new(options.file, "name another file"));
+  if (!options.file.empty()) TRY(base::is_new(options.file, "specify another file"));
   return session::on_control_planes(
       {options.common, options.hosts, options.consent}, "etcd-snapshot", io,
       [&](const session::ControlPlaneContext& context) -> Result<Outcome> {
@@ -112,12 +110,12 @@ Result<Outcome> etcd_snapshot(const EtcdOptions& options, Io& io) {
                                                ? base::state_directory() / context.cluster.name /
                                                      fmt::format("etcd-{}.db", base::stamp(base::now()))
                                                : options.file;
-        // What happens is told beside the result.
+        // Progress is reported separately from the result.
         Io beside = io;
         beside.out = options.format == Format::text ? io.err : [](std::string_view) {};
         beside.out_style = io.err_style;
         std::optional<cluster::Snapshot> snapshot;
-        const Outcome outcome = TRY(session::telling(
+        const Outcome outcome = TRY(session::with_reporter(
             context.session.folder, Format::text, beside, [&](report::Reporter& reporter) -> Result<Outcome> {
               snapshot = TRY(take_snapshot(context, file, reporter, beside));
               return Outcome::done;
@@ -142,10 +140,11 @@ Result<Outcome> etcd_restore(const EtcdOptions& options, Io& io) {
         TRY(may_restore(context));
         const base::Variables given = {{"etcd_sha256", sha256},
                                        {"etcd_cluster", TRY(initial_cluster(context))}};
-        return session::telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
-          return session::run_together(
-              context, {context.hosts, {{}, {}, {}, given}, options.consent, &bundle}, reporter, io);
-        });
+        return session::with_reporter(
+            context.session.folder, options.format, io, [&](report::Reporter& reporter) {
+              return session::run_together(
+                  context, {context.hosts, {{}, {}, {}, given}, options.consent, &bundle}, reporter, io);
+            });
       });
 }
 
@@ -153,9 +152,10 @@ Result<Outcome> etcd_defrag(const EtcdOptions& options, Io& io) {
   return session::on_control_planes(
       {options.common, options.hosts, options.consent}, "etcd-defrag", io,
       [&](const session::ControlPlaneContext& context) {
-        return session::telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
-          return session::run_one_by_one(context, {context.hosts, {}, options.consent}, reporter, io);
-        });
+        return session::with_reporter(
+            context.session.folder, options.format, io, [&](report::Reporter& reporter) {
+              return session::run_one_by_one(context, {context.hosts, {}, options.consent}, reporter, io);
+            });
       });
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using base::Fault;
 
-/// A name that no program takes for an option or a path.
+/// A name that no program mistakes for an option or a path.
 bool is_unit_name(const std::string& name) {
   return !name.empty() && name.size() <= 255 && name.front() != '-' &&
          name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@._:-\\") ==
@@ -33,8 +33,8 @@ std::string program_of(const std::vector<std::string>& words) {
 
 Result<Outcome> exec(const ExecOptions& options, Io& io) {
   if (options.command.empty())
-    return base::fail(Fault::usage, "no command is named",
-                      "it stands behind two dashes: gpuadm exec HOST -- uptime");
+    return base::fail(Fault::usage, "no command is given",
+                      "write it after two dashes: gpuadm exec HOST -- uptime");
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::full);
@@ -48,7 +48,7 @@ Result<Outcome> exec(const ExecOptions& options, Io& io) {
 
 Result<Outcome> logs(const LogsOptions& options, Io& io) {
   if (!is_unit_name(options.what))
-    return base::fail(Fault::usage, fmt::format("'{}' is no unit", base::printable(options.what, 50)),
+    return base::fail(Fault::usage, fmt::format("invalid unit: '{}'", base::printable(options.what, 50)),
                       "for example: gpuadm logs kubelet, or gpuadm logs etcd");
   std::string since;
   if (!options.since.empty()) {

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t piece_size = 8u << 20;
 constexpr std::chrono::seconds piece_timeout{300};
 
-/// One piece after the other, so that the file is never held as a whole.
+/// Piece by piece, so that the file is never in memory as a whole.
 Result<std::string> piece_of(const std::string& host, const std::string& path, std::uintmax_t number,
                              transport::Fleet& fleet, const assets::Store& assets) {
   transport::Command command = TRY(session::command_of({.label = "fetch the snapshot",
@@ -35,8 +35,7 @@ Result<std::string> piece_of(const std::string& host, const std::string& path, s
   command.output_limit = piece_size;
   transport::Exit exit = TRY(session::ask(host, std::move(command), fleet));
   if (exit.status != 0 || exit.out.empty())
-    return base::fail(Fault::remote,
-                      fmt::format("{}: the snapshot cannot be read there", base::printable(host)));
+    return base::fail(Fault::remote, fmt::format("{}: cannot read the snapshot", base::printable(host)));
   return std::move(exit.out);
 }
 
@@ -49,9 +48,9 @@ base::Result<> fetch_snapshot(const std::string& host, const std::string& path,
   const auto space = fs::space(file.has_parent_path() ? file.parent_path() : fs::path("."), unknown);
   if (!unknown && space.available < snapshot.size)
     return base::fail(Fault::usage,
-                      fmt::format("{} has {} free, and the snapshot {}", file.parent_path().string(),
+                      fmt::format("{} has {} free, but the snapshot has {}", file.parent_path().string(),
                                   base::human_bytes(space.available), base::human_bytes(snapshot.size)),
-                      "name a file elsewhere: --to FILE");
+                      "use another file system: --to FILE");
   std::optional<base::Error> failed;
   TRY(base::write_file(
       file,
@@ -64,7 +63,7 @@ base::Result<> fetch_snapshot(const std::string& host, const std::string& path,
             failed = piece.error();
           } else if (piece->size() != due) {
             failed = {Fault::remote,
-                      fmt::format("{}: the snapshot is not as long as was said", base::printable(host)),
+                      fmt::format("{}: the snapshot has an unexpected size", base::printable(host)),
                       "run the same command again"};
           } else {
             sink(*piece);
@@ -75,7 +74,7 @@ base::Result<> fetch_snapshot(const std::string& host, const std::string& path,
       0600));
   const auto sum = base::sha256_of_file(file);
   if (!failed && (!sum || *sum != snapshot.sha256))
-    failed = {Fault::remote, "the snapshot arrived damaged", "run the same command again"};
+    failed = {Fault::remote, "the snapshot was damaged in transfer", "run the same command again"};
   if (failed) {
     std::error_code ignored;
     fs::remove(file, ignored);

@@ -10,8 +10,8 @@
 
 namespace app {
 
-/// Fetches a snapshot of etcd from a host into a file of this machine (0600), and writes its sum into
-/// cluster::sum_file(). What arrives is compared with `snapshot`; an incomplete file is removed.
+/// Fetches a snapshot of etcd from a host into a local file (0600), and writes its checksum into
+/// cluster::sum_file(). The contents are compared with `snapshot`; an incomplete file is removed.
 [[nodiscard]] base::Result<> fetch_snapshot(const std::string& host, const std::string& path,
                                             const cluster::Snapshot& snapshot,
                                             const std::filesystem::path& file, transport::Fleet& fleet,

@@ -39,8 +39,8 @@ Result<spec::GpuProfile> to_sharing(const std::string& how) {
   const bool mps = how.starts_with("mps:");
   const auto number = base::to_int(mps ? how.substr(4) : how);
   if (!number || *number < 2 || *number > 1000)
-    return base::fail(Fault::usage, fmt::format("'{}' is no way to share GPUs", base::printable(how, 50)),
-                      "a number from 2 on (time-slicing), mps:NUMBER, or exclusive");
+    return base::fail(Fault::usage, fmt::format("invalid sharing: '{}'", base::printable(how, 50)),
+                      "use a number of at least 2 (time-slicing), mps:NUMBER, or exclusive");
   return spec::GpuProfile{mps ? spec::Sharing::mps : spec::Sharing::time_slicing, static_cast<int>(*number)};
 }
 
@@ -49,27 +49,27 @@ Result<spec::Mig> to_mig(const std::string& how) {
   if (how == "off") return mig;
   for (const std::string_view profile : base::split(how, ',')) {
     if (!spec::is_mig_profile(profile))
-      return base::fail(Fault::usage, fmt::format("'{}' is no MIG profile", base::printable(profile, 50)),
-                        "profiles as nvidia-smi mig -lgip names them: 1g.18gb,1g.18gb,3g.71gb; or off");
+      return base::fail(Fault::usage, fmt::format("invalid MIG profile: '{}'", base::printable(profile, 50)),
+                        "use profiles as listed by nvidia-smi mig -lgip: 1g.18gb,1g.18gb,3g.71gb; or off");
     ++mig.devices[std::string(profile)];
   }
   mig.strategy = mig.devices.size() > 1 ? spec::MigStrategy::mixed : spec::MigStrategy::single;
   return mig;
 }
 
-/// What DRA can do instead: pods share by naming one claim.
+/// The alternative with DRA: pods share by using one claim.
 base::Error shares_by_claims(const std::string& host) {
   return {
       Fault::blocked,
-      fmt::format("the GPUs of {} are allocated by NVIDIA's DRA driver: gpuadm gpu share divides what the "
-                  "device plugin offers",
+      fmt::format("the GPUs of {} are allocated by NVIDIA's DRA driver: gpuadm gpu share configures the "
+                  "device plugin",
                   host),
-      "pods share a GPU where they name one ResourceClaim (spec.resourceClaims[].resourceClaimName); for "
-      "time-slicing or MPS write gpu: { allocator: devicePlugin } in the cluster file, and run: gpuadm "
+      "pods share a GPU if they use the same ResourceClaim (spec.resourceClaims[].resourceClaimName); for "
+      "time-slicing or MPS set gpu: { allocator: devicePlugin } in the cluster file, and run: gpuadm "
       "apply"};
 }
 
-/// The whole cluster, since its other nodes keep what they have; with the change laid over the one host.
+/// The whole cluster, because its other nodes keep their settings; with the change for the one host.
 struct Wanted {
   spec::Cluster cluster;
   std::string host;
@@ -99,7 +99,7 @@ Result<Wanted> what_is_wanted(GpuChange change, const GpuChangeOptions& options)
   return wanted;
 }
 
-/// What makes the change impossible, or would hurt pods. Nothing has been touched.
+/// Checks whether the change is impossible or would disturb pods. Nothing has been changed.
 Result<bool> is_refused(const Wanted& wanted, const session::Survey& survey,
                         const std::optional<std::string>& view, const assets::Store& assets, GpuChange change,
                         Io& io) {
@@ -123,18 +123,18 @@ Result<bool> is_refused(const Wanted& wanted, const session::Survey& survey,
   std::vector<std::string> pods;
   if (node)
     for (const facts::Pod* pod : cluster::gpu_pods(facts, node->name)) pods.push_back(pod->full());
-  // Running pods keep their GPU when the plugin starts anew; only MIG takes it from under them.
+  // Running pods keep their GPU when the plugin restarts; only MIG removes it from them.
   if (pods.empty() || change == GpuChange::share) return false;
   const std::string drain = "kubectl drain " + node->name + " --ignore-daemonsets --delete-emptydir-data";
   io.err(report::to_text(
-      {base::Fault::remote, fmt::format("pods hold GPUs of {}: {}", wanted.host, base::join(pods, ", ")),
+      {base::Fault::remote, fmt::format("pods use GPUs of {}: {}", wanted.host, base::join(pods, ", ")),
        drain + ", then run again"},
       io.err_style));
   return true;
 }
 
-/// Another way to share GPUs keeps the device plugin's image: nodes that were installed from a bundle may
-/// have no other one.
+/// A different sharing setting keeps the device plugin's image: nodes that were installed from a bundle may
+/// have only this one.
 Result<> keep_image(playbook::Library& library, const Wanted& wanted, const session::Survey& survey,
                     transport::Fleet& fleet, const assets::Store& assets) {
   const spec::Host* first = playbook::first_control_plane(wanted.cluster, survey.census);
@@ -149,7 +149,7 @@ Result<> keep_image(playbook::Library& library, const Wanted& wanted, const sess
   return {};
 }
 
-/// The plan without what concerns other hosts: labels and MIG are the host's, manifests the control plane's.
+/// The plan without steps for other hosts: labels and MIG are the host's, manifests the control plane's.
 void keep(plan::Plan& plan, const std::string& host) {
   for (plan::Stage& stage : plan.stages)
     if (stage.name != "gpu/device-plugin" && stage.name != "gpu/runtime-class")
@@ -164,13 +164,13 @@ std::vector<std::string> hosts_of(const plan::Plan& plan) {
   return hosts;
 }
 
-/// A cluster file that says otherwise would take it back.
+/// Warns about a cluster file with other settings, which would revert the change.
 void remind(const Wanted& wanted, const GpuChangeOptions& options, Io& io) {
   if (options.file.empty() || options.consent == Consent::preview) return;
   const auto before = session::read_cluster({options.file, {}}, options.common.connection);
   if (!before || spec::to_tree(*before) == spec::to_tree(wanted.cluster)) return;
   io.err(fmt::format(
-      "{} says otherwise of {}: write it there too, under hosts[].gpu, or the next gpuadm init takes it "
+      "{} has other settings for {}: change hosts[].gpu there too, or the next gpuadm init reverts it "
       "back\n",
       options.file.string(), base::printable(wanted.host)));
 }
@@ -187,7 +187,7 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
   const session::Survey survey = TRY(session.survey_all(assets));
   if (survey.census.at(wanted.host)->gpus.empty())
     return base::fail(Fault::usage, fmt::format("{}: nvidia-smi lists no GPU", wanted.host),
-                      "gpuadm doctor says why");
+                      "gpuadm doctor shows the cause");
   const bool in_cluster = std::ranges::any_of(cluster.hosts, [&](const spec::Host& host) {
     return facts::is_control_plane(survey.census, host.name);
   });
@@ -207,7 +207,7 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
     return plan_of(TRY(session.survey_all(assets)).census);
   };
   const Outcome outcome =
-      TRY(session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+      TRY(session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
         return session::execute(execution, session, reporter, io);
       }));
   if (outcome == Outcome::done) remind(wanted, options, io);

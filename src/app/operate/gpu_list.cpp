@@ -18,27 +18,28 @@ namespace app {
 
 namespace {
 
-/// Hosts, and their cluster where one of them is a control plane.
-Result<session::Recording> look(const GpuListOptions& options, const assets::Store& assets, Io& io) {
-  session::Recording looked{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
-  const auto connections = TRY(session::Connections::open(looked.cluster, options.common.connection, io));
+/// Surveys hosts, and their cluster if one of them is a control-plane node.
+Result<session::Recording> survey_hosts(const GpuListOptions& options, const assets::Store& assets, Io& io) {
+  session::Recording recording{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
+  const auto connections = TRY(session::Connections::open(recording.cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
-  looked.survey = TRY(
+  recording.survey = TRY(
       session::take_census(*fleet, assets, session::Afterwards::keep_connection, session::Texts::dropped));
-  const bool some = std::ranges::any_of(looked.cluster.hosts, [&](const spec::Host& host) {
-    return facts::is_control_plane(looked.survey.census, host.name);
+  const bool some = std::ranges::any_of(recording.cluster.hosts, [&](const spec::Host& host) {
+    return facts::is_control_plane(recording.survey.census, host.name);
   });
-  if (some) looked.view = TRY(session::view_cluster(looked.cluster, looked.survey.census, *fleet, assets));
-  return looked;
+  if (some)
+    recording.view = TRY(session::view_cluster(recording.cluster, recording.survey.census, *fleet, assets));
+  return recording;
 }
 
-Result<std::vector<report::Finding>> findings_of(const session::Recording& looked,
+Result<std::vector<report::Finding>> findings_of(const session::Recording& recording,
                                                  const assets::Store& assets,
                                                  const std::optional<facts::ClusterFacts>& view) {
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
-  auto findings = checks::examine(looked.cluster, looked.survey.census, *data, checks::Stage::node);
+  auto findings = checks::examine(recording.cluster, recording.survey.census, *data, checks::Stage::node);
   if (view)
-    std::ranges::move(checks::examine_cluster(looked.cluster, looked.survey.census, *view, *data),
+    std::ranges::move(checks::examine_cluster(recording.cluster, recording.survey.census, *view, *data),
                       std::back_inserter(findings));
   return findings;
 }
@@ -59,8 +60,8 @@ std::vector<std::string> cells_of(const cluster::GpuRow& row) {
   return cells;
 }
 
-/// On a narrow terminal without what identifies a GPU a second time, and what its host has one of; then cut.
-/// -o json has all of it.
+/// A narrow terminal omits columns that identify a GPU a second time or are the same for its host, then
+/// truncates. -o json is complete.
 std::string to_text(const cluster::GpuTable& table, const report::Style& style) {
   std::vector<std::vector<std::string>> lines = {
       {"NODE", "PCI SLOT", "MODEL", "UUID", "DRIVER", "SHARING", "HEALTH", "HELD BY", "ALLOCATABLE"}};
@@ -77,7 +78,7 @@ std::string to_text(const cluster::GpuTable& table, const report::Style& style) 
   return report::columns(std::move(lines), style.width, {last - 1, last, 2});
 }
 
-/// Where the counts of a host differ, that is the diagnosis.
+/// Different counts of a host are the diagnosis.
 std::string differences(const cluster::GpuTable& table) {
   std::string text;
   for (const cluster::GpuCounts& c : table.counts) {
@@ -89,9 +90,9 @@ std::string differences(const cluster::GpuTable& table) {
   return text;
 }
 
-Outcome report_unreached(const session::Recording& looked, Io& io) {
+Outcome report_unreached(const session::Recording& recording, Io& io) {
   Outcome outcome = Outcome::done;
-  for (const auto& [host, facts] : looked.survey.census) {
+  for (const auto& [host, facts] : recording.survey.census) {
     if (facts) continue;
     io.err(report::to_text(facts.error(), io.err_style));
     outcome = Outcome::unreachable;
@@ -103,22 +104,23 @@ Outcome report_unreached(const session::Recording& looked, Io& io) {
 
 Result<Outcome> gpu_list(const GpuListOptions& options, Io& io) {
   if (!options.from.empty() && (!options.hosts.targets.empty() || !options.hosts.file.empty()))
-    return base::fail(base::Fault::usage, "--from reads a recording: it goes with no host and no file");
+    return base::fail(base::Fault::usage, "--from cannot be combined with hosts or files");
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const session::Recording looked =
-      TRY(options.from.empty() ? look(options, assets, io) : session::load_recording(options.from));
+  const session::Recording recording =
+      TRY(options.from.empty() ? survey_hosts(options, assets, io) : session::load_recording(options.from));
   std::optional<facts::ClusterFacts> view;
-  if (looked.view) view = TRY(facts::parse_cluster(*looked.view));
-  const auto findings = TRY(findings_of(looked, assets, view));
-  const cluster::GpuTable table = cluster::gpu_table(looked.cluster, looked.survey.census, view, findings);
+  if (recording.view) view = TRY(facts::parse_cluster(*recording.view));
+  const auto findings = TRY(findings_of(recording, assets, view));
+  const cluster::GpuTable table =
+      cluster::gpu_table(recording.cluster, recording.survey.census, view, findings);
   if (options.format == Format::json)
     io.out(base::json::write(cluster::to_tree(table)) + "\n");
   else if (!table.rows.empty())
     io.out(to_text(table, io.out_style) + differences(table));
-  else if (std::ranges::any_of(looked.survey.census,
+  else if (std::ranges::any_of(recording.survey.census,
                                [](const auto& host) { return host.second.has_value(); }))
     io.out("no NVIDIA GPU was found\n");
-  return report_unreached(looked, io);
+  return report_unreached(recording, io);
 }
 
 }  // namespace app

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::Fault;
 
-/// The first file of $KUBECONFIG, else ~/.kube/config; behind links, which stay.
+/// The first file of $KUBECONFIG, otherwise ~/.kube/config; with symbolic links resolved, which are kept.
 fs::path target_of(const KubeconfigOptions& options) {
   fs::path path = options.output;
   if (path.empty()) {
@@ -33,25 +33,24 @@ fs::path target_of(const KubeconfigOptions& options) {
   return error ? path : real;
 }
 
-/// Whether Kubernetes' tools take it as a name.
+/// Whether Kubernetes' tools accept it as a name.
 bool is_plain(const std::string& name) {
   return name.size() <= 200 && name.find_first_of(" \t\n/:") == std::string::npos &&
          name == base::printable(name);
 }
 
-/// The name that --context gives; empty: none.
+/// The name of --context; empty: unset.
 Result<std::string> given_name(const KubeconfigOptions& options) {
   if (options.context.empty()) return std::string();
   if (!is_plain(options.context))
-    return base::fail(
-        Fault::usage,
-        fmt::format("--context '{}': no name for a context", base::printable(options.context, 50)),
-        "letters, digits, dots and dashes, for example: --context lab");
+    return base::fail(Fault::usage,
+                      fmt::format("--context '{}': invalid name", base::printable(options.context, 50)),
+                      "use letters, digits, dots and dashes, for example: --context lab");
   return options.context;
 }
 
-/// The cluster's name: as the cluster file has it, else as the cluster's own kubeconfig. kubeadm's default
-/// says nothing: then the host's.
+/// The cluster's name: from the cluster file, otherwise from the cluster's kubeconfig. kubeadm's default is
+/// replaced by the host's name.
 std::string name_of(const KubeconfigOptions& options, const spec::Cluster& cluster, const base::Tree& admin) {
   if (!options.hosts.file.empty() || options.hosts.targets.empty()) return cluster.name;
   const base::Tree* clusters = admin.find("clusters");
@@ -68,7 +67,7 @@ bool is_private(const fs::path& file) {
          (fs::perms::owner_read | fs::perms::owner_write);
 }
 
-/// What the file holds, beside it. The name has the time: a later run does not write over it.
+/// A backup of the file. The name contains the time, so that a later run does not overwrite it.
 Result<fs::path> keep(const fs::path& file, const std::string& text) {
   std::error_code error;
   const std::string name = file.string() + ".before-" + base::stamp(base::now());
@@ -85,7 +84,7 @@ Result<Outcome> kubeconfig(const KubeconfigOptions& options, Io& io) {
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   const std::string given = TRY(given_name(options));
   const fs::path file = target_of(options);
-  // A file that cannot be read is found before any host is asked. Of a file of its own nothing is kept.
+  // An unreadable file is reported before hosts are contacted. A separate file needs no backup.
   std::error_code error;
   const bool there = fs::exists(file, error);
   const std::string before = there ? TRY(base::read_file(file, 16u << 20)) : std::string();
@@ -104,16 +103,16 @@ Result<Outcome> kubeconfig(const KubeconfigOptions& options, Io& io) {
   const bool same = options.output.empty() ? there && made == now : before == after;
   const std::string shown = base::printable(file.string());
   if (same && is_private(file)) {
-    io.out(fmt::format("{}: the context {} is as it should be\n", shown, base::printable(name)));
+    io.out(fmt::format("{}: the context {} is up to date\n", shown, base::printable(name)));
     return Outcome::done;
   }
   if (!same && there) {
     const fs::path kept = TRY(keep(file, before));
-    io.err(fmt::format("the former file is kept as {}\n", base::printable(kept.string())));
+    io.err(fmt::format("the original is {}\n", base::printable(kept.string())));
   }
   TRY(base::write_file(file, same ? before : after, 0600));
-  io.out(fmt::format("{}: the context {} is written{}\n", shown, base::printable(name),
-                     options.keep_context ? "" : ", and is the current one"));
+  io.out(fmt::format("{}: wrote the context {}{}\n", shown, base::printable(name),
+                     options.keep_context ? "" : " and made it the current context"));
   return Outcome::done;
 }
 

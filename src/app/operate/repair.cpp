@@ -15,9 +15,9 @@ Result<> may_repair(const session::ControlPlaneContext& context) {
   return base::fail(
       base::Fault::blocked,
       fmt::format(
-          "this cluster has {} nodes: the others know the control plane by its old address",
+          "this cluster has {} nodes: the others use the control plane's old address",
           nodes ? std::to_string(std::max<long long>(*nodes, std::ssize(context.cluster.hosts))) : "several"),
-      "give the host its old address back, if need be beside the new one: ip addr add");
+      "restore the host's old address, if necessary in addition to the new one: ip addr add");
 }
 
 }  // namespace
@@ -27,9 +27,10 @@ Result<Outcome> repair_address(const RepairOptions& options, Io& io) {
       {options.common, options.hosts, options.consent}, "repair-address", io,
       [&](const session::ControlPlaneContext& context) -> Result<Outcome> {
         TRY(may_repair(context));
-        return session::telling(context.session.folder, options.format, io, [&](report::Reporter& reporter) {
-          return session::run_one_by_one(context, {context.hosts, {}, options.consent}, reporter, io);
-        });
+        return session::with_reporter(
+            context.session.folder, options.format, io, [&](report::Reporter& reporter) {
+              return session::run_one_by_one(context, {context.hosts, {}, options.consent}, reporter, io);
+            });
       });
 }
 

@@ -19,29 +19,28 @@ namespace {
 
 using base::Fault;
 
-/// Who leaves, who stays, and what each has said of itself.
+/// The hosts to remove and the remaining ones, with their facts.
 struct Parting {
-  spec::Cluster cluster;  ///< the control plane that acts, first; and nodes that have ways to the others
-  spec::Cluster leaving;  ///< hosts that leave and can be reached
-  std::vector<std::string> gone;  ///< hosts that leave and cannot
-  std::string lines;              ///< of each node that leaves, for playbooks/remove.sh
-  std::set<std::string> nodes;    ///< their names
-  std::vector<std::pair<std::string, std::string>> notes;  ///< host -> which node it is
-  bool undo_plans_left = false;  ///< nodes that stay and are not named here have routes to those that leave
+  spec::Cluster cluster;  ///< the acting control-plane node first, then nodes with routes to the others
+  spec::Cluster leaving;  ///< reachable hosts to remove
+  std::vector<std::string> gone;                           ///< unreachable hosts to remove
+  std::string lines;                                       ///< one per removed node, for playbooks/remove.sh
+  std::set<std::string> nodes;                             ///< their names
+  std::vector<std::pair<std::string, std::string>> notes;  ///< host -> its node
+  bool undo_plans_left = false;  ///< remaining nodes that are not selected have routes to the removed ones
   facts::Census census;
 };
 
 Result<spec::Cluster> cluster_of(const RemoveOptions& options) {
   if (options.hosts.targets.empty())
-    return base::fail(Fault::usage, "which hosts shall leave?",
+    return base::fail(Fault::usage, "no host to remove is given",
                       "gpuadm remove HOST… -f cluster.yaml, or gpuadm remove HOST… --to CONTROL-PLANE");
   if (options.hosts.file.empty() == options.to.empty())
-    return base::fail(Fault::usage,
-                      "the cluster is named by a file or by a control plane, and by one of them",
+    return base::fail(Fault::usage, "either -f or --to is needed, and not both",
                       "gpuadm remove HOST… -f cluster.yaml, or gpuadm remove HOST… --to CONTROL-PLANE");
   if (!options.hosts.file.empty()) {
     TRY(session::read_cluster(options.hosts,
-                              options.common.connection));  // says which names the file does not have
+                              options.common.connection));  // reports the names that are not in the file
     return session::read_cluster({options.hosts.file, {}}, options.common.connection);
   }
   Hosts all{{}, {options.to}};
@@ -49,7 +48,7 @@ Result<spec::Cluster> cluster_of(const RemoveOptions& options) {
   return session::read_cluster(all, options.common.connection);
 }
 
-/// The names of the hosts that leave, as the cluster has them.
+/// The node names of the hosts to remove.
 std::vector<std::string> names_of(const RemoveOptions& options, const spec::Cluster& cluster) {
   if (!options.hosts.file.empty()) return options.hosts.targets;
   std::vector<std::string> names;
@@ -63,13 +62,14 @@ Result<cluster::Nodes> nodes_of(const std::string& host, transport::Fleet& fleet
       host, {.label = "read the cluster's nodes", .asset = "playbooks/read/nodes.sh"}, fleet, assets));
   if (exit.status != 0)
     return base::fail(Fault::remote,
-                      fmt::format("{}: the API server does not say which nodes there are: {}", host,
+                      fmt::format("{}: cannot list the cluster's nodes: {}", host,
                                   base::printable(base::tail(exit.err, 3))),
                       "gpuadm doctor --stage cluster");
   return cluster::read_nodes(exit.out);
 }
 
-/// The control plane that acts: the first that stays, was reached, and is one. A worker that has an
+/// The acting control-plane node: the first remaining reachable one. A worker with an admin.conf does not
+/// count.
 /// admin.conf is none.
 const spec::Host* acting(const spec::Cluster& cluster, const session::Survey& survey,
                          const std::vector<std::string>& leaving) {
@@ -91,11 +91,11 @@ Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster,
   for (const std::string& name : names)
     if (const auto& facts = survey.census.at(name); !facts && !options.force)
       return base::fail(facts.error().fault, facts.error().what,
-                        "--force lets the cluster forget a host that is gone for good");
+                        "use --force to remove a host that is permanently lost");
   const spec::Host* actor = acting(cluster, survey, names);
   if (!actor)
-    return base::fail(Fault::blocked, "no control plane that stays was reached",
-                      "gpuadm reset takes a whole cluster down");
+    return base::fail(Fault::blocked, "no remaining control-plane node is reachable",
+                      "to remove the whole cluster: gpuadm reset");
   const facts::Facts& at_actor = *survey.census.at(actor->name);
   parting.cluster.hosts.push_back(*actor);
   parting.cluster.hosts.back().role = spec::Role::control_plane;
@@ -109,7 +109,7 @@ Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster,
     const auto& facts = survey.census.at(host.name);
     const bool leaves = std::ranges::find(names, host.name) != names.end();
     if (!leaves && host.name != actor->name) {
-      // Flannel's nodes learn by themselves who has gone.
+      // Flannel removes the routes by itself.
       const bool has_undo_plans = cluster.network.plugin == spec::NetworkPlugin::bridge &&
                                   !options.hosts.file.empty() && facts && playbook::is_node(*facts);
       if (has_undo_plans) {
@@ -121,16 +121,16 @@ Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster,
     }
     if (!leaves) continue;
     if (facts && !facts->machine_id.empty() && facts->machine_id == at_actor.machine_id)
-      return base::fail(
-          Fault::blocked,
-          fmt::format("{} is the machine of {}, the control plane that stays", host.name, actor->name),
-          "name another control plane; gpuadm reset takes a whole cluster down");
+      return base::fail(Fault::blocked,
+                        fmt::format("{} is the same machine as {}, the remaining control-plane node",
+                                    host.name, actor->name),
+                        "specify another control-plane node; to remove the whole cluster: gpuadm reset");
     if (const auto node = TRY(cluster::node_of(host, facts, nodes.all))) {
       if (!parting.nodes.insert(*node).second)
-        return base::fail(Fault::blocked, fmt::format("two of the hosts may be the node {}", *node),
+        return base::fail(Fault::blocked, fmt::format("two of the hosts match the node {}", *node),
                           "remove them one at a time");
       parting.lines += fmt::format("{} {}\n", *node, facts ? "there" : "gone");
-      parting.notes.emplace_back(host.name, fmt::format("is removed from the cluster as the node {}", *node));
+      parting.notes.emplace_back(host.name, fmt::format("is removed from the cluster (node {})", *node));
     }
     if (facts) {
       parting.leaving.hosts.push_back(host);
@@ -172,12 +172,12 @@ Result<Outcome> carry_out(const RemoveOptions& options, const Parting& parting, 
   for (const auto& [host, note] : parting.notes) notify(reporter, report::Did::note, host, note);
   for (const std::string& host : parting.gone)
     notify(reporter, report::Did::note, host,
-           "cannot be reached: the cluster forgets it, and it stays as it is");
+           "is unreachable: its node is removed, and the host is not changed");
   if (parting.undo_plans_left)
-    session::notify(
-        reporter, report::Did::note,
-        "the nodes that stay keep their ways to those that leave: gpuadm apply -f cluster.yaml, with a file "
-        "that names only who stays, takes them away");
+    session::notify(reporter, report::Did::note,
+                    "the remaining nodes keep their routes to the removed ones; to delete them: gpuadm apply "
+                    "-f cluster.yaml, with a file "
+                    "that has only the remaining hosts");
   const Outcome outcome = TRY(session::execute(execution, session, reporter, io));
   if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
   return report_kept(reporter, hosts_teardown.undo_plans()) ? Outcome::failed : outcome;
@@ -196,7 +196,7 @@ Result<Outcome> remove(const RemoveOptions& options, Io& io) {
   Teardown hosts_teardown = TRY(Teardown::of(
       parting.leaving, {options.force, options.keep_images, options.keep_driver}, assets, *session.fleet));
   const Outcome outcome =
-      TRY(session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+      TRY(session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
         return carry_out(options, parting, hosts_teardown, assets, session, reporter, io);
       }));
   std::vector<std::string> changed;

@@ -11,7 +11,7 @@ namespace app {
 
 namespace {
 
-/// What there is now, for people.
+/// The final state, for people.
 std::string result_of(const std::vector<std::string>& hosts, const ResetOptions& options) {
   std::string before = "gpuadm changed it";
   if (hosts.size() > 1) before = "gpuadm changed them";
@@ -20,7 +20,7 @@ std::string result_of(const std::vector<std::string>& hosts, const ResetOptions&
   return restored(hosts, before);
 }
 
-/// `changed`: hosts on which there is something to undo.
+/// `changed`: hosts with something to undo.
 Result<Outcome> teardown(Teardown& hosts_teardown, const assets::Store& assets, const ResetOptions& options,
                          const session::Session& session, std::vector<std::string>& changed,
                          report::Reporter& reporter, Io& io) {
@@ -31,7 +31,7 @@ Result<Outcome> teardown(Teardown& hosts_teardown, const assets::Store& assets, 
     if (!way.stages.empty()) changed.push_back(host);
   if (const auto nodes = hosts_teardown.nodes(); !nodes.empty())
     notify(reporter, report::Did::note, "",
-           fmt::format("the cluster on {} goes, with its pods and what etcd holds", base::join(nodes, ", ")));
+           fmt::format("the cluster on {} is deleted, with its pods and etcd data", base::join(nodes, ", ")));
   const Outcome outcome = TRY(session::execute(execution, session, reporter, io));
   if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
   return report_kept(reporter, hosts_teardown.undo_plans()) ? Outcome::failed : outcome;
@@ -48,7 +48,7 @@ Result<Outcome> reset(const ResetOptions& options, Io& io) {
       cluster, {options.force, options.keep_images, options.keep_driver}, assets, *session.fleet));
   std::vector<std::string> changed;
   const Outcome outcome =
-      TRY(session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+      TRY(session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
         return teardown(hosts_teardown, assets, options, session, changed, reporter, io);
       }));
   if (outcome == Outcome::done && options.consent != Consent::preview && options.format == Format::text &&

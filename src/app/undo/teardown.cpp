@@ -16,8 +16,7 @@ bool is_machine_id(std::string_view text) {
          text.find_first_not_of("0123456789abcdefABCDEF-") == std::string_view::npos;
 }
 
-/// "MACHINE-ID NAME ADDRESS" of each host. What it says is one id or nothing: more lines would be other
-/// hosts.
+/// "MACHINE-ID NAME ADDRESS" of each host. A host's answer must be one id: more lines would be other hosts.
 Result<std::string> machines(const spec::Cluster& cluster, transport::Fleet& fleet,
                              const assets::Store& assets) {
   const transport::Command command = TRY(
@@ -32,14 +31,14 @@ Result<std::string> machines(const spec::Cluster& cluster, transport::Fleet& fle
     lines += fmt::format("{} {} {}\n", id, base::lower(host->name), host->endpoint.address);
   }
   if (fleet.interrupted())
-    return base::fail(base::Fault::interrupted, "interrupted while the machine ids were read");
+    return base::fail(base::Fault::interrupted, "interrupted while reading machine ids");
   return lines;
 }
 
 }  // namespace
 
 Result<plan::Plan> reset_steps(spec::Cluster cluster, const assets::Store& assets, transport::Fleet& fleet) {
-  cluster.kubernetes = {};  // whatever version it is
+  cluster.kubernetes = {};  // any version
   const playbook::Library library = TRY(playbook::Library::load(assets, "reset"));
   facts::Census census;
   for (const spec::Host& host : cluster.hosts) census.emplace(host.name, facts::Facts{});

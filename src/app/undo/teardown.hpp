@@ -12,7 +12,7 @@
 
 namespace app {
 
-/// What shall stay of a node that is taken apart, and what is taken apart all the same.
+/// What is kept on a node that is torn down, and what is forced.
 struct Spared {
   bool force = false;  ///< as ResetOptions::force
   bool images = false, driver = false;
@@ -22,17 +22,17 @@ struct Spared {
 [[nodiscard]] Result<plan::Plan> reset_steps(spec::Cluster cluster, const assets::Store& assets,
                                              transport::Fleet& fleet);
 
-/// A node's way out: the steps of playbooks/reset.yaml, then the undo of every run that its journal knows.
+/// Tears down nodes: the steps of playbooks/reset.yaml, then the undo of every run in the journal.
 class Teardown {
  public:
-  /// Of the hosts of `cluster`. They look for themselves what is there: no facts are needed, which a broken
-  /// host might not give. The fleet and the assets must outlive it.
+  /// For the hosts of `cluster`. The steps inspect the hosts themselves: facts are not required, because a
+  /// broken host might not provide them. The fleet and the assets must outlive it.
   [[nodiscard]] static Result<Teardown> of(spec::Cluster cluster, Spared spared, const assets::Store& assets,
                                            transport::Fleet& fleet);
-  /// The steps, then what the journals say of now; those of lost hosts are not read again. Fault::blocked
-  /// where there is a cluster that gpuadm did not make, unless forced.
+  /// The steps, then the current journals; those of lost hosts are not read again. Fault::blocked for a
+  /// cluster that gpuadm did not create, unless forced.
   Result<plan::Plan> plan(const std::set<std::string>& lost = {});
-  /// As the last plan has them.
+  /// From the last plan.
   [[nodiscard]] const UndoPlans& undo_plans() const { return undo_plans_; }
   [[nodiscard]] const std::vector<std::string>& nodes() const { return nodes_; }
   [[nodiscard]] std::vector<std::string> hosts() const;

@@ -13,7 +13,7 @@ namespace app {
 
 namespace {
 
-/// The journals of the hosts made into a plan, again and again.
+/// Converts the hosts' journals into a plan, repeatedly.
 class TakeBack {
  public:
   TakeBack(const spec::Cluster& cluster, const assets::Store& assets, std::string functions, plan::Undo undo,
@@ -24,7 +24,7 @@ class TakeBack {
         undo_(std::move(undo)),
         fleet_(fleet) {}
 
-  /// Where an init or a join did not finish: the steps of reset, first.
+  /// If an init or a join did not finish: the steps of reset, first.
   Result<plan::Plan> plan() {
     const Journals journals = TRY(read_journals(fleet_, fleet_.hosts(), functions_));
     undo_plans = TRY(make_undo_plans(journals, undo_));
@@ -35,7 +35,7 @@ class TakeBack {
   }
 
   UndoPlans undo_plans;
-  std::vector<std::string> unfinished;  ///< hosts whose cluster is taken back
+  std::vector<std::string> unfinished;  ///< hosts whose unfinished cluster is removed
 
  private:
   Result<plan::Plan> first_steps(const Journals& journals) {
@@ -72,7 +72,7 @@ Result<Outcome> take_back(TakeBack& back, const assets::Store& assets, const Und
   }
   if (!back.unfinished.empty())
     notify(reporter, report::Did::note, "",
-           fmt::format("kubeadm did not finish on {}: what it started is stopped and removed, too",
+           fmt::format("kubeadm did not finish on {}: what it started is also stopped and removed",
                        base::join(back.unfinished, ", ")));
   const Outcome outcome = TRY(session::execute(execution, session, reporter, io));
   if (outcome != Outcome::done || !kept || options.consent == Consent::preview) return outcome;
@@ -84,7 +84,7 @@ Result<Outcome> take_back(TakeBack& back, const assets::Store& assets, const Und
 
 Result<Outcome> undo(const UndoOptions& options, Io& io) {
   if (options.all && !options.run.empty())
-    return base::fail(base::Fault::usage, "--all and --run are one too many", "--all undoes every run");
+    return base::fail(base::Fault::usage, "--all cannot be combined with --run", "use one of them");
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const std::string functions =
       TRY(assets.read("playbooks/prelude.sh")) + TRY(assets.read("playbooks/undo.sh"));
@@ -95,7 +95,7 @@ Result<Outcome> undo(const UndoOptions& options, Io& io) {
                 *session.fleet);
   std::vector<std::string> changed;
   const Outcome outcome =
-      TRY(session::telling(session.folder, options.format, io, [&](report::Reporter& reporter) {
+      TRY(session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
         return take_back(back, assets, options, session, changed, reporter, io);
       }));
   if (outcome == Outcome::done && options.consent != Consent::preview && options.format == Format::text &&

@@ -8,7 +8,8 @@ namespace app {
 
 namespace {
 
-constexpr std::chrono::seconds read_timeout{120};  // it sums every file that gpuadm has written
+constexpr std::chrono::seconds read_timeout{
+    120};  // it computes checksums of every file that gpuadm has written
 
 }  // namespace
 
@@ -29,8 +30,7 @@ Result<Journals> read_journals(transport::Fleet& fleet, const std::vector<std::s
                         fmt::format("{}: {}: {}", host, journal.error().what, base::tail(result->err, 3)));
     journals.emplace(host, std::move(*journal));
   }
-  if (fleet.interrupted())
-    return base::fail(base::Fault::interrupted, "interrupted while the journals were read");
+  if (fleet.interrupted()) return base::fail(base::Fault::interrupted, "interrupted while reading journals");
   return journals;
 }
 
@@ -64,17 +64,16 @@ bool report_kept(report::Reporter& reporter, const UndoPlans& undo_plans) {
   for (const auto& [host, way] : undo_plans) {
     for (const std::string& line : way.unreadable) {
       any = true;
-      notify(
-          reporter, report::Did::note, host,
-          fmt::format("a line of the journal is cut off or damaged, and what it is about is not restored: {} "
-                      "(--force removes the line)",
-                      base::printable(base::replace_all(line, "\t", " "), 300)));
+      notify(reporter, report::Did::note, host,
+             fmt::format("a line of the journal is truncated or damaged, and its change is not undone: {} "
+                         "(--force deletes the line)",
+                         base::printable(base::replace_all(line, "\t", " "), 300)));
     }
     for (const plan::Kept& kept : way.kept) {
       any = true;
       notify(
           reporter, report::Did::note, host,
-          fmt::format("{} stays: {} (--force puts it back)", base::printable(kept.thing.second), kept.why));
+          fmt::format("{} is kept: {} (--force restores it)", base::printable(kept.thing.second), kept.why));
     }
   }
   return any;

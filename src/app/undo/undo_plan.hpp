@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-/// What gpuadm undo and gpuadm reset share: journals into ways back.
+/// Shared by gpuadm undo and gpuadm reset: journals to undo plans.
 namespace app {
 
 using Journals = std::map<std::string, plan::Journal>;
@@ -18,13 +18,13 @@ using UndoPlans = std::map<std::string, plan::UndoPlan>;
 [[nodiscard]] Result<Journals> read_journals(transport::Fleet& fleet, const std::vector<std::string>& hosts,
                                              const std::string& functions);
 
-/// Whether undo also takes back the cluster that an init or a join on the host did not finish.
+/// Whether undo also removes the cluster of an unfinished init or join on the host.
 [[nodiscard]] bool takes_cluster_back(const plan::Journal& journal, const plan::Undo& undo);
 
-/// What is refused names its host.
+/// Errors contain the host's name.
 [[nodiscard]] Result<UndoPlans> make_undo_plans(const Journals& journals, const plan::Undo& asked);
 
-/// Says what stays; whether anything does.
+/// Reports what is kept; whether anything is.
 bool report_kept(report::Reporter& reporter, const UndoPlans& undo_plans);
 
 /// A sentence about a host (or none), or the last one.

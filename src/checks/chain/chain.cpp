@@ -4,12 +4,12 @@
 
 #include "checks/chain/words.hpp"
 #include "checks/cluster/whole.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <algorithm>
 #include <array>
 
-/// The chain's links that facts of hosts and cluster show.
+/// The chain's links that are tested by facts of hosts and cluster.
 namespace checks {
 
 namespace {
@@ -19,7 +19,7 @@ using report::Verdict;
 
 struct Row {
   std::string_view name, title;
-  std::vector<std::string_view> findings;  ///< ids of blockers that break it, or how they begin
+  std::vector<std::string_view> findings;  ///< ids of blockers that break it, or prefixes of ids
 };
 
 /// In the order of Link.
@@ -48,7 +48,7 @@ const Row& row_of(Link link) {
   return rows()[static_cast<std::size_t>(link)];
 }
 
-/// The link that a finding breaks: the one that names it closest.
+/// The link that a finding breaks: the one with the longest matching id.
 std::optional<Link> link_of(const Finding& finding) {
   std::optional<Link> found;
   std::size_t longest = 0;
@@ -64,7 +64,7 @@ const facts::Facts& host_facts(const GpuNode& node, const ChainInputs& inputs) {
 
 // --- Each says what it saw, or what is wrong -------------------------------------------------------------
 
-Finding see_driver(const GpuNode& node, const ChainInputs& inputs) {
+Finding check_driver(const GpuNode& node, const ChainInputs& inputs) {
   const auto& driver = host_facts(node, inputs).driver;
   if (!driver)
     return broken(Link::driver, node, "no NVIDIA driver is loaded", "", "gpuadm doctor --only gpu.driver.");
@@ -75,7 +75,7 @@ Finding see_driver(const GpuNode& node, const ChainInputs& inputs) {
                         : ""));
 }
 
-Finding see_nvml(const GpuNode& node, const ChainInputs& inputs) {
+Finding check_nvml(const GpuNode& node, const ChainInputs& inputs) {
   const facts::Facts& host = host_facts(node, inputs);
   const auto bound = std::ranges::count_if(
       host.pci_gpus, [](const facts::PciGpu& gpu) { return gpu.driver.empty() || gpu.driver == "nvidia"; });
@@ -92,7 +92,7 @@ Finding see_nvml(const GpuNode& node, const ChainInputs& inputs) {
   return holds(Link::nvml, node, list(texts));
 }
 
-Finding see_cdi(const GpuNode& node, const ChainInputs& inputs) {
+Finding check_cdi(const GpuNode& node, const ChainInputs& inputs) {
   for (const facts::CdiSpec& spec : host_facts(node, inputs).toolkit.cdi)
     if (spec.kind == "nvidia.com/gpu")
       return holds(Link::cdi, node, fmt::format("{} names {} devices", spec.file, spec.devices.size()));
@@ -102,7 +102,7 @@ Finding see_cdi(const GpuNode& node, const ChainInputs& inputs) {
                      : "there is no CDI specification; pods have the RuntimeClass " + node.runtime_class);
 }
 
-Finding see_runtime(const GpuNode& node, const ChainInputs& inputs) {
+Finding check_runtime(const GpuNode& node, const ChainInputs& inputs) {
   const facts::Facts& host = host_facts(node, inputs);
   const auto* there = node_named(inputs.facts, node.node);
   const bool docker = there && there->runtime.starts_with("docker:");
@@ -123,7 +123,7 @@ Finding see_runtime(const GpuNode& node, const ChainInputs& inputs) {
   return holds(Link::runtime, node, fmt::format("{} with the runtime {}", runtime, handler));
 }
 
-/// The control daemon of MPS, as gpuadm and NVIDIA's chart name its pods.
+/// The control daemon of MPS, by the pod names of gpuadm and of NVIDIA's chart.
 bool is_mps_pod(const facts::Pod& pod) {
   return pod.owner == "DaemonSet" && contains(pod.name, "mps-control-daemon");
 }
@@ -132,7 +132,7 @@ bool is_plugin_pod(const facts::Pod& pod) {
          !is_mps_pod(pod);
 }
 
-Finding see_dra_driver(const GpuNode& node, const ChainInputs& inputs) {
+Finding check_dra_driver(const GpuNode& node, const ChainInputs& inputs) {
   if (!inputs.facts.pods)
     return broken(Link::plugin, node, "the pods could not be read from the API server", "",
                   "kubectl get --raw /readyz?verbose");
@@ -150,11 +150,11 @@ Finding see_dra_driver(const GpuNode& node, const ChainInputs& inputs) {
                 "gpuadm init --phases gpu/labels,gpu/dra");
 }
 
-Finding see_plugin(const GpuNode& node, const ChainInputs& inputs) {
+Finding check_plugin(const GpuNode& node, const ChainInputs& inputs) {
   if (node.node.empty())
     return broken(Link::plugin, node, "the host is not a node of the cluster", "",
                   "kubectl get nodes, and compare with the host's name");
-  if (!node.claims.empty()) return see_dra_driver(node, inputs);
+  if (!node.claims.empty()) return check_dra_driver(node, inputs);
   if (inputs.cluster.gpu.allocator != spec::Allocator::device_plugin)
     return untried(Link::plugin, node, "gpu.allocator is not a device plugin");
   if (!inputs.facts.pods)
@@ -163,7 +163,7 @@ Finding see_plugin(const GpuNode& node, const ChainInputs& inputs) {
   const auto describe = [](const facts::Pod& pod) {
     return fmt::format("kubectl -n {} describe pod {}", pod.space, pod.name);
   };
-  // Without MPS's daemon the plugin offers nothing.
+  // Without MPS's daemon, the plugin advertises nothing.
   for (const facts::Pod& pod : *inputs.facts.pods)
     if (pod.node == node.node && is_mps_pod(pod) && !is_well(pod))
       return broken(Link::plugin, node, "the pod of MPS's control daemon on the node does not run",
@@ -177,7 +177,7 @@ Finding see_plugin(const GpuNode& node, const ChainInputs& inputs) {
                 "gpuadm init --phases gpu/device-plugin");
 }
 
-Finding see_allocatable(const GpuNode& node, const ChainInputs& inputs) {
+Finding check_allocatable(const GpuNode& node, const ChainInputs& inputs) {
   if (!node.claims.empty() && (!inputs.facts.slices || !inputs.facts.resource_claims))
     return broken(Link::allocatable, node,
                   "the resource slices and claims could not be read from the API server", "",
@@ -231,8 +231,9 @@ report::Finding examine_link(Link link, const GpuNode& on, const ChainInputs& in
     if (finding.host == on.host && finding.verdict == Verdict::fail &&
         finding.severity == Severity::blocker && link_of(finding) == link)
       return broken(link, on, finding.says, finding.evidence, finding.remedy, finding.id);
-  constexpr std::array see = {see_driver, see_nvml, see_cdi, see_runtime, see_plugin, see_allocatable};
-  return see.at(static_cast<std::size_t>(link) - static_cast<std::size_t>(Link::driver))(on, inputs);
+  constexpr std::array links = {check_driver,  check_nvml,   check_cdi,
+                                check_runtime, check_plugin, check_allocatable};
+  return links.at(static_cast<std::size_t>(link) - static_cast<std::size_t>(Link::driver))(on, inputs);
 }
 
 }  // namespace checks

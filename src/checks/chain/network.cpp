@@ -7,7 +7,8 @@
 
 #include <algorithm>
 
-/// The chain's links that pods on every node show: what the network proof says, and the likely cause.
+/// The chain's links that are tested by pods on every node: results of the network test, and the likely
+/// cause.
 namespace checks {
 
 namespace {
@@ -27,7 +28,7 @@ bool mentions(const std::vector<std::string>* routes, std::string_view text) {
          std::ranges::any_of(*routes, [&](const std::string& line) { return contains(line, text); });
 }
 
-/// Whether a route other than the default one leads to the address; true where the routes were not read.
+/// Whether a route other than the default one leads to the address; true if the routes were not read.
 bool has_route(const std::vector<std::string>* routes, const std::string& address) {
   const auto to = base::Cidr::parse(address);
   if (!routes || !to) return true;
@@ -37,7 +38,7 @@ bool has_route(const std::vector<std::string>* routes, const std::string& addres
   });
 }
 
-/// What keeps packets from one node's pods from another's, and what to type.
+/// The obstacle for packets between the pods of two nodes, with a remedy.
 struct Cause {
   std::string text, remedy;
 };
@@ -113,7 +114,7 @@ Finding peers_broken(const GpuNode& on, const NetworkNode& node, const NetworkVi
                 base::join(texts, "; ") + (cause.text.empty() ? "" : "; " + cause.text), cause.remedy);
 }
 
-Finding see_network(const GpuNode& on, const NetworkNode& node, const NetworkView& view) {
+Finding check_network(const GpuNode& on, const NetworkNode& node, const NetworkView& view) {
   if (const auto failed = failures(node, Kind::peer); !failed.empty())
     return peers_broken(on, node, view, failed);
   if (const auto failed = failures(node, Kind::api); !failed.empty())
@@ -133,7 +134,7 @@ Finding see_network(const GpuNode& on, const NetworkNode& node, const NetworkVie
                fmt::format("{}: {}; reaches the API server's Service", node.pod_address, others));
 }
 
-Finding see_dns(const GpuNode& on, const NetworkNode& node) {
+Finding check_dns(const GpuNode& on, const NetworkNode& node) {
   const auto result = std::ranges::find(node.results, Kind::dns, &NetworkResult::kind);
   if (result == node.results.end())
     return broken(Link::dns, on, "the program in the pod ended without its results", "",
@@ -151,7 +152,7 @@ bool is_unreachable(std::string_view error) {
          contains(error, "error dialing backend");
 }
 
-/// Why there is no result of the node, if there is none.
+/// Why the node has no result, if it has none.
 std::optional<Finding> without_pod(Link link, const GpuNode& on, const NetworkNode* node) {
   if (!node || node->ready.empty())
     return broken(link, on, "the cluster has no such node", on.node, "kubectl get nodes");
@@ -177,11 +178,11 @@ std::optional<Finding> without_pod(Link link, const GpuNode& on, const NetworkNo
 Finding examine_network(Link link, const GpuNode& on, const NetworkView& view) {
   const NetworkNode* tested = view.proof.node(on.node);
   if (auto wrong = without_pod(link, on, tested)) return std::move(*wrong);
-  if (link == Link::network) return see_network(on, *tested, view);
+  if (link == Link::network) return check_network(on, *tested, view);
   if (view.proof.dns_absent)
     return untried(link, on,
                    "the cluster has no DNS: no Service in kube-system has the label k8s-app=kube-dns");
-  return see_dns(on, *tested);
+  return check_dns(on, *tested);
 }
 
 }  // namespace checks

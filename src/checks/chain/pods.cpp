@@ -3,12 +3,12 @@
 #include "checks/chain/proof.hpp"
 #include "checks/chain/words.hpp"
 #include "checks/cluster/whole.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <algorithm>
 #include <array>
 
-/// The chain's links that pods show which were made for it.
+/// The chain's links that are tested by pods created for them.
 namespace checks {
 
 namespace {
@@ -37,7 +37,7 @@ bool has_ended(const Pod& pod) {
   return pod.phase == "Succeeded" || pod.phase == "Failed";
 }
 
-/// Its container waits for what does not come by itself.
+/// Its container waits for something that does not happen by itself.
 bool is_hopeless(const Pod& pod) {
   constexpr std::array reasons = {"ErrImageNeverPull",    "InvalidImageName",  "ImageInspectError",
                                   "CreateContainerError", "RunContainerError", "CreateContainerConfigError"};
@@ -53,7 +53,7 @@ bool is_decided(const PodTest& pod_test, const Pod& pod, const Made& made) {
   return facts::parse_proof(made.log_of(pod)).rounds.size() >= pod_test.rounds;
 }
 
-/// What is wrong with a pod, in the words of whoever said it.
+/// The problem of a pod, as reported by its source.
 std::string words_of(const Pod& pod, const Made& made) {
   std::string text = fmt::format("{} is {}", pod.name, trouble_of(pod));
   for (const std::string& more : {pod.waits_for, pod.unscheduled})
@@ -67,12 +67,12 @@ Finding not_made(const PodTest& pod_test, const GpuNode& on) {
                 "kubectl get events -A, and look for the reason");
 }
 
-/// What the scheduler says of a pod for which the node has no GPU left.
+/// The scheduler's message for a pod if the node has no free GPU.
 std::string lacks_gpu(const GpuNode& on) {
   return on.claims.empty() ? "Insufficient " + on.resource : "cannot allocate all claims";
 }
 
-Finding see_scheduling(const PodTest& pod_test, const GpuNode& on, const Made& made) {
+Finding check_scheduling(const PodTest& pod_test, const GpuNode& on, const Made& made) {
   long long running = 0, waiting = 0;
   std::string waits, wrong;
   for (const Pod* pod : made.pods) {
@@ -98,7 +98,7 @@ Finding see_scheduling(const PodTest& pod_test, const GpuNode& on, const Made& m
                on.held > 0 ? fmt::format("{} ({} held: {})", seen, on.held, some(on.holders)) : seen);
 }
 
-Finding see_pod(const PodTest& pod_test, const GpuNode& on, const Made& made) {
+Finding check_pod(const PodTest& pod_test, const GpuNode& on, const Made& made) {
   const Pod& pod = *made.pods.front();
   const auto log = made.log_of(pod);
   const auto gpus =
@@ -114,7 +114,7 @@ Finding see_pod(const PodTest& pod_test, const GpuNode& on, const Made& made) {
   return holds(pod_test.link, on, std::string(base::trim(log.front())));
 }
 
-Finding see_compute(const PodTest& pod_test, const GpuNode& on, const Made& made, const Floors& floors) {
+Finding check_compute(const PodTest& pod_test, const GpuNode& on, const Made& made, const Floors& floors) {
   std::vector<facts::ProofGpu> gpus;
   for (const Pod* pod : made.pods) {
     facts::Proof proof = facts::parse_proof(made.log_of(*pod));
@@ -133,7 +133,7 @@ Finding see_compute(const PodTest& pod_test, const GpuNode& on, const Made& made
   return holds(pod_test.link, on, figures_of(gpus));
 }
 
-Finding see_reload(const PodTest& pod_test, const GpuNode& on, const Made& made) {
+Finding check_reload(const PodTest& pod_test, const GpuNode& on, const Made& made) {
   const Pod& pod = *made.pods.front();
   const facts::Proof proof = facts::parse_proof(made.log_of(pod));
   if (pod.phase != "Running" || proof.rounds.size() < pod_test.rounds)
@@ -159,7 +159,8 @@ PodTest pod_test_of(Link link, const GpuNode& on, std::size_t index) {
     pod_test.why_none = fmt::format("the node offers no {}", on.resource);
   } else if (link == Link::scheduling) {
     pod_test.pods = on.free() + 1;
-    // A claim is allocated some time after its pod was made, and the scheduler says meanwhile that it is not.
+    // A claim is allocated some time after its pod was created; until then the scheduler reports it as
+    // unallocated.
     if (!on.claims.empty()) pod_test.running = on.free();
   } else if (on.free() == 0) {
     pod_test.why_none = "all of its GPUs are held: " + some(on.holders);
@@ -196,13 +197,13 @@ Finding examine_pod_test(const PodTest& pod_test, const GpuNode& on, const facts
     return not_made(pod_test, on);
   switch (pod_test.link) {
     case Link::scheduling:
-      return see_scheduling(pod_test, on, made);
+      return check_scheduling(pod_test, on, made);
     case Link::pod:
-      return see_pod(pod_test, on, made);
+      return check_pod(pod_test, on, made);
     case Link::compute:
-      return see_compute(pod_test, on, made, floors);
+      return check_compute(pod_test, on, made, floors);
     default:
-      return see_reload(pod_test, on, made);
+      return check_reload(pod_test, on, made);
   }
 }
 

@@ -3,7 +3,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/csv.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ std::optional<double> figure(const ProofStep& step, const std::string& name) {
   return place == step.figures.end() ? std::nullopt : std::optional(place->second);
 }
 
-/// The floors of a model are its own, and for what it has none, those of every model.
+/// The minimums of a model are its own, and for other figures those of all models.
 std::vector<const Floor*> floors_of(const Floors& all, const std::string& model) {
   std::vector<const Floor*> found;
   for (const Floor& floor : all)
@@ -37,7 +37,7 @@ std::vector<const Floor*> floors_of(const Floors& all, const std::string& model)
   return found;
 }
 
-/// Steps of peers are called "peer 1".
+/// Steps between peers are named "peer 1".
 bool is_of(const ProofStep& step, const Floor& floor) {
   return step.name.substr(0, step.name.find(' ')) == floor.step;
 }

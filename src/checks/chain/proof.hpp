@@ -2,13 +2,13 @@
 
 #include "gpuadm/checks/chain.hpp"
 
-/// Whether GPUs that were proven do what they should: right, and as fast as their model is known to be.
+/// Whether tested GPUs compute correctly, and as fast as their model is known to be.
 namespace checks {
 
-/// The first thing that is wrong: a step that failed, or a figure below its floor (data/gpu-floors.csv).
-/// Empty where nothing is.
+/// The first problem: a failed step, or a figure below its minimum (data/gpu-floors.csv). Empty if there is
+/// none.
 [[nodiscard]] std::string wrong_in(const facts::Proof& proof, const Floors& floors);
-/// "2 × NVIDIA H200: memory 4300 and 4440 GB/s, …"; of several the lowest.
+/// "2 × NVIDIA H200: memory 4300 and 4440 GB/s, …"; of several figures the lowest.
 [[nodiscard]] std::string figures_of(const std::vector<facts::ProofGpu>& gpus);
 
 }  // namespace checks

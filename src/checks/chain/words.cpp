@@ -3,11 +3,11 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/cluster/whole.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <algorithm>
 
-/// What is common to all links: the nodes, and findings of them.
+/// Shared by all links: the nodes, and their findings.
 namespace checks {
 
 namespace {
@@ -31,7 +31,7 @@ Finding finding_of(Link link, const GpuNode& node, Verdict verdict, const std::s
   return finding;
 }
 
-/// Of the hosts' names and the nodes' one may have a domain.
+/// One of the host's and the node's name may include a domain.
 bool same_host(const std::string& host, const std::string& node) {
   return host == node || host.substr(0, host.find('.')) == node.substr(0, node.find('.'));
 }
@@ -45,7 +45,7 @@ int shares_of(const spec::Cluster& cluster, const std::string& host, const facts
   return std::max(1, spec::layout_of(cluster, *place, facts::models_of(facts)).sharing.replicas);
 }
 
-/// The version of resource.k8s.io to write claims in.
+/// The version of resource.k8s.io for claims.
 std::string claim_version(const facts::ClusterFacts& facts) {
   if (facts.dra_versions)
     for (const char* known : {"v1", "v1beta2", "v1beta1"})
@@ -53,12 +53,11 @@ std::string claim_version(const facts::ClusterFacts& facts) {
   return "v1";
 }
 
-/// The node's GPUs by ResourceSlices, and what claims have of them, but for those that verify itself has
-/// left.
+/// The node's GPUs in ResourceSlices, and their claims, except those left over from an earlier verify.
 void count_claims(GpuNode& node, const facts::ClusterFacts& facts) {
   node.claims = claim_version(facts);
   node.resource = "device of gpu.nvidia.com";
-  node.runtime_class.clear();  // the container runtime takes them by CDI
+  node.runtime_class.clear();  // the container runtime uses CDI
   node.shares = 1;
   for (const facts::GpuDevice& device : gpu_devices(facts, node.node)) {
     if (node.mig && device.device.type != "mig") continue;
@@ -70,7 +69,7 @@ void count_claims(GpuNode& node, const facts::ClusterFacts& facts) {
   }
 }
 
-/// What pods have there, but for those that verify itself has left.
+/// The GPUs that pods use, except those left over from an earlier verify.
 void count_held(GpuNode& node, const facts::ClusterFacts& facts) {
   if (!facts.pods) return;
   for (const facts::Pod& pod : *facts.pods) {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-/// How the chain says what it found.
+/// Texts and findings of the chain.
 namespace checks {
 
 [[nodiscard]] report::Finding holds(Link link, const GpuNode& node, const std::string& evidence);

@@ -1,7 +1,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/cluster/whole.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <algorithm>
 #include <array>
@@ -105,7 +105,7 @@ void version_skew(const Whole& w, Verdicts& out) {
   }
 }
 
-/// Three minors are cared for; the newest one that the tables know stands for today.
+/// Three minor versions are supported; the newest known one is assumed to be the current one.
 void version_eol(const Whole& w, Verdicts& out) {
   const auto server = Version::parse(w.facts.version);
   if (!server) return out.unknown("the API server's version is not known");

@@ -1,17 +1,17 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/cluster/whole.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <algorithm>
 #include <array>
 
-/// The GPUs that nodes offer.
+/// The GPUs that nodes advertise.
 namespace checks {
 
 namespace {
 
-/// What a node should offer by its host: GPUs times the shares of each.
+/// The expected number for a node by its host: GPUs times shares.
 std::optional<long long> expected_of(const Whole& w, const facts::Node& node) {
   const facts::Facts* host = host_of(w, node.name);
   if (!host || host->gpus.empty() || has_mig(*host)) return std::nullopt;
@@ -79,7 +79,7 @@ void dra_driver(const Whole& w, Verdicts& out) {
                  "remove one of the two from " + node.name);
 }
 
-/// The DRA driver's pod on a node that is not well; empty where it is, or where there is none.
+/// The unhealthy DRA driver pod of a node; empty if it is healthy or missing.
 std::string dra_pod_trouble(const Whole& w, const facts::Node& node) {
   if (w.facts.pods)
     for (const facts::Pod& pod : *w.facts.pods)

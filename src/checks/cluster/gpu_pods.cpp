@@ -1,12 +1,12 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/cluster/whole.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <algorithm>
 #include <array>
 
-/// Pods that have GPUs, or take them.
+/// Pods that request or bypass GPUs.
 namespace checks {
 
 namespace {
@@ -74,7 +74,7 @@ void no_runtime_class(const Whole& w, Verdicts& out) {
     out.skip("no pod with a GPU runs on an examined host");
 }
 
-/// Pods of daemon sets with this variable are the ones that manage GPUs.
+/// Pods of DaemonSets with this variable manage GPUs.
 void env_bypass(const Whole& w, Verdicts& out) {
   const auto* pods = given(w.facts.pods, out, "the pods");
   if (!pods) return;

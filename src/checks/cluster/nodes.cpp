@@ -1,7 +1,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/cluster/whole.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <algorithm>
 #include <array>
@@ -47,8 +47,8 @@ void taints(const Whole& w, Verdicts& out) {
     }
 }
 
-/// The kubelet renews its lease every 10 s. After node-monitor-grace-period its node is given up: 40 s, from
-/// Kubernetes 1.32 on 50 s.
+/// The kubelet renews its lease every 10 s. After node-monitor-grace-period its node becomes unknown: 40 s,
+/// since Kubernetes 1.32 50 s.
 double grace_of(const Whole& w) {
   const auto server = base::Version::parse(w.facts.version);
   return server && server->minor >= 32 ? 50 : 40;
@@ -84,9 +84,10 @@ void unique(const Whole& w, Verdicts& out) {
   }
 }
 
-/// Says which nodes differ in something: values with the nodes that have them.
-void tell_differences(const std::map<std::string, std::vector<std::string>>& nodes_by_value,
-                      Severity severity, const std::string& says, const std::string& remedy, Verdicts& out) {
+/// Reports nodes that differ in a property: values with their nodes.
+void report_differences(const std::map<std::string, std::vector<std::string>>& nodes_by_value,
+                        Severity severity, const std::string& says, const std::string& remedy,
+                        Verdicts& out) {
   if (nodes_by_value.size() < 2) {
     if (!nodes_by_value.empty()) out.pass(nodes_by_value.begin()->first);
     return;
@@ -104,8 +105,8 @@ void os_uniform(const Whole& w, Verdicts& out) {
   if (!nodes) return;
   ByValue found;
   for (const facts::Node& node : *nodes) found[node.os + ", " + node.kernel].push_back(node.name);
-  tell_differences(found, Severity::note, "nodes have different systems or kernels",
-                   "upgrade all nodes to one release and kernel", out);
+  report_differences(found, Severity::note, "nodes have different systems or kernels",
+                     "upgrade all nodes to one release and kernel", out);
 }
 
 void containerd_skew(const Whole& w, Verdicts& out) {
@@ -119,8 +120,8 @@ void containerd_skew(const Whole& w, Verdicts& out) {
     found[node.runtime.substr(0, scheme) + " " + (version ? version->minor_text() : "?")].push_back(
         node.name);
   }
-  tell_differences(found, Severity::note, "nodes have different container runtimes",
-                   "upgrade the runtime of the older nodes", out);
+  report_differences(found, Severity::note, "nodes have different container runtimes",
+                     "upgrade the runtime of the older nodes", out);
 }
 
 void driver_skew(const Whole& w, Verdicts& out) {
@@ -134,8 +135,8 @@ void driver_skew(const Whole& w, Verdicts& out) {
     if (!driver.empty()) found[driver].push_back(node.name);
   }
   if (found.empty()) return out.skip("no node reports its driver's version");
-  tell_differences(found, Severity::note, "nodes have different NVIDIA drivers",
-                   "install one driver version on all GPU nodes", out);
+  report_differences(found, Severity::note, "nodes have different NVIDIA drivers",
+                     "install one driver version on all GPU nodes", out);
 }
 
 constexpr std::array rows = std::to_array<Check>({

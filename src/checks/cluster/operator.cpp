@@ -1,17 +1,17 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/cluster/whole.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <algorithm>
 #include <array>
 
-/// NVIDIA's GPU operator and its companions.
+/// NVIDIA's GPU Operator and its components.
 namespace checks {
 
 namespace {
 
-/// Pods of a name like this, or nothing and why.
+/// Pods with such a name, or nothing with the reason.
 std::vector<const facts::Pod*> pods_like(const Whole& w, Verdicts& out, std::string_view part,
                                          const char* missing) {
   std::vector<const facts::Pod*> found;
@@ -33,7 +33,7 @@ void cluster_policy(const Whole& w, Verdicts& out) {
                "kubectl describe clusterpolicy " + name + "; kubectl -n gpu-operator get pods");
 }
 
-/// The order in which the operator's parts wait for each other.
+/// The order in which the operator's components depend on each other.
 constexpr std::array<std::string_view, 7> parts = {
     "nvidia-driver",        "nvidia-container-toolkit", "nvidia-operator-validator",
     "nvidia-device-plugin", "gpu-feature-discovery",    "nvidia-dcgm",
@@ -43,7 +43,7 @@ void operator_pods(const Whole& w, Verdicts& out) {
   if (!w.facts.policies || w.facts.policies->empty()) return out.skip("the GPU operator is not installed");
   const auto* pods = given(w.facts.pods, out, "the pods");
   if (!pods) return;
-  // The first part that fails on a node holds up the others there.
+  // The first failing component on a node blocks the others there.
   std::map<std::string, const facts::Pod*> first;
   for (const std::string_view part : parts)
     for (const facts::Pod& pod : *pods)
@@ -115,7 +115,7 @@ void gfd_labels(const Whole& w, Verdicts& out) {
     if (!has_gpus(w, node)) continue;
     const std::string count = label(node, "nvidia.com/gpu.count");
     const facts::Facts* host = host_of(w, node.name);
-    // With the MIG strategy "single" it counts the MIG devices.
+    // With the MIG strategy "single", it counts MIG devices.
     const bool counts_gpus = host && !host->gpus.empty() && !has_mig(*host);
     if (count.empty())
       out.fail(Severity::warning, "a GPU node is not labelled", node.name + " has no nvidia.com/gpu.count",

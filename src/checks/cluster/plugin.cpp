@@ -1,12 +1,12 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/cluster/whole.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <algorithm>
 #include <array>
 
-/// Device plugins: NVIDIA's, and the one of cards for RDMA.
+/// Device plugins: NVIDIA's, and the RDMA shared device plugin.
 namespace checks {
 
 namespace {
@@ -21,7 +21,7 @@ void plugin_pods(const Whole& w, Verdicts& out) {
   if (nodes.empty()) return;
   const auto* sets = given(w.facts.daemon_sets, out, "the daemon sets");
   if (!sets) return;
-  // One, or one for each way to share GPUs.
+  // One, or one for each sharing setting.
   int desired = 0, ready = 0;
   const facts::DaemonSet* worst = nullptr;
   for (const facts::DaemonSet& set : *sets) {
@@ -51,7 +51,7 @@ void plugin_pods(const Whole& w, Verdicts& out) {
 struct Line {
   std::string_view contains, says, remedy;
 };
-/// What k8s-device-plugin writes (README, issues 478, 1220, 1574; internal/rm/health.go).
+/// Messages of k8s-device-plugin (README, issues 478, 1220, 1574; internal/rm/health.go).
 constexpr std::array lines = {
     Line{"could not load NVML library",
          "the device plugin does not find the driver: it runs without the nvidia runtime",
@@ -123,7 +123,7 @@ void taints_tolerations(const Whole& w, Verdicts& out) {
   }
 }
 
-/// Resources of cards for RDMA, which the shared device plugin calls rdma/NAME.
+/// Resources of RDMA cards, which the shared device plugin names rdma/NAME.
 long long rdma_amount(const std::map<std::string, std::string>& resources) {
   long long all = 0;
   for (const auto& [name, value] : resources)
@@ -139,7 +139,8 @@ void rdma_plugin(const Whole& w, Verdicts& out) {
     return std::ranges::any_of(
         *nodes, [&](const facts::Node& node) { return amount(node.allocatable, resource) > 0; });
   };
-  std::map<std::string, std::vector<std::string>> wanted;  // what no node has, and who asks for it
+  std::map<std::string, std::vector<std::string>>
+      wanted;  // resources without a node, and the pods that request them
   bool asked = false;
   for (const facts::Pod& pod : *pods)
     for (const std::string& resource : pod.rdma) {

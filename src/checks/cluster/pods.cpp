@@ -2,17 +2,17 @@
 
 #include "checks/cluster/whole.hpp"
 #include "checks/kubelet/reasons.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <algorithm>
 #include <array>
 
-/// Pods, and what keeps them from running.
+/// Pods, and what prevents them from running.
 namespace checks {
 
 namespace {
 
-/// What to do about a pod that waits, by its reason.
+/// The remedy for a waiting pod, by its reason.
 std::string remedy_for(const facts::Pod& pod) {
   const std::string why = trouble_of(pod);
   const std::string where = fmt::format("-n {} {}", pod.space, pod.name);
@@ -22,7 +22,7 @@ std::string remedy_for(const facts::Pod& pod) {
   return "kubectl describe pod " + where;
 }
 
-/// The newest event of a pod, "FailedCreatePodSandBox: …"; one of a back-off only where there is no other.
+/// The newest event of a pod, "FailedCreatePodSandBox: …"; a back-off event only if there is no other.
 std::string newest_event(const Whole& w, const facts::Pod& pod) {
   std::string newest, back_off;
   if (w.facts.events)
@@ -32,9 +32,9 @@ std::string newest_event(const Whole& w, const facts::Pod& pod) {
   return newest.empty() ? back_off : newest;
 }
 
-/// Why a pod waits: what its container says, else the scheduler, else its newest event.
+/// Why a pod waits: its container's reason, otherwise the scheduler's, otherwise its newest event.
 std::string more_of(const Whole& w, const facts::Pod& pod) {
-  // Of these the message says no more than the reason.
+  // The message of these adds nothing to the reason.
   const bool says_little = trouble_of(pod) == "ImagePullBackOff" || pod.waits_for.empty();
   if (!pod.unscheduled.empty() && pod.waits_for.empty()) return pod.unscheduled;
   const std::string event = says_little ? newest_event(w, pod) : std::string();
@@ -114,7 +114,7 @@ void image_pull(const Whole& w, Verdicts& out) {
   if (!pods) return;
   for (const facts::Pod& pod : *pods) {
     if (!has(pod.waiting, "ImagePullBackOff") && !has(pod.waiting, "ErrImagePull")) continue;
-    // Of a back-off only the events say why.
+    // During a back-off, only the events contain the cause.
     std::string why = pod.waits_for;
     if (w.facts.events)
       for (const facts::Event& event : *w.facts.events)

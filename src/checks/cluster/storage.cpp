@@ -1,12 +1,12 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/cluster/whole.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <algorithm>
 #include <array>
 
-/// Volumes: who provides them, and who waits for one.
+/// Volumes: their provisioners, and claims that wait.
 namespace checks {
 
 namespace {
@@ -17,7 +17,7 @@ const facts::StorageClass* class_of(const std::vector<facts::StorageClass>& clas
   return place == classes.end() ? nullptr : &*place;
 }
 
-void tell_defaults(const std::vector<facts::StorageClass>& classes, Verdicts& out) {
+void check_defaults(const std::vector<facts::StorageClass>& classes, Verdicts& out) {
   std::vector<std::string> defaults;
   for (const facts::StorageClass& one : classes)
     if (one.is_default) defaults.push_back(one.name);
@@ -34,7 +34,7 @@ void csi_drivers(const Whole& w, Verdicts& out) {
   const auto* nodes = drivers ? given(w.facts.csi_nodes, out, "the nodes' CSI drivers") : nullptr;
   if (!nodes) return;
   if (classes->empty() && drivers->empty()) return out.skip("no CSI driver and no StorageClass");
-  tell_defaults(*classes, out);
+  check_defaults(*classes, out);
   for (const std::string& driver : *drivers) {
     std::vector<std::string> without;
     for (const auto& [node, registered] : *nodes)
@@ -52,16 +52,16 @@ void csi_drivers(const Whole& w, Verdicts& out) {
   }
 }
 
-/// A claim may take as long to be bound without being stuck.
+/// Time limit for binding a claim.
 constexpr double patience = 300;
 
-/// What a claim that is not bound waits for; empty where that is as it should be.
+/// What an unbound claim waits for; empty if the wait is expected.
 std::string wait_of(const facts::Claim& claim, const std::vector<facts::StorageClass>& classes) {
   if (claim.phase == "Lost") return "its volume is lost";
   if (claim.storage_class.empty()) return "it has no StorageClass, and there is no default";
   const facts::StorageClass* one = class_of(classes, claim.storage_class);
   if (!one) return "there is no StorageClass " + claim.storage_class;
-  // Until a pod that uses it has been given a node.
+  // Until a pod that uses it is scheduled.
   if (one->binding == "WaitForFirstConsumer" && claim.node.empty()) return {};
   return fmt::format("{} ({}) has not created its volume", one->name, one->provisioner);
 }

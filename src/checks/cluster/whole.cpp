@@ -2,7 +2,7 @@
 
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <algorithm>
 

@@ -4,38 +4,38 @@
 
 #include <fmt/format.h>
 
-/// Questions about a cluster that several checks ask.
+/// Queries on a cluster that several checks share.
 namespace checks {
 
-/// A list that the API server gave; says that it did not otherwise.
+/// A list from the API server; unknown if it is missing.
 template <class T>
 const T* given(const std::optional<T>& list, Verdicts& out, std::string_view what) {
   if (!list) out.unknown(fmt::format("the API server did not give {}", what));
   return list ? &*list : nullptr;
 }
 
-/// The facts of the host behind a node, or nullptr.
+/// The facts of a node's host, or nullptr.
 [[nodiscard]] const facts::Facts* host_of(const Whole& whole, const std::string& node);
 
-/// The amount of a resource, 0 where there is none.
+/// The quantity of a resource, 0 if there is none.
 [[nodiscard]] long long amount(const std::map<std::string, std::string>& resources, std::string_view name);
 /// All resources of nvidia.com together: GPUs and MIG devices.
 [[nodiscard]] long long gpu_amount(const std::map<std::string, std::string>& resources);
 [[nodiscard]] std::string label(const facts::Node& node, const std::string& name);
-/// A node that offers GPUs, or whose host has some.
+/// A node that advertises GPUs, or whose host has some.
 [[nodiscard]] bool has_gpus(const Whole& whole, const facts::Node& node);
-/// The nodes that have GPUs; says why there is nothing to judge otherwise.
+/// The nodes with GPUs; skipped with the reason if there are none.
 [[nodiscard]] std::vector<const facts::Node*> gpu_nodes(const Whole& whole, Verdicts& out);
 /// Whether any GPU of a host is in MIG mode.
 [[nodiscard]] bool has_mig(const facts::Facts& host);
-/// A pod that ran to its end or runs well.
+/// A pod that has completed or is running and ready.
 [[nodiscard]] bool is_well(const facts::Pod& pod);
-/// Why a pod is not well: "CrashLoopBackOff", "Pending".
+/// Why a pod is unhealthy: "CrashLoopBackOff", "Pending".
 [[nodiscard]] std::string trouble_of(const facts::Pod& pod);
-/// A pod of NVIDIA's DRA driver that serves a node's GPUs, as gpuadm and NVIDIA's chart name it.
+/// A pod of NVIDIA's DRA driver for a node's GPUs, by the names of gpuadm and of NVIDIA's chart.
 [[nodiscard]] bool is_dra_driver_pod(const facts::Pod& pod);
 [[nodiscard]] bool contains(std::string_view text, std::string_view part);
-/// At most five, and how many more.
+/// At most five items, and the number of the others.
 [[nodiscard]] std::string some(const std::vector<std::string>& names);
 
 }  // namespace checks

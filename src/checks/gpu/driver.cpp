@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using facts::PciGpu;
 
-/// A GPU host whose driver is loaded; says why not otherwise.
+/// A GPU host with a loaded driver; skipped with the reason otherwise.
 const facts::Driver* loaded_driver(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return nullptr;
   if (!s.facts.driver) out.skip("no NVIDIA driver is loaded");

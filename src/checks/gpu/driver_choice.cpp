@@ -16,12 +16,12 @@ constexpr std::array architectures = {"Tesla",  "Fermi",  "Kepler", "Maxwell", "
                                       "Turing", "Ampere", "Ada",    "Hopper",  "Blackwell", "Rubin"};
 constexpr int open_by_default = 560;  // the first branch whose installers prefer the open modules
 
-/// How new, by place in the list; what is not there is newer than all of them.
+/// Age by position in the list; branches that are not in it are newer than all others.
 std::size_t age(const std::string& architecture) {
   return static_cast<std::size_t>(std::ranges::find(architectures, architecture) - architectures.begin());
 }
 
-/// The newest architecture that a branch knows: the last one that its row names.
+/// The newest architecture of a branch: the last one in its row.
 std::size_t newest_of(const Branch& branch) {
   if (branch.architectures.find("newer") != std::string::npos) return architectures.size();
   for (std::size_t i = architectures.size(); i-- > 0;)
@@ -30,10 +30,10 @@ std::size_t newest_of(const Branch& branch) {
 }
 
 struct Bounds {
-  const GpuModel* oldest = nullptr;       ///< whose last branch is the lowest
+  const GpuModel* oldest = nullptr;       ///< the one with the lowest last branch
   const GpuModel* newest = nullptr;       ///< of the newest architecture
-  const GpuModel* open_only = nullptr;    ///< one that needs the open modules
-  const GpuModel* proprietary = nullptr;  ///< one that cannot have them
+  const GpuModel* open_only = nullptr;    ///< one that requires the open modules
+  const GpuModel* proprietary = nullptr;  ///< one that does not support them
 
   [[nodiscard]] bool fit(int branch, const Branch& is) const {
     return (!oldest || branch <= *oldest->last_branch) &&
@@ -45,7 +45,7 @@ Bounds bounds_of(const std::vector<facts::PciGpu>& gpus, const Data& data) {
   Bounds bounds;
   for (const facts::PciGpu& gpu : gpus) {
     const GpuModel* model = data.find_gpu(gpu.device_id, gpu.subsystem);
-    if (!model) continue;  // newer than the data: it sets no bound
+    if (!model) continue;  // newer than the data: no constraint
     if (model->last_branch && (!bounds.oldest || *model->last_branch < *bounds.oldest->last_branch))
       bounds.oldest = model;
     if (!bounds.newest || age(model->architecture) > age(bounds.newest->architecture)) bounds.newest = model;
@@ -72,7 +72,7 @@ Result<int> asked_branch(int asked, const Bounds& bounds, const Data& data) {
   return asked;
 }
 
-/// The newest that is a production or long-term branch; where none of them will do, the newest that does.
+/// The newest supported production or long-term branch; if none fits, the newest that does.
 Result<int> best_branch(const Bounds& bounds, const Data& data) {
   int any = 0;
   for (auto branch = data.branches.rbegin(); branch != data.branches.rend(); ++branch) {

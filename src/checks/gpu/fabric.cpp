@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/gpu/see.hpp"
+#include "checks/gpu/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ using facts::Gpu;
 
 constexpr const char* unit = "nvidia-fabricmanager.service";
 
-/// Who joins the GPUs of a host.
+/// What connects the GPUs of a host.
 enum class Fabric { none, nvswitch, nvlink5 };
 
 Fabric fabric_of(const facts::Facts& facts) {
@@ -24,7 +24,7 @@ Fabric fabric_of(const facts::Facts& facts) {
   return facts.nvswitches.empty() ? Fabric::none : Fabric::nvswitch;
 }
 
-/// A host that must run the fabric manager itself; says why not otherwise.
+/// A host that must run the fabric manager itself; skipped with the reason otherwise.
 bool needs_manager(const Subject& s, Verdicts& out) {
   if (fabric_of(s.facts) != Fabric::none) return true;
   if (is_gpu_host(s, out)) out.skip("the host has no NVSwitch");
@@ -79,19 +79,19 @@ void manager_version(const Subject& s, Verdicts& out) {
 void manager_log(const Subject& s, Verdicts& out) {
   if (!needs_manager(s, out)) return;
   if (!s.facts.fabric_manager.log) return out.skip("there is no /var/log/fabricmanager.log");
-  std::vector<std::string> grave;
+  std::vector<std::string> severe;
   for (const std::string& line : *s.facts.fabric_manager.log) {
     const std::string low = base::lower(line);
-    // What was before the fabric came up is mended.
-    if (low.find("successfully configured") != std::string::npos) grave.clear();
+    // Errors before the fabric was up are resolved.
+    if (low.find("successfully configured") != std::string::npos) severe.clear();
     if (low.find("nothing_to_do") != std::string::npos || low.find("non-fatal") != std::string::npos)
       continue;
     if (low.find("[error]") != std::string::npos || low.find("fatal") != std::string::npos)
-      grave.push_back(line);
+      severe.push_back(line);
   }
-  if (!grave.empty())
+  if (!severe.empty())
     out.fail(
-        gpu_severity(s), "the fabric manager's log has errors", last_of(grave),
+        gpu_severity(s), "the fabric manager's log has errors", last_of(severe),
         "read /var/log/fabricmanager.log; reset the GPUs and restart nvidia-fabricmanager after draining the "
         "node; have the board checked if it happens again");
 }
@@ -156,8 +156,8 @@ bool is_zero(const std::string& uuid) {
   return uuid.find_first_not_of("0-") == std::string::npos;
 }
 
-/// The partitions of a rack's NVLink that the GPUs are in, of those that have joined the fabric
-/// (gpu.fabric.state tells of the others); none where no NVLink connects to other machines.
+/// The partitions of a rack's NVLink with the GPUs that have joined the fabric (gpu.fabric.state reports the
+/// others); none if no NVLink connects to other machines.
 std::set<std::string> cliques(const facts::Facts& facts) {
   std::set<std::string> found;
   bool rack = false;

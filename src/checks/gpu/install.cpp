@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/gpu/see.hpp"
+#include "checks/gpu/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Versions of the driver that DKMS has: folders /var/lib/dkms/nvidia*/VERSION.
+/// Versions of the driver in DKMS: directories /var/lib/dkms/nvidia*/VERSION.
 std::vector<std::string> dkms_trees(const Facts& facts) {
   std::vector<std::string> trees;
   for (const auto& [path, kind] : facts.paths)
@@ -28,14 +28,14 @@ std::vector<std::string> dkms_trees(const Facts& facts) {
   return trees;
 }
 
-/// A GPU host whose driver is built by DKMS; says why not otherwise.
+/// A GPU host whose driver is built by DKMS; skipped with the reason otherwise.
 bool uses_dkms(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return false;
   if (dkms_trees(s.facts).empty()) out.skip("the driver is not built by DKMS");
   return !dkms_trees(s.facts).empty();
 }
 
-/// Whether the link /var/lib/dkms/NAME/kernel-RELEASE-MACHINE leads somewhere: DKMS makes it when it installs
+/// Whether the link /var/lib/dkms/NAME/kernel-RELEASE-MACHINE has a target: DKMS creates it when it installs
 /// a module.
 bool is_installed(const Facts& facts, const std::string& tree) {
   const std::string link = fmt::format("{}/kernel-{}-", tree.substr(0, tree.rfind('/')), facts.kernel);
@@ -146,7 +146,7 @@ void runfile(const Subject& s, Verdicts& out) {
         "nvidia-uninstall, then install the driver's packages; without DKMS a new kernel loses the driver");
 }
 
-/// Packages that follow whatever branch is the newest.
+/// Packages that follow the newest branch.
 constexpr std::array unpinned = {"cuda-drivers", "nvidia-open", "nvidia-driver", "nvidia-driver-assistant"};
 
 void repo_pinned(const Subject& s, Verdicts& out) {
@@ -186,16 +186,15 @@ void stubs(const Subject& s, Verdicts& out) {
                fmt::format("remove the line from {}, then: ldconfig", file));
 }
 
-/// The last CUDA major that makes programs for GPUs below a compute capability (release notes of CUDA 11 to
-/// 13).
+/// The last CUDA major that supports GPUs below a compute capability (release notes of CUDA 11 to 13).
 struct Last {
   base::Version below;
   int cuda;
 };
 constexpr std::array lasts = {Last{{3, 5}, 10}, Last{{5, 0}, 11}, Last{{7, 5}, 12}};
 
-/// Each compute capability here and a GPU that has it: as the driver says, and of GPUs that it does not list
-/// as the list of models has it.
+/// Each compute capability and a GPU with it: from the driver, and for GPUs that it does not list from the
+/// list of models.
 std::map<std::string, std::string> capabilities_of(const Subject& s) {
   std::map<std::string, std::string> found;
   std::set<std::string> listed;
@@ -204,7 +203,7 @@ std::map<std::string, std::string> capabilities_of(const Subject& s) {
       found.emplace(*gpu.compute_capability, name_of(gpu));
       listed.insert(gpu.bus_id);
     }
-  // Without the driver's details it is not known which GPU on the bus is which.
+  // Without the driver's details, the GPUs on the bus cannot be matched.
   if (!found.empty() && listed.contains("")) return found;
   for (const facts::PciGpu& gpu : s.facts.pci_gpus)
     if (const GpuModel* model = s.data.find_gpu(gpu.device_id, gpu.subsystem);
@@ -250,7 +249,7 @@ void gsp_firmware(const Subject& s, Verdicts& out) {
   if (!s.facts.driver) return out.skip("no NVIDIA driver is loaded");
   if (!s.facts.driver->open_modules.value_or(false) || !s.facts.gpus.empty())
     return out.skip("the GPUs do not need it");
-  // The firmware may lie elsewhere; a driver that misses it says so.
+  // The firmware may be elsewhere; a driver that cannot find it logs that.
   if (const auto& log = s.facts.kernel_log; log && !log->empty() && log->front().seconds < 120)
     return out.pass("no such line in the kernel's log since boot");
   const std::string folder = "/lib/firmware/nvidia/" + s.facts.driver->version + "/";

@@ -2,7 +2,7 @@
 
 #include "checks/gpu/mig.hpp"
 #include "checks/lint.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <array>
 #include <numeric>
 
-/// Whether the GPUs can be shared, divided and handed out as the cluster file wants it.
+/// Whether the GPUs support the sharing, MIG layout and allocation in the cluster file.
 namespace checks {
 
 namespace {
@@ -35,7 +35,7 @@ std::string text_of(const std::map<std::string, int>& devices) {
   return list(parts);
 }
 
-/// The kinds of GPU here, PCI device id and name; by the name alone where the bus shows none.
+/// The GPU models, by PCI device id and name; only by name if the bus shows none.
 std::map<std::string, std::string> kinds_of(const Subject& s) {
   std::map<std::string, std::string> kinds;
   for (const facts::PciGpu& gpu : s.facts.pci_gpus) {
@@ -88,7 +88,7 @@ void models_known(const Subject& s, Verdicts& out) {
   if (s.cluster.gpu.models.empty()) return out.not_applicable("gpu.models is empty");
   if (s.cluster.hosts.front().name != s.host.name)
     return out.not_applicable("checked for the first host only");
-  for (const Complaint& c : lint_models(s.cluster, s.data))
+  for (const LintProblem& c : lint_models(s.cluster, s.data))
     out.fail(c.severity, c.says, c.evidence, c.remedy);
 }
 
@@ -127,7 +127,7 @@ void dra_versions(const Subject& s, Verdicts& out) {
              "install driver 580, or use gpu: { allocator: devicePlugin }");
 }
 
-/// Where hack/kubelet-plugin-prestart.sh of the DRA driver looks; see playbooks/probe.sh.
+/// Paths that hack/kubelet-plugin-prestart.sh of the DRA driver checks; see playbooks/probe.sh.
 void dra_driver_root(const Subject& s, Verdicts& out) {
   if (s.cluster.gpu.allocator != Allocator::dra) return out.not_applicable("gpu.allocator is not dra");
   if (!is_gpu_host(s, out)) return;
@@ -155,13 +155,14 @@ void dra_driver_root(const Subject& s, Verdicts& out) {
 void dra_alone(const Subject& s, Verdicts& out) {
   if (s.cluster.gpu.allocator != Allocator::dra) return out.not_applicable("gpu.allocator is not dra");
   const auto& sockets = s.facts.kubernetes.device_plugins;
-  if (!sockets) return out.skip("the host is no node yet");
+  if (!sockets) return out.skip("the host is not a node yet");
   std::vector<std::string> nvidia;
   std::ranges::copy_if(*sockets, std::back_inserter(nvidia),
                        [](const std::string& name) { return name.starts_with("nvidia"); });
   if (!nvidia.empty())
     out.fail(
-        Severity::warning, "NVIDIA's device plugin serves this node beside the DRA driver", list(nvidia),
+        Severity::warning, "NVIDIA's device plugin serves this node in addition to the DRA driver",
+        list(nvidia),
         "kubectl -n kube-system delete daemonset -l app.kubernetes.io/name=nvidia-device-plugin, and any "
         "other that runs it");
 }
@@ -170,7 +171,7 @@ void cdi_strategy(const Subject& s, Verdicts& out) {
   if (s.cluster.gpu.strategy != spec::DeviceStrategy::cdi)
     return out.not_applicable("gpu.strategy is not cdi");
   if (!is_gpu_host(s, out)) return;
-  // DevicePluginCDIDevices: alpha in 1.28, on from 1.29 (KEP-4009).
+  // DevicePluginCDIDevices: alpha in 1.28, enabled since 1.29 (KEP-4009).
   if (kubernetes_before(s, 29))
     out.fail(Severity::blocker, "the device plugin cannot name CDI devices to this kubelet",
              "Kubernetes " + kubernetes_text(s),

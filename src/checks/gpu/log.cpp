@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/gpu/see.hpp"
+#include "checks/gpu/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -51,16 +51,16 @@ ByDevice group(const std::vector<Xid>& all, const std::map<int, XidKind>& kinds,
   return found;
 }
 
-/// Of NVLink 5 one number stands for mild and grave errors; the line says which.
+/// NVLink 5 uses one number for minor and severe errors; the line distinguishes them.
 bool is_mild(const Xid& xid) {
   return xid.code >= 144 && xid.code <= 150 && xid.text.find("Nonfatal") != std::string::npos;
 }
 
-/// The driver's new advice on a GPU.
+/// The driver's latest advice on a GPU.
 constexpr int recovery_changed = 154;
 
-/// "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)": what stands in the last
-/// brackets.
+/// "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)": the text in the last
+/// parentheses.
 std::string_view advice_of(const Xid& xid) {
   const std::string_view text = xid.text;
   const std::size_t to = text.rfind(" to "), open = text.find('(', to), close = text.find(')', open);
@@ -74,7 +74,7 @@ bool is_fatal(const Xid& xid, const XidKind& kind) {
   return kind.severity == "error" && !is_mild(xid);
 }
 
-/// Of the driver's advice only the last for each GPU holds.
+/// Only the last advice of the driver for each GPU is relevant.
 std::vector<Xid> in_force(const std::vector<Xid>& all) {
   std::vector<Xid> found;
   for (const Xid& xid : all) {
@@ -87,13 +87,13 @@ std::vector<Xid> in_force(const std::vector<Xid>& all) {
   return found;
 }
 
-/// What to do about errors: what the list says, or what the driver itself does.
+/// The remedy for errors: from the list, or from the driver.
 std::string remedy_of(const Errors& errors) {
   if (errors.last.code != recovery_changed) return "do this: " + errors.kind->action;
   return fmt::format("drain the node, then follow the driver's advice: {}", advice_of(errors.last));
 }
 
-/// The line says it of most; the list of those that always are.
+/// Most lines state it; the list contains those that always are.
 bool is_fatal_sxid(const Xid& sxid, const XidKind& kind) {
   return sxid.text.starts_with("Fatal") || (kind.severity == "error" && !sxid.text.starts_with("Non-fatal"));
 }
@@ -118,7 +118,7 @@ void report(const Subject& s, Verdicts& out, const ByDevice& found, const char* 
              evidence_of(s, errors), remedy_of(errors));
 }
 
-/// How far back the log goes.
+/// The time span of the log.
 std::string since(const Subject& s) {
   const auto& log = *s.facts.kernel_log;
   if (log.empty() || log.front().seconds < 120 || !s.facts.uptime) return "since boot";
@@ -131,7 +131,7 @@ void xid_fatal(const Subject& s, Verdicts& out) {
   if (out.silent()) out.pass("no fatal Xid " + since(s));
 }
 
-/// Errors that a program causes; where many programs do on one GPU, it is the GPU.
+/// Errors caused by programs; if many programs cause them on one GPU, the GPU is faulty.
 void xid_app(const Subject& s, Verdicts& out) {
   if (!has_log(s, out)) return;
   const auto found = group(in_force(s.facts.xids), s.data.xids, [](const Xid& xid, const XidKind& kind) {
@@ -153,7 +153,7 @@ void sxid_fatal(const Subject& s, Verdicts& out) {
   if (out.silent()) out.pass(fmt::format("{} SXids {}, none of them fatal", s.facts.sxids.size(), since(s)));
 }
 
-/// Lines of the log that mean one thing.
+/// Lines of the log with the same meaning.
 struct Signs {
   std::span<const std::string_view> words;
   const char* says;

@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/gpu/see.hpp"
+#include "checks/gpu/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ std::optional<bool> is_yes(std::string_view value) {
   return value == "Yes" || value == "No" ? std::optional(value == "Yes") : std::nullopt;
 }
 
-/// Names of the counters differ by generation of GPU and of driver.
+/// Names of the counters differ by GPU generation and driver.
 constexpr std::array uncorrectable = std::to_array<Reading>({
     {"ecc_errors/volatile/dram_uncorrectable", "DRAM"},
     {"ecc_errors/volatile/sram_uncorrectable", "SRAM"},
@@ -45,7 +45,7 @@ struct Limit {
   const char* name;
   double most;
 };
-/// What Azure's health checks let pass.
+/// The limit of Azure's health checks.
 constexpr std::array correctable = std::to_array<Limit>({
     {"ecc_errors/volatile/sram_correctable", "SRAM", 10'000},
     {"ecc_errors/volatile/dram_correctable", "DRAM", 20'000'000},
@@ -139,7 +139,7 @@ void remap_histogram(const Subject& s, Verdicts& out) {
          .remedy = "order a spare GPU; plan its replacement if a bank has no spare row left"});
 }
 
-/// A page table holds 64; Meta's checks warn from 10 on.
+/// A page table has 64; Meta's checks warn from 10 on.
 void retired_pages(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   report_unread(s, out,
@@ -176,7 +176,7 @@ void memory_fragment(const Subject& s, Verdicts& out) {
                "look for Xid 168 in dmesg; reset the GPU, and replace it if the memory is still missing");
 }
 
-/// Memory in use with no program that uses it: what a program left behind that was killed.
+/// Memory in use without a program: left behind by a killed program.
 void leftover(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   report_unread(s, out, {"fb_memory_usage/used"});

@@ -17,7 +17,7 @@ Slices slices_of(const MigProfile& profile, int place) {
   return ((1u << profile.memory) - 1u) << place;
 }
 
-/// Whether the instances from `next` on find room beside what is taken; the largest stand first.
+/// Whether the instances from `next` on fit in addition to the placed ones; the largest are first.
 bool fits(const std::vector<const MigProfile*>& instances, std::size_t next, Slices taken) {
   if (next == instances.size()) return true;
   return std::ranges::any_of(instances[next]->places, [&](int place) {

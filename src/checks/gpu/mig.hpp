@@ -8,8 +8,8 @@
 
 namespace checks {
 
-/// Why a GPU cannot be divided so; nothing where it can. Instances are placed as the hardware does it: each
-/// begins at one of a few memory slices, and no two overlap.
+/// Why a GPU does not support the instances; nothing if it does. Instances are placed as the hardware does:
+/// each begins at one of a few memory slices, and no two overlap.
 [[nodiscard]] std::optional<std::string> mig_trouble(const MigGpu& gpu,
                                                      const std::map<std::string, int>& devices);
 

@@ -1,4 +1,4 @@
-#include "checks/gpu/see.hpp"
+#include "checks/gpu/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@ namespace {
 
 using facts::Gpu;
 
-/// Whether the GPU sits on a board that joins its links to other GPUs or to switches; cards for PCI Express
-/// have bridges that nobody has to plug in.
+/// Whether the GPU is on a board that connects its links to other GPUs or to switches; bridges of PCI Express
+/// cards are optional.
 bool is_on_board(const Subject& s, const Gpu& gpu) {
   const auto has = [](std::string_view name, std::string_view part) { return name.find(part) != name.npos; };
   std::string name = gpu.name;
@@ -30,7 +30,7 @@ constexpr const char* links_remedy =
     "it "
     "checked if the links stay down";
 
-/// A GPU of which every link is down, and no other GPU or switch says that they should be up.
+/// A GPU whose links are all down, and no other GPU or switch indicates that they should be up.
 void judge_alone(const Subject& s, Verdicts& out, const Gpu& gpu) {
   if (!is_on_board(s, gpu)) return;
   const bool alone = s.facts.gpus.size() < 2 && s.facts.pci_gpus.size() < 2;
@@ -45,7 +45,7 @@ void nvlink_active(const Subject& s, Verdicts& out) {
   bool any = false;
   for (const Gpu& gpu : s.facts.gpus) {
     if (!gpu.nvlinks) continue;
-    // Bridges between cards use some of the links only; switches use all.
+    // Bridges between cards use only some of the links; switches use all.
     const bool switched = !s.facts.nvswitches.empty() || word(gpu, "fabric/state");
     int most = 0;
     for (const Gpu& other : s.facts.gpus)
@@ -61,7 +61,7 @@ void nvlink_active(const Subject& s, Verdicts& out) {
   if (!any && out.silent()) out.skip("the GPUs are not connected by NVLink");
 }
 
-/// Counters run since the driver was loaded: an error of CRC now and then is no fault.
+/// Counters since the driver was loaded: occasional CRC errors are normal.
 struct Rate {
   std::string_view kind;
   double per_hour;

@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/gpu/see.hpp"
+#include "checks/gpu/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ namespace {
 using facts::Gpu;
 using facts::PciGpu;
 
-/// In a virtual machine the bus is made up.
+/// The PCI bus of a virtual machine is virtual.
 bool is_virtual(const facts::Facts& facts) {
   if (facts.os.virtualization && *facts.os.virtualization != "none") return true;
   return std::ranges::any_of(facts.gpus, [](const Gpu& gpu) {
@@ -37,11 +37,10 @@ void count_of_board(const Subject& s, Verdicts& out) {
   if (s.facts.pci_gpus.size() % 8 != 0)
     out.fail(gpu_severity(s), "fewer than eight GPUs are on the bus of a board with NVSwitches",
              fmt::format("{} GPUs, {} NVSwitches", s.facts.pci_gpus.size(), s.facts.nvswitches.size()),
-             "power-cycle the machine; have the missing GPU's seat checked if that does not bring it "
-             "back");
+             "power-cycle the machine; if the GPU is still missing, check its seat");
 }
 
-/// Machines of one product with GPUs of one model have as many of them.
+/// Machines of one product with one GPU model have the same number of them.
 void count_across(const Group& group, Verdicts& out) {
   std::map<std::string, std::map<std::size_t, std::vector<std::string>>> kinds;
   for (const auto& [name, f] : group.hosts)
@@ -58,9 +57,8 @@ void count_across(const Group& group, Verdicts& out) {
   }
 }
 
-/// The number of the memory window that a line of the kernel's drivers/pci/setup-res.c is about. The driver
-/// needs 0 to 5; 6 is the ROM, higher ones (newer kernels: "VF BAR") are of virtual functions, and "[io" is a
-/// window of ports.
+/// The number of the BAR in a message of the kernel's drivers/pci/setup-res.c. The driver needs 0 to 5; 6 is
+/// the ROM, higher ones (newer kernels: "VF BAR") are of virtual functions, and "[io" is an I/O port window.
 std::optional<char> window_of(std::string_view line) {
   static constexpr std::string_view start = ": BAR ";
   const std::size_t at = line.find(start);
@@ -74,7 +72,7 @@ void bar_size(const Subject& s, Verdicts& out) {
   if (!has_pci(s, out) || !has_log(s, out)) return;
   static constexpr std::array<std::string_view, 4> signs = {"no space", "failed to assign", "can't assign",
                                                             ": assigned"};
-  // The kernel tries several times; the last word on a window counts.
+  // The kernel tries several times; the last message on a BAR counts.
   std::map<std::pair<std::string, char>, std::string> without;
   for (const std::string& line : log_lines(s.facts, signs))
     for (const PciGpu& gpu : s.facts.pci_gpus) {
@@ -144,7 +142,7 @@ void link_gen(const Subject& s, Verdicts& out) {
     const auto able = number(gpu, path + "max_device_link_gen");
     if (!now || !most) continue;
     any = true;
-    // An idle GPU saves power with a slow link.
+    // An idle GPU slows down its link to save power.
     const bool busy = number(gpu, "utilization/gpu_util").value_or(0) >= 50;
     if (busy && *now < *most)
       out.fail(Severity::warning,
@@ -172,10 +170,10 @@ void numa_affinity(const Subject& s, Verdicts& out) {
              "upgrade the firmware; for a virtual machine, pass through the host's NUMA topology");
 }
 
-/// Where a fabric joins the GPUs, every pair has as many links.
+/// If a fabric connects the GPUs, every pair has the same number of links.
 void topology(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
-  std::map<std::string, std::string> pairs;  // kind of path -> one pair that has it
+  std::map<std::string, std::string> pairs;  // kind of path -> one pair with it
   bool fabric = !s.facts.nvswitches.empty();
   for (const Gpu& gpu : s.facts.gpus) {
     fabric = fabric || word(gpu, "fabric/state");

@@ -1,4 +1,4 @@
-#include "checks/gpu/see.hpp"
+#include "checks/gpu/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -21,10 +21,10 @@ bool slows(const Gpu& gpu, const char* reason) {
   return word(gpu, std::string(clocks) + reason) == "Active";
 }
 
-/// A value that may not come within `margin` of its limit.
+/// A value that must keep a distance of `margin` from its limit.
 struct Heat {
   const char* value;
-  const char* limit;  ///< nullptr: the value is the margin itself, as Hopper and newer report it
+  const char* limit;  ///< nullptr: the value is the margin itself, as reported by Hopper and newer
   const char* name;
   double margin;
 };
@@ -73,7 +73,7 @@ void power_brake(const Subject& s, Verdicts& out) {
   bool any = false;
   for (const Gpu& gpu : s.facts.gpus) {
     any = any || word(gpu, std::string(clocks) + "hw_slowdown");
-    // The general flag is set with heat, too; that is another check.
+    // The general flag is also set by heat, which has its own check.
     const bool other = slows(gpu, "hw_slowdown") && !slows(gpu, "hw_thermal_slowdown");
     if (slows(gpu, "hw_power_brake_slowdown") || other)
       out.fail(
@@ -102,7 +102,8 @@ void power_limit(const Subject& s, Verdicts& out) {
   if (!any && out.silent()) out.skip("the GPUs do not report it");
 }
 
-/// Every GPU at its power limit is full load; one of several alike is one that gets less or wastes more.
+/// If every GPU is at its power limit, the load is full; one of several identical GPUs gets less power or
+/// wastes more.
 void power_cap(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   std::vector<const Gpu*> capped;
@@ -140,10 +141,10 @@ void clocks_uniform(const Subject& s, Verdicts& out) {
                fmt::format("nvidia-smi -i {0} -rgc && nvidia-smi -i {0} -rac", gpu.index));
 }
 
-/// NVIDIA publishes no temperature from which on fans turn; this one is a choice.
+/// NVIDIA publishes no temperature at which fans start; this one is a choice.
 constexpr double warm = 60;
 
-/// What is read is the speed that the driver asks for, not the one that the fan has.
+/// The reading is the speed that the driver requests, not the actual one.
 void fan(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   report_unread(s, out, {"fan_speed"});

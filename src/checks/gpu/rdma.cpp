@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -50,7 +50,7 @@ void char_dev(const Subject& s, Verdicts& out) {
              "modprobe rdma_ucm && echo rdma_ucm > /etc/modules-load.d/rdma_ucm.conf");
 }
 
-/// cloud-native-docs gpu-operator/gpu-operator-rdma.rst: DMA-BUF needs all of these.
+/// cloud-native-docs gpu-operator/gpu-operator-rdma.rst: DMA-BUF requires all of these.
 bool can_dma_buf(const facts::Facts& facts) {
   const auto kernel = Version::parse(facts.kernel);
   const auto cuda = facts.driver && facts.driver->cuda ? Version::parse(*facts.driver->cuda) : std::nullopt;
@@ -58,7 +58,7 @@ bool can_dma_buf(const facts::Facts& facts) {
          facts.driver->open_modules == true;
 }
 
-/// A host with a GPU driver and RDMA; says why not otherwise.
+/// A host with a GPU driver and RDMA; skipped with the reason otherwise.
 bool joins_both(const Subject& s, Verdicts& out) {
   if (!has_rdma(s, out)) return false;
   if (s.facts.driver) return true;
@@ -115,7 +115,7 @@ void memlock(const Subject& s, Verdicts& out) {
   if (unit == s.facts.units.end() || !unit->second.limits.contains("LimitMEMLOCK"))
     return out.unknown("LimitMEMLOCK of " + name + " could not be read");
   const std::string& limit = unit->second.limits.at("LimitMEMLOCK");
-  // systemd writes infinity as the greatest number, too.
+  // systemd also writes infinity as the largest number.
   if (limit != "infinity" && limit != "18446744073709551615")
     out.fail(Severity::warning, "containers cannot lock enough memory for RDMA",
              fmt::format("{}: LimitMEMLOCK={}", name, limit),

@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -44,7 +44,7 @@ void port_active(const Subject& s, Verdicts& out) {
              "the card from NCCL_IB_HCA");
 }
 
-/// Averages since boot; uptime of less than a day counts as one.
+/// Averages since boot; an uptime of less than a day counts as one day.
 constexpr double flaps_a_day = 5, carrier_changes_a_day = 10;
 constexpr double symbols_an_hour = 120, recoveries_a_minute = 5, errors_a_second = 10;
 
@@ -70,13 +70,13 @@ void port_counters(const Subject& s, Verdicts& out) {
   const double seconds = std::max(3600.0, *s.facts.uptime);
   for (const RdmaPort& port : s.facts.rdma_ports) {
     std::vector<std::string> many;
-    const auto look = [&](const char* what, const std::optional<std::uint64_t>& count, double a_second) {
+    const auto check = [&](const char* what, const std::optional<std::uint64_t>& count, double a_second) {
       if (count && static_cast<double>(*count) > a_second * seconds)
         many.push_back(fmt::format("{} {}", *count, what));
     };
-    look("symbol errors", port.symbol_errors, symbols_an_hour / 3600);
-    look("link recoveries", port.recoveries, recoveries_a_minute / 60);
-    look("receive errors", port.receive_errors, errors_a_second);
+    check("symbol errors", port.symbol_errors, symbols_an_hour / 3600);
+    check("link recoveries", port.recoveries, recoveries_a_minute / 60);
+    check("receive errors", port.receive_errors, errors_a_second);
     if (!many.empty())
       out.fail(Severity::warning, fmt::format("{} receives damaged packets", name_of(port)),
                fmt::format("{} in {}", list(many), base::human_seconds(seconds)),
@@ -105,7 +105,7 @@ void roce(const Subject& s, Verdicts& out) {
   if (!any) out.skip("no active RDMA port on Ethernet");
 }
 
-/// Whether two devices hang below one bridge: pci0000:15/0000:15:01.0/… is common to both.
+/// Whether two devices are below one bridge: pci0000:15/0000:15:01.0/… is a common prefix.
 bool share_bridge(const std::string& one, const std::string& other) {
   const auto a = base::split(one, '/'), b = base::split(other, '/');
   return a.size() > 2 && b.size() > 2 && a[0] == b[0] && a[1] == b[1];

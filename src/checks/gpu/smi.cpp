@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/gpu/see.hpp"
+#include "checks/gpu/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using facts::Gpu;
 
-/// What nvidia-smi means by its exit status, and what to do (NVIDIA's GPU Operator troubleshooting guide,
+/// Meaning of nvidia-smi's exit status, and the remedy (NVIDIA's GPU Operator troubleshooting guide,
 /// nvidia-smi's manual).
 struct Meaning {
   int status;
@@ -93,7 +93,7 @@ void device_nodes(const Subject& s, Verdicts& out) {
     if (!has(s.facts.device_nodes, path)) missing.emplace_back(path);
   const auto cards =
       static_cast<std::size_t>(std::ranges::count_if(s.facts.device_nodes, [](const std::string& path) {
-        return path.size() > 11 && path[11] >= '0' && path[11] <= '9';  // behind "/dev/nvidia"
+        return path.size() > 11 && path[11] >= '0' && path[11] <= '9';  // after "/dev/nvidia"
       }));
   if (cards < s.facts.gpus.size())
     missing.push_back(fmt::format("{} of {} /dev/nvidiaN", s.facts.gpus.size() - cards, s.facts.gpus.size()));

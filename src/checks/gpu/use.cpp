@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/gpu/see.hpp"
+#include "checks/gpu/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ void smi_latency(const Subject& s, Verdicts& out) {
     out.pass(fmt::format("{:.1f} s", *s.facts.smi_seconds));
 }
 
-/// The numbers of the character devices 195:N that a host's /dev/nvidia* are.
+/// The numbers of the character devices 195:N of a host's /dev/nvidia*.
 void dev_char(const Subject& s, Verdicts& out) {
   if (s.facts.device_nodes.empty()) return out.skip("the driver has no device files");
   if (!s.facts.dev_char) return out.unknown("/dev/char could not be read");
@@ -60,7 +60,7 @@ void graphics(const Subject& s, Verdicts& out) {
   }
 }
 
-/// The first driver with MIG on a GPU, by a word of its name: NVIDIA's MIG user guide.
+/// The first driver that supports MIG on a GPU, by a word of its name: NVIDIA's MIG user guide.
 struct First {
   std::string_view name;
   const char* driver;
@@ -76,7 +76,7 @@ constexpr std::array firsts = {First{"A100", "450.80.02"},
                                First{"PRO 5000 Blackwell", "575.57.08"},
                                First{"PRO 4500 Blackwell", "575.64"}};
 
-/// Whether `part` stands in `name` as words of its own: "H20" is not in "H200".
+/// Whether `part` occurs in `name` as whole words: "H20" is not in "H200".
 bool names(std::string_view name, std::string_view part) {
   const std::size_t at = name.find(part), end = at + part.size();
   return at != std::string_view::npos && (at == 0 || name[at - 1] == ' ') &&

@@ -1,7 +1,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/evidence.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -48,11 +48,11 @@ void systemd(const Subject& s, Verdicts& out) {
              "use a machine that runs systemd: the kubelet and the container runtime are systemd services");
 }
 
-/// Systems with Debian's packages that gpuadm has not been tried on, in words; empty for the others. Those
-/// that are older than what it has been tried on begin below `from`.
+/// Systems with Debian packages on which gpuadm is untested, as text; empty for the others. Versions older
+/// than the tested ones are below `from`.
 struct Untested {
   std::string_view id;
-  std::optional<base::Version> from;  ///< nothing: no version of it has been tried
+  std::optional<base::Version> from;  ///< nothing: no version is tested
 };
 constexpr std::array untested = {Untested{"debian", base::Version{10, -1, -1}},
                                  Untested{"ubuntu", base::Version{18, 4, -1}},
@@ -66,7 +66,7 @@ constexpr std::array untested = {Untested{"debian", base::Version{10, -1, -1}},
 bool is_untested(const facts::Os& os) {
   const auto row = std::ranges::find(untested, base::lower(os.id), &Untested::id);
   if (row == untested.end()) return false;
-  const auto version = base::Version::parse(os.version_id);  // testing and unstable name none
+  const auto version = base::Version::parse(os.version_id);  // testing and unstable have none
   return !row->from || (version && *version < *row->from);
 }
 

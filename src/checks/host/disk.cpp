@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -71,18 +71,18 @@ void readonly_root(const Subject& s, Verdicts& out) {
   }
 }
 
-/// Overlay file systems have options of their own, so images may lie on a mount without exec. Bind mounts
-/// take the option over: volumes of pods are such.
+/// Overlay file systems have their own options, so images may be on a mount without exec. Bind mounts inherit
+/// the option: volumes of pods are bind mounts.
 void noexec_var(const Subject& s, Verdicts& out) {
   if (s.facts.mounts.empty()) return out.unknown("/proc/mounts could not be read");
-  const auto look = [&](const char* path, Severity severity, const char* says) {
+  const auto check = [&](const char* path, Severity severity, const char* says) {
     const Mount* mount = mount_of(s.facts, path);
     if (mount && has(mount->options, "noexec"))
       out.fail(severity, says, fmt::format("{}: {} is mounted noexec", path, mount->path),
                fmt::format("mount -o remount,exec {} and change /etc/fstab", mount->path));
   };
-  look("/opt/cni/bin", Severity::blocker, "network plugins cannot run, and no pod starts");
-  look("/var/lib/kubelet", Severity::warning, "programs in pod volumes cannot run");
+  check("/opt/cni/bin", Severity::blocker, "network plugins cannot run, and no pod starts");
+  check("/var/lib/kubelet", Severity::warning, "programs in pod volumes cannot run");
 }
 
 /// The same rule as path_judge in playbooks/prelude.sh, which also checks members of groups and ACLs.

@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -43,7 +43,7 @@ void raid(const Subject& s, Verdicts& out) {
   if (!any) out.skip("there is no md array");
 }
 
-/// Of the writes that a drive is made for.
+/// Of a drive's rated writes.
 constexpr std::uint64_t worn = 90;
 
 void smart(const Subject& s, Verdicts& out) {

@@ -2,7 +2,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/facts/time_services.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/check.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using Values = std::vector<std::string> (*)(const facts::Facts&);
 
-/// Whether two hosts of the file are one machine: a clone has an address of its own.
+/// Whether two hosts of the file are the same machine: a clone has its own address.
 bool is_same_machine(const facts::Facts& a, const facts::Facts& b) {
   return !a.machine_id.empty() && a.machine_id != "uninitialized" && a.machine_id == b.machine_id &&
          a.hostname == b.hostname && !a.default_address.empty() && a.default_address == b.default_address;
@@ -32,7 +32,7 @@ std::map<std::string, std::vector<std::string>> machines(const Group& group) {
   return found;
 }
 
-/// Says which hosts share a value that every host must have for itself.
+/// Reports hosts that share a value that must be unique.
 void unique(const Group& group, Verdicts& out, std::string_view what, Severity severity,
             const std::string& remedy, Values values) {
   std::map<std::string, std::set<std::string>> holders;
@@ -60,7 +60,7 @@ void unique_mac(const Group& group, Verdicts& out) {
          });
 }
 
-/// Firmware without a UUID says zeros or all ones.
+/// Firmware without a UUID reports zeros or all ones.
 bool is_filler(const std::string& uuid) {
   return uuid.find_first_not_of("0-") == std::string::npos ||
          uuid.find_first_not_of("f-") == std::string::npos;
@@ -88,7 +88,7 @@ void unique_machine_id(const Group& group, Verdicts& out) {
          });
 }
 
-/// etcd warns from 1 s on; certificates of one host may not be valid yet on another.
+/// etcd warns from 1 s on; certificates of one host may not yet be valid on another.
 constexpr double much_skew = 2.0, some_skew = 0.5;
 
 void time_skew(const Group& group, Verdicts& out) {

@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ void apt_lock(const Subject& s, Verdicts& out) {
              "wait until it has ended; steps that install packages wait for it, too");
 }
 
-/// Packages that an unattended upgrade must not exchange under running pods.
+/// Packages that an unattended upgrade must not replace under running pods.
 bool must_stay(const std::string& name) {
   for (const char* start :
        {"kubelet", "kubeadm", "kubectl", "containerd", "docker.io", "docker-ce", "nvidia-driver",
@@ -54,7 +54,7 @@ std::string signed_by(const std::string& line) {
 
 void signed_by_conflict(const Subject& s, Verdicts& out) {
   std::map<std::string, std::string> keys,
-      urls;  // by file: what it is signed by; a file with an NVIDIA repository
+      urls;  // by file: its key; a file with an NVIDIA repository
   for (const facts::Repository& entry : s.facts.repositories) {
     if (const std::string key = signed_by(entry.line); !key.empty()) keys[entry.file] = key;
     for (const char* url : {"nvidia.github.io", "developer.download.nvidia.com"})

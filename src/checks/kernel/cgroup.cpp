@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using facts::CgroupVersion;
 
-/// What the cluster file says of it, else the host's own kubelet.
+/// The cluster file's setting, otherwise that of the host's kubelet.
 bool fails_on_v1(const Subject& s) {
   const base::Tree* fails = s.cluster.patches.kubelet.find("failCgroupV1");
   const auto& on_host = s.facts.kubernetes.kubelet_config;
@@ -73,7 +73,7 @@ std::string swap_text(const Subject& s) {
   return list(areas);
 }
 
-/// Swap comes back at the next boot.
+/// Swap is enabled again at the next boot.
 std::vector<std::string> swap_at_boot(const Subject& s) {
   std::vector<std::string> sources;
   if (!s.facts.swap_fstab.empty()) sources.emplace_back("/etc/fstab");
@@ -83,7 +83,7 @@ std::vector<std::string> swap_at_boot(const Subject& s) {
 }
 
 void swap_limits(const Subject& s, Verdicts& out, const std::string& areas) {
-  // KEP-2400: NodeSwap from 1.22; from 1.28 on cgroup v2 only.
+  // KEP-2400: NodeSwap since 1.22; since 1.28 on cgroup v2 only.
   if (kubernetes_before(s, 22))
     out.fail(
         Severity::warning, fmt::format("Kubernetes {} cannot limit a pod's swap", minor_text(s)), areas,

@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using base::Version;
 
-/// The kube-proxy mode that is asked for; empty where it is left to kube-proxy.
+/// The requested kube-proxy mode; empty: kube-proxy's default.
 std::string proxy_mode(const Subject& s) {
   const base::Tree* mode = s.cluster.patches.kube_proxy.find("mode");
   return mode ? mode->text() : "";
@@ -49,7 +49,7 @@ void config_optional(const Subject& s, Verdicts& out) {
              "use a kernel of the distribution if pods need limits of CPU time, huge pages or system calls");
 }
 
-/// A module that something chosen needs.
+/// A module that a selected component requires.
 bool needs(const Subject& s, Verdicts& out, std::initializer_list<const char*> modules,
            std::string_view what) {
   if (s.facts.modules_loadable.empty() && s.facts.modules_builtin.empty()) {

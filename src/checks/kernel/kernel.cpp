@@ -2,7 +2,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/kernel/limits.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ using base::Version;
 void version_min(const Subject& s, Verdicts& out) {
   const auto version = Version::parse(s.facts.kernel);
   if (!version) return out.unknown("the kernel's version could not be read");
-  // kubernetes/system-validators: 5.4, 5.10, 5.15 and 6 or newer; NVIDIA drivers of today need 4.15.
+  // kubernetes/system-validators: 5.4, 5.10, 5.15 and 6 or newer; current NVIDIA drivers require 4.15.
   if (*version < Version{4, 15, -1})
     return out.fail(Severity::blocker, "the kernel is too old", s.facts.kernel,
                     "use a release with a kernel of 5.4 or newer");
@@ -52,20 +52,20 @@ void config_required(const Subject& s, Verdicts& out) {
   if (!config || config->empty())
     return out.unknown("the kernel's configuration could not be read: not in /boot or /proc/config.gz");
   std::vector<std::string> missing;
-  const auto look = [&](const char* option) {
+  const auto check = [&](const char* option) {
     const auto place = config->find(option);
     if (place == config->end() || (place->second != "y" && place->second != "m"))
       missing.emplace_back(option);
   };
-  for (const char* option : required) look(option);
+  for (const char* option : required) check(option);
   if (s.facts.cgroup == facts::CgroupVersion::v2)
-    for (const char* option : required_v2) look(option);
+    for (const char* option : required_v2) check(option);
   if (!missing.empty())
     out.fail(Severity::blocker, "the kernel lacks options that Kubernetes needs", "CONFIG_" + list(missing),
              "use a kernel of the distribution");
 }
 
-/// Loaded is good; loadable is a step of init; neither, and known so, stops everything that needs it.
+/// Loaded passes; loadable is a step of init; unavailable blocks everything that requires it.
 void module(const Subject& s, Verdicts& out, std::string_view name, std::string_view needed_for,
             std::string_view step) {
   if (is_loaded(s.facts, name)) return;
@@ -115,7 +115,7 @@ void vxlan(const Subject& s, Verdicts& out) {
   on_demand(s, out, "vxlan", "flannel");
 }
 
-/// A parameter that must be 1. Before init a step sets it; on a live node it must be so already.
+/// A parameter that must be 1. Before init a step sets it; on a node it must already be set.
 void must_be_on(const Subject& s, Verdicts& out, const std::string& key, std::string_view effect) {
   if (s.facts.sysctls.empty()) return out.unknown("kernel parameters could not be read");
   const auto place = s.facts.sysctls.find(key);

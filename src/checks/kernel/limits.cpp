@@ -2,7 +2,7 @@
 
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -13,13 +13,13 @@ namespace checks {
 
 namespace {
 
-/// A kernel parameter that limits something, and how much of it is used.
+/// A kernel parameter that limits a resource, and the current use.
 struct Limit {
   const char* key;
   const char* what;
   std::optional<long long> (*used)(const facts::Facts&);
-  int percent;               ///< of the limit: more in use is a warning; 0: not counted
-  long long least, advised;  ///< a lower limit is a note, and what to set then
+  int percent;               ///< of the limit: higher use is a warning; 0: use is not measured
+  long long least, advised;  ///< a lower limit is a note, with the recommended value
   const char* effect;
 };
 
@@ -98,7 +98,7 @@ void rp_filter(const Subject& s, Verdicts& out) {
   const auto all = sysctl_of(s.facts, "net.ipv4.conf.all.rp_filter"),
              fresh = sysctl_of(s.facts, "net.ipv4.conf.default.rp_filter");
   if (!all || !fresh) return out.unknown("net.ipv4.conf.*.rp_filter could not be read");
-  // The kernel takes the greater of `all` and the link's own; 1 is strict, 2 loose.
+  // The kernel uses the maximum of `all` and the link's own; 1 is strict, 2 loose.
   if (std::max(*all, *fresh) != 1) return out.pass(fmt::format("all {}, default {}", *all, *fresh));
   std::vector<std::string> links;
   for (const facts::Link& link : s.facts.links)
@@ -164,9 +164,9 @@ constexpr std::array rows = std::to_array<Check>({
      "every thread of every pod uses a process number", preflight | node, within<pid_max>},
     {"kernel.sysctl.max-map-count", "a process may have many memory maps",
      "frameworks and databases map thousands of files", preflight, within<map_count>},
-    {"kernel.sysctl.conntrack-usage", "the connection tracking table has room",
+    {"kernel.sysctl.conntrack-usage", "the connection tracking table has free entries",
      "a full table drops every new connection", node, within<conntrack>},
-    {"kernel.sysctl.arp-neigh", "the ARP table has room",
+    {"kernel.sysctl.arp-neigh", "the ARP table has free entries",
      "nodes and pods are unreachable when the table is full", preflight | node, within<arp_table>},
     {"kernel.sysctl.rp-filter", "replies can leave by another link", "hosts with several networks need it",
      preflight, rp_filter},

@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -13,10 +13,10 @@ namespace {
 
 using facts::LogLine;
 
-/// A line that has all of some words, in lower case; nullptr fills up.
+/// A line that contains all of these words, in lower case; padded with nullptr.
 using Words = std::array<const char*, 2>;
 
-/// Lines of the kernel's log that tell of one kind of fault.
+/// Lines of the kernel log about one kind of fault.
 struct Sign {
   std::array<Words, 8> any;         ///< a line with one of these
   std::array<const char*, 4> none;  ///< and with none of these
@@ -35,7 +35,7 @@ bool shows(const Sign& sign, const std::string& text) {
 }
 
 template <const Sign& sign>
-void look(const Subject& s, Verdicts& out) {
+void search(const Subject& s, Verdicts& out) {
   if (!s.facts.kernel_log) return out.unknown("the kernel's log could not be read");
   std::size_t count = 0;
   const LogLine* last = nullptr;
@@ -109,17 +109,17 @@ constexpr Sign peermem{{{{"peermem", "invalid context"}, {"peermem", "error"}}},
 
 constexpr std::array rows = std::to_array<Check>({
     {"kernel.dmesg.hung-task", "no task hangs in the kernel", "a hung task cannot be killed", node,
-     look<hung>},
+     search<hung>},
     {"kernel.dmesg.oom", "the machine has not run out of memory",
-     "the kernel kills processes when memory runs out", node, look<oom>},
+     "the kernel kills processes when memory runs out", node, search<oom>},
     {"kernel.dmesg.mce", "the hardware reports no errors", "hardware errors precede crashes", node,
-     look<machine_check>},
+     search<machine_check>},
     {"host.disk.io-errors", "disks and file systems report no errors", "errors precede the loss of data",
-     preflight | node, look<disk>},
+     preflight | node, search<disk>},
     {"rdma.nic.power", "network cards have enough power and are not too hot",
-     "otherwise they slow down or disappear", node, look<nic_power>},
+     "otherwise they slow down or disappear", node, search<nic_power>},
     {"rdma.peermem.errors", "nvidia_peermem reports no errors", "GPUDirect stops working after errors", node,
-     look<peermem>},
+     search<peermem>},
 });
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -52,7 +52,7 @@ void hugepages(const Subject& s, Verdicts& out) {
     for (const std::string_view key : {"default_hugepagesz=", "hugepagesz="})
       if (word.starts_with(key)) size = page_size(word.substr(key.size()));
     const auto count = word.starts_with("hugepages=") ? base::to_int(word.substr(10)) : std::nullopt;
-    // Without a size before it the kernel takes its own default: 2 MiB on the machines of today.
+    // Without a size, the kernel uses its default: 2 MiB on current machines.
     if (count && *count > 0) wanted[size.value_or(2048)] = static_cast<std::uint64_t>(*count);
   }
   if (wanted.empty()) return out.skip("the kernel's command line reserves no huge pages");
@@ -142,7 +142,7 @@ void zombies(const Subject& s, Verdicts& out) {
            "leave zombies");
 }
 
-/// A driver's call that takes longer has been lost.
+/// A longer call of a driver is considered hung.
 constexpr double long_wait = 300;
 
 void dstate(const Subject& s, Verdicts& out) {
@@ -160,7 +160,7 @@ void dstate(const Subject& s, Verdicts& out) {
              "drain the node and reboot it: they cannot be killed");
 }
 
-/// Corrected errors a day that a healthy module stays below.
+/// Maximum of corrected errors a day for a healthy module.
 constexpr double corrected_a_day = 100;
 
 void ecc(const Subject& s, Verdicts& out) {

@@ -1,7 +1,7 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -17,9 +17,9 @@ namespace {
 void apiserver_endpoint(const Subject& s, Verdicts& out) {
   const std::string& endpoint = s.cluster.control_plane.endpoint;
   const auto planes = std::ranges::count(s.cluster.hosts, spec::Role::control_plane, &spec::Host::role);
-  const bool told_apart = planes < std::ssize(s.cluster.hosts);
-  // Without a worker among them the hosts may be a list to look at, and no cluster.
-  if (endpoint.empty() && planes > 1 && told_apart)
+  const bool distinguishable = planes < std::ssize(s.cluster.hosts);
+  // Without a worker, the hosts may be a list to check, and not a cluster.
+  if (endpoint.empty() && planes > 1 && distinguishable)
     return out.fail(Severity::blocker, "several control planes have no common endpoint",
                     fmt::format("{} hosts with role control-plane, and no controlPlane.endpoint", planes),
                     "set controlPlane.endpoint to a load balancer or a virtual address");
@@ -54,7 +54,7 @@ void virtual_address(const Subject& s, Verdicts& out) {
            "load balancer");
 }
 
-/// What a kubelet may call the cluster's control plane.
+/// Addresses of the cluster's control plane that a kubelet may use.
 std::set<std::string> undo_plans_to(const Group& group) {
   std::set<std::string> undo_plans;
   if (const std::string& endpoint = group.cluster.control_plane.endpoint; !endpoint.empty())
@@ -70,7 +70,7 @@ std::set<std::string> undo_plans_to(const Group& group) {
   return undo_plans;
 }
 
-/// The first control plane that is one already, and says by which authority.
+/// The first existing control-plane node, and its CA.
 const spec::Host* with_authority(const Group& group) {
   for (const spec::Host& host : group.cluster.hosts) {
     const auto facts = group.hosts.find(host.name);
@@ -85,13 +85,13 @@ void one_cluster(const Group& group, Verdicts& out) {
   const std::set<std::string> undo_plans = undo_plans_to(group);
   const spec::Host* first = with_authority(group);
   const auto worker = [](const spec::Host& host) { return host.role == spec::Role::worker; };
-  // Control planes alone may be a list to look at, and no cluster.
-  const bool told_apart =
+  // Only control-plane nodes may be a list to check, and not a cluster.
+  const bool distinguishable =
       !group.cluster.control_plane.endpoint.empty() || std::ranges::any_of(group.cluster.hosts, worker);
   int nodes = 0;
   for (const spec::Host& host : group.cluster.hosts) {
     const auto facts = group.hosts.find(host.name);
-    if (facts == group.hosts.end() || (!worker(host) && !told_apart)) continue;
+    if (facts == group.hosts.end() || (!worker(host) && !distinguishable)) continue;
     const facts::KubernetesTools& node = facts->second->kubernetes;
     if (node.kubelet_server.empty()) continue;
     ++nodes;

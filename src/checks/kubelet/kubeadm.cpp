@@ -1,7 +1,7 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -18,8 +18,7 @@ using base::Version;
 constexpr std::string_view reset =
     "back up what you need, then: kubeadm reset -f && rm -rf /etc/cni/net.d /var/lib/etcd";
 
-/// Judges what is left of Kubernetes on the host. `there`: what this check looks for, empty where it is not
-/// there.
+/// Judges leftovers of Kubernetes on the host. `there`: the leftover of this check, empty if there is none.
 void leftover(const Subject& s, Verdicts& out, std::string_view what, const std::vector<std::string>& there) {
   if (there.empty()) return;
   switch (standing_of(s)) {
@@ -87,7 +86,7 @@ void etcd_dir_empty(const Subject& s, Verdicts& out) {
       s.facts.kubernetes.etcd_data ? std::vector<std::string>{"/var/lib/etcd"} : std::vector<std::string>{});
 }
 
-/// Links that network plugins make.
+/// Links that network plugins create.
 bool is_cni_link(std::string_view name) {
   for (const char* start : {"cni", "flannel", "cali", "vxlan.calico", "tunl", "cilium", "weave", "kube-ipvs",
                             "kube-bridge", "nodelocaldns"})
@@ -112,7 +111,7 @@ void leftover_cni(const Subject& s, Verdicts& out) {
 
 struct Port {
   int number;
-  const char* owner;  ///< process that has it in a cluster, as far as ss shows it
+  const char* owner;  ///< process that uses it in a cluster, as shown by ss
 };
 constexpr std::array control_plane_ports = {
     Port{6443, "kube-apiserver"},   Port{2379, "etcd"},           Port{2380, "etcd"}, Port{10250, "kubelet"},
@@ -148,7 +147,7 @@ void ports_free(const Subject& s, Verdicts& out) {
   if (ours > 0 && out.silent()) out.pass("in use by the cluster that runs on this host");
 }
 
-/// A program, and the package that has it on Debian and on Red Hat.
+/// A program, and its package on Debian and on Red Hat.
 struct Program {
   std::string_view name, debian, redhat;
 };
@@ -164,7 +163,7 @@ constexpr Program programs[] = {{"ip", "iproute2", "iproute"},
                                 {"touch", "coreutils", "coreutils"},
                                 {"crictl", "cri-tools", "cri-tools"}};
 
-/// "apt-get install iptables socat"; elsewhere than on these families: which packages to install.
+/// "apt-get install iptables socat"; for other families: the packages to install.
 std::string install_line(const Subject& s, const std::vector<std::string>& missing) {
   const facts::Family family = s.facts.os.family;
   std::vector<std::string> packages;
@@ -189,8 +188,8 @@ void executables(const Subject& s, Verdicts& out) {
   for (const char* tool : {"ebtables", "ethtool", "socat", "tc", "touch", "crictl"})
     if (!has(s.facts.tools, tool)) useful.emplace_back(tool);
   // The packages of Kubernetes depend on all of these.
-  const bool brought = s.cluster.kubernetes.source == spec::Source::packages;
-  if (!missing.empty() && brought)
+  const bool from_packages = s.cluster.kubernetes.source == spec::Source::packages;
+  if (!missing.empty() && from_packages)
     return out.fail(Severity::note, "programs that kubeadm needs are installed with its packages",
                     list(missing), "kube.packages");
   if (!missing.empty() && s.host.programs_come)
@@ -225,7 +224,7 @@ void versions_match(const Subject& s, Verdicts& out) {
     if (behind < 0)
       return out.fail(Severity::blocker, "the kubelet is newer than kubeadm", evidence,
                       "install the kubelet of kubeadm's version");
-    // Version skew policy: three minors since 1.28, two before.
+    // Version skew policy: three minor versions since 1.28, two before.
     if (behind > (kubernetes_from(s, 28) ? 3 : 2))
       return out.fail(Severity::blocker, "the kubelet is too old for kubeadm", evidence,
                       "install the kubelet of kubeadm's version");
@@ -233,7 +232,7 @@ void versions_match(const Subject& s, Verdicts& out) {
   out.pass(evidence);
 }
 
-/// A network that is there already and would be hidden by the cluster's own.
+/// An existing network that the cluster's would hide.
 void overlap(const Subject& s, Verdicts& out, std::string_view key, const std::string& cidr) {
   const auto net = Cidr::parse(cidr);
   if (!net) return;
@@ -247,9 +246,9 @@ void overlap(const Subject& s, Verdicts& out, std::string_view key, const std::s
   }
 }
 
-/// That the two do not overlap each other is settled when the cluster file is read.
+/// Overlap between the two is checked when the cluster file is read.
 void cidr_overlap(const Subject& s, Verdicts& out) {
-  // In a cluster that runs, routes to other nodes' pods are part of it.
+  // In an existing cluster, routes to other nodes' pods belong to it.
   if (standing_of(s) == Standing::running) return;
   if (s.facts.route_table.empty()) return out.unknown("the host's routes could not be read");
   overlap(s, out, "network.podCIDR", s.cluster.network.pod_cidr);

@@ -1,7 +1,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/lint.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -12,14 +12,14 @@ namespace checks {
 
 namespace {
 
-/// Before init the cluster file is judged against the version to come; on a node the kubelet that is there.
+/// Before init, the cluster file is checked against the version to install; on a node, the installed kubelet.
 std::optional<base::Version> judged_version(const Subject& s) {
   if (s.stage == Stage::preflight) return s.kubernetes;
   return s.facts.kubernetes.kubelet ? base::Version::parse(*s.facts.kubernetes.kubelet) : std::nullopt;
 }
 
-void tell(const std::vector<Complaint>& complaints, Verdicts& out) {
-  for (const Complaint& c : complaints) out.fail(c.severity, c.says, c.evidence, c.remedy);
+void fail_all(const std::vector<LintProblem>& problems, Verdicts& out) {
+  for (const LintProblem& c : problems) out.fail(c.severity, c.says, c.evidence, c.remedy);
 }
 
 std::map<std::string, bool> gates_of(const Subject& s) {
@@ -42,28 +42,28 @@ void feature_gates(const Subject& s, Verdicts& out) {
   if (gates.empty()) return out.pass("no feature gates are set");
   const auto version = judged_version(s);
   if (!version) return out.unknown("the Kubernetes version is not known");
-  tell(lint_gates(gates, *version, s.data), out);
+  fail_all(lint_gates(gates, *version, s.data), out);
 }
 
 void unknown_flags(const Subject& s, Verdicts& out) {
   std::vector<std::string> flags = s.cluster.kubelet_extra_args;
   if (s.stage == Stage::node) {
     flags.clear();
-    // A value of its own ("--v 2") is no flag.
+    // A separate value ("--v 2") is not a flag.
     for (const std::string_view word : base::words(s.facts.kubernetes.kubelet_flags))
       if (word.starts_with("--")) flags.emplace_back(word);
   }
   if (flags.empty()) return out.pass("no flags are set");
   const auto version = judged_version(s);
   if (!version) return out.unknown("the Kubernetes version is not known");
-  auto complaints = lint_flags(flags, *version, s.data);
+  auto problems = lint_flags(flags, *version, s.data);
   if (s.stage == Stage::node)
-    for (Complaint& c : complaints)
-      if (c.remedy.starts_with("remove --"))
-        c.remedy +=
+    for (auto& problem : problems)
+      if (problem.remedy.starts_with("remove --"))
+        problem.remedy +=
             " from /var/lib/kubelet/kubeadm-flags.env or /etc/default/kubelet, then: systemctl restart "
             "kubelet";
-  tell(complaints, out);
+  fail_all(problems, out);
 }
 
 void service_active(const Subject& s, Verdicts& out) {
@@ -74,7 +74,7 @@ void service_active(const Subject& s, Verdicts& out) {
     return out.fail(Severity::blocker, "the kubelet does not run",
                     "kubelet.service is " + unit->second.active + " (" + unit->second.sub + ")",
                     "journalctl -u kubelet -n 30, then: systemctl restart kubelet");
-  // A kubelet that exits at startup is active for a moment. RestartSec is 10 s in the unit of the Kubernetes
+  // A kubelet that exits at startup is briefly active. RestartSec is 10 s in the unit of the Kubernetes
   // packages.
   constexpr double moment = 15;
   const facts::Unit& kubelet = unit->second;
@@ -139,7 +139,7 @@ void swap_policy(const Subject& s, Verdicts& out) {
              "swapoff -a, or set failSwapOn: false in /var/lib/kubelet/config.yaml and restart the kubelet");
 }
 
-/// The first file by name counts; one that ends otherwise is not read.
+/// The first file by name is used; files with other extensions are ignored.
 void cni_config(const Subject& s, Verdicts& out) {
   if (!is_node(s, out)) return;
   std::vector<std::string> configs;

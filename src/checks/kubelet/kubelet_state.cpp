@@ -1,7 +1,7 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -12,21 +12,21 @@ namespace checks {
 
 namespace {
 
-/// A key of the kubelet's configuration as text; empty where it is not set.
+/// A key of the kubelet's configuration as text; empty if it is not set.
 std::string setting(const Subject& s, std::initializer_list<std::string_view> path) {
   const auto& config = s.facts.kubernetes.kubelet_config;
   const base::Tree* value = config ? config->at(path) : nullptr;
   return value ? value->text() : std::string();
 }
 
-/// A node whose kubelet has a configuration; says why not otherwise.
+/// A node whose kubelet has a configuration; skipped with the reason otherwise.
 bool has_config(const Subject& s, Verdicts& out) {
   if (!is_node(s, out)) return false;
   if (!s.facts.kubernetes.kubelet_config) out.unknown("the kubelet's configuration could not be read");
   return s.facts.kubernetes.kubelet_config.has_value();
 }
 
-/// A threshold, "10%" or "5Gi", as a share of the whole.
+/// A threshold, "10%" or "5Gi", as a fraction of the whole.
 std::optional<double> share(std::string_view text, double whole) {
   static constexpr std::array<std::pair<std::string_view, double>, 7> units = {{{"Ki", 1024.0},
                                                                                 {"Mi", 1048576.0},
@@ -51,7 +51,7 @@ struct Signal {
   std::string_view name, fallback;
   bool images, inodes;
 };
-/// The kubelet's own defaults; a key that is missing from evictionHard is off.
+/// The kubelet's defaults; a key that is missing from evictionHard is off.
 constexpr std::array signals = {Signal{"nodefs.available", "10%", false, false},
                                 Signal{"nodefs.inodesFree", "5%", false, true},
                                 Signal{"imagefs.available", "15%", true, false}};
@@ -92,7 +92,7 @@ const facts::Certificate* certificate(const Subject& s, std::string_view path) {
   return place == all->end() ? nullptr : &*place;
 }
 
-/// The kubelet asks for a new one when a fifth or so of its life is left.
+/// The kubelet requests a new one when about a fifth of its lifetime remains.
 void certificate_expiry(const Subject& s, Verdicts& out) {
   if (!is_node(s, out)) return;
   const facts::Certificate* client = certificate(s, "/var/lib/kubelet/pki/kubelet-client-current.pem");
@@ -123,7 +123,7 @@ void server_cert(const Subject& s, Verdicts& out) {
              "kubectl get csr | grep kubelet-serving, then: kubectl certificate approve NAME");
 }
 
-/// Network, broadcast and the bridge's own address are none for pods.
+/// The network, broadcast and bridge addresses are not available to pods.
 void max_pods(const Subject& s, Verdicts& out) {
   if (!has_config(s, out)) return;
   const auto written = base::to_int(setting(s, {"maxPods"}));
@@ -131,14 +131,14 @@ void max_pods(const Subject& s, Verdicts& out) {
   for (const facts::Address& address : s.facts.all_addresses) {
     const auto cidr = base::Cidr::parse(address.cidr);
     if (address.link != "cni0" || !cidr || cidr->v6 || cidr->prefix < 8 || cidr->prefix > 30) continue;
-    const long long room = (1LL << (32 - cidr->prefix)) - 3;
-    if (pods > room)
+    const long long addresses = (1LL << (32 - cidr->prefix)) - 3;
+    if (pods > addresses)
       return out.fail(
           Severity::warning, "more pods are allowed than the node has addresses for",
-          fmt::format("maxPods: {}; {} has {} addresses", pods, address.cidr, room),
+          fmt::format("maxPods: {}; {} has {} addresses", pods, address.cidr, addresses),
           fmt::format("set maxPods: {} in /var/lib/kubelet/config.yaml, then: systemctl restart kubelet",
-                      room));
-    return out.pass(fmt::format("{} pods, {} addresses", pods, room));
+                      addresses));
+    return out.pass(fmt::format("{} pods, {} addresses", pods, addresses));
   }
   out.skip("the node has no pod bridge");
 }
@@ -225,7 +225,7 @@ void reserved(const Subject& s, Verdicts& out) {
 }
 
 constexpr std::array rows = std::to_array<Check>({
-    {"kubelet.eviction", "the kubelet has room before it evicts pods",
+    {"kubelet.eviction", "the kubelet has free space before it evicts pods",
      "the kubelet evicts pods from a full disk", node, eviction},
     {"kubelet.certificate-expiry", "the kubelet's certificate is renewed in time",
      "a node with an expired certificate leaves the cluster", node, certificate_expiry},

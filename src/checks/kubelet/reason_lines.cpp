@@ -18,7 +18,7 @@ using facts::PodStates;
 
 constexpr std::size_t longest = 300;
 
-/// kubeadm's static pods, each after what it needs.
+/// kubeadm's static pods, each after its dependencies.
 constexpr std::array<std::string_view, 5> parts = {"etcd", "kube-apiserver", "kube-controller-manager",
                                                    "kube-scheduler", "kube-vip"};
 
@@ -56,13 +56,13 @@ bool any_of(std::string_view line, std::initializer_list<std::string_view> parts
   return std::ranges::any_of(parts_of_it, [&](std::string_view part) { return contains(line, part); });
 }
 
-/// Lines that say how a program is doing.
+/// Lines about the progress of a program.
 bool informs(std::string_view line) {
   return any_of(line, {"maxprocs: ", "[INFO]", "level=info", "\"level\":\"info\"", "INFO:"}) ||
          (line.size() > 1 && line[0] == 'I' && std::isdigit(static_cast<unsigned char>(line[1])));
 }
 
-/// How much a line of a log tells of why the program ended; 0: nothing.
+/// How relevant a line of a log is for why the program ended; 0: not at all.
 int weight(std::string_view line) {
   if (base::trim(line).empty()) return 0;
   if (any_of(line, {"unknown flag", "flag provided but not defined", "unknown shorthand",

@@ -4,7 +4,7 @@
 
 #include "checks/cluster/whole.hpp"
 #include "checks/kernel/limits.hpp"
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -12,8 +12,8 @@
 #include <array>
 #include <utility>
 
-/// Why something on a node does not run, in the words of the program that says so: playbooks/reasons.sh reads
-/// them.
+/// Why something on a node is not running, as reported by the program: playbooks/reasons.sh reads the
+/// reports.
 namespace checks {
 
 namespace {
@@ -22,8 +22,7 @@ using facts::PodContainer;
 using facts::PodError;
 using facts::PodStates;
 
-/// A check of what the node says of its containers. Where the kubelet's journal could not be read, finding
-/// nothing wrong means nothing.
+/// A check of the node's containers. If the kubelet's journal could not be read, a pass is not conclusive.
 template <void (*judge)(const Subject&, const PodStates&, Verdicts&)>
 void of_states(const Subject& s, Verdicts& out) {
   if (!s.facts.pod_states) return out.skip("the containers of this host were not read");
@@ -38,7 +37,7 @@ Severity severity_for(std::string_view pod) {
 
 // --- Inotify -------------------------------------------------------------------------------------------
 
-/// The limits belong to a user: root of every container that shares the kernel has one count.
+/// The limits are per user: root of all containers that share the kernel has one count.
 void inotify_left(const Subject& s, const PodStates& states, Verdicts& out) {
   std::string line;
   for (const auto* log : {&states.runtime_log, &states.kubelet_log})
@@ -161,7 +160,7 @@ void image_pull(const Subject&, const PodStates& states, Verdicts& out) {
   for (const PodError& error : current_errors(states)) {
     if (!is_pull(error)) continue;
     const std::string image = quoted_after(error.message, "image ");
-    // Of a back-off only the runtime says why.
+    // During a back-off, only the runtime reports the cause.
     std::string why = answer_in(error.message, image);
     for (const std::string& line : states.runtime_log)
       if (!image.empty() && contains(line, image) && contains(line, "failed")) why = answer_in(line, image);
@@ -186,7 +185,7 @@ std::string how_it_ended(const PodContainer& one) {
 
 void containers_run(const Subject&, const PodStates& states, Verdicts& out) {
   const auto broken = broken_containers(states);
-  // Everything else of a control plane waits for its etcd.
+  // The rest of a control plane waits for its etcd.
   const bool etcd = !broken.empty() && broken.front().name == "etcd" && is_static_pod(broken.front().full());
   std::string also;
   for (const PodContainer& one : broken)
@@ -206,7 +205,7 @@ void containers_run(const Subject&, const PodStates& states, Verdicts& out) {
   }
   bool other_driver = false;
   for (const PodError& error : current_errors(states)) {
-    // runc libcontainer/specconv: of a runtime whose driver is systemd, given a path of the other one.
+    // runc libcontainer/specconv: a runtime with the systemd driver got a path of the other driver.
     if (contains(error.message, "expected cgroupsPath to be of format")) {
       if (!std::exchange(other_driver, true))
         out.fail(Severity::blocker,
@@ -219,7 +218,7 @@ void containers_run(const Subject&, const PodStates& states, Verdicts& out) {
     if (is_pull(error) || error.reason == "CrashLoopBackOff" || contains(error.message, "sandbox image") ||
         contains(error.message, "network"))
       continue;
-    // Every kubelet reports this after its start, until it has read the list of services.
+    // Every kubelet reports this after its start, until it has the list of services.
     if (contains(error.message, "services have not yet been read at least once")) continue;
     out.fail(
         severity_for(error.pod),

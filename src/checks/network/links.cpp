@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ std::vector<const Link*> physical_links(const facts::Facts& facts) {
   return links;
 }
 
-/// The link of the address that others know the host by.
+/// The link with the address that others use for the host.
 const Link* primary_link(const facts::Facts& facts) {
   for (const facts::Address& address : facts.all_addresses) {
     if (address.cidr.substr(0, address.cidr.find('/')) != facts.default_address) continue;
@@ -55,7 +55,7 @@ void timezones(const Group& group, Verdicts& out) {
            base::join(parts, "; "), "timedatectl set-timezone UTC on every host");
 }
 
-/// eth0, eth1: as the kernel found them.
+/// eth0, eth1: in the order in which the kernel found them.
 bool is_kernel_name(const std::string& name) {
   return name.starts_with("eth") && name.size() > 3 &&
          name.find_first_not_of("0123456789", 3) == std::string::npos;
@@ -154,10 +154,10 @@ void link_speed(const Subject& s, Verdicts& out) {
   if (!any) out.skip("no link reports its speed");
 }
 
-/// Whose links they are.
+/// The owner of links.
 struct Plugin {
   const char* name;
-  std::array<const char*, 3> links;  ///< beginnings of names
+  std::array<const char*, 3> links;  ///< prefixes of names
 };
 constexpr std::array plugins = {Plugin{"flannel", {"flannel", "cni0", ""}},
                                 Plugin{"calico", {"cali", "vxlan.calico", "tunl0"}},

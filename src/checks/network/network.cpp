@@ -2,7 +2,7 @@
 
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -47,14 +47,14 @@ void node_ip(const Subject& s, Verdicts& out) {
              "its addresses: " + list(own), "set controlPlane.advertiseAddress to one of them, or remove it");
 }
 
-/// What the kubelet hands to pods that use the host's resolver, as CoreDNS does.
+/// The resolver configuration that the kubelet passes to pods with the host's resolver, such as CoreDNS.
 struct PodResolver {
   std::string file;
   const facts::Resolver* said;  ///< nullptr: not read
 };
 
-/// kubeadm names the resolver behind systemd-resolved where that service runs
-/// (kubeadm, cmd/kubeadm/app/componentconfigs/kubelet.go).
+/// kubeadm uses the resolver behind systemd-resolved if that service is running (kubeadm,
+/// cmd/kubeadm/app/componentconfigs/kubelet.go).
 PodResolver pod_resolver(const Subject& s) {
   if (const base::Tree* file = s.cluster.patches.kubelet.find("resolvConf")) return {file->text(), nullptr};
   if (is_active(s.facts, "systemd-resolved.service") && s.facts.real_resolver)
@@ -62,7 +62,7 @@ PodResolver pod_resolver(const Subject& s) {
   return {"/etc/resolv.conf", s.facts.resolver ? &*s.facts.resolver : nullptr};
 }
 
-/// CoreDNS forwards to the host's name servers, and ends where there is none.
+/// CoreDNS forwards to the host's name servers, and exits without one.
 bool will_run_coredns(const Subject& s) {
   const base::Tree* disabled = s.cluster.patches.cluster_configuration.at({"dns", "disabled"});
   return is_control_plane(s) && s.stage == Stage::preflight && !s.facts.kubernetes.kubelet_conf &&

@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -87,7 +87,7 @@ void cli_info(const Subject& s, Verdicts& out) {
 
 constexpr std::string_view generate = "nvidia-ctk cdi generate --output=/var/run/cdi/nvidia.yaml";
 
-/// Whether a specification names the GPU, or a MIG device of it.
+/// Whether a specification contains the GPU, or a MIG device of it.
 bool names(const facts::CdiSpec& spec, const facts::Gpu& gpu) {
   const std::string index = std::to_string(gpu.index);
   return std::ranges::any_of(spec.devices, [&](const std::string& device) {
@@ -97,7 +97,7 @@ bool names(const facts::CdiSpec& spec, const facts::Gpu& gpu) {
   });
 }
 
-/// Those of the toolkit; device plugin and DRA driver write their own, and know what they do.
+/// Only the toolkit's; device plugin and DRA driver write their own.
 std::vector<const facts::CdiSpec*> specs_of(const Subject& s) {
   std::vector<const facts::CdiSpec*> specs;
   for (const facts::CdiSpec& spec : s.facts.toolkit.cdi)

@@ -1,7 +1,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/toml.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -144,7 +144,7 @@ void sandbox_image(const Subject& s, Verdicts& out) {
   if (wanted.empty() || tag(image) == tag(wanted)) return out.pass(image);
   out.fail(s.stage == Stage::node ? Severity::warning : Severity::note,
            fmt::format("containerd and kubeadm {} use different sandbox images", kubernetes_text(s)),
-           fmt::format("{}, kubeadm {} {}", image, listed ? "lists" : "brings", wanted),
+           fmt::format("{}, kubeadm {} {}", image, listed ? "lists" : "defaults to", wanted),
            "runtime.containerd.config");
 }
 

@@ -1,7 +1,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ std::string unit_of(Engine engine) {
   return "containerd.service";
 }
 
-/// Where the run installs it, or that nothing in the run can: init fails there
+/// Where the run installs it from, or that the run cannot install it: init fails there
 /// (playbooks/runtime/install.yaml).
 void absent(const Subject& s, Verdicts& out, const std::string& name) {
   const bool docker = s.cluster.runtime.engine == Engine::docker;

@@ -1,7 +1,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/toml.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -47,9 +47,8 @@ void flatten(const base::Tree& tree, const std::string& path, std::map<std::stri
     into[path] = tree.text();
 }
 
-/// What gpuadm sets, and a file that containerd reads after it sets otherwise. containerd merges its files in
-/// the order of `imports` in its dump, later ones over earlier ones (containerd
-/// cmd/containerd/server/config).
+/// gpuadm's settings that a later file overrides. containerd merges its files in the order of `imports` in
+/// its dump, later ones over earlier ones (containerd cmd/containerd/server/config).
 void overruled(const facts::Containerd& containerd, Verdicts& out) {
   const auto& loaded = containerd.loaded_files;
   const auto ours =
@@ -90,8 +89,8 @@ void imports(const Subject& s, Verdicts& out) {
       continue;
     }
     const auto tree = base::toml::read(text, file);
-    if (!tree) continue;                              // rt.containerd.config-parses tells
-    if (file.ends_with("/zz-gpuadm.toml")) continue;  // made to have the last word
+    if (!tree) continue;                              // reported by rt.containerd.config-parses
+    if (file.ends_with("/zz-gpuadm.toml")) continue;  // is meant to override
     std::map<std::string, std::string> values;
     flatten(*tree, {}, values);
     for (const auto& [key, value] : values) {
@@ -106,7 +105,7 @@ void imports(const Subject& s, Verdicts& out) {
   overruled(*containerd, out);
 }
 
-/// Images with CUDA are 10 to 20 GB each, unpacked beside the layers.
+/// Images with CUDA are 10 to 20 GB each, unpacked in addition to the layers.
 void root_space(const Subject& s, Verdicts& out) {
   const auto* containerd = containerd_of(s, out);
   if (!containerd) return;
@@ -121,7 +120,7 @@ void root_space(const Subject& s, Verdicts& out) {
            "give " + root + " a larger file system, or: crictl rmi --prune");
 }
 
-/// "infinity" and the largest number are one.
+/// "infinity" and the largest number are equal.
 bool is_at_least(const std::string& value, std::uint64_t least) {
   const auto number = base::to_int(value);
   return value.empty() || !number || static_cast<std::uint64_t>(*number) >= least;
@@ -137,19 +136,19 @@ void limits(const Subject& s, Verdicts& out) {
     const auto place = unit->second.limits.find(key);
     return place == unit->second.limits.end() ? std::string() : place->second;
   };
-  const auto tell = [&](Severity severity, const char* key, const char* says, const char* wanted) {
+  const auto limit = [&](Severity severity, const char* key, const char* says, const char* wanted) {
     out.fail(severity, says, fmt::format("containerd.service has {}={}", key, value(key)),
              fmt::format("systemctl edit containerd: [Service] {}={}, then: systemctl restart containerd",
                          key, wanted));
   };
   if (!is_at_least(value("LimitNOFILE"), 65536))
-    tell(Severity::note, "LimitNOFILE", "containers have a low limit on open files", "infinity");
+    limit(Severity::note, "LimitNOFILE", "containers have a low limit on open files", "infinity");
   if (!is_at_least(value("TasksMax"), 16384))
-    tell(Severity::note, "TasksMax", "containerd has a low limit on processes", "infinity");
+    limit(Severity::note, "TasksMax", "containerd has a low limit on processes", "infinity");
   if (value("Delegate") == "no")
-    tell(Severity::warning, "Delegate", "systemd may change the cgroups of containers", "yes");
+    limit(Severity::warning, "Delegate", "systemd may change the cgroups of containers", "yes");
   if (has(s.facts.modules, "ib_uverbs") && !is_at_least(value("LimitMEMLOCK"), std::uint64_t{1} << 40))
-    tell(Severity::warning, "LimitMEMLOCK", "containers cannot pin enough memory for RDMA", "infinity");
+    limit(Severity::warning, "LimitMEMLOCK", "containers cannot pin enough memory for RDMA", "infinity");
 }
 
 void enable_cdi(const Subject& s, Verdicts& out) {
@@ -181,7 +180,8 @@ void enable_cdi(const Subject& s, Verdicts& out) {
                "set cdi_spec_dirs = [\"/etc/cdi\", \"/var/run/cdi\"], then: systemctl restart containerd");
 }
 
-/// A hole of runc and the first release of each line without it, the newest line first (runc's CHANGELOG.md).
+/// A vulnerability of runc and the first fixed release of each line, the newest line first (runc's
+/// CHANGELOG.md).
 struct Hole {
   std::string_view name, fixed_in;
   std::array<Version, 3> fixed;
@@ -209,7 +209,7 @@ void runc_version(const Subject& s, Verdicts& out) {
   if (!version) return out.unknown("runc's version could not be read");
   const auto hole = std::ranges::find_if(holes, [&](const Hole& h) { return !is_closed(h, *version); });
   if (hole == holes.end()) return out.pass("runc " + *s.facts.runc);
-  // A distribution's own package may have the fixes under an old number.
+  // A distribution's package may have the fixes under an old version number.
   const auto package = s.facts.packages.find("runc");
   const bool packaged = package != s.facts.packages.end() && package->second.installed;
   out.fail(packaged ? Severity::note : hole->severity,

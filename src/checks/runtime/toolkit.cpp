@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -12,14 +12,14 @@ namespace {
 
 using base::Version;
 
-/// init fails on a host with a GPU and without nvidia-ctk that nothing in the run installs, whoever allocates
-/// the GPUs (playbooks/gpu/toolkit.yaml, gpu.toolkit.present).
+/// init fails on a host with a GPU and without nvidia-ctk if the run does not install it, regardless of the
+/// allocator (playbooks/gpu/toolkit.yaml, gpu.toolkit.present).
 bool is_out_of_reach(const Subject& s) {
   return s.stage == Stage::preflight && has_gpu(s.facts) && !s.facts.nvidia_ctk &&
          supply_of(s, s.host.toolkit_supply) == spec::Supply::none;
 }
 
-/// Before an installation: where the run gets it from.
+/// Before an installation: the source of the run.
 void to_come(const Subject& s, Verdicts& out) {
   constexpr const char* seen = "neither nvidia-ctk nor nvidia-container-runtime is in PATH";
   const std::string says = "the NVIDIA Container Toolkit is not installed";
@@ -59,8 +59,7 @@ void installed(const Subject& s, Verdicts& out) {
            "nvidia-container-toolkit");
 }
 
-/// The releases that closed ways out of a container (NVIDIA's security bulletins 5659 and 5850), the oldest
-/// first.
+/// The releases that fixed container escapes (NVIDIA's security bulletins 5659 and 5850), the oldest first.
 struct Fix {
   Version version;
   std::string_view says;

@@ -2,13 +2,13 @@
 
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-/// Judges of flags of static pods.
+/// Judges for flags of static pods.
 namespace checks::cis {
 
 namespace {
@@ -17,7 +17,7 @@ bool has_manifest(const Subject& subject, std::string_view part) {
   return std::ranges::count(subject.facts.kubernetes.manifests, fmt::format("{}.yaml", part)) > 0;
 }
 
-/// Whether a part of kube-scheduler's configuration stands in a file that is not read here.
+/// Whether a part of kube-scheduler's configuration is in a file that is not read.
 bool is_in_file(const Item& item, const facts::StaticPod& pod, Verdicts& out) {
   const std::string* file = item.part == "kube-scheduler" ? flag_of(pod, "config") : nullptr;
   if (!file || item.name != "profiling") return false;
@@ -171,7 +171,7 @@ void flag_lacks(const Item& item, const Subject& subject, Verdicts& out) {
 }
 
 std::string_view strong_ciphers() {
-  // TLS 1.2 with forward secrecy and authenticated encryption; those of TLS 1.3 cannot be chosen in Go.
+  // TLS 1.2 with forward secrecy and authenticated encryption; those of TLS 1.3 cannot be selected in Go.
   return "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,"
          "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305,"
          "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,"

@@ -61,7 +61,7 @@ void listens_on_loopback(const Item& item, const Subject& subject, Verdicts& out
            flag_text(item, *pod), flag_remedy(item, fmt::format("--{}={}", item.name, item.want)));
 }
 
-/// Whether the authority of etcd's clients is another than that of the API server's.
+/// Whether the CA for etcd's clients differs from the API server's.
 void etcd_has_its_own_authority(const Item& item, const Subject& subject, Verdicts& out) {
   const facts::StaticPod* pod = pod_of(subject, item.part, out);
   const facts::StaticPod* server = pod ? pod_of(subject, "kube-apiserver", out) : nullptr;

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <charconv>
 
-/// Judges of modes and owners of files.
+/// Judges for modes and owners of files.
 namespace checks::cis {
 
 namespace {
@@ -22,7 +22,7 @@ bool matches(std::string_view path, std::string_view pattern) {
          path.size() >= pattern.size();
 }
 
-/// The files that an item means; says why there are none otherwise.
+/// The files of an item; skipped with the reason if there are none.
 std::vector<const Files::value_type*> files_of(const Item& item, const Subject& subject, Verdicts& out) {
   const auto& kubernetes = subject.facts.kubernetes;
   const bool plane = kubernetes.admin_conf || std::ranges::count(kubernetes.manifests, "kube-apiserver.yaml");
@@ -56,7 +56,7 @@ std::string some(const std::vector<std::string>& texts) {
   return base::join(first, ", ");
 }
 
-/// A path as it is pasted into a shell.
+/// A path quoted for a shell.
 std::string word(const std::string& path) {
   const bool plain =
       path.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-") ==
@@ -64,7 +64,7 @@ std::string word(const std::string& path) {
   return plain ? path : base::quote(path);
 }
 
-/// The item, for the data folder that etcd's manifest names.
+/// The item for the data directory in etcd's manifest.
 Item with_data(const Item& item, const facts::StaticPod& etcd) {
   Item one = item;
   const std::string* folder = flag_of(etcd, "data-dir");
@@ -72,7 +72,7 @@ Item with_data(const Item& item, const facts::StaticPod& etcd) {
   return one;
 }
 
-/// The file that the kubelet verifies clients with; says why not where that was not looked at.
+/// The kubelet's client CA file; skipped with the reason if it was not read.
 std::optional<std::string> client_authority(const Subject& subject, Verdicts& out) {
   const auto& kubernetes = subject.facts.kubernetes;
   const base::Tree* set = kubernetes.kubelet_config
@@ -88,7 +88,7 @@ std::optional<std::string> client_authority(const Subject& subject, Verdicts& ou
 
 }  // namespace
 
-/// The owner of etcd's data, which the benchmark wants to be etcd.
+/// The owner of etcd's data; the benchmark requires etcd.
 static void etcd_owner(const Item& item, const Subject& subject, Verdicts& out) {
   const auto files = files_of(item, subject, out);
   if (files.empty()) return;
@@ -139,7 +139,7 @@ void files_have_mode(const Item& item, const Subject& subject, Verdicts& out) {
     wrong.push_back(fmt::format("{:o} {}", file->second.bits, file->first));
     names.push_back(file->first);
     quoted.push_back(word(file->first));
-    // Members of root's group are root for this.
+    // Members of root's group count as root.
     const unsigned open = file->second.group == "root" ? more & others : more;
     if ((open & write) != 0 || (item.severity == Severity::warning && (open & read) != 0))
       severity = Severity::warning;

@@ -1,21 +1,21 @@
 #include "gpuadm/base/text.hpp"
 
+#include "checks/queries.hpp"
 #include "checks/security/cis_judges.hpp"
-#include "checks/see.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-/// Judges of the kubelet and kube-proxy.
+/// Judges for the kubelet and kube-proxy.
 namespace checks::cis {
 
 namespace {
 
 constexpr std::string_view file = "/var/lib/kubelet/config.yaml";
 
-/// The value of a flag of the kubelet, or nothing where it is not set. Those of its files for flags stand
-/// behind those of its unit, and count.
+/// The value of a flag of the kubelet, or nothing if it is not set. Flags in its files follow those of its
+/// unit, and override them.
 std::optional<std::string> kubelet_flag(const Subject& subject, std::string_view name) {
   if (name.empty()) return std::nullopt;
   std::optional<std::string> value;
@@ -35,9 +35,9 @@ std::optional<std::string> kubelet_flag(const Subject& subject, std::string_view
   return value;
 }
 
-/// What a setting of the kubelet is, and where.
+/// A setting of the kubelet, and its location.
 struct Setting {
-  std::string value;     ///< of a list, its items with "," between; empty: not set
+  std::string value;     ///< of a list, its items separated by ","; empty: not set
   std::string evidence;  ///< "/var/lib/kubelet/config.yaml: readOnlyPort: 10255"
   bool by_flag = false;
 };
@@ -49,7 +49,7 @@ std::string text_of(const base::Tree& tree) {
   return base::join(items, ",");
 }
 
-/// The setting `name` ("authentication.anonymous.enabled"), or what the flag says that replaces it.
+/// The setting `name` ("authentication.anonymous.enabled"), or the flag that overrides it.
 Setting read_setting(const Subject& subject, std::string_view name, std::string_view flag) {
   if (auto value = kubelet_flag(subject, flag))
     return {*value, fmt::format("the kubelet's --{}={}", flag, *value), true};
@@ -61,7 +61,7 @@ Setting read_setting(const Subject& subject, std::string_view name, std::string_
   return {value, fmt::format("{}: {}: {}", file, name, value)};
 }
 
-/// Whether the kubelet's configuration is known; says why not otherwise.
+/// Whether the kubelet's configuration is known; skipped with the reason otherwise.
 bool is_readable(const Subject& subject, Verdicts& out) {
   const auto& kubernetes = subject.facts.kubernetes;
   if (!kubernetes.kubelet_conf && !kubernetes.kubelet_config && kubernetes.kubelet_config_error.empty())
@@ -81,7 +81,7 @@ std::string fix_of(const Item& item, std::string_view value) {
   return remedy(item, fmt::format("set {}: {} in {} and restart the kubelet", item.name, value, file));
 }
 
-/// Takes the flag away where it is what is wrong.
+/// Removes the flag if it is wrong.
 std::string fix_of(const Item& item, const Setting& setting, std::string_view value) {
   return setting.by_flag
              ? fmt::format("remove --{} from the kubelet's flags, set {}: {} in {} and restart it", item.flag,
@@ -95,7 +95,7 @@ bool bootstraps_certificate(const Subject& subject) {
 
 }  // namespace
 
-/// The setting has the value `want`; where it is not set, `unset` holds.
+/// The setting has the value `want`; if it is not set, `unset` applies.
 void setting_is(const Item& item, const Subject& subject, Verdicts& out) {
   if (!is_readable(subject, out)) return;
   if (item.since > 0 && kubernetes_before(subject, item.since))
@@ -103,7 +103,7 @@ void setting_is(const Item& item, const Subject& subject, Verdicts& out) {
   const Setting setting = read_setting(subject, item.name, item.flag);
   const bool is_set = !setting.value.empty();
   const std::string_view holds = is_set ? as_boolean(setting.value) : item.unset;
-  // 0 and 1 are numbers where a number is wanted.
+  // 0 and 1 are numbers if a number is required.
   if (holds == item.want || (is_set && setting.value == item.want))
     return out.pass(fmt::format("{} is {}{}", item.name, item.want, is_set ? "" : " by default"));
   out.fail(item.severity,
@@ -132,7 +132,7 @@ void has_client_authority(const Item& item, const Subject& subject, Verdicts& ou
            fix_of(item, item.want));
 }
 
-/// In the file 0 stands for the default of 4 hours; as a flag it means that nothing is closed.
+/// In the file, 0 means the default of 4 hours; as a flag, it means that nothing is closed.
 void streams_end(const Item& item, const Subject& subject, Verdicts& out) {
   if (!is_readable(subject, out)) return;
   const Setting setting = read_setting(subject, item.name, item.flag);
@@ -159,7 +159,7 @@ void has_no_other_name(const Item& item, const Subject& subject, Verdicts& out) 
            "node name where a new node is made");
 }
 
-/// `want`: the least number of events a second; 0 means no limit.
+/// `want`: the minimum of events per second; 0 means no limit.
 void records_events(const Item& item, const Subject& subject, Verdicts& out) {
   if (!is_readable(subject, out)) return;
   const Setting setting = read_setting(subject, item.name, item.flag);
@@ -233,7 +233,7 @@ void limits_processes(const Item& item, const Subject& subject, Verdicts& out) {
            fix_of(item, setting, item.want));
 }
 
-/// kube-proxy has no file on the host: what counts is where it listens.
+/// kube-proxy has no file on the host: its listening address is checked.
 void proxy_listens_on_loopback(const Item& item, const Subject& subject, Verdicts& out) {
   if (!subject.facts.kubernetes.kubelet_conf) return out.skip("the host is not a node yet");
   const auto& listeners = subject.facts.listeners;

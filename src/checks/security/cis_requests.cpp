@@ -6,12 +6,12 @@
 
 #include <algorithm>
 
-/// What judges of the API server read beside single flags.
+/// Judges for the API server that read more than single flags.
 namespace checks::cis {
 
 namespace {
 
-/// Paths that probes of the kubelet, and `kubeadm join` with a token, ask for without a name.
+/// Paths that the kubelet's probes, and `kubeadm join` with a token, request anonymously.
 bool is_harmless(const std::string& path) {
   for (const char* known : {"/livez", "/readyz", "/healthz", "/version",
                             "/api/v1/namespaces/kube-public/configmaps/cluster-info"})
@@ -37,7 +37,7 @@ void judge_conditions(const Item& item, const facts::AnonymousAccess& access, co
   out.pass(fmt::format("anonymous requests are limited to {}", base::join(access.paths, ", ")));
 }
 
-/// The authorization modes, or nothing where the file that has them was not read; says so then.
+/// The authorization modes, or unknown if their file was not read.
 std::optional<std::vector<std::string>> modes_of(const facts::StaticPod& pod, const Subject& subject,
                                                  Verdicts& out) {
   if (const std::string* file = flag_of(pod, "authorization-config")) {
@@ -61,14 +61,14 @@ std::string modes_text(const Item& item, const facts::StaticPod& pod) {
               : flag_text(item, pod);
 }
 
-/// What holds of an audit log's limit that is not set, or nothing.
+/// The effect of an audit log limit that is not set, or nothing.
 std::optional<long long> default_limit(const Item& item, const std::optional<base::Version>& version) {
   if (item.name == "audit-log-maxsize") return 100;
   if (!version || version->minor < 36) return std::nullopt;
   return item.name == "audit-log-maxage" ? 366 : 100;
 }
 
-/// Seconds of "1m0s" and its like, or nothing.
+/// Seconds of "1m0s" and similar, or nothing.
 std::optional<double> seconds_of(std::string_view text) {
   double all = 0;
   if (text.empty()) return std::nullopt;
@@ -101,7 +101,7 @@ void anonymous(const Item& item, const Subject& subject, Verdicts& out) {
   }
   if (flag && as_boolean(*flag) == "false") return out.pass("kube-apiserver has --anonymous-auth=false");
   const auto version = version_of(*pod, subject);
-  // Before 1.32 nothing is between all and none, and kubeadm's own probes and `kubeadm join` need some.
+  // Before 1.32 there is only all or none, and kubeadm's own probes and `kubeadm join` need some.
   const bool limits = !version || version->minor >= 32;
   const std::string why = limits
                               ? ""
@@ -147,7 +147,7 @@ void always_pull(const Item& item, const Subject& subject, Verdicts& out) {
                        item.want, item.name));
 }
 
-/// `want`: the least number; `unset`: what a log without the limit does.
+/// `want`: the minimum; `unset`: the effect of a log without the limit.
 void audit_limit(const Item& item, const Subject& subject, Verdicts& out) {
   const facts::StaticPod* pod = pod_of(subject, item.part, out);
   if (!pod) return;
@@ -168,7 +168,7 @@ void audit_limit(const Item& item, const Subject& subject, Verdicts& out) {
   out.fail(item.severity, says, flag_text(item, *pod), fix);
 }
 
-/// `want`: the most seconds.
+/// `want`: the maximum in seconds.
 void request_timeout(const Item& item, const Subject& subject, Verdicts& out) {
   const facts::StaticPod* pod = pod_of(subject, item.part, out);
   if (!pod) return;

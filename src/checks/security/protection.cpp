@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -50,7 +50,7 @@ void apparmor(const Subject& s, Verdicts& out) {
   out.pass("AppArmor is on");
 }
 
-/// Chains of network plugins that accept what pods send.
+/// Chains of network plugins that accept packets from pods.
 bool lets_pods_through(const facts::Firewall& firewall) {
   return std::ranges::any_of(firewall.rules, [](const std::string& rule) {
     if (!rule.starts_with("-A FORWARD ")) return false;
@@ -61,7 +61,7 @@ bool lets_pods_through(const facts::Firewall& firewall) {
   });
 }
 
-/// Whether the table filter was read; says why not otherwise.
+/// Whether the table filter was read; skipped with the reason otherwise.
 bool has_filter(const Subject& s, Verdicts& out) {
   const facts::Firewall& firewall = s.facts.firewall;
   if (!firewall.policies.empty()) return true;
@@ -95,7 +95,7 @@ void forward_policy(const Subject& s, Verdicts& out) {
            "/etc/docker/daemon.json if the cluster does not use Docker");
 }
 
-/// "-A INPUT -j REJECT --reject-with icmp-host-prohibited": no condition.
+/// "-A INPUT -j REJECT --reject-with icmp-host-prohibited": unconditional.
 bool is_catch_all(std::string_view rule, std::string_view chain) {
   for (const std::string_view verdict : {"REJECT", "DROP"})
     if (const std::string start = fmt::format("-A {} -j {}", chain, verdict);
@@ -137,7 +137,7 @@ void secure_boot(const Subject& s, Verdicts& out) {
            "linux-modules-nvidia-580-server-open-$(uname -r)), or disable Secure Boot");
 }
 
-/// Linux include/linux/security.h, lockdown_reason: what integrity forbids, confidentiality does, too.
+/// Linux include/linux/security.h, lockdown_reason: confidentiality forbids everything that integrity does.
 void lockdown(const Subject& s, Verdicts& out) {
   if (s.facts.lockdown == "confidentiality")
     return out.fail(Severity::note,
@@ -152,7 +152,7 @@ void lockdown(const Subject& s, Verdicts& out) {
 void file_mask(const Subject& s, Verdicts& out) {
   const auto mask = s.facts.umask.empty() ? std::nullopt : base::to_int(s.facts.umask);
   if (!mask) return out.unknown("the file mode mask could not be read");
-  // Octal digits: 0027, 0077 take reading away from others.
+  // Octal digits: 0027, 0077 remove read permission from others.
   if ((*mask % 10) >= 4)
     return out.fail(Severity::note, "files that root creates cannot be read by other users",
                     "umask " + s.facts.umask,

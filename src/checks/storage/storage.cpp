@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ std::string images_root(const Subject& s) {
                                                                  : "/var/lib/containerd";
 }
 
-/// etcd.io FAQ: 99 of 100 within 10 ms and 25 ms.
+/// etcd.io FAQ: 99th percentile of 10 ms and 25 ms.
 constexpr double slow_fsync = 0.010, slow_commit = 0.025;
 
 void etcd_latency(const Subject& s, Verdicts& out) {
@@ -37,7 +37,7 @@ void etcd_latency(const Subject& s, Verdicts& out) {
   out.pass(evidence);
 }
 
-/// The disk that a mounted device lies on: /dev/sda2 on sda, /dev/mapper/vg-root on dm-0.
+/// The disk of a mounted device: /dev/sda2 on sda, /dev/mapper/vg-root on dm-0.
 const facts::BlockDevice* block_device_of(const facts::Facts& facts, const std::string& device) {
   const std::string name = device.substr(device.rfind('/') + 1);
   const facts::BlockDevice* best = nullptr;
@@ -143,7 +143,7 @@ void multipathd(const Subject& s, Verdicts& out) {
         "systemctl restart multipathd; or: systemctl disable --now multipathd.socket multipathd");
 }
 
-/// The probe lists mounts of devices and servers down to this depth.
+/// The probe lists mounts of devices and servers up to this depth.
 bool is_listed(const facts::FstabEntry& entry) {
   const bool device = entry.device.starts_with("/dev/") || entry.device.find('=') != std::string::npos ||
                       entry.device.find(":/") != std::string::npos;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view nvidia_driver = "gpu.nvidia.com";
 
-/// The parts of "a/b/c", as many as N; those that are missing are empty.
+/// The components of "a/b/c", as many as N; missing ones are empty.
 template <std::size_t N>
 std::array<std::string, N> parts_of(const std::string& word) {
   std::array<std::string, N> parts;
@@ -45,7 +45,7 @@ ResourceClaim read_claim(const Row& row) {
   return claim;
 }
 
-/// Of the API group's own description; an API server without the group says that it does not know it.
+/// From the API group's description; an API server without the group returns an error.
 std::optional<std::vector<std::string>> read_versions(const Sections& sections) {
   const auto text = sections.text("resource-api");
   if (!text) return std::nullopt;

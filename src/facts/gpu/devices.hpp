@@ -6,7 +6,7 @@
 
 namespace facts {
 
-/// What cluster.sh printed of resource.k8s.io: its versions, device classes, slices and claims.
+/// The output of cluster.sh about resource.k8s.io: versions, device classes, slices and claims.
 void read_devices(const Sections& sections, ClusterFacts& facts);
 
 }  // namespace facts

@@ -10,7 +10,7 @@ namespace facts {
 namespace {
 
 /// Calls `visit` with the links of a GPU and each line below "GPU 0: NVIDIA H200 (UUID: …)" that begins with
-/// "Link 3: ", the number and what follows.
+/// "Link 3: ", the number and the rest.
 template <class Visit>
 void each_link(const Section& section, Facts& facts, Visit visit) {
   Gpu* gpu = nullptr;

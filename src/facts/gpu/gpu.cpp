@@ -64,8 +64,8 @@ void read_module(const Sections& sections, Facts& facts) {
     facts.driver_installed = known(installed->first());
 }
 
-/// The version is at the end of the file's name. Of several, the one that fits the loaded module is the one
-/// in force; where none fits, the newest.
+/// The version is at the end of the file's name. Of several, the one that matches the loaded module is used;
+/// otherwise the newest.
 std::optional<std::string> library_version(const std::vector<std::string>& paths, const std::string& loaded) {
   std::optional<std::string> best;
   for (const std::string& path : paths) {
@@ -80,7 +80,7 @@ std::optional<std::string> library_version(const std::vector<std::string>& paths
   return best;
 }
 
-/// "ROOT NVIDIA-SMI LIBRARY [no-devices]"; a root is named once.
+/// "ROOT NVIDIA-SMI LIBRARY [no-devices]"; each root once.
 void read_driver_roots(const Sections& sections, Facts& facts) {
   if (!sections.find("driver-roots")) return;
   auto& roots = facts.driver_roots.emplace();
@@ -100,7 +100,7 @@ void read_files(const Sections& sections, Facts& facts) {
     facts.driver_libraries.emplace_back(line);
   for (const auto& [path, kind] : facts.paths)
     if (path.starts_with("/dev/nvidia") && kind == "device") facts.device_nodes.push_back(path);
-  const auto look = [&](const std::string&, const Section& section) {
+  const auto read = [&](const std::string&, const Section& section) {
     for (const std::string_view line : section.lines) {
       const auto words = base::words(line);
       if (words.size() > 1 && words[0] == "blacklist" && words[1] == "nouveau")
@@ -122,8 +122,8 @@ void read_files(const Sections& sections, Facts& facts) {
   if (const std::size_t gcc = built.find("gcc"), comma = built.find(", GNU ld"); gcc < comma)
     if (comma != std::string::npos)
       facts.kernel_compiler = base::words(std::string_view(built).substr(0, comma)).back();
-  sections.each("/etc/modprobe.d/", ".conf", look);
-  sections.each("/usr/lib/modprobe.d/", ".conf", look);
+  sections.each("/etc/modprobe.d/", ".conf", read);
+  sections.each("/usr/lib/modprobe.d/", ".conf", read);
 }
 
 /// "GPU 0: NVIDIA H200 (UUID: GPU-0011…)"; lines of MIG devices are indented.
@@ -163,12 +163,12 @@ std::string reading_name(std::string path) {
 void read_leaves(const Element& element, const std::string& path, std::map<std::string, std::string>& into) {
   for (const Element& child : element.children) read_leaves(child, path + "/" + child.name, into);
   if (!element.children.empty() || into.size() > 500) return;
-  // "Unknown Error" and its like stay: such a reading is not one that the GPU does not have.
+  // "Unknown Error" and similar are kept: such a reading is not the same as a missing one.
   if (!is_absent(element.text))
     into.emplace(reading_name(path), base::printable(base::trim(element.text), 200));
 }
 
-/// What checks look at; clocks that are supported and lists of pages would be long.
+/// Only readings that checks use; lists of supported clocks and pages would be long.
 constexpr std::array<std::string_view, 24> groups = {"serial",
                                                      "vbios_version",
                                                      "performance_state",
@@ -261,7 +261,7 @@ void read_fields(const Section& section, Facts& facts) {
 void read_smi(const Sections& sections, Facts& facts) {
   const Section* smi = sections.find("nvidia-smi");
   if (!smi) return;
-  // Output without a status was cut: the program went on and on.
+  // Output without a status was truncated: the program did not end.
   facts.nvidia_smi_status = smi->status.value_or(255);
   if (const auto times = base::words(sections.lines("nvidia-smi-uptime").empty()
                                          ? std::string_view()

@@ -15,7 +15,7 @@ std::string unquoted(std::string_view text) {
   return std::string(text);
 }
 
-/// Lines of interest only: the probe leaves out the rest.
+/// Relevant lines only: the probe omits the rest.
 CdiSpec read_cdi(const std::string& file, const Section& section) {
   CdiSpec spec{.file = file, .kind = {}, .devices = {}, .versions = {}};
   for (std::string_view line : section.lines) {
@@ -25,7 +25,7 @@ CdiSpec read_cdi(const std::string& file, const Section& section) {
     if (line.starts_with("name:")) spec.devices.push_back(unquoted(line.substr(5)));
     if (const auto at = line.find(".so."); line.starts_with("hostPath:") && at != std::string_view::npos) {
       std::string version = unquoted(line.substr(at + 4));
-      // libcuda.so.1 is a link, and says nothing.
+      // libcuda.so.1 is a link without a version.
       if (version.find('.') != std::string::npos &&
           std::ranges::find(spec.versions, version) == spec.versions.end())
         spec.versions.push_back(std::move(version));

@@ -16,7 +16,7 @@ void read_disks(const Sections& sections, Facts& facts) {
     auto values = pairs(line);
     const std::uint64_t block = count(values["block"]).value_or(0);
     const auto kib = [&](const std::string& blocks) {
-      // In 1024ths first: block counts of large arrays times block size stay below 2^64 this way.
+      // In 1024ths first, so that block counts of large arrays times block size stay below 2^64.
       return count(blocks).value_or(0) / 1024 * block + count(blocks).value_or(0) % 1024 * block / 1024;
     };
     Disk disk{.path = std::string(words[0]), .type = values["type"]};

@@ -9,7 +9,7 @@ namespace facts {
 
 namespace {
 
-/// "kernel/net/bridge/br_netfilter.ko.xz: …" is br_netfilter; names with dashes and underscores are one.
+/// "kernel/net/bridge/br_netfilter.ko.xz: …" is br_netfilter; dashes and underscores in names are equivalent.
 std::string module_of(std::string_view path) {
   path = path.substr(0, path.find(':'));
   path = path.substr(path.rfind('/') + 1);
@@ -29,7 +29,7 @@ void read_modules(const Sections& sections, Facts& facts) {
   sections.each("/lib/modules/", "/modules.builtin", [&](const std::string&, const Section& section) {
     for (const std::string_view line : section.lines) add(facts.modules_builtin, module_of(line));
   });
-  // Kernels without loadable modules have no modules.builtin, but their parts show in sysfs.
+  // Kernels without loadable modules have no modules.builtin, but sysfs shows their components.
   for (const std::string_view line : sections.lines("/sys/module/"))
     if (!std::binary_search(facts.modules.begin(), facts.modules.end(), line))
       add(facts.modules_builtin, std::string(line));
@@ -61,7 +61,7 @@ void read_cgroups(const Sections& sections, Facts& facts) {
   }
   if (!sections.find("/proc/cgroups")) return;
   facts.cgroup = facts.paths.contains("/sys/fs/cgroup/unified") ? CgroupVersion::hybrid : CgroupVersion::v1;
-  // A v1 controller counts where it is enabled and mounted: hierarchy 0 means that it is not.
+  // A v1 controller counts if it is enabled and mounted: hierarchy 0 means that it is not.
   for (const std::string_view line : sections.lines("/proc/cgroups"))
     if (const auto words = base::words(line); words.size() == 4 && words[1] != "0" && words[3] == "1")
       facts.controllers.emplace_back(words[0]);

@@ -8,8 +8,8 @@ namespace facts {
 
 namespace {
 
-/// The message behind the time: without "node1 kernel: ", and without what the kernel itself put before it,
-/// the time "[   12.345678] " that syslog keeps and the caller "[ T1234] ".
+/// The message after the time: without "node1 kernel: ", and without the kernel's own prefixes, the time "[
+/// 12.345678] " that syslog keeps and the caller "[ T1234] ".
 std::string_view message_of(std::string_view text) {
   text = base::trim(text);
   if (const std::size_t at = text.find("kernel: ");
@@ -27,7 +27,7 @@ std::string_view message_of(std::string_view text) {
   return text;
 }
 
-/// "…Xid (PCI:0000:2a:00): 79, pid=1234, …", of old drivers without "PCI:": slot, number and what follows.
+/// "…Xid (PCI:0000:2a:00): 79, pid=1234, …", for old drivers without "PCI:": slot, number and the rest.
 std::optional<Xid> read_xid(const LogLine& line, std::string_view word) {
   const std::string_view text = line.text;
   const std::size_t at = text.find(word), end = text.find("): ", at);
@@ -56,10 +56,10 @@ void read_kernel_log(const Sections& sections, Facts& facts) {
   std::vector<LogLine> log;
   for (const std::string_view raw : section->lines) {
     const auto line = timed_text(raw, facts);
-    // What has no time, behind lines that have one, is as old as they are.
+    // A line without a time has the time of the line before.
     if (!line && !log.empty()) log.push_back({log.back().seconds, base::printable(message_of(raw), 400)});
     if (!line) continue;
-    // What has a date, on a host whose time of boot is not known, is taken to be new.
+    // A line with a date, on a host whose boot time is unknown, is considered new.
     double seconds = line->seconds.value_or(facts.uptime.value_or(0));
     if (line->relative) seconds += log.empty() ? 0 : log.back().seconds;
     log.push_back({seconds, base::printable(message_of(line->text), 400)});

@@ -15,7 +15,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// A number of at least one digit at the front, which is taken away.
+/// A number of at least one digit at the beginning, which is removed.
 std::optional<int> take_number(std::string_view& text, std::size_t most) {
   std::size_t digits = 0;
   while (digits < std::min(most, text.size()) && is_digit(text[digits])) ++digits;
@@ -83,8 +83,7 @@ std::optional<double> seconds_of(const Moment& moment) {
   return static_cast<double>(std::chrono::duration_cast<std::chrono::seconds>(days).count()) + moment.seconds;
 }
 
-/// Seconds after boot of a moment; without a zone of its own it is the host's, without a year the last such
-/// day.
+/// Seconds after boot of a moment; without a time zone, in the host's; without a year, the last such day.
 std::optional<double> after_boot(Moment moment, std::optional<double> zone, const Facts& host) {
   if (!host.clock || !host.uptime) return std::nullopt;
   std::string_view own = host.utc_offset;
@@ -104,7 +103,7 @@ std::optional<double> after_boot(Moment moment, std::optional<double> zone, cons
   return std::max(0.0, *seconds - offset - (*host.clock - *host.uptime));
 }
 
-/// What stands in brackets: "  12.345678", "Tue Nov 25 02:26:50 2026", "Nov25 02:26", "  +0.000123".
+/// Text in brackets: "  12.345678", "Tue Nov 25 02:26:50 2026", "Nov25 02:26", "  +0.000123".
 std::optional<TimedText> in_brackets(std::string_view inside, std::string_view rest, const Facts& host) {
   std::string_view trimmed = base::trim(inside);
   if (const auto seconds = base::to_real(trimmed)) return TimedText{seconds, false, rest};
@@ -161,7 +160,7 @@ std::optional<TimedText> with_syslog_time(std::string_view line, const Facts& ho
                    line.substr(static_cast<std::size_t>(time.data() - line.data()))};
 }
 
-/// "<4>" and "kern  :warn  : " say how grave a line is.
+/// Priorities: "<4>" and "kern  :warn  : ".
 std::string_view without_priority(std::string_view line) {
   if (line.starts_with('<')) {
     std::string_view rest = line.substr(1);

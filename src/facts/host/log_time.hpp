@@ -7,17 +7,16 @@
 
 namespace facts {
 
-/// When a line of the kernel's log was written, and the rest of it.
+/// The time of a line of the kernel log, and the rest of it.
 struct TimedText {
-  std::optional<double>
-      seconds;            ///< after boot; nothing: it has a date, and when the host booted is not known
-  bool relative = false;  ///< `seconds` count from the line before
+  std::optional<double> seconds;  ///< after boot; nothing: it has a date, and the host's boot time is unknown
+  bool relative = false;          ///< `seconds` are relative to the previous line
   std::string_view text;
 };
 
-/// Reads the forms that dmesg, journalctl and syslog write: seconds after boot, `dmesg -T`, `--human` and
+/// Parses the formats of dmesg, journalctl and syslog: seconds after boot, `dmesg -T`, `--human` and
 /// `--time-format=iso`, `journalctl -k -o short…`, and /var/log/kern.log, each with or without the priority
-/// `<4>` before it. Nothing where a line has no time.
+/// `<4>` before it. Nothing if a line has no time.
 [[nodiscard]] std::optional<TimedText> timed_text(std::string_view line, const Facts& host);
 
 }  // namespace facts

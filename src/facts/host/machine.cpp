@@ -22,8 +22,7 @@ Family family_of(const std::string& id, const std::string& like, const std::vect
               "tencentos", "opencloudos", "anolis", "alinux", "nobara"}))
     return Family::redhat;
   if (one_of({"suse", "opensuse", "sles", "sled", "sles_sap"})) return Family::suse;
-  // Some exist with packages of either kind: UOS and Kylin on desktops with those of Debian, on servers with
-  // RPM.
+  // Some exist with both kinds of packages: UOS and Kylin on desktops with Debian's, on servers with RPM.
   const auto has = [&](std::string_view tool) { return std::ranges::find(tools, tool) != tools.end(); };
   if (one_of({"uos", "kylin"})) {
     if (has("rpm") && (has("dnf") || has("yum"))) return Family::redhat;
@@ -32,7 +31,7 @@ Family family_of(const std::string& id, const std::string& like, const std::vect
   return Family::other;
 }
 
-/// The release of Ubuntu or Debian that a code name stands for.
+/// The release of Ubuntu or Debian for a code name.
 constexpr std::array<std::array<std::string_view, 3>, 9> releases = {{
     {"ubuntu", "18.04", "bionic"},
     {"ubuntu", "20.04", "focal"},
@@ -101,7 +100,7 @@ std::optional<bool> read_synchronized(const Sections& sections, const Facts& fac
   if (const Section* chrony = sections.find("chrony"); chrony && chrony->status == 0)
     for (const std::string_view line : chrony->lines)
       if (line.starts_with("Leap status")) return line.find("Not synchronised") == std::string_view::npos;
-  // timesyncd is there and has not written its file: it is still waiting for a server.
+  // timesyncd is installed and has not written its file: it is still waiting for a server.
   const auto timesyncd = facts.units.find("systemd-timesyncd.service");
   if (timesyncd != facts.units.end() && timesyncd->second.active == "active") return false;
   return std::nullopt;

@@ -48,8 +48,8 @@ std::vector<Link> read_ip_links(const Section& section) {
   return links;
 }
 
-/// What `ip` shows; sysfs adds what is physical. In a container sysfs may show the links of the machine
-/// around it, so that a link of ours is one with the same name and address.
+/// The output of `ip`; sysfs adds which links are physical. In a container, sysfs may show the links of the
+/// machine around it, so a link must have the same name and address.
 void read_links(const Sections& sections, Facts& facts) {
   const std::vector<Link> sysfs = read_sysfs_links(sections);
   const Section* ip = sections.find("ip-links");
@@ -62,7 +62,7 @@ void read_links(const Sections& sections, Facts& facts) {
   }
 }
 
-/// "/sys/class/net/eth0/speed 100000"; a link without carrier says -1 or nothing.
+/// "/sys/class/net/eth0/speed 100000"; a link without carrier has -1 or nothing.
 void read_link_values(const Sections& sections, Facts& facts) {
   for (const std::string_view line : sections.lines("link-values")) {
     const auto words = base::words(line);

@@ -23,7 +23,7 @@ std::optional<std::uint32_t> hex(std::string_view text) {
   return value;
 }
 
-/// Addresses are printed as the number that a little-endian machine sees.
+/// Addresses are printed as numbers of a little-endian machine.
 std::string dotted(std::uint32_t value) {
   return fmt::format("{}.{}.{}.{}", value & 255, value >> 8 & 255, value >> 16 & 255, value >> 24);
 }

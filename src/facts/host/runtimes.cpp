@@ -13,7 +13,7 @@ namespace {
 
 using base::Tree;
 
-/// Where the CRI plugin's settings lie: containerd 2.x, then 1.x (config version 2), then version 1.
+/// Keys of the CRI plugin's settings: containerd 2.x, then 1.x (config version 2), then version 1.
 const Tree* cri_part(const Tree& config, std::string_view v3_plugin) {
   for (const std::string_view plugin :
        {v3_plugin, std::string_view("io.containerd.grpc.v1.cri"), std::string_view("cri")})
@@ -43,7 +43,7 @@ bool disables_cri(const Tree& config) {
   });
 }
 
-/// What is in force, from the dump where that works and from the file otherwise.
+/// The effective settings, from the dump if it works, otherwise from the file.
 void read_settings(const Tree& config, Containerd& containerd) {
   containerd.cri_disabled = disables_cri(config);
   containerd.root = text_at(&config, {"root"});
@@ -69,7 +69,7 @@ void read_settings(const Tree& config, Containerd& containerd) {
 }
 
 /// `ctr plugins ls`: "io.containerd.grpc.v1    cri    linux/amd64    ok". Since 2.0 the CRI is three plugins,
-/// and this one, which disabled_plugins names, is not listed where it is off.
+/// and this one, which disabled_plugins refers to, is not listed if it is off.
 std::optional<std::string> read_cri_status(const Section* plugins) {
   if (!plugins || plugins->status != 0) return std::nullopt;
   std::optional<std::string> status;
@@ -116,7 +116,7 @@ std::optional<Containerd> read_containerd(const Sections& sections, const Facts&
       if (const auto config = base::toml::read(*containerd.dump, "containerd config dump")) {
         read_settings(*config, containerd);
         containerd.loaded_files = texts_at(&*config, {"imports"});
-        // From 2.0 on the dump says patterns instead of files.
+        // Since 2.0 the dump contains patterns instead of files.
         for (const std::string_view path : sections.lines("containerd-imports"))
           containerd.loaded_files.emplace_back(path);
       }

@@ -12,7 +12,7 @@ void add_proxies(const std::map<std::string, std::string>& values, std::map<std:
     if (is_proxy_variable(name) && !value.empty()) into.emplace(name, value);
 }
 
-/// `Environment=A=b "C=d e"`: words, each quoted as a whole where it has blanks.
+/// `Environment=A=b "C=d e"`: words, each quoted as a whole if it contains spaces.
 std::map<std::string, std::string> read_environment(std::string_view text) {
   std::map<std::string, std::string> found;
   while (!text.empty()) {

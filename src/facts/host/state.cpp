@@ -9,8 +9,8 @@ namespace facts {
 
 namespace {
 
-/// "1234 (nvidia-smi) D 1 …": the name may hold anything, blanks and brackets too; the 20th word behind it is
-/// when the process started, in hundredths of a second after boot.
+/// "1234 (nvidia-smi) D 1 …": the name may contain any characters; the 20th word after it is the start time
+/// of the process, in hundredths of a second after boot.
 std::optional<Process> read_process(std::string_view line, std::optional<double> uptime) {
   const std::size_t open = line.find(" ("), close = line.rfind(") ");
   if (open == std::string_view::npos || close == std::string_view::npos || close < open + 2)
@@ -86,7 +86,7 @@ std::string chosen(const std::string& text) {
 void read_time_source(const Sections& sections, Facts& facts) {
   const Section* chrony = sections.find("chrony");
   if (!chrony || chrony->status != 0) return;
-  // "Reference ID    : C0000235 (192.0.2.53)"; 00000000 where no server has answered, 7F7F0101 its own clock.
+  // "Reference ID    : C0000235 (192.0.2.53)"; 00000000 without a server, 7F7F0101 for its own clock.
   for (const std::string_view line : chrony->lines)
     if (const auto words = base::words(line); words.size() > 3 && words[0] == "Reference")
       facts.time_server = words[3] == "00000000" || words[3] == "7F7F0101" ? "" : std::string(words.back());

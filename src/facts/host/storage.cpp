@@ -50,7 +50,7 @@ void read_drives(const Sections& sections, Facts& facts) {
   }
 }
 
-/// The time that 99 of 100 stay below: `name_bucket{le="0.008"} 1234`, the counts summed up from below.
+/// The 99th percentile: `name_bucket{le="0.008"} 1234`, with cumulative counts.
 std::optional<double> slowest(const Section& metrics, std::string_view name) {
   std::vector<std::pair<double, double>> buckets;
   double all = 0;
@@ -66,12 +66,12 @@ std::optional<double> slowest(const Section& metrics, std::string_view name) {
     if (const auto bound = base::to_real(line.substr(le + 4, line.find('"', le + 4) - le - 4)))
       buckets.emplace_back(*bound, times);
   }
-  // A few writes say nothing.
+  // A few writes are not significant.
   if (all < 100) return std::nullopt;
   std::sort(buckets.begin(), buckets.end());
   double lower = 0, before = 0;
   for (const auto& [bound, below] : buckets) {
-    // Within a bucket they are taken to be spread evenly, as Prometheus does.
+    // Values are assumed to be evenly distributed within a bucket, as in Prometheus.
     if (below >= all * 0.99)
       return lower + (bound - lower) * (all * 0.99 - before) / std::max(1.0, below - before);
     lower = bound, before = below;

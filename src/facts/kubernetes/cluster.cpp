@@ -87,7 +87,7 @@ Pod read_pod(const Row& row) {
   pod.node = row.text(3);
   pod.phase = row.text(4);
   pod.runtime_class = row.text(5);
-  // The limits of several containers stand side by side: {…} {…}
+  // The limits of several containers are next to each other: {…} {…}
   const auto limits = base::json::read("[" + base::replace_all(row.text(6), "} {", "},{") + "]", "kubectl");
   if (limits) {
     for (const Tree& one : limits->items())

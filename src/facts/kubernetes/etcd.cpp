@@ -9,7 +9,7 @@ namespace {
 
 using base::Tree;
 
-/// What a program answered as JSON, or null.
+/// A program's output as JSON, or null.
 Tree answer_in(const Sections& sections, const std::string& name) {
   const Section* section = sections.find(name);
   if (!section || section->status != 0) return {};
@@ -22,7 +22,7 @@ std::string text_of(const Tree& tree, std::string_view key) {
   return value ? value->text() : std::string();
 }
 
-/// Numbers of 64 bits are strings there, and those that are 0 are left out.
+/// 64-bit numbers are strings, and those that are 0 are omitted.
 EtcdMember read_member(const Tree& listed, const Sections& sections) {
   EtcdMember member;
   member.name = text_of(listed, "name");

@@ -6,7 +6,7 @@
 
 namespace facts {
 
-/// The members of etcd and what each answered, from the sections etcd-members and etcd-status/URL.
+/// The members of etcd and their responses, from the sections etcd-members and etcd-status/URL.
 [[nodiscard]] std::optional<std::vector<EtcdMember>> read_etcd_members(const Sections& sections);
 
 }  // namespace facts

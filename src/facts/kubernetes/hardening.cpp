@@ -16,8 +16,8 @@ namespace {
 
 using base::Tree;
 
-/// "kube-apiserver", "kube-apiserver image=REF", "kube-apiserver --flag=value"; "kube-apiserver !" says that
-/// not all of its flags were understood.
+/// "kube-apiserver", "kube-apiserver image=REF", "kube-apiserver --flag=value"; "kube-apiserver !" means that
+/// its flags could not be read completely.
 std::map<std::string, StaticPod, std::less<>> read_static_pods(const Sections& sections) {
   std::map<std::string, StaticPod, std::less<>> pods;
   std::set<std::string, std::less<>> found, odd;
@@ -47,7 +47,7 @@ std::map<std::string, StaticPod, std::less<>> read_static_pods(const Sections& s
 /// "600 root root /etc/kubernetes/admin.conf"
 std::optional<FileModes> read_files(const Sections& sections, std::string_view name) {
   const Section* section = sections.find(name);
-  // stat ends with an error where a file is gone; what it printed is right all the same.
+  // stat returns an error if a file was removed; its output is still valid.
   if (!section || section->cut || section->status.value_or(2) > 1) return std::nullopt;
   FileModes files;
   for (const std::string_view line : section->lines) {
@@ -65,7 +65,7 @@ std::optional<FileModes> read_files(const Sections& sections, std::string_view n
   return files;
 }
 
-/// The document of a section that has this kind; null where it was cut, is another, or does not parse.
+/// The document of a section with this kind; null if it is truncated, another kind, or invalid.
 Tree document(const Sections& sections, const std::string& name, std::string_view kind) {
   const Section* section = sections.find("kube-apiserver/" + name);
   if (!section || section->cut) return {};
@@ -74,7 +74,7 @@ Tree document(const Sections& sections, const std::string& name, std::string_vie
   return given && given->text() == kind ? std::move(*tree) : Tree();
 }
 
-/// "level Metadata" lines below the line that says what kind the file is.
+/// "level Metadata" lines below the line with the file's kind.
 std::optional<std::vector<std::string>> words_in(const Sections& sections, const std::string& name,
                                                  std::string_view kind, std::string_view key) {
   const Section* section = sections.find("kube-apiserver/" + name);
@@ -114,7 +114,7 @@ std::optional<AnonymousAccess> read_anonymous(const Sections& sections) {
   const Tree* anonymous = tree.find("anonymous");
   if (!anonymous) return access;
   const Tree* enabled = anonymous->find("enabled");
-  // Without `enabled`, or with one that is no boolean, the file means something that is not known here.
+  // Without a boolean `enabled`, the meaning of the file is unknown.
   if (!enabled || !enabled->as_bool()) return std::nullopt;
   access.is_set = true;
   access.enabled = *enabled->as_bool();
@@ -153,8 +153,8 @@ std::optional<AdmissionConfig> read_admission(const Sections& sections) {
   return admission;
 }
 
-/// Flags in `Environment=` and `ExecStart=` of the drop-ins of the kubelet's unit. One in /etc hides one of
-/// the same name in /usr/lib.
+/// Flags in `Environment=` and `ExecStart=` of the drop-ins of the kubelet's unit. A drop-in in /etc hides
+/// one of the same name in /usr/lib.
 std::vector<std::string> read_unit_flags(const Sections& sections) {
   std::map<std::string, const Section*> files;
   for (const std::string folder :

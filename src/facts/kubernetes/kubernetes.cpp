@@ -28,8 +28,8 @@ std::string server_of(const Sections& sections, std::string_view name) {
   return {};
 }
 
-/// "current-context: system:node:one@kubernetes", as kubeadm writes it: the user before the last @, the
-/// cluster behind it. The context of a TLS bootstrap names neither.
+/// "current-context: system:node:one@kubernetes", as written by kubeadm: the user before the last @, the
+/// cluster after it. The context of a TLS bootstrap has neither.
 void read_context(const Sections& sections, std::string_view name, KubernetesTools& kubernetes) {
   for (const std::string_view line : sections.lines(name)) {
     const auto words = base::words(line);
@@ -43,7 +43,7 @@ void read_context(const Sections& sections, std::string_view name, KubernetesToo
   }
 }
 
-/// Line ends are no part of a certificate.
+/// Line ends are not part of a certificate.
 std::string ca_sha256(const Sections& sections) {
   std::string text;
   for (const std::string_view line : sections.lines("/etc/kubernetes/pki/ca.crt")) text += base::trim(line);
@@ -63,7 +63,7 @@ std::optional<std::string> kubectl_version(const Sections& sections) {
   return version ? known(version->text()) : std::nullopt;
 }
 
-/// One image reference a line. A list that was cut or ended with an error is not used.
+/// One image reference per line. A truncated list, or one with an error, is not used.
 std::vector<std::string> images_of(const Sections& sections) {
   const Section* section = sections.find("kubeadm-images");
   std::vector<std::string> images;
@@ -95,7 +95,7 @@ void read_kubelet(const Sections& sections, KubernetesTools& kubernetes) {
   }
 }
 
-/// {"policyName":"static",…}; the line may be cut.
+/// {"policyName":"static",…}; the line may be truncated.
 std::optional<std::string> policy_in(const Sections& sections, std::string_view name) {
   const std::string text = sections.first(name).value_or("");
   constexpr std::string_view key = "\"policyName\":\"";
@@ -105,7 +105,7 @@ std::optional<std::string> policy_in(const Sections& sections, std::string_view 
   return text.substr(begin, text.find('"', begin) - begin);
 }
 
-/// "36 35 98:0 / /var/lib rw,noatime shared:1 - ext4 …": the longest mount point is the one that counts.
+/// "36 35 98:0 / /var/lib rw,noatime shared:1 - ext4 …": the longest mount point is used.
 std::optional<bool> shared_mount(const Sections& sections) {
   std::optional<bool> shared;
   std::size_t longest = 0;
@@ -126,7 +126,7 @@ std::optional<double> date_in(std::string_view text) {
   const auto month = months.find(words[0]);
   const auto day = base::to_int(words[1]), year = base::to_int(words[3]);
   const auto time = base::split(words[2], ':');
-  // 9999 is the last year that a certificate can name (RFC 5280, 4.1.2.5.2).
+  // 9999 is the last year that a certificate can contain (RFC 5280, 4.1.2.5.2).
   if (words[0].size() != 3 || month == std::string_view::npos || month % 3 != 0 || !day || *day < 1 ||
       *day > 31 || !year || *year < 1 || *year > 9999 || time.size() != 3)
     return std::nullopt;

@@ -8,7 +8,7 @@ namespace facts {
 
 namespace {
 
-/// The map that a section holds; null where it was not given.
+/// The map in a section; null if it is missing.
 base::Tree map_in(const Sections& sections, std::string_view name, Made& made) {
   const Section* section = sections.find(name);
   if (!section || section->status.value_or(1) != 0 || section->lines.empty()) return {};

@@ -16,7 +16,7 @@ std::string text_of(const base::Tree& tree, std::string_view key) {
   return value ? base::printable(value->text(), longest_text) : std::string();
 }
 
-/// Columns that are missing are empty.
+/// Missing columns are empty.
 struct Columns {
   std::vector<std::string_view> all;
   [[nodiscard]] std::string text(std::size_t at) const {

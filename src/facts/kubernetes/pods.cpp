@@ -10,10 +10,10 @@ namespace facts {
 
 namespace {
 
-/// A kubelet that has been up for as long has not just crashed, in seconds. systemd starts it again after 10.
+/// Minimum uptime in seconds of a kubelet that has not just crashed. systemd restarts it after 10 s.
 constexpr double settled = 60;
 
-/// What stands between two texts; empty where either is missing.
+/// The text between two strings; empty if either is missing.
 std::string_view between(std::string_view text, std::string_view before, std::string_view after) {
   const std::size_t begin = text.find(before);
   if (begin == std::string_view::npos) return {};
@@ -40,7 +40,7 @@ PodError error_in(std::string_view err, std::string pod) {
   return error;
 }
 
-/// "kube-system/etcd-one" of `etcd-one_kube-system(0a1b…)`, as kubelets before 1.21 write a pod.
+/// "kube-system/etcd-one" of `etcd-one_kube-system(0a1b…)`, the notation of kubelets before 1.21.
 std::string old_name(std::string_view line) {
   const std::string_view name = between(line, "(\"", "(");
   const std::size_t space = name.rfind('_');
@@ -48,7 +48,7 @@ std::string old_name(std::string_view line) {
   return std::string(name.substr(space + 1)) + "/" + std::string(name.substr(0, space));
 }
 
-/// The UID of the pod that a line is about: podUID="…", or what stands behind the name in parentheses.
+/// The UID of a line's pod: podUID="…", or the text after the name in parentheses.
 std::string uid_in(std::string_view line) {
   const std::string uid = quoted_value(line, "podUID");
   return uid.empty() ? std::string(between(line.substr(std::min(line.size(), line.find("(\""))), "_", ")"))
@@ -56,11 +56,11 @@ std::string uid_in(std::string_view line) {
 }
 
 void read_error(std::string_view line, const Section* folders, std::vector<PodError>& errors) {
-  // What a kubelet said before it was stopped says nothing of what is so now.
+  // Messages of a kubelet before it was stopped are outdated.
   if (line.find("Main process exited") != std::string_view::npos || line.starts_with("Stopped kubelet"))
     return errors.clear();
   if (line.find("Error syncing pod") == std::string_view::npos) return;
-  // Of a pod that was deleted the folder is gone.
+  // A deleted pod has no directory any more.
   std::string uid = uid_in(line);
   if (const std::size_t at = uid.rfind('('); at != std::string::npos) uid.erase(0, at + 1);
   if (folders && !uid.empty() && std::ranges::find(folders->lines, uid) == folders->lines.end()) return;
@@ -76,7 +76,7 @@ void read_error(std::string_view line, const Section* folders, std::vector<PodEr
     return other.pod == error.pod && other.container == error.container;
   });
   if (same != errors.end()) {
-    // Of an image that cannot be pulled, older kubelets only say why when they try, and not while they wait.
+    // Older kubelets log why an image cannot be pulled only when they try, and not during the back-off.
     if (same->reason == "ErrImagePull" && error.reason == "ImagePullBackOff") return;
     errors.erase(same);
   }
@@ -107,8 +107,8 @@ void read_containers(const Sections& sections, PodStates& states) {
   }
 }
 
-/// How the kubelet ended, where it does not run or starts again and again: the last line before systemd's own
-/// that says so, or the last one of all, because the journal may have systemd's line first.
+/// How the kubelet ended, if it is not running or restarts repeatedly: the last line before systemd's own, or
+/// the last one of all, because the journal may have systemd's line first.
 std::string fatal_line(const Sections& sections, const Facts& facts) {
   const auto state = [&](std::string_view key) -> std::string {
     for (const std::string_view line : sections.lines("kubelet-state"))
@@ -160,7 +160,7 @@ void read_pod_states(const Sections& sections, Facts& facts) {
   sections.each("runtime-errors/", "", [&](const std::string&, const Section& section) {
     for (const std::string_view line : section.lines) states.runtime_log.emplace_back(line);
   });
-  // The folders are read wherever the journal should have been. A journal that was cut has no status.
+  // The directories are read whenever the journal should have been. A truncated journal has no status.
   const Section* journal = sections.find("kubelet-errors");
   states.kubelet_unread = sections.find("kubelet-pods") && (!journal || journal->status.value_or(0) != 0);
   states.kubelet_fatal = fatal_line(sections, facts);

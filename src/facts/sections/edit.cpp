@@ -16,7 +16,7 @@ using base::Tree;
 constexpr const char* keys[] = {"change", "everywhere", "without", "probe"};
 
 struct Part {
-  std::string name;  ///< of the section; empty for what stands before the first
+  std::string name;  ///< of the section; empty for the text before the first
   std::vector<std::string> lines;
 };
 
@@ -50,7 +50,7 @@ std::vector<std::string> lines_of(const Tree& content) {
 
 std::unexpected<base::Error> missing(std::string_view what) {
   return base::fail(base::Fault::parse,
-                    fmt::format("the probe has no '{}' to change", base::printable(what, 200)));
+                    fmt::format("the probe contains no '{}'", base::printable(what, 200)));
 }
 
 Result<> add(std::vector<Part>& parts, const std::string& name, const Tree& content) {

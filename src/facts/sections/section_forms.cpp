@@ -23,7 +23,7 @@ bool has_tool(const Facts& facts, std::string_view name) {
   return std::ranges::find(facts.tools, name) != facts.tools.end();
 }
 
-/// Where one of these programs is.
+/// True if one of these programs is installed.
 template <const std::string_view& a, const std::string_view& b = a>
 bool with(const Sections& /*sections*/, const Facts& facts) {
   return has_tool(facts, a) || has_tool(facts, b);
@@ -38,7 +38,7 @@ bool with_driver(const Sections& /*sections*/, const Facts& facts) {
   return facts.driver.has_value();
 }
 
-/// Where `nvidia-smi -L` worked.
+/// True if `nvidia-smi -L` succeeded.
 bool with_gpus(const Sections& sections, const Facts& /*facts*/) {
   const Section* list = sections.find("nvidia-smi");
   return list && list->status == 0;
@@ -48,13 +48,13 @@ bool with_several_gpus(const Sections& /*sections*/, const Facts& facts) {
   return facts.gpus.size() > 1;
 }
 
-/// Where `nvidia-smi nvlink -s` named a link.
+/// True if `nvidia-smi nvlink -s` listed a link.
 bool with_links(const Sections& sections, const Facts& /*facts*/) {
   return std::ranges::any_of(sections.lines("nvidia-smi-nvlink"),
                              [](Line line) { return base::trim(line).starts_with("Link "); });
 }
 
-/// Where the host is a node.
+/// True if the host is a node.
 bool with_kubelet(const Sections& /*sections*/, const Facts& facts) {
   return facts.paths.contains("/etc/kubernetes/kubelet.conf");
 }
@@ -67,7 +67,7 @@ bool with_driver_and_cli(const Sections& /*sections*/, const Facts& facts) {
   return facts.driver.has_value() && has_tool(facts, "nvidia-container-cli");
 }
 
-/// Where devices have reason to talk past the IOMMU.
+/// True if devices may communicate past the IOMMU.
 bool with_bridges(const Sections& /*sections*/, const Facts& facts) {
   return facts.driver.has_value() && has_tool(facts, "lspci") && !facts.iommus.empty();
 }
@@ -191,7 +191,7 @@ constexpr std::array forms = std::to_array<SectionForm>({
     {"selinux-denials", nullptr, denial, all, none},
     {"smart", with<smartctl>, drive, all, none},
     {"xfs", nullptr, assignment, some, any},
-    {"kernel-log", nullptr, nullptr, some, zero},  // its own reader knows the forms
+    {"kernel-log", nullptr, nullptr, some, zero},  // its own reader knows the formats
     {"/sys/class/dmi/id/product_uuid", nullptr, one_word, all, none},
     {"/sys/class/dmi/id/product_name", nullptr, nullptr, some, none},
     {"/sys/class/dmi/id/sys_vendor", nullptr, nullptr, some, none},
@@ -256,7 +256,7 @@ constexpr std::array forms = std::to_array<SectionForm>({
     {"nvlink-managers", nullptr, path, all, any},
 });
 
-/// kubectl's exit status says that there is no such kind; the readers of the tables look at it.
+/// kubectl's exit status shows that there is no such kind; the readers of the tables evaluate it.
 constexpr std::array tables = std::to_array<SectionForm>({
     {"clock", nullptr, number, all, none},
     {"readyz", nullptr, api_answer, some, any},

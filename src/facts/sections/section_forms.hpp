@@ -11,18 +11,16 @@
 
 namespace facts {
 
-/// What is known of a section of the probe, so that one that is missing or has other content than its source
-/// prints is told from one that has nothing to say.
+/// Expected format of a section of the probe, to distinguish a missing or invalid section from an empty one.
 struct SectionForm {
-  std::string_view name;  ///< with a star at the end: every section that begins so
-  /// Whether the probe prints it on a host like this; nullptr: a missing one means that there is no such
-  /// thing.
+  std::string_view name;  ///< with a star at the end: a prefix
+  /// Whether the probe prints it on such a host; nullptr: if it is missing, the object does not exist.
   bool (*is_due)(const Sections& sections, const Facts& facts);
-  /// Whether a line looks like one of its source's; nullptr: any text may stand there.
+  /// Whether a line has the format of its source; nullptr: any text.
   bool (*fits)(std::string_view line);
-  enum class Lines { some, all } which;  ///< of them that must fit; empty lines are not counted
-  /// What the program behind it must have ended with; none: there is no program. What one says that failed
-  /// need not be in the form, but where its status is no error.
+  enum class Lines { some, all } which;  ///< number of lines that must match; empty lines are ignored
+  /// Allowed exit status of the program; none: there is no program. The output of a failed one need not
+  /// match, unless its status is not an error.
   enum class Status { none, any, zero, no_error } status;
 };
 
@@ -30,7 +28,7 @@ struct SectionForm {
 [[nodiscard]] std::span<const SectionForm> section_forms();
 [[nodiscard]] std::span<const SectionForm> cluster_forms();
 
-/// The sections that are there and could not be read, by name, and why.
+/// The existing sections that could not be read, by name, with the reason.
 [[nodiscard]] std::map<std::string, std::string> unread_of(const Sections& sections,
                                                            std::span<const SectionForm> forms);
 

@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <string_view>
 
-/// What a line of a section looks like: for the table of sections' forms. Each says whether a line may be one
-/// of its source's.
+/// Formats of a line of a section, for the table of sections' formats. Each returns whether a line may be
+/// from its source.
 namespace facts::lines {
 
 using Line = std::string_view;
 
-/// At least so many words.
+/// At least this many words.
 template <std::size_t least>
 [[nodiscard]] bool words(Line line) {
   return base::words(line).size() >= least;
@@ -22,7 +22,7 @@ template <std::size_t least>
 [[nodiscard]] bool number_range(Line line);
 [[nodiscard]] bool version(Line line);
 [[nodiscard]] bool assignment(Line line);
-/// As /proc/self/status and /proc/meminfo have it.
+/// As in /proc/self/status and /proc/meminfo.
 [[nodiscard]] bool named(Line line);
 [[nodiscard]] bool one_word(Line line);
 /// A line that begins with a path.
@@ -66,7 +66,7 @@ template <std::size_t least>
 [[nodiscard]] bool json_or_error(Line line);
 [[nodiscard]] bool certificate(Line line);
 [[nodiscard]] bool manifest(Line line);
-/// As `nvidia-smi -L` lists GPUs, MIG devices, and what it warns of. A list without any GPU is none.
+/// As `nvidia-smi -L` lists GPUs, MIG devices and warnings. A list without a GPU does not match.
 [[nodiscard]] bool smi_list(Line line);
 [[nodiscard]] bool smi_row(Line line);
 [[nodiscard]] bool smi_links(Line line);
@@ -83,7 +83,7 @@ template <std::size_t least>
 [[nodiscard]] bool time_source(Line line);
 [[nodiscard]] bool has_colon(Line line);
 [[nodiscard]] bool has_brace(Line line);
-/// Of TOML and of systemd's and yum's files.
+/// Of TOML, and of systemd's and yum's files.
 [[nodiscard]] bool setting(Line line);
 [[nodiscard]] bool resolver(Line line);
 [[nodiscard]] bool fstab_entry(Line line);

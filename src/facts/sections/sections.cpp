@@ -10,15 +10,15 @@ namespace {
 
 constexpr std::string_view first_line = "gpuadm-probe 1";
 
-/// A byte that no program's text has: control characters but tabs, carriage returns and escapes of colors,
-/// and bytes that never occur in UTF-8.
+/// A byte that does not occur in text: control characters except tabs, carriage returns and escapes of
+/// colors, and bytes that are invalid in UTF-8.
 bool is_damage(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return (byte < 0x20 && c != '\t' && c != '\r' && c != '\x1b') || byte == 0x7f || byte == 0xc0 ||
          byte == 0xc1 || byte > 0xf4;
 }
 
-/// Where the first line begins, or npos.
+/// Start of the first line, or npos.
 std::size_t find_first_line(std::string_view text) {
   std::size_t at = text.find(first_line);
   while (at != std::string_view::npos && at != 0 && text[at - 1] != '\n') at = text.find(first_line, at + 1);
@@ -42,7 +42,7 @@ base::Result<Sections> Sections::split(std::string_view text) {
   if (begin == std::string_view::npos)
     return base::fail(base::Fault::parse,
                       "the host did not answer the probe: " + base::printable(text.substr(0, 200)),
-                      "log in by hand and run `sh -c 'echo ok'`: nothing else may be printed");
+                      "log in manually and run `sh -c 'echo ok'`: it must print nothing else");
   Sections all;
   all.noise = std::string(text.substr(0, std::min<std::size_t>(begin, 200)));
   Section* current = nullptr;
@@ -71,8 +71,8 @@ base::Result<Sections> Sections::split(std::string_view text) {
       current->damaged = all.torn = true;
     }
   }
-  return base::fail(base::Fault::parse, "the host's answer to the probe was cut off",
-                    "run again; if it stays, raise `ssh.commandTimeout` in the cluster file");
+  return base::fail(base::Fault::parse, "the output of the probe was truncated",
+                    "run again; if it happens again, increase `ssh.commandTimeout` in the cluster file");
 }
 
 const Section* Sections::find(std::string_view name) const {

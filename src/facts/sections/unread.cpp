@@ -27,9 +27,9 @@ bool is_in_form(const SectionForm& form, const Section& section) {
   return lines == 0 || (form.which == SectionForm::Lines::some ? fitting > 0 : fitting == lines);
 }
 
-/// Why a section that is there could not be read, or nothing.
+/// Why an existing section could not be read, or nothing.
 std::string trouble_of(const Section& section, const SectionForm* form) {
-  if (section.cut) return "cut off";
+  if (section.cut) return "truncated";
   if (section.status && was_stopped(*section.status)) return "timed out";
   if (section.damaged) return "contains bytes that are not text";
   if (!form) return {};

@@ -11,18 +11,18 @@
 #include <array>
 #include <span>
 
-/// Names of hosts, domains and people; and the text as a whole.
+/// Names of hosts, domains and people; and the whole text.
 namespace facts {
 
 namespace {
 
-/// Words that a host may well be called by, and that mean something else in the text.
+/// Common words that may be host names and have other meanings in the text.
 constexpr std::array common = std::to_array<std::string_view>(
     {"localhost",  "localdomain", "root",   "nvidia",        "gpu",    "node",  "host",    "kubelet",
      "kubernetes", "containerd",  "docker", "debian",        "ubuntu", "linux", "default", "none",
      "system",     "local",       "master", "control-plane", "worker", "admin"});
 
-/// What playbooks/cluster.sh says of nodes; in a name of Kubernetes every letter is small, unlike in a kind.
+/// Texts of playbooks/cluster.sh about nodes; Kubernetes names are lower case, unlike kinds.
 bool is_table(std::string_view section) {
   return section == "nodes" || section == "leases" || section == "pods" || section == "events" ||
          section == "resourceslices" || section == "resourceclaims";
@@ -77,9 +77,9 @@ std::string_view Redactor::secret() {
 bool Redactor::take_word(Place& place) {
   const std::string_view word = run(place.text, place.at, is_name);
   if (word.empty()) return false;
-  // "NVIDIA H200" is a model, also where a host is called h200.
+  // "NVIDIA H200" is a model, even if a host has the name h200.
   const bool model = place.text.substr(0, place.at).ends_with("NVIDIA ");
-  // The longest learned name that ends where a part of the word ends.
+  // The longest learned name that ends at the end of a component of the word.
   for (std::size_t end = word.size(); end > 0; --end) {
     if (end < word.size() && word[end] != '.' && word[end] != '-') continue;
     const auto known = names_.find(base::lower(word.substr(0, end)));

@@ -11,7 +11,7 @@ namespace facts {
 
 namespace {
 
-/// How many leading bits of an address say what kind it is, and stay; 32 and more: all of it.
+/// Number of leading bits of an address that show its type and are kept; 32 and more: the whole address.
 int kept_bits(const base::Cidr& cidr) {
   const auto& a = cidr.address;
   if (cidr.v6) {
@@ -22,11 +22,11 @@ int kept_bits(const base::Cidr& cidr) {
   if (a[0] == 10) return 8;
   if (a[0] == 172 && (a[1] & 0xf0) == 16) return 12;
   if (a[0] == 100 && (a[1] & 0xc0) == 64) return 10;
-  // So that nothing public becomes private.
+  // So that no public address becomes private.
   return a[0] == 192 || a[0] == 172 || a[0] == 100 || a[0] == 169 ? 16 : 8;
 }
 
-/// Whether a text has the form of a pattern in which x stands for a hex digit.
+/// Whether a text matches a pattern in which x is a hex digit.
 bool has_form(std::string_view text, std::string_view form) {
   return text.size() == form.size() && std::ranges::equal(text, form, [](char have, char want) {
            return want == 'x' ? is_hex(have) : have == want;
@@ -38,7 +38,7 @@ constexpr std::string_view mac_form = "xx:xx:xx:xx:xx:xx";
 
 }  // namespace
 
-/// Other hex digits in the same places; zeros and ones alone ("not set") stay.
+/// Other hex digits in the same positions; only zeros or ones ("not set") are kept.
 std::string Redactor::digits(std::string_view like) {
   const auto filler = [&](char c) {
     return std::ranges::all_of(like, [&](char have) { return !is_hex(have) || have == c; });
@@ -52,7 +52,7 @@ std::string Redactor::digits(std::string_view like) {
   return text;
 }
 
-/// Each bit is turned or not by what stands before it, so addresses that share a network go on sharing one.
+/// Each bit is flipped depending on the bits before it, so that addresses in a common network remain in one.
 std::string Redactor::address(std::string_view text) {
   if (const auto known = seen_.find(text); known != seen_.end()) return known->second;
   const auto slash = text.find('/');

@@ -7,17 +7,17 @@
 #include <string>
 #include <string_view>
 
-/// What the parts of the redactor share.
+/// Shared by the parts of the redactor.
 namespace facts {
 
-/// Where in a line the reading is, and what was written so far.
+/// Position in a line, and the output so far.
 struct Redactor::Place {
   std::string_view text;
-  bool names = false;  ///< it is known to hold names
-  bool cells = false;  ///< a whole cell of it may be a name
+  bool names = false;  ///< it contains names
+  bool cells = false;  ///< one of its cells may be a name
   std::size_t at = 0;
   std::string out;
-  /// Whether the name stands here alone, as a column of a table or as a text in JSON.
+  /// Whether the name is a separate word, such as a column of a table or a text in JSON.
   [[nodiscard]] bool is_cell(std::string_view name) const {
     const std::string_view rest = text.substr(at);
     const char before = at > 0 ? text[at - 1] : '\t',
@@ -41,14 +41,14 @@ inline bool is_name(char c) {
   return is_word(c) || c == '-' || c == '.';
 }
 
-/// The characters of a kind from `at` on; a view into `text`.
+/// The characters of a class starting at `at`; a view into `text`.
 inline std::string_view run(std::string_view text, std::size_t at, bool (*is)(char)) {
   std::size_t end = at;
   while (end < text.size() && is(text[end])) ++end;
   return text.substr(at, end - at);
 }
 
-/// The value of `<serial>1650</serial>` of nvidia-smi's XML, and of `Serial Number: 1650`; a view into
+/// The value of `<serial>1650</serial>` in nvidia-smi's XML, and of `Serial Number: 1650`; a view into
 /// `text`.
 [[nodiscard]] std::string_view serial_in(std::string_view text);
 

@@ -13,7 +13,7 @@
 /// The tables of playbooks/cluster.sh.
 namespace facts {
 
-/// One line of a table; a column that is missing is empty.
+/// One line of a table; a missing column is empty.
 class Row {
  public:
   explicit Row(std::string_view line) : columns_(base::split(line, '\t')) {}
@@ -44,7 +44,7 @@ class Row {
   std::vector<std::string_view> columns_;
 };
 
-/// The items of a table, or nothing where the API server did not give it.
+/// The items of a table, or nothing if the API server did not return it.
 template <class T>
 std::optional<std::vector<T>> table(const Sections& sections, std::string_view name, T (*read)(const Row&)) {
   const Section* section = sections.find(name);

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-/// As much XML as `nvidia-smi -q -x` writes: elements, attributes (skipped), text, a prologue.
+/// The subset of XML that `nvidia-smi -q -x` writes: elements, attributes (skipped), text, a prologue.
 namespace facts {
 
 struct Element {
@@ -17,7 +17,7 @@ struct Element {
   [[nodiscard]] std::optional<std::string> at(std::initializer_list<std::string_view> path) const;
 };
 
-/// The root element. Nothing where tags do not match, the text ends early, or it nests deeper than 32.
+/// The root element. Nothing if tags do not match, the text is truncated, or the nesting is deeper than 32.
 [[nodiscard]] std::optional<Element> read_xml(std::string_view text);
 
 }  // namespace facts

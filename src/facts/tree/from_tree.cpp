@@ -27,7 +27,7 @@ Os read_os(const Tree& tree) {
         .parent_id = text_at(tree, {"os", "parentId"}),
         .parent_version_id = text_at(tree, {"os", "parentVersionId"}),
         .parent_codename = text_at(tree, {"os", "parentCodename"})};
-  if (os.parent_id.empty()) {  // facts of an earlier gpuadm
+  if (os.parent_id.empty()) {  // facts of an earlier version of gpuadm
     os.parent_id = os.id;
     os.parent_version_id = os.version_id;
     os.parent_codename = os.codename;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-/// Parts of to_tree(), and what they share.
+/// Parts of to_tree().
 namespace facts {
 
 using base::Tree;

@@ -9,7 +9,7 @@ namespace facts {
 
 namespace {
 
-/// Runtime configurations may hold registry passwords.
+/// Runtime configurations may contain registry passwords.
 Tree redacted(const std::optional<std::string>& text) {
   if (!text) return {};
   std::string all;

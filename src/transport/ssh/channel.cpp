@@ -45,7 +45,8 @@ Result<Channel::Opened> Channel::open() {
 }
 
 void Channel::speak(Command command, Root root, const Marks& marks, Share share) {
-  dialogue_.emplace(std::move(command), root, marks, link_.peer(), Tell::channel_status, std::move(share));
+  dialogue_.emplace(std::move(command), root, marks, link_.peer(), StatusFrom::channel_status,
+                    std::move(share));
   line_ = dialogue_->line();
   sent_eof_ = wants_room_ = false;
 }
@@ -55,8 +56,8 @@ Result<bool> Channel::exec() {
                                                      static_cast<unsigned>(line_.size()));
   if (code == LIBSSH2_ERROR_EAGAIN) return false;
   if (code == LIBSSH2_ERROR_CHANNEL_REQUEST_DENIED)
-    return base::fail(Fault::remote, link_.peer().host + ": sshd refuses to run commands for this user",
-                      "try by hand: " + link_.peer().login + " true");
+    return base::fail(Fault::remote, link_.peer().host + ": sshd does not let this user run commands",
+                      "try manually: " + link_.peer().login + " true");
   if (code != 0) return lost();
   return true;
 }
@@ -79,8 +80,8 @@ Result<bool> Channel::send(std::uint64_t most) {
   while (!sent_eof_) {
     const std::string_view bytes = TRY(dialogue_->pending());
     if (dialogue_->all_written()) {
-      // A packet that went out in part is known by its address, and libssh2 1.10 has this one on its stack,
-      // which is elsewhere when it is called again: it goes in one piece, or the connection is lost.
+      // libssh2 1.10 identifies a partially sent packet by its address, which is on its stack for this one
+      // and differs in the next call: it must be sent in one piece, or the connection is lost.
       wants_room_ = !link_.has_room();
       if (wants_room_) return true;
       const int code = ::libssh2_channel_send_eof(channel_);
@@ -91,7 +92,7 @@ Result<bool> Channel::send(std::uint64_t most) {
     }
     if (bytes.empty() || (dialogue_->program_written() && sent() >= most)) return true;
     const ssize_t written = ::libssh2_channel_write_ex(channel_, 0, bytes.data(), bytes.size());
-    if (written == LIBSSH2_ERROR_EAGAIN) return !link_.is_blocked();  // else the window is shut
+    if (written == LIBSSH2_ERROR_EAGAIN) return !link_.is_blocked();  // otherwise the window is full
     if (written == 0) return true;
     if (written == LIBSSH2_ERROR_CHANNEL_CLOSED || written == LIBSSH2_ERROR_CHANNEL_EOF_SENT) {
       sent_eof_ = true;  // the program stopped reading; its exit follows

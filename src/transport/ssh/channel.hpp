@@ -9,8 +9,8 @@
 
 namespace transport {
 
-/// One channel of a link, and the dialogue that it carries. Passive: what cannot go on without waiting says
-/// false and is called again. An error ends the connection.
+/// One channel of a link, and its dialogue. Passive: operations that would block return false and are called
+/// again. An error ends the connection.
 class Channel {
  public:
   Channel(Link& link, const std::string& label) : link_(link), label_(label) {}
@@ -23,26 +23,26 @@ class Channel {
   void speak(Command command, Root root, const Marks& marks, Share share);
   [[nodiscard]] Result<bool> exec();
   [[nodiscard]] Result<> receive();
-  /// Sends what there is to send, and can be now; of a file until so many bytes are sent(). False: a packet
-  /// went out in part, and must be finished before anything else is sent on this connection.
+  /// Sends as much as possible without blocking; of a file until this many bytes are sent(). False: a packet
+  /// was sent in part, and must be completed before anything else is sent on this connection.
   [[nodiscard]] Result<bool> send(std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
-  /// Whether the end of the input waits for room in the socket.
+  /// Whether the end of the input waits for space in the socket.
   [[nodiscard]] bool wants_room() const { return wants_room_; }
   [[nodiscard]] bool said_all() const { return ::libssh2_channel_eof(channel_) == 1; }
   /// Waits until the host has closed the channel.
   [[nodiscard]] Result<bool> finish();
-  /// Closes the channel from here: whether that is done. What goes wrong with it, goes wrong for the next.
+  /// Closes the channel from here: whether that is done. Errors appear in the next operation.
   [[nodiscard]] bool close() { return ::libssh2_channel_close(channel_) != LIBSSH2_ERROR_EAGAIN; }
-  /// The answer; frees the channel.
+  /// The result; frees the channel.
   [[nodiscard]] Result<Exit> result();
 
   [[nodiscard]] bool is_open() const { return channel_ != nullptr; }
   /// Nothing before speak().
   [[nodiscard]] std::optional<Dialogue>& dialogue() { return dialogue_; }
   [[nodiscard]] std::uint64_t sent() const { return dialogue_ ? dialogue_->handed_on() : 0; }
-  /// What cannot be sent now is freed with the session.
+  /// Unsent data is freed with the session.
   void free();
-  /// The session is gone, and the channel with it.
+  /// The session is closed, and the channel with it.
   void forget();
 
  private:

@@ -71,7 +71,7 @@ base::Result<bool> Dial::begin_connect() {
     refused(errno);
   }
   return base::fail(base::Fault::unreachable, problem_,
-                    "is the host up, does sshd listen there, does a firewall stand between?");
+                    "check that the host is up, that sshd is running, and that no firewall blocks the port");
 }
 
 void Dial::refused(int error) {

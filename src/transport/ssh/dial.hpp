@@ -9,18 +9,18 @@
 
 namespace transport {
 
-/// A byte stream to a host's SSH server: TCP, address after address, or a proxy command's stdin and stdout.
+/// A byte stream to a host's SSH server: TCP, trying all addresses, or a proxy command's stdin and stdout.
 class Dial {
  public:
-  /// `proxy` empty: TCP to host:port. `keep_alive`: seconds of silence after which the network is asked
-  /// whether the peer still lives; three times that without an answer ends the connection.
+  /// `proxy` empty: TCP to host:port. `keep_alive`: seconds of silence after which TCP keep-alive probes are
+  /// sent; three times that without an answer ends the connection.
   Dial(std::string host, std::uint16_t port, std::vector<std::string> proxy, int keep_alive);
 
-  /// True once connected. Fault::unreachable names the address and the reason.
+  /// True once connected. Fault::unreachable with the address and the reason.
   [[nodiscard]] base::Result<bool> advance();
   void interests(std::vector<pollfd>& into) const;
   [[nodiscard]] std::optional<base::Instant> wake() const;
-  /// The address after a hanging one is tried; says whether there is one.
+  /// Tries the address after a hanging one; returns whether there is one.
   [[nodiscard]] bool try_next();
 
   /// Non-blocking.
@@ -28,10 +28,10 @@ class Dial {
   /// "192.0.2.1:22", or the proxy command.
   [[nodiscard]] const std::string& peer() const { return peer_; }
   [[nodiscard]] bool is_proxy() const { return !proxy_.empty(); }
-  /// What the proxy command said on stderr.
+  /// The proxy command's output on stderr.
   [[nodiscard]] std::string proxy_says();
-  /// Acknowledges at once what comes, until something is sent: saves 40 ms on small answers, which sshd holds
-  /// back until the one before is acknowledged.
+  /// Acknowledges received data immediately until something is sent: saves 40 ms on small answers, which sshd
+  /// delays until the previous one is acknowledged.
   void acknowledge() const;
 
  private:

@@ -29,7 +29,7 @@ ssize_t receive(libssh2_socket_t socket, void* buffer, size_t length, int, void*
   if (!hooks.greeted && hooks.received > longest_greeting) return -ECONNABORTED;
   const ssize_t got = ::recv(socket, buffer, length, 0);
   if (got < 0) return failed(hooks);
-  if (got == 0 && length > 0) hooks.broke = "the other side closed it";
+  if (got == 0 && length > 0) hooks.broke = "closed by the host";
   const auto size = static_cast<std::size_t>(got);
   hooks.budget -= std::min(hooks.budget, std::max(size, least_charge));
   hooks.received += size;
@@ -52,7 +52,7 @@ void disconnected(LIBSSH2_SESSION*, int, const char* message, int length, const 
         message, std::min<std::size_t>(static_cast<std::size_t>(length), 300));
 }
 
-/// The older of the two functions is deprecated from libssh2 1.11.1 on.
+/// The older of the two functions is deprecated since libssh2 1.11.1.
 template <class Function>
 void call_back(LIBSSH2_SESSION* session, int type, Function* function) {
 #if LIBSSH2_VERSION_NUM >= 0x010b01
@@ -64,7 +64,7 @@ void call_back(LIBSSH2_SESSION* session, int type, Function* function) {
 }  // namespace
 
 void FreeSession::operator()(LIBSSH2_SESSION* session) const {
-  // The socket is shut down by now, so that nothing can wait for it.
+  // The socket is already shut down, so that nothing can wait for it.
   while (::libssh2_session_free(session) == LIBSSH2_ERROR_EAGAIN) {
   }
 }

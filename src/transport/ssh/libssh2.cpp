@@ -69,8 +69,8 @@ Result<std::optional<Exit>> Libssh2::go_on() {
     const std::size_t received = link_.received();
     auto moved = step();
     if (!moved && reused_ && phase_ == Phase::open) {
-      // It died while idle, or sshd still counts the last session (MaxSessions); nothing was sent, so a new
-      // one may be made.
+      // It was closed while idle, or sshd still counts the last session (MaxSessions); nothing was sent, so a
+      // new one may be opened.
       link_.close();
       reused_ = false;
       link_.begin();
@@ -82,11 +82,10 @@ Result<std::optional<Exit>> Libssh2::go_on() {
       auto exit = TRY(main_.result());
       exit.seconds = std::chrono::duration<double>(base::Clock::now() - begun_).count();
       root_ = main_.dialogue()->learned();
-      if (second_.is_open()) link_.close();  // what hangs there goes with the connection
+      if (second_.is_open()) link_.close();  // closes hanging channels with the connection
       return exit;
     }
-    // Writing reads too, and one stream's reader queues the other's bytes: what has come must be looked at
-    // once more.
+    // Writing also reads, and one stream's reader queues the other's bytes: both must be read again.
     if (*moved || link_.received() != received) continue;
     if (session_.now() < deadline_) return std::nullopt;
     return too_late();
@@ -102,7 +101,7 @@ std::unexpected<base::Error> Libssh2::too_late() {
       fmt::format("{}: “{}” did not {} within {}{}; the connection was closed", link_.peer().host,
                   command_.label, dialogue && dialogue->begun() ? "end" : "begin", limit,
                   said.empty() ? "" : ", the host says: " + said),
-      fmt::format("see what hangs there: {} ps -ef --forest", link_.peer().login));
+      fmt::format("check what hangs: {} ps -ef --forest", link_.peer().login));
 }
 
 Result<bool> Libssh2::step() {
@@ -151,8 +150,8 @@ Result<bool> Libssh2::open_main() {
     case Channel::Opened::not_yet:
       return false;
     case Channel::Opened::refused:
-      return base::fail(Fault::remote, link_.peer().host + ": sshd refuses to open a session",
-                        "see MaxSessions and ForceCommand in the host's sshd_config");
+      return base::fail(Fault::remote, link_.peer().host + ": sshd does not open a session",
+                        "check MaxSessions and ForceCommand in the host's sshd_config");
     case Channel::Opened::yes:
       break;
   }
@@ -219,8 +218,8 @@ Result<> Libssh2::send() {
     TRY(main_.send());
     return {};
   }
-  // Neither runs ahead of the other by more than a block: on a slow line nothing would come together for
-  // long.
+  // Neither is ahead of the other by more than a block: on a slow connection, nothing would be complete for a
+  // long time.
   for (std::uint64_t before = sent() + 1; before != sent();) {
     before = sent();
     if (!TRY(main_.send(second_.sent() + Share::block))) return {};

@@ -4,8 +4,8 @@
 
 namespace transport {
 
-/// One host through libssh2: one connection kept open; one channel a command, or two where a large file has a
-/// long way to go.
+/// One host through libssh2: one persistent connection; one channel per command, or two for a large file with
+/// a high round-trip time.
 class Libssh2 final : public Transport {
  public:
   Libssh2(Session& session, const std::string& host, const spec::Endpoint& endpoint);
@@ -19,7 +19,7 @@ class Libssh2 final : public Transport {
   [[nodiscard]] std::uint64_t sent() const override { return main_.sent() + second_.sent(); }
   [[nodiscard]] std::string kind() const override { return "libssh2"; }
 
-  /// Set by a failed login: why the OpenSSH client must serve this host.
+  /// Set by a failed login: why the OpenSSH client must be used for this host.
   [[nodiscard]] const std::optional<std::string>& unserved() const { return link_.unserved(); }
 
  private:
@@ -40,13 +40,14 @@ class Libssh2 final : public Transport {
   [[nodiscard]] Result<bool> step();
   [[nodiscard]] Result<bool> open_main();
   [[nodiscard]] Result<bool> open_second();
-  /// The second channel's program runs before anything is shared out: where it cannot, there is one channel.
+  /// The second channel's program starts before data is distributed: if it fails, one channel is used.
   [[nodiscard]] Result<bool> begin_second();
   [[nodiscard]] Result<bool> talk();
   [[nodiscard]] Result<bool> close_main();
   [[nodiscard]] Result<bool> close_second();
   [[nodiscard]] Root root() const;
-  /// Whether the command's file takes two channels: it is large, the way is long, and sudo asks for nothing.
+  /// Whether the command's file uses two channels: it is large, the round-trip time is high, and sudo needs
+  /// no password.
   [[nodiscard]] bool takes_two() const;
   void speak(const Share& share);
   [[nodiscard]] Result<> send();
@@ -58,12 +59,12 @@ class Libssh2 final : public Transport {
   Command command_;
   std::optional<Root> root_;
   Channel main_{link_, command_.label}, second_{link_, command_.label};
-  Share share_;                ///< the first channel's, where there is a second
-  bool second_first_ = false;  ///< the second channel has a packet out in part
-  bool reused_ = false;        ///< the connection was there before this command: it may have died unseen
-  std::optional<base::Instant> asked_;  ///< for the channel
-  base::Clock::duration round_trip_{};  ///< what the answer to that took
-  base::Instant begun_, deadline_;      ///< deadline_: of the command, or of what is done for it now
+  Share share_;                ///< the first channel's, if there is a second
+  bool second_first_ = false;  ///< the second channel has sent a packet in part
+  bool reused_ = false;  ///< the connection existed before this command: it may have been closed unnoticed
+  std::optional<base::Instant> asked_;  ///< time of the request for the channel
+  base::Clock::duration round_trip_{};  ///< duration until the answer
+  base::Instant begun_, deadline_;      ///< deadline_: of the command, or of the current operation
 };
 
 }  // namespace transport

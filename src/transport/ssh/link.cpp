@@ -54,7 +54,7 @@ Result<bool> Link::go_on() {
     Result<bool> moved = false;
     switch (phase_) {
       case Phase::idle:
-        return base::fail(Fault::bug, "not begun");
+        return base::fail(Fault::bug, "not started");
       case Phase::pause:
         if (session_.now() < pause_until_) return false;
         phase_ = Phase::dial;
@@ -129,7 +129,7 @@ Result<bool> Link::dial() {
                                                          {LIBSSH2_METHOD_MAC_SC, &ours.macs}});
   for (const auto& [kind, names] : wanted)
     if (::libssh2_session_method_pref(handle_.get(), kind, names->c_str()) != 0)
-      return base::fail(Fault::bug, fmt::format("libssh2 does not take {}", *names));
+      return base::fail(Fault::bug, fmt::format("libssh2 rejects {}", *names));
   phase_ = Phase::handshake;
   return true;
 }
@@ -151,7 +151,7 @@ Result<> Link::check_host_key() {
   std::size_t size = 0;
   int type = 0;
   const char* blob = ::libssh2_session_hostkey(handle_.get(), &size, &type);
-  if (!blob) return base::fail(Fault::host_key, "the host shows no host key");
+  if (!blob) return base::fail(Fault::host_key, "the host has no host key");
   return host_key_->verify({blob, size});
 }
 
@@ -171,13 +171,13 @@ Result<bool> Link::handshake_failed(int code) {
         fmt::format("{} closes the connection without a greeting{}", dial_->peer(),
                     proxy.empty() ? "" : ": " + proxy),
         dial_->is_proxy()
-            ? "try the way there by hand: " + peer_.login
+            ? "try manually: " + peer_.login
             : "sshd there may be overloaded (MaxStartups), or refuse this address (fail2ban, a firewall)");
   if (!greeted)
     return base::fail(Fault::unreachable,
                       fmt::format("{} does not speak SSH; it says: {}", dial_->peer(),
                                   base::printable(base::trim(hooks_.first), 200)),
-                      "is that the right port?");
+                      "check the port");
   if (code == LIBSSH2_ERROR_SOCKET_DISCONNECT || code == LIBSSH2_ERROR_SOCKET_RECV ||
       code == LIBSSH2_ERROR_SOCKET_SEND)
     return std::unexpected(lost("during the handshake"));
@@ -219,9 +219,9 @@ base::Error Link::lost(const std::string& doing) {
           fmt::format("{}: the connection to {} was lost {}{}", host_, dial_ ? dial_->peer() : "it", doing,
                       words.empty() ? "" : ": " + words),
           hooks_.goodbye.find("authentication") != std::string::npos
-              ? "too many keys were offered: name the right one with identityFile, or set IdentitiesOnly in "
+              ? "too many keys were offered: set the right one with identityFile, or set IdentitiesOnly in "
                 "~/.ssh/config"
-              : "see whether the host is up, and run again: what is done already is found done"};
+              : "check that the host is up, and run again: completed steps are skipped"};
 }
 
 base::Error Link::too_late() const {
@@ -236,13 +236,13 @@ base::Error Link::too_late() const {
       return {
           Fault::unreachable,
           fmt::format("{} accepts connections but did not finish the SSH handshake within {}", peer, limit),
-          "is that the right port? is the host overloaded? " + peer_.login};
+          "check the port and the load of the host; " + peer_.login};
     case Phase::login:
       return {Fault::unreachable, fmt::format("{} did not answer the login within {}", peer, limit),
-              "try by hand: " + peer_.login};
+              "try manually: " + peer_.login};
     default:
       return {Fault::unreachable, fmt::format("{} does not answer within {}", peer, limit),
-              "is the host up, does a firewall drop the packets?"};
+              "check that the host is up and that no firewall drops the packets"};
   }
 }
 

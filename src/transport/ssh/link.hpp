@@ -13,7 +13,7 @@
 
 namespace transport {
 
-/// A logged-in libssh2 connection to one host, from `ssh -G` to the last credential, under one deadline.
+/// A logged-in libssh2 connection to one host, from `ssh -G` to the login, with one deadline.
 class Link {
  public:
   Link(Session& session, std::string host, spec::Endpoint endpoint);
@@ -21,31 +21,31 @@ class Link {
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
-  /// Begins to connect, or does nothing where that was done.
+  /// Starts to connect, unless that was done.
   void begin();
-  /// True once logged in. After an error the link is closed and begin() starts anew.
+  /// True once logged in. After an error the link is closed and begin() starts again.
   [[nodiscard]] Result<bool> advance();
   void interests(std::vector<pollfd>& into) const;
-  /// Whether the last packet waits for the socket to take the rest of it.
+  /// Whether the rest of the last packet waits for the socket.
   [[nodiscard]] bool is_blocked() const;
-  /// Whether a small packet would go out whole: for a link that is logged in.
+  /// Whether a small packet can be sent completely: for a logged-in link.
   [[nodiscard]] bool has_room() const;
   [[nodiscard]] std::optional<base::Instant> wake() const;
-  /// Says good-bye and closes, without waiting.
+  /// Disconnects without waiting.
   void close();
 
   [[nodiscard]] bool ready() const { return phase_ == Phase::ready; }
   [[nodiscard]] LIBSSH2_SESSION* handle() const { return handle_.get(); }
-  /// A turn of reading and writing begins, or ends.
+  /// Start or end of a turn of reading and writing.
   void turn() { hooks_.budget = bytes_a_turn; }
   void turned();
   /// Bytes received so far.
   [[nodiscard]] std::size_t received() const { return hooks_.received; }
-  /// Why the OpenSSH client must serve this host; set by a failure.
+  /// Why the OpenSSH client must be used for this host; set by a failure.
   [[nodiscard]] const std::optional<std::string>& unserved() const { return unserved_; }
-  /// Whom messages speak of. The user is known once `ssh -G` has answered.
+  /// The other side, for messages. The user is known once `ssh -G` has answered.
   [[nodiscard]] const Peer& peer() const { return peer_; }
-  /// The words for a connection that broke while `doing`.
+  /// The error for a connection that was lost while `doing`.
   [[nodiscard]] base::Error lost(const std::string& doing);
 
  private:
@@ -62,7 +62,7 @@ class Link {
   [[nodiscard]] base::Error too_late() const;
   [[nodiscard]] bool may_move() const { return session_.options.client == spec::SshClient::automatic; }
   void drop();
-  /// What `ssh -G` is asked now.
+  /// The query for `ssh -G`.
   [[nodiscard]] const ConfigQuestion& asked() const { return config_ && jump_ ? *jump_ : question_; }
 
   Session& session_;

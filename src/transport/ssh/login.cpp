@@ -21,7 +21,7 @@ namespace {
 using base::Fault;
 constexpr int most_password_tries = 3;
 
-// libssh2 frees what it gets from a callback with free().
+// libssh2 calls free() on strings from a callback.
 char* copy(std::string_view text) {
   char* bytes = static_cast<char*>(std::malloc(text.size() + 1));
   if (bytes) std::memcpy(bytes, text.data(), text.size());
@@ -51,7 +51,7 @@ void answer_for_libssh2(const char*, int, const char*, int, int count,
                         LIBSSH2_USERAUTH_KBDINT_RESPONSE* responses, void** hooks) {
   Login& login = *static_cast<Hooks*>(*hooks)->login;
   for (int i = 0; i < count; ++i) {
-    // Bytes without a sign since libssh2 1.11.
+    // unsigned since libssh2 1.11.
     const std::string prompt(reinterpret_cast<const char*>(prompts[i].text), prompts[i].length);
     const std::string text = login.answer(prompt, prompts[i].echo != 0);
     responses[i].text = copy(text);
@@ -74,7 +74,7 @@ Login::Login(Session& session, LIBSSH2_SESSION* handle, std::string host, const 
              KeyRing::Offer offer)
     : session_(session), handle_(handle), host_(std::move(host)), config_(config), offer_(std::move(offer)) {}
 
-/// Whether the server takes it and the operator's configuration allows it.
+/// Whether the server accepts it and the operator's configuration allows it.
 bool Login::may_try(std::string_view method) const {
   const auto offered = base::split(methods_, ',');
   return std::ranges::find(offered, method) != offered.end() && config_.allows(method);
@@ -188,7 +188,7 @@ Result<bool> Login::try_interactive() {
     if (code == LIBSSH2_ERROR_EAGAIN) return false;
     if (code == 0) return true;
     if (hung_up(code)) return base::fail(Fault::unreachable, "");
-    if (!prompted_) break;  // offered, and nothing behind it
+    if (!prompted_) break;  // offered without a prompt
     ++passwords_tried_;
     forget_password();
   }
@@ -213,7 +213,7 @@ Result<bool> Login::try_password() {
 }
 
 std::unexpected<base::Error> Login::refused() const {
-  std::string tried = tried_.empty() ? "there is no key to offer" : "it refused " + tried_;
+  std::string tried = tried_.empty() ? "no key to offer" : "it rejected " + tried_;
   if (passwords_tried_ > 0)
     tried += fmt::format(" and {} password{}", passwords_tried_, passwords_tried_ > 1 ? "s" : "");
   std::string left_out;
@@ -222,11 +222,11 @@ std::unexpected<base::Error> Login::refused() const {
     if (!config_.allows(method) && std::ranges::find(offered, method) != offered.end())
       left_out += fmt::format("{}{}", left_out.empty() ? "" : ", ", method);
   }
-  if (!left_out.empty()) tried += fmt::format("; the ssh configuration leaves out {}", left_out);
+  if (!left_out.empty()) tried += fmt::format("; the ssh configuration excludes {}", left_out);
   return base::fail(
       Fault::auth,
-      fmt::format("{}: cannot log in as {}: {}; it takes {}", host_, config_.user, tried, methods_),
-      fmt::format("put your key there: ssh-copy-id -p {} {}@{}; or name another with identityFile",
+      fmt::format("{}: cannot log in as {}: {}; it accepts {}", host_, config_.user, tried, methods_),
+      fmt::format("install your key: ssh-copy-id -p {} {}@{}; or set another one with identityFile",
                   config_.port, config_.user, config_.host_name));
 }
 

@@ -11,16 +11,16 @@
 
 namespace transport {
 
-/// Proves to a server who we are: keys, then keyboard-interactive, then a password.
+/// Authentication at a server: keys, then keyboard-interactive, then a password.
 class Login {
  public:
   Login(Session& session, LIBSSH2_SESSION* handle, std::string host, const Config& config,
         KeyRing::Offer offer);
 
-  /// True once logged in; false while waiting. Fault::auth once nothing is left to try; Fault::unreachable
-  /// where the server hung up, for the caller to put into words.
+  /// True once logged in; false while waiting. Fault::auth if all methods have failed; Fault::unreachable if
+  /// the server closed the connection; the caller writes the message.
   [[nodiscard]] Result<bool> advance();
-  /// Why the OpenSSH client may succeed where this failed.
+  /// Why the OpenSSH client may succeed after this failure.
   [[nodiscard]] const std::optional<std::string>& unserved() const { return unserved_; }
 
   /// For libssh2's callback: answers one prompt of keyboard-interactive.

@@ -15,12 +15,11 @@ namespace transport {
 namespace {
 using base::Fault;
 using Argv = std::vector<std::string>;
-constexpr int left_alone = 60;  // seconds that a master lives on after a crash of ours
+constexpr int left_alone = 60;  // seconds until a master connection ends after a crash of gpuadm
 
-// %f is the fingerprint of the key that the host shows; the pinned key is printed as a known one, no other is
-// known.
+// %f is the fingerprint of the server's host key; only the pinned key is printed as known.
 std::string pin(const std::string& fingerprint) {
-  std::string wanted = "SHA256:";  // letters of base64 only: anything else could be read by ssh or the shell
+  std::string wanted = "SHA256:";  // only letters of base64: ssh or the shell could interpret others
   for (char c : std::string_view(fingerprint).substr(fingerprint.starts_with(wanted) ? wanted.size() : 0))
     if (std::isalnum(static_cast<unsigned char>(c)) || c == '+' || c == '/') wanted += c;
   return fmt::format(
@@ -62,24 +61,24 @@ Argv client(const Options& options, spec::HostKeys policy, const spec::Endpoint&
   return argv;
 }
 
-// OpenSSH has one exit status for all of its failures, so here its words must tell them apart; they are not
+// OpenSSH has one exit status for all failures, so its messages must distinguish them; they are not
 // translated.
 base::Error explain(const Peer& peer, const std::string& words, bool begun) {
   const auto says = [&](std::string_view text) { return words.find(text) != std::string::npos; };
-  const std::string quoted = words.empty() ? "it said nothing" : words;
+  const std::string quoted = words.empty() ? "no output" : words;
   if (begun)
     return {Fault::unreachable, fmt::format("{}: the connection was lost: {}", peer.host, quoted),
-            "see whether the host is up, and run again: what is done already is found done"};
+            "check that the host is up, and run again: completed steps are skipped"};
   if (says("Host key verification failed") || says("REMOTE HOST IDENTIFICATION"))
-    return {Fault::host_key, fmt::format("{}: the host key was refused: {}", peer.host, quoted),
-            "look at it by hand: " + peer.login};
+    return {Fault::host_key, fmt::format("{}: the host key was rejected: {}", peer.host, quoted),
+            "check it manually: " + peer.login};
   if (says("Permission denied") || says("Too many authentication failures"))
     return {Fault::auth, fmt::format("{}: cannot log in: {}", peer.host, quoted),
-            "log in by hand to see what is missing: " + peer.login};
-  return {Fault::unreachable, fmt::format("{}: ssh: {}", peer.host, quoted), "try by hand: " + peer.login};
+            "try to log in manually: " + peer.login};
+  return {Fault::unreachable, fmt::format("{}: ssh: {}", peer.host, quoted), "try manually: " + peer.login};
 }
 // "Warning: Permanently added '[192.0.2.1]:2222' (ED25519) to the list of known hosts."
-void tell_new_key(const Session& session, const std::string& host, const std::string& words) {
+void report_new_key(const Session& session, const std::string& host, const std::string& words) {
   static constexpr std::string_view added = "Permanently added '";
   const std::size_t from = words.find(added);
   if (from == std::string::npos) return;
@@ -97,7 +96,7 @@ void tell_new_key(const Session& session, const std::string& host, const std::st
   out = base::replace_all(std::move(out), "\n", " ");
   for (auto word : base::words(out))
     if (word.starts_with("SHA256:")) print = word;
-  session.tell(host, fmt::format("new host key of {}: {}, added by ssh", name, print));
+  session.notify(host, fmt::format("new host key of {}: {}, added by ssh", name, print));
 }
 
 std::unique_ptr<Transport> client_of(Session& session, const std::string& host,
@@ -109,7 +108,7 @@ std::unique_ptr<Transport> client_of(Session& session, const std::string& host,
             endpoint.port == 0 ? "ssh " + where : fmt::format("ssh -p {} {}", endpoint.port, where)};
   Way way;
   way.kind = "openssh";
-  way.tell = Tell::end_mark;
+  way.status_from = StatusFrom::end_mark;
   way.argv = [argv, address = endpoint.address](const std::string& line) {
     Argv all = argv;
     all.insert(all.end(), {"--", address, line});
@@ -117,7 +116,7 @@ std::unique_ptr<Transport> client_of(Session& session, const std::string& host,
   };
   way.connect_timeout = options.connect_timeout;
   way.failed = [peer](const std::string& words, bool begun) { return explain(peer, words, begun); };
-  way.connected = [&session, host](const std::string& words) { tell_new_key(session, host, words); };
+  way.connected = [&session, host](const std::string& words) { report_new_key(session, host, words); };
   way.hang_up = [argv, address = endpoint.address] {
     Argv all = argv;
     all.insert(all.end(), {"-O", "exit", "--", address});
@@ -126,7 +125,7 @@ std::unique_ptr<Transport> client_of(Session& session, const std::string& host,
   return piped(session, std::move(peer), std::move(way));
 }
 
-/// Asks `ssh -G` for the operator's policy first: an option on ssh's command line would win over it.
+/// Reads the operator's policy from `ssh -G` first: an option on ssh's command line would override it.
 class Openssh final : public Transport {
  public:
   Openssh(Session& session, std::string host, spec::Endpoint endpoint)
@@ -167,7 +166,7 @@ class Openssh final : public Transport {
   std::string kind() const override { return "openssh"; }
 
  private:
-  /// Whether the client is there and has begun with the command.
+  /// Whether the client exists and has started the command.
   Result<bool> make_client() {
     const auto config = TRY(session_.ssh->configs.ask(question_));
     if (!config && session_.now() >= deadline_)

@@ -61,7 +61,7 @@ Resolver::Resolver(const std::string& host, std::uint16_t port)
 
 Resolver::~Resolver() {
   if (numeric_ || !lookup_) return;
-  // A look-up in progress cannot be called off and will write to its request: that one is left to it.
+  // A look-up in progress cannot be canceled and will write to its request: the request is left to it.
   if (::gai_cancel(&lookup_->request) == EAI_NOTCANCELED)
     static_cast<void>(lookup_.release());
   else if (lookup_->request.ar_result)
@@ -79,7 +79,7 @@ base::Result<std::optional<std::vector<Address>>> Resolver::poll() {
     if (state != 0)
       return base::fail(base::Fault::unreachable,
                         fmt::format("the name “{}” has no address: {}", host_, ::gai_strerror(state)),
-                        "check the name, or give the address instead");
+                        "check the name, or use the address");
     numeric_ = addresses(lookup_->request.ar_result);
     ::freeaddrinfo(std::exchange(lookup_->request.ar_result, nullptr));
   }

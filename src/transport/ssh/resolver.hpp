@@ -21,7 +21,7 @@ struct Address {
 /// "192.0.2.1:22", "[::1]:22".
 [[nodiscard]] std::string text_of(const Address& address);
 
-/// A name to addresses without waiting: numbers at once, names by the C library's own helper thread.
+/// Resolves a name without blocking: numeric addresses at once, names by the C library's own thread.
 class Resolver {
  public:
   Resolver(const std::string& host, std::uint16_t port);
@@ -29,8 +29,7 @@ class Resolver {
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
-  /// The addresses in the order to try; nothing while the name is being looked up; Fault::unreachable where
-  /// it has none.
+  /// The addresses in the order of attempts; nothing during the look-up; Fault::unreachable if it has none.
   [[nodiscard]] base::Result<std::optional<std::vector<Address>>> poll();
   /// When to call poll() again: a look-up has no descriptor.
   [[nodiscard]] base::Instant wake() const { return next_; }

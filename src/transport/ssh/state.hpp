@@ -6,7 +6,7 @@
 
 namespace transport {
 
-/// What all SSH connections of a session share.
+/// Shared by all SSH connections of a session.
 struct SshState {
   explicit SshState(Session& session);
   ~SshState();
@@ -17,7 +17,7 @@ struct SshState {
   KnownHosts known_hosts;
   KeyRing keys;
 
-  /// A socket for a master connection of the OpenSSH client, in a folder that only we may enter.
+  /// A socket for a master connection of the OpenSSH client, in a private directory.
   [[nodiscard]] std::string new_control_path();
 
  private:

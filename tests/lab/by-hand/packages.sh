@@ -3,7 +3,7 @@
 # Programs from the package repository and images from the registry at $mirror, as tests/lib/packages.sh serves them.
 repository=http://$mirror:8080/core:/stable:/v${version%.*}/deb
 
-# Packages. The host reaches no other repository than this one; apt asks those that it knows all the same.
+# Packages. The host reaches no other repository than this one; apt contacts its configured ones anyway.
 mkdir -p /etc/apt/keyrings
 curl -fsSL "$repository/Release.key" -o /etc/apt/keyrings/kubernetes.asc
 echo "deb [signed-by=/etc/apt/keyrings/kubernetes.asc] $repository/ /" >/etc/apt/sources.list.d/kubernetes.list

@@ -1,4 +1,4 @@
-// A double of NVIDIA's device plugin for hosts without a GPU: it tells the kubelet of devices that do not exist, over the
+// A double of NVIDIA's device plugin for hosts without a GPU: it advertises devices that do not exist to the kubelet, over the
 // same interface, and gives pods nothing of them. What the kubelet and the scheduler make of it is real.
 //
 //	device-plugin RESOURCE COUNT
@@ -26,7 +26,7 @@ func (p plugin) GetDevicePluginOptions(context.Context, *api.Empty) (*api.Device
 	return &api.DevicePluginOptions{}, nil
 }
 
-// ListAndWatch tells of the devices once: their health never changes.
+// ListAndWatch sends the devices once: their health never changes.
 func (p plugin) ListAndWatch(_ *api.Empty, stream api.DevicePlugin_ListAndWatchServer) error {
 	if err := stream.Send(&api.ListAndWatchResponse{Devices: p.devices}); err != nil {
 		return err

@@ -55,7 +55,7 @@ done
 ip -o link | awk -F': ' '{ sub("@.*", "", $2); print "link", $2 }' | sort
 ip -o -4 address | awk '{ print "address", $2, $4 }' | sort
 
-# What undo must give back beside all this: when settings were written, what starts at boot, and every parameter of the
+# What undo must restore in addition to all this: when settings were written, what starts at boot, and every parameter of the
 # network (the others are the machine's) that does not change by itself.
 find /etc -xdev -type f -printf 'time %T@ %p\n' | sort -k3
 systemctl list-unit-files --no-legend --plain --no-pager | awk '{ print "unit-file", $1, $2 }' | sort

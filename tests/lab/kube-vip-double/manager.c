@@ -1,6 +1,6 @@
 // A double of kube-vip's `manager`: of what it does in ARP mode with leader election, and nothing else. It holds the lease
-// plndr-cp-lock by optimistic locking, has the address on the interface while it does, and tells the network by ARP. Speaks to
-// the API server through kubectl, as the user of /etc/kubernetes/admin.conf, at the name kubernetes. It is no proof of kube-vip.
+// plndr-cp-lock by optimistic locking, has the address on the interface while it does, and announces it to the network by ARP. Speaks to
+// the API server through kubectl, as the user of /etc/kubernetes/admin.conf, at the name kubernetes. It does not prove that kube-vip works.
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
@@ -96,7 +96,7 @@ static int kubectl(const char *in, char *out, size_t size, const char *verb, con
   return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-// Makes the lease ours, or keeps it: refused by the API server where somebody was quicker.
+// Makes the lease ours, or keeps it: rejected by the API server if another node was faster.
 static int take(const char *version) {
   char now[40], text[1200];
   struct timespec t;

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Which Kubernetes the lab runs, and what fits it. $GPUADM_LAB_BUNDLE names the folder of a bundle, laid out as `lab bundle` lays it
+# Which Kubernetes the lab runs, and what fits it. $GPUADM_LAB_BUNDLE is the directory of a bundle in the layout of `lab bundle`
 # out (manifest.yaml, bin/, images/NAME.tar); without it the lab builds its own.
 
 bundle_version() { # bundle_version DIR
@@ -50,7 +50,7 @@ fitting_image() {
 
 bundle_has_dns() { [ -n "${GPUADM_LAB_BUNDLE:-}" ] && [ -e "$GPUADM_LAB_BUNDLE/images/coredns.tar" ]; }
 
-# needs_cgroup_v1_allowed: whether a kubelet refuses this machine's cgroups unless it is told otherwise (1.35: failCgroupV1).
+# needs_cgroup_v1_allowed: whether a kubelet refuses this machine's cgroups unless it is configured otherwise (1.35: failCgroupV1).
 needs_cgroup_v1_allowed() {
   [ "$(version_minor "$(lab_version)")" -ge 35 ] && grep -q ' cgroup ' /proc/mounts
 }

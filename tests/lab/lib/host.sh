@@ -240,7 +240,7 @@ host_forget_keys() { # host_forget_keys NAME
 }
 
 # The lab's own settings, without which no container starts on a machine that lacks CAP_SYS_RESOURCE. gpuadm finds
-# them on the host, as settings of somebody else, and must leave them there.
+# them on the host, as settings of others, and must keep them.
 host_runtime() { # host_runtime NAME CRI_DISABLED
   local root=$LAB_DATA/$1/root config
   config=$root/etc/containerd/config.toml
@@ -423,7 +423,7 @@ lab_cut() { # lab_cut NAME
 lab_kill() { # lab_kill NAME
   host_must_exist "${1:-}"
   host_stop "$1"
-  lab_link "$1" down # else its kernel, which is everybody's, goes on answering for its address
+  lab_link "$1" down # else its kernel, which is everybody's, keeps answering for its address
 }
 
 # Killing process 1 of the host ends all of its processes, as a power cut does.
@@ -448,7 +448,7 @@ host_nspawn_is_gone() { ! process_runs "$LAB_RUN/hosts/$1/nspawn"; }
 lab_start() { # lab_start NAME
   host_must_exist "${1:-}"
   ! host_runs "$1" || die "the host '$1' runs"
-  # What lay in memory is gone: the links, routes and packet filter of before.
+  # State in memory is lost: the links, routes and packet filter of before.
   network_leave "$1"
   network_join "$1" "$(host_read "$1" number)"
   host_boot "$1"

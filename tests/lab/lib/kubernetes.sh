@@ -6,7 +6,7 @@ KUBE_SOURCE_VERSION=1.20.2
 KUBE_PROGRAMS=(kubeadm kubelet kubectl kube-apiserver kube-controller-manager kube-scheduler kube-proxy)
 KUBE_TREE=$LAB_CACHE/kubernetes/go/src/k8s.io/kubernetes
 
-# apt-get with sources and lists of its own, so that this machine's apt configuration is left alone.
+# apt-get with sources and lists of its own, so that this machine's apt configuration is not changed.
 apt_private() { # apt_private DIR ARGUMENT...
   local dir=$1
   shift

@@ -45,7 +45,7 @@ lab_check() {
   [ -n "$(cgroup_hierarchies)" ] || die "the lab needs the controllers of cgroup v1, mounted below /sys/fs/cgroup"
 }
 
-# The cgroup hierarchies of this machine, one mount point a line: those of v1, and v2 where it stands beside them.
+# The cgroup hierarchies of this machine, one mount point a line: those of v1, and v2 if it is mounted, too.
 cgroup_hierarchies() {
   awk '$3 ~ "^cgroup2?$" && $2 ~ "^/sys/fs/cgroup/" { print $2 }' /proc/mounts
 }

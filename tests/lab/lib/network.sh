@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # The lab's network: one namespace with a bridge, in which the client stands, and one namespace a host.
-# Nothing leads out of it; an address that is not a host's is refused at once rather than left to a timeout.
+# It has no route to the outside; an address that is not a host's is refused at once rather than left to a timeout.
 
 network_up() {
   [ -e "/run/netns/$LAB_NS" ] && return 0

@@ -42,7 +42,7 @@ repository_build() { # repository_build DIR BUNDLE...
   mv "$new" "$dir"
 }
 
-# The packages of one bundle, beside those of others of its minor.
+# The packages of one bundle, together with those of others of its minor version.
 repository_packages() { # repository_packages DIR BUNDLE
   local work=$1/work/root bundle=$2 version folder crictl cni tools=1.0.0 image
   version=$(bundle_version "$bundle")
@@ -76,7 +76,7 @@ repository_packages() { # repository_packages DIR BUNDLE
   repository_deb "$folder" cri-tools "$tools" ''
 }
 
-# What kubeadm's package wants beside it: from 1.32 nothing (metadata.yaml of the templates).
+# Dependencies of kubeadm's package: from 1.32 nothing (metadata.yaml of the templates).
 repository_needs() { # repository_needs VERSION
   local minor
   minor=$(version_minor "$1")

@@ -32,7 +32,7 @@ base::Result<std::optional<Config>> ConfigCache::ask(const ConfigQuestion& quest
       query->child = std::move(*child);
       query->child.in.reset();
     } else {
-      query->answer = plain_config(question.host);  // no OpenSSH here: its defaults
+      query->answer = plain_config(question.host);  // without OpenSSH: its defaults
     }
   }
   if (!query->answer) go_on(*query);
@@ -64,7 +64,7 @@ void ConfigCache::go_on(Query& query) {
   else
     query.answer =
         base::fail(base::Fault::spec, "ssh -G: " + base::tail(base::trim(query.err), 2),
-                   fmt::format("look at ~/.ssh/config and /etc/ssh/ssh_config: ssh -G {}", query.asked_host));
+                   fmt::format("check ~/.ssh/config and /etc/ssh/ssh_config: ssh -G {}", query.asked_host));
   query.child = Child();
 }
 

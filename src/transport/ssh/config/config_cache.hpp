@@ -12,21 +12,21 @@
 
 namespace transport {
 
-/// `ssh -G`, asked once for all hosts that the operator's configuration does not tell apart (5 ms of CPU a
-/// question).
+/// `ssh -G`, called once for all hosts that the operator's configuration does not distinguish (5 ms of CPU
+/// per call).
 class ConfigCache {
  public:
   /// `ssh_config`: as `ssh -F`, or empty.
   explicit ConfigCache(std::filesystem::path ssh_config) : file_(std::move(ssh_config)), patterns_(file_) {}
 
-  /// The answer, or nothing while ssh runs: call again when a descriptor of interests() is ready. Fault::spec
-  /// with ssh's words where it cannot read its configuration.
+  /// The answer, or nothing while ssh is running: call again when a descriptor of interests() is ready.
+  /// Fault::spec with ssh's message if it cannot read its configuration.
   [[nodiscard]] base::Result<std::optional<Config>> ask(const ConfigQuestion& question);
   void interests(const ConfigQuestion& question, std::vector<pollfd>& into) const;
-  /// Whether ask() need not wait for a descriptor: another host may have taken the answer that both waited
-  /// for, or found that each needs one of its own.
+  /// Whether ask() need not wait for a descriptor: another host may have received the answer that both waited
+  /// for, or found that each needs its own.
   [[nodiscard]] bool ready(const ConfigQuestion& question) const;
-  /// How often ssh was asked.
+  /// Number of calls of ssh.
   [[nodiscard]] std::size_t questions() const { return queries_.size(); }
 
  private:
@@ -44,7 +44,7 @@ class ConfigCache {
   HostPatterns patterns_;
   std::map<std::string, std::unique_ptr<Query>> queries_;
   std::map<std::string, bool>
-      own_question_;  ///< classes whose answer names another host: asked for each host
+      own_question_;  ///< classes whose answer contains another host: called for each host
 };
 
 }  // namespace transport

@@ -48,7 +48,7 @@ base::Result<> Agent::connect() {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (socket_.empty() || socket_.size() >= sizeof address.sun_path)
-    return base::fail(base::Fault::auth, "there is no ssh-agent");
+    return base::fail(base::Fault::auth, "no ssh-agent is running");
   std::copy(socket_.begin(), socket_.end(), address.sun_path);
   Descriptor made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const timeval limit{patience, 0};

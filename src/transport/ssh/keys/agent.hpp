@@ -18,10 +18,10 @@ class Agent {
   struct Key {
     std::string blob, comment;
   };
-  /// What the agent holds, asked once. Empty where there is no agent.
+  /// The keys in the agent, listed once. Empty without an agent.
   [[nodiscard]] const std::vector<Key>& keys();
-  /// The signature without its algorithm's name; rsa-sha2-512 for RSA. Waits for the agent (which may ask its
-  /// user), at most a minute.
+  /// The signature without its algorithm's name; rsa-sha2-512 for RSA. Waits for the agent (which may prompt
+  /// its user) for at most a minute.
   [[nodiscard]] base::Result<std::string> sign(std::string_view blob, std::string_view data);
 
  private:

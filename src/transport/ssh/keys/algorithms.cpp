@@ -29,7 +29,7 @@ constexpr std::array macs =
     std::to_array<std::string_view>({"hmac-sha2-256-etm@openssh.com", "hmac-sha2-256",
                                      "hmac-sha2-512-etm@openssh.com", "hmac-sha2-512", "hmac-sha1"});
 
-/// What this libssh2 has of a kind (LIBSSH2_METHOD_…): 1.10 knows no rsa-sha2 for host keys.
+/// Algorithms of a kind (LIBSSH2_METHOD_…) in this libssh2: 1.10 has no rsa-sha2 for host keys.
 std::vector<std::string> supported(int kind) {
   std::vector<std::string> names;
   LIBSSH2_SESSION* session = ::libssh2_session_init_ex(nullptr, nullptr, nullptr, nullptr);
@@ -43,8 +43,8 @@ std::vector<std::string> supported(int kind) {
   return names;
 }
 
-/// Of `ours` what libssh2 has and the operator allows. libssh2 is not left to drop names that it does not
-/// know: it would take its defaults where none is left.
+/// The algorithms of `ours` that libssh2 supports and the operator allows. libssh2 must not filter unknown
+/// names itself, because it uses its defaults if none is left.
 std::vector<std::string> allowed(int kind, std::span<const std::string_view> ours,
                                  const std::vector<std::string>& theirs) {
   static std::map<int, std::vector<std::string>> known;
@@ -65,7 +65,7 @@ bool is_of_type(std::string_view algorithm, const std::string& type) {
 
 Algorithms algorithms_for(const Config& config, const std::vector<std::string>& known) {
   auto keys = allowed(LIBSSH2_METHOD_HOSTKEY, host_keys, config.host_key_algorithms);
-  // libssh2 does not look at the length of a key.
+  // libssh2 does not check the length of a key.
   if (config.least_rsa_bits > Config::usual_rsa_bits)
     std::erase_if(keys, [](const std::string& name) { return name.starts_with("rsa-"); });
   std::vector<std::string> order;

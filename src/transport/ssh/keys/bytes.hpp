@@ -6,7 +6,7 @@
 
 namespace transport {
 
-/// Reads the SSH wire types (RFC 4251) in turn. Past the end everything is empty and good() is false.
+/// Reads SSH wire types (RFC 4251) sequentially. Past the end everything is empty and good() is false.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : left_(bytes) {}
@@ -47,9 +47,9 @@ inline void put_string(std::string& into, std::string_view text) {
   into += text;
 }
 
-/// SHA256:… as OpenSSH prints it, of a key's public blob.
+/// SHA256:… of a key's public blob, in OpenSSH's format.
 [[nodiscard]] std::string fingerprint(std::string_view blob);
-/// Base64 text to bytes; stops at what is no base64.
+/// Base64 text to bytes; stops at invalid characters.
 [[nodiscard]] std::string unbase64(std::string_view text);
 
 }  // namespace transport

@@ -68,12 +68,12 @@ std::optional<std::string> HostKeyCheck::unserved() const {
                                     {"Ciphers", &algorithms_.ciphers},
                                     {"MACs", &algorithms_.macs}})
     if (value->empty())
-      return fmt::format("of what {} in the ssh configuration allows, libssh2 {} has nothing", name,
-                         ::libssh2_version(0));
+      return fmt::format("libssh2 {} supports none of the algorithms in {} of the ssh configuration",
+                         ::libssh2_version(0), name);
   if (!pinned_.empty() || known_.empty()) return std::nullopt;
   const auto all = [&](auto predicate) { return std::all_of(known_.begin(), known_.end(), predicate); };
   if (all([](const auto* entry) { return entry->mark == Mark::authority; }))
-    return "its host key is known by a certificate authority only";
+    return "its host key is verified by a certificate authority";
   if (::libssh2_version(0x010b00) == nullptr &&
       all([](const auto* entry) { return entry->type == "ssh-rsa"; }))
     return fmt::format("only an RSA host key is known for it, which libssh2 {} cannot check",
@@ -88,13 +88,13 @@ Result<> HostKeyCheck::verify(const std::string& blob) {
     TRY(pinned_is_not_revoked());
     return verify_pinned(type, shown);
   }
-  // Another host of this run may have shown the same name's key meanwhile.
+  // Another host of this run may have added a key for the same name meanwhile.
   if (known_.empty()) known_ = session_.ssh->known_hosts.find(name_, files_);
   const auto same = [&](const KnownHosts::Entry* entry) { return entry->blob == blob; };
   for (const auto* entry : known_)
     if (same(entry) && entry->mark == Mark::revoked)
-      return base::fail(Fault::host_key, fmt::format("{}: the host shows a key that {}:{} calls revoked ({})",
-                                                     host_, entry->file, entry->line, shown));
+      return base::fail(Fault::host_key, fmt::format("{}: the host key is revoked in {}:{} ({})", host_,
+                                                     entry->file, entry->line, shown));
   const KnownHosts::Entry* other = nullptr;
   for (const auto* entry : known_) {
     if (entry->mark != Mark::none) continue;
@@ -116,8 +116,8 @@ Result<> HostKeyCheck::verify(const std::string& blob) {
       Fault::host_key,
       fmt::format("{}: the host key is not known, and {}: {} {}", host_,
                   policy_ == session_.options.host_keys
-                      ? "only known ones are accepted"
-                      : "the ssh configuration accepts only known ones (StrictHostKeyChecking yes)",
+                      ? "only known keys are accepted"
+                      : "the ssh configuration accepts only known keys (StrictHostKeyChecking yes)",
                   short_type(type), shown),
       fmt::format(
           "compare it with `ssh-keygen -lf /etc/ssh/ssh_host_{}_key.pub` on the host, then: ssh-keyscan "
@@ -129,8 +129,8 @@ Result<> HostKeyCheck::verify(const std::string& blob) {
 Result<> HostKeyCheck::pinned_is_not_revoked() const {
   for (const auto* entry : known_)
     if (entry->mark == Mark::revoked && is_pinned(fingerprint(entry->blob)))
-      return base::fail(Fault::host_key, fmt::format("{}: {}:{} calls the pinned key revoked", host_,
-                                                     entry->file, entry->line));
+      return base::fail(Fault::host_key,
+                        fmt::format("{}: {}:{} revokes the pinned key", host_, entry->file, entry->line));
   return {};
 }
 
@@ -145,25 +145,25 @@ Result<> HostKeyCheck::verify_pinned(const std::string& type, const std::string&
   if (pinned_.empty())
     return base::fail(
         Fault::host_key,
-        fmt::format("{}: no host key is pinned; the host shows {} {}", host_, short_type(type), shown),
-        fmt::format("compare it on the host, then add to its entry in the cluster file: hostKey: \"{}\"",
+        fmt::format("{}: no host key is pinned; the host has {} {}", host_, short_type(type), shown),
+        fmt::format("verify it on the host, then add to its entry in the cluster file: hostKey: \"{}\"",
                     shown));
-  return base::fail(
-      Fault::host_key,
-      fmt::format("{}: the host shows {} {}, pinned is {}", host_, short_type(type), shown,
-                  base::printable(pinned_, 100)),
-      fmt::format(
-          "if the host was installed anew, pin its key: hostKey: \"{}\"; if not, somebody stands between",
-          shown));
+  return base::fail(Fault::host_key,
+                    fmt::format("{}: the host key is {} {}, but {} is pinned", host_, short_type(type), shown,
+                                base::printable(pinned_, 100)),
+                    fmt::format("if the host was reinstalled, pin its new key: hostKey: \"{}\"; otherwise, "
+                                "possible man-in-the-middle attack",
+                                shown));
 }
 
 Result<> HostKeyCheck::accept_new(const std::string& type, const std::string& blob) {
   session_.note_new_key(host_);
   const std::string file = files_.empty() ? "" : files_[0];
   const auto stored = session_.ssh->known_hosts.add(name_, type, blob, file, hash_);
-  session_.tell(host_, fmt::format("new host key of {}: {} {}{}", name_, short_type(type), fingerprint(blob),
-                                   stored ? fmt::format(", added to {}", file)
-                                          : fmt::format("; not stored: {}", stored.error().what)));
+  session_.notify(host_,
+                  fmt::format("new host key of {}: {} {}{}", name_, short_type(type), fingerprint(blob),
+                              stored ? fmt::format(", added to {}", file)
+                                     : fmt::format("; not stored: {}", stored.error().what)));
   return {};
 }
 
@@ -171,9 +171,9 @@ std::unexpected<base::Error> HostKeyCheck::changed(const KnownHosts::Entry& entr
                                                    const std::string& shown) const {
   return base::fail(
       Fault::host_key,
-      fmt::format("{}: the host key has changed: {}:{} has {} {}, the host shows {} {}", host_, entry.file,
+      fmt::format("{}: the host key has changed: {}:{} has {} {}, the host has {} {}", host_, entry.file,
                   entry.line, short_type(entry.type), fingerprint(entry.blob), short_type(type), shown),
-      fmt::format("somebody may stand between; if the host was installed anew: ssh-keygen -f {} -R {}",
+      fmt::format("possible man-in-the-middle attack; if the host was reinstalled: ssh-keygen -f {} -R {}",
                   base::quote(entry.file), base::quote(name_)));
 }
 

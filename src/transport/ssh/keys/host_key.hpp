@@ -10,26 +10,27 @@
 
 namespace transport {
 
-/// Whose key is looked at, and where known keys are.
+/// The host to verify, and the locations of known keys.
 class HostKeyCheck {
  public:
   /// `config` outlives it.
   HostKeyCheck(Session& session, std::string host, const Config& config, const std::string& typed_host,
                std::string pinned);
 
-  /// What to offer the server.
+  /// The algorithms to offer the server.
   [[nodiscard]] const Algorithms& algorithms() const { return algorithms_; }
-  /// Why libssh2 cannot connect as the operator's configuration demands, where it cannot: host certificates,
-  /// RSA only, a command that knows the keys, a list of revoked ones, algorithms that it does not have.
+  /// Why libssh2 does not support the operator's configuration, if it does not: host certificates, RSA only,
+  /// a command for known keys, a list of revoked ones, unsupported algorithms.
   [[nodiscard]] std::optional<std::string> unserved() const;
-  /// Accepts a key under the stricter of the session's policy and the configuration's, telling and storing a
-  /// new one; else Fault::host_key. A host whose key was accepted in this run is Session::has_new_key().
+  /// Verifies a key under the stricter of the session's policy and the configuration's, and stores a new one
+  /// with a notice; otherwise Fault::host_key. A host whose key was accepted in this run is
+  /// Session::has_new_key().
   [[nodiscard]] Result<> verify(const std::string& blob);
-  /// The policy that holds: what accepts no new keys wins.
+  /// The effective policy: the stricter one wins.
   [[nodiscard]] spec::HostKeys policy() const { return policy_; }
-  /// Whether a key or an authority is known for the host, or one is pinned.
+  /// Whether a key or a CA is known for the host, or a key is pinned.
   [[nodiscard]] bool is_known() const;
-  /// Fault::host_key where the pinned key stands in a known_hosts file as a revoked one.
+  /// Fault::host_key if the pinned key is revoked in a known_hosts file.
   [[nodiscard]] Result<> pinned_is_not_revoked() const;
 
  private:

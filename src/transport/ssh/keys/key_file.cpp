@@ -70,7 +70,7 @@ base::Result<std::string> decrypt(const Envelope& envelope, const base::Secret& 
   const std::uint32_t rounds = options.u32();
   if (!cipher || envelope.kdf != "bcrypt" || !options.good() || rounds == 0 || rounds > most_rounds)
     return base::fail(Fault::spec,
-                      fmt::format("{}: encrypted with {} and {}, which is not served", path,
+                      fmt::format("{}: encrypted with {} and {}, which is not supported", path,
                                   base::printable(envelope.cipher, 40), base::printable(envelope.kdf, 40)),
                       "load it into ssh-agent: ssh-add " + path);
   const auto key_size = static_cast<std::size_t>(EVP_CIPHER_get_key_length(cipher));
@@ -118,9 +118,10 @@ base::Result<KeyFile> read_key_file(const std::filesystem::path& path) {
   const std::string& text = file.text.reveal();
   struct stat about{};
   if (::stat(path.c_str(), &about) == 0 && about.st_uid == ::geteuid() && (about.st_mode & 077) != 0)
-    return base::fail(Fault::spec,
-                      fmt::format("{}: others may read this private key, so it is not used", path.string()),
-                      "chmod 600 " + path.string());
+    return base::fail(
+        Fault::spec,
+        fmt::format("{}: other users can read this private key, so it is not used", path.string()),
+        "chmod 600 " + path.string());
   const std::string bytes = openssh_bytes(text);
   if (const auto envelope = read_envelope(bytes)) {
     file.encrypted = envelope->cipher != "none";
@@ -132,8 +133,7 @@ base::Result<KeyFile> read_key_file(const std::filesystem::path& path) {
   file.encrypted = text.find("ENCRYPTED") != std::string::npos;
   if (!file.encrypted) {
     const PrivateKey key = open_pem(text, base::Secret{});
-    if (!key)
-      return base::fail(Fault::spec, fmt::format("{}: a private key that cannot be read", path.string()));
+    if (!key) return base::fail(Fault::spec, fmt::format("{}: invalid private key", path.string()));
     take_public(file, public_blob(key.get()));
   } else if (const auto beside = base::read_file(path.string() + ".pub", 64u << 10)) {
     const auto words = base::words(base::trim(*beside));
@@ -155,7 +155,7 @@ base::Result<std::optional<PrivateKey>> open_key(const KeyFile& file, const base
   if (reader.u32() != reader.u32() || !reader.good()) return std::nullopt;
   PrivateKey key = read_private_section(reader);
   if (!key)
-    return base::fail(Fault::spec, fmt::format("{}: a key of type {} is not served", file.path.string(),
+    return base::fail(Fault::spec, fmt::format("{}: unsupported key type {}", file.path.string(),
                                                base::printable(file.type, 60)));
   return key;
 }
@@ -201,14 +201,14 @@ base::Result<std::string> sign(EVP_PKEY* key, std::string_view data) {
       EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,
                      reinterpret_cast<const unsigned char*>(data.data()), data.size()) != 1) {
     ERR_clear_error();
-    return base::fail(Fault::bug, "the private key does not sign");
+    return base::fail(Fault::bug, "cannot sign with the private key");
   }
   signature.resize(size);
   if (!is_ec) return signature;
   const auto* der = reinterpret_cast<const unsigned char*>(signature.data());
   std::unique_ptr<ECDSA_SIG, decltype(&ECDSA_SIG_free)> pair(
       d2i_ECDSA_SIG(nullptr, &der, static_cast<long>(size)), ECDSA_SIG_free);
-  if (!pair) return base::fail(Fault::bug, "the private key's signature cannot be read");
+  if (!pair) return base::fail(Fault::bug, "invalid signature");
   std::string packed;
   put_mpint(packed, ECDSA_SIG_get0_r(pair.get()));
   put_mpint(packed, ECDSA_SIG_get0_s(pair.get()));

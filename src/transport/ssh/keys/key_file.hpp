@@ -21,24 +21,24 @@ using PrivateKey = std::unique_ptr<EVP_PKEY, FreeKey>;
 /// A private key's file: OpenSSH's own format or PEM; ed25519, ecdsa or rsa; with or without a passphrase.
 struct KeyFile {
   std::filesystem::path path;
-  std::string type;  ///< "ssh-ed25519"; empty where only the passphrase reveals it
-  std::string blob;  ///< public key as SSH writes it; empty like `type`
+  std::string type;  ///< "ssh-ed25519"; empty if it is encrypted
+  std::string blob;  ///< public key in SSH's format; empty like `type`
   bool encrypted = false;
   base::Secret text;  ///< the file
 };
 
-/// Fault::spec where the file is no private key, or readable by others (OpenSSH refuses it too).
+/// Fault::spec if the file is not a private key, or is readable by others (OpenSSH rejects it, too).
 [[nodiscard]] base::Result<KeyFile> read_key_file(const std::filesystem::path& path);
 
-/// The key itself. Nothing: the passphrase is wrong. Fault::spec: broken, or of a kind not served (sk-…, dsa,
-/// a rare cipher).
+/// The decrypted key. Nothing: the passphrase is wrong. Fault::spec: invalid, or unsupported (sk-…, dsa, a
+/// rare cipher).
 [[nodiscard]] base::Result<std::optional<PrivateKey>> open_key(const KeyFile& file,
                                                                const base::Secret& passphrase);
 
-/// The public blob of an open key.
+/// The public blob of a decrypted key.
 [[nodiscard]] std::string public_blob(EVP_PKEY* key);
 
-/// The signature without its algorithm's name, as libssh2 wants it: rsa-sha2-512 for RSA.
+/// The signature without its algorithm's name, as required by libssh2: rsa-sha2-512 for RSA.
 [[nodiscard]] base::Result<std::string> sign(EVP_PKEY* key, std::string_view data);
 
 }  // namespace transport

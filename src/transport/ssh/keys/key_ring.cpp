@@ -20,8 +20,8 @@ bool served(std::string_view type) {
          type == "ecdsa-sha2-nistp384" || type == "ecdsa-sha2-nistp521";
 }
 
-// libssh2 takes the signature's algorithm from the key's own name, so an RSA key is offered under the name of
-// RFC 8332.
+// libssh2 uses the key's name as the signature algorithm, so an RSA key is offered under its name in RFC
+// 8332.
 std::string offered(const std::string& blob) {
   Reader reader(blob);
   if (reader.string() != "ssh-rsa") return blob;
@@ -52,7 +52,7 @@ base::Result<EVP_PKEY*> KeyRing::open(Slot& slot) {
     std::optional<base::Secret> passphrase = base::Secret{};
     if (file.encrypted) passphrase = session_.ask("key " + path, fmt::format("Passphrase for {}: ", path));
     if (!passphrase || (file.encrypted && passphrase->empty())) break;
-    auto key = session_.waiting([&] { return open_key(file, *passphrase); });  // bcrypt takes its time
+    auto key = session_.waiting([&] { return open_key(file, *passphrase); });  // bcrypt is slow
     session_.forget("key " + path);
     if (!key) {
       slot.refused = key.error();
@@ -62,10 +62,9 @@ base::Result<EVP_PKEY*> KeyRing::open(Slot& slot) {
     slot.key = std::move(**key);
     return slot.key.get();
   }
-  slot.refused = file.encrypted ? base::Error{Fault::auth, fmt::format("{}: no passphrase opens it", path),
+  slot.refused = file.encrypted ? base::Error{Fault::auth, fmt::format("{}: wrong passphrase", path),
                                               "load it into ssh-agent: ssh-add " + path}
-                                : base::Error{Fault::spec,
-                                              fmt::format("{}: a private key that cannot be read", path), ""};
+                                : base::Error{Fault::spec, fmt::format("{}: invalid private key", path), ""};
   return std::unexpected(*slot.refused);
 }
 
@@ -136,7 +135,7 @@ base::Result<KeyRing::Offer> KeyRing::offer(const Config& config, const std::str
     auto named = from_file(expand(identity_file, config, typed_host), agent, offer);
     if (!named)
       return base::fail(Fault::auth, named.error().what,
-                        named.error().hint.empty() ? "name a private key with -i FILE or identityFile"
+                        named.error().hint.empty() ? "specify a private key with -i FILE or identityFile"
                                                    : named.error().hint);
     auto identity = std::move(*named);
     if (identity) add(std::move(*identity));
@@ -147,8 +146,8 @@ base::Result<KeyRing::Offer> KeyRing::offer(const Config& config, const std::str
     auto identity = from_file(path, agent, offer);
     if (identity && *identity) files.push_back(std::move(**identity));
     if (!identity)
-      session_.tell_once(identity.error().what +
-                         (identity.error().hint.empty() ? "" : ": " + identity.error().hint));
+      session_.notify_once(identity.error().what +
+                           (identity.error().hint.empty() ? "" : ": " + identity.error().hint));
     if (std::filesystem::exists(path + "-cert.pub"))
       offer.left_out.push_back("certificate " + path + "-cert.pub");
   }

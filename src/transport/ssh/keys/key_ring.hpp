@@ -14,29 +14,27 @@
 
 namespace transport {
 
-/// A key that may log in.
+/// A key for logins.
 struct Identity {
-  std::string blob;   ///< as it is offered to the server
+  std::string blob;   ///< as offered to the server
   std::string label;  ///< "ssh-ed25519 /home/me/.ssh/id_ed25519"
   std::function<base::Result<std::string>(std::string_view data)> sign;
 };
 
-/// The operator's keys: each file read, each passphrase asked and each agent listed once for the whole run.
+/// The operator's keys: each file is read, each passphrase prompted for and each agent listed once per run.
 class KeyRing {
  public:
   explicit KeyRing(Session& session) : session_(session) {}
 
   struct Offer {
-    std::vector<Identity> identities;  ///< in the order to try
-    std::vector<std::string>
-        left_out;  ///< what libssh2 cannot offer but OpenSSH can: "hardware-backed key …"
+    std::vector<Identity> identities;   ///< in the order of attempts
+    std::vector<std::string> left_out;  ///< keys that only OpenSSH supports: "hardware-backed key …"
   };
-  /// The keys for one host, in OpenSSH's order: those of the agent that the configuration names, the agent's
-  /// others, files. `identity_file`, where the endpoint has one, comes first; Fault::spec where it cannot be
-  /// used.
+  /// The keys for one host, in OpenSSH's order: those of the agent that the configuration lists, the agent's
+  /// others, files. The endpoint's `identity_file`, if any, is first; Fault::spec if it cannot be used.
   [[nodiscard]] base::Result<Offer> offer(const Config& config, const std::string& typed_host,
                                           const std::string& identity_file);
-  /// This key has logged in somewhere: offer it first from now on.
+  /// This key has logged in to a host: it is offered first from now on.
   void prefer(const std::string& blob) { preferred_ = blob; }
 
  private:

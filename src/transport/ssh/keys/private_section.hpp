@@ -7,8 +7,8 @@
 
 namespace transport {
 
-/// The key in the decrypted section of an openssh-key-v1 file, behind its two check words. Null for kinds not
-/// served.
+/// The key in the decrypted section of an openssh-key-v1 file, after its two check words. Null for
+/// unsupported kinds.
 [[nodiscard]] PrivateKey read_private_section(Reader& reader);
 
 /// A non-negative number as SSH's mpint.

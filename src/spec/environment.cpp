@@ -1,4 +1,4 @@
-#include "spec/surroundings.hpp"
+#include "spec/environment.hpp"
 
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
@@ -10,7 +10,7 @@ namespace spec {
 
 namespace {
 
-/// "host[:port]" in front of a path: a name, an IPv4 address, or an IPv6 address in brackets.
+/// "host[:port]" before a path: a name, an IPv4 address, or an IPv6 address in brackets.
 bool is_host_and_maybe_port(const std::string& text) {
   std::string host = text;
   const std::size_t colon = text.rfind(':');
@@ -23,7 +23,7 @@ bool is_host_and_maybe_port(const std::string& text) {
   return host.find(':') == std::string::npos && is_address(host);
 }
 
-/// Where the path begins.
+/// Start of the path.
 std::size_t path_of(const std::string& url) {
   return std::min(url.find('/', url.find("://") + 3), url.size());
 }
@@ -70,9 +70,8 @@ Type<std::string> url(std::function<bool(const std::string&)> good) {
   type.read = [any = type.read](const Tree& tree, const std::string& path,
                                 Problems& problems) -> std::optional<std::string> {
     if (!tree.is_scalar() || tree.text().find('@') == std::string::npos) return any(tree, path, problems);
-    problems.add(
-        tree.mark,
-        fmt::format("{}: no login may stand in a URL here; the proxy's belongs into proxy.loginFile", path));
+    problems.add(tree.mark,
+                 fmt::format("{}: the URL must not contain a login; for a proxy, use proxy.loginFile", path));
     return std::nullopt;
   };
   return type;
@@ -83,21 +82,22 @@ bool is_region(const std::string& text) {
          std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
 }
 
-void judge_surroundings(const Cluster& cluster, const Tree& file, Problems& problems) {
+void check_environment(const Cluster& cluster, const Tree& file, Problems& problems) {
   const Proxy& proxy = cluster.proxy;
   if (const Tree* login = file.at({"proxy", "loginFile"}); login && proxy.http.empty() && proxy.https.empty())
-    problems.add(login->mark, "proxy.loginFile: there is neither proxy.http nor proxy.https");
+    problems.add(login->mark, "proxy.loginFile: neither proxy.http nor proxy.https is set");
   const Tree* registries = file.at({"mirrors", "registries"});
   if (!registries || !registries->is_map() || cluster.runtime.engine != Engine::docker) return;
-  // Docker knows mirrors of its own registry only, at the root of a host (dockerd(8), --registry-mirror).
+  // Docker supports mirrors of its own registry only, at the root of a host (dockerd(8), --registry-mirror).
   for (const auto& [registry, url] : registries->entries())
     if (registry != "docker.io")
-      problems.add(url.key_mark,
-                   fmt::format("mirrors.registries.{}: Docker has mirrors of docker.io only; for the control "
-                               "plane's images use kubernetes.imageRepository",
-                               base::printable(registry, 100)));
+      problems.add(
+          url.key_mark,
+          fmt::format("mirrors.registries.{}: Docker supports mirrors of docker.io only; for the control "
+                      "plane's images use kubernetes.imageRepository",
+                      base::printable(registry, 100)));
     else if (is_url(url.text()) && !is_proxy_url(url.text()))
-      problems.add(url.mark, "mirrors.registries.docker.io: Docker takes no mirror with a path");
+      problems.add(url.mark, "mirrors.registries.docker.io: Docker does not support mirrors with a path");
 }
 
 Result<> lay_region(const base::Tree& regions, Cluster& cluster) {
@@ -108,20 +108,20 @@ Result<> lay_region(const base::Tree& regions, Cluster& cluster) {
     for (const auto& [name, value] : regions.entries()) names.push_back(name);
     const auto near = base::nearest(cluster.region, names);
     return base::fail(base::Fault::spec,
-                      fmt::format("no region is called '{}'{}", base::printable(cluster.region, 50),
+                      fmt::format("unknown region: '{}'{}", base::printable(cluster.region, 50),
                                   near ? fmt::format(" (did you mean '{}'?)", *near) : ""),
-                      "known are: " + base::join(names, ", "));
+                      "known: " + base::join(names, ", "));
   }
-  const auto lay = [&](const char* key, std::map<std::string, std::string>& into, auto wanted) {
+  const auto apply = [&](const char* key, std::map<std::string, std::string>& into, auto wanted) {
     const Tree* presets = region->find(key);
     if (!presets) return;
     for (const auto& [name, url] : presets->entries())
       if (wanted(name)) into.emplace(name, url.text());
   };
   const bool docker = cluster.runtime.engine == Engine::docker;
-  lay("registries", cluster.mirrors.registries,
-      [&](const std::string& name) { return !docker || name == "docker.io"; });
-  lay("packages", cluster.mirrors.packages, [](const std::string&) { return true; });
+  apply("registries", cluster.mirrors.registries,
+        [&](const std::string& name) { return !docker || name == "docker.io"; });
+  apply("packages", cluster.mirrors.packages, [](const std::string&) { return true; });
   if (const Tree* repository = region->find("imageRepository"); repository &&
                                                                 cluster.kubernetes.image_repository.empty() &&
                                                                 cluster.kubernetes.source != Source::bundle)

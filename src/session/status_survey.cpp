@@ -1,4 +1,4 @@
-#include "gpuadm/session/status_look.hpp"
+#include "gpuadm/session/status_survey.hpp"
 
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/facts/cluster.hpp"
@@ -13,22 +13,22 @@ namespace session {
 
 namespace {
 
-/// Every command in the scripts has its own, shorter one.
+/// Each command in the scripts has a shorter limit.
 constexpr std::chrono::seconds patience{60};
 
-class Look {
+class Surveyor {
  public:
-  Look(const spec::Cluster& cluster, transport::Fleet& fleet, transport::Command probe,
-       transport::Command view)
+  Surveyor(const spec::Cluster& cluster, transport::Fleet& fleet, transport::Command probe,
+           transport::Command view)
       : fleet_(fleet), probe_(std::move(probe)), view_(std::move(view)) {
-    look_.survey.cluster = cluster;
+    result_.survey.cluster = cluster;
   }
 
-  Result<StatusLook> take() {
+  Result<StatusSurvey> take() {
     for (const std::string& host : fleet_.hosts()) fleet_.submit(host, probe_);
     while (auto completion = fleet_.next()) {
       if (fleet_.interrupted())
-        return base::fail(base::Fault::interrupted, "interrupted while the cluster was read");
+        return base::fail(base::Fault::interrupted, "interrupted while reading the cluster");
       const std::string host = completion->host;
       if (host == asking_)
         viewed(std::move(*completion));
@@ -36,34 +36,34 @@ class Look {
         probed(std::move(*completion));
       ask();
     }
-    const auto& census = look_.survey.survey.census;
+    const auto& census = result_.survey.survey.census;
     if (asked_.empty() && unreached_in(census).empty()) return std::unexpected(no_control_plane());
-    return std::move(look_);
+    return std::move(result_);
   }
 
  private:
   void probed(transport::Completion completion) {
-    auto& census = look_.survey.survey.census;
+    auto& census = result_.survey.survey.census;
     auto& [host, result] = completion;
     census.insert_or_assign(host, result ? read_probe(host, *result, base::now())
                                          : Result<facts::Facts>(std::unexpected(result.error())));
   }
 
-  /// The view of a control plane whose API server answers is kept; one of another is better than none.
+  /// The view of a control-plane node whose API server responds is preferred; another is better than none.
   void viewed(transport::Completion completion) {
     asking_.clear();
     if (!completion.result) return;
     const auto view = facts::parse_cluster(completion.result->out);
     has_nodes_ = view && view->nodes;
-    if (!has_nodes_ && look_.survey.view) return;
-    look_.survey.view = std::move(completion.result->out);
-    look_.asked = completion.host;
+    if (!has_nodes_ && result_.survey.view) return;
+    result_.survey.view = std::move(completion.result->out);
+    result_.asked = completion.host;
   }
 
   void ask() {
     if (has_nodes_ || !asking_.empty()) return;
-    for (const spec::Host& host : look_.survey.cluster.hosts) {
-      if (!facts::is_control_plane(look_.survey.survey.census, host.name) || asked_.contains(host.name))
+    for (const spec::Host& host : result_.survey.cluster.hosts) {
+      if (!facts::is_control_plane(result_.survey.survey.census, host.name) || asked_.contains(host.name))
         continue;
       asking_ = host.name;
       asked_.insert(host.name);
@@ -74,13 +74,13 @@ class Look {
 
   transport::Fleet& fleet_;
   const transport::Command probe_, view_;
-  StatusLook look_;
-  std::string asking_;           ///< the control plane that is asked now
-  std::set<std::string> asked_;  ///< those that were
+  StatusSurvey result_;
+  std::string asking_;           ///< the control-plane node that is being queried
+  std::set<std::string> asked_;  ///< those that were queried
   bool has_nodes_ = false;
 };
 
-/// A script that is told what it is for.
+/// A script with its purpose.
 transport::Command for_status(transport::Command command) {
   command.script = base::assignments({{"purpose", "status"}}) + command.script;
   command.timeout = patience;
@@ -89,9 +89,10 @@ transport::Command for_status(transport::Command command) {
 
 }  // namespace
 
-Result<StatusLook> survey_cluster(const spec::Cluster& cluster, transport::Fleet& fleet,
-                                  const assets::Store& assets) {
-  return Look(cluster, fleet, for_status(TRY(probe_command(assets))), for_status(TRY(view_command(assets))))
+Result<StatusSurvey> survey_cluster(const spec::Cluster& cluster, transport::Fleet& fleet,
+                                    const assets::Store& assets) {
+  return Surveyor(cluster, fleet, for_status(TRY(probe_command(assets))),
+                  for_status(TRY(view_command(assets))))
       .take();
 }
 

@@ -27,7 +27,7 @@ TEST_CASE("proxy: nodes, pods, services and the API server are reached without i
       "12,.svc,.cluster.local,.lab,"
       "git.example.org";
   CHECK(value(sample, "proxy_environment") ==
-        "# Written by gpuadm: how programs on this host reach what is outside.\n"
+        "# Written by gpuadm: the HTTP proxy of this host.\n"
         "HTTP_PROXY=\"http://proxy.lab:3128\"\nhttp_proxy=\"http://proxy.lab:3128\"\n"
         "HTTPS_PROXY=\"http://proxy.lab:3128\"\nhttps_proxy=\"http://proxy.lab:3128\"\n"
         "NO_PROXY=\"" +
@@ -61,7 +61,7 @@ TEST_CASE("mirrors: packages come from the catalog's place, or from where the cl
   CHECK(value(sample, "toolkit_repository") == "https://nvidia.github.io/libnvidia-container");
 }
 
-TEST_CASE("mirrors: containerd's stand where its config_path says, and nowhere beside the old form") {
+TEST_CASE("mirrors: containerd's are below its config_path, and not combined with the old form") {
   Sample sample;
   CHECK(value(sample, "registry_hosts") == "/etc/containerd/certs.d");
   sample.facts.containerd->config =

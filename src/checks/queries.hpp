@@ -7,14 +7,14 @@
 #include <string_view>
 #include <vector>
 
-/// Questions about a host that several checks ask.
+/// Queries on a host that several checks share.
 namespace checks {
 
 [[nodiscard]] bool has(const std::vector<std::string>& names, std::string_view name);
 [[nodiscard]] std::string list(const std::vector<std::string>& names);
-/// The version as somebody would type it: "1.36" or "1.36.4"; "the chosen version" where it is not known.
+/// The version for a command line: "1.36" or "1.36.4"; "the chosen version" if it is unknown.
 [[nodiscard]] std::string kubernetes_text(const Subject& subject);
-/// The same without its patch, which before an installation from packages only the repository knows.
+/// The same without its patch, which only the repository knows before an installation from packages.
 [[nodiscard]] std::string minor_text(const Subject& subject);
 /// Whether the Kubernetes version is known and at least / before this minor of 1.
 [[nodiscard]] bool kubernetes_from(const Subject& subject, int minor);
@@ -24,41 +24,41 @@ namespace checks {
 [[nodiscard]] bool uses(const Subject& subject, spec::Engine engine);
 /// A unit that is loaded and active (or activating).
 [[nodiscard]] bool is_active(const facts::Facts& facts, const std::string& unit);
-/// A kernel module that is loaded, built in, or there to be loaded.
+/// A kernel module that is loaded, built in, or loadable.
 [[nodiscard]] bool is_loaded(const facts::Facts& facts, std::string_view module);
 [[nodiscard]] bool is_loadable(const facts::Facts& facts, std::string_view module);
 /// The cgroup driver that the kubelet uses, or will use.
 [[nodiscard]] std::string cgroup_driver(const Subject& subject);
-/// Whether the kubelet keeps running with swap on: of the cluster file before, of the host's own file
-/// afterwards.
+/// Whether the kubelet runs with swap enabled: from the cluster file before the installation, from the host's
+/// own file afterwards.
 [[nodiscard]] bool kubelet_accepts_swap(const Subject& subject);
 
-/// containerd where it is the runtime and is installed; says why not otherwise.
+/// containerd if it is the runtime and is installed; skipped with the reason otherwise.
 [[nodiscard]] const facts::Containerd* containerd_of(const Subject& subject, Verdicts& out);
-/// The file system that a path lies on, or nullptr.
+/// The file system of a path, or nullptr.
 [[nodiscard]] const facts::Disk* disk_of(const facts::Facts& facts, std::string_view path);
-/// A node that is one already; says why not otherwise.
+/// An existing node; skipped with the reason otherwise.
 [[nodiscard]] bool is_node(const Subject& subject, Verdicts& out);
-/// A host with a GPU where containers could have it; says why not otherwise.
+/// A host with a GPU that containers could use; skipped with the reason otherwise.
 [[nodiscard]] bool is_ready_for_toolkit(const Subject& subject, Verdicts& out);
 
-/// What of Kubernetes a host has already.
+/// Kubernetes state of a host.
 enum class Standing {
   none,        ///< nothing
-  running,     ///< a kubelet that runs and belongs to the cluster meant here
-  unfinished,  ///< what an interrupted run of gpuadm left: running it again goes on from there
-  leftovers,   ///< files of an earlier cluster, and no kubelet that runs
-  foreign      ///< a kubelet that runs and belongs to another cluster
+  running,     ///< a running kubelet that belongs to this cluster
+  unfinished,  ///< left by an interrupted run of gpuadm; running it again continues
+  leftovers,   ///< files of an earlier cluster, and no running kubelet
+  foreign      ///< a running kubelet that belongs to another cluster
 };
 [[nodiscard]] Standing standing_of(const Subject& subject);
-/// Whether the host is a node, and nothing on it says that gpuadm made its cluster (the journal) or was told
-/// to manage it (`gpuadm adopt --record`).
+/// Whether the host is a node, and neither its journal nor `gpuadm adopt --record` shows that gpuadm manages
+/// its cluster.
 [[nodiscard]] bool has_foreign_cluster(const facts::Facts& facts);
-/// The cluster that a host is a node of: "cluster kubernetes at https://192.0.2.11:6443, Kubernetes v1.36.2,
-/// node one", as far as its files say.
+/// The cluster of a node: "cluster kubernetes at https://192.0.2.11:6443, Kubernetes v1.36.2, node one",
+/// according to its files.
 [[nodiscard]] std::string cluster_text(const facts::Facts& facts);
-/// Where the run gets a container runtime or the NVIDIA Container Toolkit from; `open` where only a bundle
-/// that is not named here can tell.
+/// Where the run installs a container runtime or the NVIDIA Container Toolkit from; `open` if that depends on
+/// a bundle that is not given.
 [[nodiscard]] spec::Supply supply_of(const Subject& subject, spec::Supply resolved);
 
 /// "https://192.0.2.1:6443" and "https://[fd00::1]:6443" to the host part.
@@ -67,21 +67,21 @@ enum class Standing {
 /// The number of a kernel parameter, the first where it has several.
 [[nodiscard]] std::optional<long long> sysctl_of(const facts::Facts& facts, const std::string& key);
 [[nodiscard]] const facts::Mount* mount_of(const facts::Facts& facts, std::string_view path);
-/// Whether a network plugin of this name is configured here.
+/// Whether a network plugin with this name is configured.
 [[nodiscard]] bool has_cni(const facts::Facts& facts, std::string_view name);
-/// A machine of its own; false for virtual machines, and where it is not known.
+/// A physical machine; false for virtual machines, and if it is unknown.
 [[nodiscard]] bool is_bare_metal(const facts::Facts& facts);
-/// Whether devices have reason to read each other's memory: several GPUs, or a GPU and a card for RDMA.
+/// Whether devices may read each other's memory: several GPUs, or a GPU and an RDMA card.
 [[nodiscard]] bool has_peers(const facts::Facts& facts);
 
-/// A host with RDMA devices; says why not otherwise.
+/// A host with RDMA devices; skipped with the reason otherwise.
 [[nodiscard]] bool has_rdma(const Subject& subject, Verdicts& out);
 
 [[nodiscard]] bool has_gpu(const facts::Facts& facts);
-/// A host with GPUs of NVIDIA; says why not otherwise.
+/// A host with NVIDIA GPUs; skipped with the reason otherwise.
 [[nodiscard]] bool is_gpu_host(const Subject& subject, Verdicts& out);
-/// Severity of something that keeps GPUs from working but not Kubernetes: a warning before, a blocker on a
-/// live node.
+/// Severity of a problem that affects GPUs but not Kubernetes: a warning before the installation, a blocker
+/// on a node.
 [[nodiscard]] Severity gpu_severity(const Subject& subject);
 
 }  // namespace checks

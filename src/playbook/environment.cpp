@@ -1,4 +1,4 @@
-#include "playbook/surroundings.hpp"
+#include "playbook/environment.hpp"
 
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/toml.hpp"
@@ -14,7 +14,7 @@ namespace playbook {
 
 namespace {
 
-/// As it stands in a URL (RFC 3986, 2.1).
+/// Encoded for a URL (RFC 3986, 2.1).
 std::string encoded(std::string_view text) {
   std::string out;
   for (const char c : text)
@@ -36,7 +36,7 @@ Login login_of(const Context& context) {
   return {text.substr(0, colon), text.substr(std::min(colon + 1, text.size()))};
 }
 
-/// The URL with the login in it.
+/// The URL with the login.
 std::string with_login(const Context& context, const std::string& url) {
   if (url.empty() || context.cluster.proxy.login.empty()) return url;
   const Login login = login_of(context);
@@ -92,7 +92,7 @@ std::string proxy_environment(const Context& context) {
       {"HTTP_PROXY", with_login(context, context.cluster.proxy.http)},
       {"HTTPS_PROXY", with_login(context, https_proxy(context))},
       {"NO_PROXY", base::join(no_proxy(context), ",")}};
-  std::string text = "# Written by gpuadm: how programs on this host reach what is outside.\n";
+  std::string text = "# Written by gpuadm: the HTTP proxy of this host.\n";
   for (const auto& [name, value] : variables)
     if (!value.empty()) text += fmt::format("{0}=\"{2}\"\n{1}=\"{2}\"\n", name, base::lower(name), value);
   return text;
@@ -105,7 +105,7 @@ std::string proxy_apt(const Context& context) {
       {"https", with_login(context, https_proxy(context))}};
   for (const auto& [scheme, url] : schemes) {
     if (!url.empty()) text += fmt::format("Acquire::{}::Proxy \"{}\";\n", scheme, url);
-    // apt knows hosts only: neither domains nor networks.
+    // apt supports only hosts: neither domains nor networks.
     for (const std::string& host : context.cluster.proxy.no_proxy)
       if (!host.starts_with('.') && host.find('/') == std::string::npos)
         text += fmt::format("Acquire::{}::Proxy::{} \"DIRECT\";\n", scheme, host);
@@ -132,7 +132,7 @@ std::string registry_mirrors(const Context& context) {
 }
 
 Result<std::vector<Composed>> compose_crio_registries(const Context& context) {
-  std::string text = "# Written by gpuadm: where images are pulled from instead.\n";
+  std::string text = "# Written by gpuadm: registry mirrors.\n";
   for (const auto& [registry, url] : context.cluster.mirrors.registries) {
     text += fmt::format(
         "\n[[registry]]\nprefix = \"{0}\"\nlocation = \"{0}\"\n\n[[registry.mirror]]\nlocation = \"{1}\"\n",
@@ -147,12 +147,12 @@ std::string registry_hosts(const Context& context) {
   if (context.cluster.runtime.engine != spec::Engine::containerd) return {};
   const facts::Containerd containerd = context.facts.containerd.value_or(facts::Containerd{});
   const auto parts = containerd_parts(containerd, context.host.name);
-  if (!parts) return {};  // the step that composes the file says why
+  if (!parts) return {};  // the step that composes the file reports the error
   const base::Version engine = engine_version(containerd.version, {1, 6, 0});
   const base::Tree tree = effective_containerd(*parts, engine);
   const Path& registry = containerd_layout(parts->front().version).registry;
   const base::Tree* path = tree.at(registry / "config_path");
-  // A list like $PATH; the first is asked first (containerd docs/hosts.md).
+  // A list like $PATH; the first match is used (containerd docs/hosts.md).
   if (path && !path->text().empty()) return path->text().substr(0, path->text().find(':'));
   const base::Tree* old = tree.at(registry / "mirrors");
   return old && !old->entries().empty() ? "" : containerd_certs;

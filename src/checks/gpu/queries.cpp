@@ -1,4 +1,4 @@
-#include "checks/gpu/see.hpp"
+#include "checks/gpu/queries.hpp"
 
 #include "gpuadm/base/text.hpp"
 

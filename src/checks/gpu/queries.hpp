@@ -1,6 +1,6 @@
 #pragma once
 
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include <optional>
 #include <span>
@@ -8,41 +8,40 @@
 #include <string_view>
 #include <vector>
 
-/// Questions about GPUs that several checks ask.
+/// Queries on GPUs that several checks share.
 namespace checks {
 
-/// A host whose nvidia-smi lists GPUs; says why not otherwise.
+/// A host whose nvidia-smi lists GPUs; skipped with the reason otherwise.
 [[nodiscard]] bool lists_gpus(const Subject& subject, Verdicts& out);
-/// A host with GPUs whose kernel log could be read; says why not otherwise.
+/// A host with GPUs whose kernel log could be read; skipped with the reason otherwise.
 [[nodiscard]] bool has_log(const Subject& subject, Verdicts& out);
 
-/// The word of a reading, or nothing where the GPU does not report it.
+/// The text of a reading, or nothing if the GPU does not report it.
 [[nodiscard]] std::optional<std::string> word(const facts::Gpu& gpu, const std::string& path);
-/// The number that a reading begins with: "35 C" is 35.
+/// The number at the beginning of a reading: "35 C" is 35.
 [[nodiscard]] std::optional<double> number(const facts::Gpu& gpu, const std::string& path);
-/// Unknown for each GPU that answers one of these readings with something else than a number: "Unknown
-/// Error".
+/// Unknown for each GPU with one of these readings that is not a number: "Unknown Error".
 void report_unread(const Subject& subject, Verdicts& out, std::initializer_list<const char*> paths);
 /// "GPU 3 (NVIDIA H200)"
 [[nodiscard]] std::string name_of(const facts::Gpu& gpu);
 
-/// A reading and what to call it.
+/// A reading and its name.
 struct Reading {
   const char* path;
   const char* name;
 };
 
-/// How a check judges readings: one finding for each GPU where any of them is bad.
+/// How a check judges readings: one finding for each GPU with a bad reading.
 struct Rule {
   std::span<const Reading> readings;
-  std::optional<bool> (*bad)(std::string_view value) = nullptr;  ///< nothing: such a value is not known
+  std::optional<bool> (*bad)(std::string_view value) = nullptr;  ///< nothing: unknown value
   std::string says;                                              ///< "{}" is the GPU's name
   std::string remedy;
 };
-/// Skips where no GPU has any of the readings; unknown where one has a value that is not known.
+/// Skipped if no GPU has any of the readings; unknown if one has an unknown value.
 void judge(const Subject& subject, Verdicts& out, Severity severity, const Rule& rule);
 
-/// Lines of the kernel's log with one of these words, the newest last.
+/// Lines of the kernel log with one of these words, the newest last.
 [[nodiscard]] std::vector<std::string> log_lines(const facts::Facts& facts,
                                                  std::span<const std::string_view> words);
 /// "12 lines, the last: …"

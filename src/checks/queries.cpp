@@ -1,4 +1,4 @@
-#include "checks/see.hpp"
+#include "checks/queries.hpp"
 
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
@@ -54,7 +54,7 @@ bool is_loadable(const facts::Facts& facts, std::string_view module) {
 }
 
 std::string cgroup_driver(const Subject& subject) {
-  // A kubelet that runs keeps its driver: its pods lie in that tree.
+  // A running kubelet keeps its driver: its pods are in that tree.
   const auto& running = subject.facts.kubernetes.kubelet_config;
   if (running && standing_of(subject) == Standing::running) {
     const base::Tree* driver = running->find("cgroupDriver");
@@ -84,8 +84,7 @@ std::string host_of(std::string_view server) {
 
 namespace {
 
-/// Whether a kubeconfig's server is the one that this cluster has: its endpoint, or an address of the host
-/// itself.
+/// Whether a kubeconfig's server belongs to this cluster: its endpoint, or an address of the host itself.
 bool is_our_server(const Subject& subject, const std::string& server) {
   const std::string host = host_of(server);
   const auto& plane = subject.cluster.control_plane;
@@ -104,13 +103,13 @@ Standing standing_of(const Subject& subject) {
   const auto& kubernetes = subject.facts.kubernetes;
   const bool configured = kubernetes.kubelet_conf || kubernetes.admin_conf;
   if (configured && is_active(subject.facts, "kubelet.service")) {
-    // On a control plane kubelet.conf names the host's own API server from Kubernetes 1.33 on (feature gate
-    // ControlPlaneKubeletLocalMode), admin.conf the cluster's endpoint.
+    // On a control-plane node, kubelet.conf contains the host's own API server since Kubernetes 1.33 (feature
+    // gate ControlPlaneKubeletLocalMode), admin.conf the cluster's endpoint.
     const std::string& server = is_control_plane(subject) && !kubernetes.admin_server.empty()
                                     ? kubernetes.admin_server
                                     : kubernetes.kubelet_server;
     const bool complete = kubernetes.kubelet_conf && (kubernetes.admin_conf || !is_control_plane(subject));
-    // A server that could not be read says nothing against it.
+    // An unreadable server is not a contradiction.
     if (complete && (server.empty() || is_our_server(subject, server))) return Standing::running;
     return subject.facts.gpuadm_installed ? Standing::unfinished : Standing::foreign;
   }
