@@ -55,8 +55,7 @@ const std::vector<Field<Cluster>>& cluster_fields() {
 
       field<C>("kubernetes.version", kubernetes_version(),
                {"Kubernetes to install; a minor version selects its newest patch release in the hosts' "
-                "package repository "
-                "offers.",
+                "package repository.",
                 "the installed version, else the bundle's, else the newest minor that gpuadm knows"},
                &C::kubernetes, &Kubernetes::version),
       field<C>(

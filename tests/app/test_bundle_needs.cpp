@@ -75,7 +75,7 @@ TEST_CASE("a bundle holds what its hosts need, and what is skipped by a part's n
   app::BundleNeeds needs;
   CHECK(chosen(needs, {}) == "cni crictl device-plugin kubernetes network runtime toolkit");
   CHECK(chosen(needs, {"coredns", "crictl", "runtime"}) == "cni device-plugin kubernetes network toolkit");
-  CHECK(chosen(needs, {"toolkt"}) == "--skip toolkt: there is no such part; did you mean toolkit?");
+  CHECK(chosen(needs, {"toolkt"}) == "--skip toolkt: unknown component; did you mean toolkit?");
   needs.cluster.control_plane.virtual_address = "192.0.2.9";
   CHECK(chosen(needs, {"network"}) == "cni crictl device-plugin kube-vip kubernetes runtime toolkit");
   CHECK(chosen(needs, {"kube-vip"}) == "cni crictl device-plugin kubernetes network runtime toolkit");
@@ -125,7 +125,7 @@ TEST_CASE("the newest patch of a minor is what its release names, and nothing el
     const auto newest = app::read_newest(text, minor, "https://x");
     REQUIRE(!newest);
     CHECK(newest.error().what ==
-          fmt::format("https://x does not name a patch of Kubernetes 1.36: it begins with '{}'",
+          fmt::format("https://x has no patch release of Kubernetes 1.36: it begins with '{}'",
                       base::printable(std::string(text).substr(0, 60))));
   }
 }

@@ -118,10 +118,10 @@ manifest.yaml:3:7: name: expected word, got ''
 manifest.yaml:4:13: kubernetes: expected version such as 1.36.2, got '1.20'
 manifest.yaml:5:15: architecture: expected amd64 | arm64, got 'vax'
 manifest.yaml:6:9: absent: expected list of components
-manifest.yaml:7:1: extra: unknown key (known here: apiVersion, kind, name, kubernetes, architecture, absent, files)
+manifest.yaml:7:1: extra: unknown key (known: apiVersion, kind, name, kubernetes, architecture, absent, files)
 manifest.yaml:9:22: kind: expected binary | runtime | image | package | repository | file, got 'helm-chart'
 manifest.yaml:10:5: name: missing
-manifest.yaml:10:29: files[].target: unknown key (known here: path, kind, sha256, name, size)
+manifest.yaml:10:29: files[].target: unknown key (known: path, kind, sha256, name, size)
 manifest.yaml:10:49: sha256: expected 64 hexadecimal digits, got 'XYZ'
 manifest.yaml:11:5: a: duplicate
 manifest.yaml:11:38: target: expected absolute path, got 'bin/a'

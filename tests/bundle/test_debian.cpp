@@ -57,7 +57,7 @@ TEST_CASE("what a release says is what its signature covers") {
   CHECK(sums->at("main/binary-amd64/Packages.xz").size == 8790396);
   CHECK(debian::signed_text("SHA256:\n") == "SHA256:\n");
   CHECK(debian::parse_release("<html>", "https://host/InRelease").error().what ==
-        "https://host/InRelease: has no SHA-256 or SHA-512 of any index");
+        "https://host/InRelease: no SHA-256 or SHA-512 of any index");
 }
 
 TEST_CASE("a release may have SHA-512 alone, and weaker sums do not count") {

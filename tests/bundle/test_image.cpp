@@ -70,7 +70,7 @@ TEST_CASE("of an index the manifest for the platform is chosen") {
       sum, std::string(64, 'b'));
   CHECK(bundle::choose_platform(index, "arm64", "it").value() == "sha256:" + std::string(64, 'b'));
   CHECK(bundle::choose_platform(index, "amd64", "it").error().what ==
-        "it: there is none for linux/amd64, only for windows/amd64, linux/arm64");
+        "it: not available for linux/amd64, only for windows/amd64, linux/arm64");
   CHECK(bundle::choose_platform(R"({"layers":[]})", "amd64", "it").value() == std::nullopt);
 }
 

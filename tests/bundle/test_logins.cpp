@@ -35,7 +35,7 @@ TEST_CASE("what can be done without a login names the file, and a helper that is
   CHECK(bundle::Logins().advice("a.lab").starts_with("log in: docker login a.lab, or "));
   const auto helped = bundle::Logins::parse(R"({"credHelpers": {"a.lab": "pass"}})", "f");
   REQUIRE(helped);
-  CHECK(helped->advice("a.lab").starts_with("f leaves logins to a credential helper"));
+  CHECK(helped->advice("a.lab").starts_with("f uses a credential helper"));
   CHECK(helped->advice("b.lab").starts_with("f has no login for b.lab: "));
 }
 

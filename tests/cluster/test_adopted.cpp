@@ -147,7 +147,7 @@ TEST_CASE("where no API server answers, networks are those of the flags") {
   CHECK(adopted.cluster.network.pod_cidr == "10.9.0.0/16");
   CHECK(adopted.cluster.kubernetes.version->text() == "1.20.2");
   CHECK(says(adopted, "network", "dual-stack"));
-  CHECK(says(adopted, "", "API server"));
+  CHECK(says(adopted, "", "kubeadm's configuration could not be read"));
 }
 
 TEST_CASE("what is unset or usual is left out") {

@@ -109,7 +109,7 @@ TEST_CASE("what is wrong with a node is said once, by who knows it best") {
   CHECK(says(world.status(), "gpu", "Kubelet stopped posting"));
   facts_in(world, "gpu").units["kubelet.service"].active = "failed";
   const cluster::Status stopped = world.status();
-  CHECK(says(stopped, "gpu", "the kubelet does not run (failed"));
+  CHECK(says(stopped, "gpu", "the kubelet is not running (failed"));
   CHECK(stopped.problems.size() == 1);
   world.census.at("gpu") = base::fail(base::Fault::unreachable, "gpu: no route to host");
   const cluster::Status unreached = world.status();

@@ -90,7 +90,7 @@ TEST_CASE("assets: a playbook that is wrong is refused with its place and the ne
         ":6:5: unknown key 'stpes' (did you mean 'steps'?)");
   CHECK(error("id: x\ntitle: t\nphases:\n  - phase: p\n    title: t\n    steps:\n      - { id: a, title: t, "
               "on: gpus, shell: { check: x } }\n")
-            .find("no selector is called 'gpus' (did you mean 'gpu'?)") != std::string::npos);
+            .find("unknown selector: 'gpus' (did you mean 'gpu'?)") != std::string::npos);
   std::filesystem::remove(file);
 }
 

@@ -112,5 +112,5 @@ TEST_CASE("regions: every preset is one that a cluster file could have, and what
   cluster.region = "cm";
   const auto wrong = spec::lay_region(*regions, cluster);
   REQUIRE(!wrong);
-  CHECK(wrong.error().what == "no region is called 'cm' (did you mean 'cn'?)");
+  CHECK(wrong.error().what == "unknown region: 'cm' (did you mean 'cn'?)");
 }

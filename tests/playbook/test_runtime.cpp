@@ -171,7 +171,7 @@ TEST_CASE(
     CHECK(all.error().what.find(says) != std::string::npos);
   };
   refuses("1.6.32", "version = 3\n",
-          "/etc/containerd/config.toml:1:11: version = 3, and containerd 1.6.32 reads");
+          "/etc/containerd/config.toml:1:11: version = 3, but containerd 1.6.32 reads");
   refuses("1.7.24", "version = 3\n", "reads at most version 2");
   refuses("2.1.4", "version = 4\n", "reads at most version 3");
   refuses("2.2.0", "version = 99\n", "version = 99, but containerd 2.2.0 reads at most version 4");
@@ -199,7 +199,7 @@ TEST_CASE("containerd: an import that containerd would refuse is refused before 
   std::string& text = sample.facts.containerd->drop_in_texts["/etc/containerd/conf.d/a.toml"];
   const auto what = [&] { return playbook::compose("containerd-config", sample.context()).error().what; };
   text = "version = 3\n";
-  CHECK(what().find("/etc/containerd/conf.d/a.toml: version = 3, and /etc/containerd/config.toml has 2") !=
+  CHECK(what().find("/etc/containerd/conf.d/a.toml: version = 3, but /etc/containerd/config.toml has 2") !=
         std::string::npos);
   text = "version = \n";
   CHECK(what().find("/etc/containerd/conf.d/a.toml:1:") != std::string::npos);

@@ -64,7 +64,7 @@ TEST_CASE("verify: what the verb gives reaches the step that reads it, and is mi
   Verify with;
   const auto missing = with.plan("verify/pods");
   REQUIRE(!missing);
-  CHECK(missing.error().what.find("it reads 'verify_pods'") != std::string::npos);
+  CHECK(missing.error().what.find("'verify_pods' is not defined") != std::string::npos);
   const auto plan = with.plan("verify/pods", {{"verify_pods", "---"}, {"verify_count", "3"}});
   REQUIRE_MESSAGE(plan, (plan ? "" : plan.error().what));
   CHECK(ids(*plan) == std::vector<std::string>{"verify.namespace", "verify.pods"});

@@ -177,6 +177,6 @@ TEST_CASE("undo: a run that a newer one stands on is refused, with what to type"
   const auto refused = world.way({.run = "one"});
   REQUIRE(!refused);
   CHECK(refused.error().fault == base::Fault::blocked);
-  CHECK(refused.error().what.find("the run two has touched") != std::string::npos);
-  CHECK(world.way({.run = "three"}).error().what == "no run is called three");
+  CHECK(refused.error().what.find("the later run two changed") != std::string::npos);
+  CHECK(world.way({.run = "three"}).error().what == "unknown run: three");
 }

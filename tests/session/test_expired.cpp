@@ -34,7 +34,7 @@ TEST_CASE("expired: a certificate of the control plane, and of a kubelet, with t
   CHECK(said(a_node(false), client, -3).find("gpuadm reset one, then gpuadm join it again") !=
         std::string::npos);
   CHECK(said(a_node(true), client, -3).find("kubeadm kubeconfig user") != std::string::npos);
-  CHECK(said(a_node(true), "/etc/kubernetes/pki/ca.crt", -3).find("by hand") != std::string::npos);
+  CHECK(said(a_node(true), "/etc/kubernetes/pki/ca.crt", -3).find("manually") != std::string::npos);
 }
 
 TEST_CASE("expired: unused certificates, and those that are not of a node, do not count") {

@@ -44,10 +44,10 @@ TEST_CASE("a minor becomes the newest patch that every host is offered, whatever
   CHECK(chosen(minor, {{"a", {{1, 36, 1}}}, {"b", {{1, 36, 2}}}}) ==
         "no patch release of Kubernetes 1.36 is available to all hosts from https://mirror.lab: a: 1.36.1; "
         "b: 1.36.2; "
-        "name "
+        "set "
         "another repository in mirrors.packages.kubernetes, or use --bundle DIR");
   CHECK(chosen(minor, {{"a", {{1, 36, 1}}}, {"b", {}}}) ==
-        "b: https://mirror.lab does not offer Kubernetes 1.36; name another repository in "
+        "b: https://mirror.lab does not offer Kubernetes 1.36; set another repository in "
         "mirrors.packages.kubernetes, or use --bundle DIR");
 }
 

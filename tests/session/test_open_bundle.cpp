@@ -18,5 +18,5 @@ TEST_CASE("a bundle is for hosts of its own architecture, and for those of which
   const auto refused = session::is_for_hosts(bundle, cluster, census);
   REQUIRE(!refused);
   CHECK(refused.error().fault == base::Fault::blocked);
-  CHECK(refused.error().what == "known is x86_64, and the bundle lab is for arm64");
+  CHECK(refused.error().what == "known is x86_64, but the bundle lab is for arm64");
 }

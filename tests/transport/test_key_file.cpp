@@ -70,7 +70,7 @@ TEST_CASE("key files: a key that wants hours to open is refused") {
   REQUIRE(file);
   const auto key = transport::open_key(*file, base::Secret("x"));
   REQUIRE_FALSE(key);
-  CHECK(key.error().what.find("not served") != std::string::npos);
+  CHECK(key.error().what.find("not supported") != std::string::npos);
 }
 
 TEST_CASE("key files: SSH's wire types end quietly where bytes do") {

@@ -72,7 +72,7 @@ TEST_CASE("sudo: a wrong password is reported, and the next command asks again")
   const auto exit = client(as_root("id -un"));
   REQUIRE_FALSE(exit);
   CHECK(exit.error().fault == base::Fault::auth);
-  CHECK(exit.error().what == "gpu7: sudo does not accept the password of gpupw");
+  CHECK(exit.error().what == "gpu7: sudo rejects the password of gpupw");
   person.password = "let me in";
   const auto again = client(as_root("id -un"));
   if (!again) FAIL(again.error().what);

@@ -129,8 +129,8 @@ Result<> HostKeyCheck::verify(const std::string& blob) {
 Result<> HostKeyCheck::pinned_is_not_revoked() const {
   for (const auto* entry : known_)
     if (entry->mark == Mark::revoked && is_pinned(fingerprint(entry->blob)))
-      return base::fail(Fault::host_key,
-                        fmt::format("{}: {}:{} revokes the pinned key", host_, entry->file, entry->line));
+      return base::fail(Fault::host_key, fmt::format("{}: the pinned key is revoked in {}:{}", host_,
+                                                     entry->file, entry->line));
   return {};
 }
 
