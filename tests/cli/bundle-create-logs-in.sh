@@ -89,7 +89,7 @@ exits 0 create --registry-logins token
 secretive
 logins token "127.0.0.1:$port" 'user:wrong'
 exits 4 create --registry-logins token
-complains "refuses the login that token has for it"
+complains "rejects the login in token"
 exits 4 create --registry-logins mine
 complains "requires a login"
 complains "mine has no login for 127.0.0.1:$port"
@@ -97,7 +97,7 @@ complains "mine has no login for 127.0.0.1:$port"
 cluster "http://127.0.0.1:$port" "http://127.0.0.1:$registry"
 logins mine "127.0.0.1:$registry" 'user:wrong'
 exits 4 create --registry-logins mine
-complains "refuses the login that mine has for it"
+complains "rejects the login in mine"
 rm -r .docker
 exits 4 create
 complains "k8s.gcr.io/pause: the registry requires a login"

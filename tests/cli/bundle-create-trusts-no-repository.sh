@@ -106,7 +106,7 @@ exits 3 create
 complains "node: no repository of debian-12 has nvidia-smi of the driver branch 580"
 printf '<html>\n' >"$release/InRelease"
 exits 1 create
-complains "https://deb.lab/debian/dists/bookworm: has no SHA-256 or SHA-512 of any index"
+complains "https://deb.lab/debian/dists/bookworm: no SHA-256 or SHA-512 of any index"
 
 # What comes over http is taken where its signature can be verified here.
 port=$((20000 + $$ % 6000))

@@ -57,7 +57,7 @@ exits 0 gpuadm bundle verify b --signers signers
 says "signed by one@example.com"
 exits 0 create -o two.tar.zst --sign two
 exits 2 gpuadm bundle verify two.tar.zst --signers signers
-complains "its signature is of nobody whom signers names"
+complains "the signature is not from a signer in signers"
 cp -r b changed && sed -i 's/absent:.*/absent: []/' changed/manifest.yaml
 exits 2 gpuadm bundle verify changed --signers signers
 exits 0 create -o none
@@ -133,7 +133,7 @@ says "k8s.gcr.io/pause@sha256:"
 exits 2 create -o b
 complains "b: already exists"
 exits 2 create -o arm.tar.zst --architecture arm64
-complains "it is made for amd64, not for arm64"
+complains "built for amd64, not for arm64"
 exits 2 create -o other.tar.zst --image k8s.gcr.io/none:1
 complains "answers 404"
 source=/html

@@ -31,7 +31,7 @@ exits 0 gpuadm config validate cluster.yaml
 
 cp cluster.yaml after.yaml
 exits 0 gpuadm config migrate cluster.yaml
-says "nothing to change"
+says "is in the current format"
 cmp cluster.yaml after.yaml
 
 cp before.yaml cluster.yaml

@@ -13,7 +13,7 @@ exits 2 gpuadm config lint cluster.yaml
 complains "single requires instances of one size"
 file 'gpu: { allocator: dra, sharing: { timeSlicing: 2 } }'
 exits 2 gpuadm config lint cluster.yaml
-complains "gpu.sharing: the device plugin's"
+complains "gpu.sharing: requires the device plugin"
 file 'gpu: { sharing: { timeSlicing: 1 } }'
 exits 2 gpuadm config lint cluster.yaml
 complains "cluster.yaml:4:"

@@ -14,7 +14,7 @@ exits 2 gpuadm help docter
 complains 'did you mean doctor?'
 for shell in bash zsh fish; do
   exits 0 gpuadm completion "$shell"
-  says '# To install it for you: '
+  says '# To install it for yourself: '
 done
 exits 0 gpuadm init --help
 says '--diff'

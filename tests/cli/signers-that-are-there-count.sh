@@ -42,7 +42,7 @@ complains "$place/$usual: not a regular file"
 rm -r .config
 : >empty
 exits 2 gpuadm bundle verify signed --signers empty
-complains "its signature is of nobody whom empty names"
+complains "the signature is not from a signer in empty"
 
 [ "$(id -u)" = 0 ] || exit 0
 # Another HOME than the caller's, as sudo sets it; and the machine's own file. Both in a namespace of their own.
@@ -59,10 +59,10 @@ export GPUADM
 cp signers caller/.config/gpuadm/allowed_signers
 export SUDO_USER=caller
 exits 2 elsewhere b :
-complains "caller/.config/gpuadm/allowed_signers says whose signatures count"
+complains "caller/.config/gpuadm/allowed_signers lists trusted signers"
 rm -r caller upper work && mkdir upper work
 unset SUDO_USER
 exits 2 elsewhere b 'mkdir /etc/gpuadm && cp signers /etc/gpuadm/allowed_signers'
-complains "/etc/gpuadm/allowed_signers says whose signatures count"
+complains "/etc/gpuadm/allowed_signers lists trusted signers"
 exits 0 elsewhere signed :
 says "signed by one@example.com"

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/common"
 
 exits 2 gpuadm verify --only driver,pods
-complains "no link is called pods"
+complains "unknown link: pods"
 complains "did you mean pod?"
 exits 0 gpuadm verify --help
 says "network, dns, driver"

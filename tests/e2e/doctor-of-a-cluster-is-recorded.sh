@@ -25,7 +25,7 @@ address=$(lab address node)
 grep -qE $'^\\| host1\t' kept/cluster.txt || fail "the node has kept its name"
 rm kept/cluster.txt
 exits 2 gpuadm doctor --from kept --stage cluster
-complains "no control plane was queried when this was recorded"
+complains "the recording contains no cluster"
 
 # Watched: changes in the cluster are reported.
 on node kubectl --kubeconfig /etc/kubernetes/admin.conf taint nodes --all node-role.kubernetes.io/master=:NoSchedule

@@ -55,9 +55,9 @@ on three 'cp /etc/machine-id /root/machine-id'
 on two cat /etc/machine-id >its-id
 on three 'cat >/etc/machine-id' <its-id
 exits 3 gpuadm remove three -f cluster.yaml -y
-complains "three has the machine id of the node two, which has neither its name nor its address"
+complains "three has the machine id of the node two, but neither its name nor its address"
 [ "$(nodes)" = 'node/one node/three node/two' ] || fail "the cluster has $(nodes)"
 on three 'cat /root/machine-id >/etc/machine-id'
 exits 0 gpuadm remove three -f cluster.yaml -y
-says "is removed from the cluster as the node three"
+says "is removed from the cluster (node three)"
 [ "$(nodes)" = 'node/one node/two' ] || fail "the cluster has $(nodes)"
