@@ -119,7 +119,7 @@ secretive
 # A proxy that wants another login, and one that is not there; the environment's goes first.
 (umask 77 && echo 'proxy:other' >proxy-login)
 exits 4 create
-complains "answers 407"
+complains "HTTP status 407"
 complains "proxy.loginFile"
 cluster "http://127.0.0.1:9" "http://127.0.0.1:$registry"
 exits 4 create

@@ -63,7 +63,7 @@ exits 2 gpuadm bundle verify changed --signers signers
 exits 0 create -o none
 mkdir -p .config/gpuadm && cp signers .config/gpuadm/allowed_signers
 exits 2 gpuadm init -f cluster.yaml --bundle none -y
-complains "none: is not signed"
+complains "none: not signed"
 rm -r .config
 
 # Each file in turn: longer, and with one bit changed, at its begin, in its middle, at its end. In manifest and signature: bytes all over.
@@ -79,7 +79,7 @@ for file in b/blobs/*; do
   cp "$file" kept
   printf x >>"$file"
   exits 2 gpuadm bundle verify b
-  complains "$file: has "
+  complains "$file: $(($(stat -c %s kept) + 1)) bytes, expected"
   size=$(stat -c %s kept)
   for byte in 0 $((size / 2)) $((size - 1)); do
     cp kept "$file" && flip "$file" "$byte"
@@ -95,7 +95,7 @@ for file in b/manifest.yaml b/manifest.yaml.sig; do
   for byte in 0 $(seq 7 61 $((size - 2))); do
     cp kept "$file" && flip "$file" "$byte"
     exits 2 gpuadm bundle verify b --signers signers
-    complains "b: its signature"
+    complains "b: the signature"
   done
   cp kept "$file"
 done
@@ -114,7 +114,7 @@ exits 2 gpuadm bundle verify cut.tar.zst
 complains "cut.tar.zst: "
 exits 2 gpuadm init -f cluster.yaml --bundle cut.tar.zst -y
 exits 2 gpuadm bundle verify cluster.yaml
-complains "no bundle"
+complains "not a bundle"
 
 # More in it.
 echo package >x.deb
@@ -135,7 +135,7 @@ complains "b: already exists"
 exits 2 create -o arm.tar.zst --architecture arm64
 complains "built for amd64, not for arm64"
 exits 2 create -o other.tar.zst --image k8s.gcr.io/none:1
-complains "answers 404"
+complains "HTTP status 404"
 source=/html
 exits 1 create -o html.tar.zst
 complains "the server sent an HTML page"
@@ -151,7 +151,7 @@ exits 4 create -o crumbs.tar.zst
 complains "tried 6 times"
 source=/endless
 exits 2 timeout 60 "$GPUADM" bundle create --for cluster.yaml --kubernetes-version 1.20.2 --source "http://127.0.0.1:$port$source" -o endless.tar.zst
-complains "answers 404"
+complains "HTTP status 404"
 source=/nothing
 exits 1 create -o nothing.tar.zst
 complains "HTTP status 204 instead of the file"
