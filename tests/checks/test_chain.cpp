@@ -296,6 +296,25 @@ TEST_CASE("a blocker that a check found breaks the link that it belongs to, and 
   CHECK(site.see(Link::cdi).says != "it hangs");
 }
 
+TEST_CASE("a container runtime that does not answer is found without a pod") {
+  Site site;
+  report::Finding fault;
+  fault.host = "one";
+  fault.severity = report::Severity::blocker;
+  fault.says = "containerd does not run";
+  const auto nodes = checks::gpu_nodes(site.cluster, site.census, site.facts);
+  for (const auto& [id, is_dead] : {std::pair{"rt.present", true},
+                                    {"nct.runtime-registered", false},
+                                    {"gpu.driver.device-nodes", false}}) {
+    fault.id = id;
+    const std::vector<report::Finding> findings = {fault};
+    CAPTURE(id);
+    const auto found = checks::dead_runtime(nodes.front(), {site.cluster, site.census, site.facts, findings});
+    CHECK(found.has_value() == is_dead);
+    if (found) CHECK(found->id == "verify.runtime");
+  }
+}
+
 TEST_CASE("GPUs that are shared are counted by their shares, of the label or of the cluster file") {
   Site site;
   site.facts.nodes->front().allocatable = {{"nvidia.com/gpu", "8"}};

@@ -21,7 +21,7 @@ dies_of() {
   printf '%s: over after %s s\n' "$engine" $((SECONDS - begun))
   [ $((SECONDS - begun)) -le 30 ] || fail "it took $((SECONDS - begun)) s"
   says "did not start with the new configuration (it responded before)"
-  says "it answers again"
+  says "responds again"
   state | diff before - || fail "the files are not what they were"
   on node "$2" >out 2>err || fail "$engine does not answer"
 }

@@ -57,7 +57,7 @@ complains "no repository of this host has containerd 9.9"
 lab snapshot two | sort >before
 exits 0 upgrade --runtime --toolkit --dry-run
 says "containerd: 1.6.20"
-says "nvidia-container-toolkit: 1.17.8-1 becomes 1.18.0-1"
+says "nvidia-container-toolkit: 1.17.8-1 -> 1.18.0-1"
 lab snapshot two | sort | diff before - || fail "a dry run has changed the host"
 
 # Only the worker; killed once its package is being installed.

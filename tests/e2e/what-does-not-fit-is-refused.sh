@@ -56,7 +56,7 @@ needs_next_bundle
 version=$(kubernetes_version) minor=$(kubernetes_minor)
 minor=${minor#1.}
 file one four >fresh.yaml
-refused 3 "one is a node of Kubernetes $version" "gpuadm upgrade --bundle" -- gpuadm join four -f fresh.yaml --bundle "$newer" -y
+refused 3 "one runs Kubernetes $version, and the bundle" "gpuadm upgrade --bundle" -- gpuadm join four -f fresh.yaml --bundle "$newer" -y
 { cat one.yaml && echo 'kubernetes: { source: packages }'; } >packages.yaml
 refused 3 "skips a minor version" "from $version to 1.$((minor + 2)).0" "gpuadm upgrade --kubernetes-version 1.$((minor + 1))" -- \
   gpuadm upgrade -f packages.yaml --kubernetes-version "1.$((minor + 2)).0" -y

@@ -58,6 +58,16 @@ std::optional<Link> link_of(const Finding& finding) {
   return found;
 }
 
+/// The link as broken by the doctor's first blocker that belongs to it and whose id begins so.
+std::optional<Finding> blocker(Link link, const GpuNode& node, const ChainInputs& inputs,
+                               std::string_view id) {
+  for (const Finding& finding : inputs.findings)
+    if (finding.host == node.host && finding.verdict == Verdict::fail &&
+        finding.severity == Severity::blocker && finding.id.starts_with(id) && link_of(finding) == link)
+      return broken(link, node, finding.says, finding.evidence, finding.remedy, finding.id);
+  return std::nullopt;
+}
+
 const facts::Facts& host_facts(const GpuNode& node, const ChainInputs& inputs) {
   return *inputs.census.at(node.host);
 }
@@ -226,11 +236,12 @@ std::optional<Link> link_named(std::string_view name) {
   return all_links()[static_cast<std::size_t>(place - rows().begin())];
 }
 
+std::optional<report::Finding> dead_runtime(const GpuNode& on, const ChainInputs& inputs) {
+  return blocker(Link::runtime, on, inputs, "rt.");
+}
+
 report::Finding examine_link(Link link, const GpuNode& on, const ChainInputs& inputs) {
-  for (const Finding& finding : inputs.findings)
-    if (finding.host == on.host && finding.verdict == Verdict::fail &&
-        finding.severity == Severity::blocker && link_of(finding) == link)
-      return broken(link, on, finding.says, finding.evidence, finding.remedy, finding.id);
+  if (auto found = blocker(link, on, inputs, "")) return *found;
   constexpr std::array links = {check_driver,  check_nvml,   check_cdi,
                                 check_runtime, check_plugin, check_allocatable};
   return links.at(static_cast<std::size_t>(link) - static_cast<std::size_t>(Link::driver))(on, inputs);
