@@ -224,16 +224,16 @@ class Backwards {
 
   [[nodiscard]] std::string title(const Line& line) const {
     const auto& [kind, name] = line.thing;
-    if (kind == "file") return shown(line.thing) + (line.was == "absent" ? " is removed" : " is restored");
+    if (line.was == "absent") return "Remove " + shown(line.thing);
+    if (kind == "file") return "Restore " + shown(line.thing);
     if (kind == "sysctl")
-      return fmt::format("{} is {} again", base::printable(name), base::printable(line.was, 100));
-    if (kind == "unit")
-      return fmt::format("{} is {} again", base::printable(name),
-                         line.was.size() < 2 || line.was.starts_with(' ') || line.was.starts_with("not-found")
-                             ? "stopped"
-                             : base::printable(base::replace_all(line.was, " ", ", "), 60));
-    return fmt::format("{} is {} again", shown(line.thing),
-                       line.was == "absent" ? "gone" : base::printable(line.was, 100));
+      return fmt::format("Set {} to {}", base::printable(name), base::printable(line.was, 100));
+    if (kind != "unit")
+      return fmt::format("Restore {}: {}", shown(line.thing), base::printable(line.was, 100));
+    if (line.was.size() < 2 || line.was.starts_with(' ') || line.was.starts_with("not-found"))
+      return "Stop " + base::printable(name);
+    return fmt::format("Restore {}: {}", base::printable(name),
+                       base::printable(base::replace_all(line.was, " ", ", "), 60));
   }
 
   [[nodiscard]] Action action(const Line& line) const {

@@ -49,7 +49,7 @@ exits 0 gpuadm doctor -f cluster.yaml --only "$faults" --fix -y
 
 exits 2 gpuadm undo -f cluster.yaml
 exits 0 gpuadm undo -f cluster.yaml --dry-run
-says "/etc/crictl.yaml is restored"
+says "Restore /etc/crictl.yaml"
 exits 0 gpuadm undo -f cluster.yaml -y
 snapshot >after
 diff before after || fail "undo left something"

@@ -80,7 +80,7 @@ TEST_CASE("undo: a mode is restored whatever is in the file, before its package 
         "undo/things: undo.mode:/usr/lib/u\n"
         "undo/packages: undo.packages:kubelet\n"
         "undo/journal: undo.journal\n");
-  CHECK(way.stages[0].second[0].title == "mode /usr/lib/u is 644 again");
+  CHECK(way.stages[0].second[0].title == "Restore mode /usr/lib/u: 644");
   CHECK(way.kept.empty());
 }
 
