@@ -62,7 +62,7 @@ snapshot >before
 exits 0 init --phases os/modules,os/sysctl,runtime/config -y
 on node 'echo "theirs = 1" >/etc/sysctl.d/99-gpuadm.conf'
 exits 1 gpuadm undo -f cluster.yaml -y
-says "/etc/sysctl.d/99-gpuadm.conf stays: it was changed by others since"
+says "/etc/sysctl.d/99-gpuadm.conf is kept: it was changed by others since"
 [ "$(on node cat /etc/sysctl.d/99-gpuadm.conf)" = "theirs = 1" ] || fail "it was written over"
 exits 0 gpuadm undo -f cluster.yaml --force -y
 snapshot >after

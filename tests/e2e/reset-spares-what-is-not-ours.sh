@@ -21,7 +21,7 @@ a_host node
 exits 0 init -y
 on node 'echo "theirs = 1" >/etc/sysctl.d/99-gpuadm.conf'
 exits 1 gpuadm reset -f cluster.yaml -y --keep-images
-says "/etc/sysctl.d/99-gpuadm.conf stays: it was changed by others since"
+says "/etc/sysctl.d/99-gpuadm.conf is kept: it was changed by others since"
 [ "$(on node cat /etc/sysctl.d/99-gpuadm.conf)" = "theirs = 1" ] || fail "it was written over"
 on node 'ctr -n k8s.io images ls -q' | grep >/dev/null pause || fail "the images are gone"
 exits 0 gpuadm reset -f cluster.yaml -y --force
