@@ -56,7 +56,7 @@ boot() { on desk cat /proc/sys/kernel/random/boot_id; }
 boot >before
 
 exits 1 desk playbook run kernel.yaml -f cluster.yaml --no-reboot -y
-says "systemctl reboot on desk, then run the same command again"
+says "run systemctl reboot on desk, then the same command again"
 on desk '[ ! -e /etc/systemd/system/gpuadm-resume.service ]' || fail "it would continue anyway"
 exits 1 on desk "cd \"/opt/it's here\" && SUDO_USER=gpu /opt/gpuadm/gpuadm playbook run kernel.yaml -f cluster.yaml -y"
 says "gpuadm continues at the next boot"

@@ -49,7 +49,7 @@ play() { gpuadm playbook run kernel.yaml -f cluster.yaml "$@"; }
 exits 0 play --dry-run
 says "reboots if required: one (The host has booted with it), two (The host has booted with it)"
 exits 1 play --no-reboot -y
-says "systemctl reboot on two, then run the same command again"
+says "run systemctl reboot on two, then the same command again"
 [ "$(boots one)" = "$(cat one.before)" ] || fail "it was rebooted anyway"
 
 exits 0 play -y
