@@ -33,7 +33,7 @@ const facts::Facts* facts_of(const RunSummary& of, const spec::Host& host) {
 }
 
 std::size_t gpus_on(const facts::Facts& facts) {
-  return std::max(facts.gpus.size(), facts.pci_gpus.size());
+  return std::max(facts.nvidia.gpus.size(), facts.nvidia.pci_gpus.size());
 }
 
 /// "16 on 2 nodes (NVIDIA H200)"
@@ -45,7 +45,7 @@ std::string gpus_of(const RunSummary& of) {
     if (!facts || gpus_on(*facts) == 0) continue;
     gpus += gpus_on(*facts);
     ++nodes;
-    for (const facts::Gpu& gpu : facts->gpus) models.insert(base::printable(gpu.name, 50));
+    for (const facts::Gpu& gpu : facts->nvidia.gpus) models.insert(base::printable(gpu.name, 50));
   }
   if (gpus == 0) return "none";
   std::string text = fmt::format("{} on {} node{}", gpus, nodes, nodes == 1 ? "" : "s");
@@ -61,10 +61,12 @@ std::string versions_of(const RunSummary& of) {
   const spec::Host* first = playbook::first_control_plane(cluster, of.census);
   const facts::Facts* facts = first ? facts_of(of, *first) : nullptr;
   if (cluster.runtime.engine == spec::Engine::docker)
-    return text + (facts && facts->docker ? ", Docker " + facts->docker->version : ", Docker");
+    return text +
+           (facts && facts->runtime.docker ? ", Docker " + facts->runtime.docker->version : ", Docker");
   if (cluster.runtime.engine == spec::Engine::crio)
-    return text + (facts && facts->crio ? ", CRI-O " + *facts->crio : ", CRI-O");
-  return text + (facts && facts->containerd ? ", containerd " + facts->containerd->version : ", containerd");
+    return text + (facts && facts->runtime.crio ? ", CRI-O " + *facts->runtime.crio : ", CRI-O");
+  return text + (facts && facts->runtime.containerd ? ", containerd " + facts->runtime.containerd->version
+                                                    : ", containerd");
 }
 
 /// For a command line: "~/.local/state/gpuadm/lab/kubeconfig".

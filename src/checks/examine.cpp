@@ -31,7 +31,7 @@ const spec::Host& host_named(const spec::Cluster& cluster, const std::string& na
 void examine_host(const Subject& subject, const std::string& name, std::vector<Finding>& findings) {
   std::vector<Finding> here;
   // A probe without any tool and path is incomplete.
-  const bool blank = subject.facts.tools.empty() && subject.facts.paths.empty();
+  const bool blank = subject.facts.software.tools.empty() && subject.facts.software.paths.empty();
   for (const Check& check : all_checks()) {
     if ((check.stages & static_cast<unsigned>(subject.stage)) == 0 || !check.examine) continue;
     Verdicts verdicts(check.id, name, here);
@@ -85,7 +85,7 @@ std::vector<report::Finding> examine_cluster(const spec::Cluster& cluster, const
   std::vector<Finding> findings;
   Whole whole{cluster, facts, {}, data};
   for (const auto& [name, host] : census)
-    if (host) whole.hosts.emplace(host->hostname.empty() ? name : host->hostname, &*host);
+    if (host) whole.hosts.emplace(host->machine.hostname.empty() ? name : host->machine.hostname, &*host);
   for (const Check& check : all_checks()) {
     if (!check.whole) continue;
     Verdicts verdicts(check.id, {}, findings);

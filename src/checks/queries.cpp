@@ -40,17 +40,17 @@ bool uses(const Subject& subject, spec::Engine engine) {
 }
 
 bool is_active(const facts::Facts& facts, const std::string& unit) {
-  const auto place = facts.units.find(unit);
-  return place != facts.units.end() &&
+  const auto place = facts.software.units.find(unit);
+  return place != facts.software.units.end() &&
          (place->second.active == "active" || place->second.active == "activating");
 }
 
 bool is_loaded(const facts::Facts& facts, std::string_view module) {
-  return has(facts.modules, module) || has(facts.modules_builtin, module);
+  return has(facts.kernel.modules, module) || has(facts.kernel.modules_builtin, module);
 }
 
 bool is_loadable(const facts::Facts& facts, std::string_view module) {
-  return is_loaded(facts, module) || has(facts.modules_loadable, module);
+  return is_loaded(facts, module) || has(facts.kernel.modules_loadable, module);
 }
 
 std::string cgroup_driver(const Subject& subject) {
@@ -91,8 +91,8 @@ bool is_our_server(const Subject& subject, const std::string& server) {
   if (!plane.endpoint.empty()) return host == host_of(plane.endpoint);
   if (!plane.advertise_address.empty() && host == plane.advertise_address) return true;
   if (!is_control_plane(subject)) return true;
-  if (host == subject.facts.hostname || host == "127.0.0.1" || host == "localhost") return true;
-  return std::ranges::any_of(subject.facts.all_addresses, [&](const facts::Address& address) {
+  if (host == subject.facts.machine.hostname || host == "127.0.0.1" || host == "localhost") return true;
+  return std::ranges::any_of(subject.facts.network.all_addresses, [&](const facts::Address& address) {
     return address.cidr.substr(0, address.cidr.find('/')) == host;
   });
 }
@@ -122,7 +122,7 @@ Standing standing_of(const Subject& subject) {
 bool has_foreign_cluster(const facts::Facts& facts) {
   const auto& kubernetes = facts.kubernetes;
   return (kubernetes.kubelet_conf || kubernetes.admin_conf) && is_active(facts, "kubelet.service") &&
-         !facts.gpuadm_installed && !facts.paths.contains("/etc/kubernetes/gpuadm/cluster.yaml");
+         !facts.gpuadm_installed && !facts.software.paths.contains("/etc/kubernetes/gpuadm/cluster.yaml");
 }
 
 std::string cluster_text(const facts::Facts& facts) {
@@ -131,7 +131,7 @@ std::string cluster_text(const facts::Facts& facts) {
   const std::string& server = k.kubelet_server.empty() ? k.admin_server : k.kubelet_server;
   if (!server.empty()) text += " at " + server;
   if (k.kubelet) text += ", Kubernetes " + *k.kubelet;
-  return text + ", node " + (k.node_name.empty() ? base::lower(facts.hostname) : k.node_name);
+  return text + ", node " + (k.node_name.empty() ? base::lower(facts.machine.hostname) : k.node_name);
 }
 
 spec::Supply supply_of(const Subject& subject, spec::Supply resolved) {
@@ -141,15 +141,15 @@ spec::Supply supply_of(const Subject& subject, spec::Supply resolved) {
 }
 
 std::optional<long long> sysctl_of(const facts::Facts& facts, const std::string& key) {
-  const auto place = facts.sysctls.find(key);
-  if (place == facts.sysctls.end()) return std::nullopt;
+  const auto place = facts.kernel.sysctls.find(key);
+  if (place == facts.kernel.sysctls.end()) return std::nullopt;
   const auto words = base::words(place->second);
   return words.empty() ? std::nullopt : base::to_int(words[0]);
 }
 
 const facts::Disk* disk_of(const facts::Facts& facts, std::string_view path) {
   const facts::Disk* best = nullptr;
-  for (const facts::Disk& disk : facts.disks) {
+  for (const facts::Disk& disk : facts.storage.disks) {
     const bool holds = disk.path == "/" || path == disk.path || path.starts_with(disk.path + "/");
     if (holds && (!best || disk.path.size() > best->path.size())) best = &disk;
   }
@@ -158,7 +158,7 @@ const facts::Disk* disk_of(const facts::Facts& facts, std::string_view path) {
 
 const facts::Mount* mount_of(const facts::Facts& facts, std::string_view path) {
   const facts::Mount* best = nullptr;
-  for (const facts::Mount& mount : facts.mounts) {
+  for (const facts::Mount& mount : facts.storage.mounts) {
     const bool holds = mount.path == "/" || path == mount.path || path.starts_with(mount.path + "/");
     if (holds && (!best || mount.path.size() >= best->path.size())) best = &mount;
   }
@@ -175,11 +175,11 @@ bool is_bare_metal(const facts::Facts& facts) {
 }
 
 bool has_peers(const facts::Facts& facts) {
-  return facts.pci_gpus.size() > 1 || (!facts.pci_gpus.empty() && !facts.rdma_ports.empty());
+  return facts.nvidia.pci_gpus.size() > 1 || (!facts.nvidia.pci_gpus.empty() && !facts.rdma.ports.empty());
 }
 
 bool has_rdma(const Subject& subject, Verdicts& out) {
-  if (!subject.facts.rdma_devices.empty() || !subject.facts.rdma_ports.empty()) return true;
+  if (!subject.facts.rdma.devices.empty() || !subject.facts.rdma.ports.empty()) return true;
   out.skip("the host has no RDMA device");
   return false;
 }
@@ -187,10 +187,10 @@ bool has_rdma(const Subject& subject, Verdicts& out) {
 const facts::Containerd* containerd_of(const Subject& s, Verdicts& out) {
   if (!uses(s, spec::Engine::containerd))
     out.not_applicable("the runtime is not containerd");
-  else if (!s.facts.containerd || s.facts.containerd->version.empty())
+  else if (!s.facts.runtime.containerd || s.facts.runtime.containerd->version.empty())
     out.skip("containerd is not installed");
   else
-    return &*s.facts.containerd;
+    return &*s.facts.runtime.containerd;
   return nullptr;
 }
 
@@ -210,7 +210,7 @@ bool is_ready_for_toolkit(const Subject& s, Verdicts& out) {
 }
 
 bool has_gpu(const facts::Facts& facts) {
-  return !facts.pci_gpus.empty() || facts.driver.has_value() || !facts.gpus.empty();
+  return !facts.nvidia.pci_gpus.empty() || facts.nvidia.driver.has_value() || !facts.nvidia.gpus.empty();
 }
 
 bool is_gpu_host(const Subject& subject, Verdicts& out) {

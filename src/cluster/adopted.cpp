@@ -149,8 +149,9 @@ class Reader {
           plane_ ? plane_->kubernetes.kubelet.value_or("") : std::string()})
       if (!kubernetes.version) kubernetes.version = base::Version::parse(text);
     if (!kubernetes.version) note("kubernetes", "its version is unknown");
-    const auto package = plane_ ? plane_->packages.find("kubeadm") : decltype(plane_->packages.begin()){};
-    const bool packaged = plane_ && package != plane_->packages.end() && package->second.installed;
+    const auto package =
+        plane_ ? plane_->software.packages.find("kubeadm") : decltype(plane_->software.packages.begin()){};
+    const bool packaged = plane_ && package != plane_->software.packages.end() && package->second.installed;
     if (plane_ && plane_->kubernetes.kubeadm && !packaged) {
       kubernetes.source = spec::Source::installed;
       note("kubernetes.source",
@@ -199,7 +200,7 @@ class Reader {
     if (!plane.endpoint.empty() && plane.endpoint.find_first_of(":]") == std::string::npos)
       plane.endpoint += ":6443";  // kubeadm's default
     const std::string announced = flag("kube-apiserver", "advertise-address");
-    if (plane_ && !announced.empty() && announced != plane_->default_address && planes() == 1)
+    if (plane_ && !announced.empty() && announced != plane_->network.default_address && planes() == 1)
       plane.advertise_address = announced;
     if (!found_.view || !found_.view->nodes) return;
     const bool tainted = std::ranges::any_of(*found_.view->nodes, [](const facts::Node& node) {
@@ -240,7 +241,7 @@ class Reader {
 
   void read_gpu() {
     const bool there = std::ranges::any_of(
-        found_.census, [](const auto& of) { return of.second && !of.second->pci_gpus.empty(); });
+        found_.census, [](const auto& of) { return of.second && !of.second->nvidia.pci_gpus.empty(); });
     const auto set_like = [&](std::string_view part) -> const facts::DaemonSet* {
       if (!found_.view || !found_.view->daemon_sets) return nullptr;
       const auto set = std::ranges::find_if(

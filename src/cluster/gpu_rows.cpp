@@ -128,10 +128,10 @@ std::vector<std::string> holders_of(const HostView& on, const facts::Gpu* gpu) {
   if (on.view && on.node && !on.claims) {
     const auto pods = gpu_pods(*on.view, on.node->name);
     const bool certain =
-        on.facts.gpus.size() == 1 ||
+        on.facts.nvidia.gpus.size() == 1 ||
         (pods.size() == 1 && std::accumulate(pods.front()->gpus.begin(), pods.front()->gpus.end(), 0LL,
                                              [](long long sum, const auto& of) { return sum + of.second; }) >=
-                                 static_cast<long long>(on.facts.gpus.size()));
+                                 static_cast<long long>(on.facts.nvidia.gpus.size()));
     for (const facts::Pod* pod : pods) holders.push_back((certain ? "" : "perhaps ") + pod->full());
   }
   if (gpu)
@@ -178,7 +178,7 @@ GpuRow row_of(const HostView& on, const facts::Gpu* gpu, const std::string& slot
   row.node = on.node ? on.node->name : "none";
   row.model = gpu ? gpu->name : "unknown";
   row.uuid = gpu ? gpu->uuid : "unknown";
-  row.driver = on.facts.driver ? on.facts.driver->version : "none";
+  row.driver = on.facts.nvidia.driver ? on.facts.nvidia.driver->version : "none";
   row.sharing = sharing_of(on, gpu);
   const auto wrong = about(on, gpu, slot);
   for (const Finding* finding : wrong) row.findings.push_back(finding->id);
@@ -213,16 +213,16 @@ GpuTable gpu_table(const spec::Cluster& cluster, const facts::Census& census,
   for (const auto& [host, facts] : census) {
     if (!facts) continue;
     const HostView on = view_of(cluster, host, *facts, view, findings);
-    GpuCounts counts{host, facts->pci_gpus.size(), facts->gpus.size(), std::nullopt};
+    GpuCounts counts{host, facts->nvidia.pci_gpus.size(), facts->nvidia.gpus.size(), std::nullopt};
     if (on.node && !(on.claims && !view->slices)) {
       const auto replicas = base::to_int(label(*on.node, "nvidia.com/gpu.replicas")).value_or(1);
       counts.allocatable = on.claims ? static_cast<long long>(on.devices.size())
                                      : number_of(on.node->allocatable) / std::max(1LL, replicas);
     }
     if (counts.pci + counts.driver > 0) table.counts.push_back(counts);
-    for (const facts::Gpu& gpu : facts->gpus) table.rows.push_back(row_of(on, &gpu, gpu.bus_id));
-    for (const facts::PciGpu& pci : facts->pci_gpus)
-      if (std::ranges::find(facts->gpus, pci.slot, &facts::Gpu::bus_id) == facts->gpus.end())
+    for (const facts::Gpu& gpu : facts->nvidia.gpus) table.rows.push_back(row_of(on, &gpu, gpu.bus_id));
+    for (const facts::PciGpu& pci : facts->nvidia.pci_gpus)
+      if (std::ranges::find(facts->nvidia.gpus, pci.slot, &facts::Gpu::bus_id) == facts->nvidia.gpus.end())
         table.rows.push_back(row_of(on, nullptr, pci.slot));
   }
   return table;

@@ -70,7 +70,7 @@ Result<std::optional<std::string>> node_of(const spec::Host& host, const Result<
                                            const std::vector<Known>& nodes) {
   std::vector<std::string> by_id, by_name, found;
   for (const Known& node : nodes) {
-    const bool same_id = facts && !facts->machine_id.empty() && node.machine_id == facts->machine_id;
+    const bool same_id = facts && !facts->machine.id.empty() && node.machine_id == facts->machine.id;
     const bool same_name = is_known_as(node, host);
     if (same_id) by_id.push_back(node.name);
     if (same_name) by_name.push_back(node.name);

@@ -132,8 +132,8 @@ class StatusBuilder {
       if (const auto unread = facts.unread.find(section); unread != facts.unread.end())
         return fmt::format("{} could not be read: {}", section, unread->second);
     if (!facts.kubernetes.kubelet_conf) return {};
-    const auto unit = facts.units.find("kubelet.service");
-    if (unit == facts.units.end()) return "kubelet.service does not exist";
+    const auto unit = facts.software.units.find("kubelet.service");
+    if (unit == facts.software.units.end()) return "kubelet.service does not exist";
     if (unit->second.active == "active") return {};
     return fmt::format("the kubelet is not running ({}, {})", unit->second.active, unit->second.sub);
   }
@@ -159,10 +159,11 @@ class StatusBuilder {
 
   /// The kubelet's own certificate is checked on every host.
   void expired(const std::string& host, const facts::Facts& facts) {
-    if (!facts.kubernetes.certificates || !facts.clock || facts::is_control_plane(survey_.census, host))
+    if (!facts.kubernetes.certificates || !facts.clock.probe_begin ||
+        facts::is_control_plane(survey_.census, host))
       return;
     for (const facts::Certificate& certificate : *facts.kubernetes.certificates)
-      if (certificate.ends < *facts.clock)
+      if (certificate.ends < *facts.clock.probe_begin)
         problem(host, certificate.path + " has expired", "gpuadm logs kubelet " + host);
   }
 

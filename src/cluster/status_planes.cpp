@@ -28,7 +28,7 @@ Part heard(const facts::Component& component) {
   return part;
 }
 
-Part part_on(const facts::KubernetesTools& host, const std::string& name) {
+Part part_on(const facts::Kubernetes& host, const std::string& name) {
   if (host.components) {
     const auto place = std::ranges::find(*host.components, name, &facts::Component::name);
     if (place != host.components->end()) return heard(*place);
@@ -56,9 +56,9 @@ Part part_of(const std::optional<facts::ClusterFacts>& view, const facts::Node* 
 
 /// The first certificate to expire, of those that kubeadm renews.
 void read_certificates(const facts::Facts& host, PlaneStatus& plane) {
-  if (!host.kubernetes.certificates || !host.clock) return;
+  if (!host.kubernetes.certificates || !host.clock.probe_begin) return;
   for (const facts::Certificate& certificate : *host.kubernetes.certificates) {
-    const double days = (certificate.ends - *host.clock) / 86400;
+    const double days = (certificate.ends - *host.clock.probe_begin) / 86400;
     if (plane.days && *plane.days <= days) continue;
     plane.days = days;
     plane.certificate = certificate.path;

@@ -8,12 +8,14 @@ Result<Facts> parse(std::string_view probe_output) {
   const Sections sections = TRY(Sections::split(probe_output));
   Facts facts;
   facts.noise = std::string(base::trim(sections.noise));
-  read_disks(sections, facts);
   read_software(sections, facts);
+  read_os(sections, facts);
   read_machine(sections, facts);
+  read_clock(sections, facts);
   read_kernel(sections, facts);
+  read_kernel_state(sections, facts);
   read_kernel_log(sections, facts);
-  read_state(sections, facts);
+  read_security(sections, facts);
   read_storage(sections, facts);
   read_network(sections, facts);
   read_rdma(sections, facts);
@@ -25,14 +27,6 @@ Result<Facts> parse(std::string_view probe_output) {
   read_fabric(sections, facts);
   read_unread(sections, facts);
   return facts;
-}
-
-void place_clock(Facts& facts, base::Time sent, base::Time answered) {
-  if (!facts.clock || !facts.clock_end) return;
-  const auto seconds = [](base::Time time) {
-    return std::chrono::duration<double>(time.time_since_epoch()).count();
-  };
-  facts.clock_offset = ((*facts.clock - seconds(sent)) + (*facts.clock_end - seconds(answered))) / 2;
 }
 
 }  // namespace facts

@@ -286,7 +286,7 @@ void set_nvidia(Surgery& surgery, const Context& context, const base::Version& e
 
 Result<std::vector<Composed>> compose_containerd_config(const Context& context) {
   TRY(reads(context, "containerd.service", {"--config", "-c"}, containerd_config_path));
-  const facts::Containerd containerd = context.facts.containerd.value_or(facts::Containerd{});
+  const facts::Containerd containerd = context.facts.runtime.containerd.value_or(facts::Containerd{});
   const base::Version engine = engine_version(containerd.version, {1, 6, 0});
   Surgery surgery(TRY(containerd_parts(containerd, context.host.name)), engine, containerd.drop_in_texts);
   TRY(surgery.is_read(context.host.name));

@@ -62,7 +62,7 @@ Tree runtime_settings(const Context& context, const Tree& there) {
 /// A separate drop-in: CRI-O merges them key by key, by name (crio.conf.d(5)). An existing runtime nvidia is
 /// kept.
 Result<std::vector<Composed>> compose_crio_config(const Context& context) {
-  const facts::CrioConfig config = context.facts.crio_config.value_or(facts::CrioConfig{});
+  const facts::CrioConfig config = context.facts.runtime.crio_config.value_or(facts::CrioConfig{});
   const Tree there_already = TRY(others(config, context.host.name));
   Tree tree = Tree::map_of({{"crio", Tree::map_of({{"runtime", runtime_settings(context, there_already)}})}});
   if (const std::string pause = pause_image(context).name; !pause.empty())

@@ -69,7 +69,7 @@ void set_nvidia(Tree& tree, const Context& context) {
     if (!runtimes.find("nvidia")) runtimes.set("nvidia", Tree::map_of({{"path", binary}}));
     // Off by default until 28.3; Docker before 25 does not support it (docs.docker.com, engine release
     // notes).
-    const base::Version engine = engine_version(context.facts.docker->version, {20, 10, -1});
+    const base::Version engine = engine_version(context.facts.runtime.docker->version, {20, 10, -1});
     if (engine >= base::Version{25, -1, -1} && engine < base::Version{28, 3, -1})
       tree["features"].set("cdi", true);
   }
@@ -84,7 +84,7 @@ void set_nvidia(Tree& tree, const Context& context) {
 Result<std::vector<Composed>> compose_docker_daemon(const Context& context) {
   TRY(reads(context, "docker.service", {"--config-file"}, config_path));
   const std::optional<std::string> there =
-      context.facts.docker ? context.facts.docker->daemon_json : std::nullopt;
+      context.facts.runtime.docker ? context.facts.runtime.docker->daemon_json : std::nullopt;
   const std::string before = there.value_or("");
   Tree tree = before.find_first_not_of(" \t\r\n") == std::string::npos
                   ? Tree::map()
@@ -99,7 +99,7 @@ Result<std::vector<Composed>> compose_docker_daemon(const Context& context) {
   const Tree original = tree;
   set_cgroup_driver(tree, cgroup_driver(context));
   use_mirror(tree, context.cluster.mirrors.registries);
-  if (context.facts.docker) set_nvidia(tree, context);
+  if (context.facts.runtime.docker) set_nvidia(tree, context);
   if (context.cluster.patches.runtime.is_map()) tree.merge(context.cluster.patches.runtime);
   TRY(said_once(context, tree));
   const std::string content = tree == original && there ? before : base::json::write(tree, 2) + "\n";

@@ -24,7 +24,7 @@ constexpr const char* registry = "/var/lib/kubelet/plugins_registry";
 constexpr const char* plugins = "/var/lib/kubelet/plugins";
 
 std::string root_of(const facts::Facts& facts) {
-  const facts::DriverRoot* root = driver_root_of(facts);
+  const facts::DriverRoot* root = driver_root_of(facts.nvidia);
   return root ? root->path : "/";  // where packages install it
 }
 

@@ -74,9 +74,9 @@ std::vector<std::string> no_proxy(const Context& context) {
     add(list, host.endpoint.address);
     if (!context.census) continue;
     const auto facts = context.census->find(host.name);
-    if (facts != context.census->end() && facts->second) add(list, facts->second->default_address);
+    if (facts != context.census->end() && facts->second) add(list, facts->second->network.default_address);
   }
-  add(list, context.facts.default_address);
+  add(list, context.facts.network.default_address);
   add(list, cluster.control_plane.advertise_address);
   add(list, host_of(cluster.control_plane.endpoint));
   add(list, cluster.network.pod_cidr);
@@ -145,7 +145,7 @@ Result<std::vector<Composed>> compose_crio_registries(const Context& context) {
 
 std::string registry_hosts(const Context& context) {
   if (context.cluster.runtime.engine != spec::Engine::containerd) return {};
-  const facts::Containerd containerd = context.facts.containerd.value_or(facts::Containerd{});
+  const facts::Containerd containerd = context.facts.runtime.containerd.value_or(facts::Containerd{});
   const auto parts = containerd_parts(containerd, context.host.name);
   if (!parts) return {};  // the step that composes the file reports the error
   const base::Version engine = engine_version(containerd.version, {1, 6, 0});

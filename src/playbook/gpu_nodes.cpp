@@ -72,19 +72,20 @@ std::map<std::string, std::string> labels(const Context& context) {
   all["gpu.sharing-strategy"] = strategy_of(layout);
   all["gpu.replicas"] = std::to_string(shared ? layout.sharing.replicas : 1);
   if (!layout.mig.devices.empty()) all["mig.strategy"] = is_single_mig(layout) ? "single" : "mixed";
-  if (facts.driver) {
-    add_version(all, "cuda.driver-version", facts.driver->version);
-    add_version(all, "cuda.runtime-version", facts.driver->cuda.value_or(""));
+  if (facts.nvidia.driver) {
+    add_version(all, "cuda.driver-version", facts.nvidia.driver->version);
+    add_version(all, "cuda.runtime-version", facts.nvidia.driver->cuda.value_or(""));
   }
-  if (!facts.pci_gpus.empty())
-    all["gpu.mode"] = facts.pci_gpus.front().pci_class == "0302" ? "compute" : "graphics";
-  if (facts.gpus.empty()) return all;
+  if (!facts.nvidia.pci_gpus.empty())
+    all["gpu.mode"] = facts.nvidia.pci_gpus.front().pci_class == "0302" ? "compute" : "graphics";
+  if (facts.nvidia.gpus.empty()) return all;
   // A GPU without MIG does not report it.
   all["mig.capable"] =
-      std::ranges::any_of(facts.gpus, [](const facts::Gpu& gpu) { return gpu.mig.has_value(); }) ? "true"
-                                                                                                 : "false";
-  const facts::Gpu& gpu = facts.gpus.front();
-  const auto count = facts.gpus.size();
+      std::ranges::any_of(facts.nvidia.gpus, [](const facts::Gpu& gpu) { return gpu.mig.has_value(); })
+          ? "true"
+          : "false";
+  const facts::Gpu& gpu = facts.nvidia.gpus.front();
+  const auto count = facts.nvidia.gpus.size();
   std::string product = gpu.name;
   if (is_single_mig(layout)) product += "-MIG-" + layout.mig.devices.begin()->first;
   if (shared) product += "-SHARED";
@@ -125,7 +126,7 @@ constexpr const char* names[] = {"gpu.present",
 }  // namespace
 
 bool has_gpu(const facts::Facts& facts) {
-  return !facts.pci_gpus.empty() || !facts.gpus.empty() || facts.driver.has_value();
+  return !facts.nvidia.pci_gpus.empty() || !facts.nvidia.gpus.empty() || facts.nvidia.driver.has_value();
 }
 
 bool has_gpu_somewhere(const Context& context) {
@@ -139,7 +140,7 @@ bool has_runtime_classes(const Context& context) {
 }
 
 GpuLayout layout_of(const spec::Cluster& cluster, const spec::Host& host, const facts::Facts& facts) {
-  return spec::layout_of(cluster, host, facts::models_of(facts));
+  return spec::layout_of(cluster, host, facts::models_of(facts.nvidia));
 }
 
 std::vector<GpuLayout> layouts(const Context& context) {

@@ -193,7 +193,7 @@ std::string node_addresses(const Context& context) {
     const std::string node =
         node_name({context.cluster, host, facts, context.catalog, context.bundle, context.kubernetes});
     text += node;
-    for (const facts::Address& address : facts.all_addresses)
+    for (const facts::Address& address : facts.network.all_addresses)
       if (const auto cidr = base::Cidr::parse(address.cidr)) text += " " + as_openssl_has_it(*cidr);
     text += "\n";
   };

@@ -127,12 +127,12 @@ std::string node_name(const Context& context) {
       if (constexpr std::string_view flag = "--hostname-override=";
           word.starts_with(flag) && base::is_dns_name(word.substr(flag.size())))
         return std::string(word.substr(flag.size()));
-  return base::lower(context.facts.hostname);
+  return base::lower(context.facts.machine.hostname);
 }
 
 std::string advertise_address(const Context& context) {
   return context.cluster.control_plane.advertise_address.empty()
-             ? context.facts.default_address
+             ? context.facts.network.default_address
              : context.cluster.control_plane.advertise_address;
 }
 

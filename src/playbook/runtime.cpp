@@ -25,9 +25,12 @@ Path operator/(Path path, const Path& rest) {
 
 std::string nvidia_runtime(const Context& context) {
   const std::string name = "nvidia-container-runtime";
-  if (const auto place = context.facts.tool_paths.find(name); place != context.facts.tool_paths.end())
+  if (const auto place = context.facts.software.tool_paths.find(name);
+      place != context.facts.software.tool_paths.end())
     return place->second;
-  return std::ranges::find(context.facts.tools, name) == context.facts.tools.end() ? "" : "/usr/bin/" + name;
+  return std::ranges::find(context.facts.software.tools, name) == context.facts.software.tools.end()
+             ? ""
+             : "/usr/bin/" + name;
 }
 
 bool defaults_to_nvidia(const Context& context) {
@@ -46,9 +49,9 @@ bool defaults_to_nvidia(const Context& context) {
 }
 
 std::vector<std::string> command_of(const Context& context, const std::string& unit) {
-  const auto place = context.facts.units.find(unit);
+  const auto place = context.facts.software.units.find(unit);
   std::vector<std::string> command;
-  if (place != context.facts.units.end())
+  if (place != context.facts.software.units.end())
     for (const std::string_view word : base::words(place->second.command)) command.emplace_back(word);
   return command;
 }
@@ -82,7 +85,7 @@ Result<base::Tree> effective(const Context& context, const std::vector<Composed>
       return base::json::read(files.front().content, "daemon.json");
     case spec::Engine::crio: {
       std::map<std::string, std::string> texts;
-      if (context.facts.crio_config) texts = context.facts.crio_config->texts;
+      if (context.facts.runtime.crio_config) texts = context.facts.runtime.crio_config->texts;
       for (const Composed& file : files) texts[file.path] = file.content;
       base::Tree tree = base::Tree::map();
       for (const auto& [path, text] : texts) tree.merge(TRY(base::toml::read(text, path)));
@@ -91,7 +94,7 @@ Result<base::Tree> effective(const Context& context, const std::vector<Composed>
     case spec::Engine::containerd:
       break;
   }
-  facts::Containerd containerd = context.facts.containerd.value_or(facts::Containerd{});
+  facts::Containerd containerd = context.facts.runtime.containerd.value_or(facts::Containerd{});
   for (const Composed& file : files)
     (file.path == containerd_config_path ? containerd.config.emplace()
                                          : containerd.drop_in_texts[file.path]) = file.content;

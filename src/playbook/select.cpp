@@ -59,7 +59,7 @@ bool somebody_joins(const Context& context, bool (*with)(Role)) {
 /// An installed component that matches the request is used unchanged.
 bool installs_packages(const Context& context) {
   if (context.bundle || context.cluster.kubernetes.source != Source::packages) return false;
-  const facts::KubernetesTools& tools = context.facts.kubernetes;
+  const facts::Kubernetes& tools = context.facts.kubernetes;
   if (!tools.kubectl) return true;
   for (const auto* tool : {&tools.kubeadm, &tools.kubelet}) {
     const auto version = *tool ? base::Version::parse(**tool) : std::nullopt;
@@ -69,14 +69,14 @@ bool installs_packages(const Context& context) {
 }
 
 bool runs(const Context& context, const char* unit) {
-  const auto place = context.facts.units.find(unit);
-  return place != context.facts.units.end() &&
+  const auto place = context.facts.software.units.find(unit);
+  return place != context.facts.software.units.end() &&
          (place->second.active == "active" || place->second.active == "activating");
 }
 
 /// Installed, but not running.
 bool stopped(const Context& context, const char* unit) {
-  return context.facts.units.contains(unit) && !runs(context, unit);
+  return context.facts.software.units.contains(unit) && !runs(context, unit);
 }
 
 bool time_service_stopped(const Context& context) {
@@ -88,8 +88,8 @@ bool time_service_stopped(const Context& context) {
 
 /// A node whose kubelet is stopped, or is not started at boot.
 bool kubelet_off(const Context& context) {
-  const auto place = context.facts.units.find("kubelet.service");
-  return context.facts.kubernetes.kubelet_conf && place != context.facts.units.end() &&
+  const auto place = context.facts.software.units.find("kubelet.service");
+  return context.facts.kubernetes.kubelet_conf && place != context.facts.software.units.end() &&
          (place->second.enabled != "enabled" || place->second.active == "inactive" ||
           place->second.active == "failed");
 }
@@ -100,7 +100,7 @@ bool installs_driver(const Context& context) {
 }
 
 bool nouveau_absent(const Context& context) {
-  return std::ranges::none_of(context.facts.modules, [](const std::string& module) {
+  return std::ranges::none_of(context.facts.kernel.modules, [](const std::string& module) {
     return module == "nouveau" || module.starts_with("nova_");
   });
 }
@@ -131,8 +131,10 @@ constexpr Row table[] = {
     {"driver-use", [](const Context& c) { return has_gpu(c.facts) && !installs_driver(c); }},
     // NVLink 5 switches are not on the PCI bus, but the cards that manage them are.
     {"nvswitch",
-     [](const Context& c) { return !c.facts.nvswitches.empty() || !c.facts.nvlink_managers.empty(); }},
-    {"nvlink5", [](const Context& c) { return !c.facts.nvlink_managers.empty(); }},
+     [](const Context& c) {
+       return !c.facts.nvidia.nvswitches.empty() || !c.facts.nvidia.nvlink_managers.empty();
+     }},
+    {"nvlink5", [](const Context& c) { return !c.facts.nvidia.nvlink_managers.empty(); }},
     {"device-plugin", [](const Context& c) { return serves(c, Allocator::device_plugin); }},
     {"dra", [](const Context& c) { return serves(c, Allocator::dra); }},
     {"gpu-operator", [](const Context& c) { return c.cluster.gpu.stack == GpuStack::gpu_operator; }},
@@ -159,20 +161,24 @@ constexpr Row table[] = {
     {"registry-hosts", [](const Context& c) { return !registry_hosts(c).empty(); }},
     // State of the host.
     {"apt", [](const Context& c) { return c.facts.os.family == facts::Family::debian; }},
-    {"has-address", [](const Context& c) { return !c.facts.default_address.empty(); }},
+    {"has-address", [](const Context& c) { return !c.facts.network.default_address.empty(); }},
     {"kubelet-configured", [](const Context& c) { return c.facts.kubernetes.kubelet_conf; }},
     {"kubelet-off", kubelet_off},
     {"containerd-stopped", [](const Context& c) { return stopped(c, "containerd.service"); }},
     {"docker-stopped", [](const Context& c) { return stopped(c, "docker.service"); }},
     {"time-service-stopped", time_service_stopped},
     {"driver-installed",
-     [](const Context& c) { return c.facts.driver.has_value() || c.facts.driver_installed.has_value(); }},
-    {"driver-loaded", [](const Context& c) { return c.facts.driver.has_value(); }},
+     [](const Context& c) {
+       return c.facts.nvidia.driver.has_value() || c.facts.nvidia.driver_installed.has_value();
+     }},
+    {"driver-loaded", [](const Context& c) { return c.facts.nvidia.driver.has_value(); }},
     {"nouveau-absent", nouveau_absent},
-    {"toolkit", [](const Context& c) { return c.facts.nvidia_ctk.has_value(); }},
-    {"persistenced", [](const Context& c) { return c.facts.units.contains("nvidia-persistenced.service"); }},
+    {"toolkit", [](const Context& c) { return c.facts.nvidia.ctk.has_value(); }},
+    {"persistenced",
+     [](const Context& c) { return c.facts.software.units.contains("nvidia-persistenced.service"); }},
     {"fabric-manager-stopped", [](const Context& c) { return stopped(c, "nvidia-fabricmanager.service"); }},
-    {"cdi-refresh", [](const Context& c) { return c.facts.units.contains("nvidia-cdi-refresh.path"); }},
+    {"cdi-refresh",
+     [](const Context& c) { return c.facts.software.units.contains("nvidia-cdi-refresh.path"); }},
 };
 
 }  // namespace
@@ -199,7 +205,7 @@ bool offers_packages(const Context& context) {
 }
 
 bool is_node(const facts::Facts& facts) {
-  return facts.kubernetes.kubelet_conf && !facts.paths.contains("/var/lib/gpuadm/joining");
+  return facts.kubernetes.kubelet_conf && !facts.software.paths.contains("/var/lib/gpuadm/joining");
 }
 
 const spec::Host* first_control_plane(const spec::Cluster& cluster, const facts::Census& census) {

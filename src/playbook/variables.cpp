@@ -75,7 +75,7 @@ std::string joining_control_planes(const Context& c) {
     if (!first || host.name == first->name || host.role != spec::Role::control_plane) continue;
     const auto facts = c.census->find(host.name);
     if (facts != c.census->end() && facts->second && !is_node(*facts->second))
-      text += facts->second->default_address + "\n";
+      text += facts->second->network.default_address + "\n";
   }
   return text;
 }
@@ -101,7 +101,7 @@ std::string engine(const Context& c) {
 }
 
 std::string host_address(const Context& c) {
-  return c.facts.default_address;
+  return c.facts.network.default_address;
 }
 
 /// One per line.
@@ -115,11 +115,11 @@ std::string virtual_address(const Context& c) {
   return c.cluster.control_plane.virtual_address;
 }
 std::string virtual_interface(const Context& c) {
-  return link_to(c.facts, c.cluster.control_plane.virtual_address);
+  return link_to(c.facts.network, c.cluster.control_plane.virtual_address);
 }
 
 std::string kernel(const Context& c) {
-  return c.facts.kernel;
+  return c.facts.kernel.release;
 }
 std::string driver_branch(const Context& c) {
   return std::to_string(c.host.driver_branch);
@@ -170,7 +170,7 @@ std::string package_version(const Context& c) {
 /// PCI addresses of the GPUs in the driver.
 std::string gpu_slots(const Context& c) {
   std::vector<std::string> slots;
-  for (const facts::Gpu& gpu : c.facts.gpus) slots.push_back(gpu.bus_id);
+  for (const facts::Gpu& gpu : c.facts.nvidia.gpus) slots.push_back(gpu.bus_id);
   return base::join(slots, " ");
 }
 

@@ -37,11 +37,12 @@ Result<facts::Facts> read_probe(const std::string& host, const transport::Exit& 
   if (!facts)
     return base::fail(Fault::remote, fmt::format("{}: the probe ended with status {}: {}", host, exit.status,
                                                  base::tail(exit.err.empty() ? exit.out : exit.err, 3)));
-  if (facts->clock && facts->clock_end) {
+  if (facts->clock.probe_begin && facts->clock.probe_end) {
     // The login precedes the probe and may take seconds, so only the end is compared: the network delay of
     // the answer is short.
-    const std::chrono::duration<double> probed(*facts->clock_end - *facts->clock);
-    facts::place_clock(*facts, answered - std::chrono::duration_cast<base::Time::duration>(probed), answered);
+    const std::chrono::duration<double> probed(*facts->clock.probe_end - *facts->clock.probe_begin);
+    facts::place_clock(facts->clock, answered - std::chrono::duration_cast<base::Time::duration>(probed),
+                       answered);
   }
   return facts;
 }

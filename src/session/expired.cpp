@@ -35,15 +35,16 @@ std::string way_out(const facts::Facts& facts, const std::string& host, const st
 
 base::Result<> refuse_expired(const facts::Census& census) {
   for (const auto& [name, facts] : census) {
-    if (!facts || !playbook::is_node(*facts) || !facts->clock || !facts->kubernetes.certificates) continue;
+    if (!facts || !playbook::is_node(*facts) || !facts->clock.probe_begin || !facts->kubernetes.certificates)
+      continue;
     const std::string host = base::printable(name);
     for (const facts::Certificate& certificate : *facts->kubernetes.certificates)
-      if (certificate.ends < *facts->clock && is_needed(*facts, certificate.path))
-        return base::fail(
-            base::Fault::blocked,
-            fmt::format("{}: the certificate {} expired {:.0f} days ago", host,
-                        base::printable(certificate.path, 200), (*facts->clock - certificate.ends) / 86400),
-            way_out(*facts, host, certificate.path) + "; then run the same command again");
+      if (certificate.ends < *facts->clock.probe_begin && is_needed(*facts, certificate.path))
+        return base::fail(base::Fault::blocked,
+                          fmt::format("{}: the certificate {} expired {:.0f} days ago", host,
+                                      base::printable(certificate.path, 200),
+                                      (*facts->clock.probe_begin - certificate.ends) / 86400),
+                          way_out(*facts, host, certificate.path) + "; then run the same command again");
   }
   return {};
 }

@@ -52,8 +52,9 @@ HostState state_of(const facts::Facts& facts) {
                    !kubernetes.manifests.empty();
   if (!any) return HostState::fresh;
   // gpuadm writes one file during kubeadm join, and the other when a control-plane node is complete.
-  const bool begun = facts.paths.contains("/var/lib/gpuadm/joining") ||
-                     (plane && facts.gpuadm_installed && !facts.paths.contains("/var/lib/gpuadm/cluster"));
+  const bool begun =
+      facts.software.paths.contains("/var/lib/gpuadm/joining") ||
+      (plane && facts.gpuadm_installed && !facts.software.paths.contains("/var/lib/gpuadm/cluster"));
   if (!kubernetes.kubelet_conf || (plane && !kubernetes.admin_conf) || begun) return HostState::unfinished;
   return plane ? HostState::control_plane : HostState::worker;
 }

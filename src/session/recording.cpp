@@ -49,7 +49,7 @@ Result<base::Error> read_error(const Tree& host, const std::string& source) {
 Result<facts::Facts> read_host(std::string probe, const Tree& about, Survey& survey, const std::string& name,
                                Texts texts) {
   facts::Facts facts = TRY(facts::parse(probe));
-  if (const Tree* offset = about.find("clockOffset")) facts.clock_offset = offset->as_real();
+  if (const Tree* offset = about.find("clockOffset")) facts.clock.offset = offset->as_real();
   if (texts == Texts::kept) survey.probes[name] = std::move(probe);
   return facts;
 }
@@ -99,7 +99,7 @@ Result<> save_recording(const fs::path& folder, const Recording& recording, fact
   for (const auto& [host, facts] : recording.survey.census) {
     const std::string name = redact.name(host);
     Tree about = Tree::map();
-    if (facts && facts->clock_offset) about.set("clockOffset", *facts->clock_offset);
+    if (facts && facts->clock.offset) about.set("clockOffset", *facts->clock.offset);
     if (!facts) {
       about.set("fault", base::name_of(facts.error().fault));
       about.set("what", redact(facts.error().what));

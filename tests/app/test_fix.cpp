@@ -97,9 +97,9 @@ TEST_CASE("fix: the step for a stopped time service is planned only where it fin
     CHECK_MESSAGE(probe.find(fmt::format(" {} ", unit)) != std::string::npos, std::string(unit));
     CHECK_MESSAGE(given.find(fmt::format("{}\n", unit)) != std::string::npos, std::string(unit));
     facts::Facts stopped = sample.facts;
-    stopped.units[unit].active = "inactive";
+    stopped.software.units[unit].active = "inactive";
     CHECK_MESSAGE(planned(stopped), std::string(unit));
-    stopped.units[unit].active = "active";
+    stopped.software.units[unit].active = "active";
     CHECK_MESSAGE(!planned(stopped), std::string(unit));
   }
 }

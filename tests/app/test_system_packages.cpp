@@ -34,9 +34,9 @@ TEST_CASE("what a host lacks of the operating system follows from its facts") {
   app::SystemPackages packages{*fetcher, store, library.catalog(), cluster, {1, 36, 4}, "amd64", false, true,
                                true,     io};
   const app::PackageHost host = host_of(with_gpu);
-  CHECK(host.facts.kernel == "6.1.0-56-amd64");
-  CHECK(host.facts.nvswitches.size() == 1);
-  CHECK(host.facts.nvlink_managers.empty());
+  CHECK(host.facts.kernel.release == "6.1.0-56-amd64");
+  CHECK(host.facts.nvidia.nvswitches.size() == 1);
+  CHECK(host.facts.nvidia.nvlink_managers.empty());
   CHECK(packages.lacks_driver(host));
   const auto missing = packages.missing(host);
   CHECK(base::join(std::vector(missing.begin(), missing.end()), " ") == "conntrack ebtables");
@@ -53,6 +53,6 @@ TEST_CASE("what a host lacks of the operating system follows from its facts") {
   CHECK(nothing->empty());
   packages.driver = true;
   app::PackageHost odd = host;
-  odd.facts.kernel = "6.1 $(reboot)";
+  odd.facts.kernel.release = "6.1 $(reboot)";
   CHECK(packages.collect({odd}).error().what == "node: its facts have no kernel");
 }

@@ -44,7 +44,7 @@ inline std::string base_of(const Tree& host) {
 inline facts::Facts facts_of(const Tree& host, const std::string& probe) {
   auto facts = facts::parse(probe);
   REQUIRE(facts.has_value());
-  if (const Tree* offset = host.find("clockOffset")) facts->clock_offset = offset->as_real();
+  if (const Tree* offset = host.find("clockOffset")) facts->clock.offset = offset->as_real();
   return *facts;
 }
 

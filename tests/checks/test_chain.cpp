@@ -113,8 +113,8 @@ TEST_CASE("where GPUs are claimed, a node offers the devices of its slices, and 
   spec::Cluster cluster;
   cluster.gpu.allocator = spec::Allocator::dra;
   facts::Facts host;
-  host.hostname = "one";
-  host.gpus.resize(2);
+  host.machine.hostname = "one";
+  host.nvidia.gpus.resize(2);
   facts::Census census;
   census.emplace("one", host);
   facts::ClusterFacts facts;
@@ -188,11 +188,11 @@ struct Site {
   Site() {
     cluster.hosts.front().name = "one";
     facts::Facts host;
-    host.hostname = "one";
-    host.driver = facts::Driver{.version = "580.159.04", .open_modules = true};
-    host.gpus = {{.index = 0, .name = "NVIDIA H200"}, {.index = 1, .name = "NVIDIA H200"}};
-    host.nvidia_smi_status = 0;
-    host.containerd =
+    host.machine.hostname = "one";
+    host.nvidia.driver = facts::Driver{.version = "580.159.04", .open_modules = true};
+    host.nvidia.gpus = {{.index = 0, .name = "NVIDIA H200"}, {.index = 1, .name = "NVIDIA H200"}};
+    host.nvidia.smi_status = 0;
+    host.runtime.containerd =
         facts::Containerd{.version = "1.7.24", .runtimes = {{"nvidia", true}}, .default_runtime = "runc"};
     census.emplace("one", std::move(host));
     facts.nodes = {
@@ -229,7 +229,7 @@ TEST_CASE("links that facts show hold on a node that is well, with their evidenc
   CHECK(evidence(Link::plugin) == "kube-system/nvidia-device-plugin-mps-2-x runs");
   CHECK(evidence(Link::allocatable) == "2 nvidia.com/gpu, for 2 GPUs");
   CHECK(site.see(Link::cdi).verdict == report::Verdict::skip);
-  site.host().toolkit.cdi = {
+  site.host().nvidia.toolkit.cdi = {
       {.file = "/var/run/cdi/nvidia.yaml", .kind = "nvidia.com/gpu", .devices = {"0", "1", "all"}}};
   CHECK(evidence(Link::cdi) == "/var/run/cdi/nvidia.yaml names 3 devices");
 }
@@ -243,11 +243,11 @@ TEST_CASE("links that facts show are broken where something is missing") {
     CHECK(finding.severity == report::Severity::blocker);
     return finding.says;
   };
-  CHECK(says(Link::driver, [](Site& s) { s.host().driver.reset(); }) == "no NVIDIA driver is loaded");
-  CHECK(says(Link::nvml, [](Site& s) { s.host().gpus.clear(); }) == "the driver answers for no GPU");
-  CHECK(says(Link::nvml, [](Site& s) { s.host().pci_gpus.resize(3); }) ==
+  CHECK(says(Link::driver, [](Site& s) { s.host().nvidia.driver.reset(); }) == "no NVIDIA driver is loaded");
+  CHECK(says(Link::nvml, [](Site& s) { s.host().nvidia.gpus.clear(); }) == "the driver answers for no GPU");
+  CHECK(says(Link::nvml, [](Site& s) { s.host().nvidia.pci_gpus.resize(3); }) ==
         "the driver does not answer for every GPU");
-  CHECK(says(Link::runtime, [](Site& s) { s.host().containerd->runtimes.clear(); }) ==
+  CHECK(says(Link::runtime, [](Site& s) { s.host().runtime.containerd->runtimes.clear(); }) ==
         "RuntimeClass nvidia has no runtime in the container runtime");
   CHECK(says(Link::plugin, [](Site& s) { s.facts.pods->clear(); }) ==
         "NVIDIA's device plugin has no pod on the node");

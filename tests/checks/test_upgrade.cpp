@@ -28,7 +28,7 @@ struct World {
     host.role = role;
     cluster.hosts.push_back(host);
     facts::Facts host_facts;
-    host_facts.hostname = name;
+    host_facts.machine.hostname = name;
     census.emplace(name, host_facts);
     facts::Node node;
     node.name = name;

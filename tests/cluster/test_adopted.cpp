@@ -87,7 +87,7 @@ TEST_CASE("what a worker's kubelet has of its own is said, since the file has on
   node.address = "192.0.2.9";
   found.view->nodes->push_back(node);
   facts::Facts worker = *found.census.at(found.plane);
-  worker.hostname = "gpu1";
+  worker.machine.hostname = "gpu1";
   worker.kubernetes.admin_conf = false;
   found.asked.hosts.push_back(spec::single("192.0.2.9")->hosts.front());
   found.census.emplace("192.0.2.9", worker);

@@ -13,16 +13,16 @@ struct World {
   World() {
     cluster.gpu.allocator = spec::Allocator::dra;
     facts::Facts host;
-    host.hostname = "one";
+    host.machine.hostname = "one";
     host.kubernetes.kubelet_conf = true;
     for (const char* uuid : {"GPU-a", "GPU-b"}) {
       facts::Gpu gpu;
-      gpu.index = static_cast<int>(host.gpus.size());
+      gpu.index = static_cast<int>(host.nvidia.gpus.size());
       gpu.uuid = uuid;
       gpu.name = "NVIDIA H100";
       gpu.bus_id = std::string("0000:0") + std::to_string(gpu.index + 1) + ":00.0";
-      host.pci_gpus.push_back({gpu.bus_id, "2330", "10de:16c1", "0302", "nvidia"});
-      host.gpus.push_back(gpu);
+      host.nvidia.pci_gpus.push_back({gpu.bus_id, "2330", "10de:16c1", "0302", "nvidia"});
+      host.nvidia.gpus.push_back(gpu);
     }
     census.emplace("one", host);
     view.emplace();

@@ -6,7 +6,7 @@ namespace {
 
 base::Result<facts::Facts> answers(const std::string& machine_id) {
   facts::Facts facts;
-  facts.machine_id = machine_id;
+  facts.machine.id = machine_id;
   return facts;
 }
 

@@ -19,11 +19,11 @@ spec::Host host(const std::string& name, spec::Role role) {
 
 facts::Facts facts_of(const std::string& name) {
   facts::Facts facts;
-  facts.hostname = name;
-  facts.clock = clock_there;
+  facts.machine.hostname = name;
+  facts.clock.probe_begin = clock_there;
   facts.kubernetes.kubelet_conf = true;
   facts.kubernetes.cni_configs = {"10-gpuadm.conflist"};
-  facts.units["kubelet.service"].active = "active";
+  facts.software.units["kubelet.service"].active = "active";
   return facts;
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("what is wrong with a node is said once, by who knows it best") {
   (*world.view->nodes)[1].conditions["Ready"] = {"Unknown", "NodeStatusUnknown"};
   (*world.view->nodes)[1].message = "Kubelet stopped posting node status.";
   CHECK(says(world.status(), "gpu", "Kubelet stopped posting"));
-  facts_in(world, "gpu").units["kubelet.service"].active = "failed";
+  facts_in(world, "gpu").software.units["kubelet.service"].active = "failed";
   const cluster::Status stopped = world.status();
   CHECK(says(stopped, "gpu", "the kubelet is not running (failed"));
   CHECK(stopped.problems.size() == 1);
@@ -160,11 +160,11 @@ TEST_CASE("certificates that end soon, a silent API server and a missing network
 TEST_CASE("GPUs that the driver or the node has lost are not well") {
   World world;
   facts::Facts& gpu = facts_in(world, "gpu");
-  gpu.pci_gpus.resize(2);
-  gpu.pci_gpus[0].slot = "0000:01:00.0";
-  gpu.pci_gpus[1].slot = "0000:02:00.0";
-  gpu.gpus.resize(1);
-  gpu.gpus[0].bus_id = "0000:01:00.0";
+  gpu.nvidia.pci_gpus.resize(2);
+  gpu.nvidia.pci_gpus[0].slot = "0000:01:00.0";
+  gpu.nvidia.pci_gpus[1].slot = "0000:02:00.0";
+  gpu.nvidia.gpus.resize(1);
+  gpu.nvidia.gpus[0].bus_id = "0000:01:00.0";
   (*world.view->nodes)[1].allocatable["nvidia.com/gpu"] = "1";
   facts::Pod pod;
   pod.space = "default";
@@ -178,8 +178,8 @@ TEST_CASE("GPUs that the driver or the node has lost are not well") {
   REQUIRE(status.gpu_hosts.size() == 1);
   CHECK(status.gpu_hosts[0].used == 1);
   CHECK(status.gpu_hosts[0].pods == std::vector<std::string>{"default/trainer"});
-  gpu.gpus.resize(2);
-  gpu.gpus[1].bus_id = "0000:02:00.0";
+  gpu.nvidia.gpus.resize(2);
+  gpu.nvidia.gpus[1].bus_id = "0000:02:00.0";
   CHECK(says(world.status(), "gpu", "the driver has 2 GPUs, but pods can use 1"));
 }
 

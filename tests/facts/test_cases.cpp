@@ -54,17 +54,17 @@ TEST_CASE("facts that decide which packages a host needs survive being written a
     CHECK(got.os.parent_codename == facts->os.parent_codename);
     CHECK(got.os.family == facts->os.family);
     CHECK(got.os.architecture == facts->os.architecture);
-    CHECK(got.kernel == facts->kernel);
-    CHECK(got.tool_paths == facts->tool_paths);
-    CHECK(got.nvswitches == facts->nvswitches);
-    CHECK(got.nvlink_managers == facts->nvlink_managers);
-    CHECK(got.containerd.has_value() == facts->containerd.has_value());
-    REQUIRE(got.pci_gpus.size() == facts->pci_gpus.size());
-    for (std::size_t i = 0; i < got.pci_gpus.size(); ++i) {
-      CHECK(got.pci_gpus[i].slot == facts->pci_gpus[i].slot);
-      CHECK(got.pci_gpus[i].device_id == facts->pci_gpus[i].device_id);
-      CHECK(got.pci_gpus[i].subsystem == facts->pci_gpus[i].subsystem);
-      CHECK(got.pci_gpus[i].pci_class == facts->pci_gpus[i].pci_class);
+    CHECK(got.kernel.release == facts->kernel.release);
+    CHECK(got.software.tool_paths == facts->software.tool_paths);
+    CHECK(got.nvidia.nvswitches == facts->nvidia.nvswitches);
+    CHECK(got.nvidia.nvlink_managers == facts->nvidia.nvlink_managers);
+    CHECK(got.runtime.containerd.has_value() == facts->runtime.containerd.has_value());
+    REQUIRE(got.nvidia.pci_gpus.size() == facts->nvidia.pci_gpus.size());
+    for (std::size_t i = 0; i < got.nvidia.pci_gpus.size(); ++i) {
+      CHECK(got.nvidia.pci_gpus[i].slot == facts->nvidia.pci_gpus[i].slot);
+      CHECK(got.nvidia.pci_gpus[i].device_id == facts->nvidia.pci_gpus[i].device_id);
+      CHECK(got.nvidia.pci_gpus[i].subsystem == facts->nvidia.pci_gpus[i].subsystem);
+      CHECK(got.nvidia.pci_gpus[i].pci_class == facts->nvidia.pci_gpus[i].pci_class);
     }
   }
 }

@@ -51,7 +51,7 @@ TEST_CASE("a host's node is the one of its whole name, else the only one of its 
   }
   const auto node = [&](const char* hostname) {
     facts::Facts facts;
-    facts.hostname = hostname;
+    facts.machine.hostname = hostname;
     const facts::Node* found = facts::node_of(cluster, facts);
     return found ? found->name : "none";
   };

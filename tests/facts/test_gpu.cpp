@@ -15,14 +15,14 @@ TEST_CASE("GPUs are NVIDIA devices of class 0300 and 0302, not bridges and sound
         "0000:01:00.1 class=040300 vendor=10de device=22BA subsystem=10de:165b driver=snd_hda_intel numa=0\n"
         "0000:03:00.0 class=068000 vendor=10de device=22a3 subsystem=10de:1796 driver= numa=0\n"
         "0000:41:00.0 class=030200 vendor=10de device=20B2 subsystem=10de:1463 driver= numa=1"}}));
-  REQUIRE(facts->pci_gpus.size() == 2);
-  CHECK(facts->pci_gpus[0].driver == "nouveau");
-  CHECK(facts->pci_gpus[1].device_id == "20b2");
+  REQUIRE(facts->nvidia.pci_gpus.size() == 2);
+  CHECK(facts->nvidia.pci_gpus[0].driver == "nouveau");
+  CHECK(facts->nvidia.pci_gpus[1].device_id == "20b2");
 }
 
 TEST_CASE("a proprietary module is distinguished from an open one, with and without sysfs") {
   const auto read = [](std::string_view line) {
-    return parse(probe_text({{"/proc/driver/nvidia/version", line}}))->driver;
+    return parse(probe_text({{"/proc/driver/nvidia/version", line}}))->nvidia.driver;
   };
   const auto closed =
       read("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024");
@@ -38,10 +38,10 @@ TEST_CASE("a hung or failing nvidia-smi is a fact with its status and words") {
   const auto facts = parse(probe_text(
       {{"nvidia-smi",
         "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 550.54\n? 18"}}));
-  CHECK(facts->nvidia_smi_status == 18);
-  CHECK(facts->nvidia_smi_says == "Failed to initialize NVML: Driver/library version mismatch");
-  CHECK(facts->gpus.empty());
-  CHECK(parse(probe_text({{"nvidia-smi", "? 124"}}))->nvidia_smi_status == 124);
+  CHECK(facts->nvidia.smi_status == 18);
+  CHECK(facts->nvidia.smi_says == "Failed to initialize NVML: Driver/library version mismatch");
+  CHECK(facts->nvidia.gpus.empty());
+  CHECK(parse(probe_text({{"nvidia-smi", "? 124"}}))->nvidia.smi_status == 124);
 }
 
 TEST_CASE("missing values of nvidia-smi are not set") {
@@ -56,22 +56,22 @@ TEST_CASE("missing values of nvidia-smi are not set") {
                          "id=\"0\"><uuid>GPU-1</uuid><fb_memory_usage><total>N/A</total></fb_memory_usage>"
                          "<persistence_mode>Enabled</persistence_mode></gpu></nvidia_smi_log>\n? 0"},
                         {"nvidia-smi-fields", "index, uuid, compute_cap\n0, GPU-1, [N/A]\n? 0"}}));
-  REQUIRE(facts->gpus.size() == 1);
-  CHECK(!facts->gpus[0].memory_mib);
-  CHECK(!facts->gpus[0].compute_capability);
-  CHECK(facts->gpus[0].persistence == "Enabled");
+  REQUIRE(facts->nvidia.gpus.size() == 1);
+  CHECK(!facts->nvidia.gpus[0].memory_mib);
+  CHECK(!facts->nvidia.gpus[0].compute_capability);
+  CHECK(facts->nvidia.gpus[0].persistence == "Enabled");
 }
 
 TEST_CASE("lines of MIG devices are not GPUs") {
   const auto facts = parse(probe_text(
       {{"nvidia-smi", "GPU 0: NVIDIA A100 (UUID: GPU-1)\n  MIG 1g.5gb     Device  0: (UUID: MIG-2)\n? 0"}}));
-  CHECK(facts->gpus.size() == 1);
+  CHECK(facts->nvidia.gpus.size() == 1);
 }
 
 TEST_CASE("the library in force is the one that fits the loaded module, else the newest") {
   const auto library = [](std::string_view paths) {
     return parse(probe_text({{"/sys/module/nvidia/version", "550.54.15"}, {"gpu-libraries", paths}}))
-        ->driver->library;
+        ->nvidia.driver->library;
   };
   CHECK(library("/a/libnvidia-ml.so.1\n/a/libnvidia-ml.so.580.65.06\n/b/libnvidia-ml.so.550.54.15") ==
         "550.54.15");
@@ -94,21 +94,21 @@ TEST_CASE("the driver root is the first that has both nvidia-smi and the library
                                         "/usr/local/nvidia bin/nvidia-smi lib64/libnvidia-ml.so.1\n"
                                         "/usr/local/nvidia bin/nvidia-smi lib64/libnvidia-ml.so.1\n"
                                         "damaged line"}}));
-  REQUIRE(facts->driver_roots);
-  CHECK(facts->driver_roots->size() == 2);
-  const facts::DriverRoot* root = driver_root_of(*facts);
+  REQUIRE(facts->nvidia.driver_roots);
+  CHECK(facts->nvidia.driver_roots->size() == 2);
+  const facts::DriverRoot* root = driver_root_of(facts->nvidia);
   REQUIRE(root);
   CHECK(root->path == "/usr/local/nvidia");
   CHECK(root->smi == "bin/nvidia-smi");
-  CHECK(!parse(probe_text({{"pci", ""}}))->driver_roots);
+  CHECK(!parse(probe_text({{"pci", ""}}))->nvidia.driver_roots);
 }
 
 TEST_CASE("a GPU may have no name") {
   for (const char* line : {"GPU 3: (UUID: GPU-1)", "GPU 3:  (UUID: GPU-1)"}) {
     const auto facts = parse(probe_text({{"nvidia-smi", std::string(line) + "\n? 0"}}));
-    REQUIRE(facts->gpus.size() == 1);
-    CHECK(facts->gpus[0].index == 3);
-    CHECK(facts->gpus[0].name.empty());
-    CHECK(facts->gpus[0].uuid == "GPU-1");
+    REQUIRE(facts->nvidia.gpus.size() == 1);
+    CHECK(facts->nvidia.gpus[0].index == 3);
+    CHECK(facts->nvidia.gpus[0].name.empty());
+    CHECK(facts->nvidia.gpus[0].uuid == "GPU-1");
   }
 }

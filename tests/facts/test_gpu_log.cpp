@@ -14,25 +14,25 @@ TEST_CASE("Xids and SXids are read from the log of dmesg and of journalctl") {
         "[ 4400.200000] node1 kernel: NVRM: Xid (PCI:0000:18:00): 45, pid=12, name=python3, Ch 00000008\n"
         "[ 4401.000000] nvidia-nvswitch3: SXid (PCI:0000:c3:00.0): 20034, Fatal, Link 30 LTSSM Fault Up\n"
         "a line without a time\n? 0"}}));
-  REQUIRE(facts->kernel_log);
-  CHECK(facts->kernel_log->size() == 5);
-  CHECK(facts->kernel_log->back().text == "a line without a time");
-  CHECK(facts->kernel_log->back().seconds == doctest::Approx(4401));
-  REQUIRE(facts->xids.size() == 2);
-  CHECK(facts->xids[0].slot == "0000:2a:00.0");
-  CHECK(facts->xids[0].code == 79);
-  CHECK(facts->xids[0].seconds == doctest::Approx(4400.123456));
-  CHECK(facts->xids[1].text == "pid=12, name=python3, Ch 00000008");
-  REQUIRE(facts->sxids.size() == 1);
-  CHECK(facts->sxids[0].slot == "0000:c3:00.0");
-  CHECK(facts->sxids[0].text.starts_with("Fatal"));
-  CHECK(!parse(probe_text({}))->kernel_log);
+  REQUIRE(facts->kernel.log);
+  CHECK(facts->kernel.log->size() == 5);
+  CHECK(facts->kernel.log->back().text == "a line without a time");
+  CHECK(facts->kernel.log->back().seconds == doctest::Approx(4401));
+  REQUIRE(facts->nvidia.xids.size() == 2);
+  CHECK(facts->nvidia.xids[0].slot == "0000:2a:00.0");
+  CHECK(facts->nvidia.xids[0].code == 79);
+  CHECK(facts->nvidia.xids[0].seconds == doctest::Approx(4400.123456));
+  CHECK(facts->nvidia.xids[1].text == "pid=12, name=python3, Ch 00000008");
+  REQUIRE(facts->nvidia.sxids.size() == 1);
+  CHECK(facts->nvidia.sxids[0].slot == "0000:c3:00.0");
+  CHECK(facts->nvidia.sxids[0].text.starts_with("Fatal"));
+  CHECK(!parse(probe_text({}))->kernel.log);
 }
 
 TEST_CASE("lines that only look like Xids are none") {
   for (const char* line : {"[ 1.0] NVRM: Xid (PCI:0000:2a:00", "[ 1.0] NVRM: Xid (PCI:0000:2a:00): x, y",
                            "[ 1.0] NVRM: Xid (PCI:0000:2a:00): -3", "[x] NVRM: Xid (PCI:0000:2a:00): 79"})
-    CHECK(parse(probe_text({{"kernel-log", line}}))->xids.empty());
+    CHECK(parse(probe_text({{"kernel-log", line}}))->nvidia.xids.empty());
 }
 
 TEST_CASE("NVLinks are counted per GPU, and only errors above zero are kept") {
@@ -45,13 +45,13 @@ TEST_CASE("NVLinks are counted per GPU, and only errors above zero are kept") {
         "GPU 0: NVIDIA H200 (UUID: GPU-1)\n\t Link 0: Replay Errors: 0\n\t Link 1: CRC Errors: 12\n\n? 0"},
        {"nvidia-smi-topology",
         "\t\x1b[4mGPU0\tGPU1\tCPU Affinity\x1b[0m\nGPU0\t X \tNV18\t0-31\nGPU1\tNV18\t X \t0-31\n? 0"}}));
-  REQUIRE(facts->gpus.size() == 2);
-  REQUIRE(facts->gpus[0].nvlinks);
-  CHECK(facts->gpus[0].nvlinks->active == 1);
-  CHECK(facts->gpus[0].nvlinks->inactive == std::vector<std::string>{"1"});
-  CHECK(facts->gpus[0].nvlinks->errors == std::map<std::string, std::uint64_t>{{"link 1: CRC", 12}});
-  CHECK(!facts->gpus[1].nvlinks);
-  CHECK(facts->gpus[1].paths_to == std::vector<std::string>{"NV18", "X"});
+  REQUIRE(facts->nvidia.gpus.size() == 2);
+  REQUIRE(facts->nvidia.gpus[0].nvlinks);
+  CHECK(facts->nvidia.gpus[0].nvlinks->active == 1);
+  CHECK(facts->nvidia.gpus[0].nvlinks->inactive == std::vector<std::string>{"1"});
+  CHECK(facts->nvidia.gpus[0].nvlinks->errors == std::map<std::string, std::uint64_t>{{"link 1: CRC", 12}});
+  CHECK(!facts->nvidia.gpus[1].nvlinks);
+  CHECK(facts->nvidia.gpus[1].paths_to == std::vector<std::string>{"NV18", "X"});
 }
 
 TEST_CASE("readings have one name, whatever the driver calls them") {
@@ -63,10 +63,10 @@ TEST_CASE("readings have one name, whatever the driver calls them") {
         "<clocks_throttle_reason_hw_slowdown>Active</clocks_throttle_reason_hw_slowdown>"
         "</clocks_throttle_reasons><processes><process_info><pid>9</pid><type>C</type>"
         "<process_name>python3</process_name></process_info></processes></gpu></nvidia_smi_log>\n? 0"}}));
-  REQUIRE(facts->gpus.size() == 1);
-  CHECK(facts->gpus[0].readings ==
+  REQUIRE(facts->nvidia.gpus.size() == 1);
+  CHECK(facts->nvidia.gpus[0].readings ==
         std::map<std::string, std::string>{{"clocks_event_reasons/clocks_event_reason_hw_slowdown", "Active"},
                                            {"gpu_power_readings/current_power_limit", "250.00 W"}});
-  REQUIRE(facts->gpus[0].processes.size() == 1);
-  CHECK(facts->gpus[0].processes[0].name == "python3");
+  REQUIRE(facts->nvidia.gpus[0].processes.size() == 1);
+  CHECK(facts->nvidia.gpus[0].processes[0].name == "python3");
 }

@@ -12,12 +12,12 @@ TEST_CASE("a process's name may hold anything") {
                                         "41 (a) D (b) Z 1 41 41 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 90000 0 "
                                         "0\n42 (short) D 1\nnonsense\n43 () Z\n"}}));
   REQUIRE(facts);
-  REQUIRE(facts->stuck);
-  REQUIRE(facts->stuck->size() == 3);
-  CHECK(facts->stuck->at(0).name == "a) D (b");
-  CHECK(facts->stuck->at(0).state == 'Z');
-  CHECK(facts->stuck->at(0).age == doctest::Approx(100.5));
-  CHECK(!facts->stuck->at(1).age);
+  REQUIRE(facts->kernel.stuck);
+  REQUIRE(facts->kernel.stuck->size() == 3);
+  CHECK(facts->kernel.stuck->at(0).name == "a) D (b");
+  CHECK(facts->kernel.stuck->at(0).state == 'Z');
+  CHECK(facts->kernel.stuck->at(0).age == doctest::Approx(100.5));
+  CHECK(!facts->kernel.stuck->at(1).age);
 }
 
 TEST_CASE("counters of several memory controllers are one sum, and none is not zero") {
@@ -27,11 +27,12 @@ TEST_CASE("counters of several memory controllers are one sum, and none is not z
                                         "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages 16\n"
                                         "/proc/net/stat/arp_cache 000003f2 0000a12c\n"}}));
   REQUIRE(facts);
-  CHECK(facts->ecc_corrected == 7);
-  CHECK(!facts->ecc_uncorrected);
-  CHECK(facts->huge_pages.at(1048576) == 16);
-  CHECK(facts->neighbours == 1010);
-  CHECK(!parse(probe_text({}))->neighbours);
+  CHECK(facts->machine.ecc_corrected == 7);
+  CHECK(!facts->machine.ecc_uncorrected);
+  CHECK(facts->kernel.huge_pages.at(1048576) == 16);
+  CHECK(facts->network.neighbours == 1010);
+  CHECK(!parse(probe_text({}))->network.neighbours);
+  CHECK(!parse(probe_text({{"sysfs", "/proc/net/stat/arp_cache \n"}}))->network.neighbours);
 }
 
 TEST_CASE("an RDMA port is what its files say") {
@@ -47,9 +48,9 @@ TEST_CASE("an RDMA port is what its files say") {
                          "/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/1 IB/RoCE v1\n"
                          "/sys/class/infiniband/mlx5_0/ports/900/state 4: ACTIVE\n"}}));
   REQUIRE(facts);
-  CHECK(facts->rdma_devices.at("mlx5_0") == "28.39.1002");
-  REQUIRE(facts->rdma_ports.size() == 1);
-  const auto& port = facts->rdma_ports.front();
+  CHECK(facts->rdma.devices.at("mlx5_0") == "28.39.1002");
+  REQUIRE(facts->rdma.ports.size() == 1);
+  const auto& port = facts->rdma.ports.front();
   CHECK(port.state == "ACTIVE");
   CHECK(port.physical == "LinkUp");
   CHECK(port.gbps == 400);
@@ -66,9 +67,9 @@ TEST_CASE("how long etcd's writes take is read off its buckets") {
                                         "etcd_disk_wal_fsync_duration_seconds_count 1000\n"
                                         "etcd_disk_backend_commit_duration_seconds_count 7\n? 0"}}));
   REQUIRE(facts);
-  REQUIRE(facts->etcd_fsync);
-  CHECK(*facts->etcd_fsync == doctest::Approx(0.0152));
-  CHECK(!facts->etcd_commit);
+  REQUIRE(facts->kubernetes.etcd_fsync);
+  CHECK(*facts->kubernetes.etcd_fsync == doctest::Approx(0.0152));
+  CHECK(!facts->kubernetes.etcd_commit);
 }
 
 TEST_CASE("the filter table, drives and links are typed") {
@@ -86,16 +87,16 @@ TEST_CASE("the filter table, drives and links are typed") {
                          "/sys/class/net/eth0/statistics/tx_errors 3\n"},
                         {"secure-boot", "   6   0   0   0   1\n? 0"}}));
   REQUIRE(facts);
-  CHECK(facts->firewall.policies.at("FORWARD") == "DROP");
-  CHECK(facts->firewall.rules.size() == 1);
-  REQUIRE(facts->drives.size() == 2);
-  CHECK(facts->drives[0].wear == 12);
-  CHECK(facts->drives[1].passed == true);
-  CHECK(!facts->drives[1].wear);
-  REQUIRE(facts->links.size() == 1);
-  CHECK(!facts->links[0].speed);
-  CHECK(facts->links[0].errors == 5);
-  CHECK(facts->secure_boot == true);
+  CHECK(facts->network.firewall.policies.at("FORWARD") == "DROP");
+  CHECK(facts->network.firewall.rules.size() == 1);
+  REQUIRE(facts->storage.drives.size() == 2);
+  CHECK(facts->storage.drives[0].wear == 12);
+  CHECK(facts->storage.drives[1].passed == true);
+  CHECK(!facts->storage.drives[1].wear);
+  REQUIRE(facts->network.links.size() == 1);
+  CHECK(!facts->network.links[0].speed);
+  CHECK(facts->network.links[0].errors == 5);
+  CHECK(facts->security.secure_boot == true);
 }
 
 TEST_CASE("a system that is built from another has that one's packages") {

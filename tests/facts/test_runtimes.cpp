@@ -22,8 +22,8 @@ TEST_CASE("containerd 1.x: what the dump says is in force, not what the file say
        {"containerd-plugins",
         "TYPE ID PLATFORMS STATUS\nio.containerd.content.v1 content - ok\nio.containerd.grpc.v1 cri "
         "linux/amd64 error\n? 0"}}));
-  REQUIRE(facts->containerd);
-  const auto& containerd = *facts->containerd;
+  REQUIRE(facts->runtime.containerd);
+  const auto& containerd = *facts->runtime.containerd;
   CHECK(containerd.version == "1.6.20~ds1");
   CHECK(containerd.config_version == 2);
   CHECK(containerd.cri_disabled == false);
@@ -45,7 +45,7 @@ TEST_CASE("containerd 2.x: the CRI is two plugins under other names") {
                   {"containerd-plugins",
                    "TYPE ID PLATFORMS STATUS\nio.containerd.cri.v1 images - ok\nio.containerd.cri.v1 runtime "
                    "linux/amd64 ok\nio.containerd.grpc.v1 cri - ok\n? 0"}}));
-  const auto& containerd = *facts->containerd;
+  const auto& containerd = *facts->runtime.containerd;
   CHECK(containerd.version == "v2.1.4");
   CHECK(!containerd.config);
   CHECK(containerd.sandbox_image == "registry.k8s.io/pause:3.10");
@@ -58,16 +58,15 @@ TEST_CASE("a configuration that containerd refuses leaves its error and what the
       {{"containerd", "containerd x v1.7.24 abc\n? 0"},
        {"/etc/containerd/config.toml", "disabled_plugins = [\"cri\"]\n"},
        {"containerd-dump", "containerd: failed to load TOML: /etc/containerd/config.toml: (1, 2)\n? 1"}}));
-  CHECK(facts->containerd->error.find("failed to load TOML") != std::string::npos);
-  CHECK(facts->containerd->cri_disabled == true);
-  CHECK(facts->containerd->config_version == 1);
+  CHECK(facts->runtime.containerd->error.find("failed to load TOML") != std::string::npos);
+  CHECK(facts->runtime.containerd->cri_disabled == true);
+  CHECK(facts->runtime.containerd->config_version == 1);
 }
 
 TEST_CASE("podman's docker command is not Docker") {
-  CHECK(!parse(probe_text({{"docker", "podman version 4.3.1\n? 0"}}))->docker);
-  CHECK(
-      parse(probe_text({{"docker", "Docker version 20.10.24+dfsg1, build 297e128\n? 0"}}))->docker->version ==
-      "20.10.24+dfsg1");
+  CHECK(!parse(probe_text({{"docker", "podman version 4.3.1\n? 0"}}))->runtime.docker);
+  CHECK(parse(probe_text({{"docker", "Docker version 20.10.24+dfsg1, build 297e128\n? 0"}}))
+            ->runtime.docker->version == "20.10.24+dfsg1");
 }
 
 TEST_CASE("passwords in a runtime configuration are not in the JSON form") {
@@ -75,7 +74,7 @@ TEST_CASE("passwords in a runtime configuration are not in the JSON form") {
       {{"containerd", "containerd x v1.7.24 abc\n? 0"},
        {"/etc/containerd/config.toml",
         "[plugins.\"cri\".registry.configs.\"r\".auth]\n  password = \"hunter2\"\n  username = \"me\"\n"}}));
-  CHECK(facts->containerd->config->find("hunter2") != std::string::npos);
+  CHECK(facts->runtime.containerd->config->find("hunter2") != std::string::npos);
   CHECK(base::json::write(facts::to_tree(*facts)).find("hunter2") == std::string::npos);
 }
 
@@ -114,10 +113,10 @@ TEST_CASE("what containerd imports and how its unit is started are known") {
        {"units",
         "ExecStart={ path=/usr/bin/containerd ; argv[]=/usr/bin/containerd -c /srv/c.toml ; ignore_errors=no "
         "}\nId=containerd.service\nActiveState=active\n? 0"}}));
-  REQUIRE(facts->containerd);
-  CHECK(facts->containerd->drop_ins == std::vector<std::string>{"/etc/containerd/conf.d/a.toml"});
-  CHECK(facts->containerd->drop_in_texts.at("/srv/site.toml") == "version = 2\n");
-  const auto& loaded = facts->containerd->loaded_files;
+  REQUIRE(facts->runtime.containerd);
+  CHECK(facts->runtime.containerd->drop_ins == std::vector<std::string>{"/etc/containerd/conf.d/a.toml"});
+  CHECK(facts->runtime.containerd->drop_in_texts.at("/srv/site.toml") == "version = 2\n");
+  const auto& loaded = facts->runtime.containerd->loaded_files;
   CHECK(std::ranges::find(loaded, "/etc/containerd/conf.d/a.toml") != loaded.end());
-  CHECK(facts->units.at("containerd.service").command == "/usr/bin/containerd -c /srv/c.toml");
+  CHECK(facts->software.units.at("containerd.service").command == "/usr/bin/containerd -c /srv/c.toml");
 }

@@ -20,9 +20,9 @@ std::string steps(const std::vector<std::string>& nvswitches,
   facts::Facts facts;
   facts.os.family = facts::Family::debian;
   facts.kubernetes.kubeadm = facts.kubernetes.kubelet = "v1.35.2";
-  facts.pci_gpus.emplace_back();
-  facts.nvswitches = nvswitches;
-  facts.nvlink_managers = nvlink_managers;
+  facts.nvidia.pci_gpus.emplace_back();
+  facts.nvidia.nvswitches = nvswitches;
+  facts.nvidia.nvlink_managers = nvlink_managers;
   plan::Choice choice;
   choice.phases = {"gpu/driver"};
   const auto plan = plan::make(cluster, {{"gpu", facts}}, library, nullptr, choice);

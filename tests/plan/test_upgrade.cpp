@@ -23,7 +23,7 @@ struct Scenario {
       host.role = name[0] == 'c' ? spec::Role::control_plane : spec::Role::worker;
       cluster.hosts.push_back(host);
       facts::Facts facts;
-      facts.hostname = name;
+      facts.machine.hostname = name;
       facts.os.family = facts::Family::debian;
       facts.kubernetes.kubeadm = facts.kubernetes.kubelet = facts.kubernetes.kubectl = "v1.35.2";
       facts.kubernetes.kubelet_conf = true;

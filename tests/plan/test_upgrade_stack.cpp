@@ -21,14 +21,14 @@ plan::Plan made(const std::vector<std::string>& skipped) {
     host.driver_modules = "open";
     cluster.hosts.push_back(host);
     facts::Facts facts;
-    facts.hostname = name;
+    facts.machine.hostname = name;
     facts.os.family = facts::Family::debian;
     facts.kubernetes.kubeadm = facts.kubernetes.kubelet = "v1.35.2";
     facts.kubernetes.kubelet_conf = true;
     facts.kubernetes.admin_conf = name[0] == 'c';
     if (name[0] == 'g') {
-      facts.gpus.emplace_back();
-      facts.driver.emplace().version = "580.95.05";
+      facts.nvidia.gpus.emplace_back();
+      facts.nvidia.driver.emplace().version = "580.95.05";
     }
     census.emplace(name, facts);
   }

@@ -16,16 +16,16 @@ struct Sample {
   std::optional<bundle::Bundle> bundle;
 
   Sample() {
-    facts.hostname = "Box";
-    facts.default_address = "192.0.2.11";
+    facts.machine.hostname = "Box";
+    facts.network.default_address = "192.0.2.11";
     facts.os.family = facts::Family::debian;
     facts.os.architecture = "x86_64";
     facts.os.init = "systemd";
-    facts.containerd = facts::Containerd{};
-    facts.containerd->version = "1.6.20";
-    facts.docker = facts::Docker{};
-    facts.docker->version = "20.10.24";
-    facts.pci_gpus = {{"0000:00:06.0", "2335", "10de:18bf", "0302", "nvidia"}};
+    facts.runtime.containerd = facts::Containerd{};
+    facts.runtime.containerd->version = "1.6.20";
+    facts.runtime.docker = facts::Docker{};
+    facts.runtime.docker->version = "20.10.24";
+    facts.nvidia.pci_gpus = {{"0000:00:06.0", "2335", "10de:18bf", "0302", "nvidia"}};
   }
   [[nodiscard]] playbook::Context context() const {
     return {cluster,           cluster.hosts.front(),       facts,

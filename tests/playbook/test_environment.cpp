@@ -64,11 +64,11 @@ TEST_CASE("mirrors: packages come from the catalog's place, or from where the cl
 TEST_CASE("mirrors: containerd's are below its config_path, and not combined with the old form") {
   Sample sample;
   CHECK(value(sample, "registry_hosts") == "/etc/containerd/certs.d");
-  sample.facts.containerd->config =
+  sample.facts.runtime.containerd->config =
       "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".registry]\nconfig_path = "
       "\"/opt/certs:/etc/docker/certs.d\"\n";
   CHECK(value(sample, "registry_hosts") == "/opt/certs");
-  sample.facts.containerd->config =
+  sample.facts.runtime.containerd->config =
       "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".registry.mirrors.\"docker.io\"]\nendpoint = "
       "[\"https://m\"]\n";
   CHECK(value(sample, "registry_hosts").empty());

@@ -21,10 +21,10 @@ Sample with_gpu(const std::string& cluster) {
   gpu.architecture = "Hopper";
   gpu.compute_capability = "9.0";
   gpu.mig = "Disabled";
-  sample.facts.gpus = {gpu};
-  sample.facts.driver = facts::Driver{};
-  sample.facts.driver->version = "580.159.04";
-  sample.facts.driver->cuda = "13.0";
+  sample.facts.nvidia.gpus = {gpu};
+  sample.facts.nvidia.driver = facts::Driver{};
+  sample.facts.nvidia.driver->version = "580.159.04";
+  sample.facts.nvidia.driver->cuda = "13.0";
   return sample;
 }
 
@@ -95,17 +95,17 @@ TEST_CASE("a node is labelled with its GPUs under the names of GPU Feature Disco
 
 TEST_CASE("a host without a GPU is not labelled, and a name that no label can have is made one") {
   Sample sample = with_gpu(head);
-  sample.facts.gpus.front().name = " NVIDIA (odd) " + std::string(80, 'x') + "-";
+  sample.facts.nvidia.gpus.front().name = " NVIDIA (odd) " + std::string(80, 'x') + "-";
   const std::string labels = playbook::node_labels(sample.context());
   for (const std::string_view line : base::lines(labels))
     if (const auto equals = line.find('='); equals != std::string_view::npos)
       CHECK(line.size() - equals - 1 <= 63);
   CHECK(labels.find("gpu.product=NVIDIA--odd--xxx") != std::string::npos);
-  sample.facts.gpus.front().mig.reset();
+  sample.facts.nvidia.gpus.front().mig.reset();
   CHECK(playbook::node_labels(sample.context()).find("nvidia.com/mig.capable=false\n") != std::string::npos);
-  sample.facts.gpus.clear();
-  sample.facts.pci_gpus.clear();
-  sample.facts.driver.reset();
+  sample.facts.nvidia.gpus.clear();
+  sample.facts.nvidia.pci_gpus.clear();
+  sample.facts.nvidia.driver.reset();
   CHECK(playbook::node_labels(sample.context()).empty());
   CHECK(playbook::layouts(sample.context()).empty());
 }
@@ -116,7 +116,7 @@ TEST_CASE("the DRA driver has a DaemonSet for each driver root of the hosts with
   facts::Census census;
   const auto add = [&](const std::string& name, std::vector<facts::DriverRoot> found) {
     facts::Facts facts = sample.facts;
-    facts.driver_roots = std::move(found);
+    facts.nvidia.driver_roots = std::move(found);
     census.emplace(name, facts);
   };
   add("one", {{"/", "", "usr/lib64/libnvidia-ml.so.1"},

@@ -103,8 +103,8 @@ TEST_CASE("hardened: Pod Security and the limits of anonymous requests are of th
 
 TEST_CASE("hardened: a node's certificate may be for the addresses that its host has") {
   Sample sample;
-  sample.facts.hostname = "Trainer";
-  sample.facts.all_addresses = {{.link = "eth0", .cidr = "192.0.2.7/24", .global = true},
-                                {.link = "eth0", .cidr = "fd00::7/64", .global = true}};
+  sample.facts.machine.hostname = "Trainer";
+  sample.facts.network.all_addresses = {{.link = "eth0", .cidr = "192.0.2.7/24", .global = true},
+                                        {.link = "eth0", .cidr = "fd00::7/64", .global = true}};
   CHECK(playbook::variable("node_addresses", sample.context()) == "trainer 192.0.2.7 FD00:0:0:0:0:0:0:7\n");
 }

@@ -23,7 +23,7 @@ struct Machines {
       host.endpoint.address = name;
       host.role = planes-- > 0 ? spec::Role::control_plane : spec::Role::worker;
       facts::Facts facts = sample.facts;
-      facts.hostname = name;
+      facts.machine.hostname = name;
       facts.kubernetes.kubelet_conf = cluster.hosts.size() < nodes;
       facts.kubernetes.admin_conf = facts.kubernetes.kubelet_conf && host.role == spec::Role::control_plane;
       cluster.hosts.push_back(host);
@@ -86,7 +86,7 @@ TEST_CASE("join: one host needs no token, and nobody one that has joined") {
 
 TEST_CASE("join: one that was cut off is done again") {
   Machines machines(1, 3);
-  machines.census.at("c")->paths["/var/lib/gpuadm/joining"] = "file";
+  machines.census.at("c")->software.paths["/var/lib/gpuadm/joining"] = "file";
   const plan::Plan plan = machines.plan("init");
   CHECK(machines.who(plan, "kube.join") == "c");
   CHECK(machines.who(plan, "kube.token") == "a");
@@ -131,7 +131,7 @@ TEST_CASE(
   CHECK(machines.who(machines.plan("init"), "kube.vip").empty());
   machines.cluster.control_plane.virtual_address = "192.0.2.99";
   for (auto& [name, facts] : machines.census)
-    facts->all_addresses = {{"lo", "127.0.0.1/8", false}, {"eno1", "192.0.2.11/24", true}};
+    facts->network.all_addresses = {{"lo", "127.0.0.1/8", false}, {"eno1", "192.0.2.11/24", true}};
   const plan::Plan fresh = machines.plan("init");
   CHECK(machines.who(fresh, "kube.vip.first") == "a");
   CHECK(machines.who(fresh, "kube.vip") == "abc");

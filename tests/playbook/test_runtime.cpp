@@ -47,14 +47,14 @@ Files files_of(const fs::path& folder, const std::string& as) {
 void place(Sample& sample, const Engine& engine, const Files& files) {
   for (const auto& [path, text] : files) {
     if (engine.engine == spec::Engine::crio) {
-      if (!sample.facts.crio_config) sample.facts.crio_config.emplace();
-      sample.facts.crio_config->texts[path] = text;
+      if (!sample.facts.runtime.crio_config) sample.facts.runtime.crio_config.emplace();
+      sample.facts.runtime.crio_config->texts[path] = text;
     } else if (engine.engine == spec::Engine::docker) {
-      sample.facts.docker->daemon_json = text;
+      sample.facts.runtime.docker->daemon_json = text;
     } else if (path == engine.path) {
-      sample.facts.containerd->config = text;
+      sample.facts.runtime.containerd->config = text;
     } else {
-      sample.facts.containerd->drop_in_texts[path] = text;
+      sample.facts.runtime.containerd->drop_in_texts[path] = text;
     }
   }
 }
@@ -64,10 +64,10 @@ Sample sample_of(const fs::path& folder, const Engine& engine) {
   Sample sample;
   sample.cluster.runtime.engine = engine.engine;
   const std::string version = *word(folder / "version");
-  sample.facts.containerd->version = version;
-  sample.facts.docker->version = version;
-  sample.facts.crio = version;
-  if (fs::exists(folder / "nvidia")) sample.facts.tools = {"nvidia-container-runtime"};
+  sample.facts.runtime.containerd->version = version;
+  sample.facts.runtime.docker->version = version;
+  sample.facts.runtime.crio = version;
+  if (fs::exists(folder / "nvidia")) sample.facts.software.tools = {"nvidia-container-runtime"};
   if (const auto kubernetes = word(folder / "kubernetes"))
     sample.kubernetes = *base::Version::parse(*kubernetes);
   if (word(folder / "default-runtime") == "nvidia")
@@ -146,7 +146,7 @@ TEST_CASE("crio: a drop-in with every configuration, and a second time nothing c
 TEST_CASE("containerd: a configuration that cannot be read is refused with its place, not written over") {
   Sample sample;
   const auto refuses = [&](const std::string& text, const std::string& place) {
-    sample.facts.containerd->config = text;
+    sample.facts.runtime.containerd->config = text;
     const auto all = playbook::compose("containerd-config", sample.context());
     REQUIRE(!all);
     CHECK(all.error().what.find(place) != std::string::npos);
@@ -164,8 +164,8 @@ TEST_CASE(
   const auto refuses = [&](const char* engine, const std::string& text, const std::string& says) {
     CAPTURE(engine);
     CAPTURE(text);
-    sample.facts.containerd->version = engine;
-    sample.facts.containerd->config = text;
+    sample.facts.runtime.containerd->version = engine;
+    sample.facts.runtime.containerd->config = text;
     const auto all = playbook::compose("containerd-config", sample.context());
     REQUIRE(!all);
     CHECK(all.error().what.find(says) != std::string::npos);
@@ -183,9 +183,9 @@ TEST_CASE(
     "containerd: a version 1 file with plugin tables is edited for containerd 1 and refused for containerd "
     "2") {
   Sample sample;
-  sample.facts.containerd->config = "[plugins.cri]\n  stream_server_port = \"0\"\n";
+  sample.facts.runtime.containerd->config = "[plugins.cri]\n  stream_server_port = \"0\"\n";
   CHECK(playbook::compose("containerd-config", sample.context()));
-  sample.facts.containerd->version = "2.1.4";
+  sample.facts.runtime.containerd->version = "2.1.4";
   const auto all = playbook::compose("containerd-config", sample.context());
   REQUIRE(!all);
   CHECK(all.error().what.find("/etc/containerd/config.toml: version 1 of the configuration") !=
@@ -194,9 +194,9 @@ TEST_CASE(
 
 TEST_CASE("containerd: an import that containerd would refuse is refused before anything is written") {
   Sample sample;
-  sample.facts.containerd->version = "2.1.4";
-  sample.facts.containerd->config = "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n";
-  std::string& text = sample.facts.containerd->drop_in_texts["/etc/containerd/conf.d/a.toml"];
+  sample.facts.runtime.containerd->version = "2.1.4";
+  sample.facts.runtime.containerd->config = "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n";
+  std::string& text = sample.facts.runtime.containerd->drop_in_texts["/etc/containerd/conf.d/a.toml"];
   const auto what = [&] { return playbook::compose("containerd-config", sample.context()).error().what; };
   text = "version = 3\n";
   CHECK(what().find("/etc/containerd/conf.d/a.toml: version = 3, but /etc/containerd/config.toml has 2") !=
@@ -233,7 +233,7 @@ TEST_CASE("containerd: a patch of the operator's has the last word, and stays af
 
 TEST_CASE("the nvidia runtime is the default where asked for, and where pods cannot name it") {
   Sample sample;
-  sample.facts.tools = {"nvidia-container-runtime"};
+  sample.facts.software.tools = {"nvidia-container-runtime"};
   const std::vector<std::string> in_containerd = {"plugins", "io.containerd.grpc.v1.cri", "containerd",
                                                   "default_runtime_name"};
   CHECK(setting(sample, containerd, in_containerd).empty());
@@ -253,7 +253,7 @@ TEST_CASE("docker: a daemon.json that Docker would refuse is refused with its pl
   Sample sample;
   sample.cluster.runtime.engine = spec::Engine::docker;
   const auto refuses = [&](const char* text, const std::string& place) {
-    sample.facts.docker->daemon_json = text;
+    sample.facts.runtime.docker->daemon_json = text;
     const auto all = playbook::compose("docker-daemon", sample.context());
     REQUIRE(!all);
     CHECK(all.error().what.find(place) != std::string::npos);
@@ -265,13 +265,14 @@ TEST_CASE("docker: a daemon.json that Docker would refuse is refused with its pl
 
 TEST_CASE("a runtime that is started in a way that the file would not count, or would stop it, is refused") {
   Sample sample;
-  sample.facts.units["containerd.service"].command = "/usr/bin/containerd --config /opt/containerd.toml";
+  auto& units = sample.facts.software.units;
+  units["containerd.service"].command = "/usr/bin/containerd --config /opt/containerd.toml";
   auto composed = playbook::compose("containerd-config", sample.context());
   REQUIRE(!composed);
   CHECK(composed.error().what.find("containerd.service reads /opt/containerd.toml") != std::string::npos);
-  sample.facts.units["containerd.service"].command = "/usr/bin/containerd -c=/etc/containerd/config.toml";
+  units["containerd.service"].command = "/usr/bin/containerd -c=/etc/containerd/config.toml";
   CHECK(playbook::compose("containerd-config", sample.context()));
-  sample.facts.units["docker.service"].command = "/usr/bin/dockerd --exec-opt native.cgroupdriver=systemd";
+  units["docker.service"].command = "/usr/bin/dockerd --exec-opt native.cgroupdriver=systemd";
   composed = playbook::compose("docker-daemon", sample.context());
   REQUIRE(!composed);
   CHECK(composed.error().what.find("--exec-opt") != std::string::npos);
@@ -279,10 +280,10 @@ TEST_CASE("a runtime that is started in a way that the file would not count, or 
 
 TEST_CASE("containerd: gpuadm's own file that lies there unread is read again, and replaced as what it is") {
   Sample sample;
-  sample.facts.containerd->version = "2.1.4";
+  sample.facts.runtime.containerd->version = "2.1.4";
   const Files files = composed(sample, containerd);
   place(sample, containerd, files);
-  sample.facts.containerd->config = std::nullopt;
+  sample.facts.runtime.containerd->config = std::nullopt;
   CHECK(composed(sample, containerd) == files);
   const auto all = playbook::compose("containerd-config", sample.context());
   CHECK(all->front().base_sha256 == base::sha256(files.at("/etc/containerd/conf.d/zz-gpuadm.toml")));

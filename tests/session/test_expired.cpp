@@ -6,14 +6,14 @@ namespace {
 
 facts::Facts a_node(bool control_plane) {
   facts::Facts facts;
-  facts.clock = 1'000'000'000;
+  facts.clock.probe_begin = 1'000'000'000;
   facts.kubernetes.kubelet_conf = true;
   facts.kubernetes.admin_conf = control_plane;
   return facts;
 }
 
 std::string said(facts::Facts facts, const std::string& path, double days) {
-  facts.kubernetes.certificates = {{path, *facts.clock + days * 86400}};
+  facts.kubernetes.certificates = {{path, *facts.clock.probe_begin + days * 86400}};
   facts::Census census;
   census.emplace("one", std::move(facts));
   const auto may = session::refuse_expired(census);

@@ -153,8 +153,8 @@ Result<> resolve_drivers(spec::Cluster& cluster, const facts::Census& census, co
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
   for (spec::Host& host : cluster.hosts) {
     const facts::Facts& facts = *census.at(host.name);
-    if (facts.pci_gpus.empty()) continue;
-    const auto choice = checks::choose_driver(facts.pci_gpus, cluster.gpu.driver_branch, *data);
+    if (facts.nvidia.pci_gpus.empty()) continue;
+    const auto choice = checks::choose_driver(facts.nvidia.pci_gpus, cluster.gpu.driver_branch, *data);
     if (!choice)
       return base::fail(choice.error().fault, fmt::format("{}: {}", host.name, choice.error().what),
                         choice.error().hint);

@@ -72,7 +72,7 @@ std::string assumed_version(const Engine& engine, const std::optional<std::strin
 Result<facts::Facts> imagined(const RuntimePreviewOptions& options, const Engine& engine) {
   facts::Facts facts;
   facts.os.init = "systemd";
-  facts.tools = {"nvidia-container-runtime"};
+  facts.software.tools = {"nvidia-container-runtime"};
   std::optional<std::string> text;
   if (!options.config.empty()) text = TRY(config_file(options.config, engine));
   const std::string version =
@@ -83,28 +83,30 @@ Result<facts::Facts> imagined(const RuntimePreviewOptions& options, const Engine
                       "for example: --engine-version 1.7.24");
   std::map<std::string, std::string> texts = TRY(imported(options, engine));
   if (engine.engine == spec::Engine::docker) {
-    facts.docker.emplace();
-    facts.docker->version = version;
-    facts.docker->daemon_json = text;
+    facts.runtime.docker.emplace();
+    facts.runtime.docker->version = version;
+    facts.runtime.docker->daemon_json = text;
   } else if (engine.engine == spec::Engine::crio) {
-    facts.crio = version;
-    facts.crio_config.emplace();
+    facts.runtime.crio = version;
+    facts.runtime.crio_config.emplace();
     if (text) texts[engine.path] = *text;
-    facts.crio_config->texts = std::move(texts);
+    facts.runtime.crio_config->texts = std::move(texts);
   } else {
-    facts.containerd.emplace();
-    facts.containerd->version = version;
-    facts.containerd->config = text;
-    facts.containerd->drop_in_texts = std::move(texts);
+    facts.runtime.containerd.emplace();
+    facts.runtime.containerd->version = version;
+    facts.runtime.containerd->config = text;
+    facts.runtime.containerd->drop_in_texts = std::move(texts);
   }
   return facts;
 }
 
 std::string before(const facts::Facts& facts, const std::string& path) {
-  if (facts.docker) return facts.docker->daemon_json.value_or("");
-  const auto& texts = facts.crio_config ? facts.crio_config->texts : facts.containerd->drop_in_texts;
+  if (facts.runtime.docker) return facts.runtime.docker->daemon_json.value_or("");
+  const auto& texts =
+      facts.runtime.crio_config ? facts.runtime.crio_config->texts : facts.runtime.containerd->drop_in_texts;
   if (const auto place = texts.find(path); place != texts.end()) return place->second;
-  return facts.containerd && path == engines[0].path ? facts.containerd->config.value_or("") : "";
+  return facts.runtime.containerd && path == engines[0].path ? facts.runtime.containerd->config.value_or("")
+                                                             : "";
 }
 
 /// dockershim was removed in 1.24; otherwise the newest known version.

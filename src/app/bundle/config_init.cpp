@@ -29,27 +29,27 @@ std::string remark(std::string_view text) {
 
 /// "8 x NVIDIA H200, driver 570.86.15", or the GPUs without a driver.
 std::string gpus_of(const facts::Facts& facts) {
-  if (facts.gpus.empty())
-    return facts.pci_gpus.empty()
+  if (facts.nvidia.gpus.empty())
+    return facts.nvidia.pci_gpus.empty()
                ? "no GPU"
-               : fmt::format("{} NVIDIA GPUs on the PCI bus, without a driver", facts.pci_gpus.size());
+               : fmt::format("{} NVIDIA GPUs on the PCI bus, without a driver", facts.nvidia.pci_gpus.size());
   std::map<std::string, int> models;
-  for (const facts::Gpu& gpu : facts.gpus) ++models[gpu.name];
+  for (const facts::Gpu& gpu : facts.nvidia.gpus) ++models[gpu.name];
   std::vector<std::string> parts;
   for (const auto& [name, count] : models) parts.push_back(fmt::format("{} x {}", count, name));
-  return base::join(parts, ", ") + (facts.driver ? ", driver " + facts.driver->version : "");
+  return base::join(parts, ", ") + (facts.nvidia.driver ? ", driver " + facts.nvidia.driver->version : "");
 }
 
 std::string runtimes_of(const facts::Facts& facts) {
   std::vector<std::string> parts;
-  if (facts.containerd) parts.push_back("containerd " + facts.containerd->version);
-  if (facts.docker) parts.push_back("Docker " + facts.docker->version);
-  if (facts.crio) parts.push_back("CRI-O " + *facts.crio);
+  if (facts.runtime.containerd) parts.push_back("containerd " + facts.runtime.containerd->version);
+  if (facts.runtime.docker) parts.push_back("Docker " + facts.runtime.docker->version);
+  if (facts.runtime.crio) parts.push_back("CRI-O " + *facts.runtime.crio);
   return parts.empty() ? "no container runtime" : base::join(parts, ", ");
 }
 
 std::string memory_of(const facts::Facts& facts) {
-  return facts.memory_kib ? ", " + base::human_bytes(*facts.memory_kib * 1024) : "";
+  return facts.machine.memory_kib ? ", " + base::human_bytes(*facts.machine.memory_kib * 1024) : "";
 }
 
 /// The first of some networks that overlaps with no route of a host.
@@ -58,7 +58,7 @@ std::string free_network(const std::array<const char*, N>& candidates, const fac
   for (const char* candidate : candidates) {
     const auto network = base::Cidr::parse(candidate);
     const bool taken = std::ranges::any_of(census, [&](const auto& host) {
-      return host.second && std::ranges::any_of(host.second->routes, [&](const std::string& route) {
+      return host.second && std::ranges::any_of(host.second->network.routes, [&](const std::string& route) {
                const auto cidr = base::Cidr::parse(route);
                return cidr && cidr->prefix > 0 && cidr->overlaps(*network);
              });
@@ -90,7 +90,7 @@ std::map<std::string, std::string> names_of(const spec::Cluster& cluster, const 
     const auto found = census.find(host.name);
     const bool unnamed = host.endpoint.local || is_ip_address(host.endpoint.address);
     const std::string label =
-        unnamed && found != census.end() && found->second ? label_of(found->second->hostname) : "";
+        unnamed && found != census.end() && found->second ? label_of(found->second->machine.hostname) : "";
     ++uses[names[host.name] = label.empty() ? host.name : label];
   }
   for (auto& [host, name] : names)
@@ -158,9 +158,9 @@ class Draft {
     bool undriven = false, gpus = false;
     line("");
     all([&](const std::string& host, const facts::Facts& facts) {
-      if (facts.swap && !facts.swap->empty()) line(fmt::format("# {} has swap", remark(host)));
-      gpus = gpus || !facts.pci_gpus.empty() || !facts.gpus.empty();
-      undriven = undriven || (!facts.pci_gpus.empty() && !facts.driver);
+      if (facts.kernel.swap && !facts.kernel.swap->empty()) line(fmt::format("# {} has swap", remark(host)));
+      gpus = gpus || !facts.nvidia.pci_gpus.empty() || !facts.nvidia.gpus.empty();
+      undriven = undriven || (!facts.nvidia.pci_gpus.empty() && !facts.nvidia.driver);
     });
     line("swap: keep                     # pods use none; limited: they may; off");
     if (!gpus) return;
@@ -176,8 +176,8 @@ class Draft {
       const auto found = census_.find(host.name);
       if (found != census_.end() && found->second) {
         const facts::Facts& facts = *found->second;
-        line(fmt::format("  # {}; {} CPUs{}; {}", remark(facts.os.pretty), facts.cpus, memory_of(facts),
-                         remark(runtimes_of(facts))));
+        line(fmt::format("  # {}; {} CPUs{}; {}", remark(facts.os.pretty), facts.machine.cpus,
+                         memory_of(facts), remark(runtimes_of(facts))));
         line("  # " + remark(gpus_of(facts)));
       } else {
         line("  # could not be reached");

@@ -53,8 +53,8 @@ Result<> add_host(const Tree& tree, const std::string& host, const fs::path& fil
   summary.any = true;
   summary.architectures.insert(architecture);
   summary.families.emplace(facts::name_of(facts.os.family));
-  summary.gpus |= !facts.pci_gpus.empty();
-  summary.runtime_is_missing |= !facts.containerd;
+  summary.gpus |= !facts.nvidia.pci_gpus.empty();
+  summary.runtime_is_missing |= !facts.runtime.containerd;
   summary.hosts.push_back({host, facts});
   return {};
 }

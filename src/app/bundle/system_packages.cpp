@@ -59,7 +59,8 @@ class Collection {
       for (const std::string& name : from_.missing(*host))
         TRY(add_newest(*host, name, "check that the mirror is complete", roots));
       if (!from_.lacks_driver(*host)) continue;
-      const auto choice = checks::choose_driver(host->facts.pci_gpus, from_.cluster.gpu.driver_branch, *data);
+      const auto choice =
+          checks::choose_driver(host->facts.nvidia.pci_gpus, from_.cluster.gpu.driver_branch, *data);
       if (!choice)
         return base::fail(choice.error().fault, fmt::format("{}: {}", host->name, choice.error().what),
                           choice.error().hint);
@@ -164,7 +165,7 @@ class Collection {
     }
     for (const char* what : {"ml", "persistence"})
       if (const debian::Package* found = of_branch(what, choice.branch)) roots.push_back(found);
-    if (host.facts.nvswitches.empty() && host.facts.nvlink_managers.empty()) return {};
+    if (host.facts.nvidia.nvswitches.empty() && host.facts.nvidia.nvlink_managers.empty()) return {};
     const debian::Package* fabric = of_branch("fabric", choice.branch);
     if (!fabric) return missing("the fabric manager");
     roots.push_back(fabric);
@@ -173,10 +174,10 @@ class Collection {
 
   /// Build dependencies of the modules, and NVLink 5's subnet manager.
   Result<> add_tools(const PackageHost& host, std::vector<const debian::Package*>& roots) {
-    TRY(add_newest(host, "linux-headers-" + host.facts.kernel,
+    TRY(add_newest(host, "linux-headers-" + host.facts.kernel.release,
                    "boot a kernel whose headers are in the repositories, and read its facts again", roots));
     std::vector<std::string> names = {"gcc", "make", "dkms"};
-    if (!host.facts.nvlink_managers.empty()) names.emplace_back("nvlsm");
+    if (!host.facts.nvidia.nvlink_managers.empty()) names.emplace_back("nvlsm");
     for (const std::string& name : names)
       TRY(add_newest(host, name, "check that the mirror is complete", roots));
     return {};
@@ -263,18 +264,18 @@ class Collection {
 }  // namespace
 
 bool SystemPackages::lacks_driver(const PackageHost& host) const {
-  return driver && !host.facts.pci_gpus.empty();
+  return driver && !host.facts.nvidia.pci_gpus.empty();
 }
 
 std::set<std::string> SystemPackages::missing(const PackageHost& host) const {
   std::set<std::string> packages;
   // Facts without any program do not mean that none is installed.
-  if (!programs || host.facts.tool_paths.empty() || host.facts.os.family != facts::Family::debian)
+  if (!programs || host.facts.software.tool_paths.empty() || host.facts.os.family != facts::Family::debian)
     return packages;
   const std::string rows = catalog.find("system_programs", kubernetes).value_or("");
   for (const std::string_view row : base::lines(rows)) {
     const auto words = base::words(row);
-    if (words.size() == 2 && !host.facts.tool_paths.contains(std::string(words[0])))
+    if (words.size() == 2 && !host.facts.software.tool_paths.contains(std::string(words[0])))
       packages.emplace(words[1]);
   }
   return packages;
@@ -284,7 +285,7 @@ Result<std::vector<bundle::BundleFile>> SystemPackages::collect(const std::vecto
   std::map<std::string, std::vector<const PackageHost*>> releases;
   for (const PackageHost& host : hosts) {
     if (!lacks_driver(host) && missing(host).empty()) continue;
-    if (!is_word(host.facts.kernel))
+    if (!is_word(host.facts.kernel.release))
       return base::fail(Fault::spec, fmt::format("{}: its facts have no kernel", host.name),
                         "name a file that `gpuadm facts -o json` wrote");
     releases[playbook::release_of(host.facts.os)].push_back(&host);

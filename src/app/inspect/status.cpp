@@ -27,7 +27,7 @@ Result<std::vector<report::Finding>> gpu_findings(const session::StatusSurvey& f
                                                   const std::optional<facts::ClusterFacts>& view) {
   facts::Census census;
   for (const auto& [host, facts] : found.survey.survey.census)
-    if (facts && !(facts->pci_gpus.empty() && facts->gpus.empty())) census.emplace(host, facts);
+    if (facts && !(facts->nvidia.pci_gpus.empty() && facts->nvidia.gpus.empty())) census.emplace(host, facts);
   if (census.empty()) return {};
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
   auto findings = checks::examine(found.survey.cluster, census, *data, checks::Stage::node);

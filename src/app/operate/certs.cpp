@@ -27,9 +27,9 @@ std::vector<Row> rows_of(const spec::Cluster& cluster, const facts::Census& cens
   std::vector<Row> rows;
   for (const spec::Host& host : cluster.hosts) {
     const auto& facts = census.at(host.name);
-    if (!facts || !facts->kubernetes.certificates || !facts->clock) continue;
+    if (!facts || !facts->kubernetes.certificates || !facts->clock.probe_begin) continue;
     for (const facts::Certificate& certificate : *facts->kubernetes.certificates)
-      rows.push_back({host.name, certificate, certificate.ends - *facts->clock});
+      rows.push_back({host.name, certificate, certificate.ends - *facts->clock.probe_begin});
   }
   std::ranges::stable_sort(rows, {}, [](const Row& row) { return row.certificate.ends; });
   return rows;

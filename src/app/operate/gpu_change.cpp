@@ -185,7 +185,7 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
   const session::Session session =
       TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session.survey_all(assets));
-  if (survey.census.at(wanted.host)->gpus.empty())
+  if (survey.census.at(wanted.host)->nvidia.gpus.empty())
     return base::fail(Fault::usage, fmt::format("{}: nvidia-smi lists no GPU", wanted.host),
                       "gpuadm doctor shows the cause");
   const bool in_cluster = std::ranges::any_of(cluster.hosts, [&](const spec::Host& host) {

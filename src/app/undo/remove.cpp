@@ -120,7 +120,7 @@ Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster,
       }
     }
     if (!leaves) continue;
-    if (facts && !facts->machine_id.empty() && facts->machine_id == at_actor.machine_id)
+    if (facts && !facts->machine.id.empty() && facts->machine.id == at_actor.machine.id)
       return base::fail(Fault::blocked,
                         fmt::format("{} is the same machine as {}, the remaining control-plane node",
                                     host.name, actor->name),

@@ -75,7 +75,7 @@ const facts::Facts& host_facts(const GpuNode& node, const ChainInputs& inputs) {
 // --- Each says what it saw, or what is wrong -------------------------------------------------------------
 
 Finding check_driver(const GpuNode& node, const ChainInputs& inputs) {
-  const auto& driver = host_facts(node, inputs).driver;
+  const auto& driver = host_facts(node, inputs).nvidia.driver;
   if (!driver)
     return broken(Link::driver, node, "no NVIDIA driver is loaded", "", "gpuadm doctor --only gpu.driver.");
   return holds(Link::driver, node,
@@ -87,23 +87,24 @@ Finding check_driver(const GpuNode& node, const ChainInputs& inputs) {
 
 Finding check_nvml(const GpuNode& node, const ChainInputs& inputs) {
   const facts::Facts& host = host_facts(node, inputs);
-  const auto bound = std::ranges::count_if(
-      host.pci_gpus, [](const facts::PciGpu& gpu) { return gpu.driver.empty() || gpu.driver == "nvidia"; });
-  if (host.gpus.empty() || host.nvidia_smi_status.value_or(0) != 0)
-    return broken(Link::nvml, node, "the driver answers for no GPU", host.nvidia_smi_says, "nvidia-smi -L");
-  if (bound > static_cast<long>(host.gpus.size()))
+  const auto bound = std::ranges::count_if(host.nvidia.pci_gpus, [](const facts::PciGpu& gpu) {
+    return gpu.driver.empty() || gpu.driver == "nvidia";
+  });
+  if (host.nvidia.gpus.empty() || host.nvidia.smi_status.value_or(0) != 0)
+    return broken(Link::nvml, node, "the driver answers for no GPU", host.nvidia.smi_says, "nvidia-smi -L");
+  if (bound > static_cast<long>(host.nvidia.gpus.size()))
     return broken(Link::nvml, node, "the driver does not answer for every GPU",
-                  fmt::format("{} on the PCI bus, {} by nvidia-smi", bound, host.gpus.size()),
+                  fmt::format("{} on the PCI bus, {} by nvidia-smi", bound, host.nvidia.gpus.size()),
                   "gpuadm doctor --stage node --only gpu.");
   std::map<std::string, int> models;
-  for (const facts::Gpu& gpu : host.gpus) ++models[gpu.name];
+  for (const facts::Gpu& gpu : host.nvidia.gpus) ++models[gpu.name];
   std::vector<std::string> texts;
   for (const auto& [name, count] : models) texts.push_back(fmt::format("{} × {}", count, name));
   return holds(Link::nvml, node, list(texts));
 }
 
 Finding check_cdi(const GpuNode& node, const ChainInputs& inputs) {
-  for (const facts::CdiSpec& spec : host_facts(node, inputs).toolkit.cdi)
+  for (const facts::CdiSpec& spec : host_facts(node, inputs).nvidia.toolkit.cdi)
     if (spec.kind == "nvidia.com/gpu")
       return holds(Link::cdi, node, fmt::format("{} names {} devices", spec.file, spec.devices.size()));
   return untried(Link::cdi, node,
@@ -117,16 +118,16 @@ Finding check_runtime(const GpuNode& node, const ChainInputs& inputs) {
   const auto* there = node_named(inputs.facts, node.node);
   const bool docker = there && there->runtime.starts_with("docker:");
   const std::string runtime = there ? base::replace_all(there->runtime, "://", " ") : "";
-  const std::string& usual = docker && host.docker ? host.docker->default_runtime
-                             : host.containerd     ? host.containerd->default_runtime
-                                                   : std::string();
+  const std::string& usual = docker && host.runtime.docker ? host.runtime.docker->default_runtime
+                             : host.runtime.containerd     ? host.runtime.containerd->default_runtime
+                                                           : std::string();
   if (usual == "nvidia") return holds(Link::runtime, node, runtime + ", nvidia by default");
   if (node.runtime_class.empty())
     return holds(Link::runtime, node,
                  fmt::format("{}; pods do not use the nvidia runtime: the {} sets up their devices", runtime,
                              node.claims.empty() ? "device plugin" : "DRA driver"));
   const std::string& handler = inputs.facts.runtime_classes->at(node.runtime_class);
-  if (host.containerd && !docker && !host.containerd->runtimes.contains(handler))
+  if (host.runtime.containerd && !docker && !host.runtime.containerd->runtimes.contains(handler))
     return broken(Link::runtime, node, "RuntimeClass nvidia has no runtime in the container runtime",
                   "no runtime has the name " + handler,
                   "gpuadm init --phases runtime, or nvidia-ctk runtime configure");

@@ -42,7 +42,7 @@ int shares_of(const spec::Cluster& cluster, const std::string& host, const facts
   if (labelled && *labelled > 0) return static_cast<int>(*labelled);
   const auto place = std::ranges::find(cluster.hosts, host, &spec::Host::name);
   if (place == cluster.hosts.end()) return 1;
-  return std::max(1, spec::layout_of(cluster, *place, facts::models_of(facts)).sharing.replicas);
+  return std::max(1, spec::layout_of(cluster, *place, facts::models_of(facts.nvidia)).sharing.replicas);
 }
 
 /// The version of resource.k8s.io for claims.
@@ -86,10 +86,10 @@ GpuNode node_of(const spec::Cluster& cluster, const std::string& name, const fac
                 const facts::ClusterFacts& facts) {
   GpuNode made;
   made.host = name;
-  made.counted = static_cast<int>(host.gpus.size());
+  made.counted = static_cast<int>(host.nvidia.gpus.size());
   made.mig = has_mig(host);
   if (facts.runtime_classes && facts.runtime_classes->contains("nvidia")) made.runtime_class = "nvidia";
-  const std::string& own = host.hostname.empty() ? name : host.hostname;
+  const std::string& own = host.machine.hostname.empty() ? name : host.machine.hostname;
   const facts::Node* found = nullptr;
   if (facts.nodes)
     for (const facts::Node& node : *facts.nodes)

@@ -30,11 +30,11 @@ void healthz(const Whole& w, Verdicts& out) {
 void certs_expiry(const Whole& w, Verdicts& out) {
   int seen = 0;
   for (const auto& [name, host] : w.hosts) {
-    if (!host->kubernetes.certificates || !host->clock) continue;
+    if (!host->kubernetes.certificates || !host->clock.probe_begin) continue;
     for (const facts::Certificate& certificate : *host->kubernetes.certificates) {
       if (!certificate.path.starts_with("/etc/kubernetes/")) continue;
       ++seen;
-      const double days = (certificate.ends - *host->clock) / 86400;
+      const double days = (certificate.ends - *host->clock.probe_begin) / 86400;
       const bool authority = certificate.path.ends_with("ca.crt");
       if (days >= (authority ? 90 : 30)) continue;
       out.fail(days < 7 ? Severity::blocker : Severity::warning,

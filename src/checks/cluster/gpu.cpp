@@ -14,9 +14,9 @@ namespace {
 /// The expected number for a node by its host: GPUs times shares.
 std::optional<long long> expected_of(const Whole& w, const facts::Node& node) {
   const facts::Facts* host = host_of(w, node.name);
-  if (!host || host->gpus.empty() || has_mig(*host)) return std::nullopt;
+  if (!host || host->nvidia.gpus.empty() || has_mig(*host)) return std::nullopt;
   const auto replicas = base::to_int(label(node, "nvidia.com/gpu.replicas")).value_or(1);
-  return static_cast<long long>(host->gpus.size()) * std::max(1LL, replicas);
+  return static_cast<long long>(host->nvidia.gpus.size()) * std::max(1LL, replicas);
 }
 
 void allocatable_vs_physical(const Whole& w, Verdicts& out) {
@@ -106,13 +106,13 @@ void dra_devices(const Whole& w, Verdicts& out) {
     const auto devices = gpu_devices(w.facts, node->name);
     const facts::Facts* host = host_of(w, node->name);
     const bool mig = host && has_mig(*host);
-    if (!devices.empty() && (!host || mig || devices.size() >= host->gpus.size())) continue;
+    if (!devices.empty() && (!host || mig || devices.size() >= host->nvidia.gpus.size())) continue;
     out.fail(
         Severity::blocker,
         devices.empty() ? "the DRA driver publishes no GPU of a node"
                         : "the DRA driver publishes fewer GPUs than a node has",
         fmt::format("{}: {} devices of gpu.nvidia.com in ResourceSlices{}{}", node->name, devices.size(),
-                    host ? fmt::format(", {} GPUs by nvidia-smi", host->gpus.size()) : "",
+                    host ? fmt::format(", {} GPUs by nvidia-smi", host->nvidia.gpus.size()) : "",
                     dra_pod_trouble(w, *node)),
         "kubectl -n kube-system logs -l app.kubernetes.io/name=nvidia-dra-driver --all-containers --prefix");
   }

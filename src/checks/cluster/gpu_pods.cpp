@@ -25,7 +25,7 @@ void runtime_class(const Whole& w, Verdicts& out) {
                         return pod.runtime_class == "nvidia";
                       });
   const bool by_hosts = std::ranges::any_of(w.hosts, [](const auto& host) {
-    const auto& containerd = host.second->containerd;
+    const auto& containerd = host.second->runtime.containerd;
     return containerd && containerd->runtimes.contains("nvidia") && containerd->default_runtime != "nvidia";
   });
   if (!wanted && !by_hosts) return out.skip("RuntimeClass nvidia is not needed");
@@ -60,10 +60,10 @@ void no_runtime_class(const Whole& w, Verdicts& out) {
   int judged = 0;
   for (const facts::Pod& pod : *pods) {
     const facts::Facts* host = pod.gpus.empty() ? nullptr : host_of(w, pod.node);
-    if (!host || !host->containerd) continue;
+    if (!host || !host->runtime.containerd) continue;
     ++judged;
-    const bool given_anyway =
-        host->containerd->default_runtime == "nvidia" || host->containerd->enable_cdi.value_or(false);
+    const bool given_anyway = host->runtime.containerd->default_runtime == "nvidia" ||
+                              host->runtime.containerd->enable_cdi.value_or(false);
     if (pod.runtime_class.empty() && !given_anyway) found.push_back(pod.full());
   }
   if (!found.empty())

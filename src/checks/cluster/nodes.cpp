@@ -130,8 +130,8 @@ void driver_skew(const Whole& w, Verdicts& out) {
   ByValue found;
   for (const facts::Node& node : *nodes) {
     const facts::Facts* host = host_of(w, node.name);
-    std::string driver =
-        host && host->driver ? host->driver->version : label(node, "nvidia.com/cuda.driver-version.full");
+    std::string driver = host && host->nvidia.driver ? host->nvidia.driver->version
+                                                     : label(node, "nvidia.com/cuda.driver-version.full");
     if (!driver.empty()) found[driver].push_back(node.name);
   }
   if (found.empty()) return out.skip("no node reports its driver's version");

@@ -60,12 +60,12 @@ void driver_host_vs_pod(const Whole& w, Verdicts& out) {
   for (const facts::Pod* pod : pods) {
     const facts::Facts* host = host_of(w, pod->node);
     if (!host) continue;
-    const auto package = std::ranges::find_if(host->packages, [](const auto& one) {
+    const auto package = std::ranges::find_if(host->software.packages, [](const auto& one) {
       return one.second.installed &&
              (one.first.starts_with("nvidia-driver") || one.first.starts_with("nvidia-dkms") ||
               one.first.starts_with("nvidia-kernel-"));
     });
-    if (package != host->packages.end())
+    if (package != host->software.packages.end())
       out.fail(Severity::blocker, "a node has both the operator's driver and a host driver",
                fmt::format("{}: pod {}, package {} {}", pod->node, pod->full(), package->first,
                            package->second.version),
@@ -116,15 +116,15 @@ void gfd_labels(const Whole& w, Verdicts& out) {
     const std::string count = label(node, "nvidia.com/gpu.count");
     const facts::Facts* host = host_of(w, node.name);
     // With the MIG strategy "single", it counts MIG devices.
-    const bool counts_gpus = host && !host->gpus.empty() && !has_mig(*host);
+    const bool counts_gpus = host && !host->nvidia.gpus.empty() && !has_mig(*host);
     if (count.empty())
       out.fail(Severity::warning, "a GPU node is not labelled", node.name + " has no nvidia.com/gpu.count",
                ours ? again : again + node.name);
-    else if (counts_gpus && base::to_int(count) != static_cast<long long>(host->gpus.size()))
-      out.fail(
-          Severity::warning, "a node's labels do not match its GPUs",
-          fmt::format("{}: nvidia.com/gpu.count={}, {} by nvidia-smi", node.name, count, host->gpus.size()),
-          ours ? again : again + node.name);
+    else if (counts_gpus && base::to_int(count) != static_cast<long long>(host->nvidia.gpus.size()))
+      out.fail(Severity::warning, "a node's labels do not match its GPUs",
+               fmt::format("{}: nvidia.com/gpu.count={}, {} by nvidia-smi", node.name, count,
+                           host->nvidia.gpus.size()),
+               ours ? again : again + node.name);
   }
 }
 
@@ -141,7 +141,7 @@ void nfd(const Whole& w, Verdicts& out) {
                       "helm upgrade the operator with nfd.enabled=false");
   for (const facts::Node& node : *nodes) {
     const facts::Facts* host = host_of(w, node.name);
-    if (host && !host->pci_gpus.empty() &&
+    if (host && !host->nvidia.pci_gpus.empty() &&
         label(node, "feature.node.kubernetes.io/pci-10de.present") != "true")
       out.fail(Severity::warning, "node feature discovery has not detected a node's GPUs",
                node.name + " has no feature.node.kubernetes.io/pci-10de.present",

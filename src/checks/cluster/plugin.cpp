@@ -157,7 +157,7 @@ void rdma_plugin(const Whole& w, Verdicts& out) {
   for (const facts::Node& node : *nodes) {
     const facts::Facts* host = host_of(w, node.name);
     offered = offered || rdma_amount(node.allocatable) > 0;
-    if (host && !host->rdma_devices.empty() && rdma_amount(node.allocatable) == 0)
+    if (host && !host->rdma.devices.empty() && rdma_amount(node.allocatable) == 0)
       without.push_back(node.name);
   }
   if (offered && !without.empty())

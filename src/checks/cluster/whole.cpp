@@ -49,7 +49,7 @@ std::vector<const facts::Node*> gpu_nodes(const Whole& whole, Verdicts& out) {
 }
 
 bool has_mig(const facts::Facts& host) {
-  return std::ranges::any_of(host.gpus,
+  return std::ranges::any_of(host.nvidia.gpus,
                              [](const facts::Gpu& gpu) { return gpu.mig.value_or("") == "Enabled"; });
 }
 

@@ -17,8 +17,8 @@ using facts::PciGpu;
 /// A GPU host with a loaded driver; skipped with the reason otherwise.
 const facts::Driver* loaded_driver(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return nullptr;
-  if (!s.facts.driver) out.skip("no NVIDIA driver is loaded");
-  return s.facts.driver ? &*s.facts.driver : nullptr;
+  if (!s.facts.nvidia.driver) out.skip("no NVIDIA driver is loaded");
+  return s.facts.nvidia.driver ? &*s.facts.nvidia.driver : nullptr;
 }
 
 std::string model_name(const Subject& s, const PciGpu& gpu) {
@@ -30,7 +30,7 @@ std::string model_name(const Subject& s, const PciGpu& gpu) {
 void pci_present(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
   std::vector<std::string> names;
-  for (const PciGpu& gpu : s.facts.pci_gpus) names.push_back(model_name(s, gpu));
+  for (const PciGpu& gpu : s.facts.nvidia.pci_gpus) names.push_back(model_name(s, gpu));
   out.pass(names.empty() ? "GPUs without a PCI address" : list(names));
 }
 
@@ -38,8 +38,8 @@ void nouveau_loaded(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
   std::vector<std::string> seen;
   for (const char* module : {"nouveau", "nova_core", "nova_drm"})
-    if (has(s.facts.modules, module)) seen.push_back(std::string("module ") + module);
-  for (const PciGpu& gpu : s.facts.pci_gpus)
+    if (has(s.facts.kernel.modules, module)) seen.push_back(std::string("module ") + module);
+  for (const PciGpu& gpu : s.facts.nvidia.pci_gpus)
     if (gpu.driver == "nouveau" || gpu.driver.starts_with("nova"))
       seen.push_back(gpu.driver + " holds " + gpu.slot);
   if (!seen.empty())
@@ -52,8 +52,8 @@ void nouveau_loaded(const Subject& s, Verdicts& out) {
 
 void nouveau_blacklist(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
-  if (s.facts.driver) return out.skip("NVIDIA's driver is loaded");
-  if (!s.facts.nouveau_blacklisted && is_loadable(s.facts, "nouveau"))
+  if (s.facts.nvidia.driver) return out.skip("NVIDIA's driver is loaded");
+  if (!s.facts.nvidia.nouveau_blacklisted && is_loadable(s.facts, "nouveau"))
     out.fail(Severity::note, "nouveau may bind to the GPU at the next boot",
              "no 'blacklist nouveau' in /etc/modprobe.d",
              "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' > /etc/modprobe.d/nouveau.conf && "
@@ -63,7 +63,7 @@ void nouveau_blacklist(const Subject& s, Verdicts& out) {
 
 void conflicting_bindings(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
-  for (const PciGpu& gpu : s.facts.pci_gpus) {
+  for (const PciGpu& gpu : s.facts.nvidia.pci_gpus) {
     const std::string& driver = gpu.driver;
     if (driver.empty() || driver == "nvidia" || driver == "nouveau" || driver.starts_with("nova")) continue;
     out.fail(Severity::warning, fmt::format("a GPU is bound to {}: containers cannot use it", driver),
@@ -74,22 +74,24 @@ void conflicting_bindings(const Subject& s, Verdicts& out) {
 
 void installed(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
-  if (s.facts.driver || s.facts.driver_installed) {
-    return out.pass("driver " + (s.facts.driver ? s.facts.driver->version : *s.facts.driver_installed));
+  if (s.facts.nvidia.driver || s.facts.nvidia.driver_installed) {
+    return out.pass("driver " + (s.facts.nvidia.driver ? s.facts.nvidia.driver->version
+                                                       : *s.facts.nvidia.driver_installed));
   }
   out.fail(
       gpu_severity(s), "no NVIDIA driver is installed for this kernel: the cluster will have no GPUs",
-      "no nvidia module is loaded or lies under /lib/modules/" + s.facts.kernel,
+      "no nvidia module is loaded or lies under /lib/modules/" + s.facts.kernel.release,
       "gpuadm init --driver install; or by hand (Ubuntu: apt-get install "
       "nvidia-headless-580-server-open nvidia-utils-580-server; Debian: nvidia-driver), reboot, run again");
 }
 
 void module_loaded(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
-  if (!s.facts.driver)
+  if (!s.facts.nvidia.driver)
     return out.fail(gpu_severity(s), "the nvidia module is not loaded",
-                    s.facts.driver_installed ? "version " + *s.facts.driver_installed + " is installed"
-                                             : "no /proc/driver/nvidia",
+                    s.facts.nvidia.driver_installed
+                        ? "version " + *s.facts.nvidia.driver_installed + " is installed"
+                        : "no /proc/driver/nvidia",
                     "modprobe nvidia && modprobe nvidia_uvm; if it fails: dmesg | grep -i nvidia");
   if (!is_loaded(s.facts, "nvidia_uvm"))
     out.fail(Severity::warning, "the nvidia_uvm module is not loaded: CUDA programs fail",
@@ -105,14 +107,15 @@ void version_mismatch(const Subject& s, Verdicts& out) {
   if (driver->library && *driver->library != driver->version)
     return out.fail(gpu_severity(s), "the NVIDIA libraries and the loaded module have different versions",
                     fmt::format("module {}, libnvidia-ml {}", driver->version, *driver->library), remedy);
-  if (s.facts.nvidia_smi_status == 18 ||
-      s.facts.nvidia_smi_says.find("version mismatch") != std::string::npos)
+  if (s.facts.nvidia.smi_status == 18 ||
+      s.facts.nvidia.smi_says.find("version mismatch") != std::string::npos)
     return out.fail(gpu_severity(s), "the NVIDIA libraries and the loaded module have different versions",
-                    s.facts.nvidia_smi_says, remedy);
-  if (s.facts.driver_installed && *s.facts.driver_installed != driver->version)
+                    s.facts.nvidia.smi_says, remedy);
+  if (s.facts.nvidia.driver_installed && *s.facts.nvidia.driver_installed != driver->version)
     out.fail(Severity::warning,
              "the installed driver differs from the loaded one: it is loaded at the next reboot",
-             fmt::format("loaded {}, installed {}", driver->version, *s.facts.driver_installed), remedy);
+             fmt::format("loaded {}, installed {}", driver->version, *s.facts.nvidia.driver_installed),
+             remedy);
 }
 
 void branch_eol(const Subject& s, Verdicts& out) {
@@ -132,11 +135,11 @@ void branch_eol(const Subject& s, Verdicts& out) {
 void arch_supported(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
   const std::string version =
-      s.facts.driver ? s.facts.driver->version : s.facts.driver_installed.value_or("");
+      s.facts.nvidia.driver ? s.facts.nvidia.driver->version : s.facts.nvidia.driver_installed.value_or("");
   const auto branch = branch_of(version);
   if (!branch) return out.skip("no NVIDIA driver is installed");
   std::set<std::string> unknown;
-  for (const PciGpu& gpu : s.facts.pci_gpus) {
+  for (const PciGpu& gpu : s.facts.nvidia.pci_gpus) {
     const GpuModel* model = s.data.find_gpu(gpu.device_id, gpu.subsystem);
     if (!model) {
       unknown.insert(gpu.device_id);
@@ -156,7 +159,7 @@ void module_flavor(const Subject& s, Verdicts& out) {
   if (!driver) return;
   if (!driver->open_modules) return out.unknown("/proc/driver/nvidia could not be read");
   const bool open = *driver->open_modules;
-  for (const PciGpu& gpu : s.facts.pci_gpus) {
+  for (const PciGpu& gpu : s.facts.nvidia.pci_gpus) {
     const GpuModel* model = s.data.find_gpu(gpu.device_id, gpu.subsystem);
     if (!model) continue;
     const bool wrong = open ? model->flavor == "proprietary" : model->flavor == "open-only";

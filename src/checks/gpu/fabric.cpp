@@ -20,8 +20,8 @@ constexpr const char* unit = "nvidia-fabricmanager.service";
 enum class Fabric { none, nvswitch, nvlink5 };
 
 Fabric fabric_of(const facts::Facts& facts) {
-  if (!facts.nvlink_managers.empty()) return Fabric::nvlink5;
-  return facts.nvswitches.empty() ? Fabric::none : Fabric::nvswitch;
+  if (!facts.nvidia.nvlink_managers.empty()) return Fabric::nvlink5;
+  return facts.nvidia.nvswitches.empty() ? Fabric::none : Fabric::nvswitch;
 }
 
 /// A host that must run the fabric manager itself; skipped with the reason otherwise.
@@ -32,7 +32,7 @@ bool needs_manager(const Subject& s, Verdicts& out) {
 }
 
 bool is_complete(const facts::Facts& facts) {
-  return !facts.gpus.empty() && std::ranges::all_of(facts.gpus, [](const Gpu& gpu) {
+  return !facts.nvidia.gpus.empty() && std::ranges::all_of(facts.nvidia.gpus, [](const Gpu& gpu) {
     return word(gpu, "fabric/state") == "Completed" &&
            word(gpu, "fabric/status").value_or("Success") == "Success";
   });
@@ -41,22 +41,23 @@ bool is_complete(const facts::Facts& facts) {
 void nvswitch_present(const Subject& s, Verdicts& out) {
   if (!needs_manager(s, out)) return;
   if (fabric_of(s.facts) == Fabric::nvlink5)
-    out.pass(
-        fmt::format("NVLink 5, switches managed through {} network cards", s.facts.nvlink_managers.size()));
+    out.pass(fmt::format("NVLink 5, switches managed through {} network cards",
+                         s.facts.nvidia.nvlink_managers.size()));
   else
-    out.pass(fmt::format("{} NVSwitches", s.facts.nvswitches.size()));
+    out.pass(fmt::format("{} NVSwitches", s.facts.nvidia.nvswitches.size()));
 }
 
 void manager_running(const Subject& s, Verdicts& out) {
   if (!needs_manager(s, out)) return;
   if (is_active(s.facts, unit)) return out.pass("active");
-  if (s.facts.gpus.size() < 2 && s.facts.pci_gpus.size() < 2) return out.skip("one GPU needs no fabric");
+  if (s.facts.nvidia.gpus.size() < 2 && s.facts.nvidia.pci_gpus.size() < 2)
+    return out.skip("one GPU needs no fabric");
   if (is_complete(s.facts)) return out.pass("the fabric is complete; its manager runs elsewhere");
-  const auto place = s.facts.units.find(unit);
-  const auto branch = s.facts.driver ? branch_of(s.facts.driver->version) : std::nullopt;
-  if (place == s.facts.units.end())
+  const auto place = s.facts.software.units.find(unit);
+  const auto branch = s.facts.nvidia.driver ? branch_of(s.facts.nvidia.driver->version) : std::nullopt;
+  if (place == s.facts.software.units.end())
     return out.fail(gpu_severity(s), "the fabric manager is not installed: CUDA programs end with error 802",
-                    fmt::format("{} NVSwitches, no {}", s.facts.nvswitches.size(), unit),
+                    fmt::format("{} NVSwitches, no {}", s.facts.nvidia.nvswitches.size(), unit),
                     fmt::format("apt-get install nvidia-fabricmanager-{}, of the driver's exact version",
                                 branch ? std::to_string(*branch) : "BRANCH"));
   out.fail(gpu_severity(s), "the fabric manager does not run: CUDA programs end with error 802",
@@ -66,21 +67,21 @@ void manager_running(const Subject& s, Verdicts& out) {
 
 void manager_version(const Subject& s, Verdicts& out) {
   if (!needs_manager(s, out)) return;
-  const auto& version = s.facts.fabric_manager.version;
+  const auto& version = s.facts.nvidia.fabric_manager.version;
   if (!version) return out.skip("there is no nv-fabricmanager");
-  if (!s.facts.driver) return out.skip("no NVIDIA driver is loaded");
-  if (*version != s.facts.driver->version)
+  if (!s.facts.nvidia.driver) return out.skip("no NVIDIA driver is loaded");
+  if (*version != s.facts.nvidia.driver->version)
     out.fail(gpu_severity(s), "the fabric manager and the driver have different versions: it does not start",
-             fmt::format("fabric manager {}, driver {}", *version, s.facts.driver->version),
+             fmt::format("fabric manager {}, driver {}", *version, s.facts.nvidia.driver->version),
              fmt::format("install the fabric manager of version {} and hold both packages (apt-mark hold)",
-                         s.facts.driver->version));
+                         s.facts.nvidia.driver->version));
 }
 
 void manager_log(const Subject& s, Verdicts& out) {
   if (!needs_manager(s, out)) return;
-  if (!s.facts.fabric_manager.log) return out.skip("there is no /var/log/fabricmanager.log");
+  if (!s.facts.nvidia.fabric_manager.log) return out.skip("there is no /var/log/fabricmanager.log");
   std::vector<std::string> severe;
-  for (const std::string& line : *s.facts.fabric_manager.log) {
+  for (const std::string& line : *s.facts.nvidia.fabric_manager.log) {
     const std::string low = base::lower(line);
     // Errors before the fabric was up are resolved.
     if (low.find("successfully configured") != std::string::npos) severe.clear();
@@ -98,7 +99,7 @@ void manager_log(const Subject& s, Verdicts& out) {
 
 void manager_config(const Subject& s, Verdicts& out) {
   if (!needs_manager(s, out)) return;
-  const auto& config = s.facts.fabric_manager.config;
+  const auto& config = s.facts.nvidia.fabric_manager.config;
   if (config.empty()) return out.skip("there is no fabricmanager.cfg");
   for (const auto& [key, usual] : {std::pair{"FABRIC_MODE", "0"}, std::pair{"DAEMONIZE", "1"}})
     if (const auto place = config.find(key); place != config.end() && place->second != usual)
@@ -111,13 +112,13 @@ void manager_config(const Subject& s, Verdicts& out) {
 void state(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   bool any = false;
-  for (const Gpu& gpu : s.facts.gpus) {
+  for (const Gpu& gpu : s.facts.nvidia.gpus) {
     const auto state = word(gpu, "fabric/state"), status = word(gpu, "fabric/status");
     if (!state) continue;
     any = true;
     if (*state == "Completed" && status.value_or("Success") == "Success") continue;
     // The fabric manager takes some minutes after boot.
-    const bool young = *state == "In Progress" && s.facts.uptime && *s.facts.uptime < 300;
+    const bool young = *state == "In Progress" && s.facts.kernel.uptime && *s.facts.kernel.uptime < 300;
     out.fail(young ? Severity::note : gpu_severity(s),
              fmt::format("{} is not part of the fabric yet: CUDA programs end with error 802", name_of(gpu)),
              fmt::format("state {}, status {}", *state, status.value_or("unknown")),
@@ -161,7 +162,7 @@ bool is_zero(const std::string& uuid) {
 std::set<std::string> cliques(const facts::Facts& facts) {
   std::set<std::string> found;
   bool rack = false;
-  for (const Gpu& gpu : facts.gpus) {
+  for (const Gpu& gpu : facts.nvidia.gpus) {
     if (word(gpu, "fabric/state").value_or("Completed") != "Completed") continue;
     const auto uuid = word(gpu, "fabric/clusterUuid").value_or("");
     rack = rack || !is_zero(uuid);
@@ -184,8 +185,8 @@ void clique(const Subject& s, Verdicts& out) {
 void imex(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   if (cliques(s.facts).empty()) return out.skip("no NVLink connects to other machines");
-  const auto place = s.facts.units.find("nvidia-imex.service");
-  if (place == s.facts.units.end() || place->second.active == "inactive")
+  const auto place = s.facts.software.units.find("nvidia-imex.service");
+  if (place == s.facts.software.units.end() || place->second.active == "inactive")
     return out.skip("the host has no IMEX service; NVIDIA's DRA driver runs its own");
   if (s.cluster.gpu.allocator == spec::Allocator::dra)
     return out.fail(Severity::warning, "the host's IMEX daemon conflicts with that of the DRA driver",
@@ -195,7 +196,7 @@ void imex(const Subject& s, Verdicts& out) {
     return out.fail(Severity::warning, "the IMEX daemon has failed: machines cannot share memory",
                     "nvidia-imex.service is failed",
                     "journalctl -u nvidia-imex; correct /etc/nvidia-imex/nodes_config.cfg and restart it");
-  if (!s.facts.paths.contains("/dev/nvidia-caps-imex-channels/channel0"))
+  if (!s.facts.software.paths.contains("/dev/nvidia-caps-imex-channels/channel0"))
     out.fail(Severity::warning, "the IMEX daemon runs, but has no channel for programs",
              "no /dev/nvidia-caps-imex-channels/channel0",
              "echo options nvidia NVreg_CreateImexChannel0=1 > /etc/modprobe.d/nvidia-imex.conf, and reload "
@@ -207,8 +208,9 @@ void nvlsm(const Subject& s, Verdicts& out) {
   std::vector<std::string> wrong;
   for (const char* module : {"ib_umad", "mlx5_core"})
     if (!is_loaded(s.facts, module)) wrong.push_back(fmt::format("module {} is not loaded", module));
-  const bool there = s.facts.paths.contains("/opt/nvidia/nvlsm") || s.facts.packages.contains("nvlsm") ||
-                     s.facts.units.contains("nvlsm.service");
+  const bool there = s.facts.software.paths.contains("/opt/nvidia/nvlsm") ||
+                     s.facts.software.packages.contains("nvlsm") ||
+                     s.facts.software.units.contains("nvlsm.service");
   if (!there) wrong.emplace_back("nvlsm is not installed");
   if (!wrong.empty() && !is_complete(s.facts))
     out.fail(
@@ -219,8 +221,8 @@ void nvlsm(const Subject& s, Verdicts& out) {
 
 void flapping(const Subject& s, Verdicts& out) {
   if (!needs_manager(s, out)) return;
-  const auto place = s.facts.units.find(unit);
-  if (place == s.facts.units.end() || !place->second.restarts)
+  const auto place = s.facts.software.units.find(unit);
+  if (place == s.facts.software.units.end() || !place->second.restarts)
     return out.skip("systemd has recorded no restarts of the fabric manager");
   if (*place->second.restarts >= 3)
     out.fail(Severity::warning, "the fabric manager restarts repeatedly",

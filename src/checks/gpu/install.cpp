@@ -21,7 +21,7 @@ bool is_digit(char c) {
 /// Versions of the driver in DKMS: directories /var/lib/dkms/nvidia*/VERSION.
 std::vector<std::string> dkms_trees(const Facts& facts) {
   std::vector<std::string> trees;
-  for (const auto& [path, kind] : facts.paths)
+  for (const auto& [path, kind] : facts.software.paths)
     if (kind == "directory" && path.starts_with("/var/lib/dkms/nvidia") &&
         std::ranges::count(path, '/') == 5 && is_digit(path[path.rfind('/') + 1]))
       trees.push_back(path);
@@ -38,9 +38,10 @@ bool uses_dkms(const Subject& s, Verdicts& out) {
 /// Whether the link /var/lib/dkms/NAME/kernel-RELEASE-MACHINE has a target: DKMS creates it when it installs
 /// a module.
 bool is_installed(const Facts& facts, const std::string& tree) {
-  const std::string link = fmt::format("{}/kernel-{}-", tree.substr(0, tree.rfind('/')), facts.kernel);
-  const auto place = facts.paths.lower_bound(link);
-  return place != facts.paths.end() && place->first.starts_with(link);
+  const std::string link =
+      fmt::format("{}/kernel-{}-", tree.substr(0, tree.rfind('/')), facts.kernel.release);
+  const auto place = facts.software.paths.lower_bound(link);
+  return place != facts.software.paths.end() && place->first.starts_with(link);
 }
 
 void dkms_status(const Subject& s, Verdicts& out) {
@@ -50,45 +51,46 @@ void dkms_status(const Subject& s, Verdicts& out) {
   for (const std::string& tree : dkms_trees(s.facts)) {
     if (is_installed(s.facts, tree)) return;
     const std::string name = tree.substr(14);
-    if (s.facts.paths.contains(tree + "/" + s.facts.kernel))
+    if (s.facts.software.paths.contains(tree + "/" + s.facts.kernel.release))
       built = name;
     else
       without.push_back(name);
   }
   if (!built.empty())
     return out.fail(gpu_severity(s), "DKMS has built the driver for the running kernel but not installed it",
-                    fmt::format("{} is built for {}", built, s.facts.kernel),
-                    fmt::format("dkms install {} -k {}", built, s.facts.kernel));
+                    fmt::format("{} is built for {}", built, s.facts.kernel.release),
+                    fmt::format("dkms install {} -k {}", built, s.facts.kernel.release));
   out.fail(gpu_severity(s), "DKMS has not built the driver for the running kernel",
-           fmt::format("{} lacks {}", list(without), s.facts.kernel),
+           fmt::format("{} lacks {}", list(without), s.facts.kernel.release),
            "dkms autoinstall; if it fails, read /var/lib/dkms/nvidia*/*/build/make.log");
 }
 
 void kernel_headers(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
   const bool dkms = !dkms_trees(s.facts).empty();
-  if (!dkms && (s.facts.driver || s.facts.driver_installed))
+  if (!dkms && (s.facts.nvidia.driver || s.facts.nvidia.driver_installed))
     return out.skip("the installed driver does not need to be built");
-  const std::string folder = "/lib/modules/" + s.facts.kernel + "/build";
-  if (!s.facts.paths.contains(folder))
+  const std::string folder = "/lib/modules/" + s.facts.kernel.release + "/build";
+  if (!s.facts.software.paths.contains(folder))
     out.fail(dkms ? Severity::warning : gpu_severity(s),
              "the headers of the running kernel are missing: no driver can be built for it", "no " + folder,
-             s.facts.os.family == facts::Family::redhat ? "dnf install kernel-devel-" + s.facts.kernel
-                                                        : "apt-get install linux-headers-" + s.facts.kernel);
+             s.facts.os.family == facts::Family::redhat
+                 ? "dnf install kernel-devel-" + s.facts.kernel.release
+                 : "apt-get install linux-headers-" + s.facts.kernel.release);
 }
 
 void gcc_mismatch(const Subject& s, Verdicts& out) {
   if (!uses_dkms(s, out)) return;
-  if (!s.facts.gcc) return out.skip("gcc is not installed");
-  const auto ours = base::Version::parse(*s.facts.gcc),
-             kernels = base::Version::parse(s.facts.kernel_compiler);
+  if (!s.facts.nvidia.gcc) return out.skip("gcc is not installed");
+  const auto ours = base::Version::parse(*s.facts.nvidia.gcc),
+             kernels = base::Version::parse(s.facts.kernel.compiler);
   if (!ours || !kernels) return out.unknown("the kernel's compiler could not be read");
   if (ours->major == kernels->major) return;
   const std::string own = fmt::format("gcc-{}", kernels->major);
-  if (s.facts.paths.contains("/usr/bin/" + own))
+  if (s.facts.software.paths.contains("/usr/bin/" + own))
     return out.pass(own + " is also installed, and DKMS uses it");
   out.fail(Severity::warning, "the kernel was built with another gcc than the installed one",
-           fmt::format("kernel: gcc {}, installed: gcc {}", s.facts.kernel_compiler, *s.facts.gcc),
+           fmt::format("kernel: gcc {}, installed: gcc {}", s.facts.kernel.compiler, *s.facts.nvidia.gcc),
            fmt::format("apt-get install {}; DKMS then uses the kernel's compiler", own));
 }
 
@@ -96,7 +98,7 @@ void build_tools(const Subject& s, Verdicts& out) {
   if (!uses_dkms(s, out)) return;
   std::vector<std::string> missing;
   for (const char* tool : {"dkms", "gcc", "make", "ld"})
-    if (!has(s.facts.tools, tool)) missing.emplace_back(tool);
+    if (!has(s.facts.software.tools, tool)) missing.emplace_back(tool);
   if (!missing.empty())
     out.fail(Severity::warning, "programs for building the driver are missing", list(missing),
              "apt-get install dkms build-essential (RHEL: dnf install dkms gcc make binutils)");
@@ -122,13 +124,13 @@ std::optional<int> branch_of_package(const std::string& name, const std::string&
 void multiple_installs(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
   std::map<int, std::string> sources;
-  for (const auto& [name, package] : s.facts.packages)
+  for (const auto& [name, package] : s.facts.software.packages)
     if (package.installed)
       if (const auto branch = branch_of_package(name, package.version))
         sources.emplace(*branch, name + " " + package.version);
   std::vector<std::string> evidence;
   for (const auto& [branch, package] : sources) evidence.push_back(package);
-  if (!sources.empty() && s.facts.paths.contains("/usr/bin/nvidia-uninstall"))
+  if (!sources.empty() && s.facts.software.paths.contains("/usr/bin/nvidia-uninstall"))
     evidence.emplace_back("/usr/bin/nvidia-uninstall of a .run file");
   if (evidence.size() > 1)
     out.fail(
@@ -139,7 +141,7 @@ void multiple_installs(const Subject& s, Verdicts& out) {
 
 void runfile(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
-  if (s.facts.paths.contains("/usr/bin/nvidia-uninstall"))
+  if (s.facts.software.paths.contains("/usr/bin/nvidia-uninstall"))
     out.fail(
         Severity::warning, "the driver was installed from a .run file: no package manager updates it",
         "/usr/bin/nvidia-uninstall",
@@ -151,14 +153,15 @@ constexpr std::array unpinned = {"cuda-drivers", "nvidia-open", "nvidia-driver",
 
 void repo_pinned(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
-  const bool pin = std::ranges::any_of(
-      s.facts.paths, [](const auto& entry) { return entry.first.starts_with("/etc/apt/preferences.d/"); });
-  const bool pins = std::ranges::any_of(s.facts.packages, [](const auto& entry) {
+  const bool pin = std::ranges::any_of(s.facts.software.paths, [](const auto& entry) {
+    return entry.first.starts_with("/etc/apt/preferences.d/");
+  });
+  const bool pins = std::ranges::any_of(s.facts.software.packages, [](const auto& entry) {
     return entry.first.starts_with("nvidia-driver-pinning-") && entry.second.installed;
   });
   for (const char* name : unpinned) {
-    const auto package = s.facts.packages.find(name);
-    if (package == s.facts.packages.end() || !package->second.installed) continue;
+    const auto package = s.facts.software.packages.find(name);
+    if (package == s.facts.software.packages.end() || !package->second.installed) continue;
     if (package->second.held) return out.pass(std::string(name) + " is held");
     if (pin || pins) return out.pass("a pin holds the branch");
     return out.fail(Severity::note, "the next package upgrade may install another driver branch",
@@ -170,16 +173,16 @@ void repo_pinned(const Subject& s, Verdicts& out) {
 
 void dangling(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
-  if (!s.facts.dangling_libraries.empty())
+  if (!s.facts.nvidia.dangling_libraries.empty())
     out.fail(gpu_severity(s), "links to the driver's libraries are dangling",
-             list(s.facts.dangling_libraries),
+             list(s.facts.nvidia.dangling_libraries),
              "ldconfig; if they remain, reinstall the driver's libraries (apt-get install --reinstall "
              "libnvidia-compute of the driver's version)");
 }
 
 void stubs(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
-  for (const auto& [folder, file] : s.facts.linker_folders)
+  for (const auto& [folder, file] : s.facts.nvidia.linker_folders)
     if (folder.find("stubs") != std::string::npos)
       out.fail(Severity::warning, "programs may load CUDA's stub library instead of the driver",
                fmt::format("{} in {}", folder, file),
@@ -198,14 +201,14 @@ constexpr std::array lasts = {Last{{3, 5}, 10}, Last{{5, 0}, 11}, Last{{7, 5}, 1
 std::map<std::string, std::string> capabilities_of(const Subject& s) {
   std::map<std::string, std::string> found;
   std::set<std::string> listed;
-  for (const facts::Gpu& gpu : s.facts.gpus)
+  for (const facts::Gpu& gpu : s.facts.nvidia.gpus)
     if (gpu.compute_capability) {
       found.emplace(*gpu.compute_capability, name_of(gpu));
       listed.insert(gpu.bus_id);
     }
   // Without the driver's details, the GPUs on the bus cannot be matched.
   if (!found.empty() && listed.contains("")) return found;
-  for (const facts::PciGpu& gpu : s.facts.pci_gpus)
+  for (const facts::PciGpu& gpu : s.facts.nvidia.pci_gpus)
     if (const GpuModel* model = s.data.find_gpu(gpu.device_id, gpu.subsystem);
         model && !listed.contains(gpu.slot) && !model->compute_capability.empty())
       found.emplace(model->compute_capability, model->name);
@@ -244,16 +247,17 @@ void gsp_firmware(const Subject& s, Verdicts& out) {
   if (!lines.empty())
     return out.fail(gpu_severity(s), "the GPU's firmware (GSP) was not found by the driver", lines.back(),
                     remedy);
-  for (const facts::Gpu& gpu : s.facts.gpus)
+  for (const facts::Gpu& gpu : s.facts.nvidia.gpus)
     if (const auto version = word(gpu, "gsp_firmware_version")) return out.pass("firmware " + *version);
-  if (!s.facts.driver) return out.skip("no NVIDIA driver is loaded");
-  if (!s.facts.driver->open_modules.value_or(false) || !s.facts.gpus.empty())
+  if (!s.facts.nvidia.driver) return out.skip("no NVIDIA driver is loaded");
+  if (!s.facts.nvidia.driver->open_modules.value_or(false) || !s.facts.nvidia.gpus.empty())
     return out.skip("the GPUs do not need it");
   // The firmware may be elsewhere; a driver that cannot find it logs that.
-  if (const auto& log = s.facts.kernel_log; log && !log->empty() && log->front().seconds < 120)
+  if (const auto& log = s.facts.kernel.log; log && !log->empty() && log->front().seconds < 120)
     return out.pass("no such line in the kernel's log since boot");
-  const std::string folder = "/lib/firmware/nvidia/" + s.facts.driver->version + "/";
-  if (std::ranges::none_of(s.facts.paths, [&](const auto& path) { return path.first.starts_with(folder); }))
+  const std::string folder = "/lib/firmware/nvidia/" + s.facts.nvidia.driver->version + "/";
+  if (std::ranges::none_of(s.facts.software.paths,
+                           [&](const auto& path) { return path.first.starts_with(folder); }))
     out.fail(gpu_severity(s), "the driver's firmware (GSP) is missing", "no gsp_*.bin in " + folder, remedy);
 }
 

@@ -19,7 +19,7 @@ using base::Version;
 using spec::Allocator;
 
 spec::GpuLayout layout_here(const Subject& s) {
-  return spec::layout_of(s.cluster, s.host, facts::models_of(s.facts));
+  return spec::layout_of(s.cluster, s.host, facts::models_of(s.facts.nvidia));
 }
 
 bool wants_mig(const Subject& s, Verdicts& out) {
@@ -38,12 +38,12 @@ std::string text_of(const std::map<std::string, int>& devices) {
 /// The GPU models, by PCI device id and name; only by name if the bus shows none.
 std::map<std::string, std::string> kinds_of(const Subject& s) {
   std::map<std::string, std::string> kinds;
-  for (const facts::PciGpu& gpu : s.facts.pci_gpus) {
+  for (const facts::PciGpu& gpu : s.facts.nvidia.pci_gpus) {
     const GpuModel* model = s.data.find_gpu(gpu.device_id, gpu.subsystem);
     kinds.emplace(gpu.device_id, model ? model->name : "the GPU 10de:" + gpu.device_id);
   }
   if (!kinds.empty()) return kinds;
-  for (const std::string& name : facts::models_of(s.facts)) {
+  for (const std::string& name : facts::models_of(s.facts.nvidia)) {
     const auto place = std::ranges::find_if(
         s.data.gpus, [&](const auto& of) { return spec::is_model(of.second.name, name); });
     kinds.emplace(place == s.data.gpus.end() ? "" : place->first.substr(0, place->first.find('/')), name);
@@ -68,12 +68,12 @@ void mig_possible(const Subject& s, Verdicts& out) {
 
 void mig_applied(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
-  if (s.facts.gpus.empty()) return out.unknown("nvidia-smi lists no GPU");
+  if (s.facts.nvidia.gpus.empty()) return out.unknown("nvidia-smi lists no GPU");
   const auto& wanted = layout_here(s).mig.devices;
   const int count = std::accumulate(wanted.begin(), wanted.end(), 0,
                                     [](int sum, const auto& of) { return sum + of.second; });
   if (count == 0) return out.not_applicable("MIG is not configured");
-  for (const facts::Gpu& gpu : s.facts.gpus) {
+  for (const facts::Gpu& gpu : s.facts.nvidia.gpus) {
     const bool on = gpu.mig == "Enabled";
     if (on && gpu.mig_devices == count) continue;
     out.fail(Severity::warning,
@@ -96,11 +96,11 @@ void one_layout(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
   if (s.cluster.gpu.models.empty()) return out.not_applicable("gpu.models is empty");
   std::optional<spec::GpuLayout> first;
-  for (const std::string& model : facts::models_of(s.facts)) {
+  for (const std::string& model : facts::models_of(s.facts.nvidia)) {
     const auto layout = spec::layout_of(s.cluster, s.host, {model});
     if (!first) first = layout;
     if (*first == layout) continue;
-    const auto names = facts::models_of(s.facts);
+    const auto names = facts::models_of(s.facts.nvidia);
     return out.fail(
         Severity::blocker, "two GPU models in one host have different sharing or MIG settings",
         list({names.begin(), names.end()}),
@@ -118,7 +118,7 @@ void dra_versions(const Subject& s, Verdicts& out) {
              "Kubernetes " + s.kubernetes->text(),
              "use Kubernetes 1.34.2 or newer, or gpu: { allocator: devicePlugin }");
   const std::string installed =
-      s.facts.driver ? s.facts.driver->version : s.facts.driver_installed.value_or("");
+      s.facts.nvidia.driver ? s.facts.nvidia.driver->version : s.facts.nvidia.driver_installed.value_or("");
   const auto driver = Version::parse(installed);
   if (!driver && s.cluster.gpu.driver == spec::DriverPolicy::use)
     out.unknown("the version of the NVIDIA driver is not known");
@@ -131,13 +131,14 @@ void dra_versions(const Subject& s, Verdicts& out) {
 void dra_driver_root(const Subject& s, Verdicts& out) {
   if (s.cluster.gpu.allocator != Allocator::dra) return out.not_applicable("gpu.allocator is not dra");
   if (!is_gpu_host(s, out)) return;
-  if (s.cluster.gpu.driver == spec::DriverPolicy::install && !s.facts.driver)
+  if (s.cluster.gpu.driver == spec::DriverPolicy::install && !s.facts.nvidia.driver)
     return out.skip("the driver is not installed yet");
-  if (!s.facts.driver_roots) return out.unknown("the location of the driver's files could not be read");
-  if (const facts::DriverRoot* root = driver_root_of(s.facts))
+  if (!s.facts.nvidia.driver_roots)
+    return out.unknown("the location of the driver's files could not be read");
+  if (const facts::DriverRoot* root = driver_root_of(s.facts.nvidia))
     return out.pass(fmt::format("{}: {}, {}", root->path, root->smi, root->library));
   std::vector<std::string> partial;
-  for (const facts::DriverRoot& root : *s.facts.driver_roots)
+  for (const facts::DriverRoot& root : *s.facts.nvidia.driver_roots)
     partial.push_back(
         root.hides_devices
             ? fmt::format("{} has a directory dev without NVIDIA's devices", root.path)
@@ -176,7 +177,7 @@ void cdi_strategy(const Subject& s, Verdicts& out) {
     out.fail(Severity::blocker, "the device plugin cannot name CDI devices to this kubelet",
              "Kubernetes " + kubernetes_text(s),
              "use Kubernetes 1.29 or newer, or gpu: { strategy: runtimeClass }");
-  const auto& containerd = s.facts.containerd;
+  const auto& containerd = s.facts.runtime.containerd;
   if (!uses(s, spec::Engine::containerd) || !containerd) return;
   const auto version = Version::parse(containerd->version);
   if (version && *version < Version{1, 7, -1})

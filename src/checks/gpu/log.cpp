@@ -101,14 +101,15 @@ bool is_fatal_sxid(const Xid& sxid, const XidKind& kind) {
 /// "3 times, the last 12 min ago: …"
 std::string evidence_of(const Subject& s, const Errors& errors) {
   const std::string ago =
-      s.facts.uptime ? base::human_seconds(std::max(0.0, *s.facts.uptime - errors.last.seconds)) + " ago"
-                     : fmt::format("{} after boot", base::human_seconds(errors.last.seconds));
+      s.facts.kernel.uptime
+          ? base::human_seconds(std::max(0.0, *s.facts.kernel.uptime - errors.last.seconds)) + " ago"
+          : fmt::format("{} after boot", base::human_seconds(errors.last.seconds));
   return fmt::format("{}{}: {}", errors.times == 1 ? "" : fmt::format("{} times, the last ", errors.times),
                      ago, errors.last.text);
 }
 
 bool is_old(const Subject& s, const Errors& errors) {
-  return s.facts.uptime && *s.facts.uptime - errors.last.seconds > day;
+  return s.facts.kernel.uptime && *s.facts.kernel.uptime - errors.last.seconds > day;
 }
 
 void report(const Subject& s, Verdicts& out, const ByDevice& found, const char* what) {
@@ -120,23 +121,23 @@ void report(const Subject& s, Verdicts& out, const ByDevice& found, const char* 
 
 /// The time span of the log.
 std::string since(const Subject& s) {
-  const auto& log = *s.facts.kernel_log;
-  if (log.empty() || log.front().seconds < 120 || !s.facts.uptime) return "since boot";
-  return "in the last " + base::human_seconds(*s.facts.uptime - log.front().seconds);
+  const auto& log = *s.facts.kernel.log;
+  if (log.empty() || log.front().seconds < 120 || !s.facts.kernel.uptime) return "since boot";
+  return "in the last " + base::human_seconds(*s.facts.kernel.uptime - log.front().seconds);
 }
 
 void xid_fatal(const Subject& s, Verdicts& out) {
   if (!has_log(s, out)) return;
-  report(s, out, group(in_force(s.facts.xids), s.data.xids, is_fatal), "Xid");
+  report(s, out, group(in_force(s.facts.nvidia.xids), s.data.xids, is_fatal), "Xid");
   if (out.silent()) out.pass("no fatal Xid " + since(s));
 }
 
 /// Errors caused by programs; if many programs cause them on one GPU, the GPU is faulty.
 void xid_app(const Subject& s, Verdicts& out) {
   if (!has_log(s, out)) return;
-  const auto found = group(in_force(s.facts.xids), s.data.xids, [](const Xid& xid, const XidKind& kind) {
-    return !is_fatal(xid, kind) && kind.severity != "info";
-  });
+  const auto found = group(
+      in_force(s.facts.nvidia.xids), s.data.xids,
+      [](const Xid& xid, const XidKind& kind) { return !is_fatal(xid, kind) && kind.severity != "info"; });
   for (const auto& [place, errors] : found) {
     const bool many = errors.pids.size() > 2;
     out.fail(many ? Severity::warning : Severity::note,
@@ -149,8 +150,9 @@ void xid_app(const Subject& s, Verdicts& out) {
 
 void sxid_fatal(const Subject& s, Verdicts& out) {
   if (!has_log(s, out)) return;
-  report(s, out, group(s.facts.sxids, s.data.sxids, is_fatal_sxid), "SXid");
-  if (out.silent()) out.pass(fmt::format("{} SXids {}, none of them fatal", s.facts.sxids.size(), since(s)));
+  report(s, out, group(s.facts.nvidia.sxids, s.data.sxids, is_fatal_sxid), "SXid");
+  if (out.silent())
+    out.pass(fmt::format("{} SXids {}, none of them fatal", s.facts.nvidia.sxids.size(), since(s)));
 }
 
 /// Lines of the log with the same meaning.
@@ -170,8 +172,8 @@ void report(const Subject& s, Verdicts& out, Severity severity, const Signs& sig
 
 constexpr std::array<std::string_view, 1> lost = {"allen off the bus"};
 void fell_off_bus(const Subject& s, Verdicts& out) {
-  if (s.facts.nvidia_smi_status == 15)
-    return out.fail(gpu_severity(s), "a GPU has fallen off the bus", s.facts.nvidia_smi_says,
+  if (s.facts.nvidia.smi_status == 15)
+    return out.fail(gpu_severity(s), "a GPU has fallen off the bus", s.facts.nvidia.smi_says,
                     "drain the node and power-cycle the machine; replace the GPU if it happens again");
   report(s, out, gpu_severity(s),
          {lost, "a GPU has fallen off the bus",
@@ -193,7 +195,7 @@ constexpr std::array<std::string_view, 2> gsp = {"_kgspIsHeartbeatTimedOut", "rp
 void gsp_rpc(const Subject& s, Verdicts& out) {
   if (!has_log(s, out)) return;
   auto lines = log_lines(s.facts, gsp);
-  for (const Xid& xid : s.facts.xids)
+  for (const Xid& xid : s.facts.nvidia.xids)
     if (xid.code == 119 || xid.code == 120) lines.push_back(fmt::format("Xid {}, {}", xid.code, xid.text));
   if (!lines.empty())
     return out.fail(

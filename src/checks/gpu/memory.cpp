@@ -55,7 +55,7 @@ void ecc_correctable(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   report_unread(s, out, {"ecc_errors/volatile/sram_correctable", "ecc_errors/volatile/dram_correctable"});
   bool any = false;
-  for (const Gpu& gpu : s.facts.gpus)
+  for (const Gpu& gpu : s.facts.nvidia.gpus)
     for (const Limit& limit : correctable)
       if (const auto count = number(gpu, limit.path)) {
         any = true;
@@ -81,14 +81,14 @@ void sram_threshold(const Subject& s, Verdicts& out) {
 void ecc_mode(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   bool any = false;
-  for (const Gpu& gpu : s.facts.gpus) {
+  for (const Gpu& gpu : s.facts.nvidia.gpus) {
     const auto current = word(gpu, "ecc_mode/current_ecc"), pending = word(gpu, "ecc_mode/pending_ecc");
     if (!current) continue;
     any = true;
     const auto slot =
-        std::ranges::find(s.facts.pci_gpus, gpu.bus_id, [](const facts::PciGpu& g) { return g.slot; });
+        std::ranges::find(s.facts.nvidia.pci_gpus, gpu.bus_id, [](const facts::PciGpu& g) { return g.slot; });
     const GpuModel* model =
-        slot == s.facts.pci_gpus.end() ? nullptr : s.data.find_gpu(slot->device_id, slot->subsystem);
+        slot == s.facts.nvidia.pci_gpus.end() ? nullptr : s.data.find_gpu(slot->device_id, slot->subsystem);
     if (pending && *pending != *current)
       out.fail(Severity::warning, fmt::format("{} waits for a reset to change its ECC mode", name_of(gpu)),
                fmt::format("ECC is {}, pending is {}", *current, *pending),
@@ -146,7 +146,7 @@ void retired_pages(const Subject& s, Verdicts& out) {
                 {"retired_pages/multiple_single_bit_retirement/retired_count",
                  "retired_pages/double_bit_retirement/retired_count"});
   bool any = false;
-  for (const Gpu& gpu : s.facts.gpus) {
+  for (const Gpu& gpu : s.facts.nvidia.gpus) {
     const auto single = number(gpu, "retired_pages/multiple_single_bit_retirement/retired_count");
     const auto twice = number(gpu, "retired_pages/double_bit_retirement/retired_count");
     if (!single && !twice) continue;
@@ -167,9 +167,9 @@ void retired_pages(const Subject& s, Verdicts& out) {
 void memory_fragment(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   std::map<std::string, std::uint64_t> most;
-  for (const Gpu& gpu : s.facts.gpus)
+  for (const Gpu& gpu : s.facts.nvidia.gpus)
     if (gpu.memory_mib) most[gpu.name] = std::max(most[gpu.name], *gpu.memory_mib);
-  for (const Gpu& gpu : s.facts.gpus)
+  for (const Gpu& gpu : s.facts.nvidia.gpus)
     if (gpu.memory_mib && *gpu.memory_mib * 100 < most[gpu.name] * 99)
       out.fail(Severity::note, fmt::format("{} has less memory than other GPUs of its model", name_of(gpu)),
                fmt::format("{} MiB, others {} MiB", *gpu.memory_mib, most[gpu.name]),
@@ -182,7 +182,7 @@ void leftover(const Subject& s, Verdicts& out) {
   report_unread(s, out, {"fb_memory_usage/used"});
   if (s.facts.os.container.value_or("none") != "none")
     return out.skip("processes of the host are not visible in a container");
-  for (const Gpu& gpu : s.facts.gpus) {
+  for (const Gpu& gpu : s.facts.nvidia.gpus) {
     const auto used = number(gpu, "fb_memory_usage/used");
     if (!used || *used < 1024 || !gpu.processes.empty() || gpu.mig == "Enabled") continue;
     out.fail(Severity::warning, fmt::format("memory of {} is in use, but not by a program", name_of(gpu)),

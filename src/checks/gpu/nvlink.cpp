@@ -16,7 +16,7 @@ using facts::Gpu;
 bool is_on_board(const Subject& s, const Gpu& gpu) {
   const auto has = [](std::string_view name, std::string_view part) { return name.find(part) != name.npos; };
   std::string name = gpu.name;
-  for (const facts::PciGpu& pci : s.facts.pci_gpus)
+  for (const facts::PciGpu& pci : s.facts.nvidia.pci_gpus)
     if (const GpuModel* model = s.data.find_gpu(pci.device_id, pci.subsystem);
         model && pci.slot == gpu.bus_id)
       name += " " + model->name;
@@ -33,7 +33,7 @@ constexpr const char* links_remedy =
 /// A GPU whose links are all down, and no other GPU or switch indicates that they should be up.
 void judge_alone(const Subject& s, Verdicts& out, const Gpu& gpu) {
   if (!is_on_board(s, gpu)) return;
-  const bool alone = s.facts.gpus.size() < 2 && s.facts.pci_gpus.size() < 2;
+  const bool alone = s.facts.nvidia.gpus.size() < 2 && s.facts.nvidia.pci_gpus.size() < 2;
   out.fail(alone ? Severity::note : gpu_severity(s), fmt::format("{} has no active NVLink", name_of(gpu)),
            alone ? "all links are inactive; this host has one GPU, which may be passed through alone"
                  : "all links are inactive",
@@ -43,12 +43,12 @@ void judge_alone(const Subject& s, Verdicts& out, const Gpu& gpu) {
 void nvlink_active(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   bool any = false;
-  for (const Gpu& gpu : s.facts.gpus) {
+  for (const Gpu& gpu : s.facts.nvidia.gpus) {
     if (!gpu.nvlinks) continue;
     // Bridges between cards use only some of the links; switches use all.
-    const bool switched = !s.facts.nvswitches.empty() || word(gpu, "fabric/state");
+    const bool switched = !s.facts.nvidia.nvswitches.empty() || word(gpu, "fabric/state");
     int most = 0;
-    for (const Gpu& other : s.facts.gpus)
+    for (const Gpu& other : s.facts.nvidia.gpus)
       if (other.nvlinks && other.name == gpu.name) most = std::max(most, other.nvlinks->active);
     any = any || switched || most > 0;
     if (gpu.nvlinks->active < most || (switched && !gpu.nvlinks->inactive.empty()))
@@ -71,8 +71,8 @@ constexpr std::array rates = {Rate{"Recovery", 0}, Rate{"Replay", 1}, Rate{"CRC"
 void nvlink_errors(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   bool any = false;
-  const double hours = std::max(1.0, s.facts.uptime.value_or(0) / 3600);
-  for (const Gpu& gpu : s.facts.gpus) {
+  const double hours = std::max(1.0, s.facts.kernel.uptime.value_or(0) / 3600);
+  for (const Gpu& gpu : s.facts.nvidia.gpus) {
     if (!gpu.nvlinks) continue;
     any = true;
     std::vector<std::string> many;

@@ -19,24 +19,25 @@ using facts::PciGpu;
 /// The PCI bus of a virtual machine is virtual.
 bool is_virtual(const facts::Facts& facts) {
   if (facts.os.virtualization && *facts.os.virtualization != "none") return true;
-  return std::ranges::any_of(facts.gpus, [](const Gpu& gpu) {
+  return std::ranges::any_of(facts.nvidia.gpus, [](const Gpu& gpu) {
     return word(gpu, "gpu_virtualization_mode/virtualization_mode").value_or("None") != "None";
   });
 }
 
 bool has_pci(const Subject& s, Verdicts& out) {
-  if (s.facts.pci_gpus.empty() && is_gpu_host(s, out)) out.skip("the GPUs are not on the PCI bus");
-  return !s.facts.pci_gpus.empty();
+  if (s.facts.nvidia.pci_gpus.empty() && is_gpu_host(s, out)) out.skip("the GPUs are not on the PCI bus");
+  return !s.facts.nvidia.pci_gpus.empty();
 }
 
 void count_of_board(const Subject& s, Verdicts& out) {
   if (!has_pci(s, out)) return;
-  if (s.facts.nvswitches.empty())
+  if (s.facts.nvidia.nvswitches.empty())
     return out.skip("the host has no NVSwitch, and the number of GPUs is not known");
   if (is_virtual(s.facts)) return out.skip("a virtual machine has only the GPUs that are passed through");
-  if (s.facts.pci_gpus.size() % 8 != 0)
+  if (s.facts.nvidia.pci_gpus.size() % 8 != 0)
     out.fail(gpu_severity(s), "fewer than eight GPUs are on the bus of a board with NVSwitches",
-             fmt::format("{} GPUs, {} NVSwitches", s.facts.pci_gpus.size(), s.facts.nvswitches.size()),
+             fmt::format("{} GPUs, {} NVSwitches", s.facts.nvidia.pci_gpus.size(),
+                         s.facts.nvidia.nvswitches.size()),
              "power-cycle the machine; if the GPU is still missing, check its seat");
 }
 
@@ -44,8 +45,9 @@ void count_of_board(const Subject& s, Verdicts& out) {
 void count_across(const Group& group, Verdicts& out) {
   std::map<std::string, std::map<std::size_t, std::vector<std::string>>> kinds;
   for (const auto& [name, f] : group.hosts)
-    if (!f->pci_gpus.empty() && !f->product.empty() && !is_virtual(*f))
-      kinds[f->vendor + " " + f->product + " with 10de:" + f->pci_gpus.front().device_id][f->pci_gpus.size()]
+    if (!f->nvidia.pci_gpus.empty() && !f->machine.product.empty() && !is_virtual(*f))
+      kinds[f->machine.vendor + " " + f->machine.product +
+            " with 10de:" + f->nvidia.pci_gpus.front().device_id][f->nvidia.pci_gpus.size()]
           .push_back(name);
   for (const auto& [kind, counts] : kinds) {
     if (counts.size() < 2) continue;
@@ -75,7 +77,7 @@ void bar_size(const Subject& s, Verdicts& out) {
   // The kernel tries several times; the last message on a BAR counts.
   std::map<std::pair<std::string, char>, std::string> without;
   for (const std::string& line : log_lines(s.facts, signs))
-    for (const PciGpu& gpu : s.facts.pci_gpus) {
+    for (const PciGpu& gpu : s.facts.nvidia.pci_gpus) {
       const auto window = window_of(line);
       if (!window || line.find(gpu.slot) == std::string::npos) continue;
       if (line.find(": assigned") == std::string::npos)
@@ -95,11 +97,11 @@ void bar_size(const Subject& s, Verdicts& out) {
 void aer(const Subject& s, Verdicts& out) {
   if (!has_pci(s, out)) return;
   bool any = false;
-  for (const PciGpu& gpu : s.facts.pci_gpus) {
+  for (const PciGpu& gpu : s.facts.nvidia.pci_gpus) {
     if (!gpu.aer) continue;
     any = true;
-    const double minutes = std::max(1.0, s.facts.uptime.value_or(0) / 60);
-    const bool many = s.facts.uptime && static_cast<double>(gpu.aer->correctable) > minutes;
+    const double minutes = std::max(1.0, s.facts.kernel.uptime.value_or(0) / 60);
+    const bool many = s.facts.kernel.uptime && static_cast<double>(gpu.aer->correctable) > minutes;
     if (gpu.aer->fatal > 0 || gpu.aer->nonfatal > 0 || many)
       out.fail(Severity::warning, fmt::format("the PCI Express link of {} has errors", gpu.slot),
                fmt::format("{} fatal, {} nonfatal, {} corrected", gpu.aer->fatal, gpu.aer->nonfatal,
@@ -116,7 +118,7 @@ void link_width(const Subject& s, Verdicts& out) {
                  "pci/pci_gpu_link_info/link_widths/max_link_width"});
   if (is_virtual(s.facts)) return out.skip("a virtual machine's PCI bus is virtual");
   bool any = false;
-  for (const Gpu& gpu : s.facts.gpus) {
+  for (const Gpu& gpu : s.facts.nvidia.gpus) {
     const auto now = number(gpu, "pci/pci_gpu_link_info/link_widths/current_link_width");
     const auto most = number(gpu, "pci/pci_gpu_link_info/link_widths/max_link_width");
     if (!now || !most) continue;
@@ -136,7 +138,7 @@ void link_gen(const Subject& s, Verdicts& out) {
       {"pci/pci_gpu_link_info/pcie_gen/current_link_gen", "pci/pci_gpu_link_info/pcie_gen/max_link_gen"});
   if (is_virtual(s.facts)) return out.skip("a virtual machine's PCI bus is virtual");
   bool any = false;
-  for (const Gpu& gpu : s.facts.gpus) {
+  for (const Gpu& gpu : s.facts.nvidia.gpus) {
     const std::string path = "pci/pci_gpu_link_info/pcie_gen/";
     const auto now = number(gpu, path + "current_link_gen"), most = number(gpu, path + "max_link_gen");
     const auto able = number(gpu, path + "max_device_link_gen");
@@ -159,14 +161,14 @@ void link_gen(const Subject& s, Verdicts& out) {
 
 void numa_affinity(const Subject& s, Verdicts& out) {
   if (!has_pci(s, out)) return;
-  if (s.facts.numa_nodes.empty()) return out.unknown("the NUMA nodes could not be read");
-  if (s.facts.numa_nodes == "0") return out.skip("the machine has one NUMA node");
+  if (s.facts.machine.numa_nodes.empty()) return out.unknown("the NUMA nodes could not be read");
+  if (s.facts.machine.numa_nodes == "0") return out.skip("the machine has one NUMA node");
   std::vector<std::string> lost;
-  for (const PciGpu& gpu : s.facts.pci_gpus)
+  for (const PciGpu& gpu : s.facts.nvidia.pci_gpus)
     if (gpu.numa == -1) lost.push_back(gpu.slot);
   if (!lost.empty())
     out.fail(Severity::note, "the firmware does not report the NUMA node of a GPU",
-             fmt::format("{}; NUMA nodes {}", list(lost), s.facts.numa_nodes),
+             fmt::format("{}; NUMA nodes {}", list(lost), s.facts.machine.numa_nodes),
              "upgrade the firmware; for a virtual machine, pass through the host's NUMA topology");
 }
 
@@ -174,8 +176,8 @@ void numa_affinity(const Subject& s, Verdicts& out) {
 void topology(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   std::map<std::string, std::string> pairs;  // kind of path -> one pair with it
-  bool fabric = !s.facts.nvswitches.empty();
-  for (const Gpu& gpu : s.facts.gpus) {
+  bool fabric = !s.facts.nvidia.nvswitches.empty();
+  for (const Gpu& gpu : s.facts.nvidia.gpus) {
     fabric = fabric || word(gpu, "fabric/state");
     for (std::size_t other = 0; other < gpu.paths_to.size(); ++other)
       if (gpu.paths_to[other] != "X")

@@ -38,7 +38,7 @@ void temperature(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   report_unread(s, out, {"temperature/gpu_temp", "temperature/gpu_temp_tlimit", "temperature/memory_temp"});
   bool any = false;
-  for (const Gpu& gpu : s.facts.gpus)
+  for (const Gpu& gpu : s.facts.nvidia.gpus)
     for (const Heat& heat : heats) {
       const auto value = number(gpu, heat.value);
       const auto limit = heat.limit ? number(gpu, heat.limit) : std::optional(0.0);
@@ -71,7 +71,7 @@ void thermal_slowdown(const Subject& s, Verdicts& out) {
 void power_brake(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   bool any = false;
-  for (const Gpu& gpu : s.facts.gpus) {
+  for (const Gpu& gpu : s.facts.nvidia.gpus) {
     any = any || word(gpu, std::string(clocks) + "hw_slowdown");
     // The general flag is also set by heat, which has its own check.
     const bool other = slows(gpu, "hw_slowdown") && !slows(gpu, "hw_thermal_slowdown");
@@ -89,7 +89,7 @@ void power_limit(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   report_unread(s, out, {"gpu_power_readings/current_power_limit", "gpu_power_readings/default_power_limit"});
   bool any = false;
-  for (const Gpu& gpu : s.facts.gpus) {
+  for (const Gpu& gpu : s.facts.nvidia.gpus) {
     const auto limit = number(gpu, "gpu_power_readings/current_power_limit");
     const auto usual = number(gpu, "gpu_power_readings/default_power_limit");
     if (!limit || !usual) continue;
@@ -108,7 +108,7 @@ void power_cap(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   std::vector<const Gpu*> capped;
   std::size_t busy = 0;
-  for (const Gpu& gpu : s.facts.gpus) {
+  for (const Gpu& gpu : s.facts.nvidia.gpus) {
     if (number(gpu, "utilization/gpu_util").value_or(0) < 50) continue;
     ++busy;
     if (slows(gpu, "sw_power_cap")) capped.push_back(&gpu);
@@ -129,11 +129,11 @@ void clocks_uniform(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   report_unread(s, out, {"max_clocks/sm_clock"});
   std::map<std::string, double> most;
-  for (const Gpu& gpu : s.facts.gpus)
+  for (const Gpu& gpu : s.facts.nvidia.gpus)
     if (const auto clock = number(gpu, "max_clocks/sm_clock"))
       most[gpu.name] = std::max(most[gpu.name], *clock);
   if (most.empty()) return out.skip("the GPUs do not report it");
-  for (const Gpu& gpu : s.facts.gpus)
+  for (const Gpu& gpu : s.facts.nvidia.gpus)
     if (const auto clock = number(gpu, "max_clocks/sm_clock"); clock && *clock < most[gpu.name] * 0.95)
       out.fail(Severity::warning,
                fmt::format("{} has a lower maximum clock than other GPUs of its model", name_of(gpu)),
@@ -149,7 +149,7 @@ void fan(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   report_unread(s, out, {"fan_speed"});
   bool any = false;
-  for (const Gpu& gpu : s.facts.gpus) {
+  for (const Gpu& gpu : s.facts.nvidia.gpus) {
     const auto speed = number(gpu, "fan_speed");
     if (!speed) continue;
     any = true;

@@ -9,9 +9,9 @@
 namespace checks {
 
 bool lists_gpus(const Subject& s, Verdicts& out) {
-  if (!s.facts.gpus.empty()) return true;
+  if (!s.facts.nvidia.gpus.empty()) return true;
   if (!is_gpu_host(s, out)) return false;
-  if (!s.facts.driver && s.facts.nvidia_smi_status.value_or(0) == 0)
+  if (!s.facts.nvidia.driver && s.facts.nvidia.smi_status.value_or(0) == 0)
     out.skip("no NVIDIA driver is loaded");
   else
     out.unknown("nvidia-smi lists no GPU");
@@ -20,8 +20,8 @@ bool lists_gpus(const Subject& s, Verdicts& out) {
 
 bool has_log(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return false;
-  if (!s.facts.kernel_log) out.unknown("the kernel's log could not be read");
-  return s.facts.kernel_log.has_value();
+  if (!s.facts.kernel.log) out.unknown("the kernel's log could not be read");
+  return s.facts.kernel.log.has_value();
 }
 
 std::optional<std::string> word(const facts::Gpu& gpu, const std::string& path) {
@@ -36,7 +36,7 @@ std::optional<double> number(const facts::Gpu& gpu, const std::string& path) {
 }
 
 void report_unread(const Subject& s, Verdicts& out, std::initializer_list<const char*> paths) {
-  for (const facts::Gpu& gpu : s.facts.gpus)
+  for (const facts::Gpu& gpu : s.facts.nvidia.gpus)
     for (const char* path : paths)
       if (const auto text = word(gpu, path); text && !number(gpu, path))
         out.unknown(fmt::format("{}: {} is {}", name_of(gpu), path, *text));
@@ -51,7 +51,7 @@ void judge(const Subject& s, Verdicts& out, Severity severity, const Rule& rule)
   if (!lists_gpus(s, out)) return;
   bool any = false;
   std::vector<std::string> unread;
-  for (const facts::Gpu& gpu : s.facts.gpus) {
+  for (const facts::Gpu& gpu : s.facts.nvidia.gpus) {
     std::vector<std::string> seen;
     for (const Reading& reading : rule.readings) {
       const auto value = word(gpu, reading.path);
@@ -74,8 +74,8 @@ void judge(const Subject& s, Verdicts& out, Severity severity, const Rule& rule)
 
 std::vector<std::string> log_lines(const facts::Facts& facts, std::span<const std::string_view> words) {
   std::vector<std::string> found;
-  if (facts.kernel_log)
-    for (const facts::LogLine& line : *facts.kernel_log)
+  if (facts.kernel.log)
+    for (const facts::LogLine& line : *facts.kernel.log)
       if (std::ranges::any_of(
               words, [&](std::string_view word) { return line.text.find(word) != std::string::npos; }))
         found.push_back(line.text);

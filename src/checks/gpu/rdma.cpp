@@ -16,7 +16,7 @@ using base::Version;
 void nic_present(const Subject& s, Verdicts& out) {
   std::vector<std::string> idle;
   std::size_t ours = 0;
-  for (const facts::PciNic& nic : s.facts.pci_nics) {
+  for (const facts::PciNic& nic : s.facts.rdma.nics) {
     if (nic.driver == "vfio-pci") continue;
     ++ours;
     if (nic.driver.empty()) idle.push_back(nic.slot);
@@ -24,27 +24,28 @@ void nic_present(const Subject& s, Verdicts& out) {
   if (!idle.empty())
     return out.fail(Severity::note, "network cards have no driver", list(idle),
                     "modprobe -a mlx5_core mlx5_ib; if it fails: dmesg | grep mlx5");
-  if (ours > 0 && s.facts.rdma_devices.empty())
+  if (ours > 0 && s.facts.rdma.devices.empty())
     return out.fail(Severity::note, "network cards with RDMA are used without it",
                     fmt::format("{} cards, no device under /sys/class/infiniband", ours),
                     "modprobe -a mlx5_ib ib_uverbs");
-  if (ours == 0 && s.facts.rdma_devices.empty()) return out.skip("no NVIDIA RDMA card");
-  out.pass(fmt::format("{} cards, {} RDMA devices", ours, s.facts.rdma_devices.size()));
+  if (ours == 0 && s.facts.rdma.devices.empty()) return out.skip("no NVIDIA RDMA card");
+  out.pass(fmt::format("{} cards, {} RDMA devices", ours, s.facts.rdma.devices.size()));
 }
 
 void char_dev(const Subject& s, Verdicts& out) {
   if (!has_rdma(s, out)) return;
   std::vector<std::string> closed;
-  for (const auto& [device, firmware] : s.facts.rdma_devices)
-    if (!has(s.facts.rdma_verbs, device)) closed.push_back(device);
-  const bool nodes = std::ranges::any_of(
-      s.facts.paths, [](const auto& path) { return path.first.starts_with("/dev/infiniband/uverbs"); });
+  for (const auto& [device, firmware] : s.facts.rdma.devices)
+    if (!has(s.facts.rdma.verbs, device)) closed.push_back(device);
+  const bool nodes = std::ranges::any_of(s.facts.software.paths, [](const auto& path) {
+    return path.first.starts_with("/dev/infiniband/uverbs");
+  });
   if (!closed.empty() || !nodes)
     return out.fail(
         Severity::warning, "programs cannot open RDMA devices",
         closed.empty() ? "no /dev/infiniband/uverbs*" : "without a device file: " + list(closed),
         "modprobe -a ib_uverbs rdma_ucm && printf 'ib_uverbs\\nrdma_ucm\\n' > /etc/modules-load.d/rdma.conf");
-  if (!s.facts.paths.contains("/dev/infiniband/rdma_cm"))
+  if (!s.facts.software.paths.contains("/dev/infiniband/rdma_cm"))
     out.fail(Severity::note, "programs cannot look up RDMA connections by address",
              "no /dev/infiniband/rdma_cm",
              "modprobe rdma_ucm && echo rdma_ucm > /etc/modules-load.d/rdma_ucm.conf");
@@ -52,16 +53,18 @@ void char_dev(const Subject& s, Verdicts& out) {
 
 /// cloud-native-docs gpu-operator/gpu-operator-rdma.rst: DMA-BUF requires all of these.
 bool can_dma_buf(const facts::Facts& facts) {
-  const auto kernel = Version::parse(facts.kernel);
-  const auto cuda = facts.driver && facts.driver->cuda ? Version::parse(*facts.driver->cuda) : std::nullopt;
+  const auto kernel = Version::parse(facts.kernel.release);
+  const auto cuda = facts.nvidia.driver && facts.nvidia.driver->cuda
+                        ? Version::parse(*facts.nvidia.driver->cuda)
+                        : std::nullopt;
   return kernel && *kernel >= Version{5, 12, -1} && cuda && *cuda >= Version{11, 7, -1} &&
-         facts.driver->open_modules == true;
+         facts.nvidia.driver->open_modules == true;
 }
 
 /// A host with a GPU driver and RDMA; skipped with the reason otherwise.
 bool joins_both(const Subject& s, Verdicts& out) {
   if (!has_rdma(s, out)) return false;
-  if (s.facts.driver) return true;
+  if (s.facts.nvidia.driver) return true;
   out.skip("no NVIDIA driver is loaded");
   return false;
 }
@@ -72,8 +75,8 @@ void method(const Subject& s, Verdicts& out) {
   if (is_loaded(s.facts, "nvidia_peermem")) return out.pass("nvidia-peermem");
   out.fail(
       Severity::note, "network cards cannot access GPU memory: transfers go through main memory",
-      fmt::format("kernel {}, {} modules, no nvidia_peermem", s.facts.kernel,
-                  s.facts.driver->open_modules == true ? "open" : "proprietary"),
+      fmt::format("kernel {}, {} modules, no nvidia_peermem", s.facts.kernel.release,
+                  s.facts.nvidia.driver->open_modules == true ? "open" : "proprietary"),
       "install the open kernel modules on a kernel of 5.12 or newer (DMA-BUF), or: modprobe nvidia-peermem");
 }
 
@@ -91,7 +94,7 @@ void peermem(const Subject& s, Verdicts& out) {
 
 void gdrcopy(const Subject& s, Verdicts& out) {
   if (!is_loaded(s.facts, "gdrdrv")) return out.skip("GDRCopy is not in use");
-  if (!s.facts.paths.contains("/dev/gdrdrv"))
+  if (!s.facts.software.paths.contains("/dev/gdrdrv"))
     out.fail(Severity::note, "GDRCopy's module is loaded, but its device file is missing", "no /dev/gdrdrv",
              "systemctl restart gdrcopy, or: mknod -m 666 /dev/gdrdrv c \"$(awk '/gdrdrv/{print $1}' "
              "/proc/devices)\" 0");
@@ -99,20 +102,20 @@ void gdrcopy(const Subject& s, Verdicts& out) {
 
 void nvidia_fs(const Subject& s, Verdicts& out) {
   if (!is_loaded(s.facts, "nvidia_fs")) return out.skip("GPUDirect Storage is not in use");
-  const auto version = Version::parse(s.facts.nvidia_fs_version);
-  if (!version || !s.facts.driver) return out.unknown("the version of nvidia_fs could not be read");
-  if (*version >= Version{2, 17, 5} && s.facts.driver->open_modules == false)
+  const auto version = Version::parse(s.facts.rdma.nvidia_fs_version);
+  if (!version || !s.facts.nvidia.driver) return out.unknown("the version of nvidia_fs could not be read");
+  if (*version >= Version{2, 17, 5} && s.facts.nvidia.driver->open_modules == false)
     return out.fail(Severity::warning, "this nvidia_fs needs the driver's open kernel modules",
-                    s.facts.nvidia_fs_version + " with proprietary modules",
+                    s.facts.rdma.nvidia_fs_version + " with proprietary modules",
                     "install the open modules (Ubuntu: nvidia-driver-…-open), or nvidia-fs before 2.17.5");
-  out.pass(s.facts.nvidia_fs_version);
+  out.pass(s.facts.rdma.nvidia_fs_version);
 }
 
 void memlock(const Subject& s, Verdicts& out) {
   if (!has_rdma(s, out)) return;
   const std::string name = uses(s, spec::Engine::docker) ? "docker.service" : "containerd.service";
-  const auto unit = s.facts.units.find(name);
-  if (unit == s.facts.units.end() || !unit->second.limits.contains("LimitMEMLOCK"))
+  const auto unit = s.facts.software.units.find(name);
+  if (unit == s.facts.software.units.end() || !unit->second.limits.contains("LimitMEMLOCK"))
     return out.unknown("LimitMEMLOCK of " + name + " could not be read");
   const std::string& limit = unit->second.limits.at("LimitMEMLOCK");
   // systemd also writes infinity as the largest number.
@@ -126,9 +129,9 @@ void memlock(const Subject& s, Verdicts& out) {
 }
 
 void two_drivers(const Subject& s, Verdicts& out) {
-  if (!s.facts.paths.contains("/run/mellanox/drivers/.driver-ready"))
+  if (!s.facts.software.paths.contains("/run/mellanox/drivers/.driver-ready"))
     return out.skip("no operator installs the network driver");
-  for (const auto& [name, package] : s.facts.packages)
+  for (const auto& [name, package] : s.facts.software.packages)
     if (package.installed && (name.starts_with("mlnx-ofed-kernel") || name.starts_with("doca-ofed") ||
                               name.starts_with("doca-kernel")))
       return out.fail(Severity::warning, "the network driver is installed by the host and by an operator",
@@ -139,8 +142,9 @@ void two_drivers(const Subject& s, Verdicts& out) {
 void ofed_version(const Group& group, Verdicts& out) {
   std::map<std::string, std::vector<std::string>> versions;
   for (const auto& [name, facts] : group.hosts)
-    if (!facts->rdma_devices.empty())
-      versions[facts->mlx5_version.empty() ? "the kernel's own" : facts->mlx5_version].push_back(name);
+    if (!facts->rdma.devices.empty())
+      versions[facts->rdma.mlx5_version.empty() ? "the kernel's own" : facts->rdma.mlx5_version].push_back(
+          name);
   if (versions.empty()) return out.skip("no RDMA devices");
   if (versions.size() == 1) return out.pass(versions.begin()->first);
   std::vector<std::string> parts;

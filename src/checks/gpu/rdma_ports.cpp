@@ -21,7 +21,7 @@ void port_active(const Subject& s, Verdicts& out) {
   if (!has_rdma(s, out)) return;
   std::vector<std::string> down;
   std::size_t active = 0;
-  for (const RdmaPort& port : s.facts.rdma_ports) {
+  for (const RdmaPort& port : s.facts.rdma.ports) {
     if (port.state == "ACTIVE") {
       ++active;
       if (port.layer == "InfiniBand" && port.width == "1X")
@@ -50,25 +50,26 @@ constexpr double symbols_an_hour = 120, recoveries_a_minute = 5, errors_a_second
 
 void port_flap(const Subject& s, Verdicts& out) {
   if (!has_rdma(s, out)) return;
-  if (!s.facts.uptime) return out.unknown("/proc/uptime could not be read");
-  const double days = std::max(1.0, *s.facts.uptime / 86400);
-  for (const RdmaPort& port : s.facts.rdma_ports) {
-    const auto link = std::ranges::find(s.facts.links, port.link, &facts::Link::name);
-    const double changes = link == s.facts.links.end() ? 0 : static_cast<double>(link->changes.value_or(0));
+  if (!s.facts.kernel.uptime) return out.unknown("/proc/uptime could not be read");
+  const double days = std::max(1.0, *s.facts.kernel.uptime / 86400);
+  for (const RdmaPort& port : s.facts.rdma.ports) {
+    const auto link = std::ranges::find(s.facts.network.links, port.link, &facts::Link::name);
+    const double changes =
+        link == s.facts.network.links.end() ? 0 : static_cast<double>(link->changes.value_or(0));
     const auto downs = static_cast<double>(port.link_downed.value_or(0));
     if (downs > flaps_a_day * days || changes > carrier_changes_a_day * days)
       out.fail(Severity::warning, fmt::format("the link of {} goes down repeatedly", name_of(port)),
                fmt::format("{:.0f} times, {:.0f} carrier changes, {} since boot", downs, changes,
-                           base::human_seconds(*s.facts.uptime)),
+                           base::human_seconds(*s.facts.kernel.uptime)),
                "replace the cable or the transceiver; the switch's log shows the other end");
   }
 }
 
 void port_counters(const Subject& s, Verdicts& out) {
   if (!has_rdma(s, out)) return;
-  if (!s.facts.uptime) return out.unknown("/proc/uptime could not be read");
-  const double seconds = std::max(3600.0, *s.facts.uptime);
-  for (const RdmaPort& port : s.facts.rdma_ports) {
+  if (!s.facts.kernel.uptime) return out.unknown("/proc/uptime could not be read");
+  const double seconds = std::max(3600.0, *s.facts.kernel.uptime);
+  for (const RdmaPort& port : s.facts.rdma.ports) {
     std::vector<std::string> many;
     const auto check = [&](const char* what, const std::optional<std::uint64_t>& count, double a_second) {
       if (count && static_cast<double>(*count) > a_second * seconds)
@@ -89,14 +90,14 @@ constexpr int roce_mtu = 4200;
 
 void roce(const Subject& s, Verdicts& out) {
   bool any = false;
-  for (const RdmaPort& port : s.facts.rdma_ports) {
+  for (const RdmaPort& port : s.facts.rdma.ports) {
     if (port.layer != "Ethernet" || port.state != "ACTIVE") continue;
     any = true;
     if (!port.gid_types.empty() && !has(port.gid_types, "RoCE v2"))
       out.fail(Severity::note, fmt::format("{} supports only RoCE v1, which is not routable", name_of(port)),
                list(port.gid_types), "give its network interface an IP address");
-    const auto link = std::ranges::find(s.facts.links, port.link, &facts::Link::name);
-    if (link != s.facts.links.end() && link->mtu > 0 && link->mtu < roce_mtu)
+    const auto link = std::ranges::find(s.facts.network.links, port.link, &facts::Link::name);
+    if (link != s.facts.network.links.end() && link->mtu > 0 && link->mtu < roce_mtu)
       out.fail(
           Severity::note, fmt::format("{} has a small MTU", name_of(port)),
           fmt::format("{} has an MTU of {}", link->name, link->mtu),
@@ -112,14 +113,15 @@ bool share_bridge(const std::string& one, const std::string& other) {
 }
 
 void topology(const Subject& s, Verdicts& out) {
-  if (s.facts.pci_gpus.empty() || s.facts.pci_nics.empty()) return out.skip("no GPU, or no NVIDIA RDMA card");
+  if (s.facts.nvidia.pci_gpus.empty() || s.facts.rdma.nics.empty())
+    return out.skip("no GPU, or no NVIDIA RDMA card");
   if (!is_bare_metal(s.facts))
     return out.skip("the host is not known to be bare metal; the position of devices is not visible");
   std::vector<std::string> far;
   std::size_t near = 0;
-  for (const facts::PciGpu& gpu : s.facts.pci_gpus) {
+  for (const facts::PciGpu& gpu : s.facts.nvidia.pci_gpus) {
     bool same_node = false, same_bridge = false;
-    for (const facts::PciNic& nic : s.facts.pci_nics) {
+    for (const facts::PciNic& nic : s.facts.rdma.nics) {
       if (!gpu.numa || !nic.numa) return out.unknown("the NUMA nodes of the devices could not be read");
       same_node = same_node || gpu.numa == nic.numa;
       same_bridge = same_bridge || share_bridge(gpu.place, nic.place);
@@ -131,7 +133,7 @@ void topology(const Subject& s, Verdicts& out) {
     return out.fail(Severity::note, "some GPUs have no network card at their NUMA node", list(far),
                     "move a card to a slot of that NUMA node; nvidia-smi topo -m shows the pairs");
   out.pass(fmt::format("{} of {} GPUs share a PCI bridge with a card, all share a NUMA node", near,
-                       s.facts.pci_gpus.size()));
+                       s.facts.nvidia.pci_gpus.size()));
 }
 
 constexpr std::array rows = std::to_array<Check>({

@@ -45,35 +45,35 @@ constexpr std::array meanings = {
 
 void smi_runs(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
-  if (!s.facts.nvidia_smi_status)
+  if (!s.facts.nvidia.smi_status)
     return out.fail(gpu_severity(s), "nvidia-smi is not installed",
                     "not in PATH, /usr/local/nvidia/bin or /opt/nvidia/bin",
                     "install the driver's utilities (Ubuntu: nvidia-utils of the driver's version)");
-  int status = *s.facts.nvidia_smi_status;
+  int status = *s.facts.nvidia.smi_status;
   if (status == 137 || status == 143) status = 124;
   if (status != 0) {
     const auto row = std::ranges::find(meanings, status, &Meaning::status);
     return out.fail(
         gpu_severity(s), row == meanings.end() ? "nvidia-smi fails" : row->says,
-        fmt::format("exit status {}{}", *s.facts.nvidia_smi_status,
-                    s.facts.nvidia_smi_says.empty() ? "" : ": " + s.facts.nvidia_smi_says),
+        fmt::format("exit status {}{}", *s.facts.nvidia.smi_status,
+                    s.facts.nvidia.smi_says.empty() ? "" : ": " + s.facts.nvidia.smi_says),
         row == meanings.end() ? "run nvidia-smi on the host, and check dmesg | grep NVRM" : row->remedy);
   }
   const auto driven = static_cast<std::size_t>(
-      std::ranges::count(s.facts.pci_gpus, std::string("nvidia"), &facts::PciGpu::driver));
-  if (driven > s.facts.gpus.size())
+      std::ranges::count(s.facts.nvidia.pci_gpus, std::string("nvidia"), &facts::PciGpu::driver));
+  if (driven > s.facts.nvidia.gpus.size())
     return out.fail(gpu_severity(s), "nvidia-smi does not list every GPU",
-                    fmt::format("{} on the PCI bus, {} listed", driven, s.facts.gpus.size()),
+                    fmt::format("{} on the PCI bus, {} listed", driven, s.facts.nvidia.gpus.size()),
                     "find the failed GPU with dmesg | grep -E 'NVRM|Xid'; reboot or power-cycle the machine");
   std::vector<std::string> names;
-  for (const Gpu& gpu : s.facts.gpus) names.push_back(gpu.name.empty() ? name_of(gpu) : gpu.name);
+  for (const Gpu& gpu : s.facts.nvidia.gpus) names.push_back(gpu.name.empty() ? name_of(gpu) : gpu.name);
   out.pass(list(names));
 }
 
 void libs_present(const Subject& s, Verdicts& out) {
-  if (!s.facts.driver) return out.skip("no NVIDIA driver is loaded");
+  if (!s.facts.nvidia.driver) return out.skip("no NVIDIA driver is loaded");
   const auto named = [&](std::string_view part) {
-    return std::ranges::any_of(s.facts.driver_libraries,
+    return std::ranges::any_of(s.facts.nvidia.libraries,
                                [&](const std::string& path) { return path.find(part) != std::string::npos; });
   };
   std::vector<std::string> missing;
@@ -87,16 +87,17 @@ void libs_present(const Subject& s, Verdicts& out) {
 }
 
 void device_nodes(const Subject& s, Verdicts& out) {
-  if (!s.facts.driver) return out.skip("no NVIDIA driver is loaded");
+  if (!s.facts.nvidia.driver) return out.skip("no NVIDIA driver is loaded");
   std::vector<std::string> missing;
   for (const char* path : {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"})
-    if (!has(s.facts.device_nodes, path)) missing.emplace_back(path);
-  const auto cards =
-      static_cast<std::size_t>(std::ranges::count_if(s.facts.device_nodes, [](const std::string& path) {
+    if (!has(s.facts.nvidia.device_nodes, path)) missing.emplace_back(path);
+  const auto cards = static_cast<std::size_t>(
+      std::ranges::count_if(s.facts.nvidia.device_nodes, [](const std::string& path) {
         return path.size() > 11 && path[11] >= '0' && path[11] <= '9';  // after "/dev/nvidia"
       }));
-  if (cards < s.facts.gpus.size())
-    missing.push_back(fmt::format("{} of {} /dev/nvidiaN", s.facts.gpus.size() - cards, s.facts.gpus.size()));
+  if (cards < s.facts.nvidia.gpus.size())
+    missing.push_back(
+        fmt::format("{} of {} /dev/nvidiaN", s.facts.nvidia.gpus.size() - cards, s.facts.nvidia.gpus.size()));
   if (!missing.empty())
     out.fail(gpu_severity(s), "device files of the driver are missing", list(missing),
              "nvidia-modprobe -c0 -u");
@@ -105,7 +106,7 @@ void device_nodes(const Subject& s, Verdicts& out) {
 void persistence(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   std::vector<std::string> off;
-  for (const Gpu& gpu : s.facts.gpus)
+  for (const Gpu& gpu : s.facts.nvidia.gpus)
     if (gpu.persistence && *gpu.persistence == "Disabled") off.push_back(fmt::format("GPU {}", gpu.index));
   if (!off.empty())
     out.fail(s.stage == Stage::node ? Severity::warning : Severity::note,
@@ -115,7 +116,7 @@ void persistence(const Subject& s, Verdicts& out) {
 
 void compute_mode(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
-  for (const Gpu& gpu : s.facts.gpus)
+  for (const Gpu& gpu : s.facts.nvidia.gpus)
     if (gpu.compute_mode && *gpu.compute_mode != "Default")
       out.fail(Severity::warning, fmt::format("GPU {} does not accept every program", gpu.index),
                "compute mode " + *gpu.compute_mode, fmt::format("nvidia-smi -i {} -c 0", gpu.index));
@@ -123,7 +124,7 @@ void compute_mode(const Subject& s, Verdicts& out) {
 
 void mig_consistent(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
-  for (const Gpu& gpu : s.facts.gpus)
+  for (const Gpu& gpu : s.facts.nvidia.gpus)
     if (gpu.mig && gpu.mig_pending && *gpu.mig != *gpu.mig_pending)
       out.fail(Severity::warning, fmt::format("GPU {} waits for a reset to change its MIG mode", gpu.index),
                fmt::format("MIG is {}, pending is {}", *gpu.mig, *gpu.mig_pending),
@@ -135,10 +136,11 @@ constexpr std::array bad_for_mig = {"570.124.06", "570.133.20", "570.148.08", "5
 
 void mig_known_bad(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
-  const auto with = std::ranges::count_if(s.facts.gpus, [](const Gpu& gpu) { return gpu.mig == "Enabled"; });
-  if (with == 0 || with == static_cast<std::ptrdiff_t>(s.facts.gpus.size()))
+  const auto with =
+      std::ranges::count_if(s.facts.nvidia.gpus, [](const Gpu& gpu) { return gpu.mig == "Enabled"; });
+  if (with == 0 || with == static_cast<std::ptrdiff_t>(s.facts.nvidia.gpus.size()))
     return out.pass("MIG and full GPUs are not mixed on the host");
-  const std::string version = s.facts.driver ? s.facts.driver->version : "";
+  const std::string version = s.facts.nvidia.driver ? s.facts.nvidia.driver->version : "";
   if (std::ranges::find(bad_for_mig, version) != bad_for_mig.end())
     out.fail(Severity::warning, "this driver fails when MIG and full GPUs are mixed", version,
              "use 570.86.15, or a newer branch");
@@ -146,7 +148,7 @@ void mig_known_bad(const Subject& s, Verdicts& out) {
 
 void recovery_action(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
-  for (const Gpu& gpu : s.facts.gpus)
+  for (const Gpu& gpu : s.facts.nvidia.gpus)
     if (gpu.recovery_action && *gpu.recovery_action != "None")
       out.fail(gpu_severity(s), fmt::format("the driver requests a recovery action for GPU {}", gpu.index),
                fmt::format("{}, recovery action: {}", gpu.name, *gpu.recovery_action),
@@ -154,14 +156,14 @@ void recovery_action(const Subject& s, Verdicts& out) {
 }
 
 void wsl(const Subject& s, Verdicts& out) {
-  if (s.facts.paths.contains("/dev/dxg"))
+  if (s.facts.software.paths.contains("/dev/dxg"))
     out.fail(Severity::warning,
              "the host is a Windows Subsystem for Linux (WSL): it accesses GPUs through /dev/dxg",
-             s.facts.kernel, "use a Linux machine; on WSL the device plugin offers at most one GPU");
+             s.facts.kernel.release, "use a Linux machine; on WSL the device plugin offers at most one GPU");
 }
 
 void tegra(const Subject& s, Verdicts& out) {
-  if (s.facts.paths.contains("/etc/nv_tegra_release"))
+  if (s.facts.software.paths.contains("/etc/nv_tegra_release"))
     out.fail(Severity::warning, "the host is a Jetson: it has a different NVIDIA driver",
              "/etc/nv_tegra_release", "follow NVIDIA's guide for Jetson; the driver checks do not apply");
 }

@@ -16,22 +16,22 @@ using facts::Gpu;
 
 void smi_latency(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
-  if (!s.facts.smi_seconds) return out.unknown("the time could not be measured");
-  if (*s.facts.smi_seconds > 5)
+  if (!s.facts.nvidia.smi_seconds) return out.unknown("the time could not be measured");
+  if (*s.facts.nvidia.smi_seconds > 5)
     out.fail(Severity::warning, "nvidia-smi is slow",
-             fmt::format("{:.1f} s for nvidia-smi -L", *s.facts.smi_seconds),
+             fmt::format("{:.1f} s for nvidia-smi -L", *s.facts.nvidia.smi_seconds),
              "systemctl enable --now nvidia-persistenced; if it already runs, look for a failing GPU: dmesg "
              "| grep NVRM");
   else
-    out.pass(fmt::format("{:.1f} s", *s.facts.smi_seconds));
+    out.pass(fmt::format("{:.1f} s", *s.facts.nvidia.smi_seconds));
 }
 
 /// The numbers of the character devices 195:N of a host's /dev/nvidia*.
 void dev_char(const Subject& s, Verdicts& out) {
-  if (s.facts.device_nodes.empty()) return out.skip("the driver has no device files");
-  if (!s.facts.dev_char) return out.unknown("/dev/char could not be read");
+  if (s.facts.nvidia.device_nodes.empty()) return out.skip("the driver has no device files");
+  if (!s.facts.nvidia.dev_char) return out.unknown("/dev/char could not be read");
   std::vector<std::string> missing;
-  for (const std::string& node : s.facts.device_nodes) {
+  for (const std::string& node : s.facts.nvidia.device_nodes) {
     std::string_view name = node;
     name.remove_prefix(11);  // "/dev/nvidia"
     const auto index = base::to_int(name);
@@ -39,7 +39,7 @@ void dev_char(const Subject& s, Verdicts& out) {
                                : name == "-modeset" ? "254"
                                : index              ? std::string(name)
                                                     : "";
-    if (!number.empty() && !has(*s.facts.dev_char, "/dev/char/195:" + number))
+    if (!number.empty() && !has(*s.facts.nvidia.dev_char, "/dev/char/195:" + number))
       missing.push_back("195:" + number);
   }
   if (!missing.empty())
@@ -50,7 +50,7 @@ void dev_char(const Subject& s, Verdicts& out) {
 
 void graphics(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
-  for (const Gpu& gpu : s.facts.gpus) {
+  for (const Gpu& gpu : s.facts.nvidia.gpus) {
     std::set<std::string> names;
     for (const facts::GpuProcess& process : gpu.processes)
       if (process.type == "G") names.insert(process.name);
@@ -86,12 +86,12 @@ bool names(std::string_view name, std::string_view part) {
 void mig_supported(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
   const std::string version =
-      s.facts.driver ? s.facts.driver->version : s.facts.driver_installed.value_or("");
+      s.facts.nvidia.driver ? s.facts.nvidia.driver->version : s.facts.nvidia.driver_installed.value_or("");
   const auto driver = base::Version::parse(version);
   if (!driver) return out.skip("no NVIDIA driver is installed");
   bool able = false;
   std::set<std::string> seen;
-  for (const facts::PciGpu& gpu : s.facts.pci_gpus) {
+  for (const facts::PciGpu& gpu : s.facts.nvidia.pci_gpus) {
     const GpuModel* model = s.data.find_gpu(gpu.device_id, gpu.subsystem);
     if (!model || !seen.insert(model->name).second) continue;
     for (const First& first : firsts) {
@@ -109,7 +109,7 @@ void mig_supported(const Subject& s, Verdicts& out) {
 void mig_instances(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   bool any = false;
-  for (const Gpu& gpu : s.facts.gpus) {
+  for (const Gpu& gpu : s.facts.nvidia.gpus) {
     if (gpu.mig != "Enabled") continue;
     any = true;
     if (gpu.mig_devices == 0)
@@ -125,7 +125,7 @@ void mig_instances(const Subject& s, Verdicts& out) {
 void vgpu_guest(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   bool any = false;
-  for (const Gpu& gpu : s.facts.gpus) {
+  for (const Gpu& gpu : s.facts.nvidia.gpus) {
     if (word(gpu, "gpu_virtualization_mode/virtualization_mode") != "VGPU") continue;
     any = true;
     const auto license = word(gpu, "vgpu_software_licensed_product/license_status");
@@ -137,7 +137,7 @@ void vgpu_guest(const Subject& s, Verdicts& out) {
                "nvidia-gridd");
   }
   if (!any) return out.skip("the host has no virtual GPU");
-  for (const facts::Xid& xid : s.facts.xids)
+  for (const facts::Xid& xid : s.facts.nvidia.xids)
     if (xid.code == 78)
       return out.fail(Severity::warning, "the guest's driver is incompatible with the host's vGPU manager",
                       xid.text, "install the guest driver of the vGPU release that the hypervisor runs");
@@ -147,28 +147,28 @@ void vgpu_guest(const Subject& s, Verdicts& out) {
 void confidential(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   std::size_t with = 0, known = 0;
-  for (const Gpu& gpu : s.facts.gpus)
+  for (const Gpu& gpu : s.facts.nvidia.gpus)
     if (const auto memory = number(gpu, "cc_protected_memory_usage/total")) {
       ++known;
       if (*memory > 0) ++with;
     }
   if (known == 0) return out.skip("the GPUs do not report it");
-  if (with > 0 && with < s.facts.gpus.size())
+  if (with > 0 && with < s.facts.nvidia.gpus.size())
     out.fail(Severity::note, "some GPUs are in confidential mode and some are not",
-             fmt::format("{} of {}", with, s.facts.gpus.size()),
+             fmt::format("{} of {}", with, s.facts.nvidia.gpus.size()),
              "set one mode for all: label the node nvidia.com/cc.mode for the operator's cc-manager");
   else
     out.pass(with > 0 ? "on" : "off");
 }
 
 void inforom(const Subject& s, Verdicts& out) {
-  const bool corrupt = s.facts.nvidia_smi_status == 14;
+  const bool corrupt = s.facts.nvidia.smi_status == 14;
   if (!corrupt && !lists_gpus(s, out)) return;
   std::vector<std::string> wrong;
-  if (corrupt) wrong.push_back(s.facts.nvidia_smi_says);
-  for (const std::string& line : s.facts.smi_warnings)
+  if (corrupt) wrong.push_back(s.facts.nvidia.smi_says);
+  for (const std::string& line : s.facts.nvidia.smi_warnings)
     if (line.find("infoROM is corrupted") != std::string::npos) wrong.push_back(line);
-  for (const Gpu& gpu : s.facts.gpus)
+  for (const Gpu& gpu : s.facts.nvidia.gpus)
     if (gpu.inforom_checksum && base::lower(*gpu.inforom_checksum).starts_with("invalid"))
       wrong.push_back(fmt::format("{}: checksum {}", name_of(gpu), *gpu.inforom_checksum));
   if (!wrong.empty())
@@ -179,7 +179,7 @@ void inforom(const Subject& s, Verdicts& out) {
 void vbios_uniform(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   std::map<std::string, std::map<std::string, std::vector<std::string>>> models;
-  for (const Gpu& gpu : s.facts.gpus)
+  for (const Gpu& gpu : s.facts.nvidia.gpus)
     if (const auto version = word(gpu, "vbios_version"))
       models[gpu.name][*version].push_back(std::to_string(gpu.index));
   if (models.empty()) return out.skip("the GPUs do not report it");
@@ -195,12 +195,12 @@ void vbios_uniform(const Subject& s, Verdicts& out) {
 
 void dcgm_service(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
-  const auto place = s.facts.units.find("nvidia-dcgm.service");
-  if (place == s.facts.units.end()) return out.skip("the host has no DCGM service");
-  const auto listener = s.facts.listeners
-                            ? std::ranges::find(*s.facts.listeners, 5555, &facts::Listener::port)
+  const auto place = s.facts.software.units.find("nvidia-dcgm.service");
+  if (place == s.facts.software.units.end()) return out.skip("the host has no DCGM service");
+  const auto listener = s.facts.network.listeners
+                            ? std::ranges::find(*s.facts.network.listeners, 5555, &facts::Listener::port)
                             : std::vector<facts::Listener>::const_iterator();
-  const bool other = s.facts.listeners && listener != s.facts.listeners->end() &&
+  const bool other = s.facts.network.listeners && listener != s.facts.network.listeners->end() &&
                      !listener->process.empty() && !listener->process.starts_with("nv-hostengine");
   if (place->second.active == "failed" || other)
     out.fail(

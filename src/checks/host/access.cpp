@@ -22,8 +22,8 @@ void root_or_sudo(const Subject& s, Verdicts& out) {
 void shell_posix(const Subject& s, Verdicts& out) {
   std::vector<std::string> missing;
   for (const char* tool : {"awk", "sed", "grep", "tr", "cut", "od", "cat"})
-    if (!has(s.facts.tools, tool)) missing.emplace_back(tool);
-  if (s.facts.tools.empty()) return out.unknown("the probe listed no tools");
+    if (!has(s.facts.software.tools, tool)) missing.emplace_back(tool);
+  if (s.facts.software.tools.empty()) return out.unknown("the probe listed no tools");
   if (!missing.empty())
     out.fail(Severity::blocker, "basic tools are missing: " + list(missing), "not in PATH: " + list(missing),
              "install the packages that have them (Debian: coreutils, mawk, sed, grep)");
@@ -93,7 +93,7 @@ void os_immutable(const Subject& s, Verdicts& out) {
   static constexpr std::array<std::string_view, 4> immutable = {"flatcar", "talos", "bottlerocket",
                                                                 "fedora-coreos"};
   const bool listed = std::ranges::find(immutable, s.facts.os.id) != immutable.end();
-  if (listed || s.facts.paths.contains("/run/ostree-booted"))
+  if (listed || s.facts.software.paths.contains("/run/ostree-booted"))
     out.fail(Severity::warning, "the system is image-based and cannot install packages",
              s.facts.os.pretty + (listed ? "" : ", booted by ostree"),
              "use a system with a package manager, or a bundle for this one");

@@ -24,7 +24,7 @@ struct Place {
 };
 
 void root_free(const Subject& s, Verdicts& out) {
-  if (s.facts.disks.empty()) return out.unknown("free space could not be read");
+  if (s.facts.storage.disks.empty()) return out.unknown("free space could not be read");
   const char* images = uses(s, spec::Engine::docker) ? "/var/lib/docker" : "/var/lib/containerd";
   for (const Place& place : {Place{"/var/lib/kubelet", "pods", 10}, Place{images, "images", 15}}) {
     const Disk* disk = disk_of(s.facts, place.path);
@@ -61,7 +61,7 @@ void inodes(const Subject& s, Verdicts& out) {
 }
 
 void readonly_root(const Subject& s, Verdicts& out) {
-  if (s.facts.mounts.empty()) return out.unknown("/proc/mounts could not be read");
+  if (s.facts.storage.mounts.empty()) return out.unknown("/proc/mounts could not be read");
   for (const char* path : {"/etc", "/var/lib/kubelet"}) {
     const Mount* mount = mount_of(s.facts, path);
     if (!mount || !has(mount->options, "ro")) continue;
@@ -74,7 +74,7 @@ void readonly_root(const Subject& s, Verdicts& out) {
 /// Overlay file systems have their own options, so images may be on a mount without exec. Bind mounts inherit
 /// the option: volumes of pods are bind mounts.
 void noexec_var(const Subject& s, Verdicts& out) {
-  if (s.facts.mounts.empty()) return out.unknown("/proc/mounts could not be read");
+  if (s.facts.storage.mounts.empty()) return out.unknown("/proc/mounts could not be read");
   const auto check = [&](const char* path, Severity severity, const char* says) {
     const Mount* mount = mount_of(s.facts, path);
     if (mount && has(mount->options, "noexec"))

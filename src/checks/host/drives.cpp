@@ -14,8 +14,9 @@ namespace {
 void nvme_count(const Group& group, Verdicts& out) {
   std::map<std::string, std::map<std::size_t, std::vector<std::string>>> models;
   for (const auto& [name, facts] : group.hosts)
-    if (!facts->product.empty() && is_bare_metal(*facts))
-      models[facts->vendor + " " + facts->product][facts->nvme_states.size()].push_back(name);
+    if (!facts->machine.product.empty() && is_bare_metal(*facts))
+      models[facts->machine.vendor + " " + facts->machine.product][facts->storage.nvme_states.size()]
+          .push_back(name);
   if (models.empty()) return out.skip("no machine's model is known");
   for (const auto& [model, counts] : models) {
     if (counts.size() < 2) continue;
@@ -29,7 +30,7 @@ void nvme_count(const Group& group, Verdicts& out) {
 
 void raid(const Subject& s, Verdicts& out) {
   bool any = false;
-  for (const facts::BlockDevice& device : s.facts.block_devices) {
+  for (const facts::BlockDevice& device : s.facts.storage.block_devices) {
     if (!device.degraded) continue;
     any = true;
     if (*device.degraded > 0)
@@ -51,9 +52,9 @@ void smart(const Subject& s, Verdicts& out) {
     out.fail(Severity::warning, fmt::format("{} {}", device, says), evidence,
              "move its data, and replace the drive");
   };
-  for (const auto& [name, state] : s.facts.nvme_states)
+  for (const auto& [name, state] : s.facts.storage.nvme_states)
     if (state == "dead") bad(name, "no longer answers", "state " + state);
-  for (const facts::DriveHealth& drive : s.facts.drives) {
+  for (const facts::DriveHealth& drive : s.facts.storage.drives) {
     if (drive.passed == false)
       bad(drive.device, "reports that it is failing", "SMART health: failed");
     else if (drive.critical && *drive.critical != "0x00")
@@ -61,7 +62,7 @@ void smart(const Subject& s, Verdicts& out) {
     else if (drive.wear.value_or(0) >= worn)
       bad(drive.device, "is almost worn out", fmt::format("{} % of its writes used", *drive.wear));
   }
-  if (s.facts.drives.empty() && s.facts.nvme_states.empty())
+  if (s.facts.storage.drives.empty() && s.facts.storage.nvme_states.empty())
     out.skip("no drive reports its health; smartctl (smartmontools) reads it");
 }
 

@@ -18,21 +18,21 @@ constexpr int least_cpus = 2;
 constexpr std::uint64_t least_memory_kib = 1700ull * 1000 * 1000 / 1024;
 
 void cpu_count(const Subject& s, Verdicts& out) {
-  if (s.facts.cpus <= 0) return out.unknown("the number of CPUs could not be read");
-  if (is_control_plane(s) && s.facts.cpus < least_cpus)
+  if (s.facts.machine.cpus <= 0) return out.unknown("the number of CPUs could not be read");
+  if (is_control_plane(s) && s.facts.machine.cpus < least_cpus)
     return out.fail(Severity::blocker, fmt::format("the control plane has fewer than {} CPUs", least_cpus),
-                    fmt::format("{} CPU", s.facts.cpus), "add a CPU, or make the host a worker");
-  out.pass(fmt::format("{} CPUs", s.facts.cpus));
+                    fmt::format("{} CPU", s.facts.machine.cpus), "add a CPU, or make the host a worker");
+  out.pass(fmt::format("{} CPUs", s.facts.machine.cpus));
 }
 
 void mem_size(const Subject& s, Verdicts& out) {
-  if (!s.facts.memory_kib) return out.unknown("/proc/meminfo could not be read");
-  const std::uint64_t kib = *s.facts.memory_kib;
+  if (!s.facts.machine.memory_kib) return out.unknown("/proc/meminfo could not be read");
+  const std::uint64_t kib = *s.facts.machine.memory_kib;
   if (is_control_plane(s) && kib < least_memory_kib)
     return out.fail(Severity::blocker, "the control plane has less than 1700 MB of memory",
                     fmt::format("{} MB", kib * 1024 / 1000 / 1000), "add memory, or make the host a worker");
   std::uint64_t gpus_mib = 0;
-  for (const facts::Gpu& gpu : s.facts.gpus) gpus_mib += gpu.memory_mib.value_or(0);
+  for (const facts::Gpu& gpu : s.facts.nvidia.gpus) gpus_mib += gpu.memory_mib.value_or(0);
   if (gpus_mib * 1024 > kib)
     return out.fail(Severity::note, "the GPUs have more memory than the machine",
                     fmt::format("{} MiB on the GPUs, {} MiB of main memory", gpus_mib, kib / 1024),
@@ -41,7 +41,7 @@ void mem_size(const Subject& s, Verdicts& out) {
 }
 
 void hostname_valid(const Subject& s, Verdicts& out) {
-  const std::string& name = s.facts.hostname;
+  const std::string& name = s.facts.machine.hostname;
   if (name.empty()) return out.unknown("the host name could not be read");
   const std::string low = base::lower(name);
   const auto labels = base::split(low, '.');
@@ -57,36 +57,38 @@ void hostname_valid(const Subject& s, Verdicts& out) {
 }
 
 void hostname_resolves(const Subject& s, Verdicts& out) {
-  if (!s.facts.resolves) return out.unknown("getent is not on this host");
-  const auto& addresses = *s.facts.resolves;
+  if (!s.facts.machine.resolves) return out.unknown("getent is not on this host");
+  const auto& addresses = *s.facts.machine.resolves;
   const std::string remedy =
       fmt::format("add it to DNS, or to /etc/hosts: {} {}",
-                  s.facts.default_address.empty() ? "ADDRESS" : s.facts.default_address, s.facts.hostname);
+                  s.facts.network.default_address.empty() ? "ADDRESS" : s.facts.network.default_address,
+                  s.facts.machine.hostname);
   if (addresses.empty())
-    return out.fail(Severity::warning, "the host name does not resolve", s.facts.hostname + " has no address",
-                    remedy);
+    return out.fail(Severity::warning, "the host name does not resolve",
+                    s.facts.machine.hostname + " has no address", remedy);
   const bool loopback = std::ranges::all_of(
       addresses, [](const std::string& address) { return address.starts_with("127.") || address == "::1"; });
   if (loopback)
     out.fail(Severity::note, "the host name resolves to a loopback address",
-             s.facts.hostname + " is " + list(addresses), remedy);
+             s.facts.machine.hostname + " is " + list(addresses), remedy);
 }
 
 void time_synced(const Subject& s, Verdicts& out) {
   if (s.facts.os.container.value_or("none") != "none")
     return out.skip("the machine that runs this container keeps the time");
-  if (!s.facts.clock_synchronized) {
+  if (!s.facts.clock.synchronized) {
     for (const char* unit : facts::time_services)
       if (is_active(s.facts, unit)) return out.pass(fmt::format("{} runs", unit));
     return out.unknown("the state of the time service could not be read");
   }
-  if (!*s.facts.clock_synchronized)
+  if (!*s.facts.clock.synchronized)
     out.fail(Severity::warning, "the clock is not synchronized", "the time service has no server yet",
              "systemctl enable --now systemd-timesyncd (or chrony), and allow outgoing UDP 123");
 }
 
 void virt_type(const Subject& s, Verdicts& out) {
-  const std::string machine = s.facts.vendor + (s.facts.product.empty() ? "" : " " + s.facts.product);
+  const std::string machine =
+      s.facts.machine.vendor + (s.facts.machine.product.empty() ? "" : " " + s.facts.machine.product);
   const std::string type = s.facts.os.virtualization.value_or("");
   if (type.empty()) return out.unknown("systemd-detect-virt is not on this host");
   out.pass(type == "none" ? "bare metal" + (machine.empty() ? "" : ": " + machine) : type);

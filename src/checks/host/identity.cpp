@@ -17,8 +17,9 @@ using Values = std::vector<std::string> (*)(const facts::Facts&);
 
 /// Whether two hosts of the file are the same machine: a clone has its own address.
 bool is_same_machine(const facts::Facts& a, const facts::Facts& b) {
-  return !a.machine_id.empty() && a.machine_id != "uninitialized" && a.machine_id == b.machine_id &&
-         a.hostname == b.hostname && !a.default_address.empty() && a.default_address == b.default_address;
+  return !a.machine.id.empty() && a.machine.id != "uninitialized" && a.machine.id == b.machine.id &&
+         a.machine.hostname == b.machine.hostname && !a.network.default_address.empty() &&
+         a.network.default_address == b.network.default_address;
 }
 
 /// Each machine with all its names; by the first of them.
@@ -47,14 +48,15 @@ void unique(const Group& group, Verdicts& out, std::string_view what, Severity s
 void unique_hostname(const Group& group, Verdicts& out) {
   unique(group, out, "host name", Severity::blocker, "hostnamectl set-hostname NAME on all but one of them",
          [](const facts::Facts& f) {
-           return f.hostname.empty() ? std::vector<std::string>{} : std::vector{base::lower(f.hostname)};
+           return f.machine.hostname.empty() ? std::vector<std::string>{}
+                                             : std::vector{base::lower(f.machine.hostname)};
          });
 }
 
 void unique_mac(const Group& group, Verdicts& out) {
   unique(group, out, "MAC address", Severity::blocker, "give each cloned virtual machine its own MAC address",
          [](const facts::Facts& f) {
-           auto macs = f.macs;
+           auto macs = f.machine.macs;
            std::erase(macs, "00:00:00:00:00:00");
            return macs;
          });
@@ -69,7 +71,8 @@ bool is_filler(const std::string& uuid) {
 void unique_product_uuid(const Group& group, Verdicts& out) {
   unique(group, out, "product UUID", Severity::blocker, "give each cloned virtual machine its own UUID",
          [](const facts::Facts& f) {
-           return is_filler(f.product_uuid) ? std::vector<std::string>{} : std::vector{f.product_uuid};
+           return is_filler(f.machine.product_uuid) ? std::vector<std::string>{}
+                                                    : std::vector{f.machine.product_uuid};
          });
 }
 
@@ -77,14 +80,14 @@ void unique_machine_id(const Group& group, Verdicts& out) {
   for (const auto& [name, names] : machines(group))
     if (names.size() > 1)
       out.fail(Severity::blocker, fmt::format("{} are the same machine", base::join(names, " and ")),
-               fmt::format("machine id {}, host name {}", group.hosts.at(name)->machine_id,
-                           group.hosts.at(name)->hostname),
+               fmt::format("machine id {}, host name {}", group.hosts.at(name)->machine.id,
+                           group.hosts.at(name)->machine.hostname),
                "keep only one of them in the cluster file");
   unique(group, out, "machine id", Severity::warning,
          "on all but one: rm /etc/machine-id && systemd-machine-id-setup, then reboot",
          [](const facts::Facts& f) {
-           const bool none = f.machine_id.empty() || f.machine_id == "uninitialized";
-           return none ? std::vector<std::string>{} : std::vector{f.machine_id};
+           const bool none = f.machine.id.empty() || f.machine.id == "uninitialized";
+           return none ? std::vector<std::string>{} : std::vector{f.machine.id};
          });
 }
 
@@ -95,9 +98,9 @@ void time_skew(const Group& group, Verdicts& out) {
   std::string first, last;
   double low = 0, high = 0;
   for (const auto& [name, facts] : group.hosts) {
-    if (!facts->clock_offset) continue;
-    if (first.empty() || *facts->clock_offset < low) low = *(facts->clock_offset), first = name;
-    if (last.empty() || *facts->clock_offset > high) high = *(facts->clock_offset), last = name;
+    if (!facts->clock.offset) continue;
+    if (first.empty() || *facts->clock.offset < low) low = *(facts->clock.offset), first = name;
+    if (last.empty() || *facts->clock.offset > high) high = *(facts->clock.offset), last = name;
   }
   if (first.empty()) return out.unknown("no host's clock could be read");
   const double skew = high - low;

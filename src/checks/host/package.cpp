@@ -17,7 +17,7 @@ bool installs_packages(const Subject& s) {
 
 void apt_lock(const Subject& s, Verdicts& out) {
   if (s.facts.os.family != facts::Family::debian) return out.skip("not a Debian-like system");
-  for (const facts::PackageLock& lock : s.facts.package_locks)
+  for (const facts::PackageLock& lock : s.facts.software.package_locks)
     out.fail(Severity::warning, "the package manager is busy",
              fmt::format("{} (process {}) holds {}", lock.program, lock.pid, lock.file),
              "wait until it has ended; steps that install packages wait for it, too");
@@ -35,7 +35,7 @@ bool must_stay(const std::string& name) {
 void unattended_upgrades(const Subject& s, Verdicts& out) {
   if (!is_active(s.facts, "unattended-upgrades.service")) return out.skip("no unattended upgrades");
   std::vector<std::string> loose;
-  for (const auto& [name, package] : s.facts.packages)
+  for (const auto& [name, package] : s.facts.software.packages)
     if (package.installed && !package.held && must_stay(name)) loose.push_back(name);
   if (!loose.empty())
     out.fail(Severity::warning, "unattended upgrades may replace packages under running pods", list(loose),
@@ -55,7 +55,7 @@ std::string signed_by(const std::string& line) {
 void signed_by_conflict(const Subject& s, Verdicts& out) {
   std::map<std::string, std::string> keys,
       urls;  // by file: its key; a file with an NVIDIA repository
-  for (const facts::Repository& entry : s.facts.repositories) {
+  for (const facts::Repository& entry : s.facts.software.repositories) {
     if (const std::string key = signed_by(entry.line); !key.empty()) keys[entry.file] = key;
     for (const char* url : {"nvidia.github.io", "developer.download.nvidia.com"})
       if (!entry.line.starts_with('#') && entry.line.find(url) != std::string::npos) urls[entry.file] = url;
@@ -74,7 +74,7 @@ void signed_by_conflict(const Subject& s, Verdicts& out) {
 
 void repo_legacy(const Subject& s, Verdicts& out) {
   std::set<std::string> files;
-  for (const facts::Repository& entry : s.facts.repositories) {
+  for (const facts::Repository& entry : s.facts.software.repositories) {
     const std::string& line = entry.line;
     const bool legacy = line.find("apt.kubernetes.io") != std::string::npos ||
                         line.find("yum.kubernetes.io") != std::string::npos ||
@@ -91,9 +91,9 @@ void repo_legacy(const Subject& s, Verdicts& out) {
 }
 
 void reboot_required(const Subject& s, Verdicts& out) {
-  if (s.facts.paths.contains("/run/reboot-required"))
-    out.fail(Severity::warning, "a reboot is pending", "/run/reboot-required, kernel " + s.facts.kernel,
-             "reboot before pods run here");
+  if (s.facts.software.paths.contains("/run/reboot-required"))
+    out.fail(Severity::warning, "a reboot is pending",
+             "/run/reboot-required, kernel " + s.facts.kernel.release, "reboot before pods run here");
 }
 
 constexpr std::array rows = std::to_array<Check>({

@@ -21,8 +21,8 @@ bool fails_on_v1(const Subject& s) {
 }
 
 void version(const Subject& s, Verdicts& out) {
-  if (s.facts.controllers.empty()) return out.unknown("cgroups could not be read");
-  if (s.facts.cgroup == CgroupVersion::v2) return out.pass("cgroup v2");
+  if (s.facts.kernel.controllers.empty()) return out.unknown("cgroups could not be read");
+  if (s.facts.kernel.cgroup == CgroupVersion::v2) return out.pass("cgroup v2");
   const std::string remedy =
       "boot with cgroup v2: add systemd.unified_cgroup_hierarchy=1 to the kernel's command line, update the "
       "boot loader, "
@@ -44,23 +44,23 @@ void version(const Subject& s, Verdicts& out) {
 }
 
 void controllers(const Subject& s, Verdicts& out) {
-  if (s.facts.controllers.empty()) return out.unknown("cgroups could not be read");
+  if (s.facts.kernel.controllers.empty()) return out.unknown("cgroups could not be read");
   // kubernetes/system-validators validators/types_unix.go; devices and freezer are built into v2.
   static const std::vector<std::string> v1 = {"cpu",     "cpuacct", "cpuset", "devices",
                                               "freezer", "memory",  "pids"};
   static const std::vector<std::string> v2 = {"cpu", "cpuset", "memory", "pids"};
   std::vector<std::string> missing;
-  for (const std::string& name : s.facts.cgroup == CgroupVersion::v2 ? v2 : v1)
-    if (!has(s.facts.controllers, name)) missing.push_back(name);
+  for (const std::string& name : s.facts.kernel.cgroup == CgroupVersion::v2 ? v2 : v1)
+    if (!has(s.facts.kernel.controllers, name)) missing.push_back(name);
   if (!missing.empty())
     out.fail(Severity::blocker, "cgroup controllers are missing: " + list(missing),
-             "present: " + list(s.facts.controllers),
+             "present: " + list(s.facts.kernel.controllers),
              "add cgroup_enable=memory to the kernel's command line if memory is missing; otherwise use a "
              "stock kernel");
 }
 
 void hybrid(const Subject& s, Verdicts& out) {
-  if (s.facts.cgroup == CgroupVersion::hybrid)
+  if (s.facts.kernel.cgroup == CgroupVersion::hybrid)
     out.fail(Severity::warning, "cgroup v1 and v2 are mounted at the same time",
              "/sys/fs/cgroup/unified next to v1 controllers",
              "boot with systemd.unified_cgroup_hierarchy=1 (v2 alone)");
@@ -68,7 +68,7 @@ void hybrid(const Subject& s, Verdicts& out) {
 
 std::string swap_text(const Subject& s) {
   std::vector<std::string> areas;
-  for (const facts::SwapArea& area : s.facts.swap.value_or(std::vector<facts::SwapArea>{}))
+  for (const facts::SwapArea& area : s.facts.kernel.swap.value_or(std::vector<facts::SwapArea>{}))
     areas.push_back(fmt::format("{} ({})", area.path, base::human_bytes(area.kib * 1024)));
   return list(areas);
 }
@@ -76,8 +76,8 @@ std::string swap_text(const Subject& s) {
 /// Swap is enabled again at the next boot.
 std::vector<std::string> swap_at_boot(const Subject& s) {
   std::vector<std::string> sources;
-  if (!s.facts.swap_fstab.empty()) sources.emplace_back("/etc/fstab");
-  if (s.facts.zram_generator) sources.emplace_back("zram-generator");
+  if (!s.facts.kernel.swap_fstab.empty()) sources.emplace_back("/etc/fstab");
+  if (s.facts.kernel.zram_generator) sources.emplace_back("zram-generator");
   if (is_active(s.facts, "zramswap.service")) sources.emplace_back("zramswap.service");
   return sources;
 }
@@ -88,7 +88,7 @@ void swap_limits(const Subject& s, Verdicts& out, const std::string& areas) {
     out.fail(
         Severity::warning, fmt::format("Kubernetes {} cannot limit a pod's swap", minor_text(s)), areas,
         "set `swap: keep` (which applies in any case), `swap: off`, or kubernetes.version 1.22 or newer");
-  else if (s.facts.cgroup != CgroupVersion::v2)
+  else if (s.facts.kernel.cgroup != CgroupVersion::v2)
     out.fail(Severity::warning, "pods get no swap: limits need cgroup v2", areas,
              "boot with systemd.unified_cgroup_hierarchy=1, or set `swap: keep`");
   else
@@ -97,13 +97,13 @@ void swap_limits(const Subject& s, Verdicts& out, const std::string& areas) {
 }
 
 void swap_on(const Subject& s, Verdicts& out) {
-  if (!s.facts.swap) return out.unknown("/proc/swaps could not be read");
+  if (!s.facts.kernel.swap) return out.unknown("/proc/swaps could not be read");
   const std::string areas = swap_text(s);
   const auto later = swap_at_boot(s);
-  if (s.facts.swap->empty() && (later.empty() || s.cluster.swap != spec::Swap::off))
+  if (s.facts.kernel.swap->empty() && (later.empty() || s.cluster.swap != spec::Swap::off))
     return out.pass("no swap");
   if (s.stage == Stage::node) {
-    if (!s.facts.swap->empty() && !kubelet_accepts_swap(s))
+    if (!s.facts.kernel.swap->empty() && !kubelet_accepts_swap(s))
       out.fail(Severity::blocker, "swap is enabled, and the kubelet refuses to run with swap", areas,
                "swapoff -a and remove it from /etc/fstab, or set failSwapOn: false in "
                "/var/lib/kubelet/config.yaml");
@@ -113,8 +113,8 @@ void swap_on(const Subject& s, Verdicts& out) {
   }
   if (s.cluster.swap == spec::Swap::off)
     return out.fail(Severity::warning,
-                    s.facts.swap->empty() ? "swap is enabled again after a reboot" : "swap is enabled",
-                    s.facts.swap->empty() ? list(later) : areas, "os.swap.off");
+                    s.facts.kernel.swap->empty() ? "swap is enabled again after a reboot" : "swap is enabled",
+                    s.facts.kernel.swap->empty() ? list(later) : areas, "os.swap.off");
   if (!kubelet_accepts_swap(s))
     return out.fail(Severity::blocker,
                     "swap stays enabled, and patches.kubelet makes the kubelet refuse to run with swap",

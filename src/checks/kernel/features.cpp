@@ -19,17 +19,17 @@ std::string proxy_mode(const Subject& s) {
 }
 
 void cni_min(const Subject& s, Verdicts& out) {
-  const auto version = Version::parse(s.facts.kernel);
+  const auto version = Version::parse(s.facts.kernel.release);
   if (!version) return out.unknown("the kernel's version could not be read");
   // docs.cilium.io system requirements; Kubernetes' documentation of kube-proxy's modes.
   const bool cilium = has_cni(s.facts, "cilium"), nftables = proxy_mode(s) == "nftables";
   if (!cilium && !nftables) return out.skip("neither Cilium nor kube-proxy's mode nftables is used");
   if (cilium && *version < Version{5, 10, -1})
-    out.fail(Severity::warning, "the kernel is too old for Cilium", s.facts.kernel,
+    out.fail(Severity::warning, "the kernel is too old for Cilium", s.facts.kernel.release,
              "use a release with a kernel of 5.10 or newer");
   if (nftables && *version < Version{5, 13, -1})
     out.fail(
-        Severity::blocker, "the kernel is too old for kube-proxy's mode nftables", s.facts.kernel,
+        Severity::blocker, "the kernel is too old for kube-proxy's mode nftables", s.facts.kernel.release,
         "use a release with a kernel of 5.13 or newer, or set patches: { kubeProxy: { mode: iptables } }");
 }
 
@@ -38,7 +38,7 @@ constexpr std::array optional_options = {"OVERLAY_FS", "CFS_BANDWIDTH", "CGROUP_
                                          "SECCOMP_FILTER"};
 
 void config_optional(const Subject& s, Verdicts& out) {
-  const auto& config = s.facts.kernel_config;
+  const auto& config = s.facts.kernel.config;
   if (!config || config->empty())
     return out.unknown("the kernel's configuration could not be read: not in /boot or /proc/config.gz");
   std::vector<std::string> missing;
@@ -52,7 +52,7 @@ void config_optional(const Subject& s, Verdicts& out) {
 /// A module that a selected component requires.
 bool needs(const Subject& s, Verdicts& out, std::initializer_list<const char*> modules,
            std::string_view what) {
-  if (s.facts.modules_loadable.empty() && s.facts.modules_builtin.empty()) {
+  if (s.facts.kernel.modules_loadable.empty() && s.facts.kernel.modules_builtin.empty()) {
     out.unknown("the kernel's modules could not be read");
     return false;
   }
@@ -60,9 +60,9 @@ bool needs(const Subject& s, Verdicts& out, std::initializer_list<const char*> m
   for (const char* module : modules)
     if (!is_loadable(s.facts, module)) missing.emplace_back(module);
   if (missing.empty()) return true;
-  out.fail(
-      Severity::warning, fmt::format("the kernel has no modules for {}", what), list(missing),
-      fmt::format("install the kernel's extra modules (Ubuntu: linux-modules-extra-{})", s.facts.kernel));
+  out.fail(Severity::warning, fmt::format("the kernel has no modules for {}", what), list(missing),
+           fmt::format("install the kernel's extra modules (Ubuntu: linux-modules-extra-{})",
+                       s.facts.kernel.release));
   return false;
 }
 
@@ -75,7 +75,7 @@ void ipvs(const Subject& s, Verdicts& out) {
 }
 
 void dm_thin(const Subject& s, Verdicts& out) {
-  const auto& containerd = s.facts.containerd;
+  const auto& containerd = s.facts.runtime.containerd;
   if (!containerd || !containerd->dump) return out.skip("there is no readable configuration of containerd");
   bool used = false;
   for (const std::string_view line : base::lines(*containerd->dump)) {

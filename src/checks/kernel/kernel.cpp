@@ -15,19 +15,19 @@ namespace {
 using base::Version;
 
 void version_min(const Subject& s, Verdicts& out) {
-  const auto version = Version::parse(s.facts.kernel);
+  const auto version = Version::parse(s.facts.kernel.release);
   if (!version) return out.unknown("the kernel's version could not be read");
   // kubernetes/system-validators: 5.4, 5.10, 5.15 and 6 or newer; current NVIDIA drivers require 4.15.
   if (*version < Version{4, 15, -1})
-    return out.fail(Severity::blocker, "the kernel is too old", s.facts.kernel,
+    return out.fail(Severity::blocker, "the kernel is too old", s.facts.kernel.release,
                     "use a release with a kernel of 5.4 or newer");
   const bool tried =
       version->major >= 6 ||
       (version->major == 5 && (version->minor == 4 || version->minor == 10 || version->minor == 15));
   if (!tried)
-    return out.fail(Severity::note, "kubeadm is not tested on this kernel", s.facts.kernel,
+    return out.fail(Severity::note, "kubeadm is not tested on this kernel", s.facts.kernel.release,
                     "use kernel 5.4, 5.10, 5.15, 6.0 or newer");
-  out.pass(s.facts.kernel);
+  out.pass(s.facts.kernel.release);
 }
 
 /// kubernetes/system-validators validators/types_unix.go
@@ -48,7 +48,7 @@ constexpr std::array required = {"NAMESPACES",
 constexpr std::array required_v2 = {"CGROUP_BPF", "CGROUP_PIDS", "CGROUP_SCHED"};
 
 void config_required(const Subject& s, Verdicts& out) {
-  const auto& config = s.facts.kernel_config;
+  const auto& config = s.facts.kernel.config;
   if (!config || config->empty())
     return out.unknown("the kernel's configuration could not be read: not in /boot or /proc/config.gz");
   std::vector<std::string> missing;
@@ -58,7 +58,7 @@ void config_required(const Subject& s, Verdicts& out) {
       missing.emplace_back(option);
   };
   for (const char* option : required) check(option);
-  if (s.facts.cgroup == facts::CgroupVersion::v2)
+  if (s.facts.kernel.cgroup == facts::CgroupVersion::v2)
     for (const char* option : required_v2) check(option);
   if (!missing.empty())
     out.fail(Severity::blocker, "the kernel lacks options that Kubernetes needs", "CONFIG_" + list(missing),
@@ -69,13 +69,14 @@ void config_required(const Subject& s, Verdicts& out) {
 void module(const Subject& s, Verdicts& out, std::string_view name, std::string_view needed_for,
             std::string_view step) {
   if (is_loaded(s.facts, name)) return;
-  if (s.facts.modules_loadable.empty() && s.facts.modules_builtin.empty())
+  if (s.facts.kernel.modules_loadable.empty() && s.facts.kernel.modules_builtin.empty())
     return out.unknown("the kernel's modules could not be read");
   if (!is_loadable(s.facts, name))
     return out.fail(
         Severity::blocker, fmt::format("the kernel has no module {}, which {} needs", name, needed_for),
-        fmt::format("not loaded, not built in, not under /lib/modules/{}", s.facts.kernel),
-        fmt::format("install the kernel's extra modules (Ubuntu: linux-modules-extra-{})", s.facts.kernel));
+        fmt::format("not loaded, not built in, not under /lib/modules/{}", s.facts.kernel.release),
+        fmt::format("install the kernel's extra modules (Ubuntu: linux-modules-extra-{})",
+                    s.facts.kernel.release));
   if (s.stage == Stage::node || step.empty())
     return out.fail(step.empty() ? Severity::note : Severity::blocker,
                     fmt::format("the module {} is not loaded", name), "it can be loaded",
@@ -97,12 +98,13 @@ void br_netfilter(const Subject& s, Verdicts& out) {
 /// Loaded on first use by iptables and by the kernel itself.
 void on_demand(const Subject& s, Verdicts& out, std::string_view name, std::string_view needed_for) {
   if (is_loadable(s.facts, name)) return;
-  if (s.facts.modules_loadable.empty() && s.facts.modules_builtin.empty())
+  if (s.facts.kernel.modules_loadable.empty() && s.facts.kernel.modules_builtin.empty())
     return out.unknown("the kernel's modules could not be read");
-  out.fail(
-      Severity::warning, fmt::format("the kernel may have no module {}, which {} needs", name, needed_for),
-      fmt::format("not loaded, not built in, not under /lib/modules/{}", s.facts.kernel),
-      fmt::format("install the kernel's extra modules (Ubuntu: linux-modules-extra-{})", s.facts.kernel));
+  out.fail(Severity::warning,
+           fmt::format("the kernel may have no module {}, which {} needs", name, needed_for),
+           fmt::format("not loaded, not built in, not under /lib/modules/{}", s.facts.kernel.release),
+           fmt::format("install the kernel's extra modules (Ubuntu: linux-modules-extra-{})",
+                       s.facts.kernel.release));
 }
 
 void conntrack(const Subject& s, Verdicts& out) {
@@ -117,10 +119,10 @@ void vxlan(const Subject& s, Verdicts& out) {
 
 /// A parameter that must be 1. Before init a step sets it; on a node it must already be set.
 void must_be_on(const Subject& s, Verdicts& out, const std::string& key, std::string_view effect) {
-  if (s.facts.sysctls.empty()) return out.unknown("kernel parameters could not be read");
-  const auto place = s.facts.sysctls.find(key);
-  if (place != s.facts.sysctls.end() && place->second == "1") return;
-  const std::string now = place == s.facts.sysctls.end() ? "not present" : place->second;
+  if (s.facts.kernel.sysctls.empty()) return out.unknown("kernel parameters could not be read");
+  const auto place = s.facts.kernel.sysctls.find(key);
+  if (place != s.facts.kernel.sysctls.end() && place->second == "1") return;
+  const std::string now = place == s.facts.kernel.sysctls.end() ? "not present" : place->second;
   if (s.stage == Stage::node)
     out.fail(Severity::blocker, fmt::format("{} is off: {}", key, effect), now,
              fmt::format("sysctl -w {}=1 | tee -a /etc/sysctl.d/99-gpuadm.conf", key));
@@ -139,11 +141,12 @@ bool uses_ipv6(const Subject& s) {
 
 void ipv6_forward(const Subject& s, Verdicts& out) {
   if (!uses_ipv6(s)) return out.not_applicable("the cluster uses no IPv6");
-  const auto place = s.facts.sysctls.find("net.ipv6.conf.default.forwarding");
-  if (place == s.facts.sysctls.end() || place->second != "1")
-    out.fail(Severity::blocker, "IPv6 packets are not forwarded",
-             "net.ipv6.conf.default.forwarding = " + (place == s.facts.sysctls.end() ? "?" : place->second),
-             "sysctl -w net.ipv6.conf.default.forwarding=1 | tee -a /etc/sysctl.d/99-gpuadm.conf");
+  const auto place = s.facts.kernel.sysctls.find("net.ipv6.conf.default.forwarding");
+  if (place == s.facts.kernel.sysctls.end() || place->second != "1")
+    out.fail(
+        Severity::blocker, "IPv6 packets are not forwarded",
+        "net.ipv6.conf.default.forwarding = " + (place == s.facts.kernel.sysctls.end() ? "?" : place->second),
+        "sysctl -w net.ipv6.conf.default.forwarding=1 | tee -a /etc/sysctl.d/99-gpuadm.conf");
 }
 
 void bridge_nf_call(const Subject& s, Verdicts& out) {
@@ -154,8 +157,8 @@ void bridge_nf_call(const Subject& s, Verdicts& out) {
 
 void inotify(const Subject& s, Verdicts& out) {
   const auto value = [&](const char* key) {
-    const auto place = s.facts.sysctls.find(key);
-    return place == s.facts.sysctls.end() ? std::nullopt : base::to_int(place->second);
+    const auto place = s.facts.kernel.sysctls.find(key);
+    return place == s.facts.kernel.sysctls.end() ? std::nullopt : base::to_int(place->second);
   };
   const auto instances = value("fs.inotify.max_user_instances"),
              watches = value("fs.inotify.max_user_watches");

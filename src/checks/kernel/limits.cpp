@@ -30,13 +30,14 @@ std::optional<long long> open_files(const facts::Facts& facts) {
   return sysctl_of(facts, "fs.file-nr");
 }
 std::optional<long long> threads(const facts::Facts& facts) {
-  return facts.threads ? std::optional(static_cast<long long>(*facts.threads)) : std::nullopt;
+  return facts.kernel.threads ? std::optional(static_cast<long long>(*facts.kernel.threads)) : std::nullopt;
 }
 std::optional<long long> connections(const facts::Facts& facts) {
   return sysctl_of(facts, "net.netfilter.nf_conntrack_count");
 }
 std::optional<long long> neighbours(const facts::Facts& facts) {
-  return facts.neighbours ? std::optional(static_cast<long long>(*facts.neighbours)) : std::nullopt;
+  return facts.network.neighbours ? std::optional(static_cast<long long>(*facts.network.neighbours))
+                                  : std::nullopt;
 }
 
 constexpr Limit file_max{"fs.file-max",
@@ -101,8 +102,8 @@ void rp_filter(const Subject& s, Verdicts& out) {
   // The kernel uses the maximum of `all` and the link's own; 1 is strict, 2 loose.
   if (std::max(*all, *fresh) != 1) return out.pass(fmt::format("all {}, default {}", *all, *fresh));
   std::vector<std::string> links;
-  for (const facts::Link& link : s.facts.links)
-    if (link.physical && s.facts.addresses.contains(link.name)) links.push_back(link.name);
+  for (const facts::Link& link : s.facts.network.links)
+    if (link.physical && s.facts.network.addresses.contains(link.name)) links.push_back(link.name);
   const bool cilium = has_cni(s.facts, "cilium");
   if (links.size() < 2 && !cilium) return out.pass("strict, and all traffic uses one link");
   out.fail(Severity::warning, "the kernel drops packets whose replies leave by another link",
@@ -149,7 +150,7 @@ void numa_balancing(const Subject& s, Verdicts& out) {
   const auto value = sysctl_of(s.facts, "kernel.numa_balancing");
   if (!value) return out.unknown("kernel.numa_balancing could not be read");
   int nodes = 0;
-  for (const facts::FreeBlocks& zone : s.facts.free_blocks) nodes = std::max(nodes, zone.node + 1);
+  for (const facts::FreeBlocks& zone : s.facts.kernel.free_blocks) nodes = std::max(nodes, zone.node + 1);
   if (nodes > 1 && *value != 0)
     return out.fail(Severity::note, "the kernel moves memory between NUMA nodes while GPU programs run",
                     fmt::format("kernel.numa_balancing = {}, {} NUMA nodes", *value, nodes),

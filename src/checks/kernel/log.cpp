@@ -36,11 +36,12 @@ bool shows(const Sign& sign, const std::string& text) {
 
 template <const Sign& sign>
 void search(const Subject& s, Verdicts& out) {
-  if (!s.facts.kernel_log) return out.unknown("the kernel's log could not be read");
+  if (!s.facts.kernel.log) return out.unknown("the kernel's log could not be read");
   std::size_t count = 0;
   const LogLine* last = nullptr;
-  for (const LogLine& line : *s.facts.kernel_log) {
-    if (sign.within > 0 && s.facts.uptime && *s.facts.uptime - line.seconds > sign.within) continue;
+  for (const LogLine& line : *s.facts.kernel.log) {
+    if (sign.within > 0 && s.facts.kernel.uptime && *s.facts.kernel.uptime - line.seconds > sign.within)
+      continue;
     if (shows(sign, line.text)) ++count, last = &line;
   }
   if (!last) return;

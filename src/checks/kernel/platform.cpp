@@ -12,7 +12,7 @@ namespace checks {
 namespace {
 
 void clocksource(const Subject& s, Verdicts& out) {
-  const std::string& source = s.facts.clocksource;
+  const std::string& source = s.facts.clock.source;
   if (source.empty()) return out.unknown("the clock source could not be read");
   for (const char* slow : {"acpi_pm", "hpet", "jiffies", "refined-jiffies"})
     if (source == slow)
@@ -24,11 +24,12 @@ void clocksource(const Subject& s, Verdicts& out) {
 
 void governor(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
-  if (s.facts.governor.empty()) return out.skip("the kernel does not control the CPU frequency");
-  if (s.facts.governor != "performance")
-    return out.fail(Severity::note, "CPUs slow down between GPU requests", "governor " + s.facts.governor,
+  if (s.facts.machine.governor.empty()) return out.skip("the kernel does not control the CPU frequency");
+  if (s.facts.machine.governor != "performance")
+    return out.fail(Severity::note, "CPUs slow down between GPU requests",
+                    "governor " + s.facts.machine.governor,
                     "cpupower frequency-set -g performance, and a systemd unit that runs it at boot");
-  out.pass(s.facts.governor);
+  out.pass(s.facts.machine.governor);
 }
 
 /// KiB of "2M", "1G", "2048K".
@@ -45,10 +46,10 @@ std::optional<std::uint64_t> page_size(std::string_view text) {
 }
 
 void hugepages(const Subject& s, Verdicts& out) {
-  if (!s.facts.command_line) return out.unknown("/proc/cmdline could not be read");
+  if (!s.facts.kernel.command_line) return out.unknown("/proc/cmdline could not be read");
   std::optional<std::uint64_t> size;
   std::map<std::uint64_t, std::uint64_t> wanted;
-  for (const std::string_view word : base::words(*s.facts.command_line)) {
+  for (const std::string_view word : base::words(*s.facts.kernel.command_line)) {
     for (const std::string_view key : {"default_hugepagesz=", "hugepagesz="})
       if (word.starts_with(key)) size = page_size(word.substr(key.size()));
     const auto count = word.starts_with("hugepages=") ? base::to_int(word.substr(10)) : std::nullopt;
@@ -56,10 +57,11 @@ void hugepages(const Subject& s, Verdicts& out) {
     if (count && *count > 0) wanted[size.value_or(2048)] = static_cast<std::uint64_t>(*count);
   }
   if (wanted.empty()) return out.skip("the kernel's command line reserves no huge pages");
-  if (s.facts.huge_pages.empty()) return out.unknown("the number of reserved huge pages could not be read");
+  if (s.facts.kernel.huge_pages.empty())
+    return out.unknown("the number of reserved huge pages could not be read");
   for (const auto& [kib, count] : wanted) {
-    const auto got = s.facts.huge_pages.find(kib);
-    const std::uint64_t reserved = got == s.facts.huge_pages.end() ? 0 : got->second;
+    const auto got = s.facts.kernel.huge_pages.find(kib);
+    const std::uint64_t reserved = got == s.facts.kernel.huge_pages.end() ? 0 : got->second;
     if (reserved < count)
       out.fail(Severity::warning, "fewer huge pages are reserved than requested",
                fmt::format("{} of {} pages of {}", reserved, count, base::human_bytes(kib * 1024)),
@@ -73,7 +75,7 @@ constexpr std::ptrdiff_t huge_order = 9;
 void buddyinfo(const Subject& s, Verdicts& out) {
   bool any = false;
   std::vector<std::string> torn;
-  for (const facts::FreeBlocks& zone : s.facts.free_blocks) {
+  for (const facts::FreeBlocks& zone : s.facts.kernel.free_blocks) {
     if (zone.zone != "Normal" || std::ssize(zone.orders) <= huge_order) continue;
     any = true;
     if (std::all_of(zone.orders.begin() + huge_order, zone.orders.end(),
@@ -91,16 +93,16 @@ void iommu(const Subject& s, Verdicts& out) {
   if (!is_bare_metal(s.facts))
     return out.skip("the host is not known to be bare metal; its hypervisor controls the IOMMU");
   if (!has_peers(s.facts)) return out.skip("one GPU and no RDMA: no device reads its memory directly");
-  if (s.facts.iommus.empty()) return out.pass("no IOMMU is enabled");
+  if (s.facts.machine.iommus.empty()) return out.pass("no IOMMU is enabled");
   std::vector<std::string> translated;
-  for (const facts::PciGpu& gpu : s.facts.pci_gpus) {
+  for (const facts::PciGpu& gpu : s.facts.nvidia.pci_gpus) {
     if (gpu.iommu.empty()) return out.unknown("the IOMMU mode of " + gpu.slot + " could not be read");
     if (gpu.iommu.starts_with("DMA")) translated.push_back(gpu.slot);
   }
   if (!translated.empty())
     out.fail(Severity::warning,
              "the IOMMU translates peer-to-peer transfers of GPUs: they are slow or corrupt",
-             list(translated) + ": " + s.facts.pci_gpus.front().iommu,
+             list(translated) + ": " + s.facts.nvidia.pci_gpus.front().iommu,
              "add iommu=pt to the kernel's command line (GRUB_CMDLINE_LINUX in /etc/default/grub), "
              "update-grub, reboot");
 }
@@ -109,10 +111,11 @@ void acs(const Subject& s, Verdicts& out) {
   if (!has_peers(s.facts)) return out.skip("no two devices communicate directly");
   if (!is_bare_metal(s.facts))
     return out.skip("the host is not known to be bare metal; its hypervisor controls the PCI bridges");
-  if (!s.facts.acs_bridges) return out.unknown("lspci is not on this host, or the driver is not loaded");
+  if (!s.facts.machine.acs_bridges)
+    return out.unknown("lspci is not on this host, or the driver is not loaded");
   std::vector<std::string> bridges;
-  for (const std::string& slot : *s.facts.acs_bridges)
-    if (std::ranges::any_of(s.facts.pci_gpus, [&](const facts::PciGpu& gpu) {
+  for (const std::string& slot : *s.facts.machine.acs_bridges)
+    if (std::ranges::any_of(s.facts.nvidia.pci_gpus, [&](const facts::PciGpu& gpu) {
           return gpu.place.find(slot) != std::string::npos && !gpu.place.ends_with(slot);
         }))
       bridges.push_back(slot);
@@ -122,17 +125,17 @@ void acs(const Subject& s, Verdicts& out) {
 }
 
 void command_line(const Subject& s, Verdicts& out) {
-  if (!s.facts.command_line) return out.unknown("/proc/cmdline could not be read");
-  out.pass(*s.facts.command_line);
+  if (!s.facts.kernel.command_line) return out.unknown("/proc/cmdline could not be read");
+  out.pass(*s.facts.kernel.command_line);
 }
 
 constexpr std::size_t many_zombies = 20;
 
 void zombies(const Subject& s, Verdicts& out) {
-  if (!s.facts.stuck) return out.unknown("processes could not be read");
+  if (!s.facts.kernel.stuck) return out.unknown("processes could not be read");
   std::map<std::string, std::size_t> names;
   std::size_t all = 0;
-  for (const facts::Process& process : *s.facts.stuck)
+  for (const facts::Process& process : *s.facts.kernel.stuck)
     if (process.state == 'Z') ++names[process.name], ++all;
   if (all < many_zombies) return out.pass(fmt::format("{} zombies", all));
   const auto most = std::ranges::max_element(names, {}, &std::pair<const std::string, std::size_t>::second);
@@ -147,9 +150,9 @@ constexpr double long_wait = 300;
 
 void dstate(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
-  if (!s.facts.stuck) return out.unknown("processes could not be read");
+  if (!s.facts.kernel.stuck) return out.unknown("processes could not be read");
   std::vector<std::string> waiting;
-  for (const facts::Process& process : *s.facts.stuck) {
+  for (const facts::Process& process : *s.facts.kernel.stuck) {
     const bool ours = process.name.starts_with("nvidia") || process.name.starts_with("nv-") ||
                       process.name.starts_with("dcgm");
     if (ours && process.state == 'D' && process.age.value_or(0) > long_wait)
@@ -164,14 +167,14 @@ void dstate(const Subject& s, Verdicts& out) {
 constexpr double corrected_a_day = 100;
 
 void ecc(const Subject& s, Verdicts& out) {
-  if (!s.facts.ecc_uncorrected) return out.skip("the kernel does not count memory errors (no EDAC)");
-  if (*s.facts.ecc_uncorrected > 0)
+  if (!s.facts.machine.ecc_uncorrected) return out.skip("the kernel does not count memory errors (no EDAC)");
+  if (*s.facts.machine.ecc_uncorrected > 0)
     return out.fail(
         Severity::warning, "main memory has uncorrected errors",
-        fmt::format("{} uncorrected errors since boot", *s.facts.ecc_uncorrected),
+        fmt::format("{} uncorrected errors since boot", *s.facts.machine.ecc_uncorrected),
         "find the module (grep . /sys/devices/system/edac/mc/mc*/dimm*/dimm_ue_count) and replace it");
-  const double days = s.facts.uptime.value_or(0) / 86400;
-  const auto corrected = static_cast<double>(s.facts.ecc_corrected.value_or(0));
+  const double days = s.facts.kernel.uptime.value_or(0) / 86400;
+  const auto corrected = static_cast<double>(s.facts.machine.ecc_corrected.value_or(0));
   if (corrected > corrected_a_day * std::max(1.0, days))
     return out.fail(
         Severity::warning, "a memory module has many corrected errors",
@@ -181,9 +184,10 @@ void ecc(const Subject& s, Verdicts& out) {
 }
 
 void panics(const Subject& s, Verdicts& out) {
-  if (!s.facts.crash_records) return out.skip("the machine keeps no records of kernel crashes (no pstore)");
-  if (!s.facts.crash_records->empty())
-    out.fail(Severity::warning, "the kernel has crashed before", list(*s.facts.crash_records),
+  if (!s.facts.kernel.crash_records)
+    return out.skip("the machine keeps no records of kernel crashes (no pstore)");
+  if (!s.facts.kernel.crash_records->empty())
+    out.fail(Severity::warning, "the kernel has crashed before", list(*s.facts.kernel.crash_records),
              "read them, send them to the vendor, then remove them: a full store records nothing more");
 }
 

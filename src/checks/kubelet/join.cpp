@@ -46,10 +46,10 @@ void virtual_address(const Subject& s, Verdicts& out) {
   const std::string& address = s.cluster.control_plane.virtual_address;
   if (address.empty()) return out.not_applicable("the cluster has no virtual address");
   if (s.host.role != spec::Role::control_plane) return out.skip("a worker does not hold the virtual address");
-  if (s.facts.all_addresses.empty()) return out.unknown("the host's addresses could not be read");
-  if (const std::string link = facts::link_to(s.facts, address); !link.empty()) return out.pass(link);
+  if (s.facts.network.all_addresses.empty()) return out.unknown("the host's addresses could not be read");
+  if (const std::string link = facts::link_to(s.facts.network, address); !link.empty()) return out.pass(link);
   out.fail(Severity::blocker, "no interface is in the network of the virtual address",
-           fmt::format("{}; the host has {}", address, s.facts.default_address),
+           fmt::format("{}; the host has {}", address, s.facts.network.default_address),
            "set controlPlane.virtualAddress to a free address in the control planes' own network, or use a "
            "load balancer");
 }
@@ -62,8 +62,8 @@ std::set<std::string> undo_plans_to(const Group& group) {
   for (const spec::Host& host : group.cluster.hosts) {
     const auto facts = group.hosts.find(host.name);
     if (host.role != spec::Role::control_plane || facts == group.hosts.end()) continue;
-    undo_plans.insert(base::lower(facts->second->hostname));
-    for (const facts::Address& address : facts->second->all_addresses)
+    undo_plans.insert(base::lower(facts->second->machine.hostname));
+    for (const facts::Address& address : facts->second->network.all_addresses)
       undo_plans.insert(address.cidr.substr(0, address.cidr.find('/')));
     undo_plans.insert(host_of(facts->second->kubernetes.admin_server));
   }
@@ -92,7 +92,7 @@ void one_cluster(const Group& group, Verdicts& out) {
   for (const spec::Host& host : group.cluster.hosts) {
     const auto facts = group.hosts.find(host.name);
     if (facts == group.hosts.end() || (!worker(host) && !distinguishable)) continue;
-    const facts::KubernetesTools& node = facts->second->kubernetes;
+    const facts::Kubernetes& node = facts->second->kubernetes;
     if (node.kubelet_server.empty()) continue;
     ++nodes;
     const bool other_authority = first && !node.ca_sha256.empty() &&
@@ -136,7 +136,7 @@ void kubelet_bootstrap(const Subject& s, Verdicts& out) {
   if (!kubernetes.kubelet_conf && !kubernetes.bootstrap_conf)
     return out.skip("the host has not joined a cluster");
   if (kubernetes.kubelet_log.empty())
-    return s.facts.paths.contains("/var/lib/kubelet/pki/kubelet-client-current.pem")
+    return s.facts.software.paths.contains("/var/lib/kubelet/pki/kubelet-client-current.pem")
                ? out.pass("the kubelet has its certificate")
                : out.unknown("the kubelet's journal could not be read");
   for (const Trouble& trouble : troubles)

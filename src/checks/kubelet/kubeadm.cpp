@@ -98,7 +98,7 @@ void leftover_cni(const Subject& s, Verdicts& out) {
   std::vector<std::string> there;
   for (const std::string& name : s.facts.kubernetes.cni_configs)
     if (name.ends_with(".conflist") || name.ends_with(".conf")) there.push_back("/etc/cni/net.d/" + name);
-  for (const facts::Link& link : s.facts.links)
+  for (const facts::Link& link : s.facts.network.links)
     if (is_cni_link(link.name)) there.push_back("link " + link.name);
   if (there.empty()) return;
   const Standing standing = standing_of(s);
@@ -120,7 +120,7 @@ constexpr std::array worker_ports = {Port{10250, "kubelet"}};
 constexpr Port flannel_port{8081, "flanneld"};  // its health; templates/flannel.yaml
 
 void ports_free(const Subject& s, Verdicts& out) {
-  if (!s.facts.listeners) return out.unknown("listening ports could not be read");
+  if (!s.facts.network.listeners) return out.unknown("listening ports could not be read");
   const Standing standing = standing_of(s);
   const bool expected = standing == Standing::running || standing == Standing::unfinished;
   std::vector<Port> ports = is_control_plane(s)
@@ -129,8 +129,8 @@ void ports_free(const Subject& s, Verdicts& out) {
   if (s.cluster.network.plugin == spec::NetworkPlugin::flannel) ports.push_back(flannel_port);
   int ours = 0;
   for (const Port& port : ports) {
-    const auto taken = std::ranges::find(*s.facts.listeners, port.number, &facts::Listener::port);
-    if (taken == s.facts.listeners->end()) continue;
+    const auto taken = std::ranges::find(*s.facts.network.listeners, port.number, &facts::Listener::port);
+    if (taken == s.facts.network.listeners->end()) continue;
     const bool fits = taken->process.empty() || taken->process.starts_with(port.owner);
     if (expected && fits) {
       ++ours;
@@ -180,13 +180,13 @@ std::string install_line(const Subject& s, const std::vector<std::string>& missi
 }
 
 void executables(const Subject& s, Verdicts& out) {
-  if (s.facts.tools.empty()) return out.unknown("the probe listed no tools");
+  if (s.facts.software.tools.empty()) return out.unknown("the probe listed no tools");
   std::vector<std::string> required = {"ip", "iptables", "mount", "nsenter"}, missing, useful;
   if (!s.kubernetes || kubernetes_before(s, 32)) required.emplace_back("conntrack");
   for (const std::string& tool : required)
-    if (!has(s.facts.tools, tool)) missing.push_back(tool);
+    if (!has(s.facts.software.tools, tool)) missing.push_back(tool);
   for (const char* tool : {"ebtables", "ethtool", "socat", "tc", "touch", "crictl"})
-    if (!has(s.facts.tools, tool)) useful.emplace_back(tool);
+    if (!has(s.facts.software.tools, tool)) useful.emplace_back(tool);
   // The packages of Kubernetes depend on all of these.
   const bool from_packages = s.cluster.kubernetes.source == spec::Source::packages;
   if (!missing.empty() && from_packages)
@@ -236,7 +236,7 @@ void versions_match(const Subject& s, Verdicts& out) {
 void overlap(const Subject& s, Verdicts& out, std::string_view key, const std::string& cidr) {
   const auto net = Cidr::parse(cidr);
   if (!net) return;
-  for (const facts::Route& route : s.facts.route_table) {
+  for (const facts::Route& route : s.facts.network.route_table) {
     const auto other = Cidr::parse(route.destination);
     if (!other || other->prefix == 0 || is_cni_link(route.link) || !net->overlaps(*other)) continue;
     out.fail(Severity::blocker, fmt::format("{} {} overlaps a network of the host", key, cidr),
@@ -250,7 +250,7 @@ void overlap(const Subject& s, Verdicts& out, std::string_view key, const std::s
 void cidr_overlap(const Subject& s, Verdicts& out) {
   // In an existing cluster, routes to other nodes' pods belong to it.
   if (standing_of(s) == Standing::running) return;
-  if (s.facts.route_table.empty()) return out.unknown("the host's routes could not be read");
+  if (s.facts.network.route_table.empty()) return out.unknown("the host's routes could not be read");
   overlap(s, out, "network.podCIDR", s.cluster.network.pod_cidr);
   overlap(s, out, "network.serviceCIDR", s.cluster.network.service_cidr);
 }

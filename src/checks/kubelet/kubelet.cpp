@@ -68,8 +68,8 @@ void unknown_flags(const Subject& s, Verdicts& out) {
 
 void service_active(const Subject& s, Verdicts& out) {
   if (!is_node(s, out)) return;
-  const auto unit = s.facts.units.find("kubelet.service");
-  if (unit == s.facts.units.end()) return out.unknown("the kubelet's unit could not be read");
+  const auto unit = s.facts.software.units.find("kubelet.service");
+  if (unit == s.facts.software.units.end()) return out.unknown("the kubelet's unit could not be read");
   if (unit->second.active != "active")
     return out.fail(Severity::blocker, "the kubelet does not run",
                     "kubelet.service is " + unit->second.active + " (" + unit->second.sub + ")",
@@ -79,10 +79,10 @@ void service_active(const Subject& s, Verdicts& out) {
   constexpr double moment = 15;
   const facts::Unit& kubelet = unit->second;
   if (kubelet.restarts.value_or(0) >= 2) {
-    if (!kubelet.since || !s.facts.uptime)
+    if (!kubelet.since || !s.facts.kernel.uptime)
       return out.unknown(fmt::format(
           "the time of the last of {} restarts of kubelet.service could not be read", *kubelet.restarts));
-    const double ago = std::max(0.0, *s.facts.uptime - *kubelet.since);
+    const double ago = std::max(0.0, *s.facts.kernel.uptime - *kubelet.since);
     if (ago < moment)
       return out.fail(Severity::blocker, "the kubelet restarts repeatedly",
                       fmt::format("systemd restarted kubelet.service {} times, last {:.0f} s ago",
@@ -111,10 +111,11 @@ void cgroup_driver_match(const Subject& s, Verdicts& out) {
   const base::Tree* written = config->find("cgroupDriver");
   const std::string kubelet = written ? written->text() : "cgroupfs";
   std::string runtime;
-  if (uses(s, spec::Engine::docker) && s.facts.docker) runtime = s.facts.docker->cgroup_driver.value_or("");
-  if (uses(s, spec::Engine::containerd) && s.facts.containerd)
-    if (const auto runc = s.facts.containerd->runtimes.find("runc");
-        runc != s.facts.containerd->runtimes.end())
+  if (uses(s, spec::Engine::docker) && s.facts.runtime.docker)
+    runtime = s.facts.runtime.docker->cgroup_driver.value_or("");
+  if (uses(s, spec::Engine::containerd) && s.facts.runtime.containerd)
+    if (const auto runc = s.facts.runtime.containerd->runtimes.find("runc");
+        runc != s.facts.runtime.containerd->runtimes.end())
       runtime = runc->second ? "systemd" : "cgroupfs";
   if (runtime.empty()) return out.unknown("the runtime's cgroup driver could not be read");
   if (runtime != kubelet)
@@ -126,11 +127,11 @@ void cgroup_driver_match(const Subject& s, Verdicts& out) {
 
 void swap_policy(const Subject& s, Verdicts& out) {
   if (!is_node(s, out)) return;
-  if (!s.facts.swap) return out.unknown("/proc/swaps could not be read");
-  if (s.facts.swap->empty()) return out.pass("no swap");
+  if (!s.facts.kernel.swap) return out.unknown("/proc/swaps could not be read");
+  if (s.facts.kernel.swap->empty()) return out.pass("no swap");
   const auto& config = s.facts.kubernetes.kubelet_config;
   const base::Tree* behavior = config ? config->at({"memorySwap", "swapBehavior"}) : nullptr;
-  if (behavior && behavior->text() == "LimitedSwap" && s.facts.cgroup != facts::CgroupVersion::v2)
+  if (behavior && behavior->text() == "LimitedSwap" && s.facts.kernel.cgroup != facts::CgroupVersion::v2)
     out.fail(Severity::warning, "LimitedSwap does nothing without cgroup v2",
              "swapBehavior: LimitedSwap on cgroup v1", "boot with systemd.unified_cgroup_hierarchy=1");
   if (!kubelet_accepts_swap(s))

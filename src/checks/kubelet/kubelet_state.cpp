@@ -59,8 +59,9 @@ constexpr std::array signals = {Signal{"nodefs.available", "10%", false, false},
 void eviction(const Subject& s, Verdicts& out) {
   if (!has_config(s, out)) return;
   const base::Tree* hard = s.facts.kubernetes.kubelet_config->find("evictionHard");
-  const std::string root = s.facts.containerd && !s.facts.containerd->root.empty() ? s.facts.containerd->root
-                                                                                   : "/var/lib/containerd";
+  const std::string root = s.facts.runtime.containerd && !s.facts.runtime.containerd->root.empty()
+                               ? s.facts.runtime.containerd->root
+                               : "/var/lib/containerd";
   for (const Signal& signal : signals) {
     const base::Tree* written = hard ? hard->find(signal.name) : nullptr;
     const std::string threshold = !hard ? std::string(signal.fallback) : written ? written->text() : "0%";
@@ -96,8 +97,9 @@ const facts::Certificate* certificate(const Subject& s, std::string_view path) {
 void certificate_expiry(const Subject& s, Verdicts& out) {
   if (!is_node(s, out)) return;
   const facts::Certificate* client = certificate(s, "/var/lib/kubelet/pki/kubelet-client-current.pem");
-  if (!client || !s.facts.clock) return out.unknown("the kubelet's certificate could not be read");
-  const double days = (client->ends - *s.facts.clock) / 86400;
+  if (!client || !s.facts.clock.probe_begin)
+    return out.unknown("the kubelet's certificate could not be read");
+  const double days = (client->ends - *s.facts.clock.probe_begin) / 86400;
   const std::string evidence = fmt::format("it expires in {:.0f} days", days);
   if (days < 0)
     return out.fail(Severity::blocker, "the kubelet's certificate has expired",
@@ -117,7 +119,7 @@ void server_cert(const Subject& s, Verdicts& out) {
   if (!has_config(s, out)) return;
   if (setting(s, {"serverTLSBootstrap"}) != "true")
     return out.pass("the kubelet signs its own: serverTLSBootstrap is off");
-  if (!s.facts.paths.contains("/var/lib/kubelet/pki/kubelet-server-current.pem"))
+  if (!s.facts.software.paths.contains("/var/lib/kubelet/pki/kubelet-server-current.pem"))
     out.fail(Severity::warning, "the kubelet has no serving certificate: logs and metrics fail",
              "serverTLSBootstrap is on, and there is no kubelet-server-current.pem",
              "kubectl get csr | grep kubelet-serving, then: kubectl certificate approve NAME");
@@ -128,7 +130,7 @@ void max_pods(const Subject& s, Verdicts& out) {
   if (!has_config(s, out)) return;
   const auto written = base::to_int(setting(s, {"maxPods"}));
   const long long pods = written.value_or(110);
-  for (const facts::Address& address : s.facts.all_addresses) {
+  for (const facts::Address& address : s.facts.network.all_addresses) {
     const auto cidr = base::Cidr::parse(address.cidr);
     if (address.link != "cni0" || !cidr || cidr->v6 || cidr->prefix < 8 || cidr->prefix > 30) continue;
     const long long addresses = (1LL << (32 - cidr->prefix)) - 3;
@@ -197,7 +199,7 @@ void device_plugin_sock(const Subject& s, Verdicts& out) {
 void pod_resources(const Subject& s, Verdicts& out) {
   if (!is_node(s, out)) return;
   if (!is_gpu_host(s, out)) return;
-  if (!s.facts.paths.contains("/var/lib/kubelet/pod-resources/kubelet.sock"))
+  if (!s.facts.software.paths.contains("/var/lib/kubelet/pod-resources/kubelet.sock"))
     out.fail(Severity::note, "monitoring cannot assign GPUs to pods",
              "no /var/lib/kubelet/pod-resources/kubelet.sock",
              "systemctl restart kubelet; before Kubernetes 1.15, enable KubeletPodResources");

@@ -25,9 +25,9 @@ using facts::PodStates;
 /// A check of the node's containers. If the kubelet's journal could not be read, a pass is not conclusive.
 template <void (*judge)(const Subject&, const PodStates&, Verdicts&)>
 void of_states(const Subject& s, Verdicts& out) {
-  if (!s.facts.pod_states) return out.skip("the containers of this host were not read");
-  judge(s, *s.facts.pod_states, out);
-  if (out.silent() && s.facts.pod_states->kubelet_unread)
+  if (!s.facts.kubernetes.pod_states) return out.skip("the containers of this host were not read");
+  judge(s, *s.facts.kubernetes.pod_states, out);
+  if (out.silent() && s.facts.kubernetes.pod_states->kubelet_unread)
     out.unknown("the journal of kubelet.service could not be read");
 }
 
@@ -101,7 +101,7 @@ void space_left(const Subject& s, const PodStates& states, Verdicts& out) {
       std::ranges::find_if(lines, [&](const std::string& text) { return contains(text, full); });
   if (line == lines.end()) return;
   const facts::Disk* least = nullptr;
-  for (const facts::Disk& disk : s.facts.disks)
+  for (const facts::Disk& disk : s.facts.storage.disks)
     if (disk.path.starts_with("/var") || disk.path == "/")
       if (!least || disk.free_kib < least->free_kib) least = &disk;
   out.fail(Severity::blocker,

@@ -15,17 +15,17 @@ using facts::Link;
 
 std::vector<const Link*> physical_links(const facts::Facts& facts) {
   std::vector<const Link*> links;
-  for (const Link& link : facts.links)
+  for (const Link& link : facts.network.links)
     if (link.physical) links.push_back(&link);
   return links;
 }
 
 /// The link with the address that others use for the host.
 const Link* primary_link(const facts::Facts& facts) {
-  for (const facts::Address& address : facts.all_addresses) {
-    if (address.cidr.substr(0, address.cidr.find('/')) != facts.default_address) continue;
-    const auto link = std::ranges::find(facts.links, address.link, &Link::name);
-    if (link != facts.links.end()) return &*link;
+  for (const facts::Address& address : facts.network.all_addresses) {
+    if (address.cidr.substr(0, address.cidr.find('/')) != facts.network.default_address) continue;
+    const auto link = std::ranges::find(facts.network.links, address.link, &Link::name);
+    if (link != facts.network.links.end()) return &*link;
   }
   return nullptr;
 }
@@ -46,7 +46,7 @@ void mtu_consistent(const Group& group, Verdicts& out) {
 void timezones(const Group& group, Verdicts& out) {
   std::map<std::string, std::vector<std::string>> zones;
   for (const auto& [name, facts] : group.hosts)
-    if (!facts->utc_offset.empty()) zones[facts->utc_offset].push_back(name);
+    if (!facts->clock.utc_offset.empty()) zones[facts->clock.utc_offset].push_back(name);
   if (zones.empty()) return out.unknown("no host's time zone could be read");
   if (zones.size() == 1) return out.pass("UTC" + zones.begin()->first);
   std::vector<std::string> parts;
@@ -78,7 +78,7 @@ void network_manager(const Subject& s, Verdicts& out) {
   if (!is_active(s.facts, "NetworkManager.service")) return out.skip("NetworkManager does not run");
   const bool calico = has_cni(s.facts, "calico"), cilium = has_cni(s.facts, "cilium");
   const std::string link = calico ? "cali" : cilium ? "cilium" : "flannel";
-  for (const std::string& device : s.facts.unmanaged_devices)
+  for (const std::string& device : s.facts.network.unmanaged_devices)
     if (device == "*" || device.find(link) != std::string::npos)
       return out.pass("not managed by it: " + device);
   out.fail(
@@ -96,8 +96,8 @@ void networkd(const Subject& s, Verdicts& out) {
   if (!has_cni(s.facts, "cilium")) return out.skip("Cilium is not the network plugin");
   std::vector<std::string> left;
   for (const char* key : {"ManageForeignRoutes", "ManageForeignRoutingPolicyRules"})
-    if (const auto setting = s.facts.networkd.find(key);
-        setting == s.facts.networkd.end() || (setting->second != "no" && setting->second != "false"))
+    if (const auto setting = s.facts.network.networkd.find(key);
+        setting == s.facts.network.networkd.end() || (setting->second != "no" && setting->second != "false"))
       left.emplace_back(key);
   if (!left.empty())
     out.fail(Severity::note, "systemd-networkd removes Cilium's routes and rules when it restarts",
@@ -108,24 +108,24 @@ void networkd(const Subject& s, Verdicts& out) {
 }
 
 void time_server(const Subject& s, Verdicts& out) {
-  if (!s.facts.time_server) return out.skip("chrony is not installed or does not run");
-  if (s.facts.time_server->empty())
+  if (!s.facts.clock.server) return out.skip("chrony is not installed or does not run");
+  if (s.facts.clock.server->empty())
     return out.fail(Severity::note, "no time server answers chrony", "chronyc tracking: no reference",
                     "allow outgoing UDP 123, or set your own servers in /etc/chrony/chrony.conf; chronyc "
                     "sources lists them");
-  out.pass(*s.facts.time_server);
+  out.pass(*s.facts.clock.server);
 }
 
 /// Errors a second, on average since boot.
 constexpr double many_errors = 1.0;
 
 void link_errors(const Subject& s, Verdicts& out) {
-  if (!s.facts.uptime) return out.unknown("/proc/uptime could not be read");
+  if (!s.facts.kernel.uptime) return out.unknown("/proc/uptime could not be read");
   bool any = false;
   for (const Link* link : physical_links(s.facts)) {
     if (!link->errors) continue;
     any = true;
-    if (static_cast<double>(*link->errors) > many_errors * std::max(3600.0, *s.facts.uptime))
+    if (static_cast<double>(*link->errors) > many_errors * std::max(3600.0, *s.facts.kernel.uptime))
       out.fail(
           Severity::warning, fmt::format("{} receives or sends damaged packets", link->name),
           fmt::format("{} errors in {} packets", *link->errors, link->packets.value_or(0)),
@@ -167,11 +167,11 @@ constexpr std::array plugins = {Plugin{"flannel", {"flannel", "cni0", ""}},
                                 Plugin{"kube-router", {"kube-bridge", "kube-dummy", ""}}};
 
 void leftovers(const Subject& s, Verdicts& out) {
-  if (s.facts.links.empty()) return out.unknown("links could not be read");
+  if (s.facts.network.links.empty()) return out.unknown("links could not be read");
   std::vector<std::string> seen;
   for (const Plugin& plugin : plugins) {
     std::string found;
-    for (const Link& link : s.facts.links)
+    for (const Link& link : s.facts.network.links)
       for (const char* start : plugin.links)
         if (*start && link.name.starts_with(start)) found = fmt::format("{} ({})", plugin.name, link.name);
     if (found.empty() && has_cni(s.facts, plugin.name))
@@ -192,20 +192,20 @@ void leftovers(const Subject& s, Verdicts& out) {
 
 void proxy_mode(const Subject& s, Verdicts& out) {
   if (!s.facts.kubernetes.kubelet_conf) return out.skip("the host is not a node");
-  if (!s.facts.proxy_mode)
+  if (!s.facts.kubernetes.proxy_mode)
     return out.unknown("kube-proxy does not answer on port 10249, or another program replaces it");
   const base::Tree* wanted = s.cluster.patches.kube_proxy.find("mode");
-  if (wanted && !wanted->text().empty() && wanted->text() != *s.facts.proxy_mode)
+  if (wanted && !wanted->text().empty() && wanted->text() != *s.facts.kubernetes.proxy_mode)
     return out.fail(Severity::warning, "kube-proxy does not run in the configured mode",
-                    fmt::format("{} instead of {}", *s.facts.proxy_mode, wanted->text()),
+                    fmt::format("{} instead of {}", *s.facts.kubernetes.proxy_mode, wanted->text()),
                     "kubectl -n kube-system logs ds/kube-proxy; modules may be missing (kernel.module.ipvs)");
-  out.pass(*s.facts.proxy_mode);
+  out.pass(*s.facts.kubernetes.proxy_mode);
 }
 
 void nodeports(const Subject& s, Verdicts& out) {
-  if (!s.facts.listeners) return out.unknown("listening ports could not be read");
+  if (!s.facts.network.listeners) return out.unknown("listening ports could not be read");
   std::vector<std::string> others;
-  for (const facts::Listener& listener : *s.facts.listeners) {
+  for (const facts::Listener& listener : *s.facts.network.listeners) {
     const bool own = listener.process == "kube-proxy" || listener.process.starts_with("cilium") ||
                      listener.process.starts_with("calico");
     if (listener.port >= 30000 && listener.port <= 32767 && !own)

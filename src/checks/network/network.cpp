@@ -17,16 +17,16 @@ using base::Cidr;
 
 std::vector<facts::Route> default_routes(const facts::Facts& facts) {
   std::vector<facts::Route> routes;
-  std::ranges::copy_if(facts.route_table, std::back_inserter(routes),
+  std::ranges::copy_if(facts.network.route_table, std::back_inserter(routes),
                        [](const facts::Route& route) { return route.destination.ends_with("/0"); });
   return routes;
 }
 
 void default_route(const Subject& s, Verdicts& out) {
-  if (s.facts.all_addresses.empty()) return out.unknown("addresses could not be read");
+  if (s.facts.network.all_addresses.empty()) return out.unknown("addresses could not be read");
   const auto routes = default_routes(s.facts);
   if (!routes.empty())
-    return out.pass(fmt::format("by {}, address {}", routes.front().link, s.facts.default_address));
+    return out.pass(fmt::format("by {}, address {}", routes.front().link, s.facts.network.default_address));
   const bool named = !s.cluster.control_plane.advertise_address.empty();
   out.fail(
       named || !is_control_plane(s) ? Severity::warning : Severity::blocker, "there is no default route",
@@ -40,7 +40,7 @@ void node_ip(const Subject& s, Verdicts& out) {
   if (wanted.empty() || !is_control_plane(s))
     return out.not_applicable("controlPlane.advertiseAddress is not set");
   std::vector<std::string> own;
-  for (const facts::Address& address : s.facts.all_addresses)
+  for (const facts::Address& address : s.facts.network.all_addresses)
     own.push_back(address.cidr.substr(0, address.cidr.find('/')));
   if (!has(own, wanted))
     out.fail(Severity::blocker, fmt::format("{} is not an address of this host", wanted),
@@ -57,9 +57,9 @@ struct PodResolver {
 /// cmd/kubeadm/app/componentconfigs/kubelet.go).
 PodResolver pod_resolver(const Subject& s) {
   if (const base::Tree* file = s.cluster.patches.kubelet.find("resolvConf")) return {file->text(), nullptr};
-  if (is_active(s.facts, "systemd-resolved.service") && s.facts.real_resolver)
-    return {"/run/systemd/resolve/resolv.conf", &*s.facts.real_resolver};
-  return {"/etc/resolv.conf", s.facts.resolver ? &*s.facts.resolver : nullptr};
+  if (is_active(s.facts, "systemd-resolved.service") && s.facts.network.real_resolver)
+    return {"/run/systemd/resolve/resolv.conf", &*s.facts.network.real_resolver};
+  return {"/etc/resolv.conf", s.facts.network.resolver ? &*s.facts.network.resolver : nullptr};
 }
 
 /// CoreDNS forwards to the host's name servers, and exits without one.
@@ -131,7 +131,7 @@ std::vector<std::string> uncovered(const Subject& s, const std::map<std::string,
   const auto entries = base::split(no_proxy, ',');
   const auto& network = s.cluster.network;
   std::vector<std::string> missing;
-  for (const std::string& wanted : {network.pod_cidr, network.service_cidr, s.facts.default_address})
+  for (const std::string& wanted : {network.pod_cidr, network.service_cidr, s.facts.network.default_address})
     if (!wanted.empty() && !covered(entries, wanted)) missing.push_back(wanted);
   for (const std::string& domain : {std::string("svc"), network.dns_domain})
     if (!covered(entries, "kubernetes." + domain)) missing.push_back("." + domain);
@@ -143,12 +143,12 @@ std::string engine_unit(const Subject& s) {
 }
 
 void proxy_covers(const Subject& s, Verdicts& out) {
-  const auto unit = s.facts.units.find(engine_unit(s));
+  const auto unit = s.facts.software.units.find(engine_unit(s));
   const auto& own =
-      unit == s.facts.units.end() ? std::map<std::string, std::string>{} : unit->second.environment;
-  if (!has_proxy(s.facts.environment) && !has_proxy(own)) return out.skip("no proxy is set");
+      unit == s.facts.software.units.end() ? std::map<std::string, std::string>{} : unit->second.environment;
+  if (!has_proxy(s.facts.network.proxies) && !has_proxy(own)) return out.skip("no proxy is set");
   for (const auto& [where, variables] :
-       {std::pair{std::string("the login environment"), s.facts.environment}, {engine_unit(s), own}}) {
+       {std::pair{std::string("the login environment"), s.facts.network.proxies}, {engine_unit(s), own}}) {
     if (!has_proxy(variables)) continue;
     if (const auto missing = uncovered(s, variables); !missing.empty())
       out.fail(Severity::warning, fmt::format("{} sends traffic inside the cluster to the proxy", where),
@@ -157,9 +157,9 @@ void proxy_covers(const Subject& s, Verdicts& out) {
 }
 
 void proxy(const Subject& s, Verdicts& out) {
-  const auto unit = s.facts.units.find(engine_unit(s));
-  const bool login = has_proxy(s.facts.environment);
-  const bool engine = unit != s.facts.units.end() && has_proxy(unit->second.environment);
+  const auto unit = s.facts.software.units.find(engine_unit(s));
+  const bool login = has_proxy(s.facts.network.proxies);
+  const bool engine = unit != s.facts.software.units.end() && has_proxy(unit->second.environment);
   if (!login && !engine) return out.pass("no proxy is set");
   if (login && !engine)
     return out.fail(

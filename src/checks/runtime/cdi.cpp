@@ -23,7 +23,7 @@ bool is_on(const base::Tree& config, std::initializer_list<std::string_view> pat
 }
 
 void config_valid(const Subject& s, Verdicts& out) {
-  const auto& toolkit = s.facts.toolkit;
+  const auto& toolkit = s.facts.nvidia.toolkit;
   const std::string file = "/etc/nvidia-container-runtime/config.toml";
   if (!toolkit.config_error.empty())
     return out.fail(gpu_severity(s), "the NVIDIA Container Toolkit cannot read its configuration",
@@ -73,7 +73,7 @@ constexpr std::array cli_troubles = {
 };
 
 void cli_info(const Subject& s, Verdicts& out) {
-  const auto& toolkit = s.facts.toolkit;
+  const auto& toolkit = s.facts.nvidia.toolkit;
   if (!toolkit.cli_status) return out.skip("nvidia-container-cli was not run: it or the driver is missing");
   if (*toolkit.cli_status == 0) return;
   for (const Trouble& trouble : cli_troubles)
@@ -100,7 +100,7 @@ bool names(const facts::CdiSpec& spec, const facts::Gpu& gpu) {
 /// Only the toolkit's; device plugin and DRA driver write their own.
 std::vector<const facts::CdiSpec*> specs_of(const Subject& s) {
   std::vector<const facts::CdiSpec*> specs;
-  for (const facts::CdiSpec& spec : s.facts.toolkit.cdi)
+  for (const facts::CdiSpec& spec : s.facts.nvidia.toolkit.cdi)
     if (spec.kind == "nvidia.com/gpu") specs.push_back(&spec);
   return specs;
 }
@@ -108,14 +108,14 @@ std::vector<const facts::CdiSpec*> specs_of(const Subject& s) {
 void spec_present(const Subject& s, Verdicts& out) {
   if (!is_ready_for_toolkit(s, out)) return;
   const auto specs = specs_of(s);
-  if (specs.empty() && mode_of(s.facts.toolkit) != "cdi") return out.skip("CDI is not in use");
+  if (specs.empty() && mode_of(s.facts.nvidia.toolkit) != "cdi") return out.skip("CDI is not in use");
   if (specs.empty())
     return out.fail(gpu_severity(s),
                     "the toolkit is in CDI mode, and no CDI specification describes the GPUs",
                     "no specification of nvidia.com/gpu in /etc/cdi or /run/cdi", std::string(generate));
-  if (s.facts.gpus.empty()) return out.unknown("nvidia-smi lists no GPU to compare with");
+  if (s.facts.nvidia.gpus.empty()) return out.unknown("nvidia-smi lists no GPU to compare with");
   std::vector<std::string> missing;
-  for (const facts::Gpu& gpu : s.facts.gpus)
+  for (const facts::Gpu& gpu : s.facts.nvidia.gpus)
     if (std::ranges::none_of(specs, [&](const auto* spec) { return names(*spec, gpu); }))
       missing.push_back(fmt::format("GPU {}", gpu.index));
   if (!missing.empty())
@@ -126,7 +126,7 @@ void spec_present(const Subject& s, Verdicts& out) {
 void spec_stale(const Subject& s, Verdicts& out) {
   const auto specs = specs_of(s);
   if (specs.empty()) return out.skip("there is no CDI specification of the toolkit");
-  const std::string driver = s.facts.driver ? s.facts.driver->version : "";
+  const std::string driver = s.facts.nvidia.driver ? s.facts.nvidia.driver->version : "";
   if (driver.empty()) return out.unknown("the driver's version is not known");
   for (const facts::CdiSpec* spec : specs) {
     for (const std::string& version : spec->versions)
@@ -136,8 +136,8 @@ void spec_stale(const Subject& s, Verdicts& out) {
                  fmt::format("{} mounts libraries of {}; the driver is {}", spec->file, version, driver),
                  std::string(generate));
     for (const std::string& device : spec->devices)
-      if (device.starts_with("GPU-") && !s.facts.gpus.empty() &&
-          std::ranges::find(s.facts.gpus, device, &facts::Gpu::uuid) == s.facts.gpus.end())
+      if (device.starts_with("GPU-") && !s.facts.nvidia.gpus.empty() &&
+          std::ranges::find(s.facts.nvidia.gpus, device, &facts::Gpu::uuid) == s.facts.nvidia.gpus.end())
         out.fail(Severity::warning, "the CDI specification names a GPU that does not exist",
                  fmt::format("{} in {}", device, spec->file), std::string(generate));
   }
@@ -148,10 +148,10 @@ void spec_stale(const Subject& s, Verdicts& out) {
 }
 
 void refresh_service(const Subject& s, Verdicts& out) {
-  const auto path = s.facts.units.find("nvidia-cdi-refresh.path");
-  if (path == s.facts.units.end()) return out.skip("this toolkit has no nvidia-cdi-refresh");
-  const auto service = s.facts.units.find("nvidia-cdi-refresh.service");
-  if (service != s.facts.units.end() && service->second.active == "failed")
+  const auto path = s.facts.software.units.find("nvidia-cdi-refresh.path");
+  if (path == s.facts.software.units.end()) return out.skip("this toolkit has no nvidia-cdi-refresh");
+  const auto service = s.facts.software.units.find("nvidia-cdi-refresh.service");
+  if (service != s.facts.software.units.end() && service->second.active == "failed")
     return out.fail(Severity::warning, "the refresh of the CDI specification has failed",
                     "nvidia-cdi-refresh.service has failed", "journalctl -u nvidia-cdi-refresh -n 30");
   if (path->second.enabled != "enabled")
@@ -161,13 +161,13 @@ void refresh_service(const Subject& s, Verdicts& out) {
 }
 
 void selinux_context(const Subject& s, Verdicts& out) {
-  if (s.facts.selinux.value_or("") != "enforcing") return out.skip("SELinux is not enforcing");
+  if (s.facts.security.selinux.value_or("") != "enforcing") return out.skip("SELinux is not enforcing");
   if (!is_gpu_host(s, out)) return;
-  if (!s.facts.device_label) return out.unknown("the label of /dev/nvidia0 could not be read");
-  if (has({"xserver_misc_device_t", "container_device_t", "container_file_t"}, *s.facts.device_label))
-    return out.pass(*s.facts.device_label);
+  if (!s.facts.nvidia.device_label) return out.unknown("the label of /dev/nvidia0 could not be read");
+  if (has({"xserver_misc_device_t", "container_device_t", "container_file_t"}, *s.facts.nvidia.device_label))
+    return out.pass(*s.facts.nvidia.device_label);
   out.fail(Severity::warning, "SELinux may deny containers the GPU",
-           "/dev/nvidia0 is " + *s.facts.device_label,
+           "/dev/nvidia0 is " + *s.facts.nvidia.device_label,
            "restorecon -v /dev/nvidia*; containers also need setsebool -P container_use_devices 1");
 }
 

@@ -57,9 +57,10 @@ void absent(const Subject& s, Verdicts& out, const std::string& name) {
 void present(const Subject& s, Verdicts& out) {
   const Engine engine = s.cluster.runtime.engine;
   const auto& f = s.facts;
-  const std::string version = engine == Engine::docker       ? (f.docker ? f.docker->version : "")
-                              : engine == Engine::containerd ? (f.containerd ? f.containerd->version : "")
-                                                             : f.crio.value_or("");
+  const std::string version = engine == Engine::docker ? (f.runtime.docker ? f.runtime.docker->version : "")
+                              : engine == Engine::containerd
+                                  ? (f.runtime.containerd ? f.runtime.containerd->version : "")
+                                  : f.runtime.crio.value_or("");
   const std::string name = unit_of(engine).substr(0, unit_of(engine).find('.'));
   const std::string step = engine == Engine::docker ? "runtime.docker." : "runtime.containerd.";
   const bool live = s.stage == Stage::node;
@@ -82,9 +83,9 @@ void present(const Subject& s, Verdicts& out) {
 
 void socket(const Subject& s, Verdicts& out) {
   if (!uses(s, Engine::containerd)) return out.not_applicable("the runtime is not containerd");
-  if (!s.facts.containerd || !is_active(s.facts, "containerd.service"))
+  if (!s.facts.runtime.containerd || !is_active(s.facts, "containerd.service"))
     return out.skip("containerd does not run");
-  if (!s.facts.containerd->socket)
+  if (!s.facts.runtime.containerd->socket)
     return out.fail(
         Severity::warning, "containerd runs without its socket", "no /run/containerd/containerd.sock",
         "check the address under [grpc] in /etc/containerd/config.toml, then: systemctl restart containerd");
@@ -97,7 +98,7 @@ void socket(const Subject& s, Verdicts& out) {
 }
 
 void sockets(const Subject& s, Verdicts& out) {
-  const auto& found = s.facts.cri_sockets;
+  const auto& found = s.facts.runtime.sockets;
   if (found.empty()) return out.skip("no runtime is installed yet");
   if (found.size() > 1)
     out.pass("several runtimes are installed; gpuadm sets the one that kubeadm uses: " + list(found));
@@ -107,9 +108,9 @@ void sockets(const Subject& s, Verdicts& out) {
 /// v1alpha2 until 1.7.
 void v1_api(const Subject& s, Verdicts& out) {
   if (!uses(s, Engine::containerd)) return out.not_applicable("the runtime is not containerd");
-  if (!s.facts.containerd || s.facts.containerd->version.empty())
+  if (!s.facts.runtime.containerd || s.facts.runtime.containerd->version.empty())
     return out.skip("containerd is not installed");
-  const auto& containerd = *s.facts.containerd;
+  const auto& containerd = *s.facts.runtime.containerd;
   const auto version = Version::parse(containerd.version);
   if (version && kubernetes_from(s, 26) && *version < Version{1, 6, -1})
     return out.fail(Severity::blocker,
@@ -133,7 +134,7 @@ void v1_api(const Subject& s, Verdicts& out) {
 void cri_dockerd(const Subject& s, Verdicts& out) {
   if (!uses(s, Engine::docker)) return out.not_applicable("the runtime is not Docker");
   if (kubernetes_before(s, 24)) return out.pass("the kubelet supports Docker directly");
-  if (has(s.facts.tools, "cri-dockerd")) return out.pass("cri-dockerd is installed");
+  if (has(s.facts.software.tools, "cri-dockerd")) return out.pass("cri-dockerd is installed");
   if (!s.kubernetes) return out.unknown("the Kubernetes version is not known yet");
   out.fail(Severity::blocker, fmt::format("Kubernetes {} needs cri-dockerd to use Docker", minor_text(s)),
            "not in PATH: cri-dockerd",
@@ -142,8 +143,8 @@ void cri_dockerd(const Subject& s, Verdicts& out) {
 
 void daemon_json(const Subject& s, Verdicts& out) {
   if (!uses(s, Engine::docker)) return out.not_applicable("the runtime is not Docker");
-  if (!s.facts.docker) return out.skip("Docker is not installed");
-  const auto& text = s.facts.docker->daemon_json;
+  if (!s.facts.runtime.docker) return out.skip("Docker is not installed");
+  const auto& text = s.facts.runtime.docker->daemon_json;
   if (text && !base::trim(*text).empty()) {
     const auto json = base::json::read(*text, "/etc/docker/daemon.json");
     if (!json || !json->is_map())
@@ -151,7 +152,7 @@ void daemon_json(const Subject& s, Verdicts& out) {
                       json ? "it is not a JSON object" : json.error().what,
                       "correct or move the file; gpuadm does not overwrite it");
   }
-  const auto& driver = s.facts.docker->cgroup_driver;
+  const auto& driver = s.facts.runtime.docker->cgroup_driver;
   if (driver && *driver != cgroup_driver(s))
     out.fail(s.stage == Stage::node ? Severity::blocker : Severity::note,
              "Docker and the kubelet use different cgroup drivers",

@@ -129,8 +129,8 @@ bool is_at_least(const std::string& value, std::uint64_t least) {
 void limits(const Subject& s, Verdicts& out) {
   const auto* containerd = containerd_of(s, out);
   if (!containerd) return;
-  const auto unit = s.facts.units.find("containerd.service");
-  if (unit == s.facts.units.end() || unit->second.limits.empty())
+  const auto unit = s.facts.software.units.find("containerd.service");
+  if (unit == s.facts.software.units.end() || unit->second.limits.empty())
     return out.unknown("the limits of containerd.service could not be read");
   const auto value = [&](const char* key) {
     const auto place = unit->second.limits.find(key);
@@ -147,7 +147,7 @@ void limits(const Subject& s, Verdicts& out) {
     limit(Severity::note, "TasksMax", "containerd has a low limit on processes", "infinity");
   if (value("Delegate") == "no")
     limit(Severity::warning, "Delegate", "systemd may change the cgroups of containers", "yes");
-  if (has(s.facts.modules, "ib_uverbs") && !is_at_least(value("LimitMEMLOCK"), std::uint64_t{1} << 40))
+  if (has(s.facts.kernel.modules, "ib_uverbs") && !is_at_least(value("LimitMEMLOCK"), std::uint64_t{1} << 40))
     limit(Severity::warning, "LimitMEMLOCK", "containers cannot pin enough memory for RDMA", "infinity");
 }
 
@@ -155,11 +155,11 @@ void enable_cdi(const Subject& s, Verdicts& out) {
   const auto* containerd = containerd_of(s, out);
   if (!containerd || !is_ready_for_toolkit(s, out)) return;
   const bool dra = s.cluster.gpu.allocator == spec::Allocator::dra;
-  if (!dra && s.facts.toolkit.cdi.empty()) return out.skip("CDI is not in use");
+  if (!dra && s.facts.nvidia.toolkit.cdi.empty()) return out.skip("CDI is not in use");
   const auto version = Version::parse(containerd->version);
   if (!dra && version && *version < Version{1, 7, -1}) return out.skip("containerd supports CDI from 1.7 on");
   const bool from_two = version && *version >= Version{2, 0, -1};
-  const std::string& user = dra ? "gpu.allocator: dra" : s.facts.toolkit.cdi.front().file;
+  const std::string& user = dra ? "gpu.allocator: dra" : s.facts.nvidia.toolkit.cdi.front().file;
   if (!containerd->enable_cdi.value_or(from_two))
     return out.fail(
         dra ? gpu_severity(s) : Severity::warning, "containerd ignores CDI devices",
@@ -173,7 +173,7 @@ void enable_cdi(const Subject& s, Verdicts& out) {
       return file.starts_with(dir + "/");
     });
   };
-  for (const facts::CdiSpec& spec : s.facts.toolkit.cdi)
+  for (const facts::CdiSpec& spec : s.facts.nvidia.toolkit.cdi)
     if (!reads(spec.file))
       out.fail(Severity::warning, "containerd does not read the directory of a CDI specification",
                fmt::format("{}; cdi_spec_dirs = {}", spec.file, list(containerd->cdi_dirs)),
@@ -204,21 +204,21 @@ bool is_closed(const Hole& hole, const Version& runc) {
 }
 
 void runc_version(const Subject& s, Verdicts& out) {
-  const auto version = s.facts.runc ? Version::parse(*s.facts.runc) : std::nullopt;
-  if (!s.facts.runc) return out.skip("runc is not installed");
+  const auto version = s.facts.runtime.runc ? Version::parse(*s.facts.runtime.runc) : std::nullopt;
+  if (!s.facts.runtime.runc) return out.skip("runc is not installed");
   if (!version) return out.unknown("runc's version could not be read");
   const auto hole = std::ranges::find_if(holes, [&](const Hole& h) { return !is_closed(h, *version); });
-  if (hole == holes.end()) return out.pass("runc " + *s.facts.runc);
+  if (hole == holes.end()) return out.pass("runc " + *s.facts.runtime.runc);
   // A distribution's package may have the fixes under an old version number.
-  const auto package = s.facts.packages.find("runc");
-  const bool packaged = package != s.facts.packages.end() && package->second.installed;
-  out.fail(packaged ? Severity::note : hole->severity,
-           hole->severity == Severity::note ? "this runc gives images too many permissions"
-                                            : "containers may break out through this runc",
-           packaged ? fmt::format("package runc {}", package->second.version)
-                    : fmt::format("runc {}; {} is fixed in {}", *s.facts.runc, hole->name, hole->fixed_in),
-           packaged
-               ? "apt-get install --only-upgrade runc; the distribution's security tracker lists its fixes"
+  const auto package = s.facts.software.packages.find("runc");
+  const bool packaged = package != s.facts.software.packages.end() && package->second.installed;
+  out.fail(
+      packaged ? Severity::note : hole->severity,
+      hole->severity == Severity::note ? "this runc gives images too many permissions"
+                                       : "containers may break out through this runc",
+      packaged ? fmt::format("package runc {}", package->second.version)
+               : fmt::format("runc {}; {} is fixed in {}", *s.facts.runtime.runc, hole->name, hole->fixed_in),
+      packaged ? "apt-get install --only-upgrade runc; the distribution's security tracker lists its fixes"
                : "upgrade runc, or the containerd.io package that contains it");
 }
 
@@ -235,9 +235,9 @@ std::string_view socket_of(Engine engine) {
 }
 
 void crictl_config(const Subject& s, Verdicts& out) {
-  if (!has(s.facts.tools, "crictl")) return out.skip("crictl is not installed");
+  if (!has(s.facts.software.tools, "crictl")) return out.skip("crictl is not installed");
   const std::string_view socket = socket_of(s.cluster.runtime.engine);
-  const std::string endpoint = s.facts.crictl_endpoint.value_or("");
+  const std::string endpoint = s.facts.runtime.crictl_endpoint.value_or("");
   if (endpoint.ends_with(socket)) return out.pass(endpoint);
   out.fail(Severity::note,
            endpoint.empty() ? "crictl has no configured runtime"
@@ -248,8 +248,8 @@ void crictl_config(const Subject& s, Verdicts& out) {
 
 void crio_config(const Subject& s, Verdicts& out) {
   if (!uses(s, Engine::crio)) return out.not_applicable("the runtime is not CRI-O");
-  if (!s.facts.crio) return out.skip("CRI-O is not installed");
-  const facts::CrioConfig config = s.facts.crio_config.value_or(facts::CrioConfig{});
+  if (!s.facts.runtime.crio) return out.skip("CRI-O is not installed");
+  const facts::CrioConfig config = s.facts.runtime.crio_config.value_or(facts::CrioConfig{});
   if (!config.error.empty())
     return out.fail(Severity::blocker, "CRI-O's configuration cannot be read", config.error,
                     "correct the file, then: systemctl restart crio");
@@ -258,13 +258,13 @@ void crio_config(const Subject& s, Verdicts& out) {
     out.fail(Severity::blocker, "CRI-O and the kubelet use different cgroup drivers",
              fmt::format("cgroup_manager = {}; the kubelet uses {}", manager, cgroup_driver(s)),
              "set cgroup_manager in /etc/crio/crio.conf.d, drain, then restart crio and kubelet");
-  const bool hook = s.facts.paths.contains("/usr/share/containers/oci/hooks.d/oci-nvidia-hook.json");
-  if (hook && !s.facts.toolkit.cdi.empty())
+  const bool hook = s.facts.software.paths.contains("/usr/share/containers/oci/hooks.d/oci-nvidia-hook.json");
+  if (hook && !s.facts.nvidia.toolkit.cdi.empty())
     out.fail(Severity::warning, "the old NVIDIA hook and CDI both give containers the driver",
              "/usr/share/containers/oci/hooks.d/oci-nvidia-hook.json",
              "rm /usr/share/containers/oci/hooks.d/oci-nvidia-hook.json && systemctl restart crio");
-  if (has_gpu(s.facts) && s.facts.nvidia_ctk && !has(config.runtimes, "nvidia") &&
-      s.facts.toolkit.cdi.empty() && !hook)
+  if (has_gpu(s.facts) && s.facts.nvidia.ctk && !has(config.runtimes, "nvidia") &&
+      s.facts.nvidia.toolkit.cdi.empty() && !hook)
     out.fail(Severity::warning, "CRI-O cannot give containers a GPU",
              "no runtime is called nvidia, and there is no CDI specification",
              "nvidia-ctk runtime configure --runtime=crio && systemctl restart crio");

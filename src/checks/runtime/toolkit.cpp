@@ -15,7 +15,7 @@ using base::Version;
 /// init fails on a host with a GPU and without nvidia-ctk if the run does not install it, regardless of the
 /// allocator (playbooks/gpu/toolkit.yaml, gpu.toolkit.present).
 bool is_out_of_reach(const Subject& s) {
-  return s.stage == Stage::preflight && has_gpu(s.facts) && !s.facts.nvidia_ctk &&
+  return s.stage == Stage::preflight && has_gpu(s.facts) && !s.facts.nvidia.ctk &&
          supply_of(s, s.host.toolkit_supply) == spec::Supply::none;
 }
 
@@ -50,8 +50,8 @@ void installed(const Subject& s, Verdicts& out) {
         "--package), install nvidia-container-toolkit on the host, or: --skip-phases "
         "gpu/toolkit,gpu/cdi");
   if (!is_ready_for_toolkit(s, out)) return;
-  if (s.facts.nvidia_ctk || has(s.facts.tools, "nvidia-container-runtime"))
-    return out.pass("NVIDIA Container Toolkit " + s.facts.nvidia_ctk.value_or(""));
+  if (s.facts.nvidia.ctk || has(s.facts.software.tools, "nvidia-container-runtime"))
+    return out.pass("NVIDIA Container Toolkit " + s.facts.nvidia.ctk.value_or(""));
   if (s.stage == Stage::preflight) return to_come(s, out);
   out.fail(gpu_severity(s), "the NVIDIA Container Toolkit is not installed: pods cannot use GPUs",
            "neither nvidia-ctk nor nvidia-container-runtime is in PATH",
@@ -68,24 +68,24 @@ constexpr std::array fixes = {Fix{{1, 17, 8}, "CVE-2025-23266 is fixed in 1.17.8
                               Fix{{1, 19, 1}, "CVE-2026-24260 is fixed in 1.19.1"}};
 
 void version_cve(const Subject& s, Verdicts& out) {
-  if (!s.facts.nvidia_ctk) return out.skip("the NVIDIA Container Toolkit is not installed");
-  const auto version = Version::parse(*s.facts.nvidia_ctk);
+  if (!s.facts.nvidia.ctk) return out.skip("the NVIDIA Container Toolkit is not installed");
+  const auto version = Version::parse(*s.facts.nvidia.ctk);
   if (!version) return out.unknown("the toolkit's version could not be read");
   for (const Fix& fix : fixes)
     if (*version < fix.version)
       return out.fail(Severity::warning, "containers can break out through this NVIDIA Container Toolkit",
-                      fmt::format("{}; {}", *s.facts.nvidia_ctk, fix.says),
+                      fmt::format("{}; {}", *s.facts.nvidia.ctk, fix.says),
                       "apt-get install --only-upgrade nvidia-container-toolkit");
-  out.pass(*s.facts.nvidia_ctk);
+  out.pass(*s.facts.nvidia.ctk);
 }
 
 void runtime_registered(const Subject& s, Verdicts& out) {
   if (!is_ready_for_toolkit(s, out)) return;
-  if (!s.facts.nvidia_ctk && !has(s.facts.tools, "nvidia-container-runtime"))
+  if (!s.facts.nvidia.ctk && !has(s.facts.software.tools, "nvidia-container-runtime"))
     return out.skip("the NVIDIA Container Toolkit is not installed");
-  if (!uses(s, spec::Engine::containerd) || !s.facts.containerd)
+  if (!uses(s, spec::Engine::containerd) || !s.facts.runtime.containerd)
     return out.not_applicable("the runtime is not containerd");
-  if (s.facts.containerd->runtimes.contains("nvidia"))
+  if (s.facts.runtime.containerd->runtimes.contains("nvidia"))
     return out.pass("containerd has a runtime called nvidia");
   out.fail(s.stage == Stage::node ? Severity::blocker : Severity::note,
            "the nvidia runtime is not configured in containerd yet",
@@ -98,11 +98,11 @@ void runtime_registered(const Subject& s, Verdicts& out) {
 void legacy(const Subject& s, Verdicts& out) {
   std::vector<std::string> seen;
   for (const char* name : {"nvidia-docker", "nvidia-docker2"})
-    if (const auto place = s.facts.packages.find(name);
-        place != s.facts.packages.end() && place->second.installed)
+    if (const auto place = s.facts.software.packages.find(name);
+        place != s.facts.software.packages.end() && place->second.installed)
       seen.push_back(fmt::format("package {} {}", name, place->second.version));
   if (is_active(s.facts, "nvidia-docker.service")) seen.emplace_back("nvidia-docker.service runs");
-  if (s.facts.paths.contains("/var/lib/nvidia-docker")) seen.emplace_back("/var/lib/nvidia-docker");
+  if (s.facts.software.paths.contains("/var/lib/nvidia-docker")) seen.emplace_back("/var/lib/nvidia-docker");
   if (!seen.empty())
     out.fail(Severity::warning, "nvidia-docker is still installed; the NVIDIA Container Toolkit replaces it",
              list(seen),

@@ -31,7 +31,7 @@ const facts::StaticPod* pod_of(const Subject& subject, std::string_view part, Ve
   const auto& kubernetes = subject.facts.kubernetes;
   const auto& pods = kubernetes.hardening.static_pods;
   if (const auto place = pods.find(part); place != pods.end()) return &place->second;
-  if (subject.facts.tools.empty() && subject.facts.paths.empty())
+  if (subject.facts.software.tools.empty() && subject.facts.software.paths.empty())
     out.unknown("the probe read nothing of this host");
   else if (has_manifest(subject, part))
     out.unknown(fmt::format("the flags of {} could not be read from {}", part, manifest_of(part)));

@@ -147,7 +147,7 @@ void has_no_other_name(const Item& item, const Subject& subject, Verdicts& out) 
   if (!is_readable(subject, out)) return;
   const auto name = kubelet_flag(subject, item.flag);
   if (!name) return out.pass(fmt::format("the kubelet has no --{}", item.flag));
-  if (*name == base::lower(subject.facts.hostname))
+  if (*name == base::lower(subject.facts.machine.hostname))
     return out.pass(fmt::format("--{} is the host's name", item.flag));
   out.fail(item.severity,
            fmt::format("the node name {} differs from the host name; kubeadm sets this flag if the node was "
@@ -236,7 +236,7 @@ void limits_processes(const Item& item, const Subject& subject, Verdicts& out) {
 /// kube-proxy has no file on the host: its listening address is checked.
 void proxy_listens_on_loopback(const Item& item, const Subject& subject, Verdicts& out) {
   if (!subject.facts.kubernetes.kubelet_conf) return out.skip("the host is not a node yet");
-  const auto& listeners = subject.facts.listeners;
+  const auto& listeners = subject.facts.network.listeners;
   if (!listeners) return out.unknown("listening ports could not be read");
   constexpr int port = 10249;
   bool found = false;

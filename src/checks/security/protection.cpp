@@ -22,18 +22,18 @@ std::optional<double> time_of(std::string_view record) {
 }
 
 void denials(const Subject& s, Verdicts& out) {
-  if (!s.facts.selinux) return out.skip("SELinux is not enabled");
-  if (!s.facts.selinux_denials) return out.unknown("/var/log/audit/audit.log could not be read");
+  if (!s.facts.security.selinux) return out.skip("SELinux is not enabled");
+  if (!s.facts.security.selinux_denials) return out.unknown("/var/log/audit/audit.log could not be read");
   std::size_t recent = 0;
   std::string last;
-  for (const std::string& record : *s.facts.selinux_denials) {
+  for (const std::string& record : *s.facts.security.selinux_denials) {
     const auto when = time_of(record);
-    if (when && s.facts.clock && *s.facts.clock - *when > a_day) continue;
+    if (when && s.facts.clock.probe_begin && *s.facts.clock.probe_begin - *when > a_day) continue;
     ++recent;
     last = record;
   }
   if (recent > 0)
-    out.fail(*s.facts.selinux == "enforcing" ? Severity::warning : Severity::note,
+    out.fail(*s.facts.security.selinux == "enforcing" ? Severity::warning : Severity::note,
              "SELinux has denied container accesses today",
              fmt::format("{} records, the last: {}", recent, last.substr(0, 300)),
              "ausearch -m avc -ts today | audit2why; for GPUs: setsebool -P "
@@ -41,8 +41,8 @@ void denials(const Subject& s, Verdicts& out) {
 }
 
 void apparmor(const Subject& s, Verdicts& out) {
-  if (s.facts.apparmor != true) return out.pass("AppArmor is not enabled");
-  if (!has(s.facts.tools, "apparmor_parser"))
+  if (s.facts.security.apparmor != true) return out.pass("AppArmor is not enabled");
+  if (!has(s.facts.software.tools, "apparmor_parser"))
     return out.fail(
         Severity::note,
         "AppArmor is enabled, but its profiles cannot be loaded: containers run without a profile",
@@ -63,7 +63,7 @@ bool lets_pods_through(const facts::Firewall& firewall) {
 
 /// Whether the table filter was read; skipped with the reason otherwise.
 bool has_filter(const Subject& s, Verdicts& out) {
-  const facts::Firewall& firewall = s.facts.firewall;
+  const facts::Firewall& firewall = s.facts.network.firewall;
   if (!firewall.policies.empty()) return true;
   const bool idle = firewall.backend == "legacy" ? !has(firewall.legacy_tables, "filter")
                                                  : !is_loaded(s.facts, "nf_tables");
@@ -78,11 +78,11 @@ bool has_filter(const Subject& s, Verdicts& out) {
 
 void forward_policy(const Subject& s, Verdicts& out) {
   if (!has_filter(s, out)) return;
-  const auto& policies = s.facts.firewall.policies;
+  const auto& policies = s.facts.network.firewall.policies;
   const auto policy = policies.find("FORWARD");
   if (policy == policies.end()) return out.unknown("the policy of FORWARD could not be read");
   if (policy->second != "DROP") return out.pass("FORWARD is " + policy->second);
-  if (lets_pods_through(s.facts.firewall))
+  if (lets_pods_through(s.facts.network.firewall))
     return out.pass("FORWARD is DROP, and the network plugin accepts packets of pods");
   using enum spec::NetworkPlugin;
   if (s.stage == Stage::preflight && s.cluster.network.plugin == flannel)
@@ -106,7 +106,7 @@ bool is_catch_all(std::string_view rule, std::string_view chain) {
 
 void unexpected_drops(const Subject& s, Verdicts& out) {
   if (!has_filter(s, out)) return;
-  const facts::Firewall& firewall = s.facts.firewall;
+  const facts::Firewall& firewall = s.facts.network.firewall;
   for (const char* chain : {"INPUT", "FORWARD"})
     for (const std::string& rule : firewall.rules)
       if (is_catch_all(rule, chain))
@@ -119,13 +119,13 @@ void unexpected_drops(const Subject& s, Verdicts& out) {
 
 void secure_boot(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
-  if (!s.facts.secure_boot) return out.skip("UEFI does not report Secure Boot");
-  if (!*s.facts.secure_boot) return out.pass("Secure Boot is off");
-  if (s.facts.driver) return out.pass("Secure Boot is on, and the driver is loaded");
-  if (s.facts.driver_installed)
+  if (!s.facts.security.secure_boot) return out.skip("UEFI does not report Secure Boot");
+  if (!*s.facts.security.secure_boot) return out.pass("Secure Boot is off");
+  if (s.facts.nvidia.driver) return out.pass("Secure Boot is on, and the driver is loaded");
+  if (s.facts.nvidia.driver_installed)
     return out.fail(gpu_severity(s),
                     "Secure Boot is on, and the installed driver is not loaded: its signature may be refused",
-                    "version " + *s.facts.driver_installed + " is installed",
+                    "version " + *s.facts.nvidia.driver_installed + " is installed",
                     "dmesg | grep -i 'key was rejected'; mokutil --import the key that signs it "
                     "(/var/lib/shim-signed/mok/MOK.der, "
                     "/var/lib/dkms/mok.pub), reboot and confirm at the console; or install modules signed by "
@@ -139,14 +139,14 @@ void secure_boot(const Subject& s, Verdicts& out) {
 
 /// Linux include/linux/security.h, lockdown_reason: confidentiality forbids everything that integrity does.
 void lockdown(const Subject& s, Verdicts& out) {
-  if (s.facts.lockdown == "confidentiality")
+  if (s.facts.security.lockdown == "confidentiality")
     return out.fail(Severity::note,
                     "the kernel is in lockdown mode confidentiality: kprobes, perf, and BPF programs that "
                     "read its memory fail",
                     "lockdown=confidentiality", "boot with lockdown=integrity on the kernel's command line");
-  if (s.facts.lockdown == "integrity")
+  if (s.facts.security.lockdown == "integrity")
     return out.pass("integrity: unsigned modules are refused, and setpci cannot write");
-  out.pass(s.facts.lockdown.empty() ? "no lockdown" : s.facts.lockdown);
+  out.pass(s.facts.security.lockdown.empty() ? "no lockdown" : s.facts.security.lockdown);
 }
 
 void file_mask(const Subject& s, Verdicts& out) {

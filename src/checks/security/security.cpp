@@ -17,13 +17,14 @@ std::string wanted_ports(const Subject& s) {
 }
 
 void selinux(const Subject& s, Verdicts& out) {
-  if (!s.facts.selinux) return out.pass("SELinux is not enabled");
-  const auto policy = s.facts.packages.find("container-selinux");
-  if (*s.facts.selinux == "enforcing" && (policy == s.facts.packages.end() || !policy->second.installed))
+  if (!s.facts.security.selinux) return out.pass("SELinux is not enabled");
+  const auto policy = s.facts.software.packages.find("container-selinux");
+  if (*s.facts.security.selinux == "enforcing" &&
+      (policy == s.facts.software.packages.end() || !policy->second.installed))
     return out.fail(Severity::warning, "SELinux is enforcing without rules for containers",
                     "no package container-selinux",
                     "install container-selinux; for GPUs also: setsebool -P container_use_devices on");
-  out.pass("SELinux is " + *s.facts.selinux);
+  out.pass("SELinux is " + *s.facts.security.selinux);
 }
 
 void firewalld(const Subject& s, Verdicts& out) {
@@ -34,7 +35,7 @@ void firewalld(const Subject& s, Verdicts& out) {
 }
 
 void ufw(const Subject& s, Verdicts& out) {
-  const facts::Firewall& firewall = s.facts.firewall;
+  const facts::Firewall& firewall = s.facts.network.firewall;
   if (!firewall.ufw || !*firewall.ufw) return out.pass("ufw is not enabled");
   out.fail(Severity::warning, "ufw is active and may block the cluster",
            "ENABLED=yes" + (firewall.ufw_forward.empty() ? "" : ", forwarding " + firewall.ufw_forward),
@@ -43,7 +44,7 @@ void ufw(const Subject& s, Verdicts& out) {
 }
 
 void iptables_backend(const Subject& s, Verdicts& out) {
-  const facts::Firewall& firewall = s.facts.firewall;
+  const facts::Firewall& firewall = s.facts.network.firewall;
   if (!firewall.iptables) return out.skip("iptables is not installed");
   if (firewall.backend == "nf_tables" && !firewall.legacy_tables.empty())
     return out.fail(Severity::warning, "rules of two iptables backends may be active at the same time",

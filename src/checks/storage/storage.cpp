@@ -14,9 +14,11 @@ namespace {
 
 std::string images_root(const Subject& s) {
   if (uses(s, spec::Engine::docker))
-    return s.facts.docker && !s.facts.docker->root.empty() ? s.facts.docker->root : "/var/lib/docker";
-  return s.facts.containerd && !s.facts.containerd->root.empty() ? s.facts.containerd->root
-                                                                 : "/var/lib/containerd";
+    return s.facts.runtime.docker && !s.facts.runtime.docker->root.empty() ? s.facts.runtime.docker->root
+                                                                           : "/var/lib/docker";
+  return s.facts.runtime.containerd && !s.facts.runtime.containerd->root.empty()
+             ? s.facts.runtime.containerd->root
+             : "/var/lib/containerd";
 }
 
 /// etcd.io FAQ: 99th percentile of 10 ms and 25 ms.
@@ -25,12 +27,12 @@ constexpr double slow_fsync = 0.010, slow_commit = 0.025;
 void etcd_latency(const Subject& s, Verdicts& out) {
   if (!has(s.facts.kubernetes.manifests, "etcd.yaml"))
     return out.skip("etcd does not run on this host as a static pod");
-  if (!s.facts.etcd_fsync)
+  if (!s.facts.kubernetes.etcd_fsync)
     return out.unknown("etcd's metrics on port 2381 could not be read, or etcd has too few writes");
-  const double commit = s.facts.etcd_commit.value_or(0);
+  const double commit = s.facts.kubernetes.etcd_commit.value_or(0);
   const std::string evidence = fmt::format("99th percentile {:.1f} ms (log), {:.1f} ms (database)",
-                                           *s.facts.etcd_fsync * 1000, commit * 1000);
-  if (*s.facts.etcd_fsync > slow_fsync || commit > slow_commit)
+                                           *s.facts.kubernetes.etcd_fsync * 1000, commit * 1000);
+  if (*s.facts.kubernetes.etcd_fsync > slow_fsync || commit > slow_commit)
     return out.fail(
         Severity::warning, "the disk is too slow for etcd", evidence,
         "move /var/lib/etcd to its own local SSD, or stop other programs that write to that disk");
@@ -41,7 +43,7 @@ void etcd_latency(const Subject& s, Verdicts& out) {
 const facts::BlockDevice* block_device_of(const facts::Facts& facts, const std::string& device) {
   const std::string name = device.substr(device.rfind('/') + 1);
   const facts::BlockDevice* best = nullptr;
-  for (const facts::BlockDevice& block : facts.block_devices) {
+  for (const facts::BlockDevice& block : facts.storage.block_devices) {
     if (device.starts_with("/dev/mapper/") ? block.volume != name : !name.starts_with(block.name)) continue;
     if (!best || block.name.size() > best->name.size()) best = &block;
   }
@@ -70,8 +72,8 @@ void overlay_dtype(const Subject& s, Verdicts& out) {
   const facts::Disk* disk = disk_of(s.facts, images_root(s));
   if (!disk) return out.unknown("the file system of images could not be read");
   if (disk->type != "xfs") return out.skip("images are not on XFS");
-  if (!s.facts.xfs_ftype) return out.unknown("xfs_info is not on this host");
-  if (!*s.facts.xfs_ftype)
+  if (!s.facts.storage.xfs_ftype) return out.unknown("xfs_info is not on this host");
+  if (!*s.facts.storage.xfs_ftype)
     out.fail(Severity::blocker, "this XFS file system cannot store container images",
              fmt::format("ftype=0 on {}", disk->path),
              fmt::format("mount another file system on {}, made with mkfs.xfs -n ftype=1 or mkfs.ext4",
@@ -92,9 +94,11 @@ void fs_supported(const Subject& s, Verdicts& out) {
   if (disk->type.starts_with("ext") || disk->type == "xfs") return out.pass(disk->type);
   const std::string evidence = fmt::format("{} is on {}", root, disk->type);
   if (disk->type == "btrfs" || disk->type == "zfs") {
-    const std::string& dump =
-        s.facts.containerd && s.facts.containerd->dump ? *s.facts.containerd->dump : std::string();
-    const std::string& driver = s.facts.docker ? s.facts.docker->storage_driver : std::string();
+    const std::string& dump = s.facts.runtime.containerd && s.facts.runtime.containerd->dump
+                                  ? *s.facts.runtime.containerd->dump
+                                  : std::string();
+    const std::string& driver =
+        s.facts.runtime.docker ? s.facts.runtime.docker->storage_driver : std::string();
     for (const char quote : {'"', '\''})
       if (dump.find(fmt::format("snapshotter = {}{}{}", quote, disk->type, quote)) != std::string::npos)
         return out.pass(evidence + ", as its snapshotter");
@@ -114,8 +118,8 @@ void nfs(const Subject& s, Verdicts& out) {
       return out.fail(Severity::warning, fmt::format("{} is on a network file system", path),
                       fmt::format("{} on {}", disk->type, disk->path),
                       fmt::format("mount a local disk on {}", path));
-  if (s.facts.disks.empty()) return out.unknown("the file systems could not be read");
-  if (!has(s.facts.tools, "mount.nfs"))
+  if (s.facts.storage.disks.empty()) return out.unknown("the file systems could not be read");
+  if (!has(s.facts.software.tools, "mount.nfs"))
     return out.skip("no NFS client is installed; only volumes on NFS need it (Ubuntu: nfs-common)");
   out.pass("an NFS client is installed, and no directory of Kubernetes is on NFS");
 }
@@ -123,7 +127,7 @@ void nfs(const Subject& s, Verdicts& out) {
 void iscsi(const Group& group, Verdicts& out) {
   std::map<std::string, std::set<std::string>> holders;
   for (const auto& [name, facts] : group.hosts)
-    if (!facts->iscsi_initiator.empty()) holders[facts->iscsi_initiator].insert(name);
+    if (!facts->storage.iscsi_initiator.empty()) holders[facts->storage.iscsi_initiator].insert(name);
   if (holders.empty()) return out.skip("no host has an iSCSI initiator");
   for (const auto& [name, hosts] : holders)
     if (hosts.size() > 1)
@@ -135,7 +139,7 @@ void iscsi(const Group& group, Verdicts& out) {
 
 void multipathd(const Subject& s, Verdicts& out) {
   if (!is_active(s.facts, "multipathd.service")) return out.skip("multipathd does not run");
-  if (s.facts.multipath_rules.empty())
+  if (s.facts.storage.multipath_rules.empty())
     out.fail(
         Severity::note, "multipathd may claim disks that storage plugins attach",
         "no blacklist in /etc/multipath.conf",
@@ -152,16 +156,17 @@ bool is_listed(const facts::FstabEntry& entry) {
 }
 
 void mount_missing(const Subject& s, Verdicts& out) {
-  if (s.facts.mounts.empty()) return out.unknown("/proc/mounts could not be read");
+  if (s.facts.storage.mounts.empty()) return out.unknown("/proc/mounts could not be read");
   if (s.facts.os.container.value_or("none") != "none")
     return out.skip("a container's mounts are set by its host");
-  for (const facts::FstabEntry& entry : s.facts.fstab) {
+  for (const facts::FstabEntry& entry : s.facts.storage.fstab) {
     const auto options = base::split(entry.options, ',');
     const auto said = [&](std::string_view option) {
       return std::ranges::find(options, option) != options.end();
     };
     if (!is_listed(entry) || said("noauto") || said("x-systemd.automount")) continue;
-    if (std::ranges::find(s.facts.mounts, entry.path, &facts::Mount::path) == s.facts.mounts.end())
+    if (std::ranges::find(s.facts.storage.mounts, entry.path, &facts::Mount::path) ==
+        s.facts.storage.mounts.end())
       out.fail(Severity::warning, fmt::format("{} is in /etc/fstab but not mounted", entry.path),
                fmt::format("{} {}", entry.device, entry.type),
                fmt::format("mount {}, and read its message; or: systemctl status \"$(systemd-escape -p "
@@ -171,7 +176,8 @@ void mount_missing(const Subject& s, Verdicts& out) {
 }
 
 void same_fs(const Subject& s, Verdicts& out) {
-  if (!s.facts.paths.contains("/var/lib/nvidia-docker")) return out.skip("nvidia-docker 1 is not installed");
+  if (!s.facts.software.paths.contains("/var/lib/nvidia-docker"))
+    return out.skip("nvidia-docker 1 is not installed");
   const facts::Mount *usr = mount_of(s.facts, "/usr"), *var = mount_of(s.facts, "/var/lib/nvidia-docker");
   if (!usr || !var) return out.unknown("/proc/mounts could not be read");
   if (usr->path != var->path)

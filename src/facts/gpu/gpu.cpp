@@ -15,20 +15,15 @@ namespace facts {
 
 namespace {
 
-void read_pci(const Sections& sections, Facts& facts) {
+void read_pci(const Sections& sections, Nvidia& nvidia) {
   for (const std::string_view line : sections.lines("pci")) {
     const auto words = base::words(line);
     auto values = pairs(line);
     const std::string kind = values["class"].substr(0, 4);
-    std::optional<int> numa;
-    if (const auto node = base::to_int(values["numa"]); node && *node >= -1 && *node < 4096)
-      numa = static_cast<int>(*node);
-    if (!words.empty() && values["vendor"] == "15b3" && kind.starts_with("02"))
-      facts.pci_nics.push_back({slot_of(words[0]), kind, values["driver"], values["place"], numa});
     if (words.empty() || values["vendor"] != "10de") continue;
     const std::string device = base::lower(values["device"]);
     if (kind == "0680" && (device == "1af1" || device == "22a3"))
-      facts.nvswitches.push_back(slot_of(words[0]));
+      nvidia.nvswitches.push_back(slot_of(words[0]));
     if (kind != "0300" && kind != "0302") continue;
     PciGpu gpu{.slot = slot_of(words[0]),
                .device_id = device,
@@ -37,18 +32,18 @@ void read_pci(const Sections& sections, Facts& facts) {
                .driver = values["driver"],
                .iommu = values["iommu"],
                .place = values["place"],
-               .numa = numa};
+               .numa = numa_node(values["numa"])};
     const auto errors = base::split(values["aer"], ':');
     if (errors.size() == 3)
       if (const auto fatal = count(errors[2]))
         gpu.aer = PciGpu::Aer{count(errors[0]).value_or(0), count(errors[1]).value_or(0), *fatal};
-    facts.pci_gpus.push_back(std::move(gpu));
+    nvidia.pci_gpus.push_back(std::move(gpu));
   }
 }
 
 /// "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build …": the first word
 /// with a dot that begins with a digit.
-void read_module(const Sections& sections, Facts& facts) {
+void read_module(const Sections& sections, Nvidia& nvidia) {
   const auto line = sections.first("/proc/driver/nvidia/version");
   const std::string text = line.value_or("");
   const auto version = sections.first("/sys/module/nvidia/version");
@@ -58,10 +53,10 @@ void read_module(const Sections& sections, Facts& facts) {
       if (driver.version.empty() && word.find('.') != std::string_view::npos && version_in(word))
         driver.version = word;
     if (line) driver.open_modules = text.find("Open Kernel Module") != std::string::npos;
-    facts.driver = std::move(driver);
+    nvidia.driver = std::move(driver);
   }
   if (const Section* installed = sections.find("nvidia-module"); installed && installed->status == 0)
-    facts.driver_installed = known(installed->first());
+    nvidia.driver_installed = known(installed->first());
 }
 
 /// The version is at the end of the file's name. Of several, the one that matches the loaded module is used;
@@ -81,9 +76,9 @@ std::optional<std::string> library_version(const std::vector<std::string>& paths
 }
 
 /// "ROOT NVIDIA-SMI LIBRARY [no-devices]"; each root once.
-void read_driver_roots(const Sections& sections, Facts& facts) {
+void read_driver_roots(const Sections& sections, Nvidia& nvidia) {
   if (!sections.find("driver-roots")) return;
-  auto& roots = facts.driver_roots.emplace();
+  auto& roots = nvidia.driver_roots.emplace();
   const auto path = [](std::string_view word) { return word == "-" ? std::string() : std::string(word); };
   for (const std::string_view line : sections.lines("driver-roots")) {
     const auto words = base::words(line);
@@ -95,42 +90,39 @@ void read_driver_roots(const Sections& sections, Facts& facts) {
 }
 
 void read_files(const Sections& sections, Facts& facts) {
-  read_driver_roots(sections, facts);
+  read_driver_roots(sections, facts.nvidia);
   for (const std::string_view line : sections.lines("gpu-libraries"))
-    facts.driver_libraries.emplace_back(line);
-  for (const auto& [path, kind] : facts.paths)
-    if (path.starts_with("/dev/nvidia") && kind == "device") facts.device_nodes.push_back(path);
+    facts.nvidia.libraries.emplace_back(line);
+  for (const auto& [path, kind] : facts.software.paths)
+    if (path.starts_with("/dev/nvidia") && kind == "device") facts.nvidia.device_nodes.push_back(path);
   const auto read = [&](const std::string&, const Section& section) {
     for (const std::string_view line : section.lines) {
       const auto words = base::words(line);
       if (words.size() > 1 && words[0] == "blacklist" && words[1] == "nouveau")
-        facts.nouveau_blacklisted = true;
+        facts.nvidia.nouveau_blacklisted = true;
     }
   };
   for (const std::string_view line : sections.lines("gpu-libraries-dangling"))
-    facts.dangling_libraries.emplace_back(line);
+    facts.nvidia.dangling_libraries.emplace_back(line);
   if (sections.find("dev-char")) {
-    facts.dev_char.emplace();
-    for (const std::string_view line : sections.lines("dev-char")) facts.dev_char->emplace_back(line);
+    facts.nvidia.dev_char.emplace();
+    for (const std::string_view line : sections.lines("dev-char")) facts.nvidia.dev_char->emplace_back(line);
   }
   sections.each("/etc/ld.so.conf.d/", ".conf", [&](const std::string& name, const Section& section) {
-    for (const std::string_view line : section.lines) facts.linker_folders.emplace(base::trim(line), name);
+    for (const std::string_view line : section.lines)
+      facts.nvidia.linker_folders.emplace(base::trim(line), name);
   });
-  if (const Section* gcc = sections.find("gcc"); gcc && gcc->status == 0) facts.gcc = known(gcc->first());
-  // "Linux version 6.8.0-45-generic (buildd@…) (x86_64-linux-gnu-gcc-13 (Ubuntu 13.2.0-23) 13.2.0, GNU ld …"
-  const std::string built = sections.first("/proc/version").value_or("");
-  if (const std::size_t gcc = built.find("gcc"), comma = built.find(", GNU ld"); gcc < comma)
-    if (comma != std::string::npos)
-      facts.kernel_compiler = base::words(std::string_view(built).substr(0, comma)).back();
+  if (const Section* gcc = sections.find("gcc"); gcc && gcc->status == 0)
+    facts.nvidia.gcc = known(gcc->first());
   sections.each("/etc/modprobe.d/", ".conf", read);
   sections.each("/usr/lib/modprobe.d/", ".conf", read);
 }
 
 /// "GPU 0: NVIDIA H200 (UUID: GPU-0011…)"; lines of MIG devices are indented.
-void read_list(const Section& list, Facts& facts) {
+void read_list(const Section& list, Nvidia& nvidia) {
   for (const std::string_view line : list.lines) {
     const std::size_t colon = line.find(": "), uuid = line.rfind(" (UUID: ");
-    if (line.starts_with("WARNING")) facts.smi_warnings.emplace_back(base::printable(line, 300));
+    if (line.starts_with("WARNING")) nvidia.smi_warnings.emplace_back(base::printable(line, 300));
     if (!line.starts_with("GPU ") || colon == std::string_view::npos || uuid == std::string_view::npos ||
         uuid < colon)
       continue;
@@ -139,7 +131,7 @@ void read_list(const Section& list, Facts& facts) {
     Gpu gpu{.index = static_cast<int>(*index)};
     if (uuid > colon + 1) gpu.name = std::string(base::trim(line.substr(colon + 2, uuid - colon - 2)));
     gpu.uuid = std::string(line.substr(uuid + 8, line.find(')', uuid) - uuid - 8));
-    facts.gpus.push_back(std::move(gpu));
+    nvidia.gpus.push_back(std::move(gpu));
   }
 }
 
@@ -216,14 +208,14 @@ void read_details(const Section& section, Facts& facts) {
   }
   // A container may show no /proc/driver/nvidia although nvidia-smi works in it.
   const auto version = at(*log, {"driver_version"});
-  if (!facts.driver && version) facts.driver = Driver{.version = *version};
-  if (facts.driver) facts.driver->cuda = at(*log, {"cuda_version"});
+  if (!facts.nvidia.driver && version) facts.nvidia.driver = Driver{.version = *version};
+  if (facts.nvidia.driver) facts.nvidia.driver->cuda = at(*log, {"cuda_version"});
   for (const Element& element : log->children) {
     if (element.name != "gpu") continue;
     const auto uuid = at(element, {"uuid"});
-    const auto gpu =
-        std::find_if(facts.gpus.begin(), facts.gpus.end(), [&](const Gpu& g) { return g.uuid == uuid; });
-    if (gpu == facts.gpus.end()) continue;
+    const auto gpu = std::find_if(facts.nvidia.gpus.begin(), facts.nvidia.gpus.end(),
+                                  [&](const Gpu& g) { return g.uuid == uuid; });
+    if (gpu == facts.nvidia.gpus.end()) continue;
     described.push_back(&*gpu);
     read_details_of(element, *gpu);
     gpu->bus_id = slot_of(at(element, {"pci", "pci_bus_id"}).value_or(""));
@@ -236,13 +228,13 @@ void read_details(const Section& section, Facts& facts) {
     if (const auto memory = at(element, {"fb_memory_usage", "total"}))
       gpu->memory_mib = count(memory->substr(0, memory->find(' ')));
   }
-  for (const Gpu& gpu : facts.gpus)
+  for (const Gpu& gpu : facts.nvidia.gpus)
     if (std::ranges::find(described, &gpu) == described.end())
       facts.unread.emplace(section_name, fmt::format("GPU {} is missing in it", gpu.index));
 }
 
 /// CSV with a header; values of these fields have no commas.
-void read_fields(const Section& section, Facts& facts) {
+void read_fields(const Section& section, Nvidia& nvidia) {
   if (section.lines.empty()) return;
   const auto header = base::split(section.lines.front(), ',');
   for (std::size_t row = 1; row < section.lines.size(); ++row) {
@@ -250,7 +242,7 @@ void read_fields(const Section& section, Facts& facts) {
     std::map<std::string_view, std::string_view> values;
     for (std::size_t i = 0; i < std::min(cells.size(), header.size()); ++i)
       values[base::trim(header[i])] = base::trim(cells[i]);
-    for (Gpu& gpu : facts.gpus)
+    for (Gpu& gpu : nvidia.gpus)
       if (gpu.uuid == values["uuid"]) {
         gpu.compute_capability = known(values["compute_cap"]);
         gpu.inforom_checksum = known(values["inforom.checksum_validation"]);
@@ -262,41 +254,42 @@ void read_smi(const Sections& sections, Facts& facts) {
   const Section* smi = sections.find("nvidia-smi");
   if (!smi) return;
   // Output without a status was truncated: the program did not end.
-  facts.nvidia_smi_status = smi->status.value_or(255);
+  facts.nvidia.smi_status = smi->status.value_or(255);
   if (const auto times = base::words(sections.lines("nvidia-smi-uptime").empty()
                                          ? std::string_view()
                                          : sections.lines("nvidia-smi-uptime").front());
       times.size() == 2)
     if (const auto began = base::to_real(times[0]), ended = base::to_real(times[1]); began && ended)
-      facts.smi_seconds = *ended - *began;
-  if (*facts.nvidia_smi_status != 0) {
-    facts.nvidia_smi_says = base::printable(smi->first(), 300);
+      facts.nvidia.smi_seconds = *ended - *began;
+  if (*facts.nvidia.smi_status != 0) {
+    facts.nvidia.smi_says = base::printable(smi->first(), 300);
     return;
   }
-  read_list(*smi, facts);
+  read_list(*smi, facts.nvidia);
   if (const Section* details = sections.find("nvidia-smi-xml")) read_details(*details, facts);
-  if (const Section* fields = sections.find("nvidia-smi-fields")) read_fields(*fields, facts);
+  if (const Section* fields = sections.find("nvidia-smi-fields")) read_fields(*fields, facts.nvidia);
 }
 
 }  // namespace
 
-const DriverRoot* driver_root_of(const Facts& facts) {
-  if (!facts.driver_roots) return nullptr;
-  const auto place = std::ranges::find_if(*facts.driver_roots, &DriverRoot::is_complete);
-  return place == facts.driver_roots->end() ? nullptr : &*place;
+const DriverRoot* driver_root_of(const Nvidia& nvidia) {
+  if (!nvidia.driver_roots) return nullptr;
+  const auto place = std::ranges::find_if(*nvidia.driver_roots, &DriverRoot::is_complete);
+  return place == nvidia.driver_roots->end() ? nullptr : &*place;
 }
 
 void read_gpus(const Sections& sections, Facts& facts) {
-  read_pci(sections, facts);
-  read_module(sections, facts);
+  read_pci(sections, facts.nvidia);
+  read_module(sections, facts.nvidia);
   read_files(sections, facts);
   read_smi(sections, facts);
-  if (facts.driver) facts.driver->library = library_version(facts.driver_libraries, facts.driver->version);
+  if (facts.nvidia.driver)
+    facts.nvidia.driver->library = library_version(facts.nvidia.libraries, facts.nvidia.driver->version);
 }
 
-std::vector<std::string> models_of(const Facts& facts) {
+std::vector<std::string> models_of(const Nvidia& nvidia) {
   std::vector<std::string> names;
-  for (const Gpu& gpu : facts.gpus) names.push_back(gpu.name);
+  for (const Gpu& gpu : nvidia.gpus) names.push_back(gpu.name);
   return names;
 }
 

@@ -15,13 +15,13 @@ std::string behind_colon(std::string_view value) {
   return std::string(base::trim(colon == std::string_view::npos ? value : value.substr(colon + 1)));
 }
 
-RdmaPort& port_of(Facts& facts, std::string_view device, int number) {
-  const auto place =
-      std::find_if(facts.rdma_ports.begin(), facts.rdma_ports.end(),
-                   [&](const RdmaPort& port) { return port.device == device && port.port == number; });
-  if (place != facts.rdma_ports.end()) return *place;
-  facts.rdma_ports.push_back({.device = std::string(device), .port = number});
-  return facts.rdma_ports.back();
+RdmaPort& port_of(Rdma& rdma, std::string_view device, int number) {
+  const auto place = std::find_if(rdma.ports.begin(), rdma.ports.end(), [&](const RdmaPort& port) {
+    return port.device == device && port.port == number;
+  });
+  if (place != rdma.ports.end()) return *place;
+  rdma.ports.push_back({.device = std::string(device), .port = number});
+  return rdma.ports.back();
 }
 
 void read_port(RdmaPort& port, std::string_view file, std::string_view value) {
@@ -44,9 +44,21 @@ void read_port(RdmaPort& port, std::string_view file, std::string_view value) {
     port.gid_types.emplace_back(value);
 }
 
+void read_nics(const Sections& sections, Rdma& rdma) {
+  for (const std::string_view line : sections.lines("pci")) {
+    const auto words = base::words(line);
+    auto values = pairs(line);
+    const std::string kind = values["class"].substr(0, 4);
+    if (!words.empty() && values["vendor"] == "15b3" && kind.starts_with("02"))
+      rdma.nics.push_back(
+          {slot_of(words[0]), kind, values["driver"], values["place"], numa_node(values["numa"])});
+  }
+}
+
 }  // namespace
 
 void read_rdma(const Sections& sections, Facts& facts) {
+  read_nics(sections, facts.rdma);
   static constexpr std::string_view root = "/sys/class/infiniband/";
   for (const std::string_view line : sections.lines("rdma")) {
     const std::size_t space = line.find(' ');
@@ -54,17 +66,19 @@ void read_rdma(const Sections& sections, Facts& facts) {
     const std::string_view path = line.substr(root.size(), space - root.size()),
                            value = base::trim(line.substr(space));
     const auto parts = base::split(path, '/');
-    if (parts.size() == 2 && parts[1] == "fw_ver") facts.rdma_devices.emplace(parts[0], value);
+    if (parts.size() == 2 && parts[1] == "fw_ver") facts.rdma.devices.emplace(parts[0], value);
     if (parts.size() < 4 || parts[1] != "ports") continue;
     const auto number = count(parts[2]);
-    if (!number || *number > 255 || facts.rdma_ports.size() > 1024) continue;
-    read_port(port_of(facts, parts[0], static_cast<int>(*number)),
+    if (!number || *number > 255 || facts.rdma.ports.size() > 1024) continue;
+    read_port(port_of(facts.rdma, parts[0], static_cast<int>(*number)),
               path.substr(parts[0].size() + parts[1].size() + parts[2].size() + 3), value);
   }
-  for (const std::string_view line : sections.lines("sysfs"))
-    if (const auto words = base::words(line);
-        words.size() == 2 && line.starts_with("/sys/class/infiniband_verbs/"))
-      facts.rdma_verbs.emplace_back(words[1]);
+  for (const auto& [path, value] : sections.values("sysfs")) {
+    if (path.starts_with("/sys/class/infiniband_verbs/") && base::words(value).size() == 1)
+      facts.rdma.verbs.emplace_back(value);
+    if (path == "/sys/module/mlx5_core/version") facts.rdma.mlx5_version = std::string(value);
+    if (path == "/sys/module/nvidia_fs/version") facts.rdma.nvidia_fs_version = std::string(value);
+  }
 }
 
 }  // namespace facts

@@ -2,6 +2,7 @@
 #include "gpuadm/base/toml.hpp"
 
 #include "facts/read.hpp"
+#include "facts/text/words.hpp"
 
 #include <algorithm>
 
@@ -37,7 +38,7 @@ CdiSpec read_cdi(const std::string& file, const Section& section) {
 }  // namespace
 
 void read_toolkit(const Sections& sections, Facts& facts) {
-  Toolkit& toolkit = facts.toolkit;
+  Toolkit& toolkit = facts.nvidia.toolkit;
   constexpr std::string_view file = "/etc/nvidia-container-runtime/config.toml";
   if (const auto text = sections.text(file)) {
     auto config = base::toml::read(*text, file);
@@ -46,6 +47,7 @@ void read_toolkit(const Sections& sections, Facts& facts) {
     else
       toolkit.config_error = config.error().what;
   }
+  if (const auto line = sections.first("nvidia-ctk")) facts.nvidia.ctk = version_in(*line);
   if (const Section* cli = sections.find("nvidia-container-cli")) {
     toolkit.cli_status = cli->status;
     if (cli->status != 0) toolkit.cli_says = base::tail(cli->text(), 2);
@@ -57,7 +59,7 @@ void read_toolkit(const Sections& sections, Facts& facts) {
   // "system_u:object_r:xserver_misc_device_t:s0 /dev/nvidia0"
   const std::string label = sections.first("device-label").value_or("");
   if (const auto parts = base::split(label, ':'); parts.size() > 2)
-    facts.device_label = std::string(parts[2]);
+    facts.nvidia.device_label = std::string(parts[2]);
 }
 
 }  // namespace facts

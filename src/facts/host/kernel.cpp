@@ -24,28 +24,36 @@ void add(std::vector<std::string>& names, std::string name) {
 
 void read_modules(const Sections& sections, Facts& facts) {
   for (const std::string_view line : sections.lines("/proc/modules"))
-    if (const auto words = base::words(line); !words.empty()) facts.modules.emplace_back(words[0]);
-  std::sort(facts.modules.begin(), facts.modules.end());
+    if (const auto words = base::words(line); !words.empty()) facts.kernel.modules.emplace_back(words[0]);
+  std::sort(facts.kernel.modules.begin(), facts.kernel.modules.end());
   sections.each("/lib/modules/", "/modules.builtin", [&](const std::string&, const Section& section) {
-    for (const std::string_view line : section.lines) add(facts.modules_builtin, module_of(line));
+    for (const std::string_view line : section.lines) add(facts.kernel.modules_builtin, module_of(line));
   });
   // Kernels without loadable modules have no modules.builtin, but sysfs shows their components.
   for (const std::string_view line : sections.lines("/sys/module/"))
-    if (!std::binary_search(facts.modules.begin(), facts.modules.end(), line))
-      add(facts.modules_builtin, std::string(line));
+    if (!std::binary_search(facts.kernel.modules.begin(), facts.kernel.modules.end(), line))
+      add(facts.kernel.modules_builtin, std::string(line));
   if (!sections.lines("/proc/filesystems").empty() &&
-      !std::binary_search(facts.modules.begin(), facts.modules.end(), "overlay"))
-    add(facts.modules_builtin, "overlay");
-  if (facts.paths.contains("/proc/sys/net/bridge") &&
-      !std::binary_search(facts.modules.begin(), facts.modules.end(), "br_netfilter"))
-    add(facts.modules_builtin, "br_netfilter");
+      !std::binary_search(facts.kernel.modules.begin(), facts.kernel.modules.end(), "overlay"))
+    add(facts.kernel.modules_builtin, "overlay");
+  if (facts.software.paths.contains("/proc/sys/net/bridge") &&
+      !std::binary_search(facts.kernel.modules.begin(), facts.kernel.modules.end(), "br_netfilter"))
+    add(facts.kernel.modules_builtin, "br_netfilter");
   sections.each("/lib/modules/", "/modules.dep", [&](const std::string&, const Section& section) {
-    for (const std::string_view line : section.lines) add(facts.modules_loadable, module_of(line));
+    for (const std::string_view line : section.lines) add(facts.kernel.modules_loadable, module_of(line));
   });
 }
 
-void read_config(const std::string&, const Section& section, Facts& facts) {
-  auto& config = facts.kernel_config ? *facts.kernel_config : facts.kernel_config.emplace();
+/// "Linux version 6.8.0-45-generic (buildd@…) (x86_64-linux-gnu-gcc-13 (Ubuntu 13.2.0-23) 13.2.0, GNU ld …"
+std::string read_compiler(const Sections& sections) {
+  const std::string built = sections.first("/proc/version").value_or("");
+  const std::size_t gcc = built.find("gcc"), comma = built.find(", GNU ld");
+  if (comma == std::string::npos || gcc > comma) return {};
+  return std::string(base::words(std::string_view(built).substr(0, comma)).back());
+}
+
+void read_config(const std::string&, const Section& section, Kernel& kernel) {
+  auto& config = kernel.config ? *kernel.config : kernel.config.emplace();
   for (const std::string_view line : section.lines)
     if (const std::size_t equals = line.find('=');
         line.starts_with("CONFIG_") && equals != std::string_view::npos)
@@ -53,53 +61,58 @@ void read_config(const std::string&, const Section& section, Facts& facts) {
 }
 
 void read_cgroups(const Sections& sections, Facts& facts) {
-  if (facts.paths.contains("/sys/fs/cgroup/cgroup.controllers")) {
-    facts.cgroup = CgroupVersion::v2;
+  if (facts.software.paths.contains("/sys/fs/cgroup/cgroup.controllers")) {
+    facts.kernel.cgroup = CgroupVersion::v2;
     for (const std::string_view line : sections.lines("/sys/fs/cgroup/cgroup.controllers"))
-      for (const std::string_view word : base::words(line)) facts.controllers.emplace_back(word);
+      for (const std::string_view word : base::words(line)) facts.kernel.controllers.emplace_back(word);
     return;
   }
   if (!sections.find("/proc/cgroups")) return;
-  facts.cgroup = facts.paths.contains("/sys/fs/cgroup/unified") ? CgroupVersion::hybrid : CgroupVersion::v1;
+  facts.kernel.cgroup =
+      facts.software.paths.contains("/sys/fs/cgroup/unified") ? CgroupVersion::hybrid : CgroupVersion::v1;
   // A v1 controller counts if it is enabled and mounted: hierarchy 0 means that it is not.
   for (const std::string_view line : sections.lines("/proc/cgroups"))
     if (const auto words = base::words(line); words.size() == 4 && words[1] != "0" && words[3] == "1")
-      facts.controllers.emplace_back(words[0]);
+      facts.kernel.controllers.emplace_back(words[0]);
 }
 
-void read_swap(const Sections& sections, Facts& facts) {
+void read_swap(const Sections& sections, Kernel& kernel) {
   if (const Section* swaps = sections.find("/proc/swaps")) {
-    facts.swap.emplace();
+    kernel.swap.emplace();
     for (const std::string_view line : swaps->lines) {
       const auto words = base::words(line);
       if (words.size() < 3 || words[0] == "Filename") continue;
-      facts.swap->push_back({std::string(words[0]), std::string(words[1]), count(words[2]).value_or(0)});
+      kernel.swap->push_back({std::string(words[0]), std::string(words[1]), count(words[2]).value_or(0)});
     }
   }
   for (const std::string_view line : sections.lines("/etc/fstab")) {
     const auto words = base::words(line);
     if (words.size() > 2 && !words[0].starts_with('#') && words[2] == "swap")
-      facts.swap_fstab.emplace_back(line);
+      kernel.swap_fstab.emplace_back(line);
   }
-  facts.zram_generator = sections.find("/etc/systemd/zram-generator.conf") ||
-                         sections.find("/usr/lib/systemd/zram-generator.conf");
+  kernel.zram_generator = sections.find("/etc/systemd/zram-generator.conf") ||
+                          sections.find("/usr/lib/systemd/zram-generator.conf");
 }
 
 }  // namespace
 
 void read_kernel(const Sections& sections, Facts& facts) {
-  facts.kernel = sections.first("/proc/sys/kernel/osrelease").value_or("");
+  facts.kernel.release = sections.first("/proc/sys/kernel/osrelease").value_or("");
+  facts.kernel.compiler = read_compiler(sections);
+  facts.kernel.command_line = sections.first("/proc/cmdline");
+  if (const auto uptime = sections.first("/proc/uptime"))
+    facts.kernel.uptime = base::to_real(uptime->substr(0, uptime->find(' ')));
   read_modules(sections, facts);
   const auto config = [&](const std::string& name, const Section& section) {
-    read_config(name, section, facts);
+    read_config(name, section, facts.kernel);
   };
   sections.each("/boot/config-", "", config);
   sections.each("/proc/config.gz", "", config);
   read_cgroups(sections, facts);
-  read_swap(sections, facts);
+  read_swap(sections, facts.kernel);
   for (const std::string_view line : sections.lines("sysctl"))
     if (const auto space = line.find(' '); space != std::string_view::npos)
-      facts.sysctls.emplace(line.substr(0, space), base::trim(line.substr(space)));
+      facts.kernel.sysctls.emplace(line.substr(0, space), base::trim(line.substr(space)));
 }
 
 }  // namespace facts

@@ -48,9 +48,6 @@ std::optional<Xid> read_xid(const LogLine& line, std::string_view word) {
 }  // namespace
 
 void read_kernel_log(const Sections& sections, Facts& facts) {
-  if (const auto uptime = sections.first("/proc/uptime"))
-    facts.uptime = base::to_real(uptime->substr(0, uptime->find(' ')));
-  facts.numa_nodes = sections.first("/sys/devices/system/node/online").value_or("");
   const Section* section = sections.find("kernel-log");
   if (!section) return;
   std::vector<LogLine> log;
@@ -60,7 +57,7 @@ void read_kernel_log(const Sections& sections, Facts& facts) {
     if (!line && !log.empty()) log.push_back({log.back().seconds, base::printable(message_of(raw), 400)});
     if (!line) continue;
     // A line with a date, on a host whose boot time is unknown, is considered new.
-    double seconds = line->seconds.value_or(facts.uptime.value_or(0));
+    double seconds = line->seconds.value_or(facts.kernel.uptime.value_or(0));
     if (line->relative) seconds += log.empty() ? 0 : log.back().seconds;
     log.push_back({seconds, base::printable(message_of(line->text), 400)});
   }
@@ -71,13 +68,13 @@ void read_kernel_log(const Sections& sections, Facts& facts) {
   constexpr std::string_view sxid_word = "SXid (", xid_word = "NVRM: Xid (";
   for (const LogLine& line : log) {
     if (auto sxid = read_xid(line, sxid_word))
-      facts.sxids.push_back(std::move(*sxid));
+      facts.nvidia.sxids.push_back(std::move(*sxid));
     else if (auto xid = read_xid(line, xid_word))
-      facts.xids.push_back(std::move(*xid));
+      facts.nvidia.xids.push_back(std::move(*xid));
     else if (line.text.contains(sxid_word) || line.text.contains(xid_word))
       facts.unread.emplace("kernel-log", "an Xid in an unexpected format");
   }
-  facts.kernel_log = std::move(log);
+  facts.kernel.log = std::move(log);
 }
 
 }  // namespace facts

@@ -85,22 +85,22 @@ std::optional<double> seconds_of(const Moment& moment) {
 
 /// Seconds after boot of a moment; without a time zone, in the host's; without a year, the last such day.
 std::optional<double> after_boot(Moment moment, std::optional<double> zone, const Facts& host) {
-  if (!host.clock || !host.uptime) return std::nullopt;
-  std::string_view own = host.utc_offset;
+  if (!host.clock.probe_begin || !host.kernel.uptime) return std::nullopt;
+  std::string_view own = host.clock.utc_offset;
   const double offset = zone ? *zone : take_zone(own).value_or(0);
   const bool has_year = moment.year != 0;
   if (!has_year) {
-    const auto today = std::chrono::floor<std::chrono::days>(
-        std::chrono::sys_seconds(std::chrono::seconds(static_cast<std::int64_t>(*host.clock + offset))));
+    const auto today = std::chrono::floor<std::chrono::days>(std::chrono::sys_seconds(
+        std::chrono::seconds(static_cast<std::int64_t>(*host.clock.probe_begin + offset))));
     moment.year = static_cast<int>(std::chrono::year_month_day(today).year());
   }
   auto seconds = seconds_of(moment);
-  if (seconds && !has_year && *seconds - offset > *host.clock + 86'400) {
+  if (seconds && !has_year && *seconds - offset > *host.clock.probe_begin + 86'400) {
     --moment.year;
     seconds = seconds_of(moment);
   }
   if (!seconds) return std::nullopt;
-  return std::max(0.0, *seconds - offset - (*host.clock - *host.uptime));
+  return std::max(0.0, *seconds - offset - (*host.clock.probe_begin - *host.kernel.uptime));
 }
 
 /// Text in brackets: "  12.345678", "Tue Nov 25 02:26:50 2026", "Nov25 02:26", "  +0.000123".

@@ -2,11 +2,13 @@
 
 #include "gpuadm/base/text.hpp"
 
+#include "facts/host/firewall.hpp"
 #include "facts/host/proc_net.hpp"
 #include "facts/read.hpp"
 #include "facts/text/words.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 namespace facts {
 
@@ -53,25 +55,25 @@ std::vector<Link> read_ip_links(const Section& section) {
 void read_links(const Sections& sections, Facts& facts) {
   const std::vector<Link> sysfs = read_sysfs_links(sections);
   const Section* ip = sections.find("ip-links");
-  facts.links = ip && ip->status == 0 ? read_ip_links(*ip) : sysfs;
-  for (Link& link : facts.links) {
+  facts.network.links = ip && ip->status == 0 ? read_ip_links(*ip) : sysfs;
+  for (Link& link : facts.network.links) {
     link.physical = std::any_of(sysfs.begin(), sysfs.end(), [&](const Link& other) {
       return other.physical && other.name == link.name && other.mac == link.mac;
     });
-    if (link.physical && !link.mac.empty()) facts.macs.push_back(link.mac);
+    if (link.physical && !link.mac.empty()) facts.machine.macs.push_back(link.mac);
   }
 }
 
 /// "/sys/class/net/eth0/speed 100000"; a link without carrier has -1 or nothing.
-void read_link_values(const Sections& sections, Facts& facts) {
+void read_link_values(const Sections& sections, Network& network) {
   for (const std::string_view line : sections.lines("link-values")) {
     const auto words = base::words(line);
     const auto parts = base::split(words.empty() ? line : words[0], '/');
     if (words.size() != 2 || parts.size() < 6) continue;
-    const auto link = std::find_if(facts.links.begin(), facts.links.end(), [&](const Link& other) {
+    const auto link = std::find_if(network.links.begin(), network.links.end(), [&](const Link& other) {
       return other.physical && other.name == parts[4];
     });
-    if (link == facts.links.end()) continue;
+    if (link == network.links.end()) continue;
     const auto value = count(words[1]);
     const std::string_view name = parts.back();
     if (name == "duplex") link->duplex = std::string(words[1]);
@@ -84,7 +86,7 @@ void read_link_values(const Sections& sections, Facts& facts) {
 }
 
 /// `ip -o addr`: "4: eth0    inet 192.0.2.2/24 brd 192.0.2.255 scope global eth0\ …"
-void read_addresses(const Sections& sections, Facts& facts) {
+void read_addresses(const Sections& sections, Network& network) {
   for (const std::string_view line : sections.lines("addresses")) {
     const auto words = base::words(line);
     if (words.size() < 4 || (words[2] != "inet" && words[2] != "inet6")) continue;
@@ -93,13 +95,13 @@ void read_addresses(const Sections& sections, Facts& facts) {
     if (!base::Cidr::parse(address.cidr)) continue;
     for (std::size_t i = 4; i + 1 < words.size(); ++i)
       if (words[i] == "scope" && words[i + 1] == "global") address.global = true;
-    facts.all_addresses.push_back(std::move(address));
+    network.all_addresses.push_back(std::move(address));
   }
 }
 
 /// `ip -o route`: "default via 192.0.2.1 dev eth0 proto dhcp src 192.0.2.2 metric 100", "10.244.0.0/24 dev
 /// cni0 …".
-void read_routes(const Sections& sections, std::string_view section, bool v6, Facts& facts) {
+void read_routes(const Sections& sections, std::string_view section, bool v6, Network& network) {
   for (const std::string_view line : sections.lines(section)) {
     auto words = base::words(line);
     if (!words.empty() && (words[0] == "blackhole" || words[0] == "unreachable" || words[0] == "multicast"))
@@ -116,7 +118,7 @@ void read_routes(const Sections& sections, std::string_view section, bool v6, Fa
       if (words[i] == "metric")
         route.metric = static_cast<int>(std::min<std::uint64_t>(count(words[i + 1]).value_or(0), 1u << 30));
     }
-    facts.route_table.push_back(std::move(route));
+    network.route_table.push_back(std::move(route));
   }
 }
 
@@ -128,18 +130,18 @@ std::string without_prefix(const std::string& cidr) {
   return cidr.substr(0, cidr.find('/'));
 }
 
-std::string default_address_of(const Facts& facts) {
+std::string default_address_of(const Network& network) {
   const Route* best = nullptr;
   const auto better = [&](const Route& route) {
     if (!best) return true;
     const bool v6 = route.destination == "::/0", best_v6 = best->destination == "::/0";
     return v6 != best_v6 ? best_v6 : route.metric < best->metric;
   };
-  for (const Route& route : facts.route_table)
+  for (const Route& route : network.route_table)
     if (is_default(route) && better(route)) best = &route;
   if (best && !best->source.empty()) return best->source;
   const auto first_global = [&](bool v6, const std::string& link) -> std::string {
-    for (const Address& address : facts.all_addresses)
+    for (const Address& address : network.all_addresses)
       if (address.global && (link.empty() || address.link == link) &&
           (address.cidr.find(':') != std::string::npos) == v6)
         return without_prefix(address.cidr);
@@ -182,72 +184,73 @@ std::optional<Resolver> read_resolver(const Section* section) {
   return resolver;
 }
 
-void read_own_name(const Sections& sections, Facts& facts) {
-  facts.fqdn = facts.hostname;
-  const Section* section = sections.find("resolves");
-  if (!section) return;
-  facts.resolves.emplace();
-  for (const std::string_view line : section->lines) {
-    const auto words = base::words(line);
-    if (words.size() < 2 || !base::Cidr::parse(words[0])) continue;
-    if (words.size() > 2 && words[2].starts_with(facts.hostname + ".")) facts.fqdn = std::string(words[2]);
-    auto& all = *facts.resolves;
-    if (std::find(all.begin(), all.end(), words[0]) == all.end()) all.emplace_back(words[0]);
+/// /proc/net/stat/arp_cache: one line per CPU; each begins with the number of entries in hexadecimal.
+std::optional<std::uint64_t> read_neighbours(const Sections& sections) {
+  std::optional<std::uint64_t> neighbours;
+  for (const auto& [path, value] : sections.values("sysfs")) {
+    if (path != "/proc/net/stat/arp_cache") continue;
+    std::uint64_t entries = 0;
+    const std::string_view word = value.substr(0, std::min(value.find(' '), std::size_t{8}));
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), entries, 16);
+    if (error == std::errc() && end == word.data() + word.size()) neighbours = entries;
   }
+  return neighbours;
 }
 
 }  // namespace
 
 void read_network(const Sections& sections, Facts& facts) {
   read_links(sections, facts);
-  read_link_values(sections, facts);
+  read_link_values(sections, facts.network);
   if (sections.find("addresses")) {
-    read_addresses(sections, facts);
-    read_routes(sections, "routes", false, facts);
-    read_routes(sections, "routes6", true, facts);
+    read_addresses(sections, facts.network);
+    read_routes(sections, "routes", false, facts.network);
+    read_routes(sections, "routes6", true, facts.network);
   } else {
-    facts.route_table = read_proc_routes(sections.lines("/proc/net/route"));
-    facts.all_addresses = read_fib_trie(sections.lines("/proc/net/fib_trie"), facts.route_table);
+    facts.network.route_table = read_proc_routes(sections.lines("/proc/net/route"));
+    facts.network.all_addresses =
+        read_fib_trie(sections.lines("/proc/net/fib_trie"), facts.network.route_table);
   }
-  for (const Address& address : facts.all_addresses)
+  for (const Address& address : facts.network.all_addresses)
     if (address.global && address.cidr.find(':') == std::string::npos)
-      facts.addresses.try_emplace(address.link, address.cidr);
-  for (const Route& route : facts.route_table)
-    if (!is_default(route)) facts.routes.push_back(route.destination);
-  facts.default_address = default_address_of(facts);
+      facts.network.addresses.try_emplace(address.link, address.cidr);
+  for (const Route& route : facts.network.route_table)
+    if (!is_default(route)) facts.network.routes.push_back(route.destination);
+  facts.network.default_address = default_address_of(facts.network);
   if (const Section* ss = sections.find("listeners"); ss && ss->status == 0) {
-    facts.listeners = read_ss(*ss);
+    facts.network.listeners = read_ss(*ss);
   } else if (sections.find("/proc/net/tcp")) {
-    facts.listeners = read_proc_listeners(sections.lines("/proc/net/tcp"));
+    facts.network.listeners = read_proc_listeners(sections.lines("/proc/net/tcp"));
     const auto more = read_proc_listeners(sections.lines("/proc/net/tcp6"));
-    facts.listeners->insert(facts.listeners->end(), more.begin(), more.end());
+    facts.network.listeners->insert(facts.network.listeners->end(), more.begin(), more.end());
   }
-  facts.resolver = read_resolver(sections.find("/etc/resolv.conf"));
-  facts.real_resolver = read_resolver(sections.find("/run/systemd/resolve/resolv.conf"));
-  read_own_name(sections, facts);
+  facts.network.resolver = read_resolver(sections.find("/etc/resolv.conf"));
+  facts.network.real_resolver = read_resolver(sections.find("/run/systemd/resolve/resolv.conf"));
   // "unmanaged-devices=interface-name:cali*;interface-name:flannel*"
   const auto unmanaged = [&](const std::string&, const Section& section) {
     for (const auto& [name, value] : assignments(section.text()))  // `+=` leaves a plus at the name
       for (const std::string_view device : base::split(value, ';'))
-        if (!device.empty()) facts.unmanaged_devices.emplace_back(device);
+        if (!device.empty()) facts.network.unmanaged_devices.emplace_back(device);
   };
   sections.each("/etc/NetworkManager/conf.d/", ".conf", unmanaged);
   sections.each("/usr/lib/NetworkManager/conf.d/", ".conf", unmanaged);
   sections.each("/etc/systemd/networkd.conf", "", [&](const std::string&, const Section& section) {
-    for (const auto& [name, value] : assignments(section.text())) facts.networkd[name] = value;
+    for (const auto& [name, value] : assignments(section.text())) facts.network.networkd[name] = value;
   });
-  if (const Section* mode = sections.find("kube-proxy-mode"); mode && mode->status == 0)
-    facts.proxy_mode = known(mode->first());
+  for (const char* section : {"environment", "/etc/environment"})
+    facts.network.proxies.merge(proxies_of(assignments(sections.text(section).value_or(""))));
+  facts.network.firewall = read_firewall(sections);
+  facts.network.neighbours = read_neighbours(sections);
 }
 
-std::string link_to(const Facts& facts, std::string_view address) {
+std::string link_to(const Network& network, std::string_view address) {
   const auto wanted = base::Cidr::parse(address);
   if (!wanted) return {};
-  for (const Address& own : facts.all_addresses) {
-    const auto network = base::Cidr::parse(own.cidr);
+  for (const Address& own : network.all_addresses) {
+    const auto cidr = base::Cidr::parse(own.cidr);
     const bool itself = own.cidr.substr(0, own.cidr.find('/')) == address;
-    if (network && own.global && !itself && network->v6 == wanted->v6 &&
-        network->prefix < (network->v6 ? 128 : 32) && network->contains(*wanted))
+    if (cidr && own.global && !itself && cidr->v6 == wanted->v6 && cidr->prefix < (cidr->v6 ? 128 : 32) &&
+        cidr->contains(*wanted))
       return own.link;
   }
   return {};

@@ -85,13 +85,13 @@ std::optional<std::string> read_cri_status(const Section* plugins) {
   return served ? status : "skip";
 }
 
-std::optional<Containerd> read_containerd(const Sections& sections, const Facts& facts) {
+std::optional<Containerd> read_containerd(const Sections& sections, const Software& software) {
   const auto line = sections.first("containerd");
-  const auto socket = facts.paths.find("/run/containerd/containerd.sock");
-  if (!line && socket == facts.paths.end()) return std::nullopt;
+  const auto socket = software.paths.find("/run/containerd/containerd.sock");
+  if (!line && socket == software.paths.end()) return std::nullopt;
   Containerd containerd;
   containerd.version = version_in(line.value_or("")).value_or("");
-  containerd.socket = socket != facts.paths.end() && socket->second == "socket";
+  containerd.socket = socket != software.paths.end() && socket->second == "socket";
   containerd.config = sections.text("/etc/containerd/config.toml");
   for (const std::string_view folder : {"/etc/containerd/conf.d/", "/etc/containerd/config.d/"})
     sections.each(folder, ".toml", [&](const std::string& name, const Section& section) {
@@ -126,14 +126,14 @@ std::optional<Containerd> read_containerd(const Sections& sections, const Facts&
   return containerd;
 }
 
-std::optional<Docker> read_docker(const Sections& sections, const Facts& facts) {
+std::optional<Docker> read_docker(const Sections& sections, const Software& software) {
   const auto line = sections.first("docker");
   // The command `docker` may be podman's.
   if (!line || !line->starts_with("Docker version")) return std::nullopt;
   Docker docker;
   docker.version = version_in(*line).value_or("");
   docker.daemon_json = sections.text("/etc/docker/daemon.json");
-  docker.socket = facts.paths.contains("/run/docker.sock");
+  docker.socket = software.paths.contains("/run/docker.sock");
   const Section* info = sections.find("docker-info");
   if (!info || info->status != 0) return docker;
   auto values = pairs(info->first());
@@ -177,15 +177,14 @@ std::optional<std::string> version_of(const Sections& sections, std::string_view
 }  // namespace
 
 void read_runtimes(const Sections& sections, Facts& facts) {
-  facts.containerd = read_containerd(sections, facts);
-  facts.docker = read_docker(sections, facts);
-  facts.crio_config = read_crio(sections);
-  facts.crictl_endpoint = read_crictl(sections);
-  facts.crio = version_of(sections, "crio");
-  facts.runc = version_of(sections, "runc");
-  facts.nvidia_ctk = version_of(sections, "nvidia-ctk");
+  facts.runtime.containerd = read_containerd(sections, facts.software);
+  facts.runtime.docker = read_docker(sections, facts.software);
+  facts.runtime.crio_config = read_crio(sections);
+  facts.runtime.crictl_endpoint = read_crictl(sections);
+  facts.runtime.crio = version_of(sections, "crio");
+  facts.runtime.runc = version_of(sections, "runc");
   for (const char* path : {"/run/containerd/containerd.sock", "/run/crio/crio.sock", "/run/cri-dockerd.sock"})
-    if (facts.paths.contains(path)) facts.cri_sockets.emplace_back(path);
+    if (facts.software.paths.contains(path)) facts.runtime.sockets.emplace_back(path);
 }
 
 }  // namespace facts

@@ -7,11 +7,6 @@ namespace facts {
 
 namespace {
 
-void add_proxies(const std::map<std::string, std::string>& values, std::map<std::string, std::string>& into) {
-  for (const auto& [name, value] : values)
-    if (is_proxy_variable(name) && !value.empty()) into.emplace(name, value);
-}
-
 /// `Environment=A=b "C=d e"`: words, each quoted as a whole if it contains spaces.
 std::map<std::string, std::string> read_environment(std::string_view text) {
   std::map<std::string, std::string> found;
@@ -36,11 +31,11 @@ std::string command_of(std::string_view text) {
 }
 
 /// `systemctl show`: blocks of Key=value lines, an empty line between units.
-void read_units(const Sections& sections, Facts& facts) {
+void read_units(const Sections& sections, Software& software) {
   std::string id;
   Unit unit;
   const auto finish = [&] {
-    if (!id.empty()) facts.units.emplace(std::move(id), std::move(unit));
+    if (!id.empty()) software.units.emplace(std::move(id), std::move(unit));
     id.clear();
     unit = {};
   };
@@ -62,74 +57,46 @@ void read_units(const Sections& sections, Facts& facts) {
       if (const auto microseconds = count(value)) unit.since = static_cast<double>(*microseconds) / 1e6;
     if (key.starts_with("Limit") || key == "TasksMax" || key == "Delegate") unit.limits.emplace(key, value);
     if (key == "ExecStart") unit.command = command_of(value);
-    if (key == "Environment") add_proxies(read_environment(value), unit.environment);
+    if (key == "Environment") unit.environment.merge(proxies_of(read_environment(value)));
   }
   finish();
 }
 
-void read_packages(const Sections& sections, Facts& facts) {
+void read_packages(const Sections& sections, Software& software) {
   for (const std::string_view line : sections.lines("packages")) {
     const auto words = base::words(line);
     if (words.size() != 4) continue;
-    facts.packages.emplace(words[0],
-                           Package{std::string(words[1]), words[3] == "installed", words[2] == "hold"});
+    software.packages.emplace(words[0],
+                              Package{std::string(words[1]), words[3] == "installed", words[2] == "hold"});
   }
   for (const std::string_view line : sections.lines("package-locks")) {
     const auto words = base::words(line);
     auto values = pairs(line);
     if (!words.empty())
-      facts.package_locks.push_back({std::string(words[0]), values["pid"], values["program"]});
+      software.package_locks.push_back({std::string(words[0]), values["pid"], values["program"]});
   }
   const auto add = [&](const std::string& name, const Section& section) {
-    for (const std::string_view line : section.lines) facts.repositories.push_back({name, std::string(line)});
+    for (const std::string_view line : section.lines)
+      software.repositories.push_back({name, std::string(line)});
   };
   sections.each("/etc/apt/sources.list", "", add);
   sections.each("/etc/yum.repos.d/", "", add);
 }
 
-Firewall read_firewall(const Sections& sections) {
-  Firewall firewall;
-  if (const auto line = sections.first("iptables")) {
-    firewall.iptables = version_in(*line);
-    if (line->find("nf_tables") != std::string::npos)
-      firewall.backend = "nf_tables";
-    else if (firewall.iptables)
-      firewall.backend = "legacy";
-  }
-  for (const std::string_view name : {"/proc/net/ip_tables_names", "/proc/net/ip6_tables_names"})
-    for (const std::string_view line : sections.lines(name))
-      firewall.legacy_tables.emplace_back(base::trim(line));
-  if (const auto text = sections.text("/etc/ufw/ufw.conf"))
-    firewall.ufw = base::lower(assignments(*text)["ENABLED"]) == "yes";
-  if (const auto text = sections.text("/etc/default/ufw"))
-    firewall.ufw_forward = assignments(*text)["DEFAULT_FORWARD_POLICY"];
-  for (const std::string_view line : sections.lines("iptables-filter")) {
-    const auto words = base::words(line);
-    if (words.size() > 1 && words[0].starts_with(':'))
-      firewall.policies.emplace(words[0].substr(1), words[1]);
-    else
-      firewall.rules.emplace_back(line);
-  }
-  return firewall;
-}
-
 }  // namespace
 
 void read_software(const Sections& sections, Facts& facts) {
+  Software& software = facts.software;
   for (const std::string_view line : sections.lines("tools"))
     if (const auto words = base::words(line); words.size() > 1) {
-      facts.tools.emplace_back(words[0]);
-      facts.tool_paths.emplace(words[0], words[1]);
+      software.tools.emplace_back(words[0]);
+      software.tool_paths.emplace(words[0], words[1]);
     }
-  read_units(sections, facts);
-  read_packages(sections, facts);
-  facts.firewall = read_firewall(sections);
-  if (const auto enforce = sections.first("/sys/fs/selinux/enforce"))
-    facts.selinux = *enforce == "1" ? "enforcing" : "permissive";
-  if (const auto enabled = sections.first("/sys/module/apparmor/parameters/enabled"))
-    facts.apparmor = *enabled == "Y";
-  add_proxies(assignments(sections.text("environment").value_or("")), facts.environment);
-  add_proxies(assignments(sections.text("/etc/environment").value_or("")), facts.environment);
+  for (const std::string_view line : sections.lines("paths"))
+    if (const auto space = line.find(' '); space != std::string_view::npos)
+      software.paths.emplace(line.substr(space + 1), line.substr(0, space));
+  read_units(sections, facts.software);
+  read_packages(sections, facts.software);
 }
 
 }  // namespace facts

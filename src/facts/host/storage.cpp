@@ -3,20 +3,18 @@
 #include "facts/read.hpp"
 #include "facts/text/words.hpp"
 
-#include <algorithm>
-
 namespace facts {
 
 namespace {
 
 /// "/sys/block/sda/queue/rotational 1", "/sys/block/md0/md/degraded 0", "/sys/class/nvme/nvme0/state live"
-void read_block_devices(const Sections& sections, Facts& facts) {
+void read_block_devices(const Sections& sections, Storage& storage) {
   std::map<std::string, BlockDevice, std::less<>> devices;
   for (const std::string_view line : sections.lines("sysfs")) {
     const auto words = base::words(line);
     const auto parts = base::split(words.empty() ? line : words[0], '/');
     if (words.size() != 2 || parts.size() < 6) continue;
-    if (line.starts_with("/sys/class/nvme/")) facts.nvme_states.emplace(parts[4], words[1]);
+    if (line.starts_with("/sys/class/nvme/")) storage.nvme_states.emplace(parts[4], words[1]);
     if (!line.starts_with("/sys/block/")) continue;
     BlockDevice& device = devices[std::string(parts[3])];
     device.name = std::string(parts[3]);
@@ -26,19 +24,19 @@ void read_block_devices(const Sections& sections, Facts& facts) {
     if (file == "degraded") device.degraded = count(words[1]);
     if (file == "array_state") device.array_state = std::string(words[1]);
   }
-  for (auto& [name, device] : devices) facts.block_devices.push_back(std::move(device));
+  for (auto& [name, device] : devices) storage.block_devices.push_back(std::move(device));
 }
 
 /// "/dev/nvme0 Percentage Used:                    3%"
-void read_drives(const Sections& sections, Facts& facts) {
+void read_drives(const Sections& sections, Storage& storage) {
   for (const std::string_view line : sections.lines("smart")) {
     const std::size_t space = line.find(' '), colon = line.find(':');
     if (space == std::string_view::npos || colon == std::string_view::npos) continue;
     const std::string_view device = line.substr(0, space);
     std::string value(base::trim(line.substr(colon + 1)));
-    if (facts.drives.empty() || facts.drives.back().device != device)
-      facts.drives.push_back({.device = std::string(device)});
-    DriveHealth& drive = facts.drives.back();
+    if (storage.drives.empty() || storage.drives.back().device != device)
+      storage.drives.push_back({.device = std::string(device)});
+    DriveHealth& drive = storage.drives.back();
     if (line.find("self-assessment") != std::string_view::npos ||
         line.find("Health Status") != std::string_view::npos)
       drive.passed = value == "PASSED" || value == "OK";
@@ -50,56 +48,56 @@ void read_drives(const Sections& sections, Facts& facts) {
   }
 }
 
-/// The 99th percentile: `name_bucket{le="0.008"} 1234`, with cumulative counts.
-std::optional<double> slowest(const Section& metrics, std::string_view name) {
-  std::vector<std::pair<double, double>> buckets;
-  double all = 0;
-  for (const std::string_view line : metrics.lines) {
-    if (!line.starts_with(name)) continue;
+/// "/var/lib type=ext4 block=4096 blocks=… free=… inodes=… inodes_free=…"
+void read_disks(const Sections& sections, Storage& storage) {
+  for (const std::string_view line : sections.lines("disks")) {
     const auto words = base::words(line);
-    const double times = words.size() == 2 ? base::to_real(words[1]).value_or(-1) : -1;
-    const std::size_t le = line.find("le=\"");
-    if (times < 0) continue;
-    const bool bounded = le != std::string_view::npos && line.find("+Inf") == std::string_view::npos;
-    if (le == std::string_view::npos) all = times;
-    if (!bounded) continue;
-    if (const auto bound = base::to_real(line.substr(le + 4, line.find('"', le + 4) - le - 4)))
-      buckets.emplace_back(*bound, times);
+    if (words.empty()) continue;
+    auto values = pairs(line);
+    const std::uint64_t block = count(values["block"]).value_or(0);
+    const auto kib = [&](const std::string& blocks) {
+      // In 1024ths first, so that block counts of large arrays times block size stay below 2^64.
+      return count(blocks).value_or(0) / 1024 * block + count(blocks).value_or(0) % 1024 * block / 1024;
+    };
+    Disk disk{.path = std::string(words[0]), .type = values["type"]};
+    disk.total_kib = kib(values["blocks"]);
+    disk.free_kib = kib(values["free"]);
+    disk.inodes = count(values["inodes"]).value_or(0);
+    disk.inodes_free = count(values["inodes_free"]).value_or(0);
+    if (disk.total_kib > 0) storage.free_kib[disk.path] = disk.free_kib;
+    storage.disks.push_back(std::move(disk));
   }
-  // A few writes are not significant.
-  if (all < 100) return std::nullopt;
-  std::sort(buckets.begin(), buckets.end());
-  double lower = 0, before = 0;
-  for (const auto& [bound, below] : buckets) {
-    // Values are assumed to be evenly distributed within a bucket, as in Prometheus.
-    if (below >= all * 0.99)
-      return lower + (bound - lower) * (all * 0.99 - before) / std::max(1.0, below - before);
-    lower = bound, before = below;
+}
+
+void read_mounts(const Sections& sections, Storage& storage) {
+  for (const std::string_view line : sections.lines("/proc/mounts")) {
+    const auto words = base::words(line);
+    if (words.size() < 4) continue;
+    Mount mount{std::string(words[0]), std::string(words[1]), std::string(words[2]), {}};
+    for (const std::string_view option : base::split(words[3], ',')) mount.options.emplace_back(option);
+    storage.mounts.push_back(std::move(mount));
   }
-  return buckets.empty() ? std::nullopt : std::optional(lower);
 }
 
 }  // namespace
 
 void read_storage(const Sections& sections, Facts& facts) {
-  read_block_devices(sections, facts);
-  read_drives(sections, facts);
+  read_disks(sections, facts.storage);
+  read_mounts(sections, facts.storage);
+  read_block_devices(sections, facts.storage);
+  read_drives(sections, facts.storage);
   for (const std::string_view line : sections.lines("/etc/fstab"))
     if (const auto words = base::words(line); words.size() > 3 && !words[0].starts_with('#'))
-      facts.fstab.push_back(
+      facts.storage.fstab.push_back(
           {std::string(words[0]), std::string(words[1]), std::string(words[2]), std::string(words[3])});
   if (const Section* xfs = sections.find("xfs"); xfs && xfs->status == 0)
     for (const std::string_view line : xfs->lines)
       if (const std::size_t at = line.find("ftype="); at != std::string_view::npos)
-        facts.xfs_ftype = line.substr(at + 6, 1) == "1";
-  facts.iscsi_initiator =
+        facts.storage.xfs_ftype = line.substr(at + 6, 1) == "1";
+  facts.storage.iscsi_initiator =
       assignments(sections.text("/etc/iscsi/initiatorname.iscsi").value_or(""))["InitiatorName"];
   for (const std::string_view line : sections.lines("/etc/multipath.conf"))
-    facts.multipath_rules.emplace_back(base::trim(line));
-  if (const Section* metrics = sections.find("etcd-metrics"); metrics && metrics->status == 0) {
-    facts.etcd_fsync = slowest(*metrics, "etcd_disk_wal_fsync_duration_seconds_");
-    facts.etcd_commit = slowest(*metrics, "etcd_disk_backend_commit_duration_seconds_");
-  }
+    facts.storage.multipath_rules.emplace_back(base::trim(line));
 }
 
 }  // namespace facts

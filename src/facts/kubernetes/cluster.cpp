@@ -183,7 +183,7 @@ void read_server(const Sections& sections, ClusterFacts& facts) {
 
 const Node* node_of(const ClusterFacts& cluster, const Facts& host) {
   if (!cluster.nodes) return nullptr;
-  const std::string name = base::lower(host.hostname);
+  const std::string name = base::lower(host.machine.hostname);
   const auto first_label = [](const std::string& text) { return text.substr(0, text.find('.')); };
   const Node* alike = nullptr;
   int count = 0;

@@ -3,6 +3,8 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 
+#include <algorithm>
+
 namespace facts {
 
 namespace {
@@ -40,6 +42,35 @@ EtcdMember read_member(const Tree& listed, const Sections& sections) {
   return member;
 }
 
+/// The 99th percentile: `name_bucket{le="0.008"} 1234`, with cumulative counts.
+std::optional<double> slowest(const Section& metrics, std::string_view name) {
+  std::vector<std::pair<double, double>> buckets;
+  double all = 0;
+  for (const std::string_view line : metrics.lines) {
+    if (!line.starts_with(name)) continue;
+    const auto words = base::words(line);
+    const double times = words.size() == 2 ? base::to_real(words[1]).value_or(-1) : -1;
+    const std::size_t le = line.find("le=\"");
+    if (times < 0) continue;
+    const bool bounded = le != std::string_view::npos && line.find("+Inf") == std::string_view::npos;
+    if (le == std::string_view::npos) all = times;
+    if (!bounded) continue;
+    if (const auto bound = base::to_real(line.substr(le + 4, line.find('"', le + 4) - le - 4)))
+      buckets.emplace_back(*bound, times);
+  }
+  // A few writes are not significant.
+  if (all < 100) return std::nullopt;
+  std::sort(buckets.begin(), buckets.end());
+  double lower = 0, before = 0;
+  for (const auto& [bound, below] : buckets) {
+    // Values are assumed to be evenly distributed within a bucket, as in Prometheus.
+    if (below >= all * 0.99)
+      return lower + (bound - lower) * (all * 0.99 - before) / std::max(1.0, below - before);
+    lower = bound, before = below;
+  }
+  return buckets.empty() ? std::nullopt : std::optional(lower);
+}
+
 }  // namespace
 
 std::optional<std::vector<EtcdMember>> read_etcd_members(const Sections& sections) {
@@ -49,6 +80,13 @@ std::optional<std::vector<EtcdMember>> read_etcd_members(const Sections& section
   std::vector<EtcdMember> members;
   for (const Tree& one : listed->items()) members.push_back(read_member(one, sections));
   return members;
+}
+
+void read_etcd_times(const Sections& sections, Kubernetes& kubernetes) {
+  const Section* metrics = sections.find("etcd-metrics");
+  if (!metrics || metrics->status != 0) return;
+  kubernetes.etcd_fsync = slowest(*metrics, "etcd_disk_wal_fsync_duration_seconds_");
+  kubernetes.etcd_commit = slowest(*metrics, "etcd_disk_backend_commit_duration_seconds_");
 }
 
 }  // namespace facts

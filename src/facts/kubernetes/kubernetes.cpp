@@ -3,6 +3,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 
+#include "facts/kubernetes/etcd.hpp"
 #include "facts/kubernetes/hardening.hpp"
 #include "facts/read.hpp"
 #include "facts/text/words.hpp"
@@ -30,7 +31,7 @@ std::string server_of(const Sections& sections, std::string_view name) {
 
 /// "current-context: system:node:one@kubernetes", as written by kubeadm: the user before the last @, the
 /// cluster after it. The context of a TLS bootstrap has neither.
-void read_context(const Sections& sections, std::string_view name, KubernetesTools& kubernetes) {
+void read_context(const Sections& sections, std::string_view name, Kubernetes& kubernetes) {
   for (const std::string_view line : sections.lines(name)) {
     const auto words = base::words(line);
     if (words.size() != 2 || words[0] != "current-context:") continue;
@@ -74,7 +75,7 @@ std::vector<std::string> images_of(const Sections& sections) {
   return images;
 }
 
-void read_kubelet(const Sections& sections, KubernetesTools& kubernetes) {
+void read_kubelet(const Sections& sections, Kubernetes& kubernetes) {
   if (const auto text = sections.text("/var/lib/kubelet/config.yaml")) {
     auto config = base::yaml::read(*text, "/var/lib/kubelet/config.yaml");
     if (config)
@@ -140,7 +141,7 @@ std::optional<double> date_in(std::string_view text) {
 }
 
 /// "kube-scheduler 0 ok"
-void read_components(const Sections& sections, KubernetesTools& kubernetes) {
+void read_components(const Sections& sections, Kubernetes& kubernetes) {
   if (!sections.find("control-plane")) return;
   auto& components = kubernetes.components.emplace();
   for (const std::string_view line : sections.lines("control-plane")) {
@@ -153,7 +154,7 @@ void read_components(const Sections& sections, KubernetesTools& kubernetes) {
   }
 }
 
-void read_state(const Sections& sections, KubernetesTools& kubernetes) {
+void read_state(const Sections& sections, Kubernetes& kubernetes) {
   kubernetes.cpu_state = policy_in(sections, "/var/lib/kubelet/cpu_manager_state");
   kubernetes.memory_state = policy_in(sections, "/var/lib/kubelet/memory_manager_state");
   kubernetes.shared_mount = shared_mount(sections);
@@ -173,8 +174,7 @@ void read_state(const Sections& sections, KubernetesTools& kubernetes) {
 
 }  // namespace
 
-std::string listed_image(const KubernetesTools& tools, std::string_view name,
-                         const base::Version& kubernetes) {
+std::string listed_image(const Kubernetes& tools, std::string_view name, const base::Version& kubernetes) {
   const auto version = tools.kubeadm ? base::Version::parse(*tools.kubeadm) : std::nullopt;
   if (!version || version->minor != kubernetes.minor ||
       (kubernetes.patch >= 0 && version->patch != kubernetes.patch))
@@ -187,15 +187,15 @@ std::string listed_image(const KubernetesTools& tools, std::string_view name,
 }
 
 void read_kubernetes(const Sections& sections, Facts& facts) {
-  KubernetesTools& kubernetes = facts.kubernetes;
+  Kubernetes& kubernetes = facts.kubernetes;
   kubernetes.kubeadm = version_of(sections, "kubeadm");
   kubernetes.kubelet = version_of(sections, "kubelet");
   kubernetes.kubectl = kubectl_version(sections);
   kubernetes.images = images_of(sections);
-  kubernetes.admin_conf = facts.paths.contains("/etc/kubernetes/admin.conf");
-  kubernetes.kubelet_conf = facts.paths.contains("/etc/kubernetes/kubelet.conf");
-  kubernetes.bootstrap_conf = facts.paths.contains("/etc/kubernetes/bootstrap-kubelet.conf");
-  kubernetes.ca = facts.paths.contains("/etc/kubernetes/pki/ca.crt");
+  kubernetes.admin_conf = facts.software.paths.contains("/etc/kubernetes/admin.conf");
+  kubernetes.kubelet_conf = facts.software.paths.contains("/etc/kubernetes/kubelet.conf");
+  kubernetes.bootstrap_conf = facts.software.paths.contains("/etc/kubernetes/bootstrap-kubelet.conf");
+  kubernetes.ca = facts.software.paths.contains("/etc/kubernetes/pki/ca.crt");
   kubernetes.ca_sha256 = ca_sha256(sections);
   kubernetes.admin_server = server_of(sections, "/etc/kubernetes/admin.conf");
   kubernetes.kubelet_server = server_of(sections, "/etc/kubernetes/kubelet.conf");
@@ -207,6 +207,9 @@ void read_kubernetes(const Sections& sections, Facts& facts) {
   kubernetes.etcd_data = !sections.lines("/var/lib/etcd/").empty();
   read_kubelet(sections, kubernetes);
   read_state(sections, kubernetes);
+  if (const Section* mode = sections.find("kube-proxy-mode"); mode && mode->status == 0)
+    kubernetes.proxy_mode = known(mode->first());
+  read_etcd_times(sections, kubernetes);
   kubernetes.hardening = read_hardening(sections);
 }
 

@@ -109,7 +109,7 @@ void read_containers(const Sections& sections, PodStates& states) {
 
 /// How the kubelet ended, if it is not running or restarts repeatedly: the last line before systemd's own, or
 /// the last one of all, because the journal may have systemd's line first.
-std::string fatal_line(const Sections& sections, const Facts& facts) {
+std::string fatal_line(const Sections& sections, const Kernel& kernel) {
   const auto state = [&](std::string_view key) -> std::string {
     for (const std::string_view line : sections.lines("kubelet-state"))
       if (line.starts_with(std::string(key) + "=")) return std::string(line.substr(key.size() + 1));
@@ -130,7 +130,7 @@ std::string fatal_line(const Sections& sections, const Facts& facts) {
   const bool active = state("ActiveState") == "active";
   const double entered =
       static_cast<double>(base::to_int(state("ActiveEnterTimestampMonotonic")).value_or(0)) / 1e6;
-  const bool crashes = active && ends > 0 && facts.uptime && *facts.uptime - entered < settled &&
+  const bool crashes = active && ends > 0 && kernel.uptime && *kernel.uptime - entered < settled &&
                        base::to_int(state("NRestarts")).value_or(0) > 0;
   const bool down = !active && (state("ActiveState") != "inactive" || state("Result") != "success");
   return down || crashes ? ended : std::string();
@@ -151,7 +151,7 @@ std::string quoted_value(std::string_view line, std::string_view key) {
 
 void read_pod_states(const Sections& sections, Facts& facts) {
   if (!sections.find("pod-containers")) return;
-  PodStates& states = facts.pod_states.emplace();
+  PodStates& states = facts.kubernetes.pod_states.emplace();
   read_containers(sections, states);
   for (const std::string_view line : sections.lines("kubelet-errors")) {
     states.kubelet_log.emplace_back(line);
@@ -163,7 +163,7 @@ void read_pod_states(const Sections& sections, Facts& facts) {
   // The directories are read whenever the journal should have been. A truncated journal has no status.
   const Section* journal = sections.find("kubelet-errors");
   states.kubelet_unread = sections.find("kubelet-pods") && (!journal || journal->status.value_or(0) != 0);
-  states.kubelet_fatal = fatal_line(sections, facts);
+  states.kubelet_fatal = fatal_line(sections, facts.kernel);
   for (const std::string_view line : sections.lines("inotify")) {
     if (line.starts_with("refused ")) states.inotify_refused = true;
     if (line.starts_with("instances "))

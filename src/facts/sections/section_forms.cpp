@@ -20,7 +20,7 @@ bool always(const Sections& /*sections*/, const Facts& /*facts*/) {
 }
 
 bool has_tool(const Facts& facts, std::string_view name) {
-  return std::ranges::find(facts.tools, name) != facts.tools.end();
+  return std::ranges::find(facts.software.tools, name) != facts.software.tools.end();
 }
 
 /// True if one of these programs is installed.
@@ -31,11 +31,11 @@ bool with(const Sections& /*sections*/, const Facts& facts) {
 
 template <const std::string_view& tool, const std::string_view& path>
 bool with_path(const Sections& /*sections*/, const Facts& facts) {
-  return has_tool(facts, tool) && facts.paths.contains(std::string(path));
+  return has_tool(facts, tool) && facts.software.paths.contains(std::string(path));
 }
 
 bool with_driver(const Sections& /*sections*/, const Facts& facts) {
-  return facts.driver.has_value();
+  return facts.nvidia.driver.has_value();
 }
 
 /// True if `nvidia-smi -L` succeeded.
@@ -45,7 +45,7 @@ bool with_gpus(const Sections& sections, const Facts& /*facts*/) {
 }
 
 bool with_several_gpus(const Sections& /*sections*/, const Facts& facts) {
-  return facts.gpus.size() > 1;
+  return facts.nvidia.gpus.size() > 1;
 }
 
 /// True if `nvidia-smi nvlink -s` listed a link.
@@ -56,20 +56,20 @@ bool with_links(const Sections& sections, const Facts& /*facts*/) {
 
 /// True if the host is a node.
 bool with_kubelet(const Sections& /*sections*/, const Facts& facts) {
-  return facts.paths.contains("/etc/kubernetes/kubelet.conf");
+  return facts.software.paths.contains("/etc/kubernetes/kubelet.conf");
 }
 
 bool on_cgroup_v2(const Sections& /*sections*/, const Facts& facts) {
-  return facts.paths.contains("/sys/fs/cgroup/cgroup.controllers");
+  return facts.software.paths.contains("/sys/fs/cgroup/cgroup.controllers");
 }
 
 bool with_driver_and_cli(const Sections& /*sections*/, const Facts& facts) {
-  return facts.driver.has_value() && has_tool(facts, "nvidia-container-cli");
+  return facts.nvidia.driver.has_value() && has_tool(facts, "nvidia-container-cli");
 }
 
 /// True if devices may communicate past the IOMMU.
 bool with_bridges(const Sections& /*sections*/, const Facts& facts) {
-  return facts.driver.has_value() && has_tool(facts, "lspci") && !facts.iommus.empty();
+  return facts.nvidia.driver.has_value() && has_tool(facts, "lspci") && !facts.machine.iommus.empty();
 }
 
 bool with_etcd(const Sections& /*sections*/, const Facts& facts) {
@@ -78,7 +78,7 @@ bool with_etcd(const Sections& /*sections*/, const Facts& facts) {
 }
 
 bool with_dev_files(const Sections& /*sections*/, const Facts& facts) {
-  return facts.paths.contains("/dev/nvidiactl");
+  return facts.software.paths.contains("/dev/nvidiactl");
 }
 
 constexpr std::string_view ip = "ip", systemctl = "systemctl", iptables = "iptables", dpkg = "dpkg",

@@ -96,6 +96,14 @@ const std::vector<std::string_view>& Sections::lines(std::string_view name) cons
   return section ? section->lines : none;
 }
 
+std::vector<std::pair<std::string_view, std::string_view>> Sections::values(std::string_view name) const {
+  std::vector<std::pair<std::string_view, std::string_view>> values;
+  for (const std::string_view line : lines(name))
+    if (const std::size_t space = line.find(' '); space != std::string_view::npos)
+      values.emplace_back(line.substr(0, space), base::trim(line.substr(space)));
+  return values;
+}
+
 void Sections::each(std::string_view prefix, std::string_view suffix,
                     const std::function<void(const std::string& name, const Section&)>& visit) const {
   for (auto place = sections_.lower_bound(prefix); place != sections_.end(); ++place) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace facts {
@@ -37,6 +38,9 @@ class Sections {
   /// The lines of a section; none if it is missing.
   [[nodiscard]] const std::vector<std::string_view>& lines(std::string_view name) const;
   [[nodiscard]] const std::map<std::string, Section, std::less<>>& all() const { return sections_; }
+  /// "path value" lines of a section, as the probe prints files of /sys and /proc.
+  [[nodiscard]] std::vector<std::pair<std::string_view, std::string_view>> values(
+      std::string_view name) const;
   /// Every section with this prefix and suffix.
   void each(std::string_view prefix, std::string_view suffix,
             const std::function<void(const std::string& name, const Section&)>& visit) const;

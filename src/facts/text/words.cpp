@@ -76,9 +76,18 @@ std::string slot_of(std::string_view bus_id) {
   return base::lower(bus_id);
 }
 
-bool is_proxy_variable(std::string_view name) {
-  const std::string low = base::lower(name);
-  return low == "http_proxy" || low == "https_proxy" || low == "no_proxy" || low == "all_proxy";
+std::map<std::string, std::string> proxies_of(std::map<std::string, std::string> environment) {
+  std::erase_if(environment, [](const auto& variable) {
+    const std::string name = base::lower(variable.first);
+    return variable.second.empty() ||
+           (name != "http_proxy" && name != "https_proxy" && name != "no_proxy" && name != "all_proxy");
+  });
+  return environment;
+}
+
+std::optional<int> numa_node(std::string_view value) {
+  const auto node = base::to_int(value);
+  return node && *node >= -1 && *node < 4096 ? std::optional(static_cast<int>(*node)) : std::nullopt;
 }
 
 }  // namespace facts

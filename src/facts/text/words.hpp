@@ -30,7 +30,10 @@ namespace facts {
 /// A PCI address in sysfs notation: "00000000:00:06.0" and "0000:00:06.0" are the same.
 [[nodiscard]] std::string slot_of(std::string_view bus_id);
 
-/// http_proxy and similar.
-[[nodiscard]] bool is_proxy_variable(std::string_view name);
+/// http_proxy and similar variables that are not empty.
+[[nodiscard]] std::map<std::string, std::string> proxies_of(std::map<std::string, std::string> environment);
+
+/// The NUMA node of a PCI device; -1: not set by the firmware.
+[[nodiscard]] std::optional<int> numa_node(std::string_view value);
 
 }  // namespace facts

@@ -44,19 +44,19 @@ Os read_os(const Tree& tree) {
 Facts read_package_facts(const Tree& tree) {
   Facts facts;
   facts.os = read_os(tree);
-  facts.kernel = text_at(tree, {"os", "kernel"});
+  facts.kernel.release = text_at(tree, {"os", "kernel"});
   if (const Tree* gpus = tree.at({"nvidia", "pci"}))
     for (const Tree& gpu : gpus->items())
-      facts.pci_gpus.push_back({.slot = text_at(gpu, {"slot"}),
-                                .device_id = text_at(gpu, {"deviceId"}),
-                                .subsystem = text_at(gpu, {"subsystem"}),
-                                .pci_class = text_at(gpu, {"class"})});
-  facts.nvswitches = texts_at(tree, {"nvidia", "nvswitches"});
-  facts.nvlink_managers = texts_at(tree, {"nvidia", "nvlinkManagers"});
+      facts.nvidia.pci_gpus.push_back({.slot = text_at(gpu, {"slot"}),
+                                       .device_id = text_at(gpu, {"deviceId"}),
+                                       .subsystem = text_at(gpu, {"subsystem"}),
+                                       .pci_class = text_at(gpu, {"class"})});
+  facts.nvidia.nvswitches = texts_at(tree, {"nvidia", "nvswitches"});
+  facts.nvidia.nvlink_managers = texts_at(tree, {"nvidia", "nvlinkManagers"});
   if (const Tree* tools = tree.at({"software", "tools"}))
-    for (const auto& [tool, path] : tools->entries()) facts.tool_paths.emplace(tool, path.text());
+    for (const auto& [tool, path] : tools->entries()) facts.software.tool_paths.emplace(tool, path.text());
   if (const Tree* containerd = tree.at({"runtimes", "containerd"}); containerd && containerd->is_map())
-    facts.containerd = Containerd{};
+    facts.runtime.containerd = Containerd{};
   return facts;
 }
 

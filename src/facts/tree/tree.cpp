@@ -33,16 +33,16 @@ std::string_view name_of(CgroupVersion version) {
 }
 
 Tree machine(const Facts& f) {
-  return Tree::map_of({{"hostname", f.hostname},
-                       {"fqdn", f.fqdn},
-                       {"resolves", f.resolves ? Tree::list_of(*f.resolves) : Tree()},
-                       {"machineId", f.machine_id},
-                       {"productUuid", f.product_uuid},
-                       {"vendor", f.vendor},
-                       {"product", f.product},
-                       {"macs", Tree::list_of(f.macs)},
-                       {"cpus", f.cpus},
-                       {"memoryKib", tree_of(f.memory_kib)},
+  return Tree::map_of({{"hostname", f.machine.hostname},
+                       {"fqdn", f.machine.fqdn},
+                       {"resolves", f.machine.resolves ? Tree::list_of(*f.machine.resolves) : Tree()},
+                       {"machineId", f.machine.id},
+                       {"productUuid", f.machine.product_uuid},
+                       {"vendor", f.machine.vendor},
+                       {"product", f.machine.product},
+                       {"macs", Tree::list_of(f.machine.macs)},
+                       {"cpus", f.machine.cpus},
+                       {"memoryKib", tree_of(f.machine.memory_kib)},
                        {"virtualization", tree_of(f.os.virtualization)},
                        {"container", tree_of(f.os.container)}});
 }
@@ -58,7 +58,7 @@ Tree os(const Facts& f) {
                        {"family", name_of(f.os.family)},
                        {"architecture", f.os.architecture},
                        {"init", f.os.init},
-                       {"kernel", f.kernel},
+                       {"kernel", f.kernel.release},
                        {"euid", f.euid}});
 }
 
@@ -67,27 +67,27 @@ Tree log_line(const LogLine& l) {
 }
 
 Tree kernel(const Facts& f) {
-  Tree areas = f.swap ? Tree::list() : Tree();
-  if (f.swap)
-    for (const SwapArea& area : *f.swap)
+  Tree areas = f.kernel.swap ? Tree::list() : Tree();
+  if (f.kernel.swap)
+    for (const SwapArea& area : *f.kernel.swap)
       areas.push(Tree::map_of({{"path", area.path}, {"type", area.type}, {"kib", area.kib}}));
-  return Tree::map_of({{"cgroup", name_of(f.cgroup)},
-                       {"controllers", Tree::list_of(f.controllers)},
+  return Tree::map_of({{"cgroup", name_of(f.kernel.cgroup)},
+                       {"controllers", Tree::list_of(f.kernel.controllers)},
                        {"swap", areas},
-                       {"swapFstab", Tree::list_of(f.swap_fstab)},
-                       {"zramGenerator", f.zram_generator},
-                       {"modules", Tree::list_of(f.modules)},
-                       {"modulesBuiltin", Tree::list_of(f.modules_builtin)},
-                       {"modulesLoadable", Tree::list_of(f.modules_loadable)},
-                       {"config", f.kernel_config ? map_of(*f.kernel_config) : Tree()},
-                       {"sysctls", map_of(f.sysctls)},
-                       {"uptime", tree_of(f.uptime)},
-                       {"numaNodes", f.numa_nodes},
-                       {"log", f.kernel_log ? list_of(*f.kernel_log, log_line) : Tree()}});
+                       {"swapFstab", Tree::list_of(f.kernel.swap_fstab)},
+                       {"zramGenerator", f.kernel.zram_generator},
+                       {"modules", Tree::list_of(f.kernel.modules)},
+                       {"modulesBuiltin", Tree::list_of(f.kernel.modules_builtin)},
+                       {"modulesLoadable", Tree::list_of(f.kernel.modules_loadable)},
+                       {"config", f.kernel.config ? map_of(*f.kernel.config) : Tree()},
+                       {"sysctls", map_of(f.kernel.sysctls)},
+                       {"uptime", tree_of(f.kernel.uptime)},
+                       {"numaNodes", f.machine.numa_nodes},
+                       {"log", f.kernel.log ? list_of(*f.kernel.log, log_line) : Tree()}});
 }
 
-Tree clock(const Facts& f) {
-  return Tree::map_of({{"synchronized", tree_of(f.clock_synchronized)}, {"offset", tree_of(f.clock_offset)}});
+Tree clock(const Clock& c) {
+  return Tree::map_of({{"synchronized", tree_of(c.synchronized)}, {"offset", tree_of(c.offset)}});
 }
 
 Tree disk(const Disk& d) {
@@ -139,7 +139,7 @@ Tree resolver(const std::optional<Resolver>& r) {
 }
 
 Tree network(const Facts& f) {
-  const Firewall& w = f.firewall;
+  const Firewall& w = f.network.firewall;
   Tree firewall = Tree::map_of({{"iptables", tree_of(w.iptables)},
                                 {"backend", w.backend},
                                 {"legacyTables", Tree::list_of(w.legacy_tables)},
@@ -147,17 +147,17 @@ Tree network(const Facts& f) {
                                 {"ufwForward", w.ufw_forward},
                                 {"policies", map_of(w.policies)},
                                 {"rules", Tree::list_of(w.rules)}});
-  return Tree::map_of({{"links", list_of(f.links, link)},
-                       {"addresses", list_of(f.all_addresses, address)},
-                       {"defaultAddress", f.default_address},
-                       {"routes", list_of(f.route_table, route)},
-                       {"listeners", f.listeners ? list_of(*f.listeners, listener) : Tree()},
-                       {"resolver", resolver(f.resolver)},
-                       {"realResolver", resolver(f.real_resolver)},
-                       {"proxies", map_of(f.environment)},
-                       {"unmanagedDevices", Tree::list_of(f.unmanaged_devices)},
-                       {"networkd", map_of(f.networkd)},
-                       {"proxyMode", tree_of(f.proxy_mode)},
+  return Tree::map_of({{"links", list_of(f.network.links, link)},
+                       {"addresses", list_of(f.network.all_addresses, address)},
+                       {"defaultAddress", f.network.default_address},
+                       {"routes", list_of(f.network.route_table, route)},
+                       {"listeners", f.network.listeners ? list_of(*f.network.listeners, listener) : Tree()},
+                       {"resolver", resolver(f.network.resolver)},
+                       {"realResolver", resolver(f.network.real_resolver)},
+                       {"proxies", map_of(f.network.proxies)},
+                       {"unmanagedDevices", Tree::list_of(f.network.unmanaged_devices)},
+                       {"networkd", map_of(f.network.networkd)},
+                       {"proxyMode", tree_of(f.kubernetes.proxy_mode)},
                        {"firewall", firewall}});
 }
 
@@ -166,14 +166,14 @@ Tree network(const Facts& f) {
 base::Tree to_tree(const Facts& facts) {
   Tree tree = Tree::map_of({{"machine", machine(facts)},
                             {"os", os(facts)},
-                            {"clock", clock(facts)},
+                            {"clock", clock(facts.clock)},
                             {"kernel", kernel(facts)},
-                            {"disks", list_of(facts.disks, disk)},
-                            {"mounts", list_of(facts.mounts, mount)},
+                            {"disks", list_of(facts.storage.disks, disk)},
+                            {"mounts", list_of(facts.storage.mounts, mount)},
                             {"state", state_tree(facts)},
                             {"storage", storage_tree(facts)},
                             {"network", network(facts)},
-                            {"rdma", rdma_tree(facts)},
+                            {"rdma", rdma_tree(facts.rdma)},
                             {"software", software_tree(facts)},
                             {"runtimes", runtimes_tree(facts)},
                             {"kubernetes", kubernetes_tree(facts.kubernetes)},
@@ -181,7 +181,7 @@ base::Tree to_tree(const Facts& facts) {
                             {"gpuadmInstalled", facts.gpuadm_installed},
                             {"unread", map_of(facts.unread)},
                             {"noise", facts.noise}});
-  if (facts.pod_states) tree.set("podStates", pod_states_tree(*facts.pod_states));
+  if (facts.kubernetes.pod_states) tree.set("podStates", pod_states_tree(*facts.kubernetes.pod_states));
   return tree;
 }
 

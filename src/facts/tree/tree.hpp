@@ -34,10 +34,10 @@ inline Tree map_of(const std::map<std::string, std::string>& values) {
 [[nodiscard]] Tree software_tree(const Facts& facts);
 [[nodiscard]] Tree runtimes_tree(const Facts& facts);
 [[nodiscard]] Tree pod_states_tree(const PodStates& states);
-[[nodiscard]] Tree kubernetes_tree(const KubernetesTools& kubernetes);
+[[nodiscard]] Tree kubernetes_tree(const Kubernetes& kubernetes);
 [[nodiscard]] Tree state_tree(const Facts& facts);
 [[nodiscard]] Tree storage_tree(const Facts& facts);
-[[nodiscard]] Tree rdma_tree(const Facts& facts);
+[[nodiscard]] Tree rdma_tree(const Rdma& rdma);
 [[nodiscard]] Tree nvidia_tree(const Facts& facts);
 
 }  // namespace facts

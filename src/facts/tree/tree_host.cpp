@@ -66,48 +66,48 @@ Tree nic(const PciNic& n) {
 
 Tree state_tree(const Facts& f) {
   Tree pages = Tree::map();
-  for (const auto& [kib, count] : f.huge_pages) pages.set(std::to_string(kib), count);
-  return Tree::map_of({{"commandLine", tree_of(f.command_line)},
-                       {"uptime", tree_of(f.uptime)},
-                       {"threads", tree_of(f.threads)},
-                       {"stuck", f.stuck ? list_of(*f.stuck, process) : Tree()},
-                       {"freeBlocks", list_of(f.free_blocks, blocks)},
-                       {"clocksource", f.clocksource},
-                       {"timeServer", tree_of(f.time_server)},
-                       {"utcOffset", f.utc_offset},
-                       {"governor", f.governor},
-                       {"lockdown", f.lockdown},
-                       {"secureBoot", tree_of(f.secure_boot)},
+  for (const auto& [kib, count] : f.kernel.huge_pages) pages.set(std::to_string(kib), count);
+  return Tree::map_of({{"commandLine", tree_of(f.kernel.command_line)},
+                       {"uptime", tree_of(f.kernel.uptime)},
+                       {"threads", tree_of(f.kernel.threads)},
+                       {"stuck", f.kernel.stuck ? list_of(*f.kernel.stuck, process) : Tree()},
+                       {"freeBlocks", list_of(f.kernel.free_blocks, blocks)},
+                       {"clocksource", f.clock.source},
+                       {"timeServer", tree_of(f.clock.server)},
+                       {"utcOffset", f.clock.utc_offset},
+                       {"governor", f.machine.governor},
+                       {"lockdown", f.security.lockdown},
+                       {"secureBoot", tree_of(f.security.secure_boot)},
                        {"umask", f.umask},
                        {"hugePages", pages},
-                       {"eccCorrected", tree_of(f.ecc_corrected)},
-                       {"eccUncorrected", tree_of(f.ecc_uncorrected)},
-                       {"neighbours", tree_of(f.neighbours)},
-                       {"crashRecords", strings(f.crash_records)},
-                       {"iommus", Tree::list_of(f.iommus)},
-                       {"acsBridges", strings(f.acs_bridges)},
-                       {"selinuxDenials", strings(f.selinux_denials)}});
+                       {"eccCorrected", tree_of(f.machine.ecc_corrected)},
+                       {"eccUncorrected", tree_of(f.machine.ecc_uncorrected)},
+                       {"neighbours", tree_of(f.network.neighbours)},
+                       {"crashRecords", strings(f.kernel.crash_records)},
+                       {"iommus", Tree::list_of(f.machine.iommus)},
+                       {"acsBridges", strings(f.machine.acs_bridges)},
+                       {"selinuxDenials", strings(f.security.selinux_denials)}});
 }
 
 Tree storage_tree(const Facts& f) {
-  return Tree::map_of({{"fstab", list_of(f.fstab, entry)},
-                       {"blockDevices", list_of(f.block_devices, block_device)},
-                       {"nvme", map_of(f.nvme_states)},
-                       {"drives", list_of(f.drives, drive)},
-                       {"xfsFtype", tree_of(f.xfs_ftype)},
-                       {"iscsiInitiator", f.iscsi_initiator},
-                       {"multipathRules", Tree::list_of(f.multipath_rules)},
-                       {"etcdFsync", tree_of(f.etcd_fsync)},
-                       {"etcdCommit", tree_of(f.etcd_commit)}});
+  return Tree::map_of({{"fstab", list_of(f.storage.fstab, entry)},
+                       {"blockDevices", list_of(f.storage.block_devices, block_device)},
+                       {"nvme", map_of(f.storage.nvme_states)},
+                       {"drives", list_of(f.storage.drives, drive)},
+                       {"xfsFtype", tree_of(f.storage.xfs_ftype)},
+                       {"iscsiInitiator", f.storage.iscsi_initiator},
+                       {"multipathRules", Tree::list_of(f.storage.multipath_rules)},
+                       {"etcdFsync", tree_of(f.kubernetes.etcd_fsync)},
+                       {"etcdCommit", tree_of(f.kubernetes.etcd_commit)}});
 }
 
-Tree rdma_tree(const Facts& f) {
-  return Tree::map_of({{"cards", list_of(f.pci_nics, nic)},
-                       {"devices", map_of(f.rdma_devices)},
-                       {"verbs", Tree::list_of(f.rdma_verbs)},
-                       {"ports", list_of(f.rdma_ports, port)},
-                       {"mlx5Version", f.mlx5_version},
-                       {"nvidiaFsVersion", f.nvidia_fs_version}});
+Tree rdma_tree(const Rdma& r) {
+  return Tree::map_of({{"cards", list_of(r.nics, nic)},
+                       {"devices", map_of(r.devices)},
+                       {"verbs", Tree::list_of(r.verbs)},
+                       {"ports", list_of(r.ports, port)},
+                       {"mlx5Version", r.mlx5_version},
+                       {"nvidiaFsVersion", r.nvidia_fs_version}});
 }
 
 }  // namespace facts

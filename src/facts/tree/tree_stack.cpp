@@ -98,69 +98,35 @@ Tree docker(const std::optional<Docker>& d) {
                        {"root", d->root}});
 }
 
-Tree pci_gpu(const PciGpu& g) {
-  Tree aer;
-  if (g.aer)
-    aer = Tree::map_of(
-        {{"correctable", g.aer->correctable}, {"nonfatal", g.aer->nonfatal}, {"fatal", g.aer->fatal}});
-  return Tree::map_of({{"slot", g.slot},
-                       {"deviceId", g.device_id},
-                       {"subsystem", g.subsystem},
-                       {"class", g.pci_class},
-                       {"driver", g.driver},
-                       {"iommu", g.iommu},
-                       {"place", g.place},
-                       {"numa", tree_of(g.numa)},
-                       {"aer", aer}});
+Tree component(const Component& part) {
+  return Tree::map_of({{"name", part.name}, {"status", part.status}, {"says", part.says}});
 }
 
-Tree process(const GpuProcess& p) {
-  return Tree::map_of({{"pid", p.pid}, {"type", p.type}, {"name", p.name}});
+Tree pod_container(const PodContainer& one) {
+  return Tree::map_of({{"namespace", one.space},
+                       {"pod", one.pod},
+                       {"name", one.name},
+                       {"attempt", one.attempt},
+                       {"state", one.state},
+                       {"exitCode", tree_of(one.exit_code)},
+                       {"reason", one.reason},
+                       {"message", one.message},
+                       {"log", Tree::list_of(one.log)}});
 }
 
-Tree nvlinks(const std::optional<NvLinks>& n) {
-  if (!n) return {};
-  Tree errors = Tree::map();
-  for (const auto& [what, times] : n->errors) errors.set(what, times);
-  return Tree::map_of({{"active", n->active}, {"inactive", Tree::list_of(n->inactive)}, {"errors", errors}});
-}
-
-Tree xid(const Xid& x) {
-  return Tree::map_of({{"seconds", x.seconds}, {"slot", x.slot}, {"code", x.code}, {"text", x.text}});
-}
-
-Tree fabric_manager(const FabricManager& m) {
-  return Tree::map_of({{"version", tree_of(m.version)},
-                       {"log", m.log ? Tree::list_of(*m.log) : Tree()},
-                       {"config", map_of(m.config)}});
-}
-
-Tree gpu(const Gpu& g) {
-  return Tree::map_of({{"index", g.index},
-                       {"uuid", g.uuid},
-                       {"name", g.name},
-                       {"busId", g.bus_id},
-                       {"memoryMib", tree_of(g.memory_mib)},
-                       {"computeCapability", tree_of(g.compute_capability)},
-                       {"architecture", tree_of(g.architecture)},
-                       {"persistence", tree_of(g.persistence)},
-                       {"mig", tree_of(g.mig)},
-                       {"migPending", tree_of(g.mig_pending)},
-                       {"computeMode", tree_of(g.compute_mode)},
-                       {"recoveryAction", tree_of(g.recovery_action)},
-                       {"inforomChecksum", tree_of(g.inforom_checksum)},
-                       {"migDevices", g.mig_devices},
-                       {"processes", list_of(g.processes, process)},
-                       {"nvlinks", nvlinks(g.nvlinks)},
-                       {"pathsTo", Tree::list_of(g.paths_to)},
-                       {"readings", map_of(g.readings)}});
+Tree pod_error(const PodError& one) {
+  return Tree::map_of({{"pod", one.pod},
+                       {"container", one.container},
+                       {"operation", one.operation},
+                       {"reason", one.reason},
+                       {"message", one.message}});
 }
 
 }  // namespace
 
 Tree software_tree(const Facts& f) {
   Tree units = Tree::map(), packages = Tree::map();
-  for (const auto& [name, unit] : f.units)
+  for (const auto& [name, unit] : f.software.units)
     units.set(name, Tree::map_of({{"load", unit.load},
                                   {"active", unit.active},
                                   {"sub", unit.sub},
@@ -169,38 +135,34 @@ Tree software_tree(const Facts& f) {
                                   {"since", tree_of(unit.since)},
                                   {"proxies", map_of(unit.environment)},
                                   {"limits", map_of(unit.limits)}}));
-  for (const auto& [name, package] : f.packages)
+  for (const auto& [name, package] : f.software.packages)
     packages.set(
         name, Tree::map_of(
                   {{"version", package.version}, {"installed", package.installed}, {"held", package.held}}));
-  return Tree::map_of({{"tools", map_of(f.tool_paths)},
-                       {"paths", map_of(f.paths)},
+  return Tree::map_of({{"tools", map_of(f.software.tool_paths)},
+                       {"paths", map_of(f.software.paths)},
                        {"units", units},
                        {"packages", packages},
-                       {"packageLocks", list_of(f.package_locks, lock)},
-                       {"repositories", list_of(f.repositories, repository)},
-                       {"selinux", tree_of(f.selinux)},
-                       {"apparmor", tree_of(f.apparmor)}});
+                       {"packageLocks", list_of(f.software.package_locks, lock)},
+                       {"repositories", list_of(f.software.repositories, repository)},
+                       {"selinux", tree_of(f.security.selinux)},
+                       {"apparmor", tree_of(f.security.apparmor)}});
 }
 
 Tree runtimes_tree(const Facts& f) {
-  return Tree::map_of({{"sockets", Tree::list_of(f.cri_sockets)},
-                       {"containerd", containerd(f.containerd)},
-                       {"docker", docker(f.docker)},
-                       {"crio", tree_of(f.crio)},
-                       {"runc", tree_of(f.runc)},
-                       {"nvidiaCtk", tree_of(f.nvidia_ctk)},
-                       {"crioConfig", crio_config(f.crio_config)},
-                       {"crictlEndpoint", tree_of(f.crictl_endpoint)},
-                       {"toolkit", toolkit(f.toolkit)},
-                       {"deviceLabel", tree_of(f.device_label)}});
+  return Tree::map_of({{"sockets", Tree::list_of(f.runtime.sockets)},
+                       {"containerd", containerd(f.runtime.containerd)},
+                       {"docker", docker(f.runtime.docker)},
+                       {"crio", tree_of(f.runtime.crio)},
+                       {"runc", tree_of(f.runtime.runc)},
+                       {"nvidiaCtk", tree_of(f.nvidia.ctk)},
+                       {"crioConfig", crio_config(f.runtime.crio_config)},
+                       {"crictlEndpoint", tree_of(f.runtime.crictl_endpoint)},
+                       {"toolkit", toolkit(f.nvidia.toolkit)},
+                       {"deviceLabel", tree_of(f.nvidia.device_label)}});
 }
 
-Tree component(const Component& part) {
-  return Tree::map_of({{"name", part.name}, {"status", part.status}, {"says", part.says}});
-}
-
-Tree kubernetes_tree(const KubernetesTools& k) {
+Tree kubernetes_tree(const Kubernetes& k) {
   return Tree::map_of({{"kubeadm", tree_of(k.kubeadm)},
                        {"kubelet", tree_of(k.kubelet)},
                        {"kubectl", tree_of(k.kubectl)},
@@ -231,37 +193,6 @@ Tree kubernetes_tree(const KubernetesTools& k) {
                        {"hardening", hardening_tree(k.hardening)}});
 }
 
-Tree driver_root(const DriverRoot& root) {
-  return Tree::map_of({{"path", root.path},
-                       {"nvidiaSmi", root.smi},
-                       {"library", root.library},
-                       {"hidesDevices", root.hides_devices}});
-}
-
-namespace {
-
-Tree pod_container(const PodContainer& one) {
-  return Tree::map_of({{"namespace", one.space},
-                       {"pod", one.pod},
-                       {"name", one.name},
-                       {"attempt", one.attempt},
-                       {"state", one.state},
-                       {"exitCode", tree_of(one.exit_code)},
-                       {"reason", one.reason},
-                       {"message", one.message},
-                       {"log", Tree::list_of(one.log)}});
-}
-
-Tree pod_error(const PodError& one) {
-  return Tree::map_of({{"pod", one.pod},
-                       {"container", one.container},
-                       {"operation", one.operation},
-                       {"reason", one.reason},
-                       {"message", one.message}});
-}
-
-}  // namespace
-
 Tree pod_states_tree(const PodStates& states) {
   return Tree::map_of({{"source", states.source},
                        {"containers", list_of(states.containers, pod_container)},
@@ -272,37 +203,6 @@ Tree pod_states_tree(const PodStates& states) {
                        {"runtimeLog", Tree::list_of(states.runtime_log)},
                        {"inotifyRefused", states.inotify_refused},
                        {"inotifyInstances", tree_of(states.inotify_instances)}});
-}
-
-Tree nvidia_tree(const Facts& f) {
-  Tree driver;
-  if (f.driver)
-    driver = Tree::map_of({{"version", f.driver->version},
-                           {"openModules", tree_of(f.driver->open_modules)},
-                           {"cuda", tree_of(f.driver->cuda)},
-                           {"library", tree_of(f.driver->library)}});
-  return Tree::map_of({{"pci", list_of(f.pci_gpus, pci_gpu)},
-                       {"driver", driver},
-                       {"driverInstalled", tree_of(f.driver_installed)},
-                       {"libraries", Tree::list_of(f.driver_libraries)},
-                       {"driverRoots", f.driver_roots ? list_of(*f.driver_roots, driver_root) : Tree()},
-                       {"nouveauBlacklisted", f.nouveau_blacklisted},
-                       {"deviceNodes", Tree::list_of(f.device_nodes)},
-                       {"devChar", f.dev_char ? Tree::list_of(*f.dev_char) : Tree()},
-                       {"danglingLibraries", Tree::list_of(f.dangling_libraries)},
-                       {"linkerFolders", map_of(f.linker_folders)},
-                       {"gcc", tree_of(f.gcc)},
-                       {"kernelCompiler", f.kernel_compiler},
-                       {"nvswitches", Tree::list_of(f.nvswitches)},
-                       {"nvlinkManagers", Tree::list_of(f.nvlink_managers)},
-                       {"fabricManager", fabric_manager(f.fabric_manager)},
-                       {"xids", list_of(f.xids, xid)},
-                       {"sxids", list_of(f.sxids, xid)},
-                       {"smiSeconds", tree_of(f.smi_seconds)},
-                       {"smiWarnings", Tree::list_of(f.smi_warnings)},
-                       {"smiStatus", tree_of(f.nvidia_smi_status)},
-                       {"smiSays", f.nvidia_smi_says},
-                       {"gpus", list_of(f.gpus, gpu)}});
 }
 
 }  // namespace facts
