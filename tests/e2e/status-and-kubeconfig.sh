@@ -95,7 +95,7 @@ says "append a slash"
 # What is stopped is named: the kubelet, a part of the control plane, the whole host.
 on one systemctl stop kubelet
 exits 1 gpuadm status -f cluster.yaml
-says "one: the kubelet does not run"
+says "one: the kubelet is not running"
 says "do: gpuadm logs kubelet one"
 on one mv /etc/kubernetes/manifests/kube-scheduler.yaml /root/
 on one systemctl start kubelet
