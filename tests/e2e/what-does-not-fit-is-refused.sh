@@ -71,4 +71,4 @@ refused 3 "one: the API server does not answer" -- gpuadm join four -f fresh.yam
 state >after
 diff before after >out || fail "a host was changed"
 lab kill one
-refused 3 "left out: one" "no control-plane node of the cluster is reachable" "gpuadm doctor one" -- gpuadm join four -f fresh.yaml --bundle "$bundle" -y --connect-timeout 5
+refused 3 "not used: one" "no control-plane node of the cluster is reachable" "gpuadm doctor one" -- gpuadm join four -f fresh.yaml --bundle "$bundle" -y --connect-timeout 5
