@@ -57,7 +57,7 @@ std::string gpus_of(const RunSummary& of) {
 /// "1.34.2, containerd 1.7.24": the version of a runtime that the run installed is unknown.
 std::string versions_of(const RunSummary& of) {
   const spec::Cluster& cluster = of.cluster;
-  std::string text = cluster.kubernetes.version ? cluster.kubernetes.version->text() : "unknown";
+  std::string text = of.kubernetes ? of.kubernetes->text() : "unknown";
   const spec::Host* first = playbook::first_control_plane(cluster, of.census);
   const facts::Facts* facts = first ? facts_of(of, *first) : nullptr;
   if (cluster.runtime.engine == spec::Engine::docker)

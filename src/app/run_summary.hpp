@@ -4,6 +4,7 @@
 #include "gpuadm/facts/facts.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ struct RunSummary {
   std::filesystem::path kubeconfig;  ///< for kubectl on this machine; empty: none was written
   std::string typed;                 ///< arguments that select its hosts: typed()
   bool waited_for = false;           ///< whether the run waited for the cluster
+  std::optional<base::Version> kubernetes;
 };
 
 /// The state of the cluster, and the next commands: at most nine lines.

@@ -26,11 +26,12 @@ constexpr unsigned security = static_cast<unsigned>(Stage::security);
 /// Input of a check of one host.
 struct Subject {
   const spec::Cluster& cluster;
+  const spec::Decisions& decisions;
   const spec::Host& host;
   const facts::Facts& facts;
   const Data& data;
   Stage stage;
-  std::optional<base::Version> kubernetes;  ///< the requested, installed, or default version
+  std::optional<base::Version> kubernetes;  ///< the decided, requested, installed, or default version
 };
 
 /// Input of a check across hosts; the reachable hosts by name.

@@ -12,9 +12,9 @@ namespace {
 using report::Finding;
 using report::Verdict;
 
-std::optional<base::Version> kubernetes_of(const spec::Cluster& cluster, const facts::Facts& facts,
-                                           const Data& data) {
-  if (cluster.kubernetes.version) return cluster.kubernetes.version;
+std::optional<base::Version> kubernetes_of(const spec::Cluster& cluster, const spec::Decisions& decisions,
+                                           const facts::Facts& facts, const Data& data) {
+  if (const auto version = spec::kubernetes_of(cluster, decisions)) return version;
   if (cluster.kubernetes.source == spec::Source::bundle) return std::nullopt;
   if (facts.kubernetes.kubeadm) return base::Version::parse(*facts.kubernetes.kubeadm);
   return cluster.kubernetes.source == spec::Source::packages ? data.kubernetes : std::nullopt;
@@ -48,8 +48,8 @@ void examine_host(const Subject& subject, const std::string& name, std::vector<F
 
 }  // namespace
 
-std::vector<report::Finding> examine(const spec::Cluster& cluster, const facts::Census& census,
-                                     const Data& data, Stage stage) {
+std::vector<report::Finding> examine(const spec::Cluster& cluster, const spec::Decisions& decisions,
+                                     const facts::Census& census, const Data& data, Stage stage) {
   std::vector<Finding> findings;
   Group group{cluster, {}};
   for (const auto& [name, facts] : census)
@@ -60,8 +60,13 @@ std::vector<report::Finding> examine(const spec::Cluster& cluster, const facts::
   findings.reserve(static_cast<std::size_t>(rows) * (group.hosts.size() + 1));
   for (const auto& [name, facts] : group.hosts) {
     spec::Host other;
-    const Subject subject{cluster, host_named(cluster, name, other),    *facts, data,
-                          stage,   kubernetes_of(cluster, *facts, data)};
+    const Subject subject{cluster,
+                          decisions,
+                          host_named(cluster, name, other),
+                          *facts,
+                          data,
+                          stage,
+                          kubernetes_of(cluster, decisions, *facts, data)};
     examine_host(subject, name, findings);
   }
   if (group.hosts.empty()) return findings;

@@ -147,10 +147,11 @@ bool fixes(const Step& step, const std::string& host, const Choice& choice) {
 /// Renders phases, host by host.
 class Stages {
  public:
-  Stages(const spec::Cluster& cluster, const facts::Census& census, const playbook::Library& library,
-         const bundle::Bundle* bundle, const Choice& choice,
+  Stages(const spec::Cluster& cluster, const spec::Decisions& decisions, const facts::Census& census,
+         const playbook::Library& library, const bundle::Bundle* bundle, const Choice& choice,
          const std::map<std::string, base::Version>& versions)
       : cluster_(cluster),
+        decisions_(decisions),
         census_(census),
         library_(library),
         bundle_(bundle),
@@ -176,7 +177,13 @@ class Stages {
 
  private:
   [[nodiscard]] Context context(const spec::Host& host) const {
-    return {cluster_, host, *census_.at(host.name), library_.catalog(), bundle_, versions_.at(host.name),
+    return {cluster_,
+            decisions_,
+            host,
+            *census_.at(host.name),
+            library_.catalog(),
+            bundle_,
+            versions_.at(host.name),
             &census_};
   }
 
@@ -211,6 +218,7 @@ class Stages {
   }
 
   const spec::Cluster& cluster_;
+  const spec::Decisions& decisions_;
   const facts::Census& census_;
   const playbook::Library& library_;
   const bundle::Bundle* bundle_;
@@ -255,15 +263,23 @@ Result<> known_phases(const playbook::Playbook& playbook, const Choice& choice) 
 }
 
 std::vector<std::string> hosts_that_read(const std::string& variable, const spec::Cluster& cluster,
-                                         const facts::Census& census, const playbook::Library& library,
-                                         const bundle::Bundle* bundle, const Choice& choice) {
+                                         const spec::Decisions& decisions, const facts::Census& census,
+                                         const playbook::Library& library, const bundle::Bundle* bundle,
+                                         const Choice& choice) {
   std::vector<std::string> hosts;
   for (const spec::Host& host : cluster.hosts) {
     const auto facts = census.find(host.name);
     if (facts == census.end() || !facts->second) continue;
-    const auto version = playbook::kubernetes_version(cluster, *facts->second, library.catalog(), bundle);
-    const Context context{
-        cluster, host, *facts->second, library.catalog(), bundle, version.value_or(base::Version{}), &census};
+    const auto version =
+        playbook::kubernetes_version(cluster, decisions, *facts->second, library.catalog(), bundle);
+    const Context context{cluster,
+                          decisions,
+                          host,
+                          *facts->second,
+                          library.catalog(),
+                          bundle,
+                          version.value_or(base::Version{}),
+                          &census};
     const auto reads = [&](const Step& step) {
       return std::ranges::count(step.reads, variable) > 0 && playbook::selected(step, context);
     };
@@ -275,8 +291,8 @@ std::vector<std::string> hosts_that_read(const std::string& variable, const spec
   return hosts;
 }
 
-Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census, const playbook::Library& library,
-                  const bundle::Bundle* bundle, const Choice& choice) {
+Result<Plan> make(const spec::Cluster& cluster, const spec::Decisions& decisions, const facts::Census& census,
+                  const playbook::Library& library, const bundle::Bundle* bundle, const Choice& choice) {
   TRY(known_phases(library.playbook(), choice));
   Plan plan{library.playbook().id, library.prelude(), {}, library.playbook().independent, {},
             library.depot()};
@@ -286,12 +302,13 @@ Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census, con
   for (const spec::Host& host : cluster.hosts) {
     const auto facts = census.find(host.name);
     if (facts == census.end() || !facts->second) continue;
-    const auto version = playbook::kubernetes_version(cluster, *facts->second, library.catalog(), bundle);
+    const auto version =
+        playbook::kubernetes_version(cluster, decisions, *facts->second, library.catalog(), bundle);
     // Fixes do not depend on the version.
     if (!version && !choice.fixes) return std::unexpected(version.error());
     versions[host.name] = version.value_or(base::Version{});
   }
-  Stages stages(cluster, census, library, bundle, choice, versions);
+  Stages stages(cluster, decisions, census, library, bundle, choice, versions);
   const std::vector<Batch> batches = choice.batches.empty() ? one_by_one(cluster) : choice.batches;
   const auto& phases = library.playbook().phases;
   for (auto phase = phases.begin(); phase != phases.end();) {

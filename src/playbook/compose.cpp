@@ -16,7 +16,7 @@ namespace {
 
 /// The cluster file for `gpuadm join --to`, without hosts and connection settings.
 Result<std::vector<Composed>> compose_cluster_file(const Context& context) {
-  base::Tree tree = spec::to_tree(context.cluster);
+  base::Tree tree = spec::to_tree(spec::completed(context.cluster, context.decisions));
   tree.erase("hosts");
   tree.erase("ssh");
   return std::vector{

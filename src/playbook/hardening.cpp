@@ -190,8 +190,8 @@ Result<std::vector<Composed>> compose_authentication(const Context& context) {
 std::string node_addresses(const Context& context) {
   std::string text;
   const auto add = [&](const spec::Host& host, const facts::Facts& facts) {
-    const std::string node =
-        node_name({context.cluster, host, facts, context.catalog, context.bundle, context.kubernetes});
+    const std::string node = node_name({context.cluster, context.decisions, host, facts, context.catalog,
+                                        context.bundle, context.kubernetes});
     text += node;
     for (const facts::Address& address : facts.network.all_addresses)
       if (const auto cidr = base::Cidr::parse(address.cidr)) text += " " + as_openssl_has_it(*cidr);

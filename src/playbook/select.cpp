@@ -96,7 +96,8 @@ bool kubelet_off(const Context& context) {
 
 /// One is to be installed, and the GPUs determine which.
 bool installs_driver(const Context& context) {
-  return context.cluster.gpu.driver == spec::DriverPolicy::install && context.host.driver_branch != 0;
+  return context.cluster.gpu.driver == spec::DriverPolicy::install &&
+         context.decisions.of(context.host.name).driver_branch != 0;
 }
 
 bool nouveau_absent(const Context& context) {

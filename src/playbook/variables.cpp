@@ -48,7 +48,8 @@ std::string cluster_labels(const Context& c) {
   for (const spec::Host& host : c.cluster.hosts) {
     const auto facts = c.census ? c.census->find(host.name) : facts::Census::const_iterator{};
     if (!c.census || facts == c.census->end() || !facts->second) continue;
-    const std::string node = node_name({c.cluster, host, *facts->second, c.catalog, c.bundle, c.kubernetes});
+    const std::string node =
+        node_name({c.cluster, c.decisions, host, *facts->second, c.catalog, c.bundle, c.kubernetes});
     for (const auto& [key, value] : host.labels) text += fmt::format("{} {}={}\n", node, key, value);
   }
   return text;
@@ -59,7 +60,8 @@ std::string node_names(const Context& c) {
   for (const spec::Host& host : c.cluster.hosts) {
     const auto facts = c.census ? c.census->find(host.name) : facts::Census::const_iterator{};
     if (!c.census || facts == c.census->end() || !facts->second) continue;
-    text += node_name({c.cluster, host, *facts->second, c.catalog, c.bundle, c.kubernetes}) + "\n";
+    text +=
+        node_name({c.cluster, c.decisions, host, *facts->second, c.catalog, c.bundle, c.kubernetes}) + "\n";
   }
   return text;
 }
@@ -122,10 +124,10 @@ std::string kernel(const Context& c) {
   return c.facts.kernel.release;
 }
 std::string driver_branch(const Context& c) {
-  return std::to_string(c.host.driver_branch);
+  return std::to_string(c.decisions.of(c.host.name).driver_branch);
 }
 std::string driver_modules(const Context& c) {
-  return c.host.driver_modules;
+  return c.decisions.of(c.host.name).driver_modules;
 }
 /// "ubuntu2404": the release whose packages the host uses, in NVIDIA's notation for repositories.
 std::string cuda_release(const Context& c) {
@@ -291,9 +293,11 @@ std::vector<std::string> variables() {
   return names;
 }
 
-Result<ChosenVersion> choose_version(const spec::Cluster& cluster, const facts::Facts& facts,
-                                     const Catalog& catalog, const bundle::Bundle* bundle) {
-  const auto asked = cluster.kubernetes.version;
+namespace {
+
+Result<ChosenVersion> choose(const std::optional<base::Version>& asked, const spec::Cluster& cluster,
+                             const facts::Facts& facts, const Catalog& catalog,
+                             const bundle::Bundle* bundle) {
   const auto carried = bundle ? base::Version::parse(bundle->kubernetes) : std::nullopt;
   const auto installed =
       facts.kubernetes.kubeadm ? base::Version::parse(*facts.kubernetes.kubeadm) : std::nullopt;
@@ -337,9 +341,17 @@ Result<ChosenVersion> choose_version(const spec::Cluster& cluster, const facts::
   return ChosenVersion{{asked->major, asked->minor, 0}, true};
 }
 
-Result<base::Version> kubernetes_version(const spec::Cluster& cluster, const facts::Facts& facts,
-                                         const Catalog& catalog, const bundle::Bundle* bundle) {
-  return TRY(choose_version(cluster, facts, catalog, bundle)).version;
+}  // namespace
+
+Result<ChosenVersion> choose_version(const spec::Cluster& cluster, const facts::Facts& facts,
+                                     const Catalog& catalog, const bundle::Bundle* bundle) {
+  return choose(cluster.kubernetes.version, cluster, facts, catalog, bundle);
+}
+
+Result<base::Version> kubernetes_version(const spec::Cluster& cluster, const spec::Decisions& decisions,
+                                         const facts::Facts& facts, const Catalog& catalog,
+                                         const bundle::Bundle* bundle) {
+  return TRY(choose(spec::kubernetes_of(cluster, decisions), cluster, facts, catalog, bundle)).version;
 }
 
 }  // namespace playbook

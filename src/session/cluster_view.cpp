@@ -16,7 +16,7 @@ constexpr std::chrono::seconds server_patience{180};  // for an API server that 
 
 }  // namespace
 
-void fit(spec::Cluster& cluster, const facts::Census& census, const facts::ClusterFacts& facts) {
+spec::Cluster fitted(spec::Cluster cluster, const facts::Census& census, const facts::ClusterFacts& facts) {
   for (spec::Host& host : cluster.hosts)
     host.role = facts::is_control_plane(census, host.name) ? spec::Role::control_plane : spec::Role::worker;
   const auto runs = [&](std::string_view engine) {
@@ -26,6 +26,7 @@ void fit(spec::Cluster& cluster, const facts::Census& census, const facts::Clust
   };
   if (runs("docker:")) cluster.runtime.engine = spec::Engine::docker;
   if (runs("containerd:")) cluster.runtime.engine = spec::Engine::containerd;
+  return cluster;
 }
 
 base::Error no_control_plane() {

@@ -102,8 +102,8 @@ Result<Outcome> run_one_by_one(const ControlPlaneContext& context, const OneByOn
   return play(context, how, reporter, io, [&](const facts::Census& census) -> Result<plan::Plan> {
     plan::Plan plan;
     for (const std::string& host : how.hosts) {
-      plan::Plan one =
-          TRY(plan::make(context.cluster, of_hosts(census, {host}), context.library, how.bundle, how.choice));
+      plan::Plan one = TRY(
+          plan::make(context.cluster, {}, of_hosts(census, {host}), context.library, how.bundle, how.choice));
       plan.playbook = one.playbook;
       plan.prelude = one.prelude;
       for (plan::Stage& stage : one.stages) plan.stages.push_back(std::move(stage));
@@ -115,7 +115,8 @@ Result<Outcome> run_one_by_one(const ControlPlaneContext& context, const OneByOn
 Result<Outcome> run_together(const ControlPlaneContext& context, const OneByOne& how,
                              report::Reporter& reporter, Io& io) {
   return play(context, how, reporter, io, [&](const facts::Census& census) {
-    return plan::make(context.cluster, of_hosts(census, how.hosts), context.library, how.bundle, how.choice);
+    return plan::make(context.cluster, {}, of_hosts(census, how.hosts), context.library, how.bundle,
+                      how.choice);
   });
 }
 

@@ -62,10 +62,11 @@ std::vector<report::Finding> unreached_in(const facts::Census& census) {
   return findings;
 }
 
-Result<std::vector<report::Finding>> find(const spec::Cluster& cluster, const facts::Census& census,
-                                          const assets::Store& assets, checks::Stage stage) {
+Result<std::vector<report::Finding>> find(const spec::Cluster& cluster, const spec::Decisions& decisions,
+                                          const facts::Census& census, const assets::Store& assets,
+                                          checks::Stage stage) {
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
-  std::vector<report::Finding> findings = checks::examine(cluster, census, *data, stage);
+  std::vector<report::Finding> findings = checks::examine(cluster, decisions, census, *data, stage);
   std::ranges::move(unreached_in(census), std::inserter(findings, findings.begin()));
   return findings;
 }

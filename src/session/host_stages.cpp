@@ -88,7 +88,8 @@ std::string describe_stages(const facts::Census& census, const std::string& aske
   return text;
 }
 
-Result<std::vector<Finding>> find_by_state(const spec::Cluster& cluster, const facts::Census& census,
+Result<std::vector<Finding>> find_by_state(const spec::Cluster& cluster, const spec::Decisions& decisions,
+                                           const facts::Census& census,
                                            const std::optional<std::string>& view,
                                            const assets::Store& assets) {
   std::vector<Finding> findings = unreached_in(census);
@@ -96,7 +97,7 @@ Result<std::vector<Finding>> find_by_state(const spec::Cluster& cluster, const f
   for (const auto stage : {checks::Stage::node, checks::Stage::preflight}) {
     const facts::Census some = those_of(census, static_cast<unsigned>(stage));
     if (some.empty()) continue;
-    std::vector<Finding> more = TRY(find(cluster, some, assets, stage));
+    std::vector<Finding> more = TRY(find(cluster, decisions, some, assets, stage));
     // A check of both stages is evaluated as one of a node.
     std::erase_if(more, [&](const Finding& finding) { return known.contains({finding.host, finding.id}); });
     for (const Finding& finding : more) known.emplace(finding.host, finding.id);

@@ -56,13 +56,9 @@ bool has_version(const facts::Facts& facts, const Version& version) {
 /// The program for one host.
 std::string versions_program(const VersionSources& sources, const spec::Host& host, const Version& version,
                              const std::string& script) {
-  const playbook::Context context{sources.cluster,
-                                  host,
-                                  *sources.census.at(host.name),
-                                  sources.library.catalog(),
-                                  sources.bundle,
-                                  version,
-                                  &sources.census};
+  const playbook::Context context{
+      sources.cluster,           sources.decisions, host,    *sources.census.at(host.name),
+      sources.library.catalog(), sources.bundle,    version, &sources.census};
   base::Variables variables;
   const auto set = [&](const char* name, bool wanted) {
     variables[name] = wanted ? playbook::variable(name, context).value_or("") : "";
@@ -118,8 +114,9 @@ Result<Version> choose_offered(const playbook::ChosenVersion& version, const Off
 
 Result<SettledVersion> resolve_patch(const playbook::ChosenVersion& version, const VersionSources& sources,
                                      transport::Fleet& fleet) {
-  std::vector<std::string> hosts = plan::hosts_that_read("package_version", sources.cluster, sources.census,
-                                                         sources.library, sources.bundle, sources.choice);
+  std::vector<std::string> hosts =
+      plan::hosts_that_read("package_version", sources.cluster, sources.decisions, sources.census,
+                            sources.library, sources.bundle, sources.choice);
   std::erase_if(hosts, [&](const std::string& host) {
     const facts::Facts& facts = *sources.census.at(host);
     const bool knows_packages =
@@ -174,7 +171,7 @@ std::vector<std::string> version_notes(const playbook::ChosenVersion& chosen, co
   const spec::Host* first = playbook::first_control_plane(sources.cluster, sources.census);
   if (!first || sources.cluster.runtime.engine == spec::Engine::docker) return notes;
   const playbook::PauseImage pause =
-      playbook::pause_image({sources.cluster, *first, *sources.census.at(first->name),
+      playbook::pause_image({sources.cluster, sources.decisions, *first, *sources.census.at(first->name),
                              sources.library.catalog(), sources.bundle, resolved.version});
   if (pause.source == playbook::ImageSource::table)
     notes.push_back(fmt::format("sandbox image {}: from gpuadm's table; kubeadm decides once it is installed",

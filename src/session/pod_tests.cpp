@@ -72,7 +72,7 @@ Result<PodTests::Reasons> PodTests::execute(const std::string& phase, const std:
   facts::Census census;
   for (const std::string& host : hosts) census.emplace(host, context_.census.at(host));
   plan::Choice choice{{phase}, {}, {}, given, {}, &image_.bundle()};
-  plan::Plan plan = TRY(plan::make(context_.cluster, census, library_, nullptr, choice));
+  plan::Plan plan = TRY(plan::make(context_.cluster, {}, census, library_, nullptr, choice));
   // Keeps the lock of an idle host.
   for (plan::Stage& stage : plan.stages)
     for (const std::string& host : hosts_)

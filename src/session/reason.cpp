@@ -53,11 +53,12 @@ std::map<std::string, transport::Exit> ask(const std::vector<std::string>& hosts
   return answers;
 }
 
-Result<std::vector<Finding>> of_hosts(const spec::Cluster& cluster, const assets::Store& assets,
-                                      transport::Fleet& fleet, facts::Census& census) {
+Result<std::vector<Finding>> of_hosts(const spec::Cluster& cluster, const spec::Decisions& decisions,
+                                      const assets::Store& assets, transport::Fleet& fleet,
+                                      facts::Census& census) {
   for (auto& [host, answer] : ask(fleet.hosts(), TRY(probe_command(assets, Reasons::read)), fleet))
     if (auto facts = read_probe(host, answer, base::now())) census.emplace(host, std::move(facts));
-  std::vector<Finding> findings = TRY(find(cluster, census, assets, checks::Stage::node));
+  std::vector<Finding> findings = TRY(find(cluster, decisions, census, assets, checks::Stage::node));
   keep_failed(findings, node_checks);
   return findings;
 }
@@ -76,10 +77,10 @@ Result<std::vector<Finding>> of_cluster(const spec::Cluster& cluster, const asse
   return {};
 }
 
-Result<std::vector<Finding>> reasons(const spec::Cluster& cluster, const assets::Store& assets,
-                                     transport::Fleet& fleet) {
+Result<std::vector<Finding>> reasons(const spec::Cluster& cluster, const spec::Decisions& decisions,
+                                     const assets::Store& assets, transport::Fleet& fleet) {
   facts::Census census;
-  std::vector<Finding> findings = TRY(of_hosts(cluster, assets, fleet, census));
+  std::vector<Finding> findings = TRY(of_hosts(cluster, decisions, assets, fleet, census));
   if (!findings.empty()) return findings;
   return of_cluster(cluster, assets, fleet, census);
 }
@@ -95,10 +96,10 @@ void FailureLog::on(const Event& event) {
 }
 
 void explain_failures(const std::vector<Event>& failures, const spec::Cluster& cluster,
-                      const assets::Store& assets, transport::Fleet& fleet, const RunFolder& folder,
-                      report::Reporter& reporter) {
+                      const spec::Decisions& decisions, const assets::Store& assets, transport::Fleet& fleet,
+                      const RunFolder& folder, report::Reporter& reporter) {
   if (failures.empty() || fleet.interrupted()) return;
-  const auto found = reasons(cluster, assets, fleet);
+  const auto found = reasons(cluster, decisions, assets, fleet);
   // Without an answer, only the run's own error is shown.
   if (!found || found->empty()) return;
   (void)folder.save("reasons.json", report::to_tree(*found));

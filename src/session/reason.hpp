@@ -4,7 +4,7 @@
 #include "gpuadm/report/event.hpp"
 #include "gpuadm/report/finding.hpp"
 #include "gpuadm/session/run_folder.hpp"
-#include "gpuadm/spec/cluster.hpp"
+#include "gpuadm/spec/decisions.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
 #include <string>
@@ -31,7 +31,7 @@ class FailureLog final : public report::Reporter {
 /// (Did::cause) of each failure and saves the findings as reasons.json. A host that does not respond is
 /// ignored.
 void explain_failures(const std::vector<report::Event>& failures, const spec::Cluster& cluster,
-                      const assets::Store& assets, transport::Fleet& fleet, const RunFolder& folder,
-                      report::Reporter& reporter);
+                      const spec::Decisions& decisions, const assets::Store& assets, transport::Fleet& fleet,
+                      const RunFolder& folder, report::Reporter& reporter);
 
 }  // namespace session

@@ -46,6 +46,11 @@ Result<> RunFolder::save_results(const spec::Cluster& cluster, const facts::Cens
                           [&](const base::Sink& sink) { report::write_json(findings, sink); });
 }
 
+Result<> RunFolder::save_decisions(const spec::Cluster& cluster, const spec::Decisions& decisions) const {
+  TRY(save("cluster.yaml", spec::to_tree(spec::completed(cluster, decisions))));
+  return save("decisions.json", spec::to_tree(decisions));
+}
+
 Result<> RunFolder::save_text(std::string_view name, std::string_view text) const {
   return base::write_file(path_ / name, text, 0600);
 }

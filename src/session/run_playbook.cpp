@@ -200,7 +200,8 @@ Result<Outcome> run_playbook(const PlaybookRun& playbook_run, const Survey& surv
     if (playbook_run.waiting == Waiting::none)
       std::ranges::move(waiting_phases(playbook_run.library.playbook()),
                         std::back_inserter(choice.skip_phases));
-    return plan::make(playbook_run.cluster, census, playbook_run.library, playbook_run.bundle, choice);
+    return plan::make(playbook_run.cluster, playbook_run.decisions, census, playbook_run.library,
+                      playbook_run.bundle, choice);
   };
   Execution execution{playbook_run.assets,
                       TRY(plan_of(survey.census)),
@@ -210,7 +211,8 @@ Result<Outcome> run_playbook(const PlaybookRun& playbook_run, const Survey& surv
                       playbook_run.needed,
                       playbook_run.reboots,
                       playbook_run.judge,
-                      &playbook_run.cluster};
+                      &playbook_run.cluster,
+                      playbook_run.decisions};
   for (const auto& [host, facts] : survey.census) execution.hosts.push_back(host);
   execution.again = [&](const std::set<std::string>& lost) -> Result<plan::Plan> {
     const Survey fresh = TRY(take_census(*session.fleet, playbook_run.assets));
@@ -261,7 +263,8 @@ Result<Outcome> execute(const Execution& execution, const Session& session, repo
   FailureLog failures(reporter);
   const Result<Outcome> outcome = apply(execution, session, failures, who, own_host);
   if (execution.cluster)
-    explain_failures(failures.all(), *execution.cluster, execution.assets, fleet, session.folder, reporter);
+    explain_failures(failures.all(), *execution.cluster, execution.decisions, execution.assets, fleet,
+                     session.folder, reporter);
   run::unlock(execution.hosts, fleet, reporter, scripts, who);
   if (!own_host.empty()) reboot_own_host(own_host, session, reporter, io);
   return outcome;

@@ -30,7 +30,7 @@ std::vector<app::Demo> every_demo(const assets::Store& assets) {
 std::vector<report::Finding> judged(const app::Demo& demo, const assets::Store& assets) {
   const auto recording = app::recording_of(demo, assets);
   REQUIRE_MESSAGE(recording.has_value(), (recording ? "" : recording.error().what));
-  auto findings = session::find(recording->cluster, recording->survey.census, assets, demo.stage);
+  auto findings = session::find(recording->cluster, {}, recording->survey.census, assets, demo.stage);
   REQUIRE_MESSAGE(findings.has_value(), (findings ? "" : findings.error().what));
   return *findings;
 }

@@ -42,7 +42,7 @@ TEST_CASE("fix: only steps for what is open on a host are planned, and only wher
   plan::Choice choice;
   const auto ids = [&](const std::set<std::string>& open) {
     choice.fixes = {{host, open}};
-    const auto plan = plan::make(sample.cluster, census, library, nullptr, choice);
+    const auto plan = plan::make(sample.cluster, {}, census, library, nullptr, choice);
     REQUIRE_MESSAGE(plan, (plan ? "" : plan.error().what));
     CHECK(plan->independent);
     std::vector<std::string> steps;
@@ -84,7 +84,7 @@ TEST_CASE("fix: the step for a stopped time service is planned only where it fin
   const auto planned = [&](const facts::Facts& facts) {
     facts::Census census;
     census.emplace(host, facts);
-    const auto plan = plan::make(sample.cluster, census, library, nullptr, choice);
+    const auto plan = plan::make(sample.cluster, {}, census, library, nullptr, choice);
     REQUIRE_MESSAGE(plan, (plan ? "" : plan.error().what));
     return std::ranges::any_of(plan->stages, [](const plan::Stage& stage) {
       return std::ranges::any_of(stage.walks, [](const plan::Walk& walk) { return !walk.actions.empty(); });

@@ -83,16 +83,22 @@ inline spec::Cluster cluster_of(const Tree& test, const std::vector<std::string>
   if (const Tree* over = test.find("cluster")) file.merge(*over);
   auto cluster = spec::parse(base::yaml::write(file), "cluster.yaml");
   REQUIRE_MESSAGE(cluster.has_value(), (cluster ? "" : cluster.error().what));
-  if (const Tree* resolved = test.find("settled")) {
-    for (spec::Host& host : cluster->hosts) {
-      host.runtime_supply = supply_named(resolved->find("runtime"));
-      host.toolkit_supply = supply_named(resolved->find("toolkit"));
-    }
-    cluster->may_exist = resolved->find("existing") != nullptr;
-  }
   if (const Tree* version = test.find("kubernetes"))
     cluster->kubernetes.version = base::Version::parse(version->text());  // "none": as if nothing were known
   return *cluster;
+}
+
+/// What the run of a case has decided.
+inline spec::Decisions decisions_of(const Tree& test, const std::vector<std::string>& hosts) {
+  spec::Decisions decisions;
+  const Tree* decided = test.find("settled");
+  if (!decided) return decisions;
+  for (const std::string& name : hosts) {
+    decisions.hosts[name].runtime = supply_named(decided->find("runtime"));
+    decisions.hosts[name].toolkit = supply_named(decided->find("toolkit"));
+  }
+  decisions.may_exist = decided->find("existing") != nullptr;
+  return decisions;
 }
 
 /// What the control plane of a case says.
@@ -120,7 +126,8 @@ inline std::vector<Finding> judge(const Tree& test, const std::map<std::string, 
     REQUIRE(facts.has_value());
     return checks::examine_cluster(cluster_of(test, names), census, *facts, data);
   }
-  return checks::examine(cluster_of(test, names), census, data, stage_of(test.find("stage")));
+  return checks::examine(cluster_of(test, names), decisions_of(test, names), census, data,
+                         stage_of(test.find("stage")));
 }
 
 /// The probes of a case as its file changes them.

@@ -20,13 +20,15 @@ std::vector<std::string> blockers(const std::string& name, const base::Version& 
   auto cluster = spec::single("root@192.0.2.1").value();
   cluster.kubernetes.version = kubernetes;
   cluster.runtime.engine = engine;
-  cluster.kubernetes.without_dns = true;  // these hosts have no name server
+  spec::Decisions decisions;
+  decisions.without_dns = true;  // these hosts have no name server
   facts::Census census;
   facts::Facts facts = machine(name);
   facts.gpuadm_installed = made_by_gpuadm;
   census.emplace(cluster.hosts.front().name, std::move(facts));
   std::vector<std::string> ids;
-  for (const auto& finding : checks::examine(cluster, census, *repository_data(), checks::Stage::preflight))
+  for (const auto& finding :
+       checks::examine(cluster, decisions, census, *repository_data(), checks::Stage::preflight))
     if (report::blocks(finding)) ids.push_back(finding.id);
   return ids;
 }
@@ -56,10 +58,11 @@ TEST_CASE("hosts that could not be reached are left to others, and do not spoil 
   const auto cluster = spec::single("root@192.0.2.1").value();
   facts::Census census;
   census.emplace("away", base::fail(base::Fault::unreachable, "no route"));
-  for (const auto& finding : checks::examine(cluster, census, *repository_data(), checks::Stage::node))
+  for (const auto& finding : checks::examine(cluster, {}, census, *repository_data(), checks::Stage::node))
     CHECK(finding.verdict == report::Verdict::skip);
   census.emplace(cluster.hosts.front().name, machine("debian12-docker"));
-  for (const auto& finding : checks::examine(cluster, census, *repository_data(), checks::Stage::preflight))
+  for (const auto& finding :
+       checks::examine(cluster, {}, census, *repository_data(), checks::Stage::preflight))
     CHECK(finding.host != "away");
 }
 
@@ -69,7 +72,7 @@ TEST_CASE(
   const auto cluster = spec::single("root@192.0.2.1").value();
   facts::Census census;
   census.emplace(cluster.hosts.front().name, facts::parse(probe_text({})).value());
-  const auto findings = checks::examine(cluster, census, *repository_data(), checks::Stage::preflight);
+  const auto findings = checks::examine(cluster, {}, census, *repository_data(), checks::Stage::preflight);
   for (const char* id :
        {"host.reboot.required", "kubeadm.leftover-config", "kubeadm.ports-free", "host.disk.swap-on",
         "kernel.sysctl.ip-forward", "host.cpu.count", "kernel.cgroup.version"}) {
@@ -89,7 +92,7 @@ TEST_CASE("what a host says is shown harmless") {
   census.emplace(
       cluster.hosts.front().name,
       facts::parse(probe_text({{"/proc/1/comm", "evil\033[2J" + std::string(100000, 'x')}})).value());
-  const auto findings = checks::examine(cluster, census, *repository_data(), checks::Stage::preflight);
+  const auto findings = checks::examine(cluster, {}, census, *repository_data(), checks::Stage::preflight);
   const auto init = std::ranges::find(findings, std::string("host.init.systemd"), &report::Finding::id);
   REQUIRE(init != findings.end());
   CHECK(init->evidence.find('\033') == std::string::npos);

@@ -70,7 +70,7 @@ Verdicts verdicts_of(const spec::Cluster& cluster, const Sick& sick, const std::
   if (!facts) return verdicts;  // refused
   facts::Census census;
   census.emplace(cluster.hosts.front().name, std::move(*facts));
-  for (const Finding& finding : checks::examine(cluster, census, data, sick.stage))
+  for (const Finding& finding : checks::examine(cluster, {}, census, data, sick.stage))
     verdicts[finding.id].insert(finding.verdict);
   return verdicts;
 }

@@ -178,7 +178,7 @@ std::vector<Finding> judge_recording(const std::string& machine, Stage stage, co
   if (!facts) return {};
   facts::Census census;
   census.emplace(cluster->hosts.front().name, std::move(*facts));
-  return checks::examine(*cluster, census, data, stage);
+  return checks::examine(*cluster, {}, census, data, stage);
 }
 
 /// What the checks that rest on a section say where it is damaged.

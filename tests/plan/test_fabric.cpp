@@ -14,9 +14,10 @@ std::string steps(const std::vector<std::string>& nvswitches,
   cluster.kubernetes.source = spec::Source::installed;
   spec::Host host;
   host.name = "gpu";
-  host.driver_branch = 580;
-  host.driver_modules = "open";
   cluster.hosts.push_back(host);
+  spec::Decisions decisions;
+  decisions.hosts["gpu"].driver_branch = 580;
+  decisions.hosts["gpu"].driver_modules = "open";
   facts::Facts facts;
   facts.os.family = facts::Family::debian;
   facts.kubernetes.kubeadm = facts.kubernetes.kubelet = "v1.35.2";
@@ -25,7 +26,7 @@ std::string steps(const std::vector<std::string>& nvswitches,
   facts.nvidia.nvlink_managers = nvlink_managers;
   plan::Choice choice;
   choice.phases = {"gpu/driver"};
-  const auto plan = plan::make(cluster, {{"gpu", facts}}, library, nullptr, choice);
+  const auto plan = plan::make(cluster, decisions, {{"gpu", facts}}, library, nullptr, choice);
   REQUIRE_MESSAGE(plan, (plan ? "" : plan.error().what));
   std::string text;
   for (const plan::Stage& stage : plan->stages)

@@ -37,7 +37,7 @@ struct Scenario {
     choice.given = {{"drain", "yes"}, {"drain_timeout", "300"}};
     for (const auto& hosts : checks::upgrade_order(cluster, unavailable))
       choice.batches.push_back({hosts, {{"each_nodes", base::join(hosts, " ")}}});
-    auto plan = plan::make(cluster, census, library, nullptr, choice);
+    auto plan = plan::make(cluster, {}, census, library, nullptr, choice);
     REQUIRE_MESSAGE(plan, (plan ? "" : plan.error().what));
     return *plan;
   }
@@ -109,7 +109,7 @@ TEST_CASE("upgrade: the repository of the new minor comes first, and packages ar
 
 TEST_CASE("phases with `each` and without batches go host by host") {
   const Scenario scenario;
-  const auto plan = plan::make(scenario.cluster, scenario.census, scenario.library, nullptr,
+  const auto plan = plan::make(scenario.cluster, {}, scenario.census, scenario.library, nullptr,
                                {.given = {{"drain", "no"}, {"drain_timeout", "1"}, {"each_nodes", "x"}}});
   REQUIRE(plan);
   CHECK(std::ranges::count_if(plan->stages, [](const plan::Stage& stage) {

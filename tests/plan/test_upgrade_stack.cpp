@@ -12,13 +12,14 @@ plan::Plan made(const std::vector<std::string>& skipped) {
   spec::Cluster cluster;
   cluster.gpu.driver = spec::DriverPolicy::install;
   cluster.kubernetes.source = spec::Source::installed;
+  spec::Decisions decisions;
+  decisions.hosts["gpu"].driver_branch = 580;
+  decisions.hosts["gpu"].driver_modules = "open";
   facts::Census census;
   for (const char* name : {"cp", "gpu"}) {
     spec::Host host;
     host.name = name;
     host.role = name[0] == 'c' ? spec::Role::control_plane : spec::Role::worker;
-    host.driver_branch = name[0] == 'c' ? 0 : 580;
-    host.driver_modules = "open";
     cluster.hosts.push_back(host);
     facts::Facts facts;
     facts.machine.hostname = name;
@@ -37,7 +38,7 @@ plan::Plan made(const std::vector<std::string>& skipped) {
   choice.given = {
       {"drain", "yes"}, {"drain_timeout", "300"}, {"stack_targets", "gpu driver x 580.95.05-1\n"}};
   choice.batches = {{{"gpu"}, {{"each_nodes", "gpu"}}}};
-  auto plan = plan::make(cluster, census, library, nullptr, choice);
+  auto plan = plan::make(cluster, decisions, census, library, nullptr, choice);
   REQUIRE_MESSAGE(plan, (plan ? "" : plan.error().what));
   return *plan;
 }

@@ -11,6 +11,7 @@ struct Sample {
   assets::Store store = *assets::Store::open({});
   playbook::Library library = *playbook::Library::load(store, "init");
   spec::Cluster cluster = *spec::single("");
+  spec::Decisions decisions;
   facts::Facts facts;
   base::Version kubernetes{1, 20, 2};
   std::optional<bundle::Bundle> bundle;
@@ -28,7 +29,8 @@ struct Sample {
     facts.nvidia.pci_gpus = {{"0000:00:06.0", "2335", "10de:18bf", "0302", "nvidia"}};
   }
   [[nodiscard]] playbook::Context context() const {
-    return {cluster,           cluster.hosts.front(),       facts,
-            library.catalog(), bundle ? &*bundle : nullptr, kubernetes};
+    return {cluster,   decisions,         cluster.hosts.front(),
+            facts,     library.catalog(), bundle ? &*bundle : nullptr,
+            kubernetes};
   }
 };

@@ -42,8 +42,8 @@ TEST_CASE(
         }
         facts::Census census;
         census.emplace(sample.cluster.hosts.front().name, sample.facts);
-        const auto plan =
-            plan::make(sample.cluster, census, sample.library, sample.bundle ? &*sample.bundle : nullptr, {});
+        const auto plan = plan::make(sample.cluster, {}, census, sample.library,
+                                     sample.bundle ? &*sample.bundle : nullptr, {});
         REQUIRE_MESSAGE(plan, (plan ? "" : plan.error().what));
         CHECK(plan->size() > 20);
       }

@@ -9,8 +9,9 @@ std::string ready_path(const std::string& image) {
   const Sample sample;
   const playbook::Catalog catalog{
       base::yaml::read("defaults: { flannel_image: '" + image + "' }", "catalog").value()};
-  return playbook::variable("flannel_ready_path", {sample.cluster, sample.cluster.hosts.front(), sample.facts,
-                                                   catalog, nullptr, sample.kubernetes})
+  return playbook::variable("flannel_ready_path",
+                            {sample.cluster, sample.decisions, sample.cluster.hosts.front(), sample.facts,
+                             catalog, nullptr, sample.kubernetes})
       .value();
 }
 

@@ -35,15 +35,21 @@ struct Machines {
   }
   [[nodiscard]] plan::Plan plan(const char* playbook) const {
     const playbook::Library library = *playbook::Library::load(sample.store, playbook);
-    auto made = plan::make(cluster, census, library, nullptr, {});
+    auto made = plan::make(cluster, {}, census, library, nullptr, {});
     REQUIRE_MESSAGE(made, made.error().what);
     return *made;
   }
   /// As a step on the first host reads it.
   [[nodiscard]] std::string variable(const char* name) const {
     const playbook::Library library = *playbook::Library::load(sample.store, "init");
-    return playbook::variable(name, {cluster, cluster.hosts[0], *census.at("a"), library.catalog(), nullptr,
-                                     sample.kubernetes, &census})
+    return playbook::variable(name, {cluster,
+                                     {},
+                                     cluster.hosts[0],
+                                     *census.at("a"),
+                                     library.catalog(),
+                                     nullptr,
+                                     sample.kubernetes,
+                                     &census})
         .value_or("none");
   }
   /// The hosts that have a step, in order.

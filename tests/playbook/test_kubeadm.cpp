@@ -51,7 +51,7 @@ TEST_CASE("kubeadm: a Kubernetes older than 1.20 is kept where it is installed, 
   Sample sample;
   sample.cluster.kubernetes.version = base::Version{1, 2, -1};
   const auto version = [&] {
-    return playbook::kubernetes_version(sample.cluster, sample.facts, sample.library.catalog(), nullptr);
+    return playbook::kubernetes_version(sample.cluster, {}, sample.facts, sample.library.catalog(), nullptr);
   };
   REQUIRE(!version());
   CHECK(version().error().what == "kubernetes.version is 1.2: gpuadm installs Kubernetes 1.20 and newer");

@@ -18,7 +18,7 @@ struct Verify : Sample {
     census.emplace(cluster.hosts.front().name, facts);
   }
   base::Result<plan::Plan> plan(const char* phase, const base::Variables& given = {}) {
-    return plan::make(cluster, census, verify, nullptr, {{phase}, {}, {}, given, {}, &*bundle});
+    return plan::make(cluster, {}, census, verify, nullptr, {{phase}, {}, {}, given, {}, &*bundle});
   }
 };
 

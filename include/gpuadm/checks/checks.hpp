@@ -5,6 +5,7 @@
 #include "gpuadm/facts/facts.hpp"
 #include "gpuadm/report/finding.hpp"
 #include "gpuadm/spec/cluster.hpp"
+#include "gpuadm/spec/decisions.hpp"
 
 #include <functional>
 #include <memory>
@@ -48,11 +49,12 @@ struct Data;
 
 /// Runs every check of a stage: host by host in name order, checks in table order, then the checks across
 /// hosts. Passes are included (Verdict::pass), so that a report can count them. Unreachable hosts are
-/// excluded. Rules that depend on the Kubernetes version use cluster.kubernetes.version, otherwise the
-/// version of kubeadm on the host, otherwise (source: packages) the catalog's; a caller that knows the
-/// version of a bundle sets it in `cluster` first.
-[[nodiscard]] std::vector<report::Finding> examine(const spec::Cluster& cluster, const facts::Census& census,
-                                                   const Data& data, Stage stage);
+/// excluded. Rules that depend on the Kubernetes version use the decided one, otherwise the requested one,
+/// otherwise the version of kubeadm on the host, otherwise (source: packages) the catalog's.
+[[nodiscard]] std::vector<report::Finding> examine(const spec::Cluster& cluster,
+                                                   const spec::Decisions& decisions,
+                                                   const facts::Census& census, const Data& data,
+                                                   Stage stage);
 
 /// Runs the checks of the stage `cluster`: the state reported by its control plane, compared with the
 /// reachable hosts.

@@ -89,14 +89,15 @@ struct Choice {
 /// Hosts with facts on which a selected step reads this variable.
 [[nodiscard]] std::vector<std::string> hosts_that_read(const std::string& variable,
                                                        const spec::Cluster& cluster,
+                                                       const spec::Decisions& decisions,
                                                        const facts::Census& census,
                                                        const playbook::Library& library,
                                                        const bundle::Bundle* bundle, const Choice& choice);
 
 /// Renders a playbook for every host with facts. Errors contain the step and the missing value.
-[[nodiscard]] Result<Plan> make(const spec::Cluster& cluster, const facts::Census& census,
-                                const playbook::Library& library, const bundle::Bundle* bundle,
-                                const Choice& choice);
+[[nodiscard]] Result<Plan> make(const spec::Cluster& cluster, const spec::Decisions& decisions,
+                                const facts::Census& census, const playbook::Library& library,
+                                const bundle::Bundle* bundle, const Choice& choice);
 
 /// The steps of `now` that are not in `before`: "HOST: TITLE (REASON)" for each new or different step.
 /// Removed steps and steps that drift are ignored.

@@ -8,6 +8,7 @@
 #include "gpuadm/bundle/bundle.hpp"
 #include "gpuadm/facts/facts.hpp"
 #include "gpuadm/spec/cluster.hpp"
+#include "gpuadm/spec/decisions.hpp"
 
 #include <chrono>
 #include <filesystem>
@@ -120,6 +121,7 @@ struct Catalog {
 /// Inputs for rendering a step.
 struct Context {
   const spec::Cluster& cluster;
+  const spec::Decisions& decisions;
   const spec::Host& host;
   const facts::Facts& facts;
   const Catalog& catalog;
@@ -174,8 +176,10 @@ struct ChosenVersion {
 /// Fault::spec if the sources contradict each other, or if a version older than 1.20 is to be installed.
 [[nodiscard]] Result<ChosenVersion> choose_version(const spec::Cluster& cluster, const facts::Facts& facts,
                                                    const Catalog& catalog, const bundle::Bundle* bundle);
-/// The same, for callers that accept an assumed patch version.
+/// The version of the steps on one host: the same from the decided version, if there is one; its patch
+/// version may be assumed.
 [[nodiscard]] Result<base::Version> kubernetes_version(const spec::Cluster& cluster,
+                                                       const spec::Decisions& decisions,
                                                        const facts::Facts& facts, const Catalog& catalog,
                                                        const bundle::Bundle* bundle);
 

@@ -10,9 +10,10 @@ namespace session {
 /// one.
 inline constexpr std::chrono::seconds view_timeout{300};
 
-/// Roles and runtime from the facts of the hosts: a cluster that is given only on the command line has no
-/// settings for them.
-void fit(spec::Cluster& cluster, const facts::Census& census, const facts::ClusterFacts& facts);
+/// The cluster with roles and runtime from the facts of the hosts: one that is given only on the command line
+/// has no settings for them.
+[[nodiscard]] spec::Cluster fitted(spec::Cluster cluster, const facts::Census& census,
+                                   const facts::ClusterFacts& facts);
 
 /// Error if none of the hosts is a control-plane node.
 [[nodiscard]] base::Error no_control_plane();

@@ -29,6 +29,7 @@ inline constexpr std::string_view reachable = "host.ssh.reachable";
 
 /// Every finding of a stage: unreachable hosts (host.ssh.reachable) first, then the results of the checks.
 [[nodiscard]] Result<std::vector<report::Finding>> find(const spec::Cluster& cluster,
+                                                        const spec::Decisions& decisions,
                                                         const facts::Census& census,
                                                         const assets::Store& assets, checks::Stage stage);
 

@@ -23,6 +23,7 @@ enum class HostState { fresh, unfinished, worker, control_plane };
 /// Every finding of those stages: unreachable hosts, then faults of a node, then what prevents a host from
 /// becoming one, then the control plane's state (`view`; nothing: not read).
 [[nodiscard]] Result<std::vector<report::Finding>> find_by_state(const spec::Cluster& cluster,
+                                                                 const spec::Decisions& decisions,
                                                                  const facts::Census& census,
                                                                  const std::optional<std::string>& view,
                                                                  const assets::Store& assets);

@@ -24,6 +24,7 @@ using Offers = std::map<std::string, std::vector<base::Version>>;
 /// Inputs for resolving a version, after the hosts were read.
 struct VersionSources {
   const spec::Cluster& cluster;
+  const spec::Decisions& decisions;  ///< with the chosen version
   const facts::Census& census;
   const assets::Store& assets;
   const playbook::Library& library;

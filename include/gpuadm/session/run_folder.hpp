@@ -4,7 +4,7 @@
 #include "gpuadm/facts/facts.hpp"
 #include "gpuadm/report/finding.hpp"
 #include "gpuadm/session/options.hpp"
-#include "gpuadm/spec/cluster.hpp"
+#include "gpuadm/spec/decisions.hpp"
 
 #include <filesystem>
 #include <span>
@@ -23,6 +23,8 @@ class RunFolder {
   /// cluster.yaml, facts.json and findings.json of one survey.
   [[nodiscard]] Result<> save_results(const spec::Cluster& cluster, const facts::Census& census,
                                       std::span<const report::Finding> findings) const;
+  /// decisions.json, and cluster.yaml completed with them.
+  [[nodiscard]] Result<> save_decisions(const spec::Cluster& cluster, const spec::Decisions& decisions) const;
   /// The same for serialized text.
   [[nodiscard]] Result<> save_text(std::string_view name, std::string_view text) const;
 

@@ -10,7 +10,7 @@
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/options.hpp"
 #include "gpuadm/session/run_folder.hpp"
-#include "gpuadm/spec/cluster.hpp"
+#include "gpuadm/spec/decisions.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
 #include <set>
@@ -43,6 +43,7 @@ struct PlaybookRun {
   run::Judge judge;
   Waiting waiting = Waiting::until_it_works;
   std::vector<std::string> notes;  ///< shown before the preview
+  spec::Decisions decisions;
 };
 
 /// Phases that wait for or test the cluster: --no-wait skips them.
@@ -62,6 +63,7 @@ struct Execution {
   run::Judge judge;
   /// Hosts to check for the cause if a step of kubeadm or a wait fails; nullptr: none.
   const spec::Cluster* cluster = nullptr;
+  spec::Decisions decisions;  ///< for these checks
 };
 
 /// Events of the whole run.

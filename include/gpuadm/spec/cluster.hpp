@@ -36,15 +36,6 @@ enum class MigStrategy { single, mixed };      ///< one resource for all instanc
 enum class GpuStack { native, gpu_operator };  ///< who runs what Kubernetes needs for GPUs
 enum class DeviceStrategy { runtime_class, cdi };  ///< how GPUs get into containers
 
-/// Source of a program that a host lacks. `open`: undecided, kubernetes.source decides.
-enum class Supply {
-  open,
-  repositories,
-  bundle,
-  skipped,  ///< the phase that installs it is not part of the run
-  none      ///< nothing in the run can install it
-};
-
 /// Connection settings. Empty ones or 0 come from the operator's OpenSSH configuration (`ssh -G`).
 struct Endpoint {
   bool local = false;  ///< this machine, without SSH
@@ -88,12 +79,6 @@ struct Host {
   Endpoint endpoint;
   std::map<std::string, std::string> labels;
   GpuOverrides gpu;
-  /// Derived from the GPUs before planning, if a driver is installed: 580, and "open" or "proprietary".
-  int driver_branch = 0;
-  std::string driver_modules;
-  bool programs_come = false;  ///< derived: the bundle has packages of programs that kubeadm calls
-  /// Derived: source of a container runtime or the NVIDIA Container Toolkit if the host has none.
-  Supply runtime_supply = Supply::open, toolkit_supply = Supply::open;
   base::Mark mark;
 };
 
@@ -102,7 +87,6 @@ struct Kubernetes {
   Source source = Source::packages;
   std::string node_name;
   std::string image_repository;  ///< empty: kubeadm's default for the version
-  bool without_dns = false;      ///< derived: the bundle has no CoreDNS, and kubeadm skips it
 };
 
 struct Network {
@@ -193,8 +177,6 @@ struct Cluster {
   std::vector<std::string> kubelet_extra_args;  ///< "--flag=value", linted
   Patches patches;
   std::vector<Host> hosts;
-  /// Derived: the command works on a cluster that another tool may have created (apply, adopt, join).
-  bool may_exist = false;
 };
 
 /// Parses a cluster file (apiVersion gpuadm/v1alpha1, kind GpuCluster). Reports all problems at once, one per

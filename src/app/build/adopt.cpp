@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace app {
 
@@ -102,11 +103,12 @@ Result<> report_drift(const AdoptOptions& options, spec::Cluster cluster, Io& io
   preview.bundle = options.bundle;
   preview.consent = Consent::preview;
   TRY(apply_options(preview, cluster));
-  const auto without_the_gone = [&](spec::Cluster& all, session::Survey& survey,
-                                    transport::Fleet& fleet) -> Result<> {
-    for (const auto& [host, facts] : facts::Census(survey.census))
-      if (!facts) exclude(all, survey, fleet, host);
-    return {};
+  const auto without_the_gone = [&](const spec::Cluster& all, session::Survey& survey,
+                                    transport::Fleet& fleet) -> Result<spec::Cluster> {
+    std::set<std::string> gone;
+    for (const auto& [host, facts] : survey.census)
+      if (!facts) gone.insert(host);
+    return without(all, gone, survey, fleet);
   };
   TRY(bring_up(preview, {"init", std::move(cluster), without_the_gone, Outcome::failed, Existing::accepted},
                aside));

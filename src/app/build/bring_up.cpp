@@ -8,13 +8,13 @@
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/session/admin_conf.hpp"
 #include "gpuadm/session/ask.hpp"
+#include "gpuadm/session/decide.hpp"
 #include "gpuadm/session/environment.hpp"
 #include "gpuadm/session/expired.hpp"
 #include "gpuadm/session/findings.hpp"
 #include "gpuadm/session/kubernetes_version.hpp"
 #include "gpuadm/session/network_judge.hpp"
 #include "gpuadm/session/open_bundle.hpp"
-#include "gpuadm/session/supplies.hpp"
 #include "gpuadm/session/typed.hpp"
 
 #include "app/run_summary.hpp"
@@ -45,18 +45,26 @@ void list_phases(const playbook::Playbook& playbook, Io& io) {
   io.out(report::columns(std::move(lines)));
 }
 
+/// The cluster with the hosts that participate.
+Result<spec::Cluster> participating(const BringUp& setup, const session::Session& session,
+                                    session::Survey& survey, const assets::Store& assets) {
+  if (!setup.resolve) return setup.cluster;
+  spec::Cluster cluster = TRY(setup.resolve(setup.cluster, survey, *session.fleet));
+  TRY(session::resolve_environment(cluster, assets));  // of a stored cluster file
+  TRY(session.folder.save("cluster.yaml", spec::to_tree(cluster)));
+  TRY(session.folder.save("facts.json", session::to_tree(survey.census)));
+  return cluster;
+}
+
 /// The version that this run installs or finds, so that the checks judge the result, and joining nodes get
 /// the same: the first control-plane node's. Nothing: no host is to be a control-plane node.
-Result<std::optional<playbook::ChosenVersion>> resolve_version(spec::Cluster& cluster,
-                                                               const facts::Census& census,
-                                                               const playbook::Library& library,
-                                                               const bundle::Bundle* bundle) {
+Result<std::optional<playbook::ChosenVersion>> choose_version(const spec::Cluster& cluster,
+                                                              const facts::Census& census,
+                                                              const playbook::Library& library,
+                                                              const bundle::Bundle* bundle) {
   const spec::Host* first = playbook::first_control_plane(cluster, census);
   if (!first) return std::nullopt;
-  const playbook::ChosenVersion chosen =
-      TRY(playbook::choose_version(cluster, *census.at(first->name), library.catalog(), bundle));
-  cluster.kubernetes.version = chosen.version;
-  return chosen;
+  return TRY(playbook::choose_version(cluster, *census.at(first->name), library.catalog(), bundle));
 }
 
 /// Whether the bundle has the Kubernetes version of the nodes among the hosts: other versions require
@@ -84,10 +92,11 @@ Result<> same_version(const spec::Cluster& cluster, const facts::Census& census,
 }
 
 /// Evaluates and prints the checks; whether one blocks.
-Result<bool> is_blocked(const InitOptions& options, const spec::Cluster& cluster, const facts::Census& census,
+Result<bool> is_blocked(const InitOptions& options, const spec::Cluster& cluster,
+                        const spec::Decisions& decisions, const facts::Census& census,
                         const assets::Store& assets, const session::RunFolder& folder, Io& io) {
   std::vector<report::Finding> findings =
-      TRY(session::find(cluster, census, assets, checks::Stage::preflight));
+      TRY(session::find(cluster, decisions, census, assets, checks::Stage::preflight));
   TRY(session::ignore(findings, options.ignore));
   TRY(folder.save("findings.json", report::to_tree(findings)));
   if (options.format == Format::text)
@@ -131,38 +140,22 @@ Result<std::filesystem::path> fetch_kubeconfig(const spec::Cluster& cluster, con
 }
 
 /// The summary for people; with -o json, prints the kubeconfig's path to standard error.
-Result<> conclude(const InitOptions& options, const BringUp& setup, const session::Survey& survey,
-                  transport::Fleet& fleet, const assets::Store& assets, Io& io) {
-  const std::filesystem::path kubeconfig = TRY(fetch_kubeconfig(setup.cluster, survey.census, fleet, assets));
+Result<> conclude(const InitOptions& options, const session::PlaybookRun& run, const Hosts& reached_by,
+                  const session::Survey& survey, transport::Fleet& fleet, Io& io) {
+  const std::filesystem::path kubeconfig =
+      TRY(fetch_kubeconfig(run.cluster, survey.census, fleet, run.assets));
   const bool whole = options.phases.empty() && options.skip_phases.empty();
   if (options.format != Format::text || io.out_style.verbosity == report::Verbosity::quiet || !whole) {
     if (!kubeconfig.empty()) io.err(fmt::format("kubeconfig: {}\n", kubeconfig.string()));
     return {};
   }
-  io.out(to_text(
-      {setup.cluster, survey.census, kubeconfig,
-       session::typed(setup.reached_by ? *setup.reached_by : options.hosts, options.common.connection),
-       options.waiting == Waiting::until_it_works}));
+  io.out(
+      to_text({run.cluster, survey.census, kubeconfig, session::typed(reached_by, options.common.connection),
+               options.waiting == Waiting::until_it_works, spec::kubernetes_of(run.cluster, run.decisions)}));
   return {};
 }
 
 }  // namespace
-
-Result<> resolve_drivers(spec::Cluster& cluster, const facts::Census& census, const assets::Store& assets) {
-  if (cluster.gpu.driver != spec::DriverPolicy::install) return {};
-  const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
-  for (spec::Host& host : cluster.hosts) {
-    const facts::Facts& facts = *census.at(host.name);
-    if (facts.nvidia.pci_gpus.empty()) continue;
-    const auto choice = checks::choose_driver(facts.nvidia.pci_gpus, cluster.gpu.driver_branch, *data);
-    if (!choice)
-      return base::fail(choice.error().fault, fmt::format("{}: {}", host.name, choice.error().what),
-                        choice.error().hint);
-    host.driver_branch = choice->branch;
-    host.driver_modules = choice->modules;
-  }
-  return {};
-}
 
 Result<> ask_for_driver(const std::string& asked, spec::Gpu& gpu) {
   if (asked.empty()) return {};
@@ -197,11 +190,14 @@ Result<> apply_options(const InitOptions& options, spec::Cluster& cluster) {
   return {};
 }
 
-void exclude(spec::Cluster& cluster, session::Survey& survey, transport::Fleet& fleet,
-             const std::string& host) {
-  std::erase_if(cluster.hosts, [&](const spec::Host& other) { return other.name == host; });
-  survey.census.erase(host);
-  fleet.remove(host);
+spec::Cluster without(spec::Cluster cluster, const std::set<std::string>& hosts, session::Survey& survey,
+                      transport::Fleet& fleet) {
+  std::erase_if(cluster.hosts, [&](const spec::Host& host) { return hosts.contains(host.name); });
+  for (const std::string& host : hosts) {
+    survey.census.erase(host);
+    fleet.remove(host);
+  }
+  return cluster;
 }
 
 Result<Outcome> bring_up(const InitOptions& options, BringUp setup, Io& io) {
@@ -218,38 +214,36 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp setup, Io& io) {
   std::optional<bundle::Bundle> bundle;
   if (!options.bundle.empty())
     bundle = TRY(session::bring_bundle(options.bundle, options.bundle_signers, io));
-  spec::Cluster& cluster = setup.cluster;
-  TRY(session::resolve_environment(cluster, assets));
-  const spec::Cluster all = cluster;
+  TRY(session::resolve_environment(setup.cluster, assets));
   const session::Session session =
-      TRY(session::Session::open(all, options.common.connection, options.consent, io));
+      TRY(session::Session::open(setup.cluster, options.common.connection, options.consent, io));
   session::Survey survey =
       TRY(setup.resolve ? session::take_census(*session.fleet, assets) : session.survey_all(assets));
-  if (setup.resolve) {
-    TRY(setup.resolve(cluster, survey, *session.fleet));
-    TRY(session::resolve_environment(cluster, assets));  // of a stored cluster file
-    TRY(session.folder.save("cluster.yaml", spec::to_tree(cluster)));
-    TRY(session.folder.save("facts.json", session::to_tree(survey.census)));
-  }
+  const spec::Cluster cluster = TRY(participating(setup, session, survey, assets));
   const bundle::Bundle* carried = bundle ? &*bundle : nullptr;
-  const auto chosen = TRY(resolve_version(cluster, survey.census, library, carried));
+  const auto chosen = TRY(choose_version(cluster, survey.census, library, carried));
 
   // Checks. Nothing has been changed so far.
   TRY(session::refuse_expired(survey.census));
   TRY(same_version(cluster, survey.census, carried));
-  TRY(resolve_drivers(cluster, survey.census, assets));
-  cluster.may_exist = setup.existing == Existing::accepted;
-  session::resolve_supplies(cluster, survey.census, carried, choice);
-  if (TRY(is_blocked(options, cluster, survey.census, assets, session.folder, io))) return Outcome::blocked;
+  spec::Decisions decisions;
+  if (chosen) decisions.kubernetes = chosen->version;
+  decisions.may_exist = setup.existing == Existing::accepted;
+  TRY(session::decide_drivers(cluster, survey.census, assets, decisions));
+  session::decide_supplies(cluster, survey.census, carried, choice, decisions);
+  TRY(session.folder.save("decisions.json", spec::to_tree(decisions)));
+  if (TRY(is_blocked(options, cluster, decisions, survey.census, assets, session.folder, io)))
+    return Outcome::blocked;
   TRY(virtual_address_is_free(cluster, survey.census, library, *session.fleet));
   std::vector<std::string> notes;
   if (chosen) {
-    const session::VersionSources sources{cluster, survey.census, assets, library, carried, choice};
+    const session::VersionSources sources{cluster, decisions, survey.census, assets,
+                                          library, carried,   choice};
     const session::SettledVersion resolved = TRY(session::resolve_patch(*chosen, sources, *session.fleet));
-    cluster.kubernetes.version = resolved.version;
+    decisions.kubernetes = resolved.version;
     notes = session::version_notes(*chosen, resolved, sources);
   }
-  TRY(session.folder.save("cluster.yaml", spec::to_tree(cluster)));
+  TRY(session.folder.save_decisions(cluster, decisions));
 
   // Changes.
   const session::ProofImage image = TRY(session::ProofImage::write(assets, session.folder));
@@ -260,9 +254,11 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp setup, Io& io) {
   playbook_run.judge = std::ref(network);
   playbook_run.waiting = options.waiting;
   playbook_run.notes = std::move(notes);
+  playbook_run.decisions = decisions;
   const Outcome outcome = TRY(session::run_and_report(playbook_run, survey, session, options.format, io));
   if (outcome == Outcome::done && options.consent != Consent::preview)
-    TRY(conclude(options, setup, survey, *session.fleet, assets, io));
+    TRY(conclude(options, playbook_run, setup.reached_by.value_or(options.hosts), survey, *session.fleet,
+                 io));
   return outcome;
 }
 

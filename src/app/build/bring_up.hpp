@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace app {
@@ -16,18 +17,15 @@ enum class Existing { refused, accepted };
 struct BringUp {
   std::string playbook;   ///< init, join
   spec::Cluster cluster;  ///< with the command line's settings applied
-  /// Called after the hosts were read: selects the participating hosts, and may refuse. Empty: all
-  /// participate, and an unreachable one ends the run.
-  std::function<Result<>(spec::Cluster& cluster, session::Survey& survey, transport::Fleet& fleet)> resolve;
+  /// Called after the hosts were read: the cluster with only the participating hosts, of which survey and
+  /// fleet keep only these; may refuse. Empty: all participate, and an unreachable one ends the run.
+  std::function<Result<spec::Cluster>(const spec::Cluster& all, session::Survey& survey,
+                                      transport::Fleet& fleet)>
+      resolve;
   Outcome needed = Outcome::done;  ///< the outcome of a preview with changes
   Existing existing = Existing::refused;
   std::optional<Hosts> reached_by;  ///< selection of the cluster on the command line; nothing: the hosts
 };
-
-/// Selects the driver of each host with GPUs, if one is to be installed. Fault::usage if no single driver
-/// supports all its GPUs.
-[[nodiscard]] Result<> resolve_drivers(spec::Cluster& cluster, const facts::Census& census,
-                                       const assets::Store& assets);
 
 /// Parses --driver: "use", "install" or "install=580"; empty: unset. Fault::usage for anything else.
 [[nodiscard]] Result<> ask_for_driver(const std::string& asked, spec::Gpu& gpu);
@@ -35,9 +33,9 @@ struct BringUp {
 /// The cluster with the command line's versions and driver applied.
 [[nodiscard]] Result<> apply_options(const InitOptions& options, spec::Cluster& cluster);
 
-/// Continues without a host.
-void exclude(spec::Cluster& cluster, session::Survey& survey, transport::Fleet& fleet,
-             const std::string& host);
+/// The cluster without these hosts, which survey and fleet lose too.
+[[nodiscard]] spec::Cluster without(spec::Cluster cluster, const std::set<std::string>& hosts,
+                                    session::Survey& survey, transport::Fleet& fleet);
 
 /// Surveys and checks the hosts, shows the plan, and executes its phases: init, apply and join.
 [[nodiscard]] Result<Outcome> bring_up(const InitOptions& options, BringUp setup, Io& io);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace app {
 
@@ -37,17 +38,19 @@ Result<> answers(const std::string& host, transport::Fleet& fleet, const assets:
 }
 
 /// The joining hosts, and of the others those that are nodes and reachable.
-Result<> resolve_hosts(const std::vector<std::string>& targets, spec::Cluster& cluster,
-                       session::Survey& survey, transport::Fleet& fleet, const assets::Store& assets,
-                       Io& io) {
+Result<spec::Cluster> resolve_hosts(const std::vector<std::string>& targets, const spec::Cluster& all,
+                                    session::Survey& survey, transport::Fleet& fleet,
+                                    const assets::Store& assets, Io& io) {
   std::vector<std::string> away;
-  for (const auto& [host, facts] : facts::Census(survey.census)) {
+  std::set<std::string> others;
+  for (const auto& [host, facts] : survey.census) {
     const bool joins = std::ranges::find(targets, host) != targets.end();
     if (!facts && joins) return std::unexpected(facts.error());
     if (!facts) away.push_back(host);
     if (!facts) io.err(fmt::format("not used: {}\n", base::printable(facts.error().what)));
-    if (!facts || (!joins && !is_node(survey.census, host))) exclude(cluster, survey, fleet, host);
+    if (!facts || (!joins && !is_node(survey.census, host))) others.insert(host);
   }
+  spec::Cluster cluster = without(all, others, survey, fleet);
   const spec::Host* first = playbook::first_control_plane(cluster, survey.census);
   if ((!first || !is_node(survey.census, first->name)) && !away.empty())
     return base::fail(
@@ -56,11 +59,13 @@ Result<> resolve_hosts(const std::vector<std::string>& targets, spec::Cluster& c
   if (!first || !is_node(survey.census, first->name))
     return base::fail(Fault::blocked, "no cluster to join: no control-plane node was found",
                       "create it with gpuadm init, or with gpuadm apply -f FILE");
-  return answers(first->name, fleet, assets);
+  TRY(answers(first->name, fleet, assets));
+  return cluster;
 }
 
 /// The stored cluster file of the control plane, with these hosts.
-Result<> resolve_intent(spec::Cluster& cluster, transport::Fleet& fleet, const assets::Store& assets) {
+Result<spec::Cluster> resolve_intent(spec::Cluster cluster, transport::Fleet& fleet,
+                                     const assets::Store& assets) {
   const std::string from = cluster.hosts.front().name;
   const transport::Exit exit = TRY(session::ask(
       from, {.label = "read the cluster file", .asset = "playbooks/read/cluster-file.sh"}, fleet, assets));
@@ -84,8 +89,7 @@ Result<> resolve_intent(spec::Cluster& cluster, transport::Fleet& fleet, const a
   intent.kubernetes.source = cluster.kubernetes.source;
   intent.hosts = std::move(cluster.hosts);
   intent.ssh = std::move(cluster.ssh);
-  cluster = std::move(intent);
-  return {};
+  return intent;
 }
 
 Result<> usage(const JoinOptions& options) {
@@ -132,11 +136,13 @@ Result<Outcome> join(const JoinOptions& options, Io& io) {
       if (host.name != cluster.hosts.front().name) targets.push_back(host.name);
   }
   const assets::Store assets = TRY(assets::Store::open(options.init.common.assets));
-  const auto resolve = [&](spec::Cluster& all, session::Survey& survey, transport::Fleet& fleet) -> Result<> {
-    TRY(resolve_hosts(targets, all, survey, fleet, assets, io));
-    if (options.to.empty()) return {};
-    TRY(resolve_intent(all, fleet, assets));
-    return apply_options(options.init, all);
+  const auto resolve = [&](const spec::Cluster& all, session::Survey& survey,
+                           transport::Fleet& fleet) -> Result<spec::Cluster> {
+    spec::Cluster hosts = TRY(resolve_hosts(targets, all, survey, fleet, assets, io));
+    if (options.to.empty()) return hosts;
+    spec::Cluster stored = TRY(resolve_intent(std::move(hosts), fleet, assets));
+    TRY(apply_options(options.init, stored));
+    return stored;
   };
   const Hosts reached_by = options.to.empty() ? Hosts{options.init.hosts.file, {}} : Hosts{{}, {options.to}};
   return bring_up(options.init,

@@ -114,7 +114,7 @@ Result<Version> kubernetes_of(const RuntimePreviewOptions& options, const Engine
                               const spec::Cluster& cluster, const playbook::Catalog& catalog) {
   if (options.kubernetes_version.empty()) {
     if (!cluster.kubernetes.version && engine.engine == spec::Engine::docker) return Version{1, 23, 0};
-    return playbook::kubernetes_version(cluster, {}, catalog, nullptr);
+    return playbook::kubernetes_version(cluster, {}, {}, catalog, nullptr);
   }
   return spec::parse_kubernetes_version(options.kubernetes_version, "--kubernetes-version");
 }
@@ -136,9 +136,14 @@ Result<Outcome> runtime_preview(const RuntimePreviewOptions& options, Io& io) {
   cluster.runtime.engine = engine->engine;
   TRY(session::resolve_environment(cluster, assets));
   const facts::Facts facts = TRY(imagined(options, *engine));
-  const playbook::Context context{cluster, cluster.hosts.front(),
-                                  facts,   library.catalog(),
-                                  nullptr, TRY(kubernetes_of(options, *engine, cluster, library.catalog()))};
+  const spec::Decisions decisions;
+  const playbook::Context context{cluster,
+                                  decisions,
+                                  cluster.hosts.front(),
+                                  facts,
+                                  library.catalog(),
+                                  nullptr,
+                                  TRY(kubernetes_of(options, *engine, cluster, library.catalog()))};
   const auto files = TRY(playbook::compose(engine->composer, context));
   const Tree effective = TRY(playbook::effective(context, files));
 

@@ -107,26 +107,27 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
     return upgrade_stack(options, io);
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, "upgrade"));
-  spec::Cluster cluster = TRY(cluster_of(options));
-  TRY(session::resolve_environment(cluster, assets));
+  spec::Cluster asked = TRY(cluster_of(options));
+  TRY(session::resolve_environment(asked, assets));
   std::optional<bundle::Bundle> opened;
   if (!options.bundle.empty())
     opened = TRY(session::bring_bundle(options.bundle, options.bundle_signers, io));
   const bundle::Bundle* bundle = opened ? &*opened : nullptr;
   // The installed version does not determine the target version.
-  const playbook::ChosenVersion chosen =
-      TRY(playbook::choose_version(cluster, {}, library.catalog(), bundle));
-  cluster.kubernetes.version = chosen.version;
+  const playbook::ChosenVersion chosen = TRY(playbook::choose_version(asked, {}, library.catalog(), bundle));
+  spec::Decisions decisions;
+  decisions.kubernetes = chosen.version;
 
   const session::Session session =
-      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+      TRY(session::Session::open(asked, options.common.connection, options.consent, io));
+  TRY(session.folder.save_decisions(asked, decisions));
   const session::Survey survey = TRY(session.survey_all(assets));
-  TRY(session::has_control_plane(cluster, survey.census));
+  TRY(session::has_control_plane(asked, survey.census));
   TRY(session::refuse_expired(survey.census));
-  if (bundle) TRY(session::is_for_hosts(*bundle, cluster, survey.census));
+  if (bundle) TRY(session::is_for_hosts(*bundle, asked, survey.census));
   const facts::ClusterFacts facts =
-      TRY(session::read_cluster_with_retry(cluster, survey.census, *session.fleet, assets, io));
-  session::fit(cluster, survey.census, facts);
+      TRY(session::read_cluster_with_retry(asked, survey.census, *session.fleet, assets, io));
+  const spec::Cluster cluster = session::fitted(asked, survey.census, facts);
 
   checks::Upgrade upgrade{cluster, survey.census, facts, chosen.version};
   // An assumed patch version does not conflict with a newer one of the same minor in the cluster.
@@ -136,14 +137,17 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   const Shown shown = chosen.is_assumed ? Shown::if_blocked : Shown::always;
   if (TRY(is_blocked(upgrade, assets, session, options.format, shown, io))) return Outcome::blocked;
   const plan::Choice every_phase;
-  const session::VersionSources sources{cluster, survey.census, assets, library, bundle, every_phase};
+  const session::VersionSources sources{cluster, decisions, survey.census, assets,
+                                        library, bundle,    every_phase};
   const session::SettledVersion resolved = TRY(session::resolve_patch(chosen, sources, *session.fleet));
-  cluster.kubernetes.version = upgrade.to = resolved.version;
+  decisions.kubernetes = upgrade.to = resolved.version;
+  TRY(session.folder.save_decisions(asked, decisions));
   if (chosen.is_assumed && TRY(is_blocked(upgrade, assets, session, options.format, Shown::always, io)))
     return Outcome::blocked;
 
   session::PlaybookRun playbook_run{cluster,        assets, library, bundle, choice_of(upgrade, options),
                                     options.consent};
+  playbook_run.decisions = decisions;
   playbook_run.reboots = options.reboots;
   const session::ProofImage image = TRY(session::ProofImage::write(assets, session.folder));
   session::NetworkJudge network(session::NetworkJudge::On::failure_fails);

@@ -5,12 +5,11 @@
 #include "gpuadm/cluster/gpu_rows.hpp"
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/decide.hpp"
 #include "gpuadm/session/environment.hpp"
 #include "gpuadm/session/expired.hpp"
 #include "gpuadm/session/findings.hpp"
 #include "gpuadm/session/run_playbook.hpp"
-
-#include "app/build/bring_up.hpp"
 
 #include <fmt/format.h>
 
@@ -71,19 +70,16 @@ Result<Wanted> what_is_wanted(const UpgradeOptions& options, const assets::Store
 }
 
 /// Only of the selected hosts: the GPUs of the others are irrelevant.
-Result<> resolve_drivers_of(Wanted& wanted, const facts::Census& census, const assets::Store& assets) {
-  spec::Cluster meant = wanted.cluster;
-  std::erase_if(meant.hosts, [&](const spec::Host& host) { return !wanted.hosts.contains(host.name); });
-  TRY(resolve_drivers(meant, census, assets));
-  for (const spec::Host& host : meant.hosts) {
-    const auto own = std::ranges::find(wanted.cluster.hosts, host.name, &spec::Host::name);
-    own->driver_branch = host.driver_branch;
-    own->driver_modules = host.driver_modules;
-  }
-  return {};
+Result<spec::Decisions> decide(const Wanted& wanted, const facts::Census& census,
+                               const assets::Store& assets) {
+  spec::Cluster selected = wanted.cluster;
+  std::erase_if(selected.hosts, [&](const spec::Host& host) { return !wanted.hosts.contains(host.name); });
+  spec::Decisions decisions;
+  TRY(session::decide_drivers(selected, census, assets, decisions));
+  return decisions;
 }
 
-std::vector<std::string> requested_versions(const UpgradeOptions& options, const spec::Host& host) {
+std::vector<std::string> requested_versions(const UpgradeOptions& options, const spec::HostDecisions& host) {
   std::vector<std::string> words;
   if (!options.runtime.empty()) words.push_back("runtime=" + options.runtime);
   if (!options.toolkit.empty()) words.push_back("toolkit=" + options.toolkit);
@@ -92,21 +88,21 @@ std::vector<std::string> requested_versions(const UpgradeOptions& options, const
 }
 
 /// Reads which packages of the selected hosts have newer versions.
-Result<Work> read_newer(const UpgradeOptions& options, const Wanted& wanted, const checks::Upgrade& upgrade,
+Result<Work> read_newer(const UpgradeOptions& options, const std::set<std::string>& hosts,
+                        const spec::Decisions& decisions, const checks::Upgrade& upgrade,
                         const playbook::Library& library, transport::Fleet& fleet, Io& io) {
   Work work;
   std::map<std::string, std::string> names;  // the node names that the steps of a host use
-  for (const spec::Host& host : wanted.cluster.hosts) {
-    if (!wanted.hosts.contains(host.name)) continue;
-    const playbook::Context context{wanted.cluster,    host,    *upgrade.census.at(host.name),
-                                    library.catalog(), nullptr, upgrade.to,
-                                    &upgrade.census};
+  for (const spec::Host& host : upgrade.cluster.hosts) {
+    if (!hosts.contains(host.name)) continue;
+    const playbook::Context context{upgrade.cluster,   decisions, host,       *upgrade.census.at(host.name),
+                                    library.catalog(), nullptr,   upgrade.to, &upgrade.census};
     base::Variables variables{{"gpuadm_step", "look"}, {"stack_targets", ""}};
     for (const char* name : {"engine", "node_name", "driver_branch", "driver_modules", "driver_names"})
       variables[name] = playbook::variable(name, context).value_or("");
     names[host.name] = variables["node_name"];
     std::string script = library.prelude() + "\n" + base::assignments(variables) + "stack_look";
-    for (const std::string& requested : requested_versions(options, host))
+    for (const std::string& requested : requested_versions(options, decisions.of(host.name)))
       script += " " + base::quote(requested);
     fleet.submit(host.name, {.label = "read which packages have newer versions",
                              .script = script + "\n",
@@ -226,26 +222,27 @@ Result<std::vector<NewerPart>> read_parts(std::string_view text) {
 Result<Outcome> upgrade_stack(const UpgradeOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, "upgrade-stack"));
-  Wanted wanted = TRY(what_is_wanted(options, assets));
-  spec::Cluster& cluster = wanted.cluster;
+  const Wanted wanted = TRY(what_is_wanted(options, assets));
   const session::Session session =
-      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+      TRY(session::Session::open(wanted.cluster, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session.survey_all(assets));
-  TRY(session::has_control_plane(cluster, survey.census));
+  TRY(session::has_control_plane(wanted.cluster, survey.census));
   TRY(session::refuse_expired(survey.census));
   const facts::ClusterFacts facts =
-      TRY(session::read_cluster_with_retry(cluster, survey.census, *session.fleet, assets, io));
-  session::fit(cluster, survey.census, facts);
-  TRY(resolve_drivers_of(wanted, survey.census, assets));
+      TRY(session::read_cluster_with_retry(wanted.cluster, survey.census, *session.fleet, assets, io));
+  const spec::Cluster cluster = session::fitted(wanted.cluster, survey.census, facts);
+  const spec::Decisions decisions = TRY(decide(wanted, survey.census, assets));
+  TRY(session.folder.save("decisions.json", spec::to_tree(decisions)));
 
   checks::Upgrade upgrade{cluster, survey.census, facts,
                           base::Version::parse(facts.version).value_or(base::Version{})};
-  const Work work = TRY(read_newer(options, wanted, upgrade, library, *session.fleet, io));
+  const Work work = TRY(read_newer(options, wanted.hosts, decisions, upgrade, library, *session.fleet, io));
   upgrade.only = work.nodes;
   if (TRY(is_blocked(upgrade, session, options.format, io))) return Outcome::blocked;
 
   session::PlaybookRun playbook_run{
       cluster, assets, library, nullptr, choice_of(options, upgrade, work), options.consent};
+  playbook_run.decisions = decisions;
   playbook_run.reboots = options.reboots;
   return session::with_reporter(
       session.folder, options.format, io, [&](report::Reporter& reporter) -> Result<Outcome> {

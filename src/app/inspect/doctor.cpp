@@ -5,12 +5,12 @@
 #include "gpuadm/session/census.hpp"
 #include "gpuadm/session/cluster_view.hpp"
 #include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/decide.hpp"
 #include "gpuadm/session/findings.hpp"
 #include "gpuadm/session/host_stages.hpp"
 #include "gpuadm/session/open_bundle.hpp"
 #include "gpuadm/session/recording.hpp"
 #include "gpuadm/session/run_folder.hpp"
-#include "gpuadm/session/supplies.hpp"
 #include "gpuadm/session/typed.hpp"
 #include "gpuadm/session/watch.hpp"
 #include "gpuadm/spec/cluster.hpp"
@@ -55,12 +55,13 @@ bool asks_for_security(const DoctorOptions& options) {
 /// Evaluates the checks of the stage.
 Result<std::vector<report::Finding>> find_for(const DoctorOptions& options,
                                               const session::Recording& recording,
-                                              const assets::Store& assets) {
+                                              const spec::Decisions& decisions, const assets::Store& assets) {
   const facts::Census& census = recording.survey.census;
-  if (options.stage.empty()) return session::find_by_state(recording.cluster, census, recording.view, assets);
+  if (options.stage.empty())
+    return session::find_by_state(recording.cluster, decisions, census, recording.view, assets);
   if (options.stage == "cluster")
     return session::find_in_cluster(recording.cluster, census, recording.view, assets);
-  return session::find(recording.cluster, census, assets, stage_of(options));
+  return session::find(recording.cluster, decisions, census, assets, stage_of(options));
 }
 
 session::Texts texts_of(const DoctorOptions& options) {
@@ -137,15 +138,15 @@ Result<session::Recording> survey_hosts(const DoctorOptions& options, const asse
   return recording;
 }
 
-/// Sets the bundle as the source of the installation to check, as for `gpuadm init --bundle`.
-Result<> resolve_bundle(const DoctorOptions& options, session::Recording& recording, const Io& io) {
-  if (options.bundle.empty()) return {};
+/// The decisions of `gpuadm init --bundle`.
+Result<spec::Decisions> decide(const DoctorOptions& options, const session::Recording& recording,
+                               const Io& io) {
+  spec::Decisions decisions;
+  if (options.bundle.empty()) return decisions;
   const bundle::Bundle bundle = TRY(session::bring_bundle(options.bundle, {}, io));
-  recording.cluster.kubernetes.source = spec::Source::bundle;
-  if (!recording.cluster.kubernetes.version)
-    recording.cluster.kubernetes.version = base::Version::parse(bundle.kubernetes);
-  session::resolve_supplies(recording.cluster, recording.survey.census, &bundle, {});
-  return {};
+  if (!recording.cluster.kubernetes.version) decisions.kubernetes = base::Version::parse(bundle.kubernetes);
+  session::decide_supplies(recording.cluster, recording.survey.census, &bundle, {}, decisions);
+  return decisions;
 }
 
 /// Identity of a finding across runs.
@@ -239,9 +240,10 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
     demo = TRY(demo_named(options, assets));
     options.stage = session::stages_of(static_cast<unsigned>(demo->stage));
   }
+  spec::Decisions decisions;
   const session::Judge judge =
       [&](const session::Recording& recording) -> Result<std::vector<report::Finding>> {
-    auto findings = TRY(find_for(options, recording, assets));
+    auto findings = TRY(find_for(options, recording, decisions, assets));
     std::erase_if(findings, [&](const report::Finding& finding) {
       return (finding.id != session::reachable && !wanted(options, finding.id)) ||
              (!known.empty() && known.contains(key_of(finding.host, finding.id)));
@@ -253,14 +255,19 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
   session::Recording recording = TRY(demo                   ? recording_of(*demo, assets)
                                      : options.from.empty() ? survey_hosts(options, assets, io)
                                                             : recorded(options));
-  TRY(resolve_bundle(options, recording, io));
+  if (!options.bundle.empty()) recording.cluster.kubernetes.source = spec::Source::bundle;
+  decisions = TRY(decide(options, recording, io));
   const std::vector<report::Finding> findings = TRY(judge(recording));
+  // What is saved requests the decided version, because it is read without decisions.
+  recording.cluster = spec::completed(std::move(recording.cluster), decisions);
   if (!options.record.empty())
     TRY(session::save_recording(options.record, recording, session::redactor_for(recording)));
 
-  if (options.from.empty() && !demo)
-    TRY(TRY(session::RunFolder::make(recording.cluster.name))
-            .save_results(recording.cluster, recording.survey.census, findings));
+  if (options.from.empty() && !demo) {
+    const session::RunFolder folder = TRY(session::RunFolder::make(recording.cluster.name));
+    TRY(folder.save_results(recording.cluster, recording.survey.census, findings));
+    if (!options.bundle.empty()) TRY(folder.save("decisions.json", spec::to_tree(decisions)));
+  }
 
   std::map<std::string, std::string> stages;
   if (options.stage.empty()) stages = session::stages_by_host(recording.survey.census);

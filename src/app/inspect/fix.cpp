@@ -48,9 +48,9 @@ class Check {
         session::take_census(fleet_, assets_, session::Afterwards::keep_connection, session::Texts::dropped,
                              options_.stage.empty() || options_.stage == "node" ? session::Reasons::read
                                                                                 : session::Reasons::skipped));
-    findings_ =
-        TRY(options_.stage.empty() ? session::find_by_state(cluster_, survey_.census, std::nullopt, assets_)
-                                   : session::find(cluster_, survey_.census, assets_, stage_of(options_)));
+    findings_ = TRY(options_.stage.empty()
+                        ? session::find_by_state(cluster_, {}, survey_.census, std::nullopt, assets_)
+                        : session::find(cluster_, {}, survey_.census, assets_, stage_of(options_)));
     std::erase_if(findings_, [&](const Finding& finding) {
       return finding.id != session::reachable && !wanted(options_, finding.id);
     });
@@ -133,13 +133,15 @@ Fixes fixes_of(const playbook::Library& library) {
 Result<> mark_fixable(std::vector<Finding>& findings, const spec::Cluster& cluster,
                       const facts::Census& census, const assets::Store& assets) {
   const playbook::Library library = TRY(playbook::Library::load(assets, "fix"));
+  const spec::Decisions decisions;
   for (Finding& finding : findings) {
     const auto host = std::ranges::find(cluster.hosts, finding.host, &spec::Host::name);
     const auto facts = census.find(finding.host);
     if (finding.verdict != Verdict::fail || host == cluster.hosts.end() || facts == census.end() ||
         !facts->second)
       continue;
-    const playbook::Context context{cluster, *host, *facts->second, library.catalog(), nullptr, {}};
+    const playbook::Context context{cluster,           decisions, *host, *facts->second,
+                                    library.catalog(), nullptr,   {}};
     for (const playbook::Phase& phase : library.playbook().phases)
       for (const playbook::Step& step : phase.steps)
         finding.fixable = finding.fixable || (std::ranges::find(step.fixes, finding.id) != step.fixes.end() &&

@@ -30,7 +30,7 @@ Result<std::vector<report::Finding>> gpu_findings(const session::StatusSurvey& f
     if (facts && !(facts->nvidia.pci_gpus.empty() && facts->nvidia.gpus.empty())) census.emplace(host, facts);
   if (census.empty()) return {};
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
-  auto findings = checks::examine(found.survey.cluster, census, *data, checks::Stage::node);
+  auto findings = checks::examine(found.survey.cluster, {}, census, *data, checks::Stage::node);
   if (view)
     std::ranges::move(checks::examine_cluster(found.survey.cluster, census, *view, *data),
                       std::back_inserter(findings));

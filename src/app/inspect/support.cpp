@@ -153,8 +153,8 @@ class Support {
   }
 
   Result<> add_run(const fs::path& run, facts::Redactor& redact) {
-    for (const char* name :
-         {"cluster.yaml", "facts.json", "findings.json", "plan.json", "events.jsonl", "report.json"})
+    for (const char* name : {"cluster.yaml", "facts.json", "decisions.json", "findings.json", "plan.json",
+                             "events.jsonl", "report.json"})
       if (const auto text = base::read_file(run / name, run_file_limit))
         TRY(archive_.add(fs::path("runs") / run.filename() / name, redact(*text)));
     return {};
@@ -164,7 +164,7 @@ class Support {
   Result<std::string> report() {
     const session::Recording recorded = TRY(session::load_recording(archive_.folder() / "recording"));
     auto findings =
-        TRY(session::find(recorded.cluster, recorded.survey.census, assets_, checks::Stage::node));
+        TRY(session::find(recorded.cluster, {}, recorded.survey.census, assets_, checks::Stage::node));
     if (recorded.view) {
       auto more =
           TRY(session::find_in_cluster(recorded.cluster, recorded.survey.census, recorded.view, assets_));

@@ -193,24 +193,24 @@ Result<Outcome> verify(const VerifyOptions& options, Io& terminal) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const checks::Floors floors =
       TRY(checks::read_floors([&](std::string_view path) { return assets.read(path); }));
-  spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
+  const spec::Cluster asked = TRY(session::read_cluster(options.hosts, options.common.connection));
 
   // State reported by hosts and control plane.
   const session::Session session =
-      TRY(session::Session::open(cluster, options.common.connection, Consent::given, io));
+      TRY(session::Session::open(asked, options.common.connection, Consent::given, io));
   const session::Survey survey = TRY(session::take_census(*session.fleet, assets));
   if (survey.none_reached()) return std::unexpected(survey.census.begin()->second.error());
-  const auto view = TRY(session::view_cluster(cluster, survey.census, *session.fleet, assets));
+  const auto view = TRY(session::view_cluster(asked, survey.census, *session.fleet, assets));
   if (!view) return std::unexpected(session::no_control_plane());
   const facts::ClusterFacts facts = TRY(facts::parse_cluster(*view));
-  session::fit(cluster, survey.census, facts);
+  const spec::Cluster cluster = session::fitted(asked, survey.census, facts);
   const std::vector<GpuNode> nodes = checks::gpu_nodes(cluster, survey.census, facts);
 
   const std::vector<GpuNode> all = checks::cluster_nodes(cluster, survey.census, facts);
   Walk walk(all, nodes, options, io);
   walk.notify(session::unreached_in(survey.census));
   const std::vector<Finding> findings =
-      TRY(session::find(cluster, survey.census, assets, checks::Stage::node));
+      TRY(session::find(cluster, {}, survey.census, assets, checks::Stage::node));
   const session::PodTestContext context{cluster,
                                         survey.census,
                                         assets,

@@ -103,7 +103,7 @@ Result<Wanted> what_is_wanted(GpuChange change, const GpuChangeOptions& options)
 Result<bool> is_refused(const Wanted& wanted, const session::Survey& survey,
                         const std::optional<std::string>& view, const assets::Store& assets, GpuChange change,
                         Io& io) {
-  auto findings = TRY(session::find(wanted.cluster, survey.census, assets, checks::Stage::preflight));
+  auto findings = TRY(session::find(wanted.cluster, {}, survey.census, assets, checks::Stage::preflight));
   std::erase_if(findings, [&](const report::Finding& finding) {
     const bool ours = finding.id.starts_with("gpu.layout.") || finding.id.starts_with("gpu.mig.layout") ||
                       finding.id.starts_with("gpu.cdi.") || finding.id.starts_with("gpu.dra.");
@@ -197,7 +197,7 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
 
   if (in_cluster) TRY(keep_image(library, wanted, survey, *session.fleet, assets));
   const auto plan_of = [&](const facts::Census& census) -> Result<plan::Plan> {
-    plan::Plan plan = TRY(plan::make(cluster, census, library, nullptr, {}));
+    plan::Plan plan = TRY(plan::make(cluster, {}, census, library, nullptr, {}));
     keep(plan, wanted.host);
     return plan;
   };

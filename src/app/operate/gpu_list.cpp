@@ -37,7 +37,7 @@ Result<std::vector<report::Finding>> findings_of(const session::Recording& recor
                                                  const assets::Store& assets,
                                                  const std::optional<facts::ClusterFacts>& view) {
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
-  auto findings = checks::examine(recording.cluster, recording.survey.census, *data, checks::Stage::node);
+  auto findings = checks::examine(recording.cluster, {}, recording.survey.census, *data, checks::Stage::node);
   if (view)
     std::ranges::move(checks::examine_cluster(recording.cluster, recording.survey.census, *view, *data),
                       std::back_inserter(findings));

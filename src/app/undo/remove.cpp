@@ -152,7 +152,7 @@ Result<plan::Plan> forget(const RemoveOptions& options, const Parting& parting, 
                              {"drain_force", options.force ? "yes" : "no"}}};
   spec::Cluster cluster = parting.cluster;
   cluster.kubernetes = {};
-  plan::Plan plan = TRY(plan::make(cluster, parting.census, library, nullptr, choice));
+  plan::Plan plan = TRY(plan::make(cluster, {}, parting.census, library, nullptr, choice));
   plan.prelude += TRY(assets.read("playbooks/undo.sh"));
   return plan;
 }

@@ -43,7 +43,7 @@ Result<plan::Plan> reset_steps(spec::Cluster cluster, const assets::Store& asset
   facts::Census census;
   for (const spec::Host& host : cluster.hosts) census.emplace(host.name, facts::Facts{});
   const plan::Choice choice{{}, {}, {}, {{"leaving_machines", TRY(machines(cluster, fleet, assets))}}};
-  plan::Plan steps = TRY(plan::make(cluster, census, library, nullptr, choice));
+  plan::Plan steps = TRY(plan::make(cluster, {}, census, library, nullptr, choice));
   steps.prelude += TRY(assets.read("playbooks/undo.sh"));
   steps.vital.clear();
   return steps;

@@ -44,7 +44,7 @@ void leftover(const Subject& s, Verdicts& out, std::string_view what, const std:
 void foreign_cluster(const Subject& s, Verdicts& out) {
   if (!has_foreign_cluster(s.facts)) return;
   const std::string evidence = cluster_text(s.facts);
-  if (s.cluster.may_exist) return out.pass(evidence + ": described by the cluster file");
+  if (s.decisions.may_exist) return out.pass(evidence + ": described by the cluster file");
   const bool plane = s.facts.kubernetes.admin_conf;
   const std::string host = s.host.endpoint.local ? "" : " " + s.host.name;
   out.fail(Severity::blocker,
@@ -192,7 +192,7 @@ void executables(const Subject& s, Verdicts& out) {
   if (!missing.empty() && from_packages)
     return out.fail(Severity::note, "programs that kubeadm needs are installed with its packages",
                     list(missing), "kube.packages");
-  if (!missing.empty() && s.host.programs_come)
+  if (!missing.empty() && s.decisions.of(s.host.name).programs_in_bundle)
     return out.fail(Severity::note, "programs that kubeadm needs are installed from the bundle",
                     list(missing), "kube.programs");
   if (!missing.empty())
@@ -207,7 +207,7 @@ void versions_match(const Subject& s, Verdicts& out) {
   const auto& k = s.facts.kubernetes;
   const auto kubelet = k.kubelet ? Version::parse(*k.kubelet) : std::nullopt;
   const auto kubeadm = k.kubeadm ? Version::parse(*k.kubeadm) : std::nullopt;
-  const auto wanted = s.cluster.kubernetes.version;
+  const auto wanted = spec::kubernetes_of(s.cluster, s.decisions);
   if (!kubelet && !kubeadm) return out.pass("neither kubeadm nor the kubelet is installed yet");
   const std::string evidence =
       fmt::format("kubeadm {}, kubelet {}", k.kubeadm.value_or("none"), k.kubelet.value_or("none"));

@@ -66,7 +66,7 @@ PodResolver pod_resolver(const Subject& s) {
 bool will_run_coredns(const Subject& s) {
   const base::Tree* disabled = s.cluster.patches.cluster_configuration.at({"dns", "disabled"});
   return is_control_plane(s) && s.stage == Stage::preflight && !s.facts.kubernetes.kubelet_conf &&
-         !s.cluster.kubernetes.without_dns && !(disabled && disabled->text() == "true");
+         !s.decisions.without_dns && !(disabled && disabled->text() == "true");
 }
 
 void resolv_conf(const Subject& s, Verdicts& out) {
@@ -76,9 +76,8 @@ void resolv_conf(const Subject& s, Verdicts& out) {
   // kubelet and kube-apiserver limits: 3 name servers, 32 search domains, 2048 characters.
   if (resolver->nameservers.empty())
     out.fail(will_run_coredns(s) ? Severity::blocker : Severity::warning,
-             s.cluster.kubernetes.without_dns
-                 ? "no name server is set"
-                 : "no name server is set, and CoreDNS does not start without one",
+             s.decisions.without_dns ? "no name server is set"
+                                     : "no name server is set, and CoreDNS does not start without one",
              file, "add one to " + file + ", or use the distribution's resolver");
   if (resolver->nameservers.size() > 3)
     out.fail(Severity::warning, "more than three name servers are set: pods use the first three",

@@ -16,14 +16,14 @@ using base::Version;
 /// allocator (playbooks/gpu/toolkit.yaml, gpu.toolkit.present).
 bool is_out_of_reach(const Subject& s) {
   return s.stage == Stage::preflight && has_gpu(s.facts) && !s.facts.nvidia.ctk &&
-         supply_of(s, s.host.toolkit_supply) == spec::Supply::none;
+         supply_of(s, s.decisions.of(s.host.name).toolkit) == spec::Supply::none;
 }
 
 /// Before an installation: the source of the run.
 void to_come(const Subject& s, Verdicts& out) {
   constexpr const char* seen = "neither nvidia-ctk nor nvidia-container-runtime is in PATH";
   const std::string says = "the NVIDIA Container Toolkit is not installed";
-  switch (supply_of(s, s.host.toolkit_supply)) {
+  switch (supply_of(s, s.decisions.of(s.host.name).toolkit)) {
     case spec::Supply::repositories:
       return out.fail(Severity::warning, says + " yet", seen, "gpu.toolkit.install");
     case spec::Supply::bundle:
