@@ -83,67 +83,16 @@ struct Check {
   std::string_view id;
   std::string_view title;  ///< what is true if it passes
   std::string_view why;
+  /// Sections of the probe, or of the cluster's state, that it depends on, separated by blanks; with a star
+  /// at the end: a prefix. If one of them could not be read, the result is unknown.
+  std::string_view reads;
   unsigned stages = 0;
   void (*examine)(const Subject&, Verdicts&) = nullptr;  ///< of one host
   void (*across)(const Group&, Verdicts&) = nullptr;     ///< of all hosts together
   void (*whole)(const Whole&, Verdicts&) = nullptr;      ///< of the cluster
 };
 
-// The rows of each area, in the order of the report. all_checks() combines them.
-[[nodiscard]] std::span<const Check> reason_checks();
-[[nodiscard]] std::span<const Check> access_checks();
-[[nodiscard]] std::span<const Check> host_checks();
-[[nodiscard]] std::span<const Check> identity_checks();
-[[nodiscard]] std::span<const Check> disk_checks();
-[[nodiscard]] std::span<const Check> package_checks();
-[[nodiscard]] std::span<const Check> kernel_checks();
-[[nodiscard]] std::span<const Check> feature_checks();
-[[nodiscard]] std::span<const Check> limit_checks();
-[[nodiscard]] std::span<const Check> platform_checks();
-[[nodiscard]] std::span<const Check> log_checks();
-[[nodiscard]] std::span<const Check> cgroup_checks();
-[[nodiscard]] std::span<const Check> security_checks();
-[[nodiscard]] std::span<const Check> protection_checks();
-[[nodiscard]] std::span<const Check> network_checks();
-[[nodiscard]] std::span<const Check> link_checks();
-[[nodiscard]] std::span<const Check> rdma_checks();
-[[nodiscard]] std::span<const Check> rdma_port_checks();
-[[nodiscard]] std::span<const Check> storage_checks();
-[[nodiscard]] std::span<const Check> drive_checks();
-[[nodiscard]] std::span<const Check> runtime_checks();
-[[nodiscard]] std::span<const Check> containerd_checks();
-[[nodiscard]] std::span<const Check> runtime_settings_checks();
-[[nodiscard]] std::span<const Check> kubeadm_checks();
-[[nodiscard]] std::span<const Check> join_checks();
-[[nodiscard]] std::span<const Check> kubelet_checks();
-[[nodiscard]] std::span<const Check> kubelet_state_checks();
-[[nodiscard]] std::span<const Check> driver_checks();
-[[nodiscard]] std::span<const Check> gpu_checks();
-[[nodiscard]] std::span<const Check> gpu_pci_checks();
-[[nodiscard]] std::span<const Check> gpu_install_checks();
-[[nodiscard]] std::span<const Check> gpu_log_checks();
-[[nodiscard]] std::span<const Check> gpu_fabric_checks();
-[[nodiscard]] std::span<const Check> gpu_nvlink_checks();
-[[nodiscard]] std::span<const Check> gpu_memory_checks();
-[[nodiscard]] std::span<const Check> gpu_power_checks();
-[[nodiscard]] std::span<const Check> gpu_use_checks();
-[[nodiscard]] std::span<const Check> gpu_layout_checks();
-[[nodiscard]] std::span<const Check> toolkit_checks();
-[[nodiscard]] std::span<const Check> cdi_checks();
-[[nodiscard]] std::span<const Check> cluster_checks();
-[[nodiscard]] std::span<const Check> cluster_nodes_checks();
-[[nodiscard]] std::span<const Check> cluster_pods_checks();
-[[nodiscard]] std::span<const Check> cluster_storage_checks();
-[[nodiscard]] std::span<const Check> cluster_gpu_checks();
-[[nodiscard]] std::span<const Check> cluster_plugin_checks();
-[[nodiscard]] std::span<const Check> cluster_gpu_pods_checks();
-[[nodiscard]] std::span<const Check> cluster_operator_checks();
-[[nodiscard]] std::span<const Check> cis_file_checks();
-[[nodiscard]] std::span<const Check> cis_api_server_checks();
-[[nodiscard]] std::span<const Check> cis_control_plane_checks();
-[[nodiscard]] std::span<const Check> cis_node_file_checks();
-[[nodiscard]] std::span<const Check> cis_kubelet_checks();
-[[nodiscard]] std::span<const Check> cis_policy_checks();
+/// The rows of every area: src/checks/table.cpp lists the functions X_checks() that return them.
 [[nodiscard]] const std::vector<Check>& all_checks();
 
 }  // namespace checks

@@ -1,32 +1,24 @@
 #pragma once
 
-#include <array>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
+/// What checks depend on. `reads`: patterns of sections, as in Check.
 namespace checks {
 
-/// Sections that checks depend on. All rows with a matching id apply.
-struct Evidence {
-  std::string_view id;  ///< with a star at the end: a prefix
-  /// Sections of the probe, or of the cluster's state; with a star at the end: a prefix.
-  std::array<std::string_view, 9> sections;
-};
-/// The rows of GPUs and of the cluster.
-[[nodiscard]] std::span<const Evidence> gpu_evidence();
+/// The sections that select the steps of a plan.
+inline constexpr std::string_view plan_reads =
+    "paths tools units /etc/os-release machine /proc/modules pci addresses routes "
+    "/etc/kubernetes/kubelet.conf "
+    "/proc/driver/nvidia/version";
 
-/// The check that fails if facts that select steps could not be read.
-inline constexpr std::string_view plan_evidence = "host.probe.complete";
+/// Whether a section of the probe, or of the cluster's state, is among them.
+[[nodiscard]] bool rests_on(std::string_view reads, std::string_view section);
 
-/// Whether a check depends on a section of the probe, or of the cluster's state.
-[[nodiscard]] bool rests_on(std::string_view id, std::string_view section);
-
-/// The first unread section that a check depends on, with the reason: "nvidia-smi-xml could not be read:
-/// timed out".
-[[nodiscard]] std::optional<std::string> unread_evidence(std::string_view id,
+/// The first of them that is unread, with the reason: "nvidia-smi-xml could not be read: timed out".
+[[nodiscard]] std::optional<std::string> unread_evidence(std::string_view reads,
                                                          const std::map<std::string, std::string>& unread);
 
 }  // namespace checks

@@ -38,7 +38,7 @@ void examine_host(const Subject& subject, const std::string& name, std::vector<F
     check.examine(subject, verdicts);
     if (verdicts.silent() && blank) verdicts.unknown("the probe read nothing of this host");
     if (verdicts.silent()) verdicts.pass(std::string(check.title));
-    if (const auto why = unread_evidence(check.id, subject.facts.unread)) verdicts.withhold(*why);
+    if (const auto why = unread_evidence(check.reads, subject.facts.unread)) verdicts.withhold(*why);
   }
   for (Finding& finding : here)
     if (finding.verdict == Verdict::fail)
@@ -79,7 +79,7 @@ std::vector<report::Finding> examine(const spec::Cluster& cluster, const spec::D
       check.across(group, verdicts);
     if (verdicts.silent()) verdicts.pass(std::string(check.title));
     for (const auto& [name, facts] : group.hosts)
-      if (const auto why = unread_evidence(check.id, facts->unread))
+      if (const auto why = unread_evidence(check.reads, facts->unread))
         verdicts.withhold(fmt::format("{}: {}", name, *why));
   }
   return findings;
@@ -96,7 +96,7 @@ std::vector<report::Finding> examine_cluster(const spec::Cluster& cluster, const
     Verdicts verdicts(check.id, {}, findings);
     check.whole(whole, verdicts);
     if (verdicts.silent()) verdicts.pass(std::string(check.title));
-    if (const auto why = unread_evidence(check.id, facts.unread)) verdicts.withhold(*why);
+    if (const auto why = unread_evidence(check.reads, facts.unread)) verdicts.withhold(*why);
   }
   for (Finding& finding : findings)
     if (finding.verdict == Verdict::fail) finding.caused_by = cause_of(finding.id, findings, data.catalogue);

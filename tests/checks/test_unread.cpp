@@ -1,4 +1,5 @@
 #include "checks/case_files.hpp"
+#include "checks/check.hpp"
 #include "checks/evidence.hpp"
 #include "checks/repository_data.hpp"
 #include "facts/sections/section_forms.hpp"
@@ -181,6 +182,10 @@ std::vector<Finding> judge_recording(const std::string& machine, Stage stage, co
   return checks::examine(*cluster, {}, census, data, stage);
 }
 
+std::string_view reads_of(std::string_view id) {
+  return std::ranges::find(checks::all_checks(), id, &checks::Check::id)->reads;
+}
+
 /// What the checks that rest on a section say where it is damaged.
 std::string verdict_on(const Machine& machine, const std::string& probe, const std::string& section,
                        std::string_view damage, const checks::Data& data) {
@@ -189,7 +194,7 @@ std::string verdict_on(const Machine& machine, const std::string& probe, const s
   const bool is_known = facts::parse(*text).value().unread.contains(section);
   std::set<std::string_view> verdicts;
   for (const Finding& finding : judge_recording(machine.name, machine.stage, *text, data))
-    if (checks::rests_on(finding.id, section)) verdicts.insert(report::name_of(finding.verdict));
+    if (checks::rests_on(reads_of(finding.id), section)) verdicts.insert(report::name_of(finding.verdict));
   if (!is_known && verdicts.contains("pass")) {
     if (damage != "missing") return "in form";
     return section.starts_with('/') ? "there is no such file" : "there is no such thing";
@@ -234,9 +239,9 @@ TEST_CASE("every check rests on a section whose form is known") {
   std::vector<std::string_view> sections;
   for (const auto& forms : {facts::section_forms(), facts::cluster_forms()})
     for (const facts::SectionForm& form : forms) sections.push_back(form.name.substr(0, form.name.find('*')));
-  for (const checks::About& about : checks::table()) {
-    CAPTURE(about.id);
-    CHECK(std::ranges::any_of(sections,
-                              [&](std::string_view section) { return checks::rests_on(about.id, section); }));
+  for (const checks::Check& check : checks::all_checks()) {
+    CAPTURE(check.id);
+    CHECK(std::ranges::any_of(
+        sections, [&](std::string_view section) { return checks::rests_on(check.reads, section); }));
   }
 }

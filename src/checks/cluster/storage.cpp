@@ -90,11 +90,13 @@ constexpr std::array rows = std::to_array<Check>({
     {.id = "st.csi-drivers",
      .title = "the nodes can mount the volumes of all StorageClasses",
      .why = "pods hang in ContainerCreating otherwise",
+     .reads = "storageclasses csidrivers csinodes",
      .stages = in_cluster,
      .whole = csi_drivers},
     {.id = "st.pvc-pending",
      .title = "every claim gets its volume",
      .why = "its pods do not start without the volume",
+     .reads = "pvcs storageclasses events",
      .stages = in_cluster,
      .whole = claims},
 });

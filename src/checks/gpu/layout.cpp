@@ -194,21 +194,23 @@ constexpr unsigned both = preflight | node;
 
 constexpr std::array rows = std::to_array<Check>({
     {"gpu.layout.models-known", "the models in gpu.models are known GPUs",
-     "settings for a misspelled model have no effect", both, models_known},
+     "settings for a misspelled model have no effect", "pci", both, models_known},
     {"gpu.layout.one-per-host", "all GPUs of a host have the same sharing settings",
-     "the device plugin has one sharing setting for each node", both, one_layout},
-    {"gpu.mig.layout-possible", "the GPUs support the MIG layout", "the driver refuses other layouts", both,
-     mig_possible},
+     "the device plugin has one sharing setting for each node", "pci nvidia-smi", both, one_layout},
+    {"gpu.mig.layout-possible", "the GPUs support the MIG layout", "the driver refuses other layouts",
+     "pci nvidia-smi nvidia-smi-xml", both, mig_possible},
     {"gpu.mig.layout-applied", "the GPUs have the MIG layout of the cluster file",
-     "pods wait for instances that do not exist", node, mig_applied},
+     "pods wait for instances that do not exist", "pci nvidia-smi nvidia-smi-xml", node, mig_applied},
     {"gpu.dra.versions", "Kubernetes and the driver are new enough for the DRA driver",
-     "otherwise it does not start, or its devices are not allocated", both, dra_versions},
+     "otherwise it does not start, or its devices are not allocated",
+     "pci nvidia-module /proc/driver/nvidia/version /sys/module/nvidia/version", both, dra_versions},
     {"gpu.dra.driver-root", "the DRA driver can find the files of the GPU driver",
-     "otherwise its pods wait for them, and no pod gets a GPU", both, dra_driver_root},
+     "otherwise its pods wait for them, and no pod gets a GPU", "pci driver-roots", both, dra_driver_root},
     {"gpu.dra.alone", "only the DRA driver allocates the GPUs of the node",
-     "otherwise one GPU is allocated to two pods", both, dra_alone},
+     "otherwise one GPU is allocated to two pods", "pci /var/lib/kubelet/device-plugins/", both, dra_alone},
     {"gpu.cdi.strategy", "the kubelet and the runtime accept CDI devices of the device plugin",
-     "otherwise containers start without their GPU", both, cdi_strategy},
+     "otherwise containers start without their GPU",
+     "pci containerd containerd-dump /etc/containerd/config.toml", both, cdi_strategy},
 });
 
 }  // namespace

@@ -213,19 +213,20 @@ void nccl_segfault(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"gpu.driver.rminit-failed", "the driver started every GPU", "a GPU that fails to start is missing",
-     preflight | node, rminit_failed},
+     "pci kernel-log", preflight | node, rminit_failed},
     {"gpu.driver.gsp-rpc-errors", "the GPU firmware (GSP) answers the driver",
-     "a GPU with hung firmware blocks every program that uses it", preflight | node, gsp_rpc},
+     "a GPU with hung firmware blocks every program that uses it", "pci kernel-log", preflight | node,
+     gsp_rpc},
     {"gpu.health.fell-off-bus", "no GPU has fallen off the bus", "such a GPU needs at least a restart",
-     preflight | node, fell_off_bus},
+     "pci kernel-log nvidia-smi", preflight | node, fell_off_bus},
     {"gpu.health.xid-fatal", "the kernel's log has no fatal Xid",
-     "the driver reports hardware faults as Xids", preflight | node, xid_fatal},
+     "the driver reports hardware faults as Xids", "pci kernel-log", preflight | node, xid_fatal},
     {"gpu.health.xid-app", "the kernel's log has no Xid of a program",
-     "one GPU that fails many programs is broken", preflight | node, xid_app},
+     "one GPU that fails many programs is broken", "pci kernel-log", preflight | node, xid_app},
     {"gpu.health.sxid-fatal", "the kernel's log has no fatal SXid", "NVSwitches report errors as SXids",
-     preflight | node, sxid_fatal},
+     "pci kernel-log", preflight | node, sxid_fatal},
     {"gpu.health.nccl-segfault", "no program crashed in NCCL", "a multi-GPU job fails with it",
-     preflight | node, nccl_segfault},
+     "pci kernel-log", preflight | node, nccl_segfault},
 });
 
 }  // namespace

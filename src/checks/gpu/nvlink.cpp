@@ -90,9 +90,12 @@ void nvlink_errors(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"gpu.health.nvlink-active", "every NVLink is up",
-     "a missing link reduces the speed or disables the fabric", preflight | node, nvlink_active},
+     "a missing link reduces the speed or disables the fabric",
+     "pci nvidia-smi nvidia-smi-xml nvidia-smi-nvlink", preflight | node, nvlink_active},
     {"gpu.health.nvlink-errors", "the NVLinks have no errors",
-     "errors reduce the speed, and then the link fails", preflight | node, nvlink_errors},
+     "errors reduce the speed, and then the link fails",
+     "pci nvidia-smi nvidia-smi-xml nvidia-smi-nvlink nvidia-smi-nvlink-errors /proc/uptime",
+     preflight | node, nvlink_errors},
 });
 
 }  // namespace

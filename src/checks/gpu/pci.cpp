@@ -196,19 +196,22 @@ void topology(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"gpu.pci.count-matches-spec", "every GPU of the machine is on the bus",
-     "a GPU that fails early is missing on the bus", preflight | node, count_of_board, count_across},
+     "a GPU that fails early is missing on the bus", "pci virtualization", preflight | node, count_of_board,
+     count_across},
     {"gpu.pci.bar-size", "the GPUs have their memory windows", "without it the driver cannot use them",
-     preflight | node, bar_size},
+     "pci kernel-log", preflight | node, bar_size},
     {"gpu.pci.aer", "the PCI Express links have no errors",
-     "a bad contact reduces the speed, and then the GPU fails", preflight | node, aer},
+     "a bad contact reduces the speed, and then the GPU fails", "pci /proc/uptime", preflight | node, aer},
     {"gpu.pci.link-width", "the PCI Express links have their full width",
-     "half of the lanes give half of the speed", preflight | node, link_width},
+     "half of the lanes give half of the speed", "pci nvidia-smi nvidia-smi-xml virtualization",
+     preflight | node, link_width},
     {"gpu.pci.link-gen", "the PCI Express links run at full speed", "each generation doubles the speed",
-     preflight | node, link_gen},
+     "pci nvidia-smi nvidia-smi-xml virtualization", preflight | node, link_gen},
     {"gpu.pci.numa-affinity", "the NUMA node of every GPU is known",
-     "the kubelet places pods near their GPU with it", preflight | node, numa_affinity},
+     "the kubelet places pods near their GPU with it", "pci /sys/devices/system/node/online",
+     preflight | node, numa_affinity},
     {"gpu.pci.topology-manifest", "all pairs of GPUs are connected alike", "the slowest pair sets the speed",
-     preflight | node, topology},
+     "pci nvidia-smi nvidia-smi-xml nvidia-smi-topology", preflight | node, topology},
 });
 
 }  // namespace

@@ -166,19 +166,22 @@ void fan(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"gpu.health.temperature", "the GPUs are not too hot", "a hot GPU slows down, then shuts down",
-     preflight | node, temperature},
+     "pci nvidia-smi nvidia-smi-xml", preflight | node, temperature},
     {"gpu.health.thermal-slowdown", "no GPU is throttled by heat", "one slow GPU slows down the whole job",
-     preflight | node, thermal_slowdown},
+     "pci nvidia-smi nvidia-smi-xml", preflight | node, thermal_slowdown},
     {"gpu.health.power-brake", "no GPU is throttled by the power supply",
-     "a weak power supply slows down the GPU", preflight | node, power_brake},
+     "a weak power supply slows down the GPU", "pci nvidia-smi nvidia-smi-xml", preflight | node,
+     power_brake},
     {"gpu.health.power-limit", "the GPUs have at least their default power limit",
-     "a lower limit makes them slower", preflight | node, power_limit},
+     "a lower limit makes them slower", "pci nvidia-smi nvidia-smi-xml", preflight | node, power_limit},
     {"gpu.health.sw-power-cap", "all busy GPUs reach their power limit or none does",
-     "a single GPU at its limit slows down a job", preflight | node, power_cap},
+     "a single GPU at its limit slows down a job", "pci nvidia-smi nvidia-smi-xml", preflight | node,
+     power_cap},
     {"gpu.health.clocks-uniform", "GPUs of one model have the same maximum clock",
-     "one slow GPU slows down the whole job", preflight | node, clocks_uniform},
+     "one slow GPU slows down the whole job", "pci nvidia-smi nvidia-smi-xml", preflight | node,
+     clocks_uniform},
     {"gpu.health.fan", "no fan is set to 0 % on a warm GPU", "a GPU overheats when its fan stands still",
-     preflight | node, fan},
+     "pci nvidia-smi nvidia-smi-xml", preflight | node, fan},
 });
 
 }  // namespace

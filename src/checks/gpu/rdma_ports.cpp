@@ -137,14 +137,14 @@ void topology(const Subject& s, Verdicts& out) {
 }
 
 constexpr std::array rows = std::to_array<Check>({
-    {"rdma.port.active", "RDMA ports are up", "NCCL waits for each of them", node, port_active},
-    {"rdma.port.flap", "RDMA links do not go down", "a job fails with its link", node, port_flap},
-    {"rdma.port.counters", "RDMA ports receive no damaged packets", "damaged packets are sent again", node,
-     port_counters},
+    {"rdma.port.active", "RDMA ports are up", "NCCL waits for each of them", "rdma pci", node, port_active},
+    {"rdma.port.flap", "RDMA links do not go down", "a job fails with its link", "rdma pci", node, port_flap},
+    {"rdma.port.counters", "RDMA ports receive no damaged packets", "damaged packets are sent again",
+     "rdma pci", node, port_counters},
     {"rdma.roce.lossless", "RoCE ports use routable, large packets",
-     "the defaults of Ethernet are not routable and have a small MTU", node, roce},
+     "the defaults of Ethernet are not routable and have a small MTU", "rdma pci links ip-links", node, roce},
     {"rdma.nccl.topology", "every GPU has a network card near it", "transfers between NUMA nodes are slow",
-     node, topology},
+     "rdma pci virtualization", node, topology},
 });
 
 }  // namespace

@@ -35,7 +35,7 @@ void shell_posix(const Subject& s, Verdicts& out) {
 
 void plan_was_read(const Subject& s, Verdicts& out) {
   for (const auto& [section, why] : s.facts.unread)
-    if (rests_on(plan_evidence, section))
+    if (rests_on(plan_reads, section))
       out.fail(Severity::blocker, "facts that the plan depends on could not be read",
                fmt::format("{}: {}", section, why), "run the same command again");
 }
@@ -109,21 +109,22 @@ void arch_supported(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"host.ssh.root-or-sudo", "the login user can become root", "every step changes the system",
-     preflight | node, root_or_sudo},
+     "/proc/self/status tools", preflight | node, root_or_sudo},
     {"host.ssh.shell-posix", "the login shell is a quiet POSIX shell with the basic tools",
-     "steps are shell programs, and text printed at login is mistaken for their output", preflight | node,
-     shell_posix},
-    {plan_evidence, "all facts that a plan depends on were read",
-     "steps are selected by the host's facts, and unread facts must not count as missing", preflight,
-     plan_was_read},
+     "steps are shell programs, and text printed at login is mistaken for their output",
+     "/proc/self/status tools", preflight | node, shell_posix},
+    {"host.probe.complete", "all facts that a plan depends on were read",
+     "steps are selected by the host's facts, and unread facts must not count as missing", plan_reads,
+     preflight, plan_was_read},
     {"host.init.systemd", "systemd is process 1",
-     "the kubelet and the container runtime are systemd services", preflight | node, systemd},
+     "the kubelet and the container runtime are systemd services", "/proc/1/comm", preflight | node, systemd},
     {"host.os.supported", "the operating system is supported",
-     "packages and their names differ between systems", preflight, os_supported},
+     "packages and their names differ between systems", "/etc/os-release /usr/lib/os-release paths tools",
+     preflight, os_supported},
     {"host.os.immutable", "packages can be installed", "image-based systems cannot install packages",
-     preflight, os_immutable},
+     "/etc/os-release /usr/lib/os-release paths tools", preflight, os_immutable},
     {"host.arch.supported", "the processor architecture is supported",
-     "Kubernetes and the NVIDIA driver exist for x86_64 and aarch64", preflight, arch_supported},
+     "Kubernetes and the NVIDIA driver exist for x86_64 and aarch64", "machine", preflight, arch_supported},
 });
 
 }  // namespace

@@ -110,15 +110,16 @@ void folders_owned(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"host.disk.folders-owned", "system directories belong to root",
-     "a user who can write to them can replace programs that root runs", preflight | node, folders_owned},
+     "a user who can write to them can replace programs that root runs", "folders", preflight | node,
+     folders_owned},
     {"host.disk.root-free", "there is enough disk space for pods and images",
-     "the kubelet evicts pods from a full disk", preflight | node, root_free},
-    {"host.disk.inodes", "there are enough free inodes", "the kubelet evicts pods when they run out",
+     "the kubelet evicts pods from a full disk", "disks", preflight | node, root_free},
+    {"host.disk.inodes", "there are enough free inodes", "the kubelet evicts pods when they run out", "disks",
      preflight | node, inodes},
     {"host.disk.readonly-root", "the system's file systems are writable",
-     "the kernel remounts a disk with errors read-only", preflight | node, readonly_root},
+     "the kernel remounts a disk with errors read-only", "/proc/mounts", preflight | node, readonly_root},
     {"sec.noexec-var", "programs can run in the directories of plugins and volumes",
-     "hardened systems mount /var without exec", preflight, noexec_var},
+     "hardened systems mount /var without exec", "/proc/mounts", preflight, noexec_var},
 });
 
 }  // namespace

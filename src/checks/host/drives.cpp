@@ -67,12 +67,13 @@ void smart(const Subject& s, Verdicts& out) {
 }
 
 constexpr std::array rows = std::to_array<Check>({
-    {"st.raid-degraded", "every array is complete", "the next failure loses its datas data", preflight | node,
-     raid},
-    {"host.disk.smart", "drives report that they are healthy", "drives report defects before they fail", node,
-     smart},
+    {"st.raid-degraded", "every array is complete", "the next failure loses its datas data", "sysfs",
+     preflight | node, raid},
+    {"host.disk.smart", "drives report that they are healthy", "drives report defects before they fail",
+     "smart sysfs", node, smart},
     {"st.local-nvme-count", "machines of one model have the same number of drives",
-     "a missing drive has usually failed", preflight | node, nullptr, nvme_count},
+     "a missing drive has usually failed", "sysfs /sys/class/dmi/id/product_name", preflight | node, nullptr,
+     nvme_count},
 });
 
 }  // namespace

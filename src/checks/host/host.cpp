@@ -104,19 +104,20 @@ void virt_container(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"host.cpu.count", "there are enough CPUs", "kubeadm refuses a control plane with one CPU",
-     preflight | node, cpu_count},
+     "/proc/self/status", preflight | node, cpu_count},
     {"host.mem.size", "there is enough memory", "kubeadm refuses a control plane with less than 1700 MB",
-     preflight | node, mem_size},
+     "/proc/meminfo nvidia-smi nvidia-smi-xml", preflight | node, mem_size},
     {"host.hostname.valid", "the host name can be a node name", "Kubernetes names nodes as DNS does",
-     preflight, hostname_valid},
+     "/proc/sys/kernel/hostname", preflight, hostname_valid},
     {"host.hostname.resolves", "the host name resolves to an address that others can use",
-     "the API server and kubeadm look up the host name", preflight, hostname_resolves},
+     "the API server and kubeadm look up the host name", "/proc/sys/kernel/hostname resolves", preflight,
+     hostname_resolves},
     {"host.time.synced", "the clock is synchronized", "certificates and etcd depend on the time",
-     preflight | node, time_synced},
+     "chrony units paths", preflight | node, time_synced},
     {"host.virt.type", "the type of machine is known", "some rules differ in virtual machines",
-     preflight | node, virt_type},
-    {"host.virt.container", "the host is not a container", "kubeadm expects a whole machine", preflight,
-     virt_container},
+     "virtualization container", preflight | node, virt_type},
+    {"host.virt.container", "the host is not a container", "kubeadm expects a whole machine",
+     "virtualization container", preflight, virt_container},
 });
 
 }  // namespace

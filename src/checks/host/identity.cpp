@@ -113,16 +113,19 @@ void time_skew(const Group& group, Verdicts& out) {
 }
 
 constexpr std::array rows = std::to_array<Check>({
-    {"host.identity.unique-hostname", "host names are unique", "a node is identified by its name", preflight,
-     nullptr, unique_hostname},
+    {"host.identity.unique-hostname", "host names are unique", "a node is identified by its name",
+     "/proc/sys/kernel/hostname", preflight, nullptr, unique_hostname},
     {"host.identity.unique-mac", "MAC addresses are unique",
-     "machines with the same address disconnect each other", preflight, nullptr, unique_mac},
+     "machines with the same address disconnect each other", "links ip-links", preflight, nullptr,
+     unique_mac},
     {"host.identity.unique-product-uuid", "product UUIDs are unique",
-     "some network plugins identify nodes by it", preflight, nullptr, unique_product_uuid},
+     "some network plugins identify nodes by it", "/sys/class/dmi/id/product_uuid", preflight, nullptr,
+     unique_product_uuid},
     {"host.identity.unique-machine-id", "machine ids are unique",
-     "DHCP, the journal and some network plugins use it", preflight, nullptr, unique_machine_id},
+     "DHCP, the journal and some network plugins use it", "/etc/machine-id", preflight, nullptr,
+     unique_machine_id},
     {"host.time.skew", "the clocks of all hosts agree", "etcd and certificates fail when clocks differ",
-     preflight, nullptr, time_skew},
+     "clock clock-end", preflight, nullptr, time_skew},
 });
 
 }  // namespace

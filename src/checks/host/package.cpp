@@ -98,16 +98,20 @@ void reboot_required(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"host.pkg.apt-lock", "the package manager is not busy",
-     "two package managers cannot run at the same time", preflight, apt_lock},
+     "two package managers cannot run at the same time",
+     "package-locks units /etc/apt/* /etc/yum.repos.d/* packages", preflight, apt_lock},
     {"host.pkg.unattended-upgrades", "unattended upgrades do not replace packages that pods depend on",
-     "a driver whose libraries are newer than its loaded module stops every GPU program", preflight | node,
-     unattended_upgrades},
+     "a driver whose libraries are newer than its loaded module stops every GPU program",
+     "package-locks units /etc/apt/* /etc/yum.repos.d/* packages", preflight | node, unattended_upgrades},
     {"host.pkg.apt-signed-by-conflict", "each NVIDIA repository is listed with one key",
-     "apt refuses all lists when two of them disagree", preflight, signed_by_conflict},
+     "apt refuses all lists when two of them disagree",
+     "package-locks units /etc/apt/* /etc/yum.repos.d/* packages", preflight, signed_by_conflict},
     {"kubeadm.repo-legacy", "no retired package repository of Kubernetes is listed",
-     "a dead list breaks every later apt-get update", preflight, repo_legacy},
+     "a dead list breaks every later apt-get update", "/etc/apt/* /etc/yum.repos.d/*", preflight,
+     repo_legacy},
     {"host.reboot.required", "no reboot is pending",
-     "modules of a newer kernel cannot be loaded before a reboot", preflight | node, reboot_required},
+     "modules of a newer kernel cannot be loaded before a reboot", "paths", preflight | node,
+     reboot_required},
 });
 
 }  // namespace

@@ -126,13 +126,19 @@ void swap_on(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"kernel.cgroup.version", "the kubelet accepts the cgroup version", "Kubernetes 1.35 refuses cgroup v1",
-     preflight | node, version},
+     "/sys/fs/cgroup/cgroup.controllers /proc/cgroups paths /var/lib/kubelet/config.yaml", preflight | node,
+     version},
     {"kernel.cgroup.controllers", "the required cgroup controllers are present",
-     "limits of pods depend on them", preflight | node, controllers},
+     "limits of pods depend on them", "/sys/fs/cgroup/cgroup.controllers /proc/cgroups paths",
+     preflight | node, controllers},
     {"kernel.cgroup.hybrid", "one cgroup version is mounted",
-     "the runtime and the kubelet may use different versions", preflight, hybrid},
+     "the runtime and the kubelet may use different versions",
+     "/sys/fs/cgroup/cgroup.controllers /proc/cgroups paths", preflight, hybrid},
     {"host.disk.swap-on", "swap is disabled, or the kubelet accepts it",
-     "by default the kubelet does not start with swap enabled", preflight | node, swap_on},
+     "by default the kubelet does not start with swap enabled",
+     "/proc/swaps /etc/fstab units /etc/systemd/zram-generator.conf "
+     "/usr/lib/systemd/zram-generator.conf /var/lib/kubelet/config.yaml",
+     preflight | node, swap_on},
 });
 
 }  // namespace

@@ -88,13 +88,17 @@ void dm_thin(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"kernel.version.cni-min", "the kernel is new enough for the network plugin",
-     "Cilium and nftables need newer kernels than kubeadm", preflight, cni_min},
+     "Cilium and nftables need newer kernels than kubeadm", "/proc/sys/kernel/osrelease /etc/cni/net.d/",
+     preflight, cni_min},
     {"kernel.config.optional", "the kernel has the optional features that pods may use",
-     "kubeadm warns about missing ones", preflight, config_optional},
-    {"kernel.module.ipvs", "kube-proxy's mode ipvs can work", "IPVS is a part of the kernel", preflight,
-     ipvs},
+     "kubeadm warns about missing ones", "/boot/config-* /proc/config.gz paths", preflight, config_optional},
+    {"kernel.module.ipvs", "kube-proxy's mode ipvs can work", "IPVS is a part of the kernel",
+     "/proc/modules /lib/modules/* /sys/module/ /proc/filesystems paths", preflight, ipvs},
     {"kernel.module.dm-thin", "the device mapper can store images",
-     "containerd is configured to store them there", preflight, dm_thin},
+     "containerd is configured to store them there",
+     "/proc/modules /lib/modules/* /sys/module/ /proc/filesystems paths containerd-dump "
+     "/etc/containerd/config.toml",
+     preflight, dm_thin},
 });
 
 }  // namespace

@@ -160,21 +160,24 @@ void numa_balancing(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"kernel.sysctl.file-max", "the limit on open files is high enough",
-     "every socket and open file of every pod counts", preflight | node, within<file_max>},
+     "every socket and open file of every pod counts", "sysctl", preflight | node, within<file_max>},
     {"kernel.sysctl.pid-max", "the limit on processes is high enough",
-     "every thread of every pod uses a process number", preflight | node, within<pid_max>},
+     "every thread of every pod uses a process number", "sysctl", preflight | node, within<pid_max>},
     {"kernel.sysctl.max-map-count", "a process may have many memory maps",
-     "frameworks and databases map thousands of files", preflight, within<map_count>},
+     "frameworks and databases map thousands of files", "sysctl", preflight, within<map_count>},
     {"kernel.sysctl.conntrack-usage", "the connection tracking table has free entries",
-     "a full table drops every new connection", node, within<conntrack>},
+     "a full table drops every new connection", "sysctl", node, within<conntrack>},
     {"kernel.sysctl.arp-neigh", "the ARP table has free entries",
-     "nodes and pods are unreachable when the table is full", preflight | node, within<arp_table>},
+     "nodes and pods are unreachable when the table is full", "sysctl sysfs", preflight | node,
+     within<arp_table>},
     {"kernel.sysctl.rp-filter", "replies can leave by another link", "hosts with several networks need it",
-     preflight, rp_filter},
+     "sysctl addresses links ip-links /etc/cni/net.d/", preflight, rp_filter},
     {"kernel.sysctl.kubelet-protect", "kernel parameters match the kubelet's defaults",
-     "with protectKernelDefaults it does not start otherwise", preflight | node, kubelet_protect},
+     "with protectKernelDefaults it does not start otherwise",
+     "sysctl /var/lib/kubelet/* /etc/default/kubelet", preflight | node, kubelet_protect},
     {"kernel.numa.balancing", "the kernel does not move memory between NUMA nodes",
-     "moving pages stalls GPU programs", node, numa_balancing},
+     "moving pages stalls GPU programs", "sysctl /sys/devices/system/node/online /proc/buddyinfo", node,
+     numa_balancing},
 });
 
 }  // namespace

@@ -109,18 +109,18 @@ constexpr Sign peermem{{{{"peermem", "invalid context"}, {"peermem", "error"}}},
                        "happens again, install the driver after MLNX_OFED, or use DMA-BUF"};
 
 constexpr std::array rows = std::to_array<Check>({
-    {"kernel.dmesg.hung-task", "no task hangs in the kernel", "a hung task cannot be killed", node,
-     search<hung>},
+    {"kernel.dmesg.hung-task", "no task hangs in the kernel", "a hung task cannot be killed", "kernel-log",
+     node, search<hung>},
     {"kernel.dmesg.oom", "the machine has not run out of memory",
-     "the kernel kills processes when memory runs out", node, search<oom>},
-    {"kernel.dmesg.mce", "the hardware reports no errors", "hardware errors precede crashes", node,
-     search<machine_check>},
+     "the kernel kills processes when memory runs out", "kernel-log", node, search<oom>},
+    {"kernel.dmesg.mce", "the hardware reports no errors", "hardware errors precede crashes", "kernel-log",
+     node, search<machine_check>},
     {"host.disk.io-errors", "disks and file systems report no errors", "errors precede the loss of data",
-     preflight | node, search<disk>},
+     "kernel-log", preflight | node, search<disk>},
     {"rdma.nic.power", "network cards have enough power and are not too hot",
-     "otherwise they slow down or disappear", node, search<nic_power>},
-    {"rdma.peermem.errors", "nvidia_peermem reports no errors", "GPUDirect stops working after errors", node,
-     search<peermem>},
+     "otherwise they slow down or disappear", "rdma pci kernel-log", node, search<nic_power>},
+    {"rdma.peermem.errors", "nvidia_peermem reports no errors", "GPUDirect stops working after errors",
+     "rdma pci kernel-log", node, search<peermem>},
 });
 
 }  // namespace

@@ -148,13 +148,16 @@ void kubelet_bootstrap(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"kubeadm.apiserver-endpoint", "every node can reach the control plane's endpoint",
-     "it is written into every kubeconfig and certificate", preflight, apiserver_endpoint},
+     "it is written into every kubeconfig and certificate", "addresses routes environment /etc/environment",
+     preflight, apiserver_endpoint},
     {"kubeadm.virtual-address", "every control plane can hold the virtual address",
-     "it moves between control planes by ARP, within one network", preflight, virtual_address},
+     "it moves between control planes by ARP, within one network", "addresses routes", preflight,
+     virtual_address},
     {"kubeadm.kubelet-bootstrap", "the kubelet can reach its API server",
-     "without it the host never becomes a node", node, kubelet_bootstrap},
+     "without it the host never becomes a node", "kubelet-log paths units", node, kubelet_bootstrap},
     {"kubeadm.one-cluster", "hosts that are nodes already belong to this cluster",
-     "a node has one control plane", preflight, nullptr, one_cluster},
+     "a node has one control plane", "/etc/kubernetes/pki/ca.crt /etc/kubernetes/kubelet.conf paths",
+     preflight, nullptr, one_cluster},
 });
 
 }  // namespace

@@ -257,23 +257,28 @@ void cidr_overlap(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"kubeadm.executables", "the programs that kubeadm needs are installed",
-     "kubeadm, kubelet and kube-proxy call them", preflight, executables},
+     "kubeadm, kubelet and kube-proxy call them", "tools", preflight, executables},
     {"kubeadm.versions-match", "kubeadm and the kubelet have compatible versions",
-     "kubeadm refuses versions too far apart", preflight, versions_match},
+     "kubeadm refuses versions too far apart", "kubeadm kubelet kubectl", preflight, versions_match},
     {"kubeadm.cidr-overlap", "pod, Service and host networks do not overlap",
-     "an address in two networks reaches only one of them", preflight, cidr_overlap},
+     "an address in two networks reaches only one of them", "routes addresses", preflight, cidr_overlap},
     {"kubeadm.ports-free", "the ports of Kubernetes are free", "kubeadm refuses ports that are in use",
-     preflight, ports_free},
+     "listeners /proc/net/tcp /proc/net/tcp6 units", preflight, ports_free},
     {"kubeadm.foreign-cluster", "no cluster runs on this host that gpuadm did not create",
-     "init must not change the settings of an unknown cluster", preflight, foreign_cluster},
+     "init must not change the settings of an unknown cluster",
+     "paths units /var/lib/gpuadm/journal/log /etc/kubernetes/admin.conf "
+     "/etc/kubernetes/kubelet.conf",
+     preflight, foreign_cluster},
     {"kubeadm.leftover-config", "the host has no configuration of another cluster",
-     "kubeadm refuses existing files", preflight, leftover_config},
+     "kubeadm refuses existing files", "/etc/kubernetes/kubelet.conf paths /etc/kubernetes/pki/ units",
+     preflight, leftover_config},
     {"kubeadm.manifests-empty", "the host has no static pods of another cluster", "the kubelet starts them",
-     preflight, manifests_empty},
+     "/etc/kubernetes/kubelet.conf /etc/kubernetes/manifests/ paths units", preflight, manifests_empty},
     {"kubeadm.etcd-dir-empty", "the host has no etcd data of another cluster", "etcd uses existing data",
-     preflight, etcd_dir_empty},
+     "/etc/kubernetes/kubelet.conf /var/lib/etcd/ paths units", preflight, etcd_dir_empty},
     {"kubeadm.leftover-cni", "the host has no network plugin of another installation",
-     "the container runtime uses the first file in /etc/cni/net.d", preflight, leftover_cni},
+     "the container runtime uses the first file in /etc/cni/net.d",
+     "/etc/kubernetes/kubelet.conf /etc/cni/net.d/ paths units", preflight, leftover_cni},
 });
 
 }  // namespace

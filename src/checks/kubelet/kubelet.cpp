@@ -159,19 +159,26 @@ void cni_config(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"kubelet.feature-gates", "the kubelet supports all its feature gates",
-     "a kubelet with an unknown gate does not start", preflight | node, feature_gates},
+     "a kubelet with an unknown gate does not start", "paths /var/lib/kubelet/* /etc/default/kubelet kubelet",
+     preflight | node, feature_gates},
     {"kubelet.unknown-flags", "the kubelet supports all its flags",
-     "a kubelet with an unknown flag does not start", preflight | node, unknown_flags},
-    {"kubelet.service-active", "the kubelet runs", "nothing on a node works without it", node,
+     "a kubelet with an unknown flag does not start",
+     "paths /var/lib/kubelet/kubeadm-flags.env /etc/default/kubelet kubelet", preflight | node,
+     unknown_flags},
+    {"kubelet.service-active", "the kubelet runs", "nothing on a node works without it", "paths units", node,
      service_active},
-    {"kubelet.config-readable", "the kubelet can read its configuration", "it does not start otherwise", node,
-     config_readable},
+    {"kubelet.config-readable", "the kubelet can read its configuration", "it does not start otherwise",
+     "paths /var/lib/kubelet/config.yaml", node, config_readable},
     {"kubelet.cgroup-driver-match", "the kubelet and the runtime use the same cgroup driver",
-     "pods fail when two managers share the cgroup tree", node, cgroup_driver_match},
+     "pods fail when two managers share the cgroup tree",
+     "paths /var/lib/kubelet/config.yaml containerd-dump /etc/containerd/config.toml docker-info "
+     "/etc/crio/* /proc/1/comm",
+     node, cgroup_driver_match},
     {"kubelet.swap-policy", "the kubelet's swap settings match the host",
-     "by default it does not start with swap enabled", node, swap_policy},
-    {"net.cni-config-present", "one pod network is set up", "a node without one stays NotReady", node,
-     cni_config},
+     "by default it does not start with swap enabled", "paths /var/lib/kubelet/config.yaml /proc/swaps", node,
+     swap_policy},
+    {"net.cni-config-present", "one pod network is set up", "a node without one stays NotReady",
+     "/etc/cni/net.d/ paths", node, cni_config},
 });
 
 }  // namespace

@@ -236,21 +236,24 @@ void containers_run(const Subject&, const PodStates& states, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"kernel.inotify-left", "root has free inotify instances",
-     "kubelets and container runtimes do not start without one", node, of_states<inotify_left>},
-    {"kubelet.exits", "the kubelet does not exit", "its last line shows the setting that it rejects", node,
-     of_states<kubelet_exits>},
+     "kubelets and container runtimes do not start without one", "inotify kubelet-errors", node,
+     of_states<inotify_left>},
+    {"kubelet.exits", "the kubelet does not exit", "its last line shows the setting that it rejects",
+     "paths kubelet-state kubelet-errors pod-containers", node, of_states<kubelet_exits>},
     {"host.disk.no-space", "no program on the node has run out of disk space",
-     "images are not unpacked and containers do not start on a full disk", node, of_states<space_left>},
+     "images are not unpacked and containers do not start on a full disk",
+     "pod-containers kubelet-errors runtime-errors/*", node, of_states<space_left>},
     {"rt.sandbox-missing", "the sandbox image is on the host or can be pulled", "no pod starts without it",
-     node, of_states<sandbox_image>},
+     "pod-containers kubelet-errors runtime-errors/*", node, of_states<sandbox_image>},
     {"kubelet.containers", "the containers of the node's pods run",
-     "etcd and the API server are among them on a control plane", node, of_states<containers_run>},
+     "etcd and the API server are among them on a control plane",
+     "paths pod-containers container-log/* kubelet-pods kubelet-errors", node, of_states<containers_run>},
     {"net.cni-plugin", "the network plugin sets up the network of pods",
      "no pod but those of the host network starts "
      "otherwise",
-     node, of_states<network_plugin>},
+     "pod-containers kubelet-errors runtime-errors/*", node, of_states<network_plugin>},
     {"rt.image-pull", "every image that the kubelet needs can be pulled", "its pod does not start otherwise",
-     node, of_states<image_pull>},
+     "pod-containers kubelet-errors kubelet-pods runtime-errors/*", node, of_states<image_pull>},
 });
 
 }  // namespace

@@ -173,17 +173,20 @@ void proxy(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"net.default-route", "there is a default route", "kubeadm announces the API server at its address",
-     preflight, default_route},
+     "routes /proc/net/route", preflight, default_route},
     {"net.node-ip-correct", "the advertised address is an address of the host",
-     "the API server is reached at this address", preflight, node_ip},
+     "the API server is reached at this address", "addresses /proc/net/fib_trie", preflight, node_ip},
     {"net.resolv-conf-valid", "the host's resolver configuration works for pods",
-     "the kubelet passes it to pods and truncates it at its limits", preflight | node, resolv_conf},
+     "the kubelet passes it to pods and truncates it at its limits",
+     "/etc/resolv.conf /run/systemd/resolve/resolv.conf", preflight | node, resolv_conf},
     {"net.coredns-loop", "CoreDNS has an upstream name server",
-     "a loopback address in a pod is the pod itself", preflight | node, coredns_loop},
+     "a loopback address in a pod is the pod itself", "/etc/resolv.conf /run/systemd/resolve/resolv.conf",
+     preflight | node, coredns_loop},
     {"host.env.proxy", "the container runtime has proxy settings", "it pulls images through the proxy",
-     preflight, proxy},
+     "environment /etc/environment units /etc/systemd/system/*", preflight, proxy},
     {"net.proxy-covers-cluster-cidr", "traffic inside the cluster bypasses the proxy",
-     "a proxy outside the cluster cannot reach pods and Services", preflight, proxy_covers},
+     "a proxy outside the cluster cannot reach pods and Services",
+     "environment /etc/environment units addresses", preflight, proxy_covers},
 });
 
 }  // namespace

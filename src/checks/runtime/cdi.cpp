@@ -173,19 +173,27 @@ void selinux_context(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"nct.config-valid", "the toolkit's configuration is valid",
-     "the toolkit sets up every container with a GPU", preflight | node, config_valid},
+     "the toolkit sets up every container with a GPU",
+     "pci tools nvidia-ctk /etc/nvidia-container-runtime/config.toml", preflight | node, config_valid},
     {"nct.default-runtime", "containerd's default runtime is defined",
-     "every pod without a RuntimeClass uses it", preflight | node, default_runtime},
+     "every pod without a RuntimeClass uses it",
+     "pci tools nvidia-ctk containerd-dump /etc/containerd/config.toml", preflight | node, default_runtime},
     {"nct.cli-info", "the toolkit can query the GPUs", "it mounts what it finds into containers",
-     preflight | node, cli_info},
+     "pci tools nvidia-ctk nvidia-container-cli", preflight | node, cli_info},
     {"nct.cdi-spec-present", "every GPU is described for CDI",
-     "a container cannot request a GPU that is not described", preflight | node, spec_present},
+     "a container cannot request a GPU that is not described",
+     "pci tools nvidia-ctk /etc/cdi/* /run/cdi/* nvidia-smi "
+     "/etc/nvidia-container-runtime/config.toml",
+     preflight | node, spec_present},
     {"nct.cdi-spec-stale", "the CDI specification matches the driver and the GPUs",
-     "it names files by the driver's version", preflight | node, spec_stale},
+     "it names files by the driver's version",
+     "pci tools nvidia-ctk /etc/cdi/* /run/cdi/* nvidia-smi /proc/driver/nvidia/version", preflight | node,
+     spec_stale},
     {"nct.cdi-refresh-service", "the CDI specification is refreshed with the driver",
-     "a driver upgrade makes the old one invalid", preflight | node, refresh_service},
+     "a driver upgrade makes the old one invalid", "pci tools nvidia-ctk units", preflight | node,
+     refresh_service},
     {"nct.selinux-context", "SELinux lets containers open the GPU", "a wrong label looks like a missing GPU",
-     preflight | node, selinux_context},
+     "pci tools nvidia-ctk /sys/fs/selinux/enforce device-label", preflight | node, selinux_context},
 });
 
 }  // namespace

@@ -150,18 +150,31 @@ void sandbox_image(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"rt.containerd.disabled-cri", "containerd's CRI is enabled",
-     "Docker's packages disable it, and the kubelet needs it", preflight | node, disabled_cri},
+     "Docker's packages disable it, and the kubelet needs it",
+     "containerd containerd-dump /etc/containerd/config.toml containerd-imports "
+     "containerd-plugins",
+     preflight | node, disabled_cri},
     {"rt.containerd.config-parses", "containerd can read its configuration", "it does not start otherwise",
-     preflight | node, config_parses},
+     "containerd containerd-dump /etc/containerd/config.toml containerd-imports", preflight | node,
+     config_parses},
     {"rt.containerd.config-version",
      "the configuration's version is supported by containerd and its drop-ins",
-     "a drop-in of a newer version keeps containerd from starting", preflight | node, config_version},
+     "a drop-in of a newer version keeps containerd from starting",
+     "containerd containerd-dump /etc/containerd/config.toml containerd-imports /etc/containerd/*",
+     preflight | node, config_version},
     {"rt.containerd.version-supported", "containerd is tested with this Kubernetes",
-     "older combinations have known bugs", preflight, version_supported},
+     "older combinations have known bugs",
+     "containerd containerd-dump /etc/containerd/config.toml containerd-imports", preflight,
+     version_supported},
     {"rt.containerd.systemd-cgroup", "containerd and the kubelet use one cgroup driver",
-     "pods fail under load when two managers share the cgroup tree", preflight | node, systemd_cgroup},
+     "pods fail under load when two managers share the cgroup tree",
+     "containerd containerd-dump /etc/containerd/config.toml containerd-imports /proc/1/comm "
+     "/var/lib/kubelet/config.yaml",
+     preflight | node, systemd_cgroup},
     {"rt.containerd.sandbox-image", "containerd uses kubeadm's sandbox image",
-     "a different image must be pulled, which fails without a network", preflight | node, sandbox_image},
+     "a different image must be pulled, which fails without a network",
+     "containerd containerd-dump /etc/containerd/config.toml containerd-imports", preflight | node,
+     sandbox_image},
 });
 
 }  // namespace

@@ -161,17 +161,20 @@ void daemon_json(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"rt.present", "the container runtime is installed and runs", "the kubelet starts pods with it",
-     preflight | node, present},
+     "paths units containerd docker crio", preflight | node, present},
     {"rt.cri.socket", "the kubelet and the runtime use the same socket",
-     "the kubelet reaches the runtime through it", preflight | node, socket},
+     "the kubelet reaches the runtime through it", "paths units containerd /var/lib/kubelet/config.yaml",
+     preflight | node, socket},
     {"kubeadm.crisocket-ambiguous", "the runtime for kubeadm is unambiguous",
-     "kubeadm does not choose between several runtimes", preflight, sockets},
+     "kubeadm does not choose between several runtimes", "paths", preflight, sockets},
     {"rt.cri.v1-api", "the runtime supports the CRI version of this Kubernetes",
-     "old kubelets and new runtimes have no version in common", preflight | node, v1_api},
+     "old kubelets and new runtimes have no version in common", "paths units containerd containerd-plugins",
+     preflight | node, v1_api},
     {"rt.docker.cri-dockerd", "the kubelet can use Docker", "Kubernetes 1.24 removed its own adapter",
-     preflight, cri_dockerd},
+     "docker docker-info paths units /etc/docker/daemon.json", preflight, cri_dockerd},
     {"rt.docker.daemon-json", "Docker's configuration is valid",
-     "the kubelet and Docker must use one cgroup driver", preflight | node, daemon_json},
+     "the kubelet and Docker must use one cgroup driver",
+     "docker docker-info paths units /etc/docker/daemon.json", preflight | node, daemon_json},
 });
 
 }  // namespace

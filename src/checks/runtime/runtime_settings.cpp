@@ -272,22 +272,30 @@ void crio_config(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"rt.containerd.registry-config-path", "registry mirrors are set where containerd reads them",
-     "containerd 2.4 does not read the old form, and both together disable the CRI", preflight | node,
+     "containerd 2.4 does not read the old form, and both together disable the CRI",
+     "containerd containerd-dump /etc/containerd/config.toml containerd-imports", preflight | node,
      registry_config},
     {"rt.containerd.imports-conflict", "containerd reads its drop-ins, and they agree",
-     "the nvidia runtime is often defined in a drop-in", preflight | node, imports},
+     "the nvidia runtime is often defined in a drop-in",
+     "containerd containerd-dump /etc/containerd/config.toml containerd-imports /etc/containerd/*",
+     preflight | node, imports},
     {"rt.containerd.root-space", "there is enough space for large images", "GPU images are 10 to 20 GB each",
-     preflight | node, root_space},
+     "containerd containerd-dump /etc/containerd/config.toml containerd-imports disks pci", preflight | node,
+     root_space},
     {"rt.containerd.limits", "containerd's unit sets no low limits", "every container inherits them",
+     "containerd containerd-dump /etc/containerd/config.toml containerd-imports units "
+     "/proc/modules pci",
      preflight | node, limits},
     {"rt.containerd.enable-cdi", "containerd gives containers CDI devices",
-     "containers cannot use CDI devices otherwise", preflight | node, enable_cdi},
+     "containers cannot use CDI devices otherwise",
+     "containerd containerd-dump /etc/containerd/config.toml containerd-imports", preflight | node,
+     enable_cdi},
     {"rt.runc.version", "runc has no known vulnerability",
-     "older versions let containers break out to the host", preflight | node, runc_version},
+     "older versions let containers break out to the host", "runc", preflight | node, runc_version},
     {"rt.crictl.config", "crictl uses the configured runtime", "crictl is the tool for inspecting containers",
-     preflight | node, crictl_config},
+     "/etc/crictl.yaml tools", preflight | node, crictl_config},
     {"rt.crio.config", "CRI-O's configuration is valid", "its cgroup driver must be the kubelet's",
-     preflight | node, crio_config},
+     "crio /etc/crio/* paths", preflight | node, crio_config},
 });
 
 }  // namespace

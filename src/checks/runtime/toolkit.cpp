@@ -112,13 +112,19 @@ void legacy(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"nct.installed", "the NVIDIA Container Toolkit is installed",
-     "it makes the driver and the devices available in containers", preflight | node, installed},
+     "it makes the driver and the devices available in containers", "pci tools nvidia-ctk", preflight | node,
+     installed},
     {"nct.version-cve", "the toolkit has no known vulnerability",
-     "older versions let containers become root on the host", preflight | node, version_cve},
+     "older versions let containers become root on the host", "pci tools nvidia-ctk", preflight | node,
+     version_cve},
     {"nct.runtime-registered", "the nvidia runtime is configured in the container runtime",
-     "pods select it by its RuntimeClass", preflight | node, runtime_registered},
+     "pods select it by its RuntimeClass",
+     "pci tools nvidia-ctk containerd-dump /etc/containerd/config.toml /etc/docker/daemon.json "
+     "docker-info /etc/crio/*",
+     preflight | node, runtime_registered},
     {"nct.legacy-nvidia-docker", "nvidia-docker is not installed",
-     "its plugin and volumes conflict with the toolkit", preflight | node, legacy},
+     "its plugin and volumes conflict with the toolkit",
+     "pci tools nvidia-ctk packages paths units containerd-dump", preflight | node, legacy},
 });
 
 }  // namespace

@@ -22,6 +22,7 @@ struct Item {
   std::string_view id;     ///< "sec.cis.1.2.16"
   std::string_view title;  ///< what is true if it passes
   std::string_view why;
+  std::string_view reads;  ///< as in Check
   Judge judge = nullptr;
   std::string_view part = {};   ///< "kube-apiserver"
   std::string_view name = {};   ///< of a flag, a setting or a file
@@ -43,6 +44,7 @@ constexpr auto checks_of(std::index_sequence<Indexes...> /*rows*/) {
   return std::array<Check, sizeof...(Indexes)>{Check{.id = Items[Indexes].id,
                                                      .title = Items[Indexes].title,
                                                      .why = Items[Indexes].why,
+                                                     .reads = Items[Indexes].reads,
                                                      .stages = security,
                                                      .examine = examine<Items, Indexes>}...};
 }

@@ -162,19 +162,21 @@ void file_mask(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"sec.selinux.denials", "SELinux has denied no container access today",
-     "a denied device looks like a faulty one", node, denials},
-    {"sec.apparmor.state", "AppArmor's profiles can be loaded", "containers need a profile", preflight,
-     apparmor},
+     "a denied device looks like a faulty one", "/sys/fs/selinux/enforce packages selinux-denials", node,
+     denials},
+    {"sec.apparmor.state", "AppArmor's profiles can be loaded", "containers need a profile",
+     "/sys/module/apparmor/parameters/enabled tools", preflight, apparmor},
     {"sec.iptables.forward-policy", "packets are forwarded", "traffic between pods is forwarded",
-     preflight | node, forward_policy},
+     "iptables iptables-filter", preflight | node, forward_policy},
     {"sec.iptables.unexpected-drops", "no rule rejects all traffic", "some cloud images have such rules",
-     preflight | node, unexpected_drops},
+     "iptables iptables-filter", preflight | node, unexpected_drops},
     {"sec.secureboot.mok", "Secure Boot accepts the driver",
-     "Secure Boot refuses modules without a known signature", preflight | node, secure_boot},
+     "Secure Boot refuses modules without a known signature",
+     "secure-boot kernel-log pci /proc/driver/nvidia/version", preflight | node, secure_boot},
     {"sec.lockdown", "tracing tools can read the kernel's memory", "tracing and profiling tools need it",
-     preflight, lockdown},
+     "/sys/kernel/security/lockdown", preflight, lockdown},
     {"sec.umask-hardening", "files that root creates are readable by other users",
-     "installed programs must be readable by their users", preflight, file_mask},
+     "installed programs must be readable by their users", "/proc/self/status", preflight, file_mask},
 });
 
 }  // namespace

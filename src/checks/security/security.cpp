@@ -64,15 +64,17 @@ void fapolicyd(const Subject& s, Verdicts& out) {
 
 constexpr std::array rows = std::to_array<Check>({
     {"sec.selinux.mode", "SELinux has rules for containers",
-     "without them an enforcing host denies pods access to their files", preflight | node, selinux},
-    {"sec.firewalld.active", "firewalld is not active", "a firewall can block traffic between nodes",
+     "without them an enforcing host denies pods access to their files", "/sys/fs/selinux/enforce packages",
+     preflight | node, selinux},
+    {"sec.firewalld.active", "firewalld is not active", "a firewall can block traffic between nodes", "units",
      preflight | node, firewalld},
     {"sec.ufw.active", "ufw is not active", "a firewall can block traffic between nodes and between pods",
-     preflight | node, ufw},
+     "/etc/ufw/ufw.conf /etc/default/ufw units", preflight | node, ufw},
     {"sec.iptables.backend", "one iptables backend is in use",
-     "rules of another backend are applied separately from kube-proxy's", preflight | node, iptables_backend},
+     "rules of another backend are applied separately from kube-proxy's",
+     "iptables /proc/net/ip_tables_names /proc/net/ip6_tables_names", preflight | node, iptables_backend},
     {"sec.fapolicyd", "fapolicyd is not active", "fapolicyd does not trust network plugins by default",
-     preflight, fapolicyd},
+     "units", preflight, fapolicyd},
 });
 
 }  // namespace
