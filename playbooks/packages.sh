@@ -1,23 +1,5 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# Functions for steps that install packages of the operating system, loaded after prelude.sh.
-
-# from_packages COMMAND...: runs an apt command with only the bundle's packages, if the bundle has any ($package_source).
-from_packages() {
-  if [ "${package_source:-}" = bundle ]; then
-    [ -e "$gpuadm_home/repository/sum" ] || die "the packages of the bundle are not on this host: run the phase os/repositories first"
-    APT_CONFIG=$gpuadm_home/repository/apt.conf "$@"
-  else
-    "$@"
-  fi
-}
-
-# packages_install NAME[=VERSION]...: with their dependencies; all changes are journaled.
-packages_install() {
-  for package in $(from_packages apt-get -s install --no-install-recommends --allow-change-held-packages "$@" | awk '$1 == "Inst" || $1 == "Remv" { print $2 }'); do
-    journal_package "$package"
-  done
-  DEBIAN_FRONTEND=noninteractive from_packages apt-get install -y --no-install-recommends --allow-change-held-packages "$@" </dev/null
-}
+# Functions for steps that install packages of the operating system, loaded after package-managers.sh.
 
 # apt_settings FOLDER: apt settings that read only FOLDER/sources.list and store package lists in FOLDER/lists.
 apt_settings() {

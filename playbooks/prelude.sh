@@ -121,17 +121,6 @@ thing_now() {
   esac
 }
 
-# package_now NAME: "absent", or its state and version.
-package_now() {
-  if have dpkg-query; then
-    gpuadm_is=$(dpkg-query -W -f '${db:Status-Abbrev}${Version}' "$1" 2>/dev/null) || gpuadm_is=absent
-    case $gpuadm_is in un* | pn*) gpuadm_is=absent ;; esac
-    printf '%s\n' "$gpuadm_is"
-  else
-    rpm -q "$1" 2>/dev/null || echo absent
-  fi
-}
-
 # journal_thing KIND NAME: records its state, once per run.
 journal_thing() {
   journal_open

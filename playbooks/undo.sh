@@ -105,11 +105,14 @@ undo_apply() {
       chmod "$was" "$name"
       ;;
     module) if [ "$was" = absent ]; then modprobe -r "$name"; else modprobe "$name"; fi ;;
-    package) undo_package ;;
+    package) "$(package_manager)_restore" "$name" "$was" ;;
     mig) mig_become "$name" "$was" ;;
     compute-mode) limit_of 60 nvidia-smi -i "$name" -c "$(printf %s "$was" | tr '[:lower:]' '[:upper:]')" >&2 ;;
     swap) case $was in off) swapoff "$name" ;; on) swapon "$name" ;; on\ *) swapon -p "${was#on }" "$name" ;; esac ;;
-    packages) undo_packages ;;
+    packages)
+      # shellcheck disable=SC2086 # several
+      "$(package_manager)_remove" $name
+      ;;
     image)
       undo_image
       rm -f "$gpuadm_home/images/$(printf %s "$name" | tr '/:' '__')"
@@ -155,24 +158,6 @@ undo_unit() {
 }
 unit_is_gone() { ! systemctl cat "$name" >/dev/null 2>&1; }
 
-# Restores a version, and whether it was held.
-undo_package() {
-  gpuadm_version=${was#???}
-  if have dpkg-query; then
-    case $(package_now "$name") in
-      ?i\ "$gpuadm_version") ;;
-      *)
-        # shellcheck disable=SC2046 # several
-        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends --allow-downgrades \
-          --allow-change-held-packages $(undo_packages_beside "$name" "$was") </dev/null
-        ;;
-    esac
-    case $was in h*) apt-mark hold "$name" ;; *) apt-mark unhold "$name" ;; esac >/dev/null
-  else
-    dnf downgrade -y "$was" </dev/null
-  fi
-}
-
 # undo_packages_beside NAME WAS: the package and those that its step changed with it, each as NAME=VERSION, because packages of one
 # version depend on each other.
 undo_packages_beside() {
@@ -181,27 +166,6 @@ undo_packages_beside() {
     $1 == "package" { name[++n] = $2; was[n] = $3; of[n] = $4 FS $5 }
     $1 == "package" && $2 == ENVIRON["name"] && $3 == ENVIRON["was"] { step = $4 FS $5 }
     END { for (i = 1; i <= n; ++i) if (of[i] == step && (was[i] ~ /^.i / || name[i] == ENVIRON["name"])) print name[i] "=" substr(was[i], 4) }' "$gpuadm_journal/log"
-}
-
-# $name: packages of one step that were not installed before. No other packages are removed with them. Nothing is fetched, so a
-# default release that no package list contains is ignored.
-undo_packages() {
-  if have dpkg-query; then
-    # shellcheck disable=SC2086 # several
-    for gpuadm_package in $(apt-get -s purge -o APT::Default-Release= $name | awk '$1 == "Purg" || $1 == "Remv" { print $2 }'); do
-      case " $name " in
-        *" $gpuadm_package "*) ;;
-        *) die "$gpuadm_package depends on packages that gpuadm installed ($name): remove it first, or keep both" ;;
-      esac
-    done
-    # shellcheck disable=SC2086
-    apt-mark unhold $name >/dev/null 2>&1 || :
-    # shellcheck disable=SC2086
-    DEBIAN_FRONTEND=noninteractive apt-get purge -y -o APT::Default-Release= $name </dev/null
-  else
-    # shellcheck disable=SC2086
-    dnf remove -y --noautoremove $name </dev/null
-  fi
 }
 
 # --- Units whose files have changed ----------------------------------------------------------------------

@@ -15,38 +15,6 @@ upgrade_see() {
 }
 upgrade_see_node() { upgrade_see get node "$1" -o "jsonpath=$2"; }
 
-# --- Packages --------------------------------------------------------------------------------------------
-
-# upgrade_has_packages NAME...
-upgrade_has_packages() {
-  for gpuadm_package in "$@"; do
-    if have dpkg-query; then
-      # shellcheck disable=SC2254 # $package_version is a pattern
-      case $(dpkg-query -W -f '${db:Status-Abbrev}${Version}' "$gpuadm_package" 2>/dev/null) in
-        hi\ $package_version) ;;
-        *) exit 1 ;;
-      esac
-    else
-      [ -n "$(rpm -qa "$gpuadm_package-$package_version")" ] || exit 1
-    fi
-  done
-}
-
-# upgrade_packages NAME...
-upgrade_packages() {
-  for gpuadm_package in "$@"; do journal_package "$gpuadm_package"; done
-  if have dpkg-query; then
-    apt-get update >/dev/null || : "what is known already may do"
-    # shellcheck disable=SC2046 # a word a package
-    DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends --allow-change-held-packages \
-      $(printf "%s=$package_version " "$@") </dev/null
-    apt-mark hold "$@" >/dev/null
-  else
-    # shellcheck disable=SC2046
-    dnf install -y --disableexcludes=kubernetes $(printf "%s-$package_version " "$@")
-  fi
-}
-
 # --- kubeadm ---------------------------------------------------------------------------------------------
 
 upgrade_components="kube-apiserver kube-controller-manager kube-scheduler"

@@ -1,6 +1,7 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/facts/families.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 
 #include <fmt/format.h>
@@ -54,6 +55,12 @@ Result<std::vector<std::string>> list(const Tree& map, std::string_view source, 
   return items;
 }
 
+std::vector<std::string> family_names() {
+  std::vector<std::string> names;
+  for (const facts::FamilyRow& row : facts::families) names.emplace_back(row.name);
+  return names;
+}
+
 Result<Script> script(const Tree& map, std::string_view source, std::string_view key) {
   Script result;
   const Tree* value = map.find(key);
@@ -62,7 +69,7 @@ Result<Script> script(const Tree& map, std::string_view source, std::string_view
     result.by_family[""] = *text;
     return result;
   }
-  TRY(known(*value, source, {"debian", "redhat", "suse"}));
+  TRY(known(*value, source, family_names()));
   for (const auto& [family, text] : value->entries()) result.by_family[family] = text.text();
   return result;
 }
@@ -256,11 +263,27 @@ Result<Playbook> playbook_of(const Tree& tree, std::string_view source, const as
   return playbook;
 }
 
+/// Adds the scripts of an OS family, by step: playbooks/families/FAMILY.yaml.
+Result<> add_family(Playbook& playbook, const std::string& path, const assets::Store& store) {
+  const std::string family = std::filesystem::path(path).stem().string();
+  const Tree file = TRY(base::yaml::read(TRY(store.read(path)), path));
+  for (Phase& phase : playbook.phases)
+    for (Step& step : phase.steps) {
+      const Tree* scripts = file.find(step.id);
+      if (!scripts) continue;
+      TRY(known(*scripts, path, {"check", "apply"}));
+      auto* shell = std::get_if<Shell>(&step.does);
+      if (!shell) return refuse(*scripts, path, fmt::format("'{}' is not a shell step", step.id));
+      for (const auto& [key, text] : scripts->entries())
+        (key == "check" ? shell->check : shell->apply).by_family[family] = text.text();
+    }
+  return {};
+}
+
 }  // namespace
 
 const std::string* Script::find(facts::Family family) const {
-  const char* names[] = {"debian", "redhat", "suse", "other"};
-  const auto own = by_family.find(names[static_cast<int>(family)]);
+  const auto own = by_family.find(std::string(facts::row_of(family).name));
   if (own != by_family.end()) return &own->second;
   const auto any = by_family.find("");
   return any != by_family.end() ? &any->second : nullptr;
@@ -289,7 +312,10 @@ Result<Library> Library::of(const assets::Store& store, std::string_view text, c
   library.catalog_.tree =
       TRY(base::yaml::read(TRY(store.read("playbooks/catalog.yaml")), "playbooks/catalog.yaml"));
   library.playbook_ = TRY(playbook_of(TRY(base::yaml::read(text, source)), source, store));
-  library.prelude_ = TRY(store.read("playbooks/prelude.sh"));
+  for (const std::string& path : store.list("playbooks/families/"))
+    TRY(add_family(library.playbook_, path, store));
+  library.prelude_ =
+      TRY(store.read("playbooks/prelude.sh")) + TRY(store.read("playbooks/package-managers.sh"));
   library.depot_ = TRY(store.read("playbooks/depot.sh"));
   for (const std::string& file : library.playbook_.functions)
     library.prelude_ += TRY(store.read("playbooks/" + file));

@@ -1,3 +1,4 @@
+#include "gpuadm/facts/families.hpp"
 #include "gpuadm/facts/time_services.hpp"
 
 #include "playbook/environment.hpp"
@@ -190,9 +191,8 @@ std::string release_of(const facts::Os& os) {
 
 bool is_for(const bundle::BundleFile& file, const facts::Os& os) {
   if (file.kind == bundle::BundleKind::repository) return file.os == release_of(os);
-  if (file.os == "debian") return os.family == facts::Family::debian;
-  if (file.os == "redhat") return os.family == facts::Family::redhat;
-  return true;
+  const auto family = facts::family_named(file.os);
+  return !family || *family == os.family;
 }
 
 bool has_packages(const bundle::Bundle& bundle, const facts::Os& os) {

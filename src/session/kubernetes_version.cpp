@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/families.hpp"
 
 #include <fmt/format.h>
 
@@ -119,9 +120,7 @@ Result<SettledVersion> resolve_patch(const playbook::ChosenVersion& version, con
                             sources.library, sources.bundle, sources.choice);
   std::erase_if(hosts, [&](const std::string& host) {
     const facts::Facts& facts = *sources.census.at(host);
-    const bool knows_packages =
-        facts.os.family == facts::Family::debian || facts.os.family == facts::Family::redhat;
-    return !knows_packages || (!version.is_assumed && has_version(facts, version.version));
+    return !facts::installs_packages(facts.os.family) || (!version.is_assumed && has_version(facts, version.version));
   });
   if (hosts.empty()) return SettledVersion{version.version};
   const std::string script = TRY(sources.assets.read("playbooks/versions.sh"));

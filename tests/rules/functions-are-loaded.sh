@@ -23,6 +23,11 @@ missing = {f"{name}: {source} calls {function} of {', '.join(sorted(home[functio
            for name, book in books.items() for phase in book["phases"] for source in files(phase.get("from"))
            for function in command.findall((folder / source).read_text())
            if function in home and not home[function] & set(files(book.get("functions")))}
+# The file of an OS family has scripts by the ids of steps.
+ids = {step["id"] for book in books.values() for phase in book["phases"] for source in files(phase.get("from"))
+       for step in yaml.safe_load((folder / source).read_text())}
+missing |= {f"families/{path.name}: no step is called {id}" for path in folder.glob("families/*.yaml")
+            for id in yaml.safe_load(path.read_text()) if id not in ids}
 print(*sorted(missing), sep="\n", file=sys.stderr, end="\n" if missing else "")
 sys.exit(1 if missing or len(home) < 50 else 0)
 END

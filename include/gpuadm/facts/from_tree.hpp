@@ -3,12 +3,7 @@
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/facts/facts.hpp"
 
-#include <string_view>
-
 namespace facts {
-
-/// "debian", "redhat", "suse", "other".
-[[nodiscard]] std::string_view name_of(Family family);
 
 /// The facts that decide which packages a host needs, from facts in the format of to_tree(): `os`, PCI GPUs,
 /// NVSwitches, NVLink managers, the paths of programs, and whether there is a containerd. The tree may be

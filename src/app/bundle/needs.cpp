@@ -4,6 +4,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/facts/families.hpp"
 #include "gpuadm/facts/from_tree.hpp"
 #include "gpuadm/session/kubernetes_version.hpp"
 
@@ -52,7 +53,7 @@ Result<> add_host(const Tree& tree, const std::string& host, const fs::path& fil
         "use a file written by `gpuadm facts -o json`");
   summary.any = true;
   summary.architectures.insert(architecture);
-  summary.families.emplace(facts::name_of(facts.os.family));
+  summary.families.emplace(facts::row_of(facts.os.family).name);
   summary.gpus |= !facts.nvidia.pci_gpus.empty();
   summary.runtime_is_missing |= !facts.runtime.containerd;
   summary.hosts.push_back({host, facts});

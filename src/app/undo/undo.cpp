@@ -86,8 +86,9 @@ Result<Outcome> undo(const UndoOptions& options, Io& io) {
   if (options.all && !options.run.empty())
     return base::fail(base::Fault::usage, "--all cannot be combined with --run", "use one of them");
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const std::string functions =
-      TRY(assets.read("playbooks/prelude.sh")) + TRY(assets.read("playbooks/undo.sh"));
+  std::string functions;
+  for (const char* file : {"prelude.sh", "package-managers.sh", "undo.sh"})
+    functions += TRY(assets.read(fmt::format("playbooks/{}", file)));
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   const session::Session session =
       TRY(session::Session::open(cluster, options.common.connection, options.consent, io));

@@ -1,4 +1,5 @@
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/families.hpp"
 
 #include "checks/evidence.hpp"
 #include "checks/queries.hpp"
@@ -78,7 +79,7 @@ void os_supported(const Subject& s, Verdicts& out) {
                     "use Debian 12 or Ubuntu 22.04 or newer");
   if (os.family == facts::Family::debian) return out.pass(os.pretty);
   const bool packages = s.cluster.kubernetes.source == spec::Source::packages;
-  const bool known = os.family == facts::Family::redhat;
+  const bool known = facts::installs_packages(os.family);
   out.fail(packages && !known ? Severity::blocker : Severity::warning,
            known ? "gpuadm has been tested only on Debian and Ubuntu"
                  : "gpuadm cannot install packages on this system",

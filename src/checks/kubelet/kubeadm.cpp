@@ -1,5 +1,6 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/families.hpp"
 
 #include "checks/queries.hpp"
 
@@ -174,9 +175,7 @@ std::string install_line(const Subject& s, const std::vector<std::string>& missi
   const std::string line = base::join(packages, " ");
   const std::string source =
       has(packages, "cri-tools") ? " (cri-tools: from the Kubernetes package repository)" : "";
-  if (family == facts::Family::debian) return "apt-get install " + line + source;
-  if (family == facts::Family::redhat) return "dnf install " + line + source;
-  return "install " + line + source;
+  return fmt::format("{} {}{}", facts::row_of(family).install, line, source);
 }
 
 void executables(const Subject& s, Verdicts& out) {

@@ -1,4 +1,5 @@
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/families.hpp"
 
 #include "facts/read.hpp"
 #include "facts/text/words.hpp"
@@ -11,20 +12,18 @@ namespace facts {
 namespace {
 
 Family family_of(const std::string& id, const std::string& like, const std::vector<std::string>& tools) {
-  const std::string all = base::lower(" " + id + " " + like + " ");
-  const auto one_of = [&](std::initializer_list<std::string_view> names) {
-    return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
-      return all.find(" " + std::string(name) + " ") != std::string::npos;
+  const std::string all = base::lower(id + " " + like);
+  const auto words = base::words(all);
+  const auto is_one_of = [&](std::string_view names) {
+    return std::ranges::any_of(base::words(names), [&](std::string_view name) {
+      return std::ranges::find(words, name) != words.end();
     });
   };
-  if (one_of({"debian", "ubuntu", "pureos", "deepin"})) return Family::debian;
-  if (one_of({"rhel", "fedora", "centos", "rocky", "almalinux", "amzn", "ol", "openeuler", "hce", "euleros",
-              "tencentos", "opencloudos", "anolis", "alinux", "nobara"}))
-    return Family::redhat;
-  if (one_of({"suse", "opensuse", "sles", "sled", "sles_sap"})) return Family::suse;
+  const auto* row = std::ranges::find_if(families, [&](const FamilyRow& one) { return is_one_of(one.ids); });
+  if (row != families.end()) return row->family;
   // Some exist with both kinds of packages: UOS and Kylin on desktops with Debian's, on servers with RPM.
   const auto has = [&](std::string_view tool) { return std::ranges::find(tools, tool) != tools.end(); };
-  if (one_of({"uos", "kylin"})) {
+  if (is_one_of("uos kylin")) {
     if (has("rpm") && (has("dnf") || has("yum"))) return Family::redhat;
     if (has("dpkg") && has("apt-get")) return Family::debian;
   }

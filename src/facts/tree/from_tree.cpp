@@ -1,5 +1,7 @@
 #include "gpuadm/facts/from_tree.hpp"
 
+#include "gpuadm/facts/families.hpp"
+
 namespace facts {
 
 namespace {
@@ -32,9 +34,7 @@ Os read_os(const Tree& tree) {
     os.parent_version_id = os.version_id;
     os.parent_codename = os.codename;
   }
-  const std::string family = text_at(tree, {"os", "family"});
-  for (const Family known : {Family::debian, Family::redhat, Family::suse})
-    if (name_of(known) == family) os.family = known;
+  os.family = family_named(text_at(tree, {"os", "family"})).value_or(Family::other);
   os.architecture = text_at(tree, {"os", "architecture"});
   return os;
 }

@@ -1,22 +1,8 @@
 #include "facts/tree/tree.hpp"
 
-#include "gpuadm/facts/from_tree.hpp"
+#include "gpuadm/facts/families.hpp"
 
 namespace facts {
-
-std::string_view name_of(Family family) {
-  switch (family) {
-    case Family::debian:
-      return "debian";
-    case Family::redhat:
-      return "redhat";
-    case Family::suse:
-      return "suse";
-    case Family::other:
-      break;
-  }
-  return "other";
-}
 
 namespace {
 
@@ -55,7 +41,7 @@ Tree os(const Facts& f) {
                        {"parentId", f.os.parent_id},
                        {"parentVersionId", f.os.parent_version_id},
                        {"parentCodename", f.os.parent_codename},
-                       {"family", name_of(f.os.family)},
+                       {"family", row_of(f.os.family).name},
                        {"architecture", f.os.architecture},
                        {"init", f.os.init},
                        {"kernel", f.kernel.release},

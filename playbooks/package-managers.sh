@@ -1,0 +1,104 @@
+# shellcheck shell=sh disable=SC2154
+# Everything that gpuadm does with packages by a package manager's own commands, loaded after prelude.sh. A package manager has
+# functions of these names; data that follows a name in the journal is its own:
+#   MANAGER_now NAME               "absent", or its state and version
+#   MANAGER_has VERSION NAME...    they are installed in that version, a pattern, and are not upgraded automatically
+#   MANAGER_install VERSION NAME...  installs them like that; all changes are journaled
+#   MANAGER_restore NAME STATE     a state that MANAGER_now printed
+#   MANAGER_remove NAME...         packages that were not installed before; no other packages are removed with them
+
+package_manager() { if have dpkg-query; then echo apt; else echo dnf; fi; }
+package_now() { "$(package_manager)_now" "$1"; }
+packages_have_version() { "$(package_manager)_has" "$@"; }
+packages_install_version() { "$(package_manager)_install" "$@"; }
+
+# --- apt -------------------------------------------------------------------------------------------------
+
+apt_now() {
+  gpuadm_is=$(dpkg-query -W -f '${db:Status-Abbrev}${Version}' "$1" 2>/dev/null) || gpuadm_is=absent
+  case $gpuadm_is in un* | pn*) gpuadm_is=absent ;; esac
+  printf '%s\n' "$gpuadm_is"
+}
+
+apt_has() {
+  gpuadm_version=$1
+  shift
+  for gpuadm_package in "$@"; do
+    # shellcheck disable=SC2254 # a pattern
+    case $(apt_now "$gpuadm_package") in hi\ $gpuadm_version) ;; *) return 1 ;; esac
+  done
+}
+
+apt_install() {
+  gpuadm_version=$1
+  shift
+  for gpuadm_package in "$@"; do journal_package "$gpuadm_package"; done
+  apt-get update >/dev/null || : "what is known already may do"
+  # shellcheck disable=SC2046 # a word a package
+  packages_install $(printf "%s=$gpuadm_version " "$@")
+  apt-mark hold "$@" >/dev/null
+}
+
+# from_packages COMMAND...: runs an apt command with only the bundle's packages, if the bundle has any ($package_source).
+from_packages() {
+  if [ "${package_source:-}" = bundle ]; then
+    [ -e "$gpuadm_home/repository/sum" ] || die "the packages of the bundle are not on this host: run the phase os/repositories first"
+    APT_CONFIG=$gpuadm_home/repository/apt.conf "$@"
+  else
+    "$@"
+  fi
+}
+
+# packages_install NAME[=VERSION]...: with their dependencies; all changes are journaled.
+packages_install() {
+  for package in $(from_packages apt-get -s install --no-install-recommends --allow-change-held-packages "$@" | awk '$1 == "Inst" || $1 == "Remv" { print $2 }'); do
+    journal_package "$package"
+  done
+  DEBIAN_FRONTEND=noninteractive from_packages apt-get install -y --no-install-recommends --allow-change-held-packages "$@" </dev/null
+}
+
+apt_restore() {
+  gpuadm_version=${2#???}
+  case $(apt_now "$1") in
+    ?i\ "$gpuadm_version") ;;
+    *)
+      # shellcheck disable=SC2046 # several
+      DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends --allow-downgrades \
+        --allow-change-held-packages $(undo_packages_beside "$1" "$2") </dev/null
+      ;;
+  esac
+  case $2 in h*) apt-mark hold "$1" ;; *) apt-mark unhold "$1" ;; esac >/dev/null
+}
+
+# Nothing is fetched, so a default release that no package list contains is ignored.
+apt_remove() {
+  for gpuadm_package in $(apt-get -s purge -o APT::Default-Release= "$@" | awk '$1 == "Purg" || $1 == "Remv" { print $2 }'); do
+    case " $* " in
+      *" $gpuadm_package "*) ;;
+      *) die "$gpuadm_package depends on packages that gpuadm installed ($*): remove it first, or keep both" ;;
+    esac
+  done
+  apt-mark unhold "$@" >/dev/null 2>&1 || :
+  DEBIAN_FRONTEND=noninteractive apt-get purge -y -o APT::Default-Release= "$@" </dev/null
+}
+
+# --- dnf -------------------------------------------------------------------------------------------------
+
+dnf_now() { rpm -q "$1" 2>/dev/null || echo absent; }
+
+dnf_has() {
+  gpuadm_version=$1
+  shift
+  for gpuadm_package in "$@"; do [ -n "$(rpm -qa "$gpuadm_package-$gpuadm_version")" ] || return 1; done
+}
+
+dnf_install() {
+  gpuadm_version=$1
+  shift
+  for gpuadm_package in "$@"; do journal_package "$gpuadm_package"; done
+  # shellcheck disable=SC2046 # a word a package
+  dnf install -y --disableexcludes=kubernetes $(printf "%s-$gpuadm_version " "$@")
+}
+
+dnf_restore() { dnf downgrade -y "$2" </dev/null; }
+dnf_remove() { dnf remove -y --noautoremove "$@" </dev/null; }
