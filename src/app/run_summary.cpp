@@ -3,7 +3,9 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/runtime_version.hpp"
 #include "gpuadm/playbook/playbook.hpp"
+#include "gpuadm/spec/engines.hpp"
 
 #include <fmt/format.h>
 
@@ -60,13 +62,9 @@ std::string versions_of(const RunSummary& of) {
   std::string text = of.kubernetes ? of.kubernetes->text() : "unknown";
   const spec::Host* first = playbook::first_control_plane(cluster, of.census);
   const facts::Facts* facts = first ? facts_of(of, *first) : nullptr;
-  if (cluster.runtime.engine == spec::Engine::docker)
-    return text +
-           (facts && facts->runtime.docker ? ", Docker " + facts->runtime.docker->version : ", Docker");
-  if (cluster.runtime.engine == spec::Engine::crio)
-    return text + (facts && facts->runtime.crio ? ", CRI-O " + *facts->runtime.crio : ", CRI-O");
-  return text + (facts && facts->runtime.containerd ? ", containerd " + facts->runtime.containerd->version
-                                                    : ", containerd");
+  const spec::EngineRow& engine = spec::row_of(cluster.runtime.engine);
+  const std::string version = facts ? facts::version_of(facts->runtime, engine.name) : std::string();
+  return fmt::format("{}, {}{}{}", text, engine.title, version.empty() ? "" : " ", version);
 }
 
 /// For a command line: "~/.local/state/gpuadm/lab/kubeconfig".

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "gpuadm/spec/engines.hpp"
+#include "gpuadm/spec/network_plugins.hpp"
+
 #include "checks/check.hpp"
 
 #include <initializer_list>

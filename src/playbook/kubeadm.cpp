@@ -3,6 +3,7 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/spec/engines.hpp"
 
 #include "playbook/hardening.hpp"
 #include "playbook/kubeadm_args.hpp"
@@ -139,10 +140,7 @@ std::string advertise_address(const Context& context) {
 std::string cri_socket(const Context& context) {
   const bool docker = context.cluster.runtime.engine == spec::Engine::docker;
   if (docker && context.kubernetes < Version{1, 24, 0}) return "/var/run/dockershim.sock";
-  const bool crio = context.cluster.runtime.engine == spec::Engine::crio;
-  const std::string path = docker ? "/run/cri-dockerd.sock"
-                           : crio ? "/run/crio/crio.sock"
-                                  : "/run/containerd/containerd.sock";
+  const std::string path(spec::row_of(context.cluster.runtime.engine).socket);
   return context.kubernetes < Version{1, 24, 0} ? path : "unix://" + path;
 }
 

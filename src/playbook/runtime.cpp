@@ -80,19 +80,15 @@ base::Version engine_version(const std::string& text, const base::Version& fallb
 }
 
 Result<base::Tree> effective(const Context& context, const std::vector<Composed>& files) {
-  switch (context.cluster.runtime.engine) {
-    case spec::Engine::docker:
-      return base::json::read(files.front().content, "daemon.json");
-    case spec::Engine::crio: {
-      std::map<std::string, std::string> texts;
-      if (context.facts.runtime.crio_config) texts = context.facts.runtime.crio_config->texts;
-      for (const Composed& file : files) texts[file.path] = file.content;
-      base::Tree tree = base::Tree::map();
-      for (const auto& [path, text] : texts) tree.merge(TRY(base::toml::read(text, path)));
-      return tree;
-    }
-    case spec::Engine::containerd:
-      break;
+  if (context.cluster.runtime.engine == spec::Engine::docker)
+    return base::json::read(files.front().content, "daemon.json");
+  if (context.cluster.runtime.engine == spec::Engine::crio) {
+    std::map<std::string, std::string> texts;
+    if (context.facts.runtime.crio_config) texts = context.facts.runtime.crio_config->texts;
+    for (const Composed& file : files) texts[file.path] = file.content;
+    base::Tree tree = base::Tree::map();
+    for (const auto& [path, text] : texts) tree.merge(TRY(base::toml::read(text, path)));
+    return tree;
   }
   facts::Containerd containerd = context.facts.runtime.containerd.value_or(facts::Containerd{});
   for (const Composed& file : files)

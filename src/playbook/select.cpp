@@ -1,5 +1,7 @@
 #include "gpuadm/facts/families.hpp"
 #include "gpuadm/facts/time_services.hpp"
+#include "gpuadm/spec/engines.hpp"
+#include "gpuadm/spec/network_plugins.hpp"
 
 #include "playbook/environment.hpp"
 #include "playbook/gpu_nodes.hpp"
@@ -107,8 +109,12 @@ bool nouveau_absent(const Context& context) {
   });
 }
 
+std::string network_selector(const spec::NetworkPluginRow& plugin) {
+  return fmt::format("network-{}", plugin.name);
+}
+
 struct Row {
-  const char* name;
+  std::string_view name;
   bool (*holds)(const Context&);
 };
 
@@ -140,17 +146,12 @@ constexpr Row table[] = {
     {"device-plugin", [](const Context& c) { return serves(c, Allocator::device_plugin); }},
     {"dra", [](const Context& c) { return serves(c, Allocator::dra); }},
     {"gpu-operator", [](const Context& c) { return c.cluster.gpu.stack == GpuStack::gpu_operator; }},
-    {"containerd", [](const Context& c) { return c.cluster.runtime.engine == Engine::containerd; }},
-    {"docker", [](const Context& c) { return c.cluster.runtime.engine == Engine::docker; }},
-    {"crio", [](const Context& c) { return c.cluster.runtime.engine == Engine::crio; }},
     {"imports-images", [](const Context& c) { return c.cluster.runtime.engine != Engine::crio; }},
     {"hardened", is_hardened},
     {"not-hardened", [](const Context& c) { return !is_hardened(c); }},
     {"hardened-anonymous", [](const Context& c) { return is_hardened(c) && limits_anonymous(c.kubernetes); }},
     {"swap-off", [](const Context& c) { return c.cluster.swap == Swap::off; }},
     {"swap-kept", [](const Context& c) { return c.cluster.swap != Swap::off; }},
-    {"network-flannel", [](const Context& c) { return c.cluster.network.plugin == NetworkPlugin::flannel; }},
-    {"network-bridge", [](const Context& c) { return c.cluster.network.plugin == NetworkPlugin::bridge; }},
     {"network-gpuadm", [](const Context& c) { return c.cluster.network.plugin != NetworkPlugin::none; }},
     {"source-packages", installs_packages},
     {"wants-packages",
@@ -182,6 +183,18 @@ constexpr Row table[] = {
     {"cdi-refresh",
      [](const Context& c) { return c.facts.software.units.contains("nvidia-cdi-refresh.path"); }},
 };
+
+/// Whether a condition holds; nothing: there is none of that name. Container runtimes are selected by their
+/// names, pod networks by network-NAME.
+std::optional<bool> holds(std::string_view name, const Context& context) {
+  if (const auto* row = std::ranges::find(table, name, &Row::name); row != std::end(table))
+    return row->holds(context);
+  for (const spec::EngineRow& engine : spec::engines)
+    if (name == engine.name) return context.cluster.runtime.engine == engine.engine;
+  for (const spec::NetworkPluginRow& plugin : spec::network_plugins)
+    if (name == network_selector(plugin)) return context.cluster.network.plugin == plugin.plugin;
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -223,15 +236,16 @@ const spec::Host* first_control_plane(const spec::Cluster& cluster, const facts:
 }
 
 bool selected(const Step& step, const Context& context) {
-  return std::ranges::all_of(step.on, [&](const Selector& selector) {
-    const auto* row = std::ranges::find_if(table, [&](const Row& r) { return selector.name == r.name; });
-    return row != std::end(table) && row->holds(context) == selector.holds;
-  });
+  return std::ranges::all_of(
+      step.on, [&](const Selector& selector) { return holds(selector.name, context) == selector.holds; });
 }
 
 std::vector<std::string> selectors() {
   std::vector<std::string> names;
   for (const Row& row : table) names.emplace_back(row.name);
+  for (const spec::EngineRow& engine : spec::engines) names.emplace_back(engine.name);
+  for (const spec::NetworkPluginRow& plugin : spec::network_plugins)
+    names.push_back(network_selector(plugin));
   return names;
 }
 

@@ -3,6 +3,7 @@
 #include "gpuadm/bundle/image.hpp"
 #include "gpuadm/facts/time_services.hpp"
 #include "gpuadm/playbook/playbook.hpp"
+#include "gpuadm/spec/engines.hpp"
 
 #include "playbook/environment.hpp"
 #include "playbook/gpu_nodes.hpp"
@@ -91,15 +92,7 @@ std::string kubernetes_minor(const Context& c) {
   return c.kubernetes.minor_text();
 }
 std::string engine(const Context& c) {
-  switch (c.cluster.runtime.engine) {
-    case spec::Engine::docker:
-      return "docker";
-    case spec::Engine::crio:
-      return "crio";
-    case spec::Engine::containerd:
-      break;
-  }
-  return "containerd";
+  return std::string(spec::row_of(c.cluster.runtime.engine).name);
 }
 
 std::string host_address(const Context& c) {

@@ -1,5 +1,8 @@
 #include "spec/cluster_fields.hpp"
 
+#include "gpuadm/spec/engines.hpp"
+#include "gpuadm/spec/network_plugins.hpp"
+
 #include "spec/environment.hpp"
 #include "spec/formats.hpp"
 #include "spec/hosts.hpp"
@@ -10,6 +13,14 @@
 namespace spec {
 
 namespace {
+
+/// "Pod network: flannel; bridge: the bridge plugins (one node)."
+std::string plugins_help() {
+  std::vector<std::string> parts;
+  for (const NetworkPluginRow& row : network_plugins)
+    parts.push_back(fmt::format("{}{}{}", row.name, row.says.empty() ? "" : ": ", row.says));
+  return "Pod network: " + base::join(parts, "; ") + ".";
+}
 
 /// A key with one possible value, the type of the file.
 Field<Cluster> constant(std::string path, const std::string& value, Meaning meaning) {
@@ -71,12 +82,7 @@ const std::vector<Field<Cluster>>& cluster_fields() {
                {"Registry for the control plane's images.", "kubeadm's default"}, &C::kubernetes,
                &Kubernetes::image_repository),
 
-      field<C>("network.plugin",
-               choice<NetworkPlugin>({{"flannel", NetworkPlugin::flannel},
-                                      {"bridge", NetworkPlugin::bridge},
-                                      {"none", NetworkPlugin::none}}),
-               {"Pod network: flannel; bridge: the bridge plugins (one node); none: you install "
-                "your own."},
+      field<C>("network.plugin", choice_of(network_plugins, &NetworkPluginRow::plugin), {plugins_help()},
                &C::network, &Network::plugin),
       field<C>("network.podCIDR", network(), {"Network of the pods."}, &C::network, &Network::pod_cidr),
       field<C>("network.serviceCIDR", network(), {"Network of the services."}, &C::network,
@@ -113,9 +119,7 @@ const std::vector<Field<Cluster>>& cluster_fields() {
           "swap", choice<Swap>({{"keep", Swap::keep}, {"limited", Swap::limited}, {"off", Swap::off}}),
           {"keep: swap stays enabled and pods do not use it; limited: pods may use it (LimitedSwap); off."},
           &C::swap),
-      field<C>("runtime.engine",
-               choice<Engine>(
-                   {{"containerd", Engine::containerd}, {"docker", Engine::docker}, {"crio", Engine::crio}}),
+      field<C>("runtime.engine", choice_of(engines, &EngineRow::engine),
                {"Container runtime; docker requires Kubernetes 1.23 or older."}, &C::runtime,
                &Runtime::engine),
       field<C>(

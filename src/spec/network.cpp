@@ -1,6 +1,7 @@
 #include "spec/network.hpp"
 
 #include "gpuadm/base/network.hpp"
+#include "gpuadm/spec/network_plugins.hpp"
 
 namespace spec {
 
@@ -45,12 +46,11 @@ void judge_networks(const Cluster& cluster, const Tree& file, Problems& problems
     problems.add(place->mark, "network: podCIDR and serviceCIDR must both be IPv4 or both be IPv6");
   // templates/flannel.yaml and playbooks/network.sh configure IPv4 networks only.
   if (pods->v6 && cluster.network.plugin != NetworkPlugin::none)
-    problems.add(
-        place->mark,
-        fmt::format("network.podCIDR: {} is IPv6, and gpuadm configures the network plugin {} for "
-                    "IPv4 only: write an IPv4 network such as 10.244.0.0/16, or plugin: none and "
-                    "install a network plugin for IPv6",
-                    pods->text(), cluster.network.plugin == NetworkPlugin::flannel ? "flannel" : "bridge"));
+    problems.add(place->mark,
+                 fmt::format("network.podCIDR: {} is IPv6, and gpuadm configures the network plugin {} for "
+                             "IPv4 only: write an IPv4 network such as 10.244.0.0/16, or plugin: none and "
+                             "install a network plugin for IPv6",
+                             pods->text(), row_of(cluster.network.plugin).name));
   if (pods->overlaps(*services))
     problems.add(place->mark, fmt::format("network: podCIDR {} and serviceCIDR {} overlap", pods->text(),
                                           services->text()));

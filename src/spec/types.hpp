@@ -97,6 +97,14 @@ template <class E>
   return {expected, read, write, Tree::map_of({{"enum", Tree::list_of(names)}})};
 }
 
+/// The same for a table whose rows have a name: `value` is the member that is the choice.
+template <class Row, std::size_t N, class E>
+[[nodiscard]] Type<E> choice_of(const std::array<Row, N>& rows, E Row::* value) {
+  std::vector<std::pair<std::string, E>> values;
+  for (const Row& row : rows) values.emplace_back(row.name, row.*value);
+  return choice<E>(std::move(values));
+}
+
 /// A map whose keys `good` accepts; `key_name` is their name in messages.
 template <class V>
 [[nodiscard]] Type<std::map<std::string, V>> map_of(const std::string& key_name,

@@ -23,7 +23,8 @@ inline constexpr std::array families = std::to_array<FamilyRow>({
     {Family::debian, "debian", "debian ubuntu pureos deepin", "apt-get install",
      FamilyRow::Packages::installed},
     {Family::redhat, "redhat",
-     "rhel fedora centos rocky almalinux amzn ol openeuler hce euleros tencentos opencloudos anolis alinux nobara",
+     "rhel fedora centos rocky almalinux amzn ol openeuler hce euleros tencentos opencloudos anolis alinux "
+     "nobara",
      "dnf install", FamilyRow::Packages::installed},
     {Family::suse, "suse", "suse opensuse sles sled sles_sap", "zypper install",
      FamilyRow::Packages::not_installed},

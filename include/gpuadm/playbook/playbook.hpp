@@ -24,9 +24,9 @@ namespace playbook {
 
 using base::Result;
 
-/// A POSIX sh script, or one for each OS family, in the step or in playbooks/families/NAME.yaml. Constant: values are passed as variables only.
+/// A POSIX sh script, or one for each OS family. Constant: values are passed as variables only.
 struct Script {
-  std::map<std::string, std::string> by_family;  ///< by facts::FamilyRow::name; "": all families
+  std::map<std::string, std::string> by_family;  ///< "debian", "redhat", "suse"; "": all families
   [[nodiscard]] bool empty() const { return by_family.empty(); }
   /// The script for a family, or nullptr if there is none.
   [[nodiscard]] const std::string* find(facts::Family family) const;

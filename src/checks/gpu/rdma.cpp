@@ -113,7 +113,7 @@ void nvidia_fs(const Subject& s, Verdicts& out) {
 
 void memlock(const Subject& s, Verdicts& out) {
   if (!has_rdma(s, out)) return;
-  const std::string name = uses(s, spec::Engine::docker) ? "docker.service" : "containerd.service";
+  const std::string name(spec::row_of(s.cluster.runtime.engine).unit);
   const auto unit = s.facts.software.units.find(name);
   if (unit == s.facts.software.units.end() || !unit->second.limits.contains("LimitMEMLOCK"))
     return out.unknown("LimitMEMLOCK of " + name + " could not be read");

@@ -18,14 +18,14 @@ using facts::Mount;
 constexpr std::uint64_t least_kib = 2ull << 20, wanted_kib = 20ull << 20;
 
 struct Place {
-  const char* path;
+  std::string_view path;
   const char* what;
   int percent;  ///< the kubelet's default eviction threshold: nodefs 10 %, imagefs 15 %
 };
 
 void root_free(const Subject& s, Verdicts& out) {
   if (s.facts.storage.disks.empty()) return out.unknown("free space could not be read");
-  const char* images = uses(s, spec::Engine::docker) ? "/var/lib/docker" : "/var/lib/containerd";
+  const std::string_view images = spec::row_of(s.cluster.runtime.engine).images;
   for (const Place& place : {Place{"/var/lib/kubelet", "pods", 10}, Place{images, "images", 15}}) {
     const Disk* disk = disk_of(s.facts, place.path);
     if (!disk || disk->total_kib == 0) continue;

@@ -112,9 +112,9 @@ void conntrack(const Subject& s, Verdicts& out) {
 }
 
 void vxlan(const Subject& s, Verdicts& out) {
-  if (s.cluster.network.plugin != spec::NetworkPlugin::flannel)
-    return out.not_applicable("only flannel with VXLAN needs it");
-  on_demand(s, out, "vxlan", "flannel");
+  const spec::NetworkPluginRow& plugin = spec::row_of(s.cluster.network.plugin);
+  if (plugin.module != "vxlan") return out.not_applicable("the pod network does not use VXLAN");
+  on_demand(s, out, plugin.module, plugin.name);
 }
 
 /// A parameter that must be 1. Before init a step sets it; on a node it must already be set.

@@ -112,13 +112,12 @@ void leftover_cni(const Subject& s, Verdicts& out) {
 
 struct Port {
   int number;
-  const char* owner;  ///< process that uses it in a cluster, as shown by ss
+  std::string_view owner;  ///< process that uses it in a cluster, as shown by ss
 };
 constexpr std::array control_plane_ports = {
     Port{6443, "kube-apiserver"},   Port{2379, "etcd"},           Port{2380, "etcd"}, Port{10250, "kubelet"},
     Port{10257, "kube-controller"}, Port{10259, "kube-scheduler"}};
 constexpr std::array worker_ports = {Port{10250, "kubelet"}};
-constexpr Port flannel_port{8081, "flanneld"};  // its health; templates/flannel.yaml
 
 void ports_free(const Subject& s, Verdicts& out) {
   if (!s.facts.network.listeners) return out.unknown("listening ports could not be read");
@@ -127,7 +126,8 @@ void ports_free(const Subject& s, Verdicts& out) {
   std::vector<Port> ports = is_control_plane(s)
                                 ? std::vector<Port>(control_plane_ports.begin(), control_plane_ports.end())
                                 : std::vector<Port>(worker_ports.begin(), worker_ports.end());
-  if (s.cluster.network.plugin == spec::NetworkPlugin::flannel) ports.push_back(flannel_port);
+  const spec::NetworkPluginRow& plugin = spec::row_of(s.cluster.network.plugin);
+  if (plugin.own_port != 0) ports.push_back({plugin.own_port, plugin.process});
   int ours = 0;
   for (const Port& port : ports) {
     const auto taken = std::ranges::find(*s.facts.network.listeners, port.number, &facts::Listener::port);

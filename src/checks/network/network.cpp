@@ -138,7 +138,7 @@ std::vector<std::string> uncovered(const Subject& s, const std::map<std::string,
 }
 
 std::string engine_unit(const Subject& s) {
-  return uses(s, spec::Engine::docker) ? "docker.service" : "containerd.service";
+  return std::string(spec::row_of(s.cluster.runtime.engine).unit);
 }
 
 void proxy_covers(const Subject& s, Verdicts& out) {

@@ -1,5 +1,6 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/runtime_version.hpp"
 
 #include "checks/queries.hpp"
 
@@ -13,18 +14,6 @@ namespace {
 
 using base::Version;
 using spec::Engine;
-
-std::string unit_of(Engine engine) {
-  switch (engine) {
-    case Engine::docker:
-      return "docker.service";
-    case Engine::crio:
-      return "crio.service";
-    case Engine::containerd:
-      break;
-  }
-  return "containerd.service";
-}
 
 /// Where the run installs it from, or that the run cannot install it: init fails there
 /// (playbooks/runtime/install.yaml).
@@ -55,29 +44,24 @@ void absent(const Subject& s, Verdicts& out, const std::string& name) {
 }
 
 void present(const Subject& s, Verdicts& out) {
-  const Engine engine = s.cluster.runtime.engine;
-  const auto& f = s.facts;
-  const std::string version = engine == Engine::docker ? (f.runtime.docker ? f.runtime.docker->version : "")
-                              : engine == Engine::containerd
-                                  ? (f.runtime.containerd ? f.runtime.containerd->version : "")
-                                  : f.runtime.crio.value_or("");
-  const std::string name = unit_of(engine).substr(0, unit_of(engine).find('.'));
-  const std::string step = engine == Engine::docker ? "runtime.docker." : "runtime.containerd.";
+  const spec::EngineRow& engine = spec::row_of(s.cluster.runtime.engine);
+  const std::string version = facts::version_of(s.facts.runtime, engine.name);
+  const std::string name(engine.unit.substr(0, engine.unit.find('.'))), unit(engine.unit);
   const bool live = s.stage == Stage::node;
   if (version.empty()) {
-    if (engine == Engine::crio)
-      return out.fail(Severity::blocker, "CRI-O is not installed", "not in PATH: crio",
-                      "install cri-o, or use another runtime.engine");
+    if (!engine.by_hand.empty())
+      return out.fail(Severity::blocker, fmt::format("{} is not installed", engine.title),
+                      fmt::format("not in PATH: {}", engine.program), std::string(engine.by_hand));
     if (!live) return absent(s, out, name);
     return out.fail(Severity::blocker, name + " is not installed yet", "the program is missing",
                     "run gpuadm init again");
   }
-  if (!is_active(f, unit_of(engine)))
+  if (!is_active(s.facts, unit))
     return out.fail(live ? Severity::blocker : Severity::note, name + " does not run",
-                    unit_of(engine) + " is not active",
-                    live ? "journalctl -u " + unit_of(engine) + ", then: systemctl restart " + unit_of(engine)
-                    : engine == Engine::crio ? "systemctl enable --now crio"
-                                             : step + "running");
+                    unit + " is not active",
+                    live                     ? "journalctl -u " + unit + ", then: systemctl restart " + unit
+                    : engine.by_hand.empty() ? fmt::format("runtime.{}.running", engine.name)
+                                             : "systemctl enable --now " + name);
   out.pass(name + " " + version);
 }
 

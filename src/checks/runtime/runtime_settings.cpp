@@ -222,21 +222,9 @@ void runc_version(const Subject& s, Verdicts& out) {
                : "upgrade runc, or the containerd.io package that contains it");
 }
 
-std::string_view socket_of(Engine engine) {
-  switch (engine) {
-    case Engine::crio:
-      return "/run/crio/crio.sock";
-    case Engine::docker:
-      return "/run/cri-dockerd.sock";
-    case Engine::containerd:
-      break;
-  }
-  return "/run/containerd/containerd.sock";
-}
-
 void crictl_config(const Subject& s, Verdicts& out) {
   if (!has(s.facts.software.tools, "crictl")) return out.skip("crictl is not installed");
-  const std::string_view socket = socket_of(s.cluster.runtime.engine);
+  const std::string_view socket = spec::row_of(s.cluster.runtime.engine).socket;
   const std::string endpoint = s.facts.runtime.crictl_endpoint.value_or("");
   if (endpoint.ends_with(socket)) return out.pass(endpoint);
   out.fail(Severity::note,

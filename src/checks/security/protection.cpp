@@ -84,11 +84,9 @@ void forward_policy(const Subject& s, Verdicts& out) {
   if (policy->second != "DROP") return out.pass("FORWARD is " + policy->second);
   if (lets_pods_through(s.facts.network.firewall))
     return out.pass("FORWARD is DROP, and the network plugin accepts packets of pods");
-  using enum spec::NetworkPlugin;
-  if (s.stage == Stage::preflight && s.cluster.network.plugin == flannel)
-    return out.pass("FORWARD is DROP; flannel adds rules that accept packets of pods");
-  if (s.stage == Stage::preflight && s.cluster.network.plugin == bridge)
-    return out.pass("FORWARD is DROP; init adds rules that accept packets of pods");
+  const std::string_view forwards = spec::row_of(s.cluster.network.plugin).forwards;
+  if (s.stage == Stage::preflight && !forwards.empty())
+    return out.pass(fmt::format("FORWARD is DROP; {}", forwards));
   out.fail(Severity::warning, "packets between pods are dropped",
            "iptables: policy of FORWARD is DROP (Docker and ufw set it)",
            "iptables -P FORWARD ACCEPT, and the same at boot; or set \"iptables\": false in "

@@ -12,7 +12,8 @@ namespace {
 
 std::string wanted_ports(const Subject& s) {
   std::string ports = is_control_plane(s) ? "TCP 6443, 2379-2380, 10250, 10257, 10259" : "TCP 10250";
-  if (s.cluster.network.plugin == spec::NetworkPlugin::flannel) ports += ", UDP 8472";
+  if (const auto more = spec::row_of(s.cluster.network.plugin).ports; !more.empty())
+    ports += fmt::format(", {}", more);
   return ports + ", TCP 30000-32767";
 }
 

@@ -13,12 +13,10 @@ namespace checks {
 namespace {
 
 std::string images_root(const Subject& s) {
-  if (uses(s, spec::Engine::docker))
-    return s.facts.runtime.docker && !s.facts.runtime.docker->root.empty() ? s.facts.runtime.docker->root
-                                                                           : "/var/lib/docker";
-  return s.facts.runtime.containerd && !s.facts.runtime.containerd->root.empty()
-             ? s.facts.runtime.containerd->root
-             : "/var/lib/containerd";
+  const auto& [docker, containerd] = std::tie(s.facts.runtime.docker, s.facts.runtime.containerd);
+  if (uses(s, spec::Engine::docker) && docker && !docker->root.empty()) return docker->root;
+  if (uses(s, spec::Engine::containerd) && containerd && !containerd->root.empty()) return containerd->root;
+  return std::string(spec::row_of(s.cluster.runtime.engine).images);
 }
 
 /// etcd.io FAQ: 99th percentile of 10 ms and 25 ms.

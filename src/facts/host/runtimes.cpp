@@ -1,6 +1,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/toml.hpp"
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/facts/runtime_version.hpp"
 
 #include "facts/read.hpp"
 #include "facts/text/words.hpp"
@@ -175,6 +176,13 @@ std::optional<std::string> version_of(const Sections& sections, std::string_view
 }
 
 }  // namespace
+
+std::string version_of(const Runtimes& runtimes, std::string_view name) {
+  if (name == "containerd" && runtimes.containerd) return runtimes.containerd->version;
+  if (name == "docker" && runtimes.docker) return runtimes.docker->version;
+  if (name == "crio" && runtimes.crio) return *runtimes.crio;
+  return {};
+}
 
 void read_runtimes(const Sections& sections, Facts& facts) {
   facts.runtime.containerd = read_containerd(sections, facts.software);

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "gpuadm/spec/cluster.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+/// The one table of pod networks.
+namespace spec {
+
+struct NetworkPluginRow {
+  NetworkPlugin plugin;
+  std::string_view name;           ///< in the cluster file; the selector of playbooks is network-NAME
+  std::string_view says = {};      ///< after the name, in the help
+  std::string_view ports = {};     ///< between nodes, for a firewall
+  int own_port = 0;                ///< a TCP port of the host that it listens on
+  std::string_view process = {};   ///< that listens there
+  std::string_view module = {};    ///< a kernel module that it loads
+  std::string_view forwards = {};  ///< what makes a host forward packets of pods if the policy is DROP
+};
+
+inline constexpr std::array network_plugins = std::to_array<NetworkPluginRow>({
+    {.plugin = NetworkPlugin::flannel,
+     .name = "flannel",
+     .ports = "UDP 8472",
+     .own_port = 8081,  // its health; templates/flannel.yaml
+     .process = "flanneld",
+     .module = "vxlan",
+     .forwards = "flannel adds rules that accept packets of pods"},
+    {.plugin = NetworkPlugin::bridge,
+     .name = "bridge",
+     .says = "the bridge plugins (one node)",
+     .forwards = "init adds rules that accept packets of pods"},
+    {.plugin = NetworkPlugin::none, .name = "none", .says = "you install your own"},
+});
+
+[[nodiscard]] constexpr const NetworkPluginRow& row_of(NetworkPlugin plugin) {
+  return *std::ranges::find(network_plugins, plugin, &NetworkPluginRow::plugin);
+}
+
+}  // namespace spec
