@@ -1,12 +1,13 @@
 # shellcheck shell=sh disable=SC2154
 # Lists the patch versions of a Kubernetes minor version that the package repository offers to this host, one per line. Runs before
-# the first change (src/session/kubernetes_version.cpp), loaded after prelude.sh and packages.sh. All files are in a temporary folder:
+# the first change (src/session/kubernetes_version.cpp), loaded after package-managers.sh and packages.sh. All files are in a temporary folder:
 # neither the package manager's own files nor anything else on the host is changed.
 # Variables: kubernetes_repository, kubernetes_minor, kubernetes_keys, and proxy_environment, proxy_apt, proxy_dnf, which are empty
 # if the cluster file has no proxy; then the host's own settings apply.
 # Exit status: 21: the repository has no such minor version, 22: it cannot be reached, 23: its signature is invalid, 24: it is not a
 # valid repository; the reason is the last line on stderr.
-versions_of_apt() {
+apt_versions() {
+  versions_apt_settings
   versions_key "$kubernetes_repository/v$kubernetes_minor/deb/Release.key" "/etc/apt/keyrings/kubernetes-$kubernetes_minor.asc"
   printf 'deb [signed-by=%s] %s/v%s/deb/ /\n' "$stage/key.asc" "$kubernetes_repository" "$kubernetes_minor" >"$stage/sources.list"
   limit_of 90 apt-get update -o APT::Update::Error-Mode=any >"$stage/said" 2>&1 || versions_refuse "$kubernetes_repository/v$kubernetes_minor/deb/"
@@ -33,7 +34,7 @@ END
   export APT_CONFIG="$stage/apt.conf"
 }
 
-versions_of_dnf() {
+dnf_versions() {
   url=$kubernetes_repository/v$kubernetes_minor/rpm
   versions_key "$url/repodata/repomd.xml.key" "/etc/pki/rpm-gpg/RPM-GPG-KEY-kubernetes-$kubernetes_minor"
   signed=0
@@ -102,9 +103,4 @@ if [ -n "$proxy_environment" ]; then
   gpuadm_proxy_file=$stage/proxy.env
   printf '%s' "$proxy_environment" >"$gpuadm_proxy_file"
 fi
-if have apt-get; then
-  versions_apt_settings
-  versions_of_apt
-else
-  versions_of_dnf
-fi
+"$(package_manager)_versions"
