@@ -188,6 +188,24 @@ void narrow(Phase& phase, const std::vector<Selector>& on) {
   for (Step& step : phase.steps) step.on.insert(step.on.end(), on.begin(), on.end());
 }
 
+/// The files of `from`. A name that ends with a slash is a folder: all of its files, in the order of their
+/// names.
+Result<std::vector<std::string>> step_files(const Tree& phase, std::string_view source,
+                                            const assets::Store& store) {
+  std::vector<std::string> paths;
+  for (const std::string& name : TRY(list(phase, source, "from"))) {
+    const std::string path = "playbooks/" + name;
+    if (!name.ends_with('/')) {
+      paths.push_back(path);
+      continue;
+    }
+    const auto files = store.list(path);
+    if (files.empty()) return refuse(phase, source, fmt::format("no files in {}", path));
+    paths.insert(paths.end(), files.begin(), files.end());
+  }
+  return paths;
+}
+
 Result<Playbook> playbook_of(const Tree& tree, std::string_view source, const assets::Store& store);
 
 /// The phases of another playbook: without some of them, and some of them on fewer hosts.
@@ -246,8 +264,7 @@ Result<Playbook> playbook_of(const Tree& tree, std::string_view source, const as
       phase.at_once = static_cast<int>(*hosts);
     }
     if (const Tree* refresh = entry.find("refresh")) phase.refresh = refresh->as_bool().value_or(false);
-    for (const std::string& name : TRY(list(entry, source, "from"))) {
-      const std::string path = "playbooks/" + name;
+    for (const std::string& path : TRY(step_files(entry, source, store))) {
       const Tree file = TRY(base::yaml::read(TRY(store.read(path)), path));
       if (!file.is_list()) return refuse(file, path, "a step file must be a list of steps");
       for (const Tree& step : file.items()) phase.steps.push_back(TRY(step_of(step, path)));

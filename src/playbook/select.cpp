@@ -152,6 +152,8 @@ constexpr Row table[] = {
     {"hardened-anonymous", [](const Context& c) { return is_hardened(c) && limits_anonymous(c.kubernetes); }},
     {"swap-off", [](const Context& c) { return c.cluster.swap == Swap::off; }},
     {"swap-kept", [](const Context& c) { return c.cluster.swap != Swap::off; }},
+    {"network-workload",
+     [](const Context& c) { return !spec::row_of(c.cluster.network.plugin).workload.empty(); }},
     {"network-gpuadm", [](const Context& c) { return c.cluster.network.plugin != NetworkPlugin::none; }},
     {"source-packages", installs_packages},
     {"wants-packages",

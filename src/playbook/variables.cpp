@@ -4,6 +4,7 @@
 #include "gpuadm/facts/time_services.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 #include "gpuadm/spec/engines.hpp"
+#include "gpuadm/spec/network_plugins.hpp"
 
 #include "playbook/environment.hpp"
 #include "playbook/gpu_nodes.hpp"
@@ -219,6 +220,8 @@ constexpr Row table[] = {
     {"driver_modules", driver_modules},
     {"engine", engine},
     {"first_node_cidr", first_node_cidr},
+    {"network_workload",
+     [](const Context& c) { return std::string(spec::row_of(c.cluster.network.plugin).workload); }},
     {"flannel_ready_path", flannel_ready_path},
     {"gpu_slots", gpu_slots},
     {"host_address", host_address},

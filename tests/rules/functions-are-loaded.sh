@@ -13,6 +13,11 @@ books = {name: book for name, book in books.items() if "phases" in book}
 def files(value):
     return [value] if isinstance(value, str) else value or []
 
+# A name that ends with a slash is a folder.
+def sources(phase):
+    return [file for name in files(phase.get("from"))
+            for file in (sorted(str(path.relative_to(folder)) for path in (folder / name).iterdir()) if name.endswith("/") else [name])]
+
 home = {}
 for file in sorted({file for book in books.values() for file in files(book.get("functions"))}):
     for function in re.findall(r"^([a-z_0-9]+)\(\)", (folder / file).read_text(), re.M):
@@ -20,11 +25,11 @@ for file in sorted({file for book in books.values() for file in files(book.get("
 command = re.compile(r"(?:^\s*|[;&|({!]\s*|\b(?:if|then|else|do|until|while)\s+)([a-z_0-9]+)(?=[\s;)]|$)", re.M)
 
 missing = {f"{name}: {source} calls {function} of {', '.join(sorted(home[function]))}, which is not among its functions"
-           for name, book in books.items() for phase in book["phases"] for source in files(phase.get("from"))
+           for name, book in books.items() for phase in book["phases"] for source in sources(phase)
            for function in command.findall((folder / source).read_text())
            if function in home and not home[function] & set(files(book.get("functions")))}
 # The file of an OS family has scripts by the ids of steps.
-ids = {step["id"] for book in books.values() for phase in book["phases"] for source in files(phase.get("from"))
+ids = {step["id"] for book in books.values() for phase in book["phases"] for source in sources(phase)
        for step in yaml.safe_load((folder / source).read_text())}
 missing |= {f"families/{path.name}: no step is called {id}" for path in folder.glob("families/*.yaml")
             for id in yaml.safe_load(path.read_text()) if id not in ids}

@@ -7,6 +7,7 @@
 #include "gpuadm/facts/families.hpp"
 #include "gpuadm/facts/from_tree.hpp"
 #include "gpuadm/session/kubernetes_version.hpp"
+#include "gpuadm/spec/network_plugins.hpp"
 
 #include "app/build/bring_up.hpp"
 
@@ -221,7 +222,9 @@ Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog
     sources.images.push_back({word(row, {"part"}), TRY(filled(row, "name"))});
     sources.parts.insert(sources.images.back().part);
   }
-  sources.parts.insert({"coredns", "driver", "programs"});
+  for (const std::string_view key : base::words(spec::row_of(needs.cluster.network.plugin).images))
+    sources.images.push_back({"network", TRY(fill(fmt::format("{{{}}}", key), words, catalog, kubernetes))});
+  sources.parts.insert({"coredns", "driver", "network", "programs"});
   return sources;
 }
 
@@ -253,7 +256,6 @@ Result<> choose_sources(Sources& sources, const BundleNeeds& needs, const std::v
   const bool native = needs.gpus && cluster.gpu.stack == spec::GpuStack::native;
   unless(needs.runtime && cluster.runtime.engine == spec::Engine::containerd, "runtime");
   unless(cluster.network.plugin != spec::NetworkPlugin::none, "cni");
-  unless(cluster.network.plugin == spec::NetworkPlugin::flannel, "network");
   unless(!cluster.control_plane.virtual_address.empty(), "kube-vip");
   unless(needs.gpus, "toolkit");
   unless(native && cluster.gpu.allocator == spec::Allocator::device_plugin, "device-plugin");
