@@ -2,6 +2,7 @@
 
 #include "facts/read.hpp"
 #include "facts/text/words.hpp"
+#include "facts/tree/tree.hpp"
 
 #include <algorithm>
 
@@ -79,6 +80,43 @@ void read_rdma(const Sections& sections, Facts& facts) {
     if (path == "/sys/module/mlx5_core/version") facts.rdma.mlx5_version = std::string(value);
     if (path == "/sys/module/nvidia_fs/version") facts.rdma.nvidia_fs_version = std::string(value);
   }
+}
+
+namespace {
+
+Tree port(const RdmaPort& p) {
+  return Tree::map_of({{"device", p.device},
+                       {"port", p.port},
+                       {"state", p.state},
+                       {"physical", p.physical},
+                       {"layer", p.layer},
+                       {"link", p.link},
+                       {"gbps", tree_of(p.gbps)},
+                       {"width", p.width},
+                       {"linkDowned", tree_of(p.link_downed)},
+                       {"symbolErrors", tree_of(p.symbol_errors)},
+                       {"receiveErrors", tree_of(p.receive_errors)},
+                       {"recoveries", tree_of(p.recoveries)},
+                       {"gidTypes", Tree::list_of(p.gid_types)}});
+}
+
+Tree nic(const PciNic& n) {
+  return Tree::map_of({{"slot", n.slot},
+                       {"class", n.pci_class},
+                       {"driver", n.driver},
+                       {"place", n.place},
+                       {"numa", tree_of(n.numa)}});
+}
+
+}  // namespace
+
+Tree rdma_tree(const Rdma& r) {
+  return Tree::map_of({{"cards", list_of(r.nics, nic)},
+                       {"devices", map_of(r.devices)},
+                       {"verbs", Tree::list_of(r.verbs)},
+                       {"ports", list_of(r.ports, port)},
+                       {"mlx5Version", r.mlx5_version},
+                       {"nvidiaFsVersion", r.nvidia_fs_version}});
 }
 
 }  // namespace facts

@@ -3,6 +3,7 @@
 
 #include "facts/read.hpp"
 #include "facts/text/words.hpp"
+#include "facts/tree/tree.hpp"
 
 #include <algorithm>
 
@@ -60,6 +61,25 @@ void read_toolkit(const Sections& sections, Facts& facts) {
   const std::string label = sections.first("device-label").value_or("");
   if (const auto parts = base::split(label, ':'); parts.size() > 2)
     facts.nvidia.device_label = std::string(parts[2]);
+}
+
+namespace {
+
+Tree cdi(const CdiSpec& c) {
+  return Tree::map_of({{"file", c.file},
+                       {"kind", c.kind},
+                       {"devices", Tree::list_of(c.devices)},
+                       {"versions", Tree::list_of(c.versions)}});
+}
+
+}  // namespace
+
+Tree toolkit_tree(const Toolkit& t) {
+  return Tree::map_of({{"config", tree_of(t.config)},
+                       {"configError", t.config_error},
+                       {"cliStatus", tree_of(t.cli_status)},
+                       {"cliSays", t.cli_says},
+                       {"cdi", list_of(t.cdi, cdi)}});
 }
 
 }  // namespace facts

@@ -1,6 +1,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "facts/read.hpp"
+#include "facts/tree/tree.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -61,6 +62,15 @@ void place_clock(Clock& clock, base::Time sent, base::Time answered) {
     return std::chrono::duration<double>(time.time_since_epoch()).count();
   };
   clock.offset = ((*clock.probe_begin - seconds(sent)) + (*clock.probe_end - seconds(answered))) / 2;
+}
+
+Tree clock_tree(const Clock& c) {
+  return Tree::map_of({{"synchronized", tree_of(c.synchronized)}, {"offset", tree_of(c.offset)}});
+}
+
+Tree clock_state_tree(const Clock& c) {
+  return Tree::map_of(
+      {{"clocksource", c.source}, {"timeServer", tree_of(c.server)}, {"utcOffset", c.utc_offset}});
 }
 
 }  // namespace facts

@@ -2,6 +2,7 @@
 
 #include "facts/read.hpp"
 #include "facts/text/words.hpp"
+#include "facts/tree/tree.hpp"
 
 #include <algorithm>
 
@@ -113,6 +114,46 @@ void read_kernel(const Sections& sections, Facts& facts) {
   for (const std::string_view line : sections.lines("sysctl"))
     if (const auto space = line.find(' '); space != std::string_view::npos)
       facts.kernel.sysctls.emplace(line.substr(0, space), base::trim(line.substr(space)));
+}
+
+namespace {
+
+std::string_view name_of(CgroupVersion version) {
+  switch (version) {
+    case CgroupVersion::v1:
+      return "v1";
+    case CgroupVersion::hybrid:
+      return "hybrid";
+    case CgroupVersion::v2:
+      break;
+  }
+  return "v2";
+}
+
+Tree log_line(const LogLine& l) {
+  return Tree::map_of({{"seconds", l.seconds}, {"text", l.text}});
+}
+
+}  // namespace
+
+Tree kernel_tree(const Facts& f) {
+  Tree areas = f.kernel.swap ? Tree::list() : Tree();
+  if (f.kernel.swap)
+    for (const SwapArea& area : *f.kernel.swap)
+      areas.push(Tree::map_of({{"path", area.path}, {"type", area.type}, {"kib", area.kib}}));
+  return Tree::map_of({{"cgroup", name_of(f.kernel.cgroup)},
+                       {"controllers", Tree::list_of(f.kernel.controllers)},
+                       {"swap", areas},
+                       {"swapFstab", Tree::list_of(f.kernel.swap_fstab)},
+                       {"zramGenerator", f.kernel.zram_generator},
+                       {"modules", Tree::list_of(f.kernel.modules)},
+                       {"modulesBuiltin", Tree::list_of(f.kernel.modules_builtin)},
+                       {"modulesLoadable", Tree::list_of(f.kernel.modules_loadable)},
+                       {"config", f.kernel.config ? map_of(*f.kernel.config) : Tree()},
+                       {"sysctls", map_of(f.kernel.sysctls)},
+                       {"uptime", tree_of(f.kernel.uptime)},
+                       {"numaNodes", f.machine.numa_nodes},
+                       {"log", f.kernel.log ? list_of(*f.kernel.log, log_line) : Tree()}});
 }
 
 }  // namespace facts

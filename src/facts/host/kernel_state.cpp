@@ -2,6 +2,7 @@
 
 #include "facts/read.hpp"
 #include "facts/text/words.hpp"
+#include "facts/tree/tree.hpp"
 
 #include <algorithm>
 
@@ -70,6 +71,33 @@ void read_kernel_state(const Sections& sections, Facts& facts) {
     }
   read_free_blocks(sections, facts.kernel);
   read_huge_pages(sections, facts.kernel);
+}
+
+namespace {
+
+Tree process(const Process& p) {
+  return Tree::map_of(
+      {{"pid", p.pid}, {"name", p.name}, {"state", std::string(1, p.state)}, {"age", tree_of(p.age)}});
+}
+
+Tree blocks(const FreeBlocks& b) {
+  Tree orders = Tree::list();
+  for (const std::uint64_t count : b.orders) orders.push(count);
+  return Tree::map_of({{"node", b.node}, {"zone", b.zone}, {"orders", orders}});
+}
+
+}  // namespace
+
+Tree kernel_state_tree(const Kernel& k) {
+  Tree pages = Tree::map();
+  for (const auto& [kib, count] : k.huge_pages) pages.set(std::to_string(kib), count);
+  return Tree::map_of({{"commandLine", tree_of(k.command_line)},
+                       {"uptime", tree_of(k.uptime)},
+                       {"threads", tree_of(k.threads)},
+                       {"stuck", k.stuck ? list_of(*k.stuck, process) : Tree()},
+                       {"freeBlocks", list_of(k.free_blocks, blocks)},
+                       {"hugePages", pages},
+                       {"crashRecords", list_of(k.crash_records)}});
 }
 
 }  // namespace facts

@@ -3,6 +3,7 @@
 
 #include "facts/read.hpp"
 #include "facts/text/words.hpp"
+#include "facts/tree/tree.hpp"
 
 #include <algorithm>
 
@@ -86,6 +87,29 @@ void read_machine(const Sections& sections, Facts& facts) {
     if (path.starts_with("/sys/class/iommu/")) machine.iommus.push_back(path.substr(17));
   read_acs(sections, machine);
   facts.gpuadm_installed = !sections.lines("/var/lib/gpuadm/journal/log").empty();
+}
+
+Tree machine_tree(const Facts& f) {
+  return Tree::map_of({{"hostname", f.machine.hostname},
+                       {"fqdn", f.machine.fqdn},
+                       {"resolves", f.machine.resolves ? Tree::list_of(*f.machine.resolves) : Tree()},
+                       {"machineId", f.machine.id},
+                       {"productUuid", f.machine.product_uuid},
+                       {"vendor", f.machine.vendor},
+                       {"product", f.machine.product},
+                       {"macs", Tree::list_of(f.machine.macs)},
+                       {"cpus", f.machine.cpus},
+                       {"memoryKib", tree_of(f.machine.memory_kib)},
+                       {"virtualization", tree_of(f.os.virtualization)},
+                       {"container", tree_of(f.os.container)}});
+}
+
+Tree machine_state_tree(const Machine& m) {
+  return Tree::map_of({{"governor", m.governor},
+                       {"eccCorrected", tree_of(m.ecc_corrected)},
+                       {"eccUncorrected", tree_of(m.ecc_uncorrected)},
+                       {"iommus", Tree::list_of(m.iommus)},
+                       {"acsBridges", list_of(m.acs_bridges)}});
 }
 
 }  // namespace facts

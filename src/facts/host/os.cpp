@@ -3,6 +3,7 @@
 
 #include "facts/read.hpp"
 #include "facts/text/words.hpp"
+#include "facts/tree/tree.hpp"
 
 #include <algorithm>
 #include <array>
@@ -81,6 +82,21 @@ void read_os(const Sections& sections, Facts& facts) {
   if (!os.container) os.container = first_of(sections, "/run/systemd/container");
   if (!os.container && (facts.software.paths.contains("/.dockerenv"))) os.container = "docker";
   if (!os.container && (facts.software.paths.contains("/run/.containerenv"))) os.container = "podman";
+}
+
+Tree os_tree(const Facts& f) {
+  return Tree::map_of({{"id", f.os.id},
+                       {"versionId", f.os.version_id},
+                       {"codename", f.os.codename},
+                       {"pretty", f.os.pretty},
+                       {"parentId", f.os.parent_id},
+                       {"parentVersionId", f.os.parent_version_id},
+                       {"parentCodename", f.os.parent_codename},
+                       {"family", row_of(f.os.family).name},
+                       {"architecture", f.os.architecture},
+                       {"init", f.os.init},
+                       {"kernel", f.kernel.release},
+                       {"euid", f.euid}});
 }
 
 }  // namespace facts

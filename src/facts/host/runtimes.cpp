@@ -5,6 +5,7 @@
 
 #include "facts/read.hpp"
 #include "facts/text/words.hpp"
+#include "facts/tree/tree.hpp"
 
 #include <algorithm>
 
@@ -193,6 +194,85 @@ void read_runtimes(const Sections& sections, Facts& facts) {
   facts.runtime.runc = version_of(sections, "runc");
   for (const char* path : {"/run/containerd/containerd.sock", "/run/crio/crio.sock", "/run/cri-dockerd.sock"})
     if (facts.software.paths.contains(path)) facts.runtime.sockets.emplace_back(path);
+}
+
+namespace {
+
+/// Runtime configurations may contain registry passwords.
+Tree redacted(const std::optional<std::string>& text) {
+  if (!text) return {};
+  std::string all;
+  for (const std::string_view line : base::lines(*text)) {
+    const std::size_t equals = line.find_first_of("=:");
+    const std::string name = base::lower(line.substr(0, std::min(equals, line.size())));
+    const bool secret =
+        equals != std::string_view::npos &&
+        (name.find("password") != std::string::npos || name.find("token") != std::string::npos ||
+         name.find("auth") != std::string::npos || name.find("secret") != std::string::npos);
+    all += secret ? std::string(line.substr(0, equals + 1)) + " \"***\"" : std::string(line);
+    all += '\n';
+  }
+  return all;
+}
+
+Tree containerd(const std::optional<Containerd>& c) {
+  if (!c) return {};
+  Tree runtimes = Tree::map();
+  for (const auto& [name, systemd] : c->runtimes)
+    runtimes.set(name, Tree::map_of({{"systemdCgroup", systemd}}));
+  Tree drop_ins = Tree::map();
+  for (const auto& [name, text] : c->drop_in_texts) drop_ins.set(name, redacted(text));
+  return Tree::map_of({{"version", c->version},
+                       {"socket", c->socket},
+                       {"config", redacted(c->config)},
+                       {"configVersion", tree_of(c->config_version)},
+                       {"dropIns", drop_ins},
+                       {"error", c->error},
+                       {"criDisabled", tree_of(c->cri_disabled)},
+                       {"criStatus", tree_of(c->cri_status)},
+                       {"sandboxImage", tree_of(c->sandbox_image)},
+                       {"runtimes", runtimes},
+                       {"defaultRuntime", c->default_runtime},
+                       {"root", c->root},
+                       {"enableCdi", tree_of(c->enable_cdi)},
+                       {"cdiDirs", Tree::list_of(c->cdi_dirs)},
+                       {"loadedFiles", Tree::list_of(c->loaded_files)},
+                       {"registryConfigPath", c->registry_config_path},
+                       {"oldMirrors", Tree::list_of(c->old_mirrors)}});
+}
+
+Tree crio_config(const std::optional<CrioConfig>& c) {
+  if (!c) return {};
+  return Tree::map_of({{"cgroupManager", c->cgroup_manager},
+                       {"defaultRuntime", c->default_runtime},
+                       {"runtimes", Tree::list_of(c->runtimes)},
+                       {"error", c->error}});
+}
+
+Tree docker(const std::optional<Docker>& d) {
+  if (!d) return {};
+  return Tree::map_of({{"version", d->version},
+                       {"socket", d->socket},
+                       {"daemonJson", redacted(d->daemon_json)},
+                       {"cgroupDriver", tree_of(d->cgroup_driver)},
+                       {"defaultRuntime", d->default_runtime},
+                       {"storageDriver", d->storage_driver},
+                       {"root", d->root}});
+}
+
+}  // namespace
+
+Tree runtimes_tree(const Facts& f) {
+  return Tree::map_of({{"sockets", Tree::list_of(f.runtime.sockets)},
+                       {"containerd", containerd(f.runtime.containerd)},
+                       {"docker", docker(f.runtime.docker)},
+                       {"crio", tree_of(f.runtime.crio)},
+                       {"runc", tree_of(f.runtime.runc)},
+                       {"nvidiaCtk", tree_of(f.nvidia.ctk)},
+                       {"crioConfig", crio_config(f.runtime.crio_config)},
+                       {"crictlEndpoint", tree_of(f.runtime.crictl_endpoint)},
+                       {"toolkit", toolkit_tree(f.nvidia.toolkit)},
+                       {"deviceLabel", tree_of(f.nvidia.device_label)}});
 }
 
 }  // namespace facts

@@ -1,6 +1,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "facts/read.hpp"
+#include "facts/tree/tree.hpp"
 
 namespace facts {
 
@@ -30,6 +31,12 @@ void read_security(const Sections& sections, Facts& facts) {
     const std::string bytes = variable->first();
     if (const auto words = base::words(bytes); words.size() == 5) security.secure_boot = words[4] == "1";
   }
+}
+
+Tree security_state_tree(const Security& s) {
+  return Tree::map_of({{"lockdown", s.lockdown},
+                       {"secureBoot", tree_of(s.secure_boot)},
+                       {"selinuxDenials", list_of(s.selinux_denials)}});
 }
 
 }  // namespace facts

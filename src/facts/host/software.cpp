@@ -2,6 +2,7 @@
 
 #include "facts/read.hpp"
 #include "facts/text/words.hpp"
+#include "facts/tree/tree.hpp"
 
 namespace facts {
 
@@ -97,6 +98,43 @@ void read_software(const Sections& sections, Facts& facts) {
       software.paths.emplace(line.substr(space + 1), line.substr(0, space));
   read_units(sections, facts.software);
   read_packages(sections, facts.software);
+}
+
+namespace {
+
+Tree lock(const PackageLock& l) {
+  return Tree::map_of({{"file", l.file}, {"pid", l.pid}, {"program", l.program}});
+}
+
+Tree repository(const Repository& r) {
+  return Tree::map_of({{"file", r.file}, {"line", r.line}});
+}
+
+}  // namespace
+
+Tree software_tree(const Facts& f) {
+  Tree units = Tree::map(), packages = Tree::map();
+  for (const auto& [name, unit] : f.software.units)
+    units.set(name, Tree::map_of({{"load", unit.load},
+                                  {"active", unit.active},
+                                  {"sub", unit.sub},
+                                  {"enabled", unit.enabled},
+                                  {"restarts", tree_of(unit.restarts)},
+                                  {"since", tree_of(unit.since)},
+                                  {"proxies", map_of(unit.environment)},
+                                  {"limits", map_of(unit.limits)}}));
+  for (const auto& [name, package] : f.software.packages)
+    packages.set(
+        name, Tree::map_of(
+                  {{"version", package.version}, {"installed", package.installed}, {"held", package.held}}));
+  return Tree::map_of({{"tools", map_of(f.software.tool_paths)},
+                       {"paths", map_of(f.software.paths)},
+                       {"units", units},
+                       {"packages", packages},
+                       {"packageLocks", list_of(f.software.package_locks, lock)},
+                       {"repositories", list_of(f.software.repositories, repository)},
+                       {"selinux", tree_of(f.security.selinux)},
+                       {"apparmor", tree_of(f.security.apparmor)}});
 }
 
 }  // namespace facts

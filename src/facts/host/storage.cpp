@@ -2,6 +2,7 @@
 
 #include "facts/read.hpp"
 #include "facts/text/words.hpp"
+#include "facts/tree/tree.hpp"
 
 namespace facts {
 
@@ -98,6 +99,63 @@ void read_storage(const Sections& sections, Facts& facts) {
       assignments(sections.text("/etc/iscsi/initiatorname.iscsi").value_or(""))["InitiatorName"];
   for (const std::string_view line : sections.lines("/etc/multipath.conf"))
     facts.storage.multipath_rules.emplace_back(base::trim(line));
+}
+
+namespace {
+
+Tree disk(const Disk& d) {
+  return Tree::map_of({{"path", d.path},
+                       {"type", d.type},
+                       {"totalKib", d.total_kib},
+                       {"freeKib", d.free_kib},
+                       {"inodes", d.inodes},
+                       {"inodesFree", d.inodes_free}});
+}
+
+Tree mount(const Mount& m) {
+  return Tree::map_of(
+      {{"device", m.device}, {"path", m.path}, {"type", m.type}, {"options", Tree::list_of(m.options)}});
+}
+
+Tree entry(const FstabEntry& e) {
+  return Tree::map_of({{"device", e.device}, {"path", e.path}, {"type", e.type}, {"options", e.options}});
+}
+
+Tree block_device(const BlockDevice& b) {
+  return Tree::map_of({{"name", b.name},
+                       {"rotational", tree_of(b.rotational)},
+                       {"volume", b.volume},
+                       {"degraded", tree_of(b.degraded)},
+                       {"arrayState", b.array_state}});
+}
+
+Tree drive(const DriveHealth& d) {
+  return Tree::map_of({{"device", d.device},
+                       {"passed", tree_of(d.passed)},
+                       {"critical", tree_of(d.critical)},
+                       {"wear", tree_of(d.wear)}});
+}
+
+}  // namespace
+
+Tree storage_tree(const Facts& f) {
+  return Tree::map_of({{"fstab", list_of(f.storage.fstab, entry)},
+                       {"blockDevices", list_of(f.storage.block_devices, block_device)},
+                       {"nvme", map_of(f.storage.nvme_states)},
+                       {"drives", list_of(f.storage.drives, drive)},
+                       {"xfsFtype", tree_of(f.storage.xfs_ftype)},
+                       {"iscsiInitiator", f.storage.iscsi_initiator},
+                       {"multipathRules", Tree::list_of(f.storage.multipath_rules)},
+                       {"etcdFsync", tree_of(f.kubernetes.etcd_fsync)},
+                       {"etcdCommit", tree_of(f.kubernetes.etcd_commit)}});
+}
+
+Tree disks_tree(const Storage& storage) {
+  return list_of(storage.disks, disk);
+}
+
+Tree mounts_tree(const Storage& storage) {
+  return list_of(storage.mounts, mount);
 }
 
 }  // namespace facts

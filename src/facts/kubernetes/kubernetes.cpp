@@ -7,6 +7,7 @@
 #include "facts/kubernetes/hardening.hpp"
 #include "facts/read.hpp"
 #include "facts/text/words.hpp"
+#include "facts/tree/tree.hpp"
 
 #include <chrono>
 
@@ -211,6 +212,49 @@ void read_kubernetes(const Sections& sections, Facts& facts) {
     kubernetes.proxy_mode = known(mode->first());
   read_etcd_times(sections, kubernetes);
   kubernetes.hardening = read_hardening(sections);
+}
+
+namespace {
+
+Tree certificate(const Certificate& c) {
+  return Tree::map_of({{"path", c.path}, {"ends", c.ends}});
+}
+
+Tree component(const Component& part) {
+  return Tree::map_of({{"name", part.name}, {"status", part.status}, {"says", part.says}});
+}
+
+}  // namespace
+
+Tree kubernetes_tree(const Kubernetes& k) {
+  return Tree::map_of({{"kubeadm", tree_of(k.kubeadm)},
+                       {"kubelet", tree_of(k.kubelet)},
+                       {"kubectl", tree_of(k.kubectl)},
+                       {"images", Tree::list_of(k.images)},
+                       {"adminConf", k.admin_conf},
+                       {"adminServer", k.admin_server},
+                       {"kubeletConf", k.kubelet_conf},
+                       {"kubeletServer", k.kubelet_server},
+                       {"clusterName", k.cluster_name},
+                       {"nodeName", k.node_name},
+                       {"bootstrapConf", k.bootstrap_conf},
+                       {"ca", k.ca},
+                       {"caSha256", k.ca_sha256},
+                       {"manifests", Tree::list_of(k.manifests)},
+                       {"etcdData", k.etcd_data},
+                       {"cniConfigs", Tree::list_of(k.cni_configs)},
+                       {"cniBinaries", Tree::list_of(k.cni_binaries)},
+                       {"kubeletConfig", tree_of(k.kubelet_config)},
+                       {"kubeletConfigError", k.kubelet_config_error},
+                       {"kubeletFlags", k.kubelet_flags},
+                       {"kubeletLog", Tree::list_of(k.kubelet_log)},
+                       {"devicePlugins", k.device_plugins ? Tree::list_of(*k.device_plugins) : Tree()},
+                       {"certificates", k.certificates ? list_of(*k.certificates, certificate) : Tree()},
+                       {"components", k.components ? list_of(*k.components, component) : Tree()},
+                       {"cpuState", tree_of(k.cpu_state)},
+                       {"memoryState", tree_of(k.memory_state)},
+                       {"sharedMount", tree_of(k.shared_mount)},
+                       {"hardening", hardening_tree(k.hardening)}});
 }
 
 }  // namespace facts

@@ -3,6 +3,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "facts/read.hpp"
+#include "facts/tree/tree.hpp"
 
 #include <algorithm>
 
@@ -170,6 +171,42 @@ void read_pod_states(const Sections& sections, Facts& facts) {
       if (const auto count = base::to_int(base::trim(line.substr(10))))
         states.inotify_instances = static_cast<int>(*count);
   }
+}
+
+namespace {
+
+Tree pod_container(const PodContainer& one) {
+  return Tree::map_of({{"namespace", one.space},
+                       {"pod", one.pod},
+                       {"name", one.name},
+                       {"attempt", one.attempt},
+                       {"state", one.state},
+                       {"exitCode", tree_of(one.exit_code)},
+                       {"reason", one.reason},
+                       {"message", one.message},
+                       {"log", Tree::list_of(one.log)}});
+}
+
+Tree pod_error(const PodError& one) {
+  return Tree::map_of({{"pod", one.pod},
+                       {"container", one.container},
+                       {"operation", one.operation},
+                       {"reason", one.reason},
+                       {"message", one.message}});
+}
+
+}  // namespace
+
+Tree pod_states_tree(const PodStates& states) {
+  return Tree::map_of({{"source", states.source},
+                       {"containers", list_of(states.containers, pod_container)},
+                       {"errors", list_of(states.errors, pod_error)},
+                       {"kubeletUnread", states.kubelet_unread},
+                       {"kubeletFatal", states.kubelet_fatal},
+                       {"kubeletLog", Tree::list_of(states.kubelet_log)},
+                       {"runtimeLog", Tree::list_of(states.runtime_log)},
+                       {"inotifyRefused", states.inotify_refused},
+                       {"inotifyInstances", tree_of(states.inotify_instances)}});
 }
 
 }  // namespace facts

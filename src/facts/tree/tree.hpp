@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-/// Parts of to_tree().
+/// Parts of to_tree(). A subject's part is in the file that reads it, unless that file would be too long.
 namespace facts {
 
 using base::Tree;
@@ -24,6 +24,10 @@ Tree list_of(const std::vector<T>& values, Tree (*one)(const T&)) {
   return list;
 }
 
+inline Tree list_of(const std::optional<std::vector<std::string>>& values) {
+  return values ? Tree::list_of(*values) : Tree();
+}
+
 inline Tree map_of(const std::map<std::string, std::string>& values) {
   Tree::Map map;
   map.reserve(values.size());
@@ -31,11 +35,21 @@ inline Tree map_of(const std::map<std::string, std::string>& values) {
   return map;
 }
 
+[[nodiscard]] Tree machine_tree(const Facts& facts);
+[[nodiscard]] Tree os_tree(const Facts& facts);
+[[nodiscard]] Tree clock_tree(const Clock& clock);
+[[nodiscard]] Tree kernel_tree(const Facts& facts);
+[[nodiscard]] Tree disks_tree(const Storage& storage);
+[[nodiscard]] Tree mounts_tree(const Storage& storage);
 [[nodiscard]] Tree software_tree(const Facts& facts);
 [[nodiscard]] Tree runtimes_tree(const Facts& facts);
 [[nodiscard]] Tree pod_states_tree(const PodStates& states);
 [[nodiscard]] Tree kubernetes_tree(const Kubernetes& kubernetes);
-[[nodiscard]] Tree state_tree(const Facts& facts);
+[[nodiscard]] Tree kernel_state_tree(const Kernel& kernel);
+[[nodiscard]] Tree clock_state_tree(const Clock& clock);
+[[nodiscard]] Tree machine_state_tree(const Machine& machine);
+[[nodiscard]] Tree security_state_tree(const Security& security);
+[[nodiscard]] Tree toolkit_tree(const Toolkit& toolkit);
 [[nodiscard]] Tree storage_tree(const Facts& facts);
 [[nodiscard]] Tree rdma_tree(const Rdma& rdma);
 [[nodiscard]] Tree nvidia_tree(const Facts& facts);
