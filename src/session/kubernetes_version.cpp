@@ -120,7 +120,8 @@ Result<SettledVersion> resolve_patch(const playbook::ChosenVersion& version, con
                             sources.library, sources.bundle, sources.choice);
   std::erase_if(hosts, [&](const std::string& host) {
     const facts::Facts& facts = *sources.census.at(host);
-    return !facts::installs_packages(facts.os.family) || (!version.is_assumed && has_version(facts, version.version));
+    return !facts::installs_packages(facts.os.family) ||
+           (!version.is_assumed && has_version(facts, version.version));
   });
   if (hosts.empty()) return SettledVersion{version.version};
   const std::string script = TRY(sources.assets.read("playbooks/versions.sh"));
