@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-/// Parts of to_tree(). A subject's part is in the file that reads it, unless that file would be too long.
+/// For the parts of to_tree(). A subject's part is in the file that reads it, unless that file would be too
+/// long.
 namespace facts {
 
 using base::Tree;
@@ -35,23 +36,7 @@ inline Tree map_of(const std::map<std::string, std::string>& values) {
   return map;
 }
 
-[[nodiscard]] Tree machine_tree(const Facts& facts);
-[[nodiscard]] Tree os_tree(const Facts& facts);
-[[nodiscard]] Tree clock_tree(const Clock& clock);
-[[nodiscard]] Tree kernel_tree(const Facts& facts);
-[[nodiscard]] Tree disks_tree(const Storage& storage);
-[[nodiscard]] Tree mounts_tree(const Storage& storage);
-[[nodiscard]] Tree software_tree(const Facts& facts);
-[[nodiscard]] Tree runtimes_tree(const Facts& facts);
-[[nodiscard]] Tree pod_states_tree(const PodStates& states);
-[[nodiscard]] Tree kubernetes_tree(const Kubernetes& kubernetes);
-[[nodiscard]] Tree kernel_state_tree(const Kernel& kernel);
-[[nodiscard]] Tree clock_state_tree(const Clock& clock);
-[[nodiscard]] Tree machine_state_tree(const Machine& machine);
-[[nodiscard]] Tree security_state_tree(const Security& security);
+/// Part of `runtimes`.
 [[nodiscard]] Tree toolkit_tree(const Toolkit& toolkit);
-[[nodiscard]] Tree storage_tree(const Facts& facts);
-[[nodiscard]] Tree rdma_tree(const Rdma& rdma);
-[[nodiscard]] Tree nvidia_tree(const Facts& facts);
 
 }  // namespace facts

@@ -38,7 +38,9 @@ Tree resolver(const std::optional<Resolver>& r) {
   return Tree::map_of({{"nameservers", Tree::list_of(r->nameservers)}, {"search", Tree::list_of(r->search)}});
 }
 
-Tree network(const Facts& f) {
+}  // namespace
+
+Tree network_tree(const Facts& f) {
   const Firewall& w = f.network.firewall;
   Tree firewall = Tree::map_of({{"iptables", tree_of(w.iptables)},
                                 {"backend", w.backend},
@@ -59,38 +61,6 @@ Tree network(const Facts& f) {
                        {"networkd", map_of(f.network.networkd)},
                        {"proxyMode", tree_of(f.kubernetes.proxy_mode)},
                        {"firewall", firewall}});
-}
-
-Tree state(const Facts& f) {
-  Tree all = Tree::map_of({{"umask", f.umask}, {"neighbours", tree_of(f.network.neighbours)}});
-  for (const Tree& part : {kernel_state_tree(f.kernel), clock_state_tree(f.clock),
-                           machine_state_tree(f.machine), security_state_tree(f.security)})
-    all.merge(part);
-  return all;
-}
-
-}  // namespace
-
-base::Tree to_tree(const Facts& facts) {
-  Tree tree = Tree::map_of({{"machine", machine_tree(facts)},
-                            {"os", os_tree(facts)},
-                            {"clock", clock_tree(facts.clock)},
-                            {"kernel", kernel_tree(facts)},
-                            {"disks", disks_tree(facts.storage)},
-                            {"mounts", mounts_tree(facts.storage)},
-                            {"state", state(facts)},
-                            {"storage", storage_tree(facts)},
-                            {"network", network(facts)},
-                            {"rdma", rdma_tree(facts.rdma)},
-                            {"software", software_tree(facts)},
-                            {"runtimes", runtimes_tree(facts)},
-                            {"kubernetes", kubernetes_tree(facts.kubernetes)},
-                            {"nvidia", nvidia_tree(facts)},
-                            {"gpuadmInstalled", facts.gpuadm_installed},
-                            {"unread", map_of(facts.unread)},
-                            {"noise", facts.noise}});
-  if (facts.kubernetes.pod_states) tree.set("podStates", pod_states_tree(*facts.kubernetes.pod_states));
-  return tree;
 }
 
 }  // namespace facts
