@@ -281,6 +281,7 @@ Result<Playbook> playbook_of(const Tree& tree, std::string_view source, const as
 }
 
 /// Adds the scripts of an OS family, by step: playbooks/families/FAMILY.yaml.
+/// Those in the steps themselves, such as an operator's, are kept.
 Result<> add_family(Playbook& playbook, const std::string& path, const assets::Store& store) {
   const std::string family = std::filesystem::path(path).stem().string();
   const Tree file = TRY(base::yaml::read(TRY(store.read(path)), path));
@@ -292,7 +293,7 @@ Result<> add_family(Playbook& playbook, const std::string& path, const assets::S
       auto* shell = std::get_if<Shell>(&step.does);
       if (!shell) return refuse(*scripts, path, fmt::format("'{}' is not a shell step", step.id));
       for (const auto& [key, text] : scripts->entries())
-        (key == "check" ? shell->check : shell->apply).by_family[family] = text.text();
+        (key == "check" ? shell->check : shell->apply).by_family.emplace(family, text.text());
     }
   return {};
 }
