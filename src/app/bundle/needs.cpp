@@ -256,6 +256,7 @@ Result<> choose_sources(Sources& sources, const BundleNeeds& needs, const std::v
   const bool native = needs.gpus && cluster.gpu.stack == spec::GpuStack::native;
   unless(needs.runtime && cluster.runtime.engine == spec::Engine::containerd, "runtime");
   unless(cluster.network.plugin != spec::NetworkPlugin::none, "cni");
+  unless(!spec::row_of(cluster.network.plugin).images.empty(), "network");
   unless(!cluster.control_plane.virtual_address.empty(), "kube-vip");
   unless(needs.gpus, "toolkit");
   unless(native && cluster.gpu.allocator == spec::Allocator::device_plugin, "device-plugin");
