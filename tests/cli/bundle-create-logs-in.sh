@@ -55,7 +55,7 @@ END
 count=0
 create() { # into a new directory
   count=$((count + 1))
-  XDG_CACHE_HOME=$place/cache-$count gpuadm bundle create --for cluster.yaml --kubernetes-version 1.20.2 --assets assets --skip coredns \
+  XDG_CACHE_HOME=$place/cache-$count gpuadm bundle create --for cluster.yaml --kubernetes-version 1.20.2 --assets assets --skip coredns,network \
     -o "b$count.tar.zst" "$@"
 }
 logins() { # logins FILE HOST USER:PASSWORD
