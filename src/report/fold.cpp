@@ -122,11 +122,13 @@ Report fold(std::span<const Event> events) {
   for (HostReport& host : report.hosts)
     for (const auto& [step, did] : last[host.host]) ++counter(host, did);
   if (events.empty()) return report;
-  // Before a run begins, its plan is shown and confirmed.
-  base::Time from = events.front().at;
+  // Before a run begins, its plan is shown and confirmed. A run that finds nothing to do is its preview.
+  base::Time from = events.front().at, begun = from;
   for (const Event& event : events)
     if (event.did == Did::started && event.host.empty() && event.stage.empty() && event.step.empty())
-      from = event.at;
+      begun = event.at;
+    else if (decides(event.did) && !event.host.empty())
+      from = begun;
   report.seconds = std::chrono::duration<double>(events.back().at - from).count();
   return report;
 }

@@ -60,6 +60,12 @@ TEST_CASE("a run lasts from its beginning, not from the plan that it asked about
   CHECK(report::fold(events).seconds == doctest::Approx(7));
 }
 
+TEST_CASE("a run that finds nothing to do lasts from the first fact that it read") {
+  std::vector<Event> events = {of("cp1", "a", Did::satisfied), {.at = base::Time{}, .did = Did::started}};
+  events[1].at += std::chrono::seconds(3);
+  CHECK(report::fold(events).seconds == doctest::Approx(3));
+}
+
 TEST_CASE("what a preview said is not repeated once steps have run") {
   const report::Report report =
       report::fold(std::vector<Event>{of("cp1", "a", Did::needed), of("cp1", "b", Did::applied)});
