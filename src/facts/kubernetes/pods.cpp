@@ -108,26 +108,40 @@ void read_containers(const Sections& sections, PodStates& states) {
   }
 }
 
-/// How the kubelet ended, if it is not running or restarts repeatedly: the last line before systemd's own, or
-/// the last one of all, because the journal may have systemd's line first.
+/// Whether it is the last line of a kubelet: klog's level F, an error of its command line, or its command's.
+bool ends_kubelet(std::string_view line) {
+  constexpr std::array<std::string_view, 5> endings = {
+      "unknown flag", "unknown shorthand", "\"command failed\"", "failed to run Kubelet", "panic: "};
+  return (line.size() > 1 && line[0] == 'F' && line[1] >= '0' && line[1] <= '9') ||
+         std::ranges::any_of(endings, [&](std::string_view one) { return line.contains(one); });
+}
+
+/// How the kubelet ended, if it is not running or restarts repeatedly: the last line before systemd's own. Of
+/// repeated messages the section has only the newest, and the journal may have systemd's line first: a line
+/// after systemd's counts if it ends a kubelet, or if it is the only one.
 std::string fatal_line(const Sections& sections, const Kernel& kernel) {
   const auto state = [&](std::string_view key) -> std::string {
     for (const std::string_view line : sections.lines("kubelet-state"))
       if (line.starts_with(std::string(key) + "=")) return std::string(line.substr(key.size() + 1));
     return {};
   };
-  std::string last, ended;
+  std::string last, ended, ended_since;
   int ends = 0;
   for (const std::string_view line : sections.lines("kubelet-errors")) {
     if (line.find("Main process exited") != std::string_view::npos) {
       if (!last.empty()) ended = last;
+      ended_since.clear();
       ++ends;
     } else if (line.find("Error syncing pod") == std::string_view::npos &&
                !line.starts_with("Stopped kubelet")) {
       last = line;
+      if (ends_kubelet(line)) ended_since = line;
     }
   }
-  if (ended.empty()) ended = last;
+  if (!ended_since.empty())
+    ended = ended_since;
+  else if (ended.empty())
+    ended = last;
   const bool active = state("ActiveState") == "active";
   const double entered =
       static_cast<double>(base::to_int(state("ActiveEnterTimestampMonotonic")).value_or(0)) / 1e6;
