@@ -252,10 +252,13 @@ row() {
 # --- Logs ----------------------------------------------------------------------------------------------------------------
 
 # log_of NAMESPACE POD CONTAINER N: errors in the N-th newest log of a container and its last lines, without the runtime's prefix
-# ("2026-11-24T16:35:40.1Z stderr F ", or Docker's JSON).
+# ("2026-11-24T16:35:40.1Z stderr F ", or Docker's JSON). The kubelet may have started the next attempt in the meantime: an empty log is
+# passed over.
 log_of() {
   # shellcheck disable=SC2012 # names of Kubernetes; of a pod that was made again under its name the newest folder counts
-  log_file=$(ls -t /var/log/pods/"$1"_"$2"_*/"$3"/[0-9]*.log 2>/dev/null | sed -n "$4p")
+  log_file=$(ls -t /var/log/pods/"$1"_"$2"_*/"$3"/[0-9]*.log 2>/dev/null | tail -n "+$4" | while IFS= read -r log_file; do
+    [ ! -s "$log_file" ] || { printf '%s' "$log_file" && break; }
+  done)
   [ -n "$log_file" ] || return 0
   section "container-log/$1/$2/$3"
   limit 3 tail -c 65536 "$log_file" 2>/dev/null | awk -v re="$LOG_ERRORS" '
