@@ -5,7 +5,7 @@
 #   MANAGER_has VERSION NAME...    they are installed in that version, a pattern, and are not upgraded automatically
 #   MANAGER_install VERSION NAME...  installs them like that; all changes are journaled
 #   MANAGER_restore NAME STATE     a state that MANAGER_now printed
-#   MANAGER_versions               the versions of Kubernetes that its repositories offer, one per line; see versions.sh
+#   MANAGER_versions               the versions of Kubernetes that its repositories offer, one per line; those of apt and dnf are in versions.sh
 #   MANAGER_remove NAME...         packages that were not installed before; no other packages are removed with them
 
 package_manager() { if have dpkg-query; then echo apt; else echo dnf; fi; }

@@ -57,6 +57,15 @@ void check_contains(const Tree& expect, const char* key, const std::string& got)
     CHECK_MESSAGE(got.find(want->text()) != std::string::npos, fmt::format("{}: {}", key, got));
 }
 
+/// What the doctor found on the host of Site; without an id.
+report::Finding blocker(const char* says) {
+  report::Finding fault;
+  fault.host = "one";
+  fault.severity = report::Severity::blocker;
+  fault.says = says;
+  return fault;
+}
+
 }  // namespace
 
 TEST_CASE("what pods of the chain come to is judged as the cases say") {
@@ -276,10 +285,7 @@ TEST_CASE("links that facts show are broken where something is missing") {
 
 TEST_CASE("a blocker that a check found breaks the link that it belongs to, and no other") {
   Site site;
-  report::Finding fault;
-  fault.host = "one";
-  fault.severity = report::Severity::blocker;
-  fault.says = "it hangs";
+  report::Finding fault = blocker("it hangs");
   for (const auto& [id, link] : {std::pair{"gpu.driver.smi-runs", Link::nvml},
                                  {"gpu.driver.device-nodes", Link::driver},
                                  {"rt.containerd.disabled-cri", Link::runtime},
@@ -298,19 +304,17 @@ TEST_CASE("a blocker that a check found breaks the link that it belongs to, and 
 
 TEST_CASE("a container runtime that does not answer is found without a pod") {
   Site site;
-  report::Finding fault;
-  fault.host = "one";
-  fault.severity = report::Severity::blocker;
-  fault.says = "containerd does not run";
+  report::Finding fault = blocker("containerd does not run");
   const auto nodes = checks::gpu_nodes(site.cluster, site.census, site.facts);
-  for (const auto& [id, is_dead] : {std::pair{"rt.present", true},
-                                    {"nct.runtime-registered", false},
-                                    {"gpu.driver.device-nodes", false}}) {
+  for (const auto& [id, blocks] : {std::pair{"rt.present", true},
+                                   {"nct.runtime-registered", false},
+                                   {"gpu.driver.device-nodes", false}}) {
     fault.id = id;
     const std::vector<report::Finding> findings = {fault};
     CAPTURE(id);
-    const auto found = checks::dead_runtime(nodes.front(), {site.cluster, site.census, site.facts, findings});
-    CHECK(found.has_value() == is_dead);
+    const auto found =
+        checks::runtime_blocker(nodes.front(), {site.cluster, site.census, site.facts, findings});
+    CHECK(found.has_value() == blocks);
     if (found) CHECK(found->id == "verify.runtime");
   }
 }

@@ -85,7 +85,7 @@ struct ChainInputs {
 };
 /// The broken link `runtime` of a node on which the doctor found a blocker of the container runtime (`rt.`).
 /// No pod starts there, so this comes before the links that need pods.
-[[nodiscard]] std::optional<report::Finding> dead_runtime(const GpuNode& node, const ChainInputs& inputs);
+[[nodiscard]] std::optional<report::Finding> runtime_blocker(const GpuNode& node, const ChainInputs& inputs);
 
 /// Examines such a link. The id of its finding is "verify.LINK", its severity blocker.
 [[nodiscard]] report::Finding examine_link(Link link, const GpuNode& node, const ChainInputs& inputs);

@@ -69,11 +69,11 @@ class Walk {
     }
   }
 
-  void see_dead_runtimes(std::span<const Link> links, const checks::ChainInputs& inputs) {
+  void see_runtime_blockers(std::span<const Link> links, const checks::ChainInputs& inputs) {
     if (std::ranges::find(links, Link::runtime) == links.end()) return;
     std::vector<Finding> findings;
     for (const GpuNode& node : nodes_)
-      if (auto found = checks::dead_runtime(node, inputs)) findings.push_back(std::move(*found));
+      if (auto found = checks::runtime_blocker(node, inputs)) findings.push_back(std::move(*found));
     notify(findings);
   }
 
@@ -145,7 +145,7 @@ std::vector<std::string> left_out(const facts::ClusterFacts& facts, const std::v
 /// Tests all links, in order. Progress is reported separately from the result.
 Result<> walk_all(Walk& walk, const std::vector<Link>& links, const session::PodTestContext& context,
                   const checks::ChainInputs& inputs, const VerifyOptions& options, Io& io) {
-  walk.see_dead_runtimes(links, inputs);
+  walk.see_runtime_blockers(links, inputs);
   const bool network = std::ranges::any_of(links, checks::needs_network_proof) && !walk.nodes().empty();
   if (!network) walk.see(links, inputs);
   if (!network && (std::ranges::none_of(links, checks::needs_pods) || walk.whole().empty())) return {};

@@ -237,7 +237,7 @@ std::optional<Link> link_named(std::string_view name) {
   return all_links()[static_cast<std::size_t>(place - rows().begin())];
 }
 
-std::optional<report::Finding> dead_runtime(const GpuNode& on, const ChainInputs& inputs) {
+std::optional<report::Finding> runtime_blocker(const GpuNode& on, const ChainInputs& inputs) {
   return blocker(Link::runtime, on, inputs, "rt.");
 }
 
