@@ -2,7 +2,7 @@
 # Reads the state of a cluster on a control plane, and changes nothing. Runs on a host with an administrator's kubeconfig. The
 # output is described in docs/reference/cluster.md; the columns of a table are separated by tabs. Variables: space, a namespace
 # whose pods, and with logs=yes whose logs, are the only output; purpose=status: only the data of the status command, with the
-# members of etcd.
+# members of etcd; purpose=workload: only nodes, pods, runtime classes and devices.
 
 # shellcheck source=playbooks/frame.sh
 [ "${frame_is_here:-}" = yes ] || . "$(dirname "$0")/frame.sh"
@@ -37,6 +37,15 @@ table() {
       -o jsonpath="{range .items[*]}$template{\"\n\"}{end}" 2>/dev/null
     printf '\n%s\n' "$?"
   } | awk -v separator="$separator" "$ROWS" | framed "$section"
+}
+
+nodes() {
+  table nodes nodes '{.metadata.name}' '{.metadata.labels}' '{.spec.taints}' '{.spec.unschedulable}' '{.spec.podCIDR}' \
+    '{range .status.conditions[*]}{.type}={.status}:{.reason} {end}' '{.status.capacity}' '{.status.allocatable}' \
+    '{.status.nodeInfo.kubeletVersion}' '{.status.nodeInfo.containerRuntimeVersion}' '{.status.nodeInfo.osImage}' \
+    '{.status.nodeInfo.kernelVersion}' '{.status.addresses[?(@.type=="InternalIP")].address}' \
+    '{.status.conditions[?(@.type=="Ready")].message}' \
+    '{.metadata.annotations.gpuadm\.io/upgrade}'
 }
 
 # pods WHERE: -A, or -n and a namespace.
@@ -101,11 +110,13 @@ devices() {
     '{range .status.reservedFor[*]}{.resource}/{.name} {end}'
 }
 
+runtime_classes() { table runtimeclasses runtimeclasses '{.metadata.name}' '{.handler}'; }
+
 # Data for the doctor only.
 the_rest() {
   table deployments '-A deployments' '{.metadata.namespace}' '{.metadata.name}' '{.spec.replicas}' \
     '{.status.availableReplicas}'
-  table runtimeclasses runtimeclasses '{.metadata.name}' '{.handler}'
+  runtime_classes
   table namespaces namespaces '{.metadata.name}' '{.metadata.labels.pod-security\.kubernetes\.io/enforce}'
   table quotas '-A resourcequotas' '{.metadata.namespace}' '{.metadata.name}' '{.status.hard}' '{.status.used}'
   table webhooks validatingwebhookconfigurations,mutatingwebhookconfigurations '{.metadata.name}' \
@@ -145,15 +156,18 @@ everything() {
     echo '=== end'
     return
   fi
+  if [ -n "$config" ] && has kubectl && [ "${purpose:-}" = workload ]; then
+    nodes
+    pods -A
+    runtime_classes
+    devices
+    echo '=== end'
+    return
+  fi
   if [ -n "$config" ] && has kubectl; then
     quiet readyz 15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw '/readyz?verbose'
     quiet version 15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw /version
-    table nodes nodes '{.metadata.name}' '{.metadata.labels}' '{.spec.taints}' '{.spec.unschedulable}' '{.spec.podCIDR}' \
-      '{range .status.conditions[*]}{.type}={.status}:{.reason} {end}' '{.status.capacity}' '{.status.allocatable}' \
-      '{.status.nodeInfo.kubeletVersion}' '{.status.nodeInfo.containerRuntimeVersion}' '{.status.nodeInfo.osImage}' \
-      '{.status.nodeInfo.kernelVersion}' '{.status.addresses[?(@.type=="InternalIP")].address}' \
-      '{.status.conditions[?(@.type=="Ready")].message}' \
-      '{.metadata.annotations.gpuadm\.io/upgrade}'
+    nodes
     table leases '-n kube-node-lease leases' '{.metadata.name}' '{.spec.renewTime}'
     pods -A
     table daemonsets '-A daemonsets' '{.metadata.namespace}' '{.metadata.name}' '{.status.desiredNumberScheduled}' \

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "gpuadm/assets/assets.hpp"
+#include "gpuadm/base/secret.hpp"
+#include "gpuadm/base/tree.hpp"
+#include "gpuadm/facts/cluster.hpp"
+#include "gpuadm/session/ask.hpp"
+#include "gpuadm/spec/cluster.hpp"
+#include "gpuadm/transport/fleet.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace session {
+
+/// Objects to read.
+struct ObjectQuery {
+  std::vector<std::string>
+      kinds;             ///< "pods", "jobs.batch"; one that the API server does not know is an error
+  std::string space;     ///< namespace; empty: all
+  std::string selector;  ///< of labels; empty: all
+};
+
+/// Objects of a cluster, through kubectl on one of its control-plane nodes. Objects are JSON, as the API has
+/// them. Every call: Fault::remote with kubectl's message, Fault::interrupted after Ctrl-C.
+class ClusterClient {
+ public:
+  /// Uses the first reachable host of the cluster that has an administrator's kubeconfig; hosts whose role is
+  /// control plane are tried first. Fault::usage if none has one. Fleet and assets must outlive the client.
+  [[nodiscard]] static Result<ClusterClient> open(const spec::Cluster& cluster, transport::Fleet& fleet,
+                                                  const assets::Store& assets);
+  /// The control-plane node.
+  [[nodiscard]] const std::string& host() const { return host_; }
+  /// Nodes, pods, runtime classes and devices. Nothing else is read.
+  [[nodiscard]] Result<facts::ClusterFacts> read_nodes_and_pods();
+  [[nodiscard]] Result<std::vector<base::Tree>> get(const ObjectQuery& query);
+  /// Creates all of them or none. Those with a namespace must be in `space`. `secrets`: values in them, which
+  /// are not recorded. Returns their names, as "KIND/NAME".
+  [[nodiscard]] Result<std::vector<std::string>> create(const std::string& space,
+                                                        const std::vector<base::Tree>& objects,
+                                                        std::vector<base::Secret> secrets = {});
+  /// Applies a JSON merge patch to an object, "statefulset/anna". A patch must not contain secrets.
+  [[nodiscard]] Result<> patch(const std::string& space, const std::string& object, const base::Tree& patch);
+  /// Deletes objects of these kinds by their labels, and waits until they are gone. Returns their names. For
+  /// kinds without a namespace, `space` has no effect.
+  [[nodiscard]] Result<std::vector<std::string>> remove(
+      const std::string& space, const std::vector<std::string>& kinds, const std::string& selector,
+      std::chrono::seconds timeout = std::chrono::seconds(90));
+  /// Runs another script on the control-plane node.
+  [[nodiscard]] Result<transport::Exit> ask(const Query& query);
+  [[nodiscard]] transport::Fleet& fleet() { return *fleet_; }
+  [[nodiscard]] const assets::Store& assets() const { return *assets_; }
+
+ private:
+  ClusterClient(std::string host, transport::Fleet& fleet, const assets::Store& assets)
+      : host_(std::move(host)), fleet_(&fleet), assets_(&assets) {}
+  /// Runs playbooks/objects.sh, which must succeed.
+  [[nodiscard]] Result<std::string> run(transport::Command command);
+  std::string host_;
+  transport::Fleet* fleet_;
+  const assets::Store* assets_;
+};
+
+}  // namespace session

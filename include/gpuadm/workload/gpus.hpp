@@ -1,0 +1,79 @@
+#pragma once
+
+#include "gpuadm/base/error.hpp"
+#include "gpuadm/base/tree.hpp"
+#include "gpuadm/facts/cluster.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace workload {
+
+using base::Result;
+
+/// GPUs of one container.
+struct GpuRequest {
+  enum class Form {
+    none,
+    whole,  ///< `count` GPUs
+    share,  ///< one of `parts` shares of a GPU, by time-slicing or MPS
+    mig     ///< `count` MIG instances of `profile`
+  };
+  Form form = Form::none;
+  int count = 0;
+  int parts = 1;
+  std::string profile;
+  [[nodiscard]] bool any() const { return form != Form::none; }
+};
+
+/// "0", "2", "1/4", "1g.10gb", "1g.10gb:2". Fault::usage.
+[[nodiscard]] Result<GpuRequest> parse_gpus(std::string_view option, std::string_view text);
+/// "2 GPUs", "1/4 of a GPU", "1 MIG instance 1g.10gb"
+[[nodiscard]] std::string describe(const GpuRequest& request);
+
+/// GPUs of one kind on a node, as the scheduler counts them.
+struct GpuOffer {
+  std::string node;
+  std::string resource;  ///< of the device plugin: "nvidia.com/gpu"; empty: by claims
+  std::string profile;   ///< of MIG instances; empty: GPUs
+  int shares = 1;        ///< pods for each GPU; a unit of the resource is one share
+  long long all = 0, free = 0;
+  std::vector<std::string> holders;  ///< pods, "default/anna-0 (2)"
+};
+
+/// What a cluster has to offer.
+struct GpuSupply {
+  std::vector<GpuOffer> offers;
+  /// Nodes whose GPUs are not usable now, with the reason: "gpu2: NotReady", "gpu3: cordoned".
+  std::vector<std::string> unusable;
+  std::string claims;         ///< version of resource.k8s.io if GPUs are allocated by claims; or empty
+  std::string runtime_class;  ///< that pods need to see GPUs; empty: none
+};
+
+/// Fault::remote if nodes or pods could not be read.
+[[nodiscard]] Result<GpuSupply> supply_of(const facts::ClusterFacts& cluster);
+
+/// Whether pods with this request fit now, `pods` of them. Fault::blocked with the numbers: what is needed,
+/// what each node has and who holds it. `spread`: at most one on a node.
+enum class Placement { anywhere, one_per_node };
+[[nodiscard]] Result<> check_fit(const GpuSupply& supply, const GpuRequest& request, int pods,
+                                 Placement placement);
+
+/// The parts of objects that request GPUs.
+struct GpuParts {
+  base::Tree limits;                         ///< for resources.limits; null: none
+  base::Tree container_claims;               ///< for resources.claims; null: none
+  base::Tree pod_claims;                     ///< for spec.resourceClaims; null: none
+  std::optional<base::Tree> claim_template;  ///< the ResourceClaimTemplate to create
+  std::string runtime_class;                 ///< for spec.runtimeClassName; empty: none
+};
+/// `name`: of the claim template; `space`: its namespace; `labels`: of it.
+[[nodiscard]] GpuParts parts_of(const GpuSupply& supply, const GpuRequest& request, const std::string& name,
+                                const std::string& space, const base::Tree& labels);
+
+/// Adds the parts to a pod's spec, for its container number `container`.
+void add_gpus(base::Tree& pod_spec, const GpuParts& parts, std::size_t container = 0);
+
+}  // namespace workload

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "gpuadm/base/error.hpp"
+#include "gpuadm/base/tree.hpp"
+
+#include <string>
+#include <string_view>
+
+/// What people run on a cluster, as plain objects of Kubernetes: notebooks, training jobs, storage claims.
+/// Pure: computes objects and states; session::ClusterClient sends and reads them.
+namespace workload {
+
+using base::Result;
+
+/// Labels of every object that gpuadm makes for a workload, and of its pods.
+inline constexpr std::string_view managed_by_label = "app.kubernetes.io/managed-by", managed_by = "gpuadm",
+                                  kind_label = "gpuadm.io/kind", name_label = "gpuadm.io/name";
+/// Values of the label `gpuadm.io/kind`.
+inline constexpr std::string_view notebook_kind = "notebook", train_kind = "train",
+                                  storage_claim_kind = "storage-claim";
+
+/// The labels of a workload, as a map.
+[[nodiscard]] base::Tree labels_of(std::string_view kind, std::string_view name);
+/// The selector of all objects of a workload; an empty name: of all workloads of the kind; an empty kind too:
+/// of all workloads.
+[[nodiscard]] std::string selector_of(std::string_view kind, std::string_view name = {});
+
+/// Names of objects become names of pods and services: a DNS label (RFC 1123) that leaves room for suffixes,
+/// at most 50 characters. Fault::usage says which character is wrong; `what`: "notebook".
+[[nodiscard]] Result<> check_name(std::string_view what, std::string_view name);
+/// A namespace: a DNS label of at most 63 characters.
+[[nodiscard]] Result<> check_namespace(std::string_view name);
+/// A quantity of Kubernetes with a unit of bytes: "10Gi", "500M". Its bytes; Fault::usage otherwise
+/// (kubernetes/apimachinery pkg/api/resource/quantity.go).
+[[nodiscard]] Result<long long> bytes_of(std::string_view option, std::string_view quantity);
+/// CPUs: "4", "0.5", "500m". In thousandths.
+[[nodiscard]] Result<long long> millicpus_of(std::string_view option, std::string_view quantity);
+
+}  // namespace workload

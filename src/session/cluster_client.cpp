@@ -1,0 +1,141 @@
+#include "gpuadm/session/cluster_client.hpp"
+
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/session/cluster_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace session {
+
+namespace {
+
+using base::Fault;
+using base::Tree;
+
+constexpr const char* asset = "playbooks/objects.sh";
+constexpr int status_no_kubeconfig = 3;
+constexpr std::size_t objects_limit = 64u << 20;  // pods of 1,000 nodes as JSON
+
+/// Variables of playbooks/objects.sh, all of which are set.
+base::Variables variables_of(const std::string& action, base::Variables given) {
+  base::Variables all{{"action", action}, {"space", ""},  {"kinds", ""}, {"selector", ""},
+                      {"objects", ""},    {"object", ""}, {"patch", ""}, {"seconds", "0"}};
+  for (auto& [name, value] : given) all[name] = std::move(value);
+  return all;
+}
+
+Result<transport::Command> command_for(const std::string& label, const std::string& action,
+                                       base::Variables given, const assets::Store& assets) {
+  transport::Command command = TRY(command_of(
+      {.label = label, .asset = asset, .variables = variables_of(action, std::move(given))}, assets));
+  command.timeout = std::chrono::seconds(90);
+  command.effect =
+      action == "find" || action == "get" ? transport::Effect::reads : transport::Effect::changes;
+  return command;
+}
+
+std::vector<std::string> names_in(const std::string& output) {
+  std::vector<std::string> names;
+  for (const std::string_view line : base::lines(output))
+    if (!base::trim(line).empty()) names.push_back(base::printable(base::trim(line), 300));
+  return names;
+}
+
+}  // namespace
+
+Result<ClusterClient> ClusterClient::open(const spec::Cluster& cluster, transport::Fleet& fleet,
+                                          const assets::Store& assets) {
+  std::vector<const spec::Host*> hosts;
+  for (const spec::Host& host : cluster.hosts) hosts.push_back(&host);
+  std::ranges::stable_partition(
+      hosts, [](const spec::Host* host) { return host->role == spec::Role::control_plane; });
+  std::optional<base::Error> failed;
+  for (const spec::Host* host : hosts) {
+    auto exit = session::ask(host->name, TRY(command_for("find the kubeconfig", "find", {}, assets)), fleet);
+    if (!exit && exit.error().fault == Fault::interrupted) return std::unexpected(exit.error());
+    if (exit && exit->status == 0) return ClusterClient(host->name, fleet, assets);
+    if (exit && exit->status != status_no_kubeconfig)
+      exit = base::fail(Fault::remote, fmt::format("{}: cannot look for the kubeconfig: {}", host->name,
+                                                   base::tail(exit->err, 3)));
+    if (!exit && !failed) failed = exit.error();
+  }
+  return std::unexpected(failed ? *failed : no_control_plane());
+}
+
+Result<std::string> ClusterClient::run(transport::Command command) {
+  command.output_limit = objects_limit;
+  const std::string label = command.label;
+  transport::Exit exit = TRY(session::ask(host_, std::move(command), *fleet_));
+  if (exit.dropped > 0)
+    return base::fail(Fault::remote,
+                      fmt::format("{}: cannot {}: the answer of the API server is larger than {}", host_,
+                                  label, base::human_bytes(objects_limit)));
+  if (exit.status == 0) return std::move(exit.out);
+  const std::string why = base::tail(exit.err.empty() ? exit.out : exit.err, 5);
+  return base::fail(Fault::remote,
+                    fmt::format("{}: cannot {}: {}", host_, label,
+                                why.empty() ? fmt::format("exit status {}, no output", exit.status) : why),
+                    "gpuadm doctor --stage cluster");
+}
+
+Result<facts::ClusterFacts> ClusterClient::read_nodes_and_pods() {
+  transport::Command command = TRY(view_command(*assets_));
+  command.script = base::assignments({{"purpose", "workload"}}) + command.script;
+  return facts::parse_cluster(TRY(run(std::move(command))));
+}
+
+Result<std::vector<Tree>> ClusterClient::get(const ObjectQuery& query) {
+  const std::string kinds = base::join(query.kinds, ",");
+  const std::string answer = TRY(run(
+      TRY(command_for("read " + kinds, "get",
+                      {{"kinds", kinds}, {"space", query.space}, {"selector", query.selector}}, *assets_))));
+  if (base::trim(answer).empty()) return std::vector<Tree>();
+  const Tree list = TRY(base::json::read(answer, host_ + ": kubectl get " + kinds));
+  const Tree* items = list.find("items");
+  if (!items || !items->is_list())
+    return base::fail(Fault::parse,
+                      fmt::format("{}: kubectl get {}: the answer is not a list", host_, kinds));
+  return items->items();
+}
+
+Result<std::vector<std::string>> ClusterClient::create(const std::string& space,
+                                                       const std::vector<Tree>& objects,
+                                                       std::vector<base::Secret> secrets) {
+  const Tree list = Tree::map_of({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Tree(objects)}});
+  transport::Command command = TRY(command_for(
+      "create the objects", "create", {{"space", space}, {"objects", base::json::write(list, 0)}}, *assets_));
+  command.secrets = std::move(secrets);
+  return names_in(TRY(run(std::move(command))));
+}
+
+Result<> ClusterClient::patch(const std::string& space, const std::string& object, const Tree& patch) {
+  TRY(run(TRY(command_for("change " + object, "patch",
+                          {{"space", space}, {"object", object}, {"patch", base::json::write(patch, 0)}},
+                          *assets_))));
+  return {};
+}
+
+Result<std::vector<std::string>> ClusterClient::remove(const std::string& space,
+                                                       const std::vector<std::string>& kinds,
+                                                       const std::string& selector,
+                                                       std::chrono::seconds timeout) {
+  const std::string all = base::join(kinds, ",");
+  transport::Command command = TRY(command_for("delete " + all, "delete",
+                                               {{"space", space},
+                                                {"kinds", all},
+                                                {"selector", selector},
+                                                {"seconds", std::to_string(timeout.count())}},
+                                               *assets_));
+  command.timeout = timeout + std::chrono::seconds(20);
+  command.purpose = transport::Purpose::clean_up;
+  return names_in(TRY(run(std::move(command))));
+}
+
+Result<transport::Exit> ClusterClient::ask(const Query& query) {
+  return session::ask(host_, query, *fleet_, *assets_);
+}
+
+}  // namespace session

@@ -1,0 +1,281 @@
+#include "gpuadm/workload/gpus.hpp"
+
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/spec/cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace workload {
+
+namespace {
+
+using base::Fault;
+using base::Tree;
+
+constexpr std::string_view whole_gpu = "nvidia.com/gpu", shared_gpu = "nvidia.com/gpu.shared",
+                           mig_prefix = "nvidia.com/mig-";
+constexpr int most_gpus = 1024;
+
+bool is_gpu(std::string_view resource) {
+  return resource == whole_gpu || resource == shared_gpu || resource.starts_with(mig_prefix);
+}
+
+std::string label(const facts::Node& node, const std::string& name) {
+  const auto place = node.labels.find(name);
+  return place == node.labels.end() ? "" : place->second;
+}
+
+bool has_ended(const facts::Pod& pod) {
+  return pod.phase == "Succeeded" || pod.phase == "Failed";
+}
+
+std::string why_unusable(const facts::Node& node) {
+  const auto ready = node.conditions.find("Ready");
+  if (ready == node.conditions.end() || ready->second.status != "True") return "NotReady";
+  if (node.unschedulable) return "cordoned";
+  for (const facts::Taint& taint : node.taints)
+    if (taint.effect == "NoSchedule" || taint.effect == "NoExecute") return "taint " + taint.key;
+  return "";
+}
+
+/// MIG profiles in resource names have dots: "nvidia.com/mig-1g.10gb"; "1g.10gb+me" is "1g.10gb.me".
+std::string resource_of(const std::string& profile) {
+  return std::string(mig_prefix) + base::replace_all(profile, "+", ".");
+}
+
+std::string profile_of(std::string_view resource) {
+  return resource.starts_with(mig_prefix) ? std::string(resource.substr(mig_prefix.size())) : "";
+}
+
+void add_plugin_offers(const facts::ClusterFacts& cluster, const facts::Node& node, GpuSupply& supply) {
+  for (const auto& [resource, text] : node.allocatable) {
+    const long long all = base::to_int(text).value_or(0);
+    if (!is_gpu(resource) || all <= 0) continue;
+    GpuOffer offer{node.name, resource, profile_of(resource), 1, all, all, {}};
+    offer.shares =
+        static_cast<int>(std::max(1LL, base::to_int(label(node, "nvidia.com/gpu.replicas")).value_or(1)));
+    for (const facts::Pod& pod : *cluster.pods) {
+      const auto held = pod.gpus.find(resource);
+      if (pod.node != node.name || held == pod.gpus.end() || has_ended(pod)) continue;
+      offer.free -= held->second;
+      offer.holders.push_back(fmt::format("{} ({})", pod.full(), held->second));
+    }
+    offer.free = std::max(0LL, offer.free);
+    supply.offers.push_back(std::move(offer));
+  }
+}
+
+void add_claim_offers(const facts::ClusterFacts& cluster, const facts::Node& node, GpuSupply& supply) {
+  GpuOffer gpus{node.name, "", "", 1, 0, 0, {}};
+  GpuOffer instances{node.name, "", "mig", 1, 0, 0, {}};
+  for (const facts::GpuDevice& device : gpu_devices(cluster, node.name)) {
+    GpuOffer& offer = device.device.type == "mig" ? instances : gpus;
+    ++offer.all;
+    if (device.claim.empty())
+      ++offer.free;
+    else if (device.pods.empty())
+      offer.holders.push_back("claim " + device.claim);
+    else
+      std::ranges::copy(device.pods, std::back_inserter(offer.holders));
+  }
+  if (gpus.all > 0) supply.offers.push_back(std::move(gpus));
+  if (instances.all > 0) supply.offers.push_back(std::move(instances));
+}
+
+std::string claim_version(const facts::ClusterFacts& cluster) {
+  if (cluster.dra_versions)
+    for (const char* known : {"v1", "v1beta2", "v1beta1"})
+      if (std::ranges::find(*cluster.dra_versions, known) != cluster.dra_versions->end()) return known;
+  return "";
+}
+
+bool suits(const GpuOffer& offer, const GpuRequest& request) {
+  switch (request.form) {
+    case GpuRequest::Form::none:
+      return true;
+    case GpuRequest::Form::whole:
+      return offer.profile.empty() && offer.shares == 1 && offer.resource != shared_gpu;
+    case GpuRequest::Form::share:
+      return offer.profile.empty() && offer.shares == request.parts && !offer.resource.empty();
+    case GpuRequest::Form::mig:
+      return offer.profile == "mig" || offer.resource == resource_of(request.profile);
+  }
+  return false;
+}
+
+/// "gpu1: 1 of 4 free, held by default/anna-0 (3)"
+std::string line_of(const GpuOffer& offer) {
+  std::string what = offer.profile.empty() ? "" : offer.profile + " ";
+  if (offer.shares > 1) what = fmt::format("shares of 1/{} ", offer.shares);
+  std::string line =
+      fmt::format("{}: {} of {} {}free", base::printable(offer.node), offer.free, offer.all, what);
+  if (!offer.holders.empty()) line += ", held by " + base::printable(base::join(offer.holders, ", "), 300);
+  return line;
+}
+
+std::string lines_of(const GpuSupply& supply) {
+  std::vector<std::string> lines;
+  for (const GpuOffer& offer : supply.offers) lines.push_back(line_of(offer));
+  for (const std::string& node : supply.unusable) lines.push_back(base::printable(node));
+  return lines.empty() ? "no node offers GPUs" : base::join(lines, "; ");
+}
+
+std::string hint_for(const GpuSupply& supply, const GpuRequest& request) {
+  if (supply.offers.empty()) return "gpuadm verify";
+  if (request.form == GpuRequest::Form::share || request.form == GpuRequest::Form::whole)
+    for (const GpuOffer& offer : supply.offers)
+      if (offer.profile.empty() && !offer.resource.empty() && !suits(offer, request))
+        return offer.shares > 1 ? fmt::format("GPUs of {} are shared by {} pods each: --gpus 1/{}",
+                                              offer.node, offer.shares, offer.shares)
+                                : fmt::format("gpuadm gpu share {} {}", offer.node, request.parts);
+  return "gpuadm gpu list";
+}
+
+long long places(const GpuRequest& request, long long units, Placement placement) {
+  const long long each = std::max(1, request.form == GpuRequest::Form::share ? 1 : request.count);
+  const long long pods = units / each;
+  return placement == Placement::one_per_node ? std::min(1LL, pods) : pods;
+}
+
+Tree claim_template_of(const GpuSupply& supply, const GpuRequest& request, const std::string& name,
+                       const std::string& space, const Tree& labels) {
+  Tree exactly = Tree::map_of(
+      {{"deviceClassName", request.form == GpuRequest::Form::mig ? "mig.nvidia.com" : "gpu.nvidia.com"},
+       {"allocationMode", "ExactCount"},
+       {"count", request.count}});
+  if (request.form == GpuRequest::Form::mig)
+    exactly.set(
+        "selectors",
+        Tree(Tree::List{Tree::map_of(
+            {{"cel", Tree::map_of({{"expression", fmt::format("device.attributes['gpu.nvidia.com'].profile "
+                                                              "== '{}'",
+                                                              request.profile)}})}})}));
+  Tree one = Tree::map_of({{"name", "gpus"}});
+  if (supply.claims == "v1beta1")
+    one.merge(exactly);
+  else
+    one.set("exactly", std::move(exactly));
+  Tree devices = Tree::map_of({{"requests", Tree(Tree::List{std::move(one)})}});
+  return Tree::map_of({{"apiVersion", "resource.k8s.io/" + supply.claims},
+                       {"kind", "ResourceClaimTemplate"},
+                       {"metadata", Tree::map_of({{"name", name}, {"namespace", space}, {"labels", labels}})},
+                       {"spec", Tree::map_of({{"spec", Tree::map_of({{"devices", std::move(devices)}})}})}});
+}
+
+}  // namespace
+
+Result<GpuRequest> parse_gpus(std::string_view option, std::string_view text) {
+  const auto number = [](std::string_view digits) -> std::optional<int> {
+    const auto value = base::to_int(digits);
+    if (!value || *value < 0 || *value > most_gpus) return std::nullopt;
+    return static_cast<int>(*value);
+  };
+  if (const auto count = number(text))
+    return *count == 0 ? GpuRequest{} : GpuRequest{GpuRequest::Form::whole, *count, 1, {}};
+  if (text.starts_with("1/"))
+    if (const auto parts = number(text.substr(2)); parts && *parts > 0)
+      return *parts == 1 ? GpuRequest{GpuRequest::Form::whole, 1, 1, {}}
+                         : GpuRequest{GpuRequest::Form::share, 1, *parts, {}};
+  const std::string_view profile = text.substr(0, text.find(':'));
+  const auto count =
+      profile.size() == text.size() ? std::optional(1) : number(text.substr(profile.size() + 1));
+  if (spec::is_mig_profile(profile) && count && *count > 0)
+    return GpuRequest{GpuRequest::Form::mig, *count, 1, std::string(profile)};
+  return base::fail(
+      Fault::usage, fmt::format("{}: not a number of GPUs: {}", option, base::printable(text, 50)),
+      fmt::format("for example {0} 1, {0} 1/4 (a share), {0} 1g.10gb or {0} 1g.10gb:2 (MIG)", option));
+}
+
+std::string describe(const GpuRequest& request) {
+  switch (request.form) {
+    case GpuRequest::Form::none:
+      return "no GPU";
+    case GpuRequest::Form::whole:
+      return fmt::format("{} GPU{}", request.count, request.count == 1 ? "" : "s");
+    case GpuRequest::Form::share:
+      return fmt::format("1/{} of a GPU", request.parts);
+    case GpuRequest::Form::mig:
+      return fmt::format("{} MIG instance{} {}", request.count, request.count == 1 ? "" : "s",
+                         request.profile);
+  }
+  return "";
+}
+
+Result<GpuSupply> supply_of(const facts::ClusterFacts& cluster) {
+  if (!cluster.nodes || !cluster.pods)
+    return base::fail(Fault::remote,
+                      fmt::format("the cluster's {} could not be read", cluster.nodes ? "pods" : "nodes"),
+                      "gpuadm doctor --stage cluster");
+  GpuSupply supply;
+  if (cluster.runtime_classes && cluster.runtime_classes->contains("nvidia")) supply.runtime_class = "nvidia";
+  for (const facts::Node& node : *cluster.nodes) {
+    const bool claims = allocates_by_claims(cluster, node);
+    const bool some = claims || std::ranges::any_of(node.capacity, [](const auto& of) {
+                        return is_gpu(of.first) && base::to_int(of.second).value_or(0) > 0;
+                      });
+    if (!some) continue;
+    if (const std::string why = why_unusable(node); !why.empty()) {
+      supply.unusable.push_back(node.name + ": " + why);
+      continue;
+    }
+    if (claims) {
+      supply.claims = claim_version(cluster);
+      add_claim_offers(cluster, node, supply);
+    } else {
+      add_plugin_offers(cluster, node, supply);
+    }
+  }
+  return supply;
+}
+
+Result<> check_fit(const GpuSupply& supply, const GpuRequest& request, int pods, Placement placement) {
+  if (!request.any()) return {};
+  long long now = 0, ever = 0;
+  for (const GpuOffer& offer : supply.offers) {
+    if (!suits(offer, request)) continue;
+    now += places(request, offer.free, placement);
+    ever += places(request, offer.all, placement);
+  }
+  if (now >= pods) return {};
+  const std::string needed =
+      describe(request) +
+      (pods == 1 ? ""
+                 : fmt::format(" for each of {} pods{}", pods,
+                               placement == Placement::one_per_node ? " on different nodes" : ""));
+  const std::string problem = ever >= pods ? "needed, but not free now" : "more than the cluster has";
+  return base::fail(Fault::blocked, fmt::format("{}: {} ({})", needed, problem, lines_of(supply)),
+                    hint_for(supply, request));
+}
+
+GpuParts parts_of(const GpuSupply& supply, const GpuRequest& request, const std::string& name,
+                  const std::string& space, const Tree& labels) {
+  GpuParts parts;
+  if (!request.any()) return parts;
+  if (!supply.claims.empty() && request.form != GpuRequest::Form::share) {
+    parts.claim_template = claim_template_of(supply, request, name, space, labels);
+    parts.container_claims = Tree(Tree::List{Tree::map_of({{"name", "gpus"}})});
+    parts.pod_claims =
+        Tree(Tree::List{Tree::map_of({{"name", "gpus"}, {"resourceClaimTemplateName", name}})});
+    return parts;
+  }
+  std::string resource(whole_gpu);
+  if (request.form == GpuRequest::Form::mig) resource = resource_of(request.profile);
+  for (const GpuOffer& offer : supply.offers)
+    if (request.form == GpuRequest::Form::share && suits(offer, request)) resource = offer.resource;
+  parts.limits = Tree::map_of({{resource, request.count}});
+  parts.runtime_class = supply.runtime_class;
+  return parts;
+}
+
+void add_gpus(Tree& pod_spec, const GpuParts& parts, std::size_t container) {
+  if (!parts.runtime_class.empty()) pod_spec.set("runtimeClassName", parts.runtime_class);
+  if (!parts.pod_claims.is_null()) pod_spec.set("resourceClaims", parts.pod_claims);
+  Tree& resources = pod_spec["containers"].items().at(container)["resources"];
+  if (!parts.limits.is_null()) resources["limits"].merge(parts.limits);
+  if (!parts.container_claims.is_null()) resources.set("claims", parts.container_claims);
+}
+
+}  // namespace workload

@@ -1,0 +1,96 @@
+#include "gpuadm/workload/objects.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace workload {
+
+namespace {
+
+using base::Fault;
+using base::Tree;
+
+constexpr std::size_t longest_name = 50, longest_label = 63;
+
+bool is_alphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+Result<> check_label(std::string_view what, std::string_view name, std::size_t longest) {
+  const auto refuse = [&](const std::string& why) {
+    return base::fail(Fault::usage,
+                      fmt::format("invalid name of a {}: {}: {}", what, base::printable(name, 80), why),
+                      "lowercase letters, digits and '-', beginning and ending with a letter or digit");
+  };
+  if (name.empty()) return refuse("it is empty");
+  if (name.size() > longest) return refuse(fmt::format("longer than {} characters", longest));
+  for (const char c : name)
+    if (!is_alphanumeric(c) && c != '-')
+      return refuse(fmt::format("'{}' is not allowed", base::printable(std::string_view(&c, 1))));
+  if (name.front() == '-' || name.back() == '-') return refuse("it begins or ends with '-'");
+  return {};
+}
+
+struct Suffix {
+  std::string_view text;
+  double factor;
+};
+
+constexpr Suffix byte_suffixes[] = {{"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40},
+                                    {"Pi", 0x1p50}, {"k", 1e3},     {"M", 1e6},     {"G", 1e9},
+                                    {"T", 1e12},    {"P", 1e15},    {"", 1}};
+
+Result<long long> scaled(std::string_view option, std::string_view quantity, double factor,
+                         std::string_view number, std::string_view example) {
+  const bool plain = std::ranges::all_of(number, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+  const auto value = plain ? base::to_real(number) : std::nullopt;
+  if (!value || *value <= 0 || *value * factor > 0x1p62)
+    return base::fail(Fault::usage,
+                      fmt::format("{}: not a quantity above zero: {}", option, base::printable(quantity, 50)),
+                      fmt::format("for example {} {}", option, example));
+  return static_cast<long long>(std::ceil(*value * factor));
+}
+
+}  // namespace
+
+Tree labels_of(std::string_view kind, std::string_view name) {
+  return Tree::map_of({{std::string(managed_by_label), managed_by},
+                       {std::string(kind_label), kind},
+                       {std::string(name_label), name}});
+}
+
+std::string selector_of(std::string_view kind, std::string_view name) {
+  std::string selector = fmt::format("{}={}", managed_by_label, managed_by);
+  selector += kind.empty() ? fmt::format(",{}", kind_label) : fmt::format(",{}={}", kind_label, kind);
+  if (!name.empty()) selector += fmt::format(",{}={}", name_label, name);
+  return selector;
+}
+
+Result<> check_name(std::string_view what, std::string_view name) {
+  return check_label(what, name, longest_name);
+}
+
+Result<> check_namespace(std::string_view name) {
+  return check_label("namespace", name, longest_label);
+}
+
+Result<long long> bytes_of(std::string_view option, std::string_view quantity) {
+  for (const Suffix& suffix : byte_suffixes)
+    if (quantity.ends_with(suffix.text))
+      return scaled(option, quantity, suffix.factor, quantity.substr(0, quantity.size() - suffix.text.size()),
+                    "10Gi");
+  return 0;  // the last suffix is empty
+}
+
+Result<long long> millicpus_of(std::string_view option, std::string_view quantity) {
+  if (quantity.ends_with('m'))
+    return scaled(option, quantity, 1, quantity.substr(0, quantity.size() - 1), "4");
+  return scaled(option, quantity, 1000, quantity, "4");
+}
+
+}  // namespace workload
