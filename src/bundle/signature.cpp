@@ -85,7 +85,7 @@ Signers signers_files(const std::filesystem::path& asked) {
 std::string nobody_verified(const std::filesystem::path& bundle) {
   return fmt::format(
       "{}: SIGNATURE NOT VERIFIED: no trusted signers are configured; add them to "
-      "~/.config/gpuadm/allowed_signers or /etc/gpuadm/allowed_signers\n",
+      "~/.config/gpuadm/allowed_signers or /etc/gpuadm/allowed_signers",
       base::printable(bundle.string()));
 }
 

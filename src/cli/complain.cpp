@@ -66,24 +66,22 @@ std::string hint(const std::string& word, const std::vector<std::string>& known,
 
 base::Error complain(const CLI::ParseError& error, const CLI::App& root) {
   const std::vector<const CLI::App*> chain = understood(root);
-  std::string command;
+  std::string command, at;  // at: the command in the message, whose first word is gpuadm already
   for (const CLI::App* app : chain) command += (command.empty() ? "" : " ") + app->get_name();
+  if (chain.size() > 1) at = command.substr(chain.front()->get_name().size() + 1) + ": ";
   const std::string help = command + " --help";
   const std::vector<std::string> rest = root.remaining(true);
-  if (rest.empty())
-    return {base::Fault::usage, fmt::format("{}: {}", command, error.what()), help + " lists the options"};
+  if (rest.empty()) return {base::Fault::usage, at + error.what(), help + " lists the options"};
 
   const std::string word = rest.front().substr(0, rest.front().find('='));
   const std::string shown = base::printable(word, 200);
   if (word.starts_with('-'))
-    return {base::Fault::usage, fmt::format("{}: unknown option {}", command, shown),
+    return {base::Fault::usage, fmt::format("{}unknown option {}", at, shown),
             hint(word, options_of(chain), help)};
   const std::vector<std::string> verbs = verbs_of(*chain.back());
   if (!verbs.empty())
-    return {base::Fault::usage, fmt::format("{}: unknown command {}", command, shown),
-            hint(word, verbs, help)};
-  return {base::Fault::usage, fmt::format("{}: unexpected argument {}", command, shown),
-          help + " shows the usage"};
+    return {base::Fault::usage, fmt::format("{}unknown command {}", at, shown), hint(word, verbs, help)};
+  return {base::Fault::usage, fmt::format("{}unexpected argument {}", at, shown), help + " shows the usage"};
 }
 
 }  // namespace cli

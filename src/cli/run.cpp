@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/redact.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/report/wrap.hpp"
 
 #include "cli/complain.hpp"
 #include "cli/documents.hpp"
@@ -63,9 +64,14 @@ int exit_code(base::Fault fault) {
 }
 
 int refuse(const base::Error& error, const app::Io& io) {
-  io.err(fmt::format("gpuadm: {}\n", base::printable(base::text_without_secrets(error.what), 1u << 16)));
+  // Later lines of a wrapped message are indented; a hint can be copied from the terminal.
+  const std::string says = "gpuadm: " + base::printable(base::text_without_secrets(error.what), 1u << 16);
+  for (const std::string_view line : base::lines(says))
+    io.err(report::wrapped(line, 2, io.err_style.width) + "\n");
   if (!error.hint.empty())
-    io.err(fmt::format("  {}\n", base::printable(base::text_without_secrets(error.hint))));
+    io.err("  " +
+           report::padded(base::printable(base::text_without_secrets(error.hint)), 2, io.err_style.width) +
+           "\n");
   return exit_code(error.fault);
 }
 

@@ -4,6 +4,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/bundle/files.hpp"
 #include "gpuadm/bundle/signature.hpp"
+#include "gpuadm/report/wrap.hpp"
 
 #include <fmt/format.h>
 
@@ -34,7 +35,7 @@ bundle::Result<bundle::Bundle> bring_bundle(const std::filesystem::path& place,
   const bundle::Signers who = bundle::signers_files(signers);
   std::string sum;
   if (who.empty()) {
-    io.err(bundle::nobody_verified(place));
+    io.err(report::wrapped(bundle::nobody_verified(place), 2, io.err_style.width) + "\n");
   } else {
     const bundle::BundleHead head = TRY(bundle::read_bundle_head(place));
     (void)TRY(bundle::signer_of(head.manifest, head.signature, who, place.string()));

@@ -5,6 +5,7 @@
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/bundle/files.hpp"
 #include "gpuadm/bundle/signature.hpp"
+#include "gpuadm/report/wrap.hpp"
 #include "gpuadm/session/open_bundle.hpp"
 
 #include "app/bundle/write.hpp"
@@ -76,7 +77,8 @@ Result<Outcome> bundle_inspect(const BundleOptions& options, Io& io) {
 Result<Outcome> bundle_verify(const BundleOptions& options, Io& io) {
   const bundle::BundleHead head = TRY(bundle::read_bundle_head(options.bundle));
   const bundle::Signers signers = bundle::signers_files(options.signers);
-  if (signers.empty()) io.err(bundle::nobody_verified(options.bundle));
+  if (signers.empty())
+    io.err(report::wrapped(bundle::nobody_verified(options.bundle), 2, io.err_style.width) + "\n");
   const std::string who =
       signers.empty()
           ? ""
