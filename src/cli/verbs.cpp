@@ -10,6 +10,7 @@
 #include "cli/options.hpp"
 #include "cli/upgrade.hpp"
 #include "cli/upkeep.hpp"
+#include "cli/workload/storage.hpp"
 
 #include <map>
 #include <memory>
@@ -41,6 +42,7 @@ class Verbs {
     add_explain();
     add_cluster(root_, global_, chosen_);
     add_gpu(root_, global_, chosen_);
+    add_storage(root_, global_, chosen_);
     add_upkeep(root_, global_, chosen_);
     add_operate(root_, global_, chosen_);
     add_upgrade(root_, global_, chosen_);

@@ -10,6 +10,7 @@
 #include "playbook/gpu_nodes.hpp"
 #include "playbook/hardening.hpp"
 #include "playbook/kubeadm.hpp"
+#include "playbook/storage.hpp"
 
 #include <fmt/format.h>
 
@@ -215,6 +216,8 @@ constexpr Row table[] = {
     {"cri_socket", cri_socket},
     {"cuda_keys", cuda_keys},
     {"cuda_repository", cuda_repository},
+    {"default_class_folder", default_class_folder},
+    {"default_class_node", default_class_node},
     {"dra_driver_daemonsets", dra_driver_daemonsets},
     {"driver_branch", driver_branch},
     {"driver_modules", driver_modules},
@@ -252,6 +255,8 @@ constexpr Row table[] = {
     {"registry_mirrors", registry_mirrors},
     {"service_cidr", service_cidr},
     {"stack_targets", stack_targets},
+    {"storage_keys", storage_keys},
+    {"storages", storages},
     {"time_services", time_services},
     {"toolkit_keys", toolkit_keys},
     {"toolkit_repository", toolkit_repository},
