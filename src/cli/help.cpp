@@ -23,6 +23,7 @@ const std::vector<Theme>& themes() {
       {"Build", {"init", "adopt", "apply", "join", "upgrade", "runtime", "playbook"}},
       {"Operate", {"gpu", "certs", "etcd", "repair", "kubeconfig", "exec", "logs", "cp"}},
       {"Workloads", {"storage"}},
+      {"Workloads", {"train"}},
       {"Undo", {"undo", "remove", "reset"}},
       {"Bundles and assets", {"bundle", "config", "assets"}},
   };

@@ -8,6 +8,7 @@
 #include "cli/gpu.hpp"
 #include "cli/operate.hpp"
 #include "cli/options.hpp"
+#include "cli/train.hpp"
 #include "cli/upgrade.hpp"
 #include "cli/upkeep.hpp"
 #include "cli/workload/storage.hpp"
@@ -43,6 +44,7 @@ class Verbs {
     add_cluster(root_, global_, chosen_);
     add_gpu(root_, global_, chosen_);
     add_storage(root_, global_, chosen_);
+    add_train(root_, global_, chosen_);
     add_upkeep(root_, global_, chosen_);
     add_operate(root_, global_, chosen_);
     add_upgrade(root_, global_, chosen_);

@@ -15,7 +15,7 @@ struct Global {
   bool quiet = false, no_color = false, plain = false;
   bool diff = false;  ///< of commands that show a plan: the changes of files in full
   std::string log_format = "text";
-  std::vector<std::string> command;  ///< of exec: the words after `--`
+  std::vector<std::string> command;  ///< of exec and train: the words after `--`
 };
 
 /// The selected command: called after parsing.

@@ -1,0 +1,147 @@
+#pragma once
+
+#include "gpuadm/base/version.hpp"
+#include "gpuadm/workload/gpus.hpp"
+#include "gpuadm/workload/objects.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// Training jobs: one pod for each rank, as Jobs of Kubernetes, and a Service for the address at which ranks
+/// meet. docs/quickstart/training.md describes what the ranks see.
+namespace workload {
+
+/// What the ranks are started for. `plain`: PyTorch, JAX and everything else that reads MASTER_ADDR or RANK.
+enum class Framework { plain, tensorflow, mpi };
+
+/// Labels of the pods of Jobs that gpuadm makes for each rank, and of all pods of an Indexed Job (since
+/// Kubernetes 1.28).
+inline constexpr std::string_view rank_label = "gpuadm.io/rank",
+                                  index_label = "batch.kubernetes.io/job-completion-index";
+/// The folder of a rank with the files of --src.
+inline constexpr std::string_view source_folder = "/workspace";
+
+/// Ranks with the same pod, consecutively numbered.
+struct Role {
+  std::string name = "worker";  ///< for TF_CONFIG: "chief", "ps", "worker"
+  int replicas = 1;
+  GpuRequest gpus;  ///< of each
+  base::Tree pod;   ///< the spec of its pods; GPUs, rendezvous and volumes of gpuadm are added to it
+  base::Tree labels, annotations;  ///< of its pods; null: none
+};
+
+/// A file of --src: path below the folder, content.
+struct SourceFile {
+  std::string path, content;
+  bool executable = false;
+};
+
+struct TrainJob {
+  std::string name, space = "default";
+  Framework framework = Framework::plain;
+  std::vector<Role> roles;
+  int processes = 1;      ///< of torchrun in each pod, and MPI slots of a rank
+  int port = 29500;       ///< at which ranks meet
+  long long timeout = 0;  ///< seconds until the job is ended; 0: none
+  Placement placement = Placement::one_per_node;
+  bool launcher_works = true;  ///< with MPI: rank 0, which starts mpirun, also has slots
+  std::string checkpoints;     ///< directory for checkpoints in the pods; empty: none
+  std::vector<SourceFile> source;
+  [[nodiscard]] int ranks() const;
+  /// The role of a rank.
+  [[nodiscard]] const Role& role_of(int rank) const;
+};
+
+/// What `train run` takes from the command line for the pods.
+struct TrainVolume {
+  std::string claim, path;
+};
+struct PodOptions {
+  std::string image;
+  std::vector<std::string> command;
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::string cpus, memory, shm;  ///< quantities; empty: not limited
+  std::vector<TrainVolume> volumes;
+  std::vector<std::pair<std::string, std::string>> resources;  ///< others: "rdma/hca" -> "1"
+};
+[[nodiscard]] base::Tree pod_of(const PodOptions& options);
+
+/// Scripts that run in pods, from assets.
+struct TrainScripts {
+  std::string rank;  ///< playbooks/workload/rank.sh
+  std::string mpi;   ///< playbooks/workload/mpi.sh
+};
+
+/// SSH keys of an MPI job: for the client and for the servers.
+struct MpiKeys {
+  std::string client, client_public, host, host_public;
+};
+
+/// The form of the Jobs: one Indexed Job, or one Job for each rank. Indexed needs Kubernetes 1.28, the same
+/// pod for all ranks, and a command: rank 0 replaces MASTER_ADDR by its own address before it.
+enum class JobForm { indexed, one_per_rank };
+/// `oldest`: version of the oldest kubelet; nothing: unknown.
+[[nodiscard]] JobForm form_of(const TrainJob& job, const std::optional<base::Version>& oldest);
+
+/// Objects in the order in which they are created. Services come first, because pods need their addresses.
+struct TrainObjects {
+  std::vector<base::Tree> services, others;
+};
+/// What the objects depend on in addition to the job.
+struct TrainContext {
+  JobForm form = JobForm::indexed;
+  GpuSupply supply;
+  TrainScripts scripts;
+  std::optional<MpiKeys> keys;  ///< only for MPI
+  /// Service -> address; without it: the variable that the kubelet sets from the Service.
+  std::map<std::string, std::string> addresses;
+};
+/// Fault::usage if a role needs something that its pod does not have, such as a command.
+[[nodiscard]] Result<TrainObjects> objects_of(const TrainJob& job, const TrainContext& context);
+
+/// The same Job again, as `attempt`: without what Kubernetes has added to it. Fault::usage if it has no
+/// directory for checkpoints.
+[[nodiscard]] Result<base::Tree> repeated(const base::Tree& job, int attempt);
+/// The attempt of a Job, from 0.
+[[nodiscard]] int attempt_of(const base::Tree& job);
+
+/// One rank, as its pod shows it.
+struct RankState {
+  enum class Phase { missing, pending, running, succeeded, failed };
+  int rank = 0;
+  Phase phase = Phase::missing;
+  std::string pod, container, node;  ///< container: the one that runs the command
+  int exit_code = 0;  ///< of a failed one
+  std::string why;    ///< why it does not run, or how it ended; printable
+  bool hopeless = false;      ///< a pending one that waiting does not help: the image does not exist
+  bool unreachable = false;   ///< a running one whose node is not ready
+};
+struct TrainState {
+  enum class Phase { pending, running, succeeded, failed, stopped };
+  std::string name, space;
+  Phase phase = Phase::pending;
+  int ranks = 0;
+  std::vector<RankState> states;  ///< one for each rank
+  std::string gpus;               ///< of each rank: "2 nvidia.com/gpu"; empty: none
+  std::string created;            ///< RFC 3339
+  std::string why;                ///< of a Job that failed without a failed pod: "DeadlineExceeded"
+  std::vector<std::string> jobs;  ///< names of its Jobs
+  /// The first failed rank, or nullptr.
+  [[nodiscard]] const RankState* failed() const;
+  /// Whether every rank runs or has run.
+  [[nodiscard]] bool all_started() const;
+  [[nodiscard]] bool has_ended() const {
+    return phase == Phase::succeeded || phase == Phase::failed || phase == Phase::stopped;
+  }
+};
+[[nodiscard]] std::string_view name_of(RankState::Phase phase);
+[[nodiscard]] std::string_view name_of(TrainState::Phase phase);
+/// States of all training jobs among Jobs and pods, sorted by namespace and name.
+[[nodiscard]] std::vector<TrainState> train_states(const std::vector<base::Tree>& jobs,
+                                                   const std::vector<base::Tree>& pods);
+
+}  // namespace workload

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "gpuadm/facts/cluster.hpp"
+#include "gpuadm/report/finding.hpp"
+#include "gpuadm/workload/train.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace workload {
+
+/// What the checks of a training job read of the cluster, before any object is created. Nothing: not read.
+struct TrainCheckInputs {
+  const TrainJob& job;
+  const facts::ClusterFacts& cluster;
+  const GpuSupply& supply;
+  std::optional<std::vector<TrainState>> existing;  ///< training jobs with this name, in all namespaces
+  std::optional<std::vector<base::Tree>> claims;    ///< PersistentVolumeClaims of the namespace
+  std::optional<std::vector<base::Tree>> leases;    ///< of nodes
+  std::string image_problem;  ///< why an image has an invalid name; empty: all are valid
+};
+
+/// Results of the checks `train.*`, passed ones included. Blockers: the job cannot run now.
+[[nodiscard]] std::vector<report::Finding> examine_train(const TrainCheckInputs& inputs);
+
+/// RFC 3339 in UTC as seconds since 1970, with fractions. Nothing: not such a time.
+[[nodiscard]] std::optional<double> seconds_of(std::string_view time);
+
+}  // namespace workload

@@ -1,0 +1,42 @@
+# shellcheck shell=sh disable=SC2154
+# Reads the logs of pods with times, through kubectl on a control-plane node. Variables: space (a namespace); requests, one a line: POD
+# CONTAINER SINCE, where SINCE is a time, or "-" for all; most (bytes of each). Prints for each pod "POD STATUS BYTES" and that many bytes.
+
+export LC_ALL=C
+PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+config=
+for file in /etc/kubernetes/admin.conf /etc/kubernetes/super-admin.conf /etc/rancher/rke2/rke2.yaml; do
+  [ -n "$config" ] || [ ! -r "$file" ] || config=$file
+done
+[ -n "$config" ] || { echo 'no /etc/kubernetes/admin.conf' >&2 && exit 3; }
+umask 077
+place=$(mktemp -d) || exit 1
+trap 'rm -rf "$place"' EXIT
+
+read_log() {
+  set -- "$1" "$2" ${3:+--since-time="$3"}
+  pod=$1 container=$2
+  shift 2
+  timeout -k 2 20 kubectl --kubeconfig "$config" --request-timeout=15s -n "$space" logs "$pod" -c "$container" --timestamps "$@" \
+    2>/dev/null </dev/null >"$place/$pod.all"
+  echo "$?" >"$place/$pod.status"
+  head -c "$most" "$place/$pod.all" >"$place/$pod"
+}
+
+# At most eight at a time.
+count=0
+while read -r pod container since; do
+  [ "$since" != - ] || since=
+  read_log "$pod" "$container" "$since" &
+  count=$((count + 1))
+  [ $((count % 8)) != 0 ] || wait
+done <<end
+$requests
+end
+wait
+while read -r pod container since; do
+  echo "$pod $(cat "$place/$pod.status") $(wc -c <"$place/$pod")"
+  cat "$place/$pod"
+done <<end
+$requests
+end

@@ -1,0 +1,93 @@
+# shellcheck shell=sh
+# Runs in the container of a rank of an MPI job. Ranks above 0 start sshd, report their address to rank 0 over SSH, and end when rank 0 ends.
+# Rank 0 waits for all of them, writes a host file, and runs its command, which is in the arguments (mpirun ...). Variables: RANK,
+# WORLD_SIZE, MASTER_ADDR, GPUADM_POD_IP, GPUADM_SLOTS (0: none on this rank), GPUADM_MEET (seconds), GPUADM_KEYS (a folder with keys).
+set -u
+umask 077
+fail() { echo "gpuadm: $*" >&2 && exit 1; }
+port=2222
+place=/tmp/gpuadm-mpi
+sshd=$(PATH=$PATH:/usr/sbin:/usr/local/sbin command -v sshd) || fail 'the image has no sshd: install openssh-server'
+command -v ssh >/dev/null || fail 'the image has no ssh: install openssh-client'
+rm -rf "$place"
+mkdir -p "$place/hosts" || fail "cannot create $place"
+for key in client host; do cp "$GPUADM_KEYS/$key" "$GPUADM_KEYS/$key.pub" "$place/" || fail "cannot read the keys of the job"; done
+cp "$place/client.pub" "$place/authorized"
+printf 'gpuadm %s\n' "$(cat "$place/host.pub")" >"$place/known"
+
+# mpirun starts ssh itself, which reads its configuration from the home directory of the password database.
+home=$(getent passwd "$(id -u)" 2>/dev/null | cut -d: -f6)
+home=${home:-${HOME:-/root}}
+mkdir -p "$home/.ssh" || fail "cannot create $home/.ssh"
+cat >"$home/.ssh/config" <<end || fail "cannot write $home/.ssh/config"
+Host *
+  Port $port
+  IdentityFile $place/client
+  IdentitiesOnly yes
+  UserKnownHostsFile $place/known
+  HostKeyAlias gpuadm
+  StrictHostKeyChecking yes
+  BatchMode yes
+  ConnectTimeout 5
+  ServerAliveInterval 10
+  ServerAliveCountMax 6
+  LogLevel ERROR
+end
+# Programs that mpirun starts on other ranks get the variables of their container.
+env | grep -E '^[A-Za-z_][A-Za-z0-9_]*=' | grep -Ev '^(HOME|PWD|OLDPWD|SHLVL|USER|LOGNAME|SHELL|_)=' >"$home/.ssh/environment"
+cat >"$place/sshd_config" <<end
+Port $port
+HostKey $place/host
+AuthorizedKeysFile $place/authorized
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+PermitRootLogin prohibit-password
+PermitUserEnvironment yes
+PidFile none
+LogLevel ERROR
+end
+if [ "$(id -u)" = 0 ]; then mkdir -p /run/sshd; fi
+"$sshd" -f "$place/sshd_config" -E "$place/log" || fail "sshd does not start: $(tail -n 1 "$place/log" 2>/dev/null)"
+
+if [ "$RANK" != 0 ]; then
+  # The connection lasts as long as rank 0.
+  # shellcheck disable=SC2016 # expanded on rank 0
+  report='echo "$2 $3" >"$4/hosts/$1.new" && mv "$4/hosts/$1.new" "$4/hosts/$1" && while [ -e "$4/hosts/$1" ]; do sleep 1; done'
+  deadline=$(($(date +%s) + GPUADM_MEET))
+  begun=no
+  while [ "$begun" = no ]; do
+    before=$(date +%s)
+    answer=$(ssh "$MASTER_ADDR" sh -c "'$report'" gpuadm "$RANK" "$GPUADM_POD_IP" "$GPUADM_SLOTS" "$place" 2>&1)
+    status=$?
+    if [ "$status" != 255 ] || [ "$(($(date +%s) - before))" -ge 8 ]; then begun=yes; fi
+    [ "$begun" = yes ] || [ "$(date +%s)" -lt "$deadline" ] || fail "rank 0 did not answer at $MASTER_ADDR port $port within ${GPUADM_MEET}s: $answer"
+    [ "$begun" = yes ] || sleep 1
+  done
+  exit 0
+fi
+
+deadline=$(($(date +%s) + GPUADM_MEET))
+while :; do
+  missing=
+  rank=1
+  while [ "$rank" -lt "$WORLD_SIZE" ]; do
+    [ -e "$place/hosts/$rank" ] || missing="$missing $rank"
+    rank=$((rank + 1))
+  done
+  [ -n "$missing" ] || break
+  [ "$(date +%s)" -lt "$deadline" ] || fail "these ranks did not report within ${GPUADM_MEET}s:$missing"
+  sleep 1
+done
+if [ "$GPUADM_SLOTS" != 0 ]; then printf '%s %s\n' "$GPUADM_POD_IP" "$GPUADM_SLOTS" >"$place/hosts/0"; fi
+rank=0
+while [ "$rank" -lt "$WORLD_SIZE" ]; do
+  [ ! -e "$place/hosts/$rank" ] || cat "$place/hosts/$rank"
+  rank=$((rank + 1))
+done >"$place/list"
+awk '{ print $1 " slots=" $2 }' "$place/list" >"$place/hostfile"  # Open MPI
+awk '{ print $1 ":" $2 }' "$place/list" >"$place/hydra"           # MPICH, Intel MPI
+export OMPI_MCA_orte_default_hostfile="$place/hostfile" PRTE_MCA_prte_default_hostfile="$place/hostfile"
+export HYDRA_HOST_FILE="$place/hydra" I_MPI_HYDRA_HOST_FILE="$place/hydra" GPUADM_HOSTFILE="$place/hostfile"
+[ "$#" -gt 0 ] || fail 'no command'
+exec "$@"

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "gpuadm/workload/pod_log.hpp"
+
+#include "app/workload/train_session.hpp"
+
+#include <chrono>
+#include <map>
+#include <string>
+
+namespace app {
+
+/// Waits for a job, and prints the logs of its ranks.
+class TrainFollow {
+ public:
+  TrainFollow(session::ClusterClient& client, std::string space, std::string name, Io& io)
+      : client_(client), space_(std::move(space)), name_(std::move(name)), io_(io) {}
+
+  /// Until every rank has started. Fault::timeout with the reason after `limit`, Fault::blocked if waiting
+  /// does not help; the caller deletes the objects.
+  [[nodiscard]] Result<workload::TrainState> wait_for_start(std::chrono::seconds limit);
+  /// Until the job has ended. If a rank fails, or its node, the others are ended. Fault::interrupted after
+  /// Ctrl-C: the job keeps running.
+  [[nodiscard]] Result<workload::TrainState> follow();
+  /// The same without changing anything, for one rank or all (-1).
+  [[nodiscard]] Result<workload::TrainState> watch(int rank);
+  /// Prints what is new in the logs; `rank`: -1: of all.
+  [[nodiscard]] Result<> print_logs(const workload::TrainState& state, int rank = -1);
+
+ private:
+  [[nodiscard]] Result<workload::TrainState> read();
+  [[nodiscard]] Result<> sleep();
+  [[nodiscard]] Result<> print_answer(const std::string& answer, const workload::TrainState& state);
+  /// Ends the other ranks if one cannot continue. Kubernetes does so itself only in an Indexed Job.
+  [[nodiscard]] Result<bool> end_if_lost(workload::TrainState& state);
+
+  session::ClusterClient& client_;
+  std::string space_, name_;
+  Io& io_;
+  std::map<std::string, workload::PodLog> logs_;     ///< by pod
+  std::map<std::string, bool> complete_;             ///< pods that have ended and were read since
+  std::map<int, base::Instant> unreachable_since_;   ///< by rank
+  std::size_t most_ = 0;                             ///< bytes of each log in one answer
+  bool ended_others_ = false;
+};
+
+/// The last line: "train/NAME succeeded" or the first failed rank; and the outcome.
+[[nodiscard]] Outcome report_end(const workload::TrainState& state, Io& io);
+
+}  // namespace app

@@ -1,0 +1,206 @@
+#include "app/workload/train_options.hpp"
+
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/yaml.hpp"
+#include "gpuadm/bundle/image.hpp"
+#include "gpuadm/session/run_on_all.hpp"
+#include "gpuadm/workload/train_import.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace app {
+
+namespace {
+
+using base::Fault;
+using base::Tree;
+using workload::TrainJob;
+
+constexpr std::size_t largest_manifest = 1u << 20;
+
+struct Files {
+  std::filesystem::path cluster;
+  std::optional<Tree> manifest;
+  std::string source;  ///< its name
+};
+
+/// A file with `kind: GpuCluster` is the cluster file, another one the manifest of a job.
+Result<Files> read_files(const std::vector<std::filesystem::path>& paths) {
+  Files files;
+  for (const std::filesystem::path& path : paths) {
+    const std::string text = TRY(base::read_file(path, largest_manifest));
+    std::vector<Tree> documents = TRY(base::yaml::read_all(text, path.string()));
+    std::erase_if(documents, [](const Tree& document) { return document.is_null(); });
+    const Tree* kind = documents.empty() ? nullptr : documents.front().find("kind");
+    if (!kind || kind->text() == "GpuCluster") {
+      if (!files.cluster.empty())
+        return base::fail(Fault::usage, fmt::format("two cluster files: {} and {}", files.cluster.string(), path.string()));
+      files.cluster = path;
+      continue;
+    }
+    if (files.manifest)
+      return base::fail(Fault::usage, fmt::format("two manifests: {} and {}", files.source, path.string()));
+    const auto job = std::ranges::find_if(documents, workload::is_train_manifest);
+    if (documents.size() > 1 && job != documents.end())
+      return base::fail(Fault::spec,
+                        fmt::format("{}: {} objects; gpuadm runs one training job", path.string(), documents.size()),
+                        "create the others with kubectl apply, and keep the job in a file of its own");
+    files.manifest = documents.front();
+    files.source = path.string();
+  }
+  return files;
+}
+
+Result<std::pair<std::string, std::string>> split_at(std::string_view option, std::string_view text, char separator,
+                                                     std::string_view form) {
+  const std::size_t place = text.find(separator);
+  if (place == std::string_view::npos || place == 0)
+    return base::fail(Fault::usage, fmt::format("{}: {}", option, base::printable(text, 80)),
+                      fmt::format("write it as {} {}", option, form));
+  return std::pair(std::string(text.substr(0, place)), std::string(text.substr(place + 1)));
+}
+
+bool is_variable(std::string_view name) {
+  return name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") ==
+             std::string_view::npos &&
+         !(name.front() >= '0' && name.front() <= '9');
+}
+
+Result<workload::TrainVolume> volume_of(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  workload::TrainVolume volume{text.substr(0, colon), colon == std::string::npos ? "/data" : text.substr(colon + 1)};
+  TRY(workload::check_name("claim", volume.claim));
+  if (!volume.path.starts_with('/') || volume.path.size() < 2 || volume.path.find(':') != std::string::npos)
+    return base::fail(Fault::usage, fmt::format("--storage: not an absolute path: {}", base::printable(volume.path, 80)),
+                      "for example --storage CLAIM:/data");
+  return volume;
+}
+
+Result<workload::PodOptions> pod_options_of(const TrainRunOptions& options) {
+  workload::PodOptions pod{.image = options.image, .command = options.command};
+  for (const std::string& one : options.environment) {
+    auto [name, value] = TRY(split_at("--env", one, '=', "NAME=VALUE"));
+    if (!is_variable(name))
+      return base::fail(Fault::usage, fmt::format("--env: invalid name of a variable: {}", base::printable(name, 80)));
+    pod.environment.emplace_back(std::move(name), std::move(value));
+  }
+  for (const std::string& one : options.resources) {
+    auto resource = TRY(split_at("--resource", one, '=', "NAME=NUMBER"));
+    if (base::to_int(resource.second).value_or(0) <= 0)
+      return base::fail(Fault::usage, fmt::format("--resource: not a number above zero: {}", base::printable(one, 80)));
+    pod.resources.push_back(std::move(resource));
+  }
+  for (const std::string& one : options.volumes) pod.volumes.push_back(TRY(volume_of(one)));
+  if (!options.cpus.empty()) TRY(workload::millicpus_of("--cpus", options.cpus));
+  if (!options.memory.empty()) TRY(workload::bytes_of("--memory", options.memory));
+  if (!options.shm.empty()) TRY(workload::bytes_of("--shm", options.shm));
+  pod.cpus = options.cpus;
+  pod.memory = options.memory;
+  pod.shm = options.shm;
+  return pod;
+}
+
+Result<TrainJob> job_of(const TrainRunOptions& options) {
+  if (options.name.empty())
+    return base::fail(Fault::usage, "no name is given", "gpuadm train run NAME --image IMAGE -- COMMAND");
+  if (options.image.empty())
+    return base::fail(Fault::usage, "no image is given", "--image REGISTRY/NAME:TAG");
+  if (options.command.empty())
+    return base::fail(Fault::usage, "no command is given",
+                      "write it after two dashes: gpuadm train run NAME --image IMAGE -- torchrun train.py");
+  TrainJob job;
+  job.name = options.name;
+  const auto form = options.framework;
+  job.framework = form == TrainFramework::mpi          ? workload::Framework::mpi
+                  : form == TrainFramework::tensorflow ? workload::Framework::tensorflow
+                                                       : workload::Framework::plain;
+  workload::Role role;
+  role.replicas = options.nodes;
+  role.gpus = TRY(workload::parse_gpus("--gpus", options.gpus));
+  const workload::PodOptions pod = TRY(pod_options_of(options));
+  role.pod = workload::pod_of(pod);
+  job.processes = std::max(1, role.gpus.count);
+  job.roles.push_back(std::move(role));
+  if (form == TrainFramework::tensorflow) job.port = 2222;
+  job.placement = options.pack ? workload::Placement::anywhere : workload::Placement::one_per_node;
+  if (!pod.volumes.empty()) job.checkpoints = fmt::format("{}/checkpoints/{}", pod.volumes.front().path, job.name);
+  return job;
+}
+
+/// Options that a manifest has fields for.
+Result<> check_unused(const TrainRunOptions& options) {
+  std::vector<std::string> given;
+  const auto add = [&](bool is, const char* name) {
+    if (is) given.emplace_back(name);
+  };
+  add(!options.command.empty(), "-- COMMAND");
+  add(options.nodes != 1, "--nodes");
+  add(options.gpus != "1", "--gpus");
+  add(!options.environment.empty(), "--env");
+  add(!options.volumes.empty(), "--storage");
+  add(!options.resources.empty(), "--resource");
+  add(!options.cpus.empty() || !options.memory.empty() || !options.shm.empty(), "--cpus, --memory, --shm");
+  add(options.framework != TrainFramework::plain, "--tf, --mpi");
+  if (given.empty()) return {};
+  return base::fail(Fault::usage, fmt::format("{}: not with a manifest", base::join(given, ", ")),
+                    "change the manifest, or leave out -f");
+}
+
+Result<TrainJob> job_of_manifest(const Files& files, const TrainRunOptions& options, std::vector<std::string>& notes) {
+  TRY(check_unused(options));
+  workload::TrainImport import = TRY(workload::import_train(*files.manifest, files.source, options.image));
+  if (!import.problems.empty())
+    return base::fail(Fault::spec,
+                      fmt::format("{} {} cannot be run on plain Kubernetes:\n{}", import.kind,
+                                  base::printable(import.job.name, 80), base::join(import.problems, "\n")),
+                      "remove these fields, or use the operator of its kind");
+  notes = std::move(import.notes);
+  return std::move(import.job);
+}
+
+}  // namespace
+
+std::string image_problem_of(const TrainJob& job) {
+  for (const workload::Role& role : job.roles) {
+    const Tree* containers = role.pod.find("containers");
+    if (!containers) continue;
+    for (const Tree& container : containers->items()) {
+      const Tree* image = container.find("image");
+      const auto parsed = bundle::parse_reference(image ? image->text() : "");
+      if (!parsed) return parsed.error().what;
+    }
+  }
+  return "";
+}
+
+Result<TrainRequest> read_train_request(const TrainRunOptions& options) {
+  TrainRequest request{.hosts = options.hosts};
+  const Files files = TRY(read_files(options.files));
+  request.hosts.file = files.cluster;
+  if (files.manifest) {
+    // The name is in the manifest, so all words are hosts.
+    if (!options.name.empty())
+      request.hosts.targets.insert(request.hosts.targets.begin(), options.name);
+    request.job = TRY(job_of_manifest(files, options, request.notes));
+  } else {
+    request.job = TRY(job_of(options));
+  }
+  TrainJob& job = request.job;
+  if (!options.space.empty()) job.space = options.space;
+  TRY(workload::check_name("training job", job.name));
+  TRY(workload::check_namespace(job.space));
+  // Services and their variables (RFC 1035).
+  if (job.name.front() >= '0' && job.name.front() <= '9')
+    return base::fail(Fault::usage, fmt::format("invalid name of a training job: {}: it begins with a digit", job.name),
+                      "a name that begins with a letter");
+  if (options.port > 0) job.port = options.port;
+  if (options.processes > 0) job.processes = options.processes;
+  if (!options.timeout.empty()) job.timeout = TRY(session::seconds_in(options.timeout));
+  if (!options.source.empty()) job.source = TRY(read_source(options.source));
+  return request;
+}
+
+}  // namespace app

@@ -1,0 +1,170 @@
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/yaml.hpp"
+#include "gpuadm/report/findings.hpp"
+
+#include "app/workload/train_create.hpp"
+#include "app/workload/train_follow.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace app {
+
+namespace {
+
+using base::Fault;
+using workload::TrainJob;
+using workload::TrainState;
+
+void show(const std::vector<std::string>& notes, Io& io) {
+  if (io.err_style.verbosity == report::Verbosity::quiet) return;
+  for (const std::string& note : notes) io.err("note: " + base::printable(note, 400) + "\n");
+}
+
+std::string yaml_of(const workload::TrainObjects& objects) {
+  std::string text;
+  for (const auto* list : {&objects.services, &objects.others})
+    for (const base::Tree& object : *list) text += "---\n" + base::yaml::write(object);
+  return text;
+}
+
+Result<Outcome> print_offline(const TrainRequest& request, const TrainRunOptions& options, Io& io) {
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const auto context = TRY(train_context(request.job, nullptr, assets));
+  io.out(yaml_of(TRY(workload::objects_of(request.job, context))));
+  show(request.notes, io);
+  return Outcome::done;
+}
+
+/// Whether blockers are left that are not ignored.
+bool are_blocked(std::vector<report::Finding>& findings, const std::vector<std::string>& ignored) {
+  for (report::Finding& finding : findings)
+    if (std::ranges::find(ignored, finding.id) != ignored.end())
+      finding.severity = std::min(finding.severity, report::Severity::warning);
+  return std::ranges::any_of(findings, report::blocks);
+}
+
+void show(const std::vector<report::Finding>& findings, Io& io) {
+  std::vector<report::Finding> open;
+  std::ranges::copy_if(findings, std::back_inserter(open), report::is_open);
+  if (!open.empty() && io.err_style.verbosity != report::Verbosity::quiet)
+    io.err(report::details(open, io.err_style));
+}
+
+/// Deletes what was created, and reports both problems if that fails, too.
+base::Error delete_all(session::ClusterClient& client, const std::string& space, const std::string& name, bool claims,
+                     base::Error error, Io& io) {
+  if (io.err_style.verbosity != report::Verbosity::quiet)
+    io.err(fmt::format("deleting the objects of train/{} (at most 90s)\n", name));
+  if (const auto deleted = delete_train_objects(client, space, name, claims); !deleted) {
+    error.what += fmt::format("; its objects could not be deleted: {}", deleted.error().what);
+    error.hint = fmt::format("gpuadm train stop {} -n {}", name, space);
+  }
+  return error;
+}
+
+/// The rest of a command whose job has been created.
+struct Attendance {
+  std::string space, name;
+  std::chrono::seconds wait;
+  bool detach = false;
+  std::function<base::Error(base::Error)> withdraw;  ///< if not all ranks start
+};
+Result<Outcome> attend(TrainSession& opened, const Attendance& how, Io& io) {
+  const auto& [space, name, wait, detach, withdraw] = how;
+  TrainFollow follow(*opened.client, space, name, io);
+  const auto started = follow.wait_for_start(wait);
+  if (!started) return std::unexpected(withdraw(started.error()));
+  const bool quiet = io.err_style.verbosity == report::Verbosity::quiet;
+  if (!quiet && !started->has_ended())
+    for (const workload::RankState& one : started->states)
+      io.err(fmt::format("rank {} runs on {}\n", one.rank, base::printable(one.node, 80)));
+  if (detach && !started->has_ended()) {
+    io.out(fmt::format("train/{} runs; gpuadm train logs {} -n {} --follow\n", name, name, space));
+    return Outcome::done;
+  }
+  const auto ended = follow.follow();
+  if (ended) return report_end(*ended, io);
+  if (ended.error().fault == Fault::interrupted)
+    io.err(fmt::format("train/{0} keeps running; gpuadm train logs {0} -n {1} --follow, or gpuadm train stop {0} -n {1}\n",
+                       name, space));
+  return std::unexpected(ended.error());
+}
+
+}  // namespace
+
+Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
+  if (options.offline && options.form != TrainForm::yaml)
+    return base::fail(Fault::usage, "--offline only prints objects", "add -o yaml");
+  const TrainRequest request = TRY(read_train_request(options));
+  const TrainJob& job = request.job;
+  if (options.offline) return print_offline(request, options, io);
+  const bool prints = options.form == TrainForm::yaml;
+  const auto opened = TRY(open_train_session(options.common, request.hosts,
+                                             prints ? session::Access::read_only : session::Access::full, io));
+  show(request.notes, io);
+  TrainView view = TRY(view_for(*opened->client, job));
+  const auto context = TRY(train_context(job, &view, opened->assets));
+  if (prints) {
+    io.out(yaml_of(TRY(workload::objects_of(job, context))));
+    return Outcome::done;
+  }
+  const bool blocked = are_blocked(view.findings, options.ignore);
+  show(view.findings, io);
+  if (blocked) return Outcome::blocked;
+  const bool claims = !view.supply.claims.empty();
+  const auto withdraw = [&](base::Error error) {
+    return delete_all(*opened->client, job.space, job.name, claims, std::move(error), io);
+  };
+  if (const auto created = create_train_objects(*opened->client, job, context); !created)
+    return std::unexpected(withdraw(created.error()));
+  return attend(*opened, {job.space, job.name, std::chrono::seconds(options.wait), options.detach, withdraw}, io);
+}
+
+Result<Outcome> train_check(const TrainRunOptions& options, Io& io) {
+  const TrainRequest request = TRY(read_train_request(options));
+  const auto opened = TRY(open_train_session(options.common, request.hosts, session::Access::read_only, io));
+  show(request.notes, io);
+  TrainView view = TRY(view_for(*opened->client, request.job));
+  const bool blocked = are_blocked(view.findings, options.ignore);
+  if (options.form == TrainForm::json)
+    report::write_json(view.findings, io.out);
+  else
+    io.out(report::details(view.findings, io.out_style));
+  return blocked ? Outcome::blocked : Outcome::done;
+}
+
+Result<Outcome> train_resume(const TrainOptions& options, Io& io) {
+  const std::string space = options.space.empty() ? "default" : options.space;
+  const auto opened = TRY(open_train_session(options.common, options.hosts, session::Access::full, io));
+  session::ClusterClient& client = *opened->client;
+  const TrainState state = TRY(read_train_state(client, space, options.name));
+  if (!state.has_ended())
+    return base::fail(Fault::usage, fmt::format("train/{} has not ended ({})", state.name, name_of(state.phase)),
+                      fmt::format("gpuadm train stop {} -n {} --keep", state.name, space));
+  const std::string selector = workload::selector_of(workload::train_kind, state.name);
+  std::vector<base::Tree> next;
+  int attempt = 0;
+  for (const base::Tree& job : TRY(client.get({{"jobs.batch"}, space, selector}))) {
+    attempt = workload::attempt_of(job) + 1;
+    next.push_back(TRY(workload::repeated(job, attempt)));
+  }
+  TRY(client.remove(space, {"jobs.batch", "pods"}, selector));
+  if (const auto created = client.create(space, next); !created) {
+    base::Error error = created.error();
+    error.hint = fmt::format("gpuadm train stop {} -n {}", state.name, space);
+    return std::unexpected(std::move(error));
+  }
+  io.err(fmt::format("train/{}: attempt {}\n", state.name, attempt));
+  const auto end_again = [&](base::Error error) {
+    if (const auto ended = end_ranks(client, state); !ended) error.what += "; its ranks could not be ended: " + ended.error().what;
+    error.hint = fmt::format("gpuadm train resume {0} -n {1}, or gpuadm train stop {0} -n {1}", state.name, space);
+    return error;
+  };
+  return attend(*opened, {space, state.name, std::chrono::seconds(options.wait), options.detach, end_again}, io);
+}
+
+}  // namespace app

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "gpuadm/workload/train_import.hpp"
+
+#include <initializer_list>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace workload {
+
+/// Reads fields of a manifest, and reports those that were not used.
+class TrainFields {
+ public:
+  TrainFields(const base::Tree& map, std::string path, std::string_view source, TrainImport& into)
+      : map_(&map), path_(std::move(path)), source_(source), into_(into) {}
+
+  /// The value, which counts as used; nullptr if it is missing or null.
+  const base::Tree* use(std::string_view key);
+  [[nodiscard]] std::string text(std::string_view key, const std::string& otherwise = "");
+  /// A number above zero; otherwise a problem.
+  [[nodiscard]] long long number(std::string_view key, long long otherwise);
+  [[nodiscard]] bool flag(std::string_view key);
+  /// The fields below a key; of an empty map if it is missing.
+  [[nodiscard]] TrainFields below(std::string_view key);
+  /// A field that has no effect, or another one.
+  void note(std::string_view key, std::string_view says);
+  /// A field that is not possible.
+  void refuse(std::string_view key, std::string_view why);
+  /// A problem of the map itself.
+  void problem(std::string_view why);
+  /// Reports each field that was not used as a problem.
+  void end();
+  [[nodiscard]] bool has(std::string_view key) const;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const base::Tree& map() const { return *map_; }
+
+ private:
+  [[nodiscard]] std::string line(const base::Tree& at, std::string_view key, std::string_view says) const;
+  const base::Tree* map_;
+  std::string path_;
+  std::string_view source_;
+  TrainImport& into_;
+  std::set<std::string, std::less<>> used_;
+};
+
+/// A pod template of a role, below `fields`.
+[[nodiscard]] Role role_from(TrainFields fields, const std::string& name, long long replicas,
+                             const std::string& image);
+/// spec.runPolicy, and the same fields of a Job.
+void read_run_policy(TrainFields& fields, TrainJob& job);
+/// Merges roles with the same pod, which one Indexed Job can run.
+void merge_equal_roles(TrainJob& job);
+/// "auto", "gpu", or a number.
+[[nodiscard]] int processes_of(TrainFields& fields, std::string_view key, const TrainJob& job);
+
+}  // namespace workload

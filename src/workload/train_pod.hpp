@@ -1,0 +1,34 @@
+#pragma once
+
+#include "gpuadm/workload/train.hpp"
+
+#include <string>
+
+namespace workload {
+
+/// Names of the objects of a job.
+[[nodiscard]] std::string keys_name(const TrainJob& job);
+[[nodiscard]] std::string source_name(const TrainJob& job);
+[[nodiscard]] std::string claims_name(const TrainJob& job, const Role& role);
+/// The Services of a job: of rank 0, or with TensorFlow of every rank. None for one rank.
+[[nodiscard]] std::vector<std::string> service_names(const TrainJob& job);
+/// The port that a Service is for: with MPI that of SSH.
+[[nodiscard]] int service_port(const TrainJob& job);
+
+inline constexpr int ssh_port = 2222;
+inline constexpr std::string_view keys_folder = "/etc/gpuadm/ssh", read_only_source = "/etc/gpuadm/source";
+
+/// The address of a rank: of its Service, or the variable that the kubelet sets from it.
+[[nodiscard]] std::string address_of(const TrainJob& job, int rank, const TrainContext& context);
+
+/// `rank`: nothing for all ranks of an Indexed Job.
+[[nodiscard]] base::Tree environment_of(const TrainJob& job, std::optional<int> rank,
+                                        const TrainContext& context);
+/// The template of the pods, with metadata and spec.
+[[nodiscard]] Result<base::Tree> template_of(const TrainJob& job, std::optional<int> rank,
+                                             const TrainContext& context);
+
+/// Appends to the list under a key, which is created.
+void append(base::Tree& map, std::string_view key, base::Tree value);
+
+}  // namespace workload

@@ -1,0 +1,160 @@
+#include "gpuadm/base/text.hpp"
+
+#include "workload/train_rank.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace workload {
+
+namespace {
+
+using base::Tree;
+using Phase = TrainState::Phase;
+
+/// The Jobs of a training job, and its pods: the last of each rank.
+struct Parts {
+  std::vector<const Tree*> jobs;
+  std::map<int, const Tree*> pods;
+};
+
+using Key = std::pair<std::string, std::string>;
+
+std::optional<Key> key_of(const Tree& object) {
+  const Tree* kind = object.at({"metadata", "labels", kind_label});
+  const Tree* name = object.at({"metadata", "labels", name_label});
+  if (!kind || kind->text() != train_kind || !name) return std::nullopt;
+  return Key(text_at(object, {"metadata", "namespace"}), name->text());
+}
+
+long long number_at(const Tree& tree, std::initializer_list<std::string_view> path, long long otherwise) {
+  const Tree* found = tree.at(path);
+  return found ? base::to_int(found->text()).value_or(otherwise) : otherwise;
+}
+
+/// "Complete", "Failed" or empty; with the reason of a failure.
+std::string ended_as(const Tree& job, std::string& why) {
+  if (const Tree* conditions = job.at({"status", "conditions"}))
+    for (const Tree& condition : conditions->items()) {
+      const std::string type = text_at(condition, {"type"});
+      if (text_at(condition, {"status"}) != "True" || (type != "Complete" && type != "Failed")) continue;
+      const std::string reason = text_at(condition, {"reason"});
+      // This reason only says that a pod failed, which the state of the rank says with its exit code.
+      if (type == "Failed" && reason != "BackoffLimitExceeded") why = reason;
+      return type;
+    }
+  return "";
+}
+
+int ranks_in(const std::vector<const Tree*>& jobs) {
+  int ranks = 0;
+  for (const Tree* job : jobs) ranks += static_cast<int>(number_at(*job, {"spec", "completions"}, 1));
+  return ranks;
+}
+
+std::string gpus_of(const Tree& job) {
+  const Tree* containers = job.at({"spec", "template", "spec", "containers"});
+  if (!containers || containers->items().empty()) return "";
+  const Tree& container = containers->items().front();
+  if (const Tree* limits = container.at({"resources", "limits"}))
+    for (const auto& [name, count] : limits->entries())
+      if (name.starts_with("nvidia.com/")) return fmt::format("{} {}", count.text(), name);
+  return container.at({"resources", "claims"}) ? "by claim" : "";
+}
+
+Phase phase_of(const Parts& parts, TrainState& state) {
+  std::size_t complete = 0, stopped = 0;
+  for (const Tree* job : parts.jobs) {
+    const std::string ended = ended_as(*job, state.why);
+    if (ended == "Failed") return Phase::failed;
+    if (ended == "Complete") ++complete;
+    if (ended.empty() && number_at(*job, {"spec", "parallelism"}, 1) == 0) ++stopped;
+  }
+  if (state.failed()) return Phase::failed;
+  if (complete == parts.jobs.size()) return Phase::succeeded;
+  if (complete + stopped == parts.jobs.size()) return Phase::stopped;
+  return state.all_started() ? Phase::running : Phase::pending;
+}
+
+TrainState state_of(const Key& key, const Parts& parts) {
+  TrainState state{.name = key.second, .space = key.first};
+  state.ranks = ranks_in(parts.jobs);
+  for (int rank = 0; rank < std::min(state.ranks, 10'000); ++rank) {
+    const auto pod = parts.pods.find(rank);
+    state.states.push_back(pod == parts.pods.end() ? RankState{.rank = rank}
+                                                   : rank_state_of(*pod->second, rank));
+  }
+  // Kubernetes deletes the pods of other ranks when one fails, and of all ranks after a deadline.
+  state.gpus = gpus_of(*parts.jobs.front());
+  state.created = text_at(*parts.jobs.front(), {"metadata", "creationTimestamp"});
+  for (const Tree* job : parts.jobs) state.jobs.push_back(text_at(*job, {"metadata", "name"}));
+  state.phase = phase_of(parts, state);
+  return state;
+}
+
+}  // namespace
+
+const RankState* TrainState::failed() const {
+  const auto found = std::ranges::find(states, RankState::Phase::failed, &RankState::phase);
+  return found == states.end() ? nullptr : &*found;
+}
+
+bool TrainState::all_started() const {
+  return std::ranges::all_of(states, [](const RankState& one) {
+    return one.phase != RankState::Phase::missing && one.phase != RankState::Phase::pending;
+  });
+}
+
+std::string_view name_of(RankState::Phase phase) {
+  switch (phase) {
+    case RankState::Phase::missing:
+      return "no pod";
+    case RankState::Phase::pending:
+      return "Pending";
+    case RankState::Phase::running:
+      return "Running";
+    case RankState::Phase::succeeded:
+      return "Succeeded";
+    case RankState::Phase::failed:
+      return "Failed";
+  }
+  return "";
+}
+
+std::string_view name_of(Phase phase) {
+  switch (phase) {
+    case Phase::pending:
+      return "Pending";
+    case Phase::running:
+      return "Running";
+    case Phase::succeeded:
+      return "Succeeded";
+    case Phase::failed:
+      return "Failed";
+    case Phase::stopped:
+      return "Stopped";
+  }
+  return "";
+}
+
+std::vector<TrainState> train_states(const std::vector<Tree>& jobs, const std::vector<Tree>& pods) {
+  std::map<Key, Parts> all;
+  for (const Tree& job : jobs)
+    if (const auto key = key_of(job)) all[*key].jobs.push_back(&job);
+  for (const Tree& pod : pods) {
+    const auto key = key_of(pod);
+    const auto rank = rank_of(pod);
+    if (!key || !rank || !all.contains(*key)) continue;
+    const Tree*& last = all[*key].pods[*rank];
+    const auto age = [](const Tree& one) { return text_at(one, {"metadata", "creationTimestamp"}); };
+    if (!last || age(*last) < age(pod)) last = &pod;
+  }
+  std::vector<TrainState> states;
+  for (const auto& [key, parts] : all) states.push_back(state_of(key, parts));
+  return states;
+}
+
+}  // namespace workload
