@@ -106,8 +106,11 @@ std::string help_for(const CLI::App& root, const report::Style& style) {
   return help_of(model_of(*verb), std::clamp(style.width == 0 ? usual : style.width, narrowest, widest));
 }
 
-/// Removes the arguments after `--` of exec from the parser: they are for hosts. Returns the number of
-/// remaining arguments.
+/// Commands whose arguments after `--` are a command for hosts or containers: the first word of each.
+constexpr std::string_view runs_commands[] = {"exec", "notebook"};
+
+/// Removes the arguments after `--` of such a command from the parser. Returns the number of remaining
+/// arguments.
 int split_command(int argc, const char* const* argv, Global& global) {
   const auto words = std::span(argv, static_cast<std::size_t>(argc));
   const auto dashes = std::ranges::find(words, std::string_view("--"));
@@ -115,7 +118,9 @@ int split_command(int argc, const char* const* argv, Global& global) {
   const auto has_value = [](std::string_view word) { return word == "--assets" || word == "--log-format"; };
   auto verb = std::next(words.begin());
   while (verb < dashes && std::string_view(*verb).starts_with('-')) verb += has_value(*verb) ? 2 : 1;
-  if (dashes == words.end() || verb >= dashes || std::string_view(*verb) != "exec") return argc;
+  if (dashes == words.end() || verb >= dashes ||
+      std::ranges::find(runs_commands, std::string_view(*verb)) == std::end(runs_commands))
+    return argc;
   global.command.assign(std::next(dashes), words.end());
   return static_cast<int>(dashes - words.begin());
 }

@@ -8,6 +8,7 @@
 #include "cli/options.hpp"
 #include "cli/upgrade.hpp"
 #include "cli/upkeep.hpp"
+#include "cli/workload.hpp"
 
 #include <map>
 #include <memory>
@@ -41,6 +42,7 @@ class Verbs {
     add_gpu(root_, global_, chosen_);
     add_upkeep(root_, global_, chosen_);
     add_operate(root_, global_, chosen_);
+    add_workload(root_, global_, chosen_);
     add_upgrade(root_, global_, chosen_);
     add_bundle(root_, global_, chosen_);
   }
@@ -163,8 +165,10 @@ class Verbs {
     auto* verb =
         root_.add_subcommand("reset", "Remove Kubernetes from hosts and restore their state before gpuadm");
     const auto options = hosts_verb(verb, app::reset);
-    verb->add_flag("--force", options->force,
-                   "Also reset clusters not created by gpuadm, and restore what was changed by others since");
+    verb->add_flag(
+        "--force", options->force,
+        "Also reset clusters not created by gpuadm or with running workloads, and restore what was "
+        "changed by others since");
     verb->add_flag("--keep-images", options->keep_images, "Keep the cluster's container images");
     verb->add_flag("--keep-driver", options->keep_driver, "Keep the NVIDIA driver that gpuadm installed");
     add_consent(*verb, options->consent, global_);

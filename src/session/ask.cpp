@@ -16,9 +16,10 @@ Result<transport::Exit> ask(const std::string& host, const Query& query, transpo
 
 Result<transport::Exit> ask(const std::string& host, transport::Command command, transport::Fleet& fleet) {
   const std::string label = command.label;
+  const bool cleans_up = command.purpose == transport::Purpose::clean_up;
   fleet.submit(host, std::move(command));
   auto completion = fleet.next();
-  if (!completion || fleet.interrupted())
+  if (!completion || (fleet.interrupted() && !cleans_up))
     return base::fail(base::Fault::interrupted, "interrupted: " + label);
   return std::move(completion->result);
 }

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "gpuadm/base/error.hpp"
+
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -29,5 +32,9 @@ class Secret {
   void wipe() noexcept;
   std::string value_;
 };
+
+/// A new secret from the kernel's random number generator, as hex digits, two for each byte. Fault::bug if
+/// the kernel has none.
+[[nodiscard]] Result<Secret> random_secret(std::size_t bytes);
 
 }  // namespace base
