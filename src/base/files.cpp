@@ -232,19 +232,6 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
-std::optional<std::string> from_base64(std::string_view text) {
-  if (text.size() % 4 != 0) return std::nullopt;
-  std::string bytes(text.size() / 4 * 3, '\0');
-  const int length =
-      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
-  if (length < 0) return std::nullopt;
-  // EVP_DecodeBlock counts the padding as bytes.
-  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
-  bytes.resize(static_cast<std::size_t>(length) - padding);
-  return bytes;
-}
-
 bool is_inside(std::string_view path) {
   return std::ranges::all_of(split(path, '/'), [](std::string_view part) {
     return !part.empty() && part != "." && part != ".." && std::ranges::none_of(part, [](char c) {

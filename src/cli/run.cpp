@@ -106,8 +106,13 @@ std::string help_for(const CLI::App& root, const report::Style& style) {
   return help_of(model_of(*verb), std::clamp(style.width == 0 ? usual : style.width, narrowest, widest));
 }
 
-/// Commands whose arguments after `--` are a command for hosts or containers: the first word of each.
-constexpr std::string_view runs_commands[] = {"exec", "notebook"};
+/// Whether the arguments after `--` are a command for hosts or containers. `words`: from the command on, up
+/// to the dashes.
+bool runs_a_command(std::span<const char* const> words) {
+  const std::string_view verb = words.front();
+  return verb == "exec" ||
+         (verb == "notebook" && std::ranges::find(words, std::string_view("create")) != words.end());
+}
 
 /// Removes the arguments after `--` of such a command from the parser. Returns the number of remaining
 /// arguments.
@@ -118,9 +123,7 @@ int split_command(int argc, const char* const* argv, Global& global) {
   const auto has_value = [](std::string_view word) { return word == "--assets" || word == "--log-format"; };
   auto verb = std::next(words.begin());
   while (verb < dashes && std::string_view(*verb).starts_with('-')) verb += has_value(*verb) ? 2 : 1;
-  if (dashes == words.end() || verb >= dashes ||
-      std::ranges::find(runs_commands, std::string_view(*verb)) == std::end(runs_commands))
-    return argc;
+  if (dashes == words.end() || verb >= dashes || !runs_a_command({verb, dashes})) return argc;
   global.command.assign(std::next(dashes), words.end());
   return static_cast<int>(dashes - words.begin());
 }

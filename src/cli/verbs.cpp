@@ -8,7 +8,7 @@
 #include "cli/options.hpp"
 #include "cli/upgrade.hpp"
 #include "cli/upkeep.hpp"
-#include "cli/workload.hpp"
+#include "cli/workload/notebook.hpp"
 
 #include <map>
 #include <memory>
@@ -42,7 +42,7 @@ class Verbs {
     add_gpu(root_, global_, chosen_);
     add_upkeep(root_, global_, chosen_);
     add_operate(root_, global_, chosen_);
-    add_workload(root_, global_, chosen_);
+    add_notebook(root_, global_, chosen_);
     add_upgrade(root_, global_, chosen_);
     add_bundle(root_, global_, chosen_);
   }

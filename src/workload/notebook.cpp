@@ -113,6 +113,10 @@ Tree pod_spec(const Notebook& notebook, const GpuParts& parts) {
   if (!notebook.claim.empty()) spec.set("securityContext", Tree::map_of({{"fsGroup", group}}));
   spec.set("containers", list_of(notebook_container(notebook)));
   spec.set("volumes", std::move(volumes));
+  // Other nodes may offer the same resource with another number of shares, or whole GPUs.
+  if (notebook.gpus.form == GpuRequest::Form::share)
+    spec.set("nodeSelector",
+             Tree::map_of({{"nvidia.com/gpu.replicas", std::to_string(notebook.gpus.parts)}}));
   if (notebook.gpus.any()) add_gpus(spec, parts);
   return spec;
 }

@@ -1,11 +1,12 @@
+#include "gpuadm/base/digest.hpp"
 #include "gpuadm/base/files.hpp"
+#include "gpuadm/base/random.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/workload/notebook.hpp"
 #include "gpuadm/workload/objects.hpp"
 
 #include <doctest/doctest.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -76,7 +77,8 @@ facts::ClusterFacts cluster_of(const Tree& tree) {
   const bool claims = tree.find("claims") != nullptr;
   if (claims) facts.dra_versions = {"v1"};
   if (claims) facts.resource_claims.emplace();
-  if (tree.find("runtimeClass")) facts.runtime_classes = std::map<std::string, std::string>{{"nvidia", "nvidia"}};
+  if (tree.find("runtimeClass"))
+    facts.runtime_classes = std::map<std::string, std::string>{{"nvidia", "nvidia"}};
   for (const Tree& given : tree.find("nodes")->items()) {
     facts::Node node;
     node.name = given.find("name")->text();

@@ -4,7 +4,6 @@
 #include "gpuadm/workload/state.hpp"
 
 #include <doctest/doctest.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +22,9 @@ std::string text_of(const fs::path& path) {
 }
 
 std::string name_of(PodStart::Outlook outlook) {
-  return outlook == PodStart::Outlook::waits ? "waits" : outlook == PodStart::Outlook::doubtful ? "doubtful" : "lost";
+  return outlook == PodStart::Outlook::waits      ? "waits"
+         : outlook == PodStart::Outlook::doubtful ? "doubtful"
+                                                  : "lost";
 }
 
 std::vector<Tree> objects(std::string_view json) {
@@ -53,7 +54,8 @@ std::string deployment(int replicas) {
       replicas);
 }
 
-workload::HostWorkloads host(const std::string& node, std::vector<std::string> planes, const std::string& pods) {
+workload::HostWorkloads host(const std::string& node, std::vector<std::string> planes,
+                             const std::string& pods) {
   return {node, std::move(planes), objects("[" + pods + "]")};
 }
 
@@ -61,7 +63,8 @@ workload::HostWorkloads host(const std::string& node, std::vector<std::string> p
 
 TEST_CASE("the state of a pod is one line, with the reason if it cannot become ready") {
   std::vector<fs::path> cases;
-  for (const auto& entry : fs::directory_iterator(GPUADM_TESTS_DIR "/cases/pod-start")) cases.push_back(entry.path());
+  for (const auto& entry : fs::directory_iterator(GPUADM_TESTS_DIR "/cases/pod-start"))
+    cases.push_back(entry.path());
   std::ranges::sort(cases);
   REQUIRE(cases.size() > 10);
   for (const fs::path& folder : cases) {
@@ -90,8 +93,8 @@ TEST_CASE("a stopped notebook is listed with its GPUs and volume, and without a 
 }
 
 TEST_CASE("workloads of one name and another kind are different rows") {
-  const auto rows = workload::workload_rows(objects(
-      "[" + pod("train", "anna", "gpu1", 2) + "," + pod("notebook", "anna", "gpu2", 1) + "]"));
+  const auto rows = workload::workload_rows(
+      objects("[" + pod("train", "anna", "gpu1", 2) + "," + pod("notebook", "anna", "gpu2", 1) + "]"));
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].kind == "notebook");
   CHECK(rows[1].gpus == "2");
@@ -99,7 +102,8 @@ TEST_CASE("workloads of one name and another kind are different rows") {
 
 TEST_CASE("an object without labels, spec or containers is not a workload, and does no harm") {
   CHECK(workload::workload_rows(objects(R"([{"kind":"Pod"},{"kind":"Pod","metadata":{"labels":
-    {"gpuadm.io/kind":"notebook","gpuadm.io/name":"a"}}},3,null])")).empty());
+    {"gpuadm.io/kind":"notebook","gpuadm.io/name":"a"}}},3,null])"))
+            .empty());
 }
 
 TEST_CASE("ages have one unit") {

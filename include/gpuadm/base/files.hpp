@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -67,8 +66,6 @@ class Sha256 {
 [[nodiscard]] Result<std::string> sha256_of_file(const std::filesystem::path& path,
                                                  std::uintmax_t most = UINTMAX_MAX);
 [[nodiscard]] std::string base64(std::string_view bytes);
-/// The bytes, or nothing if the text is not base64 (with padding, without line breaks).
-[[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
 
 /// Whether a relative path is below its directory: no root, no "." or "..", no empty component, no control
 /// characters.

@@ -1,8 +1,5 @@
 #pragma once
 
-#include "gpuadm/base/error.hpp"
-
-#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -32,9 +29,5 @@ class Secret {
   void wipe() noexcept;
   std::string value_;
 };
-
-/// A new secret from the kernel's random number generator, as hex digits, two for each byte. Fault::bug if
-/// the kernel has none.
-[[nodiscard]] Result<Secret> random_secret(std::size_t bytes);
 
 }  // namespace base

@@ -28,7 +28,7 @@ struct Query {
 [[nodiscard]] Result<transport::Exit> ask(const std::string& host, const Query& query,
                                           transport::Fleet& fleet, const assets::Store& assets);
 
-/// The same for a program from another source. One with Purpose::clean_up is also run after Ctrl-C.
+/// The same for a program from another source.
 [[nodiscard]] Result<transport::Exit> ask(const std::string& host, transport::Command command,
                                           transport::Fleet& fleet);
 

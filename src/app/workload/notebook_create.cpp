@@ -1,3 +1,4 @@
+#include "gpuadm/base/random.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/workload/objects.hpp"

@@ -1,5 +1,6 @@
 #include "app/workload/notebook_plan.hpp"
 
+#include "gpuadm/base/random.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/workload/objects.hpp"

@@ -1,6 +1,6 @@
 #include "app/workload/open_notebook.hpp"
 
-#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/digest.hpp"
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/workload/objects.hpp"
@@ -41,7 +41,7 @@ Result<base::Secret> read_token(ReachedCluster& cluster, const NotebookOptions& 
 
 std::string url(const std::string& address, std::uint16_t port, const base::Secret& token) {
   const bool is_v6 = address.find(':') != std::string::npos;
-  return fmt::format(is_v6 ? "http://[{}]:{}/lab?token={}\n" : "http://{}:{}/lab?token={}\n", address, port,
+  return fmt::format("http://{}:{}/lab?token={}\n", is_v6 ? "[" + address + "]" : address, port,
                      token.reveal());
 }
 

@@ -32,7 +32,7 @@ std::string why_not_running(ReachedCluster& cluster, const std::string& space, c
 Result<std::string> wait_ready(ReachedCluster& cluster, const std::string& space, const std::string& selector,
                                std::chrono::seconds patience, Io& io) {
   const base::Instant until = base::Clock::now() + patience;
-  std::optional<base::Instant> doubtful_since;
+  base::Instant doubtful_since = base::Clock::now();
   std::string shown, reason;
   while (true) {
     const auto objects = TRY(
@@ -43,9 +43,8 @@ Result<std::string> wait_ready(ReachedCluster& cluster, const std::string& space
     if (!start.why.empty() &&
         !(reason.starts_with("cannot pull") && start.why.find("Back-off") != std::string::npos))
       reason = start.why;
-    if (start.outlook == PodStart::Outlook::waits) doubtful_since.reset();
-    if (start.outlook == PodStart::Outlook::doubtful && !doubtful_since) doubtful_since = base::Clock::now();
-    const bool too_doubtful = doubtful_since && base::Clock::now() - *doubtful_since >= doubt;
+    if (start.outlook != PodStart::Outlook::doubtful) doubtful_since = base::Clock::now();
+    const bool too_doubtful = base::Clock::now() - doubtful_since >= doubt;
     if (start.outlook == PodStart::Outlook::lost || too_doubtful) return base::fail(Fault::remote, reason);
     if (base::Clock::now() >= until) {
       const std::string why = why_not_running(cluster, space, start);

@@ -1,6 +1,6 @@
 #include "gpuadm/transport/tunnel.hpp"
 
-#include "gpuadm/base/secret.hpp"
+#include "gpuadm/base/random.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include "transport/child.hpp"
@@ -83,7 +83,7 @@ Argv command_of(const Options& options, spec::HostKeys policy, const spec::Endpo
   Argv argv = openssh_client(options, policy, endpoint);
   const bool is_v6 = end.address.find(':') != std::string::npos;
   const std::string forward =
-      fmt::format(is_v6 ? "127.0.0.1:{}:[{}]:{}" : "127.0.0.1:{}:{}:{}", port, end.address, end.port);
+      fmt::format("127.0.0.1:{}:{}:{}", port, is_v6 ? "[" + end.address + "]" : end.address, end.port);
   argv.insert(argv.end(), {"-oControlMaster=no", "-oControlPath=none", "-oExitOnForwardFailure=yes", "-L",
                            forward, "--", endpoint.address, "cat"});
   return argv;

@@ -5,6 +5,6 @@
 namespace cli {
 
 /// `gpuadm notebook create|list|url|stop|start|delete` and `gpuadm workload list`.
-void add_workload(CLI::App& root, Global& global, Verb& chosen);
+void add_notebook(CLI::App& root, Global& global, Verb& chosen);
 
 }  // namespace cli

@@ -1,4 +1,4 @@
-#include "cli/workload.hpp"
+#include "cli/workload/notebook.hpp"
 
 #include "gpuadm/app/workload.hpp"
 
@@ -138,7 +138,7 @@ void add_delete(CLI::App& group, Global& global, Verb& chosen) {
 
 }  // namespace
 
-void add_workload(CLI::App& root, Global& global, Verb& chosen) {
+void add_notebook(CLI::App& root, Global& global, Verb& chosen) {
   auto* notebook = root.add_subcommand("notebook", "Run Jupyter notebooks on GPUs of a cluster")
                        ->require_subcommand(0, 1)
                        ->fallthrough();
