@@ -24,6 +24,7 @@ const std::vector<Theme>& themes() {
       {"Operate", {"gpu", "certs", "etcd", "repair", "kubeconfig", "exec", "logs", "cp"}},
       {"Workloads", {"storage"}},
       {"Workloads", {"train"}},
+      {"Run", {"notebook", "workload"}},
       {"Undo", {"undo", "remove", "reset"}},
       {"Bundles and assets", {"bundle", "config", "assets"}},
   };

@@ -12,6 +12,7 @@
 #include "cli/upgrade.hpp"
 #include "cli/upkeep.hpp"
 #include "cli/workload/storage.hpp"
+#include "cli/workload/notebook.hpp"
 
 #include <map>
 #include <memory>
@@ -47,6 +48,7 @@ class Verbs {
     add_train(root_, global_, chosen_);
     add_upkeep(root_, global_, chosen_);
     add_operate(root_, global_, chosen_);
+    add_notebook(root_, global_, chosen_);
     add_upgrade(root_, global_, chosen_);
     add_bundle(root_, global_, chosen_);
   }
@@ -169,8 +171,10 @@ class Verbs {
     auto* verb =
         root_.add_subcommand("reset", "Remove Kubernetes from hosts and restore their state before gpuadm");
     const auto options = hosts_verb(verb, app::reset);
-    verb->add_flag("--force", options->force,
-                   "Also reset clusters not created by gpuadm, and restore what was changed by others since");
+    verb->add_flag(
+        "--force", options->force,
+        "Also reset clusters not created by gpuadm or with running workloads, and restore what was "
+        "changed by others since");
     verb->add_flag("--keep-images", options->keep_images, "Keep the cluster's container images");
     verb->add_flag("--keep-driver", options->keep_driver, "Keep the NVIDIA driver that gpuadm installed");
     add_consent(*verb, options->consent, global_);

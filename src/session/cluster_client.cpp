@@ -89,9 +89,11 @@ Result<facts::ClusterFacts> ClusterClient::read_nodes_and_pods() {
 
 Result<std::vector<Tree>> ClusterClient::get(const ObjectQuery& query) {
   const std::string kinds = base::join(query.kinds, ",");
-  const std::string answer = TRY(run(
+  transport::Command command =
       TRY(command_for("read " + kinds, "get",
-                      {{"kinds", kinds}, {"space", query.space}, {"selector", query.selector}}, *assets_))));
+                      {{"kinds", kinds}, {"space", query.space}, {"selector", query.selector}}, *assets_));
+  command.output = query.output;
+  const std::string answer = TRY(run(std::move(command)));
   if (base::trim(answer).empty()) return std::vector<Tree>();
   const Tree list = TRY(base::json::read(answer, host_ + ": kubectl get " + kinds));
   const Tree* items = list.find("items");
@@ -111,10 +113,13 @@ Result<std::vector<std::string>> ClusterClient::create(const std::string& space,
   return names_in(TRY(run(std::move(command))));
 }
 
-Result<> ClusterClient::patch(const std::string& space, const std::string& object, const Tree& patch) {
-  TRY(run(TRY(command_for("change " + object, "patch",
-                          {{"space", space}, {"object", object}, {"patch", base::json::write(patch, 0)}},
-                          *assets_))));
+Result<> ClusterClient::patch(const std::string& space, const std::string& object, const Tree& patch,
+                              transport::Purpose purpose) {
+  transport::Command command = TRY(
+      command_for("change " + object, "patch",
+                  {{"space", space}, {"object", object}, {"patch", base::json::write(patch, 0)}}, *assets_));
+  command.purpose = purpose;
+  TRY(run(std::move(command)));
   return {};
 }
 

@@ -42,4 +42,9 @@ std::unique_ptr<transport::Fleet> Connections::fleet(Access access) {
   return fleet;
 }
 
+Result<transport::Tunnel> Connections::open_tunnel(const spec::Host& host, const transport::TunnelEnd& end,
+                                                   std::uint16_t port) {
+  return transport::open_tunnel(*session_, host.name, host.endpoint, end, port, interrupt_);
+}
+
 }  // namespace session

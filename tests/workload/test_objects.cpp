@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-TEST_CASE("a name must be a DNS label that leaves room for suffixes") {
+TEST_CASE("a name must be a DNS label that leaves space for suffixes") {
   CHECK(workload::check_name("notebook", "anna-2"));
   for (const char* bad : {"", "Anna", "a_b", "-a", "a-", "a.b", "ä", "a b"})
     CHECK_MESSAGE(!workload::check_name("notebook", bad), bad);

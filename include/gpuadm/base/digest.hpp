@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -7,5 +8,8 @@ namespace base {
 
 /// The SHA-512 in lower-case hex. For SHA-256 see files.hpp.
 [[nodiscard]] std::string sha512(std::string_view bytes);
+/// The bytes of a base64 text (files.hpp encodes), or nothing if it is invalid: with padding, without line
+/// breaks.
+[[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace base

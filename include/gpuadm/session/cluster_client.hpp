@@ -20,6 +20,7 @@ struct ObjectQuery {
       kinds;             ///< "pods", "jobs.batch"; one that the API server does not know is an error
   std::string space;     ///< namespace; empty: all
   std::string selector;  ///< of labels; empty: all
+  transport::Output output = transport::Output::plain;  ///< secret: of Secrets, which must not be recorded
 };
 
 /// Objects of a cluster, through kubectl on one of its control-plane nodes. Objects are JSON, as the API has
@@ -41,7 +42,9 @@ class ClusterClient {
                                                         const std::vector<base::Tree>& objects,
                                                         std::vector<base::Secret> secrets = {});
   /// Applies a JSON merge patch to an object, "statefulset/anna". A patch must not contain secrets.
-  [[nodiscard]] Result<> patch(const std::string& space, const std::string& object, const base::Tree& patch);
+  /// `purpose`: clean_up is also run after Ctrl-C.
+  [[nodiscard]] Result<> patch(const std::string& space, const std::string& object, const base::Tree& patch,
+                               transport::Purpose purpose = transport::Purpose::work);
   /// Deletes objects of these kinds by their labels, and waits until they are gone. Returns their names. For
   /// kinds without a namespace, `space` has no effect.
   [[nodiscard]] Result<std::vector<std::string>> remove(

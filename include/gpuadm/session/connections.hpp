@@ -5,6 +5,7 @@
 #include "gpuadm/session/options.hpp"
 #include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/transport/fleet.hpp"
+#include "gpuadm/transport/tunnel.hpp"
 
 #include <memory>
 
@@ -25,6 +26,11 @@ class Connections {
                                                                  const Connection& connection, Io& io);
   /// A fleet of all hosts of the cluster; connects with the first command. Must not outlive this.
   [[nodiscard]] std::unique_ptr<transport::Fleet> fleet(Access access);
+  /// A tunnel through a host of the cluster; see transport::open_tunnel. Must not outlive this.
+  [[nodiscard]] Result<transport::Tunnel> open_tunnel(const spec::Host& host, const transport::TunnelEnd& end,
+                                                      std::uint16_t port);
+  /// Keeps a tunnel open until Ctrl-C.
+  [[nodiscard]] Result<> hold(transport::Tunnel& tunnel) { return tunnel.hold(interrupt_); }
 
  private:
   Connections(const spec::Cluster& cluster, transport::Options options, Io& io);

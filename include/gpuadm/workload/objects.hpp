@@ -25,7 +25,7 @@ inline constexpr std::string_view notebook_kind = "notebook", train_kind = "trai
 /// of all workloads.
 [[nodiscard]] std::string selector_of(std::string_view kind, std::string_view name = {});
 
-/// Names of objects become names of pods and services: a DNS label (RFC 1123) that leaves room for suffixes,
+/// Names of objects become names of pods and services: a DNS label (RFC 1123) that leaves space for suffixes,
 /// at most 50 characters. Fault::usage says which character is wrong; `what`: "notebook".
 [[nodiscard]] Result<> check_name(std::string_view what, std::string_view name);
 /// A namespace: a DNS label of at most 63 characters.

@@ -6,6 +6,7 @@
 #include "gpuadm/session/run_playbook.hpp"
 
 #include "app/run_summary.hpp"
+#include "app/undo/running_workloads.hpp"
 #include "app/undo/teardown.hpp"
 
 #include <fmt/format.h>
@@ -157,9 +158,23 @@ Result<plan::Plan> forget(const RemoveOptions& options, const Parting& parting, 
   return plan;
 }
 
+/// Workloads on the nodes to remove, as the acting control-plane node lists them.
+Result<> check_workloads(const RemoveOptions& options, const Parting& parting, const assets::Store& assets,
+                         const session::Session& session, report::Reporter& reporter) {
+  if (parting.nodes.empty()) return {};
+  const RunningWorkloads running = TRY(running_workloads(
+      {parting.cluster.hosts.front().name},
+      std::vector<std::string>(parting.nodes.begin(), parting.nodes.end()), *session.fleet, assets));
+  for (const std::string& line : running.lines) notify(reporter, report::Did::note, "", line + " ends");
+  for (const std::string& line : running.unread)
+    notify(reporter, report::Did::note, "", "whether workloads run is unknown: " + line);
+  return refuse_to_strand(running, options.force || options.consent == Consent::preview);
+}
+
 Result<Outcome> carry_out(const RemoveOptions& options, const Parting& parting, Teardown& hosts_teardown,
                           const assets::Store& assets, const session::Session& session,
                           report::Reporter& reporter, Io& io) {
+  TRY(check_workloads(options, parting, assets, session, reporter));
   const plan::Plan first = TRY(forget(options, parting, assets));
   const auto whole = [&](const std::set<std::string>& lost) -> Result<plan::Plan> {
     plan::Plan plan = first;

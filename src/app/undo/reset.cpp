@@ -3,6 +3,7 @@
 #include "gpuadm/session/run_playbook.hpp"
 
 #include "app/run_summary.hpp"
+#include "app/undo/running_workloads.hpp"
 #include "app/undo/teardown.hpp"
 
 #include <fmt/format.h>
@@ -20,12 +21,24 @@ std::string result_of(const std::vector<std::string>& hosts, const ResetOptions&
   return restored(hosts, before);
 }
 
+/// Workloads that the reset ends: a reason to stop, or a note if it is forced or only shown.
+Result<> check_workloads(const std::vector<std::string>& hosts, const ResetOptions& options,
+                         const assets::Store& assets, const session::Session& session,
+                         report::Reporter& reporter) {
+  const RunningWorkloads running = TRY(running_workloads(hosts, {}, *session.fleet, assets));
+  for (const std::string& line : running.lines) notify(reporter, report::Did::note, "", line + " ends");
+  for (const std::string& line : running.unread)
+    notify(reporter, report::Did::note, "", "whether workloads run is unknown: " + line);
+  return refuse_to_strand(running, options.force || options.consent == Consent::preview);
+}
+
 /// `changed`: hosts with something to undo.
 Result<Outcome> teardown(Teardown& hosts_teardown, const assets::Store& assets, const ResetOptions& options,
                          const session::Session& session, std::vector<std::string>& changed,
                          report::Reporter& reporter, Io& io) {
   session::Execution execution{assets, TRY(hosts_teardown.plan()), hosts_teardown.hosts(), options.consent,
                                [&hosts_teardown](const auto& lost) { return hosts_teardown.plan(lost); }};
+  TRY(check_workloads(hosts_teardown.nodes(), options, assets, session, reporter));
   report_kept(reporter, hosts_teardown.undo_plans());
   for (const auto& [host, way] : hosts_teardown.undo_plans())
     if (!way.stages.empty()) changed.push_back(host);

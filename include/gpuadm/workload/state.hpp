@@ -1,0 +1,72 @@
+#pragma once
+
+#include "gpuadm/base/error.hpp"
+#include "gpuadm/base/time.hpp"
+#include "gpuadm/base/tree.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// States of workloads, from the objects that the API server returns.
+namespace workload {
+
+/// How far the pod of a Deployment is.
+struct PodStart {
+  enum class Stage { no_pod, unscheduled, starting, running, ready };
+  /// Whether it can still become ready.
+  enum class Outlook {
+    waits,     ///< nothing is wrong
+    doubtful,  ///< a problem that may pass: fails if it lasts
+    lost       ///< a problem that does not pass
+  };
+  Stage stage = Stage::no_pod;
+  Outlook outlook = Outlook::waits;
+  std::string why;  ///< the problem: "cannot pull the image …: not found"; empty: none
+  std::string pod, node;
+};
+
+/// Of the newest pod that is not being deleted. `objects`: the Deployment and its pods.
+[[nodiscard]] PodStart read_start(std::span<const base::Tree> objects);
+/// The state as one line: "waiting for a node", "waiting for the image and the volumes on gpu1".
+[[nodiscard]] std::string describe(const PodStart& start);
+
+/// The last warning about an object in a list of events: "FailedMount: …"; empty: none.
+[[nodiscard]] std::string last_warning(std::span<const base::Tree> events, std::string_view object);
+
+/// A workload in a list.
+struct WorkloadRow {
+  std::string kind, space, name;
+  std::string state;  ///< "ready", "starting", "stopped", "2 of 4 ranks run", "Bound"
+  std::string why;    ///< what is wrong; empty: nothing
+  std::string gpus;   ///< "2", "1/4"; "0": none
+  std::string node;   ///< of its pods, separated by commas
+  std::string image, volume;
+  double created = 0;  ///< seconds since the epoch; 0: unknown
+  bool runs = false;   ///< it has a pod that has not ended
+};
+
+/// Kinds of objects that workload_rows needs.
+[[nodiscard]] std::vector<std::string> workload_kinds();
+/// A row for each workload, by its labels: sorted by kind, namespace and name.
+[[nodiscard]] std::vector<WorkloadRow> workload_rows(std::span<const base::Tree> objects);
+/// "5m", "3h", "12d"; empty: unknown.
+[[nodiscard]] std::string age_of(const WorkloadRow& row, base::Time now);
+[[nodiscard]] base::Tree to_tree(std::span<const WorkloadRow> rows);
+
+/// What one host of a cluster reports of pods of workloads: playbooks/read/workloads.sh.
+struct HostWorkloads {
+  std::string node;                 ///< its node; empty: it is not a node
+  std::vector<std::string> planes;  ///< all control-plane nodes of the cluster; empty: not known there
+  std::vector<base::Tree> pods;     ///< of workloads
+};
+/// Fault::parse for output that is not this.
+[[nodiscard]] base::Result<HostWorkloads> parse_host_workloads(std::string_view output,
+                                                               const std::string& source);
+/// Workloads whose pods end if these hosts leave the cluster: those with a pod on one of the nodes; all of
+/// them, if all control-plane nodes leave. "notebook default/anna (1 GPU on gpu1)".
+[[nodiscard]] std::vector<std::string> stranded(std::span<const HostWorkloads> hosts,
+                                                std::span<const std::string> leaving);
+
+}  // namespace workload

@@ -1,0 +1,33 @@
+# shellcheck shell=sh
+# Prints the workloads of gpuadm that run on this node, or on a control-plane node those of the whole cluster: "node NAME" if this host is a
+# node, "plane NAME" for each control-plane node, "pods", and the pods as JSON. With a kubelet's credentials only the pods of its own node can
+# be read. Exit status 3: this host is not a node; otherwise kubectl's.
+export LC_ALL=C
+PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+selector='app.kubernetes.io/managed-by=gpuadm,gpuadm.io/kind'
+admin=/etc/kubernetes/admin.conf kubelet=/etc/kubernetes/kubelet.conf
+
+[ -r "$kubelet" ] || [ -r "$admin" ] || exit 3
+# api CONFIG ARGUMENT...: the reset of a cluster whose API server does not respond must not wait long.
+api() {
+  config=$1
+  shift
+  timeout -k 5 15 kubectl --kubeconfig "$config" --request-timeout=10s "$@"
+}
+# The certificate of a kubelet has the node's name as its subject, also if it differs from the host name.
+certificate=/var/lib/kubelet/pki/kubelet-client-current.pem
+node=
+[ ! -r "$certificate" ] || node=$(openssl x509 -noout -subject -nameopt RFC2253 -in "$certificate" 2>/dev/null | sed -n 's/.*CN *= *system:node:\([^,]*\).*/\1/p')
+[ -n "$node" ] || node=$(uname -n | tr '[:upper:]' '[:lower:]')
+
+echo "node $node"
+if [ -r "$admin" ]; then
+  for label in control-plane master; do
+    api "$admin" get nodes -l "node-role.kubernetes.io/$label" -o name | sed -n 's,^node/,plane ,p'
+  done | sort -u
+  echo pods
+  api "$admin" get pods --all-namespaces -l "$selector" -o json
+else
+  echo pods
+  api "$kubelet" get pods --all-namespaces -l "$selector" --field-selector "spec.nodeName=$node" -o json
+fi

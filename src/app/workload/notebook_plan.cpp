@@ -1,0 +1,182 @@
+#include "app/workload/notebook_plan.hpp"
+
+#include "gpuadm/base/random.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/yaml.hpp"
+#include "gpuadm/workload/objects.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace app {
+
+namespace {
+
+using base::Fault;
+using base::Tree;
+
+constexpr const char* catalog_file = "playbooks/catalog.yaml";
+constexpr std::size_t instance_bytes = 5;
+
+Result<std::string> new_instance() {
+  return TRY(base::random_secret(instance_bytes)).reveal();
+}
+
+/// What depends on the cluster, or without one (`cluster` is null) on defaults.
+Result<> complete(NotebookPlan& plan, const facts::ClusterFacts* cluster, const assets::Store& assets) {
+  workload::Notebook& notebook = plan.notebook;
+  const Tree catalog = TRY(base::yaml::read(TRY(assets.read(catalog_file)), catalog_file));
+  const auto cuda = cluster ? workload::cuda_of(*cluster, plan.supply) : std::nullopt;
+  notebook.image = TRY(workload::image_of(catalog, notebook.image, notebook.gpus, cuda));
+  if (notebook.shm.empty()) notebook.shm = workload::shm_of(notebook, cluster, plan.supply);
+  notebook.instance = TRY(new_instance());
+  plan.parts = workload::parts_of(plan.supply, notebook.gpus, notebook.name, notebook.space,
+                                  workload::labels_of(workload::notebook_kind, notebook.name));
+  return {};
+}
+
+bool is_named(const Tree& object, const char* kind, const std::string& name) {
+  return text_at(object, {"kind"}) == kind && text_at(object, {"metadata", "name"}) == name;
+}
+
+const Tree* find(const std::vector<Tree>& objects, const char* kind, const std::string& name) {
+  const auto found =
+      std::ranges::find_if(objects, [&](const Tree& object) { return is_named(object, kind, name); });
+  return found == objects.end() ? nullptr : &*found;
+}
+
+bool is_ours(const Tree& object, const workload::Notebook& notebook) {
+  const Tree* labels = object.at({"metadata", "labels"});
+  if (!labels) return false;
+  const Tree wanted = workload::labels_of(workload::notebook_kind, notebook.name);
+  return std::ranges::all_of(wanted.entries(), [&](const auto& label) {
+    const Tree* found = labels->find(label.first);
+    return found && found->text() == label.second.text();
+  });
+}
+
+Result<> check_free(const std::vector<Tree>& objects, const workload::Notebook& notebook) {
+  const std::string shown = notebook.space + "/" + notebook.name;
+  for (const char* kind : {"Deployment", "Service"})
+    if (const Tree* taken = find(objects, kind, notebook.name)) {
+      if (is_ours(*taken, notebook))
+        return base::fail(
+            Fault::blocked, fmt::format("the notebook {} already exists", shown),
+            fmt::format("gpuadm notebook url {0}, or gpuadm notebook delete {0}, or another name",
+                        notebook.name));
+      return base::fail(Fault::blocked, fmt::format("the name is taken: there is a {} {}", kind, shown),
+                        "use another name");
+    }
+  return {};
+}
+
+bool has_default_class(const std::vector<Tree>& objects) {
+  return std::ranges::any_of(objects, [](const Tree& object) {
+    const Tree* annotations = object.at({"metadata", "annotations"});
+    const Tree* value =
+        annotations ? annotations->find("storageclass.kubernetes.io/is-default-class") : nullptr;
+    return text_at(object, {"kind"}) == "StorageClass" && value && value->text() == "true";
+  });
+}
+
+std::string names_of(const std::vector<Tree>& objects, const char* kind) {
+  std::vector<std::string> names;
+  for (const Tree& object : objects)
+    if (text_at(object, {"kind"}) == kind)
+      names.push_back(base::printable(text_at(object, {"metadata", "name"}), 80));
+  return names.empty() ? "there is none" : "known: " + base::join(names, ", ");
+}
+
+/// A volume of an earlier notebook of this name.
+Result<> check_kept(const Tree& kept, NotebookPlan& plan) {
+  workload::Notebook& notebook = plan.notebook;
+  if (!is_ours(kept, notebook)) {
+    if (notebook.size.empty()) return {};
+    return base::fail(Fault::blocked,
+                      fmt::format("the name of the volume is taken: there is a PersistentVolumeClaim {}/{}",
+                                  notebook.space, notebook.name),
+                      "use another name, or mount it: --storage " + notebook.name + " without --size");
+  }
+  if (!notebook.size.empty())
+    return base::fail(
+        Fault::blocked,
+        fmt::format("the volume of an earlier notebook {}/{} exists", notebook.space, notebook.name),
+        fmt::format("omit --size to use it, or delete it: gpuadm notebook delete {} --purge", notebook.name));
+  if (notebook.claim.empty()) {
+    notebook.claim = notebook.name;
+    plan.note = fmt::format("using the volume of the earlier notebook {}/{}", notebook.space, notebook.name);
+  }
+  return {};
+}
+
+Result<> check_volume(const std::vector<Tree>& objects, NotebookPlan& plan) {
+  const workload::Notebook& notebook = plan.notebook;
+  if (const Tree* kept = find(objects, "PersistentVolumeClaim", notebook.name)) TRY(check_kept(*kept, plan));
+  if (notebook.claim.empty()) {
+    plan.note = "without --storage or --size, files are lost when the notebook stops";
+    return {};
+  }
+  if (notebook.size.empty()) {
+    const Tree* claim = find(objects, "PersistentVolumeClaim", notebook.claim);
+    if (!claim)
+      return base::fail(Fault::blocked,
+                        fmt::format("--storage: there is no PersistentVolumeClaim {}/{} ({})", notebook.space,
+                                    notebook.claim, names_of(objects, "PersistentVolumeClaim")),
+                        "add --size to create a volume");
+    if (claim->at({"metadata", "deletionTimestamp"}))
+      return base::fail(Fault::blocked,
+                        fmt::format("--storage: the PersistentVolumeClaim {}/{} is being deleted",
+                                    notebook.space, notebook.claim));
+    return {};
+  }
+  if (notebook.storage_class.empty() && !has_default_class(objects))
+    return base::fail(Fault::blocked,
+                      "--size: the cluster has no default StorageClass, so no volume can be created",
+                      "name a StorageClass or an existing claim with --storage");
+  if (!notebook.storage_class.empty() && !find(objects, "StorageClass", notebook.storage_class))
+    return base::fail(Fault::blocked, fmt::format("--storage: there is no StorageClass {} ({})",
+                                                  notebook.storage_class, names_of(objects, "StorageClass")));
+  return {};
+}
+
+}  // namespace
+
+Result<NotebookPlan> plan_notebook(const workload::NotebookRequest& request, ReachedCluster& cluster) {
+  NotebookPlan plan{TRY(workload::make_notebook(request)), {}, {}, {}};
+  const facts::ClusterFacts facts = TRY(cluster.client().read_nodes_and_pods());
+  plan.supply = TRY(workload::supply_of(facts));
+  TRY(complete(plan, &facts, cluster.assets()));
+  return plan;
+}
+
+Result<NotebookPlan> plan_notebook_offline(const workload::NotebookRequest& request, const Hosts& hosts,
+                                           const Common& common) {
+  NotebookPlan plan{TRY(workload::make_notebook(request)), {}, {}, {}};
+  const assets::Store assets = TRY(assets::Store::open(common.assets));
+  spec::Cluster cluster;
+  if (!hosts.file.empty()) cluster = TRY(session::read_cluster(hosts, common.connection));
+  if (cluster.gpu.allocator == spec::Allocator::dra) plan.supply.claims = "v1";
+  plan.supply.runtime_class = "nvidia";
+  TRY(complete(plan, nullptr, assets));
+  return plan;
+}
+
+Result<> check_notebook(NotebookPlan& plan, ReachedCluster& cluster) {
+  const workload::Notebook& notebook = plan.notebook;
+  const auto objects = TRY(cluster.client().get(
+      {.kinds = {"namespaces", "storageclasses", "deployments.apps", "services", "persistentvolumeclaims"},
+       .space = notebook.space,
+       .selector = {}}));
+  const Tree* space = find(objects, "Namespace", notebook.space);
+  if (!space || space->at({"metadata", "deletionTimestamp"}))
+    return base::fail(
+        Fault::blocked,
+        fmt::format("the namespace {} {}", notebook.space, space ? "is being deleted" : "does not exist"),
+        "kubectl create namespace " + notebook.space);
+  TRY(check_free(objects, notebook));
+  TRY(check_volume(objects, plan));
+  return workload::check_fit(plan.supply, notebook.gpus, 1, workload::Placement::anywhere);
+}
+
+}  // namespace app

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "gpuadm/app/workload.hpp"
+#include "gpuadm/session/cluster_client.hpp"
+#include "gpuadm/session/connections.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace app {
+
+/// A cluster that is reached through one of its control-plane nodes.
+class ReachedCluster {
+ public:
+  /// Connects. `io` must outlive it.
+  [[nodiscard]] static Result<std::unique_ptr<ReachedCluster>> open(const Hosts& hosts, const Common& common,
+                                                                    session::Access access, Io& io);
+  [[nodiscard]] session::ClusterClient& client() { return *client_; }
+  [[nodiscard]] const assets::Store& assets() const { return assets_; }
+  [[nodiscard]] session::Connections& connections() { return *connections_; }
+  /// The control-plane node.
+  [[nodiscard]] const spec::Host& host() const;
+  /// Waits between two queries. Fault::interrupted after Ctrl-C.
+  [[nodiscard]] Result<> pause(std::chrono::milliseconds time);
+
+ private:
+  explicit ReachedCluster(assets::Store assets) : assets_(std::move(assets)) {}
+  assets::Store assets_;
+  spec::Cluster cluster_;
+  std::unique_ptr<session::Connections> connections_;
+  std::unique_ptr<transport::Fleet> fleet_;
+  std::optional<session::ClusterClient> client_;
+};
+
+/// The objects of an existing notebook: Deployment, pods, Service and volumes. Fault::usage, with the nearest
+/// name, if there is none.
+[[nodiscard]] Result<std::vector<base::Tree>> find_notebook(ReachedCluster& cluster,
+                                                            const NotebookOptions& options);
+/// The first object of a kind, or nullptr.
+[[nodiscard]] const base::Tree* object_of(const std::vector<base::Tree>& objects, std::string_view kind);
+/// Its text at a path of keys; empty: none.
+[[nodiscard]] std::string text_at(const base::Tree& tree, std::initializer_list<std::string_view> path);
+
+/// "gpuadm notebook VERB NAME …" with the arguments that select the same cluster and namespace.
+[[nodiscard]] std::string notebook_command(std::string_view verb, const std::string& name,
+                                           const std::string& space, const Hosts& hosts,
+                                           const Connection& connection);
+
+}  // namespace app

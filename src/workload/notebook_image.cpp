@@ -1,0 +1,122 @@
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/workload/notebook.hpp"
+#include "gpuadm/workload/objects.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace workload {
+
+namespace {
+
+using base::Fault;
+using base::Tree;
+using base::Version;
+
+constexpr const char* default_framework = "pytorch";
+constexpr long long mebibyte = 1LL << 20, most_shm = 64LL << 30, shm_without_cluster = 8LL << 30;
+
+bool is_reference_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("._-/:@").contains(c);
+}
+
+/// Roughly a reference of an image: the container runtime has the last word
+/// (distribution/reference, regexp.go).
+Result<> check_reference(const std::string& text) {
+  const auto refuse = [&](std::string_view why) {
+    return base::fail(Fault::usage, fmt::format("--image: {}: {}", base::printable(text, 120), why),
+                      "for example --image pytorch, or --image quay.io/jupyter/scipy-notebook:2026-07-28");
+  };
+  constexpr std::size_t longest = 512;
+  if (text.size() > longest) return refuse("too long");
+  for (const char c : text)
+    if (!is_reference_character(c))
+      return refuse(fmt::format("'{}' is not allowed", base::printable(std::string_view(&c, 1))));
+  const std::string_view last = std::string_view(text).substr(text.rfind('/') + 1);  // npos + 1 is 0
+  if (last.empty() || last.front() == ':' || last.front() == '@' || text.front() == '/')
+    return refuse("not a reference of an image");
+  const std::string_view name = last.substr(0, last.find_first_of(":@"));
+  if (base::lower(name) != name) return refuse("the name of an image is in lowercase");
+  return {};
+}
+
+/// The image for a CUDA version: the entries are in descending order of CUDA.
+Result<std::string> choose(const Tree& entries, const std::string& framework, const GpuRequest& gpus,
+                           const std::optional<Version>& cuda) {
+  const Tree* oldest = nullptr;
+  for (const Tree& entry : entries.items()) {
+    const Tree* image = entry.find("image");
+    const Tree* needs = entry.find("cuda");
+    if (!image) continue;
+    if (!gpus.any() && !needs) return image->text();
+    if (!gpus.any() || !needs) continue;
+    const auto version = Version::parse(needs->text());
+    if (version && cuda && *version <= *cuda) return image->text();
+    oldest = image;
+  }
+  if (!oldest)
+    return base::fail(Fault::bug, fmt::format("playbooks/catalog.yaml has no image of {}", framework));
+  if (!cuda) return oldest->text();
+  return base::fail(
+      Fault::blocked,
+      fmt::format("the driver supports CUDA {}, which is too old for every {} image of the catalog",
+                  cuda->minor_text(), framework),
+      "gpuadm upgrade --driver, or --image with an older image");
+}
+
+bool offers(const GpuSupply& supply, const facts::Node& node) {
+  return std::ranges::any_of(supply.offers, [&](const GpuOffer& offer) { return offer.node == node.name; });
+}
+
+bool can_run(const facts::Node& node) {
+  const auto ready = node.conditions.find("Ready");
+  return !node.unschedulable && ready != node.conditions.end() && ready->second.status == "True";
+}
+
+std::string quantity(long long bytes) {
+  return fmt::format("{}Mi", std::max(1LL, bytes / mebibyte));
+}
+
+}  // namespace
+
+std::optional<Version> cuda_of(const facts::ClusterFacts& cluster, const GpuSupply& supply) {
+  std::optional<Version> lowest;
+  if (!cluster.nodes) return lowest;
+  for (const facts::Node& node : *cluster.nodes) {
+    if (!offers(supply, node)) continue;
+    const auto label = node.labels.find("nvidia.com/cuda.runtime-version.full");
+    const auto version = label == node.labels.end() ? std::nullopt : Version::parse(label->second);
+    if (!version) return std::nullopt;
+    if (!lowest || *version < *lowest) lowest = version;
+  }
+  return lowest;
+}
+
+Result<std::string> image_of(const Tree& catalog, const std::string& requested, const GpuRequest& gpus,
+                             const std::optional<Version>& cuda) {
+  const std::string framework = requested.empty() ? default_framework : requested;
+  if (const Tree* entries = catalog.at({"notebooks", framework}))
+    return choose(*entries, framework, gpus, cuda);
+  TRY(check_reference(requested));
+  return requested;
+}
+
+std::string shm_of(const Notebook& notebook, const facts::ClusterFacts* cluster, const GpuSupply& supply) {
+  if (const auto limit = bytes_of("--memory", notebook.memory); !notebook.memory.empty() && limit)
+    return quantity(*limit / 2);
+  long long smallest = std::numeric_limits<long long>::max();
+  if (cluster && cluster->nodes)
+    for (const facts::Node& node : *cluster->nodes) {
+      const auto memory = node.allocatable.find("memory");
+      if (memory == node.allocatable.end() || !can_run(node)) continue;
+      if (notebook.gpus.any() && !offers(supply, node)) continue;
+      if (const auto bytes = bytes_of("memory", memory->second)) smallest = std::min(smallest, *bytes);
+    }
+  if (smallest == std::numeric_limits<long long>::max()) return quantity(shm_without_cluster);
+  return quantity(std::min(smallest / 2, most_shm));
+}
+
+}  // namespace workload

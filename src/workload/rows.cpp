@@ -1,0 +1,223 @@
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/workload/notebook.hpp"
+#include "gpuadm/workload/objects.hpp"
+#include "gpuadm/workload/state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace workload {
+
+namespace {
+
+using base::Tree;
+
+constexpr std::size_t longest_cell = 300;
+constexpr int minute = 60, hour = 60 * minute, day = 24 * hour;
+
+using Key = std::tuple<std::string, std::string, std::string>;  ///< kind, namespace, name
+
+std::string text_at(const Tree& tree, std::initializer_list<std::string_view> path) {
+  const Tree* found = tree.at(path);
+  return found ? base::printable(found->text(), longest_cell) : "";
+}
+
+std::string label(const Tree& object, std::string_view name) {
+  const Tree* labels = object.at({"metadata", "labels"});
+  const Tree* found = labels ? labels->find(name) : nullptr;
+  return found ? base::printable(found->text(), longest_cell) : "";
+}
+
+long long number_at(const Tree& tree, std::initializer_list<std::string_view> path) {
+  const Tree* found = tree.at(path);
+  return found ? found->as_int().value_or(0) : 0;
+}
+
+/// "2026-08-22T10:00:00Z" in seconds since the epoch; 0 if it is not a time.
+double seconds_of(const std::string& time) {
+  std::tm parts{};
+  if (std::sscanf(time.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d", &parts.tm_year, &parts.tm_mon, &parts.tm_mday,
+                  &parts.tm_hour, &parts.tm_min, &parts.tm_sec) != 6)
+    return 0;
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  return static_cast<double>(::timegm(&parts));
+}
+
+bool has_ended(const Tree& pod) {
+  const std::string phase = text_at(pod, {"status", "phase"});
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+long long gpus_in(const Tree& pod_spec) {
+  long long count = 0;
+  const Tree* containers = pod_spec.find("containers");
+  if (!containers) return 0;
+  for (const Tree& container : containers->items())
+    if (const Tree* limits = container.at({"resources", "limits"}))
+      for (const auto& [resource, amount] : limits->entries())
+        if (resource.starts_with("nvidia.com/")) count += base::to_int(amount.text()).value_or(0);
+  return count;
+}
+
+/// The objects of one workload.
+struct Group {
+  std::vector<Tree> deployments, jobs, claims, pods;
+};
+
+void see_pods(const Group& group, WorkloadRow& row) {
+  std::set<std::string> nodes;
+  long long gpus = 0;
+  for (const Tree& pod : group.pods) {
+    if (has_ended(pod)) continue;
+    row.runs = true;
+    gpus += gpus_in(*pod.find("spec"));
+    if (const std::string node = text_at(pod, {"spec", "nodeName"}); !node.empty()) nodes.insert(node);
+  }
+  row.node = base::join(std::vector<std::string>(nodes.begin(), nodes.end()), ",");
+  row.gpus = std::to_string(gpus);
+}
+
+void see_template(const Tree& deployment, WorkloadRow& row) {
+  if (const Tree* annotations = deployment.at({"metadata", "annotations"}))
+    if (const Tree* gpus = annotations->find(gpus_annotation))
+      row.gpus = base::printable(gpus->text(), longest_cell);
+  const Tree* spec = deployment.at({"spec", "template", "spec"});
+  if (!spec) return;
+  if (const Tree* containers = spec->find("containers"); containers && !containers->items().empty())
+    row.image = text_at(containers->items().front(), {"image"});
+  if (const Tree* volumes = spec->find("volumes"))
+    for (const Tree& volume : volumes->items())
+      if (const std::string claim = text_at(volume, {"persistentVolumeClaim", "claimName"}); !claim.empty())
+        row.volume = claim;
+}
+
+void see_notebook(const Group& group, WorkloadRow& row) {
+  if (group.deployments.empty()) {
+    row.state = group.pods.empty() ? "deleted, volume kept" : "ending";
+    return;
+  }
+  const Tree& deployment = group.deployments.front();
+  see_template(deployment, row);
+  if (number_at(deployment, {"spec", "replicas"}) == 0) {
+    row.state = group.pods.empty() ? "stopped" : "stopping";
+    return;
+  }
+  std::vector<Tree> objects = group.pods;
+  objects.push_back(deployment);
+  const PodStart start = read_start(objects);
+  row.why = start.why;
+  row.state = start.stage == PodStart::Stage::ready      ? "ready"
+              : start.outlook == PodStart::Outlook::lost ? "failed"
+                                                         : "starting";
+}
+
+bool has_condition(const Tree& job, std::string_view type) {
+  const Tree* all = job.at({"status", "conditions"});
+  return all && std::ranges::any_of(all->items(), [&](const Tree& one) {
+           return text_at(one, {"type"}) == type && text_at(one, {"status"}) == "True";
+         });
+}
+
+void see_jobs(const Group& group, WorkloadRow& row) {
+  const auto having = [&](std::string_view type) {
+    return std::ranges::count_if(group.jobs, [&](const Tree& job) { return has_condition(job, type); });
+  };
+  const auto all = static_cast<long>(group.jobs.size());
+  const auto running = std::ranges::count_if(
+      group.pods, [](const Tree& pod) { return text_at(pod, {"status", "phase"}) == "Running"; });
+  const auto waiting = std::ranges::count_if(
+      group.pods, [](const Tree& pod) { return text_at(pod, {"status", "phase"}) == "Pending"; });
+  if (having("Failed") > 0)
+    row.state = "failed";
+  else if (all > 0 && having("Complete") == all)
+    row.state = "completed";
+  else if (waiting > 0)
+    row.state = fmt::format("{} of {} pods run", running, running + waiting);
+  else
+    row.state = running > 0 ? "running" : "starting";
+}
+
+void see_age(const Group& group, WorkloadRow& row) {
+  for (const auto* objects : {&group.deployments, &group.jobs, &group.claims, &group.pods})
+    for (const Tree& object : *objects) {
+      const double made = seconds_of(text_at(object, {"metadata", "creationTimestamp"}));
+      if (made > 0 && (row.created == 0 || made < row.created)) row.created = made;
+    }
+}
+
+WorkloadRow row_of(const Key& key, const Group& group) {
+  WorkloadRow row;
+  std::tie(row.kind, row.space, row.name) = key;
+  see_pods(group, row);
+  if (row.kind == notebook_kind)
+    see_notebook(group, row);
+  else if (!group.jobs.empty())
+    see_jobs(group, row);
+  else if (!group.claims.empty())
+    row.state = text_at(group.claims.front(), {"status", "phase"});
+  else
+    row.state = row.runs ? "running" : "ended";
+  if (row.volume.empty() && !group.claims.empty())
+    row.volume = text_at(group.claims.front(), {"metadata", "name"});
+  see_age(group, row);
+  return row;
+}
+
+}  // namespace
+
+std::vector<std::string> workload_kinds() {
+  return {"deployments.apps", "jobs.batch", "pods", "persistentvolumeclaims"};
+}
+
+std::vector<WorkloadRow> workload_rows(std::span<const Tree> objects) {
+  std::map<Key, Group> groups;
+  for (const Tree& object : objects) {
+    const std::string kind = label(object, kind_label), name = label(object, name_label);
+    if (kind.empty() || name.empty() || !object.find("spec")) continue;
+    Group& group = groups[{kind, text_at(object, {"metadata", "namespace"}), name}];
+    const std::string type = text_at(object, {"kind"});
+    if (type == "Deployment") group.deployments.push_back(object);
+    if (type == "Job") group.jobs.push_back(object);
+    if (type == "Pod") group.pods.push_back(object);
+    if (type == "PersistentVolumeClaim") group.claims.push_back(object);
+  }
+  std::vector<WorkloadRow> rows;
+  for (const auto& [key, group] : groups) rows.push_back(row_of(key, group));
+  return rows;
+}
+
+std::string age_of(const WorkloadRow& row, base::Time now) {
+  if (row.created == 0) return "";
+  const auto seconds = std::chrono::duration<double>(now.time_since_epoch()).count() - row.created;
+  const auto age = static_cast<long long>(std::max(0.0, seconds));
+  if (age < minute) return fmt::format("{}s", age);
+  if (age < hour) return fmt::format("{}m", age / minute);
+  if (age < 2 * day) return fmt::format("{}h", age / hour);
+  return fmt::format("{}d", age / day);
+}
+
+Tree to_tree(std::span<const WorkloadRow> rows) {
+  Tree list = Tree::list();
+  for (const WorkloadRow& row : rows)
+    list.push(Tree::map_of({{"kind", row.kind},
+                            {"namespace", row.space},
+                            {"name", row.name},
+                            {"state", row.state},
+                            {"why", row.why},
+                            {"gpus", row.gpus},
+                            {"node", row.node},
+                            {"image", row.image},
+                            {"volume", row.volume},
+                            {"created", row.created}}));
+  return Tree::map_of({{"workloads", std::move(list)}});
+}
+
+}  // namespace workload

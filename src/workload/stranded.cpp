@@ -1,0 +1,83 @@
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/workload/state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace workload {
+
+namespace {
+
+using base::Tree;
+
+bool is_leaving(const std::string& node, std::span<const std::string> leaving) {
+  return std::ranges::find(leaving, node) != leaving.end();
+}
+
+std::string key_of(const Tree& pod) {
+  const auto text = [&](const char* name) {
+    const Tree* found = pod.at({"metadata", name});
+    return found ? found->text() : "";
+  };
+  return text("namespace") + "/" + text("name");
+}
+
+std::string line_of(const WorkloadRow& row) {
+  std::string where = row.gpus == "0" ? "" : row.gpus + (row.gpus == "1" ? " GPU" : " GPUs");
+  if (!row.node.empty()) where += (where.empty() ? "on " : " on ") + row.node;
+  return fmt::format("{} {}/{}{}", row.kind, row.space, row.name, where.empty() ? "" : " (" + where + ")");
+}
+
+}  // namespace
+
+base::Result<HostWorkloads> parse_host_workloads(std::string_view output, const std::string& source) {
+  constexpr std::size_t most_lines_before = 64;
+  HostWorkloads host;
+  std::size_t count = 0;
+  while (!output.empty()) {
+    const std::size_t end = std::min(output.find('\n'), output.size());
+    const std::string_view line = output.substr(0, end);
+    const std::string_view rest = output.substr(std::min(end + 1, output.size()));
+    if (line.starts_with("node ")) {
+      host.node = base::printable(base::trim(line.substr(5)), 253);
+    } else if (line.starts_with("plane ")) {
+      host.planes.push_back(base::printable(base::trim(line.substr(6)), 253));
+    } else if (line == "pods") {
+      if (base::trim(rest).empty()) return host;
+      const Tree list = TRY(base::json::read(rest, source));
+      const Tree* items = list.find("items");
+      if (!items) return base::fail(base::Fault::parse, source + ": the answer is not a list of pods");
+      host.pods = items->items();
+      return host;
+    }
+    if (++count > most_lines_before) break;
+    output = rest;
+  }
+  return base::fail(base::Fault::parse, source + ": the list of pods is missing");
+}
+
+std::vector<std::string> stranded(std::span<const HostWorkloads> hosts,
+                                  std::span<const std::string> leaving) {
+  bool all = false;
+  for (const HostWorkloads& host : hosts)
+    all = all || (!host.planes.empty() && std::ranges::all_of(host.planes, [&](const std::string& plane) {
+            return is_leaving(plane, leaving);
+          }));
+  std::set<std::string> seen;
+  std::vector<Tree> pods;
+  for (const HostWorkloads& host : hosts)
+    for (const Tree& pod : host.pods) {
+      const Tree* node = pod.at({"spec", "nodeName"});
+      if (!all && (!node || !is_leaving(node->text(), leaving))) continue;
+      if (seen.insert(key_of(pod)).second) pods.push_back(pod);
+    }
+  std::vector<std::string> lines;
+  for (const WorkloadRow& row : workload_rows(pods))
+    if (row.runs) lines.push_back(line_of(row));
+  return lines;
+}
+
+}  // namespace workload

@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# A notebook of a real Jupyter: it responds through its tunnel, runs a cell, keeps its file over stop and start, and is deleted without a
+# trace; one that cannot start is named and removed. The GPUs are a double's: a pod gets none, but the scheduler counts them.
+. "$(dirname "$0")/common"
+
+image=$(lab notebook)
+ready_nodes 1 node
+kube() { administer node "$@"; }
+on node 'ctr -n k8s.io images import -' <"$image" >/dev/null
+on node 'ctr -n k8s.io images import -' <"$(lab device-plugin)" >/dev/null
+sed 's/COUNT/2/' "$top/tests/lab/device-plugin/manifest.yaml" | kube apply -f - >/dev/null
+for _ in $(seq 90); do
+  [ "$(kube get node node -o 'jsonpath={.status.allocatable.nvidia\.com/gpu}')" != 2 ] || break
+  sleep 1
+done
+# A class without a provisioner: a claim gets the volume that exists.
+kube apply -f - >/dev/null <<'END'
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: { name: manual, annotations: { storageclass.kubernetes.io/is-default-class: "true" } }
+provisioner: kubernetes.io/no-provisioner
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: { name: folder }
+spec:
+  capacity: { storage: 2Gi }
+  accessModes: [ReadWriteOnce]
+  storageClassName: manual
+  persistentVolumeReclaimPolicy: Retain
+  hostPath: { path: /srv/notebook, type: DirectoryOrCreate }
+END
+
+notebook() { gpuadm notebook "$1" "${@:2}" -f cluster.yaml; }
+create() { gpuadm notebook create "$1" --image lab.local/notebook:1 -f cluster.yaml "${@:2}" -- jupyter lab --ip=0.0.0.0 --port=8888 --allow-root --no-browser --notebook-dir=/home/jovyan/work; }
+objects() { kube get deployments,pods,services,secrets,persistentvolumeclaims -A -l app.kubernetes.io/managed-by=gpuadm -o name | sort | tr '\n' ' '; }
+is() { [ "$1" = "$2" ] || fail "it is '$1', and not '$2'"; }
+
+# The address of a notebook through a tunnel that stays open: sets $url, $port, $token and $running.
+opens() {
+  "$top/tests/lab/lab" net "$GPUADM" notebook url "$1" -f cluster.yaml >seen 2>err </dev/null &
+  running=$!
+  seen_within 120 '^http://127\.0\.0\.1:[0-9]+/lab\?token=[0-9a-f]{48}$'
+  url=$(cat seen) port=${url#http://127.0.0.1:} token=${url##*token=}
+  port=${port%%/*}
+}
+closes() {
+  kill -INT "$running"
+  wait "$running" || fail "the tunnel did not end with Ctrl-C"
+  ! lab net bash -c "</dev/tcp/127.0.0.1/$port" 2>/dev/null || fail "the port of the tunnel is still open"
+}
+cell() { lab net "$top/tests/lib/run-cell" 127.0.0.1 "$port" "$token" "$1"; }
+
+# Nothing exists yet, and nothing is created where it cannot be.
+exits 0 gpuadm workload list -f cluster.yaml
+complains "there are no workloads"
+exits 3 create anna --gpus 3
+complains "3 GPUs: more than the cluster has (node: 2 of 2 free)"
+exits 3 create anna -n nowhere
+complains "the namespace nowhere does not exist"
+exits 3 create anna --storage nothing
+complains "there is no PersistentVolumeClaim default/nothing"
+is "$(objects)" ""
+
+exits 0 create anna --gpus 2 --size 1Gi --memory 512Mi
+says "the notebook default/anna is ready on node (2 GPUs)"
+says "gpuadm notebook url anna"
+opens anna
+hides "$token"
+is "$(lab net curl -sS -o status -w '%{http_code}' "http://127.0.0.1:$port/api/status")" 403
+is "$(lab net curl -sS -o status -w '%{http_code}' -H "Authorization: token $token" "http://127.0.0.1:$port/api/status")" 200
+is "$(lab net curl -sS -o page -w '%{http_code}' "$url")" 200
+is "$(cell 'print(6 * 7)')" 42
+is "$(cell 'import os; print(open("kept", "w").write("text"), os.statvfs("/dev/shm").f_blocks > 0)')" "4 True"
+# The token is in no command line on the host and in none here, and in no file of gpuadm.
+! on node "ps -eo args" | grep -F "$token" || fail "the token is in a command line of the host"
+! pgrep -f -- "$token" || fail "the token is in a command line"
+! grep -rF "$token" .local || fail "the token was stored"
+closes
+
+# It holds both GPUs, and nobody may strand it.
+exits 3 create bob --gpus 1
+complains "held by default/anna-"
+exits 3 create anna --gpus 1
+complains "the notebook default/anna already exists"
+exits 0 gpuadm workload list -f cluster.yaml -o json
+jq -e '.workloads | length == 1 and .[0].kind == "notebook" and .[0].state == "ready" and .[0].gpus == "2" and .[0].node == "node"' out >/dev/null ||
+  fail "the list is wrong"
+exits 3 gpuadm reset -f cluster.yaml -y
+complains "1 workload would end: notebook default/anna (2 GPUs on node)"
+
+# Stopped, it holds none, and a second one runs; its file is there again afterwards.
+exits 0 notebook stop anna
+says "its files are kept on the volume anna"
+is "$(kube get pods -o name)" ""
+exits 3 notebook url anna
+complains "gpuadm notebook start anna"
+exits 0 notebook list
+says "stopped"
+exits 0 create bob --gpus 1 --node-port
+says "ready on node (1 GPU)"
+exits 0 notebook url bob
+grep -qE '^http://[0-9.]+:[0-9]+/lab\?token=[0-9a-f]{48}$' out || fail "not an address"
+is "$(lab net curl -sS -o page -w '%{http_code}' "$(cat out)")" 200
+exits 3 notebook start anna
+complains "2 GPUs: needed, but not free now"
+exits 0 notebook delete bob
+exits 0 notebook start anna
+opens anna
+is "$(cell 'print(open("kept").read())')" text
+closes
+
+# The volume is deleted only if that is requested; a new notebook of this name uses it.
+exits 2 notebook delete anna
+complains "--keep-volume"
+exits 0 notebook delete anna --keep-volume
+is "$(objects)" "persistentvolumeclaim/anna "
+exits 0 create anna
+complains "using the volume of the earlier notebook default/anna"
+opens anna
+is "$(cell 'print(open("kept").read())')" text
+closes
+exits 0 notebook delete anna --purge
+says "with its volume anna"
+is "$(objects)" ""
+
+# What cannot start is named, and removed.
+exits 1 gpuadm notebook create bad --image lab.local/notebook:1 -f cluster.yaml -- no-such-program
+complains "no-such-program"
+is "$(objects)" ""
+exits 1 gpuadm notebook create bad --image 127.0.0.1:1/none:1 -f cluster.yaml
+complains "cannot pull the image 127.0.0.1:1/none:1"
+is "$(objects)" ""
+
+# Ctrl-C in the middle leaves nothing.
+"$top/tests/lab/lab" net "$GPUADM" notebook create bad --image 127.0.0.1:1/none:1 --gpus 1 -f cluster.yaml >out 2>seen </dev/null &
+running=$!
+seen_within 60 '^waiting for the image'
+kill -INT "$running"
+status=0
+wait "$running" || status=$?
+is "$status" 130
+grep -qF "deleted what was created" seen || fail "it does not say that it was deleted"
+is "$(objects)" ""

@@ -1,0 +1,150 @@
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/yaml.hpp"
+#include "gpuadm/workload/state.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+
+namespace {
+
+using base::Tree;
+using workload::PodStart;
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& path) {
+  return base::read_file(path).value_or("cannot read " + path.string());
+}
+
+std::string name_of(PodStart::Outlook outlook) {
+  return outlook == PodStart::Outlook::waits      ? "waits"
+         : outlook == PodStart::Outlook::doubtful ? "doubtful"
+                                                  : "lost";
+}
+
+std::vector<Tree> objects(std::string_view json) {
+  const auto list = base::json::read(json, "test");
+  REQUIRE(list);
+  return list->items();
+}
+
+/// A pod of a workload on a node.
+std::string pod(const std::string& kind, const std::string& name, const std::string& node, int gpus,
+                const std::string& phase = "Running") {
+  return fmt::format(
+      R"({{"kind":"Pod","metadata":{{"name":"{1}-0","namespace":"default","creationTimestamp":"2026-08-22T10:00:00Z",
+      "labels":{{"app.kubernetes.io/managed-by":"gpuadm","gpuadm.io/kind":"{0}","gpuadm.io/name":"{1}"}}}},
+      "spec":{{"nodeName":"{2}","containers":[{{"name":"a","resources":{{"limits":{{"nvidia.com/gpu":"{3}"}}}}}}]}},
+      "status":{{"phase":"{4}"}}}})",
+      kind, name, node, gpus, phase);
+}
+
+std::string deployment(int replicas) {
+  return fmt::format(
+      R"({{"kind":"Deployment","metadata":{{"name":"anna","namespace":"default","creationTimestamp":"2026-08-22T10:00:00Z",
+      "annotations":{{"gpuadm.io/gpus":"1/4"}},
+      "labels":{{"app.kubernetes.io/managed-by":"gpuadm","gpuadm.io/kind":"notebook","gpuadm.io/name":"anna"}}}},
+      "spec":{{"replicas":{},"template":{{"spec":{{"containers":[{{"image":"a:1"}}],
+      "volumes":[{{"name":"files","persistentVolumeClaim":{{"claimName":"anna"}}}}]}}}}}}}})",
+      replicas);
+}
+
+workload::HostWorkloads host(const std::string& node, std::vector<std::string> planes,
+                             const std::string& pods) {
+  return {node, std::move(planes), objects("[" + pods + "]")};
+}
+
+}  // namespace
+
+TEST_CASE("the state of a pod is one line, with the reason if it cannot become ready") {
+  std::vector<fs::path> cases;
+  for (const auto& entry : fs::directory_iterator(GPUADM_TESTS_DIR "/cases/pod-start"))
+    cases.push_back(entry.path());
+  std::ranges::sort(cases);
+  REQUIRE(cases.size() > 10);
+  for (const fs::path& folder : cases) {
+    CAPTURE(folder.filename().string());
+    const auto given = base::yaml::read(text_of(folder / "objects.yaml"), "objects.yaml");
+    REQUIRE(given);
+    const PodStart start = workload::read_start(given->items());
+    const std::string seen =
+        fmt::format("{}\n{}\n{}\n", workload::describe(start), name_of(start.outlook), start.why);
+    if (std::getenv("GPUADM_REWRITE_CASES")) REQUIRE(base::write_file(folder / "expected.txt", seen, 0644));
+    CHECK(seen == text_of(folder / "expected.txt"));
+  }
+}
+
+TEST_CASE("a stopped notebook is listed with its GPUs and volume, and without a node") {
+  const auto rows = workload::workload_rows(objects("[" + deployment(0) + "]"));
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].state == "stopped");
+  CHECK(rows[0].gpus == "1/4");
+  CHECK(rows[0].volume == "anna");
+  CHECK(rows[0].node.empty());
+  CHECK_FALSE(rows[0].runs);
+  const auto ending =
+      workload::workload_rows(objects("[" + deployment(0) + "," + pod("notebook", "anna", "gpu1", 1) + "]"));
+  CHECK(ending[0].state == "stopping");
+}
+
+TEST_CASE("workloads of one name and another kind are different rows") {
+  const auto rows = workload::workload_rows(
+      objects("[" + pod("train", "anna", "gpu1", 2) + "," + pod("notebook", "anna", "gpu2", 1) + "]"));
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].kind == "notebook");
+  CHECK(rows[1].gpus == "2");
+}
+
+TEST_CASE("an object without labels, spec or containers is not a workload, and does no harm") {
+  CHECK(workload::workload_rows(objects(R"([{"kind":"Pod"},{"kind":"Pod","metadata":{"labels":
+    {"gpuadm.io/kind":"notebook","gpuadm.io/name":"a"}}},3,null])"))
+            .empty());
+}
+
+TEST_CASE("ages have one unit") {
+  workload::WorkloadRow row;
+  CHECK(workload::age_of(row, base::now()).empty());
+  const auto now = std::chrono::system_clock::from_time_t(1'000'000'000);
+  for (const auto& [seconds, text] : {std::pair(5, "5s"), std::pair(90, "1m"), std::pair(7200, "2h"),
+                                      std::pair(3 * 86400, "3d"), std::pair(-100, "0s")}) {
+    row.created = 1'000'000'000.0 - seconds;
+    CHECK(workload::age_of(row, now) == text);
+  }
+}
+
+TEST_CASE("workloads on a node that leaves are stranded; all of them if all control planes leave") {
+  const std::string pods = pod("notebook", "anna", "gpu1", 1) + "," + pod("train", "big", "gpu2", 4) + "," +
+                           pod("train", "old", "gpu1", 1, "Succeeded");
+  const std::vector hosts = {host("cp1", {"cp1"}, pods)};
+  const std::vector<std::string> gpu1 = {"gpu1"}, cp1 = {"cp1"}, other = {"gpu3"};
+  CHECK(workload::stranded(hosts, gpu1) == std::vector<std::string>{"notebook default/anna (1 GPU on gpu1)"});
+  CHECK(workload::stranded(hosts, other).empty());
+  CHECK(workload::stranded(hosts, cp1).size() == 2);
+  const std::vector worker = {host("gpu1", {}, pod("notebook", "anna", "gpu1", 1))};
+  CHECK(workload::stranded(worker, gpu1).size() == 1);
+}
+
+TEST_CASE("a host's report of workloads needs its list of pods") {
+  const auto report = workload::parse_host_workloads("node gpu1\nplane gpu1\npods\n{\"items\":[]}\n", "gpu1");
+  REQUIRE(report);
+  CHECK(report->node == "gpu1");
+  CHECK(report->planes == std::vector<std::string>{"gpu1"});
+  for (const char* bad : {"", "node gpu1\n", "node gpu1\npods\n{", "node gpu1\npods\n{\"kind\":\"Status\"}"})
+    CHECK_MESSAGE(!workload::parse_host_workloads(bad, "gpu1"), bad);
+  CHECK_FALSE(workload::parse_host_workloads(std::string(1000, '\n'), "gpu1"));
+}
+
+TEST_CASE("the last warning about an object is shown") {
+  const auto events = objects(R"([
+    {"type":"Warning","reason":"FailedMount","message":"no such\nfile","lastTimestamp":"2","involvedObject":{"name":"a"}},
+    {"type":"Warning","reason":"Old","message":"x","lastTimestamp":"1","involvedObject":{"name":"a"}},
+    {"type":"Normal","reason":"Pulled","message":"x","lastTimestamp":"3","involvedObject":{"name":"a"}},
+    {"type":"Warning","reason":"Other","message":"x","lastTimestamp":"4","involvedObject":{"name":"b"}}])");
+  CHECK(workload::last_warning(events, "a") == "FailedMount: no such file");
+  CHECK(workload::last_warning(events, "c").empty());
+}
