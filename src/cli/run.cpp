@@ -112,13 +112,11 @@ std::string help_for(const CLI::App& root, const report::Style& style) {
   return help_of(model_of(*verb), std::clamp(style.width == 0 ? usual : style.width, narrowest, widest));
 }
 
-/// Removes the arguments after `--` of exec and train from the parser: they are a command. Returns the number
-/// of remaining arguments.
 /// Whether the arguments after `--` are a command for hosts or containers. `words`: from the command on, up
 /// to the dashes.
 bool runs_a_command(std::span<const char* const> words) {
   const std::string_view verb = words.front();
-  return verb == "exec" ||
+  return verb == "exec" || verb == "train" ||
          (verb == "notebook" && std::ranges::find(words, std::string_view("create")) != words.end());
 }
 
@@ -131,8 +129,6 @@ int split_command(int argc, const char* const* argv, Global& global) {
   const auto has_value = [](std::string_view word) { return word == "--assets" || word == "--log-format"; };
   auto verb = std::next(words.begin());
   while (verb < dashes && std::string_view(*verb).starts_with('-')) verb += has_value(*verb) ? 2 : 1;
-  if (dashes == words.end() || verb >= dashes) return argc;
-  if (std::string_view(*verb) != "exec" && std::string_view(*verb) != "train") return argc;
   if (dashes == words.end() || verb >= dashes || !runs_a_command({verb, dashes})) return argc;
   global.command.assign(std::next(dashes), words.end());
   return static_cast<int>(dashes - words.begin());
