@@ -11,8 +11,8 @@
 #include "cli/train.hpp"
 #include "cli/upgrade.hpp"
 #include "cli/upkeep.hpp"
-#include "cli/workload/storage.hpp"
 #include "cli/workload/notebook.hpp"
+#include "cli/workload/storage.hpp"
 
 #include <map>
 #include <memory>
