@@ -8,11 +8,11 @@
 #include "cli/gpu.hpp"
 #include "cli/operate.hpp"
 #include "cli/options.hpp"
-#include "cli/train.hpp"
 #include "cli/upgrade.hpp"
 #include "cli/upkeep.hpp"
 #include "cli/workload/notebook.hpp"
 #include "cli/workload/storage.hpp"
+#include "cli/workload/train.hpp"
 
 #include <map>
 #include <memory>

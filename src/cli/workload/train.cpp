@@ -1,4 +1,4 @@
-#include "cli/train.hpp"
+#include "cli/workload/train.hpp"
 
 #include "gpuadm/app/train.hpp"
 
