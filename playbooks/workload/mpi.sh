@@ -1,4 +1,4 @@
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2153
 # Runs in the container of a rank of an MPI job. Ranks above 0 start sshd, report their address to rank 0 over SSH, and end when rank 0 ends.
 # Rank 0 waits for all of them, writes a host file, and runs its command, which is in the arguments (mpirun ...). Variables: RANK,
 # WORLD_SIZE, MASTER_ADDR, GPUADM_POD_IP, GPUADM_SLOTS (0: none on this rank), GPUADM_MEET (seconds), GPUADM_KEYS (a folder with keys).
