@@ -56,6 +56,14 @@ void spread(const TrainJob& job, Tree& spec) {
                        {"topologyKey", "kubernetes.io/hostname"}}));
 }
 
+/// Objects show a script without its comments.
+std::string without_comments(const std::string& script) {
+  std::string text;
+  for (const std::string_view line : base::lines(script))
+    if (!base::trim(line).starts_with('#')) text += std::string(line) + "\n";
+  return text;
+}
+
 /// Replaces the command by a script that ends with it.
 Result<> wrap(const TrainJob& job, const Role& role, Tree& container, const std::string& script) {
   const Tree* command = container.find("command");
@@ -66,7 +74,7 @@ Result<> wrap(const TrainJob& job, const Role& role, Tree& container, const std:
                       fmt::format("the pod of {} has no command, and the one in its image is not known",
                                   base::printable(role.name, 50)),
                       "set command: in the manifest, or -- COMMAND");
-  Tree words = Tree::list_of({"/bin/sh", "-c", script, "gpuadm"});
+  Tree words = Tree::list_of({"/bin/sh", "-c", without_comments(script), "gpuadm"});
   if (some)
     for (const Tree& word : command->items()) words.push(word);
   container.set("command", std::move(words));
@@ -143,8 +151,9 @@ Result<Tree> template_of(const TrainJob& job, std::optional<int> rank, const Tra
   if (!job.source.empty()) add_source(job, spec, container);
   spec["containers"].items().at(0) = std::move(container);
   if (job.ranks() > 1 && job.placement == Placement::one_per_node) spread(job, spec);
-  add_gpus(spec, parts_of(context.supply, role.gpus, claims_name(job, role), job.space,
-                          labels_of(train_kind, job.name)));
+  if (role.gpus.any())
+    add_gpus(spec, parts_of(context.supply, role.gpus, claims_name(job, role), job.space,
+                            labels_of(train_kind, job.name)));
   return Tree::map_of({{"metadata", metadata_of(job, role, rank)}, {"spec", std::move(spec)}});
 }
 

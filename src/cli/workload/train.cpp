@@ -72,7 +72,7 @@ void add_job(CLI::App& verb, app::TrainRunOptions& options) {
   add("--memory", options.memory, "SIZE", "Memory limit of each rank, such as 32Gi");
   add("--shm", options.shm, "SIZE",
       "Limit of /dev/shm, which is part of the memory (default: the memory of the node)");
-  add("--port", options.port, "PORT", "Port at which the ranks meet (default 29500; with --tf 2222)")
+  add("--master-port", options.port, "PORT", "Port at which the ranks meet (default 29500; with --tf 2222)")
       ->check(CLI::Range(1024, 65535));
   add("--processes", options.processes, "N",
       "Processes of torchrun, or MPI slots, on each rank (default: its number of GPUs, at least 1)")

@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# gpuadm train on two real nodes: ranks meet through a Service, logs and exit codes are those of the job, a rank that dies ends all, a job that
+# does not fit or does not start leaves nothing, files of --src arrive, MPI ranks reach each other over SSH, a job is stopped and resumed.
+. "$(dirname "$0")/common"
+
+ready_nodes 1 one two
+"$top/tests/lib/rank-image" rank.tar
+for name in one two; do
+  on "$name" "ctr -n k8s.io images import - >/dev/null" <rank.tar 2>err || fail "the image was not imported on $name"
+done
+admin() { on one kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s "$@"; }
+# Ranks need two nodes, and the control plane is one of them.
+admin taint nodes one node-role.kubernetes.io/master- node-role.kubernetes.io/control-plane- >out 2>err || :
+train() { gpuadm train "$1" "${@:2}" -f cluster.yaml; }
+# run NAME OPTION... -- COMMAND...
+run() {
+  local name=$1 options=()
+  shift
+  while [ "$1" != -- ]; do options+=("$1") && shift; done
+  gpuadm train run "$name" -f cluster.yaml --gpus "${gpus:-0}" --image "${image:-lab.local/rank:1}" --wait "${wait:-120}" "${options[@]}" "$@"
+}
+leaves_nothing() { # leaves_nothing NAME
+  [ -z "$(admin get jobs,pods,services,secrets,configmaps -l "gpuadm.io/name=$1" -o name)" ] || fail "something of $1 is left"
+}
+
+# Rank 0 listens at MASTER_PORT of its own address; the others send it their rank.
+mkdir src
+cat >src/meet.pl <<'END'
+use IO::Socket::INET;
+$| = 1;
+my ($rank, $size, $address, $port) = @ENV{qw(RANK WORLD_SIZE MASTER_ADDR MASTER_PORT)};
+print "rank $rank of $size, PET $ENV{PET_NODE_RANK}/$ENV{PET_NNODES}\n";
+if ($rank == 0) {
+  my $server = IO::Socket::INET->new(LocalAddr => $address, LocalPort => $port, Listen => 5, ReuseAddr => 1) or die "listen: $!";
+  for (2 .. $size) { my $peer = $server->accept; print "got: ", scalar <$peer>; print $peer "welcome\n"; }
+} else {
+  my $peer;
+  for (1 .. 60) { last if $peer = IO::Socket::INET->new(PeerAddr => $address, PeerPort => $port, Timeout => 5); sleep 1; }
+  die "no connection to $address" unless $peer;
+  print $peer "hello from $rank\n";
+  print "answer: ", scalar <$peer>;
+}
+END
+exits 0 gpuadm train check meet -f cluster.yaml --nodes 2 --gpus 0 --image lab.local/rank:1 -- true
+says "nodes accept pods"
+exits 0 run meet --nodes 2 --src src -- perl meet.pl
+says "[0] rank 0 of 2, PET 0/2"
+says "[0] got: hello from 1"
+says "[1] answer: welcome"
+complains "all 2 ranks succeeded"
+exits 0 train status meet
+says "Succeeded"
+exits 0 train list -o json
+jq -e '.[0].name == "meet" and (.[0].ranks | length) == 2 and ([.[0].ranks[].node] | unique | length) == 2' out >/dev/null || fail "the list is wrong"
+exits 3 run meet --nodes 2 --src src -- perl meet.pl
+complains "a training job meet exists"
+exits 0 train logs meet --rank 1
+says "[1] answer: welcome"
+! grep -q '^\[0\]' out || fail "another rank is shown"
+exits 0 train stop meet
+leaves_nothing meet
+
+# A rank that dies ends all, with its exit code.
+began=$SECONDS
+# shellcheck disable=SC2016 # expanded in the pod
+exits 1 run dies --nodes 2 -- sh -c 'trap "exit 0" TERM; if [ "$RANK" = 1 ]; then sleep 3; exit 7; fi; while :; do sleep 1; done'
+complains "rank 1 on"
+complains "exit code 7"
+[ $((SECONDS - began)) -lt 90 ] || fail "it took $((SECONDS - began)) s"
+for _ in $(seq 60); do
+  [ -n "$(admin get pods -l gpuadm.io/name=dies --field-selector status.phase=Running -o name)" ] || break
+  sleep 1
+done
+[ -z "$(admin get pods -l gpuadm.io/name=dies --field-selector status.phase=Running -o name)" ] || fail "a rank still runs"
+exits 0 train stop dies
+
+# What does not fit is refused before anything exists; what does not start is deleted.
+exits 3 run large --nodes 3 -- true
+complains "3 nodes needed"
+leaves_nothing large
+gpus=1 exits 3 run gpus --nodes 2 -- true
+complains "GPU"
+leaves_nothing gpus
+image=lab.local/nosuch:1 wait=15 exits 1 run absent --nodes 2 -- true
+complains "train/absent did not start within 15s"
+complains "Image"
+leaves_nothing absent
+exits 3 run nosuch --nodes 1 -- /no/such/program
+complains "/no/such/program"
+leaves_nothing nosuch
+
+# Ctrl-C while the ranks run leaves the job, and names what ends it.
+begins train run long -f cluster.yaml --nodes 2 --gpus 0 --image lab.local/rank:1 -- sh -c 'echo begun; while :; do sleep 1; done'
+deadline=$((SECONDS + 120))
+until [ "$(grep -c begun out)" = 2 ]; do [ "$SECONDS" -lt "$deadline" ] || fail "the ranks did not begin"; sleep 0.5; done
+kill -INT "$running"
+wait "$running" && fail "the exit code is 0" || [ $? = 130 ] || fail "the exit code is another"
+complains "train/long keeps running"
+exits 0 train status long
+says "Running"
+exits 0 train stop long
+leaves_nothing long
+
+# MPI: the command runs on rank 0, and reaches every rank of the host file over SSH.
+cat >src/mpirun <<'END'
+#!/bin/sh
+while read -r address slots; do echo "$slots: $(ssh "$address" 'echo rank $RANK on $(hostname)' </dev/null)"; done <"$GPUADM_HOSTFILE"
+END
+chmod +x src/mpirun
+exits 0 run mpi --nodes 2 --mpi --processes 4 -- sh -c "$(tail -n 1 src/mpirun)"
+says "[0] slots=4: rank 0 on"
+says "[0] slots=4: rank 1 on"
+complains "all 2 ranks succeeded"
+! grep -q "PRIVATE KEY" -r .local out err || fail "a key is in a file"
+exits 0 train stop mpi
+leaves_nothing mpi
+
+# A PyTorchJob as people have them.
+cat >pytorch.yaml <<'END'
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: { name: imported, namespace: default }
+spec:
+  pytorchReplicaSpecs:
+    Master: &replica
+      replicas: 1
+      restartPolicy: OnFailure
+      template:
+        spec:
+          containers:
+            - { name: pytorch, image: "lab.local/rank:1", command: [sh, -c, 'echo "$RANK of $WORLD_SIZE at $MASTER_PORT"'] }
+    Worker: *replica
+END
+exits 0 gpuadm train run -f cluster.yaml -f pytorch.yaml
+says "[1] 1 of 2 at 23456"
+complains "spec.pytorchReplicaSpecs.Master.restartPolicy"
+exits 0 train stop imported

@@ -1,0 +1,223 @@
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/yaml.hpp"
+#include "gpuadm/workload/train_check.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+namespace {
+
+using base::Tree;
+using workload::JobForm;
+using workload::RankState;
+using workload::TrainState;
+
+workload::TrainJob two_ranks() {
+  workload::TrainJob job;
+  job.name = "mnist";
+  workload::Role role;
+  role.replicas = 2;
+  role.pod =
+      workload::pod_of({.image = "a:1", .command = {"torchrun", "x.py"}, .volumes = {{"data", "/data"}}});
+  job.roles.push_back(role);
+  job.checkpoints = "/data/checkpoints/mnist";
+  return job;
+}
+
+std::string variable(const Tree& object, std::string_view name) {
+  const Tree* list = object.at({"spec", "template", "spec", "containers"})->items().front().find("env");
+  for (const Tree& one : list->items())
+    if (one.find("name")->text() == name && one.find("value")) return one.find("value")->text();
+  return "";
+}
+
+Tree read(std::string_view yaml) {
+  const auto tree = base::yaml::read(yaml, "test");
+  REQUIRE(tree);
+  return *tree;
+}
+
+Tree job_object(const std::string& more) {
+  return read(R"(
+metadata: { name: mnist, namespace: default, labels: { gpuadm.io/kind: train, gpuadm.io/name: mnist } }
+spec: { completions: 2, parallelism: 2 }
+)" + more);
+}
+
+Tree pod_object(int rank, const std::string& status) {
+  return read(R"(
+metadata:
+  name: pod-)" +
+              std::to_string(rank) + R"(
+  namespace: default
+  labels: { gpuadm.io/kind: train, gpuadm.io/name: mnist }
+  annotations: { batch.kubernetes.io/job-completion-index: ")" +
+              std::to_string(rank) + R"(" }
+spec: { nodeName: gpu1, containers: [{ name: rank }] }
+)" + status);
+}
+
+TrainState state_of(const std::vector<Tree>& jobs, const std::vector<Tree>& pods) {
+  const auto states = workload::train_states(jobs, pods);
+  REQUIRE(states.size() == 1);
+  return states.front();
+}
+
+}  // namespace
+
+TEST_CASE("one Indexed Job needs Kubernetes 1.28, one kind of pod, and a command") {
+  workload::TrainJob job = two_ranks();
+  CHECK(workload::form_of(job, base::Version{1, 28, 0}) == JobForm::indexed);
+  CHECK(workload::form_of(job, base::Version{1, 27, 9}) == JobForm::one_per_rank);
+  CHECK(workload::form_of(job, std::nullopt) == JobForm::one_per_rank);
+  job.roles.front().pod["containers"].items().front().erase("command");
+  CHECK(workload::form_of(job, base::Version{1, 36, 0}) == JobForm::one_per_rank);
+}
+
+TEST_CASE("with a Job for each rank, rank 0 has its own address and the others that of the Service") {
+  workload::TrainContext context{.form = JobForm::one_per_rank, .addresses = {{"mnist", "10.96.0.7"}}};
+  const auto objects = workload::objects_of(two_ranks(), context);
+  REQUIRE(objects);
+  REQUIRE(objects->services.size() == 1);
+  CHECK(objects->services[0].at({"spec", "selector", "gpuadm.io/rank"})->text() == "0");
+  REQUIRE(objects->others.size() == 2);
+  CHECK(variable(objects->others[0], "MASTER_ADDR") == "$(GPUADM_POD_IP)");
+  CHECK(variable(objects->others[1], "MASTER_ADDR") == "10.96.0.7");
+  CHECK(variable(objects->others[1], "RANK") == "1");
+  CHECK(variable(objects->others[1], "PET_NNODES") == "2");
+  CHECK(objects->others[1].at({"metadata", "name"})->text() == "mnist-1");
+}
+
+TEST_CASE("a job is repeated without what Kubernetes has added to it, for its next attempt") {
+  workload::TrainContext context{.form = JobForm::indexed};
+  const auto objects = workload::objects_of(two_ranks(), context);
+  REQUIRE(objects);
+  Tree job = objects->others.back();
+  job["metadata"].set("uid", "1");
+  job["spec"].set("selector", Tree::map());
+  job["spec"].set("parallelism", 0);
+  job["spec"]["template"]["metadata"]["labels"].set("controller-uid", "1");
+  const auto again = workload::repeated(job, 3);
+  REQUIRE(again);
+  CHECK(workload::attempt_of(*again) == 3);
+  CHECK(again->at({"spec", "parallelism"})->as_int() == 2);
+  CHECK(!again->at({"metadata", "uid"}));
+  CHECK(!again->at({"spec", "selector"}));
+  CHECK(!again->at({"spec", "template", "metadata", "labels", "controller-uid"}));
+  workload::TrainJob without = two_ranks();
+  without.checkpoints.clear();
+  CHECK(!workload::repeated(workload::objects_of(without, context)->others.back(), 1));
+}
+
+TEST_CASE("the state of a job is that of its ranks, and the first failed one is named") {
+  const Tree running = pod_object(0, "status: { phase: Running }");
+  const Tree pending =
+      pod_object(1,
+                 "status: { phase: Pending, conditions: [{ type: PodScheduled, status: \"False\", "
+                 "reason: Unschedulable, message: 0/2 nodes }] }");
+  TrainState state = state_of({job_object("")}, {running, pending});
+  CHECK(state.phase == TrainState::Phase::pending);
+  CHECK(state.states[1].why == "Unschedulable: 0/2 nodes");
+  const Tree killed =
+      pod_object(1,
+                 "status: { phase: Failed, containerStatuses: [{ state: { terminated: { exitCode: "
+                 "137, reason: OOMKilled } } }] }");
+  state = state_of({job_object("")}, {running, killed});
+  CHECK(state.phase == TrainState::Phase::failed);
+  REQUIRE(state.failed());
+  CHECK(state.failed()->why == "exit code 137: out of memory (OOMKilled)");
+  state = state_of({job_object("")}, {running});
+  CHECK(state.states[1].phase == RankState::Phase::missing);
+  const Tree complete = job_object("status: { conditions: [{ type: Complete, status: \"True\" }] }");
+  CHECK(state_of({complete}, {}).phase == TrainState::Phase::succeeded);
+  const Tree late =
+      job_object("status: { conditions: [{ type: Failed, status: \"True\", reason: DeadlineExceeded }] }");
+  CHECK(state_of({late}, {}).why == "DeadlineExceeded");
+}
+
+TEST_CASE("an image that does not exist cannot be waited for, one whose registry does not answer can") {
+  const auto waiting = [](const std::string& message) {
+    return pod_object(
+        0,
+        "status: { phase: Pending, containerStatuses: [{ state: { waiting: { reason: ErrImagePull, "
+        "message: " +
+            message + " } } }] }");
+  };
+  CHECK(state_of({job_object("")}, {waiting("manifest unknown")}).states[0].hopeless);
+  CHECK(!state_of({job_object("")}, {waiting("i/o timeout")}).states[0].hopeless);
+}
+
+TEST_CASE("a rank on a node that does not report is unreachable") {
+  const Tree lost = pod_object(0,
+                               "status: { phase: Running, conditions: [{ type: Ready, status: \"False\" }], "
+                               "containerStatuses: [{ state: { running: {} } }] }");
+  CHECK(state_of({job_object("")}, {lost}).states[0].unreachable);
+}
+
+TEST_CASE("each check of a training job finds its fault") {
+  const workload::TrainJob job = two_ranks();
+  facts::ClusterFacts cluster;
+  cluster.clock = *workload::seconds_of("2026-11-26T12:00:00Z");
+  facts::Node one, two;
+  one.name = "gpu1";
+  two.name = "gpu2";
+  for (facts::Node* node : {&one, &two}) {
+    node->conditions["Ready"] = {"True", ""};
+    node->allocatable = {{"cpu", "8"}, {"memory", "16Gi"}, {"rdma/hca", "2"}};
+  }
+  cluster.nodes = {one, two};
+  cluster.pods = std::vector<facts::Pod>();
+  workload::GpuSupply supply;
+  const Tree claim = read("metadata: { name: data }\nspec: { accessModes: [ReadWriteMany] }\n");
+  const auto lease = [](const std::string& node, const std::string& time) {
+    return read("metadata: { name: " + node + " }\nspec: { renewTime: \"2026-11-26T" + time +
+                ".000000Z\" }\n");
+  };
+  workload::TrainCheckInputs in{.job = job, .cluster = cluster, .supply = supply};
+  in.existing = std::vector<TrainState>();
+  in.claims = {claim};
+  in.leases = {lease("gpu1", "11:59:55"), lease("gpu2", "11:59:58")};
+  const auto open = [&] {
+    std::string ids;
+    for (const report::Finding& finding : workload::examine_train(in))
+      if (report::is_open(finding))
+        ids += finding.id + (finding.host.empty() ? " " : "@" + finding.host + " ");
+    return ids;
+  };
+  CHECK(open() == "train.rdma ");
+  in.existing = std::vector<TrainState>{{.name = "mnist", .space = "default"}};
+  CHECK(open() == "train.name train.rdma ");
+  in.existing = std::nullopt;
+  CHECK(open() == "train.name train.rdma ");
+  in.existing = std::vector<TrainState>();
+  in.claims = std::vector<Tree>();
+  CHECK(open() == "train.volume train.rdma ");
+  in.claims = {read("metadata: { name: data }\nspec: { accessModes: [ReadWriteOnce] }\n")};
+  CHECK(open() == "train.volume train.rdma ");
+  in.claims = {claim};
+  in.leases = {lease("gpu1", "12:00:09"), lease("gpu2", "11:58:00")};
+  CHECK(open() == "train.rdma train.clock-skew@gpu1 train.clock-skew@gpu2 ");
+  in.leases = {lease("gpu1", "11:59:55"), lease("gpu2", "11:59:58")};
+  in.image_problem = "invalid";
+  CHECK(open() == "train.image train.rdma ");
+  in.image_problem.clear();
+  cluster.nodes->back().unschedulable = true;
+  CHECK(open() == "train.nodes train.rdma ");
+  cluster.nodes->back().unschedulable = false;
+  workload::TrainJob large = two_ranks();
+  large.roles.front().pod = workload::pod_of({.image = "a:1",
+                                              .command = {"x"},
+                                              .cpus = "64",
+                                              .memory = "1Gi",
+                                              .shm = "2Gi",
+                                              .resources = {{"rdma/hca", "1"}}});
+  large.roles.front().gpus = *workload::parse_gpus("--gpus", "2");
+  workload::TrainCheckInputs other{.job = large, .cluster = cluster, .supply = supply};
+  other.existing = std::vector<TrainState>();
+  other.leases = in.leases;
+  std::string ids;
+  for (const report::Finding& finding : workload::examine_train(other))
+    if (report::is_open(finding)) ids += finding.id + " ";
+  CHECK(ids == "train.gpus-free train.resources train.shm ");
+}
