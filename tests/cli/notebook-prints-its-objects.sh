@@ -27,7 +27,7 @@ exits 0 create anna
 # A command is passed word by word.
 exits 0 gpuadm notebook create anna --image lab.local/jupyter:1 -o yaml --offline -- jupyter lab --ip=0.0.0.0 "a b"
 says "- jupyter"
-says "- --ip=0.0.0.0"
+says '- "--ip=0.0.0.0"'
 says "- a b"
 
 # The cluster file decides how GPUs are requested.

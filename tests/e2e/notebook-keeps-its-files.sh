@@ -40,7 +40,7 @@ is() { [ "$1" = "$2" ] || fail "it is '$1', and not '$2'"; }
 opens() {
   "$top/tests/lab/lab" net "$GPUADM" notebook url "$1" -f cluster.yaml >seen 2>err </dev/null &
   running=$!
-  seen_within 120 '^http://127\.0\.0\.1:[0-9]+/lab\?token=[0-9a-f]{48}$'
+  seen_within 120 '^http://127\.0\.0\.1:[0-9]+/\?token=[0-9a-f]{48}$'
   url=$(cat seen) port=${url#http://127.0.0.1:} token=${url##*token=}
   port=${port%%/*}
 }
@@ -69,7 +69,7 @@ opens anna
 hides "$token"
 is "$(lab net curl -sS -o status -w '%{http_code}' "http://127.0.0.1:$port/api/status")" 403
 is "$(lab net curl -sS -o status -w '%{http_code}' -H "Authorization: token $token" "http://127.0.0.1:$port/api/status")" 200
-is "$(lab net curl -sS -o page -w '%{http_code}' "$url")" 200
+is "$(lab net curl -sS -L -c cookies -o page -w '%{http_code}' "$url")" 200
 is "$(cell 'print(6 * 7)')" 42
 is "$(cell 'import os; print(open("kept", "w").write("text"), os.statvfs("/dev/shm").f_blocks > 0)')" "4 True"
 # The token is in no command line on the host and in none here, and in no file of gpuadm.
@@ -100,8 +100,8 @@ says "stopped"
 exits 0 create bob --gpus 1 --node-port
 says "ready on node (1 GPU)"
 exits 0 notebook url bob
-grep -qE '^http://[0-9.]+:[0-9]+/lab\?token=[0-9a-f]{48}$' out || fail "not an address"
-is "$(lab net curl -sS -o page -w '%{http_code}' "$(cat out)")" 200
+grep -qE '^http://[0-9.]+:[0-9]+/\?token=[0-9a-f]{48}$' out || fail "not an address"
+is "$(lab net curl -sS -L -c cookies -o page -w '%{http_code}' "$(cat out)")" 200
 exits 3 notebook start anna
 complains "2 GPUs: needed, but not free now"
 exits 0 notebook delete bob

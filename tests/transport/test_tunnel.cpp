@@ -47,8 +47,8 @@ class WebServer {
   std::thread thread_;
 };
 
-struct Client {
-  Client(const Sshd& sshd, transport::Options options, spec::Endpoint to)
+struct Opener {
+  Opener(const Sshd& sshd, transport::Options options, spec::Endpoint to)
       : session(transport::make_session(std::move(options), {})), endpoint(std::move(to)) {
     sshd.make_known();
   }
@@ -66,7 +66,7 @@ TEST_CASE("a tunnel forwards to an address that the host reaches, and ends with 
   if (!can_serve()) return;
   Sshd sshd;
   WebServer server("HTTP/1.1 200 OK\r\n\r\n{}");
-  Client client(sshd, sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519")));
+  Opener client(sshd, sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519")));
   std::uint16_t port = 0;
   {
     auto tunnel = client.open(server.port);
@@ -82,7 +82,7 @@ TEST_CASE("a tunnel forwards to an address that the host reaches, and ends with 
 TEST_CASE("a tunnel uses the requested port, or reports that it is in use") {
   if (!can_serve()) return;
   Sshd sshd;
-  Client client(sshd, sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519")));
+  Opener client(sshd, sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519")));
   const std::uint16_t port = free_port();
   auto tunnel = client.open(sshd.port, port);
   if (!tunnel) FAIL(tunnel.error().what);
@@ -96,7 +96,7 @@ TEST_CASE("a tunnel uses the requested port, or reports that it is in use") {
 TEST_CASE("a tunnel that reaches no web server says why") {
   if (!can_serve()) return;
   Sshd sshd;
-  Client client(sshd, sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519")));
+  Opener client(sshd, sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519")));
   auto nowhere = client.open(free_port());
   if (!nowhere) FAIL(nowhere.error().what);
   const auto refused = nowhere->check_http("/api", 5s);
@@ -112,7 +112,7 @@ TEST_CASE("a tunnel that reaches no web server says why") {
 TEST_CASE("a host that forbids forwarding is named when it refuses") {
   if (!can_serve()) return;
   Sshd sshd("AllowTcpForwarding no\n");
-  Client client(sshd, sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519")));
+  Opener client(sshd, sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519")));
   auto tunnel = client.open(sshd.port);
   if (!tunnel) FAIL(tunnel.error().what);
   const auto refused = tunnel->check_http("/api", 5s);
@@ -126,7 +126,7 @@ TEST_CASE("a tunnel is refused for an unknown host key and an unknown key, as a 
   Sshd sshd;
   const std::string key = sshd.user_key("ed", "ed25519");
   sshd.make_key("other", "ed25519");
-  Client client(sshd, sshd.options(), sshd.endpoint((sshd.place.path / "other").string()));
+  Opener client(sshd, sshd.options(), sshd.endpoint((sshd.place.path / "other").string()));
   const auto denied = client.open(sshd.port);
   REQUIRE_FALSE(denied);
   CHECK(denied.error().fault == base::Fault::auth);
@@ -143,7 +143,7 @@ TEST_CASE("a tunnel is refused for an unknown host key and an unknown key, as a 
 TEST_CASE("a tunnel that loses its connection ends with an error") {
   if (!can_serve()) return;
   Sshd sshd;
-  Client client(sshd, sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519")));
+  Opener client(sshd, sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519")));
   auto tunnel = client.open(sshd.port);
   if (!tunnel) FAIL(tunnel.error().what);
   sshd.kill_connections();
@@ -155,7 +155,7 @@ TEST_CASE("a tunnel that loses its connection ends with an error") {
 TEST_CASE("Ctrl-C ends a tunnel without an error") {
   if (!can_serve()) return;
   Sshd sshd;
-  Client client(sshd, sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519")));
+  Opener client(sshd, sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519")));
   auto tunnel = client.open(sshd.port);
   if (!tunnel) FAIL(tunnel.error().what);
   std::thread later([] {
