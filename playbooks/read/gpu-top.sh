@@ -1,0 +1,84 @@
+# shellcheck shell=sh disable=SC2154
+# Prints one sample of the host's GPUs, as nvidia-smi reports them, for gpuadm gpu top. Variables: fields, the number of the list
+# below that this driver supports, or empty; mig=yes: also the MIG instances; doubtful=yes: an earlier nvidia-smi may still hang.
+# "=== NAME" begins a section, "| " is a line of nvidia-smi, "? N" is its exit status, "@ PID PATH" is the control group of a
+# process. A section without "? " did not end.
+fields_1=index,uuid,name,mig.mode.current,utilization.gpu,utilization.memory,memory.total,memory.used,temperature.gpu,power.draw,enforced.power.limit,clocks.current.sm,clocks.max.sm,clocks.current.memory,clocks_event_reasons.active
+# Before driver 535: clocks_throttle_reasons. Before driver 450: no MIG.
+fields_2=index,uuid,name,mig.mode.current,utilization.gpu,utilization.memory,memory.total,memory.used,temperature.gpu,power.draw,enforced.power.limit,clocks.current.sm,clocks.max.sm,clocks.current.memory,clocks_throttle_reasons.active
+fields_3=index,uuid,name,utilization.gpu,utilization.memory,memory.total,memory.used,temperature.gpu,power.draw,enforced.power.limit,clocks.current.sm,clocks.max.sm,clocks.current.memory,clocks_throttle_reasons.active
+
+echo 'gpuadm-gpu-top 1'
+[ ! -e /etc/kubernetes/admin.conf ] || echo '=== control-plane'
+
+smi=
+for program in nvidia-smi /usr/local/nvidia/bin/nvidia-smi /opt/nvidia/bin/nvidia-smi /usr/lib/wsl/lib/nvidia-smi; do
+  if [ -z "$smi" ] && command -v "$program" >/dev/null 2>&1; then smi=$program; fi
+done
+if [ -z "$smi" ]; then
+  echo '=== absent'
+  exit 0
+fi
+
+# A process that waits in the kernel (state D) cannot be ended. Another nvidia-smi would also hang.
+if [ "$doubtful" = yes ]; then
+  pid=$(grep -hs '^[0-9]* (nvidia-smi) D ' /proc/[0-9]*/stat | head -n 1 | cut -d' ' -f1)
+  if [ -n "$pid" ] && sleep 1 && grep -qs "^$pid (nvidia-smi) D " "/proc/$pid/stat"; then
+    printf '=== hangs\n| %s\n' "$pid"
+    exit 0
+  fi
+fi
+
+smi_for() { timeout -k 1 20 "$smi" "$@"; }
+
+sample() {
+  for number in $fields 1 2 3; do
+    eval "names=\$fields_$number"
+    text=$(smi_for "--query-gpu=$names" --format=csv,nounits 2>&1)
+    status=$?
+    [ "$status" = 2 ] || break # 2: the driver does not support one of the fields
+  done
+  printf '=== gpus\n%s\n? %s\n=== fields\n%s\n' "$text" "$status" "$number"
+  [ "$status" = 0 ] || return
+  echo '=== programs'
+  smi_for --query-compute-apps=gpu_uuid,pid,used_memory,process_name --format=csv,noheader,nounits 2>&1
+  echo "? $?"
+  [ "$mig" = yes ] || return
+  echo '=== mig'
+  smi_for -L 2>&1
+  echo "? $?"
+  echo '=== mig-memory'
+  smi_for -q -x 2>/dev/null | awk '
+    function value(s) {
+      gsub(/<[^>]*>/, "", s)
+      gsub(/[ \t]/, "", s)
+      sub(/MiB$/, "", s)
+      return s
+    }
+    /<gpu id=/ { gpu++ }
+    /<mig_device>/ { inside = 1; memory = 0; index_of = total = used = "" }
+    /<\/mig_device>/ { print gpu - 1, index_of, total, used; inside = 0 }
+    !inside { next }
+    /<index>/ && index_of == "" { index_of = value($0) }
+    /<fb_memory_usage>/ { memory = 1 }
+    /<\/fb_memory_usage>/ { memory = 0 }
+    memory && /<total>/ { total = value($0) }
+    memory && /<used>/ { used = value($0) }'
+  echo '? 0'
+}
+
+# The sample runs apart from this shell and from the connection: if nvidia-smi cannot be ended, both continue without it.
+# shellcheck disable=SC2016
+(sample &) | timeout 45 awk '
+  function control_group(pid, file, line, chosen) {
+    file = "/proc/" pid "/cgroup"
+    while ((getline line <file) > 0)
+      if (chosen == "" || (line ~ /kubepods/ && chosen !~ /kubepods/) || (line ~ /^0::/ && chosen !~ /kubepods/)) chosen = line
+    close(file)
+    if (chosen != "") print "@ " pid " " substr(chosen, 1, 1000)
+  }
+  /^=== / { section = $2 }
+  /^=== / || /^\? [0-9]+$/ { print; next }
+  lines++ > 4000 { next }
+  { print "| " substr($0, 1, 600) }
+  section == "programs" && split($0, cell, ", ") > 2 && cell[2] ~ /^[0-9]+$/ && programs++ < 1000 { control_group(cell[2]) }'
