@@ -5,7 +5,9 @@
 #include "cli/connection.hpp"
 #include "cli/options.hpp"
 
+#include <map>
 #include <memory>
+#include <string>
 
 namespace cli {
 
@@ -44,11 +46,42 @@ void add_change(CLI::App& group, const char* name, const char* says, app::GpuCha
   });
 }
 
+const std::map<std::string, app::TopSort> sorts = {{"node", app::TopSort::node},
+                                                    {"util", app::TopSort::utilization},
+                                                    {"mem", app::TopSort::memory},
+                                                    {"power", app::TopSort::power},
+                                                    {"temp", app::TopSort::temperature}};
+
+void add_top(CLI::App& group, Global& global, Verb& chosen) {
+  auto* verb = group.add_subcommand("top", "Show utilization, memory, power and users of all GPUs, continuously");
+  const auto options = add_verb<app::GpuTopOptions>(
+      *verb, global, chosen, [](app::GpuTopOptions& of) -> app::Common& { return of.common; }, app::gpu_top);
+  add_hosts(*verb, options->hosts);
+  verb->add_option("--interval", options->interval, "Seconds between two samples (default 2)")
+      ->option_text("SECONDS")
+      ->check(CLI::Range(1, 3600));
+  verb->add_option("--count", options->count, "Number of samples (default 0: until Ctrl-C)")
+      ->option_text("N")
+      ->check(CLI::Range(0, 100'000'000));
+  verb->add_option_function<std::string>(
+          "--sort", [options](const std::string& name) { options->sort = sorts.at(name); },
+          "Order of the GPUs (default node); other orders begin with the highest value")
+      ->option_text("node|util|mem|power|temp")
+      ->check(CLI::IsMember(sorts));
+  verb->add_option("--record", options->record, "Write a line of JSON for each sample to this new file")
+      ->option_text("FILE");
+  verb->add_option("--from", options->from, "Read a file of --record instead of connecting to hosts")
+      ->option_text("FILE");
+  add_format(*verb, options->format,
+             {{"text", app::Format::text}, {"json", app::Format::json}, {"html", app::Format::html}});
+  add_connection(*verb, options->common.connection);
+}
+
 }  // namespace
 
 void add_gpu(CLI::App& root, Global& global, Verb& chosen) {
   auto* group =
-      root.add_subcommand("gpu", "List, share and partition GPUs")->require_subcommand(1)->fallthrough();
+      root.add_subcommand("gpu", "List, watch, share and partition GPUs")->require_subcommand(1)->fallthrough();
   auto* list =
       group->add_subcommand("list", "List GPUs with node, model, sharing, health, user and availability");
   const auto options = std::make_shared<app::GpuListOptions>();
@@ -64,6 +97,7 @@ void add_gpu(CLI::App& root, Global& global, Verb& chosen) {
       return app::gpu_list(*options, io);
     };
   });
+  add_top(*group, global, chosen);
   add_change(*group, "share", "Configure GPU sharing on a host", app::GpuChange::share,
              "N: time-slicing; mps:N; exclusive", global, chosen);
   add_change(*group, "mig", "Partition the GPUs of a host into MIG instances", app::GpuChange::mig,

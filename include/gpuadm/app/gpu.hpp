@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gpuadm/app/app.hpp"
+#include "gpuadm/cluster/gpu_top.hpp"
 
 #include <optional>
 #include <string>
@@ -17,6 +18,22 @@ struct GpuListOptions {
 /// Prints one line per GPU: node, model, sharing, health, users, and whether a pod can get it. Changes
 /// nothing.
 [[nodiscard]] Result<Outcome> gpu_list(const GpuListOptions& options, Io& io);
+
+using cluster::TopSort;
+
+struct GpuTopOptions {
+  Common common;
+  Hosts hosts;
+  std::filesystem::path from;    ///< a record to read instead of sampling hosts
+  std::filesystem::path record;  ///< a new file, which gets a line of JSON for each interval
+  TopSort sort = TopSort::node;
+  int interval = 2;  ///< seconds
+  int count = 0;     ///< intervals; 0: until Ctrl-C
+  Format format = Format::text;
+};
+/// Shows every GPU of every host with its users, again each interval: on a terminal in place, otherwise a
+/// block, with JSON a line. With HTML, writes one page at the end. Outcome::unreachable if no host answered.
+[[nodiscard]] Result<Outcome> gpu_top(const GpuTopOptions& options, Io& io);
 
 /// A change of the GPU settings of one host.
 enum class GpuChange { share, mig, reset };
