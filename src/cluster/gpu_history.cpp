@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace cluster {
 
@@ -97,8 +98,9 @@ void GpuHistory::halve() {
 }
 
 std::size_t GpuHistory::place(double seconds) {
-  while ((seconds - first_) / step_ >= static_cast<double>(most_points)) halve();
-  return static_cast<std::size_t>((seconds - first_) / step_);
+  // Samples do not arrive at exact distances: the nearest point is theirs.
+  while (std::round(points_to(seconds)) >= static_cast<double>(most_points)) halve();
+  return static_cast<std::size_t>(std::round(points_to(seconds)));
 }
 
 void GpuHistory::add(Gpu& gpu, const TopGpu& top, double seconds) {
@@ -173,7 +175,7 @@ report::GpuPlot GpuHistory::plot_of(const Gpu& gpu, std::size_t points) const {
   constexpr float mib_per_gib = 1024;
   plot.lines = {{"Utilization", "%", 100, {}, {}},
                 {"Memory", "GiB", std::max(gpu.total_mib, static_cast<double>(fullest)) / mib_per_gib, {}, {}},
-                {"Power", "W", gpu.power_limit >= strongest ? gpu.power_limit : round_up(strongest), {}, {}},
+                {"Power", "W", std::max(1.0, gpu.power_limit >= strongest ? gpu.power_limit : round_up(strongest)), {}, {}},
                 {"Temperature", "°C", std::max(100.0, round_up(hottest)), {}, {}}};
   for (std::size_t i = 0; i < points; ++i) {
     const Point* point = i < gpu.points.size() ? &gpu.points[i] : nullptr;
@@ -200,7 +202,7 @@ report::PlotPage GpuHistory::page() const {
   page.title = fmt::format("{} GPU{} on {} host{}", gpus_.size(), gpus_.size() == 1 ? "" : "s", hosts.size(),
                            hosts.size() == 1 ? "" : "s");
   const std::size_t points =
-      step_ > 0 ? std::max<std::size_t>(1, static_cast<std::size_t>((last_ - first_) / step_) + 1) : 1;
+      step_ > 0 ? static_cast<std::size_t>(std::round(points_to(last_))) + 1 : 1;
   const double seconds = step_ * static_cast<double>(points);
   page.from = date_of(first_);
   page.to = date_of(last_);

@@ -1,7 +1,9 @@
 #include "gpuadm/base/json.hpp"
-#include "gpuadm/base/text.hpp"
 #include "gpuadm/cluster/gpu_top.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 
 namespace cluster {

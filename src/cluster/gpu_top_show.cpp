@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <map>
 #include <set>
 
 namespace cluster {
@@ -25,12 +25,12 @@ std::string gib(const std::optional<double>& mib) {
 
 std::string memory(const std::optional<double>& used, const std::optional<double>& total) {
   if (!used && !total) return "-";
-  return fmt::format("{}/{} GiB", gib(used), gib(total));
+  return fmt::format("{}/{}", gib(used), gib(total));
 }
 
 std::string power(const facts::GpuReading& gpu) {
   if (!gpu.power && !gpu.power_limit) return "-";
-  return fmt::format("{}/{} W", number(gpu.power), number(gpu.power_limit));
+  return fmt::format("{}/{}", number(gpu.power), number(gpu.power_limit));
 }
 
 /// The reason that a person can act on, in short: "power cap, thermal".
@@ -48,8 +48,11 @@ std::string throttled(const facts::GpuReading& gpu) {
   return found.empty() ? "no" : base::join(found, ", ");
 }
 
+/// Whether pods and containers have the names of their programs.
+enum class Names { omitted, shown };
+
 /// The users of a GPU, each once, the largest first.
-std::string used_by(const TopGpu& gpu, bool names) {
+std::string used_by(const TopGpu& gpu, Names names) {
   if (!gpu.programs_read) return "unknown";
   struct User {
     std::string label;
@@ -65,24 +68,21 @@ std::string used_by(const TopGpu& gpu, bool names) {
     user->mib += program.used_mib.value_or(0);
     user->known = user->known && program.used_mib;
     if (!program.pod.empty() || !program.container.empty())
-      user->programs.push_back(fmt::format("{} {}",
-                                           program.name.empty() ? "pid" : program.name.substr(program.name.rfind('/') + 1),
-                                           program.pid));
+      user->programs.push_back(fmt::format(
+          "{} {}", program.name.empty() ? "pid" : program.name.substr(program.name.rfind('/') + 1), program.pid));
   }
   std::ranges::stable_sort(users, std::greater<>(), &User::mib);
   std::vector<std::string> parts;
   for (const User& user : users) {
     std::string text = user.label;
-    if (names && !user.programs.empty()) text += " (" + base::join(user.programs, ", ") + ")";
+    if (names == Names::shown && !user.programs.empty()) text += " (" + base::join(user.programs, ", ") + ")";
     if (user.known) text += fmt::format(" {:.1f} GiB", user.mib / 1024);
     parts.push_back(std::move(text));
   }
   return parts.empty() ? "nobody" : base::join(parts, ", ");
 }
 
-const Cells head = {"NODE", "GPU", "MODEL", "UTIL", "MEMORY", "TEMP", "POWER", "SM MHZ", "THROTTLED", "USED BY"};
-
-Cells cells_of(const TopGpu& gpu, bool names) {
+Cells cells_of(const TopGpu& gpu, Names names) {
   const facts::GpuReading& r = gpu.reading;
   return {gpu.host,
           std::to_string(r.index),
@@ -124,7 +124,7 @@ std::size_t widest(const std::string& text) {
 /// last.
 std::string fitted(std::vector<Cells> table, std::size_t width) {
   constexpr std::size_t least_for_users = 24;
-  for (const std::string_view name : {"MODEL", "SM MHZ", "POWER", "THROTTLED"}) {
+  for (const std::string_view name : {"MODEL", "SM MHZ", "POWER W", "THROTTLED", "TEMP"}) {
     if (width == 0) break;
     std::vector<Cells> shortened = table;
     for (Cells& line : shortened) line.back() = line.back().substr(0, least_for_users);
@@ -152,8 +152,14 @@ std::string summary(const TopFrame& frame) {
     hosts.insert(gpu.host);
     if (r.utilization) utilization += *r.utilization;
     known += r.utilization ? 1 : 0;
-    if (r.power && r.power_limit) power += *r.power, limit += *r.power_limit;
-    if (r.used_mib && r.total_mib) used += *r.used_mib, total += *r.total_mib;
+    if (r.power && r.power_limit) {
+      power += *r.power;
+      limit += *r.power_limit;
+    }
+    if (r.used_mib && r.total_mib) {
+      used += *r.used_mib;
+      total += *r.total_mib;
+    }
   }
   std::string text = fmt::format("{} GPU{} on {} host{}", frame.gpus.size(), frame.gpus.size() == 1 ? "" : "s",
                                  hosts.size(), hosts.size() == 1 ? "" : "s");
@@ -166,8 +172,9 @@ std::string summary(const TopFrame& frame) {
 }  // namespace
 
 std::string to_text(const TopFrame& frame, std::size_t width) {
-  std::vector<Cells> table = {head};
-  const bool names = width == 0 || width >= wide_enough;
+  std::vector<Cells> table = {
+      {"NODE", "GPU", "MODEL", "UTIL", "MEMORY GIB", "TEMP", "POWER W", "SM MHZ", "THROTTLED", "USED BY"}};
+  const Names names = width == 0 || width >= wide_enough ? Names::shown : Names::omitted;
   for (const TopGpu& gpu : frame.gpus) {
     table.push_back(cells_of(gpu, names));
     for (const facts::MigInstance& instance : gpu.reading.instances) table.push_back(cells_of(gpu, instance));

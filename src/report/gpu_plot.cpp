@@ -112,7 +112,7 @@ Range range_of(const PlotLine& line) {
   return range;
 }
 
-std::string figure(const GpuPlot& gpu, const PlotLine& line, const PlotPage& page, bool with_bar) {
+std::string figure(const GpuPlot& gpu, const PlotLine& line, const PlotPage& page, const std::string& bar) {
   const Range range = range_of(line);
   const std::string summary =
       range.known > 0 ? fmt::format("mean {:.1f}, highest {:.1f} {}", range.mean, range.most, line.unit) : "unknown";
@@ -120,7 +120,7 @@ std::string figure(const GpuPlot& gpu, const PlotLine& line, const PlotPage& pag
       "<figure><figcaption><b>{0}, {1}</b><span>{2}</span></figcaption>"
       "<svg viewBox=\"0 0 {3:.0f} {4:.0f}\" role=\"img\" aria-label=\"{0} of GPU {5} of {6}: {2}\">{7}{8}{9}</svg></figure>\n",
       escape(line.title), escape(line.unit), escape(summary), width, height, escape(gpu.gpu), escape(gpu.host),
-      axis(line, page.time_marks), curve(line), with_bar ? slow_bar(gpu.throttled) : "");
+      axis(line, page.time_marks), curve(line), bar);
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -148,7 +148,8 @@ std::string section(const GpuPlot& gpu, std::size_t number, const PlotPage& page
   if (!gpu.reasons.empty())
     text += fmt::format("<p><span class=\"key\"></span>clocks were throttled: {}</p>\n", escape(joined(gpu.reasons)));
   text += "<div class=\"plots\">\n";
-  for (const PlotLine& line : gpu.lines) text += figure(gpu, line, page, &line == &gpu.lines.front());
+  for (const PlotLine& line : gpu.lines)
+    text += figure(gpu, line, page, &line == &gpu.lines.front() ? slow_bar(gpu.throttled) : "");
   return text + "</div>\n" + uses(gpu) + "</section>\n";
 }
 

@@ -52,8 +52,8 @@ class Sampler {
   }
 
   Result<Outcome> run() {
+    Instant begun = Clock::now();
     for (int interval = 1;; ++interval) {
-      const Instant begun = Clock::now();
       const Instant end = begun + sampling_.every;
       ask_samples();
       TRY(collect(interval == 1 ? std::max(end, begun + connecting) : end, Until::answered));
@@ -63,6 +63,7 @@ class Sampler {
       if (interval == sampling_.count) break;
       TRY(collect(end, Until::deadline));
       if (fleet_.interrupted()) return Outcome::interrupted;
+      begun = Clock::now() < end + sampling_.every ? end : Clock::now();
     }
     const bool some = std::ranges::any_of(lanes_, [](const auto& lane) { return lane.second.answers; });
     return some ? Outcome::done : Outcome::unreachable;

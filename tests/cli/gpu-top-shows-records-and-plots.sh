@@ -13,7 +13,7 @@ printf 'GPU-00112233-4455-6677-8899-aabbccddee01, %s, 2048, /usr/bin/bash\n' $$ 
 exits 0 gpuadm gpu top --count 1
 says "2 GPUs on 1 host: utilization 0%"
 says "NVIDIA H200"
-says "0.0/140.4 GiB"
+says "0.0/140.4"
 says "bash (pid $$)"
 exits 0 gpuadm gpu top --count 2 --interval 1 --record day.jsonl -o json
 [ "$(wc -l <out)" = 2 ] || fail "not one object an interval"

@@ -24,7 +24,7 @@ class GpuHistory {
   [[nodiscard]] report::PlotPage page() const;
 
  private:
-  enum Value { utilization, memory, power, temperature, values };
+  static constexpr std::size_t utilization = 0, memory = 1, power = 2, temperature = 3, values = 4;
   struct Point {
     std::array<float, values> sum{}, most{};
     std::array<std::uint32_t, values> known{};
@@ -48,6 +48,7 @@ class GpuHistory {
     std::string why;
   };
 
+  [[nodiscard]] double points_to(double seconds) const { return (seconds - first_) / step_; }
   [[nodiscard]] std::size_t place(double seconds);
   void halve();
   void add(Gpu& gpu, const TopGpu& top, double seconds);

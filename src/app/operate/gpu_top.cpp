@@ -51,7 +51,8 @@ class Output {
     TRY(base::is_new(options_.record, "choose another file for --record"));
     TRY(base::write_file(options_.record, ""));
     record_.open(options_.record, std::ios::app | std::ios::binary);
-    return record_ ? Result<>() : cannot_write();
+    if (!record_) return cannot_write();
+    return {};
   }
 
   [[nodiscard]] bool has_page() const { return page_; }
