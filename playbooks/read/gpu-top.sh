@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2154
+# shellcheck shell=sh disable=SC2034,SC2154
 # Prints one sample of the host's GPUs, as nvidia-smi reports them, for gpuadm gpu top. Variables: fields, the number of the list
 # below that this driver supports, or empty; mig=yes: also the MIG instances; doubtful=yes: an earlier nvidia-smi may still hang.
 # "=== NAME" begins a section, "| " is a line of nvidia-smi, "? N" is its exit status, "@ PID PATH" is the control group of a

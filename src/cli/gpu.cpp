@@ -47,13 +47,14 @@ void add_change(CLI::App& group, const char* name, const char* says, app::GpuCha
 }
 
 const std::map<std::string, app::TopSort> sorts = {{"node", app::TopSort::node},
-                                                    {"util", app::TopSort::utilization},
-                                                    {"mem", app::TopSort::memory},
-                                                    {"power", app::TopSort::power},
-                                                    {"temp", app::TopSort::temperature}};
+                                                   {"util", app::TopSort::utilization},
+                                                   {"mem", app::TopSort::memory},
+                                                   {"power", app::TopSort::power},
+                                                   {"temp", app::TopSort::temperature}};
 
 void add_top(CLI::App& group, Global& global, Verb& chosen) {
-  auto* verb = group.add_subcommand("top", "Show utilization, memory, power and users of all GPUs, continuously");
+  auto* verb =
+      group.add_subcommand("top", "Show utilization, memory, power and users of all GPUs, continuously");
   const auto options = add_verb<app::GpuTopOptions>(
       *verb, global, chosen, [](app::GpuTopOptions& of) -> app::Common& { return of.common; }, app::gpu_top);
   add_hosts(*verb, options->hosts);
@@ -80,8 +81,9 @@ void add_top(CLI::App& group, Global& global, Verb& chosen) {
 }  // namespace
 
 void add_gpu(CLI::App& root, Global& global, Verb& chosen) {
-  auto* group =
-      root.add_subcommand("gpu", "List, watch, share and partition GPUs")->require_subcommand(1)->fallthrough();
+  auto* group = root.add_subcommand("gpu", "List, watch, share and partition GPUs")
+                    ->require_subcommand(1)
+                    ->fallthrough();
   auto* list =
       group->add_subcommand("list", "List GPUs with node, model, sharing, health, user and availability");
   const auto options = std::make_shared<app::GpuListOptions>();

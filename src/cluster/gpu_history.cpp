@@ -165,7 +165,8 @@ void GpuHistory::add(const TopFrame& frame) {
 }
 
 report::GpuPlot GpuHistory::plot_of(const Gpu& gpu, std::size_t points) const {
-  report::GpuPlot plot{gpu.host, std::to_string(gpu.index), gpu.model, gpu.uuid, {}, {}, {}, {}, gpu.more_uses};
+  report::GpuPlot plot{gpu.host,     std::to_string(gpu.index), gpu.model, gpu.uuid, {}, {}, {}, {},
+                       gpu.more_uses};
   float hottest = 0, strongest = 0, fullest = 0;
   for (const Point& point : gpu.points) {
     hottest = std::max(hottest, point.most[temperature]);
@@ -173,21 +174,27 @@ report::GpuPlot GpuHistory::plot_of(const Gpu& gpu, std::size_t points) const {
     fullest = std::max(fullest, point.most[memory]);
   }
   constexpr float mib_per_gib = 1024;
-  plot.lines = {{"Utilization", "%", 100, {}, {}},
-                {"Memory", "GiB", std::max(gpu.total_mib, static_cast<double>(fullest)) / mib_per_gib, {}, {}},
-                {"Power", "W", std::max(1.0, gpu.power_limit >= strongest ? gpu.power_limit : round_up(strongest)), {}, {}},
-                {"Temperature", "°C", std::max(100.0, round_up(hottest)), {}, {}}};
+  plot.lines = {
+      {"Utilization", "%", 100, {}, {}},
+      {"Memory", "GiB", std::max(gpu.total_mib, static_cast<double>(fullest)) / mib_per_gib, {}, {}},
+      {"Power",
+       "W",
+       std::max(1.0, gpu.power_limit >= strongest ? gpu.power_limit : round_up(strongest)),
+       {},
+       {}},
+      {"Temperature", "°C", std::max(100.0, round_up(hottest)), {}, {}}};
   for (std::size_t i = 0; i < points; ++i) {
     const Point* point = i < gpu.points.size() ? &gpu.points[i] : nullptr;
     for (std::size_t v = 0; v < values; ++v) {
       const float scale = v == memory ? mib_per_gib : 1;
       const bool known = point && point->known[v] > 0;
-      plot.lines[v].mean.push_back(known ? point->sum[v] / static_cast<float>(point->known[v]) / scale : unknown);
+      plot.lines[v].mean.push_back(known ? point->sum[v] / static_cast<float>(point->known[v]) / scale
+                                         : unknown);
       plot.lines[v].most.push_back(known ? point->most[v] / scale : unknown);
     }
-    plot.throttled.push_back(point && point->clocks_known > 0
-                                 ? static_cast<float>(point->throttled) / static_cast<float>(point->clocks_known)
-                                 : unknown);
+    plot.throttled.push_back(point && point->clocks_known > 0 ? static_cast<float>(point->throttled) /
+                                                                    static_cast<float>(point->clocks_known)
+                                                              : unknown);
   }
   plot.reasons.assign(gpu.reasons.begin(), gpu.reasons.end());
   for (const auto& [label, use] : gpu.uses)
@@ -201,12 +208,12 @@ report::PlotPage GpuHistory::page() const {
   for (const auto& [key, gpu] : gpus_) hosts.insert(gpu.host);
   page.title = fmt::format("{} GPU{} on {} host{}", gpus_.size(), gpus_.size() == 1 ? "" : "s", hosts.size(),
                            hosts.size() == 1 ? "" : "s");
-  const std::size_t points =
-      step_ > 0 ? static_cast<std::size_t>(std::round(points_to(last_))) + 1 : 1;
+  const std::size_t points = step_ > 0 ? static_cast<std::size_t>(std::round(points_to(last_))) + 1 : 1;
   const double seconds = step_ * static_cast<double>(points);
   page.from = date_of(first_);
   page.to = date_of(last_);
-  page.resolution = fmt::format("{} sample{}, a point is {}", frames_, frames_ == 1 ? "" : "s", base::human_seconds(step_));
+  page.resolution =
+      fmt::format("{} sample{}, a point is {}", frames_, frames_ == 1 ? "" : "s", base::human_seconds(step_));
   const std::size_t marks = std::min(most_marks, std::max<std::size_t>(2, points));
   for (std::size_t i = 0; i < marks; ++i)
     page.time_marks.push_back(

@@ -88,9 +88,8 @@ void sort(TopFrame& frame, TopSort by) {
   std::ranges::stable_sort(frame.hosts, std::less<>(), &TopHost::host);
   if (by == TopSort::node) return;
   const Value value = value_of(by);
-  std::ranges::stable_sort(frame.gpus, std::greater<>(), [value](const TopGpu& gpu) {
-    return (gpu.reading.*value).value_or(-1);
-  });
+  std::ranges::stable_sort(frame.gpus, std::greater<>(),
+                           [value](const TopGpu& gpu) { return (gpu.reading.*value).value_or(-1); });
 }
 
 }  // namespace cluster

@@ -13,8 +13,8 @@ namespace {
 using base::Tree;
 
 constexpr std::pair<std::string_view, TopHost::State> states[] = {{"not-answering", TopHost::State::silent},
-                                                                 {"failed", TopHost::State::failed},
-                                                                 {"no-nvidia-smi", TopHost::State::no_smi}};
+                                                                  {"failed", TopHost::State::failed},
+                                                                  {"no-nvidia-smi", TopHost::State::no_smi}};
 
 Tree tree_of(const std::optional<double>& value) {
   if (!value) return {};
@@ -62,15 +62,15 @@ Tree tree_of(const TopGpu& gpu) {
        {"smClockMHz", tree_of(r.sm_clock)},
        {"smClockMaxMHz", tree_of(r.sm_max)},
        {"memoryClockMHz", tree_of(r.memory_clock)},
-       {"throttle",
-        r.clock_reasons ? Tree::list_of(facts::throttle_reasons(*r.clock_reasons)) : Tree()},
+       {"throttle", r.clock_reasons ? Tree::list_of(facts::throttle_reasons(*r.clock_reasons)) : Tree()},
        {"fault", text_or_null(r.fault)},
        {"mig", instances},
        {"processes", gpu.programs_read ? programs : Tree()}});
 }
 
 Tree tree_of(const TopHost& host) {
-  const auto state = std::ranges::find(states, host.state, &std::pair<std::string_view, TopHost::State>::second);
+  const auto state =
+      std::ranges::find(states, host.state, &std::pair<std::string_view, TopHost::State>::second);
   return Tree::map_of({{"host", host.host},
                        {"state", state->first},
                        {"seconds", std::round(host.seconds * 10) / 10},
@@ -135,9 +135,9 @@ TopGpu gpu_of(const Tree& tree) {
   const Tree* processes = tree.find("processes");
   gpu.programs_read = processes && processes->is_list();
   for (const Tree& item : list_at(tree, "processes"))
-    gpu.programs.push_back({static_cast<std::uint64_t>(number_at(item, "pid").value_or(0)), text_at(item, "name"),
-                            number_at(item, "memoryMiB"), text_at(item, "pod"), text_at(item, "kind"),
-                            text_at(item, "workload"), text_at(item, "container")});
+    gpu.programs.push_back({static_cast<std::uint64_t>(number_at(item, "pid").value_or(0)),
+                            text_at(item, "name"), number_at(item, "memoryMiB"), text_at(item, "pod"),
+                            text_at(item, "kind"), text_at(item, "workload"), text_at(item, "container")});
   return gpu;
 }
 
@@ -164,7 +164,8 @@ void write_list(std::string& line, const char* key, const Items& items) {
 }  // namespace
 
 std::string to_json_line(const TopFrame& frame) {
-  std::string line = fmt::format("{{\"time\":{},\"interval\":{}", base::json::write(Tree(frame.time), 0), frame.every);
+  std::string line =
+      fmt::format("{{\"time\":{},\"interval\":{}", base::json::write(Tree(frame.time), 0), frame.every);
   write_list(line, "gpus", frame.gpus);
   write_list(line, "hosts", frame.hosts);
   return line + "}\n";
@@ -173,7 +174,8 @@ std::string to_json_line(const TopFrame& frame) {
 base::Result<TopFrame> frame_of_json(std::string_view line, const std::string& source) {
   const Tree tree = TRY(base::json::read(line, source));
   if (text_at(tree, "time").empty() || !tree.find("gpus") || !tree.find("gpus")->is_list())
-    return base::fail(base::Fault::parse, source + ": not a record of gpuadm gpu top: no time, or no list of gpus",
+    return base::fail(base::Fault::parse,
+                      source + ": not a record of gpuadm gpu top: no time, or no list of gpus",
                       "create one with gpuadm gpu top --record FILE");
   TopFrame frame{text_at(tree, "time"), int_at(tree, "interval"), {}, {}};
   for (const Tree& item : list_at(tree, "gpus")) frame.gpus.push_back(gpu_of(item));

@@ -37,11 +37,14 @@ std::string power(const facts::GpuReading& gpu) {
 std::string throttled(const facts::GpuReading& gpu) {
   if (!gpu.fault.empty()) return gpu.fault;
   if (!gpu.clock_reasons) return "-";
-  static const std::map<std::string, std::string> words = {
-      {"applications_clocks_setting", "clocks set"}, {"sw_power_cap", "power cap"},
-      {"sync_boost", "sync boost"},                  {"sw_thermal_slowdown", "thermal"},
-      {"hw_thermal_slowdown", "HW thermal"},         {"hw_power_brake_slowdown", "power brake"},
-      {"display_clock_setting", "display"},          {"hw_slowdown", "HW slowdown"}};
+  static const std::map<std::string, std::string> words = {{"applications_clocks_setting", "clocks set"},
+                                                           {"sw_power_cap", "power cap"},
+                                                           {"sync_boost", "sync boost"},
+                                                           {"sw_thermal_slowdown", "thermal"},
+                                                           {"hw_thermal_slowdown", "HW thermal"},
+                                                           {"hw_power_brake_slowdown", "power brake"},
+                                                           {"display_clock_setting", "display"},
+                                                           {"hw_slowdown", "HW slowdown"}};
   std::vector<std::string> found;
   for (const std::string& reason : facts::throttle_reasons(*gpu.clock_reasons))
     found.push_back(words.at(reason));
@@ -69,7 +72,8 @@ std::string used_by(const TopGpu& gpu, Names names) {
     user->known = user->known && program.used_mib;
     if (!program.pod.empty() || !program.container.empty())
       user->programs.push_back(fmt::format(
-          "{} {}", program.name.empty() ? "pid" : program.name.substr(program.name.rfind('/') + 1), program.pid));
+          "{} {}", program.name.empty() ? "pid" : program.name.substr(program.name.rfind('/') + 1),
+          program.pid));
   }
   std::ranges::stable_sort(users, std::greater<>(), &User::mib);
   std::vector<std::string> parts;
@@ -139,8 +143,8 @@ std::string line_of(const TopHost& host) {
   const std::string why = host.why.empty() ? "" : ": " + host.why;
   if (host.state == TopHost::State::no_smi) return host.host + ": nvidia-smi was not found";
   const bool failed = host.state == TopHost::State::failed;
-  return fmt::format("{}: {} since {:.0f}s{}", host.host, failed ? "no readings" : "not answering", host.seconds,
-                     why);
+  return fmt::format("{}: {} since {:.0f}s{}", host.host, failed ? "no readings" : "not answering",
+                     host.seconds, why);
 }
 
 std::string summary(const TopFrame& frame) {
@@ -161,8 +165,9 @@ std::string summary(const TopFrame& frame) {
       total += *r.total_mib;
     }
   }
-  std::string text = fmt::format("{} GPU{} on {} host{}", frame.gpus.size(), frame.gpus.size() == 1 ? "" : "s",
-                                 hosts.size(), hosts.size() == 1 ? "" : "s");
+  std::string text =
+      fmt::format("{} GPU{} on {} host{}", frame.gpus.size(), frame.gpus.size() == 1 ? "" : "s", hosts.size(),
+                  hosts.size() == 1 ? "" : "s");
   if (known > 0) text += fmt::format(": utilization {:.0f}%", utilization / known);
   if (total > 0) text += fmt::format(", memory {:.1f} of {:.1f} GiB", used / 1024, total / 1024);
   if (limit > 0) text += fmt::format(", power {:.2f} of {:.2f} kW", power / 1000, limit / 1000);

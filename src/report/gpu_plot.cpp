@@ -64,12 +64,14 @@ std::string axis(const PlotLine& line, const std::vector<std::string>& marks) {
   std::string text;
   for (const double share : {0.0, 0.5, 1.0}) {
     const double y = y_of(share * line.top, line.top);
-    text += fmt::format("<path class=\"grid\" d=\"M{:.0f} {:.1f}H{:.0f}\"/><text x=\"{:.0f}\" y=\"{:.1f}\" "
-                        "text-anchor=\"end\">{:.0f}</text>",
-                        left, y, width - right, left - 5, y + 4, share * line.top);
+    text += fmt::format(
+        "<path class=\"grid\" d=\"M{:.0f} {:.1f}H{:.0f}\"/><text x=\"{:.0f}\" y=\"{:.1f}\" "
+        "text-anchor=\"end\">{:.0f}</text>",
+        left, y, width - right, left - 5, y + 4, share * line.top);
   }
   for (std::size_t i = 0; i < marks.size(); ++i) {
-    const double share = marks.size() > 1 ? static_cast<double>(i) / static_cast<double>(marks.size() - 1) : 0;
+    const double share =
+        marks.size() > 1 ? static_cast<double>(i) / static_cast<double>(marks.size() - 1) : 0;
     text += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"{}\">{}</text>",
                         left + (width - left - right) * share, height - 4,
                         i == 0                  ? "start"
@@ -89,7 +91,8 @@ std::string slow_bar(const std::vector<float>& throttled) {
     while (end < throttled.size() && !std::isnan(throttled[end]) && throttled[end] > 0) ++end;
     const double step = (width - left - right) / static_cast<double>(throttled.size());
     path += fmt::format("M{:.1f} {:.0f}h{:.1f}v{:.0f}h-{:.1f}Z", left + step * static_cast<double>(i),
-                        height - bottom, step * static_cast<double>(end - i), strip, step * static_cast<double>(end - i));
+                        height - bottom, step * static_cast<double>(end - i), strip,
+                        step * static_cast<double>(end - i));
     i = end;
   }
   return path.empty() ? "" : fmt::format("<path class=\"slow\" d=\"{}\"/>", path);
@@ -115,12 +118,14 @@ Range range_of(const PlotLine& line) {
 std::string figure(const GpuPlot& gpu, const PlotLine& line, const PlotPage& page, const std::string& bar) {
   const Range range = range_of(line);
   const std::string summary =
-      range.known > 0 ? fmt::format("mean {:.1f}, highest {:.1f} {}", range.mean, range.most, line.unit) : "unknown";
+      range.known > 0 ? fmt::format("mean {:.1f}, highest {:.1f} {}", range.mean, range.most, line.unit)
+                      : "unknown";
   return fmt::format(
       "<figure><figcaption><b>{0}, {1}</b><span>{2}</span></figcaption>"
-      "<svg viewBox=\"0 0 {3:.0f} {4:.0f}\" role=\"img\" aria-label=\"{0} of GPU {5} of {6}: {2}\">{7}{8}{9}</svg></figure>\n",
-      escape(line.title), escape(line.unit), escape(summary), width, height, escape(gpu.gpu), escape(gpu.host),
-      axis(line, page.time_marks), curve(line), bar);
+      "<svg viewBox=\"0 0 {3:.0f} {4:.0f}\" role=\"img\" aria-label=\"{0} of GPU {5} of {6}: "
+      "{2}\">{7}{8}{9}</svg></figure>\n",
+      escape(line.title), escape(line.unit), escape(summary), width, height, escape(gpu.gpu),
+      escape(gpu.host), axis(line, page.time_marks), curve(line), bar);
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -132,21 +137,24 @@ std::string joined(const std::vector<std::string>& words) {
 std::string uses(const GpuPlot& gpu) {
   if (gpu.uses.empty()) return "<p>No process was seen.</p>\n";
   std::string text =
-      "<table><thead><tr><th>Used by</th><th>from</th><th>to</th><th>memory at most</th></tr></thead><tbody>\n";
+      "<table><thead><tr><th>Used by</th><th>from</th><th>to</th><th>memory at "
+      "most</th></tr></thead><tbody>\n";
   for (const PlotUse& use : gpu.uses)
-    text += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", escape(use.label), escape(use.from),
-                        escape(use.to), use.most_mib < 0 ? "unknown" : fmt::format("{:.1f} GiB", use.most_mib / 1024));
+    text += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", escape(use.label),
+                        escape(use.from), escape(use.to),
+                        use.most_mib < 0 ? "unknown" : fmt::format("{:.1f} GiB", use.most_mib / 1024));
   text += "</tbody></table>\n";
   if (gpu.more_uses > 0) text += fmt::format("<p>{} more are not listed.</p>\n", gpu.more_uses);
   return text;
 }
 
 std::string section(const GpuPlot& gpu, std::size_t number, const PlotPage& page) {
-  std::string text = fmt::format("<section id=\"gpu-{}\"><h2>{} GPU {}</h2>\n<p>{} <code>{}</code></p>\n", number,
-                                 escape(gpu.host), escape(gpu.gpu), escape(gpu.model.empty() ? "unknown" : gpu.model),
-                                 escape(gpu.uuid));
+  std::string text = fmt::format("<section id=\"gpu-{}\"><h2>{} GPU {}</h2>\n<p>{} <code>{}</code></p>\n",
+                                 number, escape(gpu.host), escape(gpu.gpu),
+                                 escape(gpu.model.empty() ? "unknown" : gpu.model), escape(gpu.uuid));
   if (!gpu.reasons.empty())
-    text += fmt::format("<p><span class=\"key\"></span>clocks were throttled: {}</p>\n", escape(joined(gpu.reasons)));
+    text += fmt::format("<p><span class=\"key\"></span>clocks were throttled: {}</p>\n",
+                        escape(joined(gpu.reasons)));
   text += "<div class=\"plots\">\n";
   for (const PlotLine& line : gpu.lines)
     text += figure(gpu, line, page, &line == &gpu.lines.front() ? slow_bar(gpu.throttled) : "");
@@ -171,7 +179,8 @@ std::string to_html(const PlotPage& page) {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n"
       "<title>gpuadm gpu top: {0}</title>\n<style>{1}</style>\n</head>\n<body>\n<header><h1>{0}</h1>\n"
-      "<p>gpuadm gpu top, {2} to {3} UTC, {4}. The line is the mean of a point, the area above it reaches to its "
+      "<p>gpuadm gpu top, {2} to {3} UTC, {4}. The line is the mean of a point, the area above it reaches to "
+      "its "
       "maximum; where it is interrupted, nothing was read.</p></header>\n{5}</body>\n</html>\n",
       escape(page.title), gpu_plot_style, escape(page.from), escape(page.to), escape(page.resolution), body);
 }

@@ -88,9 +88,8 @@ class Sampler {
   }
 
   bool waits() const {
-    return std::ranges::any_of(lanes_, [](const auto& lane) {
-      return lane.second.asked != Asked::nothing && !lane.second.late;
-    });
+    return std::ranges::any_of(
+        lanes_, [](const auto& lane) { return lane.second.asked != Asked::nothing && !lane.second.late; });
   }
 
   void note_late() {
@@ -206,8 +205,9 @@ class Sampler {
     lane.doubtful = true;
     ++lane.failures;
     const bool refused = fault == Fault::auth || fault == Fault::host_key;
-    lane.due = Clock::now() + (refused ? long_pause
-                                       : std::min(long_pause, short_pause * (1 << std::min(lane.failures - 1, 4))));
+    lane.due =
+        Clock::now() +
+        (refused ? long_pause : std::min(long_pause, short_pause * (1 << std::min(lane.failures - 1, 4))));
   }
 
   Result<> show(SampleMoment moment) {

@@ -106,7 +106,13 @@ TEST_CASE("every line fits the terminal, down to 40 columns, and names the GPU")
 
 TEST_CASE("names of hosts, pods and programs cannot control the terminal") {
   TopFrame frame = at(time_of(0), {gpu("a\x1b[2J", 0, 1)});
-  frame.gpus.front().programs.push_back({.pid = 1, .name = "x\x1b]0;y\a", .used_mib = 1, .pod = "", .kind = "", .workload = "", .container = ""});
+  frame.gpus.front().programs.push_back({.pid = 1,
+                                         .name = "x\x1b]0;y\a",
+                                         .used_mib = 1,
+                                         .pod = "",
+                                         .kind = "",
+                                         .workload = "",
+                                         .container = ""});
   frame.hosts.push_back({"b", TopHost::State::failed, 1, "\x1b[31m\nsecond"});
   CHECK(to_text(frame, 0).find('\x1b') == std::string::npos);
   CHECK(to_text(frame, 80).find('\x1b') == std::string::npos);
@@ -123,8 +129,8 @@ TEST_CASE("a line that is not a frame is refused with its place") {
 TEST_CASE("times are read as they are written") {
   CHECK(cluster::seconds_of("1970-01-01T00:01:40.500Z") == 100.5);
   CHECK(cluster::seconds_of("2026-11-26T10:00:00Z") == cluster::seconds_of("2026-11-26T10:00:00.000Z"));
-  for (const char* time : {"", "2026-11-26", "2026-13-26T10:00:00Z", "2026-11-26T25:00:00Z", "2026-11-26 10:00:00Z",
-                           "2026-11-26T10:00:00+", "2026-11-2xT10:00:00Z"})
+  for (const char* time : {"", "2026-11-26", "2026-13-26T10:00:00Z", "2026-11-26T25:00:00Z",
+                           "2026-11-26 10:00:00Z", "2026-11-26T10:00:00+", "2026-11-2xT10:00:00Z"})
     CHECK(!cluster::seconds_of(time));
 }
 
@@ -159,13 +165,15 @@ TEST_CASE("the page is complete in itself and escapes what hosts report") {
   TopGpu top = gpu("<b>", 0, 50);
   top.reading.model = "\"><script>alert(1)</script>";
   top.reading.clock_reasons = 4;
-  top.programs.push_back({.pid = 7, .name = "a", .used_mib = 2048, .pod = "n/<i>", .kind = "", .workload = "", .container = ""});
+  top.programs.push_back(
+      {.pid = 7, .name = "a", .used_mib = 2048, .pod = "n/<i>", .kind = "", .workload = "", .container = ""});
   TopFrame frame = at(time_of(0), {top});
   frame.hosts.push_back({"gone", TopHost::State::silent, 5, "<x>"});
   history.add(frame);
   history.add(at(time_of(2), {top}));
   const std::string html = report::to_html(history.page());
-  for (const char* text : {"<script", "http:", "https:", "<b>,", "<i>", "<x>", "src=", "url(", "@import", "nan", "inf"})
+  for (const char* text :
+       {"<script", "http:", "https:", "<b>,", "<i>", "<x>", "src=", "url(", "@import", "nan", "inf"})
     CHECK(html.find(text) == std::string::npos);
   CHECK(html.find("sw_power_cap") != std::string::npos);
   CHECK(html.find("gone had no readings") != std::string::npos);

@@ -12,15 +12,17 @@ const std::string uid = "5c1a7a2e-93f4-4a53-8d1e-0a6f1c1b2d3e";
 const std::string id = "0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f9";
 }  // namespace
 
-TEST_CASE("the pod and the container of a process are in its control group, however the runtime writes them") {
+TEST_CASE(
+    "the pod and the container of a process are in its control group, however the runtime writes them") {
   const std::string low = base::replace_all(uid, "-", "_");
   for (const std::string& line : {
-           "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + low + ".slice/cri-containerd-" + id +
-               ".scope",
+           "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + low +
+               ".slice/cri-containerd-" + id + ".scope",
            "0::/kubepods.slice/kubepods-pod" + low + ".slice/crio-" + id + ".scope",
            "4:memory:/kubepods/burstable/pod" + uid + "/" + id,
            "11:pids:/kubepods/besteffort/pod" + uid + "/" + id + "/payload",
-           "0::/system.slice/containerd.service/kubepods-besteffort-pod" + low + ".slice:cri-containerd:" + id,
+           "0::/system.slice/containerd.service/kubepods-besteffort-pod" + low +
+               ".slice:cri-containerd:" + id,
            "0::/../../kubepods.slice/kubepods-pod" + low + ".slice/docker-" + id + ".scope/init.scope",
        }) {
     CAPTURE(line);
@@ -65,7 +67,8 @@ TEST_CASE("output that is not a sample is an error that quotes it") {
 TEST_CASE("a sample that is cut anywhere is read or refused, and never has a GPU with wrong values") {
   const std::string whole =
       "gpuadm-gpu-top 1\n=== gpus\n| index, uuid, name, utilization.gpu [%], memory.used [MiB]\n"
-      "| 0, GPU-1, NVIDIA H200, 97, 1024\n? 0\n=== fields\n| 1\n=== programs\n| GPU-1, 12, 100, python\n? 0\n";
+      "| 0, GPU-1, NVIDIA H200, 97, 1024\n? 0\n=== fields\n| 1\n=== programs\n| GPU-1, 12, 100, python\n? "
+      "0\n";
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const auto sample = parse_gpu_sample(whole.substr(0, size));
     if (!sample || sample->gpus.empty()) continue;
@@ -75,7 +78,8 @@ TEST_CASE("a sample that is cut anywhere is read or refused, and never has a GPU
 }
 
 TEST_CASE("names of pods are read, with and without labels") {
-  const auto names = facts::parse_pod_names("| " + uid + "\tdefault\tanna-0\tnotebook\tanna\n| b\tteam\tx\t\t\n| c\n? 1\n");
+  const auto names =
+      facts::parse_pod_names("| " + uid + "\tdefault\tanna-0\tnotebook\tanna\n| b\tteam\tx\t\t\n| c\n? 1\n");
   CHECK(names.status == 1);
   REQUIRE(names.pods.size() == 2);
   CHECK(names.pods.at(uid).workload == "anna");

@@ -34,10 +34,10 @@ struct GpuReading {
   bool mig = false;
   std::optional<double> utilization, memory_utilization;  ///< percent of time in which it was used
   std::optional<double> used_mib, total_mib;
-  std::optional<double> temperature;                    ///< °C
-  std::optional<double> power, power_limit;             ///< W
+  std::optional<double> temperature;                     ///< °C
+  std::optional<double> power, power_limit;              ///< W
   std::optional<double> sm_clock, sm_max, memory_clock;  ///< MHz
-  std::optional<std::uint64_t> clock_reasons;           ///< nvmlClocksEventReasons, a bit mask
+  std::optional<std::uint64_t> clock_reasons;            ///< nvmlClocksEventReasons, a bit mask
   std::string fault;  ///< what nvidia-smi prints instead of values: "GPU requires reset"
   std::vector<MigInstance> instances;
   std::vector<GpuProgram> programs;
@@ -47,12 +47,12 @@ struct GpuReading {
 struct GpuSample {
   std::vector<GpuReading> gpus;
   bool has_smi = true;
-  bool control_plane = false;    ///< the host has the administrator's kubeconfig
-  bool programs_read = false;    ///< otherwise the programs are unknown
-  bool instances_read = false;   ///< the sample has the MIG instances
-  std::string fields;            ///< the list of fields that the driver supports, for the next sample
-  std::string failure;           ///< why there are no readings; empty: there are
-  bool hangs = false;            ///< nvidia-smi did not end; another one must not be started
+  bool control_plane = false;   ///< the host has the administrator's kubeconfig
+  bool programs_read = false;   ///< otherwise the programs are unknown
+  bool instances_read = false;  ///< the sample has the MIG instances
+  std::string fields;           ///< the list of fields that the driver supports, for the next sample
+  std::string failure;          ///< why there are no readings; empty: there are
+  bool hangs = false;           ///< nvidia-smi did not end; another one must not be started
 };
 
 /// Reads the output of playbooks/read/gpu-top.sh. Fault::parse if it is something else.

@@ -29,9 +29,9 @@ struct GpuPlot {
 };
 
 struct PlotPage {
-  std::string title;                   ///< "4 GPUs on 2 hosts"
-  std::string from, to;                ///< "2026-11-26 10:00:00"
-  std::string resolution;              ///< "1 sample every 2s"
+  std::string title;                    ///< "4 GPUs on 2 hosts"
+  std::string from, to;                 ///< "2026-11-26 10:00:00"
+  std::string resolution;               ///< "1 sample every 2s"
   std::vector<std::string> time_marks;  ///< times of day at equal distances, from the first to the last
   std::vector<GpuPlot> gpus;
   std::vector<std::string> notes;  ///< sentences about hosts without readings

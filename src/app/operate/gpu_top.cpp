@@ -1,8 +1,9 @@
+#include "gpuadm/cluster/gpu_top.hpp"
+
 #include "gpuadm/app/gpu.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/cluster/gpu_history.hpp"
-#include "gpuadm/cluster/gpu_top.hpp"
 #include "gpuadm/report/refusal.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/gpu_samples.hpp"
@@ -59,8 +60,8 @@ class Output {
 
   /// Between two intervals: only a page is refreshed.
   void refresh(const TopFrame& frame) {
-    const std::string every = fmt::format("gpuadm gpu top: every {}s, {}; Ctrl-C to stop\n", options_.interval,
-                                          time_of(frame));
+    const std::string every =
+        fmt::format("gpuadm gpu top: every {}s, {}; Ctrl-C to stop\n", options_.interval, time_of(frame));
     io_.page(every + cluster::to_text(frame, io_.out_style.width));
   }
 
@@ -113,7 +114,8 @@ class Output {
 void announce(const GpuTopOptions& options, Io& io) {
   if (options.format != Format::html || io.err_style.verbosity == report::Verbosity::quiet) return;
   io.err(options.count > 0
-             ? fmt::format("sampling {} times every {}s; then the page is written\n", options.count, options.interval)
+             ? fmt::format("sampling {} times every {}s; then the page is written\n", options.count,
+                           options.interval)
              : fmt::format("sampling every {}s until Ctrl-C; then the page is written\n", options.interval));
 }
 
@@ -125,8 +127,8 @@ spec::Cluster all_at_once(spec::Cluster cluster, const session::Connection& conn
 }
 
 Result<Outcome> sample(const GpuTopOptions& options, const assets::Store& assets, Io& io) {
-  const spec::Cluster cluster =
-      all_at_once(TRY(session::read_cluster(options.hosts, options.common.connection)), options.common.connection);
+  const spec::Cluster cluster = all_at_once(
+      TRY(session::read_cluster(options.hosts, options.common.connection)), options.common.connection);
   Output output(options, io);
   TRY(output.open());
   const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
@@ -157,7 +159,8 @@ Result<Outcome> sample(const GpuTopOptions& options, const assets::Store& assets
 Result<Outcome> replay(const GpuTopOptions& options, Io& io) {
   std::ifstream file(options.from, std::ios::binary);
   if (!file)
-    return base::fail(Fault::usage, fmt::format("cannot read {}: {}", options.from.string(), std::strerror(errno)),
+    return base::fail(Fault::usage,
+                      fmt::format("cannot read {}: {}", options.from.string(), std::strerror(errno)),
                       "create a record with gpuadm gpu top --record FILE");
   Output output(options, io);
   std::string line;

@@ -38,12 +38,8 @@ std::string pod_in(std::string_view component) {
 }
 
 constexpr std::pair<std::uint64_t, const char*> reasons[] = {
-    {0x02, "applications_clocks_setting"},
-    {0x04, "sw_power_cap"},
-    {0x10, "sync_boost"},
-    {0x20, "sw_thermal_slowdown"},
-    {0x40, "hw_thermal_slowdown"},
-    {0x80, "hw_power_brake_slowdown"},
+    {0x02, "applications_clocks_setting"}, {0x04, "sw_power_cap"},        {0x10, "sync_boost"},
+    {0x20, "sw_thermal_slowdown"},         {0x40, "hw_thermal_slowdown"}, {0x80, "hw_power_brake_slowdown"},
     {0x100, "display_clock_setting"},
 };
 constexpr std::uint64_t hw_slowdown = 0x08, hw_causes = 0x40 | 0x80;

@@ -138,9 +138,9 @@ void read_gpus(const Part& part, GpuSample& sample) {
   if (part.status == 124 || part.status == 137)
     sample.failure = "nvidia-smi did not end within 20s";
   else if (sample.gpus.empty())
-    sample.failure = !message.empty()
-                         ? message
-                         : fmt::format("nvidia-smi exits with status {}, no output", part.status.value_or(-1));
+    sample.failure = !message.empty() ? message
+                                      : fmt::format("nvidia-smi exits with status {}, no output",
+                                                    part.status.value_or(-1));
 }
 
 void read_programs(const Part& part, GpuSample& sample) {
@@ -211,8 +211,9 @@ void read_instances(const Part& list, const Part* memory, GpuSample& sample) {
 
 base::Result<GpuSample> parse_gpu_sample(std::string_view output) {
   if (!output.starts_with(greeting))
-    return base::fail(base::Fault::parse, "the host did not print a sample of its GPUs: " +
-                                              base::printable(output.substr(0, output.find('\n')), most_text));
+    return base::fail(base::Fault::parse,
+                      "the host did not print a sample of its GPUs: " +
+                          base::printable(output.substr(0, output.find('\n')), most_text));
   GpuSample sample;
   const Parts parts = parts_of(output);
   sample.control_plane = parts.find("control-plane") != nullptr;
