@@ -157,7 +157,8 @@ void GpuHistory::add(const TopFrame& frame) {
     add(gpus_[{top.host, top.reading.uuid}], top, *seconds);
   }
   for (const TopHost& host : frame.hosts) {
-    if (host.state == TopHost::State::no_smi || silent_.size() >= most_gpus) continue;
+    const bool silent = host.state == TopHost::State::silent || host.state == TopHost::State::failed;
+    if (!silent || silent_.size() >= most_gpus) continue;
     const auto silence = silent_.try_emplace(host.host, Silence{*seconds, *seconds, host.why}).first;
     silence->second.to = *seconds;
     silence->second.why = host.why;

@@ -80,6 +80,8 @@ void add(TopFrame& frame, const TopSource& source,
     for (const facts::GpuProgram& program : reading.programs)
       gpu.programs.push_back(program_of(program, pods));
   }
+  if (!source.sample->warning.empty())
+    frame.hosts.push_back({source.host, TopHost::State::partial, 0, source.sample->warning});
 }
 
 void sort(TopFrame& frame, TopSort by) {

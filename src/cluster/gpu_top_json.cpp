@@ -14,7 +14,8 @@ using base::Tree;
 
 constexpr std::pair<std::string_view, TopHost::State> states[] = {{"not-answering", TopHost::State::silent},
                                                                   {"failed", TopHost::State::failed},
-                                                                  {"no-nvidia-smi", TopHost::State::no_smi}};
+                                                                  {"no-nvidia-smi", TopHost::State::no_smi},
+                                                                  {"partial", TopHost::State::partial}};
 
 Tree tree_of(const std::optional<double>& value) {
   if (!value) return {};

@@ -33,9 +33,9 @@ struct TopGpu {
   std::vector<TopProgram> programs;
 };
 
-/// A host without current readings.
+/// A host without current readings, or with a GPU that has none.
 struct TopHost {
-  enum class State { silent, failed, no_smi };
+  enum class State { silent, failed, no_smi, partial };
   std::string host;
   State state = State::silent;
   double seconds = 0;  ///< since its last readings

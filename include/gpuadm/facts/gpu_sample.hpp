@@ -52,6 +52,7 @@ struct GpuSample {
   bool instances_read = false;  ///< the sample has the MIG instances
   std::string fields;           ///< the list of fields that the driver supports, for the next sample
   std::string failure;          ///< why there are no readings; empty: there are
+  std::string warning;          ///< about a GPU that has no readings, although others have
   bool hangs = false;           ///< nvidia-smi did not end; another one must not be started
 };
 

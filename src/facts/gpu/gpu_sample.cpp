@@ -135,6 +135,7 @@ void read_gpus(const Part& part, GpuSample& sample) {
     for (std::size_t i = 0; i < cells.size(); ++i) set(gpu, names[i], cells[i]);
     if (gpu.index < 0) sample.gpus.pop_back();
   }
+  if (!sample.gpus.empty()) sample.warning = message;
   if (part.status == 124 || part.status == 137)
     sample.failure = "nvidia-smi did not end within 20s";
   else if (sample.gpus.empty())
