@@ -1,5 +1,6 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
 #include "gpuadm/cluster/gpu_history.hpp"
 #include "gpuadm/cluster/gpu_top.hpp"
 
