@@ -173,10 +173,11 @@ std::string to_json_line(const TopFrame& frame) {
 }
 
 base::Result<TopFrame> frame_of_json(std::string_view line, const std::string& source) {
-  const Tree tree = TRY(base::json::read(line, source));
-  if (text_at(tree, "time").empty() || !tree.find("gpus") || !tree.find("gpus")->is_list())
-    return base::fail(base::Fault::parse,
-                      source + ": not a record of gpuadm gpu top: no time, or no list of gpus",
+  const auto read = base::json::read(line, source);
+  const Tree tree = read.value_or(Tree());
+  const Tree* gpus = tree.find("gpus");
+  if (!read || text_at(tree, "time").empty() || !gpus || !gpus->is_list())
+    return base::fail(base::Fault::parse, source + ": not a record of gpuadm gpu top",
                       "create one with gpuadm gpu top --record FILE");
   TopFrame frame{text_at(tree, "time"), int_at(tree, "interval"), {}, {}};
   for (const Tree& item : list_at(tree, "gpus")) frame.gpus.push_back(gpu_of(item));

@@ -39,10 +39,10 @@ head -c -20 day.jsonl >killed.jsonl
 exits 0 gpuadm gpu top --from killed.jsonl
 [ "$(grep -c '2 GPUs on 1 host' out)" = 1 ] || fail "not the complete sample only"
 { echo nonsense && cat day.jsonl; } >damaged.jsonl
-exits 2 gpuadm gpu top --from damaged.jsonl
+exits 1 gpuadm gpu top --from damaged.jsonl
 complains "damaged.jsonl:1"
 : >empty.jsonl
-exits 2 gpuadm gpu top --from empty.jsonl
+exits 1 gpuadm gpu top --from empty.jsonl
 complains "the record is empty"
 
 # Ctrl-C ends it; a page is written then.
