@@ -23,8 +23,8 @@ def tools_for(options, intervals):
             f"xargs -a {hosts} -I% {ssh} -O exit % 2>/dev/null; cat {hosts}")
     top = f"exec {options.gpuadm} gpu top -f {options.fleet}/cluster.yaml --assets {options.assets} --interval 1 --count {intervals}"
     return [Tool("ssh, open masters", loop, b"10.77."),
-            Tool("gpuadm gpu top", f"{top} | tail -n 1000", f"{8 * options.hosts} GPUs on {options.hosts} hosts".encode(), one=True),
-            Tool("gpuadm gpu top, record", f"{top} -o json --record {options.fleet}/tmp/record.$$ | tail -n 1 | jq -r '.gpus[].host'",
+            Tool("gpuadm gpu top", f"{top} | grep -o '^{8 * options.hosts} GPUs on' | tail -n 1", b"GPUs on", one=True),
+            Tool("gpuadm gpu top, record", f"{top} -o json --record {options.fleet}/tmp/record.$$ | tail -n 1 | jq -r '.gpus[].host' | sort -u",
                  b"10.77.")]
 
 
