@@ -2,7 +2,8 @@
 # Reads the state of a cluster on a control plane, and changes nothing. Runs on a host with an administrator's kubeconfig. The
 # output is described in docs/reference/cluster.md; the columns of a table are separated by tabs. Variables: space, a namespace
 # whose pods, and with logs=yes whose logs, are the only output; purpose=status: only the data of the status command, with the
-# members of etcd; purpose=workload: only nodes, pods, runtime classes and devices.
+# members of etcd; purpose=workload: only nodes, pods, runtime classes and devices; purpose=pod: the data of `gpuadm explain pod`,
+# with the functions of playbooks/read/pod.sh before this script.
 
 # shellcheck source=playbooks/frame.sh
 [ "${frame_is_here:-}" = yes ] || . "$(dirname "$0")/frame.sh"
@@ -112,13 +113,25 @@ devices() {
 
 runtime_classes() { table runtimeclasses runtimeclasses '{.metadata.name}' '{.handler}'; }
 
+# The quotas of namespaces: -A, or -n and a namespace.
+quotas() { table quotas "$1 resourcequotas" '{.metadata.namespace}' '{.metadata.name}' '{.status.hard}' '{.status.used}'; }
+
+# The storage classes, and claims of namespaces.
+storage() {
+  table storageclasses storageclasses '{.metadata.name}' '{.provisioner}' '{.volumeBindingMode}' \
+    '{.metadata.annotations.storageclass\.kubernetes\.io/is-default-class}'
+  table pvcs "$1 persistentvolumeclaims" '{.metadata.namespace}' '{.metadata.name}' '{.status.phase}' \
+    '{.spec.storageClassName}' '{.metadata.annotations.volume\.kubernetes\.io/selected-node}' \
+    '{.metadata.creationTimestamp}'
+}
+
 # Data for the doctor only.
 the_rest() {
   table deployments '-A deployments' '{.metadata.namespace}' '{.metadata.name}' '{.spec.replicas}' \
     '{.status.availableReplicas}'
   runtime_classes
   table namespaces namespaces '{.metadata.name}' '{.metadata.labels.pod-security\.kubernetes\.io/enforce}'
-  table quotas '-A resourcequotas' '{.metadata.namespace}' '{.metadata.name}' '{.status.hard}' '{.status.used}'
+  quotas -A
   table webhooks validatingwebhookconfigurations,mutatingwebhookconfigurations '{.metadata.name}' \
     '{range .webhooks[*]}{.failurePolicy}/{.clientConfig.service.namespace}/{.clientConfig.service.name} {end}'
   table endpoints '-A endpoints' '{.metadata.namespace}/{.metadata.name}' '{.subsets[*].addresses[*].ip}'
@@ -128,11 +141,7 @@ the_rest() {
     '{.involvedObject.name}' '{.reason}' '{.count}' '{.message}'
   table clusterpolicies clusterpolicies.nvidia.com '{.metadata.name}' '{.status.state}' \
     '{.status.conditions[?(@.type=="Error")].message}'
-  table storageclasses storageclasses '{.metadata.name}' '{.provisioner}' '{.volumeBindingMode}' \
-    '{.metadata.annotations.storageclass\.kubernetes\.io/is-default-class}'
-  table pvcs '-A persistentvolumeclaims' '{.metadata.namespace}' '{.metadata.name}' '{.status.phase}' \
-    '{.spec.storageClassName}' '{.metadata.annotations.volume\.kubernetes\.io/selected-node}' \
-    '{.metadata.creationTimestamp}'
+  storage -A
   table csidrivers csidrivers '{.metadata.name}' '{.spec.attachRequired}'
   table csinodes csinodes '{.metadata.name}' '{.spec.drivers[*].name}'
   kept deprecated-apis '^apiserver_requested_deprecated_apis' \
@@ -169,17 +178,17 @@ everything() {
     quiet version 15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw /version
     nodes
     table leases '-n kube-node-lease leases' '{.metadata.name}' '{.spec.renewTime}'
-    pods -A
+    [ "${purpose:-}" = pod ] || pods -A
     table daemonsets '-A daemonsets' '{.metadata.namespace}' '{.metadata.name}' '{.status.desiredNumberScheduled}' \
       '{.status.numberReady}' '{.spec.template.spec.tolerations}'
     devices
-    if [ "${purpose:-}" = status ]; then
-      etcd_members
-    else
-      the_rest
-    fi
+    case ${purpose:-} in
+      status) etcd_members ;;
+      pod) the_pod ;;
+      *) the_rest ;;
+    esac
   fi
-  if has curl && [ -e /etc/kubernetes/manifests/etcd.yaml ]; then
+  if [ "${purpose:-}" != pod ] && has curl && [ -e /etc/kubernetes/manifests/etcd.yaml ]; then
     kept etcd-metrics '^etcd_(server_has_leader|server_quota_backend_bytes|mvcc_db_total_size|server_leader_changes)' \
       7 curl -s -m 5 http://127.0.0.1:2381/metrics
   fi

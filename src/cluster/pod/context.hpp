@@ -1,0 +1,81 @@
+#pragma once
+
+#include "gpuadm/cluster/pod_explanation.hpp"
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What the links of one pod are evaluated from.
+namespace cluster::pod {
+
+struct Context {
+  const facts::PodView& view;
+  const facts::PodObject& pod;
+  const facts::Facts* host = nullptr;               ///< of its node, if they were read
+  std::vector<const facts::PodEvent*> events = {};  ///< about the pod, the oldest first
+};
+
+[[nodiscard]] PodLink passed(std::string link, std::string what);
+[[nodiscard]] PodLink pending(std::string link, std::string what, std::vector<std::string> seen = {});
+[[nodiscard]] PodLink broken(std::string link, std::string reason, std::string what,
+                             std::vector<std::string> seen, std::string fix);
+
+/// The latest event with one of these reasons, or nullptr.
+[[nodiscard]] const facts::PodEvent* latest(const Context& context,
+                                            std::initializer_list<std::string_view> reasons);
+/// "FailedMount: MESSAGE (4 times, last at 14:02 UTC)"
+[[nodiscard]] std::string evidence(const facts::PodEvent& event, const facts::PodView& view);
+
+/// Whether any container of the pod has been started.
+[[nodiscard]] bool has_started(const facts::PodObject& pod);
+/// The container that keeps the pod from working: the first init container that has not completed, or the
+/// first container that ended with an error, waits, or is not ready. nullptr: none.
+[[nodiscard]] const facts::ContainerObject* culprit(const facts::PodObject& pod);
+/// How the container ended last: its state, or the one before. nullptr: it did not end.
+[[nodiscard]] const facts::ContainerState* ending(const facts::ContainerObject& container);
+/// The status in the table of kubectl: "Pending", "CrashLoopBackOff", "Init:Error".
+[[nodiscard]] std::string status_of(const facts::PodObject& pod);
+/// "container main", "init container setup".
+[[nodiscard]] std::string named(const facts::ContainerObject& container);
+[[nodiscard]] const facts::Node* node_named(const facts::PodView& view, std::string_view name);
+
+/// Whether a text contains a part, in any case.
+[[nodiscard]] bool mentions(std::string_view text, std::string_view part);
+[[nodiscard]] bool mentions_any(std::string_view text, std::initializer_list<std::string_view> parts);
+/// The text between the first `before` and the next `after`; empty if there is none.
+[[nodiscard]] std::string between(std::string_view text, std::string_view before, std::string_view after);
+/// One line, shortened to `limit` bytes.
+[[nodiscard]] std::string brief(std::string_view text, std::size_t limit = 300);
+
+/// "14:02 UTC", or with the date if it is not of the last 24 hours.
+[[nodiscard]] std::string clock_text(double seconds, std::optional<double> now);
+/// "2 GPUs", "1 MIG device 1g.10gb", "2 of rdma/hca".
+[[nodiscard]] std::string pieces(double count, std::string_view resource);
+/// "1.5 CPUs", "12.0 GiB of memory", "2 GPUs".
+[[nodiscard]] std::string amount_text(double amount, std::string_view resource);
+/// "is" for one, otherwise "are".
+[[nodiscard]] std::string_view is_are(double count);
+
+// The links, in order. Each returns its state; later ones are only called if the earlier ones passed.
+[[nodiscard]] PodLink scheduled(const Context& context);
+[[nodiscard]] PodLink node(const Context& context);
+[[nodiscard]] PodLink volumes(const Context& context);
+[[nodiscard]] PodLink sandbox(const Context& context);
+[[nodiscard]] PodLink image(const Context& context);
+[[nodiscard]] PodLink configuration(const Context& context);
+[[nodiscard]] PodLink start(const Context& context);
+[[nodiscard]] PodLink run(const Context& context);
+[[nodiscard]] PodLink ready(const Context& context);
+
+/// Why a workload or controller has no pod, or fewer than requested.
+[[nodiscard]] PodLink created(const facts::PodView& view, const facts::PodTarget& target);
+/// The owners of the target's pods, the target first.
+[[nodiscard]] std::vector<const facts::PodOwner*> owners_of(const facts::PodView& view,
+                                                            const facts::PodTarget& target);
+
+/// Pods that hold GPUs on the nodes that have what the pod requests.
+[[nodiscard]] std::vector<GpuHolder> holders(const facts::PodView& view, const facts::PodObject& pod);
+
+}  // namespace cluster::pod
