@@ -1,5 +1,7 @@
 #include "cli/verbs.hpp"
 
+#include "gpuadm/app/explain_pod.hpp"
+
 #include "cli/bundle.hpp"
 #include "cli/cluster.hpp"
 #include "cli/connection.hpp"
@@ -319,21 +321,41 @@ class Verbs {
     auto* verb = root_.add_subcommand("explain", "Explain a check: symptom, cause and fix");
     const auto options = std::make_shared<app::ExplainOptions>();
     verb->add_option("ID", options->ids, "Id as in `gpuadm doctor --list`, or a prefix such as gpu")
-        ->required()
         ->option_text("...");
     auto names = text_or_json;
     names.emplace("markdown", app::Format::markdown);
     add_format(*verb, options->format, names);
-    on(verb, [options, &global = global_](app::Io& io) {
-      options->common.assets = global.assets;
-      return app::explain(*options, io);
+    verb->fallthrough();
+    verb->final_callback([verb, options, &global = global_, &chosen = chosen_] {
+      if (!verb->get_subcommands().empty()) return;
+      if (options->ids.empty()) throw CLI::RequiredError("ID");
+      chosen = [options, &global](app::Io& io) {
+        options->common.assets = global.assets;
+        return app::explain(*options, io);
+      };
     });
+    add_explain_pod(*verb);
 
     auto* version = root_.add_subcommand("version", "Show the version of gpuadm");
     const auto format = std::make_shared<app::Format>();
     add_format(*version, *format);
     on(version, [format, &global = global_](app::Io& io) {
       return app::version({.assets = global.assets, .connection = {}}, *format, io);
+    });
+  }
+
+  void add_explain_pod(CLI::App& explain) {
+    auto* verb = explain.add_subcommand("pod", "Explain why a pod, notebook or training job does not run");
+    const auto options = std::make_shared<app::ExplainPodOptions>();
+    verb->add_option("POD", options->pod, "Name of a pod, notebook, training job or controller")
+        ->required()
+        ->option_text("[NAMESPACE/]NAME");
+    add_hosts(*verb, options->hosts);
+    add_format(*verb, options->format);
+    add_connection(*verb, options->common.connection);
+    on(verb, [options, &global = global_](app::Io& io) {
+      options->common.assets = global.assets;
+      return app::explain_pod(*options, io);
     });
   }
 

@@ -44,7 +44,7 @@ struct ContainerObject {
   ContainerState state, last;
   int restarts = 0;
   bool ready = false, has_status = false;
-  std::vector<std::string> log, previous_log;  ///< the last lines
+  std::vector<std::string> log, previous_log;  ///< the last lines, without secrets
 };
 
 struct PodVolume {

@@ -66,9 +66,9 @@ constexpr std::array<Pattern, 12> patterns = {
       "the image {image} does not exist",
       "correct the image name or tag of container {container}"}}};
 
-constexpr std::initializer_list<std::string_view> waiting_reasons = {
-    "ErrImagePull",      "ImagePullBackOff",  "InvalidImageName",
-    "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable"};
+constexpr std::array<std::string_view, 6> waiting_reasons = {"ErrImagePull",      "ImagePullBackOff",
+                                                             "InvalidImageName",  "ErrImageNeverPull",
+                                                             "ImageInspectError", "RegistryUnavailable"};
 
 /// "registry.example.com:5000" of an image; docker.io if it names none.
 std::string registry_of(const std::string& image) {

@@ -1,4 +1,5 @@
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/control_plane.hpp"
 
 #include "cluster/pod/patterns.hpp"
 
@@ -75,11 +76,6 @@ PodLink evicted(const Context& context) {
               "kubectl describe node " + context.pod.node);
 }
 
-bool is_ready(const facts::Node& node) {
-  const auto ready = node.conditions.find("Ready");
-  return ready != node.conditions.end() && ready->second.status == "True";
-}
-
 /// Seconds since the last heartbeat of the node's kubelet.
 std::string heartbeat(const Context& context) {
   const auto& cluster = context.view.cluster;
@@ -123,7 +119,7 @@ PodLink node(const Context& context) {
   if (!on)
     return broken("node", "node-removed", fmt::format("node {} is no longer in the cluster", pod.node), {},
                   fmt::format("kubectl -n {} delete pod {} --force --grace-period=0", pod.space, pod.name));
-  if (!is_ready(*on))
+  if (!facts::is_ready(*on))
     return broken("node", "node-lost",
                   fmt::format("node {} is not Ready{}", pod.node,
                               on->message.empty() ? "" : ": " + brief(on->message, 160)),

@@ -1,6 +1,7 @@
 #include "cluster/pod/nodes.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/control_plane.hpp"
 
 #include <fmt/format.h>
 
@@ -42,11 +43,6 @@ bool tolerates(const facts::PodObject& pod, const Taint& taint) {
 
 std::string text_of(const Taint& taint) {
   return taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect;
-}
-
-bool is_ready(const Node& node) {
-  const auto ready = node.conditions.find("Ready");
-  return ready != node.conditions.end() && ready->second.status == "True";
 }
 
 void add_taints(const Context& context, const Node& node, std::vector<Misfit>& found) {
@@ -141,7 +137,7 @@ std::vector<Misfit> misfits(const Context& context, const Node& node) {
   if (context.pod.has_node_terms && !matches(context.pod.node_terms, node))
     found.push_back({Obstacle::affinity, text_of(context.pod.node_terms), {}, 0, 0});
   add_volumes(context, node, found);
-  if (!is_ready(node)) found.push_back({Obstacle::not_ready, node.message, {}, 0, 0});
+  if (!facts::is_ready(node)) found.push_back({Obstacle::not_ready, node.message, {}, 0, 0});
   if (node.unschedulable) found.push_back({Obstacle::cordoned, "", {}, 0, 0});
   add_taints(context, node, found);
   auto requests = context.pod.requests;

@@ -1,5 +1,7 @@
 #include "gpuadm/facts/pod_view.hpp"
 
+#include "gpuadm/base/redact.hpp"
+
 #include "facts/kubernetes/quantity.hpp"
 #include "facts/text/table.hpp"
 
@@ -105,7 +107,9 @@ void read_pods(const Sections& sections, PodView& view) {
   if (!items) return;
   const auto lines_of = [&](const std::string& name) {
     std::vector<std::string> lines;
-    for (const std::string_view line : sections.lines(name)) lines.emplace_back(line);
+    std::size_t secrets = 0;
+    for (const std::string_view line : sections.lines(name))
+      lines.push_back(base::without_secrets(line, secrets));
     return lines;
   };
   for (const Tree& item : items->items()) {
