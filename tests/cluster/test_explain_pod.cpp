@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <regex>
 #include <set>
 
 // A case is tests/cases/explain-pod/<what it shows>/{input,expected.yaml}. An input that is not a whole
@@ -102,7 +103,7 @@ TEST_CASE("explain pod: the first broken link of every case is named, with evide
       if (first->state == cluster::LinkState::broken) CHECK_MESSAGE(!first->fix.empty(), first->what);
     }
     const std::string text = cluster::to_text(explanation, 100);
-    CHECK(text.find('{') == text.find("{\""));
+    CHECK_MESSAGE(!std::regex_search(text, std::regex("\\{[a-z_]+\\}")), text);
     CHECK(std::ranges::count(text, '\n') <= 24);
   }
   CHECK(reasons.size() >= 50);

@@ -26,10 +26,11 @@ bool matches(const NodeRequirement& requirement, const Node& node) {
   if (requirement.op == "NotIn") return !listed;
   if (requirement.op == "Exists") return value.has_value();
   if (requirement.op == "DoesNotExist") return !value;
-  const auto number = value ? base::to_int(*value) : std::nullopt;
-  const auto bound = requirement.values.empty() ? std::nullopt : base::to_int(requirement.values.front());
+  if (!value || requirement.values.empty()) return false;
+  const auto number = base::to_int(*value), bound = base::to_int(requirement.values.front());
   if (!number || !bound) return false;
-  return requirement.op == "Gt" ? *number > *bound : *number < *bound;
+  return requirement.op == "Gt" ? number.value_or(0) > bound.value_or(0)
+                                : number.value_or(0) < bound.value_or(0);
 }
 
 bool tolerates(const facts::PodObject& pod, const Taint& taint) {

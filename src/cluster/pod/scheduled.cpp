@@ -108,51 +108,63 @@ std::string free_gpus(const Context& context, const std::vector<NodeFit>& nodes,
   return fmt::format("wait, or kubectl -n {} delete pod {}", most->space, most->pod);
 }
 
+bool is_gpu(const std::string& resource) {
+  return resource.starts_with("nvidia.com/");
+}
+
+/// "2 GPUs are", "12 CPUs are", "40.0 GiB of memory is".
+std::string amount_is(double amount, const std::string& resource) {
+  const bool is_bytes = resource == "memory" || resource == "ephemeral-storage";
+  return fmt::format("{} {}", amount_text(amount, resource),
+                     is_bytes ? "is" : is_are(resource == "cpu" ? amount / 1000 : amount));
+}
+
+std::string free_text(const Context& context, const std::vector<NodeFit>& nodes,
+                      const std::string& resource) {
+  std::vector<std::string> parts;
+  for (const NodeFit& fit : nodes) {
+    const double free =
+        std::max(0.0, capacity(context.view, *fit.node, resource) - used(context.view, *fit.node, resource));
+    const std::string number =
+        is_gpu(resource) ? fmt::format("{}", std::llround(free)) : amount_text(free, resource);
+    if (nodes.size() == 1)
+      return fmt::format(
+          "{} free on {}",
+          is_gpu(resource) ? fmt::format("{} {}", number, is_are(free)) : amount_is(free, resource),
+          fit.node->name);
+    if (parts.size() == 4) {
+      parts.emplace_back("...");
+      break;
+    }
+    parts.push_back(fmt::format("{} on {}", number, fit.node->name));
+  }
+  return "no node has as much free: " + base::join(parts, ", ");
+}
+
 PodLink resource_in_use(const Context& context, const std::vector<NodeFit>& nodes, const Misfit& first) {
   const std::string& resource = first.resource;
-  const bool is_gpu = resource.starts_with("nvidia.com/");
-  std::vector<std::string> seen, free_on;
-  double most = 0;
-  for (const NodeFit& fit : nodes) {
-    const double has = capacity(context.view, *fit.node, resource);
-    const double free = std::max(0.0, has - used(context.view, *fit.node, resource));
-    most = std::max(most, free);
-    const std::string who = holders_on(context, *fit.node, resource);
-    if (seen.size() < 6)
-      seen.push_back(fmt::format("{} has {}{}", fit.node->name, amount_text(has, resource),
-                                 who.empty() ? "" : "; " + who));
-    free_on.push_back(is_gpu ? fmt::format("{} on {}", std::llround(free), fit.node->name)
-                             : fmt::format("{} on {}", amount_text(free, resource), fit.node->name));
-  }
-  seen.push_back(scheduler_says(context));
-  if (free_on.size() > 4) {
-    free_on.resize(4);
-    free_on.emplace_back("...");
-  }
-  const std::string& node = nodes.front().node->name;
+  const facts::Node& node = *nodes.front().node;
   if (resource == "pods")
     return broken("scheduled", "too-many-pods",
-                  fmt::format("node {} runs its maximum of {}", node,
-                              pieces(capacity(context.view, *nodes.front().node, "pods"), "pods")),
+                  fmt::format("node {} runs its maximum of {}", node.name,
+                              pieces(capacity(context.view, node, "pods"), "pods")),
                   {scheduler_says(context)}, "delete pods, add a node, or increase maxPods of the kubelet");
-  const bool is_count = is_gpu || resource == "cpu";
-  const std::string wants = fmt::format("{} {} requested", amount_text(first.requested, resource),
-                                        !is_count           ? "is"
-                                        : resource == "cpu" ? is_are(first.requested / 1000)
-                                                            : is_are(first.requested));
-  const std::string free = nodes.size() > 1
-                               ? fmt::format("no node has as much free: {}", base::join(free_on, ", "))
-                           : is_gpu ? fmt::format("{} {} free on {}", std::llround(most), is_are(most), node)
-                                    : fmt::format("{} {} free on {}", amount_text(most, resource),
-                                                  is_count ? is_are(most / 1000) : "is", node);
-  const std::string reason = is_gpu                            ? "gpus-in-use"
-                             : resource == "cpu"               ? "insufficient-cpu"
-                             : resource == "memory"            ? "insufficient-memory"
-                             : resource == "ephemeral-storage" ? "insufficient-ephemeral-storage"
-                                                               : "insufficient-resource";
-  return broken("scheduled", reason, wants + ", " + free, seen,
-                is_gpu ? free_gpus(context, nodes, resource)
-                       : fmt::format("request less {}, or delete pods on {}", resource, node));
+  std::vector<std::string> seen;
+  for (const NodeFit& fit : nodes) {
+    const std::string who = holders_on(context, *fit.node, resource);
+    if (seen.size() < 6)
+      seen.push_back(fmt::format("{} has {}{}", fit.node->name,
+                                 amount_text(capacity(context.view, *fit.node, resource), resource),
+                                 who.empty() ? "" : "; " + who));
+  }
+  seen.push_back(scheduler_says(context));
+  const std::string what = fmt::format("{} requested, {}", amount_is(first.requested, resource),
+                                       free_text(context, nodes, resource));
+  if (is_gpu(resource))
+    return broken("scheduled", "gpus-in-use", what, seen, free_gpus(context, nodes, resource));
+  const bool is_known = resource == "cpu" || resource == "memory" || resource == "ephemeral-storage";
+  return broken("scheduled", is_known ? "insufficient-" + resource : "insufficient-resource", what, seen,
+                fmt::format("request less {}, or delete pods on {}", resource, node.name));
 }
 
 /// The values that nodes have for the key of a requirement "key=value".
