@@ -122,9 +122,12 @@ std::string brief(std::string_view text, std::size_t limit) {
   std::string line;
   for (const char c : base::trim(text)) line += c == '\n' || c == '\t' || c == '\r' ? ' ' : c;
   if (line.size() <= limit) return line;
-  // A character of several bytes is not split.
-  while (limit > 0 && (static_cast<unsigned char>(line[limit]) & 0xC0) == 0x80) --limit;
-  return line.substr(0, limit) + "...";
+  // The cause is at the end of an error. A character of several bytes is not split.
+  const auto boundary = [&](std::size_t at) {
+    while (at > 0 && (static_cast<unsigned char>(line[at]) & 0xC0) == 0x80) --at;
+    return at;
+  };
+  return line.substr(0, boundary(limit / 3)) + " ... " + line.substr(boundary(line.size() - limit * 2 / 3));
 }
 
 std::string clock_text(double seconds, std::optional<double> now) {

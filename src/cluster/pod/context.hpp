@@ -46,7 +46,7 @@ struct Context {
 [[nodiscard]] bool mentions_any(std::string_view text, std::initializer_list<std::string_view> parts);
 /// The text between the first `before` and the next `after`; empty if there is none.
 [[nodiscard]] std::string between(std::string_view text, std::string_view before, std::string_view after);
-/// One line, shortened to `limit` bytes.
+/// One line, shortened in its middle to about `limit` bytes.
 [[nodiscard]] std::string brief(std::string_view text, std::size_t limit = 300);
 
 /// "14:02 UTC", or with the date if it is not of the last 24 hours.
