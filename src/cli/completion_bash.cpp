@@ -74,8 +74,12 @@ std::string places(const Command& root) {
           options += (options.empty() ? "" : " ") + name;
       if (argument.placed && place.empty() && argument.kind != Kind::word) place = fill(argument);
     }
-    for (const Command& verb : command.verbs) place += (place.empty() ? "" : " ") + verb.path.back();
-    if (!command.verbs.empty()) place = "_gpuadm_words " + base::quote(place);
+    std::string verbs;
+    for (const Command& verb : command.verbs) verbs += (verbs.empty() ? "" : " ") + verb.path.back();
+    if (!verbs.empty())
+      place = place.starts_with("_gpuadm_list \"")
+                  ? base::replace_all(place, "_list \"", "_list \"" + verbs + " ")
+                  : "_gpuadm_words " + base::quote(verbs);
     text += fmt::format("    {}) options={}", base::quote(name_of(command)), base::quote(options));
     if (!place.empty()) text += fmt::format(" place={}", base::quote(place));
     text += " ;;\n";

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace cli {
 namespace {
 
@@ -52,7 +54,11 @@ std::string branch(const Command& root, const Command& command) {
     text += "      verbs=(\n";
     for (const Command& verb : command.verbs)
       text += fmt::format("        {}\n", base::quote(verb.path.back() + ":" + verb.says));
-    text += "      )\n      [[ ${words[CURRENT]} = -* ]] || { _describe -t verbs verb verbs; return }\n";
+    // A command that also has arguments offers both.
+    const bool has_arguments = std::ranges::any_of(command.arguments, &Argument::placed);
+    text += fmt::format(
+        "      )\n      [[ ${{words[CURRENT]}} = -* ]] || {}\n",
+        has_arguments ? "_describe -t verbs verb verbs" : "{ _describe -t verbs verb verbs; return }");
   }
   text += "      _arguments -s -S : \\\n";
   for (const Argument& argument : command.arguments) text += specifications(argument);

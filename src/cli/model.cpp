@@ -89,7 +89,8 @@ std::string name_of(const Command& command) {
 
 std::string usage_of(const Command& command) {
   std::string text = name_of(command);
-  if (!command.verbs.empty()) text += " COMMAND";
+  const bool has_arguments = std::ranges::any_of(command.arguments, &Argument::placed);
+  if (!command.verbs.empty()) text += has_arguments ? " [COMMAND]" : " COMMAND";
   if (!command.arguments.empty()) text += " [OPTIONS]";
   for (const Argument& argument : command.arguments) {
     if (!argument.placed) continue;

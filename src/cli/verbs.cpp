@@ -318,7 +318,7 @@ class Verbs {
   }
 
   void add_explain() {
-    auto* verb = root_.add_subcommand("explain", "Explain a check: symptom, cause and fix");
+    auto* verb = root_.add_subcommand("explain", "Explain a check, or why a pod does not run");
     const auto options = std::make_shared<app::ExplainOptions>();
     verb->add_option("ID", options->ids, "Id as in `gpuadm doctor --list`, or a prefix such as gpu")
         ->option_text("...");

@@ -23,6 +23,7 @@ offers json gpuadm doctor -o j
 offers prometheus gpuadm doctor --output = prom
 offers node gpuadm doctor --stage ''
 offers gpu.driver.smi-runs gpuadm explain gpu.driver.smi
+offers pod gpuadm explain po
 offers host.os.supported,host.os.immutable gpuadm doctor --only host.os.supported,host.os.imm
 offers network.podCIDR gpuadm config explain network.p
 touch cluster.yaml

@@ -16,6 +16,7 @@ offers lint 'gpuadm config '
 offers --dry-run 'gpuadm init --dr'
 offers json 'gpuadm doctor -o '
 offers gpu.driver.smi-runs 'gpuadm explain gpu.driver.smi'
+offers pod 'gpuadm explain po'
 offers network.podCIDR 'gpuadm config explain network.p'
 touch cluster.yaml
 offers cluster.yaml 'gpuadm init -f clu'

@@ -8,13 +8,13 @@ kube() { on node kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeo
 ready_nodes 1 node
 on node 'ctr -n k8s.io images import -' <"$(lab device-plugin)" >/dev/null
 sed "s/COUNT/4/" "$top/tests/lab/device-plugin/manifest.yaml" | kube apply -f - >/dev/null
-deadline=$((SECONDS + 90))
+deadline=$((SECONDS + 300))
 until [ "$(kube get node node -o 'jsonpath={.status.allocatable.nvidia\.com/gpu}')" = 4 ]; do
   [ "$SECONDS" -lt "$deadline" ] || fail "the node does not offer GPUs"
   sleep 1
 done
 kube create namespace team >/dev/null
-deadline=$((SECONDS + 60))
+deadline=$((SECONDS + 180))
 until kube -n team get serviceaccount default >/dev/null 2>&1; do
   [ "$SECONDS" -lt "$deadline" ] || fail "the namespace has no service account"
   sleep 1
@@ -36,7 +36,7 @@ controller() { # controller NAME SPEC: a ReplicaSet
 
 # A notebook holds three of the four GPUs.
 pod anna-0 '"args":["0"],"resources":{"limits":{"nvidia.com/gpu":"3"}}' | sed 's/"namespace"/"labels":{"gpuadm.io\/kind":"notebook","gpuadm.io\/name":"anna"},&/' | kube apply -f - >/dev/null
-kube -n team wait --for=condition=Ready pod/anna-0 --timeout=60s >/dev/null
+kube -n team wait --for=condition=Ready pod/anna-0 --timeout=240s >/dev/null
 {
   pod gpus-in-use '"resources":{"limits":{"nvidia.com/gpu":"2"}}'
   pod more-gpus-than-any-node '"resources":{"limits":{"nvidia.com/gpu":"5"}}'
@@ -69,9 +69,9 @@ kube apply -f - <manifests >applied || fail "the API server refuses a manifest"
 kube -n team create quota cpus --hard=limits.cpu=100m >/dev/null
 controller quota '' | sed 's/"cpu":"10m"/"cpu":"1"/' | kube apply -f - >/dev/null
 
-# is_because REASON [NAME]: within 90 s, since kubelet and controllers need time.
+# is_because REASON [NAME]: within 240 s, since kubelet and controllers need time.
 is_because() {
-  local deadline=$((SECONDS + 90)) name=${2:-$1}
+  local deadline=$((SECONDS + 240)) name=${2:-$1}
   while :; do
     exits 1 gpuadm explain pod "team/$name" -f cluster.yaml -o json
     [ "$(jq -r .reason out)" != "$1" ] || break
