@@ -3,7 +3,7 @@
 # the GPUs are a double's, and containers run the host's programs.
 . "$(dirname "$0")/common"
 
-kube() { on node kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s "$@"; }
+kube() { on node "$(printf '%q ' kubectl --kubeconfig /etc/kubernetes/admin.conf "$@")"; }
 
 ready_nodes 1 node
 on node 'ctr -n k8s.io images import -' <"$(lab device-plugin)" >/dev/null
@@ -46,8 +46,8 @@ kube -n team wait --for=condition=Ready pod/anna-0 --timeout=240s >/dev/null
   pod no-storage-class '' '"volumes":[{"name":"data","persistentVolumeClaim":{"claimName":"unbound"}}]'
   printf -- '---\n{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"unbound","namespace":"team"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}\n'
   pod scheduler-missing '' '"schedulerName":"volcano"'
-  pod directory-missing '' '"volumes":[{"name":"data","hostPath":{"path":"/mnt/no-such-share","type":"Directory"}}]'
-  pod configmap-missing '' '"volumes":[{"name":"data","configMap":{"name":"settings"}}]'
+  pod directory-missing '"volumeMounts":[{"name":"data","mountPath":"/data"}]' '"volumes":[{"name":"data","hostPath":{"path":"/mnt/no-such-share","type":"Directory"}}]'
+  pod configmap-missing '"volumeMounts":[{"name":"data","mountPath":"/data"}]' '"volumes":[{"name":"data","configMap":{"name":"settings"}}]'
   pod secret-missing '"envFrom":[{"secretRef":{"name":"token"}}]'
   pod image-never-pull '' | sed 's|lab.local/sleep:1|lab.local/nothing:1|'
   pod registry-unreachable '' | sed 's|lab.local/sleep:1|registry.invalid/nothing:1|; s|"Never"}|"Always"}|'
@@ -57,7 +57,7 @@ kube -n team wait --for=condition=Ready pod/anna-0 --timeout=240s >/dev/null
   script exit-code 'echo "starting"; echo "error: no data" >&2; exit 3'
   script shared-memory 'sh -c "kill -BUS \$\$"; exit $?'
   script cuda-driver-too-old 'echo "RuntimeError: The NVIDIA driver on your system is too old (found version 12020)."; exit 1'
-  script oom-killed 'exec tail -c 400m /dev/zero' '' '"resources":{"limits":{"memory":"32Mi"}}'
+  script oom-killed 'exec dd if=/dev/zero of=/dev/null bs=300M count=1' '' '"resources":{"limits":{"memory":"32Mi"}}'
   script liveness-probe 'sleep 1000' '' '"livenessProbe":{"exec":{"command":["/bin/false"]},"periodSeconds":1,"failureThreshold":2}' | sed 's/"restartPolicy":"Never"/"restartPolicy":"Always"/'
   script readiness-probe 'sleep 1000' '' '"readinessProbe":{"exec":{"command":["/bin/false"]},"periodSeconds":1}'
   controller service-account-missing '"serviceAccountName":"nobody"'
@@ -71,14 +71,16 @@ controller quota '' | sed 's/"cpu":"10m"/"cpu":"1"/' | kube apply -f - >/dev/nul
 
 # is_because REASON [NAME]: within 240 s, since kubelet and controllers need time.
 is_because() {
-  local deadline=$((SECONDS + 240)) name=${2:-$1}
+  local deadline=$((SECONDS + 240)) name=${2:-$1} status
   while :; do
-    exits 1 gpuadm explain pod "team/$name" -f cluster.yaml -o json
+    status=0
+    gpuadm explain pod "team/$name" -f cluster.yaml -o json >out 2>err </dev/null || status=$?
     [ "$(jq -r .reason out)" != "$1" ] || break
     [ "$SECONDS" -lt "$deadline" ] || fail "the reason of $name is '$(jq -r .reason out)', not '$1'"
     sleep 2
   done
   jq -r '"\(.says) | \(.fix)"' out
+  [ "$status" = 1 ] || fail "the exit status of $name is $status"
   jq -e '.runs == false and .fix != "" and .says != ""' out >/dev/null || fail "it says nothing about $name"
 }
 
