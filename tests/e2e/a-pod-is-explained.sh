@@ -101,6 +101,7 @@ says "Error: container main ended with exit code 3: error: no data"
 says "last log lines of container main:"
 
 # A cordoned node.
+kube -n team delete quota cpus >/dev/null
 kube cordon node >/dev/null
 pod cordoned | kube apply -f - >/dev/null
 is_because cordoned
