@@ -2,8 +2,8 @@
 # Reads the state of a cluster on a control plane, and changes nothing. Runs on a host with an administrator's kubeconfig. The
 # output is described in docs/reference/cluster.md; the columns of a table are separated by tabs. Variables: space, a namespace
 # whose pods, and with logs=yes whose logs, are the only output; purpose=status: only the data of the status command, with the
-# members of etcd; purpose=workload: only nodes, pods, runtime classes and devices.
-# members of etcd; purpose=pod: the data of `gpuadm explain pod`, with the functions of playbooks/read/pod.sh before this script.
+# members of etcd; purpose=workload: only nodes, pods, runtime classes and devices; purpose=pod: the data of `gpuadm explain pod`,
+# with the functions of playbooks/read/pod.sh before this script.
 
 # shellcheck source=playbooks/frame.sh
 [ "${frame_is_here:-}" = yes ] || . "$(dirname "$0")/frame.sh"
@@ -112,6 +112,18 @@ devices() {
 }
 
 runtime_classes() { table runtimeclasses runtimeclasses '{.metadata.name}' '{.handler}'; }
+# The quotas of namespaces: -A, or -n and a namespace.
+quotas() { table quotas "$1 resourcequotas" '{.metadata.namespace}' '{.metadata.name}' '{.status.hard}' '{.status.used}'; }
+
+# The storage classes, and claims of namespaces.
+storage() {
+  table storageclasses storageclasses '{.metadata.name}' '{.provisioner}' '{.volumeBindingMode}' \
+    '{.metadata.annotations.storageclass\.kubernetes\.io/is-default-class}'
+  table pvcs "$1 persistentvolumeclaims" '{.metadata.namespace}' '{.metadata.name}' '{.status.phase}' \
+    '{.spec.storageClassName}' '{.metadata.annotations.volume\.kubernetes\.io/selected-node}' \
+    '{.metadata.creationTimestamp}'
+}
+
 # The quotas of namespaces: -A, or -n and a namespace.
 quotas() { table quotas "$1 resourcequotas" '{.metadata.namespace}' '{.metadata.name}' '{.status.hard}' '{.status.used}'; }
 

@@ -103,7 +103,7 @@ around() {
 
 the_pod() {
   pod_uses
-  table runtimeclasses runtimeclasses '{.metadata.name}' '{.handler}'
+  runtime_classes
   table namespaces namespaces '{.metadata.name}' '{.metadata.labels.pod-security\.kubernetes\.io/enforce}'
   rows=$(targets)
   frame pod-targets "$rows" 0

@@ -54,7 +54,7 @@ kube -n team wait --for=condition=Ready pod/anna-0 --timeout=240s >/dev/null
   printf -- '---\n{"apiVersion":"node.k8s.io/v1","kind":"RuntimeClass","metadata":{"name":"unknown"},"handler":"unknown"}\n'
   pod runtime-handler-missing '' '"runtimeClassName":"unknown"'
   pod command-not-found '"command":["trian.sh"]'
-  script exit-code 'echo "starting"; echo "error: no data" >&2; exit 3'
+  script exit-code 'echo "starting"; echo "error: no data"; exit 3'
   script shared-memory 'sh -c "kill -BUS \$\$"; exit $?'
   script cuda-driver-too-old 'echo "RuntimeError: The NVIDIA driver on your system is too old (found version 12020)."; exit 1'
   script oom-killed 'exec dd if=/dev/zero of=/dev/null bs=300M count=1' '' '"resources":{"limits":{"memory":"32Mi"}}'
@@ -101,6 +101,7 @@ says "Error: container main ended with exit code 3: error: no data"
 says "last log lines of container main:"
 
 # A cordoned node.
+kube -n team delete quota cpus >/dev/null
 kube cordon node >/dev/null
 pod cordoned | kube apply -f - >/dev/null
 is_because cordoned
