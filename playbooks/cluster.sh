@@ -112,17 +112,6 @@ devices() {
 }
 
 runtime_classes() { table runtimeclasses runtimeclasses '{.metadata.name}' '{.handler}'; }
-# The quotas of namespaces: -A, or -n and a namespace.
-quotas() { table quotas "$1 resourcequotas" '{.metadata.namespace}' '{.metadata.name}' '{.status.hard}' '{.status.used}'; }
-
-# The storage classes, and claims of namespaces.
-storage() {
-  table storageclasses storageclasses '{.metadata.name}' '{.provisioner}' '{.volumeBindingMode}' \
-    '{.metadata.annotations.storageclass\.kubernetes\.io/is-default-class}'
-  table pvcs "$1 persistentvolumeclaims" '{.metadata.namespace}' '{.metadata.name}' '{.status.phase}' \
-    '{.spec.storageClassName}' '{.metadata.annotations.volume\.kubernetes\.io/selected-node}' \
-    '{.metadata.creationTimestamp}'
-}
 
 # The quotas of namespaces: -A, or -n and a namespace.
 quotas() { table quotas "$1 resourcequotas" '{.metadata.namespace}' '{.metadata.name}' '{.status.hard}' '{.status.used}'; }
