@@ -150,10 +150,11 @@ std::vector<Tree> objects_of(const Notebook& notebook, const GpuParts& parts, co
   return objects;
 }
 
-std::vector<std::string> notebook_kinds(GpuClaims claims) {
-  std::vector<std::string> kinds = {"deployments.apps", "pods", "services", "secrets"};
-  if (claims == GpuClaims::yes) kinds.emplace_back("resourceclaimtemplates.resource.k8s.io");
-  return kinds;
+std::vector<std::vector<std::string>> notebook_kinds(GpuClaims claims, OwnVolume volume) {
+  std::vector<std::string> rest = {"pods", "services", "secrets"};
+  if (claims == GpuClaims::yes) rest.emplace_back("resourceclaimtemplates.resource.k8s.io");
+  if (volume == OwnVolume::deleted) rest.emplace_back("persistentvolumeclaims");
+  return {{"deployments.apps"}, {"replicasets.apps"}, std::move(rest)};
 }
 
 }  // namespace workload

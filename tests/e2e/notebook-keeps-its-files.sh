@@ -32,7 +32,7 @@ spec:
 END
 
 notebook() { gpuadm notebook "$1" "${@:2}" -f cluster.yaml; }
-create() { gpuadm notebook create "$1" --image lab.local/notebook:1 -f cluster.yaml "${@:2}" -- jupyter lab --ip=0.0.0.0 --port=8888 --allow-root --no-browser --notebook-dir=/home/jovyan/work; }
+create() { gpuadm notebook create "$1" --image lab.local/notebook:1 -f cluster.yaml "${@:2}" -- python3 -m notebook --ip=0.0.0.0 --port=8888 --allow-root --no-browser --notebook-dir=/home/jovyan/work; }
 objects() { kube get deployments,pods,services,secrets,persistentvolumeclaims -A -l app.kubernetes.io/managed-by=gpuadm -o name | sort | tr '\n' ' '; }
 is() { [ "$1" = "$2" ] || fail "it is '$1', and not '$2'"; }
 
@@ -75,7 +75,7 @@ is "$(cell 'import os; print(open("kept", "w").write("text"), os.statvfs("/dev/s
 # The token is in no command line on the host and in none here, and in no file of gpuadm.
 ! on node "ps -eo args" | grep -F "$token" || fail "the token is in a command line of the host"
 ! pgrep -f -- "$token" || fail "the token is in a command line"
-! grep -rF "$token" .local || fail "the token was stored"
+! grep -rsF "$token" .local || fail "the token was stored"
 closes
 
 # It holds both GPUs, and nobody may strand it.

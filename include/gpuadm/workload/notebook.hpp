@@ -77,8 +77,11 @@ struct Notebook {
 [[nodiscard]] std::vector<base::Tree> objects_of(const Notebook& notebook, const GpuParts& parts,
                                                  const base::Secret& token);
 
-/// Kinds of these objects, without the volume, for deletion. `claims`: GPUs are requested by claims.
-enum class GpuClaims { yes, no };
-[[nodiscard]] std::vector<std::string> notebook_kinds(GpuClaims claims);
+/// What is deleted with a notebook.
+enum class GpuClaims { yes, no };  ///< whether GPUs are requested by claims
+enum class OwnVolume { kept, deleted };
+/// Kinds of objects, in the order of deletion: each group is gone before the next one is deleted. A
+/// controller that still exists would replace a deleted pod.
+[[nodiscard]] std::vector<std::vector<std::string>> notebook_kinds(GpuClaims claims, OwnVolume volume);
 
 }  // namespace workload

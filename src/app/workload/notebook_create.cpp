@@ -34,10 +34,10 @@ Outcome print(const NotebookPlan& plan, const base::Secret& token, const Io& io)
 void withdraw(const NotebookPlan& plan, const NotebookCreateOptions& options, ReachedCluster& cluster,
               const Io& io) {
   const workload::Notebook& notebook = plan.notebook;
-  auto kinds = workload::notebook_kinds(plan.parts.claim_template ? workload::GpuClaims::yes
-                                                                  : workload::GpuClaims::no);
-  if (!notebook.size.empty()) kinds.emplace_back("persistentvolumeclaims");
-  const auto removed = cluster.client().remove(notebook.space, kinds, instance_selector(notebook));
+  const auto removed =
+      remove_notebook(cluster, notebook.space, instance_selector(notebook),
+                      plan.parts.claim_template ? workload::GpuClaims::yes : workload::GpuClaims::no,
+                      notebook.size.empty() ? workload::OwnVolume::kept : workload::OwnVolume::deleted);
   if (removed)
     io.err(fmt::format("deleted what was created of {}/{}\n", notebook.space, notebook.name));
   else

@@ -182,10 +182,9 @@ Result<Outcome> notebook_delete(const NotebookDeleteOptions& options, Io& io) {
   const auto objects = TRY(find_notebook(*cluster, notebook));
   const Volumes volumes = volumes_of(objects);
   const bool purge = TRY(decide(options, volumes, io));
-  auto kinds =
-      workload::notebook_kinds(uses_claims(objects) ? workload::GpuClaims::yes : workload::GpuClaims::no);
-  if (purge) kinds.emplace_back("persistentvolumeclaims");
-  TRY(cluster->client().remove(notebook.space, kinds, selector(notebook)));
+  TRY(remove_notebook(*cluster, notebook.space, selector(notebook),
+                      uses_claims(objects) ? workload::GpuClaims::yes : workload::GpuClaims::no,
+                      purge ? workload::OwnVolume::deleted : workload::OwnVolume::kept));
   io.out(fmt::format("the notebook {} is deleted{}\n", shown(notebook),
                      purge ? ", with its volume " + volumes.own : ""));
   if (!purge && !volumes.own.empty())

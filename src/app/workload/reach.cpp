@@ -58,6 +58,13 @@ Result<std::vector<Tree>> find_notebook(ReachedCluster& cluster, const NotebookO
                                     : "notebooks there: " + base::printable(base::join(names, ", "), 300));
 }
 
+Result<> remove_notebook(ReachedCluster& cluster, const std::string& space, const std::string& selector,
+                         workload::GpuClaims claims, workload::OwnVolume volume) {
+  for (const auto& kinds : workload::notebook_kinds(claims, volume))
+    TRY(cluster.client().remove(space, kinds, selector));
+  return {};
+}
+
 const Tree* object_of(const std::vector<Tree>& objects, std::string_view kind) {
   for (const Tree& object : objects)
     if (const Tree* found = object.find("kind"); found && found->text() == kind) return &object;

@@ -36,6 +36,10 @@ class ReachedCluster {
 /// name, if there is none.
 [[nodiscard]] Result<std::vector<base::Tree>> find_notebook(ReachedCluster& cluster,
                                                             const NotebookOptions& options);
+/// Deletes the objects of a notebook, and waits until its pod has ended. Also runs after Ctrl-C.
+[[nodiscard]] Result<> remove_notebook(ReachedCluster& cluster, const std::string& space,
+                                       const std::string& selector, workload::GpuClaims claims,
+                                       workload::OwnVolume volume);
 /// The first object of a kind, or nullptr.
 [[nodiscard]] const base::Tree* object_of(const std::vector<base::Tree>& objects, std::string_view kind);
 /// Its text at a path of keys; empty: none.
