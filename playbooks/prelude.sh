@@ -103,7 +103,8 @@ thing_now() {
       fi
       ;;
     mode) if [ -f "$2" ] && [ ! -L "$2" ]; then stat -c %a "$2"; else echo absent; fi ;;
-    directory) if [ -d "$2" ] && [ ! -L "$2" ]; then echo there; else echo absent; fi ;;
+    # A mount whose server does not answer is not touched.
+    directory) if path_is_mount "$2" || { [ -d "$2" ] && [ ! -L "$2" ]; }; then echo there; else echo absent; fi ;;
     unit) printf '%s %s\n' "$(systemctl is-enabled "$2" 2>/dev/null || :)" "$(systemctl is-active "$2" 2>/dev/null || :)" ;;
     sysctl) { cat "/proc/sys/$2" 2>/dev/null || echo absent; } | tr '\t' ' ' ;;
     module) if [ -d "/sys/module/$(printf %s "$2" | tr - _)" ]; then echo loaded; else echo absent; fi ;;
@@ -118,6 +119,14 @@ thing_now() {
     mig) mig_now "$2" ;;
     compute-mode) compute_mode_now "$2" ;;
     *) echo unknown ;;
+  esac
+}
+
+# path_is_mount PATH: whether it is the mount point of a storage.
+path_is_mount() {
+  case $1 in
+    /srv/gpuadm/*) at=$1 awk '$5 == ENVIRON["at"] { found = 1 } END { exit !found }' /proc/self/mountinfo ;;
+    *) return 1 ;;
   esac
 }
 

@@ -51,7 +51,7 @@ undo_is_done() {
     unit) undo_unit_is_done ;;
     # A module that is in use stays until the next boot; a built-in module stays permanently.
     module) [ "$was" = absent ] && [ "$(cat "/sys/module/$(printf %s "$name" | tr - _)/refcnt" 2>/dev/null)" != 0 ] ;;
-    directory) [ "$gpuadm_step" != preview ] && [ -n "$(ls -A "$name")" ] ;;
+    directory) [ "$gpuadm_step" != preview ] && { path_is_mount "$name" || [ -n "$(ls -A "$name")" ]; } ;;
     packages) for gpuadm_package in $name; do [ "$(package_now "$gpuadm_package")" = absent ] || return 1; done ;;
     sysctl) [ "$was" = absent ] ;;
     # The package that has the file was removed.
@@ -214,7 +214,7 @@ undo_forget() {
       grep -qF " ${gpuadm_blob##*/}" "$gpuadm_journal/log" || rm -f "$gpuadm_blob"
     done
   else
-    # Everything but the lock, which is removed when the run ends.
-    find "$gpuadm_home" -mindepth 1 -maxdepth 1 ! -name lock -exec rm -rf {} +
+    # Everything but the lock, which is removed when the run ends. What an operator has mounted there stays.
+    find "$gpuadm_home" -mindepth 1 -maxdepth 1 ! -name lock -exec rm -rf --one-file-system {} +
   fi
 }

@@ -16,7 +16,10 @@ namespace {
 
 /// The cluster file for `gpuadm join --to`, without hosts and connection settings.
 Result<std::vector<Composed>> compose_cluster_file(const Context& context) {
-  base::Tree tree = spec::to_tree(spec::completed(context.cluster, context.decisions));
+  spec::Cluster cluster = spec::completed(context.cluster, context.decisions);
+  // Hosts have the keys; the file of the operator's machine says nothing here.
+  for (spec::Storage& storage : cluster.storage) storage.key_file.clear();
+  base::Tree tree = spec::to_tree(cluster);
   tree.erase("hosts");
   tree.erase("ssh");
   return std::vector{

@@ -6,6 +6,7 @@
 #include "playbook/environment.hpp"
 #include "playbook/gpu_nodes.hpp"
 #include "playbook/hardening.hpp"
+#include "playbook/storage.hpp"
 
 #include <fmt/format.h>
 
@@ -164,6 +165,11 @@ constexpr Row table[] = {
     {"proxy", has_proxy},
     {"registry-mirrors", [](const Context& c) { return !c.cluster.mirrors.registries.empty(); }},
     {"registry-hosts", [](const Context& c) { return !registry_hosts(c).empty(); }},
+    {"storage", has_any_storage},
+    {"storage-shared", has_shared_storage},
+    {"storage-nfs", [](const Context& c) { return has_storage(c, spec::StorageKind::nfs); }},
+    {"storage-cephfs", [](const Context& c) { return has_storage(c, spec::StorageKind::cephfs); }},
+    {"storage-key-left", lacks_storage_key},
     // State of the host.
     {"apt", [](const Context& c) { return c.facts.os.family == facts::Family::debian; }},
     {"has-address", [](const Context& c) { return !c.facts.network.default_address.empty(); }},

@@ -10,6 +10,7 @@
 #include "playbook/gpu_nodes.hpp"
 #include "playbook/hardening.hpp"
 #include "playbook/kubeadm.hpp"
+#include "playbook/storage.hpp"
 
 #include <fmt/format.h>
 
@@ -252,6 +253,8 @@ constexpr Row table[] = {
     {"registry_mirrors", registry_mirrors},
     {"service_cidr", service_cidr},
     {"stack_targets", stack_targets},
+    {"storage_keys", storage_keys},
+    {"storages", storages},
     {"time_services", time_services},
     {"toolkit_keys", toolkit_keys},
     {"toolkit_repository", toolkit_repository},

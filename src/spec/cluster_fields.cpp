@@ -6,6 +6,7 @@
 #include "spec/environment.hpp"
 #include "spec/formats.hpp"
 #include "spec/hosts.hpp"
+#include "spec/storage_fields.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -242,6 +243,8 @@ const std::vector<Field<Cluster>>& cluster_fields() {
                {"Merged into containerd's config.toml or Docker's daemon.json."}, &C::patches,
                &Patches::runtime),
 
+      field<C>("storage", storages(), {"Places on hosts that pods share; gpuadm storage add writes them."},
+               &C::storage),
       field<C>("hosts", hosts(), {"Hosts; at least one, required."}, &C::hosts),
   };
   return fields;

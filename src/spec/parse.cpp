@@ -9,6 +9,7 @@
 #include "spec/hosts.hpp"
 #include "spec/network.hpp"
 #include "spec/patches.hpp"
+#include "spec/storage_fields.hpp"
 
 namespace spec {
 
@@ -37,6 +38,7 @@ Result<Cluster> parse(std::string_view yaml, std::string_view source) {
   judge_gpus(cluster, file, problems);
   check_environment(cluster, file, problems);
   judge_patches(file, problems);
+  judge_storage(cluster, file, problems);
   if (!problems.empty()) {
     const auto newer = migrate(yaml, source);
     return std::unexpected(problems.error(
@@ -55,6 +57,7 @@ const std::vector<Key>& keys() {
   static const std::vector<Key> keys = [] {
     std::vector<Key> all;
     explain_fields(cluster_fields(), all);
+    explain_fields(storage_fields(), all);
     explain_fields(host_fields(), all);
     return all;
   }();

@@ -34,6 +34,7 @@ enum class Allocator { device_plugin, dra, none };
 enum class Sharing { exclusive, time_slicing, mps };
 enum class MigStrategy { single, mixed };      ///< one resource for all instances, or one for each profile
 enum class GpuStack { native, gpu_operator };  ///< who runs what Kubernetes needs for GPUs
+enum class StorageKind { local, path, nfs, cephfs };
 enum class DeviceStrategy { runtime_class, cdi };  ///< how GPUs get into containers
 
 /// Connection settings. Empty ones or 0 come from the operator's OpenSSH configuration (`ssh -G`).
@@ -160,6 +161,21 @@ struct Security {
   SecurityProfile profile = SecurityProfile::standard;
 };
 
+/// A place on hosts that pods share: gpuadm/spec/storage.hpp.
+struct Storage {
+  std::string name;
+  StorageKind kind = StorageKind::path;
+  std::string host;                   ///< local: the name of the host with the folder
+  std::string path;                   ///< local, path: the folder on hosts; cephfs: the one in the file system
+  std::string server, exported;       ///< nfs
+  std::vector<std::string> monitors;  ///< cephfs: host[:port]
+  std::string user;                   ///< cephfs: "ml" for client.ml
+  std::string key_file;               ///< cephfs: a local file; empty: hosts of the cluster have the key
+  base::Secret key;                   ///< read from it; written only to hosts
+  std::string options;                ///< of the mount, separated by commas
+  base::Mark mark;
+};
+
 struct Cluster {
   std::string name = "gpuadm";
   Kubernetes kubernetes;
@@ -176,6 +192,7 @@ struct Cluster {
   std::map<std::string, bool> feature_gates;    ///< for kubelet and control plane; linted against the version
   std::vector<std::string> kubelet_extra_args;  ///< "--flag=value", linted
   Patches patches;
+  std::vector<Storage> storage;
   std::vector<Host> hosts;
 };
 

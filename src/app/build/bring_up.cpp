@@ -215,6 +215,7 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp setup, Io& io) {
   if (!options.bundle.empty())
     bundle = TRY(session::bring_bundle(options.bundle, options.bundle_signers, io));
   TRY(session::resolve_environment(setup.cluster, assets));
+  TRY(session::read_storage_keys(setup.cluster));
   const session::Session session =
       TRY(session::Session::open(setup.cluster, options.common.connection, options.consent, io));
   session::Survey survey =

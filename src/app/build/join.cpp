@@ -1,9 +1,9 @@
 #include "gpuadm/app/cluster.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/cluster/adopted.hpp"
 #include "gpuadm/session/ask.hpp"
 
 #include "app/build/bring_up.hpp"
+#include "app/build/stored_cluster.hpp"
 
 #include <fmt/format.h>
 
@@ -15,8 +15,6 @@ namespace app {
 namespace {
 
 using base::Fault;
-
-constexpr const char* intent_file = "/etc/kubernetes/gpuadm/cluster.yaml";
 
 bool is_node(const facts::Census& census, const std::string& host) {
   const auto facts = census.find(host);
@@ -66,16 +64,7 @@ Result<spec::Cluster> resolve_hosts(const std::vector<std::string>& targets, con
 /// The stored cluster file of the control plane, with these hosts.
 Result<spec::Cluster> resolve_intent(spec::Cluster cluster, transport::Fleet& fleet,
                                      const assets::Store& assets) {
-  const std::string from = cluster.hosts.front().name;
-  const transport::Exit exit = TRY(session::ask(
-      from, {.label = "read the cluster file", .asset = "playbooks/read/cluster-file.sh"}, fleet, assets));
-  const std::string source = from + ":" + intent_file;
-  if (exit.out.empty())
-    return base::fail(Fault::blocked,
-                      fmt::format("{} has no stored cluster file: {} does not exist", from, intent_file),
-                      "create it with gpuadm adopt --record, or use a cluster file with all hosts: -f "
-                      "cluster.yaml");
-  spec::Cluster intent = TRY(cluster::parse_intent(exit.out, source));
+  spec::Cluster intent = TRY(read_stored_cluster(cluster.hosts.front().name, fleet, assets));
   if (intent.network.plugin == spec::NetworkPlugin::bridge)
     return base::fail(Fault::blocked, "this cluster connects pods by routes on every node",
                       "use a cluster file with all hosts: gpuadm join HOST -f cluster.yaml");

@@ -1,0 +1,46 @@
+# shellcheck shell=sh disable=SC2154
+# Makes the folder of a claim on a storage, or removes it again if it is empty. Variables: action (make, drop), marker (the folder gpuadm-NAME),
+# space, name, mode, owner (UID:GID, or empty). Prints "made" or "existing", and the free bytes. Nothing is made above the marker, which exists
+# only on the share.
+
+export LC_ALL=C
+PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+umask 077
+within() { timeout -k 5 20 "$@"; }
+end() {
+  case $1 in
+    124 | 137) echo "the storage did not answer within 20s" >&2 ;;
+    *) echo "$2" >&2 ;;
+  esac
+  exit 1
+}
+
+rc=0
+within test -s "$marker/id" || rc=$?
+[ "$rc" -eq 0 ] || end "$rc" "$marker does not exist on this host: the share is not mounted; run gpuadm storage list"
+folder=$marker/claims/$space/$name
+
+case $action in
+  drop)
+    within rmdir "$folder" 2>/dev/null || :
+    exit 0
+    ;;
+esac
+is=existing
+within mkdir -p "$marker/claims/$space" || end "$?" "cannot write to $marker"
+if within mkdir "$folder" 2>/dev/null; then
+  is=made
+elif [ -L "$folder" ] || ! within test -d "$folder"; then
+  end 1 "$folder is not a folder, or cannot be made: is the share full or read-only?"
+fi
+# An existing folder has the files of an earlier claim, and keeps its owner and its mode.
+if [ "$is" = made ]; then
+  {
+    [ -z "$owner" ] || within chown -h "$owner" "$folder"
+  } && within chmod "$mode" "$folder" || {
+    rc=$?
+    within rmdir "$folder"
+    end "$rc" "the storage refuses owner $owner or mode $mode of $folder"
+  }
+fi
+printf '%s %s\n' "$is" "$(within df -Pk "$folder" 2>/dev/null | awk 'NR == 2 { printf "%.0f", $4 * 1024 }')"

@@ -1,0 +1,135 @@
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/control_plane.hpp"
+#include "gpuadm/session/environment.hpp"
+#include "gpuadm/session/run_playbook.hpp"
+#include "gpuadm/spec/storage.hpp"
+
+#include "app/workload/storage_common.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace app {
+
+namespace {
+
+using base::Fault;
+using base::Tree;
+
+/// The options as keys of the cluster file, which validates them.
+Result<spec::Storage> asked(const StorageAddOptions& options) {
+  Tree values = Tree::map_of({{"name", options.name}, {"kind", options.kind}});
+  const auto set = [&](const char* key, const std::string& value) {
+    if (!value.empty()) values.set(key, value);
+  };
+  set("host", options.host);
+  set("path", options.path);
+  set("server", options.server);
+  set("export", options.exported);
+  if (!options.monitors.empty()) values.set("monitors", Tree::list_of(options.monitors));
+  set("user", options.user);
+  // The file may be used from another directory later.
+  if (!options.key_file.empty()) set("keyFile", std::filesystem::absolute(options.key_file).string());
+  set("options", options.mount_options);
+  spec::Storage storage = TRY(spec::read_storage(values));
+  if (storage.kind == spec::StorageKind::cephfs && storage.key_file.empty())
+    return base::fail(Fault::usage, "the storage needs the key of its user", "add --key-file FILE, mode 0600");
+  return storage;
+}
+
+/// With the new storage. One with the same settings is accepted, so that an interrupted command can be
+/// repeated.
+Result<> add(spec::Cluster& cluster, const spec::Storage& storage) {
+  const auto same = std::ranges::find(cluster.storage, storage.name, &spec::Storage::name);
+  if (same == cluster.storage.end()) {
+    cluster.storage.push_back(storage);
+  } else {
+    spec::Storage as_written = storage;
+    if (same->key_file.empty()) as_written.key_file.clear();
+    if (spec::to_tree(*same) != spec::to_tree(as_written))
+      return base::fail(Fault::usage,
+                        fmt::format("the cluster has a storage named {} with other settings: {} {}", storage.name,
+                                    spec::row_of(same->kind).name, spec::source_of(*same)),
+                        "choose another name, or remove that one: gpuadm storage remove " + storage.name);
+    same->key_file = storage.key_file;
+  }
+  if (storage.kind != spec::StorageKind::local) return {};
+  std::vector<std::string> names;
+  for (const spec::Host& host : cluster.hosts) names.push_back(host.name);
+  if (std::ranges::find(names, storage.host) != names.end()) return {};
+  return base::fail(Fault::usage, fmt::format("--host {}: not one of the hosts", storage.host),
+                    "hosts: " + base::join(names, ", "));
+}
+
+/// Every node needs the storage, because a pod may run on any.
+Result<> check_nodes(const spec::Cluster& cluster, const session::Survey& survey, transport::Fleet& fleet,
+                     const assets::Store& assets) {
+  session::ClusterClient client = TRY(session::ClusterClient::open(cluster, fleet, assets));
+  std::vector<std::string> ids;
+  for (const auto& [host, facts] : survey.census)
+    if (facts) ids.push_back(facts->machine.id);
+  const auto missing = workload::nodes_without(ids, TRY(client.get({{"nodes"}, {}, {}})));
+  if (missing.empty()) return {};
+  return base::fail(Fault::usage,
+                    fmt::format("the cluster has nodes that are not among the hosts: {}",
+                                base::printable(base::join(missing, ", "), 500)),
+                    "name all hosts of the cluster, or use its cluster file: -f FILE");
+}
+
+/// The operator's cluster file with the storage; nothing: unchanged.
+Result<std::optional<std::string>> new_file(const StorageAddOptions& options, const spec::Storage& storage,
+                                            Io& io) {
+  if (options.hosts.file.empty()) return std::nullopt;
+  const std::string source = options.hosts.file.string();
+  const std::string before = TRY(base::read_file(options.hosts.file, 1u << 20));
+  if (spec::find_storage(TRY(spec::parse(before, source)), storage.name)) return std::nullopt;
+  std::string after = TRY(spec::with_storage(before, source, storage));
+  if (options.format == Format::text) io.out(base::unified_diff(before, after, source, source));
+  return after;
+}
+
+void show_next(const StorageAddOptions& options, Io& io) {
+  if (options.format != Format::text || io.out_style.verbosity == report::Verbosity::quiet) return;
+  const std::string rest = typed_hosts(options.hosts, options.common.connection);
+  io.out(fmt::format("\n  for a pod: gpuadm storage claim NAME --size 10Gi --on {}{}\n", options.name, rest));
+}
+
+}  // namespace
+
+Result<Outcome> storage_add(const StorageAddOptions& options, Io& io) {
+  const spec::Storage storage = TRY(asked(options));
+  TRY(check_all_hosts(options.hosts));
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const playbook::Library library = TRY(playbook::Library::load(assets, "storage-add"));
+  spec::Cluster hosts = TRY(session::read_cluster(options.hosts, options.common.connection));
+  if (!options.hosts.file.empty()) TRY(add(hosts, storage));
+  spec::Cluster keys;  // a key file that cannot be read is reported before hosts are contacted
+  keys.storage = {storage};
+  TRY(session::read_storage_keys(keys));
+  const auto file = TRY(new_file(options, storage, io));
+  const session::Session session =
+      TRY(session::Session::open(hosts, options.common.connection, options.consent, io));
+  const session::Survey survey = TRY(session.survey_all(assets));
+  const spec::Host* first = playbook::first_control_plane(hosts, survey.census);
+  if (!first || !facts::is_control_plane(survey.census, first->name))
+    return base::fail(Fault::blocked, "no control-plane node of a cluster is among the hosts",
+                      "create the cluster first: gpuadm init, or gpuadm apply -f FILE with `storage:` in it");
+  spec::Cluster cluster =
+      TRY(read_storages(options.hosts, hosts, first->name, *session.fleet, assets)).cluster;
+  TRY(add(cluster, storage));
+  TRY(session::resolve_environment(cluster, assets));
+  TRY(session::read_storage_keys(cluster));
+  TRY(check_nodes(cluster, survey, *session.fleet, assets));
+  TRY(session.folder.save("cluster.yaml", spec::to_tree(cluster)));
+
+  const session::PlaybookRun run{cluster, assets, library, nullptr, {}, options.consent};
+  const Outcome outcome = TRY(session::run_and_report(run, survey, session, options.format, io));
+  if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
+  if (file) TRY(base::write_file(options.hosts.file, *file, 0644));
+  show_next(options, io);
+  return outcome;
+}
+
+}  // namespace app

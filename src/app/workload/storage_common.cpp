@@ -1,0 +1,56 @@
+#include "app/workload/storage_common.hpp"
+
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/session/typed.hpp"
+#include "gpuadm/spec/storage.hpp"
+#include "gpuadm/workload/objects.hpp"
+
+#include "app/build/stored_cluster.hpp"
+
+#include <fmt/format.h>
+
+namespace app {
+
+using base::Fault;
+
+Result<> check_all_hosts(const Hosts& hosts) {
+  if (hosts.file.empty() || hosts.targets.empty()) return {};
+  return base::fail(Fault::usage, "a storage is on all hosts of the cluster file: do not name hosts",
+                    "leave out " + base::join(hosts.targets, " "));
+}
+
+Result<StorageSource> read_storages(const Hosts& hosts, spec::Cluster cluster, const std::string& control_plane,
+                                    transport::Fleet& fleet, const assets::Store& assets) {
+  if (!hosts.file.empty()) return StorageSource{std::move(cluster), TRY(base::read_file(hosts.file, 1u << 20))};
+  spec::Cluster stored = TRY(read_stored_cluster(control_plane, fleet, assets));
+  stored.hosts = std::move(cluster.hosts);
+  stored.ssh = std::move(cluster.ssh);
+  return StorageSource{std::move(stored), {}};
+}
+
+Result<spec::Storage> storage_named(const spec::Cluster& cluster, const std::string& name) {
+  if (const spec::Storage* found = spec::find_storage(cluster, name)) return *found;
+  std::vector<std::string> names;
+  for (const spec::Storage& storage : cluster.storage) names.push_back(storage.name);
+  const auto near = base::nearest(name, names);
+  return base::fail(Fault::usage,
+                    fmt::format("the cluster has no storage named {}{}", base::printable(name, 80),
+                                near ? fmt::format(" (did you mean {}?)", *near) : ""),
+                    names.empty() ? "add one: gpuadm storage add NAME nfs --server HOST --export PATH"
+                                  : "it has: " + base::join(names, ", "));
+}
+
+Result<std::vector<workload::ClaimOnStorage>> read_claims(session::ClusterClient& client,
+                                                          const std::string& storage) {
+  std::string selector = fmt::format("{}={},{}", workload::managed_by_label, workload::managed_by,
+                                     workload::storage_label);
+  if (!storage.empty()) selector += "=" + storage;
+  return workload::claims_in(TRY(client.get({{"persistentvolumeclaims"}, {}, selector})));
+}
+
+std::string typed_hosts(const Hosts& hosts, const Connection& connection) {
+  return session::typed(hosts, connection);
+}
+
+}  // namespace app

@@ -1,0 +1,92 @@
+#include "gpuadm/spec/storage.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include "spec/storage_fields.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace spec {
+
+namespace {
+
+/// An IPv6 address in brackets, as mount.nfs and mount.ceph expect it.
+std::string bracketed(const std::string& address) {
+  const bool v6 = std::ranges::count(address, ':') > 1 && !address.starts_with('[');
+  return v6 ? "[" + address + "]" : address;
+}
+
+bool is_base64(std::string_view text) {
+  return text.size() >= 16 && text.size() <= 400 && std::ranges::all_of(text, [](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) || c == '+' || c == '/' || c == '=';
+         });
+}
+
+}  // namespace
+
+std::string place_of(const Storage& storage) {
+  return is_mounted(storage.kind) ? "/srv/gpuadm/" + storage.name : storage.path;
+}
+
+std::string marker_of(const Storage& storage) {
+  return fmt::format("{}/gpuadm-{}", place_of(storage), storage.name);
+}
+
+std::string source_of(const Storage& storage) {
+  switch (storage.kind) {
+    case StorageKind::nfs:
+      return fmt::format("{}:{}", bracketed(storage.server), storage.exported);
+    case StorageKind::cephfs:
+      return fmt::format("{}:{}", base::join(storage.monitors, ","),
+                         storage.path.empty() ? "/" : storage.path);
+    case StorageKind::local:
+    case StorageKind::path:
+      break;
+  }
+  return storage.path;
+}
+
+bool is_on(const Storage& storage, const Host& host) {
+  return storage.kind != StorageKind::local || storage.host == host.name;
+}
+
+const Storage* find_storage(const Cluster& cluster, std::string_view name) {
+  const auto found = std::ranges::find(cluster.storage, name, &Storage::name);
+  return found == cluster.storage.end() ? nullptr : &*found;
+}
+
+Result<Storage> read_storage(const Tree& values) {
+  Problems problems("storage");
+  Storage storage;
+  read_fields(values, "storage[].", storage_fields(), storage, problems);
+  judge_storage_keys(storage, values, problems);
+  if (problems.empty()) return storage;
+  const std::string what = base::replace_all(problems.error().what, "storage:0:0: ", "");
+  return base::fail(base::Fault::usage, base::replace_all(what, "storage[].", ""),
+                    "gpuadm config explain storage");
+}
+
+Tree to_tree(const Storage& storage) {
+  return write_fields(storage, "storage[].", storage_fields());
+}
+
+Result<std::string> ceph_key_in(std::string_view text, const std::string& source) {
+  std::vector<std::string> keys;
+  for (const std::string_view line : base::lines(text)) {
+    const std::string_view plain = base::trim(line);
+    const std::size_t equals = plain.find('=');
+    if (is_base64(plain)) keys.emplace_back(plain);
+    if (equals == std::string_view::npos || base::trim(plain.substr(0, equals)) != "key") continue;
+    const std::string_view value = base::trim(plain.substr(equals + 1));
+    if (is_base64(value)) keys.emplace_back(value);
+  }
+  if (keys.size() == 1) return std::move(keys.front());
+  return base::fail(base::Fault::usage,
+                    fmt::format("{} contains {} keys of Ceph; one is needed", source, keys.size()),
+                    "ceph auth get-or-create-key client.USER mon 'allow r' mds 'allow rw' osd 'allow rw' > FILE");
+}
+
+}  // namespace spec

@@ -1,0 +1,201 @@
+#include "spec/storage_fields.hpp"
+
+#include "gpuadm/base/network.hpp"
+#include "gpuadm/spec/storage.hpp"
+
+#include "spec/environment.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+namespace spec {
+
+namespace {
+
+const std::string prefix = "storage[].";
+constexpr std::size_t longest_name = 40;  // it is a part of the names of PersistentVolumes and systemd units
+
+bool is_alphanumeric(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
+
+bool is_name(const std::string& text) {
+  return base::is_dns_name(text) && text.find('.') == std::string::npos && text.size() <= longest_name;
+}
+
+/// An absolute path without "." and "..". Other characters have a meaning in systemd units, mount options or
+/// the journal.
+bool is_path(const std::string& text) {
+  if (!text.starts_with('/') || (text.size() > 1 && text.ends_with('/')) || text.size() > 200) return false;
+  if (!std::ranges::all_of(text, [](char c) {
+        return is_alphanumeric(c) || std::string_view("/._-+@=").find(c) != std::string_view::npos;
+      }))
+    return false;
+  for (const std::string_view part : base::split(std::string_view(text).substr(1), '/'))
+    if ((part.empty() && text != "/") || part == "." || part == "..") return false;
+  return true;
+}
+
+/// "host[:port]", of a monitor of Ceph.
+bool is_monitor(const std::string& text) {
+  return is_registry_host(text);
+}
+
+bool is_ceph_user(const std::string& text) {
+  return text.size() <= 100 && is_alphanumeric(text.front()) && std::ranges::all_of(text, [](char c) {
+           return is_alphanumeric(c) || c == '.' || c == '_' || c == '-';
+         });
+}
+
+/// "ro,vers=4.2". A key would be visible in `mount` and in the unit.
+bool are_options(const std::string& text) {
+  return std::ranges::all_of(base::split(text, ','), [](std::string_view option) {
+    const std::string_view name = option.substr(0, option.find('='));
+    return !name.empty() && name != "secret" && std::ranges::all_of(option, [](char c) {
+      return is_alphanumeric(c) || std::string_view("._-=:/").find(c) != std::string_view::npos;
+    });
+  });
+}
+
+/// Folders that gpuadm, the cluster or the system delete or fill.
+bool is_reserved(const std::string& path) {
+  constexpr std::string_view reserved[] = {"/bin",         "/boot",
+                                           "/dev",         "/etc",
+                                           "/lib",         "/lib64",
+                                           "/proc",        "/run",
+                                           "/sbin",        "/srv/gpuadm",
+                                           "/sys",         "/tmp",
+                                           "/usr",         "/var/lib/containerd",
+                                           "/var/lib/cni", "/var/lib/docker",
+                                           "/var/lib/etcd", "/var/lib/gpuadm",
+                                           "/var/lib/kubelet", "/var/run"};
+  return path == "/" || path == "/var" || path == "/var/lib" || path == "/srv" || path == "/home" ||
+         path == "/root" || std::ranges::any_of(reserved, [&](std::string_view folder) {
+           return path == folder || path.starts_with(std::string(folder) + "/");
+         });
+}
+
+bool has_word(const char* words, std::string_view word) {
+  return std::ranges::count(base::words(words), word) > 0;
+}
+
+std::optional<std::vector<Storage>> read_storages(const Tree& list, const std::string& path,
+                                                  Problems& problems) {
+  if (!list.is_list()) {
+    add_unexpected(problems, list, path, "list of storages");
+    return std::nullopt;
+  }
+  std::vector<Storage> all;
+  for (const Tree& item : list.items()) {
+    Storage& storage = all.emplace_back();
+    storage.mark = item.mark;
+    if (item.is_map())
+      read_fields(item, prefix, storage_fields(), storage, problems);
+    else
+      add_unexpected(problems, item, "storage[]", "map with name, kind …");
+  }
+  return all;
+}
+
+Type<StorageKind> kind() {
+  Type<StorageKind> type = choice_of(storage_kinds, &StorageKindRow::kind);
+  return type;
+}
+
+std::string kinds_help() {
+  std::vector<std::string> parts;
+  for (const StorageKindRow& row : storage_kinds) parts.push_back(fmt::format("{}: {}", row.name, row.says));
+  return base::join(parts, "; ") + ". Required.";
+}
+
+}  // namespace
+
+const std::vector<Field<Storage>>& storage_fields() {
+  using S = Storage;
+  static const std::vector<Field<S>> fields = {
+      field<S>(prefix + "name",
+               text_where("DNS label of at most 40 characters", is_name),
+               {"Name of the storage; unique, required."}, &S::name),
+      field<S>(prefix + "kind", kind(), {kinds_help(), "none"}, &S::kind),
+      field<S>(prefix + "host", address(), {"local: name of the host with the folder.", "none"}, &S::host),
+      field<S>(prefix + "path", text_where("absolute path of letters, digits and ._-+@=", is_path),
+               {"local, path: folder on hosts; cephfs: folder in the file system.", "cephfs: /"}, &S::path),
+      field<S>(prefix + "server", address(), {"nfs: address of the server.", "none"}, &S::server),
+      field<S>(prefix + "export", text_where("absolute path of letters, digits and ._-+@=", is_path),
+               {"nfs: path that the server exports.", "none"}, &S::exported),
+      field<S>(prefix + "monitors", list_of("monitors, host[:port]", text_where("host[:port]", is_monitor)),
+               {"cephfs: addresses of the monitors.", "none"}, &S::monitors),
+      field<S>(prefix + "user", text_where("name of a Ceph user, without client.", is_ceph_user),
+               {"cephfs: user, without client.", "none"}, &S::user),
+      field<S>(prefix + "keyFile", text("path"),
+               {"cephfs: local file with the user's key or keyring, mode 0600.",
+                "the key that the hosts of the cluster have"},
+               &S::key_file),
+      field<S>(prefix + "options", text_where("mount options such as ro,vers=4.2", are_options),
+               {"nfs, cephfs: mount options.", "those of mount"}, &S::options),
+  };
+  return fields;
+}
+
+Type<std::vector<Storage>> storages() {
+  return {"list of storages", read_storages,
+          [](const std::vector<Storage>& all) {
+            Tree list;
+            for (const Storage& storage : all) list.push(write_fields(storage, prefix, storage_fields()));
+            return list;
+          },
+          Tree::map_of({{"type", "array"}, {"items", schema_of_fields(prefix, storage_fields())}})};
+}
+
+void judge_storage_keys(const Storage& storage, const Tree& item, Problems& problems) {
+  if (!item.is_map()) return;
+  const auto has = [&](std::string_view key) {
+    const Tree* value = item.find(key);
+    return value && !value->is_null();
+  };
+  for (const char* key : {"name", "kind"})
+    if (!has(key)) problems.add(item.mark, fmt::format("{}{}: missing", prefix, key));
+  if (!has("kind") || !item.find("kind")->is_string()) return;
+  const StorageKindRow& row = row_of(storage.kind);
+  if (item.find("kind")->text() != row.name) return;  // an unknown kind is reported already
+  for (const auto& [key, value] : item.entries())
+    if (key != "name" && key != "kind" && !value.is_null() && !has_word(row.keys, key) &&
+        std::ranges::any_of(storage_fields(), [&](const auto& field) { return field.path == prefix + key; }))
+      problems.add(value.key_mark, fmt::format("{}{}: not a key of kind {}; it has {}", prefix, key, row.name,
+                                               base::join(std::vector<std::string>{row.keys}, " ")));
+  for (const std::string_view key : base::words(row.required))
+    if (!has(key))
+      problems.add(item.mark, fmt::format("{}{}: missing for kind {}", prefix, key, row.name));
+  const bool on_hosts = storage.kind == StorageKind::local || storage.kind == StorageKind::path;
+  if (on_hosts && is_reserved(storage.path))
+    problems.add(item.find("path")->mark,
+                 fmt::format("{}path: {} belongs to the system, to the cluster or to gpuadm; use a folder "
+                             "such as /data",
+                             prefix, storage.path));
+}
+
+void judge_storage(const Cluster& cluster, const Tree& file, Problems& problems) {
+  const Tree* list = file.find("storage");
+  if (!list || !list->is_list()) return;
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < cluster.storage.size(); ++i) {
+    const Storage& storage = cluster.storage[i];
+    const Tree& item = list->items()[i];
+    judge_storage_keys(storage, item, problems);
+    if (!storage.name.empty() && !names.insert(storage.name).second)
+      problems.add(storage.mark, fmt::format("{}name: duplicate name {}", prefix, storage.name));
+    // The stored file of a control plane has no hosts.
+    const bool stored = cluster.hosts.size() == 1 && cluster.hosts.front().name == "placeholder";
+    if (storage.host.empty() || stored || !item.find("host")) continue;
+    std::vector<std::string> hosts;
+    for (const Host& host : cluster.hosts) hosts.push_back(host.name);
+    if (std::ranges::find(hosts, storage.host) != hosts.end()) continue;
+    const auto near = base::nearest(storage.host, hosts);
+    problems.add(item.find("host")->mark,
+                 fmt::format("{}host: the file has no host named {}{}", prefix, storage.host,
+                             near ? fmt::format(" (did you mean {}?)", *near) : ""));
+  }
+}
+
+}  // namespace spec
