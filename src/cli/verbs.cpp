@@ -6,6 +6,7 @@
 #include "cli/gpu.hpp"
 #include "cli/operate.hpp"
 #include "cli/options.hpp"
+#include "cli/storage.hpp"
 #include "cli/upgrade.hpp"
 #include "cli/upkeep.hpp"
 
@@ -39,6 +40,7 @@ class Verbs {
     add_explain();
     add_cluster(root_, global_, chosen_);
     add_gpu(root_, global_, chosen_);
+    add_storage(root_, global_, chosen_);
     add_upkeep(root_, global_, chosen_);
     add_operate(root_, global_, chosen_);
     add_upgrade(root_, global_, chosen_);

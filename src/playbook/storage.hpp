@@ -7,8 +7,9 @@
 /// Variables and selectors of the steps under playbooks/storage/.
 namespace playbook {
 
-/// The storages of the host, a line each, columns apart by tabs, "-" for an empty one: name, kind, folder on the
-/// host, source, path in the source, user, options, "maker" on the host that makes the folder gpuadm-NAME.
+/// The storages of the host, a line each, columns apart by tabs, "-" for an empty one: name, kind, folder on
+/// the host, source, path in the source, user, options, "maker" on the host that makes the folder
+/// gpuadm-NAME.
 [[nodiscard]] std::string storages(const Context& context);
 /// Lines "NAME KEY" for CephFS; secret.
 [[nodiscard]] std::string storage_keys(const Context& context);
@@ -19,8 +20,8 @@ namespace playbook {
 [[nodiscard]] bool has_any_storage(const Context& context);
 /// Whether all hosts have a storage.
 [[nodiscard]] bool has_shared_storage(const Context& context);
-/// Whether the key of a storage is to be read from the first control-plane node, because the operator's machine
-/// does not have it.
+/// Whether the key of a storage is to be read from the first control-plane node, because the operator's
+/// machine does not have it.
 [[nodiscard]] bool lacks_storage_key(const Context& context);
 
 }  // namespace playbook

@@ -18,8 +18,8 @@ base::Result<> read_storage_keys(spec::Cluster& cluster) {
       return base::fail(text.error().fault,
                         fmt::format("storage {}: keyFile: {}", storage.name, text.error().what),
                         text.error().hint);
-    storage.key = base::Secret(TRY(
-        spec::ceph_key_in(text->reveal(), fmt::format("storage {}: keyFile: {}", storage.name, file.string()))));
+    storage.key = base::Secret(TRY(spec::ceph_key_in(
+        text->reveal(), fmt::format("storage {}: keyFile: {}", storage.name, file.string()))));
   }
   return {};
 }

@@ -84,9 +84,9 @@ Result<std::string> ceph_key_in(std::string_view text, const std::string& source
     if (is_base64(value)) keys.emplace_back(value);
   }
   if (keys.size() == 1) return std::move(keys.front());
-  return base::fail(base::Fault::usage,
-                    fmt::format("{} contains {} keys of Ceph; one is needed", source, keys.size()),
-                    "ceph auth get-or-create-key client.USER mon 'allow r' mds 'allow rw' osd 'allow rw' > FILE");
+  return base::fail(
+      base::Fault::usage, fmt::format("{} contains {} keys of Ceph; one is needed", source, keys.size()),
+      "ceph auth get-or-create-key client.USER mon 'allow r' mds 'allow rw' osd 'allow rw' > FILE");
 }
 
 }  // namespace spec

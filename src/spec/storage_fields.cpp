@@ -60,16 +60,26 @@ bool are_options(const std::string& text) {
 
 /// Folders that gpuadm, the cluster or the system delete or fill.
 bool is_reserved(const std::string& path) {
-  constexpr std::string_view reserved[] = {"/bin",         "/boot",
-                                           "/dev",         "/etc",
-                                           "/lib",         "/lib64",
-                                           "/proc",        "/run",
-                                           "/sbin",        "/srv/gpuadm",
-                                           "/sys",         "/tmp",
-                                           "/usr",         "/var/lib/containerd",
-                                           "/var/lib/cni", "/var/lib/docker",
-                                           "/var/lib/etcd", "/var/lib/gpuadm",
-                                           "/var/lib/kubelet", "/var/run"};
+  constexpr std::string_view reserved[] = {"/bin",
+                                           "/boot",
+                                           "/dev",
+                                           "/etc",
+                                           "/lib",
+                                           "/lib64",
+                                           "/proc",
+                                           "/run",
+                                           "/sbin",
+                                           "/srv/gpuadm",
+                                           "/sys",
+                                           "/tmp",
+                                           "/usr",
+                                           "/var/lib/containerd",
+                                           "/var/lib/cni",
+                                           "/var/lib/docker",
+                                           "/var/lib/etcd",
+                                           "/var/lib/gpuadm",
+                                           "/var/lib/kubelet",
+                                           "/var/run"};
   return path == "/" || path == "/var" || path == "/var/lib" || path == "/srv" || path == "/home" ||
          path == "/root" || std::ranges::any_of(reserved, [&](std::string_view folder) {
            return path == folder || path.starts_with(std::string(folder) + "/");
@@ -114,8 +124,7 @@ std::string kinds_help() {
 const std::vector<Field<Storage>>& storage_fields() {
   using S = Storage;
   static const std::vector<Field<S>> fields = {
-      field<S>(prefix + "name",
-               text_where("DNS label of at most 40 characters", is_name),
+      field<S>(prefix + "name", text_where("DNS label of at most 40 characters", is_name),
                {"Name of the storage; unique, required."}, &S::name),
       field<S>(prefix + "kind", kind(), {kinds_help(), "none"}, &S::kind),
       field<S>(prefix + "host", address(), {"local: name of the host with the folder.", "none"}, &S::host),
@@ -165,8 +174,7 @@ void judge_storage_keys(const Storage& storage, const Tree& item, Problems& prob
       problems.add(value.key_mark, fmt::format("{}{}: not a key of kind {}; it has {}", prefix, key, row.name,
                                                base::join(std::vector<std::string>{row.keys}, " ")));
   for (const std::string_view key : base::words(row.required))
-    if (!has(key))
-      problems.add(item.mark, fmt::format("{}{}: missing for kind {}", prefix, key, row.name));
+    if (!has(key)) problems.add(item.mark, fmt::format("{}{}: missing for kind {}", prefix, key, row.name));
   const bool on_hosts = storage.kind == StorageKind::local || storage.kind == StorageKind::path;
   if (on_hosts && is_reserved(storage.path))
     problems.add(item.find("path")->mark,

@@ -70,7 +70,8 @@ std::vector<std::string> lines_of_item(const Storage& storage, std::size_t inden
 }
 
 /// Whether the text has these storages and is otherwise the same cluster file.
-Result<> check(const std::string& text, std::string_view source, Cluster wanted, const std::string& manually) {
+Result<> check(const std::string& text, std::string_view source, Cluster wanted,
+               const std::string& manually) {
   const auto parsed = parse(text, source);
   if (parsed && to_tree(*parsed) == to_tree(wanted)) return {};
   return base::fail(Fault::spec, fmt::format("{}: gpuadm cannot change `storage` in this form", source),
@@ -118,9 +119,11 @@ Result<std::string> without_storage(std::string_view file, std::string_view sour
     std::size_t begin = items[index].begin;
     // The key of a list without items is removed, too.
     const auto key = static_cast<std::size_t>(std::max(list.key_mark.line, 1) - 1);
-    if (items.size() == 1 && key < begin && std::none_of(lines.begin() + static_cast<std::ptrdiff_t>(key) + 1,
-                                                         lines.begin() + static_cast<std::ptrdiff_t>(begin),
-                                                         [](const std::string& line) { return is_content(line); }))
+    if (items.size() == 1 && key < begin &&
+        std::none_of(
+            lines.begin() + static_cast<std::ptrdiff_t>(key) + 1,
+            lines.begin() + static_cast<std::ptrdiff_t>(begin),
+            [](const std::string& line) { return is_content(line); }))
       begin = key;
     lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(begin),
                 lines.begin() + static_cast<std::ptrdiff_t>(items[index].end));

@@ -68,7 +68,8 @@ std::string volume_of(const spec::Storage& storage, const StorageClaim& claim) {
   return fmt::format("gpuadm-{}-{}-{}", storage.name, claim.space, claim.name);
 }
 
-std::vector<Tree> objects_of(const spec::Storage& storage, const StorageClaim& claim, const std::string& node) {
+std::vector<Tree> objects_of(const spec::Storage& storage, const StorageClaim& claim,
+                             const std::string& node) {
   const bool local = storage.kind == spec::StorageKind::local;
   const Tree modes = Tree::list_of({local ? "ReadWriteOnce" : "ReadWriteMany"});
   Tree volume_spec = Tree::map_of(

@@ -10,12 +10,12 @@ namespace app {
 
 struct StorageAddOptions {
   Common common;
-  Hosts hosts;                     ///< all hosts of the cluster; with a file, only the file
-  std::string name, kind;          ///< of the storage; kinds: spec::storage_kinds
-  std::string host, path;          ///< local, path, cephfs
-  std::string server, exported;    ///< nfs
+  Hosts hosts;                   ///< all hosts of the cluster; with a file, only the file
+  std::string name, kind;        ///< of the storage; kinds: spec::storage_kinds
+  std::string host, path;        ///< local, path, cephfs
+  std::string server, exported;  ///< nfs
   std::vector<std::string> monitors;
-  std::string user, key_file;      ///< cephfs
+  std::string user, key_file;  ///< cephfs
   std::string mount_options;
   Consent consent = Consent::ask;
   Format format = Format::text;
@@ -40,8 +40,8 @@ struct StorageRemoveOptions {
   Consent consent = Consent::ask;
   Format format = Format::text;
 };
-/// Unmounts a storage on every host, and removes it from the cluster file. Outcome::blocked while claims exist,
-/// unless they are to be deleted. The data stays, unless it is purged.
+/// Unmounts a storage on every host, and removes it from the cluster file. Outcome::blocked while claims
+/// exist, unless they are to be deleted. The data stays, unless it is purged.
 [[nodiscard]] Result<Outcome> storage_remove(const StorageRemoveOptions& options, Io& io);
 
 struct StorageClaimOptions {

@@ -165,9 +165,9 @@ struct Security {
 struct Storage {
   std::string name;
   StorageKind kind = StorageKind::path;
-  std::string host;                   ///< local: the name of the host with the folder
-  std::string path;                   ///< local, path: the folder on hosts; cephfs: the one in the file system
-  std::string server, exported;       ///< nfs
+  std::string host;              ///< local: the name of the host with the folder
+  std::string path;              ///< local, path: the folder on hosts; cephfs: the one in the file system
+  std::string server, exported;  ///< nfs
   std::vector<std::string> monitors;  ///< cephfs: host[:port]
   std::string user;                   ///< cephfs: "ml" for client.ml
   std::string key_file;               ///< cephfs: a local file; empty: hosts of the cluster have the key

@@ -42,8 +42,8 @@ inline constexpr std::array<StorageKindRow, 4> storage_kinds = {{
 /// The folder on hosts: its own, or the mount point /srv/gpuadm/NAME. It is not below /var/lib/gpuadm, which
 /// reset deletes.
 [[nodiscard]] std::string place_of(const Storage& storage);
-/// The folder gpuadm-NAME on the share. It is made once the share is mounted, so a host without the share does
-/// not have it.
+/// The folder gpuadm-NAME on the share. It is made once the share is mounted, so a host without the share
+/// does not have it.
 [[nodiscard]] std::string marker_of(const Storage& storage);
 /// What is mounted: "nas.lab:/export", "10.0.0.1,10.0.0.2:/ml"; otherwise the folder.
 [[nodiscard]] std::string source_of(const Storage& storage);
@@ -59,15 +59,16 @@ inline constexpr std::array<StorageKindRow, 4> storage_kinds = {{
 [[nodiscard]] base::Tree to_tree(const Storage& storage);
 
 /// The text of a cluster file with one more storage; everything else, comments included, stays as it is.
-/// Fault::spec if the result would not be valid, or if `storage` is written in a form that cannot be extended.
+/// Fault::spec if the result would not be valid, or if `storage` is written in a form that cannot be
+/// extended.
 [[nodiscard]] Result<std::string> with_storage(std::string_view file, std::string_view source,
                                                const Storage& storage);
 /// The text of a cluster file without that storage. Fault::spec if its lines cannot be removed alone.
 [[nodiscard]] Result<std::string> without_storage(std::string_view file, std::string_view source,
                                                   std::string_view name);
 
-/// The key in a file of Ceph: one line with the key, or a keyring with `key = …`. Fault::usage if it has none;
-/// the message does not contain it.
+/// The key in a file of Ceph: one line with the key, or a keyring with `key = …`. Fault::usage if it has
+/// none; the message does not contain it.
 [[nodiscard]] Result<std::string> ceph_key_in(std::string_view text, const std::string& source);
 
 }  // namespace spec

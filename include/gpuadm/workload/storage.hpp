@@ -26,7 +26,8 @@ struct StorageClaim {
 
 /// Fault::usage for an invalid name, namespace, size or owner.
 [[nodiscard]] Result<> check_claim(const StorageClaim& claim);
-/// The claim's folder on hosts, below the storage's marker: /srv/gpuadm/data/gpuadm-data/claims/default/models
+/// The claim's folder on hosts, below the storage's marker:
+/// /srv/gpuadm/data/gpuadm-data/claims/default/models
 [[nodiscard]] std::string folder_of(const spec::Storage& storage, const StorageClaim& claim);
 /// The mode of the folder: only its owner and group, or everybody. Folders above it are root's.
 [[nodiscard]] std::string mode_of(const StorageClaim& claim);
@@ -34,8 +35,8 @@ struct StorageClaim {
 [[nodiscard]] std::string volume_of(const spec::Storage& storage, const StorageClaim& claim);
 
 /// The PersistentVolume and the PersistentVolumeClaim, bound to each other. The volume is a hostPath of type
-/// Directory: on a host where the share is not mounted, the folder does not exist and a pod waits. `node`: the
-/// value of the label kubernetes.io/hostname of the host with local storage.
+/// Directory: on a host where the share is not mounted, the folder does not exist and a pod waits. `node`:
+/// the value of the label kubernetes.io/hostname of the host with local storage.
 [[nodiscard]] std::vector<base::Tree> objects_of(const spec::Storage& storage, const StorageClaim& claim,
                                                  const std::string& node);
 
@@ -48,11 +49,13 @@ struct ClaimOnStorage {
 [[nodiscard]] std::vector<ClaimOnStorage> claims_in(const std::vector<base::Tree>& objects);
 
 /// "default/train-0": pods that use a claim and have not ended.
-[[nodiscard]] std::vector<std::string> pods_with(const std::vector<base::Tree>& pods, const ClaimOnStorage& claim);
+[[nodiscard]] std::vector<std::string> pods_with(const std::vector<base::Tree>& pods,
+                                                 const ClaimOnStorage& claim);
 
-/// The node of a host, by its name and its address: the value of the label kubernetes.io/hostname. Nothing: no
-/// node, or several.
-[[nodiscard]] std::optional<std::string> node_label_of(const spec::Host& host, const std::vector<base::Tree>& nodes);
+/// The node of a host, by its name and its address: the value of the label kubernetes.io/hostname. Nothing:
+/// no node, or several.
+[[nodiscard]] std::optional<std::string> node_label_of(const spec::Host& host,
+                                                       const std::vector<base::Tree>& nodes);
 
 /// Nodes that none of these machine ids has.
 [[nodiscard]] std::vector<std::string> nodes_without(const std::vector<std::string>& machine_ids,

@@ -3,6 +3,7 @@
 #include "gpuadm/facts/control_plane.hpp"
 #include "gpuadm/session/environment.hpp"
 #include "gpuadm/session/run_playbook.hpp"
+#include "gpuadm/session/typed.hpp"
 #include "gpuadm/spec/storage.hpp"
 
 #include "app/workload/storage_common.hpp"
@@ -35,7 +36,8 @@ Result<spec::Storage> asked(const StorageAddOptions& options) {
   set("options", options.mount_options);
   spec::Storage storage = TRY(spec::read_storage(values));
   if (storage.kind == spec::StorageKind::cephfs && storage.key_file.empty())
-    return base::fail(Fault::usage, "the storage needs the key of its user", "add --key-file FILE, mode 0600");
+    return base::fail(Fault::usage, "the storage needs the key of its user",
+                      "add --key-file FILE, mode 0600");
   return storage;
 }
 
@@ -50,8 +52,8 @@ Result<> add(spec::Cluster& cluster, const spec::Storage& storage) {
     if (same->key_file.empty()) as_written.key_file.clear();
     if (spec::to_tree(*same) != spec::to_tree(as_written))
       return base::fail(Fault::usage,
-                        fmt::format("the cluster has a storage named {} with other settings: {} {}", storage.name,
-                                    spec::row_of(same->kind).name, spec::source_of(*same)),
+                        fmt::format("the cluster has a storage named {} with other settings: {} {}",
+                                    storage.name, spec::row_of(same->kind).name, spec::source_of(*same)),
                         "choose another name, or remove that one: gpuadm storage remove " + storage.name);
     same->key_file = storage.key_file;
   }
@@ -78,21 +80,26 @@ Result<> check_nodes(const spec::Cluster& cluster, const session::Survey& survey
                     "name all hosts of the cluster, or use its cluster file: -f FILE");
 }
 
-/// The operator's cluster file with the storage; nothing: unchanged.
-Result<std::optional<std::string>> new_file(const StorageAddOptions& options, const spec::Storage& storage,
-                                            Io& io) {
-  if (options.hosts.file.empty()) return std::nullopt;
+/// The operator's cluster file, and how it is to be; equal: it has the storage.
+struct FileChange {
+  std::string before, after;
+};
+
+Result<FileChange> change_of_file(const StorageAddOptions& options, const spec::Storage& storage, Io& io) {
+  FileChange change;
+  if (options.hosts.file.empty()) return change;
   const std::string source = options.hosts.file.string();
-  const std::string before = TRY(base::read_file(options.hosts.file, 1u << 20));
-  if (spec::find_storage(TRY(spec::parse(before, source)), storage.name)) return std::nullopt;
-  std::string after = TRY(spec::with_storage(before, source, storage));
-  if (options.format == Format::text) io.out(base::unified_diff(before, after, source, source));
-  return after;
+  change.before = change.after = TRY(base::read_file(options.hosts.file, 1u << 20));
+  if (spec::find_storage(TRY(spec::parse(change.before, source)), storage.name)) return change;
+  change.after = TRY(spec::with_storage(change.before, source, storage));
+  if (options.format == Format::text)
+    io.out(base::printable(base::unified_diff(change.before, change.after, source, source), 1u << 20));
+  return change;
 }
 
 void show_next(const StorageAddOptions& options, Io& io) {
   if (options.format != Format::text || io.out_style.verbosity == report::Verbosity::quiet) return;
-  const std::string rest = typed_hosts(options.hosts, options.common.connection);
+  const std::string rest = session::typed(options.hosts, options.common.connection);
   io.out(fmt::format("\n  for a pod: gpuadm storage claim NAME --size 10Gi --on {}{}\n", options.name, rest));
 }
 
@@ -108,7 +115,7 @@ Result<Outcome> storage_add(const StorageAddOptions& options, Io& io) {
   spec::Cluster keys;  // a key file that cannot be read is reported before hosts are contacted
   keys.storage = {storage};
   TRY(session::read_storage_keys(keys));
-  const auto file = TRY(new_file(options, storage, io));
+  const FileChange file = TRY(change_of_file(options, storage, io));
   const session::Session session =
       TRY(session::Session::open(hosts, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session.survey_all(assets));
@@ -127,7 +134,7 @@ Result<Outcome> storage_add(const StorageAddOptions& options, Io& io) {
   const session::PlaybookRun run{cluster, assets, library, nullptr, {}, options.consent};
   const Outcome outcome = TRY(session::run_and_report(run, survey, session, options.format, io));
   if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
-  if (file) TRY(base::write_file(options.hosts.file, *file, 0644));
+  if (file.after != file.before) TRY(write_cluster_file(options.hosts.file, file.before, file.after));
   show_next(options, io);
   return outcome;
 }

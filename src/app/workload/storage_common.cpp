@@ -2,7 +2,6 @@
 
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/session/typed.hpp"
 #include "gpuadm/spec/storage.hpp"
 #include "gpuadm/workload/objects.hpp"
 
@@ -20,9 +19,11 @@ Result<> check_all_hosts(const Hosts& hosts) {
                     "leave out " + base::join(hosts.targets, " "));
 }
 
-Result<StorageSource> read_storages(const Hosts& hosts, spec::Cluster cluster, const std::string& control_plane,
-                                    transport::Fleet& fleet, const assets::Store& assets) {
-  if (!hosts.file.empty()) return StorageSource{std::move(cluster), TRY(base::read_file(hosts.file, 1u << 20))};
+Result<StorageSource> read_storages(const Hosts& hosts, spec::Cluster cluster,
+                                    const std::string& control_plane, transport::Fleet& fleet,
+                                    const assets::Store& assets) {
+  if (!hosts.file.empty())
+    return StorageSource{std::move(cluster), TRY(base::read_file(hosts.file, 1u << 20))};
   spec::Cluster stored = TRY(read_stored_cluster(control_plane, fleet, assets));
   stored.hosts = std::move(cluster.hosts);
   stored.ssh = std::move(cluster.ssh);
@@ -43,14 +44,23 @@ Result<spec::Storage> storage_named(const spec::Cluster& cluster, const std::str
 
 Result<std::vector<workload::ClaimOnStorage>> read_claims(session::ClusterClient& client,
                                                           const std::string& storage) {
-  std::string selector = fmt::format("{}={},{}", workload::managed_by_label, workload::managed_by,
-                                     workload::storage_label);
+  std::string selector =
+      fmt::format("{}={},{}", workload::managed_by_label, workload::managed_by, workload::storage_label);
   if (!storage.empty()) selector += "=" + storage;
   return workload::claims_in(TRY(client.get({{"persistentvolumeclaims"}, {}, selector})));
 }
 
-std::string typed_hosts(const Hosts& hosts, const Connection& connection) {
-  return session::typed(hosts, connection);
+Result<> write_cluster_file(const std::filesystem::path& file, const std::string& before,
+                            const std::string& after) {
+  if (TRY(base::read_file(file, 1u << 20)) != before)
+    return base::fail(
+        Fault::blocked,
+        fmt::format("{} was changed by others during the run, and was not written", file.string()),
+        "run the same command again");
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::canonical(file, error);
+  const auto mode = static_cast<unsigned>(std::filesystem::status(target, error).permissions()) & 0777U;
+  return base::write_file(target, after, mode);
 }
 
 }  // namespace app

@@ -33,7 +33,9 @@ struct StorageSource {
 [[nodiscard]] Result<std::vector<workload::ClaimOnStorage>> read_claims(session::ClusterClient& client,
                                                                         const std::string& storage = {});
 
-/// "10.0.0.1 10.0.0.2" or "-f FILE", to complete a command.
-[[nodiscard]] std::string typed_hosts(const Hosts& hosts, const Connection& connection);
+/// Writes a changed cluster file: a symbolic link is kept, and so is the file's mode. Fault::blocked if the
+/// file is no longer `before`.
+[[nodiscard]] Result<> write_cluster_file(const std::filesystem::path& file, const std::string& before,
+                                          const std::string& after);
 
 }  // namespace app

@@ -1,0 +1,158 @@
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/session/run_playbook.hpp"
+#include "gpuadm/spec/storage.hpp"
+#include "gpuadm/workload/objects.hpp"
+
+#include "app/workload/storage_common.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace app {
+
+namespace {
+
+using base::Fault;
+using workload::ClaimOnStorage;
+
+std::string names_of(const std::vector<ClaimOnStorage>& claims) {
+  std::vector<std::string> names;
+  for (const ClaimOnStorage& claim : claims) names.push_back(claim.full());
+  return base::printable(base::join(names, ", "), 1000);
+}
+
+/// Claims block the removal, unless they are to be deleted; pods that use them always do.
+Result<> check_claims(session::ClusterClient& client, const std::vector<ClaimOnStorage>& claims,
+                      const StorageRemoveOptions& options) {
+  if (claims.empty()) return {};
+  if (!options.purge)
+    return base::fail(
+        Fault::blocked, fmt::format("the storage {} has claims: {}", options.name, names_of(claims)),
+        fmt::format("delete them, their files stay: kubectl -n {} delete pvc {}; to delete all claims "
+                    "and their files: --purge",
+                    claims.front().space, claims.front().name));
+  const auto pods = TRY(client.get({{"pods"}, {}, {}}));
+  std::vector<std::string> users;
+  for (const ClaimOnStorage& claim : claims)
+    for (const std::string& pod : workload::pods_with(pods, claim)) users.push_back(pod);
+  if (users.empty()) return {};
+  return base::fail(Fault::blocked,
+                    fmt::format("pods use claims of the storage {}: {}", options.name,
+                                base::printable(base::join(users, ", "), 1000)),
+                    "delete the pods, or what has made them, then run again");
+}
+
+/// Asks twice. -y answers both.
+Result<bool> is_confirmed(const spec::Storage& storage, const std::vector<ClaimOnStorage>& claims,
+                          const StorageRemoveOptions& options, Io& io) {
+  if (!options.purge || options.consent != Consent::ask) return true;
+  const std::string what =
+      fmt::format("{} and {} claim{}{}", spec::marker_of(storage), claims.size(),
+                  claims.size() == 1 ? "" : "s", claims.empty() ? "" : " (" + names_of(claims) + ")");
+  for (const std::string& question :
+       {fmt::format("Delete {}?", what),
+        fmt::format("The files on {} cannot be restored. Delete them?", spec::source_of(storage))}) {
+    const std::optional<bool> yes = io.confirm ? io.confirm(question) : std::nullopt;
+    if (!yes)
+      return base::fail(Fault::usage, "no terminal to ask for confirmation",
+                        "use -y to confirm, or --dry-run to preview");
+    if (!*yes) return false;
+  }
+  return true;
+}
+
+Result<> delete_objects(session::ClusterClient& client, const std::string& storage,
+                        const std::vector<ClaimOnStorage>& claims) {
+  const std::string selector = fmt::format("{}={},{}={}", workload::managed_by_label, workload::managed_by,
+                                           workload::storage_label, storage);
+  std::set<std::string> spaces;
+  for (const ClaimOnStorage& claim : claims) spaces.insert(claim.space);
+  for (const std::string& space : spaces) TRY(client.remove(space, {"persistentvolumeclaims"}, selector));
+  TRY(client.remove("default", {"persistentvolumes"}, selector));
+  return {};
+}
+
+/// The hosts without the storage, then the cluster file on the control plane without it.
+Result<plan::Plan> plan_of(const spec::Cluster& cluster, const spec::Storage& storage,
+                           const facts::Census& census, const assets::Store& assets,
+                           const StorageRemoveOptions& options) {
+  spec::Cluster with = cluster, without = cluster;
+  with.storage = {storage};
+  std::erase_if(without.storage, [&](const spec::Storage& one) { return one.name == storage.name; });
+  const auto unmount =
+      TRY(playbook::Library::load(assets, options.purge ? "storage-purge" : "storage-remove"));
+  const auto store = TRY(playbook::Library::load(assets, "storage-forget"));
+  plan::Plan plan = TRY(plan::make(with, {}, census, unmount, nullptr, {}));
+  for (plan::Stage& stage : TRY(plan::make(without, {}, census, store, nullptr, {})).stages)
+    plan.stages.push_back(std::move(stage));
+  return plan;
+}
+
+struct FileChange {
+  std::string before, after;
+};
+
+/// The operator's cluster file without the storage; shows what changes.
+Result<FileChange> change_of_file(const StorageRemoveOptions& options, const std::string& before, Io& io) {
+  if (options.hosts.file.empty()) return FileChange{};
+  const std::string source = options.hosts.file.string();
+  FileChange change{before, TRY(spec::without_storage(before, source, options.name))};
+  if (options.format == Format::text)
+    io.out(base::printable(base::unified_diff(change.before, change.after, source, source), 1u << 20));
+  return change;
+}
+
+void show_rest(const StorageRemoveOptions& options, const spec::Storage& storage, Io& io) {
+  if (options.format != Format::text) return;
+  if (options.purge)
+    io.out(fmt::format("the files of gpuadm on {} were deleted\n", spec::source_of(storage)));
+  else
+    io.out(fmt::format("the data stays: {}/gpuadm-{}\n", spec::source_of(storage), storage.name));
+}
+
+}  // namespace
+
+Result<Outcome> storage_remove(const StorageRemoveOptions& options, Io& io) {
+  TRY(check_all_hosts(options.hosts));
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const spec::Cluster hosts = TRY(session::read_cluster(options.hosts, options.common.connection));
+  const session::Session session =
+      TRY(session::Session::open(hosts, options.common.connection, options.consent, io));
+  const session::Survey survey = TRY(session.survey_all(assets));
+  session::ClusterClient client = TRY(session::ClusterClient::open(hosts, *session.fleet, assets));
+  const StorageSource source =
+      TRY(read_storages(options.hosts, hosts, client.host(), *session.fleet, assets));
+  const spec::Cluster& cluster = source.cluster;
+  const spec::Storage storage = TRY(storage_named(cluster, options.name));
+  const auto claims = TRY(read_claims(client, options.name));
+  TRY(check_claims(client, claims, options));
+  const FileChange file = TRY(change_of_file(options, source.file, io));
+  if (!TRY(is_confirmed(storage, claims, options, io))) {
+    io.out("nothing was changed\n");
+    return Outcome::interrupted;
+  }
+  if (options.purge && options.consent != Consent::preview) TRY(delete_objects(client, options.name, claims));
+
+  session::Execution execution{
+      assets, TRY(plan_of(cluster, storage, survey.census, assets, options)), {}, options.consent, {}};
+  // Both questions about the data were answered.
+  if (options.purge && options.consent == Consent::ask) execution.consent = Consent::given;
+  for (const spec::Host& host : cluster.hosts) execution.hosts.push_back(host.name);
+  execution.again = [&](const auto&) -> Result<plan::Plan> {
+    return plan_of(cluster, storage, TRY(session.survey_all(assets)).census, assets, options);
+  };
+  const Outcome outcome =
+      TRY(session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
+        return session::execute(execution, session, reporter, io);
+      }));
+  if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
+  // Volumes whose claims were deleted earlier.
+  if (!options.purge) TRY(delete_objects(client, options.name, {}));
+  if (file.after != file.before) TRY(write_cluster_file(options.hosts.file, file.before, file.after));
+  show_rest(options, storage, io);
+  return outcome;
+}
+
+}  // namespace app
