@@ -1,0 +1,160 @@
+#!/usr/bin/env bash
+# Storage on two nodes. Pods on both write and read through a claim; a pod on a host where the share is not mounted waits, and nothing is
+# written to the host's own disk; a server that does not answer ends the command at its deadline; what is in use is not removed; a reset
+# takes the mounts away and leaves every file.
+. "$(dirname "$0")/common"
+
+ready_nodes 1 one two
+mkdir share
+leader() { cut -d' ' -f1 "/run/gpuadm-lab/$GPUADM_LAB/hosts/$1/leader"; }
+mounts() { "$top/tests/lib/lab-share" "$place/share" /mnt/share "$(leader "$1")"; }
+
+# a_pod NAME NODE CLAIM COMMAND: with the programs of its host, because the lab's image has none.
+a_pod() {
+  administer one apply -f - >/dev/null <<END || fail "no pod $1"
+apiVersion: v1
+kind: Pod
+metadata: { name: $1 }
+spec:
+  nodeName: $2
+  restartPolicy: Never
+  terminationGracePeriodSeconds: 1
+  containers:
+    - name: main
+      image: lab.local/sleep:1
+      imagePullPolicy: Never
+      command: ["/usr/bin/sh", "-c", "$4"]
+      volumeMounts:
+        - { name: usr, mountPath: /usr, readOnly: true }
+        - { name: lib, mountPath: /lib, readOnly: true }
+        - { name: lib64, mountPath: /lib64, readOnly: true }
+        - { name: data, mountPath: /data }
+  volumes:
+    - { name: usr, hostPath: { path: /usr } }
+    - { name: lib, hostPath: { path: /usr/lib } }
+    - { name: lib64, hostPath: { path: /usr/lib64 } }
+    - { name: data, persistentVolumeClaim: { claimName: $3 } }
+END
+}
+ends_well() { # ends_well POD
+  local deadline=$((SECONDS + 90)) phase
+  until phase=$(administer one get pod "$1" -o 'jsonpath={.status.phase}') && [ "$phase" = Succeeded ]; do
+    [ "$phase" != Failed ] && [ "$SECONDS" -lt "$deadline" ] || fail "the pod $1 is $phase: $(administer one logs "$1" 2>&1) $(administer one get events 2>&1 | tail -n 5)"
+    sleep 1
+  done
+}
+deletes() { administer one delete pod "$@" --now >/dev/null; }
+
+# --- A folder that every host has ------------------------------------------------------------------------
+
+# Not on every host: nothing is set up.
+mounts one
+exits 1 gpuadm storage add data path --path /mnt/share -f cluster.yaml -y
+says "/mnt/share of the storage data does not exist on this host"
+[ -z "$(ls -A share)" ] || fail "something was written: $(ls -A share)"
+! grep -q storage: cluster.yaml || fail "the cluster file was written"
+# There, and another folder.
+on two 'mkdir /mnt/share'
+exits 1 gpuadm storage add data path --path /mnt/share -f cluster.yaml -y
+says "it is not the same share"
+! on two 'ls -A /mnt/share' | grep . || fail "the folder of another share was written to"
+
+mounts two
+exits 0 gpuadm storage add data path --path /mnt/share -f cluster.yaml -y
+says "gpuadm storage claim"
+grep -q '  - name: data' cluster.yaml || fail "the cluster file does not have the storage"
+on one 'cat /etc/kubernetes/gpuadm/cluster.yaml' | grep 'name: data' >/dev/null || fail "the stored cluster file does not have it"
+[ "$(stat -c %a share/gpuadm-data)" = 700 ] || fail "other users may read the claims"
+exits 0 gpuadm storage add data path --path /mnt/share -f cluster.yaml -y
+says "nothing to do"
+exits 2 gpuadm storage add data path --path /mnt/another -f cluster.yaml -y
+exits 0 gpuadm storage list -f cluster.yaml
+says 'data +path +/mnt/share +2/2 +0'
+
+exits 0 gpuadm storage claim models --size 1Gi --on data -f cluster.yaml
+exits 2 gpuadm storage claim models --size 1Gi --on data -f cluster.yaml
+complains "already has a claim named models"
+exits 2 gpuadm storage claim more --size 1Gi --on dta -f cluster.yaml
+complains "did you mean data"
+a_pod writes two models 'echo from-two >/data/file && touch /data/other'
+ends_well writes
+[ "$(cat share/gpuadm-data/claims/default/models/file)" = from-two ] || fail "the file is not on the share"
+a_pod reads one models 'read line </data/file && [ $line = from-two ] && echo from-one >/data/answer'
+ends_well reads
+deletes writes reads
+
+# --- A share that is not mounted ---------------------------------------------------------------------------
+
+on two 'umount /mnt/share'
+exits 1 gpuadm storage list -f cluster.yaml
+says 'data on two: not mounted'
+a_pod waits two models 'echo lost >/data/lost'
+sleep 20
+[ "$(administer one get pod waits -o 'jsonpath={.status.phase}')" = Pending ] || fail "a pod started without the share"
+administer one get events --field-selector involvedObject.name=waits -o 'jsonpath={.items[*].message}' >out
+says 'hostPath type check failed'
+[ -z "$(on two 'ls -A /mnt/share')" ] || fail "something was written to the disk of two"
+# The host is not made to look as if it were the share.
+exits 1 gpuadm storage add data path --path /mnt/share -f cluster.yaml -y
+[ -z "$(on two 'ls -A /mnt/share')" ] || fail "something was written to the disk of two"
+mounts two
+ends_well waits
+deletes waits
+exits 0 gpuadm storage list -f cluster.yaml
+
+# --- A folder on one host ------------------------------------------------------------------------------------
+
+exits 2 gpuadm storage add scratch local --host tow --path /data/scratch -f cluster.yaml -y
+exits 0 gpuadm storage add scratch local --host two --path /data/scratch -f cluster.yaml -y
+exits 0 gpuadm storage claim cache --size 1Gi --on scratch --owner 1000:1000 -f cluster.yaml
+[ "$(on two stat -c %a:%u:%g /data/scratch/gpuadm-scratch/claims/default/cache)" = 770:1000:1000 ] || fail "the folder has another owner"
+a_pod local two cache 'echo kept >/data/kept'
+ends_well local
+deletes local
+
+# --- A server that does not answer -----------------------------------------------------------------------------
+
+# The lab's kernel has no NFS: this program waits like mount.nfs does for a server behind a firewall.
+for name in one two; do on "$name" 'printf "#!/bin/sh\nexec sleep 1000\n" >/sbin/mount.nfs && chmod 0755 /sbin/mount.nfs'; done
+began=$SECONDS
+exits 1 gpuadm storage add nas nfs --server 10.77.0.250 --export /export -f cluster.yaml -y
+says "the server did not answer within 60s"
+[ $((SECONDS - began)) -lt 200 ] || fail "it took $((SECONDS - began)) s"
+! grep -q 'name: nas' cluster.yaml || fail "the cluster file was written"
+for name in one two; do
+  on "$name" '! systemctl is-active --quiet srv-gpuadm-nas.mount && rm /sbin/mount.nfs' || fail "$name has the mount"
+done
+
+# --- Removal -----------------------------------------------------------------------------------------------------
+
+exits 3 gpuadm storage remove data -f cluster.yaml -y
+complains "has claims: default/models"
+a_pod holds one models 'sleep 1000'
+administer one wait --for=condition=Ready --timeout=60s pod/holds >/dev/null || fail "the pod does not run"
+exits 3 gpuadm storage remove data --purge -f cluster.yaml -y
+complains "pods use claims of the storage data: default/holds"
+deletes holds
+administer one delete pvc models >/dev/null
+exits 0 gpuadm storage remove data -f cluster.yaml -y
+says "the data stays: /mnt/share/gpuadm-data"
+! grep -q 'name: data' cluster.yaml || fail "the cluster file has the storage"
+[ "$(cat share/gpuadm-data/claims/default/models/answer)" = from-one ] || fail "files were lost"
+! administer one get pv -o name | grep -q gpuadm-data || fail "the volume is left"
+
+# Again on the files that stayed; then with the files.
+exits 0 gpuadm storage add data path --path /mnt/share -f cluster.yaml -y
+exits 0 gpuadm storage claim models --size 1Gi --on data -f cluster.yaml
+complains "has existed before"
+exits 0 gpuadm storage remove data --purge -f cluster.yaml -y
+[ -z "$(ls -A share)" ] || fail "the purge left $(ls -A share)"
+
+# --- Reset ---------------------------------------------------------------------------------------------------------
+
+echo the-operators >share/file
+exits 0 gpuadm storage add data path --path /mnt/share -f cluster.yaml -y
+exits 0 gpuadm reset -f cluster.yaml -y
+[ "$(on two cat /data/scratch/gpuadm-scratch/claims/default/cache/kept)" = kept ] || fail "the reset deleted files"
+[ "$(cat share/file)" = the-operators ] && [ -s share/gpuadm-data/id ] || fail "the reset deleted files of the share"
+for name in one two; do
+  on "$name" '[ ! -e /etc/systemd/system/srv-gpuadm-nas.mount ] && [ ! -e /srv/gpuadm ] && [ ! -e /var/lib/gpuadm ]' || fail "the reset left something on $name"
+done

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# The marker of a storage is made once; where it is missing later, the share is not mounted, and nothing is written there. Units wait for
+# nothing that a boot waits for; a key is in a file of root's and in no unit.
+. "$(dirname "$0")/common"
+command -v systemd-escape >/dev/null || skip 'systemd-escape is not installed'
+
+lines() { printf '%s\t' "$@" | sed 's/\t$/\n/'; }
+shared() { lines data path "$place/share" "$place/share" - - - maker; }
+share_step() { # share_step RUN FUNCTION: the function for the storage in $line
+  step "$1" storage.sh <<END
+storages='$line
+'
+keys='team AQDLvb1nAAAAABAA0000000000000000000000==
+'
+storage_files=$place/files
+storage_each $2
+END
+}
+makes() {
+  share_step "$1" storage_marker_put
+  [ "$status" = 0 ] || fail "exit status $status"
+}
+
+mkdir share
+line=$(shared)
+share_step one storage_marker_check
+[ "$status" = 1 ] || fail "a share without a marker counts as set up"
+makes one
+[ -s share/gpuadm-data/id ] || fail "no marker"
+[ "$(stat -c %a share/gpuadm-data share/gpuadm-data/claims | sort -u)" = 700 ] || fail "users may read the claims"
+id=$(cat share/gpuadm-data/id)
+share_step two storage_marker_check
+[ "$status" = 0 ] || fail "the marker is not found"
+makes two
+[ "$(cat share/gpuadm-data/id)" = "$id" ] || fail "the marker was made again"
+
+# Not mounted any more.
+mv share mounted && mkdir share
+share_step three storage_marker_put
+[ "$status" = 3 ] || fail "exit status $status"
+complains "mount the share again"
+[ -z "$(ls -A share)" ] || fail "written where the share is not mounted: $(ls -A share)"
+
+# A storage that gpuadm mounts, and that is not mounted.
+line=$(lines nas nfs "$place/nas" nas.lab:/x - - - maker)
+mkdir nas
+share_step four storage_marker_put
+[ "$status" = 3 ] || fail "exit status $status"
+complains "is not mounted"
+[ -z "$(ls -A nas)" ] || fail "written where the share is not mounted"
+
+# The unit, its name, and the files of a CephFS client.
+show() {
+  step five storage.sh <<END
+storages='$line
+'
+keys='team AQDLvb1nAAAAABAA0000000000000000000000==
+'
+storage_files=$place/files
+show_one() {
+  storage_unit
+  storage_unit_text
+  printf '%s' "\$content"
+}
+storage_each show_one
+END
+  [ "$status" = 0 ] || fail "exit status $status"
+}
+line=$(lines my-data nfs /srv/gpuadm/my-data '[fd00::5]:/export' - - vers=4.2,noatime -)
+show
+says '^srv-gpuadm-my\\x2ddata.mount$'
+says '^What=\[fd00::5\]:/export$'
+says '^Where=/srv/gpuadm/my-data$'
+says '^Options=vers=4.2,noatime$'
+says '^TimeoutSec=60$'
+says '^DefaultDependencies=no$'
+! grep -q 'remote-fs.target' out || fail "a boot waits for the server"
+line=$(lines team cephfs /srv/gpuadm/team 10.0.0.1,10.0.0.2 /ml ml - -)
+show
+says '^Type=(fuse.)?ceph$'
+! grep -q AQDL out || fail "the key is in the unit"
+share_step six storage_client_put
+[ "$status" = 0 ] || fail "exit status $status"
+[ "$(stat -c %a files/team.key files/team.keyring files/team.conf | sort -u)" = 600 ] || fail "users may read the key"
+grep -qx 'mon host = 10.0.0.1,10.0.0.2' files/team.conf
+grep -qx 'client mountpoint = /ml' files/team.conf
+[ "$(cat files/team.key)" = AQDLvb1nAAAAABAA0000000000000000000000== ]
+# Without a key, the existing one stays.
+share_step seven storage_client_check
+[ "$status" = 0 ] || fail "the files are written again"
+
+# A purge deletes the marker, follows no link, and deletes nothing else.
+rmdir share && mv mounted share
+line=$(shared)
+echo theirs >share/theirs
+mkdir -p share/gpuadm-data/claims/default/a
+ln -s "$place/share/theirs" share/gpuadm-data/claims/default/a/link
+share_step eight storage_purge
+[ "$status" = 0 ] || fail "exit status $status"
+[ "$(ls -A share)" = theirs ] && [ "$(cat share/theirs)" = theirs ] || fail "the purge left $(ls -A share)"
