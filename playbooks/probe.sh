@@ -95,7 +95,7 @@ listing_of() {
 
 MODULES='overlay|br_netfilter|bridge|nf_conntrack|nf_tables|ip_tables|vxlan|geneve|ip_vs|ip_vs_rr|ip_vs_wrr|ip_vs_sh|xt_comment|xt_conntrack|xt_mark|xt_MASQUERADE|zram|nvidia|nvidia-uvm|nvidia-modeset|nvidia-drm|nvidia-peermem|nvidia-fs|gdrdrv|ib_core|ib_uverbs|ib_umad|mlx5_core|dm-thin-pool|nouveau|nova_core'
 CONFIG='NAMESPACES|NET_NS|PID_NS|IPC_NS|UTS_NS|CGROUPS|CGROUP_BPF|CGROUP_PIDS|CGROUP_SCHED|CGROUP_HUGETLB|CPUSETS|MEMCG|INET|EXT4_FS|PROC_FS|NETFILTER_XT_TARGET_REDIRECT|NETFILTER_XT_MATCH_COMMENT|FAIR_GROUP_SCHED|OVERLAY_FS|CFS_BANDWIDTH|SECCOMP|SECCOMP_FILTER|BRIDGE_NETFILTER|VXLAN|NF_CONNTRACK|MODULES'
-MOUNTS='^[^ ]+ (/|/boot|/tmp|/run|/opt(/cni(/bin)?)?|/usr|/usr/local/nvidia|/var|/var/lib|/var/lib/(kubelet|containerd|docker|etcd)|/sys/fs/cgroup(/[^/ ]*)?) |^(/dev/|[^ ]+:)[^ ]* /[^/ ]+(/[^/ ]+)?(/[^/ ]+)? '
+MOUNTS='^[^ ]+ (/|/boot|/tmp|/run|/opt(/cni(/bin)?)?|/usr|/usr/local/nvidia|/var|/var/lib|/var/lib/(kubelet|containerd|docker|etcd)|/srv/gpuadm/[^/ ]+|/sys/fs/cgroup(/[^/ ]*)?) |^(/dev/|[^ ]+:)[^ ]* /[^/ ]+(/[^/ ]+)?(/[^/ ]+)? '
 
 files() {
   set -- /etc/os-release

@@ -35,12 +35,11 @@ elif [ -L "$folder" ] || ! within test -d "$folder"; then
 fi
 # An existing folder has the files of an earlier claim, and keeps its owner and its mode.
 if [ "$is" = made ]; then
-  {
-    [ -z "$owner" ] || within chown -h "$owner" "$folder"
-  } && within chmod "$mode" "$folder" || {
-    rc=$?
+  [ -z "$owner" ] || within chown -h "$owner" "$folder" || rc=$?
+  [ "$rc" -ne 0 ] || within chmod "$mode" "$folder" || rc=$?
+  if [ "$rc" -ne 0 ]; then
     within rmdir "$folder"
-    end "$rc" "the storage refuses owner $owner or mode $mode of $folder"
-  }
+    end "$rc" "the storage refuses the owner or the mode of $folder: ${owner:-root}, $mode"
+  fi
 fi
 printf '%s %s\n' "$is" "$(within df -Pk "$folder" 2>/dev/null | awk 'NR == 2 { printf "%.0f", $4 * 1024 }')"

@@ -308,7 +308,8 @@ storage_sees() { [ "$(storage_do head -c 64 "$storage_marker/nodes/$1" 2>/dev/nu
 
 storage_unmount_check() {
   if storage_is_mounted_kind; then
-    [ ! -e "$(storage_unit_path)" ] && [ -z "$(storage_mount_line)" ] || storage_needed
+    [ ! -e "$(storage_unit_path)" ] || storage_needed
+    [ -z "$(storage_mount_line)" ] || storage_needed
   fi
   for gpuadm_end in key keyring conf; do [ ! -e "$storage_files/$storage_name.$gpuadm_end" ] || storage_needed; done
   [ ! -e "$storage_known/$storage_name.made" ] || storage_needed

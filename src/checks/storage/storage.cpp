@@ -1,3 +1,5 @@
+#include "gpuadm/spec/storage.hpp"
+
 #include "gpuadm/base/text.hpp"
 
 #include "checks/queries.hpp"
@@ -173,6 +175,30 @@ void mount_missing(const Subject& s, Verdicts& out) {
   }
 }
 
+/// Storage of the cluster file that gpuadm mounts.
+void storage_mounted(const Subject& s, Verdicts& out) {
+  const auto is_ours = [](const spec::Storage& storage) { return spec::is_mounted(storage.kind); };
+  if (std::ranges::none_of(s.cluster.storage, is_ours))
+    return out.not_applicable("the cluster file has no storage that gpuadm mounts");
+  if (s.facts.storage.mounts.empty()) return out.unknown("/proc/mounts could not be read");
+  for (const spec::Storage& storage : s.cluster.storage) {
+    if (!is_ours(storage)) continue;
+    const std::string place = spec::place_of(storage);
+    const auto mount = std::ranges::find(s.facts.storage.mounts, place, &facts::Mount::path);
+    const std::string remedy = fmt::format(
+        "gpuadm apply -f FILE mounts it; what failed: journalctl -u \"$(systemd-escape -p --suffix=mount "
+        "{})\"",
+        place);
+    const auto asked = base::split(storage.options, ',');
+    if (mount == s.facts.storage.mounts.end())
+      out.fail(Severity::warning, fmt::format("the storage {} is not mounted", storage.name),
+               fmt::format("{} on {}", spec::source_of(storage), place), remedy);
+    else if (has(mount->options, "ro") && std::ranges::find(asked, "ro") == asked.end())
+      out.fail(Severity::warning, fmt::format("the storage {} is mounted read-only", storage.name),
+               fmt::format("{} on {}", mount->device, place), remedy);
+  }
+}
+
 void same_fs(const Subject& s, Verdicts& out) {
   if (!s.facts.software.paths.contains("/var/lib/nvidia-docker"))
     return out.skip("nvidia-docker 1 is not installed");
@@ -200,6 +226,8 @@ constexpr std::array rows = std::to_array<Check>({
     {"st.mount-missing", "all file systems of /etc/fstab are mounted",
      "otherwise data is written to the parent file system", "/etc/fstab /proc/mounts", preflight | node,
      mount_missing},
+    {"st.storage-mounted", "storage of the cluster file is mounted",
+     "pods with claims on it wait until it is", "/proc/mounts", node, storage_mounted},
     {"host.disk.var-usr-same-fs", "nvidia-docker 1 can link the driver's files",
      "links do not cross file systems", "/proc/mounts paths packages", preflight, same_fs},
     {"st.iscsi", "iSCSI initiator names are unique", "two hosts with the same name share a session",
