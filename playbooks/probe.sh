@@ -239,7 +239,7 @@ paths() {
       tc touch apt-get dpkg dnf yum zypper rpm containerd ctr runc crun nerdctl dockerd docker crio cri-dockerd crictl \
       kubeadm kubelet kubectl nvidia-smi nvidia-ctk nvidia-container-runtime nvidia-container-cli nvidia-persistenced \
       nvidia-modprobe nv-fabricmanager dkms gcc make ld dcgmi mokutil getenforce \
-      apparmor_parser mount.nfs iscsiadm ipset smartctl stat getent systemd-detect-virt lspci modinfo chronyc openssl; do
+      apparmor_parser mount.nfs mount.ceph ceph-fuse iscsiadm ipset smartctl stat getent systemd-detect-virt lspci modinfo chronyc openssl; do
       for directory in $PATH; do
         case $directory in '' | *"$newline"*) continue ;; esac
         if [ -x "$directory/$tool" ] && [ ! -d "$directory/$tool" ]; then

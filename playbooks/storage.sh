@@ -232,7 +232,7 @@ storage_marker_put() {
   if storage_is_mounted_kind; then
     storage_is_mounted || die "the storage $storage_name is not mounted at $storage_place: run again"
   elif [ -e "$storage_known/$storage_name.made" ]; then
-    die "$storage_place had the folder gpuadm-$storage_name, and does not have it now: mount the share again; if its files are gone for good, run rm $storage_known/$storage_name.made on this host, then run again"
+    die "$storage_place had the folder gpuadm-$storage_name, and does not have it now: mount the share again; if its files are permanently gone, run rm $storage_known/$storage_name.made on this host, then run again"
   fi
   storage_write mkdir -p -m 0700 "$storage_marker"
   storage_write mkdir -p -m 0700 "$storage_marker/nodes" "$storage_marker/claims"

@@ -6,9 +6,9 @@
 #include "cli/gpu.hpp"
 #include "cli/operate.hpp"
 #include "cli/options.hpp"
-#include "cli/storage.hpp"
 #include "cli/upgrade.hpp"
 #include "cli/upkeep.hpp"
+#include "cli/workload/storage.hpp"
 
 #include <map>
 #include <memory>

@@ -29,7 +29,7 @@ TEST_CASE("what a host lacks of the operating system follows from its facts") {
   REQUIRE(fetcher);
   const assets::Store store = assets::Store::open({}).value();
   const playbook::Library library = playbook::Library::load(store, "init").value();
-  const spec::Cluster cluster;
+  spec::Cluster cluster;
   session::Io io;
   app::SystemPackages packages{*fetcher, store, library.catalog(), cluster, {1, 36, 4}, "amd64", false, true,
                                true,     io};
@@ -40,6 +40,13 @@ TEST_CASE("what a host lacks of the operating system follows from its facts") {
   CHECK(packages.lacks_driver(host));
   const auto missing = packages.missing(host);
   CHECK(base::join(std::vector(missing.begin(), missing.end()), " ") == "conntrack ebtables");
+  cluster.storage.resize(2);
+  cluster.storage[0].kind = spec::StorageKind::nfs;
+  cluster.storage[1].kind = spec::StorageKind::cephfs;
+  const auto clients = packages.missing(host);
+  CHECK(base::join(std::vector(clients.begin(), clients.end()), " ") ==
+        "ceph-common ceph-fuse conntrack ebtables nfs-common");
+  cluster.storage.clear();
 
   CHECK(packages
             .missing(host_of(base::replace_all(with_gpu, "\"debian\", \"kernel\"", "\"redhat\", \"kernel\"")))

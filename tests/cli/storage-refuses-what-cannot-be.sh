@@ -38,5 +38,5 @@ complains "not one of the hosts"
 exits 2 gpuadm storage add data path --path /mnt/x one -f cluster.yaml
 complains "do not name hosts"
 exits 0 gpuadm config explain storage
-says "storage\[\].kind"
+says "storage[].kind"
 says "keyFile"

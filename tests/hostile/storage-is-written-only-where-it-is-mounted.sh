@@ -68,16 +68,16 @@ END
 }
 line=$(lines my-data nfs /srv/gpuadm/my-data '[fd00::5]:/export' - - vers=4.2,noatime -)
 show
-says '^srv-gpuadm-my\\x2ddata.mount$'
-says '^What=\[fd00::5\]:/export$'
-says '^Where=/srv/gpuadm/my-data$'
-says '^Options=vers=4.2,noatime$'
-says '^TimeoutSec=60$'
-says '^DefaultDependencies=no$'
+says 'srv-gpuadm-my\x2ddata.mount'
+says 'What=[fd00::5]:/export'
+says 'Where=/srv/gpuadm/my-data'
+says 'Options=vers=4.2,noatime'
+says 'TimeoutSec=60'
+says 'DefaultDependencies=no'
 ! grep -q 'remote-fs.target' out || fail "a boot waits for the server"
 line=$(lines team cephfs /srv/gpuadm/team 10.0.0.1,10.0.0.2 /ml ml - -)
 show
-says '^Type=(fuse.)?ceph$'
+grep -qxE 'Type=(fuse.)?ceph' out || fail "no type"
 ! grep -q AQDL out || fail "the key is in the unit"
 share_step six storage_client_put
 [ "$status" = 0 ] || fail "exit status $status"
@@ -97,4 +97,5 @@ mkdir -p share/gpuadm-data/claims/default/a
 ln -s "$place/share/theirs" share/gpuadm-data/claims/default/a/link
 share_step eight storage_purge
 [ "$status" = 0 ] || fail "exit status $status"
-[ "$(ls -A share)" = theirs ] && [ "$(cat share/theirs)" = theirs ] || fail "the purge left $(ls -A share)"
+[ "$(ls -A share)" = theirs ] || fail "the purge left $(ls -A share)"
+[ "$(cat share/theirs)" = theirs ] || fail "the purge changed a file of others"

@@ -278,6 +278,14 @@ std::set<std::string> SystemPackages::missing(const PackageHost& host) const {
     if (words.size() == 2 && !host.facts.software.tool_paths.contains(std::string(words[0])))
       packages.emplace(words[1]);
   }
+  const auto lacks = [&](const char* program) { return !host.facts.software.tool_paths.contains(program); };
+  for (const spec::Storage& storage : cluster.storage) {
+    if (storage.kind == spec::StorageKind::nfs && lacks("mount.nfs")) packages.emplace("nfs-common");
+    // The host uses one of them: ceph-fuse if its kernel has no CephFS.
+    if (storage.kind != spec::StorageKind::cephfs) continue;
+    if (lacks("mount.ceph")) packages.emplace("ceph-common");
+    if (lacks("ceph-fuse")) packages.emplace("ceph-fuse");
+  }
   return packages;
 }
 

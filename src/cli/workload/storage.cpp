@@ -1,4 +1,4 @@
-#include "cli/storage.hpp"
+#include "cli/workload/storage.hpp"
 
 #include "gpuadm/app/storage.hpp"
 
