@@ -304,6 +304,20 @@ storage_seen_check() {
 }
 storage_sees() { [ "$(storage_do head -c 64 "$storage_marker/nodes/$1" 2>/dev/null)" = "$(storage_do head -c 64 "$storage_marker/id" 2>/dev/null)" ]; }
 
+# --- The default StorageClass ------------------------------------------------------------------------
+
+class_kubectl() { limit_of 60 kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s "$@"; }
+# class_others: default StorageClasses that are not gpuadm's.
+class_others() {
+  class_kubectl get storageclasses -o 'jsonpath={range .items[*]}{.metadata.name}{"\t"}{.metadata.annotations.storageclass\.kubernetes\.io/is-default-class}{"\t"}{.metadata.labels.app\.kubernetes\.io/managed-by}{"\n"}{end}' |
+    awk -F '\t' '$2 == "true" && $3 != "gpuadm" { print $1 }'
+}
+# class_claims: "NAMESPACE/NAME" of claims of the class.
+class_claims() {
+  class_kubectl get persistentvolumeclaims --all-namespaces -o 'jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name}{"\t"}{.spec.storageClassName}{"\n"}{end}' |
+    awk -F '\t' '$2 == "local-path" { print $1 }'
+}
+
 # --- Removal -----------------------------------------------------------------------------------------
 
 storage_unmount_check() {

@@ -170,6 +170,8 @@ constexpr Row table[] = {
     {"storage-nfs", [](const Context& c) { return has_storage(c, spec::StorageKind::nfs); }},
     {"storage-cephfs", [](const Context& c) { return has_storage(c, spec::StorageKind::cephfs); }},
     {"storage-key-left", lacks_storage_key},
+    {"default-class", has_default_class},
+    {"default-class-here", has_default_class_here},
     // State of the host.
     {"apt", [](const Context& c) { return c.facts.os.family == facts::Family::debian; }},
     {"has-address", [](const Context& c) { return !c.facts.network.default_address.empty(); }},

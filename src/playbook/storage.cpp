@@ -3,6 +3,8 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/spec/storage.hpp"
 
+#include "playbook/kubeadm.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -54,6 +56,32 @@ std::string storage_keys(const Context& context) {
   for (const Storage& storage : context.cluster.storage)
     if (!storage.key.empty()) text += fmt::format("{} {}\n", storage.name, storage.key.reveal());
   return text;
+}
+
+std::string default_class_node(const Context& context) {
+  const Storage* storage = spec::find_default_class(context.cluster);
+  const auto host = storage ? std::ranges::find(context.cluster.hosts, storage->host, &spec::Host::name)
+                            : context.cluster.hosts.end();
+  if (host == context.cluster.hosts.end()) return {};
+  const auto facts = context.census ? context.census->find(host->name) : facts::Census::const_iterator();
+  const bool known = context.census && facts != context.census->end() && facts->second;
+  if (!known && host->name != context.host.name) return {};
+  return node_name({context.cluster, context.decisions, *host, known ? *facts->second : context.facts,
+                    context.catalog, context.bundle, context.kubernetes});
+}
+
+std::string default_class_folder(const Context& context) {
+  const Storage* storage = spec::find_default_class(context.cluster);
+  return storage ? spec::marker_of(*storage) + "/volumes" : std::string();
+}
+
+bool has_default_class(const Context& context) {
+  return !default_class_node(context).empty();
+}
+
+bool has_default_class_here(const Context& context) {
+  const Storage* storage = spec::find_default_class(context.cluster);
+  return storage && storage->host == context.host.name;
 }
 
 bool has_storage(const Context& context, StorageKind kind) {

@@ -14,6 +14,13 @@ namespace playbook {
 /// Lines "NAME KEY" for CephFS; secret.
 [[nodiscard]] std::string storage_keys(const Context& context);
 
+/// The node with the volumes of the default StorageClass, and their folder there; empty: none.
+[[nodiscard]] std::string default_class_node(const Context& context);
+[[nodiscard]] std::string default_class_folder(const Context& context);
+/// Whether the cluster has a default StorageClass of gpuadm; whether its volumes are on this host.
+[[nodiscard]] bool has_default_class(const Context& context);
+[[nodiscard]] bool has_default_class_here(const Context& context);
+
 /// Whether the host has a storage of that kind.
 [[nodiscard]] bool has_storage(const Context& context, spec::StorageKind kind);
 /// Whether it has any.

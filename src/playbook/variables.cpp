@@ -216,6 +216,8 @@ constexpr Row table[] = {
     {"cri_socket", cri_socket},
     {"cuda_keys", cuda_keys},
     {"cuda_repository", cuda_repository},
+    {"default_class_folder", default_class_folder},
+    {"default_class_node", default_class_node},
     {"dra_driver_daemonsets", dra_driver_daemonsets},
     {"driver_branch", driver_branch},
     {"driver_modules", driver_modules},

@@ -53,6 +53,11 @@ bool is_on(const Storage& storage, const Host& host) {
   return storage.kind != StorageKind::local || storage.host == host.name;
 }
 
+const Storage* find_default_class(const Cluster& cluster) {
+  const auto found = std::ranges::find(cluster.storage, true, &Storage::default_class);
+  return found == cluster.storage.end() ? nullptr : &*found;
+}
+
 const Storage* find_storage(const Cluster& cluster, std::string_view name) {
   const auto found = std::ranges::find(cluster.storage, name, &Storage::name);
   return found == cluster.storage.end() ? nullptr : &*found;

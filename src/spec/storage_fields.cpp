@@ -113,6 +113,12 @@ Type<StorageKind> kind() {
   return type;
 }
 
+Type<bool> only_if_true() {
+  Type<bool> type = truth();
+  type.write = [](const bool& value) { return value ? Tree(true) : Tree(); };
+  return type;
+}
+
 std::string kinds_help() {
   std::vector<std::string> parts;
   for (const StorageKindRow& row : storage_kinds) parts.push_back(fmt::format("{}: {}", row.name, row.says));
@@ -143,6 +149,10 @@ const std::vector<Field<Storage>>& storage_fields() {
                &S::key_file),
       field<S>(prefix + "options", text_where("mount options such as ro,vers=4.2", are_options),
                {"nfs, cephfs: mount options.", "those of mount"}, &S::options),
+      field<S>(
+          prefix + "defaultClass", only_if_true(),
+          {"local: make local-path the default StorageClass, with its volumes on this storage.", "false"},
+          &S::default_class),
   };
   return fields;
 }
@@ -187,6 +197,8 @@ void judge_storage(const Cluster& cluster, const Tree& file, Problems& problems)
   const Tree* list = file.find("storage");
   if (!list || !list->is_list()) return;
   std::set<std::string> names;
+  if (std::ranges::count(cluster.storage, true, &Storage::default_class) > 1)
+    problems.add(list->mark, "storage[].defaultClass: only one storage can have it");
   for (std::size_t i = 0; i < cluster.storage.size(); ++i) {
     const Storage& storage = cluster.storage[i];
     const Tree& item = list->items()[i];

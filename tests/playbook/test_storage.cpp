@@ -52,6 +52,26 @@ TEST_CASE("storage: a key that the operator has not given comes from the control
   CHECK(playbook::variable("storage_keys", sample.context()) == "team AQDL\n");
 }
 
+TEST_CASE("storage: the default StorageClass is in a folder of one host") {
+  Sample sample;
+  CHECK_FALSE(selects(sample, "default-class"));
+  spec::Storage local = storage(spec::StorageKind::local, "scratch");
+  local.host = sample.cluster.hosts.front().name;
+  local.path = "/data";
+  local.default_class = true;
+  sample.cluster.storage = {local};
+  CHECK(selects(sample, "default-class"));
+  CHECK(selects(sample, "default-class-here"));
+  base::Variables values;
+  for (const char* name :
+       {"default_class_node", "default_class_folder", "local_path_image", "local_path_helper_image"})
+    values[name] = playbook::variable(name, sample.context()).value();
+  const std::string text =
+      playbook::fill(sample.store.read("templates/local-path.yaml").value(), values, {}, "t").value();
+  CHECK(base::yaml::read_all(text, "local-path.yaml"));
+  CHECK(text.find(R"({ "node": "box", "paths": ["/data/gpuadm-scratch/volumes"] })") != std::string::npos);
+}
+
 TEST_CASE("storage: the stored cluster file has it, without the file of its key") {
   Sample sample;
   spec::Storage ceph = storage(spec::StorageKind::cephfs, "team");

@@ -17,6 +17,7 @@ struct StorageAddOptions {
   std::vector<std::string> monitors;
   std::string user, key_file;  ///< cephfs
   std::string mount_options;
+  bool default_class = false;  ///< local
   Consent consent = Consent::ask;
   Format format = Format::text;
 };

@@ -173,6 +173,7 @@ struct Storage {
   std::string key_file;               ///< cephfs: a local file; empty: hosts of the cluster have the key
   base::Secret key;                   ///< read from it; written only to hosts
   std::string options;                ///< of the mount, separated by commas
+  bool default_class = false;         ///< local: volumes of claims without a storage class
   base::Mark mark;
 };
 

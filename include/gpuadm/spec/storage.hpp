@@ -21,7 +21,7 @@ struct StorageKindRow {
 };
 
 inline constexpr std::array<StorageKindRow, 4> storage_kinds = {{
-    {StorageKind::local, "local", "a folder on one host", "host path", "host path"},
+    {StorageKind::local, "local", "a folder on one host", "host path defaultClass", "host path"},
     {StorageKind::path, "path", "a folder that every host has, on a share that you mount", "path", "path"},
     {StorageKind::nfs, "nfs", "an NFS export", "server export options", "server export"},
     {StorageKind::cephfs, "cephfs", "a folder of CephFS", "monitors path user keyFile options",
@@ -49,6 +49,9 @@ inline constexpr std::array<StorageKindRow, 4> storage_kinds = {{
 [[nodiscard]] std::string source_of(const Storage& storage);
 /// Whether a host has it: local storage is on one host only.
 [[nodiscard]] bool is_on(const Storage& storage, const Host& host);
+
+/// The storage that the default StorageClass uses, or nullptr.
+[[nodiscard]] const Storage* find_default_class(const Cluster& cluster);
 
 /// The storage of that name, or nullptr.
 [[nodiscard]] const Storage* find_storage(const Cluster& cluster, std::string_view name);

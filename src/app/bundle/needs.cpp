@@ -8,6 +8,7 @@
 #include "gpuadm/facts/from_tree.hpp"
 #include "gpuadm/session/kubernetes_version.hpp"
 #include "gpuadm/spec/network_plugins.hpp"
+#include "gpuadm/spec/storage.hpp"
 
 #include "app/build/bring_up.hpp"
 
@@ -224,7 +225,10 @@ Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog
   }
   for (const std::string_view key : base::words(spec::row_of(needs.cluster.network.plugin).images))
     sources.images.push_back({"network", TRY(fill(fmt::format("{{{}}}", key), words, catalog, kubernetes))});
-  sources.parts.insert({"coredns", "driver", "network", "programs"});
+  if (spec::find_default_class(needs.cluster))
+    for (const char* key : {"{local_path_image}", "{local_path_helper_image}"})
+      sources.images.push_back({"local-path", TRY(fill(key, words, catalog, kubernetes))});
+  sources.parts.insert({"coredns", "driver", "local-path", "network", "programs"});
   return sources;
 }
 

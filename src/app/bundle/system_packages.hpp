@@ -37,7 +37,8 @@ struct SystemPackages {
   /// packages that a host already has, because the installed ones are unknown.
   [[nodiscard]] Result<std::vector<bundle::BundleFile>> collect(const std::vector<PackageHost>& hosts) const;
   [[nodiscard]] bool lacks_driver(const PackageHost& host) const;
-  /// Packages of programs that kubeadm calls or that mount storage, and the host lacks; for Debian's family only.
+  /// Packages of programs that kubeadm calls or that mount storage, and the host lacks; for Debian's family
+  /// only.
   [[nodiscard]] std::set<std::string> missing(const PackageHost& host) const;
 };
 

@@ -34,6 +34,7 @@ Result<spec::Storage> asked(const StorageAddOptions& options) {
   // The file may be used from another directory later.
   if (!options.key_file.empty()) set("keyFile", std::filesystem::absolute(options.key_file).string());
   set("options", options.mount_options);
+  if (options.default_class) values.set("defaultClass", true);
   spec::Storage storage = TRY(spec::read_storage(values));
   if (storage.kind == spec::StorageKind::cephfs && storage.key_file.empty())
     return base::fail(Fault::usage, "the storage needs the key of its user",

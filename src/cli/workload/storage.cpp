@@ -34,6 +34,8 @@ void add_add(CLI::App& group, Global& global, Verb& chosen) {
   add("--key-file", options->key_file, "FILE",
       "cephfs: file with the key or the keyring of the user, mode 0600");
   add("--options", options->mount_options, "OPTIONS", "nfs, cephfs: mount options, separated by commas");
+  verb->add_flag("--default-class", options->default_class,
+                 "local: make local-path the default StorageClass, with its volumes on this storage");
   add_consent(*verb, options->consent, global);
   add_format(*verb, options->format);
   add_connection(*verb, options->common.connection);
