@@ -180,13 +180,15 @@ storage_mount() {
   fi
   systemctl daemon-reload
   journal_unit "$gpuadm_unit"
+  if [ -e "$gpuadm_home/storage/$storage_name.changed" ] || ! storage_is_mounted; then
+    systemctl reset-failed "$gpuadm_unit" 2>/dev/null || : "it has not failed"
+    gpuadm_since=$(date +%s)
+    limit_of 150 systemctl restart "$gpuadm_unit" || storage_mount_failed
+    storage_is_mounted || storage_mount_failed
+    rm -f "$gpuadm_home/storage/$storage_name.changed"
+  fi
+  # A share that cannot be mounted is not tried at every boot.
   systemctl enable --quiet "$gpuadm_unit"
-  if [ ! -e "$gpuadm_home/storage/$storage_name.changed" ] && storage_is_mounted; then return 0; fi
-  systemctl reset-failed "$gpuadm_unit" 2>/dev/null || : "it has not failed"
-  gpuadm_since=$(date +%s)
-  limit_of 150 systemctl restart "$gpuadm_unit" || storage_mount_failed
-  storage_is_mounted || storage_mount_failed
-  rm -f "$gpuadm_home/storage/$storage_name.changed"
 }
 storage_mount_failed() {
   gpuadm_why=$(journalctl -u "$gpuadm_unit" --since "@$gpuadm_since" -o cat --no-pager 2>/dev/null | grep -v '^\(Mounting\|Unmounting\|Mounted\|Unmounted\|Failed to mount\)' | tail -n 4)
@@ -208,8 +210,14 @@ storage_mount_failed() {
 storage_folder_check() {
   case $storage_kind in
     local) [ -d "$storage_place" ] || storage_needed ;;
-    path) storage_do test -d "$storage_place" || die "$storage_place of the storage $storage_name does not exist on this host: mount the share there, then run again" ;;
+    path)
+      storage_do test -d "$storage_place" || die "$storage_place of the storage $storage_name does not exist on this host: mount the share there, then run again"
+      [ ! -e "$storage_known/$storage_name.made" ] || storage_do test -s "$storage_marker/id" || storage_die_unmounted
+      ;;
   esac
+}
+storage_die_unmounted() {
+  die "$storage_place had the folder gpuadm-$storage_name, and does not have it now: mount the share again; if its files are permanently gone, run rm $storage_known/$storage_name.made on this host, then run again"
 }
 storage_folder_put() {
   if [ "$storage_kind" != local ] || [ -d "$storage_place" ]; then return 0; fi
@@ -232,16 +240,20 @@ storage_marker_put() {
   if storage_is_mounted_kind; then
     storage_is_mounted || die "the storage $storage_name is not mounted at $storage_place: run again"
   elif [ -e "$storage_known/$storage_name.made" ]; then
-    die "$storage_place had the folder gpuadm-$storage_name, and does not have it now: mount the share again; if its files are permanently gone, run rm $storage_known/$storage_name.made on this host, then run again"
+    storage_die_unmounted
   fi
   storage_write mkdir -p -m 0700 "$storage_marker"
   storage_write mkdir -p -m 0700 "$storage_marker/nodes" "$storage_marker/claims"
   storage_write_file "$storage_marker/id" "$(cat /proc/sys/kernel/random/uuid)"
-  if ! storage_is_mounted_kind; then
-    mkdir -p "$storage_known"
-    journal_file "$storage_known/$storage_name.made"
-    : >"$storage_known/$storage_name.made"
-  fi
+  storage_note
+}
+# storage_note: this host has seen the marker of a share that gpuadm does not mount.
+storage_note() {
+  ! storage_is_mounted_kind || return 0
+  [ ! -e "$storage_known/$storage_name.made" ] || return 0
+  mkdir -p "$storage_known"
+  journal_file "$storage_known/$storage_name.made"
+  : >"$storage_known/$storage_name.made"
 }
 
 # storage_write COMMAND...: a command that writes to the share, which may refuse root.
@@ -293,6 +305,7 @@ storage_share_put() {
   [ -n "$gpuadm_here" ] || die "$storage_place does not have the folder gpuadm-$storage_name that the first control-plane node has made: it is not the same share, or it is not mounted on this host"
   [ "$gpuadm_here" = "$gpuadm_id" ] || die "$storage_place of this host is another share than that of the first control-plane node: mount the same one"
   storage_write_file "$storage_marker/nodes/$node_name" "$gpuadm_id"
+  storage_note
 }
 
 # storage_seen: on the first control-plane node: every node of the run has written its file. NFS may show it with a delay.
