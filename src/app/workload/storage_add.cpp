@@ -124,16 +124,20 @@ Result<Outcome> storage_add(const StorageAddOptions& options, Io& io) {
   if (!first || !facts::is_control_plane(survey.census, first->name))
     return base::fail(Fault::blocked, "no control-plane node of a cluster is among the hosts",
                       "create the cluster first: gpuadm init, or gpuadm apply -f FILE with `storage:` in it");
-  spec::Cluster cluster =
-      TRY(read_storages(options.hosts, hosts, first->name, *session.fleet, assets)).cluster;
-  TRY(add(cluster, storage));
-  TRY(session::resolve_environment(cluster, assets));
-  TRY(session::read_storage_keys(cluster));
-  TRY(check_nodes(cluster, survey, *session.fleet, assets));
-  TRY(session.folder.save("cluster.yaml", spec::to_tree(cluster)));
+  StorageSource source = TRY(read_storages(options.hosts, hosts, first->name, *session.fleet, assets));
+  TRY(add(source.cluster, storage));
+  if (source.stored) TRY(add(*source.stored, storage));
+  TRY(session::resolve_environment(source.cluster, assets));
+  TRY(session::read_storage_keys(source.cluster));
+  TRY(check_nodes(source.cluster, survey, *session.fleet, assets));
+  TRY(session.folder.save("cluster.yaml", spec::to_tree(source.cluster)));
 
-  const session::PlaybookRun run{cluster, assets, library, nullptr, {}, options.consent};
-  const Outcome outcome = TRY(session::run_and_report(run, survey, session, options.format, io));
+  const auto plan_of = [&](const facts::Census& census) -> Result<plan::Plan> {
+    return with_stored_file(TRY(plan::make(source.cluster, {}, census, library, nullptr, {})), source.stored,
+                            census, assets);
+  };
+  const Outcome outcome =
+      TRY(execute({source.cluster, session, survey, assets, options.consent, options.format}, plan_of, io));
   if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
   if (file.after != file.before) TRY(write_cluster_file(options.hosts.file, file.before, file.after));
   show_next(options, io);

@@ -22,12 +22,39 @@ Result<> check_all_hosts(const Hosts& hosts) {
 Result<StorageSource> read_storages(const Hosts& hosts, spec::Cluster cluster,
                                     const std::string& control_plane, transport::Fleet& fleet,
                                     const assets::Store& assets) {
-  if (!hosts.file.empty())
-    return StorageSource{std::move(cluster), TRY(base::read_file(hosts.file, 1u << 20))};
-  spec::Cluster stored = TRY(read_stored_cluster(control_plane, fleet, assets));
-  stored.hosts = std::move(cluster.hosts);
-  stored.ssh = std::move(cluster.ssh);
-  return StorageSource{std::move(stored), {}};
+  auto stored = read_stored_cluster(control_plane, fleet, assets);
+  if (!stored && (hosts.file.empty() || stored.error().fault != Fault::blocked))
+    return std::unexpected(stored.error());
+  if (stored) {
+    stored->hosts = cluster.hosts;
+    stored->ssh = cluster.ssh;
+  }
+  StorageSource source{std::move(cluster), {}, stored ? std::optional(std::move(*stored)) : std::nullopt};
+  if (hosts.file.empty())
+    source.cluster = *source.stored;
+  else
+    source.file = TRY(base::read_file(hosts.file, 1u << 20));
+  return source;
+}
+
+Result<plan::Plan> with_stored_file(plan::Plan plan, const std::optional<spec::Cluster>& stored,
+                                    const facts::Census& census, const assets::Store& assets) {
+  if (!stored) return plan;
+  const auto store = TRY(playbook::Library::load(assets, "storage-store"));
+  for (plan::Stage& stage : TRY(plan::make(*stored, {}, census, store, nullptr, {})).stages)
+    plan.stages.push_back(std::move(stage));
+  return plan;
+}
+
+Result<Outcome> execute(const StorageRun& run, const PlanOf& plan_of, Io& io) {
+  session::Execution execution{run.assets, TRY(plan_of(run.survey.census)), {}, run.consent, {}};
+  for (const spec::Host& host : run.cluster.hosts) execution.hosts.push_back(host.name);
+  execution.again = [&](const auto&) -> Result<plan::Plan> {
+    return plan_of(TRY(run.session.survey_all(run.assets)).census);
+  };
+  return session::with_reporter(run.session.folder, run.format, io, [&](report::Reporter& reporter) {
+    return session::execute(execution, run.session, reporter, io);
+  });
 }
 
 Result<spec::Storage> storage_named(const spec::Cluster& cluster, const std::string& name) {

@@ -75,19 +75,17 @@ Result<> delete_objects(session::ClusterClient& client, const std::string& stora
 }
 
 /// The hosts without the storage, then the cluster file on the control plane without it.
-Result<plan::Plan> plan_of(const spec::Cluster& cluster, const spec::Storage& storage,
+Result<plan::Plan> plan_of(const StorageSource& source, const spec::Storage& storage,
                            const facts::Census& census, const assets::Store& assets,
                            const StorageRemoveOptions& options) {
-  spec::Cluster with = cluster, without = cluster;
+  spec::Cluster with = source.cluster;
   with.storage = {storage};
-  std::erase_if(without.storage, [&](const spec::Storage& one) { return one.name == storage.name; });
+  std::optional<spec::Cluster> stored = source.stored;
+  if (stored)
+    std::erase_if(stored->storage, [&](const spec::Storage& one) { return one.name == storage.name; });
   const auto unmount =
       TRY(playbook::Library::load(assets, options.purge ? "storage-purge" : "storage-remove"));
-  const auto store = TRY(playbook::Library::load(assets, "storage-forget"));
-  plan::Plan plan = TRY(plan::make(with, {}, census, unmount, nullptr, {}));
-  for (plan::Stage& stage : TRY(plan::make(without, {}, census, store, nullptr, {})).stages)
-    plan.stages.push_back(std::move(stage));
-  return plan;
+  return with_stored_file(TRY(plan::make(with, {}, census, unmount, nullptr, {})), stored, census, assets);
 }
 
 struct FileChange {
@@ -135,18 +133,11 @@ Result<Outcome> storage_remove(const StorageRemoveOptions& options, Io& io) {
   }
   if (options.purge && options.consent != Consent::preview) TRY(delete_objects(client, options.name, claims));
 
-  session::Execution execution{
-      assets, TRY(plan_of(cluster, storage, survey.census, assets, options)), {}, options.consent, {}};
   // Both questions about the data were answered.
-  if (options.purge && options.consent == Consent::ask) execution.consent = Consent::given;
-  for (const spec::Host& host : cluster.hosts) execution.hosts.push_back(host.name);
-  execution.again = [&](const auto&) -> Result<plan::Plan> {
-    return plan_of(cluster, storage, TRY(session.survey_all(assets)).census, assets, options);
-  };
-  const Outcome outcome =
-      TRY(session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
-        return session::execute(execution, session, reporter, io);
-      }));
+  const bool answered = options.purge && options.consent == Consent::ask;
+  const Outcome outcome = TRY(execute(
+      {cluster, session, survey, assets, answered ? Consent::given : options.consent, options.format},
+      [&](const facts::Census& census) { return plan_of(source, storage, census, assets, options); }, io));
   if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
   // Volumes whose claims were deleted earlier.
   if (!options.purge) TRY(delete_objects(client, options.name, {}));
