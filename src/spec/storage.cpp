@@ -69,9 +69,15 @@ Result<Storage> read_storage(const Tree& values) {
   read_fields(values, "storage[].", storage_fields(), storage, problems);
   judge_storage_keys(storage, values, problems);
   if (problems.empty()) return storage;
-  const std::string what = base::replace_all(problems.error().what, "storage:0:0: ", "");
-  return base::fail(base::Fault::usage, base::replace_all(what, "storage[].", ""),
-                    "gpuadm config explain storage");
+  // Without positions: the values are not from a file.
+  std::string what;
+  const std::string all = base::replace_all(problems.error().what, "storage[].", "");
+  for (const std::string_view line : base::lines(all)) {
+    const std::size_t end = line.find(": ");
+    what +=
+        (what.empty() ? "" : "\n") + std::string(end == std::string_view::npos ? line : line.substr(end + 2));
+  }
+  return base::fail(base::Fault::usage, what, "gpuadm config explain storage");
 }
 
 Tree to_tree(const Storage& storage) {

@@ -52,10 +52,24 @@ bool is_ceph_user(const std::string& text) {
 bool are_options(const std::string& text) {
   return std::ranges::all_of(base::split(text, ','), [](std::string_view option) {
     const std::string_view name = option.substr(0, option.find('='));
-    return !name.empty() && name != "secret" && std::ranges::all_of(option, [](char c) {
+    return !name.empty() && std::ranges::all_of(option, [](char c) {
       return is_alphanumeric(c) || std::string_view("._-=:/").find(c) != std::string_view::npos;
     });
   });
+}
+
+/// Mount options. Those with a key are refused without being printed.
+Type<std::string> mount_options() {
+  Type<std::string> type = text_where("mount options such as ro,vers=4.2", are_options);
+  type.read = [any = type.read](const Tree& tree, const std::string& path,
+                                Problems& problems) -> std::optional<std::string> {
+    if (!tree.is_scalar() || tree.text().find("secret") == std::string::npos)
+      return any(tree, path, problems);
+    problems.add(tree.mark,
+                 fmt::format("{}: a key is visible in mount options; for CephFS, use keyFile", path));
+    return std::nullopt;
+  };
+  return type;
 }
 
 /// Folders that gpuadm, the cluster or the system delete or fill.
@@ -147,8 +161,8 @@ const std::vector<Field<Storage>>& storage_fields() {
                {"cephfs: local file with the user's key or keyring, mode 0600.",
                 "the key that the hosts of the cluster have"},
                &S::key_file),
-      field<S>(prefix + "options", text_where("mount options such as ro,vers=4.2", are_options),
-               {"nfs, cephfs: mount options.", "those of mount"}, &S::options),
+      field<S>(prefix + "options", mount_options(), {"nfs, cephfs: mount options.", "those of mount"},
+               &S::options),
       field<S>(
           prefix + "defaultClass", only_if_true(),
           {"local: make local-path the default StorageClass, with its volumes on this storage.", "false"},

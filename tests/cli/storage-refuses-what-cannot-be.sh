@@ -11,7 +11,9 @@ exits 2 gpuadm storage add data path --path /etc
 complains "/etc belongs to the system"
 exits 2 gpuadm storage add data path --path /mnt/x --server nas.lab
 complains "server: not a key of kind path"
-exits 2 gpuadm storage add data nfs --server nas.lab --export /x --options secret=abc
+exits 2 gpuadm storage add data nfs --server nas.lab --export /x --options secret=abcdef
+complains "use keyFile"
+hides abcdef
 exits 2 gpuadm storage add team cephfs --monitors 10.0.0.1 --ceph-user ml
 complains "--key-file"
 printf 'AQDLvb1nAAAAABAA0000000000000000000000==\n' >key
