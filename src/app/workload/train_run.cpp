@@ -88,7 +88,7 @@ Result<Outcome> attend(TrainSession& opened, const Attendance& how, Io& io) {
   }
   const auto ended = follow.follow();
   if (ended) return report_end(*ended, io);
-  if (ended.error().fault == Fault::interrupted)
+  if (ended.error().fault != Fault::usage)
     io.err(fmt::format("train/{0} keeps running; gpuadm train logs {0} -n {1} --follow, or gpuadm train stop {0} -n {1}\n",
                        name, space));
   return std::unexpected(ended.error());
