@@ -107,18 +107,23 @@ const Examples& all() {
        {{"gpuadm kubeconfig -f cluster.yaml", "into ~/.kube/config"},
         {"gpuadm kubeconfig root@192.0.2.10 --output lab.conf", "to a separate file"}}},
       {"gpuadm train run",
-       {{"gpuadm train run mnist -f cluster.yaml --nodes 2 --gpus 4 --image pytorch/pytorch:latest --src . -- torchrun "
+       {{"gpuadm train run mnist -f cluster.yaml --nodes 2 --gpus 4 --image pytorch/pytorch:latest --src . "
+         "-- torchrun "
          "train.py",
          "eight processes on two nodes"},
-        {"gpuadm train run solver -f cluster.yaml --nodes 2 --mpi --image registry.lan/solver:1 -- mpirun ./solver",
+        {"gpuadm train run solver -f cluster.yaml --nodes 2 --mpi --image registry.lan/solver:1 -- mpirun "
+         "./solver",
          "MPI"},
-        {"gpuadm train run -f cluster.yaml -f pytorchjob.yaml", "a PyTorchJob, MPIJob, TFJob, TrainJob or Job"}}},
+        {"gpuadm train run -f cluster.yaml -f pytorchjob.yaml",
+         "a PyTorchJob, MPIJob, TFJob, TrainJob or Job"}}},
       {"gpuadm train check",
-       {{"gpuadm train check mnist -f cluster.yaml --nodes 2 --gpus 4 --image pytorch/pytorch:latest -- torchrun "
+       {{"gpuadm train check mnist -f cluster.yaml --nodes 2 --gpus 4 --image pytorch/pytorch:latest -- "
+         "torchrun "
          "train.py",
          "free GPUs, nodes, volumes, clocks"}}},
       {"gpuadm train status", {{"gpuadm train status mnist -f cluster.yaml", "one line per rank"}}},
-      {"gpuadm train logs", {{"gpuadm train logs mnist -f cluster.yaml --follow", "all ranks, until the job ends"}}},
+      {"gpuadm train logs",
+       {{"gpuadm train logs mnist -f cluster.yaml --follow", "all ranks, until the job ends"}}},
       {"gpuadm train stop",
        {{"gpuadm train stop mnist -f cluster.yaml", "delete the job; volumes are kept"},
         {"gpuadm train stop mnist -f cluster.yaml --keep", "for gpuadm train resume"}}},

@@ -33,10 +33,12 @@ void add_repeated(CLI::App& verb, const char* name, std::vector<std::string>& li
 
 void add_job(CLI::App& verb, app::TrainRunOptions& options) {
   verb.add_option("NAME", options.name, "Name of the job; not with a manifest")->option_text(" ");
-  verb.add_option("TARGET", options.hosts.targets,
-                  "[user@]host[:port], or names from the cluster file (default: all its hosts, or this machine)");
+  verb.add_option(
+      "TARGET", options.hosts.targets,
+      "[user@]host[:port], or names from the cluster file (default: all its hosts, or this machine)");
   verb.add_option("-f,--file", options.files,
-                  "Cluster file, or the manifest of a job: PyTorchJob, MPIJob, TFJob, TrainJob or Job; can be repeated")
+                  "Cluster file, or the manifest of a job: PyTorchJob, MPIJob, TFJob, TrainJob or Job; can "
+                  "be repeated")
       ->allow_extra_args(false)
       ->option_text("FILE");
   add_namespace(verb, options.space, "Namespace of the job (default: default)");
@@ -44,8 +46,9 @@ void add_job(CLI::App& verb, app::TrainRunOptions& options) {
   verb.add_option("--nodes", options.nodes, "Number of ranks, each on a node of its own (default 1)")
       ->check(CLI::Range(1, 10'000))
       ->option_text("N");
-  verb.add_option("--gpus", options.gpus,
-                  "GPUs of each rank (default 1): a number, a share such as 1/4, or MIG instances such as 1g.10gb:2")
+  verb.add_option(
+          "--gpus", options.gpus,
+          "GPUs of each rank (default 1): a number, a share such as 1/4, or MIG instances such as 1g.10gb:2")
       ->option_text("G");
   verb.add_flag("--pack", options.pack, "Allow several ranks on one node");
   auto* tensorflow = verb.add_flag_callback(
@@ -54,8 +57,9 @@ void add_job(CLI::App& verb, app::TrainRunOptions& options) {
           "--mpi", [&options] { options.framework = app::TrainFramework::mpi; },
           "Run the command on rank 0, with sshd on all ranks and a host file for mpirun")
       ->excludes(tensorflow);
-  add_repeated(verb, "--storage", options.volumes, "CLAIM[:PATH]",
-               "Mount a claim at a path (default /data); the first one holds the checkpoints; can be repeated");
+  add_repeated(
+      verb, "--storage", options.volumes, "CLAIM[:PATH]",
+      "Mount a claim at a path (default /data); the first one holds the checkpoints; can be repeated");
   verb.add_option("--src", options.source, "Copy this folder to /workspace of every rank, at most 900 KiB")
       ->option_text("DIR");
   add_repeated(verb, "--env", options.environment, "NAME=VALUE", "Variable of the command; can be repeated");
@@ -66,7 +70,8 @@ void add_job(CLI::App& verb, app::TrainRunOptions& options) {
   };
   add("--cpus", options.cpus, "CPUS", "CPUs that each rank requests, such as 4 or 500m");
   add("--memory", options.memory, "SIZE", "Memory limit of each rank, such as 32Gi");
-  add("--shm", options.shm, "SIZE", "Limit of /dev/shm, which is part of the memory (default: the memory of the node)");
+  add("--shm", options.shm, "SIZE",
+      "Limit of /dev/shm, which is part of the memory (default: the memory of the node)");
   add("--master-port", options.port, "PORT", "Port at which the ranks meet (default 29500; with --tf 2222)")
       ->check(CLI::Range(1024, 65535));
   add("--processes", options.processes, "N",
@@ -106,7 +111,8 @@ const std::map<std::string, app::TrainForm> text_json = {{"text", app::TrainForm
                                                          {"json", app::TrainForm::json}};
 
 void add_run(CLI::App& group, Global& global, Verb& chosen) {
-  auto* verb = group.add_subcommand("run", "Run a training job: gpuadm train run NAME --image IMAGE -- COMMAND");
+  auto* verb =
+      group.add_subcommand("run", "Run a training job: gpuadm train run NAME --image IMAGE -- COMMAND");
   const auto run = add_run_verb(*verb, app::train_run, global, chosen);
   add_start(*verb, run->wait, run->detach);
   verb->add_flag("--offline", run->offline, "With -o yaml: connect to no host");
@@ -123,9 +129,10 @@ void add_check(CLI::App& group, Global& global, Verb& chosen) {
 }
 
 /// A command for one existing job.
-std::shared_ptr<app::TrainOptions> add_named(CLI::App& group, const char* name, const char* says, Global& global,
-                                             Verb& chosen,
-                                             base::Result<app::Outcome> (*does)(const app::TrainOptions&, app::Io&)) {
+std::shared_ptr<app::TrainOptions> add_named(CLI::App& group, const char* name, const char* says,
+                                             Global& global, Verb& chosen,
+                                             base::Result<app::Outcome> (*does)(const app::TrainOptions&,
+                                                                                app::Io&)) {
   auto* verb = group.add_subcommand(name, says);
   const auto options = add_verb<app::TrainOptions>(*verb, global, chosen, common_of, does);
   verb->add_option("NAME", options->name, "Name of the job")->required()->option_text(" ");
@@ -138,24 +145,26 @@ std::shared_ptr<app::TrainOptions> add_named(CLI::App& group, const char* name, 
 }  // namespace
 
 void add_train(CLI::App& root, Global& global, Verb& chosen) {
-  auto* group = root.add_subcommand("train", "Run training jobs of several ranks, and show, stop and resume them")
-                    ->require_subcommand(1)
-                    ->fallthrough();
+  auto* group =
+      root.add_subcommand("train", "Run training jobs of several ranks, and show, stop and resume them")
+          ->require_subcommand(1)
+          ->fallthrough();
   add_run(*group, global, chosen);
   add_check(*group, global, chosen);
   const auto status =
       add_named(*group, "status", "Show the ranks of a training job", global, chosen, app::train_status);
   add_output(*group->get_subcommand("status"), status->form, text_json, "Output format");
-  const auto logs =
-      add_named(*group, "logs", "Show the logs of the ranks of a training job", global, chosen, app::train_logs);
+  const auto logs = add_named(*group, "logs", "Show the logs of the ranks of a training job", global, chosen,
+                              app::train_logs);
   auto* verb = group->get_subcommand("logs");
   verb->add_flag("--follow", logs->follow, "Continue until the job ends");
   verb->add_option("--rank", logs->rank, "Only this rank")->check(CLI::Range(0, 10'000))->option_text("RANK");
-  const auto stop = add_named(*group, "stop", "End a training job and delete its objects; volumes are kept", global,
-                              chosen, app::train_stop);
+  const auto stop = add_named(*group, "stop", "End a training job and delete its objects; volumes are kept",
+                              global, chosen, app::train_stop);
   group->get_subcommand("stop")->add_flag("--keep", stop->keep, "Keep its objects for gpuadm train resume");
-  const auto resume = add_named(*group, "resume", "Start a training job that has ended again, from its checkpoints",
-                                global, chosen, app::train_resume);
+  const auto resume =
+      add_named(*group, "resume", "Start a training job that has ended again, from its checkpoints", global,
+                chosen, app::train_resume);
   add_start(*group->get_subcommand("resume"), resume->wait, resume->detach);
   verb = group->add_subcommand("list", "List training jobs");
   const auto list = add_verb<app::TrainOptions>(*verb, global, chosen, common_of, app::train_list);

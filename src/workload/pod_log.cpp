@@ -49,7 +49,8 @@ std::vector<std::string> PodLog::take(std::string_view answer, Writer writer, En
   first_.clear();
   for (const std::string_view line : lines) {
     const std::string_view time = time_of(line);
-    if (lines_ == 0 && (time.empty() || time.substr(0, 19) < std::string_view(since_).substr(0, 19))) continue;
+    if (lines_ == 0 && (time.empty() || time.substr(0, 19) < std::string_view(since_).substr(0, 19)))
+      continue;
     if (lines_++ == 0) first_ = line;
   }
   return fresh;

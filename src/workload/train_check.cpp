@@ -54,9 +54,7 @@ class Checks {
     finding.remedy = remedy;
     findings_.push_back(std::move(finding));
   }
-  void pass(std::string_view id, const std::string& says) {
-    add(id, Verdict::pass, Severity::blocker, says);
-  }
+  void pass(std::string_view id, const std::string& says) { add(id, Verdict::pass, Severity::blocker, says); }
   void unknown(std::string_view id, Severity severity, const std::string& what) {
     add(id, Verdict::unknown, severity, what + " could not be read");
   }
@@ -90,8 +88,7 @@ class Checks {
     const auto found = usable().size();
     const auto needed =
         static_cast<std::size_t>(in_.job.placement == Placement::one_per_node ? in_.job.ranks() : 1);
-    if (found >= needed)
-      return pass("nodes", fmt::format("{} nodes accept pods, {} needed", found, needed));
+    if (found >= needed) return pass("nodes", fmt::format("{} nodes accept pods, {} needed", found, needed));
     add("nodes", Verdict::fail, Severity::blocker,
         fmt::format("{} nodes needed, {} of {} accept pods", needed, found, in_.cluster.nodes->size()),
         "a node does not accept pods if it is not Ready, cordoned or tainted",
@@ -101,9 +98,8 @@ class Checks {
   void gpus() {
     std::vector<std::pair<GpuRequest, int>> requests;
     for (const Role& role : in_.job.roles) {
-      const auto same = std::ranges::find_if(requests, [&](const auto& one) {
-        return describe(one.first) == describe(role.gpus);
-      });
+      const auto same = std::ranges::find_if(
+          requests, [&](const auto& one) { return describe(one.first) == describe(role.gpus); });
       if (same == requests.end())
         requests.emplace_back(role.gpus, role.replicas);
       else
@@ -146,8 +142,7 @@ class Checks {
           largest = fmt::format("{} has {}", node->name, place->second);
         }
     if (largest.empty()) return unknown("resources", Severity::warning, "allocatable resources of nodes");
-    if (amount <= most)
-      return pass("resources", fmt::format("a node has {} {}", requested, resource));
+    if (amount <= most) return pass("resources", fmt::format("a node has {} {}", requested, resource));
     add("resources", Verdict::fail, Severity::blocker,
         fmt::format("no node has {} {}", base::printable(requested, 40), resource), largest,
         fmt::format("request less with --{}", resource == std::string("cpu") ? "cpus" : "memory"));
@@ -193,7 +188,8 @@ class Checks {
     for (const Role& role : in_.job.roles)
       if (const Tree* volumes = role.pod.find("volumes"))
         for (const Tree& volume : volumes->items())
-          if (const std::string claim = text_at(volume, {"persistentVolumeClaim", "claimName"}); !claim.empty())
+          if (const std::string claim = text_at(volume, {"persistentVolumeClaim", "claimName"});
+              !claim.empty())
             needed.insert(claim);
     if (needed.empty()) return;
     if (!in_.claims) return unknown("volume", Severity::blocker, "claims of the namespace " + in_.job.space);
@@ -239,7 +235,8 @@ class Checks {
     bool requested = false;
     each_container([&](const Role&, const Tree& container) {
       if (const Tree* limits = container.at({"resources", "limits"}))
-        for (const auto& [name, count] : limits->entries()) requested = requested || name.starts_with("rdma/");
+        for (const auto& [name, count] : limits->entries())
+          requested = requested || name.starts_with("rdma/");
     });
     if (requested) return pass("rdma", "RDMA devices are requested");
     add("rdma", Verdict::fail, Severity::warning, "RDMA devices are not requested, so NCCL uses TCP",
@@ -258,7 +255,8 @@ class Checks {
       const double age = *in_.cluster.clock - *renewed;
       if (age < -tolerated_skew)
         add("clock-skew", Verdict::fail, Severity::warning, "the clock is ahead of the control plane",
-            fmt::format("its lease was renewed {:.0f}s in the future", -age), "gpuadm doctor --only host.time.skew", node);
+            fmt::format("its lease was renewed {:.0f}s in the future", -age),
+            "gpuadm doctor --only host.time.skew", node);
       else if (age > 2 * renewal + tolerated_skew)
         add("clock-skew", Verdict::fail, Severity::warning,
             "the clock is behind the control plane, or the kubelet does not report",
@@ -280,8 +278,11 @@ std::optional<double> seconds_of(std::string_view time) {
   // 2026-11-26T11:40:07.123456Z
   if (time.size() < 20 || time[4] != '-' || time[7] != '-' || time[10] != 'T' || time.back() != 'Z')
     return std::nullopt;
-  const auto part = [&](std::size_t from, std::size_t count) { return base::to_int(time.substr(from, count)); };
-  const auto year = part(0, 4), month = part(5, 2), day = part(8, 2), hour = part(11, 2), minute = part(14, 2);
+  const auto part = [&](std::size_t from, std::size_t count) {
+    return base::to_int(time.substr(from, count));
+  };
+  const auto year = part(0, 4), month = part(5, 2), day = part(8, 2), hour = part(11, 2),
+             minute = part(14, 2);
   const auto second = base::to_real(time.substr(17, time.size() - 18));
   if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
   const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)),

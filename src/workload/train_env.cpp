@@ -1,7 +1,7 @@
-#include "workload/train_pod.hpp"
-
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+
+#include "workload/train_pod.hpp"
 
 #include <fmt/format.h>
 
@@ -22,8 +22,7 @@ Tree variable(const std::string& name, const std::string& value) {
 
 Tree from_field(const std::string& name, const std::string& field) {
   return Tree::map_of(
-      {{"name", name},
-       {"valueFrom", Tree::map_of({{"fieldRef", Tree::map_of({{"fieldPath", field}})}})}});
+      {{"name", name}, {"valueFrom", Tree::map_of({{"fieldRef", Tree::map_of({{"fieldPath", field}})}})}});
 }
 
 /// The name of the variable that the kubelet sets from a Service (kubernetes pkg/kubelet/envvars).
@@ -109,8 +108,8 @@ Tree environment_of(const TrainJob& job, std::optional<int> rank, const TrainCon
     set("GPUADM_SLOTS", std::to_string(rank == 0 && !job.launcher_works ? 0 : job.processes));
     set("GPUADM_MEET", std::to_string(meeting_seconds));
     set("GPUADM_KEYS", std::string(keys_folder));
-    for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "PRTE_ALLOW_RUN_AS_ROOT",
-                             "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"})
+    for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+                             "PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"})
       set(name, "1");
   }
   if (rank) set("JOB_COMPLETION_INDEX", std::to_string(*rank));  // as in an Indexed Job

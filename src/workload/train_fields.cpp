@@ -80,8 +80,8 @@ bool TrainFields::flag(std::string_view key) {
 
 TrainFields TrainFields::below(std::string_view key) {
   const Tree* value = use(key);
-  return {value ? *value : nothing(), path_.empty() ? std::string(key) : path_ + "." + std::string(key), source_,
-          into_};
+  return {value ? *value : nothing(), path_.empty() ? std::string(key) : path_ + "." + std::string(key),
+          source_, into_};
 }
 
 std::string TrainFields::line(const Tree& at, std::string_view key, std::string_view says) const {
@@ -168,9 +168,9 @@ void merge_equal_roles(TrainJob& job) {
   if (job.roles.size() < 2) return;
   const Role& first = job.roles.front();
   for (const Role& role : job.roles)
-    if (!(role.pod == first.pod) || !(role.labels == first.labels) || !(role.annotations == first.annotations) ||
-        role.gpus.form != first.gpus.form || role.gpus.count != first.gpus.count ||
-        role.gpus.profile != first.gpus.profile)
+    if (!(role.pod == first.pod) || !(role.labels == first.labels) ||
+        !(role.annotations == first.annotations) || role.gpus.form != first.gpus.form ||
+        role.gpus.count != first.gpus.count || role.gpus.profile != first.gpus.profile)
       return;
   Role merged = first;
   merged.name = "worker";

@@ -118,7 +118,8 @@ void read_job(TrainFields& spec, const std::string& image, TrainJob& job) {
   job.processes = std::max(1, job.roles.front().gpus.count);
   for (const char* key : {"podFailurePolicy", "successPolicy", "backoffLimitPerIndex", "maxFailedIndexes"})
     spec.refuse(key, "a rank that fails ends the job");
-  for (const char* key : {"selector", "manualSelector"}) spec.refuse(key, "gpuadm selects pods by its labels");
+  for (const char* key : {"selector", "manualSelector"})
+    spec.refuse(key, "gpuadm selects pods by its labels");
   spec.note("podReplacementPolicy", "pods are not replaced");
 }
 
@@ -128,11 +129,10 @@ struct Kind {
   bool has_run_policy;
 };
 
-constexpr std::array kinds = {Kind{"PyTorchJob", "kubeflow.org/", read_pytorch, true},
-                              Kind{"TFJob", "kubeflow.org/", read_tensorflow, true},
-                              Kind{"MPIJob", "kubeflow.org/", read_mpi, true},
-                              Kind{"TrainJob", "trainer.kubeflow.org/", read_train_job, false},
-                              Kind{"Job", "batch/", read_job, false}};
+constexpr std::array kinds = {
+    Kind{"PyTorchJob", "kubeflow.org/", read_pytorch, true},
+    Kind{"TFJob", "kubeflow.org/", read_tensorflow, true}, Kind{"MPIJob", "kubeflow.org/", read_mpi, true},
+    Kind{"TrainJob", "trainer.kubeflow.org/", read_train_job, false}, Kind{"Job", "batch/", read_job, false}};
 
 const Kind* kind_of(const Tree& document) {
   const Tree *kind = document.find("kind"), *version = document.find("apiVersion");
@@ -165,11 +165,12 @@ Result<TrainImport> import_train(const Tree& document, std::string_view source, 
   const Kind* kind = kind_of(document);
   if (!kind) {
     const Tree *name = document.find("kind"), *version = document.find("apiVersion");
-    return base::fail(Fault::spec,
-                      fmt::format("{}: not a training job: kind {}, apiVersion {}", source,
-                                  name ? base::printable(name->text(), 60) : "(none)",
-                                  version ? base::printable(version->text(), 60) : "(none)"),
-                      "PyTorchJob, TFJob, MPIJob (kubeflow.org), TrainJob (trainer.kubeflow.org), Job (batch)");
+    return base::fail(
+        Fault::spec,
+        fmt::format("{}: not a training job: kind {}, apiVersion {}", source,
+                    name ? base::printable(name->text(), 60) : "(none)",
+                    version ? base::printable(version->text(), 60) : "(none)"),
+        "PyTorchJob, TFJob, MPIJob (kubeflow.org), TrainJob (trainer.kubeflow.org), Job (batch)");
   }
   TrainImport import;
   import.kind = kind->kind;

@@ -138,8 +138,8 @@ Result<TrainObjects> objects_of(const TrainJob& job, const TrainContext& context
     return objects;
   }
   for (int rank = 0; rank < job.ranks(); ++rank)
-    objects.others.push_back(
-        job_of(job, fmt::format("{}-{}", job.name, rank), TRY(template_of(job, rank, context)), std::nullopt));
+    objects.others.push_back(job_of(job, fmt::format("{}-{}", job.name, rank),
+                                    TRY(template_of(job, rank, context)), std::nullopt));
   return objects;
 }
 
@@ -169,8 +169,8 @@ Result<Tree> repeated(const Tree& job, int attempt) {
   if (const Tree* completions = spec.find("completions")) spec.set("parallelism", *completions);
   Tree& metadata = spec["template"]["metadata"];
   metadata.erase("creationTimestamp");
-  for (const char* key : {"controller-uid", "job-name", "batch.kubernetes.io/controller-uid",
-                          "batch.kubernetes.io/job-name"})
+  for (const char* key :
+       {"controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"})
     metadata["labels"].erase(key);
   if (Tree* annotations = next["metadata"].find("annotations"))
     annotations->erase("batch.kubernetes.io/job-tracking");

@@ -97,9 +97,10 @@ void add_source(const TrainJob& job, Tree& spec, Tree& container) {
     items.push(Tree::map_of({{"key", fmt::format("f{}", i)},
                              {"path", job.source[i].path},
                              {"mode", job.source[i].executable ? 0755 : 0644}}));
-  append(spec, "volumes",
-         Tree::map_of({{"name", "gpuadm-source"},
-                       {"configMap", Tree::map_of({{"name", source_name(job)}, {"items", std::move(items)}})}}));
+  append(
+      spec, "volumes",
+      Tree::map_of({{"name", "gpuadm-source"},
+                    {"configMap", Tree::map_of({{"name", source_name(job)}, {"items", std::move(items)}})}}));
   append(container, "volumeMounts", mount("gpuadm-source", read_only_source));
   append(spec, "volumes", empty_volume("gpuadm-workspace"));
   append(container, "volumeMounts", mount("gpuadm-workspace", source_folder));
@@ -174,8 +175,7 @@ Tree pod_of(const PodOptions& options) {
     rdma = rdma || name.starts_with("rdma/");
   }
   // RDMA registers memory, which is locked.
-  if (rdma)
-    container["securityContext"]["capabilities"].set("add", Tree::list_of({"IPC_LOCK"}));
+  if (rdma) container["securityContext"]["capabilities"].set("add", Tree::list_of({"IPC_LOCK"}));
   if (!options.shm.empty()) {
     append(pod, "volumes",
            Tree::map_of({{"name", "gpuadm-shm"},
@@ -184,9 +184,10 @@ Tree pod_of(const PodOptions& options) {
   }
   for (std::size_t i = 0; i < options.volumes.size(); ++i) {
     const std::string name = fmt::format("storage-{}", i);
-    append(pod, "volumes",
-           Tree::map_of({{"name", name},
-                         {"persistentVolumeClaim", Tree::map_of({{"claimName", options.volumes[i].claim}})}}));
+    append(
+        pod, "volumes",
+        Tree::map_of({{"name", name},
+                      {"persistentVolumeClaim", Tree::map_of({{"claimName", options.volumes[i].claim}})}}));
     append(container, "volumeMounts", mount(name, options.volumes[i].path));
   }
   pod.set("containers", Tree(Tree::List{std::move(container)}));

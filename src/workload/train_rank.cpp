@@ -18,11 +18,14 @@ constexpr std::size_t longest_reason = 400;
 
 /// Reasons of waiting containers that do not go away: kubernetes pkg/kubelet/images/types.go,
 /// pkg/kubelet/container/sync_result.go.
-constexpr std::array hopeless_reasons = {"InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError",
-                                         "CreateContainerError", "RunContainerError"};
-/// Of a failed pull: what registries and containerd say of an image that does not exist, or that needs a login.
-constexpr std::array hopeless_pulls = {"not found", "manifest unknown", "no match for platform",
-                                       "unauthorized", "denied", "does not exist", "invalid reference"};
+constexpr std::array hopeless_reasons = {"InvalidImageName", "ErrImageNeverPull",
+                                         "CreateContainerConfigError", "CreateContainerError",
+                                         "RunContainerError"};
+/// Of a failed pull: what registries and containerd say of an image that does not exist, or that needs a
+/// login.
+constexpr std::array hopeless_pulls = {"not found",        "manifest unknown", "no match for platform",
+                                       "unauthorized",     "denied",           "does not exist",
+                                       "invalid reference"};
 
 std::string with_message(const std::string& reason, const std::string& message) {
   return message.empty() ? reason : fmt::format("{}: {}", reason, message);
@@ -79,15 +82,13 @@ std::string describe_exit(int code, const std::string& reason, const std::string
 void explain_failed(const Tree& pod, RankState& state) {
   for (const Tree* status : statuses_of(pod)) {
     const Tree* ended = status->at({"state", "terminated"});
-    const int code =
-        ended ? static_cast<int>(base::to_int(text_at(*ended, {"exitCode"})).value_or(0)) : 0;
+    const int code = ended ? static_cast<int>(base::to_int(text_at(*ended, {"exitCode"})).value_or(0)) : 0;
     if (code == 0) continue;
     state.exit_code = code;
     state.why = describe_exit(code, text_at(*ended, {"reason"}), text_at(*ended, {"message"}));
     return;
   }
-  state.why =
-      with_message(text_at(pod, {"status", "reason"}), text_at(pod, {"status", "message"}));
+  state.why = with_message(text_at(pod, {"status", "reason"}), text_at(pod, {"status", "message"}));
   if (state.why.empty()) state.why = "the pod failed";
 }
 
@@ -123,9 +124,8 @@ RankState rank_state_of(const Tree& pod, int rank) {
   } else if (phase == "Running") {
     state.phase = Phase::running;
     // A pod without a readiness probe is only not ready while it runs if its node does not report.
-    const bool ended = std::ranges::any_of(statuses_of(pod), [](const Tree* status) {
-      return status->at({"state", "terminated"}) != nullptr;
-    });
+    const bool ended = std::ranges::any_of(
+        statuses_of(pod), [](const Tree* status) { return status->at({"state", "terminated"}) != nullptr; });
     state.unreachable = is_false(pod, "Ready") && !ended;
     if (state.unreachable) state.why = fmt::format("node {} is not ready", state.node);
   } else {

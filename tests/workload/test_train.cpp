@@ -18,7 +18,8 @@ workload::TrainJob two_ranks() {
   job.name = "mnist";
   workload::Role role;
   role.replicas = 2;
-  role.pod = workload::pod_of({.image = "a:1", .command = {"torchrun", "x.py"}, .volumes = {{"data", "/data"}}});
+  role.pod =
+      workload::pod_of({.image = "a:1", .command = {"torchrun", "x.py"}, .volumes = {{"data", "/data"}}});
   job.roles.push_back(role);
   job.checkpoints = "/data/checkpoints/mnist";
   return job;
@@ -47,7 +48,8 @@ spec: { completions: 2, parallelism: 2 }
 Tree pod_object(int rank, const std::string& status) {
   return read(R"(
 metadata:
-  name: pod-)" + std::to_string(rank) + R"(
+  name: pod-)" +
+              std::to_string(rank) + R"(
   namespace: default
   labels: { gpuadm.io/kind: train, gpuadm.io/name: mnist }
   annotations: { batch.kubernetes.io/job-completion-index: ")" +
@@ -110,13 +112,17 @@ TEST_CASE("a job is repeated without what Kubernetes has added to it, for its ne
 
 TEST_CASE("the state of a job is that of its ranks, and the first failed one is named") {
   const Tree running = pod_object(0, "status: { phase: Running }");
-  const Tree pending = pod_object(1, "status: { phase: Pending, conditions: [{ type: PodScheduled, status: \"False\", "
-                                     "reason: Unschedulable, message: 0/2 nodes }] }");
+  const Tree pending =
+      pod_object(1,
+                 "status: { phase: Pending, conditions: [{ type: PodScheduled, status: \"False\", "
+                 "reason: Unschedulable, message: 0/2 nodes }] }");
   TrainState state = state_of({job_object("")}, {running, pending});
   CHECK(state.phase == TrainState::Phase::pending);
   CHECK(state.states[1].why == "Unschedulable: 0/2 nodes");
-  const Tree killed = pod_object(1, "status: { phase: Failed, containerStatuses: [{ state: { terminated: { exitCode: "
-                                    "137, reason: OOMKilled } } }] }");
+  const Tree killed =
+      pod_object(1,
+                 "status: { phase: Failed, containerStatuses: [{ state: { terminated: { exitCode: "
+                 "137, reason: OOMKilled } } }] }");
   state = state_of({job_object("")}, {running, killed});
   CHECK(state.phase == TrainState::Phase::failed);
   REQUIRE(state.failed());
@@ -125,22 +131,27 @@ TEST_CASE("the state of a job is that of its ranks, and the first failed one is 
   CHECK(state.states[1].phase == RankState::Phase::missing);
   const Tree complete = job_object("status: { conditions: [{ type: Complete, status: \"True\" }] }");
   CHECK(state_of({complete}, {}).phase == TrainState::Phase::succeeded);
-  const Tree late = job_object("status: { conditions: [{ type: Failed, status: \"True\", reason: DeadlineExceeded }] }");
+  const Tree late =
+      job_object("status: { conditions: [{ type: Failed, status: \"True\", reason: DeadlineExceeded }] }");
   CHECK(state_of({late}, {}).why == "DeadlineExceeded");
 }
 
 TEST_CASE("an image that does not exist cannot be waited for, one whose registry does not answer can") {
   const auto waiting = [](const std::string& message) {
-    return pod_object(0, "status: { phase: Pending, containerStatuses: [{ state: { waiting: { reason: ErrImagePull, "
-                         "message: " + message + " } } }] }");
+    return pod_object(
+        0,
+        "status: { phase: Pending, containerStatuses: [{ state: { waiting: { reason: ErrImagePull, "
+        "message: " +
+            message + " } } }] }");
   };
   CHECK(state_of({job_object("")}, {waiting("manifest unknown")}).states[0].hopeless);
   CHECK(!state_of({job_object("")}, {waiting("i/o timeout")}).states[0].hopeless);
 }
 
 TEST_CASE("a rank on a node that does not report is unreachable") {
-  const Tree lost = pod_object(0, "status: { phase: Running, conditions: [{ type: Ready, status: \"False\" }], "
-                                  "containerStatuses: [{ state: { running: {} } }] }");
+  const Tree lost = pod_object(0,
+                               "status: { phase: Running, conditions: [{ type: Ready, status: \"False\" }], "
+                               "containerStatuses: [{ state: { running: {} } }] }");
   CHECK(state_of({job_object("")}, {lost}).states[0].unreachable);
 }
 
@@ -160,7 +171,8 @@ TEST_CASE("each check of a training job finds its fault") {
   workload::GpuSupply supply;
   const Tree claim = read("metadata: { name: data }\nspec: { accessModes: [ReadWriteMany] }\n");
   const auto lease = [](const std::string& node, const std::string& time) {
-    return read("metadata: { name: " + node + " }\nspec: { renewTime: \"2026-11-26T" + time + ".000000Z\" }\n");
+    return read("metadata: { name: " + node + " }\nspec: { renewTime: \"2026-11-26T" + time +
+                ".000000Z\" }\n");
   };
   workload::TrainCheckInputs in{.job = job, .cluster = cluster, .supply = supply};
   in.existing = std::vector<TrainState>();
@@ -169,7 +181,8 @@ TEST_CASE("each check of a training job finds its fault") {
   const auto open = [&] {
     std::string ids;
     for (const report::Finding& finding : workload::examine_train(in))
-      if (report::is_open(finding)) ids += finding.id + (finding.host.empty() ? " " : "@" + finding.host + " ");
+      if (report::is_open(finding))
+        ids += finding.id + (finding.host.empty() ? " " : "@" + finding.host + " ");
     return ids;
   };
   CHECK(open() == "train.rdma ");
@@ -193,8 +206,12 @@ TEST_CASE("each check of a training job finds its fault") {
   CHECK(open() == "train.nodes train.rdma ");
   cluster.nodes->back().unschedulable = false;
   workload::TrainJob large = two_ranks();
-  large.roles.front().pod = workload::pod_of(
-      {.image = "a:1", .command = {"x"}, .cpus = "64", .memory = "1Gi", .shm = "2Gi", .resources = {{"rdma/hca", "1"}}});
+  large.roles.front().pod = workload::pod_of({.image = "a:1",
+                                              .command = {"x"},
+                                              .cpus = "64",
+                                              .memory = "1Gi",
+                                              .shm = "2Gi",
+                                              .resources = {{"rdma/hca", "1"}}});
   large.roles.front().gpus = *workload::parse_gpus("--gpus", "2");
   workload::TrainCheckInputs other{.job = large, .cluster = cluster, .supply = supply};
   other.existing = std::vector<TrainState>();

@@ -46,7 +46,8 @@ std::string outcome_of(const fs::path& manifest) {
 
 TEST_CASE("a manifest of another system becomes Jobs, or each field that is not possible is named") {
   std::vector<fs::path> folders;
-  for (const auto& entry : fs::directory_iterator(GPUADM_TESTS_DIR "/cases/train")) folders.push_back(entry.path());
+  for (const auto& entry : fs::directory_iterator(GPUADM_TESTS_DIR "/cases/train"))
+    folders.push_back(entry.path());
   std::ranges::sort(folders);
   REQUIRE(folders.size() >= 9);
   for (const fs::path& folder : folders) {

@@ -37,9 +37,10 @@ struct TrainRunOptions {
   std::vector<std::string> ignore;  ///< ids of findings that do not block
   TrainForm form = TrainForm::text;
 };
-/// Checks, creates the objects of a job, waits until all ranks run, and follows their logs until the job ends.
-/// If not all ranks run in time, or after Ctrl-C before that, everything is deleted again. Outcome::failed if
-/// the job fails, ::blocked if it does not fit. With TrainForm::yaml, prints the objects and creates nothing.
+/// Checks, creates the objects of a job, waits until all ranks run, and follows their logs until the job
+/// ends. If not all ranks run in time, or after Ctrl-C before that, everything is deleted again.
+/// Outcome::failed if the job fails, ::blocked if it does not fit. With TrainForm::yaml, prints the objects
+/// and creates nothing.
 [[nodiscard]] Result<Outcome> train_run(const TrainRunOptions& options, Io& io);
 /// The checks of train_run. Creates nothing. Outcome::blocked if the job cannot run.
 [[nodiscard]] Result<Outcome> train_check(const TrainRunOptions& options, Io& io);

@@ -28,7 +28,8 @@ struct Query {
 [[nodiscard]] Result<transport::Exit> ask(const std::string& host, const Query& query,
                                           transport::Fleet& fleet, const assets::Store& assets);
 
-/// The same for a program from another source. After Ctrl-C, the answer of a cleanup command is still returned.
+/// The same for a program from another source. After Ctrl-C, the answer of a cleanup command is still
+/// returned.
 [[nodiscard]] Result<transport::Exit> ask(const std::string& host, transport::Command command,
                                           transport::Fleet& fleet);
 

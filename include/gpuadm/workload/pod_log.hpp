@@ -23,9 +23,9 @@ class PodLog {
 
  private:
   std::string since_;
-  std::string first_;        ///< the first line since then, to recognize a log that was rotated
-  std::string last_;         ///< time of the last line
-  std::size_t lines_ = 0;    ///< lines since then that were returned
+  std::string first_;      ///< the first line since then, to recognize a log that was rotated
+  std::string last_;       ///< time of the last line
+  std::size_t lines_ = 0;  ///< lines since then that were returned
 };
 
 }  // namespace workload

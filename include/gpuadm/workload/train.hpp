@@ -115,10 +115,10 @@ struct RankState {
   int rank = 0;
   Phase phase = Phase::missing;
   std::string pod, container, node;  ///< container: the one that runs the command
-  int exit_code = 0;  ///< of a failed one
-  std::string why;    ///< why it does not run, or how it ended; printable
-  bool hopeless = false;      ///< a pending one that waiting does not help: the image does not exist
-  bool unreachable = false;   ///< a running one whose node is not ready
+  int exit_code = 0;                 ///< of a failed one
+  std::string why;                   ///< why it does not run, or how it ended; printable
+  bool hopeless = false;             ///< a pending one that waiting does not help: the image does not exist
+  bool unreachable = false;          ///< a running one whose node is not ready
 };
 struct TrainState {
   enum class Phase { pending, running, succeeded, failed, stopped };

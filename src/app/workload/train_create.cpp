@@ -48,7 +48,8 @@ bool has_claims(const TrainJob& job) {
 }
 
 std::optional<std::string> decoded(std::string_view text) {
-  static constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  static constexpr std::string_view digits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string bytes;
   unsigned bits = 0, count = 0;
   for (const char c : text) {
@@ -63,9 +64,9 @@ std::optional<std::string> decoded(std::string_view text) {
 }
 
 Result<workload::MpiKeys> make_keys() {
-  const transport::Exit exit =
-      TRY(transport::run_local("create SSH keys", {}, TRY(assets::Store::carried("playbooks/local/ssh-keys.sh")),
-                               std::chrono::seconds(20)));
+  const transport::Exit exit = TRY(
+      transport::run_local("create SSH keys", {}, TRY(assets::Store::carried("playbooks/local/ssh-keys.sh")),
+                           std::chrono::seconds(20)));
   std::array<std::string, 4> files;
   const auto lines = base::lines(exit.out);
   if (exit.status == 0 && lines.size() == files.size()) {
@@ -77,7 +78,8 @@ Result<workload::MpiKeys> make_keys() {
     }
     if (valid) return workload::MpiKeys{files[0], files[1], files[2], files[3]};
   }
-  return base::fail(Fault::usage, fmt::format("cannot create the SSH keys of the job: {}", base::tail(exit.err, 2)),
+  return base::fail(Fault::usage,
+                    fmt::format("cannot create the SSH keys of the job: {}", base::tail(exit.err, 2)),
                     "install openssh-client");
 }
 
@@ -118,12 +120,13 @@ Result<workload::TrainContext> train_context(const TrainJob& job, const TrainVie
   return context;
 }
 
-Result<> create_train_objects(session::ClusterClient& client, const TrainJob& job, workload::TrainContext context) {
+Result<> create_train_objects(session::ClusterClient& client, const TrainJob& job,
+                              workload::TrainContext context) {
   const workload::TrainObjects without = TRY(workload::objects_of(job, context));
   if (!without.services.empty()) {
     TRY(client.create(job.space, without.services));
-    for (const Tree& service : TRY(client.get(
-             {{"services"}, job.space, workload::selector_of(workload::train_kind, job.name)}))) {
+    for (const Tree& service :
+         TRY(client.get({{"services"}, job.space, workload::selector_of(workload::train_kind, job.name)}))) {
       const Tree *name = service.at({"metadata", "name"}), *address = service.at({"spec", "clusterIP"});
       if (name && address && !address->text().empty() && address->text() != "None")
         context.addresses[name->text()] = address->text();

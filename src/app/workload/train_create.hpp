@@ -18,9 +18,10 @@ struct TrainView {
 };
 [[nodiscard]] Result<TrainView> view_for(session::ClusterClient& client, const workload::TrainJob& job);
 
-/// Objects and the keys in them, which must not be recorded. Without a view: for a cluster with a device plugin
-/// and Kubernetes 1.28 or later.
-[[nodiscard]] Result<workload::TrainContext> train_context(const workload::TrainJob& job, const TrainView* view,
+/// Objects and the keys in them, which must not be recorded. Without a view: for a cluster with a device
+/// plugin and Kubernetes 1.28 or later.
+[[nodiscard]] Result<workload::TrainContext> train_context(const workload::TrainJob& job,
+                                                           const TrainView* view,
                                                            const assets::Store& assets);
 
 /// Creates Services, then the other objects with their addresses. After an error objects may be left.

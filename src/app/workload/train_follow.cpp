@@ -67,9 +67,10 @@ Result<TrainState> TrainFollow::wait_for_start(std::chrono::seconds limit) {
     shown = progress;
     const auto hopeless = std::ranges::find_if(state.states, &RankState::hopeless);
     if (hopeless != state.states.end())
-      return base::fail(Fault::blocked,
-                        fmt::format("rank {} of train/{} cannot start: {}", hopeless->rank, name_, hopeless->why),
-                        fmt::format("gpuadm train check {}", name_));
+      return base::fail(
+          Fault::blocked,
+          fmt::format("rank {} of train/{} cannot start: {}", hopeless->rank, name_, hopeless->why),
+          fmt::format("gpuadm train check {}", name_));
     if (base::Clock::now() >= deadline)
       return base::fail(Fault::timeout,
                         fmt::format("train/{} did not start within {}s: {}", name_, limit.count(), progress),
@@ -89,7 +90,8 @@ Result<> TrainFollow::end_if_lost(TrainState& state) {
     if (now - since < lost_after) continue;
     TRY(end_ranks(client_, state));
     one.phase = RankState::Phase::failed;
-    one.why += fmt::format(" since {}s", std::chrono::duration_cast<std::chrono::seconds>(now - since).count());
+    one.why +=
+        fmt::format(" since {}s", std::chrono::duration_cast<std::chrono::seconds>(now - since).count());
     state.phase = TrainState::Phase::failed;
     ended_others_ = true;
     return {};
@@ -121,7 +123,8 @@ Result<TrainState> TrainFollow::until_end(int rank, Others others) {
       return state;
     if (!state && !failing_since) {
       failing_since = now;
-      io_.err(fmt::format("{}; repeated for {}s\n", base::printable(state.error().what, 300), patience.count()));
+      io_.err(
+          fmt::format("{}; repeated for {}s\n", base::printable(state.error().what, 300), patience.count()));
     }
     TRY(sleep());
   }
@@ -152,7 +155,8 @@ Result<> TrainFollow::print_logs(const TrainState& state, int rank) {
   command.output_limit = 256u << 20;
   const transport::Exit exit = TRY(session::ask(client_.host(), std::move(command), client_.fleet()));
   if (exit.status != 0)
-    return base::fail(Fault::remote, fmt::format("{}: cannot read the logs: {}", client_.host(), base::tail(exit.err, 3)));
+    return base::fail(Fault::remote,
+                      fmt::format("{}: cannot read the logs: {}", client_.host(), base::tail(exit.err, 3)));
   return print_answer(exit.out, state);
 }
 
@@ -200,8 +204,8 @@ Outcome report_end(const TrainState& state, Io& io) {
   else
     io.err(fmt::format("train/{} failed: rank {} on {}: {}\n", state.name, failed->rank,
                        failed->node.empty() ? "no node" : base::printable(failed->node, 80), failed->why));
-  io.err(fmt::format("  gpuadm train status {0} -n {1}; gpuadm train stop {0} -n {1} deletes it\n", state.name,
-                     state.space));
+  io.err(fmt::format("  gpuadm train status {0} -n {1}; gpuadm train stop {0} -n {1} deletes it\n",
+                     state.name, state.space));
   return Outcome::failed;
 }
 

@@ -41,10 +41,10 @@ class TrainFollow {
   session::ClusterClient& client_;
   std::string space_, name_;
   Io& io_;
-  std::map<std::string, workload::PodLog> logs_;     ///< by pod
-  std::map<std::string, bool> complete_;             ///< pods that have ended and were read since
-  std::map<int, base::Instant> unreachable_since_;   ///< by rank
-  std::size_t most_ = 0;                             ///< bytes of each log in one answer
+  std::map<std::string, workload::PodLog> logs_;    ///< by pod
+  std::map<std::string, bool> complete_;            ///< pods that have ended and were read since
+  std::map<int, base::Instant> unreachable_since_;  ///< by rank
+  std::size_t most_ = 0;                            ///< bytes of each log in one answer
   bool ended_others_ = false;
 };
 

@@ -37,7 +37,8 @@ Result<Files> read_files(const std::vector<std::filesystem::path>& paths) {
     const Tree* kind = documents.empty() ? nullptr : documents.front().find("kind");
     if (!kind || kind->text() == "GpuCluster") {
       if (!files.cluster.empty())
-        return base::fail(Fault::usage, fmt::format("two cluster files: {} and {}", files.cluster.string(), path.string()));
+        return base::fail(Fault::usage,
+                          fmt::format("two cluster files: {} and {}", files.cluster.string(), path.string()));
       files.cluster = path;
       continue;
     }
@@ -45,17 +46,18 @@ Result<Files> read_files(const std::vector<std::filesystem::path>& paths) {
       return base::fail(Fault::usage, fmt::format("two manifests: {} and {}", files.source, path.string()));
     const auto job = std::ranges::find_if(documents, workload::is_train_manifest);
     if (documents.size() > 1 && job != documents.end())
-      return base::fail(Fault::spec,
-                        fmt::format("{}: {} objects; gpuadm runs one training job", path.string(), documents.size()),
-                        "create the others with kubectl apply, and keep the job in a file of its own");
+      return base::fail(
+          Fault::spec,
+          fmt::format("{}: {} objects; gpuadm runs one training job", path.string(), documents.size()),
+          "create the others with kubectl apply, and keep the job in a file of its own");
     files.manifest = documents.front();
     files.source = path.string();
   }
   return files;
 }
 
-Result<std::pair<std::string, std::string>> split_at(std::string_view option, std::string_view text, char separator,
-                                                     std::string_view form) {
+Result<std::pair<std::string, std::string>> split_at(std::string_view option, std::string_view text,
+                                                     char separator, std::string_view form) {
   const std::size_t place = text.find(separator);
   if (place == std::string_view::npos || place == 0)
     return base::fail(Fault::usage, fmt::format("{}: {}", option, base::printable(text, 80)),
@@ -71,10 +73,12 @@ bool is_variable(std::string_view name) {
 
 Result<workload::TrainVolume> volume_of(const std::string& text) {
   const std::size_t colon = text.find(':');
-  workload::TrainVolume volume{text.substr(0, colon), colon == std::string::npos ? "/data" : text.substr(colon + 1)};
+  workload::TrainVolume volume{text.substr(0, colon),
+                               colon == std::string::npos ? "/data" : text.substr(colon + 1)};
   TRY(workload::check_name("claim", volume.claim));
   if (!volume.path.starts_with('/') || volume.path.size() < 2 || volume.path.find(':') != std::string::npos)
-    return base::fail(Fault::usage, fmt::format("--storage: not an absolute path: {}", base::printable(volume.path, 80)),
+    return base::fail(Fault::usage,
+                      fmt::format("--storage: not an absolute path: {}", base::printable(volume.path, 80)),
                       "for example --storage CLAIM:/data");
   return volume;
 }
@@ -84,13 +88,15 @@ Result<workload::PodOptions> pod_options_of(const TrainRunOptions& options) {
   for (const std::string& one : options.environment) {
     auto [name, value] = TRY(split_at("--env", one, '=', "NAME=VALUE"));
     if (!is_variable(name))
-      return base::fail(Fault::usage, fmt::format("--env: invalid name of a variable: {}", base::printable(name, 80)));
+      return base::fail(Fault::usage,
+                        fmt::format("--env: invalid name of a variable: {}", base::printable(name, 80)));
     pod.environment.emplace_back(std::move(name), std::move(value));
   }
   for (const std::string& one : options.resources) {
     auto resource = TRY(split_at("--resource", one, '=', "NAME=NUMBER"));
     if (base::to_int(resource.second).value_or(0) <= 0)
-      return base::fail(Fault::usage, fmt::format("--resource: not a number above zero: {}", base::printable(one, 80)));
+      return base::fail(Fault::usage,
+                        fmt::format("--resource: not a number above zero: {}", base::printable(one, 80)));
     pod.resources.push_back(std::move(resource));
   }
   for (const std::string& one : options.volumes) pod.volumes.push_back(TRY(volume_of(one)));
@@ -126,7 +132,8 @@ Result<TrainJob> job_of(const TrainRunOptions& options) {
   job.roles.push_back(std::move(role));
   if (form == TrainFramework::tensorflow) job.port = 2222;
   job.placement = options.pack ? workload::Placement::anywhere : workload::Placement::one_per_node;
-  if (!pod.volumes.empty()) job.checkpoints = fmt::format("{}/checkpoints/{}", pod.volumes.front().path, job.name);
+  if (!pod.volumes.empty())
+    job.checkpoints = fmt::format("{}/checkpoints/{}", pod.volumes.front().path, job.name);
   return job;
 }
 
@@ -149,7 +156,8 @@ Result<> check_unused(const TrainRunOptions& options) {
                     "change the manifest, or leave out -f");
 }
 
-Result<TrainJob> job_of_manifest(const Files& files, const TrainRunOptions& options, std::vector<std::string>& notes) {
+Result<TrainJob> job_of_manifest(const Files& files, const TrainRunOptions& options,
+                                 std::vector<std::string>& notes) {
   TRY(check_unused(options));
   workload::TrainImport import = TRY(workload::import_train(*files.manifest, files.source, options.image));
   if (!import.problems.empty())
@@ -182,8 +190,7 @@ Result<TrainRequest> read_train_request(const TrainRunOptions& options) {
   request.hosts.file = files.cluster;
   if (files.manifest) {
     // The name is in the manifest, so all words are hosts.
-    if (!options.name.empty())
-      request.hosts.targets.insert(request.hosts.targets.begin(), options.name);
+    if (!options.name.empty()) request.hosts.targets.insert(request.hosts.targets.begin(), options.name);
     request.job = TRY(job_of_manifest(files, options, request.notes));
   } else {
     request.job = TRY(job_of(options));
@@ -194,7 +201,8 @@ Result<TrainRequest> read_train_request(const TrainRunOptions& options) {
   TRY(workload::check_namespace(job.space));
   // Services and their variables (RFC 1035).
   if (job.name.front() >= '0' && job.name.front() <= '9')
-    return base::fail(Fault::usage, fmt::format("invalid name of a training job: {}: it begins with a digit", job.name),
+    return base::fail(Fault::usage,
+                      fmt::format("invalid name of a training job: {}: it begins with a digit", job.name),
                       "a name that begins with a letter");
   if (options.port > 0) job.port = options.port;
   if (options.processes > 0) job.processes = options.processes;

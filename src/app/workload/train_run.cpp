@@ -55,10 +55,10 @@ void show(const std::vector<report::Finding>& findings, Io& io) {
 }
 
 /// Deletes what was created, and reports both problems if that fails, too.
-base::Error delete_all(session::ClusterClient& client, const std::string& space, const std::string& name, bool claims,
-                     base::Error error, Io& io) {
+base::Error delete_all(session::ClusterClient& client, const std::string& space, const std::string& name,
+                       bool claims, base::Error error, Io& io) {
   if (io.err_style.verbosity != report::Verbosity::quiet)
-    io.err(fmt::format("deleting the objects of train/{} (at most 90s)\n", name));
+    io.err(fmt::format("deleting the objects of train/{} (at most 180s)\n", name));
   if (const auto deleted = delete_train_objects(client, space, name, claims); !deleted) {
     error.what += fmt::format("; its objects could not be deleted: {}", deleted.error().what);
     error.hint = fmt::format("gpuadm train stop {} -n {}", name, space);
@@ -89,8 +89,9 @@ Result<Outcome> attend(TrainSession& opened, const Attendance& how, Io& io) {
   const auto ended = follow.follow();
   if (ended) return report_end(*ended, io);
   if (ended.error().fault != Fault::usage)
-    io.err(fmt::format("train/{0} keeps running; gpuadm train logs {0} -n {1} --follow, or gpuadm train stop {0} -n {1}\n",
-                       name, space));
+    io.err(fmt::format(
+        "train/{0} keeps running; gpuadm train logs {0} -n {1} --follow, or gpuadm train stop {0} -n {1}\n",
+        name, space));
   return std::unexpected(ended.error());
 }
 
@@ -103,8 +104,8 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
   const TrainJob& job = request.job;
   if (options.offline) return print_offline(request, options, io);
   const bool prints = options.form == TrainForm::yaml;
-  const auto opened = TRY(open_train_session(options.common, request.hosts,
-                                             prints ? session::Access::read_only : session::Access::full, io));
+  const auto opened = TRY(open_train_session(
+      options.common, request.hosts, prints ? session::Access::read_only : session::Access::full, io));
   show(request.notes, io);
   TrainView view = TRY(view_for(*opened->client, job));
   const auto context = TRY(train_context(job, &view, opened->assets));
@@ -121,7 +122,8 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
   };
   if (const auto created = create_train_objects(*opened->client, job, context); !created)
     return std::unexpected(withdraw(created.error()));
-  return attend(*opened, {job.space, job.name, std::chrono::seconds(options.wait), options.detach, withdraw}, io);
+  return attend(*opened, {job.space, job.name, std::chrono::seconds(options.wait), options.detach, withdraw},
+                io);
 }
 
 Result<Outcome> train_check(const TrainRunOptions& options, Io& io) {
@@ -143,7 +145,8 @@ Result<Outcome> train_resume(const TrainOptions& options, Io& io) {
   session::ClusterClient& client = *opened->client;
   const TrainState state = TRY(read_train_state(client, space, options.name));
   if (!state.has_ended())
-    return base::fail(Fault::usage, fmt::format("train/{} has not ended ({})", state.name, name_of(state.phase)),
+    return base::fail(Fault::usage,
+                      fmt::format("train/{} has not ended ({})", state.name, name_of(state.phase)),
                       fmt::format("gpuadm train stop {} -n {} --keep", state.name, space));
   const std::string selector = workload::selector_of(workload::train_kind, state.name);
   std::vector<base::Tree> next;
@@ -160,11 +163,14 @@ Result<Outcome> train_resume(const TrainOptions& options, Io& io) {
   }
   io.err(fmt::format("train/{}: attempt {}\n", state.name, attempt));
   const auto end_again = [&](base::Error error) {
-    if (const auto ended = end_ranks(client, state); !ended) error.what += "; its ranks could not be ended: " + ended.error().what;
-    error.hint = fmt::format("gpuadm train resume {0} -n {1}, or gpuadm train stop {0} -n {1}", state.name, space);
+    if (const auto ended = end_ranks(client, state); !ended)
+      error.what += "; its ranks could not be ended: " + ended.error().what;
+    error.hint =
+        fmt::format("gpuadm train resume {0} -n {1}, or gpuadm train stop {0} -n {1}", state.name, space);
     return error;
   };
-  return attend(*opened, {space, state.name, std::chrono::seconds(options.wait), options.detach, end_again}, io);
+  return attend(*opened, {space, state.name, std::chrono::seconds(options.wait), options.detach, end_again},
+                io);
 }
 
 }  // namespace app

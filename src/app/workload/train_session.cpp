@@ -15,11 +15,12 @@ using workload::RankState;
 
 Result<std::unique_ptr<TrainSession>> open_train_session(const Common& common, const Hosts& hosts,
                                                          session::Access access, Io& io) {
-  auto opened = std::make_unique<TrainSession>(TrainSession{TRY(session::read_cluster(hosts, common.connection)),
-                                                            TRY(assets::Store::open(common.assets)),
-                                                            {},
-                                                            {},
-                                                            {}});
+  auto opened =
+      std::make_unique<TrainSession>(TrainSession{TRY(session::read_cluster(hosts, common.connection)),
+                                                  TRY(assets::Store::open(common.assets)),
+                                                  {},
+                                                  {},
+                                                  {}});
   opened->connections = TRY(session::Connections::open(opened->cluster, common.connection, io));
   opened->fleet = opened->connections->fleet(access);
   opened->client = TRY(session::ClusterClient::open(opened->cluster, *opened->fleet, opened->assets));
@@ -27,10 +28,11 @@ Result<std::unique_ptr<TrainSession>> open_train_session(const Common& common, c
 }
 
 Result<std::vector<workload::TrainState>> read_train_states(session::ClusterClient& client,
-                                                            const std::string& space, const std::string& name) {
+                                                            const std::string& space,
+                                                            const std::string& name) {
   std::vector<Tree> jobs, pods;
-  for (Tree& item : TRY(client.get(
-           {{"jobs.batch", "pods"}, space, workload::selector_of(workload::train_kind, name)}))) {
+  for (Tree& item :
+       TRY(client.get({{"jobs.batch", "pods"}, space, workload::selector_of(workload::train_kind, name)}))) {
     const Tree* kind = item.find("kind");
     (kind && kind->text() == "Pod" ? pods : jobs).push_back(std::move(item));
   }
@@ -46,19 +48,20 @@ Result<workload::TrainState> read_train_state(session::ClusterClient& client, co
   for (const workload::TrainState& one : TRY(read_train_states(client, space, "")))
     names.push_back(base::printable(one.name, 60));
   const auto near = base::nearest(name, names);
-  return base::fail(
-      Fault::usage, fmt::format("there is no training job {} in the namespace {}", name, space),
-      near            ? fmt::format("did you mean {}?", *near)
-      : names.empty() ? "gpuadm train list shows those of all namespaces"
-                      : "it has: " + base::join(names, ", "));
+  return base::fail(Fault::usage, fmt::format("there is no training job {} in the namespace {}", name, space),
+                    near            ? fmt::format("did you mean {}?", *near)
+                    : names.empty() ? "gpuadm train list shows those of all namespaces"
+                                    : "it has: " + base::join(names, ", "));
 }
 
 Result<std::size_t> delete_train_objects(session::ClusterClient& client, const std::string& space,
-                              const std::string& name, bool claims) {
+                                         const std::string& name, bool claims) {
   // Jobs first: their controller would replace pods.
   std::vector<std::string> kinds = {"jobs.batch", "pods", "services", "secrets", "configmaps"};
   if (claims) kinds.emplace_back("resourceclaimtemplates.resource.k8s.io");
-  return TRY(client.remove(space, kinds, workload::selector_of(workload::train_kind, name))).size();
+  // A pod whose image is being pulled ends only when the attempt does.
+  constexpr std::chrono::seconds limit{180};
+  return TRY(client.remove(space, kinds, workload::selector_of(workload::train_kind, name), limit)).size();
 }
 
 Result<> end_ranks(session::ClusterClient& client, const workload::TrainState& state) {

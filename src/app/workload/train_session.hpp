@@ -20,7 +20,8 @@ struct TrainSession {
   std::unique_ptr<transport::Fleet> fleet;
   std::optional<session::ClusterClient> client;
 };
-[[nodiscard]] Result<std::unique_ptr<TrainSession>> open_train_session(const Common& common, const Hosts& hosts,
+[[nodiscard]] Result<std::unique_ptr<TrainSession>> open_train_session(const Common& common,
+                                                                       const Hosts& hosts,
                                                                        session::Access access, Io& io);
 
 /// An empty namespace is all, an empty name all jobs.
@@ -29,11 +30,14 @@ struct TrainSession {
                                                                           const std::string& name);
 /// One job. Fault::usage if it does not exist, with the names of those that do.
 [[nodiscard]] Result<workload::TrainState> read_train_state(session::ClusterClient& client,
-                                                            const std::string& space, const std::string& name);
+                                                            const std::string& space,
+                                                            const std::string& name);
 
-/// Deletes all objects of a job, and waits until its pods are gone; also after Ctrl-C. Returns how many there were.
-[[nodiscard]] Result<std::size_t> delete_train_objects(session::ClusterClient& client, const std::string& space,
-                                            const std::string& name, bool claims);
+/// Deletes all objects of a job, and waits until its pods are gone; also after Ctrl-C. Returns how many there
+/// were.
+[[nodiscard]] Result<std::size_t> delete_train_objects(session::ClusterClient& client,
+                                                       const std::string& space, const std::string& name,
+                                                       bool claims);
 
 /// Ends the ranks of a job that have not ended, and keeps its objects.
 [[nodiscard]] Result<> end_ranks(session::ClusterClient& client, const workload::TrainState& state);

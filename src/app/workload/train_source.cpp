@@ -19,8 +19,9 @@ using workload::SourceFile;
 /// A ConfigMap holds 1 MiB with its metadata (kubernetes pkg/apis/core/validation); a Job lists each file.
 constexpr std::size_t largest = 900u << 10, most_files = 1000;
 
-constexpr std::array left_out = {".git", ".hg", ".svn", "__pycache__", ".venv", "venv", ".ipynb_checkpoints",
-                                 ".mypy_cache", ".pytest_cache", ".ruff_cache", "node_modules"};
+constexpr std::array left_out = {
+    ".git",        ".hg",           ".svn",        "__pycache__", ".venv", "venv", ".ipynb_checkpoints",
+    ".mypy_cache", ".pytest_cache", ".ruff_cache", "node_modules"};
 
 bool is_left_out(const fs::path& name) {
   return std::ranges::find(left_out, name.string()) != left_out.end() || name.extension() == ".pyc";
@@ -67,13 +68,12 @@ Result<std::vector<SourceFile>> read_source(const fs::path& folder) {
     bytes += found.back().first;
     if (found.size() > 100 * most_files) break;
   }
-  if (error)
-    return base::fail(Fault::usage, fmt::format("--src {}: {}", folder.string(), error.message()));
+  if (error) return base::fail(Fault::usage, fmt::format("--src {}: {}", folder.string(), error.message()));
   if (found.size() > most_files)
     return too_large(folder, fmt::format("more than {} files", most_files), found);
   if (bytes > largest)
-    return too_large(folder, fmt::format("{}, more than {}", base::human_bytes(bytes), base::human_bytes(largest)),
-                     found);
+    return too_large(
+        folder, fmt::format("{}, more than {}", base::human_bytes(bytes), base::human_bytes(largest)), found);
   if (found.empty())
     return base::fail(Fault::usage, fmt::format("--src {}: the directory is empty", folder.string()));
   std::ranges::sort(found, {}, &std::pair<std::uintmax_t, std::string>::second);

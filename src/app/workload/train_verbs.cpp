@@ -50,15 +50,19 @@ std::string age_of(const std::string& created) {
 
 std::vector<std::string> row_of(const TrainState& state) {
   const auto running = std::ranges::count(state.states, RankState::Phase::running, &RankState::phase);
-  return {base::printable(state.space, 63), base::printable(state.name, 63), std::string(name_of(state.phase)),
-          fmt::format("{}/{}", running, state.ranks), state.gpus.empty() ? "none" : base::printable(state.gpus, 60),
+  return {base::printable(state.space, 63),
+          base::printable(state.name, 63),
+          std::string(name_of(state.phase)),
+          fmt::format("{}/{}", running, state.ranks),
+          state.gpus.empty() ? "none" : base::printable(state.gpus, 60),
           age_of(state.created)};
 }
 
 std::string ranks_as_text(const TrainState& state, std::size_t width) {
   std::vector<std::vector<std::string>> lines = {{"RANK", "NODE", "STATE", "REASON"}};
   for (const RankState& one : state.states)
-    lines.push_back({std::to_string(one.rank), base::printable(one.node, 63), std::string(name_of(one.phase)), one.why});
+    lines.push_back(
+        {std::to_string(one.rank), base::printable(one.node, 63), std::string(name_of(one.phase)), one.why});
   return report::columns(std::move(lines), width, {3, 1});
 }
 
@@ -72,7 +76,8 @@ Result<Outcome> train_status(const TrainOptions& options, Io& io) {
     return Outcome::done;
   }
   io.out(fmt::format("train/{} in {}: {}{}, {} old, GPUs of each rank: {}\n", state.name, state.space,
-                     name_of(state.phase), state.why.empty() ? "" : " (" + base::printable(state.why, 100) + ")",
+                     name_of(state.phase),
+                     state.why.empty() ? "" : " (" + base::printable(state.why, 100) + ")",
                      age_of(state.created), state.gpus.empty() ? "none" : base::printable(state.gpus, 60)));
   io.out(ranks_as_text(state, io.out_style.width));
   return Outcome::done;
@@ -82,8 +87,7 @@ Result<Outcome> train_logs(const TrainOptions& options, Io& io) {
   const auto opened = TRY(open_train_session(options.common, options.hosts, session::Access::read_only, io));
   const TrainState state = TRY(read_train_state(*opened->client, space_of(options), options.name));
   if (options.rank >= state.ranks)
-    return base::fail(base::Fault::usage,
-                      fmt::format("train/{} has no rank {}", state.name, options.rank),
+    return base::fail(base::Fault::usage, fmt::format("train/{} has no rank {}", state.name, options.rank),
                       fmt::format("ranks are 0 to {}", state.ranks - 1));
   TrainFollow follow(*opened->client, space_of(options), options.name, io);
   TRY(follow.print_logs(state, options.rank));
@@ -103,7 +107,8 @@ Result<Outcome> train_stop(const TrainOptions& options, Io& io) {
   const TrainState state = TRY(std::move(found));
   if (options.keep) {
     TRY(end_ranks(*opened->client, state));
-    io.out(fmt::format("train/{} is stopped; gpuadm train resume {} -n {}\n", state.name, state.name, state.space));
+    io.out(fmt::format("train/{} is stopped; gpuadm train resume {} -n {}\n", state.name, state.name,
+                       state.space));
     return Outcome::done;
   }
   TRY(delete_train_objects(*opened->client, state.space, state.name, state.gpus == "by claim"));
@@ -124,7 +129,8 @@ Result<Outcome> train_list(const TrainOptions& options, Io& io) {
     io.out("there are no training jobs\n");
     return Outcome::done;
   }
-  std::vector<std::vector<std::string>> lines = {{"NAMESPACE", "NAME", "STATE", "RUNNING", "GPUS OF A RANK", "AGE"}};
+  std::vector<std::vector<std::string>> lines = {
+      {"NAMESPACE", "NAME", "STATE", "RUNNING", "GPUS OF A RANK", "AGE"}};
   for (const TrainState& state : states) lines.push_back(row_of(state));
   io.out(report::columns(std::move(lines), io.out_style.width, {4, 1, 0}));
   return Outcome::done;
