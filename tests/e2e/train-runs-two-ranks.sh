@@ -85,8 +85,9 @@ image=lab.local/nosuch:1 wait=15 exits 1 run absent --nodes 2 -- true
 complains "train/absent did not start within 15s"
 complains "Image"
 leaves_nothing absent
-exits 3 run nosuch --nodes 1 -- /no/such/program
+exits 1 run nosuch --nodes 1 -- /no/such/program
 complains "/no/such/program"
+exits 0 train stop nosuch
 leaves_nothing nosuch
 
 # Ctrl-C while the ranks run leaves the job, and names what ends it.
