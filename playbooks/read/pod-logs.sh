@@ -26,6 +26,7 @@ read_log() {
 # At most eight at a time.
 count=0
 while read -r pod container since; do
+  [ -n "$pod" ] || continue
   [ "$since" != - ] || since=
   read_log "$pod" "$container" "$since" &
   count=$((count + 1))
@@ -35,6 +36,7 @@ $requests
 end
 wait
 while read -r pod container since; do
+  [ -n "$pod" ] || continue
   echo "$pod $(cat "$place/$pod.status") $(wc -c <"$place/$pod")"
   cat "$place/$pod"
 done <<end

@@ -10,7 +10,7 @@ for name in one two; do
 done
 admin() { on one kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s "$@"; }
 # Ranks need two nodes, and the control plane is one of them.
-admin taint nodes one node-role.kubernetes.io/master- node-role.kubernetes.io/control-plane- >out 2>err || :
+for taint in master control-plane; do admin taint nodes one "node-role.kubernetes.io/$taint-" >out 2>err || :; done
 train() { gpuadm train "$1" "${@:2}" -f cluster.yaml; }
 # run NAME OPTION... -- COMMAND...
 run() {
@@ -42,7 +42,7 @@ if ($rank == 0) {
 }
 END
 exits 0 gpuadm train check meet -f cluster.yaml --nodes 2 --gpus 0 --image lab.local/rank:1 -- true
-says "nodes accept pods"
+says "6 passed"
 exits 0 run meet --nodes 2 --src src -- perl meet.pl
 says "[0] rank 0 of 2, PET 0/2"
 says "[0] got: hello from 1"
@@ -85,8 +85,9 @@ image=lab.local/nosuch:1 wait=15 exits 1 run absent --nodes 2 -- true
 complains "train/absent did not start within 15s"
 complains "Image"
 leaves_nothing absent
-exits 3 run nosuch --nodes 1 -- /no/such/program
+exits 1 run nosuch --nodes 1 -- /no/such/program
 complains "/no/such/program"
+exits 0 train stop nosuch
 leaves_nothing nosuch
 
 # Ctrl-C while the ranks run leaves the job, and names what ends it.

@@ -15,8 +15,12 @@ using workload::PodLog;
 using workload::RankState;
 using workload::TrainState;
 
-constexpr std::chrono::seconds interval{1}, lost_after{30};
+constexpr std::chrono::seconds interval{1}, lost_after{30}, patience{60};
 constexpr std::size_t usual_bytes = 4u << 20, most_bytes = 64u << 20;
+
+bool is_transient(Fault fault) {
+  return fault == Fault::remote || fault == Fault::timeout || fault == Fault::unreachable;
+}
 
 bool has_log(const RankState& one) {
   return one.phase == RankState::Phase::running || one.phase == RankState::Phase::succeeded ||
@@ -75,7 +79,7 @@ Result<TrainState> TrainFollow::wait_for_start(std::chrono::seconds limit) {
   }
 }
 
-Result<bool> TrainFollow::end_if_lost(TrainState& state) {
+Result<> TrainFollow::end_if_lost(TrainState& state) {
   const auto now = base::Clock::now();
   for (RankState& one : state.states) {
     if (!one.unreachable) {
@@ -89,31 +93,49 @@ Result<bool> TrainFollow::end_if_lost(TrainState& state) {
     one.why +=
         fmt::format(" since {}s", std::chrono::duration_cast<std::chrono::seconds>(now - since).count());
     state.phase = TrainState::Phase::failed;
-    return true;
+    ended_others_ = true;
+    return {};
   }
   if (state.phase == TrainState::Phase::failed && state.jobs.size() > 1 && !ended_others_) {
     TRY(end_ranks(client_, state));
     ended_others_ = true;
   }
-  return false;
+  return {};
+}
+
+Result<TrainState> TrainFollow::turn(int rank, Others others) {
+  TrainState state = TRY(read());
+  TRY(print_logs(state, rank));
+  if (others == Others::ended) TRY(end_if_lost(state));
+  return state;
+}
+
+Result<TrainState> TrainFollow::until_end(int rank, Others others) {
+  std::optional<base::Instant> failing_since;
+  while (true) {
+    auto state = turn(rank, others);
+    const auto now = base::Clock::now();
+    if (state && state->has_ended()) return state;
+    if (state) failing_since.reset();
+    // The job does not depend on this connection, so a short failure of the API server or the network is none
+    // of the job.
+    if (!state && (!is_transient(state.error().fault) || now - failing_since.value_or(now) > patience))
+      return state;
+    if (!state && !failing_since) {
+      failing_since = now;
+      io_.err(
+          fmt::format("{}; repeated for {}s\n", base::printable(state.error().what, 300), patience.count()));
+    }
+    TRY(sleep());
+  }
 }
 
 Result<TrainState> TrainFollow::follow() {
-  while (true) {
-    TrainState state = TRY(read());
-    TRY(print_logs(state));
-    if (TRY(end_if_lost(state)) || state.has_ended()) return state;
-    TRY(sleep());
-  }
+  return until_end(-1, Others::ended);
 }
 
 Result<TrainState> TrainFollow::watch(int rank) {
-  while (true) {
-    const TrainState state = TRY(read());
-    TRY(print_logs(state, rank));
-    if (state.has_ended()) return state;
-    TRY(sleep());
-  }
+  return until_end(rank, Others::unchanged);
 }
 
 Result<> TrainFollow::print_logs(const TrainState& state, int rank) {

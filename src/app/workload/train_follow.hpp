@@ -32,7 +32,11 @@ class TrainFollow {
   [[nodiscard]] Result<> sleep();
   [[nodiscard]] Result<> print_answer(const std::string& answer, const workload::TrainState& state);
   /// Ends the other ranks if one cannot continue. Kubernetes does so itself only in an Indexed Job.
-  [[nodiscard]] Result<bool> end_if_lost(workload::TrainState& state);
+  [[nodiscard]] Result<> end_if_lost(workload::TrainState& state);
+  /// Whether the other ranks of a failed one are ended.
+  enum class Others { unchanged, ended };
+  [[nodiscard]] Result<workload::TrainState> turn(int rank, Others others);
+  [[nodiscard]] Result<workload::TrainState> until_end(int rank, Others others);
 
   session::ClusterClient& client_;
   std::string space_, name_;

@@ -58,7 +58,7 @@ void show(const std::vector<report::Finding>& findings, Io& io) {
 base::Error delete_all(session::ClusterClient& client, const std::string& space, const std::string& name,
                        bool claims, base::Error error, Io& io) {
   if (io.err_style.verbosity != report::Verbosity::quiet)
-    io.err(fmt::format("deleting the objects of train/{} (at most 90s)\n", name));
+    io.err(fmt::format("deleting the objects of train/{} (at most 180s)\n", name));
   if (const auto deleted = delete_train_objects(client, space, name, claims); !deleted) {
     error.what += fmt::format("; its objects could not be deleted: {}", deleted.error().what);
     error.hint = fmt::format("gpuadm train stop {} -n {}", name, space);
@@ -88,7 +88,7 @@ Result<Outcome> attend(TrainSession& opened, const Attendance& how, Io& io) {
   }
   const auto ended = follow.follow();
   if (ended) return report_end(*ended, io);
-  if (ended.error().fault == Fault::interrupted)
+  if (ended.error().fault != Fault::usage)
     io.err(fmt::format(
         "train/{0} keeps running; gpuadm train logs {0} -n {1} --follow, or gpuadm train stop {0} -n {1}\n",
         name, space));

@@ -59,7 +59,9 @@ Result<std::size_t> delete_train_objects(session::ClusterClient& client, const s
   // Jobs first: their controller would replace pods.
   std::vector<std::string> kinds = {"jobs.batch", "pods", "services", "secrets", "configmaps"};
   if (claims) kinds.emplace_back("resourceclaimtemplates.resource.k8s.io");
-  return TRY(client.remove(space, kinds, workload::selector_of(workload::train_kind, name))).size();
+  // A pod whose image is being pulled ends only when the attempt does.
+  constexpr std::chrono::seconds limit{180};
+  return TRY(client.remove(space, kinds, workload::selector_of(workload::train_kind, name), limit)).size();
 }
 
 Result<> end_ranks(session::ClusterClient& client, const workload::TrainState& state) {
