@@ -10,7 +10,9 @@
 #include "cli/options.hpp"
 #include "cli/upgrade.hpp"
 #include "cli/upkeep.hpp"
+#include "cli/workload/notebook.hpp"
 #include "cli/workload/storage.hpp"
+#include "cli/workload/train.hpp"
 
 #include <map>
 #include <memory>
@@ -43,6 +45,7 @@ class Verbs {
     add_cluster(root_, global_, chosen_);
     add_gpu(root_, global_, chosen_);
     add_storage(root_, global_, chosen_);
+    add_train(root_, global_, chosen_);
     add_upkeep(root_, global_, chosen_);
     add_operate(root_, global_, chosen_);
     add_notebook(root_, global_, chosen_);
