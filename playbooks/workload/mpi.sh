@@ -53,14 +53,12 @@ if [ "$(id -u)" = 0 ]; then mkdir -p /run/sshd; fi
 if [ "$RANK" != 0 ]; then
   # The connection lasts as long as rank 0.
   # shellcheck disable=SC2016 # expanded on rank 0
-  report='echo "$2 $3" >"$4/hosts/$1.new" && mv "$4/hosts/$1.new" "$4/hosts/$1" && while [ -e "$4/hosts/$1" ]; do sleep 1; done'
+  report='echo "$2 $3" >"$4/hosts/$1.new" && mv "$4/hosts/$1.new" "$4/hosts/$1" && echo reported && while [ -e "$4/hosts/$1" ]; do sleep 1; done'
   deadline=$(($(date +%s) + GPUADM_MEET))
   begun=no
   while [ "$begun" = no ]; do
-    before=$(date +%s)
     answer=$(ssh "$MASTER_ADDR" sh -c "'$report'" gpuadm "$RANK" "$GPUADM_POD_IP" "$GPUADM_SLOTS" "$place" 2>&1)
-    status=$?
-    if [ "$status" != 255 ] || [ "$(($(date +%s) - before))" -ge 8 ]; then begun=yes; fi
+    case $answer in reported*) begun=yes ;; esac
     [ "$begun" = yes ] || [ "$(date +%s)" -lt "$deadline" ] || fail "rank 0 did not answer at $MASTER_ADDR port $port within ${GPUADM_MEET}s: $answer"
     [ "$begun" = yes ] || sleep 1
   done
