@@ -47,11 +47,11 @@ deletes() { administer one delete pod "$@" --now >/dev/null; }
 
 # --- A folder that every host has ------------------------------------------------------------------------
 
-# Not on every host: nothing is set up.
+# Not on every host: no claim can be made, and at most the folder for claims is created where the share is.
 mounts one
 exits 1 gpuadm storage add data path --path /mnt/share -f cluster.yaml -y
 says "/mnt/share of the storage data does not exist on this host"
-[ -z "$(ls -A share)" ] || fail "something was written: $(ls -A share)"
+[ ! -e share/gpuadm-data/claims/default ] || fail "something was written: $(find share)"
 ! grep -q storage: cluster.yaml || fail "the cluster file was written"
 # There, and another folder.
 on two 'mkdir /mnt/share'
@@ -66,7 +66,7 @@ grep -q '  - name: data' cluster.yaml || fail "the cluster file does not have th
 on one 'cat /etc/kubernetes/gpuadm/cluster.yaml' | grep 'name: data' >/dev/null || fail "the stored cluster file does not have it"
 [ "$(stat -c %a share/gpuadm-data)" = 700 ] || fail "other users may read the claims"
 exits 0 gpuadm storage add data path --path /mnt/share -f cluster.yaml -y
-says "nothing to do"
+says "0 changed"
 exits 2 gpuadm storage add data path --path /mnt/another -f cluster.yaml -y
 exits 0 gpuadm storage list -f cluster.yaml
 grep -qE '^data +path +/mnt/share +2/2 +0 ' out || fail "the list is another"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # An image with Jupyter, from Debian's packages.
 
-NOTEBOOK_PACKAGES=python3-notebook,python3-ipykernel
+NOTEBOOK_PACKAGES=python3-notebook,python3-ipykernel,coreutils,dash,findutils,grep,sed
 
 # Prints the path of its docker-archive, lab.local/notebook:1, built where it is missing.
 lab_notebook() (
