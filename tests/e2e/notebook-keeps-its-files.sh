@@ -71,7 +71,7 @@ is "$(lab net curl -sS -o status -w '%{http_code}' "http://127.0.0.1:$port/api/s
 is "$(lab net curl -sS -o status -w '%{http_code}' -H "Authorization: token $token" "http://127.0.0.1:$port/api/status")" 200
 is "$(lab net curl -sS -L -c cookies -o page -w '%{http_code}' "$url")" 200
 is "$(cell 'print(6 * 7)')" 42
-is "$(cell 'import os; print(open("kept", "w").write("text"), os.statvfs("/dev/shm").f_blocks > 0)')" "4 True"
+is "$(cell 'import os; print(open("/home/jovyan/work/kept", "w").write("text"), os.statvfs("/dev/shm").f_blocks > 0)')" "4 True"
 # The token is in no command line on the host and in none here, and in no file of gpuadm.
 ! on node "ps -eo args" | grep -F "$token" || fail "the token is in a command line of the host"
 ! pgrep -f -- "$token" || fail "the token is in a command line"
@@ -107,7 +107,7 @@ complains "2 GPUs: needed, but not free now"
 exits 0 notebook delete bob
 exits 0 notebook start anna
 opens anna
-is "$(cell 'print(open("kept").read())')" text
+is "$(cell 'print(open("/home/jovyan/work/kept").read())')" text
 closes
 
 # The volume is deleted only if that is requested; a new notebook of this name uses it.
@@ -118,7 +118,7 @@ is "$(objects)" "persistentvolumeclaim/anna "
 exits 0 create anna
 complains "using the volume of the earlier notebook default/anna"
 opens anna
-is "$(cell 'print(open("kept").read())')" text
+is "$(cell 'print(open("/home/jovyan/work/kept").read())')" text
 closes
 exits 0 notebook delete anna --purge
 says "with its volume anna"
