@@ -18,6 +18,12 @@ end() {
 rc=0
 within test -s "$marker/id" || rc=$?
 [ "$rc" -eq 0 ] || end "$rc" "$marker does not exist on this host: the share is not mounted; run gpuadm storage list"
+# A user who may write to the share could put a link or a folder of their own there. Below a folder of root's nobody else can.
+[ ! -L "$marker" ] || end 1 "$marker is a symbolic link"
+case $(within stat -c '%u %a' "$marker") in
+  '0 700' | '65534 700') ;;
+  *) end 1 "$marker does not belong to root (or nobody) with mode 0700" ;;
+esac
 folder=$marker/claims/$space/$name
 
 case $action in

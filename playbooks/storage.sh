@@ -234,8 +234,18 @@ storage_marker_check() {
   if storage_do test -s "$storage_marker/id"; then return 0; fi
   storage_needed
 }
+# A user who may write to the share could put a link or a folder of their own where the marker belongs.
+storage_marker_guard() {
+  if [ ! -L "$storage_marker" ] && ! storage_do test -e "$storage_marker"; then return 0; fi
+  [ ! -L "$storage_marker" ] || die "$storage_marker is a symbolic link: remove it, then run again"
+  case $(storage_do stat -c '%u %a' "$storage_marker") in
+    '0 700' | '65534 700') ;;
+    *) die "$storage_marker does not belong to root (or nobody) with mode 0700, so gpuadm does not write to it: rename it, or export the share with no_root_squash, then run again" ;;
+  esac
+}
 storage_marker_put() {
   [ "$storage_maker" = maker ] || return 0
+  storage_marker_guard
   ! storage_do test -s "$storage_marker/id" || return 0
   if storage_is_mounted_kind; then
     storage_is_mounted || die "the storage $storage_name is not mounted at $storage_place: run again"
@@ -304,6 +314,7 @@ storage_share_put() {
   gpuadm_here=$(storage_do head -c 64 "$storage_marker/id" 2>/dev/null) || gpuadm_here=
   [ -n "$gpuadm_here" ] || die "$storage_place does not have the folder gpuadm-$storage_name that the first control-plane node has made: it is not the same share, or it is not mounted on this host"
   [ "$gpuadm_here" = "$gpuadm_id" ] || die "$storage_place of this host is another share than that of the first control-plane node: mount the same one"
+  storage_marker_guard
   storage_write_file "$storage_marker/nodes/$node_name" "$gpuadm_id"
   storage_note
 }

@@ -48,7 +48,9 @@ sample() {
   smi_for -L 2>&1
   echo "? $?"
   echo '=== mig-memory'
-  smi_for -q -x 2>/dev/null | awk '
+  text=$(smi_for -q -x 2>/dev/null)
+  status=$?
+  printf '%s\n' "$text" | awk '
     function value(s) {
       gsub(/<[^>]*>/, "", s)
       gsub(/[ \t]/, "", s)
@@ -64,7 +66,7 @@ sample() {
     /<\/fb_memory_usage>/ { memory = 0 }
     memory && /<total>/ { total = value($0) }
     memory && /<used>/ { used = value($0) }'
-  echo '? 0'
+  echo "? $status"
 }
 
 # The sample runs apart from this shell and from the connection: if nvidia-smi cannot be ended, both continue without it.

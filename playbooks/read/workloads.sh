@@ -22,9 +22,8 @@ node=
 
 echo "node $node"
 if [ -r "$admin" ]; then
-  for label in control-plane master; do
-    api "$admin" get nodes -l "node-role.kubernetes.io/$label" -o name | sed -n 's,^node/,plane ,p'
-  done | sort -u
+  planes=$(for label in control-plane master; do api "$admin" get nodes -l "node-role.kubernetes.io/$label" -o name || exit; done) || exit
+  printf '%s\n' "$planes" | sed -n 's,^node/,plane ,p' | sort -u
   echo pods
   api "$admin" get pods --all-namespaces -l "$selector" -o json
 else

@@ -41,6 +41,20 @@ share_step three storage_marker_put
 complains "mount the share again"
 [ -z "$(ls -A share)" ] || fail "written where the share is not mounted: $(ls -A share)"
 
+# A user's link or folder in place of the marker.
+line=$(lines other path "$place/share" "$place/share" - - - maker)
+mkdir target && ln -s "$place/target" share/gpuadm-other
+share_step link storage_marker_put
+[ "$status" = 3 ] || fail "exit status $status"
+complains "is a symbolic link"
+[ -z "$(ls -A target)" ] || fail "root followed the link: $(ls -A target)"
+rm share/gpuadm-other && mkdir -m 0700 share/gpuadm-other && chown 1000 share/gpuadm-other
+share_step folder storage_marker_put
+[ "$status" = 3 ] || fail "exit status $status"
+complains "does not belong to root"
+[ -z "$(ls -A share/gpuadm-other)" ] || fail "root wrote to a user's folder"
+rm -r share/gpuadm-other
+
 # A storage that gpuadm mounts, and that is not mounted.
 line=$(lines nas nfs "$place/nas" nas.lab:/x - - - maker)
 mkdir nas
