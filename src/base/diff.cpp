@@ -9,9 +9,9 @@ namespace base {
 
 namespace {
 
-enum class Mark : char { same = ' ', removed = '-', added = '+' };
+enum class Change : char { same = ' ', removed = '-', added = '+' };
 struct Line {
-  Mark mark;
+  Change mark;
   std::string_view text;
 };
 
@@ -25,7 +25,7 @@ std::vector<Line> align(const std::vector<std::string_view>& a, const std::vecto
   const std::size_t rows = a.size() - head - tail;
   const std::size_t columns = b.size() - head - tail;
   std::vector<Line> result;
-  for (std::size_t i = 0; i < head; ++i) result.push_back({Mark::same, a[i]});
+  for (std::size_t i = 0; i < head; ++i) result.push_back({Change::same, a[i]});
   std::size_t i = 0;
   std::size_t j = 0;
   if (rows * columns <= 16'000'000) {
@@ -38,16 +38,16 @@ std::vector<Line> align(const std::vector<std::string_view>& a, const std::vecto
         at(r, c) = a[head + r] == b[head + c] ? at(r + 1, c + 1) + 1 : std::max(at(r + 1, c), at(r, c + 1));
     while (i < rows && j < columns) {
       if (a[head + i] == b[head + j])
-        result.push_back({Mark::same, a[head + i]}), ++i, ++j;
+        result.push_back({Change::same, a[head + i]}), ++i, ++j;
       else if (at(i + 1, j) >= at(i, j + 1))
-        result.push_back({Mark::removed, a[head + i++]});
+        result.push_back({Change::removed, a[head + i++]});
       else
-        result.push_back({Mark::added, b[head + j++]});
+        result.push_back({Change::added, b[head + j++]});
     }
   }
-  while (i < rows) result.push_back({Mark::removed, a[head + i++]});
-  while (j < columns) result.push_back({Mark::added, b[head + j++]});
-  for (std::size_t k = 0; k < tail; ++k) result.push_back({Mark::same, a[a.size() - tail + k]});
+  while (i < rows) result.push_back({Change::removed, a[head + i++]});
+  while (j < columns) result.push_back({Change::added, b[head + j++]});
+  for (std::size_t k = 0; k < tail; ++k) result.push_back({Change::same, a[a.size() - tail + k]});
   return result;
 }
 
@@ -63,21 +63,21 @@ std::string unified_diff(std::string_view before, std::string_view after, std::s
   std::size_t new_line = 1;
   for (std::size_t i = 0; i < all.size();) {
     std::size_t next = i;
-    while (next < all.size() && all[next].mark == Mark::same) ++next;
+    while (next < all.size() && all[next].mark == Change::same) ++next;
     if (next == all.size()) break;
     const std::size_t start = next - std::min(context, next - i);
     old_line += start - i;
     new_line += start - i;
     std::size_t end = next;
     for (std::size_t k = next; k < all.size() && k <= end + 2 * context; ++k)
-      if (all[k].mark != Mark::same) end = k;
+      if (all[k].mark != Change::same) end = k;
     end = std::min(end + context + 1, all.size());
     std::size_t olds = 0;
     std::size_t news = 0;
     std::string body;
     for (std::size_t k = start; k < end; ++k) {
-      olds += all[k].mark != Mark::added;
-      news += all[k].mark != Mark::removed;
+      olds += all[k].mark != Change::added;
+      news += all[k].mark != Change::removed;
       body += fmt::format("{}{}\n", static_cast<char>(all[k].mark), all[k].text);
     }
     text += fmt::format("@@ -{},{} +{},{} @@\n{}", olds ? old_line : old_line - 1, olds,

@@ -93,6 +93,15 @@ const Tree* Tree::at(const std::vector<std::string>& path) const {
   return here;
 }
 
+std::string text_at(const Tree& tree, std::initializer_list<std::string_view> path) {
+  const Tree* value = tree.at(path);
+  return value ? value->text() : std::string();
+}
+
+std::string text_of(const Tree& tree, std::string_view key) {
+  return text_at(tree, {key});
+}
+
 Tree& Tree::set(std::string_view key, Tree value) {
   return (*this)[key] = std::move(value);
 }

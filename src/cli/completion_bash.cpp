@@ -94,7 +94,7 @@ std::string global_options(const Command& root) {
   return names;
 }
 
-constexpr const char* script = R"(# bash completion of gpuadm
+constexpr const char* bash_script = R"(# bash completion of gpuadm
 # To install it for yourself: echo 'source <(gpuadm completion bash)' >>~/.bashrc
 _gpuadm_checks='@checks@'
 _gpuadm_keys='@keys@'
@@ -136,7 +136,7 @@ complete -F _gpuadm gpuadm
 std::string bash_completion(const Command& root, const Names& names) {
   std::vector<std::string> paths = paths_below(root);
   for (std::string& path : paths) path = base::quote(path);
-  std::string text = script;
+  std::string text = bash_script;
   for (const auto& [word, value] :
        std::map<std::string, std::string>{{"@checks@", base::join(names.checks, " ")},
                                           {"@keys@", base::join(names.keys, " ")},

@@ -13,7 +13,7 @@ std::string quoted(std::string text) {
   return "'" + base::replace_all(std::move(text), "'", "\\'") + "'";
 }
 
-std::string value_of(const Argument& argument, bool list) {
+std::string fish_value(const Argument& argument, bool list) {
   switch (argument.kind) {
     case Kind::flag:
       return "";
@@ -33,7 +33,7 @@ std::string value_of(const Argument& argument, bool list) {
   return argument.attached || argument.value.starts_with('[') ? "" : "-x";
 }
 
-constexpr const char* script = R"(# fish completion of gpuadm
+constexpr const char* fish_script = R"(# fish completion of gpuadm
 # To install it for yourself: gpuadm completion fish >~/.config/fish/completions/gpuadm.fish
 function __gpuadm_checks
     printf '%s\n' @checks@
@@ -67,7 +67,7 @@ complete -c gpuadm -f
 std::string fish_completion(const Command& root, const Names& names) {
   std::vector<std::string> paths = paths_below(root);
   for (std::string& path : paths) path = quoted(path);
-  std::string text = base::replace_all(script, "@checks@", base::join(names.checks, " "));
+  std::string text = base::replace_all(fish_script, "@checks@", base::join(names.checks, " "));
   std::vector<std::string> keys = names.keys;
   for (std::string& key : keys) key = quoted(key);
   text = base::replace_all(text, "@keys@", base::join(keys, " "));
@@ -83,12 +83,12 @@ std::string fish_completion(const Command& root, const Names& names) {
         text += "complete -c gpuadm" + (top ? "" : at);
         for (const std::string& name : argument.names)
           text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-        const std::string value = value_of(argument, true);
+        const std::string value = fish_value(argument, true);
         text += fmt::format("{}{} -d {}\n", value.empty() ? "" : " ", value, quoted(argument.says));
       }
       if (!argument.placed || argument.kind == Kind::word) continue;
       text += fmt::format("complete -c gpuadm{} {}\n", at,
-                          argument.kind == Kind::file ? "-F" : value_of(argument, false));
+                          argument.kind == Kind::file ? "-F" : fish_value(argument, false));
     }
   });
   return text;

@@ -20,7 +20,7 @@ std::string bracketed(const std::string& text) {
   return all;
 }
 
-std::string value_of(const Argument& argument, bool list) {
+std::string zsh_value(const Argument& argument, bool list) {
   std::string does = " ";
   if (argument.kind == Kind::choice) does = fmt::format("({})", base::join(argument.choices, " "));
   if (argument.kind == Kind::file) does = "_files";
@@ -39,12 +39,12 @@ std::string specifications(const Argument& argument) {
   for (const std::string& name : argument.names) {
     std::string one =
         fmt::format("({}){}{}[{}]", others, name, argument.attached ? "=-" : "", bracketed(argument.says));
-    if (!argument.value.empty()) one += (optional ? ":" : "") + value_of(argument, true);
+    if (!argument.value.empty()) one += (optional ? ":" : "") + zsh_value(argument, true);
     text += fmt::format("        {} \\\n", base::quote(one));
   }
   if (argument.placed)
     text += fmt::format("        {} \\\n",
-                        base::quote((argument.repeats ? "*" : ":") + value_of(argument, false)));
+                        base::quote((argument.repeats ? "*" : ":") + zsh_value(argument, false)));
   return text;
 }
 
@@ -68,7 +68,7 @@ std::string branch(const Command& root, const Command& command) {
   return text.substr(0, text.size() - 3) + " ;;\n";
 }
 
-constexpr const char* script = R"(#compdef gpuadm
+constexpr const char* zsh_script = R"(#compdef gpuadm
 # zsh completion of gpuadm
 # To install it for yourself: gpuadm completion zsh >DIR/_gpuadm, where DIR is a directory of $fpath
 _gpuadm() {
@@ -100,7 +100,7 @@ std::string zsh_completion(const Command& root, const Names& names) {
   for (std::string& key : keys) key = base::quote(key);
   std::string branches;
   each(root, [&](const Command& command) { branches += branch(root, command); });
-  std::string text = base::replace_all(script, "@checks@", base::join(names.checks, " "));
+  std::string text = base::replace_all(zsh_script, "@checks@", base::join(names.checks, " "));
   text = base::replace_all(text, "@keys@", base::join(keys, " "));
   text = base::replace_all(text, "@valued@", base::join(valued(root), " | "));
   text = base::replace_all(text, "@paths@", base::join(paths, " | "));

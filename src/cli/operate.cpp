@@ -13,8 +13,6 @@ namespace cli {
 
 namespace {
 
-constexpr auto common_of = [](auto& options) -> app::Common& { return options.common; };
-
 void add_status(CLI::App& root, Global& global, Verb& chosen) {
   static const std::map<std::string, app::StatusForm> forms = {{"text", app::StatusForm::text},
                                                                {"wide", app::StatusForm::wide},

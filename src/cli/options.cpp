@@ -35,6 +35,10 @@ void add_reboots(CLI::App& verb, app::Rebooting& reboots) {
       "If a host must be rebooted, stop and show the command to continue");
 }
 
+void add_namespace(CLI::App& verb, std::string& space, const char* says) {
+  verb.add_option("-n,--namespace", space, says)->option_text("NAMESPACE");
+}
+
 void add_waiting(CLI::App& verb, app::Waiting& waiting) {
   verb.add_flag_callback(
       "--no-wait", [&waiting] { waiting = app::Waiting::none; },

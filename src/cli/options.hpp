@@ -25,6 +25,8 @@ void add_list(CLI::App& verb, const char* name, std::vector<std::string>& list, 
               const char* says);
 /// `--dry-run`, `-y` and `--diff`
 void add_consent(CLI::App& verb, app::Consent& consent, Global& global);
+/// `-n`
+void add_namespace(CLI::App& verb, std::string& space, const char* says = "Namespace (default: default)");
 /// `--no-wait`
 void add_waiting(CLI::App& verb, app::Waiting& waiting);
 /// `--no-reboot`
@@ -33,6 +35,9 @@ void add_reboots(CLI::App& verb, app::Rebooting& reboots);
 void add_bundle_source(CLI::App& verb, std::filesystem::path& bundle, std::filesystem::path& signers);
 /// The options of init, apply and join, except for hosts and connection.
 void add_bring_up(CLI::App& verb, app::InitOptions& options, Global& global);
+
+/// `common` of add_verb, for options with that name.
+inline constexpr auto common_of = [](auto& options) -> app::Common& { return options.common; };
 
 /// Adds a command to `parent` that calls `does` with its options, which it owns. `common` finds the
 /// app::Common in them.

@@ -27,11 +27,6 @@ bool is_unset(const Tree& value) {
   return value.is_null() || value.text().empty() || value.text() == "0s";
 }
 
-std::string text_at(const Tree& tree, std::initializer_list<std::string_view> path) {
-  const Tree* value = tree.at(path);
-  return value ? value->text() : std::string();
-}
-
 /// "10.244.0.0/16,fd00::/48" -> the first
 std::string first_network(const std::string& networks) {
   return std::string(base::trim(networks.substr(0, networks.find(','))));

@@ -35,24 +35,24 @@ bool schedulable(const Context& context) {
   return context.cluster.hosts.size() == 1;
 }
 
-const spec::Host* first_control_plane(const Context& context) {
+const spec::Host* first_control_plane_of(const Context& context) {
   static const facts::Census none;
-  return playbook::first_control_plane(context.cluster, context.census ? *context.census : none);
+  return first_control_plane(context.cluster, context.census ? *context.census : none);
 }
 
 bool is_first_control_plane(const Context& context) {
-  const spec::Host* first = first_control_plane(context);
+  const spec::Host* first = first_control_plane_of(context);
   return first && first->name == context.host.name;
 }
 
 bool joins(const Context& context) {
-  const spec::Host* first = first_control_plane(context);
+  const spec::Host* first = first_control_plane_of(context);
   return first && first->name != context.host.name;
 }
 
 /// Whether a host that is not a node yet joins with one of the roles.
 bool somebody_joins(const Context& context, bool (*with)(Role)) {
-  const spec::Host* first = first_control_plane(context);
+  const spec::Host* first = first_control_plane_of(context);
   return first && context.census && std::ranges::any_of(context.cluster.hosts, [&](const spec::Host& host) {
            const auto facts = context.census->find(host.name);
            return host.name != first->name && with(host.role) && facts != context.census->end() &&
@@ -114,12 +114,12 @@ std::string network_selector(const spec::NetworkPluginRow& plugin) {
   return fmt::format("network-{}", plugin.name);
 }
 
-struct Row {
+struct ConditionRow {
   std::string_view name;
   bool (*holds)(const Context&);
 };
 
-constexpr Row table[] = {
+constexpr ConditionRow condition_table[] = {
     {"all", [](const Context&) { return true; }},
     {"control-plane", [](const Context& c) { return c.host.role == Role::control_plane; }},
     {"first-control-plane", is_first_control_plane},
@@ -197,7 +197,8 @@ constexpr Row table[] = {
 /// Whether a condition holds; nothing: there is none of that name. Container runtimes are selected by their
 /// names, pod networks by network-NAME.
 std::optional<bool> holds(std::string_view name, const Context& context) {
-  if (const auto* row = std::ranges::find(table, name, &Row::name); row != std::end(table))
+  if (const auto* row = std::ranges::find(condition_table, name, &ConditionRow::name);
+      row != std::end(condition_table))
     return row->holds(context);
   for (const spec::EngineRow& engine : spec::engines)
     if (name == engine.name) return context.cluster.runtime.engine == engine.engine;
@@ -252,7 +253,7 @@ bool selected(const Step& step, const Context& context) {
 
 std::vector<std::string> selectors() {
   std::vector<std::string> names;
-  for (const Row& row : table) names.emplace_back(row.name);
+  for (const ConditionRow& row : condition_table) names.emplace_back(row.name);
   for (const spec::EngineRow& engine : spec::engines) names.emplace_back(engine.name);
   for (const spec::NetworkPluginRow& plugin : spec::network_plugins)
     names.push_back(network_selector(plugin));

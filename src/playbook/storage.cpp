@@ -36,7 +36,7 @@ std::string line_of(const Context& context, const Storage& storage) {
                      column(storage.user), column(storage.options), makes(context, storage) ? "maker" : "-");
 }
 
-bool any_of(const Context& context, auto holds) {
+bool any_storage(const Context& context, auto holds) {
   return std::ranges::any_of(context.cluster.storage, [&](const Storage& storage) {
     return spec::is_on(storage, context.host) && holds(storage);
   });
@@ -85,19 +85,19 @@ bool has_default_class_here(const Context& context) {
 }
 
 bool has_storage(const Context& context, StorageKind kind) {
-  return any_of(context, [&](const Storage& storage) { return storage.kind == kind; });
+  return any_storage(context, [&](const Storage& storage) { return storage.kind == kind; });
 }
 
 bool has_any_storage(const Context& context) {
-  return any_of(context, [](const Storage&) { return true; });
+  return any_storage(context, [](const Storage&) { return true; });
 }
 
 bool has_shared_storage(const Context& context) {
-  return any_of(context, [](const Storage& storage) { return storage.kind != StorageKind::local; });
+  return any_storage(context, [](const Storage& storage) { return storage.kind != StorageKind::local; });
 }
 
 bool lacks_storage_key(const Context& context) {
-  return any_of(context, [](const Storage& storage) {
+  return any_storage(context, [](const Storage& storage) {
     return storage.kind == StorageKind::cephfs && storage.key.empty();
   });
 }

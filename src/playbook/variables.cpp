@@ -202,12 +202,12 @@ std::string cuda_keys(const Context& c) {
   return package_keys(c, "nvidiaDriver", "cuda_key_fingerprints");
 }
 
-struct Row {
+struct VariableRow {
   const char* name;
   std::string (*value)(const Context&);
 };
 
-constexpr Row table[] = {
+constexpr VariableRow variable_table[] = {
     {"advertise_address", advertise_address},
     {"architecture", architecture},
     {"bundle_packages", bundle_packages},
@@ -282,15 +282,16 @@ std::optional<std::string> image_named(const Context& context, const std::string
 }
 
 std::optional<std::string> variable(const std::string& name, const Context& context) {
-  const auto* row = std::ranges::find_if(table, [&](const Row& r) { return name == r.name; });
-  if (row != std::end(table)) return row->value(context);
+  const auto* row =
+      std::ranges::find_if(variable_table, [&](const VariableRow& r) { return name == r.name; });
+  if (row != std::end(variable_table)) return row->value(context);
   if (name.ends_with("_image")) return image_named(context, name);
   return context.catalog.find(name, context.kubernetes);
 }
 
 std::vector<std::string> variables() {
   std::vector<std::string> names;
-  for (const Row& row : table) names.emplace_back(row.name);
+  for (const VariableRow& row : variable_table) names.emplace_back(row.name);
   return names;
 }
 

@@ -16,7 +16,7 @@ namespace report {
 namespace {
 
 constexpr std::size_t most_lines = 6, most_follow = 2, most_evidence = 3;
-constexpr std::size_t most_rows = 14;  // of warnings and blockers: a screen has 24
+constexpr std::size_t most_findings = 14;  // of warnings and blockers: a screen has 24
 
 /// Chains that begin with the same check: the first of them, the check's other texts, and the hosts.
 struct Group {
@@ -155,7 +155,7 @@ std::string counts(std::span<const Finding> findings, const Style& style) {
 }  // namespace
 
 std::string short_details(std::span<const Finding> findings, const Style& style) {
-  std::size_t rows = most_rows;
+  std::size_t rows = most_findings;
   const std::string blockers = blockers_of(findings, rows, style);
   const std::size_t most = std::clamp<std::size_t>(rows, 2, most_lines);
   return lines_of(warnings_of(findings), most, has_several_hosts(findings), style) + blockers +

@@ -3,7 +3,6 @@
 #include "gpuadm/base/network.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 namespace spec {
@@ -11,10 +10,6 @@ namespace spec {
 namespace {
 
 const std::string prefix = "hosts[].";
-
-bool is_alphanumeric(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0;
-}
 
 /// "SHA256:" and 32 bytes in base64 without padding, the format of `ssh-keygen -l`.
 bool is_fingerprint(const std::string& text) {

@@ -6,7 +6,6 @@
 #include "spec/environment.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 namespace spec {
@@ -15,10 +14,6 @@ namespace {
 
 const std::string prefix = "storage[].";
 constexpr std::size_t longest_name = 40;  // it is a part of the names of PersistentVolumes and systemd units
-
-bool is_alphanumeric(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0;
-}
 
 bool is_name(const std::string& text) {
   return base::is_dns_name(text) && text.find('.') == std::string::npos && text.size() <= longest_name;

@@ -38,10 +38,6 @@ bool is_ip(const std::string& text) {
   return text.find('/') == std::string::npos && base::Cidr::parse(text).has_value();
 }
 
-bool is_alphanumeric(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0;
-}
-
 /// A name or value of a Kubernetes label: at most 63 characters, alphanumeric at both ends.
 bool is_label_word(const std::string& text) {
   return !text.empty() && text.size() <= 63 && is_alphanumeric(text.front()) &&
@@ -64,6 +60,10 @@ base::Cidr network_of(base::Cidr cidr) {
 }
 
 }  // namespace
+
+bool is_alphanumeric(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
 
 Tree schema_of_type(const char* name) {
   return Tree::map_of({{"type", name}});

@@ -32,6 +32,8 @@ struct Type {
   Tree schema = {};
 };
 
+/// An ASCII letter or digit.
+[[nodiscard]] bool is_alphanumeric(char c);
 /// {"type": name}
 [[nodiscard]] Tree schema_of_type(const char* name);
 /// {"oneOf": …}

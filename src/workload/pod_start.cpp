@@ -15,11 +15,6 @@ using Stage = PodStart::Stage;
 
 constexpr std::size_t longest_message = 300;
 
-std::string text_at(const Tree& tree, std::initializer_list<std::string_view> path) {
-  const Tree* found = tree.at(path);
-  return found ? found->text() : "";
-}
-
 /// One line of what the API server says.
 std::string said(const std::string& text) {
   return base::printable(base::trim(base::replace_all(text, "\n", " ")), longest_message);

@@ -3,6 +3,7 @@
 #include "gpuadm/workload/notebook.hpp"
 #include "gpuadm/workload/objects.hpp"
 #include "gpuadm/workload/state.hpp"
+#include "gpuadm/workload/train_check.hpp"
 
 #include <fmt/format.h>
 
@@ -24,7 +25,7 @@ constexpr int minute = 60, hour = 60 * minute, day = 24 * hour;
 
 using Key = std::tuple<std::string, std::string, std::string>;  ///< kind, namespace, name
 
-std::string text_at(const Tree& tree, std::initializer_list<std::string_view> path) {
+std::string cell_at(const Tree& tree, std::initializer_list<std::string_view> path) {
   const Tree* found = tree.at(path);
   return found ? base::printable(found->text(), longest_cell) : "";
 }
@@ -40,19 +41,8 @@ long long number_at(const Tree& tree, std::initializer_list<std::string_view> pa
   return found ? found->as_int().value_or(0) : 0;
 }
 
-/// "2026-08-22T10:00:00Z" in seconds since the epoch; 0 if it is not a time.
-double seconds_of(const std::string& time) {
-  std::tm parts{};
-  if (std::sscanf(time.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d", &parts.tm_year, &parts.tm_mon, &parts.tm_mday,
-                  &parts.tm_hour, &parts.tm_min, &parts.tm_sec) != 6)
-    return 0;
-  parts.tm_year -= 1900;
-  parts.tm_mon -= 1;
-  return static_cast<double>(::timegm(&parts));
-}
-
 bool has_ended(const Tree& pod) {
-  const std::string phase = text_at(pod, {"status", "phase"});
+  const std::string phase = cell_at(pod, {"status", "phase"});
   return phase == "Succeeded" || phase == "Failed";
 }
 
@@ -79,7 +69,7 @@ void see_pods(const Group& group, WorkloadRow& row) {
     if (has_ended(pod)) continue;
     row.runs = true;
     gpus += gpus_in(*pod.find("spec"));
-    if (const std::string node = text_at(pod, {"spec", "nodeName"}); !node.empty()) nodes.insert(node);
+    if (const std::string node = cell_at(pod, {"spec", "nodeName"}); !node.empty()) nodes.insert(node);
   }
   row.node = base::join(std::vector<std::string>(nodes.begin(), nodes.end()), ",");
   row.gpus = std::to_string(gpus);
@@ -92,10 +82,10 @@ void see_template(const Tree& deployment, WorkloadRow& row) {
   const Tree* spec = deployment.at({"spec", "template", "spec"});
   if (!spec) return;
   if (const Tree* containers = spec->find("containers"); containers && !containers->items().empty())
-    row.image = text_at(containers->items().front(), {"image"});
+    row.image = cell_at(containers->items().front(), {"image"});
   if (const Tree* volumes = spec->find("volumes"))
     for (const Tree& volume : volumes->items())
-      if (const std::string claim = text_at(volume, {"persistentVolumeClaim", "claimName"}); !claim.empty())
+      if (const std::string claim = cell_at(volume, {"persistentVolumeClaim", "claimName"}); !claim.empty())
         row.volume = claim;
 }
 
@@ -122,7 +112,7 @@ void see_notebook(const Group& group, WorkloadRow& row) {
 bool has_condition(const Tree& job, std::string_view type) {
   const Tree* all = job.at({"status", "conditions"});
   return all && std::ranges::any_of(all->items(), [&](const Tree& one) {
-           return text_at(one, {"type"}) == type && text_at(one, {"status"}) == "True";
+           return cell_at(one, {"type"}) == type && cell_at(one, {"status"}) == "True";
          });
 }
 
@@ -132,9 +122,9 @@ void see_jobs(const Group& group, WorkloadRow& row) {
   };
   const auto all = static_cast<long>(group.jobs.size());
   const auto running = std::ranges::count_if(
-      group.pods, [](const Tree& pod) { return text_at(pod, {"status", "phase"}) == "Running"; });
+      group.pods, [](const Tree& pod) { return cell_at(pod, {"status", "phase"}) == "Running"; });
   const auto waiting = std::ranges::count_if(
-      group.pods, [](const Tree& pod) { return text_at(pod, {"status", "phase"}) == "Pending"; });
+      group.pods, [](const Tree& pod) { return cell_at(pod, {"status", "phase"}) == "Pending"; });
   if (having("Failed") > 0)
     row.state = "failed";
   else if (all > 0 && having("Complete") == all)
@@ -148,7 +138,7 @@ void see_jobs(const Group& group, WorkloadRow& row) {
 void see_age(const Group& group, WorkloadRow& row) {
   for (const auto* objects : {&group.deployments, &group.jobs, &group.claims, &group.pods})
     for (const Tree& object : *objects) {
-      const double made = seconds_of(text_at(object, {"metadata", "creationTimestamp"}));
+      const double made = seconds_of(cell_at(object, {"metadata", "creationTimestamp"})).value_or(0);
       if (made > 0 && (row.created == 0 || made < row.created)) row.created = made;
     }
 }
@@ -162,11 +152,11 @@ WorkloadRow row_of(const Key& key, const Group& group) {
   else if (!group.jobs.empty())
     see_jobs(group, row);
   else if (!group.claims.empty())
-    row.state = text_at(group.claims.front(), {"status", "phase"});
+    row.state = cell_at(group.claims.front(), {"status", "phase"});
   else
     row.state = row.runs ? "running" : "ended";
   if (row.volume.empty() && !group.claims.empty())
-    row.volume = text_at(group.claims.front(), {"metadata", "name"});
+    row.volume = cell_at(group.claims.front(), {"metadata", "name"});
   see_age(group, row);
   return row;
 }
@@ -182,8 +172,8 @@ std::vector<WorkloadRow> workload_rows(std::span<const Tree> objects) {
   for (const Tree& object : objects) {
     const std::string kind = label(object, kind_label), name = label(object, name_label);
     if (kind.empty() || name.empty() || !object.find("spec")) continue;
-    Group& group = groups[{kind, text_at(object, {"metadata", "namespace"}), name}];
-    const std::string type = text_at(object, {"kind"});
+    Group& group = groups[{kind, cell_at(object, {"metadata", "namespace"}), name}];
+    const std::string type = cell_at(object, {"kind"});
     if (type == "Deployment") group.deployments.push_back(object);
     if (type == "Job") group.jobs.push_back(object);
     if (type == "Pod") group.pods.push_back(object);

@@ -16,11 +16,6 @@ namespace {
 using base::Fault;
 using base::Tree;
 
-std::string text_at(const Tree& tree, std::initializer_list<std::string_view> path) {
-  const Tree* value = tree.at(path);
-  return value ? value->text() : std::string();
-}
-
 Tree labels_on(const spec::Storage& storage, const StorageClaim& claim) {
   Tree labels = labels_of(storage_claim_kind, claim.name);
   labels.set(storage_label, storage.name);

@@ -12,7 +12,6 @@ namespace workload {
 namespace {
 
 using base::Tree;
-using Phase = RankState::Phase;
 
 constexpr std::size_t longest_reason = 400;
 
@@ -94,11 +93,6 @@ void explain_failed(const Tree& pod, RankState& state) {
 
 }  // namespace
 
-std::string text_at(const Tree& tree, std::initializer_list<std::string_view> path) {
-  const Tree* found = tree.at(path);
-  return found ? found->text() : "";
-}
-
 std::optional<int> rank_of(const Tree& object) {
   for (const std::string_view label : {rank_label, index_label})
     for (const char* kind : {"labels", "annotations"})
@@ -117,19 +111,19 @@ RankState rank_state_of(const Tree& pod, int rank) {
     state.container = text_at(containers->items().front(), {"name"});
   const std::string phase = text_at(pod, {"status", "phase"});
   if (phase == "Succeeded") {
-    state.phase = Phase::succeeded;
+    state.phase = RankState::Phase::succeeded;
   } else if (phase == "Failed") {
-    state.phase = Phase::failed;
+    state.phase = RankState::Phase::failed;
     explain_failed(pod, state);
   } else if (phase == "Running") {
-    state.phase = Phase::running;
+    state.phase = RankState::Phase::running;
     // A pod without a readiness probe is only not ready while it runs if its node does not report.
     const bool ended = std::ranges::any_of(
         statuses_of(pod), [](const Tree* status) { return status->at({"state", "terminated"}) != nullptr; });
     state.unreachable = is_false(pod, "Ready") && !ended;
     if (state.unreachable) state.why = fmt::format("node {} is not ready", state.node);
   } else {
-    state.phase = Phase::pending;
+    state.phase = RankState::Phase::pending;
     explain_pending(pod, state);
   }
   state.why = base::printable(state.why, longest_reason);

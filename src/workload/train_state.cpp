@@ -13,7 +13,6 @@ namespace workload {
 namespace {
 
 using base::Tree;
-using Phase = TrainState::Phase;
 
 /// The Jobs of a training job, and its pods: the last of each rank.
 struct Parts {
@@ -65,18 +64,18 @@ std::string gpus_of(const Tree& job) {
   return container.at({"resources", "claims"}) ? "by claim" : "";
 }
 
-Phase phase_of(const Parts& parts, TrainState& state) {
+TrainState::Phase phase_of(const Parts& parts, TrainState& state) {
   std::size_t complete = 0, stopped = 0;
   for (const Tree* job : parts.jobs) {
     const std::string ended = ended_as(*job, state.why);
-    if (ended == "Failed") return Phase::failed;
+    if (ended == "Failed") return TrainState::Phase::failed;
     if (ended == "Complete") ++complete;
     if (ended.empty() && number_at(*job, {"spec", "parallelism"}, 1) == 0) ++stopped;
   }
-  if (state.failed()) return Phase::failed;
-  if (complete == parts.jobs.size()) return Phase::succeeded;
-  if (complete + stopped == parts.jobs.size()) return Phase::stopped;
-  return state.all_started() ? Phase::running : Phase::pending;
+  if (state.failed()) return TrainState::Phase::failed;
+  if (complete == parts.jobs.size()) return TrainState::Phase::succeeded;
+  if (complete + stopped == parts.jobs.size()) return TrainState::Phase::stopped;
+  return state.all_started() ? TrainState::Phase::running : TrainState::Phase::pending;
 }
 
 TrainState state_of(const Key& key, const Parts& parts) {
@@ -124,17 +123,17 @@ std::string_view name_of(RankState::Phase phase) {
   return "";
 }
 
-std::string_view name_of(Phase phase) {
+std::string_view name_of(TrainState::Phase phase) {
   switch (phase) {
-    case Phase::pending:
+    case TrainState::Phase::pending:
       return "Pending";
-    case Phase::running:
+    case TrainState::Phase::running:
       return "Running";
-    case Phase::succeeded:
+    case TrainState::Phase::succeeded:
       return "Succeeded";
-    case Phase::failed:
+    case TrainState::Phase::failed:
       return "Failed";
-    case Phase::stopped:
+    case TrainState::Phase::stopped:
       return "Stopped";
   }
   return "";

@@ -11,7 +11,7 @@ std::string shown(std::string_view text) {
   return fmt::format("{} {} {} {}", image->registry, image->repository, image->tag, image->digest);
 }
 
-const std::string sum = std::string(64, 'a');
+const std::string a_sum = std::string(64, 'a');
 
 }  // namespace
 
@@ -20,8 +20,8 @@ TEST_CASE("names of images are read as registries and Docker mean them") {
   CHECK(shown("nginx") == "docker.io library/nginx latest ");
   CHECK(shown("a/b:1") == "docker.io a/b 1 ");
   CHECK(shown("localhost:5000/a/b/c:v1.2_x") == "localhost:5000 a/b/c v1.2_x ");
-  CHECK(shown("ghcr.io/a/b@sha256:" + sum) == "ghcr.io a/b  sha256:" + sum);
-  CHECK(shown("ghcr.io/a/b:1@sha256:" + sum) == "ghcr.io a/b 1 sha256:" + sum);
+  CHECK(shown("ghcr.io/a/b@sha256:" + a_sum) == "ghcr.io a/b  sha256:" + a_sum);
+  CHECK(shown("ghcr.io/a/b:1@sha256:" + a_sum) == "ghcr.io a/b 1 sha256:" + a_sum);
   for (const char* wrong : {"", "a:", ":1", "a b", "A/b", "x.io/", "x.io/../a", "x.io/a//b", "a@sha256:12",
                             "-x.io/a", "x.io/a:-1", "x.io/a?b"}) {
     CAPTURE(wrong);
@@ -35,12 +35,12 @@ TEST_CASE("an image has one full name, however it was called") {
   };
   CHECK(full("nginx") == "docker.io/library/nginx:latest");
   CHECK(full("registry.k8s.io/pause:3.9") == "registry.k8s.io/pause:3.9");
-  CHECK(full("a/b@sha256:" + sum) == "docker.io/a/b@sha256:" + sum);
-  CHECK(full("ghcr.io/a/b:1@sha256:" + sum) == "ghcr.io/a/b@sha256:" + sum);
+  CHECK(full("a/b@sha256:" + a_sum) == "docker.io/a/b@sha256:" + a_sum);
+  CHECK(full("ghcr.io/a/b:1@sha256:" + a_sum) == "ghcr.io/a/b@sha256:" + a_sum);
 }
 
 TEST_CASE("a manifest of an image names its parts, all of them in the registry") {
-  const std::string part = fmt::format(R"({{"digest":"sha256:{}","size":7}})", sum);
+  const std::string part = fmt::format(R"({{"digest":"sha256:{}","size":7}})", a_sum);
   const auto read = [&](const std::string& layers) {
     return bundle::parse_image_manifest(
         fmt::format(R"({{"schemaVersion":2,"config":{},"layers":{}}})", part, layers), "it");
@@ -49,14 +49,14 @@ TEST_CASE("a manifest of an image names its parts, all of them in the registry")
   REQUIRE(manifest);
   CHECK(manifest->media_type == "application/vnd.oci.image.manifest.v1+json");
   REQUIRE(manifest->parts.size() == 2);
-  CHECK(manifest->parts[1].sha256 == sum);
+  CHECK(manifest->parts[1].sha256 == a_sum);
   CHECK(manifest->parts[1].size == 7);
   CHECK(read("1").error().what == "it: the manifest has no layers");
   CHECK(read(R"([{"digest":"sha256:../x","size":1}])").error().what ==
         "it: a part of the image has no SHA-256 and size");
-  CHECK(read(fmt::format(R"([{{"digest":"sha256:{}","size":-1}}])", sum)).error().what ==
+  CHECK(read(fmt::format(R"([{{"digest":"sha256:{}","size":-1}}])", a_sum)).error().what ==
         "it: a part of the image has no SHA-256 and size");
-  CHECK(read(fmt::format(R"([{{"digest":"sha256:{}","size":1,"urls":["http://x"]}}])", sum)).error().what ==
+  CHECK(read(fmt::format(R"([{{"digest":"sha256:{}","size":1,"urls":["http://x"]}}])", a_sum)).error().what ==
         "it: a layer of the image is outside of the registry");
   CHECK(bundle::parse_image_manifest(R"({"schemaVersion":1})", "it").error().what ==
         "it: not a manifest of version 2");
@@ -67,7 +67,7 @@ TEST_CASE("of an index the manifest for the platform is chosen") {
   const std::string index = fmt::format(
       R"({{"manifests":[{{"digest":"sha256:{0}","platform":{{"os":"windows","architecture":"amd64"}}}},)"
       R"({{"digest":"sha256:{1}","platform":{{"os":"linux","architecture":"arm64","variant":"v8"}}}}]}})",
-      sum, std::string(64, 'b'));
+      a_sum, std::string(64, 'b'));
   CHECK(bundle::choose_platform(index, "arm64", "it").value() == "sha256:" + std::string(64, 'b'));
   CHECK(bundle::choose_platform(index, "amd64", "it").error().what ==
         "it: not available for linux/amd64, only for windows/amd64, linux/arm64");

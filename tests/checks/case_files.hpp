@@ -6,6 +6,8 @@
 #include "gpuadm/checks/checks.hpp"
 #include "gpuadm/facts/edit.hpp"
 
+#include "case_text.hpp"
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -21,16 +23,15 @@ using report::Finding;
 
 inline const fs::path folder = GPUADM_TESTS_DIR "/cases";
 
-inline std::string read(const fs::path& path) {
-  const auto text = base::read_file(path);
-  REQUIRE_MESSAGE(text.has_value(), path.string());
-  return *text;
-}
-
 inline std::string edit(const std::string& probe, const Tree& edits) {
   auto text = facts::edited(probe, edits);
   REQUIRE_MESSAGE(text.has_value(), (text ? "" : text.error().what));
   return *text;
+}
+
+/// The probe of data/recordings/<machine>.
+inline std::string recorded_probe(const std::string& machine) {
+  return case_text(fs::path(GPUADM_SOURCE_DIR) / "data/recordings" / machine / "hosts/host1/probe.txt");
 }
 
 /// The probe that a host of a case begins with.
@@ -38,7 +39,7 @@ inline std::string base_of(const Tree& host) {
   const Tree* base = host.find("base");
   const std::string name = base ? base->text() : "plain";
   const fs::path capture = folder / "facts" / name / "probe.txt";
-  return read(fs::exists(capture) ? capture : folder / "checks/base" / (name + ".txt"));
+  return case_text(fs::exists(capture) ? capture : folder / "checks/base" / (name + ".txt"));
 }
 
 inline facts::Facts facts_of(const Tree& host, const std::string& probe) {
@@ -104,7 +105,7 @@ inline spec::Decisions decisions_of(const Tree& test, const std::vector<std::str
 /// What the control plane of a case says.
 inline std::string overview_of(const Tree& test) {
   const Tree* overview = test.find("overview");
-  return edit(read(folder / "checks/base/cluster.txt"), overview ? *overview : Tree());
+  return edit(case_text(folder / "checks/base/cluster.txt"), overview ? *overview : Tree());
 }
 
 inline checks::Stage stage_of(const Tree* name) {

@@ -26,7 +26,7 @@ std::set<std::string> step_ids() {
   std::set<std::string> ids;
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(GPUADM_SOURCE_DIR) / "playbooks")) {
     if (entry.path().extension() != ".yaml") continue;
-    const std::string text = read(entry.path());
+    const std::string text = case_text(entry.path());
     for (const std::string_view line : base::lines(text))
       if (line.starts_with("- id: ")) ids.emplace(base::trim(line.substr(6)));
   }
@@ -76,7 +76,7 @@ void check_benchmark(const checks::Data& data, VerdictsById& verdicts) {
   for (const auto& entry : fs::directory_iterator(folder / "cis")) {
     if (entry.path().extension() != ".yaml") continue;
     CAPTURE(entry.path().string());
-    auto test = base::yaml::read(read(entry.path()), entry.path().string());
+    auto test = base::yaml::read(case_text(entry.path()), entry.path().string());
     REQUIRE_MESSAGE(test.has_value(), (test ? "" : test.error().what));
     test->set("stage", "security");
     std::set<std::string> ids;
@@ -108,7 +108,7 @@ TEST_CASE("every check has cases that pass and cases that do not, and all of the
     if (entry.path().extension() != ".yaml") continue;
     const std::string id = entry.path().parent_path().filename();
     CAPTURE(entry.path().string());
-    const auto test = base::yaml::read(read(entry.path()), entry.path().string());
+    const auto test = base::yaml::read(case_text(entry.path()), entry.path().string());
     REQUIRE_MESSAGE(test.has_value(), (test ? "" : test.error().what));
     REQUIRE(test->find("expect"));
     auto findings = judge(*test, probes_of(*test), **data, overview_of(*test));

@@ -1,5 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
+#include "case_text.hpp"
 #include "checks/gpu/mig.hpp"
 #include "checks/repository_data.hpp"
 
@@ -8,15 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 
-namespace {
-
-std::string read(const std::filesystem::path& path) {
-  const auto text = base::read_file(path);
-  REQUIRE(text);
-  return *text;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 // tests/cases/mig/<PCI device>/: what nvidia-smi mig -lgip and -lgipp say on such a GPU.
 TEST_CASE("MIG: the table is what real GPUs say of themselves") {
@@ -25,12 +18,12 @@ TEST_CASE("MIG: the table is what real GPUs say of themselves") {
   for (const auto& entry : std::filesystem::directory_iterator(GPUADM_TESTS_DIR "/cases/mig")) {
     const checks::MigGpu& gpu = data->migs.at(entry.path().filename());
     std::map<std::string, std::string> places;  // profile's number -> "{0,4}:4"
-    const std::string placements = read(entry.path() / "lgipp.txt");
+    const std::string placements = case_text(entry.path() / "lgipp.txt");
     for (const std::string_view line : base::lines(placements)) {
       const auto words = base::words(line);
       places[std::string(words.at(4))] = words.back();
     }
-    const std::string listed = read(entry.path() / "lgip.txt");
+    const std::string listed = case_text(entry.path() / "lgip.txt");
     std::size_t here = 0;
     for (const std::string_view line : base::lines(listed)) {
       const auto words = base::words(line);

@@ -26,14 +26,10 @@ struct Sick {
   checks::Stage stage = checks::Stage::node;
 };
 
-std::string probe_of(const std::string& machine) {
-  return read(fs::path(GPUADM_SOURCE_DIR) / "data/recordings" / machine / "hosts/host1/probe.txt");
-}
-
 /// Faults of one host, of which the cluster file knows nothing.
 std::vector<Sick> sick_machines(const std::string& file, std::size_t most) {
   const std::string path = std::string(GPUADM_SOURCE_DIR "/data/faults/") + file;
-  const auto faults = base::yaml::read(read(path), path);
+  const auto faults = base::yaml::read(case_text(path), path);
   REQUIRE(faults);
   std::vector<Sick> found;
   for (const auto& [name, fault] : faults->entries()) {
@@ -41,7 +37,7 @@ std::vector<Sick> sick_machines(const std::string& file, std::size_t most) {
     if (found.size() == most || fault.find("hosts") || fault.find("cluster") || machine == "pair") continue;
     const Tree* stage = fault.find("stage");
     const bool before = stage ? stage->text() == "preflight" : machine.ends_with("machine");
-    found.push_back({name, machine, edit(probe_of(machine), fault),
+    found.push_back({name, machine, edit(recorded_probe(machine), fault),
                      before ? checks::Stage::preflight : checks::Stage::node});
   }
   return found;
@@ -95,11 +91,12 @@ bool is_well(const std::set<report::Verdict>& verdicts) {
 }
 
 void check_every_byte(const Sick& sick, const checks::Data& data, const Extent& extent) {
-  const auto cluster = spec::parse(
-      read(fs::path(GPUADM_SOURCE_DIR) / "data/recordings" / sick.machine / "cluster.yaml"), "cluster.yaml");
+  const auto cluster =
+      spec::parse(case_text(fs::path(GPUADM_SOURCE_DIR) / "data/recordings" / sick.machine / "cluster.yaml"),
+                  "cluster.yaml");
   REQUIRE(cluster);
   const Verdicts before = verdicts_of(*cluster, sick, sick.probe, data);
-  std::vector<std::size_t> offsets = evidence_of(probe_of(sick.machine), sick.probe);
+  std::vector<std::size_t> offsets = evidence_of(recorded_probe(sick.machine), sick.probe);
   const std::size_t step = extent.is_sample() ? sick.probe.size() / 50 : 1;
   for (std::size_t i = 0; i < sick.probe.size(); i += step) offsets.push_back(i);
   std::string probe = sick.probe;

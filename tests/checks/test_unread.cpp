@@ -102,7 +102,7 @@ TEST_CASE("no check that fails passes where the sections that its evidence stand
   for (const auto& entry : fs::recursive_directory_iterator(folder / "checks")) {
     if (entry.path().extension() != ".yaml") continue;
     const std::string id = entry.path().parent_path().filename();
-    const auto test = base::yaml::read(read(entry.path()), entry.path().string());
+    const auto test = base::yaml::read(case_text(entry.path()), entry.path().string());
     REQUIRE(test.has_value());
     if (is_of_cluster(*test)) continue;
     const auto probes = probes_of(*test);
@@ -129,12 +129,12 @@ TEST_CASE("no check that fails passes where the sections that its evidence stand
 
 TEST_CASE("no check of the cluster that fails passes where a table that its evidence stands in is damaged") {
   const auto data = repository_data();
-  const std::string base = read(folder / "checks/base/cluster.txt");
+  const std::string base = case_text(folder / "checks/base/cluster.txt");
   int tried = 0;
   for (const auto& entry : fs::recursive_directory_iterator(folder / "checks")) {
     if (entry.path().extension() != ".yaml") continue;
     const std::string id = entry.path().parent_path().filename();
-    const auto test = base::yaml::read(read(entry.path()), entry.path().string());
+    const auto test = base::yaml::read(case_text(entry.path()), entry.path().string());
     REQUIRE(test.has_value());
     if (!is_of_cluster(*test)) continue;
     const auto probes = probes_of(*test);
@@ -166,14 +166,10 @@ struct Machine {
 };
 constexpr Machine machines[] = {{"machine", Stage::preflight}, {"hgx-node", Stage::node}};
 
-std::string probe_of(const std::string& machine) {
-  return read(fs::path(GPUADM_SOURCE_DIR) / "data/recordings" / machine / "hosts/host1/probe.txt");
-}
-
 std::vector<Finding> judge_recording(const std::string& machine, Stage stage, const std::string& probe,
                                      const checks::Data& data) {
-  auto cluster = spec::parse(read(fs::path(GPUADM_SOURCE_DIR) / "data/recordings" / machine / "cluster.yaml"),
-                             "cluster.yaml");
+  auto cluster = spec::parse(
+      case_text(fs::path(GPUADM_SOURCE_DIR) / "data/recordings" / machine / "cluster.yaml"), "cluster.yaml");
   REQUIRE_MESSAGE(cluster.has_value(), (cluster ? "" : cluster.error().what));
   auto facts = facts::parse(probe);
   if (!facts) return {};
@@ -211,7 +207,7 @@ TEST_CASE("a damaged section of a healthy machine's probe makes every check that
   const auto data = repository_data();
   std::map<std::string, std::string> rows;
   for (const Machine& machine : machines) {
-    const std::string probe = probe_of(machine.name);
+    const std::string probe = recorded_probe(machine.name);
     for (const auto& [section, lines] : parts_of(probe)) {
       if (section.empty() || section == "end") continue;
       std::string row = fmt::format("| `{}` |", section);
@@ -232,7 +228,7 @@ TEST_CASE("a damaged section of a healthy machine's probe makes every check that
   for (const auto& [section, row] : rows) table += row + "\n";
   const fs::path file = GPUADM_TESTS_DIR "/faults/unread.md";
   if (std::getenv("GPUADM_REWRITE_CASES")) REQUIRE(base::write_file(file, table, 0644));
-  CHECK(table == read(file));
+  CHECK(table == case_text(file));
 }
 
 TEST_CASE("every check rests on a section whose form is known") {

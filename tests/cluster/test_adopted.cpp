@@ -2,6 +2,8 @@
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/cluster/adopted.hpp"
 
+#include "case_text.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,14 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string read(const fs::path& path) {
-  const auto text = base::read_file(path);
-  REQUIRE_MESSAGE(text.has_value(), path.string());
-  return *text;
-}
-
 base::Tree usual() {
-  const auto tree = base::yaml::read(read(GPUADM_TESTS_DIR "/../data/kubeadm-usual.yaml"), "usual");
+  const auto tree = base::yaml::read(case_text(GPUADM_TESTS_DIR "/../data/kubeadm-usual.yaml"), "usual");
   REQUIRE(tree.has_value());
   return *tree;
 }
@@ -30,9 +26,10 @@ cluster::Found found_in(const fs::path& folder) {
   found.asked = *spec::single("192.0.2.1");
   found.asked.hosts.front().endpoint.user = "admin";
   found.plane = found.asked.hosts.front().name;
-  found.census.emplace(found.plane, facts::parse(read(folder / "probe.txt")));
-  if (fs::exists(folder / "cluster.txt")) found.view = *facts::parse_cluster(read(folder / "cluster.txt"));
-  found.made = *facts::parse_made(read(folder / "adopt.txt"));
+  found.census.emplace(found.plane, facts::parse(case_text(folder / "probe.txt")));
+  if (fs::exists(folder / "cluster.txt"))
+    found.view = *facts::parse_cluster(case_text(folder / "cluster.txt"));
+  found.made = *facts::parse_made(case_text(folder / "adopt.txt"));
   return found;
 }
 
@@ -54,7 +51,7 @@ TEST_CASE("the state of a cluster gives the cluster file next to it") {
     const std::string got = cluster::to_file(cluster::read_back(found_in(entry.path()), usual()));
     if (std::getenv("GPUADM_REWRITE_CASES"))
       REQUIRE(base::write_file(entry.path() / "expected.yaml", got, 0644));
-    CHECK(got == read(entry.path() / "expected.yaml"));
+    CHECK(got == case_text(entry.path() / "expected.yaml"));
     const auto parsed = spec::parse(got, "expected.yaml");
     CHECK_MESSAGE(parsed.has_value(), (parsed ? "" : parsed.error().what));
   }

@@ -3,6 +3,8 @@
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/cluster/pod_explanation.hpp"
 
+#include "case_text.hpp"
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -23,12 +25,6 @@ using base::Tree;
 
 constexpr const char* folder = GPUADM_TESTS_DIR "/cases/explain-pod";
 
-std::string read(const fs::path& path) {
-  const auto text = base::read_file(path);
-  REQUIRE_MESSAGE(text.has_value(), path.string());
-  return *text;
-}
-
 using Parts = std::vector<std::pair<std::string, std::string>>;
 
 /// The sections of an output, by name.
@@ -43,7 +39,7 @@ Parts parts_of(std::string_view text) {
 
 std::string completed(const std::string& input) {
   if (input.starts_with("gpuadm-probe")) return input;
-  Parts all = parts_of(read(fs::path(folder) / "base.txt"));
+  Parts all = parts_of(case_text(fs::path(folder) / "base.txt"));
   for (auto& [name, text] : parts_of(input)) {
     const auto place = std::ranges::find(all, name, &Parts::value_type::first);
     if (place == all.end())
@@ -57,7 +53,7 @@ std::string completed(const std::string& input) {
 }
 
 facts::PodView view_of(const std::string& name) {
-  auto view = facts::parse_pod_view(completed(read(fs::path(folder) / name / "input")));
+  auto view = facts::parse_pod_view(completed(case_text(fs::path(folder) / name / "input")));
   REQUIRE_MESSAGE(view.has_value(), view.error().what);
   return std::move(*view);
 }
@@ -89,7 +85,7 @@ TEST_CASE("explain pod: the first broken link of every case is named, with evide
     if (!entry.is_directory()) continue;
     const std::string name = entry.path().filename().string();
     CAPTURE(name);
-    const auto expected = base::yaml::read(read(entry.path() / "expected.yaml"), name);
+    const auto expected = base::yaml::read(case_text(entry.path() / "expected.yaml"), name);
     REQUIRE(expected.has_value());
     const std::string asked = expected->find("asked")->text();
     const cluster::PodExplanation explanation = explained(name, asked);
@@ -97,7 +93,7 @@ TEST_CASE("explain pod: the first broken link of every case is named, with evide
     if (std::getenv("GPUADM_REWRITE_CASES"))
       REQUIRE(base::write_file(entry.path() / "expected.yaml", base::yaml::write(got), 0644));
     else
-      CHECK(base::yaml::write(got) == read(entry.path() / "expected.yaml"));
+      CHECK(base::yaml::write(got) == case_text(entry.path() / "expected.yaml"));
     if (const auto* first = explanation.first()) {
       reasons.insert(first->reason);
       if (first->state == cluster::LinkState::broken) CHECK_MESSAGE(!first->fix.empty(), first->what);
@@ -185,7 +181,7 @@ TEST_CASE("explain pod: an Xid of the hardware while the container ran replaces 
 }
 
 TEST_CASE("explain pod: any truncation of the output is an error or an explanation, and never a crash") {
-  const std::string text = completed(read(fs::path(folder) / "gpus-in-use" / "input"));
+  const std::string text = completed(case_text(fs::path(folder) / "gpus-in-use" / "input"));
   for (std::size_t size = 0; size < text.size(); size += 97) {
     const auto view = facts::parse_pod_view(text.substr(0, size) + "\n=== end\n");
     if (view) (void)cluster::explain(*view, {"team", "trainer"});

@@ -52,12 +52,12 @@ facts::Node node(const std::string& name, bool plane) {
 }
 
 /// One control plane and one worker, both well.
-struct World {
+struct StatusWorld {
   spec::Cluster cluster;
   facts::Census census;
   std::optional<facts::ClusterFacts> view;
 
-  World() {
+  StatusWorld() {
     cluster.name = "lab";
     cluster.hosts = {host("cp", spec::Role::control_plane), host("gpu", spec::Role::worker)};
     census.emplace("cp", plane_of("cp"));
@@ -82,14 +82,14 @@ bool says(const cluster::Status& status, const std::string& where, const std::st
   });
 }
 
-facts::Facts& facts_in(World& world, const std::string& name) {
+facts::Facts& facts_in(StatusWorld& world, const std::string& name) {
   return *world.census.at(name);
 }
 
 }  // namespace
 
 TEST_CASE("a cluster that is well is said to be, in 80 columns") {
-  const cluster::Status status = World().status();
+  const cluster::Status status = StatusWorld().status();
   CHECK(status.problems.empty());
   REQUIRE(status.nodes.size() == 2);
   CHECK(status.nodes[0].role == "control-plane");
@@ -103,7 +103,7 @@ TEST_CASE("a cluster that is well is said to be, in 80 columns") {
 }
 
 TEST_CASE("what is wrong with a node is said once, by who knows it best") {
-  World world;
+  StatusWorld world;
   (*world.view->nodes)[1].conditions["Ready"] = {"Unknown", "NodeStatusUnknown"};
   (*world.view->nodes)[1].message = "Kubelet stopped posting node status.";
   CHECK(says(world.status(), "gpu", "Kubelet stopped posting"));
@@ -119,7 +119,7 @@ TEST_CASE("what is wrong with a node is said once, by who knows it best") {
 }
 
 TEST_CASE("a part of the control plane that is down is named, and so is one without a manifest") {
-  World world;
+  StatusWorld world;
   auto& kubernetes = facts_in(world, "cp").kubernetes;
   (*kubernetes.components)[2] = {"kube-scheduler", 1, "The connection to the server was refused"};
   kubernetes.components->erase(kubernetes.components->begin() + 1);
@@ -130,7 +130,7 @@ TEST_CASE("a part of the control plane that is down is named, and so is one with
 }
 
 TEST_CASE("a control plane that cannot be reached is judged by what the others say of it") {
-  World world;
+  StatusWorld world;
   world.cluster.hosts.push_back(host("cp2", spec::Role::control_plane));
   world.census.emplace("cp2", base::fail(base::Fault::timeout, "cp2: no answer"));
   world.view->nodes->push_back(node("cp2", true));
@@ -145,7 +145,7 @@ TEST_CASE("a control plane that cannot be reached is judged by what the others s
 }
 
 TEST_CASE("certificates that end soon, a silent API server and a missing network are reported") {
-  World world;
+  StatusWorld world;
   facts_in(world, "cp")
       .kubernetes.certificates->push_back({"/etc/kubernetes/admin.conf", clock_there - 86400.0});
   facts_in(world, "gpu").kubernetes.cni_configs.clear();
@@ -158,7 +158,7 @@ TEST_CASE("certificates that end soon, a silent API server and a missing network
 }
 
 TEST_CASE("GPUs that the driver or the node has lost are not well") {
-  World world;
+  StatusWorld world;
   facts::Facts& gpu = facts_in(world, "gpu");
   gpu.nvidia.pci_gpus.resize(2);
   gpu.nvidia.pci_gpus[0].slot = "0000:01:00.0";
@@ -184,7 +184,7 @@ TEST_CASE("GPUs that the driver or the node has lost are not well") {
 }
 
 TEST_CASE("text for a terminal never has more than 80 columns, whatever names there are") {
-  World world;
+  StatusWorld world;
   const std::string name(70, 'n');
   world.cluster.hosts[0].name = name;
   world.census.clear();

@@ -3,6 +3,8 @@
 #include "gpuadm/facts/facts.hpp"
 #include "gpuadm/facts/from_tree.hpp"
 
+#include "case_text.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,33 +23,27 @@ std::vector<fs::path> machines() {
   return found;
 }
 
-std::string read(const fs::path& path) {
-  const auto text = base::read_file(path);
-  REQUIRE_MESSAGE(text.has_value(), path.string());
-  return *text;
-}
-
 }  // namespace
 
 TEST_CASE("the output of a probe gives the facts next to it") {
   REQUIRE(machines().size() >= 3);
   for (const fs::path& machine : machines()) {
     CAPTURE(machine.filename().string());
-    const auto facts = facts::parse(read(machine / "probe.txt"));
+    const auto facts = facts::parse(case_text(machine / "probe.txt"));
     REQUIRE(facts.has_value());
     const std::string got = base::json::write(facts::to_tree(*facts)) + "\n";
     if (std::getenv("GPUADM_REWRITE_CASES")) REQUIRE(base::write_file(machine / "facts.json", got, 0644));
-    CHECK(got == read(machine / "facts.json"));
+    CHECK(got == case_text(machine / "facts.json"));
   }
 }
 
 TEST_CASE("facts that decide which packages a host needs survive being written and read") {
   for (const fs::path& machine : machines()) {
     CAPTURE(machine.filename().string());
-    const auto facts = facts::parse(read(machine / "probe.txt"));
+    const auto facts = facts::parse(case_text(machine / "probe.txt"));
     REQUIRE(facts.has_value());
     const facts::Facts got =
-        facts::read_package_facts(base::json::read(read(machine / "facts.json"), "facts.json").value());
+        facts::read_package_facts(base::json::read(case_text(machine / "facts.json"), "facts.json").value());
     CHECK(got.os.id == facts->os.id);
     CHECK(got.os.parent_id == facts->os.parent_id);
     CHECK(got.os.parent_version_id == facts->os.parent_version_id);

@@ -35,11 +35,13 @@ need_packages() {
 }
 
 # Configures and builds: build_tree FOLDER TARGET... -- CMAKE-OPTION...
+# A new folder becomes a unity build, of which the whole takes a third of the time, and a change somewhat longer.
 build_tree() {
   local folder=$1 targets=() options=()
   shift
   while [ $# -gt 0 ] && [ "$1" != -- ]; do targets+=("$1") && shift; done
   [ $# -eq 0 ] || { shift && options=("$@"); }
+  [ -e "$folder/CMakeCache.txt" ] || options=(-DCMAKE_UNITY_BUILD=ON "${options[@]}")
   if [ "$(id -u)" = 0 ] && mkdir -p "$GPUADM_CACHE/ccache" 2>/dev/null; then
     export CCACHE_DIR=${CCACHE_DIR:-$GPUADM_CACHE/ccache}
   fi

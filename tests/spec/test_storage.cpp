@@ -5,7 +5,7 @@
 
 namespace {
 
-constexpr const char* head =
+constexpr const char* cluster_head =
     "apiVersion: gpuadm/v1alpha1\nkind: GpuCluster\nhosts: [{ name: one }]  # the first\n";
 
 spec::Storage nfs(const std::string& name) {
@@ -46,10 +46,10 @@ TEST_CASE("storage: a local one is on its host only") {
 }
 
 TEST_CASE("storage: it is appended to a cluster file, and the rest of the text stays") {
-  const auto first = spec::with_storage(head, "c.yaml", nfs("data"));
+  const auto first = spec::with_storage(cluster_head, "c.yaml", nfs("data"));
   REQUIRE_MESSAGE(first, first.error().what);
   CHECK(*first ==
-        std::string(head) +
+        std::string(cluster_head) +
             "storage:\n  - name: data\n    kind: nfs\n    server: nas.lab\n    export: /export/ml\n");
   const auto second = spec::with_storage(*first + "# the end\n", "c.yaml", nfs("more"));
   REQUIRE_MESSAGE(second, second.error().what);
@@ -57,12 +57,12 @@ TEST_CASE("storage: it is appended to a cluster file, and the rest of the text s
         *first + "  - name: more\n    kind: nfs\n    server: nas.lab\n    export: /export/ml\n# the end\n");
   const auto back = spec::without_storage(*second, "c.yaml", "data");
   REQUIRE_MESSAGE(back, back.error().what);
-  CHECK(*back == std::string(head) +
+  CHECK(*back == std::string(cluster_head) +
                      "storage:\n  - name: more\n    kind: nfs\n    server: nas.lab\n    export: "
                      "/export/ml\n# the end\n");
   const auto none = spec::without_storage(*back, "c.yaml", "more");
   REQUIRE_MESSAGE(none, none.error().what);
-  CHECK(*none == std::string(head) + "# the end\n");
+  CHECK(*none == std::string(cluster_head) + "# the end\n");
 }
 
 TEST_CASE("storage: it is added between other sections, with the indentation of the list") {
@@ -80,7 +80,7 @@ TEST_CASE("storage: it is added between other sections, with the indentation of 
 }
 
 TEST_CASE("storage: a list that cannot be extended as text is refused with the lines to add") {
-  const std::string text = std::string(head) + "storage: [{ name: a, kind: path, path: /mnt/a }]\n";
+  const std::string text = std::string(cluster_head) + "storage: [{ name: a, kind: path, path: /mnt/a }]\n";
   const auto added = spec::with_storage(text, "c.yaml", nfs("data"));
   REQUIRE_FALSE(added);
   CHECK(added.error().hint.find("  - name: data\n    kind: nfs\n") != std::string::npos);

@@ -35,7 +35,7 @@ struct Asked {
   }
 };
 
-constexpr auto libssh2 = spec::SshClient::libssh2, openssh = spec::SshClient::openssh,
+constexpr auto libssh2 = spec::SshClient::libssh2, by_openssh = spec::SshClient::openssh,
                automatic = spec::SshClient::automatic;
 
 }  // namespace
@@ -110,7 +110,7 @@ TEST_CASE("ssh policy: StrictHostKeyChecking yes wins over accepting new keys") 
   if (!can_serve()) return;
   Sshd sshd;
   const std::string key = sshd.user_key("ed", "ed25519");
-  for (const auto client : {libssh2, openssh, automatic}) {
+  for (const auto client : {libssh2, by_openssh, automatic}) {
     const auto options = with(sshd, "StrictHostKeyChecking yes", client);
     const auto exit = Client(options, sshd.endpoint(key))("true");
     REQUIRE_FALSE(exit);
@@ -120,7 +120,7 @@ TEST_CASE("ssh policy: StrictHostKeyChecking yes wins over accepting new keys") 
   CHECK(error_of(Client(with(sshd, "StrictHostKeyChecking yes", automatic), sshd.endpoint(key))("true"))
             .find("StrictHostKeyChecking yes") != std::string::npos);
   sshd.make_known();
-  for (const auto client : {libssh2, openssh})
+  for (const auto client : {libssh2, by_openssh})
     CHECK(Client(with(sshd, "StrictHostKeyChecking yes", client), sshd.endpoint(key))("true"));
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("ssh policy: RevokedHostKeys refuses a key, also where the file cannot
   const std::string key = sshd.user_key("ed", "ed25519");
   const std::string revoked = (sshd.place.path / "host_ed25519.pub").string();
   for (const std::string& file : {revoked, std::string("/nonexistent/revoked")})
-    for (const auto client : {openssh, automatic, libssh2}) {
+    for (const auto client : {by_openssh, automatic, libssh2}) {
       CAPTURE(file);
       const auto exit = Client(with(sshd, "RevokedHostKeys " + file, client), sshd.endpoint(key))("true");
       REQUIRE_FALSE(exit);
@@ -151,10 +151,10 @@ TEST_CASE("ssh policy: a pinned key that known_hosts revokes is refused by both 
   const auto from = said.find("SHA256:");
   REQUIRE(from != said.npos);
   endpoint.host_key = said.substr(from, said.find_first_of(" ,", from) - from);
-  for (const auto client : {libssh2, openssh}) CHECK(Client(with(sshd, "", client), endpoint)("true"));
+  for (const auto client : {libssh2, by_openssh}) CHECK(Client(with(sshd, "", client), endpoint)("true"));
   sshd.place.write("known_hosts",
                    "@revoked * " + base::read_file(sshd.place.path / "host_ed25519.pub").value());
-  for (const auto client : {libssh2, openssh, automatic})
+  for (const auto client : {libssh2, by_openssh, automatic})
     CHECK(error_of(Client(with(sshd, "", client), endpoint)("true")).find("revoked") != std::string::npos);
 }
 
@@ -260,7 +260,7 @@ TEST_CASE("ssh policy: with the OpenSSH client, too, sudo's password stays with 
   sshd.make_known("127.0.0.1");
   const std::string key = sshd.user_key("ed", "ed25519");
   Asked asked;
-  auto session = transport::make_session(with(sshd, "LogLevel QUIET", openssh), asked.functions());
+  auto session = transport::make_session(with(sshd, "LogLevel QUIET", by_openssh), asked.functions());
   transport::Fleet fleet(1, nullptr);
   for (const auto& [host, address] : {std::pair{"known", "127.0.0.1"}, {"new", "127.0.0.2"}}) {
     fleet.add(host, transport::open(*session, host, sshd.endpoint(key, "gpupw", address)));

@@ -19,12 +19,6 @@ std::vector<Tree> objects(const char* json) {
   return base::json::read(json, "test").value().items();
 }
 
-std::string text_at(const Tree& tree, std::initializer_list<std::string_view> path) {
-  const Tree* value = tree.at(path);
-  REQUIRE(value);
-  return value->text();
-}
-
 }  // namespace
 
 TEST_CASE(

@@ -95,6 +95,10 @@ class Tree {
   std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Map> value_;
 };
 
+/// The text of the scalar at a path, or under a key; empty if there is none.
+[[nodiscard]] std::string text_at(const Tree& tree, std::initializer_list<std::string_view> path);
+[[nodiscard]] std::string text_of(const Tree& tree, std::string_view key);
+
 /// Parameter of map_of.
 struct Tree::Entry {
   std::string key;

@@ -100,7 +100,7 @@ Result<facts::Facts> imagined(const RuntimePreviewOptions& options, const Engine
   return facts;
 }
 
-std::string before(const facts::Facts& facts, const std::string& path) {
+std::string text_before(const facts::Facts& facts, const std::string& path) {
   if (facts.runtime.docker) return facts.runtime.docker->daemon_json.value_or("");
   const auto& texts =
       facts.runtime.crio_config ? facts.runtime.crio_config->texts : facts.runtime.containerd->drop_in_texts;
@@ -150,7 +150,7 @@ Result<Outcome> runtime_preview(const RuntimePreviewOptions& options, Io& io) {
   Tree list = Tree::list();
   std::string diffs;
   for (const playbook::Composed& file : files) {
-    const std::string old = before(facts, file.path);
+    const std::string old = text_before(facts, file.path);
     const bool is_new = file.base_sha256 == "absent";
     diffs += base::unified_diff(old, file.content, is_new ? "/dev/null" : file.path, file.path);
     list.push(Tree::map_of(

@@ -39,11 +39,6 @@ struct HostSummary {
   std::vector<PackageHost> hosts;
 };
 
-std::string word(const Tree& tree, std::initializer_list<std::string_view> path) {
-  const Tree* value = tree.at(path);
-  return value ? value->text() : std::string();
-}
-
 Result<> add_host(const Tree& tree, const std::string& host, const fs::path& file, HostSummary& summary) {
   const facts::Facts facts = facts::read_package_facts(tree);
   const std::string architecture = architecture_of(facts.os.architecture);
@@ -159,10 +154,10 @@ Result<BundleNeeds> read_needs(const BundleCreateOptions& options, const playboo
 Result<std::string> newest_source(const assets::Store& store, const playbook::Catalog& catalog,
                                   const base::Version& minor) {
   const Tree tree = TRY(base::yaml::read(TRY(store.read(sources_file)), sources_file));
-  if (word(tree, {"newest"}).empty())
+  if (text_at(tree, {"newest"}).empty())
     return base::fail(Fault::spec, fmt::format("{}: needs newest", sources_file),
                       fmt::format("or set a patch release: --kubernetes-version {}.0", minor.minor_text()));
-  return fill(word(tree, {"newest"}), {{"minor", minor.minor_text()}}, catalog, minor);
+  return fill(text_at(tree, {"newest"}), {{"minor", minor.minor_text()}}, catalog, minor);
 }
 
 Result<base::Version> read_newest(std::string_view text, const base::Version& minor,
@@ -193,7 +188,7 @@ Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog
       keys != mirrors.package_keys.end())
     words["toolkit_key_fingerprints"] = keys->second;
   const auto filled = [&](const Tree& row, const char* key) {
-    return fill(word(row, {key}), words, catalog, kubernetes);
+    return fill(text_at(row, {key}), words, catalog, kubernetes);
   };
   Sources sources;
   const Tree* files = tree.find("files");
@@ -201,26 +196,26 @@ Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog
   if (!files || !images)
     return base::fail(Fault::spec, fmt::format("{}: needs files and images", sources_file));
   for (const Tree& row : files->items()) {
-    SourceFile file{.part = word(row, {"part"}),
+    SourceFile file{.part = text_at(row, {"part"}),
                     .url = TRY(filled(row, "url")),
                     .sum = TRY(filled(row, "sum")),
                     .index = TRY(filled(row, "index")),
                     .key = TRY(filled(row, "key")),
                     .fingerprints = TRY(filled(row, "fingerprints")),
                     .content = {},
-                    .target = word(row, {"target"}),
-                    .mode = row.find("mode") ? word(row, {"mode"}) : "0755",
-                    .os = word(row, {"os"}),
-                    .kind = TRY(kind_of(word(row, {"kind"}))),
+                    .target = text_at(row, {"target"}),
+                    .mode = row.find("mode") ? text_at(row, {"mode"}) : "0755",
+                    .os = text_at(row, {"os"}),
+                    .kind = TRY(kind_of(text_at(row, {"kind"}))),
                     .members = {}};
-    if (row.find("template")) file.content = TRY(store.read(word(row, {"template"})));
+    if (row.find("template")) file.content = TRY(store.read(text_at(row, {"template"})));
     if (const Tree* members = row.find("members"))
       for (const auto& [name, target] : members->entries()) file.members[name] = target.text();
     sources.parts.insert(file.part);
     sources.files.push_back(std::move(file));
   }
   for (const Tree& row : images->items()) {
-    sources.images.push_back({word(row, {"part"}), TRY(filled(row, "name"))});
+    sources.images.push_back({text_at(row, {"part"}), TRY(filled(row, "name"))});
     sources.parts.insert(sources.images.back().part);
   }
   for (const std::string_view key : base::words(spec::row_of(needs.cluster.network.plugin).images))

@@ -26,11 +26,6 @@ using base::Tree;
 
 constexpr const char* repositories_file = "data/system-repositories.yaml";
 
-std::string word(const Tree& tree, std::initializer_list<std::string_view> path) {
-  const Tree* value = tree.at(path);
-  return value ? value->text() : std::string();
-}
-
 bool is_word(std::string_view text) {
   return !text.empty() && text.size() <= 100 && std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -86,10 +81,10 @@ class Collection {
       const auto architectures = texts_of(row, "architectures");
       if (!architectures.empty() && std::ranges::count(architectures, from_.architecture) == 0) continue;
       for (const std::string& suite : texts_of(row, "suites"))
-        found.push_back({.url = word(row, {"url"}),
+        found.push_back({.url = text_at(row, {"url"}),
                          .suite = base::replace_all(suite, "{codename}", os_.parent_codename),
                          .components = texts_of(row, "components"),
-                         .keyring = word(row, {"keyring"})});
+                         .keyring = text_at(row, {"keyring"})});
     }
     return found;
   }

@@ -71,11 +71,6 @@ const Tree* object_of(const std::vector<Tree>& objects, std::string_view kind) {
   return nullptr;
 }
 
-std::string text_at(const Tree& tree, std::initializer_list<std::string_view> path) {
-  const Tree* found = tree.at(path);
-  return found ? found->text() : "";
-}
-
 std::string notebook_command(std::string_view verb, const std::string& name, const std::string& space,
                              const Hosts& hosts, const Connection& connection) {
   return fmt::format("gpuadm notebook {} {}{}{}", verb, name, session::typed(hosts, connection),

@@ -42,8 +42,6 @@ class ReachedCluster {
                                        workload::OwnVolume volume);
 /// The first object of a kind, or nullptr.
 [[nodiscard]] const base::Tree* object_of(const std::vector<base::Tree>& objects, std::string_view kind);
-/// Its text at a path of keys; empty: none.
-[[nodiscard]] std::string text_at(const base::Tree& tree, std::initializer_list<std::string_view> path);
 
 /// "gpuadm notebook VERB NAME …" with the arguments that select the same cluster and namespace.
 [[nodiscard]] std::string notebook_command(std::string_view verb, const std::string& name,

@@ -152,7 +152,7 @@ void metrics_server(const Whole& w, Verdicts& out) {
              "the kubelets");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array cluster_rows = std::to_array<Check>({
     {.id = "cl.apiserver.healthz",
      .title = "the API server is ready",
      .why = "every client depends on it",
@@ -212,7 +212,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> cluster_checks() {
-  return rows;
+  return cluster_rows;
 }
 
 }  // namespace checks

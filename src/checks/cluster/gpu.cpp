@@ -134,7 +134,7 @@ void capacity_uniform(const Whole& w, Verdicts& out) {
           "gpuadm doctor --stage node --only gpu. on the node with fewer: a GPU may be lost");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array cluster_gpu_rows = std::to_array<Check>({
     {.id = "gk.allocatable-vs-physical",
      .title = "nodes offer the GPUs that they have",
      .why = "GPUs that are not offered are idle",
@@ -176,7 +176,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> cluster_gpu_checks() {
-  return rows;
+  return cluster_gpu_rows;
 }
 
 }  // namespace checks

@@ -89,7 +89,7 @@ void env_bypass(const Whole& w, Verdicts& out) {
              "accept-nvidia-visible-devices-envvar-when-unprivileged = false");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array cluster_gpu_pods_rows = std::to_array<Check>({
     {.id = "gk.runtimeclass",
      .title = "pods can use the nvidia runtime",
      .why = "they select it with RuntimeClass nvidia",
@@ -119,7 +119,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> cluster_gpu_pods_checks() {
-  return rows;
+  return cluster_gpu_pods_rows;
 }
 
 }  // namespace checks

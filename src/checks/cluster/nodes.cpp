@@ -139,7 +139,7 @@ void driver_skew(const Whole& w, Verdicts& out) {
                      "install one driver version on all GPU nodes", out);
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array cluster_nodes_rows = std::to_array<Check>({
     {.id = "cl.nodes-ready",
      .title = "every node is ready",
      .why = "pods run only on ready nodes",
@@ -187,7 +187,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> cluster_nodes_checks() {
-  return rows;
+  return cluster_nodes_rows;
 }
 
 }  // namespace checks

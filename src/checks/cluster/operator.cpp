@@ -221,7 +221,7 @@ void event_history(const Whole& w, Verdicts& out) {
              "find the pods that hold GPUs: kubectl describe nodes | grep -A8 'Allocated resources'");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array cluster_operator_rows = std::to_array<Check>({
     {.id = "gk.operator-clusterpolicy",
      .title = "the GPU operator has finished",
      .why = "it sets up the GPU nodes",
@@ -299,7 +299,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> cluster_operator_checks() {
-  return rows;
+  return cluster_operator_rows;
 }
 
 }  // namespace checks

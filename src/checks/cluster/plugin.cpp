@@ -166,7 +166,7 @@ void rdma_plugin(const Whole& w, Verdicts& out) {
   if (!asked && !offered && out.silent()) out.skip("no pod asks for rdma/ resources, and no node offers any");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array cluster_plugin_rows = std::to_array<Check>({
     {.id = "gk.device-plugin-pods",
      .title = "the device plugin runs on every GPU node",
      .why = "it offers the GPUs to the kubelet",
@@ -202,7 +202,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> cluster_plugin_checks() {
-  return rows;
+  return cluster_plugin_rows;
 }
 
 }  // namespace checks

@@ -175,7 +175,7 @@ void resource_quota(const Whole& w, Verdicts& out) {
     }
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array cluster_pods_rows = std::to_array<Check>({
     {.id = "cl.system-pods",
      .title = "the system pods run",
      .why = "DNS and the network are among them",
@@ -217,7 +217,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> cluster_pods_checks() {
-  return rows;
+  return cluster_pods_rows;
 }
 
 }  // namespace checks

@@ -86,7 +86,7 @@ void claims(const Whole& w, Verdicts& out) {
   }
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array cluster_storage_rows = std::to_array<Check>({
     {.id = "st.csi-drivers",
      .title = "the nodes can mount the volumes of all StorageClasses",
      .why = "pods hang in ContainerCreating otherwise",
@@ -104,7 +104,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> cluster_storage_checks() {
-  return rows;
+  return cluster_storage_rows;
 }
 
 }  // namespace checks

@@ -196,7 +196,7 @@ void min_for_cuda(const Subject& s, Verdicts& out) {
   out.pass(fmt::format("images up to CUDA {}.x run", best->major));
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array driver_rows = std::to_array<Check>({
     {"gpu.pci.present", "there are NVIDIA GPUs on the PCI bus", "without a GPU the GPU checks do not apply",
      "pci", preflight | node, pci_present},
     {"gpu.driver.nouveau-loaded", "nouveau is not bound to the GPU", "two drivers cannot use one device",
@@ -238,7 +238,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> driver_checks() {
-  return rows;
+  return driver_rows;
 }
 
 }  // namespace checks

@@ -230,7 +230,7 @@ void flapping(const Subject& s, Verdicts& out) {
              "journalctl -u nvidia-fabricmanager -n 50, and compare its version with the driver's");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array gpu_fabric_rows = std::to_array<Check>({
     {"gpu.fabric.nvswitch-present", "the type of the GPU fabric is known", "NVSwitches need a fabric manager",
      "pci nvlink-managers", preflight | node, nvswitch_present},
     {"gpu.fabric.manager-version", "the fabric manager and the driver have the same version",
@@ -264,7 +264,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> gpu_fabric_checks() {
-  return rows;
+  return gpu_fabric_rows;
 }
 
 }  // namespace checks

@@ -261,7 +261,7 @@ void gsp_firmware(const Subject& s, Verdicts& out) {
     out.fail(gpu_severity(s), "the driver's firmware (GSP) is missing", "no gsp_*.bin in " + folder, remedy);
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array gpu_install_rows = std::to_array<Check>({
     {"gpu.driver.cuda-arch-supported", "the current CUDA supports this GPU",
      "new major versions drop old generations", "pci nvidia-smi nvidia-smi-fields", preflight | node,
      cuda_arch},
@@ -293,7 +293,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> gpu_install_checks() {
-  return rows;
+  return gpu_install_rows;
 }
 
 }  // namespace checks

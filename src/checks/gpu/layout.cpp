@@ -192,7 +192,7 @@ void cdi_strategy(const Subject& s, Verdicts& out) {
 
 constexpr unsigned both = preflight | node;
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array gpu_layout_rows = std::to_array<Check>({
     {"gpu.layout.models-known", "the models in gpu.models are known GPUs",
      "settings for a misspelled model have no effect", "pci", both, models_known},
     {"gpu.layout.one-per-host", "all GPUs of a host have the same sharing settings",
@@ -216,7 +216,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> gpu_layout_checks() {
-  return rows;
+  return gpu_layout_rows;
 }
 
 }  // namespace checks

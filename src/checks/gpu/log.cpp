@@ -211,7 +211,7 @@ void nccl_segfault(const Subject& s, Verdicts& out) {
       {nccl, "a program crashed in NCCL", "use an image with a newer NCCL, or report it with the core dump"});
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array gpu_log_rows = std::to_array<Check>({
     {"gpu.driver.rminit-failed", "the driver started every GPU", "a GPU that fails to start is missing",
      "pci kernel-log", preflight | node, rminit_failed},
     {"gpu.driver.gsp-rpc-errors", "the GPU firmware (GSP) answers the driver",
@@ -232,7 +232,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> gpu_log_checks() {
-  return rows;
+  return gpu_log_rows;
 }
 
 }  // namespace checks

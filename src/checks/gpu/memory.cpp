@@ -191,7 +191,7 @@ void leftover(const Subject& s, Verdicts& out) {
   }
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array gpu_memory_rows = std::to_array<Check>({
     {"gpu.health.ecc-uncorrectable", "all memory errors were corrected",
      "programs compute wrong results or fail", "pci nvidia-smi nvidia-smi-xml", preflight | node,
      ecc_uncorrectable},
@@ -224,7 +224,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> gpu_memory_checks() {
-  return rows;
+  return gpu_memory_rows;
 }
 
 }  // namespace checks

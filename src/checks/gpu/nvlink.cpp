@@ -88,7 +88,7 @@ void nvlink_errors(const Subject& s, Verdicts& out) {
   if (!any) out.skip("the GPUs are not connected by NVLink");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array gpu_nvlink_rows = std::to_array<Check>({
     {"gpu.health.nvlink-active", "every NVLink is up",
      "a missing link reduces the speed or disables the fabric",
      "pci nvidia-smi nvidia-smi-xml nvidia-smi-nvlink", preflight | node, nvlink_active},
@@ -101,7 +101,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> gpu_nvlink_checks() {
-  return rows;
+  return gpu_nvlink_rows;
 }
 
 }  // namespace checks

@@ -194,7 +194,7 @@ void topology(const Subject& s, Verdicts& out) {
     out.pass("every pair: " + pairs.begin()->first);
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array gpu_pci_rows = std::to_array<Check>({
     {"gpu.pci.count-matches-spec", "every GPU of the machine is on the bus",
      "a GPU that fails early is missing on the bus", "pci virtualization", preflight | node, count_of_board,
      count_across},
@@ -217,7 +217,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> gpu_pci_checks() {
-  return rows;
+  return gpu_pci_rows;
 }
 
 }  // namespace checks

@@ -164,7 +164,7 @@ void fan(const Subject& s, Verdicts& out) {
   if (!any && out.silent()) out.skip("the GPUs have no fans of their own");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array gpu_power_rows = std::to_array<Check>({
     {"gpu.health.temperature", "the GPUs are not too hot", "a hot GPU slows down, then shuts down",
      "pci nvidia-smi nvidia-smi-xml", preflight | node, temperature},
     {"gpu.health.thermal-slowdown", "no GPU is throttled by heat", "one slow GPU slows down the whole job",
@@ -187,7 +187,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> gpu_power_checks() {
-  return rows;
+  return gpu_power_rows;
 }
 
 }  // namespace checks

@@ -154,7 +154,7 @@ void ofed_version(const Group& group, Verdicts& out) {
            "install one version of MLNX_OFED or DOCA everywhere, or none");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array rdma_rows = std::to_array<Check>({
     {"rdma.nic.present", "RDMA cards are in use",
      "a card without its RDMA driver is only a network card, or unusable", "rdma pci", preflight | node,
      nic_present},
@@ -182,7 +182,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> rdma_checks() {
-  return rows;
+  return rdma_rows;
 }
 
 }  // namespace checks

@@ -13,7 +13,7 @@ namespace {
 
 using facts::RdmaPort;
 
-std::string name_of(const RdmaPort& port) {
+std::string port_name(const RdmaPort& port) {
   return fmt::format("{} port {}", port.device, port.port);
 }
 
@@ -25,16 +25,16 @@ void port_active(const Subject& s, Verdicts& out) {
     if (port.state == "ACTIVE") {
       ++active;
       if (port.layer == "InfiniBand" && port.width == "1X")
-        out.fail(Severity::warning, fmt::format("{} runs on one lane of four", name_of(port)),
+        out.fail(Severity::warning, fmt::format("{} runs on one lane of four", port_name(port)),
                  fmt::format("{} Gbit/s", port.gbps.value_or(0)),
                  "reseat or replace the cable or the transceiver");
     } else if (port.state == "INIT" || port.state == "ARMED") {
-      out.fail(Severity::blocker, fmt::format("{} waits for a subnet manager", name_of(port)),
+      out.fail(Severity::blocker, fmt::format("{} waits for a subnet manager", port_name(port)),
                "state " + port.state,
                "start OpenSM on a switch or a host of this fabric (systemctl start opensm), or check why it "
                "ignores this port");
     } else {
-      down.push_back(fmt::format("{} {} ({})", name_of(port), port.state, port.physical));
+      down.push_back(fmt::format("{} {} ({})", port_name(port), port.state, port.physical));
     }
   }
   if (!down.empty())
@@ -58,7 +58,7 @@ void port_flap(const Subject& s, Verdicts& out) {
         link == s.facts.network.links.end() ? 0 : static_cast<double>(link->changes.value_or(0));
     const auto downs = static_cast<double>(port.link_downed.value_or(0));
     if (downs > flaps_a_day * days || changes > carrier_changes_a_day * days)
-      out.fail(Severity::warning, fmt::format("the link of {} goes down repeatedly", name_of(port)),
+      out.fail(Severity::warning, fmt::format("the link of {} goes down repeatedly", port_name(port)),
                fmt::format("{:.0f} times, {:.0f} carrier changes, {} since boot", downs, changes,
                            base::human_seconds(*s.facts.kernel.uptime)),
                "replace the cable or the transceiver; the switch's log shows the other end");
@@ -79,7 +79,7 @@ void port_counters(const Subject& s, Verdicts& out) {
     check("link recoveries", port.recoveries, recoveries_a_minute / 60);
     check("receive errors", port.receive_errors, errors_a_second);
     if (!many.empty())
-      out.fail(Severity::warning, fmt::format("{} receives damaged packets", name_of(port)),
+      out.fail(Severity::warning, fmt::format("{} receives damaged packets", port_name(port)),
                fmt::format("{} in {}", list(many), base::human_seconds(seconds)),
                "clean, reseat or replace the cable or the transceiver");
   }
@@ -94,12 +94,13 @@ void roce(const Subject& s, Verdicts& out) {
     if (port.layer != "Ethernet" || port.state != "ACTIVE") continue;
     any = true;
     if (!port.gid_types.empty() && !has(port.gid_types, "RoCE v2"))
-      out.fail(Severity::note, fmt::format("{} supports only RoCE v1, which is not routable", name_of(port)),
+      out.fail(Severity::note,
+               fmt::format("{} supports only RoCE v1, which is not routable", port_name(port)),
                list(port.gid_types), "give its network interface an IP address");
     const auto link = std::ranges::find(s.facts.network.links, port.link, &facts::Link::name);
     if (link != s.facts.network.links.end() && link->mtu > 0 && link->mtu < roce_mtu)
       out.fail(
-          Severity::note, fmt::format("{} has a small MTU", name_of(port)),
+          Severity::note, fmt::format("{} has a small MTU", port_name(port)),
           fmt::format("{} has an MTU of {}", link->name, link->mtu),
           fmt::format("ip link set {} mtu 9000, and the same on switches and all other hosts", link->name));
   }
@@ -112,7 +113,7 @@ bool share_bridge(const std::string& one, const std::string& other) {
   return a.size() > 2 && b.size() > 2 && a[0] == b[0] && a[1] == b[1];
 }
 
-void topology(const Subject& s, Verdicts& out) {
+void card_is_near(const Subject& s, Verdicts& out) {
   if (s.facts.nvidia.pci_gpus.empty() || s.facts.rdma.nics.empty())
     return out.skip("no GPU, or no NVIDIA RDMA card");
   if (!is_bare_metal(s.facts))
@@ -136,7 +137,7 @@ void topology(const Subject& s, Verdicts& out) {
                        s.facts.nvidia.pci_gpus.size()));
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array rdma_port_rows = std::to_array<Check>({
     {"rdma.port.active", "RDMA ports are up", "NCCL waits for each of them", "rdma pci", node, port_active},
     {"rdma.port.flap", "RDMA links do not go down", "a job fails with its link", "rdma pci", node, port_flap},
     {"rdma.port.counters", "RDMA ports receive no damaged packets", "damaged packets are sent again",
@@ -144,13 +145,13 @@ constexpr std::array rows = std::to_array<Check>({
     {"rdma.roce.lossless", "RoCE ports use routable, large packets",
      "the defaults of Ethernet are not routable and have a small MTU", "rdma pci links ip-links", node, roce},
     {"rdma.nccl.topology", "every GPU has a network card near it", "transfers between NUMA nodes are slow",
-     "rdma pci virtualization", node, topology},
+     "rdma pci virtualization", node, card_is_near},
 });
 
 }  // namespace
 
 std::span<const Check> rdma_port_checks() {
-  return rows;
+  return rdma_port_rows;
 }
 
 }  // namespace checks

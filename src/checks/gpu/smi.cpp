@@ -168,7 +168,7 @@ void tegra(const Subject& s, Verdicts& out) {
              "/etc/nv_tegra_release", "follow NVIDIA's guide for Jetson; the driver checks do not apply");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array gpu_rows = std::to_array<Check>({
     {"gpu.driver.libs-present", "the driver's libraries are installed", "programs and containers load them",
      "pci gpu-libraries", preflight | node, libs_present},
     {"gpu.driver.smi-runs", "nvidia-smi works and lists every GPU", "other programs use the same library",
@@ -196,7 +196,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> gpu_checks() {
-  return rows;
+  return gpu_rows;
 }
 
 }  // namespace checks

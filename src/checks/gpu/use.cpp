@@ -210,7 +210,7 @@ void dcgm_service(const Subject& s, Verdicts& out) {
         "systemctl restart nvidia-dcgm; if the operator runs its own: systemctl disable --now nvidia-dcgm");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array gpu_use_rows = std::to_array<Check>({
     {"gpu.driver.smi-latency", "nvidia-smi responds quickly", "probes and plugins time out on a slow driver",
      "pci nvidia-smi nvidia-smi-uptime", preflight | node, smi_latency},
     {"gpu.driver.dev-char-symlinks", "systemd can find the driver's device files",
@@ -242,7 +242,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> gpu_use_checks() {
-  return rows;
+  return gpu_use_rows;
 }
 
 }  // namespace checks

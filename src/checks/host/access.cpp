@@ -108,7 +108,7 @@ void arch_supported(const Subject& s, Verdicts& out) {
            "use an x86_64 or aarch64 machine");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array access_rows = std::to_array<Check>({
     {"host.ssh.root-or-sudo", "the login user can become root", "every step changes the system",
      "/proc/self/status tools", preflight | node, root_or_sudo},
     {"host.ssh.shell-posix", "the login shell is a quiet POSIX shell with the basic tools",
@@ -131,7 +131,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> access_checks() {
-  return rows;
+  return access_rows;
 }
 
 }  // namespace checks

@@ -108,7 +108,7 @@ void folders_owned(const Subject& s, Verdicts& out) {
   }
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array disk_rows = std::to_array<Check>({
     {"host.disk.folders-owned", "system directories belong to root",
      "a user who can write to them can replace programs that root runs", "folders", preflight | node,
      folders_owned},
@@ -125,7 +125,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> disk_checks() {
-  return rows;
+  return disk_rows;
 }
 
 }  // namespace checks

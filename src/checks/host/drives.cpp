@@ -66,7 +66,7 @@ void smart(const Subject& s, Verdicts& out) {
     out.skip("no drive reports its health; smartctl (smartmontools) reads it");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array drive_rows = std::to_array<Check>({
     {"st.raid-degraded", "every array is complete", "the next failure loses its datas data", "sysfs",
      preflight | node, raid},
     {"host.disk.smart", "drives report that they are healthy", "drives report defects before they fail",
@@ -79,7 +79,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> drive_checks() {
-  return rows;
+  return drive_rows;
 }
 
 }  // namespace checks

@@ -102,7 +102,7 @@ void virt_container(const Subject& s, Verdicts& out) {
            "belong to the machine that runs it");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array host_rows = std::to_array<Check>({
     {"host.cpu.count", "there are enough CPUs", "kubeadm refuses a control plane with one CPU",
      "/proc/self/status", preflight | node, cpu_count},
     {"host.mem.size", "there is enough memory", "kubeadm refuses a control plane with less than 1700 MB",
@@ -123,7 +123,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> host_checks() {
-  return rows;
+  return host_rows;
 }
 
 }  // namespace checks

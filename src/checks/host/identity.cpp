@@ -112,7 +112,7 @@ void time_skew(const Group& group, Verdicts& out) {
   out.pass(fmt::format("all clocks are within {:.2f} s", skew));
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array identity_rows = std::to_array<Check>({
     {"host.identity.unique-hostname", "host names are unique", "a node is identified by its name",
      "/proc/sys/kernel/hostname", preflight, nullptr, unique_hostname},
     {"host.identity.unique-mac", "MAC addresses are unique",
@@ -131,7 +131,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> identity_checks() {
-  return rows;
+  return identity_rows;
 }
 
 }  // namespace checks

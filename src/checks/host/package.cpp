@@ -96,7 +96,7 @@ void reboot_required(const Subject& s, Verdicts& out) {
              "/run/reboot-required, kernel " + s.facts.kernel.release, "reboot before pods run here");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array package_rows = std::to_array<Check>({
     {"host.pkg.apt-lock", "the package manager is not busy",
      "two package managers cannot run at the same time",
      "package-locks units /etc/apt/* /etc/yum.repos.d/* packages", preflight, apt_lock},
@@ -117,7 +117,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> package_checks() {
-  return rows;
+  return package_rows;
 }
 
 }  // namespace checks

@@ -124,7 +124,7 @@ void swap_on(const Subject& s, Verdicts& out) {
            areas, "to disable swap, set `swap: off` in the cluster file");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array cgroup_rows = std::to_array<Check>({
     {"kernel.cgroup.version", "the kubelet accepts the cgroup version", "Kubernetes 1.35 refuses cgroup v1",
      "/sys/fs/cgroup/cgroup.controllers /proc/cgroups paths /var/lib/kubelet/config.yaml", preflight | node,
      version},
@@ -144,7 +144,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> cgroup_checks() {
-  return rows;
+  return cgroup_rows;
 }
 
 }  // namespace checks

@@ -86,7 +86,7 @@ void dm_thin(const Subject& s, Verdicts& out) {
   needs(s, out, {"dm_thin_pool"}, "containerd's devmapper snapshotter");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array feature_rows = std::to_array<Check>({
     {"kernel.version.cni-min", "the kernel is new enough for the network plugin",
      "Cilium and nftables need newer kernels than kubeadm", "/proc/sys/kernel/osrelease /etc/cni/net.d/",
      preflight, cni_min},
@@ -104,7 +104,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> feature_checks() {
-  return rows;
+  return feature_rows;
 }
 
 }  // namespace checks

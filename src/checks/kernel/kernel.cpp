@@ -169,7 +169,7 @@ void inotify(const Subject& s, Verdicts& out) {
              fmt::format("max_user_instances {}, max_user_watches {}", *instances, *watches), raise_inotify);
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array kernel_rows = std::to_array<Check>({
     {"kernel.version.min", "the kernel is new enough",
      "kubeadm and the NVIDIA driver do not support every kernel", "/proc/sys/kernel/osrelease", preflight,
      version_min},
@@ -198,7 +198,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> kernel_checks() {
-  return rows;
+  return kernel_rows;
 }
 
 }  // namespace checks

@@ -158,7 +158,7 @@ void numa_balancing(const Subject& s, Verdicts& out) {
   out.pass(nodes > 1 ? "off" : "one NUMA node");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array limit_rows = std::to_array<Check>({
     {"kernel.sysctl.file-max", "the limit on open files is high enough",
      "every socket and open file of every pod counts", "sysctl", preflight | node, within<file_max>},
     {"kernel.sysctl.pid-max", "the limit on processes is high enough",
@@ -183,7 +183,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> limit_checks() {
-  return rows;
+  return limit_rows;
 }
 
 }  // namespace checks

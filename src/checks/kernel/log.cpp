@@ -108,7 +108,7 @@ constexpr Sign peermem{{{{"peermem", "invalid context"}, {"peermem", "error"}}},
                        "modprobe -r nvidia_peermem && modprobe nvidia_peermem while no job runs; if it "
                        "happens again, install the driver after MLNX_OFED, or use DMA-BUF"};
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array log_rows = std::to_array<Check>({
     {"kernel.dmesg.hung-task", "no task hangs in the kernel", "a hung task cannot be killed", "kernel-log",
      node, search<hung>},
     {"kernel.dmesg.oom", "the machine has not run out of memory",
@@ -126,7 +126,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> log_checks() {
-  return rows;
+  return log_rows;
 }
 
 }  // namespace checks

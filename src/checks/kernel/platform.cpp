@@ -191,7 +191,7 @@ void panics(const Subject& s, Verdicts& out) {
              "read them, send them to the vendor, then remove them: a full store records nothing more");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array platform_rows = std::to_array<Check>({
     {"kernel.clocksource", "the kernel reads the time from the processor", "programs read the time often",
      "sysfs virtualization", node, clocksource},
     {"kernel.cpu.governor", "processors run at full speed", "GPUs wait for them", "sysfs", node, governor},
@@ -218,7 +218,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> platform_checks() {
-  return rows;
+  return platform_rows;
 }
 
 }  // namespace checks

@@ -146,7 +146,7 @@ void kubelet_bootstrap(const Subject& s, Verdicts& out) {
   out.pass("the kubelet's journal shows no errors with the API server");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array join_rows = std::to_array<Check>({
     {"kubeadm.apiserver-endpoint", "every node can reach the control plane's endpoint",
      "it is written into every kubeconfig and certificate", "addresses routes environment /etc/environment",
      preflight, apiserver_endpoint},
@@ -163,7 +163,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> join_checks() {
-  return rows;
+  return join_rows;
 }
 
 }  // namespace checks

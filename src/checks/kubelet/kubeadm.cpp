@@ -254,7 +254,7 @@ void cidr_overlap(const Subject& s, Verdicts& out) {
   overlap(s, out, "network.serviceCIDR", s.cluster.network.service_cidr);
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array kubeadm_rows = std::to_array<Check>({
     {"kubeadm.executables", "the programs that kubeadm needs are installed",
      "kubeadm, kubelet and kube-proxy call them", "tools", preflight, executables},
     {"kubeadm.versions-match", "kubeadm and the kubelet have compatible versions",
@@ -283,7 +283,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> kubeadm_checks() {
-  return rows;
+  return kubeadm_rows;
 }
 
 }  // namespace checks

@@ -157,7 +157,7 @@ void cni_config(const Subject& s, Verdicts& out) {
              list(configs), "remove all but one from /etc/cni/net.d");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array kubelet_rows = std::to_array<Check>({
     {"kubelet.feature-gates", "the kubelet supports all its feature gates",
      "a kubelet with an unknown gate does not start", "paths /var/lib/kubelet/* /etc/default/kubelet kubelet",
      preflight | node, feature_gates},
@@ -184,7 +184,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> kubelet_checks() {
-  return rows;
+  return kubelet_rows;
 }
 
 }  // namespace checks

@@ -226,7 +226,7 @@ void reserved(const Subject& s, Verdicts& out) {
              "systemctl restart kubelet");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array kubelet_state_rows = std::to_array<Check>({
     {"kubelet.eviction", "the kubelet has free space before it evicts pods",
      "the kubelet evicts pods from a full disk", "paths /var/lib/kubelet/config.yaml disks", node, eviction},
     {"kubelet.certificate-expiry", "the kubelet's certificate is renewed in time",
@@ -256,7 +256,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> kubelet_state_checks() {
-  return rows;
+  return kubelet_state_rows;
 }
 
 }  // namespace checks

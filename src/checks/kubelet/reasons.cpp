@@ -234,7 +234,7 @@ void containers_run(const Subject&, const PodStates& states, Verdicts& out) {
                       "correct the named file in /etc/kubernetes/manifests");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array reason_rows = std::to_array<Check>({
     {"kernel.inotify-left", "root has free inotify instances",
      "kubelets and container runtimes do not start without one", "inotify kubelet-errors", node,
      of_states<inotify_left>},
@@ -259,7 +259,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> reason_checks() {
-  return rows;
+  return reason_rows;
 }
 
 }  // namespace checks

@@ -217,7 +217,7 @@ void nodeports(const Subject& s, Verdicts& out) {
              "move them out of 30000-32767: a Service with that port takes over their connections");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array link_rows = std::to_array<Check>({
     {"net.nic-name-stable", "network interfaces keep their names",
      "the pod network is configured with an interface's name", "links /proc/cmdline ip-links", preflight,
      stable_names},
@@ -249,7 +249,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> link_checks() {
-  return rows;
+  return link_rows;
 }
 
 }  // namespace checks

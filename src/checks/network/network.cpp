@@ -171,7 +171,7 @@ void proxy(const Subject& s, Verdicts& out) {
   out.pass("the container runtime has its own proxy settings");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array network_rows = std::to_array<Check>({
     {"net.default-route", "there is a default route", "kubeadm announces the API server at its address",
      "routes /proc/net/route", preflight, default_route},
     {"net.node-ip-correct", "the advertised address is an address of the host",
@@ -192,7 +192,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> network_checks() {
-  return rows;
+  return network_rows;
 }
 
 }  // namespace checks

@@ -171,7 +171,7 @@ void selinux_context(const Subject& s, Verdicts& out) {
            "restorecon -v /dev/nvidia*; containers also need setsebool -P container_use_devices 1");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array cdi_rows = std::to_array<Check>({
     {"nct.config-valid", "the toolkit's configuration is valid",
      "the toolkit sets up every container with a GPU",
      "pci tools nvidia-ctk /etc/nvidia-container-runtime/config.toml", preflight | node, config_valid},
@@ -199,7 +199,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> cdi_checks() {
-  return rows;
+  return cdi_rows;
 }
 
 }  // namespace checks

@@ -148,7 +148,7 @@ void sandbox_image(const Subject& s, Verdicts& out) {
            "runtime.containerd.config");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array containerd_rows = std::to_array<Check>({
     {"rt.containerd.disabled-cri", "containerd's CRI is enabled",
      "Docker's packages disable it, and the kubelet needs it",
      "containerd containerd-dump /etc/containerd/config.toml containerd-imports "
@@ -180,7 +180,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> containerd_checks() {
-  return rows;
+  return containerd_rows;
 }
 
 }  // namespace checks

@@ -143,7 +143,7 @@ void daemon_json(const Subject& s, Verdicts& out) {
              fmt::format("Docker: {}, kubelet: {}", *driver, cgroup_driver(s)), "runtime.docker.config");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array runtime_rows = std::to_array<Check>({
     {"rt.present", "the container runtime is installed and runs", "the kubelet starts pods with it",
      "paths units containerd docker crio", preflight | node, present},
     {"rt.cri.socket", "the kubelet and the runtime use the same socket",
@@ -164,7 +164,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> runtime_checks() {
-  return rows;
+  return runtime_rows;
 }
 
 }  // namespace checks

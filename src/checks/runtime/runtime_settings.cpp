@@ -258,7 +258,7 @@ void crio_config(const Subject& s, Verdicts& out) {
              "nvidia-ctk runtime configure --runtime=crio && systemctl restart crio");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array runtime_settings_rows = std::to_array<Check>({
     {"rt.containerd.registry-config-path", "registry mirrors are set where containerd reads them",
      "containerd 2.4 does not read the old form, and both together disable the CRI",
      "containerd containerd-dump /etc/containerd/config.toml containerd-imports", preflight | node,
@@ -289,7 +289,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> runtime_settings_checks() {
-  return rows;
+  return runtime_settings_rows;
 }
 
 }  // namespace checks

@@ -110,7 +110,7 @@ void legacy(const Subject& s, Verdicts& out) {
              "nvidia-container-toolkit");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array toolkit_rows = std::to_array<Check>({
     {"nct.installed", "the NVIDIA Container Toolkit is installed",
      "it makes the driver and the devices available in containers", "pci tools nvidia-ctk", preflight | node,
      installed},
@@ -130,7 +130,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> toolkit_checks() {
-  return rows;
+  return toolkit_rows;
 }
 
 }  // namespace checks

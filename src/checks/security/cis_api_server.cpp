@@ -11,7 +11,7 @@ constexpr std::string_view api = "kube-apiserver";
 constexpr std::string_view plugins_on = "enable-admission-plugins";
 constexpr std::string_view plugins_off = "disable-admission-plugins";
 
-constexpr Item items[] = {
+constexpr Item api_server_items[] = {
     {"sec.cis.1.2.1",
      "anonymous requests can reach only health endpoints",
      "anonymous requests need no credentials",
@@ -183,14 +183,14 @@ constexpr Item items[] = {
      "service-account-extend-token-expiration", "false", "true", true},
 };
 
-constexpr auto rows = checks_of<items>();
+constexpr auto api_server_rows = checks_of<api_server_items>();
 
 }  // namespace
 
 }  // namespace cis
 
 std::span<const Check> cis_api_server_checks() {
-  return cis::rows;
+  return cis::api_server_rows;
 }
 
 }  // namespace checks

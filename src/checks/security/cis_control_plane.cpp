@@ -121,7 +121,7 @@ void pod_security(const Item& item, const Subject& subject, Verdicts& out) {
            fmt::format("{}: enforce: {}", *file, admission->enforce ? level : "not set"), remedy(item, fix));
 }
 
-constexpr Item items[] = {
+constexpr Item control_plane_items[] = {
     {"sec.cis.1.3.1", "terminated pods are removed",
      "their objects fill etcd and slow down every list of pods", "static-pods", pods_are_collected, manager,
      "terminated-pod-gc-threshold", "1000", "12500", true},
@@ -196,7 +196,7 @@ constexpr Item policy_items[] = {
      true},
 };
 
-constexpr auto rows = checks_of<items>();
+constexpr auto control_plane_rows = checks_of<control_plane_items>();
 constexpr auto policy_rows = checks_of<policy_items>();
 
 }  // namespace
@@ -204,7 +204,7 @@ constexpr auto policy_rows = checks_of<policy_items>();
 }  // namespace cis
 
 std::span<const Check> cis_control_plane_checks() {
-  return cis::rows;
+  return cis::control_plane_rows;
 }
 
 std::span<const Check> cis_policy_checks() {

@@ -17,7 +17,7 @@ constexpr std::string_view unit =
 constexpr std::string_view manifest_why = "a user who can change it can run programs as root";
 constexpr std::string_view credential_why = "a reader of the file can act as this user of the cluster";
 
-constexpr Item items[] = {
+constexpr Item file_items[] = {
     {"sec.cis.1.1.1",
      "only root can access kube-apiserver.yaml",
      manifest_why,
@@ -310,7 +310,7 @@ constexpr Item node_items[] = {
      root},
 };
 
-constexpr auto rows = checks_of<items>();
+constexpr auto file_rows = checks_of<file_items>();
 constexpr auto node_rows = checks_of<node_items>();
 
 }  // namespace
@@ -318,7 +318,7 @@ constexpr auto node_rows = checks_of<node_items>();
 }  // namespace cis
 
 std::span<const Check> cis_file_checks() {
-  return cis::rows;
+  return cis::file_rows;
 }
 
 std::span<const Check> cis_node_file_checks() {

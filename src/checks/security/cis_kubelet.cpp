@@ -7,7 +7,7 @@ namespace cis {
 
 namespace {
 
-constexpr Item items[] = {
+constexpr Item kubelet_items[] = {
     {.id = "sec.cis.4.2.1",
      .title = "the kubelet refuses anonymous requests",
      .why = "otherwise anonymous clients of port 10250 can run commands in every pod of the node",
@@ -139,14 +139,14 @@ constexpr Item items[] = {
      .name = "metricsBindAddress"},
 };
 
-constexpr auto rows = checks_of<items>();
+constexpr auto kubelet_rows = checks_of<kubelet_items>();
 
 }  // namespace
 
 }  // namespace cis
 
 std::span<const Check> cis_kubelet_checks() {
-  return cis::rows;
+  return cis::kubelet_rows;
 }
 
 }  // namespace checks

@@ -158,7 +158,7 @@ void file_mask(const Subject& s, Verdicts& out) {
   out.pass(s.facts.umask);
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array protection_rows = std::to_array<Check>({
     {"sec.selinux.denials", "SELinux has denied no container access today",
      "a denied device looks like a faulty one", "/sys/fs/selinux/enforce packages selinux-denials", node,
      denials},
@@ -180,7 +180,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> protection_checks() {
-  return rows;
+  return protection_rows;
 }
 
 }  // namespace checks

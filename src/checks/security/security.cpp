@@ -63,7 +63,7 @@ void fapolicyd(const Subject& s, Verdicts& out) {
              "stop the service");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array security_rows = std::to_array<Check>({
     {"sec.selinux.mode", "SELinux has rules for containers",
      "without them an enforcing host denies pods access to their files", "/sys/fs/selinux/enforce packages",
      preflight | node, selinux},
@@ -81,7 +81,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> security_checks() {
-  return rows;
+  return security_rows;
 }
 
 }  // namespace checks

@@ -210,7 +210,7 @@ void same_fs(const Subject& s, Verdicts& out) {
              "remove nvidia-docker 1 (apt-get purge nvidia-docker) and use the NVIDIA Container Toolkit");
 }
 
-constexpr std::array rows = std::to_array<Check>({
+constexpr std::array storage_rows = std::to_array<Check>({
     {"st.etcd-metrics-latency", "the disk is fast enough for etcd", "etcd loses its leader on a slow disk",
      "etcd-metrics /etc/kubernetes/manifests/", node, etcd_latency},
     {"st.disk-type-scheduler", "etcd and images are on SSDs", "etcd waits for every write",
@@ -237,7 +237,7 @@ constexpr std::array rows = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> storage_checks() {
-  return rows;
+  return storage_rows;
 }
 
 }  // namespace checks

@@ -12,10 +12,6 @@ namespace {
 
 constexpr int longest_wait = 86400;
 
-void add_namespace(CLI::App& verb, std::string& space, const char* says = "Namespace (default default)") {
-  verb.add_option("-n,--namespace", space, says)->option_text("NAME");
-}
-
 void add_wait(CLI::App& verb, std::chrono::seconds& patience, const char* says) {
   verb.add_option_function<int>(
           "--wait-timeout", [&patience](int seconds) { patience = std::chrono::seconds(seconds); }, says)
@@ -85,7 +81,7 @@ void add_create(CLI::App& group, Global& global, Verb& chosen) {
   });
 }
 
-void add_list(CLI::App& group, const char* says, const char* kind, Global& global, Verb& chosen) {
+void add_list_verb(CLI::App& group, const char* says, const char* kind, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand("list", says);
   const auto options = add_verb(
       *verb, global, chosen, [](app::WorkloadListOptions& of) -> app::Common& { return of.common; },
@@ -143,15 +139,15 @@ void add_notebook(CLI::App& root, Global& global, Verb& chosen) {
                        ->require_subcommand(0, 1)
                        ->fallthrough();
   add_create(*notebook, global, chosen);
-  add_list(*notebook, "List notebooks with their GPUs, node and state", "notebook", global, chosen);
+  add_list_verb(*notebook, "List notebooks with their GPUs, node and state", "notebook", global, chosen);
   add_url(*notebook, global, chosen);
   add_start_and_stop(*notebook, global, chosen);
   add_delete(*notebook, global, chosen);
   auto* workload = root.add_subcommand("workload", "List what gpuadm runs on a cluster")
                        ->require_subcommand(0, 1)
                        ->fallthrough();
-  add_list(*workload, "List notebooks, training jobs and storage claims that gpuadm created", "", global,
-           chosen);
+  add_list_verb(*workload, "List notebooks, training jobs and storage claims that gpuadm created", "", global,
+                chosen);
 }
 
 }  // namespace cli

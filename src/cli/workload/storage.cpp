@@ -8,8 +8,6 @@ namespace cli {
 
 namespace {
 
-constexpr auto common_of = [](auto& options) -> app::Common& { return options.common; };
-
 void add_add(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand("add", "Mount a storage on every host of the cluster");
   const auto options = add_verb<app::StorageAddOptions>(*verb, global, chosen, common_of, app::storage_add);
@@ -41,7 +39,7 @@ void add_add(CLI::App& group, Global& global, Verb& chosen) {
   add_connection(*verb, options->common.connection);
 }
 
-void add_list_verb(CLI::App& group, Global& global, Verb& chosen) {
+void add_storage_list(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand("list", "List storages with hosts, claims and space");
   const auto options = add_verb<app::StorageListOptions>(*verb, global, chosen, common_of, app::storage_list);
   add_hosts(*verb, options->hosts);
@@ -70,8 +68,7 @@ void add_claim(CLI::App& group, Global& global, Verb& chosen) {
   verb->add_option("--size", options->size, "Size of the volume, such as 10Gi; it is not enforced")
       ->required()
       ->option_text("SIZE");
-  verb->add_option("-n,--namespace", options->space, "Namespace of the claim (default: default)")
-      ->option_text("NAMESPACE");
+  add_namespace(*verb, options->space, "Namespace of the claim (default: default)");
   verb->add_option(
           "--owner", options->owner,
           "Owner of the folder, mode 0770 (default: root, and pods of every user may write, mode 0777)")
@@ -88,7 +85,7 @@ void add_storage(CLI::App& root, Global& global, Verb& chosen) {
                     ->require_subcommand(1)
                     ->fallthrough();
   add_add(*group, global, chosen);
-  add_list_verb(*group, global, chosen);
+  add_storage_list(*group, global, chosen);
   add_remove(*group, global, chosen);
   add_claim(*group, global, chosen);
 }

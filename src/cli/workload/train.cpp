@@ -21,10 +21,6 @@ void add_output(CLI::App& verb, app::TrainForm& form, const std::map<std::string
       ->check(CLI::IsMember(names));
 }
 
-void add_namespace(CLI::App& verb, std::string& space, const char* says) {
-  verb.add_option("-n,--namespace", space, says)->option_text("NAMESPACE");
-}
-
 /// A repeatable option with one value.
 void add_repeated(CLI::App& verb, const char* name, std::vector<std::string>& list, const char* text,
                   const char* says) {
@@ -106,7 +102,6 @@ std::shared_ptr<app::TrainRunOptions> add_run_verb(CLI::App& verb, RunFunction d
   return options;
 }
 
-constexpr auto common_of = [](auto& options) -> app::Common& { return options.common; };
 const std::map<std::string, app::TrainForm> text_json = {{"text", app::TrainForm::text},
                                                          {"json", app::TrainForm::json}};
 

@@ -10,7 +10,7 @@ namespace cluster::pod {
 
 namespace {
 
-constexpr std::array<Pattern, 12> patterns = {
+constexpr std::array<Pattern, 12> image_patterns = {
     {{{"InvalidImageName", "couldn't parse image", "invalid reference format"},
       "image-name-invalid",
       "the image name {image} is invalid",
@@ -105,7 +105,7 @@ PodLink pull_failed(const Context& context, const facts::ContainerObject& contai
   std::vector<std::string> seen = {container.state.reason + ": " + brief(message)};
   // The name of the image is not part of the reason.
   const std::string answer = base::replace_all(message, container.image, "IMAGE");
-  const Pattern* pattern = match(patterns, container.state.reason + " " + answer);
+  const Pattern* pattern = match(image_patterns, container.state.reason + " " + answer);
   if (pattern && (pattern->reason == "image-unauthorized" || pattern->what.contains("requires a login")))
     seen.push_back(context.pod.pull_secrets.empty()
                        ? "the pod has no imagePullSecrets"

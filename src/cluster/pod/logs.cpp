@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view upgrade = "gpuadm upgrade --driver {node}, or use an image for an older CUDA";
 
-constexpr std::array<Pattern, 13> patterns = {
+constexpr std::array<Pattern, 13> log_patterns = {
     {{{"out of shared memory", "insufficient shared memory", "/dev/shm/nccl", "SIGBUS", "Bus error"},
       "shared-memory",
       "container {container} ran out of shared memory: /dev/shm has {shm}",
@@ -118,7 +118,7 @@ std::string last_line(const facts::ContainerObject& container) {
 
 LogReason reason_in_log(const facts::ContainerObject& container) {
   const auto& lines = failed_log(container);
-  for (const Pattern& pattern : patterns)
+  for (const Pattern& pattern : log_patterns)
     for (const std::string& line : lines | std::views::reverse)
       if (match({&pattern, 1}, line)) return {&pattern, brief(line, 200)};
   return {};

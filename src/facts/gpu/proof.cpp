@@ -10,11 +10,6 @@ namespace {
 
 using base::Tree;
 
-std::string text_of(const Tree& tree, std::string_view key) {
-  const Tree* value = tree.find(key);
-  return value ? value->text() : std::string();
-}
-
 ProofStep read_step(const Tree& tree) {
   ProofStep step{text_of(tree, "step"), text_of(tree, "result"), text_of(tree, "says"), {}};
   for (const auto& [key, value] : tree.entries())

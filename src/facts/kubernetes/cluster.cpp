@@ -47,11 +47,6 @@ double time_in(const std::string& text) {
   return static_cast<double>(days.count() + part(11, 2) * 3600 + part(14, 2) * 60 + part(17, 2));
 }
 
-std::string text_of(const Tree& tree, std::string_view key) {
-  const Tree* value = tree.find(key);
-  return value ? value->text() : std::string();
-}
-
 Node read_node(const Row& row) {
   Node node;
   node.name = row.text(0);

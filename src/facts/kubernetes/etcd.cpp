@@ -19,11 +19,6 @@ Tree answer_in(const Sections& sections, const std::string& name) {
   return tree ? std::move(*tree) : Tree();
 }
 
-std::string text_of(const Tree& tree, std::string_view key) {
-  const Tree* value = tree.find(key);
-  return value ? value->text() : std::string();
-}
-
 /// 64-bit numbers are strings, and those that are 0 are omitted.
 EtcdMember read_member(const Tree& listed, const Sections& sections) {
   EtcdMember member;

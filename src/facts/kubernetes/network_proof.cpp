@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t most_nodes = 4096, most_results = 4096, longest_text = 1000, most_routes = 4096;
 
-std::string text_of(const base::Tree& tree, std::string_view key) {
+std::string printable_of(const base::Tree& tree, std::string_view key) {
   const base::Tree* value = tree.find(key);
   return value ? base::printable(value->text(), longest_text) : std::string();
 }
@@ -30,8 +30,9 @@ void add_result(NetworkNode& node, const std::string& line) {
   using Kind = NetworkResult::Kind;
   for (const auto& [key, kind] : {std::pair{"peer", Kind::peer}, {"dns", Kind::dns}, {"api", Kind::api}})
     if (tree->find(key)) {
-      node.results.push_back({kind, text_of(*tree, key), text_of(*tree, "result") == "pass",
-                              text_of(*tree, "says"), text_of(*tree, "name"), text_of(*tree, "server")});
+      node.results.push_back({kind, printable_of(*tree, key), printable_of(*tree, "result") == "pass",
+                              printable_of(*tree, "says"), printable_of(*tree, "name"),
+                              printable_of(*tree, "server")});
       return;
     }
 }

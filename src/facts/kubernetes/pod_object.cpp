@@ -14,11 +14,6 @@ namespace {
 
 using base::Tree;
 
-std::string text_at(const Tree& tree, std::initializer_list<std::string_view> path) {
-  const Tree* value = tree.at(path);
-  return value ? value->text() : std::string();
-}
-
 const Tree& tree_at(const Tree& tree, std::initializer_list<std::string_view> path) {
   static const Tree none;
   const Tree* value = tree.at(path);

@@ -9,11 +9,6 @@ namespace {
 using base::Tree;
 using Path = std::initializer_list<std::string_view>;
 
-std::string text_at(const Tree& tree, Path path) {
-  const Tree* value = tree.at(path);
-  return value ? value->text() : std::string();
-}
-
 std::vector<std::string> texts_at(const Tree& tree, Path path) {
   std::vector<std::string> texts;
   if (const Tree* list = tree.at(path))
