@@ -22,7 +22,8 @@ using report::Verdict;
 constexpr const char* areas[] = {"host",    "kernel",  "sec", "gpu", "rdma", "rt", "nct",
                                  "kubeadm", "kubelet", "net", "st",  "cl",   "gk"};
 
-std::unexpected<base::Error> bad(const std::string& path, const std::string& id, std::string_view what) {
+std::unexpected<base::Error> bad_entry(const std::string& path, const std::string& id,
+                                       std::string_view what) {
   return base::fail(base::Fault::parse, fmt::format("{}: {}: {}", path, id, what));
 }
 
@@ -44,8 +45,8 @@ Result<std::vector<std::string>> read_sources(const std::string& path, const std
     sources.push_back(tree.text());
   for (const std::string& source : sources)
     if (!is_address(source))
-      return bad(path, id, fmt::format("source: '{}' is not an https address", source));
-  if (sources.empty()) return bad(path, id, "source names none");
+      return bad_entry(path, id, fmt::format("source: '{}' is not an https address", source));
+  if (sources.empty()) return bad_entry(path, id, "source names none");
   return sources;
 }
 
@@ -65,7 +66,7 @@ Result<Article> read_article(const std::string& path, const std::string& id, con
                        : key == "fix"    ? &article.fix
                        : key == "byHand" ? &article.by_hand
                                          : nullptr;
-    if (!text) return bad(path, id, fmt::format("'{}' is not a key of an article", key));
+    if (!text) return bad_entry(path, id, fmt::format("'{}' is not a key of an article", key));
     *text = base::trim(value.text());
   }
   return article;
@@ -95,16 +96,16 @@ Result<Catalogue> read_catalogue(const std::function<Result<std::string>(std::st
     const Tree tree = TRY(base::yaml::read(TRY(asset(path)), path));
     for (const auto& [id, article] : tree.entries()) {
       if (!id.starts_with(std::string(area) + "."))
-        return bad(path, id, fmt::format("ids in this file begin with '{}.'", area));
+        return bad_entry(path, id, fmt::format("ids in this file begin with '{}.'", area));
       catalogue.emplace(id, TRY(read_article(path, id, article)));
     }
   }
   for (const auto& [id, article] : catalogue)
     for (const std::string& cause : article.caused_by)
       if (!catalogue.contains(cause))
-        return bad("data/checks", id, fmt::format("no check is called {}", cause));
+        return bad_entry("data/checks", id, fmt::format("no check is called {}", cause));
   for (const auto& [id, article] : catalogue)
-    if (in_circle(id, catalogue)) return bad("data/checks", id, "is its own cause");
+    if (in_circle(id, catalogue)) return bad_entry("data/checks", id, "is its own cause");
   return catalogue;
 }
 

@@ -23,7 +23,7 @@ Result<Rows> rows_of(const Asset& asset, const std::string& path, const std::vec
   return read_csv(text, header, path);
 }
 
-std::unexpected<base::Error> bad(const std::string& path, const std::string& key, std::string_view what) {
+std::unexpected<base::Error> bad_row(const std::string& path, const std::string& key, std::string_view what) {
   return base::fail(base::Fault::parse, fmt::format("{}: {}: {}", path, key, what));
 }
 
@@ -32,7 +32,7 @@ Result<std::optional<Version>> minor_of(const std::string& path, const std::stri
                                         const std::string& cell) {
   if (cell.empty()) return std::optional<Version>();
   const auto version = Version::parse(cell);
-  if (!version || version->minor < 0) return bad(path, key, fmt::format("'{}' is not a version", cell));
+  if (!version || version->minor < 0) return bad_row(path, key, fmt::format("'{}' is not a version", cell));
   return version;
 }
 
@@ -50,8 +50,9 @@ Result<> read_gpus(const Asset& asset, Data& data) {
                    .flavor = row[9],
                    .kind = row[7]};
     model.last_branch = branch_of(row[8]);
-    if (!row[8].empty() && !model.last_branch) return bad(path, key, "last_driver_branch is not a number");
-    if (!data.gpus.emplace(key, std::move(model)).second) return bad(path, key, "duplicate");
+    if (!row[8].empty() && !model.last_branch)
+      return bad_row(path, key, "last_driver_branch is not a number");
+    if (!data.gpus.emplace(key, std::move(model)).second) return bad_row(path, key, "duplicate");
   }
   return {};
 }
@@ -63,7 +64,7 @@ Result<> read_branches(const Asset& asset, Data& data) {
                                  "kernel_modules", "notes", "source"}));
   for (const auto& row : rows) {
     const auto branch = branch_of(row[0]);
-    if (!branch) return bad(path, row[0], "is not a driver branch");
+    if (!branch) return bad_row(path, row[0], "is not a driver branch");
     data.branches.emplace(*branch, Branch{row[1], row[2], row[1].starts_with("EOL")});
   }
   return {};
@@ -77,7 +78,7 @@ Result<> read_compatibility(const Asset& asset, Data& data) {
     if (row[0] != "minor-version" || !row[2].starts_with(">=")) continue;
     const auto major = base::to_int(row[1].substr(0, row[1].find('.')));
     const auto driver = Version::parse(std::string_view(row[2]).substr(2));
-    if (!major || !driver) return bad(path, row[1], "is not a valid rule");
+    if (!major || !driver) return bad_row(path, row[1], "is not a valid rule");
     data.cuda_majors.push_back({static_cast<int>(*major), *driver, row[2].substr(2)});
   }
   std::ranges::sort(data.cuda_majors, {}, &CudaMajor::major);
@@ -94,7 +95,7 @@ Result<> read_gates(const Asset& asset, Data& data) {
     for (auto* field :
          {&gate.alpha, &gate.beta, &gate.stable, &gate.deprecated, &gate.on, &gate.locked, &gate.removed})
       *field = TRY(minor_of(path, row[0], row[column++]));
-    if (!data.gates.emplace(row[0], gate).second) return bad(path, row[0], "duplicate");
+    if (!data.gates.emplace(row[0], gate).second) return bad_row(path, row[0], "duplicate");
   }
   return {};
 }
@@ -108,7 +109,7 @@ Result<> read_flags(const Asset& asset, Data& data) {
     flag.removed = TRY(minor_of(path, row[0], row[3]));
     for (const auto& version : {flag.since, flag.removed})
       if (version) data.newest = std::max(data.newest, *version);
-    if (!data.flags.emplace(row[0], std::move(flag)).second) return bad(path, row[0], "duplicate");
+    if (!data.flags.emplace(row[0], std::move(flag)).second) return bad_row(path, row[0], "duplicate");
   }
   return {};
 }
@@ -119,8 +120,8 @@ Result<> read_xids(const Asset& asset, Data& data) {
                         XidKind (*kind)(const std::vector<std::string>&)) -> Result<> {
     for (const auto& row : TRY(rows_of(asset, path, header))) {
       const auto code = base::to_int(row[0]);
-      if (!code || *code < 0 || *code > 99999) return bad(path, row[0], "is not an Xid number");
-      if (!into.emplace(static_cast<int>(*code), kind(row)).second) return bad(path, row[0], "duplicate");
+      if (!code || *code < 0 || *code > 99999) return bad_row(path, row[0], "is not an Xid number");
+      if (!into.emplace(static_cast<int>(*code), kind(row)).second) return bad_row(path, row[0], "duplicate");
     }
     return {};
   };
@@ -141,18 +142,18 @@ Result<> read_mig(const Asset& asset, Data& data) {
     std::size_t column = 3;
     for (int* field : {&profile.compute, &profile.memory, &profile.most}) {
       const auto number = base::to_int(row[column++]);
-      if (!number || *number < 1 || *number > 8) return bad(path, row[2], "a number of slices is wrong");
+      if (!number || *number < 1 || *number > 8) return bad_row(path, row[2], "a number of slices is wrong");
       *field = static_cast<int>(*number);
     }
     for (const std::string_view place : base::words(row[6])) {
       const auto number = base::to_int(place);
-      if (!number || *number < 0 || *number > 7) return bad(path, row[2], "a place is wrong");
+      if (!number || *number < 0 || *number > 7) return bad_row(path, row[2], "a place is wrong");
       profile.places.push_back(static_cast<int>(*number));
     }
     for (const std::string_view device : base::words(row[1])) {
       MigGpu& gpu = data.migs[std::string(device)];
       gpu.name = row[0];
-      if (!gpu.profiles.emplace(row[2], profile).second) return bad(path, row[2], "duplicate");
+      if (!gpu.profiles.emplace(row[2], profile).second) return bad_row(path, row[2], "duplicate");
     }
   }
   return {};
@@ -164,10 +165,10 @@ Result<> read_catalog(const Asset& asset, Data& data) {
   if (const base::Tree* version = catalog.at({"defaults", "kubernetes"}))
     data.kubernetes = Version::parse(version->text());
   const base::Tree* minors = catalog.find("perKubernetes");
-  if (!minors) return bad(path, "perKubernetes", "is missing");
+  if (!minors) return bad_row(path, "perKubernetes", "is missing");
   for (const auto& [minor, values] : minors->entries()) {
     const auto version = Version::parse(minor);
-    if (!version) return bad(path, minor, "is not a Kubernetes minor version");
+    if (!version) return bad_row(path, minor, "is not a Kubernetes minor version");
     if (const base::Tree* image = values.find("pause_image")) data.pause_images[*version] = image->text();
   }
   return {};

@@ -73,7 +73,7 @@ std::string cell(const std::vector<const Finding*>& of_area) {
 }
 
 /// Hosts with the same findings are shown together, as in the text.
-struct Group {
+struct HostGroup {
   std::string body;
   std::vector<std::string> hosts;
 };
@@ -90,7 +90,7 @@ std::vector<std::pair<std::string, std::string>> columns_of(std::span<const OfHo
   return columns;
 }
 
-std::string matrix(std::span<const OfHost> hosts, std::span<const Group> groups) {
+std::string matrix(std::span<const OfHost> hosts, std::span<const HostGroup> groups) {
   const auto columns = columns_of(hosts);
   std::string text = "<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">host</th>";
   for (const auto& [area, name] : columns) text += fmt::format("<th scope=\"col\">{}</th>", name);
@@ -99,7 +99,7 @@ std::string matrix(std::span<const OfHost> hosts, std::span<const Group> groups)
     std::map<std::string, std::vector<const Finding*>> by_area;
     for (const Finding* finding : findings) by_area[area_of(*finding)].push_back(finding);
     const auto group = std::ranges::find_if(
-        groups, [&](const Group& g) { return std::ranges::find(g.hosts, host) != g.hosts.end(); });
+        groups, [&](const HostGroup& g) { return std::ranges::find(g.hosts, host) != g.hosts.end(); });
     text += fmt::format("<tr><th scope=\"row\"><a href=\"#{}\">{}</a></th>",
                         anchor_of(static_cast<std::size_t>(group - groups.begin())), escape(host));
     for (const auto& [area, name] : columns) text += cell(by_area[area]);
@@ -131,19 +131,19 @@ std::string article(const Chain& chain) {
   return text + "</article>\n";
 }
 
-std::vector<Group> grouped(std::span<const OfHost> hosts) {
-  std::vector<Group> groups;
+std::vector<HostGroup> grouped(std::span<const OfHost> hosts) {
+  std::vector<HostGroup> groups;
   for (const auto& [host, findings] : hosts) {
     std::string body;
     for (const Chain& chain : chains(findings)) body += article(chain);
-    auto at = std::ranges::find(groups, body, &Group::body);
+    auto at = std::ranges::find(groups, body, &HostGroup::body);
     if (at == groups.end()) at = groups.insert(at, {std::move(body), {}});
     at->hosts.push_back(host);
   }
   return groups;
 }
 
-std::string bodies(std::span<const Group> groups) {
+std::string bodies(std::span<const HostGroup> groups) {
   std::string text;
   for (std::size_t i = 0; i < groups.size(); ++i)
     text += fmt::format("<section id=\"{}\"><h2>{}</h2>\n{}</section>\n", anchor_of(i),

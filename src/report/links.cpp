@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::size_t link_width = 12;
 
-struct Word {
+struct VerdictWord {
   std::string_view text;
   Ink ink;
 };
 
-Word word_of(Verdict verdict) {
+VerdictWord word_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::pass:
       return {"ok", Ink::green};
@@ -31,7 +31,7 @@ Word word_of(Verdict verdict) {
 }  // namespace
 
 std::string link_text(const Finding& finding, std::size_t width, const Style& style) {
-  const Word word = word_of(finding.verdict);
+  const VerdictWord word = word_of(finding.verdict);
   const bool good = finding.verdict == Verdict::pass;
   std::string text = good && !finding.evidence.empty() ? finding.evidence : finding.says;
   if (!good && !finding.evidence.empty()) text += ": " + finding.evidence;

@@ -12,8 +12,8 @@
 namespace report {
 namespace {
 
-constexpr std::size_t most_lines = 8;  // a terminal of 24 rows must hold them
-constexpr std::size_t widest_host = 24;
+constexpr std::size_t most_live_lines = 8;  // a terminal of 24 rows must hold them
+constexpr std::size_t widest_live_host = 24;
 constexpr std::string_view to_line_start = "\r\x1b[J";  // and erases what is below
 
 /// "12s", in whole seconds; negative times are 0: the clock may have been set.
@@ -49,8 +49,8 @@ void LiveLines::draw(base::Time now) {
   if (style_.view != View::live || style_.verbosity == Verbosity::quiet) return;
   if (busy_.empty()) return erase();
   std::size_t width = 0;
-  for (const auto& [host, busy] : busy_) width = std::max(width, std::min(widest_host, host.size()));
-  const std::size_t shown = busy_.size() > most_lines ? most_lines - 1 : busy_.size();
+  for (const auto& [host, busy] : busy_) width = std::max(width, std::min(widest_live_host, host.size()));
+  const std::size_t shown = busy_.size() > most_live_lines ? most_live_lines - 1 : busy_.size();
   std::string text;
   for (auto at = busy_.begin(); at != std::next(busy_.begin(), static_cast<std::ptrdiff_t>(shown)); ++at)
     text += (text.empty() ? "" : "\n") + paint(style_, Ink::dim, text_of(at->first, at->second, width, now));

@@ -27,11 +27,11 @@ constexpr seconds connecting{10};
 constexpr seconds short_pause{5}, long_pause{60};
 constexpr seconds between_instances{10};
 
-enum class Asked { nothing, sample, node_pods, cluster_pods };
+enum class AskedOfLane { nothing, sample, node_pods, cluster_pods };
 
 /// What is known about a host in addition to its samples.
 struct Lane {
-  Asked asked = Asked::nothing;
+  AskedOfLane asked = AskedOfLane::nothing;
   Instant since, due;      ///< when it was asked; when it is sampled next
   Instant answered;        ///< when it last answered with readings
   Instant instances_read;  ///< when its MIG instances were read
@@ -88,16 +88,17 @@ class Sampler {
   }
 
   bool waits() const {
-    return std::ranges::any_of(
-        lanes_, [](const auto& lane) { return lane.second.asked != Asked::nothing && !lane.second.late; });
+    return std::ranges::any_of(lanes_, [](const auto& lane) {
+      return lane.second.asked != AskedOfLane::nothing && !lane.second.late;
+    });
   }
 
   void note_late() {
     for (auto& [name, lane] : lanes_)
-      if (lane.asked != Asked::nothing) lane.late = true;
+      if (lane.asked != AskedOfLane::nothing) lane.late = true;
   }
 
-  void submit(const std::string& host, Asked what, transport::Command command) {
+  void submit(const std::string& host, AskedOfLane what, transport::Command command) {
     Lane& lane = lanes_.at(host);
     lane.asked = what;
     lane.since = Clock::now();
@@ -107,13 +108,13 @@ class Sampler {
   void ask_samples() {
     const Instant now = Clock::now();
     for (auto& [name, lane] : lanes_) {
-      if (lane.asked != Asked::nothing || lane.due > now) continue;
+      if (lane.asked != AskedOfLane::nothing || lane.due > now) continue;
       const auto& sample = samples_.hosts.at(name).sample;
       const bool has_instances =
           sample && std::ranges::any_of(sample->gpus, [](const facts::GpuReading& gpu) { return gpu.mig; });
       const bool instances = has_instances && now >= lane.instances_read + between_instances;
       if (instances) lane.instances_read = now;
-      submit(name, Asked::sample,
+      submit(name, AskedOfLane::sample,
              {.label = "sample the GPUs",
               .script = base::assignments({{"fields", sample ? sample->fields : ""},
                                            {"mig", instances ? "yes" : "no"},
@@ -131,15 +132,15 @@ class Sampler {
     if (const std::string plane = idle_control_plane(); !plane.empty()) {
       if (const auto uids = naming_.for_cluster(now); !uids.empty()) {
         naming_.asked_cluster(uids, now);
-        submit(plane, Asked::cluster_pods, names_of(uids, "cluster"));
+        submit(plane, AskedOfLane::cluster_pods, names_of(uids, "cluster"));
       }
     }
     for (const auto& [name, lane] : lanes_) {
-      if (lane.asked != Asked::nothing || !lane.answers) continue;
+      if (lane.asked != AskedOfLane::nothing || !lane.answers) continue;
       const auto uids = naming_.for_node(name, now);
       if (uids.empty()) continue;
       naming_.asked_node(uids, now);
-      submit(name, Asked::node_pods, names_of(uids, "node"));
+      submit(name, AskedOfLane::node_pods, names_of(uids, "node"));
     }
   }
 
@@ -153,20 +154,21 @@ class Sampler {
   std::string idle_control_plane() const {
     for (const auto& [name, lane] : lanes_) {
       const auto& sample = samples_.hosts.at(name).sample;
-      if (sample && sample->control_plane && lane.asked == Asked::nothing && lane.failures == 0) return name;
+      if (sample && sample->control_plane && lane.asked == AskedOfLane::nothing && lane.failures == 0)
+        return name;
     }
     return {};
   }
 
   void take(transport::Completion completion) {
     Lane& lane = lanes_.at(completion.host);
-    const Asked asked = std::exchange(lane.asked, Asked::nothing);
+    const AskedOfLane asked = std::exchange(lane.asked, AskedOfLane::nothing);
     lane.late = false;
-    if (asked == Asked::sample) {
+    if (asked == AskedOfLane::sample) {
       take_sample(completion.host, lane, std::move(completion.result));
     } else if (completion.result) {
       const facts::PodNames names = facts::parse_pod_names(completion.result->out);
-      asked == Asked::cluster_pods ? naming_.answered_cluster(names) : naming_.answered_node(names);
+      asked == AskedOfLane::cluster_pods ? naming_.answered_cluster(names) : naming_.answered_node(names);
     }
   }
 
@@ -215,7 +217,7 @@ class Sampler {
     const Clock::duration patience = std::max<Clock::duration>(2 * sampling_.every, seconds(3));
     for (auto& [name, host] : samples_.hosts) {
       const Lane& lane = lanes_.at(name);
-      const bool waiting = lane.asked == Asked::sample && now - lane.since > patience;
+      const bool waiting = lane.asked == AskedOfLane::sample && now - lane.since > patience;
       if (waiting && host.problem.empty()) host.problem = "no answer yet";
       const bool without_smi = host.sample && !host.sample->has_smi;
       host.silent_seconds.reset();

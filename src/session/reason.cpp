@@ -18,7 +18,7 @@ namespace {
 using report::Event;
 using report::Finding;
 
-constexpr std::chrono::seconds patience{60};
+constexpr std::chrono::seconds reason_patience{60};
 
 /// Phases whose steps depend on processes of a host: a phase, or a prefix that ends in a slash.
 constexpr std::array phases = std::to_array<std::string_view>(
@@ -46,7 +46,7 @@ void keep_failed(std::vector<Finding>& findings, const std::array<std::string_vi
 std::map<std::string, transport::Exit> ask(const std::vector<std::string>& hosts, transport::Command command,
                                            transport::Fleet& fleet) {
   std::map<std::string, transport::Exit> answers;
-  command.timeout = patience;
+  command.timeout = reason_patience;
   for (const std::string& host : hosts) fleet.submit(host, command);
   while (auto completion = fleet.next())
     if (completion->result) answers.emplace(completion->host, std::move(*completion->result));

@@ -19,7 +19,7 @@ using report::Finding;
 /// How long answers are collected before they are evaluated.
 constexpr std::chrono::milliseconds gathering{200};
 /// When a host is reported as not responding; the wait continues.
-constexpr std::chrono::seconds patience{20};
+constexpr std::chrono::seconds watch_patience{20};
 
 enum class Asked { nothing, probe, view };
 
@@ -115,10 +115,11 @@ class Watch {
   void complain() {
     for (auto& [name, host] : hosts_) {
       const auto begun = fleet_.begun(name);
-      if (!begun || host.error || Clock::now() < *begun + patience) continue;
-      host.error = base::Error{Fault::timeout,
-                               fmt::format("{}: no answer within {}s; still waiting", name, patience.count()),
-                               "log in and check what hangs: nvidia-smi, a mount, the login itself"};
+      if (!begun || host.error || Clock::now() < *begun + watch_patience) continue;
+      host.error =
+          base::Error{Fault::timeout,
+                      fmt::format("{}: no answer within {}s; still waiting", name, watch_patience.count()),
+                      "log in and check what hangs: nvidia-smi, a mount, the login itself"};
       news_ = news_.value_or(Clock::now());
     }
   }

@@ -9,7 +9,7 @@ namespace spec {
 
 namespace {
 
-const std::string prefix = "hosts[].";
+const std::string hosts_prefix = "hosts[].";
 
 /// "SHA256:" and 32 bytes in base64 without padding, the format of `ssh-keygen -l`.
 bool is_fingerprint(const std::string& text) {
@@ -28,12 +28,6 @@ Type<Role> role() {
   return choice<Role>({{"controlPlane", Role::control_plane}, {"worker", Role::worker}});
 }
 
-Type<bool> only_if_true() {
-  Type<bool> type = truth();
-  type.write = [](const bool& value) { return value ? Tree(true) : Tree(); };
-  return type;
-}
-
 std::optional<std::vector<Host>> read_hosts(const Tree& list, const std::string& path, Problems& problems) {
   if (!list.is_list()) {
     add_unexpected(problems, list, path, "list of hosts");
@@ -44,7 +38,7 @@ std::optional<std::vector<Host>> read_hosts(const Tree& list, const std::string&
     Host& host = hosts.emplace_back();
     host.mark = item.mark;
     if (item.is_map())
-      read_fields(item, prefix, host_fields(), host, problems);
+      read_fields(item, hosts_prefix, host_fields(), host, problems);
     else
       add_unexpected(problems, item, "hosts[]", "map with name, address, role …");
   }
@@ -56,12 +50,12 @@ void judge_login(const Host& host, const Tree& tree, HostKeys host_keys, Problem
     for (const char* key : {"address", "port", "user", "identityFile", "hostKey"})
       if (const Tree* value = tree.find(key))
         problems.add(value->key_mark,
-                     fmt::format("{}{}: cannot be combined with 'local: true'", prefix, key));
+                     fmt::format("{}{}: cannot be combined with 'local: true'", hosts_prefix, key));
   } else if (tree.is_map() && !tree.find("name") && !tree.find("address")) {
     problems.add(tree.mark, "hosts[]: requires a name, an address or 'local: true'");
   } else if (host_keys == HostKeys::pinned && tree.is_map() && !tree.find("hostKey")) {
-    problems.add(tree.mark,
-                 fmt::format("{}hostKey: missing for {}, but ssh.hostKeys is pinned", prefix, host.name));
+    problems.add(tree.mark, fmt::format("{}hostKey: missing for {}, but ssh.hostKeys is pinned", hosts_prefix,
+                                        host.name));
   }
 }
 
@@ -86,29 +80,30 @@ void judge_control_planes(const Cluster& cluster, const Tree& list, Problems& pr
 
 const std::vector<Field<Host>>& host_fields() {
   static const std::vector<Field<Host>> fields = {
-      field<Host>(prefix + "name", text_where("DNS name", is_host_name),
+      field<Host>(hosts_prefix + "name", text_where("DNS name", is_host_name),
                   {"Name of the host in reports; unique.", "the address; localhost for this machine"},
                   &Host::name),
-      field<Host>(prefix + "local", only_if_true(), {"This machine, without SSH.", "false"}, &Host::endpoint,
-                  &Endpoint::local),
-      field<Host>(prefix + "address", address(), {"Address of the host.", "the name"}, &Host::endpoint,
+      field<Host>(hosts_prefix + "local", only_if_true(), {"This machine, without SSH.", "false"},
+                  &Host::endpoint, &Endpoint::local),
+      field<Host>(hosts_prefix + "address", address(), {"Address of the host.", "the name"}, &Host::endpoint,
                   &Endpoint::address),
-      field<Host>(prefix + "port", port(), {"SSH port.", "ssh.port"}, &Host::endpoint, &Endpoint::port),
-      field<Host>(prefix + "user", user_name(), {"Login user.", "ssh.user"}, &Host::endpoint,
+      field<Host>(hosts_prefix + "port", port(), {"SSH port.", "ssh.port"}, &Host::endpoint, &Endpoint::port),
+      field<Host>(hosts_prefix + "user", user_name(), {"Login user.", "ssh.user"}, &Host::endpoint,
                   &Endpoint::user),
-      field<Host>(prefix + "identityFile", text("path"), {"Private key for the login.", "ssh.identityFile"},
-                  &Host::endpoint, &Endpoint::identity_file),
-      field<Host>(prefix + "hostKey",
+      field<Host>(hosts_prefix + "identityFile", text("path"),
+                  {"Private key for the login.", "ssh.identityFile"}, &Host::endpoint,
+                  &Endpoint::identity_file),
+      field<Host>(hosts_prefix + "hostKey",
                   text_where("fingerprint such as SHA256:… of ssh-keygen -l", is_fingerprint),
                   {"Accepted host key.", "see ssh.hostKeys"}, &Host::endpoint, &Endpoint::host_key),
-      field<Host>(prefix + "role", role(),
+      field<Host>(hosts_prefix + "role", role(),
                   {"Role in the cluster.", "worker; if no host is controlPlane, the first host is"},
                   &Host::role),
-      field<Host>(prefix + "labels", labels(), {"Labels of its node."}, &Host::labels),
-      field<Host>(prefix + "gpu.sharing", perhaps(sharing()),
+      field<Host>(hosts_prefix + "labels", labels(), {"Labels of its node."}, &Host::labels),
+      field<Host>(hosts_prefix + "gpu.sharing", perhaps(sharing()),
                   {"How pods share the host's GPUs.", "gpu.models, else gpu.sharing"}, &Host::gpu,
                   &GpuOverrides::sharing),
-      field<Host>(prefix + "gpu.mig", perhaps(mig()),
+      field<Host>(hosts_prefix + "gpu.mig", perhaps(mig()),
                   {"MIG instances of the host's GPUs.", "gpu.models, else gpu.mig"}, &Host::gpu,
                   &GpuOverrides::mig),
   };
@@ -120,10 +115,11 @@ Type<std::vector<Host>> hosts() {
       "list of hosts", read_hosts,
       [](const std::vector<Host>& hosts) {
         Tree list;
-        for (const Host& host : hosts) list.push(write_fields(host, prefix, host_fields()));
+        for (const Host& host : hosts) list.push(write_fields(host, hosts_prefix, host_fields()));
         return list;
       },
-      Tree::map_of({{"type", "array"}, {"minItems", 1}, {"items", schema_of_fields(prefix, host_fields())}})};
+      Tree::map_of(
+          {{"type", "array"}, {"minItems", 1}, {"items", schema_of_fields(hosts_prefix, host_fields())}})};
 }
 
 void complete_hosts(Cluster& cluster, const Tree& list) {
@@ -160,13 +156,14 @@ void judge_hosts(const Cluster& cluster, const Tree& list, Problems& problems) {
     const Endpoint& at = host.endpoint;
     judge_login(host, list.items()[i], cluster.ssh.host_keys, problems);
     if (!host.name.empty() && !names.insert(host.name).second)
-      problems.add(host.mark, fmt::format("{}name: duplicate host name {}", prefix, host.name));
+      problems.add(host.mark, fmt::format("{}name: duplicate host name {}", hosts_prefix, host.name));
     const std::string where = at.local             ? "local"
                               : at.address.empty() ? ""
                                                    : fmt::format("{} port {}", at.address, at.port);
     if (!where.empty() && !addresses.insert(where).second)
-      problems.add(host.mark, at.local ? "hosts[].local: only one host can be this machine"
-                                       : fmt::format("{}address: duplicate address {}", prefix, at.address));
+      problems.add(host.mark, at.local
+                                  ? "hosts[].local: only one host can be this machine"
+                                  : fmt::format("{}address: duplicate address {}", hosts_prefix, at.address));
   }
   judge_control_planes(cluster, list, problems);
 }

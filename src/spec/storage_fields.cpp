@@ -12,7 +12,7 @@ namespace spec {
 
 namespace {
 
-const std::string prefix = "storage[].";
+const std::string storage_prefix = "storage[].";
 constexpr std::size_t longest_name = 40;  // it is a part of the names of PersistentVolumes and systemd units
 
 bool is_name(const std::string& text) {
@@ -110,7 +110,7 @@ std::optional<std::vector<Storage>> read_storages(const Tree& list, const std::s
     Storage& storage = all.emplace_back();
     storage.mark = item.mark;
     if (item.is_map())
-      read_fields(item, prefix, storage_fields(), storage, problems);
+      read_fields(item, storage_prefix, storage_fields(), storage, problems);
     else
       add_unexpected(problems, item, "storage[]", "map with name, kind …");
   }
@@ -119,12 +119,6 @@ std::optional<std::vector<Storage>> read_storages(const Tree& list, const std::s
 
 Type<StorageKind> kind() {
   Type<StorageKind> type = choice_of(storage_kinds, &StorageKindRow::kind);
-  return type;
-}
-
-Type<bool> only_if_true() {
-  Type<bool> type = truth();
-  type.write = [](const bool& value) { return value ? Tree(true) : Tree(); };
   return type;
 }
 
@@ -139,27 +133,29 @@ std::string kinds_help() {
 const std::vector<Field<Storage>>& storage_fields() {
   using S = Storage;
   static const std::vector<Field<S>> fields = {
-      field<S>(prefix + "name", text_where("DNS label of at most 40 characters", is_name),
+      field<S>(storage_prefix + "name", text_where("DNS label of at most 40 characters", is_name),
                {"Name of the storage; unique, required."}, &S::name),
-      field<S>(prefix + "kind", kind(), {kinds_help(), "none"}, &S::kind),
-      field<S>(prefix + "host", address(), {"local: name of the host with the folder.", "none"}, &S::host),
-      field<S>(prefix + "path", text_where("absolute path of letters, digits and ._-+@=", is_path),
+      field<S>(storage_prefix + "kind", kind(), {kinds_help(), "none"}, &S::kind),
+      field<S>(storage_prefix + "host", address(), {"local: name of the host with the folder.", "none"},
+               &S::host),
+      field<S>(storage_prefix + "path", text_where("absolute path of letters, digits and ._-+@=", is_path),
                {"local, path: folder on hosts; cephfs: folder in the file system.", "cephfs: /"}, &S::path),
-      field<S>(prefix + "server", address(), {"nfs: address of the server.", "none"}, &S::server),
-      field<S>(prefix + "export", text_where("absolute path of letters, digits and ._-+@=", is_path),
+      field<S>(storage_prefix + "server", address(), {"nfs: address of the server.", "none"}, &S::server),
+      field<S>(storage_prefix + "export", text_where("absolute path of letters, digits and ._-+@=", is_path),
                {"nfs: path that the server exports.", "none"}, &S::exported),
-      field<S>(prefix + "monitors", list_of("monitors, host[:port]", text_where("host[:port]", is_monitor)),
+      field<S>(storage_prefix + "monitors",
+               list_of("monitors, host[:port]", text_where("host[:port]", is_monitor)),
                {"cephfs: addresses of the monitors.", "none"}, &S::monitors),
-      field<S>(prefix + "user", text_where("name of a Ceph user, without client.", is_ceph_user),
+      field<S>(storage_prefix + "user", text_where("name of a Ceph user, without client.", is_ceph_user),
                {"cephfs: user, without client.", "none"}, &S::user),
-      field<S>(prefix + "keyFile", text("path"),
+      field<S>(storage_prefix + "keyFile", text("path"),
                {"cephfs: local file with the user's key or keyring, mode 0600.",
                 "the key that the hosts of the cluster have"},
                &S::key_file),
-      field<S>(prefix + "options", mount_options(), {"nfs, cephfs: mount options.", "those of mount"},
+      field<S>(storage_prefix + "options", mount_options(), {"nfs, cephfs: mount options.", "those of mount"},
                &S::options),
       field<S>(
-          prefix + "defaultClass", only_if_true(),
+          storage_prefix + "defaultClass", only_if_true(),
           {"local: make local-path the default StorageClass, with its volumes on this storage.", "false"},
           &S::default_class),
   };
@@ -170,10 +166,11 @@ Type<std::vector<Storage>> storages() {
   return {"list of storages", read_storages,
           [](const std::vector<Storage>& all) {
             Tree list;
-            for (const Storage& storage : all) list.push(write_fields(storage, prefix, storage_fields()));
+            for (const Storage& storage : all)
+              list.push(write_fields(storage, storage_prefix, storage_fields()));
             return list;
           },
-          Tree::map_of({{"type", "array"}, {"items", schema_of_fields(prefix, storage_fields())}})};
+          Tree::map_of({{"type", "array"}, {"items", schema_of_fields(storage_prefix, storage_fields())}})};
 }
 
 void judge_storage_keys(const Storage& storage, const Tree& item, Problems& problems) {
@@ -183,23 +180,26 @@ void judge_storage_keys(const Storage& storage, const Tree& item, Problems& prob
     return value && !value->is_null();
   };
   for (const char* key : {"name", "kind"})
-    if (!has(key)) problems.add(item.mark, fmt::format("{}{}: missing", prefix, key));
+    if (!has(key)) problems.add(item.mark, fmt::format("{}{}: missing", storage_prefix, key));
   if (!has("kind") || !item.find("kind")->is_string()) return;
   const StorageKindRow& row = row_of(storage.kind);
   if (item.find("kind")->text() != row.name) return;  // an unknown kind is reported already
   for (const auto& [key, value] : item.entries())
     if (key != "name" && key != "kind" && !value.is_null() && !has_word(row.keys, key) &&
-        std::ranges::any_of(storage_fields(), [&](const auto& field) { return field.path == prefix + key; }))
-      problems.add(value.key_mark, fmt::format("{}{}: not a key of kind {}; it has {}", prefix, key, row.name,
-                                               base::join(std::vector<std::string>{row.keys}, " ")));
+        std::ranges::any_of(storage_fields(),
+                            [&](const auto& field) { return field.path == storage_prefix + key; }))
+      problems.add(value.key_mark,
+                   fmt::format("{}{}: not a key of kind {}; it has {}", storage_prefix, key, row.name,
+                               base::join(std::vector<std::string>{row.keys}, " ")));
   for (const std::string_view key : base::words(row.required))
-    if (!has(key)) problems.add(item.mark, fmt::format("{}{}: missing for kind {}", prefix, key, row.name));
+    if (!has(key))
+      problems.add(item.mark, fmt::format("{}{}: missing for kind {}", storage_prefix, key, row.name));
   const bool on_hosts = storage.kind == StorageKind::local || storage.kind == StorageKind::path;
   if (on_hosts && is_reserved(storage.path))
     problems.add(item.find("path")->mark,
                  fmt::format("{}path: {} belongs to the system, to the cluster or to gpuadm; use a folder "
                              "such as /data",
-                             prefix, storage.path));
+                             storage_prefix, storage.path));
 }
 
 void judge_storage(const Cluster& cluster, const Tree& file, Problems& problems) {
@@ -213,7 +213,7 @@ void judge_storage(const Cluster& cluster, const Tree& file, Problems& problems)
     const Tree& item = list->items()[i];
     judge_storage_keys(storage, item, problems);
     if (!storage.name.empty() && !names.insert(storage.name).second)
-      problems.add(storage.mark, fmt::format("{}name: duplicate name {}", prefix, storage.name));
+      problems.add(storage.mark, fmt::format("{}name: duplicate name {}", storage_prefix, storage.name));
     // The stored file of a control plane has no hosts.
     const bool stored = cluster.hosts.size() == 1 && cluster.hosts.front().name == "placeholder";
     if (storage.host.empty() || stored || !item.find("host")) continue;
@@ -222,7 +222,7 @@ void judge_storage(const Cluster& cluster, const Tree& file, Problems& problems)
     if (std::ranges::find(hosts, storage.host) != hosts.end()) continue;
     const auto near = base::nearest(storage.host, hosts);
     problems.add(item.find("host")->mark,
-                 fmt::format("{}host: the file has no host named {}{}", prefix, storage.host,
+                 fmt::format("{}host: the file has no host named {}{}", storage_prefix, storage.host,
                              near ? fmt::format(" (did you mean {}?)", *near) : ""));
   }
 }

@@ -185,6 +185,12 @@ Type<bool> truth() {
       [](const bool& value) { return Tree(value); }, schema_of_type("boolean"));
 }
 
+Type<bool> only_if_true() {
+  Type<bool> type = truth();
+  type.write = [](const bool& value) { return value ? Tree(true) : Tree(); };
+  return type;
+}
+
 Type<std::uint16_t> port() {
   return scalar<std::uint16_t>(
       "port from 1 to 65535",

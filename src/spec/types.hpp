@@ -54,6 +54,8 @@ void add_unexpected(Problems& problems, const Tree& tree, const std::string& pat
 [[nodiscard]] Type<std::string> user_name();
 [[nodiscard]] Type<std::map<std::string, std::string>> labels();
 [[nodiscard]] Type<bool> truth();
+/// As `truth`, but false, the default, is not written.
+[[nodiscard]] Type<bool> only_if_true();
 [[nodiscard]] Type<std::uint16_t> port();  ///< 0 is not written
 [[nodiscard]] Type<int> whole_number(int least, int most = std::numeric_limits<int>::max());
 [[nodiscard]] Type<std::optional<base::Version>> kubernetes_version();

@@ -17,7 +17,7 @@ bool is_leaving(const std::string& node, std::span<const std::string> leaving) {
   return std::ranges::find(leaving, node) != leaving.end();
 }
 
-std::string key_of(const Tree& pod) {
+std::string name_with_namespace(const Tree& pod) {
   const auto text = [&](const char* name) {
     const Tree* found = pod.at({"metadata", name});
     return found ? found->text() : "";
@@ -72,7 +72,7 @@ std::vector<std::string> stranded(std::span<const HostWorkloads> hosts,
     for (const Tree& pod : host.pods) {
       const Tree* node = pod.at({"spec", "nodeName"});
       if (!all && (!node || !is_leaving(node->text(), leaving))) continue;
-      if (seen.insert(key_of(pod)).second) pods.push_back(pod);
+      if (seen.insert(name_with_namespace(pod)).second) pods.push_back(pod);
     }
   std::vector<std::string> lines;
   for (const WorkloadRow& row : workload_rows(pods))

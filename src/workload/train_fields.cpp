@@ -19,7 +19,7 @@ const Tree& nothing() {
 
 constexpr long long most_ranks = 10'000;
 
-bool is_gpu(std::string_view resource) {
+bool is_gpu_resource(std::string_view resource) {
   return resource == "nvidia.com/gpu" || resource == "nvidia.com/gpu.shared" ||
          resource.starts_with("nvidia.com/mig-");
 }
@@ -33,7 +33,7 @@ GpuRequest take_gpus(Tree& container) {
     if (!map) continue;
     std::vector<std::string> names;
     for (const auto& [name, count] : map->entries())
-      if (is_gpu(name)) names.push_back(name);
+      if (is_gpu_resource(name)) names.push_back(name);
     for (const std::string& name : names) {
       const auto count = base::to_int(map->find(name)->text()).value_or(0);
       map->erase(name);

@@ -15,7 +15,7 @@ namespace app {
 namespace {
 
 /// One check with its article, for all output formats.
-struct Page {
+struct ExplainedCheck {
   checks::About about;
   checks::Article article;
   std::vector<std::string> explains;  ///< checks whose failure it explains
@@ -30,7 +30,7 @@ std::string fixes(const std::vector<std::string>& fixes) {
   return fixes.empty() ? "" : "Steps: " + base::join(fixes, "; ") + ".";
 }
 
-Parts parts_of(const Page& page) {
+Parts parts_of(const ExplainedCheck& page) {
   return {{{"why", "Why", std::string(page.about.why)},
            {"symptom", "Symptom", page.article.symptom},
            {"probe", "Probe", page.article.probe},
@@ -40,7 +40,7 @@ Parts parts_of(const Page& page) {
            {"stages", "Stages", session::stages_of(page.about.stages)}}};
 }
 
-base::Tree to_tree(const Page& page) {
+base::Tree to_tree(const ExplainedCheck& page) {
   base::Tree tree = base::Tree::map_of({{"id", page.about.id}, {"title", page.about.title}});
   for (const auto& [key, heading, text] : parts_of(page)) tree.set(key, text);
   tree.set("source", base::Tree::list_of(page.article.sources));
@@ -58,7 +58,7 @@ std::string indented(std::string_view text, std::size_t width, Wrap wrap = repor
   return all;
 }
 
-std::string to_text(const Page& page, std::size_t width) {
+std::string to_text(const ExplainedCheck& page, std::size_t width) {
   std::string text = fmt::format("{}: {}\n", page.about.id, page.about.title);
   for (const auto& [key, heading, says] : parts_of(page))
     if (!says.empty())
@@ -79,7 +79,7 @@ std::string links(const std::vector<std::string>& ids) {
   return base::join(linked, ", ");
 }
 
-std::string to_markdown(const Page& page) {
+std::string to_markdown(const ExplainedCheck& page) {
   std::string text = fmt::format("# {}\n\n{}\n", page.about.id, page.about.title);
   for (const auto& [key, heading, says] : parts_of(page))
     if (!says.empty())
@@ -93,11 +93,11 @@ std::string to_markdown(const Page& page) {
   return text;
 }
 
-Result<std::vector<Page>> pages(const Common& common) {
+Result<std::vector<ExplainedCheck>> pages(const Common& common) {
   const assets::Store assets = TRY(assets::Store::open(common.assets));
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
   const Fixes fixes = fixes_of(TRY(playbook::Library::load(assets, "fix")));
-  std::vector<Page> all;
+  std::vector<ExplainedCheck> all;
   for (const checks::About& about : session::every_check()) {
     const checks::Article* article = checks::article(*data, about.id);
     const auto fix = fixes.find(about.id);
@@ -106,9 +106,10 @@ Result<std::vector<Page>> pages(const Common& common) {
                    {},
                    fix == fixes.end() ? std::vector<std::string>() : fix->second});
   }
-  for (const Page& page : all)
+  for (const ExplainedCheck& page : all)
     for (const std::string& cause : page.article.caused_by)
-      if (const auto place = std::ranges::find(all, cause, [](const Page& other) { return other.about.id; });
+      if (const auto place =
+              std::ranges::find(all, cause, [](const ExplainedCheck& other) { return other.about.id; });
           place != all.end())
         place->explains.emplace_back(page.about.id);
   return all;
@@ -120,7 +121,7 @@ Result<Outcome> explain(const ExplainOptions& options, Io& io) {
   TRY(session::known_ids(options.ids));
   base::Tree tree = base::Tree::list();
   std::string text;
-  for (const Page& page : TRY(pages(options.common))) {
+  for (const ExplainedCheck& page : TRY(pages(options.common))) {
     if (std::ranges::none_of(options.ids,
                              [&](const auto& id) { return session::matches(page.about.id, id); }))
       continue;

@@ -38,12 +38,12 @@ Result<> goes_with(const DoctorOptions& options) {
 }
 
 /// A page for a terminal: the last changes, then the current state.
-class Page {
+class WatchPage {
  public:
-  Page(const std::string& cluster, int every, Io& io) : cluster_(cluster), every_(every), io_(io) {}
-  ~Page() { io_.end_page(); }
-  Page(const Page&) = delete;
-  Page& operator=(const Page&) = delete;
+  WatchPage(const std::string& cluster, int every, Io& io) : cluster_(cluster), every_(every), io_(io) {}
+  ~WatchPage() { io_.end_page(); }
+  WatchPage(const WatchPage&) = delete;
+  WatchPage& operator=(const WatchPage&) = delete;
 
   void show(std::span<const Change> changes, const std::vector<Finding>& findings) {
     for (const Change& change : changes) {
@@ -82,7 +82,7 @@ Result<Outcome> watch_and_report(const DoctorOptions& options, const assets::Sto
   const auto connections = TRY(session::Connections::open(recording.cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
   std::vector<Finding> last;
-  std::optional<Page> page;
+  std::optional<WatchPage> page;
   if (io.page && options.format == Format::text) page.emplace(recording.cluster.name, options.watch, io);
   session::Watcher watcher{.every = std::chrono::seconds(options.watch),
                            .view = options.stage == "cluster",

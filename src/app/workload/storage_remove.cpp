@@ -88,15 +88,16 @@ Result<plan::Plan> plan_of(const StorageSource& source, const spec::Storage& sto
   return with_stored_file(TRY(plan::make(with, {}, census, unmount, nullptr, {})), stored, census, assets);
 }
 
-struct FileChange {
+struct RemovalFromFile {
   std::string before, after;
 };
 
 /// The operator's cluster file without the storage; shows what changes.
-Result<FileChange> change_of_file(const StorageRemoveOptions& options, const std::string& before, Io& io) {
-  if (options.hosts.file.empty()) return FileChange{};
+Result<RemovalFromFile> change_of_file(const StorageRemoveOptions& options, const std::string& before,
+                                       Io& io) {
+  if (options.hosts.file.empty()) return RemovalFromFile{};
   const std::string source = options.hosts.file.string();
-  FileChange change{before, TRY(spec::without_storage(before, source, options.name))};
+  RemovalFromFile change{before, TRY(spec::without_storage(before, source, options.name))};
   if (options.format == Format::text)
     io.out(base::printable(base::unified_diff(change.before, change.after, source, source), 1u << 20));
   return change;
@@ -126,7 +127,7 @@ Result<Outcome> storage_remove(const StorageRemoveOptions& options, Io& io) {
   const spec::Storage storage = TRY(storage_named(cluster, options.name));
   const auto claims = TRY(read_claims(client, options.name));
   TRY(check_claims(client, claims, options));
-  const FileChange file = TRY(change_of_file(options, source.file, io));
+  const RemovalFromFile file = TRY(change_of_file(options, source.file, io));
   if (!TRY(is_confirmed(storage, claims, options, io))) {
     io.out("nothing was changed\n");
     return Outcome::interrupted;
