@@ -20,7 +20,7 @@ struct TrainRunOptions {
   std::string image;
   std::vector<std::string> command;
   int nodes = 1;
-  std::string gpus = "1";                ///< of each rank: workload::parse_gpus
+  std::string gpus;  ///< of each rank: workload::parse_gpus; empty: those of the manifest, or 1
   std::vector<std::string> environment;  ///< "NAME=VALUE"
   std::vector<std::string> volumes;      ///< "CLAIM[:PATH]"
   std::vector<std::string> resources;    ///< "rdma/hca=1"

@@ -125,7 +125,7 @@ Result<TrainJob> job_of(const TrainRunOptions& options) {
                                                        : workload::Framework::plain;
   workload::Role role;
   role.replicas = options.nodes;
-  role.gpus = TRY(workload::parse_gpus("--gpus", options.gpus));
+  role.gpus = TRY(workload::parse_gpus("--gpus", options.gpus.empty() ? "1" : options.gpus));
   const workload::PodOptions pod = TRY(pod_options_of(options));
   role.pod = workload::pod_of(pod);
   job.processes = std::max(1, role.gpus.count);
@@ -145,7 +145,6 @@ Result<> check_unused(const TrainRunOptions& options) {
   };
   add(!options.command.empty(), "-- COMMAND");
   add(options.nodes != 1, "--nodes");
-  add(options.gpus != "1", "--gpus");
   add(!options.environment.empty(), "--env");
   add(!options.volumes.empty(), "--storage");
   add(!options.resources.empty(), "--resource");
@@ -166,7 +165,14 @@ Result<TrainJob> job_of_manifest(const Files& files, const TrainRunOptions& opti
                                   base::printable(import.job.name, 80), base::join(import.problems, "\n")),
                       "remove these fields, or use the operator of its kind");
   notes = std::move(import.notes);
-  return std::move(import.job);
+  TrainJob job = std::move(import.job);
+  if (options.gpus.empty()) return job;
+  // Shares of a GPU and MIG instances, which manifests do not know. Roles without GPUs, such as a launcher,
+  // stay so.
+  const workload::GpuRequest gpus = TRY(workload::parse_gpus("--gpus", options.gpus));
+  for (workload::Role& role : job.roles)
+    if (role.gpus.count > 0) role.gpus = gpus;
+  return job;
 }
 
 }  // namespace

@@ -42,9 +42,9 @@ void add_job(CLI::App& verb, app::TrainRunOptions& options) {
   verb.add_option("--nodes", options.nodes, "Number of ranks, each on a node of its own (default 1)")
       ->check(CLI::Range(1, 10'000))
       ->option_text("N");
-  verb.add_option(
-          "--gpus", options.gpus,
-          "GPUs of each rank (default 1): a number, a share such as 1/4, or MIG instances such as 1g.10gb:2")
+  verb.add_option("--gpus", options.gpus,
+                  "GPUs of each rank (default: 1, or those of the manifest): a number, a share such as 1/4, "
+                  "or MIG instances such as 1g.10gb:2")
       ->option_text("G");
   verb.add_flag("--pack", options.pack, "Allow several ranks on one node");
   auto* tensorflow = verb.add_flag_callback(

@@ -14,7 +14,8 @@ namespace {
 constexpr std::string_view upgrade = "gpuadm upgrade --driver {node}, or use an image for an older CUDA";
 
 constexpr std::array<Pattern, 13> log_patterns = {
-    {{{"out of shared memory", "insufficient shared memory", "/dev/shm/nccl", "SIGBUS", "Bus error"},
+    {{{"out of shared memory", "insufficient shared memory", "unable to allocate shared memory(shm)",
+       "/dev/shm/nccl", "SIGBUS", "Bus error"},
       "shared-memory",
       "container {container} ran out of shared memory: /dev/shm has {shm}",
       "mount an emptyDir with medium: Memory at /dev/shm; notebooks and training jobs of gpuadm: --shm 8Gi"},
