@@ -21,7 +21,7 @@ const std::vector<Theme>& themes() {
   static const std::vector<Theme> themes = {
       {"Inspect", {"doctor", "facts", "status", "verify", "diff", "explain", "support"}},
       {"Build", {"init", "adopt", "apply", "join", "upgrade", "runtime", "playbook"}},
-      {"Operate", {"gpu", "certs", "etcd", "repair", "kubeconfig", "exec", "logs", "cp"}},
+      {"Operate", {"gpu", "health", "certs", "etcd", "repair", "kubeconfig", "exec", "logs", "cp"}},
       {"Workloads", {"notebook", "train", "storage", "workload"}},
       {"Undo", {"undo", "remove", "reset"}},
       {"Bundles and assets", {"bundle", "config", "assets"}},

@@ -6,6 +6,7 @@
 #include "cli/cluster.hpp"
 #include "cli/connection.hpp"
 #include "cli/gpu.hpp"
+#include "cli/health.hpp"
 #include "cli/operate.hpp"
 #include "cli/options.hpp"
 #include "cli/upgrade.hpp"
@@ -44,6 +45,7 @@ class Verbs {
     add_explain();
     add_cluster(root_, global_, chosen_);
     add_gpu(root_, global_, chosen_);
+    add_health(root_, global_, chosen_);
     add_storage(root_, global_, chosen_);
     add_train(root_, global_, chosen_);
     add_upkeep(root_, global_, chosen_);

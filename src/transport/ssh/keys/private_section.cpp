@@ -10,15 +10,15 @@ namespace {
 struct FreeNumber {
   void operator()(BIGNUM* number) const { BN_clear_free(number); }
 };
-using Number = std::unique_ptr<BIGNUM, FreeNumber>;
+using BigNumber = std::unique_ptr<BIGNUM, FreeNumber>;
 using Build = std::unique_ptr<OSSL_PARAM_BLD, decltype(&OSSL_PARAM_BLD_free)>;
 
 const unsigned char* raw(std::string_view bytes) {
   return reinterpret_cast<const unsigned char*>(bytes.data());
 }
 
-Number number(std::string_view bytes) {
-  Number value(BN_secure_new());
+BigNumber number(std::string_view bytes) {
+  BigNumber value(BN_secure_new());
   BN_bin2bn(raw(bytes), static_cast<int>(bytes.size()), value.get());
   return value;
 }
@@ -45,7 +45,7 @@ PrivateKey ed25519(Reader& reader) {
 PrivateKey ecdsa(Reader& reader) {
   const std::string_view curve = reader.string();
   const std::string_view point = reader.string();
-  const Number d = number(reader.string());
+  const BigNumber d = number(reader.string());
   const char* group = curve == "nistp256"   ? "prime256v1"
                       : curve == "nistp384" ? "secp384r1"
                       : curve == "nistp521" ? "secp521r1"
@@ -59,19 +59,19 @@ PrivateKey ecdsa(Reader& reader) {
 }
 
 PrivateKey rsa(Reader& reader) {
-  const Number n = number(reader.string()), e = number(reader.string()), d = number(reader.string());
-  const Number coefficient = number(reader.string()), p = number(reader.string()),
-               q = number(reader.string());
+  const BigNumber n = number(reader.string()), e = number(reader.string()), d = number(reader.string());
+  const BigNumber coefficient = number(reader.string()), p = number(reader.string()),
+                  q = number(reader.string());
   if (!reader.good() || BN_is_zero(p.get()) || BN_is_zero(q.get())) return nullptr;
   const std::unique_ptr<BN_CTX, decltype(&BN_CTX_free)> scratch(BN_CTX_secure_new(), BN_CTX_free);
-  const auto exponent = [&](const Number& prime) {
-    const Number less(BN_dup(prime.get()));
+  const auto exponent = [&](const BigNumber& prime) {
+    const BigNumber less(BN_dup(prime.get()));
     BN_sub_word(less.get(), 1);
-    Number result(BN_secure_new());
+    BigNumber result(BN_secure_new());
     BN_mod(result.get(), d.get(), less.get(), scratch.get());
     return result;
   };
-  const Number dp = exponent(p), dq = exponent(q);
+  const BigNumber dp = exponent(p), dq = exponent(q);
   const Build build(OSSL_PARAM_BLD_new(), OSSL_PARAM_BLD_free);
   OSSL_PARAM_BLD_push_BN(build.get(), OSSL_PKEY_PARAM_RSA_N, n.get());
   OSSL_PARAM_BLD_push_BN(build.get(), OSSL_PKEY_PARAM_RSA_E, e.get());

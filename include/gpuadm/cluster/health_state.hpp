@@ -1,0 +1,90 @@
+#pragma once
+
+#include "gpuadm/cluster/health.hpp"
+
+#include <string>
+#include <vector>
+
+/// What a node remembers between two health runs, and its history. Pure.
+namespace cluster {
+
+/// Two readings of one moment: the clock that can be set, and the one that cannot.
+struct Moment {
+  std::string at;       ///< RFC 3339
+  double epoch = 0;     ///< seconds since 1970
+  double uptime = 0;    ///< seconds since the boot
+  std::string boot_id;  ///< /proc/sys/kernel/random/boot_id
+};
+
+/// The file state.json of a node.
+struct HealthState {
+  std::string node;  ///< name of its Node object
+  Moment last;       ///< of the last run; empty: there was none
+  std::vector<HealthCondition> conditions;
+  std::string first;                ///< the first broken link
+  int gpus = 0;                     ///< the most GPUs that a run saw
+  bool published = false;           ///< the API server has these conditions
+  Moment sent;                      ///< when it got them
+  std::string problem;              ///< why it did not get them; empty: it did
+  std::vector<HealthEvent> events;  ///< to be sent
+  int dropped = 0;                  ///< events that were dropped because too many waited
+  Streaks streaks;                  ///< of a control-plane node
+  std::vector<std::string> limited;
+};
+inline constexpr std::size_t most_events = 32;
+
+[[nodiscard]] base::Tree to_tree(const HealthState& state);
+/// Missing members have their defaults.
+[[nodiscard]] HealthState state_in(const base::Tree& tree);
+
+/// Adds an event; the oldest is dropped where too many wait.
+void enqueue(HealthState& state, HealthEvent event);
+
+/// Whether the conditions must be sent: the API server does not have them, or it got them five minutes ago,
+/// or before the boot. The uptime decides, so that a clock that is set delays nothing.
+[[nodiscard]] bool must_publish(const HealthState& state, const Moment& now);
+
+/// Seconds by which the clock was set between two moments of one boot; nothing: by less than a minute, or it
+/// is unknown.
+[[nodiscard]] std::optional<long long> clock_step(const Moment& before, const Moment& now);
+
+/// A line of the history, with its newline. `note`: what else happened; empty: nothing.
+[[nodiscard]] std::string history_line(const Moment& now, std::span<const HealthCondition> conditions,
+                                       const std::string& first, const std::string& note);
+
+/// A line of the history of one node.
+struct HistoryEntry {
+  std::string host, at;
+  std::vector<HealthCondition> conditions;  ///< type and status
+  std::string first, note;
+};
+/// The lines of playbooks/read/health.sh `history`; damaged ones are counted.
+struct History {
+  std::vector<HistoryEntry> entries;
+  int damaged = 0;
+};
+[[nodiscard]] History read_history(const std::string& host, std::string_view lines);
+
+/// The answer of playbooks/read/health.sh `status`.
+struct HealthOnHost {
+  std::string host, node;  ///< node: of its last run; without one the host's name
+  std::string timer;       ///< active, inactive, failed
+  std::string service;     ///< result of the last run: success, timeout, exit-code, oom-kill
+  std::string says;        ///< its last message
+  std::optional<HealthState> state;
+  bool reached = true;
+};
+[[nodiscard]] HealthOnHost read_health_status(const std::string& host, std::string_view output);
+
+/// A node of `gpuadm health status`.
+struct HealthRow {
+  HealthOnHost on;
+  std::vector<HealthCondition> conditions;  ///< of its Node object; none: it has none, or it was not read
+  std::optional<bool> tainted;              ///< nothing: not read
+};
+[[nodiscard]] base::Tree to_tree(std::span<const HealthRow> rows);
+[[nodiscard]] std::string health_table(std::span<const HealthRow> rows, std::size_t width);
+[[nodiscard]] base::Tree to_tree(std::span<const HistoryEntry> entries);
+[[nodiscard]] std::string history_table(std::span<const HistoryEntry> entries, std::size_t width);
+
+}  // namespace cluster

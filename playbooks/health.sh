@@ -1,0 +1,82 @@
+# shellcheck shell=sh disable=SC2154
+# Functions for the steps of `gpuadm health enable` and `disable`, loaded after prelude.sh.
+
+health_program=/usr/local/libexec/gpuadm/gpuadm
+health_home=$gpuadm_home/health
+health_units='/etc/systemd/system/gpuadm-health.service /etc/systemd/system/gpuadm-health.timer'
+health_files='state.json history.jsonl history.1.jsonl lock'
+
+# --- The program -----------------------------------------------------------------------------------------
+
+health_program_check() { file_has_sum "$bundle_target" "$bundle_sha256" || exit 1; }
+
+# health_program_put: stdin is the program. It is tried before it replaces another one: a build for another machine, or one that is linked
+# to libraries that this host lacks, does not start.
+health_program_put() {
+  path_open "$bundle_target"
+  health_try=$(mktemp -d "$gpuadm_home/try.XXXXXX")
+  trap 'rm -rf "$health_try"' EXIT
+  (umask 077 && cat >"$health_try/gpuadm") || die "cannot write to $health_try"
+  chmod 0700 "$health_try/gpuadm"
+  gpuadm_why=$(limit_of 20 "$health_try/gpuadm" version 2>&1) || {
+    say "$(printf '%s\n' "$gpuadm_why" | tail -n 1)"
+    die "this build of gpuadm does not run on the host: use a released build for the host's architecture, which is linked to glibc 2.31 only"
+  }
+  file_install "$bundle_target" "$bundle_mode" <"$health_try/gpuadm"
+}
+
+# --- The timer -------------------------------------------------------------------------------------------
+
+health_folder_check() {
+  [ -d "$health_home" ] && [ ! -L "$health_home" ] && [ "$(stat -c '%a %u' "$health_home")" = '700 0' ] || exit 1
+}
+health_folder_put() {
+  journal_open
+  # The runs of the service write these files: undo removes them, whatever they contain then.
+  for health_file in $health_files; do journal_for_others file "$health_home/$health_file"; done
+  mkdir -p "$health_home"
+  chmod 0700 "$health_home"
+}
+
+health_timer_check() {
+  systemctl is-enabled --quiet gpuadm-health.timer && unit_is_active gpuadm-health.timer || exit 1
+  [ "$(systemctl show -p NeedDaemonReload gpuadm-health.timer gpuadm-health.service | grep -c '=yes')" = 0 ] || exit 1
+}
+health_timer_put() {
+  journal_unit gpuadm-health.service
+  journal_unit gpuadm-health.timer
+  systemctl daemon-reload
+  systemctl enable --quiet gpuadm-health.timer
+  systemctl restart gpuadm-health.timer
+}
+
+# --- Removal ---------------------------------------------------------------------------------------------
+
+health_stop_check() {
+  ! unit_is_active gpuadm-health.timer && ! unit_is_active gpuadm-health.service || exit 1
+  for health_unit in $health_units; do [ ! -e "$health_unit" ] || exit 1; done
+}
+health_stop() {
+  for health_unit in gpuadm-health.timer gpuadm-health.service; do
+    journal_unit "$health_unit"
+    systemctl stop "$health_unit" 2>/dev/null || :
+  done
+  systemctl disable --quiet gpuadm-health.timer 2>/dev/null || :
+  for health_unit in $health_units; do
+    [ -e "$health_unit" ] || continue
+    journal_file "$health_unit"
+    rm -f "$health_unit"
+  done
+  systemctl daemon-reload
+  systemctl reset-failed gpuadm-health.service 2>/dev/null || :
+}
+
+health_remove_check() { [ ! -e "$health_program" ] && [ ! -e "$health_home" ] || exit 1; }
+health_remove() {
+  if [ -e "$health_program" ]; then
+    journal_file "$health_program"
+    rm -f "$health_program" "$(file_sum_note "$health_program")"
+    rmdir "${health_program%/*}" 2>/dev/null || :
+  fi
+  rm -rf "$health_home"
+}

@@ -1,0 +1,90 @@
+#include "cli/health.hpp"
+
+#include "gpuadm/app/health.hpp"
+
+#include "cli/options.hpp"
+
+namespace cli {
+
+namespace {
+
+constexpr int least_interval = 10, most_interval = 3600, most_percent = 100;
+
+void add_taint(CLI::App& verb, app::TaintPolicy& policy, int& max_tainted) {
+  verb.add_option_function<std::string>(
+          "--taint",
+          [&policy](const std::string& name) {
+            policy = app::taint_policy_named(name).value_or(app::TaintPolicy::off);
+          },
+          "Taint nodes, so that they get no new pods: with a blocker, with a warning, too, or never (default "
+          "off)")
+      ->option_text("off|blocker|warning")
+      ->check(CLI::IsMember({"off", "blocker", "warning"}));
+  verb.add_option("--max-tainted", max_tainted,
+                  "Most nodes that are tainted at a time, in percent of those with GPUs; one always may be "
+                  "(default 25)")
+      ->option_text("PERCENT")
+      ->check(CLI::Range(0, most_percent));
+}
+
+void add_health_enable(CLI::App& group, Global& global, Verb& chosen) {
+  auto* verb = group.add_subcommand(
+      "enable", "Install a timer on every node that checks it and sets conditions of its Node object");
+  const auto options =
+      add_verb<app::HealthEnableOptions>(*verb, global, chosen, common_of, app::health_enable);
+  add_hosts(*verb, options->hosts);
+  verb->add_option("--interval", options->interval, "Seconds between two runs (default 30)")
+      ->option_text("SECONDS")
+      ->check(CLI::Range(least_interval, most_interval));
+  add_taint(*verb, options->taint, options->max_tainted);
+  add_consent(*verb, options->consent, global);
+  add_format(*verb, options->format);
+  add_connection(*verb, options->common.connection);
+}
+
+void add_health_reader(CLI::App& group, Global& global, Verb& chosen, const char* name, const char* says,
+                       base::Result<app::Outcome> (*does)(const app::HealthOptions&, app::Io&)) {
+  auto* verb = group.add_subcommand(name, says);
+  const auto options = add_verb<app::HealthOptions>(*verb, global, chosen, common_of, does);
+  add_hosts(*verb, options->hosts);
+  add_format(*verb, options->format);
+  add_connection(*verb, options->common.connection);
+}
+
+void add_health_disable(CLI::App& group, Global& global, Verb& chosen) {
+  auto* verb = group.add_subcommand(
+      "disable", "Remove the timer, the program, the history, conditions and taints from every node");
+  const auto options =
+      add_verb<app::HealthDisableOptions>(*verb, global, chosen, common_of, app::health_disable);
+  add_hosts(*verb, options->hosts);
+  add_consent(*verb, options->consent, global);
+  add_format(*verb, options->format);
+  add_connection(*verb, options->common.connection);
+}
+
+void add_health_run(CLI::App& group, Global& global, Verb& chosen) {
+  auto* verb = group.add_subcommand("run", "Check this node once, as the timer does; needs root");
+  const auto options = add_verb<app::HealthRunOptions>(*verb, global, chosen, common_of, app::health_run);
+  verb->add_option("--node", options->node, "Name of this machine's Node object")
+      ->required()
+      ->option_text("NAME");
+  add_taint(*verb, options->taint, options->max_tainted);
+}
+
+}  // namespace
+
+void add_health(CLI::App& root, Global& global, Verb& chosen) {
+  auto* group =
+      root.add_subcommand("health", "Nodes that check themselves: conditions, Events, taint, history")
+          ->require_subcommand(1)
+          ->fallthrough();
+  add_health_enable(*group, global, chosen);
+  add_health_reader(*group, global, chosen, "status", "Show the last run, conditions and taint of every node",
+                    app::health_status);
+  add_health_reader(*group, global, chosen, "history", "Show what has changed on every node, and when",
+                    app::health_history);
+  add_health_disable(*group, global, chosen);
+  add_health_run(*group, global, chosen);
+}
+
+}  // namespace cli

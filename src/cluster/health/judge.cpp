@@ -1,0 +1,141 @@
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/cluster/health.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cluster {
+
+namespace {
+
+using report::Finding;
+using report::Severity;
+using report::Verdict;
+
+constexpr std::pair<TaintPolicy, std::string_view> policies[] = {
+    {TaintPolicy::off, "off"}, {TaintPolicy::blocker, "blocker"}, {TaintPolicy::warning, "warning"}};
+
+constexpr std::size_t message_limit = 400;
+
+enum Part : std::size_t { gpu, fabric, driver, none };
+
+/// The condition that a check belongs to, by the longest prefix of its ID.
+struct PartRow {
+  std::string_view prefix;
+  Part part;
+};
+constexpr PartRow parts[] = {
+    {"gpu.health.nvlink-", fabric}, {"gpu.health.sxid-", fabric},
+    {"gpu.health.dcgm-", none},     {"gpu.health.nccl-", none},
+    {"gpu.health.", gpu},           {"gpu.pci.", gpu},
+    {"gpu.fabric.", fabric},        {"gpu.driver.", driver},
+    {"gpu.vgpu.", driver},          {"nct.", driver},
+    {"gpu.cdi.", driver},
+};
+
+Part part_of(std::string_view id) {
+  const auto* row =
+      std::ranges::find_if(parts, [&](const PartRow& one) { return id.starts_with(one.prefix); });
+  return row == std::end(parts) ? none : row->part;
+}
+
+/// The cause of a finding on the same node, as far as it is broken itself.
+const Finding& root_of(std::span<const Finding> findings, const Finding& finding) {
+  const Finding* root = &finding;
+  for (std::size_t steps = 0; steps < findings.size() && !root->caused_by.empty(); ++steps) {
+    const auto cause = std::ranges::find_if(findings, [&](const Finding& one) {
+      return one.id == root->caused_by && report::is_broken(one) && report::is_open(one);
+    });
+    if (cause == findings.end()) break;
+    root = &*cause;
+  }
+  return *root;
+}
+
+std::string message_of(const Finding& finding) {
+  return base::printable(fmt::format("{} ({})", finding.says, finding.id), message_limit);
+}
+
+HealthCondition condition_of(Part part, std::span<const Finding> findings, Severity limit) {
+  HealthCondition condition{std::string(health_types[part]), "True", "ChecksPassed", "", ""};
+  const Finding *broken = nullptr, *unclear = nullptr;
+  int lesser = 0;
+  for (const Finding& finding : findings) {
+    if (part_of(finding.id) != part || !report::is_open(finding) || finding.severity == Severity::note)
+      continue;
+    if (finding.verdict == Verdict::unknown || finding.verdict == Verdict::timeout) {
+      if (!unclear) unclear = &finding;
+    } else if (finding.severity < limit) {
+      ++lesser;
+    } else if (!broken || finding.severity > broken->severity) {
+      broken = &finding;
+    }
+  }
+  if (broken) {
+    condition.status = "False";
+    condition.reason = "CheckFailed";
+    condition.message = message_of(root_of(findings, *broken));
+  } else if (unclear && unclear->severity >= limit) {
+    condition.status = "Unknown";
+    condition.reason = "CheckIncomplete";
+    condition.message = message_of(*unclear);
+  } else {
+    condition.message = lesser == 0   ? "all checks passed"
+                        : lesser == 1 ? "1 warning: run gpuadm doctor"
+                                      : fmt::format("{} warnings: run gpuadm doctor", lesser);
+  }
+  return condition;
+}
+
+/// The first blocker, otherwise the first warning, at its cause.
+std::string first_of(std::span<const Finding> findings) {
+  const Finding* first = nullptr;
+  for (const Finding& finding : findings)
+    if (report::is_open(finding) && report::is_broken(finding) &&
+        (!first || finding.severity > first->severity))
+      first = &finding;
+  return first ? message_of(root_of(findings, *first)) : std::string();
+}
+
+}  // namespace
+
+std::string_view name_of(TaintPolicy policy) {
+  return std::ranges::find(policies, policy, [](const auto& row) { return row.first; })->second;
+}
+
+std::optional<TaintPolicy> taint_policy_named(std::string_view name) {
+  const auto* row = std::ranges::find(policies, name, [](const auto& one) { return one.second; });
+  return row == std::end(policies) ? std::nullopt : std::optional(row->first);
+}
+
+int gpus_of(const facts::Nvidia& nvidia) {
+  return static_cast<int>(nvidia.pci_gpus.empty() ? nvidia.gpus.size() : nvidia.pci_gpus.size());
+}
+
+HealthReport judge_health(std::span<const Finding> findings, int gpus, int known, TaintPolicy policy) {
+  HealthReport report{{}, first_of(findings), gpus};
+  if (gpus == 0 && known == 0) return report;
+  const Severity limit = policy == TaintPolicy::warning ? Severity::warning : Severity::blocker;
+  for (const Part part : {gpu, fabric, driver})
+    report.conditions.push_back(condition_of(part, findings, limit));
+  HealthCondition& cards = report.conditions[gpu];
+  if (gpus >= known || cards.status == "False") return report;
+  cards.status = "False";
+  cards.reason = "GPUMissing";
+  cards.message = fmt::format("{} of {} GPUs are missing", known - gpus, known);
+  report.first = cards.message;
+  return report;
+}
+
+HealthReport unchecked_health(const std::string& reason, const std::string& message, bool driver_fails,
+                              int known) {
+  HealthReport report{{}, base::printable(message, message_limit), known};
+  if (known == 0) return report;
+  for (const std::string_view type : health_types)
+    report.conditions.push_back({std::string(type), "Unknown", reason, report.first, ""});
+  if (driver_fails) report.conditions[driver].status = "False";
+  return report;
+}
+
+}  // namespace cluster

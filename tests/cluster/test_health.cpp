@@ -1,0 +1,241 @@
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/cluster/health_state.hpp"
+
+#include <doctest.h>
+
+#include <algorithm>
+
+namespace {
+
+using cluster::HealthCondition;
+using cluster::HealthState;
+using cluster::NodeHealth;
+using cluster::TaintPolicy;
+using report::Finding;
+using report::Severity;
+using report::Verdict;
+
+Finding finding(const char* id, Severity severity, const char* caused_by = "") {
+  return {.id = id,
+          .severity = severity,
+          .verdict = Verdict::fail,
+          .host = "gpu1",
+          .says = std::string("it is broken: ") + id,
+          .evidence = "",
+          .remedy = "",
+          .caused_by = caused_by};
+}
+
+std::string statuses(const cluster::HealthReport& report) {
+  std::string text;
+  for (const HealthCondition& one : report.conditions) text += one.status + " ";
+  return text;
+}
+
+NodeHealth node(const char* name, bool healthy, bool tainted = false) {
+  return {name, false, true, tainted, true, healthy};
+}
+
+}  // namespace
+
+TEST_CASE("a node without GPUs has no conditions, and its first broken link") {
+  const auto report = cluster::judge_health(std::vector{finding("kubelet.running", Severity::blocker)}, 0, 0,
+                                            TaintPolicy::blocker);
+  CHECK(report.conditions.empty());
+  CHECK(report.first == "it is broken: kubelet.running (kubelet.running)");
+}
+
+TEST_CASE("a finding makes the condition of its part False, with its cause as message") {
+  const std::vector<Finding> findings = {
+      finding("gpu.driver.module-loaded", Severity::blocker),
+      finding("gpu.fabric.state", Severity::blocker, "gpu.driver.module-loaded"),
+      finding("gpu.health.temperature", Severity::warning)};
+  const auto report = cluster::judge_health(findings, 8, 8, TaintPolicy::blocker);
+  CHECK(statuses(report) == "True False False ");
+  CHECK(report.conditions[0].message == "1 warning: run gpuadm doctor");
+  CHECK(report.conditions[1].message.contains("gpu.driver.module-loaded"));
+  CHECK(report.first.contains("gpu.driver.module-loaded"));
+  CHECK(statuses(cluster::judge_health(findings, 8, 8, TaintPolicy::warning)) == "False False False ");
+}
+
+TEST_CASE("a check that could not be run makes its condition Unknown, not True") {
+  Finding timed_out = finding("gpu.driver.smi-runs", Severity::blocker);
+  timed_out.verdict = Verdict::timeout;
+  const auto report = cluster::judge_health(std::vector{timed_out}, 1, 1, TaintPolicy::off);
+  CHECK(statuses(report) == "True True Unknown ");
+}
+
+TEST_CASE("GPUs that an earlier run saw are missing") {
+  const auto report = cluster::judge_health({}, 7, 8, TaintPolicy::off);
+  CHECK(statuses(report) == "False True True ");
+  CHECK(report.conditions[0].reason == "GPUMissing");
+  CHECK(report.conditions[0].message == "1 of 8 GPUs are missing");
+}
+
+TEST_CASE("a hung nvidia-smi is the driver's fault, and says nothing about the GPUs") {
+  const auto report = cluster::unchecked_health("NvidiaSmiHangs", "it hangs", true, 8);
+  CHECK(statuses(report) == "Unknown Unknown False ");
+  CHECK(cluster::unchecked_health("NvidiaSmiHangs", "it hangs", true, 0).conditions.empty());
+}
+
+TEST_CASE("a status keeps its time while only its message changes") {
+  const std::vector<HealthCondition> before = {{"GPUHealthy", "False", "CheckFailed", "90 C", "then"}};
+  std::vector<HealthCondition> now = {{"GPUHealthy", "False", "CheckFailed", "91 C", ""},
+                                      {"GPUDriverHealthy", "True", "ChecksPassed", "", ""}};
+  const auto changed = cluster::carry_over(before, now, "now");
+  CHECK(changed.size() == 2);
+  CHECK(now[0].since == "then");
+  CHECK(now[1].since == "now");
+}
+
+TEST_CASE("conditions are added to those of the kubelet in a Node object, and removed from it") {
+  auto node = base::json::read(R"({"metadata": {"name": "gpu1"}, "status": {"conditions": [
+    {"type": "Ready", "status": "True"}, {"type": "GPUHealthy", "status": "True"}]}})",
+                               "node")
+                  .value();
+  const std::vector<HealthCondition> ours = {{"GPUHealthy", "False", "CheckFailed", "Xid 79", "then"}};
+  CHECK(cluster::set_conditions(node, ours, "now"));
+  const auto& list = node.at({"status", "conditions"})->items();
+  CHECK(list.size() == 2);
+  CHECK(base::text_of(list[1], "lastTransitionTime") == "then");
+  CHECK(base::text_of(list[1], "lastHeartbeatTime") == "now");
+  CHECK(cluster::conditions_of_node(node).front().message == "Xid 79");
+  CHECK(cluster::set_conditions(node, {}, "now"));
+  CHECK(node.at({"status", "conditions"})->items().size() == 1);
+  CHECK_FALSE(cluster::set_conditions(node, {}, "now"));
+}
+
+TEST_CASE("lines of nodes are read, and forged ones are ignored") {
+  const auto nodes = cluster::read_node_health(
+      "one\tcontrol-plane\tTrue\ttainted\tGPUHealthy=False,GPUDriverHealthy=True,\n"
+      "two\t\tTrue\t\tGPUHealthy=Unknown,\nthree\t\tFalse\t\t\nfour\n");
+  REQUIRE(nodes.size() == 3);
+  CHECK(nodes[0].control_plane);
+  CHECK(nodes[0].tainted);
+  CHECK(nodes[0].healthy == false);
+  CHECK(nodes[1].watched);
+  CHECK_FALSE(nodes[1].healthy.has_value());
+  CHECK_FALSE(nodes[2].watched);
+}
+
+TEST_CASE("a node is tainted after two unhealthy runs, and untainted after three healthy ones") {
+  cluster::Streaks streaks;
+  std::vector<NodeHealth> nodes = {node("one", false), node("two", true)};
+  auto plan = cluster::plan_taints(nodes, streaks, TaintPolicy::blocker, 50);
+  CHECK(plan.add.empty());
+  plan = cluster::plan_taints(nodes, plan.streaks, TaintPolicy::blocker, 50);
+  CHECK(plan.add == std::vector<std::string>{"one"});
+  nodes[0] = node("one", true, true);
+  for (int run = 0; run < 2; ++run) {
+    plan = cluster::plan_taints(nodes, plan.streaks, TaintPolicy::blocker, 50);
+    CHECK(plan.remove.empty());
+  }
+  // A fault in between starts the count again.
+  nodes[0].healthy = false;
+  plan = cluster::plan_taints(nodes, plan.streaks, TaintPolicy::blocker, 50);
+  nodes[0].healthy = true;
+  for (int run = 0; run < 3; ++run)
+    plan = cluster::plan_taints(nodes, plan.streaks, TaintPolicy::blocker, 50);
+  CHECK(plan.remove == std::vector<std::string>{"one"});
+}
+
+TEST_CASE("no more than the stated share of nodes is tainted, and the others are named") {
+  std::vector<NodeHealth> nodes;
+  cluster::Streaks streaks;
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
+    nodes.push_back(node(name, false));
+    streaks[name] = {1, 0};
+  }
+  auto plan = cluster::plan_taints(nodes, streaks, TaintPolicy::blocker, 25);
+  CHECK(plan.add == std::vector<std::string>{"a", "b"});
+  CHECK(plan.limited.size() == 6);
+  // One node may always be tainted.
+  nodes.resize(1);
+  CHECK(cluster::plan_taints(nodes, streaks, TaintPolicy::blocker, 1).add.size() == 1);
+}
+
+TEST_CASE("with the policy off, and for nodes without conditions, taints are removed") {
+  std::vector<NodeHealth> nodes = {node("one", false, true)};
+  CHECK(cluster::plan_taints(nodes, {}, TaintPolicy::off, 25).remove.size() == 1);
+  nodes[0].watched = false;
+  nodes[0].healthy.reset();
+  CHECK(cluster::plan_taints(nodes, {}, TaintPolicy::blocker, 25).remove.size() == 1);
+}
+
+TEST_CASE("the first Ready control-plane node sets the taints") {
+  std::vector<NodeHealth> nodes = {
+      {"b", true, true}, {"a", true, false}, {"c", true, true}, {"0", false, true}};
+  CHECK(cluster::sets_taints(nodes, "b"));
+  CHECK_FALSE(cluster::sets_taints(nodes, "a"));
+  CHECK_FALSE(cluster::sets_taints(nodes, "c"));
+}
+
+TEST_CASE("the state survives its file, and a damaged one is a new one") {
+  HealthState state;
+  state.node = "gpu1";
+  state.last = {"2026-01-01T00:00:00Z", 1767225600.5, 100.25, "boot"};
+  state.conditions = {{"GPUHealthy", "False", "CheckFailed", "Xid 79", "then"}};
+  state.gpus = 8;
+  state.published = true;
+  state.streaks["gpu1"] = {1, 0};
+  cluster::enqueue(state, {"event", true, "GPUHealthyNot", "Xid 79", "now"});
+  const auto tree = base::json::read(base::json::write(cluster::to_tree(state)), "state.json").value();
+  const HealthState read = cluster::state_in(tree);
+  CHECK(cluster::to_tree(read) == cluster::to_tree(state));
+  CHECK(cluster::state_in(base::Tree("junk")).last.at.empty());
+}
+
+TEST_CASE("events that cannot be sent are bounded, and the dropped ones counted") {
+  HealthState state;
+  for (std::size_t i = 0; i < cluster::most_events + 3; ++i)
+    cluster::enqueue(state, {std::to_string(i), true, "", "", ""});
+  CHECK(state.events.size() == cluster::most_events);
+  CHECK(state.events.front().name == "3");
+  CHECK(state.dropped == 3);
+}
+
+TEST_CASE("the uptime decides when conditions are sent again, not a clock that is set") {
+  HealthState state;
+  cluster::Moment now{"", 1000, 1000, "boot"};
+  CHECK(cluster::must_publish(state, now));
+  state.published = true;
+  state.sent = now;
+  now.epoch += 100000;
+  CHECK_FALSE(cluster::must_publish(state, now));
+  now.uptime += 300;
+  CHECK(cluster::must_publish(state, now));
+  now.uptime = 1001;
+  now.boot_id = "next";
+  CHECK(cluster::must_publish(state, now));
+}
+
+TEST_CASE("a clock that is set is measured against the uptime") {
+  const cluster::Moment before{"", 1000, 100, "boot"};
+  CHECK_FALSE(cluster::clock_step(before, {"", 1030, 130, "boot"}).has_value());
+  CHECK(cluster::clock_step(before, {"", 1030 + 3600, 130, "boot"}) == 3600);
+  CHECK(cluster::clock_step(before, {"", 1030 - 7200, 130, "boot"}) == -7200);
+  CHECK_FALSE(cluster::clock_step(before, {"", 9000, 10, "next"}).has_value());
+}
+
+TEST_CASE("the history is read back, without its damaged lines") {
+  const std::vector<HealthCondition> conditions = {{"GPUHealthy", "False", "", "", ""}};
+  const std::string line =
+      cluster::history_line({"2026-01-01T00:00:00Z", 0, 5, ""}, conditions, "Xid 79", "tainted gpu1");
+  const auto history = cluster::read_history("gpu1", line + "{\"at\": \"cut\n" + line);
+  CHECK(history.entries.size() == 2);
+  CHECK(history.damaged == 1);
+  const std::string table = cluster::history_table(history.entries, 0);
+  CHECK(table.contains("2026-01-01T00:00:00Z"));
+  CHECK(table.contains("Xid 79; tainted gpu1"));
+}
+
+TEST_CASE("the status of a host names what is wrong with the checks themselves") {
+  const auto failed =
+      cluster::read_health_status("gpu1", "timer active\nservice timeout\nsays it took too long\n");
+  const std::vector<cluster::HealthRow> rows = {
+      {failed, {}, false},
+      {cluster::read_health_status("gpu2", "timer inactive\nservice \nsays \n"), {}, {}}};
+  const std::string table = cluster::health_table(rows, 0);
+  CHECK(table.contains("gpu1: the last run failed (timeout): it took too long"));
+  CHECK(table.contains("not enabled"));
+}
