@@ -22,7 +22,9 @@ health_program_put() {
     say "$(printf '%s\n' "$gpuadm_why" | tail -n 1)"
     die "this build of gpuadm does not run on the host: use a released build for the host's architecture, which is linked to glibc 2.31 only"
   }
-  file_install "$bundle_target" "$bundle_mode" <"$health_try/gpuadm"
+  exec <"$health_try/gpuadm"
+  rm -rf "$health_try"
+  file_install "$bundle_target" "$bundle_mode"
 }
 
 # --- The timer -------------------------------------------------------------------------------------------

@@ -1,13 +1,13 @@
 # shellcheck shell=sh disable=SC2154
 # Prints what `gpuadm health` has on a host. Variables: what (status, history). status: "timer STATE", "service RESULT", "says LINE" (its last
-# message), then "state " and the file of the last run. history: the lines of the history, oldest first.
+# error), then "state " and the file of the last run. history: the lines of the history, oldest first.
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 home=/var/lib/gpuadm/health
 case $what in
   status)
     printf 'timer %s\n' "$(systemctl is-active gpuadm-health.timer 2>/dev/null | head -n 1)"
     printf 'service %s\n' "$(systemctl show -p Result gpuadm-health.service 2>/dev/null | sed -n 's/^Result=//p')"
-    printf 'says %s\n' "$(timeout -k 2 5 journalctl -u gpuadm-health.service _COMM=gpuadm -n 1 -o cat --no-pager 2>/dev/null | tail -n 1 | head -c 500)"
+    printf 'says %s\n' "$(timeout -k 2 5 journalctl -u gpuadm-health.service _COMM=gpuadm -n 10 -o cat --no-pager 2>/dev/null | grep '^gpuadm: ' | tail -n 1 | head -c 500)"
     [ ! -f "$home/state.json" ] || { printf 'state ' && head -c 262144 "$home/state.json" && echo; }
     ;;
   history) for file in "$home/history.1.jsonl" "$home/history.jsonl"; do [ ! -f "$file" ] || head -c 1048576 "$file"; done ;;

@@ -1,7 +1,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/cluster/health_state.hpp"
 
-#include <doctest.h>
+#include <doctest/doctest.h>
 
 #include <algorithm>
 
