@@ -6,7 +6,7 @@
 #include "cli/cluster.hpp"
 #include "cli/connection.hpp"
 #include "cli/gpu.hpp"
-#include "cli/health.hpp"
+#include "cli/health/verbs.hpp"
 #include "cli/operate.hpp"
 #include "cli/options.hpp"
 #include "cli/upgrade.hpp"

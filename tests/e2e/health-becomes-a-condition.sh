@@ -3,7 +3,7 @@
 # when it is repaired. An API server that is away gets the result later. Disable leaves nothing. A node's credentials cannot taint.
 . "$(dirname "$0")/common"
 
-admin() { on node kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s "$@"; }
+admin() { administer node "$@"; }
 condition() { admin get node node -o "jsonpath={.status.conditions[?(@.type=='$1')].status}"; }
 taints() { admin get node node -o 'jsonpath={.spec.taints[*].key}'; }
 is_unhealthy() { [ "$(condition GPUHealthy)" = False ]; }
@@ -37,10 +37,20 @@ if ldd "$GPUADM" | grep -q yaml-cpp && ! on node "ldconfig -p | grep -q yaml-cpp
   exits 1 gpuadm health enable -f cluster.yaml -y
   says "use a released build"
   [ "$(condition GPUHealthy)" = '' ] || fail "a build that does not run has set a condition"
-  # The libraries of this build, which is not a released one.
+  # The libraries of this build, which is not a released one, as far as the host has none of that name.
   mkdir lib
-  ldd "$GPUADM" | awk '$2 == "=>" { print $3 }' | grep -E '/lib(fmt|yaml-cpp|tomlplusplus|ssh2|zstd|lzma|crypto|z|stdc\+\+)\.' | xargs -I{} cp -L {} lib/
-  tar -C lib -cf - . | on node 'mkdir -p /opt/gpuadm-lib && tar -C /opt/gpuadm-lib -xf - && echo /opt/gpuadm-lib >/etc/ld.so.conf.d/gpuadm-lab.conf && ldconfig'
+  ldd "$GPUADM" | awk '$2 == "=>" { print $3 }' | xargs -I{} cp -L {} lib/
+  tar -C lib -cf - . | on node 'mkdir /opt/gpuadm-lib && tar -C /opt/gpuadm-lib -xf -'
+  on node bash -s <<'END'
+ldconfig -p >/root/known
+for file in /opt/gpuadm-lib/*; do ! grep -qF "	${file##*/} " /root/known || rm "$file"; done
+echo /opt/gpuadm-lib >/etc/ld.so.conf.d/gpuadm-lab.conf
+ldconfig
+END
+  on node 'cat >/root/gpuadm && chmod 0700 /root/gpuadm && /root/gpuadm version' <"$GPUADM" >version.log 2>&1 || {
+    echo "skip: this build of gpuadm does not run on hosts of the lab: $(tail -n 1 version.log)"
+    exit 77
+  }
 fi
 
 exits 0 gpuadm health enable -f cluster.yaml --dry-run
@@ -105,7 +115,7 @@ has_succeeded() { [ "$(on node systemctl show -p Result --value gpuadm-health.se
 within 40 has_succeeded
 
 # What a node's own credentials can do: its status, and Events. Not its taints, and not another node.
-kubelet() { on node kubectl --kubeconfig /etc/kubernetes/kubelet.conf --request-timeout=20s "$@"; }
+kubelet() { on node "kubectl --kubeconfig /etc/kubernetes/kubelet.conf --request-timeout=20s $(printf "%q " "$@")"; }
 ! kubelet taint nodes node gpuadm.io/gpu-unhealthy:NoSchedule 2>refused || fail "a node may taint itself"
 grep -q 'not allowed to modify taints' refused || fail "$(cat refused)"
 

@@ -1,4 +1,4 @@
-#include "cli/health.hpp"
+#include "cli/health/verbs.hpp"
 
 #include "gpuadm/app/health.hpp"
 
