@@ -4,6 +4,7 @@
 #include "gpuadm/cluster/health.hpp"
 
 #include <string>
+#include <vector>
 
 /// `gpuadm health`: nodes that check themselves.
 namespace app {
@@ -15,8 +16,9 @@ struct HealthEnableOptions {
   Common common;
   Hosts hosts;
   TaintPolicy taint = TaintPolicy::off;
-  int interval = 30;     ///< seconds between two runs
-  int max_tainted = 25;  ///< percent of the nodes with GPUs
+  int interval = 30;              ///< seconds between two runs
+  int max_tainted = 25;           ///< percent of the nodes with GPUs
+  std::vector<std::string> skip;  ///< IDs of checks, or prefixes
   Consent consent = Consent::ask;
   Format format = Format::text;
 };
@@ -49,6 +51,7 @@ struct HealthRunOptions {
   std::string node;  ///< name of this machine's Node object
   TaintPolicy taint = TaintPolicy::off;
   int max_tainted = 25;
+  std::vector<std::string> skip;
 };
 /// One run on this node, as the timer starts it: checks, writes the history, sends conditions and Events, and
 /// sets taints on the first control-plane node. Outcome::failed if the results cannot be kept. An API server

@@ -1,6 +1,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/cluster_client.hpp"
 #include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/findings.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 #include "gpuadm/session/typed.hpp"
 
@@ -16,14 +17,17 @@ namespace {
 using base::Fault;
 
 Result<> check(const HealthEnableOptions& options) {
+  TRY(session::known_ids(options.skip));
   if (options.taint == cluster::TaintPolicy::off || options.max_tainted > 0) return {};
   return base::fail(Fault::usage, "--max-tainted 0 taints no node", "use --taint off");
 }
 
 base::Variables variables_of(const HealthEnableOptions& options) {
-  return {{"health_interval", std::to_string(options.interval)},
-          {"health_options",
-           fmt::format("--taint {} --max-tainted {}", cluster::name_of(options.taint), options.max_tainted)}};
+  std::string words =
+      fmt::format("--taint {} --max-tainted {}", cluster::name_of(options.taint), options.max_tainted);
+  // Known IDs are letters, digits, dots and hyphens.
+  if (!options.skip.empty()) words += " --skip " + base::join(options.skip, ",");
+  return {{"health_interval", std::to_string(options.interval)}, {"health_options", words}};
 }
 
 /// The policy was changed to off: taints that an earlier policy has set are removed.

@@ -123,7 +123,11 @@ Result<HealthReport> check_node(const Run& run, int known) {
     return cluster::unchecked_health(hung ? "NvidiaSmiHangs" : "ProbeFailed",
                                      hung ? hung_text(*hung) : facts.error().what, hung.has_value(), known);
   }
-  const auto findings = TRY(session::find(cluster, {}, survey.census, run.assets, checks::Stage::node));
+  auto findings = TRY(session::find(cluster, {}, survey.census, run.assets, checks::Stage::node));
+  std::erase_if(findings, [&](const report::Finding& finding) {
+    return std::ranges::any_of(
+        run.options.skip, [&](const std::string& pattern) { return session::matches(finding.id, pattern); });
+  });
   return cluster::judge_health(findings, cluster::gpus_of(facts->nvidia), known, run.options.taint);
 }
 

@@ -10,7 +10,8 @@ namespace {
 
 constexpr int least_interval = 10, most_interval = 3600, most_percent = 100;
 
-void add_taint(CLI::App& verb, app::TaintPolicy& policy, int& max_tainted) {
+void add_taint(CLI::App& verb, app::TaintPolicy& policy, int& max_tainted, std::vector<std::string>& skip) {
+  add_list(verb, "--skip", skip, "ID,...", "Skip these checks; a prefix such as nct selects a group");
   verb.add_option_function<std::string>(
           "--taint",
           [&policy](const std::string& name) {
@@ -36,7 +37,7 @@ void add_health_enable(CLI::App& group, Global& global, Verb& chosen) {
   verb->add_option("--interval", options->interval, "Seconds between two runs (default 30)")
       ->option_text("SECONDS")
       ->check(CLI::Range(least_interval, most_interval));
-  add_taint(*verb, options->taint, options->max_tainted);
+  add_taint(*verb, options->taint, options->max_tainted, options->skip);
   add_consent(*verb, options->consent, global);
   add_format(*verb, options->format);
   add_connection(*verb, options->common.connection);
@@ -68,7 +69,7 @@ void add_health_run(CLI::App& group, Global& global, Verb& chosen) {
   verb->add_option("--node", options->node, "Name of this machine's Node object")
       ->required()
       ->option_text("NAME");
-  add_taint(*verb, options->taint, options->max_tainted);
+  add_taint(*verb, options->taint, options->max_tainted, options->skip);
 }
 
 }  // namespace
