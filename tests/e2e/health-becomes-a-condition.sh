@@ -3,7 +3,7 @@
 # when it is repaired. An API server that is away gets the result later. Disable leaves nothing. A node's credentials cannot taint.
 . "$(dirname "$0")/common"
 
-admin() { administer node "$@"; }
+admin() { administer plane "$@"; }
 condition() { admin get node node -o "jsonpath={.status.conditions[?(@.type=='$1')].status}"; }
 taints() { admin get node node -o 'jsonpath={.spec.taints[*].key}'; }
 is_unhealthy() { [ "$(condition GPUHealthy)" = False ]; }
@@ -26,13 +26,15 @@ within() {
 }
 # What health enable may leave on the host.
 traces() {
-  on node "ls -d /usr/local/libexec/gpuadm /var/lib/gpuadm/health /etc/systemd/system/*gpuadm-health* /etc/systemd/system/timers.target.wants/gpuadm-health* 2>/dev/null; systemctl list-units --all --no-legend 'gpuadm-health*'" || :
+  on "$1" "ls -d /usr/local/libexec/gpuadm /var/lib/gpuadm/health /etc/systemd/system/*gpuadm-health* /etc/systemd/system/timers.target.wants/gpuadm-health* 2>/dev/null; systemctl list-units --all --no-legend 'gpuadm-health*'" || :
 }
 
 # The lab has no driver and no toolkit: their checks are left out.
 enable() { exits 0 gpuadm health enable -f cluster.yaml --interval 10 --skip gpu.driver,gpu.cdi,nct "$@"; }
 
-a_host node --gpu h200
+lab up plane
+lab up node --gpu h200
+"$top/tests/lib/lab-cluster" --control-planes 1 plane node >cluster.yaml
 exits 0 init -y --skip-phases gpu
 
 # A build that is linked to libraries which the host lacks is refused, and nothing runs it.
@@ -43,13 +45,15 @@ if ldd "$GPUADM" | grep -q yaml-cpp && ! on node "ldconfig -p | grep -q yaml-cpp
   # The libraries of this build, which is not a released one, as far as the host has none of that name.
   mkdir lib
   ldd "$GPUADM" | awk '$2 == "=>" { print $3 }' | xargs -I{} cp -L {} lib/
-  tar -C lib -cf - . | on node 'mkdir /opt/gpuadm-lib && tar -C /opt/gpuadm-lib -xf -'
-  on node bash -s <<'END'
+  for host in plane node; do
+    tar -C lib -cf - . | on "$host" 'mkdir /opt/gpuadm-lib && tar -C /opt/gpuadm-lib -xf -'
+    on "$host" bash -s <<'END'
 ldconfig -p >/root/known
 for file in /opt/gpuadm-lib/*; do ! grep -qF "	${file##*/} " /root/known || rm "$file"; done
 echo /opt/gpuadm-lib >/etc/ld.so.conf.d/gpuadm-lab.conf
 ldconfig
 END
+  done
   on node 'cat >/root/gpuadm && chmod 0700 /root/gpuadm && /root/gpuadm version' <"$GPUADM" >version.log 2>&1 || {
     echo "skip: this build of gpuadm does not run on hosts of the lab: $(tail -n 1 version.log)"
     exit 77
@@ -57,7 +61,7 @@ END
 fi
 
 enable --dry-run
-traces >traces.log
+for host in plane node; do traces "$host"; done >traces.log
 [ ! -s traces.log ] || fail "a dry run has left $(cat traces.log)"
 exits 2 gpuadm health enable -f cluster.yaml --taint sometimes -y
 enable --taint blocker -y
@@ -86,7 +90,7 @@ grep -q 'GPUHealthyNot' described || fail "kubectl describe node does not show t
 [ "$(condition Ready)" = True ] || fail "the kubelet's conditions are gone"
 
 # An API server that is away: the result is kept, and sent later.
-on node 'mv /etc/kubernetes/manifests/kube-apiserver.yaml /root/'
+on plane 'mv /etc/kubernetes/manifests/kube-apiserver.yaml /root/'
 on node 'mv /root/nvidia-smi.real /usr/bin/nvidia-smi'
 for _ in $(seq 60); do
   on node 'grep -q "\"problem\":\"..*\"" /var/lib/gpuadm/health/state.json && grep -q "\"type\":\"GPUHealthy\",\"status\":\"True\"" /var/lib/gpuadm/health/state.json' && break
@@ -94,7 +98,7 @@ for _ in $(seq 60); do
 done
 on node 'grep -o "\"problem\":\"[^\"]*\"" /var/lib/gpuadm/health/state.json' >problem
 grep -q 'problem":"..*"' problem || fail "an API server that is away is not named"
-on node 'mv /root/kube-apiserver.yaml /etc/kubernetes/manifests/'
+on plane 'mv /root/kube-apiserver.yaml /etc/kubernetes/manifests/'
 api_answers() { admin get --raw /readyz >/dev/null 2>&1; }
 within 120 api_answers
 within 60 is_healthy
@@ -106,7 +110,7 @@ says "the first run"
 says "1 of 1 GPUs are missing"
 says "untainted node"
 exits 0 gpuadm health history -f cluster.yaml -o json
-jq -e '.history | length >= 3 and all(.host == "node")' out >/dev/null || fail "the history is wrong"
+jq -e '.history | length >= 4 and any(.host == "plane") and any(.host == "node")' out >/dev/null || fail "the history is wrong"
 
 # A full disk is named, and the conditions are sent anyway.
 on node 'mkdir /mnt/full && mount -t tmpfs -o size=64k,mode=0700 tmpfs /mnt/full && cp -a /var/lib/gpuadm/health/. /mnt/full/ && { head -c 1m /dev/zero >/mnt/full/theirs 2>/dev/null || :; } && mount --bind /mnt/full /var/lib/gpuadm/health'
@@ -118,15 +122,21 @@ on node 'umount /var/lib/gpuadm/health /mnt/full && rmdir /mnt/full'
 has_succeeded() { [ "$(on node systemctl show -p Result --value gpuadm-health.service)" = success ]; }
 within 40 has_succeeded
 
+# A node without GPUs has no conditions.
+admin get node plane -o 'jsonpath={.status.conditions[*].type}' >types
+! grep -q GPU types || fail "a node without GPUs has conditions: $(cat types)"
+
 # What a node's own credentials can do: its status, and Events. Not its taints, and not another node.
 kubelet() { on node "kubectl --kubeconfig /etc/kubernetes/kubelet.conf --request-timeout=20s $(printf "%q " "$@")"; }
 ! kubelet taint nodes node gpuadm.io/gpu-unhealthy:NoSchedule 2>refused || fail "a node may taint itself"
 grep -q 'not allowed to modify taints' refused || fail "$(cat refused)"
+! kubelet label node plane stolen=yes 2>refused || fail "a node may change another one"
+grep -qi forbidden refused || fail "$(cat refused)"
 
 exits 0 gpuadm health disable -f cluster.yaml -y
 [ "$(condition GPUHealthy)$(condition GPUFabricHealthy)$(condition GPUDriverHealthy)" = '' ] || fail "a condition is left"
 [ "$(condition Ready)" = True ] || fail "the kubelet's conditions are gone"
-traces >traces.log
+for host in plane node; do traces "$host"; done >traces.log
 [ ! -s traces.log ] || fail "health disable has left $(cat traces.log)"
 changes_nothing gpuadm health disable -f cluster.yaml -y
 
@@ -134,5 +144,5 @@ changes_nothing gpuadm health disable -f cluster.yaml -y
 enable -y
 within 60 is_healthy
 exits 0 gpuadm reset -f cluster.yaml -y
-traces >traces.log
+for host in plane node; do traces "$host"; done >traces.log
 [ ! -s traces.log ] || fail "reset has left $(cat traces.log)"
