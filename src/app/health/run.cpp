@@ -18,6 +18,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
 
 namespace app {
 
@@ -102,7 +105,6 @@ struct Run {
   transport::Fleet& fleet;
   const std::string host;  ///< the name of this machine in the fleet
   Moment now;
-  Io& io;
 };
 
 std::string hung_text(const HungProgram& hung) {
@@ -254,7 +256,7 @@ Result<Outcome> health_run(const HealthRunOptions& options, Io& io) {
   const auto connections = TRY(session::Connections::open(self, {}, io));
   const auto fleet = connections->fleet(session::Access::full);
   const HealthState before = read_state(io);
-  Run run{options, assets, *fleet, self.hosts.front().name, moment_now(), io};
+  Run run{options, assets, *fleet, self.hosts.front().name, moment_now()};
   const HealthReport report = TRY(check_node(run, before.gpus));
   run.now = moment_now();
 
