@@ -18,7 +18,7 @@ constexpr std::pair<TaintPolicy, std::string_view> policies[] = {
 
 constexpr std::size_t message_limit = 400;
 
-enum Part : std::size_t { gpu, fabric, driver, none };
+enum Part : std::size_t { gpu_part, fabric_part, driver_part, no_part };
 
 /// The condition that a check belongs to, by the longest prefix of its ID.
 struct PartRow {
@@ -26,18 +26,18 @@ struct PartRow {
   Part part;
 };
 constexpr PartRow parts[] = {
-    {"gpu.health.nvlink-", fabric}, {"gpu.health.sxid-", fabric},
-    {"gpu.health.dcgm-", none},     {"gpu.health.nccl-", none},
-    {"gpu.health.", gpu},           {"gpu.pci.", gpu},
-    {"gpu.fabric.", fabric},        {"gpu.driver.", driver},
-    {"gpu.vgpu.", driver},          {"nct.", driver},
-    {"gpu.cdi.", driver},
+    {"gpu.health.nvlink-", fabric_part}, {"gpu.health.sxid-", fabric_part},
+    {"gpu.health.dcgm-", no_part},       {"gpu.health.nccl-", no_part},
+    {"gpu.health.", gpu_part},           {"gpu.pci.", gpu_part},
+    {"gpu.fabric.", fabric_part},        {"gpu.driver.", driver_part},
+    {"gpu.vgpu.", driver_part},          {"nct.", driver_part},
+    {"gpu.cdi.", driver_part},
 };
 
 Part part_of(std::string_view id) {
   const auto* row =
       std::ranges::find_if(parts, [&](const PartRow& one) { return id.starts_with(one.prefix); });
-  return row == std::end(parts) ? none : row->part;
+  return row == std::end(parts) ? no_part : row->part;
 }
 
 /// The cause of a finding on the same node, as far as it is broken itself.
@@ -117,9 +117,9 @@ HealthReport judge_health(std::span<const Finding> findings, int gpus, int known
   HealthReport report{{}, first_of(findings), gpus};
   if (gpus == 0 && known == 0) return report;
   const Severity limit = policy == TaintPolicy::warning ? Severity::warning : Severity::blocker;
-  for (const Part part : {gpu, fabric, driver})
+  for (const Part part : {gpu_part, fabric_part, driver_part})
     report.conditions.push_back(condition_of(part, findings, limit));
-  HealthCondition& cards = report.conditions[gpu];
+  HealthCondition& cards = report.conditions[gpu_part];
   if (gpus >= known || cards.status == "False") return report;
   cards.status = "False";
   cards.reason = "GPUMissing";
@@ -134,7 +134,7 @@ HealthReport unchecked_health(const std::string& reason, const std::string& mess
   if (known == 0) return report;
   for (const std::string_view type : health_types)
     report.conditions.push_back({std::string(type), "Unknown", reason, report.first, ""});
-  if (driver_fails) report.conditions[driver].status = "False";
+  if (driver_fails) report.conditions[driver_part].status = "False";
   return report;
 }
 
