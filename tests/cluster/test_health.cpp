@@ -15,7 +15,7 @@ using report::Finding;
 using report::Severity;
 using report::Verdict;
 
-Finding finding(const char* id, Severity severity, const char* caused_by = "") {
+Finding failed_check(const char* id, Severity severity, const char* caused_by = "") {
   return {.id = id,
           .severity = severity,
           .verdict = Verdict::fail,
@@ -26,55 +26,55 @@ Finding finding(const char* id, Severity severity, const char* caused_by = "") {
           .caused_by = caused_by};
 }
 
-std::string statuses(const cluster::HealthReport& report) {
+std::string statuses_in(const cluster::HealthReport& report) {
   std::string text;
   for (const HealthCondition& one : report.conditions) text += one.status + " ";
   return text;
 }
 
-NodeHealth node(const char* name, bool healthy, bool tainted = false) {
+NodeHealth node_seen(const char* name, bool healthy, bool tainted = false) {
   return {name, false, true, tainted, true, healthy};
 }
 
 }  // namespace
 
 TEST_CASE("a node without GPUs has no conditions, and its first broken link") {
-  const auto report = cluster::judge_health(std::vector{finding("kubelet.running", Severity::blocker)}, 0, 0,
-                                            TaintPolicy::blocker);
+  const auto report = cluster::judge_health(std::vector{failed_check("kubelet.running", Severity::blocker)},
+                                            0, 0, TaintPolicy::blocker);
   CHECK(report.conditions.empty());
   CHECK(report.first == "it is broken: kubelet.running (kubelet.running)");
 }
 
 TEST_CASE("a finding makes the condition of its part False, with its cause as message") {
   const std::vector<Finding> findings = {
-      finding("gpu.driver.module-loaded", Severity::blocker),
-      finding("gpu.fabric.state", Severity::blocker, "gpu.driver.module-loaded"),
-      finding("gpu.health.temperature", Severity::warning)};
+      failed_check("gpu.driver.module-loaded", Severity::blocker),
+      failed_check("gpu.fabric.state", Severity::blocker, "gpu.driver.module-loaded"),
+      failed_check("gpu.health.temperature", Severity::warning)};
   const auto report = cluster::judge_health(findings, 8, 8, TaintPolicy::blocker);
-  CHECK(statuses(report) == "True False False ");
+  CHECK(statuses_in(report) == "True False False ");
   CHECK(report.conditions[0].message == "1 warning: run gpuadm doctor");
   CHECK(report.conditions[1].message.contains("gpu.driver.module-loaded"));
   CHECK(report.first.contains("gpu.driver.module-loaded"));
-  CHECK(statuses(cluster::judge_health(findings, 8, 8, TaintPolicy::warning)) == "False False False ");
+  CHECK(statuses_in(cluster::judge_health(findings, 8, 8, TaintPolicy::warning)) == "False False False ");
 }
 
 TEST_CASE("a check that could not be run makes its condition Unknown, not True") {
-  Finding timed_out = finding("gpu.driver.smi-runs", Severity::blocker);
+  Finding timed_out = failed_check("gpu.driver.smi-runs", Severity::blocker);
   timed_out.verdict = Verdict::timeout;
   const auto report = cluster::judge_health(std::vector{timed_out}, 1, 1, TaintPolicy::off);
-  CHECK(statuses(report) == "True True Unknown ");
+  CHECK(statuses_in(report) == "True True Unknown ");
 }
 
 TEST_CASE("GPUs that an earlier run saw are missing") {
   const auto report = cluster::judge_health({}, 7, 8, TaintPolicy::off);
-  CHECK(statuses(report) == "False True True ");
+  CHECK(statuses_in(report) == "False True True ");
   CHECK(report.conditions[0].reason == "GPUMissing");
   CHECK(report.conditions[0].message == "1 of 8 GPUs are missing");
 }
 
 TEST_CASE("a hung nvidia-smi is the driver's fault, and says nothing about the GPUs") {
   const auto report = cluster::unchecked_health("NvidiaSmiHangs", "it hangs", true, 8);
-  CHECK(statuses(report) == "Unknown Unknown False ");
+  CHECK(statuses_in(report) == "Unknown Unknown False ");
   CHECK(cluster::unchecked_health("NvidiaSmiHangs", "it hangs", true, 0).conditions.empty());
 }
 
@@ -120,12 +120,12 @@ TEST_CASE("lines of nodes are read, and forged ones are ignored") {
 
 TEST_CASE("a node is tainted after two unhealthy runs, and untainted after three healthy ones") {
   cluster::Streaks streaks;
-  std::vector<NodeHealth> nodes = {node("one", false), node("two", true)};
+  std::vector<NodeHealth> nodes = {node_seen("one", false), node_seen("two", true)};
   auto plan = cluster::plan_taints(nodes, streaks, TaintPolicy::blocker, 50);
   CHECK(plan.add.empty());
   plan = cluster::plan_taints(nodes, plan.streaks, TaintPolicy::blocker, 50);
   CHECK(plan.add == std::vector<std::string>{"one"});
-  nodes[0] = node("one", true, true);
+  nodes[0] = node_seen("one", true, true);
   for (int run = 0; run < 2; ++run) {
     plan = cluster::plan_taints(nodes, plan.streaks, TaintPolicy::blocker, 50);
     CHECK(plan.remove.empty());
@@ -143,7 +143,7 @@ TEST_CASE("no more than the stated share of nodes is tainted, and the others are
   std::vector<NodeHealth> nodes;
   cluster::Streaks streaks;
   for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
-    nodes.push_back(node(name, false));
+    nodes.push_back(node_seen(name, false));
     streaks[name] = {1, 0};
   }
   auto plan = cluster::plan_taints(nodes, streaks, TaintPolicy::blocker, 25);
@@ -155,7 +155,7 @@ TEST_CASE("no more than the stated share of nodes is tainted, and the others are
 }
 
 TEST_CASE("with the policy off, and for nodes without conditions, taints are removed") {
-  std::vector<NodeHealth> nodes = {node("one", false, true)};
+  std::vector<NodeHealth> nodes = {node_seen("one", false, true)};
   CHECK(cluster::plan_taints(nodes, {}, TaintPolicy::off, 25).remove.size() == 1);
   nodes[0].watched = false;
   nodes[0].healthy.reset();
