@@ -17,7 +17,7 @@ using base::Tree;
 using workload::PodStart;
 namespace fs = std::filesystem;
 
-std::string text_of(const fs::path& path) {
+std::string state_case(const fs::path& path) {
   return base::read_file(path).value_or("cannot read " + path.string());
 }
 
@@ -69,13 +69,13 @@ TEST_CASE("the state of a pod is one line, with the reason if it cannot become r
   REQUIRE(cases.size() > 10);
   for (const fs::path& folder : cases) {
     CAPTURE(folder.filename().string());
-    const auto given = base::yaml::read(text_of(folder / "objects.yaml"), "objects.yaml");
+    const auto given = base::yaml::read(state_case(folder / "objects.yaml"), "objects.yaml");
     REQUIRE(given);
     const PodStart start = workload::read_start(given->items());
     const std::string seen =
         fmt::format("{}\n{}\n{}\n", workload::describe(start), name_of(start.outlook), start.why);
     if (std::getenv("GPUADM_REWRITE_CASES")) REQUIRE(base::write_file(folder / "expected.txt", seen, 0644));
-    CHECK(seen == text_of(folder / "expected.txt"));
+    CHECK(seen == state_case(folder / "expected.txt"));
   }
 }
 
