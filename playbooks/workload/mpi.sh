@@ -1,25 +1,22 @@
 # shellcheck shell=sh disable=SC2153
 # Runs in the container of a rank of an MPI job. Ranks above 0 start sshd, report their address to rank 0 over SSH, and end when rank 0 ends.
 # Rank 0 waits for all of them, writes a host file, and runs its command, which is in the arguments (mpirun ...). Variables: RANK,
-# WORLD_SIZE, MASTER_ADDR, GPUADM_POD_IP, GPUADM_SLOTS (0: none on this rank), GPUADM_MEET (seconds), GPUADM_KEYS (a folder with keys).
+# WORLD_SIZE, MASTER_ADDR, GPUADM_POD_IP, GPUADM_SLOTS (0: none on this rank), GPUADM_MEET (seconds), GPUADM_KEYS (a folder with keys),
+# GPUADM_MPI (an empty folder of this pod). Everything is written there: the home directory may be on a volume that others use.
 set -u
 umask 077
 fail() { echo "gpuadm: $*" >&2 && exit 1; }
 port=2222
-place=/tmp/gpuadm-mpi
+place=$GPUADM_MPI/rank
 sshd=$(PATH=$PATH:/usr/sbin:/usr/local/sbin command -v sshd) || fail 'the image has no sshd: install openssh-server'
-command -v ssh >/dev/null || fail 'the image has no ssh: install openssh-client'
-rm -rf "$place"
-mkdir -p "$place/hosts" || fail "cannot create $place"
+ssh=$(command -v ssh) || fail 'the image has no ssh: install openssh-client'
+mkdir -p "$place/hosts" "$place/bin" || fail "cannot create $place"
 for key in client host; do cp "$GPUADM_KEYS/$key" "$GPUADM_KEYS/$key.pub" "$place/" || fail "cannot read the keys of the job"; done
 cp "$place/client.pub" "$place/authorized"
 printf 'gpuadm %s\n' "$(cat "$place/host.pub")" >"$place/known"
 
-# mpirun starts ssh itself, which reads its configuration from the home directory of the password database.
-home=$(getent passwd "$(id -u)" 2>/dev/null | cut -d: -f6)
-home=${home:-${HOME:-/root}}
-mkdir -p "$home/.ssh" || fail "cannot create $home/.ssh"
-cat >"$home/.ssh/config" <<end || fail "cannot write $home/.ssh/config"
+# mpirun starts ssh itself. It finds this one first, which has the configuration of the job.
+cat >"$place/ssh_config" <<end || fail "cannot write to $place"
 Host *
   Port $port
   IdentityFile $place/client
@@ -33,8 +30,18 @@ Host *
   ServerAliveCountMax 6
   LogLevel ERROR
 end
-# Programs that mpirun starts on other ranks get the variables of their container.
-env | grep -E '^[A-Za-z_][A-Za-z0-9_]*=' | grep -Ev '^(HOME|PWD|OLDPWD|SHLVL|USER|LOGNAME|SHELL|_)=' >"$home/.ssh/environment"
+printf '#!/bin/sh\nexec %s -F %s "$@"\n' "$ssh" "$place/ssh_config" >"$place/bin/ssh"
+chmod 0700 "$place/bin/ssh"
+PATH=$place/bin:$PATH
+export PATH OMPI_MCA_plm_rsh_args="-F $place/ssh_config" PRTE_MCA_plm_ssh_args="-F $place/ssh_config"
+export HYDRA_LAUNCHER_EXEC="$place/bin/ssh" I_MPI_HYDRA_BOOTSTRAP_EXEC="$place/bin/ssh"
+
+# Programs that mpirun starts on other ranks get the variables of their container, except those of a login.
+export -p | grep -Ev '^export (HOME|PWD|OLDPWD|SHLVL|USER|LOGNAME|SHELL|_)(=|$)' >"$place/environment"
+cat >"$place/session" <<end
+. $place/environment
+exec /bin/sh -c "\$SSH_ORIGINAL_COMMAND"
+end
 cat >"$place/sshd_config" <<end
 Port $port
 HostKey $place/host
@@ -43,7 +50,7 @@ StrictModes no
 UsePAM no
 PasswordAuthentication no
 PermitRootLogin prohibit-password
-PermitUserEnvironment yes
+ForceCommand /bin/sh $place/session
 PidFile none
 LogLevel ERROR
 end

@@ -108,6 +108,7 @@ Tree environment_of(const TrainJob& job, std::optional<int> rank, const TrainCon
     set("GPUADM_SLOTS", std::to_string(rank == 0 && !job.launcher_works ? 0 : job.processes));
     set("GPUADM_MEET", std::to_string(meeting_seconds));
     set("GPUADM_KEYS", std::string(keys_folder));
+    set("GPUADM_MPI", std::string(mpi_folder));
     for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
                              "PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"})
       set(name, "1");

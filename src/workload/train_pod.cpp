@@ -81,7 +81,8 @@ Result<> wrap(const TrainJob& job, const Role& role, Tree& container, const std:
   return {};
 }
 
-void add_keys(const TrainJob& job, Tree& spec, Tree& container) {
+/// The keys of the job, and a folder for what SSH needs in each pod: its home directory may be on a volume.
+void add_ssh(const TrainJob& job, Tree& spec, Tree& container) {
   // Other users than root must read them; mpi.sh makes copies for SSH.
   append(spec, "volumes",
          Tree::map_of({{"name", "gpuadm-keys"},
@@ -89,6 +90,8 @@ void add_keys(const TrainJob& job, Tree& spec, Tree& container) {
   Tree keys = mount("gpuadm-keys", keys_folder);
   keys.set("readOnly", true);
   append(container, "volumeMounts", std::move(keys));
+  append(spec, "volumes", empty_volume("gpuadm-mpi"));
+  append(container, "volumeMounts", mount("gpuadm-mpi", mpi_folder));
 }
 
 void add_source(const TrainJob& job, Tree& spec, Tree& container) {
@@ -142,7 +145,7 @@ Result<Tree> template_of(const TrainJob& job, std::optional<int> rank, const Tra
   const bool needs_address = !rank && job.ranks() > 1;
   if (job.framework == Framework::mpi && job.ranks() > 1) {
     TRY(wrap(job, role, container, context.scripts.mpi));
-    add_keys(job, spec, container);
+    add_ssh(job, spec, container);
   } else if (needs_address || !job.source.empty()) {
     TRY(wrap(job, role, container, context.scripts.rank));
   }

@@ -16,7 +16,8 @@ namespace workload {
 [[nodiscard]] int service_port(const TrainJob& job);
 
 inline constexpr int ssh_port = 2222;
-inline constexpr std::string_view keys_folder = "/etc/gpuadm/ssh", read_only_source = "/etc/gpuadm/source";
+inline constexpr std::string_view keys_folder = "/etc/gpuadm/ssh", mpi_folder = "/etc/gpuadm/mpi",
+                                  read_only_source = "/etc/gpuadm/source";
 
 /// The address of a rank: of its Service, or the variable that the kubelet sets from it.
 [[nodiscard]] std::string address_of(const TrainJob& job, int rank, const TrainContext& context);
