@@ -62,6 +62,7 @@ run_rank 0 sh -c '
 says '10.99.0.1 slots=4'
 says '10.99.0.2 slots=4'
 says 'rank 1 of 2'
+# shellcheck disable=SC2016 # as in the variable
 says 'it'"'"'s "second" $HOME|'
 says 'home /root'
 says 'exit 7'
