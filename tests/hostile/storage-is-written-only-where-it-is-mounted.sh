@@ -7,7 +7,7 @@ command -v systemd-escape >/dev/null || skip 'systemd-escape is not installed'
 lines() { printf '%s\t' "$@" | sed 's/\t$/\n/'; }
 shared() { lines data path "$place/share" "$place/share" - - - maker; }
 share_step() { # share_step RUN FUNCTION: the function for the storage in $line
-  step "$1" storage.sh <<END
+  step "$1" storage.sh storage-mounts.sh storage-marker.sh <<END
 storages='$line
 '
 keys='team AQDLvb1nAAAAABAA0000000000000000000000==
@@ -33,6 +33,32 @@ share_step two storage_marker_check
 [ "$status" = 0 ] || fail "the marker is not found"
 makes two
 [ "$(cat share/gpuadm-data/id)" = "$id" ] || fail "the marker was made again"
+
+# A failed add deletes what it has created, and nothing that has claims or that existed before.
+withdraws() {
+  share_step "$1" storage_withdraw
+  [ "$status" = 0 ] || fail "exit status $status"
+}
+mkdir share/gpuadm-data/claims/default
+withdraws back-1
+[ -s share/gpuadm-data/id ] || fail "a folder with claims was deleted"
+rmdir share/gpuadm-data/claims/default && touch share/gpuadm-data/file
+withdraws back-2
+[ -s share/gpuadm-data/id ] || fail "a folder with another file was deleted"
+rm share/gpuadm-data/file && mkdir -p share/gpuadm-data/nodes && echo "$id" >share/gpuadm-data/nodes/two
+withdraws back-3
+[ -z "$(ls -A share)" ] || fail "left: $(find share)"
+share_step back-4 storage_withdraw_check
+[ "$status" = 0 ] || fail "something is to be withdrawn again"
+share_step back-5 storage_unmount
+[ "$status" = 0 ] || fail "exit status $status"
+[ -z "$(ls home/storage/data.* 2>/dev/null)" ] || fail "the host still knows the storage"
+makes again
+id=$(cat share/gpuadm-data/id)
+echo another >share/gpuadm-data/id
+withdraws back-6
+[ "$(cat share/gpuadm-data/id)" = another ] || fail "the marker of another cluster was deleted"
+echo "$id" >share/gpuadm-data/id
 
 # Not mounted any more.
 mv share mounted && mkdir share
@@ -65,7 +91,7 @@ complains "is not mounted"
 
 # The unit, its name, and the files of a CephFS client.
 show() {
-  step five storage.sh <<END
+  step five storage.sh storage-mounts.sh <<END
 storages='$line
 '
 keys='team AQDLvb1nAAAAABAA0000000000000000000000==

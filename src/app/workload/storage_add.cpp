@@ -98,6 +98,29 @@ Result<FileChange> change_of_file(const StorageAddOptions& options, const spec::
   return change;
 }
 
+/// Undoes an incomplete add on all hosts: a run of its own, after the one that failed.
+void withdraw(const StorageAddOptions& options, const spec::Cluster& cluster, const spec::Storage& storage,
+              const assets::Store& assets, Io& io) {
+  spec::Cluster with = cluster;
+  with.storage = {storage};
+  Io quiet = io;
+  if (options.format == Format::json) quiet.out = [](std::string_view) {};
+  const auto undo = [&]() -> Result<Outcome> {
+    const playbook::Library library = TRY(playbook::Library::load(assets, "storage-withdraw"));
+    const session::Session session =
+        TRY(session::Session::open(with, options.common.connection, Consent::given, quiet));
+    const session::Survey survey = TRY(session.survey_all(assets));
+    return execute(
+        {with, session, survey, assets, Consent::given, options.format},
+        [&](const facts::Census& census) { return plan::make(with, {}, census, library, nullptr, {}); },
+        quiet);
+  };
+  const auto undone = undo();
+  if (undone && *undone == Outcome::done) return;
+  io.err(fmt::format("the storage {} could not be removed from all hosts{}\n", storage.name,
+                     undone ? "" : ": " + base::printable(undone.error().what)));
+}
+
 void show_next(const StorageAddOptions& options, Io& io) {
   if (options.format != Format::text || io.out_style.verbosity == report::Verbosity::quiet) return;
   const std::string rest = session::typed(options.hosts, options.common.connection);
@@ -125,6 +148,9 @@ Result<Outcome> storage_add(const StorageAddOptions& options, Io& io) {
     return base::fail(Fault::blocked, "no control-plane node of a cluster is among the hosts",
                       "create the cluster first: gpuadm init, or gpuadm apply -f FILE with `storage:` in it");
   StorageSource source = TRY(read_storages(options.hosts, hosts, first->name, *session.fleet, assets));
+  // What the cluster had before stays after a failure.
+  const bool is_known = (!file.before.empty() && file.after == file.before) ||
+                        (source.stored && spec::find_storage(*source.stored, storage.name));
   TRY(add(source.cluster, storage));
   if (source.stored) TRY(add(*source.stored, storage));
   TRY(session::resolve_environment(source.cluster, assets));
@@ -138,6 +164,8 @@ Result<Outcome> storage_add(const StorageAddOptions& options, Io& io) {
   };
   const Outcome outcome =
       TRY(execute({source.cluster, session, survey, assets, options.consent, options.format}, plan_of, io));
+  if (outcome == Outcome::failed && options.consent != Consent::preview && !is_known)
+    withdraw(options, source.cluster, storage, assets, io);
   if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
   if (file.after != file.before) TRY(write_cluster_file(options.hosts.file, file.before, file.after));
   show_next(options, io);

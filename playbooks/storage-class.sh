@@ -1,0 +1,14 @@
+# shellcheck shell=sh disable=SC2034,SC2154
+# Functions of the steps of the default StorageClass.
+
+class_kubectl() { limit_of 60 kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s "$@"; }
+# class_others: default StorageClasses that are not gpuadm's.
+class_others() {
+  class_kubectl get storageclasses -o 'jsonpath={range .items[*]}{.metadata.name}{"\t"}{.metadata.annotations.storageclass\.kubernetes\.io/is-default-class}{"\t"}{.metadata.labels.app\.kubernetes\.io/managed-by}{"\n"}{end}' |
+    awk -F '\t' '$2 == "true" && $3 != "gpuadm" { print $1 }'
+}
+# class_claims: "NAMESPACE/NAME" of claims of the class.
+class_claims() {
+  class_kubectl get persistentvolumeclaims --all-namespaces -o 'jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name}{"\t"}{.spec.storageClassName}{"\n"}{end}' |
+    awk -F '\t' '$2 == "local-path" { print $1 }'
+}

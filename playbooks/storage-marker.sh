@@ -1,0 +1,139 @@
+# shellcheck shell=sh disable=SC2034,SC2154
+# Functions of the steps that create, test and delete the folder gpuadm-NAME on a share, loaded after storage.sh and storage-mounts.sh.
+
+# --- The marker --------------------------------------------------------------------------------------
+
+storage_marker_check() {
+  [ "$storage_maker" = maker ] || return 0
+  if storage_do test -s "$storage_marker/id"; then return 0; fi
+  storage_needed
+}
+# A user who may write to the share could put a link or a folder of their own where the marker belongs.
+storage_marker_guard() {
+  if [ ! -L "$storage_marker" ] && ! storage_do test -e "$storage_marker"; then return 0; fi
+  [ ! -L "$storage_marker" ] || die "$storage_marker is a symbolic link: remove it, then run again"
+  case $(storage_do stat -c '%u %a' "$storage_marker") in
+    '0 700' | '65534 700') ;;
+    *) die "$storage_marker does not belong to root (or nobody) with mode 0700, so gpuadm does not write to it: rename it, or export the share with no_root_squash, then run again" ;;
+  esac
+}
+storage_marker_put() {
+  [ "$storage_maker" = maker ] || return 0
+  storage_marker_guard
+  ! storage_do test -s "$storage_marker/id" || return 0
+  if storage_is_mounted_kind; then
+    storage_is_mounted || die "the storage $storage_name is not mounted at $storage_place: run again"
+  elif [ -e "$storage_known/$storage_name.made" ]; then
+    storage_die_unmounted
+  fi
+  storage_write mkdir -p -m 0700 "$storage_marker"
+  storage_write mkdir -p -m 0700 "$storage_marker/nodes" "$storage_marker/claims"
+  gpuadm_id=$(cat /proc/sys/kernel/random/uuid)
+  mkdir -p "$storage_known"
+  printf '%s\n' "$gpuadm_id" >"$storage_known/$storage_name.new"
+  storage_write_file "$storage_marker/id" "$gpuadm_id"
+  storage_note
+}
+# storage_note: this host has seen the marker of a share that gpuadm does not mount.
+storage_note() {
+  ! storage_is_mounted_kind || return 0
+  [ ! -e "$storage_known/$storage_name.made" ] || return 0
+  mkdir -p "$storage_known"
+  journal_file "$storage_known/$storage_name.made"
+  : >"$storage_known/$storage_name.made"
+}
+
+# storage_write COMMAND...: a command that writes to the share, which may refuse root.
+storage_write() {
+  gpuadm_rc=0
+  storage_do "$@" || gpuadm_rc=$?
+  case $gpuadm_rc in
+    0) ;;
+    124 | 137) die "the storage $storage_name at $storage_place did not answer within 20s" ;;
+    *) die "cannot write to the storage $storage_name at $storage_place: $(storage_hint)" ;;
+  esac
+}
+storage_hint() {
+  case $storage_kind in
+    nfs) echo "the export must be writable, also for root (no_root_squash), or its folder for everybody" ;;
+    cephfs) echo "client.$storage_user must be allowed to write (mds 'allow rw')" ;;
+    *) echo "root must be able to write there" ;;
+  esac
+}
+storage_write_file() {
+  # shellcheck disable=SC2016 # of the inner shell
+  storage_write sh -c 'printf "%s\n" "$2" >"$1.new" && mv -f "$1.new" "$1"' sh "$1" "$2"
+}
+
+# storage_ids_here: "NAME ID" of each storage of all hosts.
+storage_ids_here() { storage_each storage_id_print; }
+storage_id_print() {
+  [ "$storage_kind" != local ] || return 0
+  gpuadm_id=$(storage_do head -c 64 "$storage_marker/id") || die "cannot read $storage_marker/id of the storage $storage_name"
+  printf '%s %s\n' "$storage_name" "$gpuadm_id"
+}
+
+# --- The same share on every host: each reads what the first has written, and the first what each has written -----
+
+# $ids: lines "NAME ID" of the first control-plane node.
+storage_share_check() {
+  [ "$storage_kind" != local ] || return 0
+  gpuadm_id=$(storage_key "$storage_name" "$ids")
+  gpuadm_here=$(storage_do head -c 64 "$storage_marker/id" 2>/dev/null) || gpuadm_here=
+  gpuadm_own=$(storage_do head -c 64 "$storage_marker/nodes/$node_name" 2>/dev/null) || gpuadm_own=
+  if [ -n "$gpuadm_id" ] && [ "$gpuadm_here" = "$gpuadm_id" ] && [ "$gpuadm_own" = "$gpuadm_id" ]; then return 0; fi
+  storage_needed
+}
+storage_share_put() {
+  [ "$storage_kind" != local ] || return 0
+  gpuadm_id=$(storage_key "$storage_name" "$ids")
+  [ -n "$gpuadm_id" ] || die "the first control-plane node has no storage $storage_name: run gpuadm apply again"
+  gpuadm_here=$(storage_do head -c 64 "$storage_marker/id" 2>/dev/null) || gpuadm_here=
+  [ -n "$gpuadm_here" ] || die "$storage_place does not have the folder gpuadm-$storage_name that the first control-plane node has made: it is not the same share, or it is not mounted on this host"
+  [ "$gpuadm_here" = "$gpuadm_id" ] || die "$storage_place of this host is another share than that of the first control-plane node: mount the same one"
+  storage_marker_guard
+  storage_write_file "$storage_marker/nodes/$node_name" "$gpuadm_id"
+  storage_note
+}
+
+# storage_seen: on the first control-plane node: every node of the run has written its file. NFS may show it with a delay.
+storage_seen_check() {
+  [ "$storage_kind" != local ] || return 0
+  for gpuadm_node in $node_names; do
+    in_time 15 storage_sees "$gpuadm_node" || die "this host does not see the file that $gpuadm_node has written to the storage $storage_name: it is not the same share"
+  done
+}
+storage_sees() { [ "$(storage_do head -c 64 "$storage_marker/nodes/$1" 2>/dev/null)" = "$(storage_do head -c 64 "$storage_marker/id" 2>/dev/null)" ]; }
+
+# --- Deletion ------------------------------------------------------------------------------------------
+
+# storage_is_new: the marker was created from this host, and nothing but gpuadm's own files was put into it.
+storage_is_new() {
+  [ "$storage_maker" = maker ] && [ -s "$storage_known/$storage_name.new" ] || return 1
+  if storage_is_mounted_kind && ! storage_is_mounted; then return 1; fi
+  [ ! -L "$storage_marker" ] || return 1
+  [ "$(storage_do head -c 64 "$storage_marker/id" 2>/dev/null)" = "$(cat "$storage_known/$storage_name.new")" ] || return 1
+  gpuadm_left=$(storage_do ls -A "$storage_marker/claims" && storage_do ls -A "$storage_marker" | grep -vxE 'id|nodes|claims') || : "nothing is left"
+  [ -z "$gpuadm_left" ]
+}
+storage_withdraw_check() { ! storage_is_new || storage_needed; }
+storage_withdraw() {
+  storage_is_new || return 0
+  # Only an empty folder can be removed: a claim that was made meanwhile stays.
+  storage_do rmdir "$storage_marker/claims" || die "cannot delete $storage_marker/claims"
+  storage_do rm -rf --one-file-system -- "$storage_marker/nodes" "$storage_marker/id" || die "cannot delete the files in $storage_marker"
+  storage_do rmdir "$storage_marker" || die "cannot delete $storage_marker"
+}
+
+# The data of gpuadm on the share. Nothing outside of the marker is deleted, and no other file system below it.
+storage_purge_check() {
+  [ "$storage_maker" = maker ] || return 0
+  if storage_is_mounted_kind && ! storage_is_mounted; then return 0; fi
+  if storage_do test -d "$storage_marker"; then storage_needed; fi
+}
+storage_purge() {
+  [ "$storage_maker" = maker ] || return 0
+  if storage_is_mounted_kind && ! storage_is_mounted; then return 0; fi
+  [ ! -L "$storage_marker" ] || die "$storage_marker is a symbolic link: gpuadm does not delete what it points to"
+  rm -rf --one-file-system -- "$storage_marker" || die "cannot delete $storage_marker"
+}
