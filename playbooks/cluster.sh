@@ -7,6 +7,8 @@
 
 # shellcheck source=playbooks/frame.sh
 [ "${frame_is_here:-}" = yes ] || . "$(dirname "$0")/frame.sh"
+# shellcheck source=playbooks/kubeconfig.sh
+[ "${kubeconfig_is_here:-}" = yes ] || . "$(dirname "$0")/kubeconfig.sh"
 MOST=2097152
 LONGEST=32000
 
@@ -155,10 +157,7 @@ everything() {
   echo 'gpuadm-probe 1'
   echo '=== clock'
   echo "| $(date +%s)"
-  config=
-  for file in /etc/kubernetes/admin.conf /etc/kubernetes/super-admin.conf /etc/rancher/rke2/rke2.yaml; do
-    if [ -z "$config" ] && [ -r "$file" ]; then config=$file; fi
-  done
+  find_kubeconfig
   if [ -n "$config" ] && has kubectl && [ -n "${space:-}" ]; then
     pods "-n $space"
     [ "${logs:-no}" != yes ] || pod_logs "$space"

@@ -5,10 +5,9 @@
 
 export LC_ALL=C
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-config=
-for file in /etc/kubernetes/admin.conf /etc/kubernetes/super-admin.conf /etc/rancher/rke2/rke2.yaml; do
-  [ -n "$config" ] || [ ! -r "$file" ] || config=$file
-done
+# shellcheck source=playbooks/kubeconfig.sh
+[ "${kubeconfig_is_here:-}" = yes ] || . "$(dirname "$0")/kubeconfig.sh"
+find_kubeconfig
 [ -n "$config" ] || { echo 'no /etc/kubernetes/admin.conf' >&2 && exit 3; }
 
 api() { timeout -k 5 60 kubectl --kubeconfig "$config" --request-timeout=20s "$@"; }

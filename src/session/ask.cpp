@@ -2,11 +2,22 @@
 
 namespace session {
 
+namespace {
+
+/// A script, after the functions of the library that it calls.
+Result<std::string> with_library(std::string script, const assets::Store& assets) {
+  if (script.find("\nfind_kubeconfig\n") == std::string::npos) return script;
+  return TRY(assets.read("playbooks/kubeconfig.sh")) + "\n" + script;
+}
+
+}  // namespace
+
 Result<transport::Command> command_of(const Query& query, const assets::Store& assets) {
-  return transport::Command{.label = query.label,
-                            .script = base::assignments(query.variables) + TRY(assets.read(query.asset)),
-                            .timeout = query.timeout,
-                            .output = query.output};
+  return transport::Command{
+      .label = query.label,
+      .script = base::assignments(query.variables) + TRY(with_library(TRY(assets.read(query.asset)), assets)),
+      .timeout = query.timeout,
+      .output = query.output};
 }
 
 Result<transport::Exit> ask(const std::string& host, const Query& query, transport::Fleet& fleet,

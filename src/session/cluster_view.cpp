@@ -43,7 +43,8 @@ Result<> has_control_plane(const spec::Cluster& cluster, const facts::Census& ce
 
 Result<transport::Command> view_command(const assets::Store& assets) {
   return transport::Command{.label = "read the cluster",
-                            .script = TRY(reading_script(assets, "playbooks/cluster.sh")),
+                            .script = TRY(assets.read("playbooks/kubeconfig.sh")) + "\n" +
+                                      TRY(reading_script(assets, "playbooks/cluster.sh")),
                             .timeout = view_timeout};
 }
 

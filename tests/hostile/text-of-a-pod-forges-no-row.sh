@@ -16,9 +16,9 @@ printf '\n%s\n' "${before}default${before}other${before}Job${before}one${before}
 END
 chmod +x bin/kubectl
 mkdir -p etc
-sed "s|/etc/kubernetes/admin.conf|$place/etc/admin.conf|" "$top/playbooks/cluster.sh" >cluster.sh
+sed "s|/etc/kubernetes/admin.conf|$place/etc/admin.conf|" "$top/playbooks/kubeconfig.sh" >kubeconfig.sh
 touch etc/admin.conf
-cp "$top/playbooks/frame.sh" .
+cp "$top"/playbooks/{cluster,frame}.sh .
 PATH=$place/bin:$PATH sh ./cluster.sh >report
 sed -n '/^=== pods$/,/^[?] /p' report >out
 [ "$(wc -l <out)" = 4 ] || fail "there are other rows than those of two pods"
