@@ -20,7 +20,7 @@ using report::Verdict;
 
 /// The prefix of an id.
 constexpr const char* areas[] = {"host",    "kernel",  "sec", "gpu", "rdma", "rt", "nct",
-                                 "kubeadm", "kubelet", "net", "st",  "cl",   "gk"};
+                                 "kubeadm", "kubelet", "net", "st",  "cl",   "gk", "train"};
 
 std::unexpected<base::Error> bad_entry(const std::string& path, const std::string& id,
                                        std::string_view what) {

@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/census.hpp"
+#include "gpuadm/session/check_ids.hpp"
 
 #include <fmt/format.h>
 
@@ -107,8 +108,12 @@ std::string similar_ids(const std::string& word, const std::vector<std::string>&
 }  // namespace
 
 Result<> known_ids(std::span<const std::string> patterns) {
+  return known_among(patterns, every_check());
+}
+
+Result<> known_among(std::span<const std::string> patterns, std::span<const checks::About> rows) {
   std::vector<std::string> ids;
-  for (const checks::About& about : every_check()) ids.emplace_back(about.id);
+  for (const checks::About& about : rows) ids.emplace_back(about.id);
   std::vector<std::string> known = ids;  // and their groups: "gpu", "gpu.health"
   for (const std::string& id : ids)
     for (std::size_t dot = id.find('.'); dot != std::string::npos; dot = id.find('.', dot + 1))

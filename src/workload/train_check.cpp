@@ -24,6 +24,18 @@ using report::Verdict;
 /// A kubelet renews its lease every 10 s, with its own clock.
 constexpr double renewal = 10, tolerated_skew = 2;
 
+constexpr TrainCheckRow rows[] = {
+    {"train.name", "the name of the job is not used", "jobs are found by their name"},
+    {"train.nodes", "enough nodes accept pods", "each rank runs on a node of its own"},
+    {"train.gpus-free", "enough GPUs are free", "a job runs only if all of its ranks do"},
+    {"train.image", "the name of the image is valid", "the kubelet refuses it otherwise"},
+    {"train.resources", "a node has the CPUs and the memory of a rank", "it stays Pending otherwise"},
+    {"train.shm", "/dev/shm is smaller than the memory of a rank", "its files count as memory"},
+    {"train.volume", "the claims exist, and all ranks can mount them", "ranks do not start otherwise"},
+    {"train.rdma", "ranks request the RDMA devices of nodes", "NCCL uses TCP otherwise"},
+    {"train.clock-skew", "the clocks of the nodes agree", "certificates and logs depend on them"},
+};
+
 class Checks {
  public:
   explicit Checks(const TrainCheckInputs& inputs) : in_(inputs) {}
@@ -214,7 +226,9 @@ class Checks {
         return add("volume", Verdict::fail, Severity::blocker,
                    fmt::format("the volume of the claim {} does not exist", base::printable(claim, 80)),
                    "phase Lost", "gpuadm storage list");
-      return pass("volume", fmt::format("the claim {} exists", base::printable(claim, 80)));
+      const bool is_new = text_at(one, {"status", "phase"}).empty();
+      return pass("volume", fmt::format("the claim {} {}", base::printable(claim, 80),
+                                        is_new ? "is created with the job" : "exists"));
     }
     add("volume", Verdict::fail, Severity::blocker,
         fmt::format("there is no claim {} in the namespace {}", base::printable(claim, 80), in_.job.space),
@@ -292,6 +306,10 @@ std::optional<double> seconds_of(std::string_view time) {
   if (!date.ok()) return std::nullopt;
   const auto days = std::chrono::sys_days(date).time_since_epoch().count();
   return static_cast<double>(days * 86400LL + *hour * 3600 + *minute * 60) + *second;
+}
+
+std::span<const TrainCheckRow> train_checks() {
+  return rows;
 }
 
 std::vector<Finding> examine_train(const TrainCheckInputs& inputs) {

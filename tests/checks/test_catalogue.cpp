@@ -1,3 +1,5 @@
+#include "gpuadm/workload/train_check.hpp"
+
 #include "checks/catalogue.hpp"
 #include "checks/data.hpp"
 #include "checks/repository_data.hpp"
@@ -31,6 +33,7 @@ std::vector<Finding> findings(std::initializer_list<std::pair<const char*, Verdi
 TEST_CASE("catalogue: every check has an article, and every article a check") {
   std::map<std::string, int> seen;
   for (const checks::About& about : checks::table()) ++seen[std::string(about.id)];
+  for (const workload::TrainCheckRow& row : workload::train_checks()) ++seen[std::string(row.id)];
   const auto data = repository_data();
   for (const auto& [id, article] : data->catalogue) --seen[id];
   for (const auto& [id, count] : seen) CHECK_MESSAGE((count == 0 || id == "host.ssh.reachable"), id);

@@ -19,6 +19,12 @@ exits 0 gpuadm explain gpu.pci.bar-size -o json
 jq -e '.[0].source | length > 0 and all(startswith("https://"))' out
 exits 0 gpuadm explain gpu.pci.bar-size -o markdown
 says "- <https://"
+# Also those of training jobs, which the doctor does not run.
+exits 0 gpuadm explain train.gpus-free
+says "gpuadm train stop NAME"
+exits 2 gpuadm explain train.gpu-free
+complains "did you mean train.gpus-free"
+exits 2 gpuadm doctor --only train.gpus-free
 # A word of an id is enough for a suggestion.
 exits 2 gpuadm explain swap-on
 complains "did you mean host.disk.swap-on"

@@ -6,7 +6,9 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace workload {
@@ -21,6 +23,12 @@ struct TrainCheckInputs {
   std::optional<std::vector<base::Tree>> leases;    ///< of nodes
   std::string image_problem;  ///< why an image has an invalid name; empty: all are valid
 };
+
+/// A check of training jobs; its article is in data/checks/train.yaml.
+struct TrainCheckRow {
+  std::string_view id, title, why;
+};
+[[nodiscard]] std::span<const TrainCheckRow> train_checks();
 
 /// Results of the checks `train.*`, passed ones included. Blockers: the job cannot run now.
 [[nodiscard]] std::vector<report::Finding> examine_train(const TrainCheckInputs& inputs);

@@ -1,7 +1,9 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/wrap.hpp"
+#include "gpuadm/session/check_ids.hpp"
 #include "gpuadm/session/findings.hpp"
+#include "gpuadm/workload/train_check.hpp"
 
 #include "app/inspect/fix.hpp"
 
@@ -37,7 +39,8 @@ Parts parts_of(const ExplainedCheck& page) {
            {"fix", "Fix", page.article.fix},
            {"fixedBy", "gpuadm doctor --fix", fixes(page.fixes)},
            {"byHand", "Manual check", page.article.by_hand},
-           {"stages", "Stages", session::stages_of(page.about.stages)}}};
+           {"stages", "Stages",
+            page.about.stages == 0 ? "gpuadm train check" : session::stages_of(page.about.stages)}}};
 }
 
 base::Tree to_tree(const ExplainedCheck& page) {
@@ -93,12 +96,20 @@ std::string to_markdown(const ExplainedCheck& page) {
   return text;
 }
 
+/// Those of hosts and of clusters, and those of training jobs.
+std::vector<checks::About> explained_checks() {
+  std::vector<checks::About> rows = session::every_check();
+  for (const workload::TrainCheckRow& row : workload::train_checks())
+    rows.push_back({row.id, row.title, row.why, 0});
+  return rows;
+}
+
 Result<std::vector<ExplainedCheck>> pages(const Common& common) {
   const assets::Store assets = TRY(assets::Store::open(common.assets));
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
   const Fixes fixes = fixes_of(TRY(playbook::Library::load(assets, "fix")));
   std::vector<ExplainedCheck> all;
-  for (const checks::About& about : session::every_check()) {
+  for (const checks::About& about : explained_checks()) {
     const checks::Article* article = checks::article(*data, about.id);
     const auto fix = fixes.find(about.id);
     all.push_back({about,
@@ -118,7 +129,7 @@ Result<std::vector<ExplainedCheck>> pages(const Common& common) {
 }  // namespace
 
 Result<Outcome> explain(const ExplainOptions& options, Io& io) {
-  TRY(session::known_ids(options.ids));
+  TRY(session::known_among(options.ids, explained_checks()));
   base::Tree tree = base::Tree::list();
   std::string text;
   for (const ExplainedCheck& page : TRY(pages(options.common))) {
