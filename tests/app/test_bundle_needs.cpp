@@ -129,3 +129,23 @@ TEST_CASE("the newest patch of a minor is what its release names, and nothing el
                       base::printable(std::string(text).substr(0, 60))));
   }
 }
+
+TEST_CASE("the images of notebooks are only in a bundle if their framework is named") {
+  const ControlPlaneContext context;
+  app::BundleNeeds needs;
+  const auto images = [&](const std::vector<std::string>& frameworks) {
+    return app::notebook_images(context.store, needs, frameworks);
+  };
+  CHECK(images({}).value().empty());
+  const auto all = images({"pytorch"});
+  REQUIRE(all);
+  CHECK(all->size() > 1);
+  CHECK(std::ranges::all_of(*all, [](const auto& image) { return image.contains("pytorch-notebook:"); }));
+  CHECK(images({"pytorch", "tensorflow"}).value().size() > all->size());
+  needs.gpus = false;
+  REQUIRE(images({"pytorch"}).value().size() == 1);
+  CHECK_FALSE(images({"pytorch"}).value().front().contains("cuda"));
+  const auto wrong = images({"torch"});
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.error().hint.starts_with("known: pytorch, tensorflow"));
+}

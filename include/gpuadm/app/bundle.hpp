@@ -24,10 +24,11 @@ struct BundleCreateOptions {
   std::filesystem::path output;  ///< an empty or new directory, or a .tar.zst
   BundleSource source;
   std::string kubernetes_version, architecture;
-  std::string driver;               ///< as InitOptions::driver
-  std::vector<std::string> skip;    ///< parts, as data/sources.yaml names them, and coredns
-  std::vector<std::string> images;  ///< additional images
-  std::filesystem::path sign;       ///< a private key for ssh-keygen, or the public half of one in the agent
+  std::string driver;                  ///< as InitOptions::driver
+  std::vector<std::string> skip;       ///< parts, as data/sources.yaml names them, and coredns
+  std::vector<std::string> images;     ///< additional images
+  std::vector<std::string> notebooks;  ///< frameworks, whose images of the catalog are included
+  std::filesystem::path sign;  ///< a private key for ssh-keygen, or the public half of one in the agent
 };
 /// Downloads everything for the hosts of these files. Downloads are kept in ~/.cache/gpuadm/blobs and reused.
 [[nodiscard]] Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io);

@@ -204,6 +204,7 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   TRY(choose_sources(sources, needs, options.skip));
   const bool driver = TRY(needs_driver(needs, options.skip));
   for (const std::string& image : options.images) (void)TRY(bundle::parse_reference(image));
+  const std::vector<std::string> notebooks = TRY(notebook_images(store, needs, options.notebooks));
 
   const bool is_public = options.source.place.empty() || options.source.place == "public";
   RepositoryReader repositories(fetcher, store, io, is_public);
@@ -222,6 +223,7 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   }
   for (const SourceImage& image : sources.images) images.push_back(image.name);
   images.insert(images.end(), options.images.begin(), options.images.end());
+  images.insert(images.end(), notebooks.begin(), notebooks.end());
   for (std::string& image : images) image = bundle::full_name(TRY(bundle::parse_reference(image)));
   for (auto it = images.begin(); it != images.end(); ++it)
     if (std::find(images.begin(), it, *it) == it) TRY(creation.add_image(*it));

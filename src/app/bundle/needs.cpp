@@ -272,6 +272,28 @@ Result<> choose_sources(Sources& sources, const BundleNeeds& needs, const std::v
   return {};
 }
 
+Result<std::vector<std::string>> notebook_images(const assets::Store& store, const BundleNeeds& needs,
+                                                 const std::vector<std::string>& frameworks) {
+  std::vector<std::string> images;
+  if (frameworks.empty()) return images;
+  constexpr const char* file = "playbooks/catalog.yaml";
+  const Tree catalog = TRY(base::yaml::read(TRY(store.read(file)), file));
+  const Tree* notebooks = catalog.find("notebooks");
+  std::vector<std::string> known;
+  if (notebooks)
+    for (const auto& [framework, entries] : notebooks->entries()) known.push_back(framework);
+  for (const std::string& framework : frameworks) {
+    const Tree* entries = notebooks ? notebooks->find(framework) : nullptr;
+    if (!entries)
+      return base::fail(Fault::usage,
+                        fmt::format("--notebook {}: unknown framework", base::printable(framework, 50)),
+                        "known: " + base::join(known, ", ") + "; other images: --image NAME");
+    for (const Tree& entry : entries->items())
+      if (needs.gpus || !entry.find("cuda")) images.push_back(text_at(entry, {"image"}));
+  }
+  return images;
+}
+
 std::optional<std::string> find_sum(std::string_view text, std::string_view file) {
   const auto is_sum = [](std::string_view word) {
     return word.size() == 64 && word.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;

@@ -64,6 +64,12 @@ struct Sources {
 [[nodiscard]] Result<> choose_sources(Sources& sources, const BundleNeeds& needs,
                                       const std::vector<std::string>& skip);
 
+/// The images with which `gpuadm notebook create` runs these frameworks: of every CUDA version, and the one
+/// without; only that one if no host has a GPU. Fault::usage for an unknown framework.
+[[nodiscard]] Result<std::vector<std::string>> notebook_images(const assets::Store& store,
+                                                               const BundleNeeds& needs,
+                                                               const std::vector<std::string>& frameworks);
+
 /// The SHA-256 of a file in a list of checksums in the format of sha256sum, or in a text with only the
 /// checksum.
 [[nodiscard]] std::optional<std::string> find_sum(std::string_view text, std::string_view file);
