@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154
-# Makes the folder of a claim on a storage, or removes it again if it is empty. Variables: action (make, drop), marker (the folder gpuadm-NAME),
-# space, name, mode, owner (UID:GID, or empty). Prints "made" or "existing", and the free bytes. Nothing is made above the marker, which exists
+# Makes the folder of a claim on a storage, removes it again if it is empty (drop), or with its files (purge). Variables: action (make, drop,
+# purge), marker (the folder gpuadm-NAME), space, name, mode, owner (UID:GID, or empty). Prints "made" or "existing", and the free bytes. Nothing is made above the marker, which exists
 # only on the share.
 
 export LC_ALL=C
@@ -29,6 +29,11 @@ folder=$marker/claims/$space/$name
 case $action in
   drop)
     within rmdir "$folder" 2>/dev/null || :
+    exit 0
+    ;;
+  purge)
+    [ ! -L "$folder" ] || end 1 "$folder is a symbolic link"
+    timeout -k 5 1700 rm -rf --one-file-system -- "$folder" || end "$?" "cannot delete $folder"
     exit 0
     ;;
 esac

@@ -40,7 +40,7 @@ Result<> set_volume(const NotebookRequest& request, Notebook& notebook) {
   if (!request.storage.empty() && !base::is_dns_name(request.storage))
     return base::fail(Fault::usage,
                       fmt::format("--storage: not a name: {}", base::printable(request.storage, 80)),
-                      "the name of a PersistentVolumeClaim; with --size, of a StorageClass");
+                      "the name of a PersistentVolumeClaim; with --size, of a storage or a StorageClass");
   if (request.size.empty()) {
     notebook.claim = request.storage;
     return {};

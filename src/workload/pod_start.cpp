@@ -1,6 +1,8 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/workload/state.hpp"
 
+#include "workload/image_pull.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,14 +43,6 @@ bool is_true(const Tree& object, std::string_view type) {
   return found && text_at(*found, {"status"}) == "True";
 }
 
-/// Messages of registries and runtimes that do not change by waiting.
-bool is_final(const std::string& message) {
-  for (const std::string_view text : {"not found", "manifest unknown", "no match for platform",
-                                      "unauthorized", "denied", "does not exist", "no matching manifest"})
-    if (base::lower(message).find(text) != std::string::npos) return true;
-  return false;
-}
-
 /// Why a container ended: "it ended with exit status 1: ModuleNotFoundError: …".
 std::string why_ended(const Tree& ended) {
   const std::string reason = text_at(ended, {"reason"}), message = text_at(ended, {"message"});
@@ -65,7 +59,7 @@ void see_waiting(const Tree& status, const Tree& waiting, PodStart& start) {
   const std::string image = base::printable(text_at(status, {"image"}), longest_message);
   if (reason == "ErrImagePull" || reason == "ImagePullBackOff") {
     start.why = fmt::format("cannot pull the image {}: {}", image, said(message));
-    start.outlook = is_final(message) ? Outlook::lost : Outlook::doubtful;
+    start.outlook = is_final_pull(message) ? Outlook::lost : Outlook::doubtful;
   } else if (reason == "InvalidImageName" || reason == "ErrImageNeverPull") {
     start.why = fmt::format("cannot use the image {}: {}", image, said(message));
     start.outlook = Outlook::lost;
@@ -150,19 +144,6 @@ std::string describe(const PodStart& start) {
       return "ready" + node;
   }
   return "";
-}
-
-std::string last_warning(std::span<const Tree> events, std::string_view object) {
-  std::string latest, text;
-  for (const Tree& event : events) {
-    if (text_at(event, {"type"}) != "Warning" || text_at(event, {"involvedObject", "name"}) != object)
-      continue;
-    const std::string time = text_at(event, {"lastTimestamp"});
-    if (time < latest) continue;
-    latest = time;
-    text = fmt::format("{}: {}", said(text_at(event, {"reason"})), said(text_at(event, {"message"})));
-  }
-  return text;
 }
 
 }  // namespace workload

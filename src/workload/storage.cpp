@@ -17,7 +17,7 @@ using base::Fault;
 using base::Tree;
 
 Tree labels_on(const spec::Storage& storage, const StorageClaim& claim) {
-  Tree labels = labels_of(storage_claim_kind, claim.name);
+  Tree labels = claim.labels.is_null() ? labels_of(storage_claim_kind, claim.name) : claim.labels;
   labels.set(storage_label, storage.name);
   return labels;
 }

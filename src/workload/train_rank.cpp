@@ -2,6 +2,8 @@
 
 #include "gpuadm/base/text.hpp"
 
+#include "workload/image_pull.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,11 +22,6 @@ constexpr std::size_t longest_reason = 400;
 constexpr std::array hopeless_reasons = {"InvalidImageName", "ErrImageNeverPull",
                                          "CreateContainerConfigError", "CreateContainerError",
                                          "RunContainerError"};
-/// Of a failed pull: what registries and containerd say of an image that does not exist, or that needs a
-/// login.
-constexpr std::array hopeless_pulls = {"not found",        "manifest unknown", "no match for platform",
-                                       "unauthorized",     "denied",           "does not exist",
-                                       "invalid reference"};
 
 std::string with_message(const std::string& reason, const std::string& message) {
   return message.empty() ? reason : fmt::format("{}: {}", reason, message);
@@ -61,9 +58,8 @@ void explain_pending(const Tree& pod, RankState& state) {
     const std::string message = text_at(*status, {"state", "waiting", "message"});
     if (reason.empty()) continue;
     state.why = with_message(reason, message);
-    const auto says = [&](const char* text) { return message.find(text) != std::string::npos; };
     state.hopeless = std::ranges::find(hopeless_reasons, reason) != hopeless_reasons.end() ||
-                     (reason == "ErrImagePull" && std::ranges::any_of(hopeless_pulls, says));
+                     (reason == "ErrImagePull" && is_final_pull(message));
     return;
   }
   state.why = state.node.empty() ? "not scheduled" : "starting";

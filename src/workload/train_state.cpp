@@ -101,10 +101,15 @@ const RankState* TrainState::failed() const {
   return found == states.end() ? nullptr : &*found;
 }
 
-bool TrainState::all_started() const {
-  return std::ranges::all_of(states, [](const RankState& one) {
-    return one.phase != RankState::Phase::missing && one.phase != RankState::Phase::pending;
+const RankState* TrainState::waiting() const {
+  const auto found = std::ranges::find_if(states, [](const RankState& one) {
+    return one.phase == RankState::Phase::missing || one.phase == RankState::Phase::pending;
   });
+  return found == states.end() ? nullptr : &*found;
+}
+
+bool TrainState::all_started() const {
+  return waiting() == nullptr;
 }
 
 std::string_view name_of(RankState::Phase phase) {

@@ -138,13 +138,3 @@ TEST_CASE("a host's report of workloads needs its list of pods") {
     CHECK_MESSAGE(!workload::parse_host_workloads(bad, "gpu1"), bad);
   CHECK_FALSE(workload::parse_host_workloads(std::string(1000, '\n'), "gpu1"));
 }
-
-TEST_CASE("the last warning about an object is shown") {
-  const auto events = objects(R"([
-    {"type":"Warning","reason":"FailedMount","message":"no such\nfile","lastTimestamp":"2","involvedObject":{"name":"a"}},
-    {"type":"Warning","reason":"Old","message":"x","lastTimestamp":"1","involvedObject":{"name":"a"}},
-    {"type":"Normal","reason":"Pulled","message":"x","lastTimestamp":"3","involvedObject":{"name":"a"}},
-    {"type":"Warning","reason":"Other","message":"x","lastTimestamp":"4","involvedObject":{"name":"b"}}])");
-  CHECK(workload::last_warning(events, "a") == "FailedMount: no such file");
-  CHECK(workload::last_warning(events, "c").empty());
-}

@@ -1,5 +1,6 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/workload/storage.hpp"
+#include "gpuadm/workload/train_volume.hpp"
 
 #include <doctest/doctest.h>
 
@@ -102,4 +103,68 @@ TEST_CASE("the node of a host is found by name or address, and nodes without a h
   host.name = "three";
   CHECK_FALSE(workload::node_label_of(host, nodes));
   CHECK(workload::nodes_without({"m1"}, nodes) == std::vector<std::string>{"gpu2"});
+}
+
+TEST_CASE("the claim of a workload has the workload's labels, and the storage's") {
+  workload::TrainJob job;
+  job.name = "mnist";
+  job.space = "team";
+  const auto made =
+      workload::objects_of(storage(spec::StorageKind::nfs), workload::claim_of_job(job, "5Gi"), {});
+  CHECK(text_at(made[0], {"metadata", "name"}) == "gpuadm-data-team-mnist");
+  for (const Tree& object : made) {
+    CHECK(text_at(object, {"metadata", "labels", "gpuadm.io/kind"}) == "train");
+    CHECK(text_at(object, {"metadata", "labels", "gpuadm.io/name"}) == "mnist");
+    CHECK(text_at(object, {"metadata", "labels", "gpuadm.io/storage"}) == "data");
+  }
+  CHECK(workload::check_earlier_claim(made[1], job, "data"));
+  CHECK_FALSE(workload::check_earlier_claim(made[1], job, "other"));
+  job.name = "another";
+  CHECK_FALSE(workload::check_earlier_claim(made[1], job, "data"));
+}
+
+TEST_CASE("ranks on several nodes need a claim that all of them can mount, and mount it") {
+  workload::TrainJob job;
+  job.name = "mnist";
+  job.roles.push_back({});
+  job.roles.front().pod =
+      workload::pod_of({.image = "a:1", .command = {"x"}, .volumes = {{"fast", "/data"}, {"kept", "/kept"}}});
+  CHECK(workload::claim_of_job(job, "5Gi", "fast").at({"spec", "accessModes"})->items().front().text() ==
+        "ReadWriteOnce");
+  job.roles.front().replicas = 2;
+  CHECK(workload::claim_of_job(job, "5Gi", "fast").at({"spec", "accessModes"})->items().front().text() ==
+        "ReadWriteMany");
+  workload::mount_claim_of_job(job, "fast");
+  const auto& volumes = job.roles.front().pod.find("volumes")->items();
+  CHECK(text_at(volumes[0], {"persistentVolumeClaim", "claimName"}) == "mnist");
+  CHECK(text_at(volumes[1], {"persistentVolumeClaim", "claimName"}) == "kept");
+}
+
+TEST_CASE("a name after --storage is a claim, or with a size a storage or a StorageClass") {
+  using workload::VolumeKind;
+  using workload::VolumeSize;
+  const workload::VolumeNames names{{"models", "data"}, {"data", "both"}, {"local-path", "both"}};
+  const auto kind = [&](const char* name, VolumeSize size) {
+    return workload::volume_kind(name, size, names, "team");
+  };
+  CHECK(kind("models", VolumeSize::missing).value() == VolumeKind::claim);
+  CHECK(kind("data", VolumeSize::missing).value() == VolumeKind::claim);
+  CHECK(kind("data", VolumeSize::given).value() == VolumeKind::storage);
+  CHECK(kind("local-path", VolumeSize::given).value() == VolumeKind::storage_class);
+  CHECK(kind("models", VolumeSize::given).value() == VolumeKind::claim);
+  const auto says = [&](const char* name, VolumeSize size, const char* words) {
+    const auto found = kind(name, size);
+    REQUIRE_FALSE(found);
+    CHECK(found.error().fault == base::Fault::blocked);
+    CHECK_MESSAGE((found.error().what + found.error().hint).find(words) != std::string::npos,
+                  found.error().what);
+  };
+  says("local-path", VolumeSize::missing, "--size 10Gi");
+  says("both", VolumeSize::missing, "both is a storage, and the size");
+  says("both", VolumeSize::given, "both is a storage and also a StorageClass");
+  for (const VolumeSize size : {VolumeSize::missing, VolumeSize::given})
+    says("nothing", size,
+         "nothing is neither a PersistentVolumeClaim nor a storage nor a StorageClass (claims in team: "
+         "models, data; "
+         "storages: data, both; StorageClasses: local-path, both)");
 }

@@ -118,6 +118,8 @@ TEST_CASE("the state of a job is that of its ranks, and the first failed one is 
                  "reason: Unschedulable, message: 0/2 nodes }] }");
   TrainState state = state_of({job_object("")}, {running, pending});
   CHECK(state.phase == TrainState::Phase::pending);
+  REQUIRE(state.waiting());
+  CHECK(state.waiting()->rank == 1);
   CHECK(state.states[1].why == "Unschedulable: 0/2 nodes");
   const Tree killed =
       pod_object(1,
@@ -220,4 +222,15 @@ TEST_CASE("each check of a training job finds its fault") {
   for (const report::Finding& finding : workload::examine_train(other))
     if (report::is_open(finding)) ids += finding.id + " ";
   CHECK(ids == "train.gpus-free train.resources train.shm ");
+}
+
+TEST_CASE("each check of a training job has a row, from which gpuadm explain knows it") {
+  const workload::TrainJob job = two_ranks();
+  facts::ClusterFacts cluster;
+  cluster.nodes = std::vector<facts::Node>();
+  const workload::GpuSupply supply;
+  for (const report::Finding& finding :
+       workload::examine_train({.job = job, .cluster = cluster, .supply = supply}))
+    CHECK_MESSAGE(std::ranges::count(workload::train_checks(), finding.id, &workload::TrainCheckRow::id) == 1,
+                  finding.id);
 }

@@ -22,7 +22,8 @@ struct TrainRunOptions {
   int nodes = 1;
   std::string gpus;  ///< of each rank: workload::parse_gpus; empty: those of the manifest, or 1
   std::vector<std::string> environment;  ///< "NAME=VALUE"
-  std::vector<std::string> volumes;      ///< "CLAIM[:PATH]"
+  std::vector<std::string> volumes;      ///< "NAME[:PATH]": claims; with a size, also storages and classes
+  std::string size;                      ///< of a new claim; empty: none
   std::vector<std::string> resources;    ///< "rdma/hca=1"
   std::string cpus, memory, shm;
   std::filesystem::path source;  ///< a folder that every rank gets; empty: none

@@ -32,7 +32,7 @@ enum class Reach { cluster, node_port };  ///< by whom the Service is reached: t
 struct NotebookRequest {
   std::string name, space = "default", gpus = "0";
   std::string image;          ///< "pytorch", "tensorflow", or a reference
-  std::string storage, size;  ///< an existing claim; or with a size, a StorageClass for a new one
+  std::string storage, size;  ///< an existing claim; or with a size, a storage or StorageClass for a new one
   std::string mount = std::string(default_mount);
   std::string cpus, memory, shm;  ///< quantities
   Reach reach = Reach::cluster;
@@ -47,7 +47,7 @@ struct Notebook {
   std::string image;
   std::string claim;          ///< the PersistentVolumeClaim that it mounts; empty: none
   std::string size;           ///< of a claim to create; empty: the claim exists
-  std::string storage_class;  ///< of the claim to create; empty: the default
+  std::string storage_class;  ///< of the claim to create, or a storage of gpuadm; empty: the default
   std::string mount, cpus, memory, shm;
   Reach reach = Reach::cluster;
   std::vector<std::string> command;

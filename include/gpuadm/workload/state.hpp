@@ -32,9 +32,6 @@ struct PodStart {
 /// The state as one line: "waiting for a node", "waiting for the image and the volumes on gpu1".
 [[nodiscard]] std::string describe(const PodStart& start);
 
-/// The last warning about an object in a list of events: "FailedMount: …"; empty: none.
-[[nodiscard]] std::string last_warning(std::span<const base::Tree> events, std::string_view object);
-
 /// A workload in a list.
 struct WorkloadRow {
   std::string kind, space, name;

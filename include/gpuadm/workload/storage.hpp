@@ -18,10 +18,11 @@ inline constexpr std::string_view storage_label = "gpuadm.io/storage";
 
 /// Files for pods on a storage.
 struct StorageClaim {
-  std::string name;   ///< of the PersistentVolumeClaim
-  std::string space;  ///< namespace
-  std::string size;   ///< "10Gi"; Kubernetes matches it, and nothing enforces it
-  std::string owner;  ///< "UID:GID"; empty: everybody may write
+  std::string name;        ///< of the PersistentVolumeClaim
+  std::string space;       ///< namespace
+  std::string size;        ///< "10Gi"; Kubernetes matches it, and nothing enforces it
+  std::string owner;       ///< "UID:GID"; empty: everybody may write
+  base::Tree labels = {};  ///< of the workload that owns it; null: those of a claim of its own
 };
 
 /// Fault::usage for an invalid name, namespace, size or owner.
@@ -39,6 +40,23 @@ struct StorageClaim {
 /// the value of the label kubernetes.io/hostname of the host with local storage.
 [[nodiscard]] std::vector<base::Tree> objects_of(const spec::Storage& storage, const StorageClaim& claim,
                                                  const std::string& node);
+
+/// What `--storage NAME` of a workload may name.
+struct VolumeNames {
+  std::vector<std::string> claims;    ///< PersistentVolumeClaims of the namespace
+  std::vector<std::string> storages;  ///< of gpuadm
+  std::vector<std::string> classes;   ///< StorageClasses
+};
+enum class VolumeKind { claim, storage, storage_class };
+/// What a name is: without a size an existing claim, with one a storage or a StorageClass for a new claim, or
+/// else a claim. Fault::blocked with the names of all three kinds if it is none of them, ambiguous, or needs
+/// a size.
+enum class VolumeSize { given, missing };
+[[nodiscard]] Result<VolumeKind> volume_kind(const std::string& name, VolumeSize size,
+                                             const VolumeNames& names, const std::string& space);
+/// The names of the objects of a kind.
+[[nodiscard]] std::vector<std::string> names_in(const std::vector<base::Tree>& objects,
+                                                std::string_view kind);
 
 /// A claim on a storage, as the cluster has it.
 struct ClaimOnStorage {

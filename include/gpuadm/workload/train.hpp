@@ -132,6 +132,8 @@ struct TrainState {
   std::vector<std::string> jobs;  ///< names of its Jobs
   /// The first failed rank, or nullptr.
   [[nodiscard]] const RankState* failed() const;
+  /// The first rank that has not started, or nullptr.
+  [[nodiscard]] const RankState* waiting() const;
   /// Whether every rank runs or has run.
   [[nodiscard]] bool all_started() const;
   [[nodiscard]] bool has_ended() const {

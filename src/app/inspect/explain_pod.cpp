@@ -3,11 +3,14 @@
 #include "gpuadm/app/explain_pod.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/shell.hpp"
+#include "gpuadm/base/text.hpp"
 #include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/census.hpp"
 #include "gpuadm/session/cluster_view.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/typed.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -96,6 +99,24 @@ Result<cluster::PodExplanation> explain_pod(const spec::Cluster& cluster, const 
   const auto facts = read_host(host, fleet, assets);
   if (!facts && facts.error().fault == Fault::interrupted) return std::unexpected(facts.error());
   return facts ? cluster::explain(view, name, {{node, &*facts}}) : explanation;
+}
+
+std::optional<PodReason> reason_of(const spec::Cluster& cluster, const cluster::PodName& name,
+                                   session::ClusterClient& client) {
+  const auto explanation = explain_pod(cluster, name, client.fleet(), client.assets());
+  if (!explanation || explanation->is_well()) return std::nullopt;
+  constexpr std::size_t longest = 1000;
+  return PodReason{base::printable(explanation->headline(), longest),
+                   base::printable(explanation->first()->fix, longest)};
+}
+
+std::string explain_command(const cluster::PodName& name, const session::Hosts& hosts,
+                            const session::Connection& connection) {
+  return fmt::format("gpuadm explain pod {}/{}{}", name.space, name.name, session::typed(hosts, connection));
+}
+
+std::string with_details(const std::string& fix, const std::string& command) {
+  return fix.empty() ? command : fmt::format("{}; details: {}", fix, command);
 }
 
 Result<Outcome> explain_pod(const ExplainPodOptions& options, Io& io) {

@@ -3,6 +3,7 @@
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/workload/objects.hpp"
 
+#include "app/inspect/explain_pod.hpp"
 #include "app/workload/notebook_plan.hpp"
 #include "app/workload/open_notebook.hpp"
 #include "app/workload/wait_ready.hpp"
@@ -25,19 +26,21 @@ std::string instance_selector(const workload::Notebook& notebook) {
 
 /// Prints the objects as a stream of YAML documents.
 Outcome print(const NotebookPlan& plan, const base::Secret& token, const Io& io) {
-  for (const Tree& object : workload::objects_of(plan.notebook, plan.parts, token))
-    io.out("---\n" + base::yaml::write(object));
+  for (const Tree& object : plan.objects(token)) io.out("---\n" + base::yaml::write(object));
   return Outcome::done;
 }
 
 /// Deletes the objects of this run, and says so; or how to, if that fails.
-void withdraw(const NotebookPlan& plan, const NotebookCreateOptions& options, ReachedCluster& cluster,
-              const Io& io) {
+void withdraw(const NotebookPlan& plan, bool folder_existed, const NotebookCreateOptions& options,
+              ReachedCluster& cluster, const Io& io) {
   const workload::Notebook& notebook = plan.notebook;
-  const auto removed =
+  auto removed =
       remove_notebook(cluster, notebook.space, instance_selector(notebook),
                       plan.parts.claim_template ? workload::GpuClaims::yes : workload::GpuClaims::no,
-                      notebook.size.empty() ? workload::OwnVolume::kept : workload::OwnVolume::deleted);
+                      plan.has_new_volume() ? workload::OwnVolume::deleted : workload::OwnVolume::kept);
+  if (removed && plan.volume)
+    removed = remove_volume(*plan.volume, folder_existed ? ClaimFiles::kept : ClaimFiles::deleted,
+                            cluster.client());
   if (removed)
     io.err(fmt::format("deleted what was created of {}/{}\n", notebook.space, notebook.name));
   else
@@ -55,23 +58,31 @@ bool is_uncertain(Fault fault) {
 Result<std::string> create(const NotebookPlan& plan, const base::Secret& token,
                            const NotebookCreateOptions& options, ReachedCluster& cluster, Io& io) {
   const workload::Notebook& notebook = plan.notebook;
-  const auto created =
-      cluster.client().create(notebook.space, workload::objects_of(notebook, plan.parts, token), {token});
+  ClaimFolder folder;
+  if (plan.volume) {
+    folder = TRY(make_claim_folder(*plan.volume, cluster.client()));
+    io.err(note_of(*plan.volume, folder));
+  }
+  const auto created = cluster.client().create(notebook.space, plan.objects(token), {token});
   if (!created) {
-    if (is_uncertain(created.error().fault)) withdraw(plan, options, cluster, io);
+    if (is_uncertain(created.error().fault))
+      withdraw(plan, folder.existed, options, cluster, io);
+    else if (plan.volume && !folder.existed)
+      (void)remove_volume(*plan.volume, ClaimFiles::kept, cluster.client());
     return std::unexpected(created.error());
   }
-  auto node = wait_ready(cluster, notebook.space, instance_selector(notebook), options.patience, io);
+  auto node =
+      wait_ready(cluster, {notebook.space, notebook.name, instance_selector(notebook)}, options.patience, io);
   if (node) return node;
   base::Error error = node.error();
   if (error.fault != Fault::interrupted)
     error.what = fmt::format("the notebook {}/{} does not become ready: {}", notebook.space, notebook.name,
                              error.what);
   if (!options.keep || error.fault == Fault::interrupted)
-    withdraw(plan, options, cluster, io);
-  else if (error.hint.empty())
-    error.hint =
-        notebook_command("delete", notebook.name, notebook.space, options.hosts, options.common.connection);
+    withdraw(plan, folder.existed, options, cluster, io);
+  else
+    error.hint = with_details(error.hint, explain_command({notebook.space, notebook.name}, options.hosts,
+                                                          options.common.connection));
   return std::unexpected(std::move(error));
 }
 
@@ -92,9 +103,9 @@ Result<Outcome> notebook_create(const NotebookCreateOptions& options, Io& io) {
   TRY(workload::make_notebook(options.request));  // reports invalid options before it connects
   const auto cluster = TRY(ReachedCluster::open(
       options.hosts, options.common, options.yaml ? session::Access::read_only : session::Access::full, io));
-  NotebookPlan plan = TRY(plan_notebook(options.request, *cluster));
+  NotebookPlan plan = TRY(plan_notebook(options.request, options.hosts, *cluster));
   if (options.yaml) return print(plan, token, io);
-  TRY(check_notebook(plan, *cluster));
+  TRY(check_notebook(plan, options.hosts, *cluster));
   if (!plan.note.empty()) io.err(plan.note + "\n");
   const std::string node = TRY(create(plan, token, options, *cluster, io));
   io.out(result_of(plan, node));

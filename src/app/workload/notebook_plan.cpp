@@ -3,11 +3,13 @@
 #include "gpuadm/base/random.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/spec/storage.hpp"
 #include "gpuadm/workload/objects.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace app {
 
@@ -30,7 +32,6 @@ Result<> complete(NotebookPlan& plan, const facts::ClusterFacts* cluster, const 
   const auto cuda = cluster ? workload::cuda_of(*cluster, plan.supply) : std::nullopt;
   notebook.image = TRY(workload::image_of(catalog, notebook.image, notebook.gpus, cuda));
   if (notebook.shm.empty()) notebook.shm = workload::shm_of(notebook, cluster, plan.supply);
-  notebook.instance = TRY(new_instance());
   plan.parts = workload::parts_of(plan.supply, notebook.gpus, notebook.name, notebook.space,
                                   workload::labels_of(workload::notebook_kind, notebook.name));
   return {};
@@ -80,25 +81,54 @@ bool has_default_class(const std::vector<Tree>& objects) {
   });
 }
 
-std::string names_of(const std::vector<Tree>& objects, const char* kind) {
+std::vector<std::string> names_of(const spec::Cluster& cluster) {
   std::vector<std::string> names;
-  for (const Tree& object : objects)
-    if (text_at(object, {"kind"}) == kind)
-      names.push_back(base::printable(text_at(object, {"metadata", "name"}), 80));
-  return names.empty() ? "there is none" : "known: " + base::join(names, ", ");
+  for (const spec::Storage& storage : cluster.storage) names.push_back(storage.name);
+  return names;
+}
+
+workload::StorageClaim claim_for(const workload::Notebook& notebook, const std::string& size) {
+  Tree labels = workload::labels_of(workload::notebook_kind, notebook.name);
+  labels.set(workload::instance_label, notebook.instance);
+  return {notebook.name, notebook.space, size, {}, std::move(labels)};
+}
+
+/// With --size, --storage names a storage of gpuadm or a StorageClass.
+Result<> plan_volume(NotebookPlan& plan, const Hosts& hosts, ReachedCluster& cluster) {
+  workload::Notebook& notebook = plan.notebook;
+  if (notebook.size.empty() || notebook.storage_class.empty()) return {};
+  session::ClusterClient& client = cluster.client();
+  const spec::Cluster known = TRY(with_known_storages(hosts, cluster.spec(), client));
+  const auto objects = TRY(client.get({{"storageclasses", "persistentvolumeclaims"}, notebook.space, {}}));
+  const std::string name = notebook.storage_class;
+  const auto kind = TRY(workload::volume_kind(name, workload::VolumeSize::given,
+                                              {workload::names_in(objects, "PersistentVolumeClaim"),
+                                               names_of(known), workload::names_in(objects, "StorageClass")},
+                                              notebook.space));
+  if (kind == workload::VolumeKind::claim)
+    return base::fail(
+        Fault::blocked,
+        fmt::format("--storage: {} is an existing PersistentVolumeClaim, which has a size", name),
+        "leave out --size to mount it");
+  if (kind == workload::VolumeKind::storage_class) return {};
+  plan.volume =
+      TRY(plan_claim(known, TRY(storage_named(known, name)), claim_for(notebook, notebook.size), client));
+  notebook.size.clear();
+  notebook.storage_class.clear();
+  return {};
 }
 
 /// A volume of an earlier notebook of this name.
 Result<> check_kept(const Tree& kept, NotebookPlan& plan) {
   workload::Notebook& notebook = plan.notebook;
   if (!is_ours(kept, notebook)) {
-    if (notebook.size.empty()) return {};
+    if (!plan.has_new_volume()) return {};
     return base::fail(Fault::blocked,
                       fmt::format("the name of the volume is taken: there is a PersistentVolumeClaim {}/{}",
                                   notebook.space, notebook.name),
                       "use another name, or mount it: --storage " + notebook.name + " without --size");
   }
-  if (!notebook.size.empty())
+  if (plan.has_new_volume())
     return base::fail(
         Fault::blocked,
         fmt::format("the volume of an earlier notebook {}/{} exists", notebook.space, notebook.name),
@@ -110,59 +140,95 @@ Result<> check_kept(const Tree& kept, NotebookPlan& plan) {
   return {};
 }
 
-Result<> check_volume(const std::vector<Tree>& objects, NotebookPlan& plan) {
+/// The claim that the notebook mounts.
+Result<> check_claim(const std::vector<Tree>& objects, const workload::Notebook& notebook, const Hosts& hosts,
+                     ReachedCluster& cluster) {
+  const Tree* claim = find(objects, "PersistentVolumeClaim", notebook.claim);
+  if (!claim) {
+    const spec::Cluster known = TRY(with_known_storages(hosts, cluster.spec(), cluster.client()));
+    TRY(workload::volume_kind(notebook.claim, workload::VolumeSize::missing,
+                              {workload::names_in(objects, "PersistentVolumeClaim"), names_of(known),
+                               workload::names_in(objects, "StorageClass")},
+                              notebook.space));
+  } else if (claim->at({"metadata", "deletionTimestamp"})) {
+    return base::fail(Fault::blocked,
+                      fmt::format("--storage: the PersistentVolumeClaim {}/{} is being deleted",
+                                  notebook.space, notebook.claim));
+  }
+  return {};
+}
+
+Result<> check_volume(const std::vector<Tree>& objects, NotebookPlan& plan, const Hosts& hosts,
+                      ReachedCluster& cluster) {
   const workload::Notebook& notebook = plan.notebook;
   if (const Tree* kept = find(objects, "PersistentVolumeClaim", notebook.name)) TRY(check_kept(*kept, plan));
   if (notebook.claim.empty()) {
     plan.note = "without --storage or --size, files are lost when the notebook stops";
     return {};
   }
-  if (notebook.size.empty()) {
-    const Tree* claim = find(objects, "PersistentVolumeClaim", notebook.claim);
-    if (!claim)
-      return base::fail(Fault::blocked,
-                        fmt::format("--storage: there is no PersistentVolumeClaim {}/{} ({})", notebook.space,
-                                    notebook.claim, names_of(objects, "PersistentVolumeClaim")),
-                        "add --size to create a volume");
-    if (claim->at({"metadata", "deletionTimestamp"}))
-      return base::fail(Fault::blocked,
-                        fmt::format("--storage: the PersistentVolumeClaim {}/{} is being deleted",
-                                    notebook.space, notebook.claim));
-    return {};
-  }
-  if (notebook.storage_class.empty() && !has_default_class(objects))
+  if (!plan.has_new_volume()) return check_claim(objects, notebook, hosts, cluster);
+  if (!plan.volume && notebook.storage_class.empty() && !has_default_class(objects))
     return base::fail(Fault::blocked,
                       "--size: the cluster has no default StorageClass, so no volume can be created",
-                      "name a StorageClass or an existing claim with --storage");
-  if (!notebook.storage_class.empty() && !find(objects, "StorageClass", notebook.storage_class))
-    return base::fail(Fault::blocked, fmt::format("--storage: there is no StorageClass {} ({})",
-                                                  notebook.storage_class, names_of(objects, "StorageClass")));
+                      "name a storage, a StorageClass or an existing claim with --storage");
   return {};
 }
 
 }  // namespace
 
-Result<NotebookPlan> plan_notebook(const workload::NotebookRequest& request, ReachedCluster& cluster) {
-  NotebookPlan plan{TRY(workload::make_notebook(request)), {}, {}, {}};
+std::vector<Tree> NotebookPlan::objects(const base::Secret& token) const {
+  std::vector<Tree> all = volume ? volume->objects() : std::vector<Tree>();
+  for (Tree& object : workload::objects_of(notebook, parts, token)) all.push_back(std::move(object));
+  return all;
+}
+
+Result<NotebookPlan> plan_notebook(const workload::NotebookRequest& request, const Hosts& hosts,
+                                   ReachedCluster& cluster) {
+  NotebookPlan plan{TRY(workload::make_notebook(request)), {}, {}, {}, {}};
   const facts::ClusterFacts facts = TRY(cluster.client().read_nodes_and_pods());
   plan.supply = TRY(workload::supply_of(facts));
+  plan.notebook.instance = TRY(new_instance());
+  TRY(plan_volume(plan, hosts, cluster));
   TRY(complete(plan, &facts, cluster.assets()));
   return plan;
 }
 
 Result<NotebookPlan> plan_notebook_offline(const workload::NotebookRequest& request, const Hosts& hosts,
                                            const Common& common) {
-  NotebookPlan plan{TRY(workload::make_notebook(request)), {}, {}, {}};
+  NotebookPlan plan{TRY(workload::make_notebook(request)), {}, {}, {}, {}};
   const assets::Store assets = TRY(assets::Store::open(common.assets));
   spec::Cluster cluster;
   if (!hosts.file.empty()) cluster = TRY(session::read_cluster(hosts, common.connection));
   if (cluster.gpu.allocator == spec::Allocator::dra) plan.supply.claims = "v1";
   plan.supply.runtime_class = "nvidia";
+  workload::Notebook& notebook = plan.notebook;
+  notebook.instance = TRY(new_instance());
+  if (const auto* storage = spec::find_storage(cluster, notebook.storage_class);
+      storage && !notebook.size.empty()) {
+    plan.volume = ClaimPlan{*storage, claim_for(notebook, std::exchange(notebook.size, "")), storage->host,
+                            storage->host};
+    notebook.storage_class.clear();
+  }
   TRY(complete(plan, nullptr, assets));
   return plan;
 }
 
-Result<> check_notebook(NotebookPlan& plan, ReachedCluster& cluster) {
+Result<std::optional<ClaimPlan>> claim_of_notebook(const Tree& claim, const Hosts& hosts,
+                                                   ReachedCluster& cluster) {
+  const Tree* name = claim.at({"metadata", "labels", workload::storage_label});
+  if (!name) return std::nullopt;
+  const spec::Cluster known = TRY(with_known_storages(hosts, cluster.spec(), cluster.client()));
+  const spec::Storage* storage = spec::find_storage(known, name->text());
+  if (!storage) return std::nullopt;
+  workload::StorageClaim mine{text_at(claim, {"metadata", "name"}),
+                              text_at(claim, {"metadata", "namespace"}),
+                              text_at(claim, {"spec", "resources", "requests", "storage"}),
+                              {}};
+  TRY(workload::check_claim(mine));
+  return plan_claim(known, *storage, std::move(mine), cluster.client());
+}
+
+Result<> check_notebook(NotebookPlan& plan, const Hosts& hosts, ReachedCluster& cluster) {
   const workload::Notebook& notebook = plan.notebook;
   const auto objects = TRY(cluster.client().get(
       {.kinds = {"namespaces", "storageclasses", "deployments.apps", "services", "persistentvolumeclaims"},
@@ -175,7 +241,7 @@ Result<> check_notebook(NotebookPlan& plan, ReachedCluster& cluster) {
         fmt::format("the namespace {} {}", notebook.space, space ? "is being deleted" : "does not exist"),
         "kubectl create namespace " + notebook.space);
   TRY(check_free(objects, notebook));
-  TRY(check_volume(objects, plan));
+  TRY(check_volume(objects, plan, hosts, cluster));
   return workload::check_fit(plan.supply, notebook.gpus, 1, workload::Placement::anywhere);
 }
 

@@ -2,6 +2,8 @@
 #include "gpuadm/workload/objects.hpp"
 #include "gpuadm/workload/state.hpp"
 
+#include "app/inspect/explain_pod.hpp"
+#include "app/workload/notebook_plan.hpp"
 #include "app/workload/open_notebook.hpp"
 #include "app/workload/wait_ready.hpp"
 
@@ -113,6 +115,21 @@ Result<bool> decide(const NotebookDeleteOptions& options, const Volumes& volumes
   return *answer;
 }
 
+AwaitedPod awaited(const NotebookOptions& options) {
+  return {options.space, options.name, selector(options)};
+}
+
+/// The error of wait_ready. A pod that is kept can be inspected.
+enum class Kept { yes, no };
+base::Error not_ready(const NotebookOptions& options, base::Error error, Kept pod) {
+  if (error.fault == Fault::interrupted) return error;
+  error.what = fmt::format("the notebook {} does not become ready: {}", shown(options), error.what);
+  if (pod == Kept::yes)
+    error.hint = with_details(
+        error.hint, explain_command({options.space, options.name}, options.hosts, options.common.connection));
+  return error;
+}
+
 bool uses_claims(const std::vector<Tree>& objects) {
   const Tree* deployment = object_of(objects, "Deployment");
   return deployment && deployment->at({"spec", "template", "spec", "resourceClaims"});
@@ -127,7 +144,8 @@ Result<Outcome> notebook_url(const NotebookUrlOptions& options, Io& io) {
   if (is_stopped(*deployment))
     return base::fail(Fault::blocked, fmt::format("the notebook {} is stopped", shown(options.notebook)),
                       command("start", options.notebook));
-  TRY(wait_ready(*cluster, options.notebook.space, selector(options.notebook), options.patience, io));
+  const auto node = wait_ready(*cluster, awaited(options.notebook), options.patience, io);
+  if (!node) return std::unexpected(not_ready(options.notebook, node.error(), Kept::yes));
   return open_notebook(*cluster, options.notebook, options.port, io);
 }
 
@@ -143,18 +161,15 @@ Result<Outcome> notebook_start(const NotebookStartOptions& options, Io& io) {
     TRY(check_gpus(*cluster, *deployment));
     TRY(cluster->client().patch(notebook.space, object, replicas(1)));
   }
-  const auto node = wait_ready(*cluster, notebook.space, selector(notebook), options.patience, io);
+  const auto node = wait_ready(*cluster, awaited(notebook), options.patience, io);
   if (!node) {
-    base::Error error = node.error();
     if (stopped) {
       const auto again =
           cluster->client().patch(notebook.space, object, replicas(0), transport::Purpose::clean_up);
       io.err(again ? fmt::format("{} is stopped again\n", shown(notebook))
                    : fmt::format("cannot stop it again: {}\n", base::printable(again.error().what)));
     }
-    if (error.fault != Fault::interrupted)
-      error.what = fmt::format("the notebook {} does not become ready: {}", shown(notebook), error.what);
-    return std::unexpected(std::move(error));
+    return std::unexpected(not_ready(notebook, node.error(), stopped ? Kept::no : Kept::yes));
   }
   io.out(fmt::format("the notebook {} is ready on {}\n  {}\n", shown(notebook), base::printable(*node),
                      command("url", notebook)));
@@ -182,9 +197,13 @@ Result<Outcome> notebook_delete(const NotebookDeleteOptions& options, Io& io) {
   const auto objects = TRY(find_notebook(*cluster, notebook));
   const Volumes volumes = volumes_of(objects);
   const bool purge = TRY(decide(options, volumes, io));
+  const Tree* claim = purge ? object_of(objects, "PersistentVolumeClaim") : nullptr;
+  const auto on_storage =
+      claim ? TRY(claim_of_notebook(*claim, notebook.hosts, *cluster)) : std::optional<ClaimPlan>();
   TRY(remove_notebook(*cluster, notebook.space, selector(notebook),
                       uses_claims(objects) ? workload::GpuClaims::yes : workload::GpuClaims::no,
                       purge ? workload::OwnVolume::deleted : workload::OwnVolume::kept));
+  if (on_storage) TRY(remove_volume(*on_storage, ClaimFiles::deleted, cluster->client()));
   io.out(fmt::format("the notebook {} is deleted{}\n", shown(notebook),
                      purge ? ", with its volume " + volumes.own : ""));
   if (!purge && !volumes.own.empty())

@@ -17,6 +17,8 @@ class ReachedCluster {
                                                                     session::Access access, Io& io);
   [[nodiscard]] session::ClusterClient& client() { return *client_; }
   [[nodiscard]] const assets::Store& assets() const { return assets_; }
+  /// The hosts of the command line.
+  [[nodiscard]] const spec::Cluster& spec() const { return cluster_; }
   [[nodiscard]] session::Connections& connections() { return *connections_; }
   /// The control-plane node.
   [[nodiscard]] const spec::Host& host() const;

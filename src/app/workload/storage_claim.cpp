@@ -1,9 +1,9 @@
+#include "app/workload/storage_claim.hpp"
+
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/spec/storage.hpp"
 #include "gpuadm/workload/objects.hpp"
-
-#include "app/workload/storage_common.hpp"
 
 #include <fmt/format.h>
 
@@ -15,6 +15,8 @@ namespace {
 
 using base::Fault;
 using base::Tree;
+
+constexpr std::chrono::seconds usual_limit{120}, purge_limit{1800};
 
 /// Where the folder is made: on the control-plane node, or on the host of a local storage.
 Result<std::string> host_with(const spec::Storage& storage, const spec::Cluster& cluster,
@@ -41,39 +43,46 @@ Result<std::string> node_with(const spec::Storage& storage, const spec::Cluster&
                     "kubectl get nodes -o wide lists them");
 }
 
-base::Variables variables_of(const std::string& action, const spec::Storage& storage,
-                             const workload::StorageClaim& claim) {
-  return {{"action", action},   {"marker", spec::marker_of(storage)}, {"space", claim.space},
-          {"name", claim.name}, {"mode", workload::mode_of(claim)},   {"owner", claim.owner}};
-}
-
-struct Folder {
-  bool existed = false;
-  std::optional<long long> free;
-};
-
-Result<transport::Exit> run(const std::string& action, const std::string& host, const spec::Storage& storage,
-                            const workload::StorageClaim& claim, transport::Fleet& fleet,
-                            const assets::Store& assets) {
-  transport::Command command = TRY(session::command_of({.label = action + " the folder of the claim",
-                                                        .asset = "playbooks/storage-claim.sh",
-                                                        .variables = variables_of(action, storage, claim),
-                                                        .timeout = std::chrono::seconds(120)},
-                                                       assets));
+/// `action`: make, drop (an empty folder) or purge (with its files) of playbooks/storage-claim.sh.
+Result<transport::Exit> run(const std::string& action, const ClaimPlan& plan,
+                            session::ClusterClient& client) {
+  const auto& [storage, claim, host, node] = plan;
+  transport::Command command =
+      TRY(session::command_of({.label = action + " the folder of the claim",
+                               .asset = "playbooks/storage-claim.sh",
+                               .variables = {{"action", action},
+                                             {"marker", spec::marker_of(storage)},
+                                             {"space", claim.space},
+                                             {"name", claim.name},
+                                             {"mode", workload::mode_of(claim)},
+                                             {"owner", claim.owner}},
+                               .timeout = action == "purge" ? purge_limit : usual_limit},
+                              client.assets()));
   command.effect = transport::Effect::changes;
-  if (action == "drop") command.purpose = transport::Purpose::clean_up;
-  return session::ask(host, std::move(command), fleet);
+  if (action != "make") command.purpose = transport::Purpose::clean_up;
+  return session::ask(host, std::move(command), client.fleet());
 }
 
-Result<Folder> make_folder(const std::string& host, const spec::Storage& storage,
-                           const workload::StorageClaim& claim, transport::Fleet& fleet,
-                           const assets::Store& assets) {
-  const transport::Exit exit = TRY(run("make", host, storage, claim, fleet, assets));
-  const auto words = base::words(exit.out);
-  if (exit.status != 0 || words.empty())
-    return base::fail(Fault::remote, fmt::format("{}: {}", host, base::tail(exit.err, 3)),
-                      "gpuadm storage list shows where the storage is mounted");
-  return Folder{words[0] == "existing", words.size() > 1 ? base::to_int(words[1]) : std::nullopt};
+/// Deletes its volume; `bound`: also one that is bound, because its claim was deleted just now.
+Result<> delete_volume(const ClaimPlan& plan, bool bound, session::ClusterClient& client) {
+  const auto& [storage, claim, host, node] = plan;
+  const std::string selector = fmt::format("{}={},{}={}", workload::managed_by_label, workload::managed_by,
+                                           workload::storage_label, storage.name);
+  for (const Tree& object : TRY(client.get({{"persistentvolumes"}, {}, selector}))) {
+    const Tree* name = object.at({"metadata", "name"});
+    const Tree* phase = object.at({"status", "phase"});
+    if (!name || name->text() != workload::volume_of(storage, claim) || !phase ||
+        (phase->text() == "Bound" && !bound))
+      continue;
+    // The labels are those of claims of this name in every namespace.
+    TRY(client.patch(
+        {}, "persistentvolume/" + name->text(),
+        Tree::map_of(
+            {{"metadata", Tree::map_of({{"labels", Tree::map_of({{"gpuadm.io/replaced", "yes"}})}})}}),
+        transport::Purpose::clean_up));
+    TRY(client.remove("default", {"persistentvolumes"}, selector + ",gpuadm.io/replaced=yes"));
+  }
+  return {};
 }
 
 /// A claim of that name, whatever made it.
@@ -87,29 +96,8 @@ Result<> is_new(session::ClusterClient& client, const workload::StorageClaim& cl
   return {};
 }
 
-/// A volume that remained when its claim was deleted would be in the way; its files stay.
-Result<> drop_old_volume(session::ClusterClient& client, const spec::Storage& storage,
-                         const workload::StorageClaim& claim) {
-  const std::string selector =
-      fmt::format("{},{}={}", workload::selector_of(workload::storage_claim_kind, claim.name),
-                  workload::storage_label, storage.name);
-  for (const Tree& object : TRY(client.get({{"persistentvolumes"}, {}, selector}))) {
-    const Tree* name = object.at({"metadata", "name"});
-    const Tree* phase = object.at({"status", "phase"});
-    if (!name || name->text() != workload::volume_of(storage, claim) || !phase || phase->text() == "Bound")
-      continue;
-    // The labels are those of claims of this name in every namespace.
-    TRY(client.patch(
-        {}, "persistentvolume/" + name->text(),
-        Tree::map_of(
-            {{"metadata", Tree::map_of({{"labels", Tree::map_of({{"gpuadm.io/replaced", "yes"}})}})}})));
-    TRY(client.remove("default", {"persistentvolumes"}, selector + ",gpuadm.io/replaced=yes"));
-  }
-  return {};
-}
-
-void show(const StorageClaimOptions& options, const spec::Storage& storage,
-          const workload::StorageClaim& claim, const Folder& folder, Io& io) {
+void show(const StorageClaimOptions& options, const ClaimPlan& plan, const ClaimFolder& folder, Io& io) {
+  const auto& [storage, claim, host, node] = plan;
   if (options.format == Format::json) {
     io.out(base::json::write(Tree::map_of({{"name", claim.name},
                                            {"namespace", claim.space},
@@ -125,14 +113,56 @@ void show(const StorageClaimOptions& options, const spec::Storage& storage,
     io.out(fmt::format(
         "  in a pod: volumes: [{{ name: data, persistentVolumeClaim: {{ claimName: {} }} }}]\n", claim.name));
   }
-  if (folder.existed) io.err("the folder has existed before: its files, owner and mode are unchanged\n");
-  const auto wanted = workload::bytes_of("--size", claim.size);
-  if (folder.free && wanted && *folder.free < *wanted)
-    io.err(fmt::format("the storage has {} free, less than {}\n",
-                       base::human_bytes(static_cast<unsigned long long>(*folder.free)), claim.size));
+  if (const std::string note = note_of(plan, folder); !note.empty()) io.err(note);
 }
 
 }  // namespace
+
+Result<ClaimPlan> plan_claim(const spec::Cluster& cluster, const spec::Storage& storage,
+                             workload::StorageClaim claim, session::ClusterClient& client) {
+  ClaimPlan plan{storage, std::move(claim), TRY(host_with(storage, cluster, client)), {}};
+  plan.node = TRY(node_with(storage, cluster, client));
+  return plan;
+}
+
+Result<ClaimFolder> make_claim_folder(const ClaimPlan& plan, session::ClusterClient& client) {
+  const transport::Exit exit = TRY(run("make", plan, client));
+  const auto words = base::words(exit.out);
+  if (exit.status != 0 || words.empty())
+    return base::fail(Fault::remote, fmt::format("{}: {}", plan.host, base::tail(exit.err, 3)),
+                      "gpuadm storage list shows where the storage is mounted");
+  const ClaimFolder folder{words[0] == "existing", words.size() > 1 ? base::to_int(words[1]) : std::nullopt};
+  const auto deleted = delete_volume(plan, false, client);
+  if (deleted) return folder;
+  if (!folder.existed) (void)run("drop", plan, client);
+  return std::unexpected(deleted.error());
+}
+
+std::string note_of(const ClaimPlan& plan, const ClaimFolder& folder) {
+  std::string note;
+  if (folder.existed) note += "the folder has existed before: its files, owner and mode are unchanged\n";
+  const auto wanted = workload::bytes_of("--size", plan.claim.size);
+  if (folder.free && wanted && *folder.free < *wanted)
+    note += fmt::format("the storage has {} free, less than {}\n",
+                        base::human_bytes(static_cast<unsigned long long>(*folder.free)), plan.claim.size);
+  return note;
+}
+
+Result<> remove_volume(const ClaimPlan& plan, ClaimFiles files, session::ClusterClient& client) {
+  TRY(delete_volume(plan, true, client));
+  const transport::Exit exit = TRY(run(files == ClaimFiles::deleted ? "purge" : "drop", plan, client));
+  if (exit.status == 0) return {};
+  return base::fail(Fault::remote, fmt::format("{}: {}", plan.host, base::tail(exit.err, 3)),
+                    fmt::format("delete {} on {}", workload::folder_of(plan.storage, plan.claim), plan.host));
+}
+
+Result<spec::Cluster> with_known_storages(const Hosts& hosts, const spec::Cluster& cluster,
+                                          session::ClusterClient& client) {
+  auto source = read_storages(hosts, cluster, client.host(), client.fleet(), client.assets());
+  if (source) return std::move(source->cluster);
+  if (source.error().fault == Fault::blocked) return cluster;  // no cluster file is known
+  return std::unexpected(source.error());
+}
 
 Result<Outcome> storage_claim(const StorageClaimOptions& options, Io& io) {
   const workload::StorageClaim claim{options.name, options.space, options.size, options.owner};
@@ -144,22 +174,16 @@ Result<Outcome> storage_claim(const StorageClaimOptions& options, Io& io) {
   session::ClusterClient client = TRY(session::ClusterClient::open(hosts, *fleet, assets));
   const spec::Cluster cluster =
       TRY(read_storages(options.hosts, hosts, client.host(), *fleet, assets)).cluster;
-  const spec::Storage storage = TRY(storage_named(cluster, options.storage));
-  const std::string host = TRY(host_with(storage, cluster, client));
-  const std::string node = TRY(node_with(storage, cluster, client));
+  const ClaimPlan plan =
+      TRY(plan_claim(cluster, TRY(storage_named(cluster, options.storage)), claim, client));
   TRY(is_new(client, claim));
-  const Folder folder = TRY(make_folder(host, storage, claim, *fleet, assets));
-  Result<> made = drop_old_volume(client, storage, claim);
-  if (made) {
-    const auto created = client.create(claim.space, workload::objects_of(storage, claim, node));
-    if (!created) made = std::unexpected(created.error());
-  }
-  if (!made) {
+  const ClaimFolder folder = TRY(make_claim_folder(plan, client));
+  if (const auto created = client.create(claim.space, plan.objects()); !created) {
     // Nothing half-made is left; a folder with files stays.
-    if (!folder.existed) (void)run("drop", host, storage, claim, *fleet, assets);
-    return std::unexpected(made.error());
+    if (!folder.existed) (void)remove_volume(plan, ClaimFiles::kept, client);
+    return std::unexpected(created.error());
   }
-  show(options, storage, claim, folder, io);
+  show(options, plan, folder, io);
   return Outcome::done;
 }
 

@@ -2,8 +2,10 @@
 
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/spec/storage.hpp"
 #include "gpuadm/transport/run_local.hpp"
 #include "gpuadm/workload/train_check.hpp"
+#include "gpuadm/workload/train_volume.hpp"
 
 #include <fmt/format.h>
 
@@ -83,15 +85,122 @@ Result<workload::MpiKeys> make_keys() {
                     "install openssh-client");
 }
 
+Result<> only_one(const std::string& first, const std::string& second) {
+  if (first.empty()) return {};
+  return base::fail(
+      Fault::usage,
+      fmt::format("--size: {} and {} would both be new volumes; a job creates one", first, second),
+      fmt::format("create the other claim first: gpuadm storage claim CLAIM --size 10Gi --on {}", second));
+}
+
+const Tree* find_claim(const std::vector<Tree>& objects, const std::string& name) {
+  const auto found = std::ranges::find_if(objects, [&](const Tree& object) {
+    return text_at(object, {"kind"}) == "PersistentVolumeClaim" &&
+           text_at(object, {"metadata", "name"}) == name;
+  });
+  return found == objects.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
-Result<TrainView> view_for(session::ClusterClient& client, const TrainJob& job) {
+std::vector<Tree> TrainVolumePlan::objects() const {
+  if (on_storage) return on_storage->objects();
+  return of_class ? std::vector<Tree>{*of_class} : std::vector<Tree>();
+}
+
+Result<TrainVolumePlan> plan_train_volume(TrainRequest& request, const spec::Cluster& hosts,
+                                          session::ClusterClient& client) {
+  TrainVolumePlan plan;
+  if (request.volumes.empty()) return plan;
+  TrainJob& job = request.job;
+  const auto objects = TRY(client.get({{"storageclasses", "persistentvolumeclaims"}, job.space, {}}));
+  workload::VolumeNames names{
+      workload::names_in(objects, "PersistentVolumeClaim"), {}, workload::names_in(objects, "StorageClass")};
+  const bool all_claims = std::ranges::all_of(
+      request.volumes, [&](const std::string& name) { return std::ranges::count(names.claims, name) > 0; });
+  if (all_claims && request.size.empty()) return plan;
+  const spec::Cluster known = TRY(with_known_storages(request.hosts, hosts, client));
+  for (const spec::Storage& storage : known.storage) names.storages.push_back(storage.name);
+  const auto size = request.size.empty() ? workload::VolumeSize::missing : workload::VolumeSize::given;
+  std::string fresh;
+  for (const std::string& name : request.volumes) {
+    // Next to a new volume, claims that exist are mounted.
+    if (request.volumes.size() > 1 && std::ranges::count(names.claims, name) > 0) continue;
+    const workload::VolumeKind kind = TRY(workload::volume_kind(name, size, names, job.space));
+    if (kind == workload::VolumeKind::claim) continue;
+    TRY(only_one(fresh, name));
+    fresh = name;
+    const std::string storage = kind == workload::VolumeKind::storage ? name : "";
+    if (const Tree* earlier = find_claim(objects, job.name)) {
+      TRY(workload::check_earlier_claim(*earlier, job, storage));
+      plan.note = fmt::format("using the volume of the earlier train/{} in {}", job.name, job.space);
+    } else if (kind == workload::VolumeKind::storage) {
+      plan.on_storage = TRY(plan_claim(known, TRY(storage_named(known, name)),
+                                       workload::claim_of_job(job, request.size), client));
+    } else {
+      plan.of_class = workload::claim_of_job(job, request.size, name);
+    }
+    workload::mount_claim_of_job(job, name);
+  }
+  if (fresh.empty() && !request.size.empty())
+    return base::fail(Fault::blocked,
+                      fmt::format("--size: {} exist{} and has a size", base::join(request.volumes, ", "),
+                                  request.volumes.size() == 1 ? "s" : ""),
+                      "leave out --size");
+  return plan;
+}
+
+TrainVolumePlan plan_train_volume_offline(TrainRequest& request, const spec::Cluster& cluster) {
+  TrainVolumePlan plan;
+  if (request.size.empty() || request.volumes.empty()) return plan;
+  TrainJob& job = request.job;
+  const std::string name = request.volumes.front();
+  if (const spec::Storage* storage = spec::find_storage(cluster, name))
+    plan.on_storage =
+        ClaimPlan{*storage, workload::claim_of_job(job, request.size), storage->host, storage->host};
+  else
+    plan.of_class = workload::claim_of_job(job, request.size, name);
+  workload::mount_claim_of_job(job, name);
+  return plan;
+}
+
+Result<TrainVolume> create_train_volume(const TrainVolumePlan& plan, const std::string& space,
+                                        session::ClusterClient& client, Io& io) {
+  TrainVolume volume;
+  if (!plan.note.empty() && io.err_style.verbosity != report::Verbosity::quiet) io.err(plan.note + "\n");
+  if (!plan.is_new()) return volume;
+  if (plan.on_storage) {
+    volume.folder = TRY(make_claim_folder(*plan.on_storage, client));
+    io.err(note_of(*plan.on_storage, volume.folder));
+  }
+  const auto created = client.create(space, plan.objects());
+  if (created) return volume;
+  if (plan.on_storage && !volume.folder.existed)
+    (void)remove_volume(*plan.on_storage, ClaimFiles::kept, client);
+  return std::unexpected(created.error());
+}
+
+Result<> delete_train_volume(const TrainVolumePlan& plan, const TrainVolume& volume, const TrainJob& job,
+                             session::ClusterClient& client) {
+  if (!plan.is_new()) return {};
+  TRY(client.remove(job.space, {"persistentvolumeclaims"},
+                    workload::selector_of(workload::train_kind, job.name)));
+  if (!plan.on_storage) return {};
+  return remove_volume(*plan.on_storage, volume.folder.existed ? ClaimFiles::kept : ClaimFiles::deleted,
+                       client);
+}
+
+Result<TrainView> view_for(session::ClusterClient& client, const TrainJob& job,
+                           const std::vector<Tree>& created) {
   TrainView view;
   view.cluster = TRY(client.read_nodes_and_pods());
   view.supply = TRY(workload::supply_of(view.cluster));
   view.form = workload::form_of(job, oldest_kubelet(view.cluster));
   std::optional<std::vector<Tree>> claims, leases;
   if (has_claims(job)) claims = TRY(get_if_readable(client, {{"persistentvolumeclaims"}, job.space, {}}));
+  if (claims)
+    for (const Tree& object : created)
+      if (text_at(object, {"kind"}) == "PersistentVolumeClaim") claims->push_back(object);
   if (job.ranks() > 1) leases = TRY(get_if_readable(client, {{"leases"}, "kube-node-lease", {}}));
   auto existing = TRY(read_train_states(client, job.space, job.name));
   view.findings = workload::examine_train({.job = job,

@@ -2,6 +2,8 @@
 
 #include "gpuadm/base/text.hpp"
 
+#include "app/inspect/explain_pod.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,15 +68,22 @@ Result<TrainState> TrainFollow::wait_for_start(std::chrono::seconds limit) {
       io_.err(fmt::format("waiting for train/{} (at most {}s): {}\n", name_, limit.count(), progress));
     shown = progress;
     const auto hopeless = std::ranges::find_if(state.states, &RankState::hopeless);
-    if (hopeless != state.states.end())
-      return base::fail(
-          Fault::blocked,
-          fmt::format("rank {} of train/{} cannot start: {}", hopeless->rank, name_, hopeless->why),
-          fmt::format("gpuadm train check {}", name_));
-    if (base::Clock::now() >= deadline)
+    if (hopeless != state.states.end()) {
+      const auto reason = reason_of(hosts_, {space_, hopeless->pod}, client_);
+      return base::fail(Fault::blocked,
+                        fmt::format("rank {} of train/{} cannot start: {}", hopeless->rank, name_,
+                                    reason ? reason->what : hopeless->why),
+                        reason ? reason->fix : "");
+    }
+    if (base::Clock::now() >= deadline) {
+      const RankState* waiting = state.waiting();
+      const auto reason =
+          reason_of(hosts_, {space_, waiting && !waiting->pod.empty() ? waiting->pod : name_}, client_);
       return base::fail(Fault::timeout,
-                        fmt::format("train/{} did not start within {}s: {}", name_, limit.count(), progress),
-                        "--wait SECONDS waits longer");
+                        fmt::format("train/{} did not start within {}s: {}", name_, limit.count(),
+                                    reason ? reason->what : progress),
+                        reason && !reason->fix.empty() ? reason->fix : "--wait SECONDS waits longer");
+    }
     TRY(sleep());
   }
 }
@@ -187,7 +196,7 @@ Result<> TrainFollow::print_answer(const std::string& answer, const TrainState& 
   return {};
 }
 
-Outcome report_end(const TrainState& state, Io& io) {
+Outcome report_end(const TrainState& state, TrainSession& opened, Io& io) {
   if (state.phase == TrainState::Phase::succeeded) {
     if (io.err_style.verbosity != report::Verbosity::quiet)
       io.err(fmt::format("train/{}: all {} ranks succeeded\n", state.name, state.ranks));
@@ -198,12 +207,19 @@ Outcome report_end(const TrainState& state, Io& io) {
     return Outcome::failed;
   }
   const RankState* failed = state.failed();
+  const auto reason =
+      reason_of(opened.cluster, {state.space, failed && !failed->pod.empty() ? failed->pod : state.name},
+                *opened.client);
   if (!failed)
     io.err(fmt::format("train/{} failed: {}\n", state.name,
-                       state.why.empty() ? "its ranks are gone" : base::printable(state.why, 200)));
+                       !state.why.empty() ? base::printable(state.why, 200)
+                       : reason           ? reason->what
+                                          : "its ranks are gone"));
   else
     io.err(fmt::format("train/{} failed: rank {} on {}: {}\n", state.name, failed->rank,
-                       failed->node.empty() ? "no node" : base::printable(failed->node, 80), failed->why));
+                       failed->node.empty() ? "no node" : base::printable(failed->node, 80),
+                       reason ? reason->what : failed->why));
+  if (reason && !reason->fix.empty()) io.err(fmt::format("  fix: {}\n", reason->fix));
   io.err(fmt::format("  gpuadm train status {0} -n {1}; gpuadm train stop {0} -n {1} deletes it\n",
                      state.name, state.space));
   return Outcome::failed;

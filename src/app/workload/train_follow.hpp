@@ -13,11 +13,15 @@ namespace app {
 /// Waits for a job, and prints the logs of its ranks.
 class TrainFollow {
  public:
-  TrainFollow(session::ClusterClient& client, std::string space, std::string name, Io& io)
-      : client_(client), space_(std::move(space)), name_(std::move(name)), io_(io) {}
+  TrainFollow(TrainSession& opened, std::string space, std::string name, Io& io)
+      : hosts_(opened.cluster),
+        client_(*opened.client),
+        space_(std::move(space)),
+        name_(std::move(name)),
+        io_(io) {}
 
-  /// Until every rank has started. Fault::timeout with the reason after `limit`, Fault::blocked if waiting
-  /// does not help; the caller deletes the objects.
+  /// Until every rank has started. Fault::timeout after `limit`, Fault::blocked if waiting does not help,
+  /// both with the explanation of the pod and its fix; the caller deletes the objects.
   [[nodiscard]] Result<workload::TrainState> wait_for_start(std::chrono::seconds limit);
   /// Until the job has ended. If a rank fails, or its node, the others are ended. Fault::interrupted after
   /// Ctrl-C: the job keeps running.
@@ -38,6 +42,7 @@ class TrainFollow {
   [[nodiscard]] Result<workload::TrainState> turn(int rank, Others others);
   [[nodiscard]] Result<workload::TrainState> until_end(int rank, Others others);
 
+  const spec::Cluster& hosts_;
   session::ClusterClient& client_;
   std::string space_, name_;
   Io& io_;
@@ -48,7 +53,8 @@ class TrainFollow {
   bool ended_others_ = false;
 };
 
-/// The last line: "train/NAME succeeded" or the first failed rank; and the outcome.
-[[nodiscard]] Outcome report_end(const workload::TrainState& state, Io& io);
+/// The last lines: "train/NAME succeeded", or the first failed rank with the explanation of its pod; and the
+/// outcome.
+[[nodiscard]] Outcome report_end(const workload::TrainState& state, TrainSession& opened, Io& io);
 
 }  // namespace app

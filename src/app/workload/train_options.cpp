@@ -1,6 +1,7 @@
 #include "app/workload/train_options.hpp"
 
 #include "gpuadm/base/files.hpp"
+#include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/bundle/image.hpp"
@@ -75,11 +76,14 @@ Result<workload::TrainVolume> volume_of(const std::string& text) {
   const std::size_t colon = text.find(':');
   workload::TrainVolume volume{text.substr(0, colon),
                                colon == std::string::npos ? "/data" : text.substr(colon + 1)};
-  TRY(workload::check_name("claim", volume.claim));
+  if (!base::is_dns_name(volume.claim))
+    return base::fail(Fault::usage,
+                      fmt::format("--storage: not a name: {}", base::printable(volume.claim, 80)),
+                      "the name of a claim; with --size, of a storage or a StorageClass");
   if (!volume.path.starts_with('/') || volume.path.size() < 2 || volume.path.find(':') != std::string::npos)
     return base::fail(Fault::usage,
                       fmt::format("--storage: not an absolute path: {}", base::printable(volume.path, 80)),
-                      "for example --storage CLAIM:/data");
+                      "for example --storage NAME:/data");
   return volume;
 }
 
@@ -109,7 +113,7 @@ Result<workload::PodOptions> pod_options_of(const TrainRunOptions& options) {
   return pod;
 }
 
-Result<TrainJob> job_of(const TrainRunOptions& options) {
+Result<TrainJob> job_of(const TrainRunOptions& options, TrainRequest& request) {
   if (options.name.empty())
     return base::fail(Fault::usage, "no name is given", "gpuadm train run NAME --image IMAGE -- COMMAND");
   if (options.image.empty())
@@ -127,6 +131,11 @@ Result<TrainJob> job_of(const TrainRunOptions& options) {
   role.replicas = options.nodes;
   role.gpus = TRY(workload::parse_gpus("--gpus", options.gpus.empty() ? "1" : options.gpus));
   const workload::PodOptions pod = TRY(pod_options_of(options));
+  for (const workload::TrainVolume& volume : pod.volumes) request.volumes.push_back(volume.claim);
+  if (!options.size.empty()) TRY(workload::bytes_of("--size", options.size));
+  if (!options.size.empty() && pod.volumes.empty())
+    return base::fail(Fault::usage, "--size: no storage is named", "add --storage NAME[:PATH]");
+  request.size = options.size;
   role.pod = workload::pod_of(pod);
   job.processes = std::max(1, role.gpus.count);
   job.roles.push_back(std::move(role));
@@ -146,7 +155,7 @@ Result<> check_unused(const TrainRunOptions& options) {
   add(!options.command.empty(), "-- COMMAND");
   add(options.nodes != 1, "--nodes");
   add(!options.environment.empty(), "--env");
-  add(!options.volumes.empty(), "--storage");
+  add(!options.volumes.empty() || !options.size.empty(), "--storage, --size");
   add(!options.resources.empty(), "--resource");
   add(!options.cpus.empty() || !options.memory.empty() || !options.shm.empty(), "--cpus, --memory, --shm");
   add(options.framework != TrainFramework::plain, "--tf, --mpi");
@@ -199,7 +208,7 @@ Result<TrainRequest> read_train_request(const TrainRunOptions& options) {
     if (!options.name.empty()) request.hosts.targets.insert(request.hosts.targets.begin(), options.name);
     request.job = TRY(job_of_manifest(files, options, request.notes));
   } else {
-    request.job = TRY(job_of(options));
+    request.job = TRY(job_of(options, request));
   }
   TrainJob& job = request.job;
   if (!options.space.empty()) job.space = options.space;

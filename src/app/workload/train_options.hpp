@@ -12,7 +12,9 @@ namespace app {
 struct TrainRequest {
   workload::TrainJob job;
   Hosts hosts;
-  std::vector<std::string> notes;  ///< of a manifest: fields with another effect
+  std::vector<std::string> volumes;  ///< names of --storage, which the pods mount as claims
+  std::string size;                  ///< of a new volume; empty: none
+  std::vector<std::string> notes;    ///< of a manifest: fields with another effect
 };
 /// Fault::usage or Fault::spec: all problems, each in a line.
 [[nodiscard]] Result<TrainRequest> read_train_request(const TrainRunOptions& options);

@@ -24,17 +24,22 @@ void show(const std::vector<std::string>& notes, Io& io) {
   for (const std::string& note : notes) io.err("note: " + base::printable(note, 400) + "\n");
 }
 
-std::string yaml_of(const workload::TrainObjects& objects) {
+std::string yaml_of(const TrainVolumePlan& volume, const workload::TrainObjects& objects) {
   std::string text;
-  for (const auto* list : {&objects.services, &objects.others})
+  const std::vector<base::Tree> claim = volume.objects();
+  for (const auto* list : {&claim, &objects.services, &objects.others})
     for (const base::Tree& object : *list) text += "---\n" + base::yaml::write(object);
   return text;
 }
 
-Result<Outcome> print_offline(const TrainRequest& request, const TrainRunOptions& options, Io& io) {
+Result<Outcome> print_offline(TrainRequest& request, const TrainRunOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  spec::Cluster cluster;
+  if (!request.hosts.file.empty())
+    cluster = TRY(session::read_cluster(request.hosts, options.common.connection));
+  const TrainVolumePlan volume = plan_train_volume_offline(request, cluster);
   const auto context = TRY(train_context(request.job, nullptr, assets));
-  io.out(yaml_of(TRY(workload::objects_of(request.job, context))));
+  io.out(yaml_of(volume, TRY(workload::objects_of(request.job, context))));
   show(request.notes, io);
   return Outcome::done;
 }
@@ -75,7 +80,7 @@ struct Attendance {
 };
 Result<Outcome> attend(TrainSession& opened, const Attendance& how, Io& io) {
   const auto& [space, name, wait, detach, withdraw] = how;
-  TrainFollow follow(*opened.client, space, name, io);
+  TrainFollow follow(opened, space, name, io);
   const auto started = follow.wait_for_start(wait);
   if (!started) return std::unexpected(withdraw(started.error()));
   const bool quiet = io.err_style.verbosity == report::Verbosity::quiet;
@@ -87,7 +92,7 @@ Result<Outcome> attend(TrainSession& opened, const Attendance& how, Io& io) {
     return Outcome::done;
   }
   const auto ended = follow.follow();
-  if (ended) return report_end(*ended, io);
+  if (ended) return report_end(*ended, opened, io);
   if (ended.error().fault != Fault::usage)
     io.err(fmt::format(
         "train/{0} keeps running; gpuadm train logs {0} -n {1} --follow, or gpuadm train stop {0} -n {1}\n",
@@ -100,25 +105,30 @@ Result<Outcome> attend(TrainSession& opened, const Attendance& how, Io& io) {
 Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
   if (options.offline && options.form != TrainForm::yaml)
     return base::fail(Fault::usage, "--offline only prints objects", "add -o yaml");
-  const TrainRequest request = TRY(read_train_request(options));
+  TrainRequest request = TRY(read_train_request(options));
   const TrainJob& job = request.job;
   if (options.offline) return print_offline(request, options, io);
   const bool prints = options.form == TrainForm::yaml;
   const auto opened = TRY(open_train_session(
       options.common, request.hosts, prints ? session::Access::read_only : session::Access::full, io));
   show(request.notes, io);
-  TrainView view = TRY(view_for(*opened->client, job));
+  const TrainVolumePlan plan = TRY(plan_train_volume(request, opened->cluster, *opened->client));
+  TrainView view = TRY(view_for(*opened->client, job, plan.objects()));
   const auto context = TRY(train_context(job, &view, opened->assets));
   if (prints) {
-    io.out(yaml_of(TRY(workload::objects_of(job, context))));
+    io.out(yaml_of(plan, TRY(workload::objects_of(job, context))));
     return Outcome::done;
   }
   const bool blocked = are_blocked(view.findings, options.ignore);
   show(view.findings, io);
   if (blocked) return Outcome::blocked;
   const bool claims = !view.supply.claims.empty();
+  const TrainVolume volume = TRY(create_train_volume(plan, job.space, *opened->client, io));
   const auto withdraw = [&](base::Error error) {
-    return delete_all(*opened->client, job.space, job.name, claims, std::move(error), io);
+    base::Error all = delete_all(*opened->client, job.space, job.name, claims, std::move(error), io);
+    if (const auto deleted = delete_train_volume(plan, volume, job, *opened->client); !deleted)
+      all.what += fmt::format("; its volume could not be deleted: {}", deleted.error().what);
+    return all;
   };
   if (const auto created = create_train_objects(*opened->client, job, context); !created)
     return std::unexpected(withdraw(created.error()));
@@ -127,10 +137,11 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
 }
 
 Result<Outcome> train_check(const TrainRunOptions& options, Io& io) {
-  const TrainRequest request = TRY(read_train_request(options));
+  TrainRequest request = TRY(read_train_request(options));
   const auto opened = TRY(open_train_session(options.common, request.hosts, session::Access::read_only, io));
   show(request.notes, io);
-  TrainView view = TRY(view_for(*opened->client, request.job));
+  const TrainVolumePlan plan = TRY(plan_train_volume(request, opened->cluster, *opened->client));
+  TrainView view = TRY(view_for(*opened->client, request.job, plan.objects()));
   const bool blocked = are_blocked(view.findings, options.ignore);
   if (options.form == TrainForm::json)
     report::write_json(view.findings, io.out);

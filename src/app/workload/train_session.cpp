@@ -71,14 +71,13 @@ Result<> end_ranks(session::ClusterClient& client, const workload::TrainState& s
 }
 
 std::string progress_of(const workload::TrainState& state) {
-  std::size_t running = 0;
-  std::string why;
-  for (const RankState& one : state.states) {
-    const bool waits = one.phase == RankState::Phase::pending || one.phase == RankState::Phase::missing;
-    if (!waits) ++running;
-    if (waits && why.empty())
-      why = fmt::format("; rank {}: {}", one.rank, one.why.empty() ? "no pod yet" : one.why);
-  }
+  const auto running = std::ranges::count_if(state.states, [](const RankState& one) {
+    return one.phase != RankState::Phase::missing && one.phase != RankState::Phase::pending;
+  });
+  const RankState* waiting = state.waiting();
+  const std::string why = waiting ? fmt::format("; rank {}: {}", waiting->rank,
+                                                waiting->why.empty() ? "no pod yet" : waiting->why)
+                                  : "";
   return fmt::format("{} of {} ranks run{}", running, state.states.size(), why);
 }
 

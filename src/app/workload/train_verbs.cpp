@@ -3,6 +3,7 @@
 #include "gpuadm/report/columns.hpp"
 #include "gpuadm/workload/train_check.hpp"
 
+#include "app/inspect/explain_pod.hpp"
 #include "app/workload/train_follow.hpp"
 
 #include <fmt/format.h>
@@ -41,6 +42,14 @@ Tree to_tree(const TrainState& state) {
   return tree;
 }
 
+/// The pod that explains why the job does not run or has failed; empty: it runs, has succeeded or was
+/// stopped.
+std::string pod_to_explain(const TrainState& state) {
+  if (state.phase != TrainState::Phase::pending && state.phase != TrainState::Phase::failed) return {};
+  const RankState* rank = state.phase == TrainState::Phase::failed ? state.failed() : state.waiting();
+  return rank && !rank->pod.empty() ? rank->pod : state.name;
+}
+
 std::string age_of(const std::string& created) {
   const auto seconds = workload::seconds_of(created);
   if (!seconds) return "?";
@@ -71,8 +80,12 @@ std::string ranks_as_text(const TrainState& state, std::size_t width) {
 Result<Outcome> train_status(const TrainOptions& options, Io& io) {
   const auto opened = TRY(open_train_session(options.common, options.hosts, session::Access::read_only, io));
   const TrainState state = TRY(read_train_state(*opened->client, space_of(options), options.name));
+  const cluster::PodName pod{state.space, pod_to_explain(state)};
+  const auto reason = pod.name.empty() ? std::nullopt : reason_of(opened->cluster, pod, *opened->client);
   if (options.form == TrainForm::json) {
-    io.out(base::json::write(to_tree(state)) + "\n");
+    Tree tree = to_tree(state);
+    if (reason) tree.set("explanation", Tree::map_of({{"says", reason->what}, {"fix", reason->fix}}));
+    io.out(base::json::write(tree) + "\n");
     return Outcome::done;
   }
   io.out(fmt::format("train/{} in {}: {}{}, {} old, GPUs of each rank: {}\n", state.name, state.space,
@@ -80,6 +93,10 @@ Result<Outcome> train_status(const TrainOptions& options, Io& io) {
                      state.why.empty() ? "" : " (" + base::printable(state.why, 100) + ")",
                      age_of(state.created), state.gpus.empty() ? "none" : base::printable(state.gpus, 60)));
   io.out(ranks_as_text(state, io.out_style.width));
+  if (reason)
+    io.out(fmt::format(
+        "\n{}\n  {}\n", reason->what,
+        with_details(reason->fix, explain_command(pod, options.hosts, options.common.connection))));
   return Outcome::done;
 }
 
@@ -89,10 +106,10 @@ Result<Outcome> train_logs(const TrainOptions& options, Io& io) {
   if (options.rank >= state.ranks)
     return base::fail(base::Fault::usage, fmt::format("train/{} has no rank {}", state.name, options.rank),
                       fmt::format("ranks are 0 to {}", state.ranks - 1));
-  TrainFollow follow(*opened->client, space_of(options), options.name, io);
+  TrainFollow follow(*opened, space_of(options), options.name, io);
   TRY(follow.print_logs(state, options.rank));
   if (!options.follow || state.has_ended()) return Outcome::done;
-  return report_end(TRY(follow.watch(options.rank)), io);
+  return report_end(TRY(follow.watch(options.rank)), *opened, io);
 }
 
 Result<Outcome> train_stop(const TrainOptions& options, Io& io) {

@@ -3,6 +3,8 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/workload/state.hpp"
 
+#include "app/inspect/explain_pod.hpp"
+
 #include <fmt/format.h>
 
 namespace app {
@@ -20,39 +22,41 @@ std::string seconds(std::chrono::seconds time) {
   return base::human_seconds(static_cast<double>(time.count()));
 }
 
-/// Why a pod does not run, with the last warning about it if its own state has no reason.
-std::string why_not_running(ReachedCluster& cluster, const std::string& space, const PodStart& start) {
-  if (!start.why.empty() || start.pod.empty()) return start.why;
-  const auto events = cluster.client().get({.kinds = {"events"}, .space = space, .selector = {}});
-  return events ? workload::last_warning(*events, start.pod) : "";
+/// The error of a pod that does not become ready. `state`: what its own status says, if it cannot be
+/// explained.
+std::unexpected<base::Error> not_ready(ReachedCluster& cluster, const AwaitedPod& awaited,
+                                       const PodStart& start, Fault fault, const std::string& state) {
+  const cluster::PodName name{awaited.space, start.pod.empty() ? awaited.name : start.pod};
+  const auto reason = reason_of(cluster.spec(), name, cluster.client());
+  const std::string what = reason ? reason->what : start.why;
+  return base::fail(fault,
+                    state.empty()  ? what
+                    : what.empty() ? state
+                                   : fmt::format("{}: {}", state, what),
+                    reason ? reason->fix : "");
 }
 
 }  // namespace
 
-Result<std::string> wait_ready(ReachedCluster& cluster, const std::string& space, const std::string& selector,
+Result<std::string> wait_ready(ReachedCluster& cluster, const AwaitedPod& awaited,
                                std::chrono::seconds patience, Io& io) {
   const base::Instant until = base::Clock::now() + patience;
   base::Instant doubtful_since = base::Clock::now();
-  std::string shown, reason;
+  std::string shown;
   while (true) {
-    const auto objects = TRY(
-        cluster.client().get({.kinds = {"deployments.apps", "pods"}, .space = space, .selector = selector}));
+    const auto objects = TRY(cluster.client().get(
+        {.kinds = {"deployments.apps", "pods"}, .space = awaited.space, .selector = awaited.selector}));
     const PodStart start = workload::read_start(objects);
     if (start.stage == PodStart::Stage::ready) return start.node;
-    // While a pull is repeated, only the first message has the registry's answer.
-    if (!start.why.empty() &&
-        !(reason.starts_with("cannot pull") && start.why.find("Back-off") != std::string::npos))
-      reason = start.why;
-    if (start.outlook != PodStart::Outlook::doubtful) doubtful_since = base::Clock::now();
-    const bool too_doubtful = base::Clock::now() - doubtful_since >= doubt;
-    if (start.outlook == PodStart::Outlook::lost || too_doubtful) return base::fail(Fault::remote, reason);
-    if (base::Clock::now() >= until) {
-      const std::string why = why_not_running(cluster, space, start);
-      return base::fail(Fault::timeout, fmt::format("{}: not within {}{}{}", workload::describe(start),
-                                                    seconds(patience), why.empty() ? "" : ": ", why));
-    }
+    const base::Instant now = base::Clock::now();
+    if (start.outlook != PodStart::Outlook::doubtful) doubtful_since = now;
+    if (start.outlook == PodStart::Outlook::lost || now - doubtful_since >= doubt)
+      return not_ready(cluster, awaited, start, Fault::remote, "");
     std::string line = workload::describe(start);
-    if (!start.why.empty()) line += ": " + reason;
+    if (now >= until)
+      return not_ready(cluster, awaited, start, Fault::timeout,
+                       fmt::format("{}: not within {}", line, seconds(patience)));
+    if (!start.why.empty()) line += ": " + start.why;
     if (line != shown && io.err_style.verbosity != report::Verbosity::quiet)
       io.err(fmt::format("{} (at most {})\n", line, seconds(patience)));
     shown = line;

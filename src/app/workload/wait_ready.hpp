@@ -7,11 +7,15 @@
 
 namespace app {
 
-/// Waits until the pod of a Deployment is ready, and reports what it waits for, on one line for each state.
-/// Returns the node. Fault::remote with the reason if it cannot become ready, Fault::timeout after
-/// `patience`, Fault::interrupted.
-[[nodiscard]] Result<std::string> wait_ready(ReachedCluster& cluster, const std::string& space,
-                                             const std::string& selector, std::chrono::seconds patience,
-                                             Io& io);
+/// What wait_ready waits for: the pod of a Deployment with this name and these labels.
+struct AwaitedPod {
+  std::string space, name, selector;
+};
+
+/// Waits until the pod is ready, and reports what it waits for, on one line for each state. Returns the node.
+/// Fault::remote if it cannot become ready, Fault::timeout after `patience`, both with the explanation of the
+/// pod and its fix; Fault::interrupted.
+[[nodiscard]] Result<std::string> wait_ready(ReachedCluster& cluster, const AwaitedPod& awaited,
+                                             std::chrono::seconds patience, Io& io);
 
 }  // namespace app

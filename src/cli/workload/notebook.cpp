@@ -36,7 +36,8 @@ void add_request(CLI::App& verb, workload::NotebookRequest& request) {
   add("--image", request.image, "IMAGE",
       "pytorch, tensorflow, or a reference (default pytorch, for the CUDA version of the drivers)");
   add("--storage", request.storage, "NAME",
-      "PersistentVolumeClaim for files; with --size: StorageClass of a new one");
+      "PersistentVolumeClaim for files; with --size: storage (gpuadm storage list) or StorageClass of a new "
+      "one");
   add("--size", request.size, "SIZE", "Create a volume of this size for files, such as 10Gi");
   add("--mount", request.mount, "DIR",
       "Directory of the volume in the container (default /home/jovyan/work)");

@@ -53,9 +53,11 @@ void add_job(CLI::App& verb, app::TrainRunOptions& options) {
           "--mpi", [&options] { options.framework = app::TrainFramework::mpi; },
           "Run the command on rank 0, with sshd on all ranks and a host file for mpirun")
       ->excludes(tensorflow);
-  add_repeated(
-      verb, "--storage", options.volumes, "CLAIM[:PATH]",
-      "Mount a claim at a path (default /data); the first one holds the checkpoints; can be repeated");
+  add_repeated(verb, "--storage", options.volumes, "NAME[:PATH]",
+               "Mount a claim at a path (default /data); with --size also a new one on a storage or of a "
+               "StorageClass; the first one holds the checkpoints; can be repeated");
+  verb.add_option("--size", options.size, "Create a claim of this size, named like the job, such as 10Gi")
+      ->option_text("SIZE");
   verb.add_option("--src", options.source, "Copy this folder to /workspace of every rank, at most 900 KiB")
       ->option_text("DIR");
   add_repeated(verb, "--env", options.environment, "NAME=VALUE", "Variable of the command; can be repeated");
