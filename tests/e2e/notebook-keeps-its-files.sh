@@ -59,7 +59,7 @@ complains "3 GPUs: more than the cluster has (node: 2 of 2 free)"
 exits 3 create anna -n nowhere
 complains "the namespace nowhere does not exist"
 exits 3 create anna --storage nothing
-complains "there is no PersistentVolumeClaim default/nothing"
+complains "nothing is neither a PersistentVolumeClaim nor a storage nor a StorageClass"
 is "$(objects)" ""
 
 exits 0 create anna --gpus 2 --size 1Gi --memory 512Mi
@@ -124,12 +124,41 @@ exits 0 notebook delete anna --purge
 says "with its volume anna"
 is "$(objects)" ""
 
-# What cannot start is named, and removed.
+# A volume on a storage of gpuadm: a claim as of gpuadm storage claim, which belongs to the notebook.
+exits 0 gpuadm storage add scratch local --host node --path /srv/scratch -f cluster.yaml -y
+folder=/srv/scratch/gpuadm-scratch/claims/default/carol
+exits 3 create carol --storage scratch
+complains "add --size"
+exits 0 create carol --storage scratch --size 1Gi
+opens carol
+is "$(cell 'print(open("/home/jovyan/work/kept", "w").write("text"))')" 4
+closes
+is "$(on node "cat $folder/kept")" text
+exits 0 gpuadm storage list -f cluster.yaml -o json
+jq -e '.storage[0].claims == ["default/carol"]' out >/dev/null || fail "the storage does not have the claim"
+exits 0 notebook delete carol --keep-volume
+exits 0 create carol
+complains "using the volume of the earlier notebook default/carol"
+exits 0 notebook delete carol --purge
+is "$(objects)" ""
+is "$(kube get persistentvolumes -l app.kubernetes.io/managed-by=gpuadm -o name)" ""
+! on node "ls -d $folder" 2>/dev/null || fail "the files were not deleted"
+exits 1 gpuadm notebook create carol --image 127.0.0.1:1/none:1 --storage scratch --size 1Gi -f cluster.yaml
+! on node "ls -d $folder" 2>/dev/null || fail "the folder of a notebook that did not start is left"
+is "$(kube get persistentvolumes -l app.kubernetes.io/managed-by=gpuadm -o name)" ""
+
+# What cannot start is explained, and removed; or kept, and explained again.
+exits 1 gpuadm notebook create kept --keep --image 127.0.0.1:1/none:1 -f cluster.yaml
+complains "details: gpuadm explain pod default/kept -f cluster.yaml"
+exits 1 gpuadm explain pod default/kept -f cluster.yaml
+says "127.0.0.1:1"
+exits 0 notebook delete kept
 exits 1 gpuadm notebook create bad --image lab.local/notebook:1 -f cluster.yaml -- no-such-program
 complains "no-such-program"
 is "$(objects)" ""
 exits 1 gpuadm notebook create bad --image 127.0.0.1:1/none:1 -f cluster.yaml
-complains "cannot pull the image 127.0.0.1:1/none:1"
+complains "the notebook default/bad does not become ready: "
+complains "127.0.0.1:1"
 is "$(objects)" ""
 
 # Ctrl-C in the middle leaves nothing.

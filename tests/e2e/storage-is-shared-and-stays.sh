@@ -47,17 +47,19 @@ deletes() { administer one delete pod "$@" --now >/dev/null; }
 
 # --- A folder that every host has ------------------------------------------------------------------------
 
-# Not on every host: no claim can be made, and at most the folder for claims is created where the share is.
+# Not on every host: nothing is left, on the share or on hosts.
 mounts one
 exits 1 gpuadm storage add data path --path /mnt/share -f cluster.yaml -y
 says "/mnt/share of the storage data does not exist on this host"
-[ ! -e share/gpuadm-data/claims/default ] || fail "something was written: $(find share)"
+[ -z "$(ls -A share)" ] || fail "something was left: $(find share)"
+on one '! ls /var/lib/gpuadm/storage/data.* 2>/dev/null' || fail "one still knows the storage"
 ! grep -q storage: cluster.yaml || fail "the cluster file was written"
 # There, and another folder.
 on two 'mkdir /mnt/share'
 exits 1 gpuadm storage add data path --path /mnt/share -f cluster.yaml -y
 says "it is not the same share"
 ! on two 'ls -A /mnt/share' | grep . || fail "the folder of another share was written to"
+[ -z "$(ls -A share)" ] || fail "something was left: $(find share)"
 
 mounts two
 exits 0 gpuadm storage add data path --path /mnt/share -f cluster.yaml -y
@@ -98,6 +100,7 @@ says 'hostPath type check failed'
 # The host is not made to look as if it were the share.
 exits 1 gpuadm storage add data path --path /mnt/share -f cluster.yaml -y
 [ -z "$(on two 'ls -A /mnt/share')" ] || fail "something was written to the disk of two"
+[ -s share/gpuadm-data/id ] || fail "the storage of the cluster was removed"
 mounts two
 ends_well waits
 deletes waits
@@ -123,7 +126,7 @@ says "the server did not answer within 60s"
 [ $((SECONDS - began)) -lt 200 ] || fail "it took $((SECONDS - began)) s"
 ! grep -q 'name: nas' cluster.yaml || fail "the cluster file was written"
 for name in one two; do
-  on "$name" '! systemctl is-active --quiet srv-gpuadm-nas.mount && rm /sbin/mount.nfs' || fail "$name has the mount"
+  on "$name" '[ ! -e /etc/systemd/system/srv-gpuadm-nas.mount ] && ! systemctl is-active --quiet srv-gpuadm-nas.mount && rm /sbin/mount.nfs' || fail "$name has the mount"
 done
 
 # --- Removal -----------------------------------------------------------------------------------------------------

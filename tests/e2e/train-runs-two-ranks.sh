@@ -82,13 +82,42 @@ gpus=1 exits 3 run gpus --nodes 2 -- true
 complains "GPU"
 leaves_nothing gpus
 image=lab.local/nosuch:1 wait=15 exits 1 run absent --nodes 2 -- true
-complains "train/absent did not start within 15s"
+complains "train/absent did not start within 15s: "
 complains "Image"
+complains "lab.local/nosuch:1"
 leaves_nothing absent
 exits 1 run nosuch --nodes 1 -- /no/such/program
 complains "/no/such/program"
+complains "fix: correct the command"
+exits 0 train status nosuch
+says "details: gpuadm explain pod default/nosuch-"
+exits 0 train status nosuch -o json
+jq -e '.explanation.says | contains("/no/such/program")' out >/dev/null || fail "no explanation"
 exits 0 train stop nosuch
 leaves_nothing nosuch
+
+# A claim on a storage of gpuadm, which the job owns: it is used again, and is deleted with a job that does not start.
+mkdir share
+for name in one two; do "$top/tests/lib/lab-share" "$place/share" /mnt/share "$(cut -d' ' -f1 "/run/gpuadm-lab/$GPUADM_LAB/hosts/$name/leader")"; done
+exits 0 gpuadm storage add data path --path /mnt/share -f cluster.yaml -y
+folder=share/gpuadm-data/claims/default/saves
+exits 3 run saves --nodes 2 --storage nosuch -- true
+complains "nosuch is neither a PersistentVolumeClaim nor a storage nor a StorageClass"
+exits 3 run saves --nodes 2 --storage data -- true
+complains "add --size"
+image=lab.local/nosuch:1 wait=15 exits 1 run saves --nodes 2 --storage data --size 1Gi -- true
+[ ! -e "$folder" ] || fail "the folder of a job that did not start is left"
+[ -z "$(admin get pvc,pv -o name)" ] || fail "the claim of a job that did not start is left"
+# shellcheck disable=SC2016 # expanded in the pod
+exits 0 run saves --nodes 2 --storage data --size 1Gi -- sh -c 'echo $RANK >>/data/rank-$RANK'
+exits 0 train stop saves
+# shellcheck disable=SC2016 # expanded in the pod
+exits 0 run saves --nodes 2 --storage data --size 1Gi -- sh -c 'echo $RANK >>/data/rank-$RANK'
+complains "using the volume of the earlier train/saves in default"
+[ "$(cat "$folder/rank-0" "$folder/rank-1" | tr '\n' ' ')" = "0 0 1 1 " ] || fail "the ranks have not written: $(ls "$folder")"
+exits 0 train stop saves
+exits 0 gpuadm storage list -f cluster.yaml -o json
+jq -e '.storage[0].claims == ["default/saves"]' out >/dev/null || fail "the storage does not have the claim"
 
 # Ctrl-C while the ranks run leaves the job, and names what ends it.
 begins train run long -f cluster.yaml --nodes 2 --gpus 0 --image lab.local/rank:1 -- sh -c 'echo begun; while :; do sleep 1; done'
@@ -108,10 +137,15 @@ cat >src/mpirun <<'END'
 while read -r address slots; do echo "$slots: $(ssh "$address" 'echo rank $RANK on $(hostname)' </dev/null)"; done <"$GPUADM_HOSTFILE"
 END
 chmod +x src/mpirun
-exits 0 run mpi --nodes 2 --mpi --processes 4 -- sh -c "$(tail -n 1 src/mpirun)"
+# The home directory of the ranks is a volume with a configuration of SSH, which is neither read nor written.
+mkdir -p "$folder/.ssh"
+printf 'Host *\n  ProxyCommand false\n' >"$folder/.ssh/config"
+exits 0 run mpi --nodes 2 --mpi --processes 4 --storage saves:/root -- sh -c "$(tail -n 1 src/mpirun)"
 says "[0] slots=4: rank 0 on"
 says "[0] slots=4: rank 1 on"
 complains "all 2 ranks succeeded"
+[ "$(cat "$folder/.ssh/config") $(ls -A "$folder/.ssh")" = "Host *
+  ProxyCommand false config" ] || fail "the home directory was written to: $(ls -A "$folder/.ssh")"
 ! grep -q "PRIVATE KEY" -r .local out err || fail "a key is in a file"
 exits 0 train stop mpi
 leaves_nothing mpi
