@@ -50,8 +50,8 @@ it's \"second\" \$HOME" sh rank "$@"
 run_rank 1 >out-1 2>err-1 &
 worker=$!
 # As mpirun does: ssh from PATH, and a program of the other rank with the variables of its container.
-# shellcheck disable=SC2016 # of the ranks
 status=0
+# shellcheck disable=SC2016 # of the ranks
 run_rank 0 sh -c '
   cat "$GPUADM_HOSTFILE"
   ssh 10.99.0.2 "echo rank \$RANK of \$WORLD_SIZE; printf \"%s|\n\" \"\$TWO_LINES\"; echo home \$HOME" </dev/null
