@@ -31,7 +31,7 @@ Host *
   LogLevel ERROR
 end
 printf '#!/bin/sh\nexec %s -F %s "$@"\n' "$ssh" "$place/ssh_config" >"$place/bin/ssh"
-chmod 0700 "$place/bin/ssh"
+chmod 0700 "$place/bin/ssh" || fail "cannot create $place/bin/ssh"
 PATH=$place/bin:$PATH
 export PATH OMPI_MCA_plm_rsh_args="-F $place/ssh_config" PRTE_MCA_plm_ssh_args="-F $place/ssh_config"
 export HYDRA_LAUNCHER_EXEC="$place/bin/ssh" I_MPI_HYDRA_BOOTSTRAP_EXEC="$place/bin/ssh"
