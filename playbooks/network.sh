@@ -48,12 +48,22 @@ bridge_knows_nodes() {
   [ -n "$bridge_own" ]
 }
 
+# bridge_rules CIDR: lines of the unit for packets from pods here to those of another node. The bridge plugin gives packets to other subnets
+# the address of the node (ipMasq), which pods must not see of each other, and Open MPI refuses. Packets that kube-proxy has marked need
+# the node's address: of a pod to itself through a Service.
+bridge_rules() {
+  case $1 in *:*) tool=$(command -v ip6tables) ;; *) tool=$(command -v iptables) ;; esac || return 0
+  rule="POSTROUTING -s $bridge_own -d $1 -m mark ! --mark 0x4000/0x4000 -m comment --comment gpuadm-pods -j ACCEPT"
+  printf 'ExecStart=-%s -w 10 -t nat -D %s\nExecStart=%s -w 10 -t nat -I %s\nExecStopPost=-%s -w 10 -t nat -D %s\n' "$tool" "$rule" "$tool" "$rule" "$tool" "$rule"
+}
+
 # bridge_routes_text: a unit that adds the routes to the other nodes ($bridge_all), and deletes them when it stops.
 bridge_routes_text() {
   printf '[Unit]\nDescription=Routes to the pods of other nodes\nAfter=network-online.target\nWants=network-online.target\n\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=%s -V\n' "$ip"
   printf '%s\n' "$bridge_all" | sort | while read -r name cidr address; do
     [ "$name" != "$node_name" ] || continue
     printf 'ExecStart=%s route replace %s via %s\nExecStopPost=-%s route del %s via %s\n' "$ip" "$cidr" "$address" "$ip" "$cidr" "$address"
+    bridge_rules "$cidr"
   done
   printf '\n[Install]\nWantedBy=multi-user.target\n'
 }
