@@ -142,13 +142,13 @@ Result<Tree> template_of(const TrainJob& job, std::optional<int> rank, const Tra
   Tree spec = role.pod;
   spec.set("restartPolicy", "Never");
   Tree container = spec["containers"].items().at(0);
-  const bool needs_address = !rank && job.ranks() > 1;
-  if (job.framework == Framework::mpi && job.ranks() > 1) {
+  const bool is_mpi = job.framework == Framework::mpi && job.ranks() > 1;
+  if (is_mpi) {
     TRY(wrap(job, role, container, context.scripts.mpi));
     add_ssh(job, spec, container);
-  } else if (needs_address || !job.source.empty()) {
-    TRY(wrap(job, role, container, context.scripts.rank));
   }
+  const bool needs_address = !rank && job.ranks() > 1 && !is_mpi;
+  if (needs_address || !job.source.empty()) TRY(wrap(job, role, container, context.scripts.rank));
   add_environment(container, environment_of(job, rank, context));
   add_shared_memory(spec, container);
   if (!job.source.empty()) add_source(job, spec, container);

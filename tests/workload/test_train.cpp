@@ -89,6 +89,23 @@ TEST_CASE("with a Job for each rank, rank 0 has its own address and the others t
   CHECK(objects->others[1].at({"metadata", "name"})->text() == "mnist-1");
 }
 
+TEST_CASE("an MPI job with --src copies the files on every rank before it starts sshd") {
+  workload::TrainJob job = two_ranks();
+  job.framework = workload::Framework::mpi;
+  job.source = {{"x.py", "text"}};
+  workload::TrainContext context{.form = JobForm::indexed};
+  context.scripts = {"rank script", "mpi script"};
+  const auto objects = workload::objects_of(job, context);
+  REQUIRE(objects);
+  const Tree& container =
+      objects->others.back().at({"spec", "template", "spec", "containers"})->items().front();
+  std::string command;
+  for (const Tree& word : container.find("command")->items()) command += word.text() + "|";
+  CHECK(command == "/bin/sh|-c|rank script\n|gpuadm|/bin/sh|-c|mpi script\n|gpuadm|torchrun|x.py|");
+  CHECK(container.find("workingDir")->text() == "/workspace");
+  CHECK(variable(objects->others.back(), "GPUADM_SOURCE") == "/etc/gpuadm/source");
+}
+
 TEST_CASE("a job is repeated without what Kubernetes has added to it, for its next attempt") {
   workload::TrainContext context{.form = JobForm::indexed};
   const auto objects = workload::objects_of(two_ranks(), context);
@@ -200,6 +217,9 @@ TEST_CASE("each check of a training job finds its fault") {
   in.claims = {claim};
   in.leases = {lease("gpu1", "12:00:09"), lease("gpu2", "11:58:00")};
   CHECK(open() == "train.rdma train.clock-skew@gpu1 train.clock-skew@gpu2 ");
+  // Leases are read after the clock, by which a slow host does not seem to be ahead.
+  in.read_seconds = 10;
+  CHECK(open() == "train.rdma train.clock-skew@gpu2 ");
   in.leases = {lease("gpu1", "11:59:55"), lease("gpu2", "11:59:58")};
   in.image_problem = "invalid";
   CHECK(open() == "train.image train.rdma ");
