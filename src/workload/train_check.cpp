@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <set>
 
@@ -82,19 +83,7 @@ class Checks {
     pass("name", fmt::format("the name {} is not used", in_.job.name));
   }
 
-  /// Nodes that accept new pods without tolerations.
-  [[nodiscard]] std::vector<const facts::Node*> usable() const {
-    std::vector<const facts::Node*> nodes;
-    for (const facts::Node& node : *in_.cluster.nodes) {
-      const auto ready = node.conditions.find("Ready");
-      const bool tainted = std::ranges::any_of(node.taints, [](const facts::Taint& taint) {
-        return taint.effect == "NoSchedule" || taint.effect == "NoExecute";
-      });
-      if (ready != node.conditions.end() && ready->second.status == "True" && !node.unschedulable && !tainted)
-        nodes.push_back(&node);
-    }
-    return nodes;
-  }
+  [[nodiscard]] std::vector<const facts::Node*> usable() const { return nodes_for_pods(in_.cluster); }
 
   void nodes() {
     const auto found = usable().size();
@@ -268,7 +257,7 @@ class Checks {
       if (!used || !renewed) continue;
       some = true;
       const double age = *in_.cluster.clock - *renewed;
-      if (age < -tolerated_skew)
+      if (age < -(tolerated_skew + in_.read_seconds))
         add("clock-skew", Verdict::fail, Severity::warning, "the clock is ahead of the control plane",
             fmt::format("its lease was renewed {:.0f}s in the future", -age),
             "gpuadm doctor --only host.time.skew", node);
@@ -310,6 +299,20 @@ std::optional<double> seconds_of(std::string_view time) {
 
 std::span<const TrainCheckRow> train_checks() {
   return rows;
+}
+
+std::vector<const facts::Node*> nodes_for_pods(const facts::ClusterFacts& cluster) {
+  std::vector<const facts::Node*> nodes;
+  if (!cluster.nodes) return nodes;
+  for (const facts::Node& node : *cluster.nodes) {
+    const auto ready = node.conditions.find("Ready");
+    const bool tainted = std::ranges::any_of(node.taints, [](const facts::Taint& taint) {
+      return taint.effect == "NoSchedule" || taint.effect == "NoExecute";
+    });
+    if (ready != node.conditions.end() && ready->second.status == "True" && !node.unschedulable && !tainted)
+      nodes.push_back(&node);
+  }
+  return nodes;
 }
 
 std::vector<Finding> examine_train(const TrainCheckInputs& inputs) {

@@ -21,6 +21,7 @@ struct TrainCheckInputs {
   std::optional<std::vector<TrainState>> existing;  ///< training jobs with this name, in all namespaces
   std::optional<std::vector<base::Tree>> claims;    ///< PersistentVolumeClaims of the namespace
   std::optional<std::vector<base::Tree>> leases;    ///< of nodes
+  double read_seconds = 0;                          ///< from the clock of the cluster to the leases, at most
   std::string image_problem;  ///< why an image has an invalid name; empty: all are valid
 };
 
@@ -29,6 +30,8 @@ struct TrainCheckRow {
   std::string_view id, title, why;
 };
 [[nodiscard]] std::span<const TrainCheckRow> train_checks();
+/// Nodes that accept new pods without tolerations.
+[[nodiscard]] std::vector<const facts::Node*> nodes_for_pods(const facts::ClusterFacts& cluster);
 
 /// Results of the checks `train.*`, passed ones included. Blockers: the job cannot run now.
 [[nodiscard]] std::vector<report::Finding> examine_train(const TrainCheckInputs& inputs);

@@ -193,6 +193,7 @@ Result<> delete_train_volume(const TrainVolumePlan& plan, const TrainVolume& vol
 Result<TrainView> view_for(session::ClusterClient& client, const TrainJob& job,
                            const std::vector<Tree>& created) {
   TrainView view;
+  const auto began = base::Clock::now();
   view.cluster = TRY(client.read_nodes_and_pods());
   view.supply = TRY(workload::supply_of(view.cluster));
   view.form = workload::form_of(job, oldest_kubelet(view.cluster));
@@ -202,6 +203,7 @@ Result<TrainView> view_for(session::ClusterClient& client, const TrainJob& job,
     for (const Tree& object : created)
       if (text_at(object, {"kind"}) == "PersistentVolumeClaim") claims->push_back(object);
   if (job.ranks() > 1) leases = TRY(get_if_readable(client, {{"leases"}, "kube-node-lease", {}}));
+  const std::chrono::duration<double> passed = base::Clock::now() - began;
   auto existing = TRY(read_train_states(client, job.space, job.name));
   view.findings = workload::examine_train({.job = job,
                                            .cluster = view.cluster,
@@ -209,6 +211,7 @@ Result<TrainView> view_for(session::ClusterClient& client, const TrainJob& job,
                                            .existing = std::move(existing),
                                            .claims = std::move(claims),
                                            .leases = std::move(leases),
+                                           .read_seconds = passed.count(),
                                            .image_problem = image_problem_of(job)});
   return view;
 }

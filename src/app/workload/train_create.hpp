@@ -22,6 +22,12 @@ struct TrainView {
 [[nodiscard]] Result<TrainView> view_for(session::ClusterClient& client, const workload::TrainJob& job,
                                          const std::vector<base::Tree>& created);
 
+/// The checks of the job's images on every node that may run it: playbooks/read/image.sh. What a node does
+/// not answer is unknown.
+[[nodiscard]] Result<std::vector<report::Finding>> examine_images(TrainSession& opened,
+                                                                  const workload::TrainJob& job,
+                                                                  const TrainView& view);
+
 /// Objects and the keys in them, which must not be recorded. Without a view: for a cluster with a device
 /// plugin and Kubernetes 1.28 or later.
 [[nodiscard]] Result<workload::TrainContext> train_context(const workload::TrainJob& job,

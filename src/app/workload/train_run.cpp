@@ -52,11 +52,21 @@ bool are_blocked(std::vector<report::Finding>& findings, const std::vector<std::
   return std::ranges::any_of(findings, report::blocks);
 }
 
+/// What is not known and does not matter to every job is left to `train check`.
 void show(const std::vector<report::Finding>& findings, Io& io) {
   std::vector<report::Finding> open;
-  std::ranges::copy_if(findings, std::back_inserter(open), report::is_open);
+  std::ranges::copy_if(findings, std::back_inserter(open), [](const report::Finding& finding) {
+    return report::is_open(finding) &&
+           (finding.verdict != report::Verdict::unknown || finding.severity != report::Severity::note);
+  });
   if (!open.empty() && io.err_style.verbosity != report::Verbosity::quiet)
     io.err(report::details(open, io.err_style));
+}
+
+Result<> add_image_findings(TrainSession& opened, const TrainJob& job, TrainView& view) {
+  for (report::Finding& finding : TRY(examine_images(opened, job, view)))
+    view.findings.push_back(std::move(finding));
+  return {};
 }
 
 /// Deletes what was created, and reports both problems if that fails, too.
@@ -119,6 +129,7 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
     io.out(yaml_of(plan, TRY(workload::objects_of(job, context))));
     return Outcome::done;
   }
+  TRY(add_image_findings(*opened, job, view));
   const bool blocked = are_blocked(view.findings, options.ignore);
   show(view.findings, io);
   if (blocked) return Outcome::blocked;
@@ -142,6 +153,7 @@ Result<Outcome> train_check(const TrainRunOptions& options, Io& io) {
   show(request.notes, io);
   const TrainVolumePlan plan = TRY(plan_train_volume(request, opened->cluster, *opened->client));
   TrainView view = TRY(view_for(*opened->client, request.job, plan.objects()));
+  TRY(add_image_findings(*opened, request.job, view));
   const bool blocked = are_blocked(view.findings, options.ignore);
   if (options.form == TrainForm::json)
     report::write_json(view.findings, io.out);
