@@ -16,6 +16,8 @@ image_recipe() { # image_recipe NAME
     trixie-docker) echo trixie "${IMAGE_BASE[@]}" "${IMAGE_NODE[@]}" docker.io docker-cli runc containernetworking-plugins ;;
     trixie-docker-28) echo trixie "${IMAGE_BASE[@]}" "${IMAGE_NODE[@]}" containernetworking-plugins docker.io/sid docker-cli/sid containerd/sid runc/sid ;;
     sid-containerd) echo sid "${IMAGE_BASE[@]}" "${IMAGE_NODE[@]}" containerd runc containernetworking-plugins ;;
+    trixie-ceph) echo trixie "${IMAGE_BASE[@]}" ceph-mon ceph-mgr ceph-osd ceph-mds ceph-common ;;
+    ceph-fuse-*) recipe=$(image_recipe "${1#ceph-fuse-}") && echo "$recipe ceph-fuse" ;;
     *) return 1 ;;
   esac
 }
