@@ -97,8 +97,13 @@ TrainState state_of(const Key& key, const Parts& parts) {
 }  // namespace
 
 const RankState* TrainState::failed() const {
-  const auto found = std::ranges::find(states, RankState::Phase::failed, &RankState::phase);
-  return found == states.end() ? nullptr : &*found;
+  const RankState* found = nullptr;
+  constexpr int signals = 128;
+  for (const RankState& one : states)
+    if (one.phase == RankState::Phase::failed &&
+        (!found || (found->exit_code <= signals && one.exit_code > signals)))
+      found = &one;
+  return found;
 }
 
 const RankState* TrainState::waiting() const {

@@ -146,6 +146,10 @@ TEST_CASE("the state of a job is that of its ranks, and the first failed one is 
   CHECK(state.phase == TrainState::Phase::failed);
   REQUIRE(state.failed());
   CHECK(state.failed()->why == "exit code 137: out of memory (OOMKilled)");
+  const Tree exited = pod_object(
+      0, "status: { phase: Failed, containerStatuses: [{ state: { terminated: { exitCode: 1 } } }] }");
+  CHECK(state_of({job_object("")}, {exited, killed}).failed()->rank == 1);
+  CHECK(state_of({job_object("")}, {exited}).failed()->rank == 0);
   state = state_of({job_object("")}, {running});
   CHECK(state.states[1].phase == RankState::Phase::missing);
   const Tree complete = job_object("status: { conditions: [{ type: Complete, status: \"True\" }] }");

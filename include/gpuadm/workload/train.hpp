@@ -130,7 +130,8 @@ struct TrainState {
   std::string created;            ///< RFC 3339
   std::string why;                ///< of a Job that failed without a failed pod: "DeadlineExceeded"
   std::vector<std::string> jobs;  ///< names of its Jobs
-  /// The first failed rank, or nullptr.
+  /// The first failed rank, or nullptr. One that was killed precedes those that exited, which they also do
+  /// when they lose their connection to it.
   [[nodiscard]] const RankState* failed() const;
   /// The first rank that has not started, or nullptr.
   [[nodiscard]] const RankState* waiting() const;

@@ -121,10 +121,18 @@ Result<TrainState> TrainFollow::turn(int rank, Others others) {
 
 Result<TrainState> TrainFollow::until_end(int rank, Others others) {
   std::optional<base::Instant> failing_since;
+  bool is_settled = false;
   while (true) {
     auto state = turn(rank, others);
     const auto now = base::Clock::now();
-    if (state && state->has_ended()) return state;
+    if (state && state->has_ended()) {
+      // A rank that loses its connection to a killed one may be reported as failed before it.
+      const bool runs = std::ranges::any_of(
+          state->states, [](const RankState& one) { return one.phase == RankState::Phase::running; });
+      if (state->phase != TrainState::Phase::failed || !runs || is_settled) return state;
+      is_settled = true;
+      TRY(sleep());
+    }
     if (state) failing_since.reset();
     // The job does not depend on this connection, so a short failure of the API server or the network is none
     // of the job.
