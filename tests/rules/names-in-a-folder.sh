@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Two sources of a folder do not define the same name in their anonymous namespaces: a unity build compiles several of them as one.
-# Functions with different parameters may share a name.
+# Functions with different parameters may share a name; a function and a constant may not.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python3 - <<'END'
@@ -22,7 +22,13 @@ for path in glob.glob("src/**/*.cpp", recursive=True):
             else:
                 continue
             defined[os.path.dirname(path), outer and outer.group(1), name, parameters].add(path)
-twice = [f"{name} is defined in {' and '.join(sorted(paths))}" for (_, _, name, _), paths in sorted(defined.items(), key=str) if len(paths) > 1]
+places = collections.defaultdict(set)
+for (*where, parameters), paths in defined.items():
+    if parameters:
+        places[(*where, parameters)] |= paths | defined.get((*where, ""), set())
+    else:
+        places[(*where, "")] |= paths
+twice = sorted({f"{name} is defined in {' and '.join(sorted(paths))}" for (_, _, name, _), paths in places.items() if len(paths) > 1})
 print("\n".join(twice))
 sys.exit(1 if twice or len(defined) < 1000 else 0)
 END

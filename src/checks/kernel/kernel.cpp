@@ -107,7 +107,7 @@ void on_demand(const Subject& s, Verdicts& out, std::string_view name, std::stri
                        s.facts.kernel.release));
 }
 
-void conntrack(const Subject& s, Verdicts& out) {
+void conntrack_table(const Subject& s, Verdicts& out) {
   on_demand(s, out, "nf_conntrack", "kube-proxy");
 }
 
@@ -182,7 +182,7 @@ constexpr std::array kernel_rows = std::to_array<Check>({
      "kube-proxy's rules must see them", "/proc/modules /lib/modules/* /sys/module/ /proc/filesystems paths",
      preflight | node, br_netfilter},
     {"kernel.module.conntrack", "connections can be tracked", "kube-proxy needs it",
-     "/proc/modules /lib/modules/* /sys/module/ /proc/filesystems paths", preflight, conntrack},
+     "/proc/modules /lib/modules/* /sys/module/ /proc/filesystems paths", preflight, conntrack_table},
     {"kernel.module.vxlan", "VXLAN links can be created", "flannel builds the pod network from them",
      "/proc/modules /lib/modules/* /sys/module/ /proc/filesystems paths", preflight, vxlan},
     {"kernel.sysctl.ip-forward", "IPv4 packets are forwarded", "a node routes packets for its pods", "sysctl",
