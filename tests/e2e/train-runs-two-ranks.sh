@@ -81,7 +81,7 @@ leaves_nothing large
 gpus=1 exits 3 run gpus --nodes 2 -- true
 complains "GPU"
 leaves_nothing gpus
-image=lab.local/nosuch:1 wait=15 exits 1 run absent --nodes 2 -- true
+image=lab.local/nosuch:1 wait=15 exits 1 run absent --nodes 2 --ignore train.image-pull -- true
 complains "train/absent did not start within 15s: "
 complains "Image"
 complains "lab.local/nosuch:1"
@@ -105,7 +105,7 @@ exits 3 run saves --nodes 2 --storage nosuch -- true
 complains "nosuch is neither a PersistentVolumeClaim nor a storage nor a StorageClass"
 exits 3 run saves --nodes 2 --storage data -- true
 complains "add --size"
-image=lab.local/nosuch:1 wait=15 exits 1 run saves --nodes 2 --storage data --size 1Gi -- true
+image=lab.local/nosuch:1 wait=15 exits 1 run saves --nodes 2 --storage data --size 1Gi --ignore train.image-pull -- true
 [ ! -e "$folder" ] || fail "the folder of a job that did not start is left"
 [ -z "$(admin get pvc,pv -o name)" ] || fail "the claim of a job that did not start is left"
 # shellcheck disable=SC2016 # expanded in the pod
