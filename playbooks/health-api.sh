@@ -4,9 +4,11 @@
 
 export LC_ALL=C
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-for file in "$config" /etc/kubernetes/admin.conf /etc/kubernetes/super-admin.conf /etc/rancher/rke2/rke2.yaml; do
-  [ -n "$config" ] || [ ! -r "$file" ] || config=$file
-done
+# shellcheck source=playbooks/kubeconfig.sh
+[ "${kubeconfig_is_here:-}" = yes ] || . "$(dirname "$0")/kubeconfig.sh"
+given=$config
+find_kubeconfig
+[ -z "$given" ] || config=$given
 [ -r "${config:-/etc/kubernetes/admin.conf}" ] || { echo "no ${config:-/etc/kubernetes/admin.conf}" >&2 && exit 3; }
 
 api() { timeout -k 2 12 kubectl --kubeconfig "$config" --request-timeout=8s "$@"; }

@@ -115,6 +115,8 @@ pullable() {
   esac
 }
 
+remove_view() { within 30 ctr -n k8s.io images unmount --rm "$folder/view" >/dev/null 2>&1 || umount "$folder/view" 2>/dev/null || :; }
+
 # find_programs NAME: in a read-only view of the image, which is removed again. Links in the image are not followed.
 find_programs() {
   if [ "$socket" != /run/containerd/containerd.sock ] || ! command -v ctr >/dev/null 2>&1; then
@@ -127,7 +129,7 @@ find_programs() {
     # shellcheck disable=SC2046,SC2086 # names
     within 30 find -P "$folder/view" -xdev -maxdepth 6 \( -type f -o -type l \) \( $(printf -- '-name %s -o ' $programs) -false \) 2>/dev/null |
       grep -v "$tab" | head -n 200 | while IFS= read -r path; do printf 'program\t%s\t%s\n' "$1" "${path#"$folder/view"}"; done
-    within 30 ctr -n k8s.io images unmount --rm "$folder/view" >/dev/null 2>&1 || umount "$folder/view" 2>/dev/null || :
+    remove_view
   else
     printf 'programs\t%s\tunknown\tctr: %s\n' "$1" "$(reason "$says")"
   fi
@@ -137,7 +139,8 @@ find_programs() {
 umask 077
 folder=$(mktemp -d /run/gpuadm-image.XXXXXX) || exit 1
 # A view that could not be removed is not deleted as a folder.
-trap 'rm -f "$folder/headers" "$folder/message" "$folder/token"; rmdir "$folder/view" "$folder" 2>/dev/null || :' EXIT
+trap '[ ! -d "$folder/view" ] || remove_view; rm -f "$folder/headers" "$folder/message" "$folder/token"; rmdir "$folder/view" "$folder" 2>/dev/null || :' EXIT
+trap 'exit 1' HUP INT TERM
 driver </dev/null
 while IFS=$tab read -r name host repository tag pulled; do
   [ -n "$name" ] || continue

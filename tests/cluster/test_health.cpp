@@ -45,6 +45,23 @@ TEST_CASE("a node without GPUs has no conditions, and its first broken link") {
   CHECK(report.first == "it is broken: kubelet.running (kubelet.running)");
 }
 
+TEST_CASE("a condition is not well because nothing was checked") {
+  const auto checked = [](const char* id, Verdict verdict, Severity severity) {
+    Finding finding = failed_check(id, severity);
+    finding.verdict = verdict;
+    return finding;
+  };
+  const std::vector<Finding> findings = {checked("gpu.health.temperature", Verdict::pass, Severity::warning),
+                                         checked("gpu.health.ecc", Verdict::unknown, Severity::warning),
+                                         checked("gpu.fabric.state", Verdict::skip, Severity::blocker)};
+  const auto report = cluster::judge_health(findings, 8, 8, TaintPolicy::blocker);
+  CHECK(statuses_in(report) == "True True Unknown ");
+  CHECK(report.conditions[0].message == "1 unknown: run gpuadm doctor");
+  CHECK(report.conditions[1].reason == "NotApplicable");
+  CHECK(report.conditions[2].reason == "NotChecked");
+  CHECK(statuses_in(cluster::judge_health(findings, 8, 8, TaintPolicy::warning)) == "Unknown True Unknown ");
+}
+
 TEST_CASE("a finding makes the condition of its part False, with its cause as message") {
   const std::vector<Finding> findings = {
       failed_check("gpu.driver.module-loaded", Severity::blocker),
@@ -62,12 +79,14 @@ TEST_CASE("a check that could not be run makes its condition Unknown, not True")
   Finding timed_out = failed_check("gpu.driver.smi-runs", Severity::blocker);
   timed_out.verdict = Verdict::timeout;
   const auto report = cluster::judge_health(std::vector{timed_out}, 1, 1, TaintPolicy::off);
-  CHECK(statuses_in(report) == "True True Unknown ");
+  CHECK(statuses_in(report) == "Unknown Unknown Unknown ");
+  CHECK(report.conditions[1].reason == "NotChecked");
+  CHECK(report.conditions[2].reason == "CheckIncomplete");
 }
 
 TEST_CASE("GPUs that an earlier run saw are missing") {
   const auto report = cluster::judge_health({}, 7, 8, TaintPolicy::off);
-  CHECK(statuses_in(report) == "False True True ");
+  CHECK(statuses_in(report) == "False Unknown Unknown ");
   CHECK(report.conditions[0].reason == "GPUMissing");
   CHECK(report.conditions[0].message == "1 of 8 GPUs are missing");
 }

@@ -23,40 +23,6 @@ for name in one two; do on "$name" '[ -e /dev/fuse ] || mknod -m 0666 /dev/fuse 
 
 administer one taint nodes one node-role.kubernetes.io/control-plane:NoSchedule- >/dev/null 2>&1 || administer one taint nodes one node-role.kubernetes.io/master:NoSchedule- >/dev/null 2>&1 || :
 add() { gpuadm storage add team cephfs --monitors "$address" --ceph-user ml --key-file "$1" -f cluster.yaml -y; }
-# a_pod NAME NODE COMMAND: with the programs of its host, because the lab's image has none.
-a_pod() {
-  administer one apply -f - >/dev/null <<END_OF_POD || fail "no pod $1"
-apiVersion: v1
-kind: Pod
-metadata: { name: $1 }
-spec:
-  nodeName: $2
-  restartPolicy: Never
-  terminationGracePeriodSeconds: 1
-  containers:
-    - name: main
-      image: lab.local/sleep:1
-      imagePullPolicy: Never
-      command: ["/usr/bin/sh", "-c", "$3"]
-      volumeMounts:
-        - { name: usr, mountPath: /usr, readOnly: true }
-        - { name: lib, mountPath: /lib, readOnly: true }
-        - { name: lib64, mountPath: /lib64, readOnly: true }
-        - { name: data, mountPath: /data }
-  volumes:
-    - { name: usr, hostPath: { path: /usr } }
-    - { name: lib, hostPath: { path: /usr/lib } }
-    - { name: lib64, hostPath: { path: /usr/lib64 } }
-    - { name: data, persistentVolumeClaim: { claimName: models } }
-END_OF_POD
-}
-ends_well() { # ends_well POD
-  local deadline=$((SECONDS + 90)) phase
-  until phase=$(administer one get pod "$1" -o 'jsonpath={.status.phase}') && [ "$phase" = Succeeded ]; do
-    case $phase:$((SECONDS < deadline)) in Failed:* | *:0) ;; *) sleep 1 && continue ;; esac
-    fail "the pod $1 is $phase: $(administer one logs "$1" 2>&1) $(administer one get events 2>&1 | tail -n 5)"
-  done
-}
 # is_hidden: the key is not where others may read it.
 is_hidden() {
   local name
@@ -91,10 +57,10 @@ says "0 changed"
 exits 0 gpuadm storage list -f cluster.yaml
 grep -qE '^team +cephfs .* 2/2 +0 ' out || fail "the list is another"
 exits 0 gpuadm storage claim models --size 1Gi --on team -f cluster.yaml
-a_pod writes two 'echo from-two >/data/file'
+a_pod writes two models 'echo from-two >/data/file'
 ends_well writes
 # shellcheck disable=SC2016 # of the pod
-a_pod reads one 'read line </data/file && [ $line = from-two ] && echo from-one >/data/answer'
+a_pod reads one models 'read line </data/file && [ $line = from-two ] && echo from-one >/data/answer'
 ends_well reads
 [ "$(on two cat /srv/gpuadm/team/gpuadm-team/claims/default/models/answer)" = from-one ] || fail "the answer is not on the share"
 
@@ -102,7 +68,7 @@ ends_well reads
 on two 'systemctl stop srv-gpuadm-team.mount'
 exits 1 gpuadm storage list -f cluster.yaml
 says 'team on two: not mounted'
-a_pod waits two 'echo late >/data/late'
+a_pod waits two models 'echo late >/data/late'
 sleep 20
 [ "$(administer one get pod waits -o 'jsonpath={.status.phase}')" = Pending ] || fail "a pod started without the share"
 administer one get events --field-selector involvedObject.name=waits -o 'jsonpath={.items[*].message}' >out

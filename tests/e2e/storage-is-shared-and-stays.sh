@@ -9,40 +9,6 @@ mkdir share
 leader() { cut -d' ' -f1 "/run/gpuadm-lab/$GPUADM_LAB/hosts/$1/leader"; }
 mounts() { "$top/tests/lib/lab-share" "$place/share" /mnt/share "$(leader "$1")"; }
 
-# a_pod NAME NODE CLAIM COMMAND: with the programs of its host, because the lab's image has none.
-a_pod() {
-  administer one apply -f - >/dev/null <<END || fail "no pod $1"
-apiVersion: v1
-kind: Pod
-metadata: { name: $1 }
-spec:
-  nodeName: $2
-  restartPolicy: Never
-  terminationGracePeriodSeconds: 1
-  containers:
-    - name: main
-      image: lab.local/sleep:1
-      imagePullPolicy: Never
-      command: ["/usr/bin/sh", "-c", "$4"]
-      volumeMounts:
-        - { name: usr, mountPath: /usr, readOnly: true }
-        - { name: lib, mountPath: /lib, readOnly: true }
-        - { name: lib64, mountPath: /lib64, readOnly: true }
-        - { name: data, mountPath: /data }
-  volumes:
-    - { name: usr, hostPath: { path: /usr } }
-    - { name: lib, hostPath: { path: /usr/lib } }
-    - { name: lib64, hostPath: { path: /usr/lib64 } }
-    - { name: data, persistentVolumeClaim: { claimName: $3 } }
-END
-}
-ends_well() { # ends_well POD
-  local deadline=$((SECONDS + 90)) phase
-  until phase=$(administer one get pod "$1" -o 'jsonpath={.status.phase}') && [ "$phase" = Succeeded ]; do
-    case $phase:$((SECONDS < deadline)) in Failed:* | *:0) ;; *) sleep 1 && continue ;; esac
-    fail "the pod $1 is $phase: $(administer one logs "$1" 2>&1) $(administer one get events 2>&1 | tail -n 5)"
-  done
-}
 deletes() { administer one delete pod "$@" --now >/dev/null; }
 
 # --- A folder that every host has ------------------------------------------------------------------------

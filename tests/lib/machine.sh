@@ -35,7 +35,7 @@ need_packages() {
 }
 
 # Configures and builds: build_tree FOLDER TARGET... -- CMAKE-OPTION...
-# A new folder becomes a unity build, of which the whole takes a third of the time, and a change somewhat longer.
+# A new folder becomes a unity build, of which the whole takes a quarter of the time, and a change somewhat longer.
 build_tree() {
   local folder=$1 targets=() options=()
   shift

@@ -17,14 +17,14 @@ namespace {
 Result<> withdraw_all(const HealthDisableOptions& options, const spec::Cluster& cluster,
                       const std::map<std::string, std::string>& nodes, const session::Session& session,
                       const assets::Store& assets) {
-  std::vector<std::string> names;
-  for (const auto& [host, node] : nodes) names.push_back(node);
   auto done = [&]() -> Result<> {
     const auto client = TRY(session::ClusterClient::open(cluster, *session.fleet, assets));
     NodeApi api(client.host(), {}, *session.fleet, assets);
-    return withdraw(api, names, Withdrawn::everything);
+    return withdraw(api, nodes, Withdrawn::everything);
   }();
   if (done || done.error().fault == base::Fault::interrupted) return done;
+  std::vector<std::string> names;
+  for (const auto& [host, node] : nodes) names.push_back(node);
   return base::fail(done.error().fault,
                     fmt::format("the timers are removed, but not the conditions and taints of {}: {}",
                                 base::join(names, ", "), done.error().what),

@@ -38,9 +38,7 @@ Result<> remove_taints(const spec::Cluster& cluster, const std::map<std::string,
     return {};  // a worker alone: no control plane is named
   if (!client) return std::unexpected(client.error());
   NodeApi api(client->host(), {}, *session.fleet, assets);
-  std::vector<std::string> names;
-  for (const auto& [host, node] : nodes) names.push_back(node);
-  return withdraw(api, names, Withdrawn::taints);
+  return withdraw(api, nodes, Withdrawn::taints);
 }
 
 }  // namespace

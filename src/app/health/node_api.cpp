@@ -88,9 +88,9 @@ std::string api_time(base::Time time) {
   return base::iso8601(time).substr(0, seconds) + "Z";
 }
 
-Result<> withdraw(NodeApi& api, const std::vector<std::string>& nodes, Withdrawn what) {
+Result<> withdraw(NodeApi& api, const std::map<std::string, std::string>& nodes, Withdrawn what) {
   for (const cluster::NodeHealth& node : TRY(api.nodes())) {
-    if (std::ranges::find(nodes, node.name) == nodes.end()) continue;
+    if (!std::ranges::any_of(nodes, [&](const auto& one) { return one.second == node.name; })) continue;
     if (node.tainted) TRY(api.taint(node.name, NodeApi::Taint::remove));
     if (node.watched && what == Withdrawn::everything)
       TRY(api.set_conditions(node.name, {}, api_time(base::now())));

@@ -5,7 +5,7 @@
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
-#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -44,9 +44,10 @@ class NodeApi {
 /// "2026-08-22T10:00:00Z", as the API server writes times.
 [[nodiscard]] std::string api_time(base::Time time);
 
-/// Removes conditions and taints from these nodes, through their control plane. A node that does not exist
-/// any more has none.
+/// Removes conditions and taints from these nodes, which are the values of `nodes_by_host`, through their
+/// control plane. A node that does not exist any more has none.
 enum class Withdrawn { taints, everything };
-[[nodiscard]] Result<> withdraw(NodeApi& api, const std::vector<std::string>& nodes, Withdrawn what);
+[[nodiscard]] Result<> withdraw(NodeApi& api, const std::map<std::string, std::string>& nodes,
+                                Withdrawn what);
 
 }  // namespace app

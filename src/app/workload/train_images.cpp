@@ -88,7 +88,7 @@ Result<std::vector<NodeImages>> read_nodes(TrainSession& opened, const TrainJob&
     if (!completion->result)
       read.push_back({node, base::printable(completion->result.error().what, 300), {}, {}});
     else if (completion->result->status != 0)
-      read.push_back({node, base::tail(completion->result->err, 1), {}, {}});
+      read.push_back({node, base::printable(base::tail(completion->result->err, 1), 300), {}, {}});
     else
       read.push_back(workload::read_node_images(node, completion->result->out));
   }

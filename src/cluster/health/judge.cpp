@@ -60,12 +60,16 @@ std::string message_of(const Finding& finding) {
 HealthCondition condition_of(Part part, std::span<const Finding> findings, Severity limit) {
   HealthCondition condition{std::string(health_types[part]), "True", "ChecksPassed", "", ""};
   const Finding *broken = nullptr, *unclear = nullptr;
-  int lesser = 0;
+  int lesser = 0, unknown = 0, passed = 0;
+  bool any = false;
   for (const Finding& finding : findings) {
-    if (part_of(finding.id) != part || !report::is_open(finding) || finding.severity == Severity::note)
-      continue;
+    if (part_of(finding.id) != part) continue;
+    any = true;
+    if (finding.verdict == Verdict::pass) ++passed;
+    if (!report::is_open(finding) || finding.severity == Severity::note) continue;
     if (finding.verdict == Verdict::unknown || finding.verdict == Verdict::timeout) {
-      if (!unclear) unclear = &finding;
+      ++unknown;
+      if (!unclear || finding.severity > unclear->severity) unclear = &finding;
     } else if (finding.severity < limit) {
       ++lesser;
     } else if (!broken || finding.severity > broken->severity) {
@@ -80,10 +84,20 @@ HealthCondition condition_of(Part part, std::span<const Finding> findings, Sever
     condition.status = "Unknown";
     condition.reason = "CheckIncomplete";
     condition.message = message_of(*unclear);
+  } else if (!any) {
+    condition.status = "Unknown";
+    condition.reason = "NotChecked";
+    condition.message = "no check was run";
+  } else if (lesser + unknown > 0) {
+    std::vector<std::string> counts;
+    if (lesser > 0) counts.push_back(lesser == 1 ? "1 warning" : fmt::format("{} warnings", lesser));
+    if (unknown > 0) counts.push_back(fmt::format("{} unknown", unknown));
+    condition.message = base::join(counts, ", ") + ": run gpuadm doctor";
+  } else if (passed == 0) {
+    condition.reason = "NotApplicable";
+    condition.message = "no check applies to this node";
   } else {
-    condition.message = lesser == 0   ? "all checks passed"
-                        : lesser == 1 ? "1 warning: run gpuadm doctor"
-                                      : fmt::format("{} warnings: run gpuadm doctor", lesser);
+    condition.message = "all checks passed";
   }
   return condition;
 }
