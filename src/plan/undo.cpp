@@ -167,7 +167,7 @@ class Backwards {
     if (essence(thing, now) == essence(thing, line.was)) {
       // Rewritten with the original contents: the time is restored unless others have changed the file since.
       if (made == journal_.made.end() || made->second != now) return {};
-    } else if (is_watched(thing) && !undo_.force && !(made != journal_.made.end() && made->second == "any")) {
+    } else if (is_watched(thing) && !undo_.force && !is_for_others(line)) {
       if (made == journal_.made.end()) {
         kept_[thing] = "the journal does not record what gpuadm changed";
         return {};
@@ -244,22 +244,30 @@ class Backwards {
     action.id = fmt::format("undo.{}:{}", kind, base::printable(name));
     action.title = title(line);
     action.timeout = std::chrono::seconds(kind == "package" || kind == "packages" ? 600 : 90);
-    action.variables = {{"kind", kind},
-                        {"name", name},
-                        {"was", line.was},
-                        {"now", is_watched(line.thing) && now != journal_.now.end() ? now->second : ""},
-                        {"reader", kind == "file" && reader != journal_.readers.end() ? reader->second : ""}};
+    action.variables = {
+        {"kind", kind},
+        {"name", name},
+        {"was", line.was},
+        {"now",
+         is_watched(line.thing) && !is_for_others(line) && now != journal_.now.end() ? now->second : ""},
+        {"reader", kind == "file" && reader != journal_.readers.end() ? reader->second : ""}};
     action.drifts = drifts(line);
     action.check = "undo_check\n";
     action.apply = "undo_apply\n";
     return action;
   }
 
-  /// Objects that the cluster's components change while running: those recorded with `journal_for_others`,
-  /// and the state of units, modules, images and directories.
-  [[nodiscard]] bool drifts(const Line& line) const {
+  /// Recorded with `journal_for_others`: another program may change it at any time, also between the plan and
+  /// the step.
+  [[nodiscard]] bool is_for_others(const Line& line) const {
     const auto made = journal_.made.find({line.run, line.thing});
-    if (made != journal_.made.end() && made->second == "any") return true;
+    return made != journal_.made.end() && made->second == "any";
+  }
+
+  /// Objects that the cluster's components change while running: those for others, and the state of units,
+  /// modules, images and directories.
+  [[nodiscard]] bool drifts(const Line& line) const {
+    if (is_for_others(line)) return true;
     return line.thing.first != "file" && line.thing.first != "sysctl" && line.thing.first != "package";
   }
 

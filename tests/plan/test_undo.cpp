@@ -182,6 +182,16 @@ TEST_CASE("undo: an object that others changed for the cluster is restored") {
   CHECK(way.stages.at(0).second.at(0).variables.at("was") == "1");
 }
 
+TEST_CASE("undo: a file that others write is removed whatever it has become since the plan") {
+  const auto now_of = [](const char* made) {
+    const std::string text = std::string("log\tfile\t/var/log\tabsent\ts\tr\nlog\t+file\t/var/log\t") + made +
+                             "\ts\tr\nnow\tfile\t/var/log\twas 600 0 0 1.5 aa\n";
+    return back(text).stages.front().second.front().variables.at("now");
+  };
+  CHECK(now_of("any").empty());
+  CHECK(now_of("was 600 0 0 1.5 aa") == "was 600 0 0 1.5 aa");
+}
+
 TEST_CASE("undo: kept objects are not reported, and remain in the journal") {
   const std::string text =
       "log\timage\tpause:1\tabsent\tkube.images:pause:1\tr\nnow\timage\tpause:1\tthere\n"
