@@ -51,7 +51,7 @@ depot_take() {
 # afterwards, still from memory, because two programs that alternate would cost more. A larger file is read behind its writer by
 # polling ten times a second; on stdin tail does not use inotify, which would wake it for each write.
 depot_sum_of_what_comes() {
-  if timeout 1 tail -f -s 0.1 --pid="$1" /dev/null; then
+  if timeout 1 tail -f -s 0.02 --pid="$1" /dev/null; then
     depot_sum <"$depot_file.part"
   else
     tail -c +1 -f -s 0.1 --pid="$1" <"$depot_file.part" | depot_sum
@@ -218,6 +218,55 @@ depot_tidy() {
 depot_clear() {
   depot_relay_end
   rm -rf "$gpuadm_home/depot"
+}
+
+# depot_install_together COUNT MARK: installs files of the depot, at most four at a time. The functions item_1, item_2, ... set the
+# variables and functions of an upload. Prints for each its output between marks, then its exit status and the hundredths of a second.
+depot_install_together() {
+  lock_enter
+  journal_open
+  gpuadm_results=$gpuadm_home/depot/results
+  rm -rf "$gpuadm_results"
+  (umask 077 && mkdir -p "$gpuadm_results") || step_end 102
+  gpuadm_lanes=$(nproc 2>/dev/null || echo 1)
+  [ "$gpuadm_lanes" -le 4 ] || gpuadm_lanes=4
+  gpuadm_lane=0
+  while [ "$gpuadm_lane" -lt "$gpuadm_lanes" ]; do
+    gpuadm_lane=$((gpuadm_lane + 1))
+    depot_lane "$gpuadm_lane" "$gpuadm_lanes" "$1" </dev/null &
+  done
+  wait
+  gpuadm_item=0
+  while [ "$gpuadm_item" -lt "$1" ]; do
+    gpuadm_item=$((gpuadm_item + 1))
+    printf '\n%s-begin-%s\n' "$2" "$gpuadm_item"
+    cat "$gpuadm_results/$gpuadm_item.out" 2>/dev/null || :
+    printf '\n%s-end-%s %s\n' "$2" "$gpuadm_item" "$(cat "$gpuadm_results/$gpuadm_item" 2>/dev/null)"
+  done
+  rm -rf "$gpuadm_results"
+  lock_leave
+  exit 0
+}
+# depot_lane FIRST STEP COUNT: installs every STEP-th file.
+depot_lane() {
+  gpuadm_item=$1
+  while [ "$gpuadm_item" -le "$3" ]; do
+    gpuadm_began=$(cut -d' ' -f1 /proc/uptime | tr -d .)
+    (depot_install "$gpuadm_item") >"$gpuadm_results/$gpuadm_item.out" 2>&1
+    printf '%s %s\n' "$?" "$(($(cut -d' ' -f1 /proc/uptime | tr -d .) - gpuadm_began))" >"$gpuadm_results/$gpuadm_item"
+    gpuadm_item=$((gpuadm_item + $2))
+  done
+}
+# depot_install ITEM: in a subshell. The program holds the lock until the last one has ended.
+# shellcheck disable=SC2317 # called by step_upload
+depot_install() {
+  lock_enter() { :; }
+  lock_leave() { :; }
+  "item_$1"
+  depot_file=$depot/$bundle_sha256
+  # shellcheck disable=SC2064 # depot_placed or depot_used
+  trap "$depot_then" EXIT
+  step_upload <"$depot_file"
 }
 
 # depot_step FUNCTION: runs it as a separate step; its output is for the client.

@@ -126,6 +126,7 @@ struct Maker {
       action.check = TRY(script(upload.check));
       action.apply = TRY(script(upload.apply));
       action.input = bundle->directory / file.path;
+      if (upload.together) action.together = step.id;
       action.variables.merge(base::Variables{{"bundle_name", file.name},
                                              {"bundle_target", file.target},
                                              {"bundle_mode", file.mode.empty() ? "0644" : file.mode},

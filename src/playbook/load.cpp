@@ -111,7 +111,7 @@ Result<Does> does_of(const Tree& step, std::string_view source) {
     return Wait{TRY(needed_script(*wait, source, "check")), TRY(word(*wait, source, "says", true))};
   }
   if (const Tree* upload = step.find("upload")) {
-    TRY(known(*upload, source, {"kind", "check", "apply", "carried"}));
+    TRY(known(*upload, source, {"kind", "check", "apply", "carried", "together"}));
     const std::string kind = TRY(word(*upload, source, "kind", true));
     const std::map<std::string, bundle::BundleKind> kinds = {
         {"binary", bundle::BundleKind::binary},         {"runtime", bundle::BundleKind::runtime},
@@ -119,10 +119,12 @@ Result<Does> does_of(const Tree& step, std::string_view source) {
         {"repository", bundle::BundleKind::repository}, {"file", bundle::BundleKind::file}};
     if (!kinds.contains(kind))
       return refuse(*upload, source, fmt::format("unknown kind of bundle file: '{}'", kind));
-    const Tree* carried = upload->find("carried");
+    const auto is_set = [&](const char* key) {
+      const Tree* value = upload->find(key);
+      return value && value->as_bool().value_or(false);
+    };
     return Upload{kinds.at(kind), TRY(needed_script(*upload, source, "check")),
-                  TRY(needed_script(*upload, source, "apply")),
-                  carried && carried->as_bool().value_or(false)};
+                  TRY(needed_script(*upload, source, "apply")), is_set("carried"), is_set("together")};
   }
   return refuse(step, source, "a step requires one of 'shell', 'file', 'wait' and 'upload'");
 }

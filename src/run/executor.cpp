@@ -116,7 +116,9 @@ void Executor::leave(const std::string& host) {
 
 void Executor::advance(const std::string& host) {
   Walker& walker = walkers_[host];
-  if (walker.next == walker.walk->actions.size() || fleet_.interrupted()) return leave(host);
+  if (fleet_.interrupted()) return leave(host);
+  if (has_received_all(walker)) return install_received(host);
+  if (walker.next == walker.walk->actions.size()) return leave(host);
   walker.action = walker.walk->actions[walker.next];
   plan::Action& action = walker.action;
   for (const std::string& name : action.later) {
@@ -183,6 +185,7 @@ void Executor::completed(transport::Completion& completion) {
   }
   if (walker.reboot) return rebooting(completion, walker);
   if (!completion.result) return went_away(host, completion.result.error());
+  if (walker.doing == Walker::Doing::together) return installed_received(host, *completion.result);
   const plan::Action& action = walker.action;
   const transport::Exit& exit = *completion.result;
   const bool shared = on_its_way(walker) || walker.doing == Walker::Doing::upload_check ||
@@ -250,13 +253,18 @@ void Executor::finish_step(const std::string& host, const transport::Exit& exit,
     }
   if (!walker.action.saves.empty()) outcome_.saved[host][walker.action.saves] = said;
   if (!walker.action.shares.empty()) outcome_.saved[""][walker.action.shares] = said;
-  Event done = event(host, walker.action.id, did, walker.action.title);
-  done.seconds = seconds_of(walker, exit);
-  done.program = walker.action.check + walker.action.apply;
-  if (did == Did::applied && !base::trim(exit.err).empty()) done.output = base::printable(exit.err, 65536);
-  reporter_.on(done);
+  report_done(host, walker.action, exit, did, seconds_of(walker, exit));
   to_next(walker);
   advance(host);
+}
+
+void Executor::report_done(const std::string& host, const plan::Action& action, const transport::Exit& exit,
+                           Did did, double seconds) {
+  Event done = event(host, action.id, did, action.title);
+  done.seconds = seconds;
+  done.program = action.check + action.apply;
+  if (did == Did::applied && !base::trim(exit.err).empty()) done.output = base::printable(exit.err, 65536);
+  reporter_.on(done);
 }
 
 void Executor::failed(const std::string& host, const plan::Action& action, const std::string& what,

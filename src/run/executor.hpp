@@ -22,17 +22,21 @@ struct Walker {
     pull,     ///< a file, from another host
     offer,    ///< prepares to pass a file on
     upload,
+    together,  ///< installs several files
     heartbeat,
     reboot
   } doing = Doing::nothing;
-  plan::Action action;           ///< with the saved variables filled in
-  std::uint64_t size = 0;        ///< of the file in transfer
-  Held held;                     ///< part of it on the host
-  bool parked = false;           ///< until its source is known
-  bool from_depot = false;       ///< the upload's file is in the host's depot
-  base::Instant since;           ///< start of the transfer or the wait
-  std::optional<Reboot> reboot;  ///< while it is rebooting
-  bool rebooted = false;         ///< for this step
+  plan::Action action;                 ///< with the saved variables filled in
+  std::uint64_t size = 0;              ///< of the file in transfer
+  Held held;                           ///< part of it on the host
+  bool parked = false;                 ///< until its source is known
+  bool from_depot = false;             ///< the upload's file is in the host's depot
+  std::vector<plan::Action> received;  ///< uploads whose files are in the depot, to be installed together
+  std::uint64_t received_bytes = 0;    ///< the size of these files
+  std::string nonce;                   ///< of the program that installs them
+  base::Instant since;                 ///< start of the transfer or the wait
+  std::optional<Reboot> reboot;        ///< while it is rebooting
+  bool rebooted = false;               ///< for this step
 };
 
 /// Executes a plan on hosts, stage by stage. Results of steps are in executor.cpp; file transfers in
@@ -84,6 +88,8 @@ class Executor {
   static void to_next(Walker& walker);
   /// The step is satisfied on the host; its judge may still fail it.
   void finish_step(const std::string& host, const transport::Exit& exit, report::Did did);
+  void report_done(const std::string& host, const plan::Action& action, const transport::Exit& exit,
+                   report::Did did, double seconds);
   static std::string why(const Walker& walker, const transport::Exit& exit);
   /// Of a wait: all its rounds.
   static double seconds_of(const Walker& walker, const transport::Exit& exit);
@@ -99,11 +105,16 @@ class Executor {
   [[nodiscard]] std::uint64_t size_of(const plan::Action& action) const;
   [[nodiscard]] static const std::string& digest_of(const Walker& walker);
   /// Whether other hosts of the stage may need this host's file, too.
-  [[nodiscard]] Passing passing(const Walker& walker) const;
+  [[nodiscard]] Passing passing(const plan::Action& action) const;
   /// Starts the transfer of the file to the host: from the client, from another host, or later.
   void transfer(const std::string& host);
   /// The file is in the host's depot.
   void install(const std::string& host);
+  /// Whether the received files are to be installed before the next step.
+  [[nodiscard]] static bool has_received_all(const Walker& walker);
+  void install_received(const std::string& host);
+  /// The program that installs the received files has ended.
+  void installed_received(const std::string& host, const transport::Exit& exit);
   void arrived(const std::string& host);
   /// The host waits until a source of the file is known.
   void park(const std::string& host);

@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <utility>
 
 namespace run {
 
 namespace {
 
 constexpr std::uint64_t depot_least = 4u << 20;  // smaller files are not worth a round trip
+constexpr std::uint64_t received_most = 512u
+                                        << 20;  // of disk space for files that wait to be installed together
 
 }  // namespace
 
@@ -33,8 +36,8 @@ const std::string& Executor::digest_of(const Walker& walker) {
   return walker.action.variables.at("bundle_sha256");
 }
 
-Passing Executor::passing(const Walker& walker) const {
-  const std::string& digest = digest_of(walker);
+Passing Executor::passing(const plan::Action& action) const {
+  const std::string& digest = action.variables.at("bundle_sha256");
   const auto wants = [&](const plan::Walk& walk) {
     return std::ranges::any_of(walk.actions, [&](const plan::Action& action) {
       const auto sum = action.variables.find("bundle_sha256");
@@ -55,7 +58,7 @@ void Executor::transfer(const std::string& host) {
   const auto depot = [&](const char* function) {
     return depot_program(function, walker.action, plan_.prelude, plan_.depot, further, who_);
   };
-  if (passing(walker) == Passing::on && !distribution_.has_answered(host, digest)) {
+  if (passing(walker.action) == Passing::on && !distribution_.has_answered(host, digest)) {
     walker.doing = Walker::Doing::offer;
     return submit(host, depot("depot_serve"), transport::Effect::changes);
   }
@@ -81,10 +84,66 @@ void Executor::transfer(const std::string& host) {
 
 void Executor::install(const std::string& host) {
   Walker& walker = walkers_[host];
+  if (!walker.action.together.empty()) {
+    walker.received.push_back(walker.action);
+    walker.received_bytes += walker.size;
+    walker.doing = Walker::Doing::nothing;
+    to_next(walker);
+    return advance(host);
+  }
   walker.from_depot = true;
   walker.doing = Walker::Doing::upload;
-  submit(host, depot_upload_program(walker.action, plan_.prelude, plan_.depot, passing(walker), who_),
+  submit(host, depot_upload_program(walker.action, plan_.prelude, plan_.depot, passing(walker.action), who_),
          transport::Effect::changes);
+}
+
+bool Executor::has_received_all(const Walker& walker) {
+  if (walker.received.empty()) return false;
+  const std::vector<plan::Action>& actions = walker.walk->actions;
+  return walker.next == actions.size() || walker.received_bytes >= received_most ||
+         actions[walker.next].together != walker.received.front().together;
+}
+
+void Executor::install_received(const std::string& host) {
+  Walker& walker = walkers_[host];
+  std::vector<InDepot> uploads;
+  std::chrono::seconds timeout{0};
+  for (const plan::Action& action : walker.received) {
+    uploads.push_back({&action, passing(action)});
+    timeout += action.timeout;
+  }
+  walker.nonce = nonce();
+  walker.doing = Walker::Doing::together;
+  walker.action = walker.received.front();
+  walker.action.timeout = timeout;
+  reporter_.on(event(host, walker.action.id, Did::waiting,
+                     fmt::format("the last of {} files received", uploads.size())));
+  submit(host, together_program(uploads, plan_.prelude, plan_.depot, who_, walker.nonce),
+         transport::Effect::changes);
+}
+
+void Executor::installed_received(const std::string& host, const transport::Exit& exit) {
+  Walker& walker = walkers_[host];
+  const std::vector<plan::Action> actions = std::exchange(walker.received, {});
+  walker.received_bytes = 0;
+  const std::vector<transport::Exit> results = read_together(exit.out, actions.size(), walker.nonce);
+  if (exit.status == no_lock) outcome_.lost.insert(host);
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    // The reason that no file was installed is that of the program.
+    const transport::Exit& result = results[i].status == -1 ? exit : results[i];
+    if (result.status != changed) {
+      failed(host, actions[i], why(walker, result), "", result.seconds);
+      continue;
+    }
+    ++outcome_.changed;
+    report_done(host, actions[i], result, Did::applied, result.seconds);
+  }
+  walker.doing = Walker::Doing::nothing;
+  if (is_out(host))
+    leave(host);
+  else
+    advance(host);
+  wake_parked();
 }
 
 void Executor::arrived(const std::string& host) {

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 
 namespace run {
 
@@ -15,11 +14,6 @@ namespace {
 
 using report::Did;
 using report::Event;
-
-std::string nonce() {
-  std::random_device device;
-  return fmt::format("gpuadm-{:08x}{:08x}{:08x}", device(), device(), device());
-}
 
 struct Item {
   const plan::Stage* stage;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <random>
 
 namespace run {
 
@@ -14,14 +15,40 @@ std::string function(const char* name, const std::string& body) {
   return fmt::format("{}() {{\n:\n{}\n}}\n", name, body);
 }
 
+std::string functions(const plan::Action& action) {
+  return function("step_check", action.check) + function("step_apply", action.apply) +
+         function("step_needs_reboot", action.needs_reboot.empty() ? "return 1" : action.needs_reboot);
+}
+
 std::string program(const plan::Action& action, const std::string& prelude, const Identity& who,
                     const char* last) {
   return head(prelude, who, action.id, action.timeout) + base::assignments(action.variables) +
-         function("step_check", action.check) + function("step_apply", action.apply) +
-         function("step_needs_reboot", action.needs_reboot.empty() ? "return 1" : action.needs_reboot) + last;
+         functions(action) + last;
+}
+
+/// What a program printed between its marks number `i`, and the rest of the line of the second mark.
+struct Marked {
+  std::string_view text, end;
+};
+
+std::optional<Marked> between_marks(std::string_view output, const std::string& nonce, std::size_t i) {
+  const std::string begin = fmt::format("\n{}-begin-{}\n", nonce, i);
+  const std::string end = fmt::format("\n{}-end-{} ", nonce, i);
+  const std::size_t from = output.find(begin);
+  const std::size_t to = from == std::string_view::npos ? from : output.find(end, from + begin.size() - 1);
+  if (to == std::string_view::npos) return std::nullopt;
+  const std::size_t text = from + begin.size();
+  const std::string_view rest = output.substr(to + end.size());
+  return Marked{to > text ? output.substr(text, to - text) : std::string_view(),
+                rest.substr(0, rest.find('\n'))};
 }
 
 }  // namespace
+
+std::string nonce() {
+  std::random_device device;
+  return fmt::format("gpuadm-{:08x}{:08x}{:08x}", device(), device(), device());
+}
 
 std::string head(const std::string& prelude, const Identity& who, const std::string& step,
                  std::chrono::seconds timeout) {
@@ -78,6 +105,34 @@ std::string depot_program(const char* function, const plan::Action& action, cons
                           const std::string& depot, const base::Variables& further, const Identity& who) {
   return head(prelude, who, action.id, action.timeout) + base::assignments(action.variables) +
          base::assignments(further) + depot + fmt::format("depot_step {}\n", function);
+}
+
+std::string together_program(std::span<const InDepot> uploads, const std::string& prelude,
+                             const std::string& depot, const Identity& who, const std::string& nonce) {
+  std::string text = head(prelude, who, uploads.front().action->id, uploads.front().action->timeout) + depot;
+  for (std::size_t i = 0; i < uploads.size(); ++i) {
+    const auto& [action, passing] = uploads[i];
+    base::Variables variables = action->variables;
+    variables["gpuadm_step"] = action->id;
+    variables["depot_then"] = passing == Passing::on ? "depot_placed" : "depot_used";
+    text += fmt::format("item_{}() {{\n{}{}}}\n", i + 1, base::assignments(variables), functions(*action));
+  }
+  return text + fmt::format("depot_install_together {} {}\n", uploads.size(), nonce);
+}
+
+std::vector<transport::Exit> read_together(std::string_view output, std::size_t uploads,
+                                           const std::string& nonce) {
+  std::vector<transport::Exit> results(uploads);
+  for (std::size_t i = 0; i < uploads; ++i) {
+    results[i].status = -1;
+    const auto block = between_marks(output, nonce, i + 1);
+    if (!block) continue;
+    const std::vector<std::string_view> words = base::split(block->end, ' ');
+    results[i].status = static_cast<int>(base::to_int(words[0]).value_or(-1));
+    results[i].err = std::string(block->text);
+    if (words.size() == 2) results[i].seconds = static_cast<double>(base::to_int(words[1]).value_or(0)) / 100;
+  }
+  return results;
 }
 
 std::string depot_upload_program(const plan::Action& action, const std::string& prelude,
@@ -151,15 +206,10 @@ std::string preview_program(std::span<const plan::Action* const> actions, const 
 std::vector<Checked> read_preview(std::string_view output, std::size_t actions, const std::string& nonce) {
   std::vector<Checked> results(actions);
   for (std::size_t i = 0; i < actions; ++i) {
-    const std::string begin = fmt::format("\n{}-begin-{}\n", nonce, i);
-    const std::string end = fmt::format("\n{}-end-{} ", nonce, i);
-    const std::size_t from = output.find(begin);
-    const std::size_t to = from == std::string_view::npos ? from : output.find(end, from);
-    if (to == std::string_view::npos) continue;
-    const std::string_view status = output.substr(to + end.size());
-    const std::size_t text = from + begin.size();
-    results[i].status = static_cast<int>(base::to_int(status.substr(0, status.find('\n'))).value_or(-1));
-    results[i].said = std::string(to > text ? output.substr(text, to - text) : std::string_view());
+    const auto block = between_marks(output, nonce, i);
+    if (!block) continue;
+    results[i].status = static_cast<int>(base::to_int(block->end).value_or(-1));
+    results[i].said = std::string(block->text);
   }
   return results;
 }

@@ -41,6 +41,19 @@ enum class Passing { on, no };
 [[nodiscard]] std::string depot_upload_program(const plan::Action& action, const std::string& prelude,
                                                const std::string& depot, Passing passing,
                                                const Identity& who);
+/// An upload whose file is in the host's depot.
+struct InDepot {
+  const plan::Action* action = nullptr;
+  Passing passing = Passing::no;
+};
+/// The same for several uploads, a few at a time. read_together() parses its output, in which the marks
+/// contain `nonce`, so that no output can imitate a mark.
+[[nodiscard]] std::string together_program(std::span<const InDepot> uploads, const std::string& prelude,
+                                           const std::string& depot, const Identity& who,
+                                           const std::string& nonce);
+/// One result for each upload; status -1: it was not run.
+[[nodiscard]] std::vector<transport::Exit> read_together(std::string_view output, std::size_t uploads,
+                                                         const std::string& nonce);
 /// apply -> check of an upload, with the file on stdin.
 [[nodiscard]] std::string upload_program(const plan::Action& action, const std::string& prelude,
                                          const Identity& who);
@@ -76,6 +89,8 @@ enum Status {
 /// The program that the shell did not find, according to the last such line; empty: none.
 [[nodiscard]] std::string missing_program(std::string_view text);
 
+/// A random word.
+[[nodiscard]] std::string nonce();
 /// All checks of a host as one program. Its stdout has the output of each action's check between marks that
 /// contain `nonce`, so that no output can imitate a mark.
 [[nodiscard]] std::string preview_program(std::span<const plan::Action* const> actions,

@@ -1,6 +1,7 @@
 #include "runner/world.hpp"
 
 #include <algorithm>
+#include <thread>
 
 TEST_CASE("run: a preview changes nothing and shows what would become of a file") {
   if (!is_root()) return;
@@ -269,6 +270,82 @@ TEST_CASE("run: hosts that may not go at once go one after the other, and not pa
     CHECK(std::filesystem::exists(world.place / "box"));
     CHECK(!std::filesystem::exists(world.place / "c"));
   }
+}
+
+namespace {
+
+/// Uploads that are installed together; each copies its file to $place/NAME.
+void add_uploads(World& world, const std::vector<std::string>& names, std::size_t bytes) {
+  const assets::Store store = *assets::Store::open({});
+  world.plan.depot = base::replace_all(*store.read("playbooks/depot.sh"), "/run/gpuadm/relay",
+                                       (world.place / "relay").string());
+  for (const std::string& name : names) {
+    const std::string content(bytes, name[0]);
+    const std::filesystem::path file = world.place / ("from-" + name);
+    REQUIRE(base::write_file(file, content, 0600));
+    plan::Action& action =
+        world.add(plan::Kind::upload, "images:" + name, "[ -e \"$place/$name\" ] || exit 1",
+                  "journal_thing image \"$name\"\ncat >\"$place/$name.new\"\nmv \"$place/$name.new\" "
+                  "\"$place/$name\"\n");
+    action.together = "images";
+    action.input = file;
+    action.variables["name"] = name;
+    action.variables["bundle_sha256"] = base::sha256(content);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("run: files that are installed together are received first, then installed several at a time") {
+  if (!is_root()) return;
+  World world;
+  add_uploads(world, {"a", "b", "c"}, 5u << 20);
+  if (std::thread::hardware_concurrency() > 1)
+    for (std::size_t i : {0u, 1u}) {
+      plan::Action& action = world.plan.stages[0].walks[0].actions[i];
+      action.variables["other"] = i == 0 ? "b" : "a";
+      action.apply = ": >\"$place/$name.begun\"\nin_time 20 [ -e \"$place/$other.begun\" ]\n" + action.apply;
+    }
+  world.add(plan::Kind::shell, "next", "[ -e \"$place/next\" ] || exit 1",
+            "[ -e \"$place/c\" ]\n: >\"$place/next\"");
+  world.lock();
+  const run::Outcome outcome = world.execute(run::Mode::apply);
+  CHECK_MESSAGE(outcome.failed.empty(), world.last_failure());
+  CHECK(outcome.changed == 4);
+  CHECK(std::filesystem::file_size(world.place / "c") == 5u << 20);
+  for (const char* name : {"a", "b", "c"})
+    CHECK(world.journal().find(fmt::format("image\t{}\t", name)) != std::string::npos);
+  CHECK(world.journal().find("\timages:b\t") != std::string::npos);
+  CHECK(!std::filesystem::exists(world.home() / "depot"));
+  CHECK(!std::filesystem::exists(world.home() / "lock/program"));
+  CHECK(world.execute(run::Mode::apply).satisfied == 4);
+  world.unlock();
+}
+
+TEST_CASE("run: of files that are installed together, one that fails is named with its reason") {
+  if (!is_root()) return;
+  World world;
+  add_uploads(world, {"a", "b", "c"}, 5u << 20);
+  world.plan.stages[0].walks[0].actions[1].apply = "echo out of paper >&2\nfalse\n";
+  world.add(plan::Kind::shell, "next", "exit 1", ": >\"$place/next\"");
+  world.lock();
+  const run::Outcome outcome = world.execute(run::Mode::apply);
+  CHECK(outcome.changed == 2);
+  CHECK(outcome.failed.contains("box"));
+  CHECK(world.last_failure().starts_with("images:b: out of paper"));
+  CHECK(std::filesystem::exists(world.place / "c"));
+  CHECK(!std::filesystem::exists(world.place / "next"));
+  world.unlock();
+}
+
+TEST_CASE("run: small files that are installed together need no depot") {
+  if (!is_root()) return;
+  World world;
+  add_uploads(world, {"a", "b"}, 100);
+  world.lock();
+  CHECK(world.execute(run::Mode::apply).changed == 2);
+  CHECK(std::filesystem::file_size(world.place / "b") == 100);
+  world.unlock();
 }
 
 TEST_CASE("run: what one host's step shares reaches the steps of the others, and no report") {

@@ -19,3 +19,16 @@ TEST_CASE("program: the program that the shell did not find is named") {
   CHECK(run::missing_program("the image pause was not found").empty());
   CHECK(run::missing_program("/bin/sh: 4: cannot create /x: Read-only file system").empty());
 }
+
+TEST_CASE("program: results of uploads that are installed together are read between their marks") {
+  const std::string out =
+      "\nn-begin-1\nsaid\n\nn-end-1 101 123\n\nn-begin-2\n\nn-end-9 101 1\nn-end-2 102 5\n\nn-begin-3\n";
+  const std::vector<transport::Exit> results = run::read_together(out, 4, "n");
+  REQUIRE(results.size() == 4);
+  CHECK(results[0].status == run::changed);
+  CHECK(results[0].err == "said\n");
+  CHECK(results[0].seconds == doctest::Approx(1.23));
+  CHECK(results[1].status == run::apply_failed);
+  CHECK(results[2].status == -1);
+  CHECK(results[3].status == -1);
+}

@@ -31,6 +31,9 @@ struct Action {
   playbook::Effects effects;
   std::string path;                            ///< of a file
   std::optional<std::filesystem::path> input;  ///< of an upload: the local file
+  /// Uploads of a host that follow each other and have the same name here are first received, then installed
+  /// several at a time. Empty: alone.
+  std::string together;
   /// Its target changes by itself while a cluster is running: if such a step is new or different in a plan,
   /// the run does not ask again.
   bool drifts = false;

@@ -60,6 +60,9 @@ struct Upload {
   bundle::BundleKind kind = bundle::BundleKind::file;
   Script check, apply;
   bool carried = false;  ///< files that gpuadm itself contains, instead of those of the operator's bundle
+  /// Several files at a time; `apply` must not write to files that another of them writes, nor to the journal
+  /// other than with journal_thing.
+  bool together = false;
 };
 
 /// Side effects that the operator is shown in advance.
