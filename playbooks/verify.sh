@@ -29,6 +29,26 @@ verify_dns() {
   }
 }
 
+# verify_dns_early: CoreDNS's pods that are not ready and started before or within 3 s after kube-proxy on their node. Their first
+# connection to the API server's Service was sent before kube-proxy translated its address; the kernel translates only new connections,
+# so it fails with a timeout after 30 s ("dial tcp 10.96.0.1:443: i/o timeout" in CoreDNS's log).
+verify_dns_early() {
+  verify_pods=$(verify_cluster -n kube-system get pods -l 'k8s-app in (kube-dns,kube-proxy)' -o 'jsonpath={range .items[*]}{.metadata.labels.k8s-app} {.spec.nodeName} {.metadata.name} {.status.containerStatuses[0].ready} {.status.containerStatuses[0].state.running.startedAt}{"\n"}{end}') || return 2
+  printf '%s\n' "$verify_pods" | while read -r app node pod ready started; do
+    [ -z "$started" ] || printf '%s %s %s %s %s\n' "$app" "$node" "$pod" "$ready" "$(date -d "$started" +%s)"
+  done | awk '$1 == "kube-proxy" { proxy[$2] = $5 } $1 == "kube-dns" && $4 == "false" { node[$3] = $2; began[$3] = $5 }
+    END { for (pod in began) if (node[pod] in proxy && began[pod] <= proxy[node[pod]] + 3) print pod }'
+}
+# Their replacements start later than that.
+verify_dns_restart() {
+  sleep 3
+  for pod in $(verify_dns_early); do
+    verify_cluster -n kube-system delete pod "$pod" --ignore-not-found --wait=false >/dev/null
+  done
+  in_time 15 verify_dns_is_late || die "CoreDNS's pods were not replaced within 15 s: run kubectl -n kube-system get pods -l k8s-app=kube-dns"
+}
+verify_dns_is_late() { verify_early=$(verify_dns_early) && [ -z "$verify_early" ]; }
+
 # Without --request-timeout, because a deletion is awaited with its own limit.
 verify_patient() { timeout 150 kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
 verify_kubectl() { verify_patient -n "$verify_space" --request-timeout=20s "$@"; }
