@@ -1,6 +1,7 @@
 #include "gpuadm/workload/gpus.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/gpu_use.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
 #include <fmt/format.h>
@@ -28,10 +29,6 @@ std::string label(const facts::Node& node, const std::string& name) {
   return place == node.labels.end() ? "" : place->second;
 }
 
-bool has_ended(const facts::Pod& pod) {
-  return pod.phase == "Succeeded" || pod.phase == "Failed";
-}
-
 std::string why_unusable(const facts::Node& node) {
   const auto ready = node.conditions.find("Ready");
   if (ready == node.conditions.end() || ready->second.status != "True") return "NotReady";
@@ -51,45 +48,28 @@ std::string profile_of(std::string_view resource) {
 }
 
 void add_plugin_offers(const facts::ClusterFacts& cluster, const facts::Node& node, GpuSupply& supply) {
-  for (const auto& [resource, text] : node.allocatable) {
-    const long long all = base::to_int(text).value_or(0);
-    if (!is_gpu(resource) || all <= 0) continue;
-    GpuOffer offer{node.name, resource, profile_of(resource), 1, all, all, {}};
+  for (const auto& [resource, amount] : node.allocatable) {
+    if (!is_gpu(resource)) continue;
+    const facts::GpuUsage usage = facts::gpu_usage(cluster, node, resource);
+    if (usage.all <= 0) continue;
+    GpuOffer offer{node.name, resource, profile_of(resource), 1, usage.all, usage.free(), {}};
     offer.shares =
         static_cast<int>(std::max(1LL, base::to_int(label(node, "nvidia.com/gpu.replicas")).value_or(1)));
-    for (const facts::Pod& pod : *cluster.pods) {
-      const auto held = pod.gpus.find(resource);
-      if (pod.node != node.name || held == pod.gpus.end() || has_ended(pod)) continue;
-      offer.free -= held->second;
-      offer.holders.push_back(fmt::format("{} ({})", pod.full(), held->second));
-    }
-    offer.free = std::max(0LL, offer.free);
+    for (const facts::GpuUse& use : usage.uses)
+      offer.holders.push_back(fmt::format("{} ({})", use.holder, use.count));
     supply.offers.push_back(std::move(offer));
   }
 }
 
 void add_claim_offers(const facts::ClusterFacts& cluster, const facts::Node& node, GpuSupply& supply) {
-  GpuOffer gpus{node.name, "", "", 1, 0, 0, {}};
-  GpuOffer instances{node.name, "", "mig", 1, 0, 0, {}};
-  for (const facts::GpuDevice& device : gpu_devices(cluster, node.name)) {
-    GpuOffer& offer = device.device.type == "mig" ? instances : gpus;
-    ++offer.all;
-    if (device.claim.empty())
-      ++offer.free;
-    else if (device.pods.empty())
-      offer.holders.push_back("claim " + device.claim);
-    else
-      std::ranges::copy(device.pods, std::back_inserter(offer.holders));
+  for (const auto which : {facts::Devices::gpus, facts::Devices::mig_instances}) {
+    const facts::GpuUsage usage = facts::claimed_gpu_usage(cluster, node.name, which);
+    if (usage.all == 0) continue;
+    const char* profile = which == facts::Devices::gpus ? "" : "mig";
+    GpuOffer offer{node.name, "", profile, 1, usage.all, usage.free(), {}};
+    for (const facts::GpuUse& use : usage.uses) offer.holders.push_back(use.holder);
+    supply.offers.push_back(std::move(offer));
   }
-  if (gpus.all > 0) supply.offers.push_back(std::move(gpus));
-  if (instances.all > 0) supply.offers.push_back(std::move(instances));
-}
-
-std::string claim_version(const facts::ClusterFacts& cluster) {
-  if (cluster.dra_versions)
-    for (const char* known : {"v1", "v1beta2", "v1beta1"})
-      if (std::ranges::find(*cluster.dra_versions, known) != cluster.dra_versions->end()) return known;
-  return "";
 }
 
 bool suits(const GpuOffer& offer, const GpuRequest& request) {
@@ -222,7 +202,7 @@ Result<GpuSupply> supply_of(const facts::ClusterFacts& cluster) {
       continue;
     }
     if (claims) {
-      supply.claims = claim_version(cluster);
+      supply.claims = facts::claim_version(cluster);
       add_claim_offers(cluster, node, supply);
     } else {
       add_plugin_offers(cluster, node, supply);

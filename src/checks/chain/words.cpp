@@ -1,6 +1,7 @@
 #include "checks/chain/words.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/gpu_use.hpp"
 
 #include "checks/cluster/whole.hpp"
 #include "checks/queries.hpp"
@@ -45,41 +46,22 @@ int shares_of(const spec::Cluster& cluster, const std::string& host, const facts
   return std::max(1, spec::layout_of(cluster, *place, facts::models_of(facts.nvidia)).sharing.replicas);
 }
 
-/// The version of resource.k8s.io for claims.
-std::string claim_version(const facts::ClusterFacts& facts) {
-  if (facts.dra_versions)
-    for (const char* known : {"v1", "v1beta2", "v1beta1"})
-      if (std::ranges::find(*facts.dra_versions, known) != facts.dra_versions->end()) return known;
-  return "v1";
+void count(GpuNode& node, const facts::GpuUsage& usage) {
+  node.allocatable = usage.all;
+  node.held = usage.held;
+  for (const facts::GpuUse& use : usage.uses) node.holders.push_back(use.holder);
 }
 
 /// The node's GPUs in ResourceSlices, and their claims, except those left over from an earlier verify.
 void count_claims(GpuNode& node, const facts::ClusterFacts& facts) {
-  node.claims = claim_version(facts);
+  node.claims = facts::claim_version(facts);
+  if (node.claims.empty()) node.claims = "v1";
   node.resource = "device of gpu.nvidia.com";
   node.runtime_class.clear();  // the container runtime uses CDI
   node.shares = 1;
-  for (const facts::GpuDevice& device : gpu_devices(facts, node.node)) {
-    if (node.mig && device.device.type != "mig") continue;
-    ++node.allocatable;
-    if (device.claim.empty() || device.claim.starts_with(std::string(own_space) + "/")) continue;
-    ++node.held;
-    if (device.pods.empty()) node.holders.push_back("the claim " + device.claim);
-    std::ranges::copy(device.pods, std::back_inserter(node.holders));
-  }
-}
-
-/// The GPUs that pods use, except those left over from an earlier verify.
-void count_held(GpuNode& node, const facts::ClusterFacts& facts) {
-  if (!facts.pods) return;
-  for (const facts::Pod& pod : *facts.pods) {
-    const auto asked = pod.gpus.find(node.resource);
-    if (pod.node != node.node || asked == pod.gpus.end() || pod.space == own_space ||
-        pod.phase == "Succeeded" || pod.phase == "Failed")
-      continue;
-    node.held += asked->second;
-    node.holders.push_back(pod.full());
-  }
+  count(node,
+        facts::claimed_gpu_usage(facts, node.node,
+                                 node.mig ? facts::Devices::mig_instances : facts::Devices::all, own_space));
 }
 
 GpuNode node_of(const spec::Cluster& cluster, const std::string& name, const facts::Facts& host,
@@ -103,8 +85,7 @@ GpuNode node_of(const spec::Cluster& cluster, const std::string& name, const fac
   }
   if (amount(found->allocatable, whole_gpu) == 0 && amount(found->allocatable, shared_gpu) > 0)
     made.resource = shared_gpu;
-  made.allocatable = amount(found->allocatable, made.resource);
-  count_held(made, facts);
+  count(made, facts::gpu_usage(facts, *found, made.resource, own_space));
   return made;
 }
 
