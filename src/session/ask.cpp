@@ -1,23 +1,28 @@
 #include "gpuadm/session/ask.hpp"
 
+#include <fmt/format.h>
+
 namespace session {
 
 namespace {
 
-/// A script, after the functions of the library that it calls.
-Result<std::string> with_library(std::string script, const assets::Store& assets) {
-  if (script.find("\nfind_kubeconfig\n") == std::string::npos) return script;
-  return TRY(assets.read("playbooks/kubeconfig.sh")) + "\n" + script;
+/// A script, after the libraries whose functions it calls: a line that loads one from the script's folder if
+/// it is run by hand.
+Result<std::string> with_libraries(std::string script, const assets::Store& assets) {
+  for (const char* library : {"frame", "kubeconfig"})
+    if (script.find(fmt::format("{}_is_here", library)) != std::string::npos)
+      script = TRY(assets.read(fmt::format("playbooks/{}.sh", library))) + "\n" + script;
+  return script;
 }
 
 }  // namespace
 
 Result<transport::Command> command_of(const Query& query, const assets::Store& assets) {
-  return transport::Command{
-      .label = query.label,
-      .script = base::assignments(query.variables) + TRY(with_library(TRY(assets.read(query.asset)), assets)),
-      .timeout = query.timeout,
-      .output = query.output};
+  return transport::Command{.label = query.label,
+                            .script = base::assignments(query.variables) +
+                                      TRY(with_libraries(TRY(assets.read(query.asset)), assets)),
+                            .timeout = query.timeout,
+                            .output = query.output};
 }
 
 Result<transport::Exit> ask(const std::string& host, const Query& query, transport::Fleet& fleet,

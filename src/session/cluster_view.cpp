@@ -1,6 +1,7 @@
 #include "gpuadm/session/cluster_view.hpp"
 
 #include "gpuadm/facts/control_plane.hpp"
+#include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/census.hpp"
 
 #include <fmt/format.h>
@@ -42,10 +43,8 @@ Result<> has_control_plane(const spec::Cluster& cluster, const facts::Census& ce
 }
 
 Result<transport::Command> view_command(const assets::Store& assets) {
-  return transport::Command{.label = "read the cluster",
-                            .script = TRY(assets.read("playbooks/kubeconfig.sh")) + "\n" +
-                                      TRY(reading_script(assets, "playbooks/cluster.sh")),
-                            .timeout = view_timeout};
+  return command_of({.label = "read the cluster", .asset = "playbooks/cluster.sh", .timeout = view_timeout},
+                    assets);
 }
 
 Result<std::optional<std::string>> view_cluster(const spec::Cluster& cluster, const facts::Census& census,
