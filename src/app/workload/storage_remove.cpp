@@ -44,6 +44,26 @@ Result<> check_claims(session::ClusterClient& client, const std::vector<ClaimOnS
                     "delete the pods, or what has made them, then run again");
 }
 
+/// Claims of the default StorageClass, whose volumes are on the storage, always block its removal.
+Result<> check_class_claims(session::ClusterClient& client, const spec::Storage& storage) {
+  if (!storage.default_class) return {};
+  constexpr std::string_view default_class = "local-path";  // templates/local-path.yaml
+  std::vector<std::string> names;
+  std::string first;
+  for (const base::Tree& claim : TRY(client.get({{"persistentvolumeclaims"}, {}, {}}))) {
+    if (text_at(claim, {"spec", "storageClassName"}) != default_class) continue;
+    const std::string space = text_at(claim, {"metadata", "namespace"}),
+                      name = text_at(claim, {"metadata", "name"});
+    if (names.empty()) first = fmt::format("-n {} delete pvc {}", space, name);
+    names.push_back(space + "/" + name);
+  }
+  if (names.empty()) return {};
+  return base::fail(Fault::blocked,
+                    fmt::format("claims use the StorageClass {} of the storage {}: {}", default_class,
+                                storage.name, base::printable(base::join(names, ", "), 1000)),
+                    "delete them, and their files with them: kubectl " + base::printable(first, 200));
+}
+
 /// Asks twice. -y answers both.
 Result<bool> is_confirmed(const spec::Storage& storage, const std::vector<ClaimOnStorage>& claims,
                           const StorageRemoveOptions& options, Io& io) {
@@ -127,6 +147,7 @@ Result<Outcome> storage_remove(const StorageRemoveOptions& options, Io& io) {
   const spec::Storage storage = TRY(storage_named(cluster, options.name));
   const auto claims = TRY(read_claims(client, options.name));
   TRY(check_claims(client, claims, options));
+  TRY(check_class_claims(client, storage));
   const RemovalFromFile file = TRY(change_of_file(options, source.file, io));
   if (!TRY(is_confirmed(storage, claims, options, io))) {
     io.out("nothing was changed\n");
