@@ -46,10 +46,11 @@ storage_note() {
 # storage_write COMMAND...: a command that writes to the share, which may refuse root.
 storage_write() {
   gpuadm_rc=0
-  storage_do "$@" || gpuadm_rc=$?
-  case $gpuadm_rc in
-    0) ;;
-    124 | 137) die "the storage $storage_name at $storage_place did not answer within 20s" ;;
+  gpuadm_said=$(storage_do "$@" 2>&1) || gpuadm_rc=$?
+  case $gpuadm_rc:$gpuadm_said in
+    0:*) ;;
+    124:* | 137:*) die "the storage $storage_name at $storage_place did not answer within 20s" ;;
+    *'No space left on device'* | *'Disk quota exceeded'*) die "the storage $storage_name at $storage_place is full: delete files there, or raise its quota" ;;
     *) die "cannot write to the storage $storage_name at $storage_place: $(storage_hint)" ;;
   esac
 }
@@ -112,16 +113,20 @@ storage_is_new() {
   [ "$storage_maker" = maker ] && [ -s "$storage_known/$storage_name.new" ] || return 1
   if storage_is_mounted_kind && ! storage_is_mounted; then return 1; fi
   [ ! -L "$storage_marker" ] || return 1
-  [ "$(storage_do head -c 64 "$storage_marker/id" 2>/dev/null)" = "$(cat "$storage_known/$storage_name.new")" ] || return 1
-  gpuadm_left=$(storage_do ls -A "$storage_marker/claims" && storage_do ls -A "$storage_marker" | grep -vxE 'id|nodes|claims') || : "nothing is left"
+  if storage_do test -s "$storage_marker/id"; then
+    [ "$(storage_do head -c 64 "$storage_marker/id" 2>/dev/null)" = "$(cat "$storage_known/$storage_name.new")" ] || return 1
+  else
+    storage_do test -d "$storage_marker" || return 1 # the id could not be written: the share is full
+  fi
+  gpuadm_left=$({ [ ! -e "$storage_marker/claims" ] || storage_do ls -A "$storage_marker/claims"; } && storage_do ls -A "$storage_marker" | grep -vxE 'id|id\.new|nodes|claims') || : "nothing is left"
   [ -z "$gpuadm_left" ]
 }
 storage_withdraw_check() { ! storage_is_new || storage_needed; }
 storage_withdraw() {
   storage_is_new || return 0
   # Only an empty folder can be removed: a claim that was made meanwhile stays.
-  storage_do rmdir "$storage_marker/claims" || die "cannot delete $storage_marker/claims"
-  storage_do rm -rf --one-file-system -- "$storage_marker/nodes" "$storage_marker/id" || die "cannot delete the files in $storage_marker"
+  [ ! -e "$storage_marker/claims" ] || storage_do rmdir "$storage_marker/claims" || die "cannot delete $storage_marker/claims"
+  storage_do rm -rf --one-file-system -- "$storage_marker/nodes" "$storage_marker/id" "$storage_marker/id.new" || die "cannot delete the files in $storage_marker"
   storage_do rmdir "$storage_marker" || die "cannot delete $storage_marker"
 }
 

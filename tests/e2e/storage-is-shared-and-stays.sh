@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Storage on two nodes. Pods on both write and read through a claim; a pod on a host where the share is not mounted waits, and nothing is
-# written to the host's own disk; a server that does not answer ends the command at its deadline; what is in use is not removed; a reset
-# takes the mounts away and leaves every file.
+# Storage on two nodes, and on one that joins later. Pods on both write and read through a claim; a pod on a host where the share is not
+# mounted waits, and nothing is written to the host's own disk; a server that does not answer ends the command at its deadline; what is in
+# use is not removed; a reset takes the mounts away and leaves every file.
 . "$(dirname "$0")/common"
 
 ready_nodes 1 one two
@@ -82,6 +82,14 @@ a_pod local two cache 'echo kept >/data/kept'
 ends_well local
 deletes local
 
+# A full disk: named as such, and nothing is left.
+on two 'mkdir /srv/full && mount -t tmpfs -o size=64k tmpfs /srv/full && { head -c 1m /dev/zero >/srv/full/theirs 2>/dev/null || :; }'
+exits 1 gpuadm storage add full local --host two --path /srv/full -f cluster.yaml -y
+says "the storage full at /srv/full is full"
+! grep -q 'name: full' cluster.yaml || fail "the cluster file was written"
+[ "$(on two 'ls -A /srv/full')" = theirs ] || fail "something was left: $(on two 'ls -A /srv/full')"
+on two 'umount /srv/full && rmdir /srv/full'
+
 # --- A server that does not answer -----------------------------------------------------------------------------
 
 # The lab's kernel has no NFS: this program waits like mount.nfs does for a server behind a firewall.
@@ -94,6 +102,25 @@ says "the server did not answer within 60s"
 for name in one two; do
   on "$name" '[ ! -e /etc/systemd/system/srv-gpuadm-nas.mount ] && ! systemctl is-active --quiet srv-gpuadm-nas.mount && rm /sbin/mount.nfs' || fail "$name has the mount"
 done
+
+# --- A host that joins later -----------------------------------------------------------------------------------
+
+lab up three
+"$top/tests/lib/lab-cluster" --control-planes 1 one two three | sed -n '/name: three/p' >host
+sed -i '/name: two,/r host' cluster.yaml
+# Without the share it does not become part of the storage.
+exits 1 gpuadm join three -f cluster.yaml --bundle "$bundle" -y
+says "/mnt/share of the storage data does not exist on this host"
+mounts three
+exits 0 gpuadm join three -f cluster.yaml --bundle "$bundle" -y
+exits 0 gpuadm storage list -f cluster.yaml
+grep -qE '^data +path +/mnt/share +3/3 +1 ' out || fail "the host that joined does not have the storage"
+administer one wait --for=condition=Ready --timeout=120s node/three >/dev/null || fail "three is not Ready"
+# shellcheck disable=SC2016 # of the pod
+a_pod joined three models 'read line </data/file && [ $line = from-two ] && echo from-three >/data/third'
+ends_well joined
+[ "$(cat share/gpuadm-data/claims/default/models/third)" = from-three ] || fail "the file is not on the share"
+deletes joined
 
 # --- Removal -----------------------------------------------------------------------------------------------------
 
@@ -125,6 +152,6 @@ exits 0 gpuadm storage add data path --path /mnt/share -f cluster.yaml -y
 exits 0 gpuadm reset -f cluster.yaml -y
 [ "$(on two cat /data/scratch/gpuadm-scratch/claims/default/cache/kept)" = kept ] || fail "the reset deleted files"
 [ "$(cat share/file) $(wc -l <share/gpuadm-data/id)" = "the-operators 1" ] || fail "the reset deleted files of the share"
-for name in one two; do
+for name in one two three; do
   on "$name" '[ ! -e /etc/systemd/system/srv-gpuadm-nas.mount ] && [ ! -e /srv/gpuadm ] && [ ! -e /var/lib/gpuadm ]' || fail "the reset left something on $name"
 done
