@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A notebook of a real Jupyter: it responds through its tunnel, runs a cell, keeps its file over stop and start, and is deleted without a
+# A notebook of a real Jupyter: it responds through its tunnel, runs a cell, keeps its file over stop and start and over a power failure of its node, and is deleted without a
 # trace; one that cannot start is named and removed. The GPUs are a double's: a pod gets none, but the scheduler counts them.
 . "$(dirname "$0")/common"
 
@@ -109,6 +109,21 @@ exits 0 notebook start anna
 opens anna
 is "$(cell 'print(open("/home/jovyan/work/kept").read())')" text
 closes
+
+# It is there again after a power failure of its node, with its file and its GPUs.
+began=$(date -u +%FT%TZ)
+lab reboot node
+wait_for_nodes node "$began"
+for _ in $(seq 60); do
+  gpuadm notebook list -f cluster.yaml -o json >list 2>err || :
+  ! jq -e '.[0].state == "ready"' list >/dev/null 2>&1 || break
+  sleep 2
+done
+opens anna
+is "$(cell 'print(open("/home/jovyan/work/kept").read())')" text
+closes
+exits 0 gpuadm workload list -f cluster.yaml -o json
+jq -e '.workloads[0].state == "ready" and .workloads[0].gpus == "2"' out >/dev/null || fail "it is not ready with its GPUs after the reboot"
 
 # The volume is deleted only if that is requested; a new notebook of this name uses it.
 exits 2 notebook delete anna
