@@ -41,8 +41,15 @@ if ($rank == 0) {
   print "answer: ", scalar <$peer>;
 }
 END
-exits 0 gpuadm train check meet -f cluster.yaml --nodes 2 --gpus 0 --image lab.local/rank:1 -- true
+exits 0 gpuadm train check meet -f cluster.yaml --nodes 2 --gpus 0 --image lab.local/rank:1 --no-all-reduce -- true
 says "6 passed"
+# The image has no PyTorch, so pods of gpuadm-proof test the network of its nodes.
+exits 0 gpuadm train check meet -f cluster.yaml --nodes 2 --gpus 0 --image lab.local/rank:1 -o json -- true
+complains "an all-reduce between 2 ranks, as train/meet-check"
+complains "the image has no PyTorch: it has no python3"
+jq -e '[.findings[] | select(.id == "train.all-reduce" and .result == "pass") | .host] | sort == ["one", "two"]' out >/dev/null ||
+  fail "gpuadm-proof did not test both nodes"
+leaves_nothing meet-check
 exits 0 run meet --nodes 2 --src src -- perl meet.pl
 says "[0] rank 0 of 2, PET 0/2"
 says "[0] got: hello from 1"
@@ -95,6 +102,23 @@ exits 0 train status nosuch -o json
 jq -e '.explanation.says | contains("/no/such/program")' out >/dev/null || fail "no explanation"
 exits 0 train stop nosuch
 leaves_nothing nosuch
+
+# Ctrl-C before all ranks run leaves nothing.
+"$top/tests/lab/lab" net "$GPUADM" train run early -f cluster.yaml --nodes 2 --gpus 0 --image lab.local/nosuch:1 --ignore train.image-pull -- true >out 2>seen </dev/null &
+running=$!
+seen_within 60 '^waiting for train/early'
+kill -INT "$running"
+status=0
+wait "$running" || status=$?
+[ "$status" = 130 ] || fail "the exit code is $status"
+leaves_nothing early
+
+# Ranks that never meet: the job ends at its time limit, and that is named.
+exits 1 run never --nodes 2 --time-limit 20s -- sh -c 'while :; do sleep 1; done'
+complains "train/never failed"
+complains "DeadlineExceeded"
+exits 0 train stop never
+leaves_nothing never
 
 # A claim on a storage of gpuadm, which the job owns: it is used again, and is deleted with a job that does not start.
 mkdir share
@@ -170,3 +194,23 @@ exits 0 gpuadm train run -f cluster.yaml -f pytorch.yaml
 says "[1] 1 of 2 at 23456"
 complains "spec.pytorchReplicaSpecs.Master.restartPolicy"
 exits 0 train stop imported
+
+# A node that dies in mid-run: it is named, and the rank on the other node ends, too.
+begins train run lost -f cluster.yaml --nodes 2 --gpus 0 --image lab.local/rank:1 -- sh -c 'trap "exit 0" TERM; echo begun; while :; do sleep 1; done'
+deadline=$((SECONDS + 120))
+until [ "$(grep -c begun out)" = 2 ]; do [ "$SECONDS" -lt "$deadline" ] || fail "the ranks did not begin"; sleep 0.5; done
+lab kill two
+began=$SECONDS
+wait "$running" && fail "the exit code is 0" || [ $? = 1 ] || fail "the exit code is another"
+complains "train/lost failed: rank "
+complains " on two: "
+printf 'from the death of the node to the end of the command: %s s\n' "$((SECONDS - began))"
+[ $((SECONDS - began)) -lt 180 ] || fail "it took $((SECONDS - began)) s"
+for _ in $(seq 60); do
+  [ -n "$(admin get pods -l gpuadm.io/name=lost --field-selector status.phase=Running,spec.nodeName=one -o name)" ] || break
+  sleep 1
+done
+[ -z "$(admin get pods -l gpuadm.io/name=lost --field-selector status.phase=Running,spec.nodeName=one -o name)" ] || fail "the other rank still runs"
+lab start two
+exits 0 train stop lost
+leaves_nothing lost
