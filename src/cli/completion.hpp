@@ -8,7 +8,7 @@ namespace cli {
 
 /// The possible values of gpuadm's own kinds.
 struct Names {
-  std::vector<std::string> checks, keys;
+  std::vector<std::string> checks, train_checks, keys;
 };
 
 /// A completion script for that shell, to be sourced at its start.

@@ -22,6 +22,10 @@ std::string fill(const Argument& argument) {
       return "_gpuadm_files -d";
     case Kind::checks:
       return "_gpuadm_list \"$_gpuadm_checks\"";
+    case Kind::train_checks:
+      return "_gpuadm_list \"$_gpuadm_train_checks\"";
+    case Kind::all_checks:
+      return "_gpuadm_list \"$_gpuadm_checks $_gpuadm_train_checks\"";
     case Kind::keys:
       return "_gpuadm_words \"$_gpuadm_keys\"";
     case Kind::flag:
@@ -97,6 +101,7 @@ std::string global_options(const Command& root) {
 constexpr const char* bash_script = R"(# bash completion of gpuadm
 # To install it for yourself: echo 'source <(gpuadm completion bash)' >>~/.bashrc
 _gpuadm_checks='@checks@'
+_gpuadm_train_checks='@train_checks@'
 _gpuadm_keys='@keys@'
 _gpuadm_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur"); }
 _gpuadm_files() { compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen "$1" -- "$cur"); }
@@ -139,6 +144,7 @@ std::string bash_completion(const Command& root, const Names& names) {
   std::string text = bash_script;
   for (const auto& [word, value] :
        std::map<std::string, std::string>{{"@checks@", base::join(names.checks, " ")},
+                                          {"@train_checks@", base::join(names.train_checks, " ")},
                                           {"@keys@", base::join(names.keys, " ")},
                                           {"@valued@", base::join(valued(root), " | ")},
                                           {"@paths@", base::join(paths, " | ")},

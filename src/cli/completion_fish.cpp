@@ -25,6 +25,11 @@ std::string fish_value(const Argument& argument, bool list) {
       return "-x -a '(__fish_complete_directories)'";
     case Kind::checks:
       return list ? "-x -a '(__fish_complete_list , __gpuadm_checks)'" : "-x -a '(__gpuadm_checks)'";
+    case Kind::train_checks:
+      return list ? "-x -a '(__fish_complete_list , __gpuadm_train_checks)'"
+                  : "-x -a '(__gpuadm_train_checks)'";
+    case Kind::all_checks:
+      return "-x -a '(__gpuadm_checks; __gpuadm_train_checks)'";
     case Kind::keys:
       return "-x -a '(__gpuadm_keys)'";
     case Kind::word:
@@ -37,6 +42,9 @@ constexpr const char* fish_script = R"(# fish completion of gpuadm
 # To install it for yourself: gpuadm completion fish >~/.config/fish/completions/gpuadm.fish
 function __gpuadm_checks
     printf '%s\n' @checks@
+end
+function __gpuadm_train_checks
+    printf '%s\n' @train_checks@
 end
 function __gpuadm_keys
     printf '%s\n' @keys@
@@ -68,6 +76,7 @@ std::string fish_completion(const Command& root, const Names& names) {
   std::vector<std::string> paths = paths_below(root);
   for (std::string& path : paths) path = quoted(path);
   std::string text = base::replace_all(fish_script, "@checks@", base::join(names.checks, " "));
+  text = base::replace_all(text, "@train_checks@", base::join(names.train_checks, " "));
   std::vector<std::string> keys = names.keys;
   for (std::string& key : keys) key = quoted(key);
   text = base::replace_all(text, "@keys@", base::join(keys, " "));

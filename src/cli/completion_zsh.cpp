@@ -27,6 +27,9 @@ std::string zsh_value(const Argument& argument, bool list) {
   if (argument.kind == Kind::folder) does = "_files -/";
   if (argument.kind == Kind::checks)
     does = list ? "_values -s , check $_gpuadm_checks" : "compadd -a _gpuadm_checks";
+  if (argument.kind == Kind::train_checks)
+    does = list ? "_values -s , check $_gpuadm_train_checks" : "compadd -a _gpuadm_train_checks";
+  if (argument.kind == Kind::all_checks) does = "compadd -a _gpuadm_checks _gpuadm_train_checks";
   if (argument.kind == Kind::keys) does = "compadd -a _gpuadm_keys";
   return fmt::format(":{}:{}", bracketed(argument.value), does);
 }
@@ -72,7 +75,7 @@ constexpr const char* zsh_script = R"(#compdef gpuadm
 # zsh completion of gpuadm
 # To install it for yourself: gpuadm completion zsh >DIR/_gpuadm, where DIR is a directory of $fpath
 _gpuadm() {
-  local -a _gpuadm_checks=(@checks@) _gpuadm_keys=(@keys@)
+  local -a _gpuadm_checks=(@checks@) _gpuadm_train_checks=(@train_checks@) _gpuadm_keys=(@keys@)
   local curcontext=$curcontext path_=gpuadm i at=1
   local -a verbs
   for ((i = 2; i < CURRENT; i++)); do
@@ -101,6 +104,7 @@ std::string zsh_completion(const Command& root, const Names& names) {
   std::string branches;
   each(root, [&](const Command& command) { branches += branch(root, command); });
   std::string text = base::replace_all(zsh_script, "@checks@", base::join(names.checks, " "));
+  text = base::replace_all(text, "@train_checks@", base::join(names.train_checks, " "));
   text = base::replace_all(text, "@keys@", base::join(keys, " "));
   text = base::replace_all(text, "@valued@", base::join(valued(root), " | "));
   text = base::replace_all(text, "@paths@", base::join(paths, " | "));

@@ -52,7 +52,8 @@ void add_completion(CLI::App& root, Verb& chosen) {
       ->option_text("bash|zsh|fish");
   verb->final_callback([shell, &root, &chosen] {
     chosen = [shell, &root](app::Io& io) -> base::Result<app::Outcome> {
-      io.out(shells().at(*shell)(model_of(root), {app::check_ids(), app::cluster_keys()}));
+      io.out(shells().at(*shell)(model_of(root),
+                                 {app::check_ids(), app::train_check_ids(), app::cluster_keys()}));
       return app::Outcome::done;
     };
   });

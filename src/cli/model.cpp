@@ -61,11 +61,21 @@ Argument argument_of(const CLI::Option& option) {
   return argument;
 }
 
+/// Which checks a command knows.
+Kind checks_of(const std::vector<std::string>& path) {
+  const std::string verb = path.size() > 1 ? path[1] : "";
+  return verb == "train" ? Kind::train_checks : verb == "explain" ? Kind::all_checks : Kind::checks;
+}
+
 Command command_of(const CLI::App& app, std::vector<std::string> path) {
   Command command{std::move(path), app.get_description(), {}, {}, {}};
   command.examples = examples_of(name_of(command));
   for (const CLI::Option* option : app.get_options())
-    if (!option->get_group().empty()) command.arguments.push_back(argument_of(*option));
+    if (!option->get_group().empty()) {
+      command.arguments.push_back(argument_of(*option));
+      Kind& kind = command.arguments.back().kind;
+      if (kind == Kind::checks) kind = checks_of(command.path);
+    }
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (verb->get_group().empty()) continue;
     std::vector<std::string> below = command.path;

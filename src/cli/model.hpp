@@ -10,8 +10,8 @@
 /// the parser.
 namespace cli {
 
-/// The kind of a value, for completion.
-enum class Kind { flag, word, choice, file, folder, checks, keys };
+/// The kind of a value, for completion. Checks are those of `gpuadm doctor`, of training jobs, or all.
+enum class Kind { flag, word, choice, file, folder, checks, train_checks, all_checks, keys };
 
 struct Argument {
   std::vector<std::string> names;  ///< "-f", "--file"; empty: positional

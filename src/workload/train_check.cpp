@@ -41,6 +41,8 @@ constexpr TrainCheckRow rows[] = {
     {"train.volume", "the claims exist, and all ranks can mount them", "ranks do not start otherwise"},
     {"train.rdma", "ranks request the RDMA devices of nodes", "NCCL uses TCP otherwise"},
     {"train.clock-skew", "the clocks of the nodes agree", "certificates and logs depend on them"},
+    {"train.all-reduce", "the ranks meet and exchange data",
+     "training between ranks waits or fails otherwise"},
 };
 
 class Checks {

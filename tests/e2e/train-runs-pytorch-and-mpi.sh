@@ -47,6 +47,34 @@ else
   leaves_out "the nodes have no crictl, so their images are not known"
 fi
 
+# --- An all-reduce in the image --------------------------------------------------------------------------------
+
+began=$SECONDS
+exits 0 check lab.local/training:1 -o json
+took "$began" "gpuadm train check with an all-reduce"
+complains "an all-reduce between 2 ranks, as train/job-check"
+jq -r '.findings[] | select(.id == "train.all-reduce") | "\(.result): \(.says): \(.evidence)"' out
+is "$(jq -r '.findings[] | select(.id == "train.all-reduce") | .result' out)" pass
+jq -e '.findings[] | select(.id == "train.all-reduce") | .says | test("2 ranks over gloo has [0-9.]+ GB/s")' out >/dev/null || fail "no bandwidth"
+is "$(objects)" ""
+# gloo does not find its interface: the job would fail the same way.
+exits 3 check lab.local/training:1 --env GLOO_SOCKET_IFNAME=nowhere0
+says "nowhere0"
+is "$(objects)" ""
+exits 0 check lab.local/training:1 --env GLOO_SOCKET_IFNAME=nowhere0 --ignore train.all-reduce
+# Before a run only if that is requested, and then nothing runs if it fails.
+exits 3 train run job --nodes 2 --gpus 0 --image lab.local/training:1 --all-reduce --env GLOO_SOCKET_IFNAME=nowhere0 -- true
+is "$(objects)" ""
+# Ctrl-C during it leaves nothing.
+train check job --nodes 2 --gpus 0 --image lab.local/training:1 -- true >out 2>seen </dev/null &
+running=$!
+seen_within 120 '^waiting for train/job-check'
+kill -INT "$running"
+status=0
+wait "$running" || status=$?
+is "$status" 130
+is "$(objects)" ""
+
 # --- PyTorch ---------------------------------------------------------------------------------------------
 
 began=$SECONDS

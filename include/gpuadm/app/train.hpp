@@ -35,6 +35,7 @@ struct TrainRunOptions {
   int wait = 300;       ///< seconds until all ranks must run
   bool detach = false;  ///< return when all ranks run
   bool offline = false;
+  bool all_reduce = false;          ///< the check train.all-reduce, too
   std::vector<std::string> ignore;  ///< ids of findings that do not block
   TrainForm form = TrainForm::text;
 };
@@ -43,7 +44,8 @@ struct TrainRunOptions {
 /// Outcome::failed if the job fails, ::blocked if it does not fit. With TrainForm::yaml, prints the objects
 /// and creates nothing.
 [[nodiscard]] Result<Outcome> train_run(const TrainRunOptions& options, Io& io);
-/// The checks of train_run. Creates nothing. Outcome::blocked if the job cannot run.
+/// The checks of train_run. Creates nothing except, with `all_reduce`, the objects of a short job, which are
+/// deleted again. Outcome::blocked if the job cannot run.
 [[nodiscard]] Result<Outcome> train_check(const TrainRunOptions& options, Io& io);
 
 struct TrainOptions {

@@ -119,7 +119,8 @@ Result<TrainState> TrainFollow::turn(int rank, Others others) {
   return state;
 }
 
-Result<TrainState> TrainFollow::until_end(int rank, Others others) {
+Result<TrainState> TrainFollow::until_end(int rank, Others others, std::chrono::seconds limit) {
+  const auto began = base::Clock::now();
   std::optional<base::Instant> failing_since;
   bool is_settled = false;
   while (true) {
@@ -143,12 +144,15 @@ Result<TrainState> TrainFollow::until_end(int rank, Others others) {
       io_.err(
           fmt::format("{}; repeated for {}s\n", base::printable(state.error().what, 300), patience.count()));
     }
+    if (limit.count() > 0 && now - began >= limit)
+      return base::fail(Fault::timeout,
+                        fmt::format("train/{} has not ended within {}s", name_, limit.count()));
     TRY(sleep());
   }
 }
 
-Result<TrainState> TrainFollow::follow() {
-  return until_end(-1, Others::ended);
+Result<TrainState> TrainFollow::follow(std::chrono::seconds limit) {
+  return until_end(-1, Others::ended, limit);
 }
 
 Result<TrainState> TrainFollow::watch(int rank) {

@@ -25,7 +25,8 @@ class TrainFollow {
   [[nodiscard]] Result<workload::TrainState> wait_for_start(std::chrono::seconds limit);
   /// Until the job has ended. If a rank fails, or its node, the others are ended. Fault::interrupted after
   /// Ctrl-C: the job keeps running.
-  [[nodiscard]] Result<workload::TrainState> follow();
+  /// Fault::timeout after `limit`, if it is above 0; the job keeps running then, too.
+  [[nodiscard]] Result<workload::TrainState> follow(std::chrono::seconds limit = {});
   /// The same without changing anything, for one rank or all (-1).
   [[nodiscard]] Result<workload::TrainState> watch(int rank);
   /// Prints what is new in the logs; `rank`: -1: of all.
@@ -40,7 +41,8 @@ class TrainFollow {
   /// Whether the other ranks of a failed one are ended.
   enum class Others { unchanged, ended };
   [[nodiscard]] Result<workload::TrainState> turn(int rank, Others others);
-  [[nodiscard]] Result<workload::TrainState> until_end(int rank, Others others);
+  [[nodiscard]] Result<workload::TrainState> until_end(int rank, Others others,
+                                                       std::chrono::seconds limit = {});
 
   const spec::Cluster& hosts_;
   session::ClusterClient& client_;

@@ -2,8 +2,9 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/report/findings.hpp"
+#include "gpuadm/workload/all_reduce.hpp"
 
-#include "app/workload/train_create.hpp"
+#include "app/workload/train_all_reduce.hpp"
 #include "app/workload/train_follow.hpp"
 
 #include <fmt/format.h>
@@ -69,16 +70,27 @@ Result<> add_image_findings(TrainSession& opened, const TrainJob& job, TrainView
   return {};
 }
 
-/// Deletes what was created, and reports both problems if that fails, too.
-base::Error delete_all(session::ClusterClient& client, const std::string& space, const std::string& name,
-                       bool claims, base::Error error, Io& io) {
-  if (io.err_style.verbosity != report::Verbosity::quiet)
-    io.err(fmt::format("deleting the objects of train/{} (at most 180s)\n", name));
-  if (const auto deleted = delete_train_objects(client, space, name, claims); !deleted) {
-    error.what += fmt::format("; its objects could not be deleted: {}", deleted.error().what);
-    error.hint = fmt::format("gpuadm train stop {} -n {}", name, space);
+/// The figures of an all-reduce that passed, which is only counted otherwise.
+void show_all_reduce(const std::vector<report::Finding>& findings, const report::Write& write) {
+  for (const report::Finding& finding : findings)
+    if (finding.id == "train.all-reduce" && finding.verdict == report::Verdict::pass)
+      write(fmt::format("{}{}{}\n", finding.host.empty() ? "" : finding.host + ": ", finding.says,
+                        finding.evidence.empty() ? "" : ": " + finding.evidence));
+}
+
+/// Only if nothing else blocks the job.
+Result<> add_all_reduce(TrainSession& opened, const TrainJob& job, TrainView& view,
+                        const TrainRunOptions& options, Io& io) {
+  if (!options.all_reduce) return {};
+  if (are_blocked(view.findings, options.ignore)) {
+    view.findings.push_back(workload::all_reduce_finding(report::Verdict::skip, report::Severity::note,
+                                                         "the job cannot run now"));
+    return {};
   }
-  return error;
+  for (report::Finding& finding :
+       TRY(run_all_reduce(opened, job, view, std::chrono::seconds(options.wait), io)))
+    view.findings.push_back(std::move(finding));
+  return {};
 }
 
 /// The rest of a command whose job has been created.
@@ -130,13 +142,16 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
     return Outcome::done;
   }
   TRY(add_image_findings(*opened, job, view));
+  TRY(add_all_reduce(*opened, job, view, options, io));
   const bool blocked = are_blocked(view.findings, options.ignore);
   show(view.findings, io);
+  if (io.err_style.verbosity != report::Verbosity::quiet) show_all_reduce(view.findings, io.err);
   if (blocked) return Outcome::blocked;
   const bool claims = !view.supply.claims.empty();
   const TrainVolume volume = TRY(create_train_volume(plan, job.space, *opened->client, io));
   const auto withdraw = [&](base::Error error) {
-    base::Error all = delete_all(*opened->client, job.space, job.name, claims, std::move(error), io);
+    base::Error all =
+        withdraw_train_objects(*opened->client, job.space, job.name, claims, std::move(error), io);
     if (const auto deleted = delete_train_volume(plan, volume, job, *opened->client); !deleted)
       all.what += fmt::format("; its volume could not be deleted: {}", deleted.error().what);
     return all;
@@ -149,16 +164,21 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
 
 Result<Outcome> train_check(const TrainRunOptions& options, Io& io) {
   TrainRequest request = TRY(read_train_request(options));
-  const auto opened = TRY(open_train_session(options.common, request.hosts, session::Access::read_only, io));
+  const auto opened =
+      TRY(open_train_session(options.common, request.hosts,
+                             options.all_reduce ? session::Access::full : session::Access::read_only, io));
   show(request.notes, io);
   const TrainVolumePlan plan = TRY(plan_train_volume(request, opened->cluster, *opened->client));
   TrainView view = TRY(view_for(*opened->client, request.job, plan.objects()));
   TRY(add_image_findings(*opened, request.job, view));
+  TRY(add_all_reduce(*opened, request.job, view, options, io));
   const bool blocked = are_blocked(view.findings, options.ignore);
-  if (options.form == TrainForm::json)
+  if (options.form == TrainForm::json) {
     report::write_json(view.findings, io.out);
-  else
+  } else {
+    show_all_reduce(view.findings, io.out);
     io.out(report::details(view.findings, io.out_style));
+  }
   return blocked ? Outcome::blocked : Outcome::done;
 }
 

@@ -64,6 +64,17 @@ Result<std::size_t> delete_train_objects(session::ClusterClient& client, const s
   return TRY(client.remove(space, kinds, workload::selector_of(workload::train_kind, name), limit)).size();
 }
 
+base::Error withdraw_train_objects(session::ClusterClient& client, const std::string& space,
+                                   const std::string& name, bool claims, base::Error error, Io& io) {
+  if (io.err_style.verbosity != report::Verbosity::quiet)
+    io.err(fmt::format("deleting the objects of train/{} (at most 180s)\n", name));
+  if (const auto deleted = delete_train_objects(client, space, name, claims); !deleted) {
+    error.what += fmt::format("; its objects could not be deleted: {}", deleted.error().what);
+    error.hint = fmt::format("gpuadm train stop {} -n {}", name, space);
+  }
+  return error;
+}
+
 Result<> end_ranks(session::ClusterClient& client, const workload::TrainState& state) {
   const Tree none = Tree::map_of({{"spec", Tree::map_of({{"parallelism", 0}})}});
   for (const std::string& job : state.jobs) TRY(client.patch(state.space, "jobs.batch/" + job, none));

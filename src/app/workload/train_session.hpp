@@ -39,6 +39,11 @@ struct TrainSession {
                                                        const std::string& space, const std::string& name,
                                                        bool claims);
 
+/// The same after an error, which is returned with what could not be deleted, if anything.
+[[nodiscard]] base::Error withdraw_train_objects(session::ClusterClient& client, const std::string& space,
+                                                 const std::string& name, bool claims, base::Error error,
+                                                 Io& io);
+
 /// Ends the ranks of a job that have not ended, and keeps its objects.
 [[nodiscard]] Result<> end_ranks(session::ClusterClient& client, const workload::TrainState& state);
 

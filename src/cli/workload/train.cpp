@@ -113,6 +113,8 @@ void add_run(CLI::App& group, Global& global, Verb& chosen) {
   const auto run = add_run_verb(*verb, app::train_run, global, chosen);
   add_start(*verb, run->wait, run->detach);
   verb->add_flag("--offline", run->offline, "With -o yaml: connect to no host");
+  verb->add_flag("--all-reduce", run->all_reduce,
+                 "Before, test an all-reduce between the ranks, as gpuadm train check does");
   add_output(*verb, run->form, {{"text", app::TrainForm::text}, {"yaml", app::TrainForm::yaml}},
              "Output format; yaml: print the objects and create nothing");
   add_connection(*verb, run->common.connection);
@@ -121,6 +123,14 @@ void add_run(CLI::App& group, Global& global, Verb& chosen) {
 void add_check(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand("check", "Check whether a training job can run now, without creating it");
   const auto check = add_run_verb(*verb, app::train_check, global, chosen);
+  check->all_reduce = true;
+  verb->add_flag_callback(
+      "--no-all-reduce", [check] { check->all_reduce = false; },
+      "Create nothing at all: omit the all-reduce between the ranks, which runs as a short job in their "
+      "image");
+  verb->add_option("--wait", check->wait, "Time limit until the ranks of the all-reduce run (default 300)")
+      ->check(CLI::Range(1, 86'400))
+      ->option_text("SECONDS");
   add_output(*verb, check->form, text_json, "Output format");
   add_connection(*verb, check->common.connection);
 }
