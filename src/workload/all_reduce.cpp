@@ -130,7 +130,9 @@ class Judge {
                  "gpuadm verify");
     if (!in_.read.result)
       return add(Verdict::fail, severity_, "an all-reduce between the ranks has no result",
-                 in_.ended.empty() ? "rank 0 printed none" : in_.ended, "gpuadm verify --only network,dns");
+                 (in_.ended.empty() ? "rank 0 printed none" : in_.ended) +
+                     (in_.read.last_line.empty() ? "" : "; " + in_.read.last_line),
+                 "gpuadm verify --only network,dns");
     const AllReduce::Result& result = *in_.read.result;
     const double floor = floor_of(result);
     if (result.bus() >= floor)
@@ -147,13 +149,15 @@ class Judge {
   }
 
   void failed(const AllReduce::Failure& failure) {
+    const std::string error = failure.error + backends() + (in_.ended.empty() ? "" : "; " + in_.ended);
     if (!failure.while_meeting)
       return add(Verdict::fail, severity_,
-                 fmt::format("rank {} failed in an all-reduce with the others", failure.rank), failure.error,
+                 fmt::format("rank {} failed in an all-reduce with the others", failure.rank), error,
                  "gpuadm verify --only network,dns; --env NCCL_DEBUG=INFO shows more");
-    add(Verdict::fail, severity_, "the ranks do not meet",
-        fmt::format("rank {}: {}{}", failure.rank, failure.error, backends()),
-        "gpuadm verify --only network,dns");
+    const bool one_gpu = failure.error.find("Duplicate GPU") != std::string::npos;
+    add(Verdict::fail, severity_, "the ranks do not meet", fmt::format("rank {}: {}", failure.rank, error),
+        one_gpu ? "NCCL needs a GPU for each rank: without --pack or shares of GPUs, or use gloo"
+                : "gpuadm verify --only network,dns");
   }
 
   void late() {
@@ -242,7 +246,10 @@ AllReduce read_all_reduce(std::string_view log) {
   AllReduce read;
   for (const std::string_view line : base::lines(log)) {
     const std::size_t place = line.find(mark);
-    if (place == std::string_view::npos) continue;
+    if (place == std::string_view::npos) {
+      if (line.size() > 4) read.last_line = base::printable(line, 300);
+      continue;
+    }
     const auto tree = base::json::read(line.substr(place + mark.size()), "all-reduce");
     if (tree && tree->is_map()) read_line(*tree, read);
   }

@@ -53,7 +53,8 @@ struct AllReduce {
     [[nodiscard]] double bus() const;
   };
   std::optional<Result> result;
-  bool is_right = true;  ///< whether all processes got the right sums
+  std::string last_line;  ///< of another program or library, "[0] ImportError: ..."; empty: none
+  bool is_right = true;   ///< whether all processes got the right sums
 };
 /// `log`: lines of all ranks; others than those of the test, and invalid ones, are skipped.
 [[nodiscard]] AllReduce read_all_reduce(std::string_view log);
