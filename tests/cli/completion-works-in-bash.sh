@@ -23,6 +23,8 @@ offers json gpuadm doctor -o j
 offers prometheus gpuadm doctor --output = prom
 offers node gpuadm doctor --stage ''
 offers gpu.driver.smi-runs gpuadm explain gpu.driver.smi
+offers train.all-reduce gpuadm explain train.all
+offers train.shm gpuadm train check --ignore train.sh
 offers pod gpuadm explain po
 offers host.os.supported,host.os.immutable gpuadm doctor --only host.os.supported,host.os.imm
 offers network.podCIDR gpuadm config explain network.p

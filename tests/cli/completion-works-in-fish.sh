@@ -16,6 +16,8 @@ offers lint 'gpuadm config '
 offers --dry-run 'gpuadm init --dr'
 offers json 'gpuadm doctor -o '
 offers gpu.driver.smi-runs 'gpuadm explain gpu.driver.smi'
+offers train.all-reduce 'gpuadm explain train.all'
+offers train.shm 'gpuadm train check --ignore train.sh'
 offers pod 'gpuadm explain po'
 offers network.podCIDR 'gpuadm config explain network.p'
 touch cluster.yaml
