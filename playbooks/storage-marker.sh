@@ -50,10 +50,15 @@ storage_write() {
   case $gpuadm_rc:$gpuadm_said in
     0:*) ;;
     124:* | 137:*) die "the storage $storage_name at $storage_place did not answer within 20s" ;;
-    *'No space left on device'* | *'Disk quota exceeded'*) die "the storage $storage_name at $storage_place is full: delete files there, or raise its quota" ;;
-    *) die "cannot write to the storage $storage_name at $storage_place: $(storage_hint)" ;;
+    *'No space left on device'* | *'Disk quota exceeded'*) storage_die_full ;;
+    *)
+      # The shell only says "I/O error".
+      [ "$(storage_do stat -f -c %a "$storage_place" 2>/dev/null)" != 0 ] || storage_die_full
+      die "cannot write to the storage $storage_name at $storage_place: $(storage_hint)"
+      ;;
   esac
 }
+storage_die_full() { die "the storage $storage_name at $storage_place is full: delete files there, or raise its quota"; }
 storage_hint() {
   case $storage_kind in
     nfs) echo "the export must be writable, also for root (no_root_squash), or its folder for everybody" ;;

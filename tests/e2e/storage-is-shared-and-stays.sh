@@ -87,6 +87,7 @@ on two 'mkdir /srv/full && mount -t tmpfs -o size=64k tmpfs /srv/full && { head 
 exits 1 gpuadm storage add full local --host two --path /srv/full -f cluster.yaml -y
 says "the storage full at /srv/full is full"
 ! grep -q 'name: full' cluster.yaml || fail "the cluster file was written"
+! on one 'grep "name: full" /etc/kubernetes/gpuadm/cluster.yaml' || fail "the stored cluster file has it, so hosts that join would get it"
 [ "$(on two 'ls -A /srv/full')" = theirs ] || fail "something was left: $(on two 'ls -A /srv/full')"
 on two 'umount /srv/full && rmdir /srv/full'
 

@@ -98,10 +98,11 @@ Result<FileChange> change_of_file(const StorageAddOptions& options, const spec::
   return change;
 }
 
-/// Undoes an incomplete add on all hosts: a run of its own, after the one that failed.
-void withdraw(const StorageAddOptions& options, const spec::Cluster& cluster, const spec::Storage& storage,
-              const assets::Store& assets, Io& io) {
-  spec::Cluster with = cluster;
+/// Undoes an incomplete add on all hosts: a run of its own, after the one that failed. A control-plane node
+/// on which nothing failed has stored the new cluster file; `stored`: the one before.
+void withdraw(const StorageAddOptions& options, const StorageSource& source, const spec::Storage& storage,
+              const std::optional<spec::Cluster>& stored, const assets::Store& assets, Io& io) {
+  spec::Cluster with = source.cluster;
   with.storage = {storage};
   Io quiet = io;
   if (options.format == Format::json) quiet.out = [](std::string_view) {};
@@ -112,7 +113,10 @@ void withdraw(const StorageAddOptions& options, const spec::Cluster& cluster, co
     const session::Survey survey = TRY(session.survey_all(assets));
     return execute(
         {with, session, survey, assets, Consent::given, options.format},
-        [&](const facts::Census& census) { return plan::make(with, {}, census, library, nullptr, {}); },
+        [&](const facts::Census& census) -> Result<plan::Plan> {
+          return with_stored_file(TRY(plan::make(with, {}, census, library, nullptr, {})), stored, census,
+                                  assets);
+        },
         quiet);
   };
   const auto undone = undo();
@@ -151,6 +155,7 @@ Result<Outcome> storage_add(const StorageAddOptions& options, Io& io) {
   // What the cluster had before stays after a failure.
   const bool is_known = (!file.before.empty() && file.after == file.before) ||
                         (source.stored && spec::find_storage(*source.stored, storage.name));
+  const std::optional<spec::Cluster> stored = source.stored;
   TRY(add(source.cluster, storage));
   if (source.stored) TRY(add(*source.stored, storage));
   TRY(session::resolve_environment(source.cluster, assets));
@@ -165,7 +170,7 @@ Result<Outcome> storage_add(const StorageAddOptions& options, Io& io) {
   const Outcome outcome =
       TRY(execute({source.cluster, session, survey, assets, options.consent, options.format}, plan_of, io));
   if (outcome == Outcome::failed && options.consent != Consent::preview && !is_known)
-    withdraw(options, source.cluster, storage, assets, io);
+    withdraw(options, source, storage, stored, assets, io);
   if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
   if (file.after != file.before) TRY(write_cluster_file(options.hosts.file, file.before, file.after));
   show_next(options, io);
