@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # CoreDNS that started before kube-proxy is restarted rather than waited for; pods that are ready, started later, or have not
-# started are left alone. kubectl is a double that prints what a cluster of Kubernetes 1.36 printed, with other times.
+# started are unchanged. kubectl is a double that prints what a cluster of Kubernetes 1.36 printed, with other times.
 . "$(dirname "$0")/common"
 # shellcheck source=tests/lib/steps.sh
 . "$top/tests/lib/steps.sh"
