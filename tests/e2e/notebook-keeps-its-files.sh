@@ -115,8 +115,8 @@ began=$(date -u +%FT%TZ)
 lab reboot node
 wait_for_nodes node "$began"
 for _ in $(seq 60); do
-  gpuadm notebook list -f cluster.yaml -o json >list 2>err || :
-  ! jq -e '.[0].state == "ready"' list >/dev/null 2>&1 || break
+  gpuadm notebook list -f cluster.yaml -o json >listed 2>err || :
+  ! jq -e '.[0].state == "ready"' listed >/dev/null 2>&1 || break
   sleep 2
 done
 opens anna
