@@ -4,7 +4,8 @@
 health_program=/usr/local/libexec/gpuadm/gpuadm
 health_home=$gpuadm_home/health
 health_units='/etc/systemd/system/gpuadm-health.service /etc/systemd/system/gpuadm-health.timer'
-health_files='state.json history.jsonl history.1.jsonl lock'
+health_files='state.json history.jsonl history.1.jsonl lock facts.txt tls.key tls.crt'
+health_metrics=/run/gpuadm-health
 
 # --- The program -----------------------------------------------------------------------------------------
 
@@ -36,6 +37,7 @@ health_folder_put() {
   journal_open
   # The runs of the service write these files: undo removes them, whatever they contain then.
   for health_file in $health_files; do journal_for_others file "$health_home/$health_file"; done
+  journal_for_others file "$health_metrics/node.prom"
   mkdir -p "$health_home"
   chmod 0700 "$health_home"
 }
@@ -50,6 +52,43 @@ health_timer_put() {
   systemctl daemon-reload
   systemctl enable --quiet gpuadm-health.timer
   systemctl restart gpuadm-health.timer
+}
+
+# --- The metrics -----------------------------------------------------------------------------------------
+
+health_metrics_check() {
+  systemctl is-enabled --quiet gpuadm-metrics.service && unit_is_active gpuadm-metrics.service || exit 1
+  systemctl show -p NeedDaemonReload gpuadm-metrics.service | grep -q '=no' || exit 1
+  # A service of a program that was replaced since then.
+  case $(readlink "/proc/$(systemctl show -p MainPID gpuadm-metrics.service | cut -d= -f2)/exe" 2>/dev/null) in *' (deleted)') exit 1 ;; esac
+}
+# A port that is in use, or an address that the host does not have, is reported here, and not only in the log of a unit that restarts.
+health_metrics_put() {
+  journal_unit gpuadm-metrics.service
+  systemctl daemon-reload
+  systemctl enable --quiet gpuadm-metrics.service
+  systemctl restart gpuadm-metrics.service
+  sleep 2
+  unit_is_active gpuadm-metrics.service || {
+    say "$(journalctl -u gpuadm-metrics.service -n 20 -o cat --no-pager 2>/dev/null | grep '^gpuadm: ' | tail -n 1)"
+    die "gpuadm-metrics.service does not run: run journalctl -u gpuadm-metrics"
+  }
+}
+
+health_no_metrics_check() {
+  [ ! -e /etc/systemd/system/gpuadm-metrics.service ] && ! unit_is_active gpuadm-metrics.service || exit 1
+}
+health_metrics_stop() {
+  journal_unit gpuadm-metrics.service
+  systemctl stop gpuadm-metrics.service 2>/dev/null || :
+  systemctl disable --quiet gpuadm-metrics.service 2>/dev/null || :
+  if [ -e /etc/systemd/system/gpuadm-metrics.service ]; then
+    journal_file /etc/systemd/system/gpuadm-metrics.service
+    rm -f /etc/systemd/system/gpuadm-metrics.service
+  fi
+  rm -f "$health_home/tls.key" "$health_home/tls.crt"
+  systemctl daemon-reload
+  systemctl reset-failed gpuadm-metrics.service 2>/dev/null || :
 }
 
 # --- Removal ---------------------------------------------------------------------------------------------
@@ -73,12 +112,12 @@ health_stop() {
   systemctl reset-failed gpuadm-health.service 2>/dev/null || :
 }
 
-health_remove_check() { [ ! -e "$health_program" ] && [ ! -e "$health_home" ] || exit 1; }
+health_remove_check() { [ ! -e "$health_program" ] && [ ! -e "$health_home" ] && [ ! -e "$health_metrics" ] || exit 1; }
 health_remove() {
   if [ -e "$health_program" ]; then
     journal_file "$health_program"
     rm -f "$health_program" "$(file_sum_note "$health_program")"
     rmdir "${health_program%/*}" 2>/dev/null || :
   fi
-  rm -rf "$health_home"
+  rm -rf "$health_home" "$health_metrics"
 }

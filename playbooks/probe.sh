@@ -1,8 +1,9 @@
 #!/bin/sh
 # Reads the facts of one host and changes nothing, in one round trip and without arguments. The output is described in
 # docs/reference/probe.md. Only awk is required. Variables: purpose=status also queries the health of the control plane's components
-# and, on hosts without an NVIDIA device, omits what status does not show; reasons=yes also collects why something on a node does
-# not run (reasons.sh).
+# and, on hosts without an NVIDIA device, omits what status does not show; purpose=fast reads only what changes by itself, such as the
+# state of GPUs, with few programs, and purpose=slow everything else: both together are the whole output, for runs that repeat often.
+# reasons=yes also collects why something on a node does not run (reasons.sh).
 
 # shellcheck source=playbooks/frame.sh
 [ "${frame_is_here:-}" = yes ] || . "$(dirname "$0")/frame.sh"
@@ -400,7 +401,7 @@ system() {
     run virtualization 3 systemd-detect-virt
     run container 3 systemd-detect-virt -c
   fi
-  has systemctl && units
+  [ "${purpose:-}" = slow ] || ! has systemctl || units
   has iptables && iptables_rules
   packages
 }
@@ -446,7 +447,7 @@ units() {
     zramswap.service multipathd.service iscsid.service systemd-networkd.service nvidia-persistenced.service \
     nvidia-fabricmanager.service \
     nvlsm.service nvidia-imex.service nvidia-dcgm.service \
-    nvidia-cdi-refresh.service nvidia-cdi-refresh.path nvidia-docker.service '*.swap'
+    nvidia-cdi-refresh.service nvidia-cdi-refresh.path nvidia-docker.service gpuadm-health.timer '*.swap'
 }
 
 # units_named UNIT…: one call for all units; units that do not exist are omitted.
@@ -505,12 +506,16 @@ names() {
   return 0
 }
 
-# The state of the firmware, the disks and the security modules.
-hardware() {
-  # Processes in uninterruptible sleep, and zombies.
+# Processes in uninterruptible sleep, and zombies.
+processes() {
   section processes
   cat /proc/[0-9]*/stat 2>/dev/null | awk '
     match($0, /[)] [DZ] /) && n++ < 256 { print "| " substr($0, 1, 400) }'
+}
+
+# The state of the firmware, the disks and the security modules.
+hardware() {
+  [ "${purpose:-}" = slow ] || processes
   boot=/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
   [ -r "$boot" ] && quiet secure-boot 2 od -An -tu1 "$boot"
   if [ -e /sys/fs/selinux/enforce ] && [ -r /var/log/audit/audit.log ] && has tail; then
@@ -1009,6 +1014,25 @@ brief() {
   node
 }
 
+# The two halves of a run that is repeated often. No section is in both.
+fast() {
+  files
+  paths
+  pci
+  processes
+  has systemctl && units
+  gpu
+}
+slow() {
+  kernel_config
+  disks
+  network
+  system
+  names
+  kubernetes
+  runtime
+}
+
 clock() {
   section "$1"
   line "$(date '+%s.%N %z' 2>/dev/null)"
@@ -1026,6 +1050,10 @@ everything() {
   line "$(uname -m 2>/dev/null)"
   if [ "${purpose:-}" = status ] && has awk && ! has_nvidia; then
     brief </dev/null
+  elif [ "${purpose:-}" = fast ] && has awk; then
+    fast </dev/null
+  elif [ "${purpose:-}" = slow ] && has awk; then
+    slow </dev/null
   elif has awk; then
     # Four slow parts run in parallel with the fast one; their output is buffered in pipes and printed in a fixed order.
     gpu | {

@@ -1,9 +1,16 @@
 # shellcheck shell=sh disable=SC2154
-# Prints what `gpuadm health` has on a host. Variables: what (status, history). status: "timer STATE", "service RESULT", "says LINE" (its last
+# Prints what `gpuadm health` has on a host. Variables: what (status, history, settings). settings: "run OPTIONS", "every SECONDS" and
+# "serve OPTIONS" of its units. status: "timer STATE", "service RESULT", "says LINE" (its last
 # error), then "state " and the file of the last run. history: the lines of the history, oldest first.
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 home=/var/lib/gpuadm/health
+units=/etc/systemd/system
 case $what in
+  settings)
+    sed -n 's/^ExecStart=.* health run /run /p' "$units/gpuadm-health.service" 2>/dev/null | head -n 1 | head -c 65536
+    sed -n 's/^OnUnitInactiveSec=/every /p' "$units/gpuadm-health.timer" 2>/dev/null | head -n 1
+    sed -n 's/^ExecStart=.* health serve /serve /p' "$units/gpuadm-metrics.service" 2>/dev/null | head -n 1
+    ;;
   status)
     printf 'timer %s\n' "$(systemctl is-active gpuadm-health.timer 2>/dev/null | head -n 1)"
     printf 'service %s\n' "$(systemctl show -p Result gpuadm-health.service 2>/dev/null | sed -n 's/^Result=//p')"

@@ -107,6 +107,7 @@ const Examples& all() {
       {"gpuadm health disable",
        {{"gpuadm health disable -f cluster.yaml", "conditions and taints are removed, too"}}},
       {"gpuadm health run", {{"gpuadm health run --node gpu1", "once, as the timer does"}}},
+      {"gpuadm health serve", {{"gpuadm health serve --port 9440", "on 127.0.0.1, as the service does"}}},
       {"gpuadm certs status", {{"gpuadm certs status -f cluster.yaml", "expiration dates"}}},
       {"gpuadm certs renew",
        {{"gpuadm certs renew -f cluster.yaml --within 60", "what expires within two months"}}},

@@ -47,7 +47,7 @@ Tree limit(std::string_view type, int qps, int burst) {
   return tree;
 }
 
-Tree plugin(std::string_view name, Tree configuration) {
+Tree admission_plugin(std::string_view name, Tree configuration) {
   return Tree::map_of({{"name", name}, {"configuration", std::move(configuration)}});
 }
 
@@ -143,13 +143,13 @@ Result<std::vector<Composed>> compose_admission(const Context& context) {
   limits.push(limit("Namespace", 50, 500));
   limits.push(limit("User", 50, 500));
   Tree plugins = Tree::list();
-  plugins.push(
-      plugin("EventRateLimit", Tree::map_of({{"apiVersion", "eventratelimit.admission.k8s.io/v1alpha1"},
-                                             {"kind", "Configuration"},
-                                             {"limits", limits}})));
+  plugins.push(admission_plugin("EventRateLimit",
+                                Tree::map_of({{"apiVersion", "eventratelimit.admission.k8s.io/v1alpha1"},
+                                              {"kind", "Configuration"},
+                                              {"limits", limits}})));
   if (context.kubernetes >= Version{1, 23, 0}) {  // 5.2.1
     const char* version = context.kubernetes >= Version{1, 25, 0} ? "v1" : "v1beta1";
-    plugins.push(plugin(
+    plugins.push(admission_plugin(
         "PodSecurity",
         Tree::map_of(
             {{"apiVersion", fmt::format("pod-security.admission.config.k8s.io/{}", version)},

@@ -129,6 +129,7 @@ constexpr ConditionRow condition_table[] = {
     {"control-plane-joins",
      [](const Context& c) { return somebody_joins(c, [](Role r) { return r == Role::control_plane; }); }},
     {"node", [](const Context& c) { return is_node(c.facts); }},
+    {"health", [](const Context& c) { return c.facts.software.units.contains("gpuadm-health.timer"); }},
     {"several-hosts", [](const Context& c) { return c.cluster.hosts.size() > 1; }},
     {"schedulable", schedulable},
     {"virtual-address", [](const Context& c) { return !c.cluster.control_plane.virtual_address.empty(); }},

@@ -42,22 +42,7 @@ if ldd "$GPUADM" | grep -q yaml-cpp && ! on node "ldconfig -p | grep -q yaml-cpp
   exits 1 gpuadm health enable -f cluster.yaml -y
   says "use a released build"
   [ "$(condition GPUHealthy)" = '' ] || fail "a build that does not run has set a condition"
-  # The libraries of this build, which is not a released one, as far as the host has none of that name.
-  mkdir lib
-  ldd "$GPUADM" | awk '$2 == "=>" { print $3 }' | xargs -I{} cp -L {} lib/
-  for host in plane node; do
-    tar -C lib -cf - . | on "$host" 'mkdir /opt/gpuadm-lib && tar -C /opt/gpuadm-lib -xf -'
-    on "$host" bash -s <<'END'
-ldconfig -p >/root/known
-for file in /opt/gpuadm-lib/*; do ! grep -qF "	${file##*/} " /root/known || rm "$file"; done
-echo /opt/gpuadm-lib >/etc/ld.so.conf.d/gpuadm-lab.conf
-ldconfig
-END
-  done
-  on node 'cat >/root/gpuadm && chmod 0700 /root/gpuadm && /root/gpuadm version' <"$GPUADM" >version.log 2>&1 || {
-    echo "skip: this build of gpuadm does not run on hosts of the lab: $(tail -n 1 version.log)"
-    exit 77
-  }
+  own_libraries plane node
 fi
 
 enable --dry-run

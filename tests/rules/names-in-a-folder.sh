@@ -12,7 +12,7 @@ for path in glob.glob("src/**/*.cpp", recursive=True):
         text = file.read()
     outer = re.search(r"^namespace ([\w:]+) \{", text, re.M)
     for body in re.findall(r"^namespace \{\n(.*?)^\}  // namespace\n", text, re.S | re.M):
-        for line in re.findall(r"^[a-z].*", body, re.M):
+        for line in re.findall(r"^[A-Za-z].*", body, re.M):
             if match := re.match(r"(?:struct|class|enum class) (\w+)", line):
                 name, parameters = match.group(1), ""
             elif match := re.match(r"(?:const|constexpr)\b[\w:<>,*& ]*?[ *&](\w+)(?:\[\])?(?: =|\{|;)", line):

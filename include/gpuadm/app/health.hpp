@@ -4,6 +4,8 @@
 #include "gpuadm/cluster/health.hpp"
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 /// `gpuadm health`: nodes that check themselves.
@@ -12,6 +14,13 @@ namespace app {
 using cluster::taint_policy_named;
 using cluster::TaintPolicy;
 
+/// Where the metrics of a node are served: nowhere, over HTTP on 127.0.0.1, or over TLS on the node's
+/// address.
+enum class MetricsPlace { off, loopback, node };
+inline constexpr std::pair<std::string_view, MetricsPlace> metrics_places[] = {
+    {"off", MetricsPlace::off}, {"loopback", MetricsPlace::loopback}, {"node", MetricsPlace::node}};
+inline constexpr int metrics_port = 9440;
+
 struct HealthEnableOptions {
   Common common;
   Hosts hosts;
@@ -19,6 +28,8 @@ struct HealthEnableOptions {
   int interval = 30;              ///< seconds between two runs
   int max_tainted = 25;           ///< percent of the nodes with GPUs
   std::vector<std::string> skip;  ///< IDs of checks, or prefixes
+  MetricsPlace metrics = MetricsPlace::off;
+  int port = metrics_port;  ///< of the metrics
   Consent consent = Consent::ask;
   Format format = Format::text;
 };
@@ -57,5 +68,15 @@ struct HealthRunOptions {
 /// sets taints on the first control-plane node. Outcome::failed if the results cannot be kept. An API server
 /// that is away is not a failure: the results are sent later.
 [[nodiscard]] Result<Outcome> health_run(const HealthRunOptions& options, Io& io);
+
+struct HealthServeOptions {
+  Common common;
+  MetricsPlace listen = MetricsPlace::loopback;
+  std::string address, node;  ///< of this machine, for MetricsPlace::node: its certificate is for both
+  int port = metrics_port;
+};
+/// Serves the metrics of the last run under /metrics until SIGTERM, as the user nobody if root starts it.
+/// With TLS, with a key of its own, which is made at the first start.
+[[nodiscard]] Result<Outcome> health_serve(const HealthServeOptions& options, Io& io);
 
 }  // namespace app

@@ -29,6 +29,7 @@ struct PciGpu {
 /// A program on a GPU, as nvidia-smi lists it.
 struct GpuProcess {
   std::string pid, type, name;  ///< type "C" computes, "G" draws
+  std::optional<std::uint64_t> used_mib;
 };
 
 /// NVLink of one GPU.

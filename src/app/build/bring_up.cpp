@@ -17,6 +17,8 @@
 #include "gpuadm/session/open_bundle.hpp"
 #include "gpuadm/session/typed.hpp"
 
+#include "app/health/enable.hpp"
+#include "app/health/program.hpp"
 #include "app/run_summary.hpp"
 
 #include <fmt/format.h>
@@ -139,6 +141,43 @@ Result<std::filesystem::path> fetch_kubeconfig(const spec::Cluster& cluster, con
   return file;
 }
 
+constexpr const char* health_phases[] = {"health/program", "health/timer", "health/metrics"};
+
+/// Whether the cluster has health checks, which hosts lack: those of its first control-plane node are the
+/// cluster's.
+const spec::Host* with_health(const spec::Cluster& cluster, const facts::Census& census) {
+  const auto has = [&](const spec::Host& host) {
+    const auto facts = census.find(host.name);
+    return facts != census.end() && facts->second && facts->second->software.units.contains(health_timer);
+  };
+  const spec::Host* first = playbook::first_control_plane(cluster, census);
+  return first && has(*first) && !std::ranges::all_of(cluster.hosts, has) ? first : nullptr;
+}
+
+/// Hosts without health checks get those of the cluster. `files`: what gpuadm carries to hosts.
+Result<> choose_health(const spec::Cluster& cluster, const facts::Census& census, transport::Fleet& fleet,
+                       const assets::Store& assets, plan::Choice& choice, bundle::Bundle& files) {
+  const spec::Host* first = with_health(cluster, census);
+  if (!first) {
+    choice.skip_phases.insert(choice.skip_phases.end(), std::begin(health_phases), std::end(health_phases));
+    return {};
+  }
+  const transport::Exit exit = TRY(session::ask(first->name,
+                                                {.label = "read the settings of the health checks",
+                                                 .asset = "playbooks/read/health.sh",
+                                                 .variables = {{"what", "settings"}}},
+                                                fleet, assets));
+  const HealthEnableOptions settings = TRY(read_settings(exit.out));
+  choice.given = variables_of(settings);
+  if (settings.metrics == MetricsPlace::off) choice.skip_phases.emplace_back("health/metrics");
+  const bundle::Bundle program = TRY(own_program());
+  for (bundle::BundleFile file : program.files) {
+    file.path = (program.directory / file.path).string();
+    files.files.push_back(std::move(file));
+  }
+  return {};
+}
+
 /// The summary for people; with -o json, prints the kubeconfig's path to standard error.
 Result<> conclude(const InitOptions& options, const session::PlaybookRun& run, const Hosts& reached_by,
                   const session::Survey& survey, transport::Fleet& fleet, Io& io) {
@@ -251,7 +290,9 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp setup, Io& io) {
   session::NetworkJudge network(session::NetworkJudge::On::failure_fails);
   session::PlaybookRun playbook_run{cluster, assets,          library,      carried,
                                     choice,  options.consent, setup.needed, options.reboots};
-  playbook_run.choice.carried = &image.bundle();
+  bundle::Bundle files = image.bundle();
+  playbook_run.choice.carried = &files;
+  TRY(choose_health(cluster, survey.census, *session.fleet, assets, playbook_run.choice, files));
   playbook_run.judge = std::ref(network);
   playbook_run.waiting = options.waiting;
   playbook_run.notes = std::move(notes);

@@ -1,3 +1,5 @@
+#include "app/health/enable.hpp"
+
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/cluster_client.hpp"
 #include "gpuadm/session/connections.hpp"
@@ -10,24 +12,65 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
 namespace app {
 
 namespace {
 
 using base::Fault;
 
-Result<> check(const HealthEnableOptions& options) {
-  TRY(session::known_ids(options.skip));
-  if (options.taint == cluster::TaintPolicy::off || options.max_tainted > 0) return {};
-  return base::fail(Fault::usage, "--max-tainted 0 taints no node", "use --taint off");
+std::string_view place_name(MetricsPlace place) {
+  return std::ranges::find(metrics_places, place, [](const auto& row) { return row.second; })->first;
 }
 
-base::Variables variables_of(const HealthEnableOptions& options) {
-  std::string words =
-      fmt::format("--taint {} --max-tainted {}", cluster::name_of(options.taint), options.max_tainted);
-  // Known IDs are letters, digits, dots and hyphens.
-  if (!options.skip.empty()) words += " --skip " + base::join(options.skip, ",");
-  return {{"health_interval", std::to_string(options.interval)}, {"health_options", words}};
+std::unexpected<base::Error> not_understood(std::string_view word) {
+  return base::fail(
+      Fault::parse,
+      fmt::format("the health checks of the cluster have a setting that this gpuadm does not know: {}",
+                  base::printable(word, 80)),
+      "run gpuadm health enable for all hosts");
+}
+
+std::optional<int> number_in_range(std::string_view text, int least, int most) {
+  const auto number = base::to_int(text);
+  return number && *number >= least && *number <= most ? std::optional(static_cast<int>(*number))
+                                                       : std::nullopt;
+}
+
+/// "--node NAME --taint blocker --max-tainted 25 --skip a,b"; the name is the host's own.
+Result<> read_run(std::span<const std::string_view> words, HealthEnableOptions& options) {
+  for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
+    const std::string_view name = words[i], value = words[i + 1];
+    const auto policy = cluster::taint_policy_named(value);
+    const auto percent = number_in_range(value, 0, 100);
+    if (name == "--taint" && policy)
+      options.taint = *policy;
+    else if (name == "--max-tainted" && percent)
+      options.max_tainted = *percent;
+    else if (name == "--skip")
+      for (const std::string_view id : base::split(value, ',')) options.skip.emplace_back(id);
+    else if (name != "--node")
+      return not_understood(name);
+  }
+  return words.size() % 2 == 0 ? Result<>() : not_understood(words.back());
+}
+
+/// "--listen node --address ADDRESS --node NAME --port 9440"
+Result<> read_serve(std::span<const std::string_view> words, HealthEnableOptions& options) {
+  for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
+    const std::string_view name = words[i], value = words[i + 1];
+    const auto* place = std::ranges::find(metrics_places, value, [](const auto& row) { return row.first; });
+    const auto port = number_in_range(value, 1, 65535);
+    if (name == "--listen" && place != std::end(metrics_places))
+      options.metrics = place->second;
+    else if (name == "--port" && port)
+      options.port = *port;
+    else if (name != "--node" && name != "--address")
+      return not_understood(name);
+  }
+  return words.size() % 2 == 0 ? Result<>() : not_understood(words.back());
 }
 
 /// The policy was changed to off: taints that an earlier policy has set are removed.
@@ -43,8 +86,48 @@ Result<> remove_taints(const spec::Cluster& cluster, const std::map<std::string,
 
 }  // namespace
 
+Result<> check_settings(const HealthEnableOptions& options) {
+  TRY(session::known_ids(options.skip));
+  if (options.taint == cluster::TaintPolicy::off || options.max_tainted > 0) return {};
+  return base::fail(Fault::usage, "--max-tainted 0 taints no node", "use --taint off");
+}
+
+base::Variables variables_of(const HealthEnableOptions& options) {
+  std::string words =
+      fmt::format("--taint {} --max-tainted {}", cluster::name_of(options.taint), options.max_tainted);
+  // Known IDs are letters, digits, dots and hyphens.
+  if (!options.skip.empty()) words += " --skip " + base::join(options.skip, ",");
+  return {{"health_interval", std::to_string(options.interval)},
+          {"health_options", words},
+          {"metrics_place", std::string(place_name(options.metrics))},
+          {"metrics_port", std::to_string(options.port)}};
+}
+
+Result<HealthEnableOptions> read_settings(std::string_view output) {
+  HealthEnableOptions options;
+  bool enabled = false;
+  for (const std::string_view line : base::lines(output)) {
+    const auto words = base::words(line);
+    if (words.empty()) continue;
+    const auto rest = std::span(words).subspan(1);
+    if (words[0] == "run") {
+      TRY(read_run(rest, options));
+      enabled = true;
+    } else if (words[0] == "serve") {
+      TRY(read_serve(rest, options));
+    } else if (words[0] == "every") {
+      const auto seconds = words.size() == 2 ? number_in_range(words[1], 1, 86400) : std::nullopt;
+      if (!seconds) return not_understood(line);
+      options.interval = *seconds;
+    }
+  }
+  if (!enabled) return not_understood("no gpuadm-health.service");
+  TRY(check_settings(options));
+  return options;
+}
+
 Result<Outcome> health_enable(const HealthEnableOptions& options, Io& io) {
-  TRY(check(options));
+  TRY(check_settings(options));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   const auto library = TRY(playbook::Library::load(assets, "health-enable"));
@@ -55,8 +138,9 @@ Result<Outcome> health_enable(const HealthEnableOptions& options, Io& io) {
   const bundle::Bundle program = TRY(own_program());
   session::PlaybookRun run{.cluster = cluster, .assets = assets, .library = library};
   run.consent = options.consent;
-  run.choice.given = variables_of(options);
   run.choice.carried = &program;
+  run.choice.given = variables_of(options);
+  run.choice.skip_phases = {options.metrics == MetricsPlace::off ? "health/metrics" : "health/no-metrics"};
   const Outcome outcome = TRY(session::run_and_report(run, survey, session, options.format, io));
   if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
   if (options.taint == cluster::TaintPolicy::off) TRY(remove_taints(cluster, nodes, session, assets));

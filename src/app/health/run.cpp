@@ -4,12 +4,13 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/cluster/health_state.hpp"
-#include "gpuadm/session/census.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/findings.hpp"
 
 #include "app/health/hung.hpp"
+#include "app/health/metrics_file.hpp"
 #include "app/health/node_api.hpp"
+#include "app/health/node_facts.hpp"
 
 #include <fmt/format.h>
 
@@ -112,25 +113,37 @@ std::string hung_text(const HungProgram& hung) {
                      hung.pid, base::human_seconds(static_cast<double>(hung.seconds)));
 }
 
+struct Checked {
+  HealthReport report;
+  std::vector<report::Finding> findings;
+  std::optional<facts::Nvidia> nvidia;  ///< nothing: the facts could not be read
+};
+
 /// Reads the facts of this node and evaluates them. nvidia-smi is not started while another one hangs.
-Result<HealthReport> check_node(const Run& run, int known) {
+Result<Checked> check_node(const Run& run, int known) {
   if (const auto hung = hung_nvidia_smi("/proc"))
-    return cluster::unchecked_health("NvidiaSmiHangs", hung_text(*hung), true, known);
+    return Checked{cluster::unchecked_health("NvidiaSmiHangs", hung_text(*hung), true, known), {}, {}};
   const auto cluster = TRY(session::read_cluster({}, {}));
-  const session::Survey survey = TRY(session::take_census(
-      run.fleet, run.assets, session::Afterwards::keep_connection, session::Texts::dropped));
-  const auto& facts = survey.census.at(run.host);
+  facts::Census census;
+  const auto& facts =
+      census.emplace(run.host, read_node(run.host, run.fleet, run.assets, run.now, health_folder))
+          .first->second;
+  if (!facts && facts.error().fault == Fault::interrupted) return std::unexpected(facts.error());
   if (!facts) {
     const auto hung = hung_nvidia_smi("/proc");
-    return cluster::unchecked_health(hung ? "NvidiaSmiHangs" : "ProbeFailed",
-                                     hung ? hung_text(*hung) : facts.error().what, hung.has_value(), known);
+    return Checked{
+        cluster::unchecked_health(hung ? "NvidiaSmiHangs" : "ProbeFailed",
+                                  hung ? hung_text(*hung) : facts.error().what, hung.has_value(), known),
+        {},
+        {}};
   }
-  auto findings = TRY(session::find(cluster, {}, survey.census, run.assets, checks::Stage::node));
+  auto findings = TRY(session::find(cluster, {}, census, run.assets, checks::Stage::node));
   std::erase_if(findings, [&](const report::Finding& finding) {
     return std::ranges::any_of(
         run.options.skip, [&](const std::string& pattern) { return session::matches(finding.id, pattern); });
   });
-  return cluster::judge_health(findings, cluster::gpus_of(facts->nvidia), known, run.options.taint);
+  auto report = cluster::judge_health(findings, cluster::gpus_of(facts->nvidia), known, run.options.taint);
+  return Checked{std::move(report), std::move(findings), facts->nvidia};
 }
 
 std::string event_name(const Run& run, const std::string& word, std::size_t number) {
@@ -257,11 +270,11 @@ Result<Outcome> health_run(const HealthRunOptions& options, Io& io) {
   const auto fleet = connections->fleet(session::Access::full);
   const HealthState before = read_state(io);
   Run run{options, assets, *fleet, self.hosts.front().name, moment_now()};
-  const HealthReport report = TRY(check_node(run, before.gpus));
+  Checked checked = TRY(check_node(run, before.gpus));
   run.now = moment_now();
 
   HealthState state = before;
-  remember(run, report, state, report.conditions);
+  remember(run, checked.report, state, checked.report.conditions);
   const std::string note = note_of(before, run.now);
   Result<> kept;
   if (has_changed(before, state) || !note.empty())
@@ -279,6 +292,10 @@ Result<Outcome> health_run(const HealthRunOptions& options, Io& io) {
   if (did && !did->empty() && kept)
     kept = append(cluster::history_line(run.now, state.conditions, state.first, base::join(*did, ", ")));
   if (const auto saved = save(state); !saved) kept = saved;
+  if (const auto written =
+          write_metrics(state, checked.nvidia ? &*checked.nvidia : nullptr, std::move(checked.findings));
+      !written)
+    kept = written;
   print(state, did.value_or(std::vector<std::string>()), io);
   if (!kept) return std::unexpected(kept.error());
   return Outcome::done;

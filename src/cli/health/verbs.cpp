@@ -4,11 +4,16 @@
 
 #include "cli/options.hpp"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 namespace cli {
 
 namespace {
 
-constexpr int least_interval = 10, most_interval = 3600, most_percent = 100;
+constexpr int least_interval = 10, most_interval = 3600, most_percent = 100, least_port = 1024,
+              most_port = 65535;
 
 void add_taint(CLI::App& verb, app::TaintPolicy& policy, int& max_tainted, std::vector<std::string>& skip) {
   add_list(verb, "--skip", skip, "ID,...", "Skip these checks; a prefix such as nct selects a group");
@@ -28,6 +33,31 @@ void add_taint(CLI::App& verb, app::TaintPolicy& policy, int& max_tainted, std::
       ->check(CLI::Range(0, most_percent));
 }
 
+void add_port(CLI::App& verb, const char* name, int& port) {
+  verb.add_option(name, port, fmt::format("TCP port of the metrics (default {})", app::metrics_port))
+      ->option_text("PORT")
+      ->check(CLI::Range(least_port, most_port));
+}
+
+CLI::Option* add_place(CLI::App& verb, const char* name, app::MetricsPlace& place, const char* says) {
+  return verb.add_option_function<std::string>(
+      name,
+      [&place](const std::string& text) {
+        for (const auto& [word, one] : app::metrics_places)
+          if (text == word) place = one;
+      },
+      says);
+}
+
+void add_metrics(CLI::App& verb, app::MetricsPlace& metrics, int& port) {
+  add_place(verb, "--metrics", metrics,
+            "Serve metrics for Prometheus: over HTTP on 127.0.0.1, over TLS on the node's address, or not "
+            "(default off)")
+      ->option_text("off|loopback|node")
+      ->check(CLI::IsMember({"off", "loopback", "node"}));
+  add_port(verb, "--metrics-port", port);
+}
+
 void add_health_enable(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand(
       "enable", "Install a timer on every node that checks it and sets conditions of its Node object");
@@ -38,6 +68,7 @@ void add_health_enable(CLI::App& group, Global& global, Verb& chosen) {
       ->option_text("SECONDS")
       ->check(CLI::Range(least_interval, most_interval));
   add_taint(*verb, options->taint, options->max_tainted, options->skip);
+  add_metrics(*verb, options->metrics, options->port);
   add_consent(*verb, options->consent, global);
   add_format(*verb, options->format);
   add_connection(*verb, options->common.connection);
@@ -72,6 +103,20 @@ void add_health_run(CLI::App& group, Global& global, Verb& chosen) {
   add_taint(*verb, options->taint, options->max_tainted, options->skip);
 }
 
+void add_health_serve(CLI::App& group, Global& global, Verb& chosen) {
+  auto* verb = group.add_subcommand(
+      "serve", "Serve the metrics of this node's last run under /metrics, until SIGTERM");
+  const auto options = add_verb<app::HealthServeOptions>(*verb, global, chosen, common_of, app::health_serve);
+  add_place(*verb, "--listen", options->listen,
+            "Over HTTP on 127.0.0.1, or over TLS on --address (default loopback)")
+      ->option_text("loopback|node")
+      ->check(CLI::IsMember({"loopback", "node"}));
+  verb->add_option("--address", options->address, "Address of this machine")->option_text("ADDRESS");
+  verb->add_option("--node", options->node, "Name of this machine's Node object, for the certificate")
+      ->option_text("NAME");
+  add_port(*verb, "--port", options->port);
+}
+
 }  // namespace
 
 void add_health(CLI::App& root, Global& global, Verb& chosen) {
@@ -86,6 +131,7 @@ void add_health(CLI::App& root, Global& global, Verb& chosen) {
                     app::health_history);
   add_health_disable(*group, global, chosen);
   add_health_run(*group, global, chosen);
+  add_health_serve(*group, global, chosen);
 }
 
 }  // namespace cli

@@ -4,7 +4,7 @@
 
 namespace cli {
 
-/// `gpuadm health enable|status|history|disable|run`.
+/// `gpuadm health enable|status|history|disable|run|serve`.
 void add_health(CLI::App& root, Global& global, Verb& chosen);
 
 }  // namespace cli

@@ -140,6 +140,11 @@ std::optional<std::string> at(const Element& element, std::initializer_list<std:
   return text ? known(*text) : std::nullopt;
 }
 
+/// "143771 MiB"
+std::optional<std::uint64_t> mib_in(const std::optional<std::string>& text) {
+  return text ? count(text->substr(0, text->find(' '))) : std::nullopt;
+}
+
 /// Older drivers have other names for some of the readings.
 std::string reading_name(std::string path) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> renamed = {{
@@ -194,7 +199,8 @@ void read_details_of(const Element& element, Gpu& gpu) {
     if (child.name != "processes" || child.children.size() > 1000) continue;
     for (const Element& process : child.children)
       gpu.processes.push_back({at(process, {"pid"}).value_or(""), at(process, {"type"}).value_or(""),
-                               base::printable(at(process, {"process_name"}).value_or(""), 200)});
+                               base::printable(at(process, {"process_name"}).value_or(""), 200),
+                               mib_in(at(process, {"used_memory"}))});
   }
 }
 
@@ -225,8 +231,7 @@ void read_details(const Section& section, Facts& facts) {
     gpu->mig_pending = at(element, {"mig_mode", "pending_mig"});
     gpu->compute_mode = at(element, {"compute_mode"});
     gpu->recovery_action = at(element, {"gpu_recovery_action"});
-    if (const auto memory = at(element, {"fb_memory_usage", "total"}))
-      gpu->memory_mib = count(memory->substr(0, memory->find(' ')));
+    gpu->memory_mib = mib_in(at(element, {"fb_memory_usage", "total"}));
   }
   for (const Gpu& gpu : facts.nvidia.gpus)
     if (std::ranges::find(described, &gpu) == described.end())

@@ -21,7 +21,7 @@ Tree pci_gpu(const PciGpu& g) {
 }
 
 Tree process(const GpuProcess& p) {
-  return Tree::map_of({{"pid", p.pid}, {"type", p.type}, {"name", p.name}});
+  return Tree::map_of({{"pid", p.pid}, {"type", p.type}, {"name", p.name}, {"usedMib", tree_of(p.used_mib)}});
 }
 
 Tree nvlinks(const std::optional<NvLinks>& n) {

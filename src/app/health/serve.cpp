@@ -1,0 +1,81 @@
+#include "gpuadm/app/health.hpp"
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/network.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/serve/text_server.hpp"
+
+#include "app/health/metrics_file.hpp"
+#include "app/health/node_facts.hpp"
+
+#include <fmt/format.h>
+
+#include <grp.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace app {
+
+namespace {
+
+using base::Fault;
+
+constexpr const char *key_file = "/var/lib/gpuadm/health/tls.key",
+                     *certificate_file = "/var/lib/gpuadm/health/tls.crt";
+// The folder has nothing else: node-exporter reads all files in it.
+constexpr const char *metrics_folder = "/run/gpuadm-health", *metrics_file = "/run/gpuadm-health/node.prom";
+constexpr std::size_t most_metrics = 4u << 20;
+constexpr id_t nobody = 65534;
+
+Result<serve::Endpoint> endpoint_of(const HealthServeOptions& options) {
+  const auto port = static_cast<std::uint16_t>(options.port);
+  if (options.listen != MetricsPlace::node) return serve::Endpoint{"127.0.0.1", port, {}, {}};
+  const auto address = base::Cidr::parse(options.address);
+  if (!address || options.address.contains('/'))
+    return base::fail(Fault::usage, fmt::format("invalid address: {}", base::printable(options.address, 80)),
+                      "use the node's address in kubectl get nodes -o wide");
+  if (!base::is_dns_name(options.node))
+    return base::fail(Fault::usage, fmt::format("invalid node name: {}", base::printable(options.node, 80)),
+                      "use the name in kubectl get nodes");
+  return serve::Endpoint{options.address, port, certificate_file, key_file};
+}
+
+/// The port is open and the key is read: what clients send is read without any right.
+Result<> become_nobody() {
+  if (::geteuid() != 0) return {};
+  if (::setgroups(0, nullptr) == 0 && ::setresgid(nobody, nobody, nobody) == 0 &&
+      ::setresuid(nobody, nobody, nobody) == 0 && ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 &&
+      ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::setuid(0) != 0)
+    return {};
+  return base::fail(Fault::usage, fmt::format("cannot become the user nobody: {}", std::strerror(errno)),
+                    "start it as another user than root");
+}
+
+}  // namespace
+
+Result<> write_metrics(const cluster::HealthState& state, const facts::Nvidia* nvidia,
+                       std::vector<report::Finding> findings) {
+  std::vector<cluster::GpuUser> users;
+  if (nvidia) users = gpu_users(*nvidia, "/");
+  // The unit's umask would hide it from the service that serves it, which is not root then.
+  if (::mkdir(metrics_folder, 0755) == 0) ::chmod(metrics_folder, 0755);
+  for (report::Finding& finding : findings) finding.host = state.node;
+  return base::write_file(metrics_file, cluster::to_prometheus({state, nvidia, findings, users}), 0644);
+}
+
+Result<Outcome> health_serve(const HealthServeOptions& options, Io& io) {
+  const serve::Endpoint endpoint = TRY(endpoint_of(options));
+  if (!endpoint.key.empty()) TRY(serve::ensure_certificate(endpoint, options.node));
+  serve::TextServer server = TRY(serve::TextServer::open(endpoint));
+  TRY(become_nobody());
+  io.out(fmt::format("serving {}://{}:{}/metrics\n", endpoint.key.empty() ? "http" : "https",
+                     endpoint.address.contains(':') ? "[" + endpoint.address + "]" : endpoint.address,
+                     endpoint.port));
+  TRY(server.serve("/metrics", [] { return base::read_file(metrics_file, most_metrics); }));
+  return Outcome::done;
+}
+
+}  // namespace app

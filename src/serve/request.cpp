@@ -1,0 +1,55 @@
+#include "serve/request.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace serve {
+
+namespace {
+
+constexpr std::pair<int, std::string_view> reasons[] = {{200, "OK"},
+                                                        {400, "Bad Request"},
+                                                        {404, "Not Found"},
+                                                        {405, "Method Not Allowed"},
+                                                        {503, "Service Unavailable"}};
+
+/// Whether a request can begin with these bytes: a word in capital letters, and a blank.
+bool begins_with_method(std::string_view bytes) {
+  constexpr std::size_t longest = 16;
+  const std::size_t end = std::min(bytes.find(' '), bytes.size());
+  return end <= longest &&
+         std::ranges::all_of(bytes.substr(0, end), [](char c) { return c >= 'A' && c <= 'Z'; });
+}
+
+}  // namespace
+
+std::optional<Request> read_request(std::string_view bytes) {
+  if (!begins_with_method(bytes)) return Request{};
+  const std::size_t end = bytes.find("\r\n\r\n");
+  if (end == std::string_view::npos)
+    return bytes.size() >= most_request ? std::optional(Request{}) : std::nullopt;
+  const std::string_view line = bytes.substr(0, bytes.find("\r\n"));
+  const std::size_t first = line.find(' '), last = line.rfind(' ');
+  if (first == last || end > most_request) return Request{};
+  const std::string_view target = line.substr(first + 1, last - first - 1);
+  if (!line.substr(last + 1).starts_with("HTTP/1.") || !target.starts_with('/') ||
+      std::ranges::any_of(target, [](char c) { return c <= ' ' || c > '~'; }))
+    return Request{};
+  Request request{Request::Kind::other_method, std::string(target.substr(0, target.find('?')))};
+  if (line.starts_with("GET ")) request.kind = Request::Kind::get;
+  if (line.starts_with("HEAD ")) request.kind = Request::Kind::head;
+  return request;
+}
+
+std::string response(int status, std::string_view text, bool head) {
+  const auto* reason = std::ranges::find(reasons, status, &std::pair<int, std::string_view>::first);
+  std::string answer = fmt::format(
+      "HTTP/1.1 {} {}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: {}\r\n"
+      "X-Content-Type-Options: nosniff\r\n{}Connection: close\r\n\r\n",
+      status, reason->second, text.size(), status == 405 ? "Allow: GET, HEAD\r\n" : "");
+  if (!head) answer += text;
+  return answer;
+}
+
+}  // namespace serve
