@@ -12,15 +12,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Folder {
+struct BundleFolder {
   fs::path path;
-  Folder() {
+  BundleFolder() {
     std::string name = (fs::temp_directory_path() / "gpuadm-bundle-XXXXXX").string();
     path = ::mkdtemp(name.data());
   }
-  ~Folder() { fs::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+  ~BundleFolder() { fs::remove_all(path); }
+  BundleFolder(const BundleFolder&) = delete;
+  BundleFolder& operator=(const BundleFolder&) = delete;
   void write(const fs::path& name, std::string_view text) const {
     REQUIRE(base::write_file(path / name, text));
   }
@@ -45,7 +45,7 @@ std::string entry(std::string_view path, std::string_view bytes) {
 }  // namespace
 
 TEST_CASE("a bundle is read if every file has the checksum in the manifest") {
-  const Folder folder;
+  const BundleFolder folder;
   folder.write("bin/kubeadm", std::string(3 << 20, 'k'));
   folder.write("images/pause.tar", "pause");
   folder.write("packages/runc.deb", "runc");
@@ -73,7 +73,7 @@ TEST_CASE("a bundle is read if every file has the checksum in the manifest") {
 }
 
 TEST_CASE("every changed file of a bundle is reported with both checksums") {
-  const Folder folder;
+  const BundleFolder folder;
   folder.write("a", "changed");
   folder.write("b", "");
   folder.manifest(entry("a", "a") + entry("b", "b") + entry("c", "c"));
@@ -85,7 +85,7 @@ TEST_CASE("every changed file of a bundle is reported with both checksums") {
 }
 
 TEST_CASE("a bundle cannot reach a file outside its directory") {
-  const Folder outside, folder;
+  const BundleFolder outside, folder;
   outside.write("secret", "secret");
   fs::create_symlink(outside.path / "secret", folder.path / "link");
   fs::create_directory_symlink(outside.path, folder.path / "folder");
@@ -104,7 +104,7 @@ TEST_CASE("a bundle cannot reach a file outside its directory") {
 }
 
 TEST_CASE("a manifest is read strictly, every problem at once") {
-  const Folder folder;
+  const BundleFolder folder;
   folder.write("a", "a");
   folder.manifest(
       "  - { path: a, kind: helm-chart }\n"
@@ -132,7 +132,7 @@ manifest.yaml:12:5: files[]: expected map with path, kind, sha256 …)");
 }
 
 TEST_CASE("a directory without a manifest, or with an empty one, is not a bundle") {
-  const Folder folder;
+  const BundleFolder folder;
   CHECK(bundle::open_bundle(folder.path).error().fault == base::Fault::usage);
   CHECK(bundle::open_bundle("/no/such/place").error().fault == base::Fault::usage);
   folder.write("manifest.yaml", "");

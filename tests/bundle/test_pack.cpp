@@ -9,7 +9,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string file(std::string_view name, std::string_view bytes) {
+std::string packed_file(std::string_view name, std::string_view bytes) {
   return bundle::tar_header(name, bytes.size()) + std::string(bytes) + bundle::tar_padding(bytes.size());
 }
 
@@ -51,7 +51,8 @@ TEST_CASE("an archive of ours reads back, and is the same bytes again") {
   for (const char* name : {"one.tar.zst", "two.tar.zst"}) {
     auto out = bundle::ZstdWriter::make(place.path / name);
     REQUIRE(out);
-    for (const std::string& piece : {file("a", ""), file("b/c", std::string(513, 'c')), bundle::tar_end()})
+    for (const std::string& piece :
+         {packed_file("a", ""), packed_file("b/c", std::string(513, 'c')), bundle::tar_end()})
       REQUIRE(out->add(piece));
     REQUIRE(out->end());
   }
@@ -67,9 +68,9 @@ TEST_CASE("an archive of ours reads back, and is the same bytes again") {
 
 TEST_CASE("a damaged archive says how it is damaged") {
   const Place place;
-  const std::string whole = file("a", "bytes") + bundle::tar_end();
+  const std::string whole = packed_file("a", "bytes") + bundle::tar_end();
   CHECK(listing(place.write("cut", whole.substr(0, 514))) == "it: truncated");
-  CHECK(listing(place.write("no-end", file("a", "bytes"))) == "a 0 bytes\nit: truncated");
+  CHECK(listing(place.write("no-end", packed_file("a", "bytes"))) == "a 0 bytes\nit: truncated");
   std::string other = whole;
   other[0] = 'b';
   CHECK(listing(place.write("sum", other)) == "it: invalid tar header");
@@ -85,7 +86,7 @@ TEST_CASE("a damaged archive says how it is damaged") {
 TEST_CASE("files of an archive are taken out by name, and no others") {
   const Place place;
   const fs::path archive =
-      place.write("a.tar", file("./bin/one", "1") + file("bin/two", "22") + bundle::tar_end());
+      place.write("a.tar", packed_file("./bin/one", "1") + packed_file("bin/two", "22") + bundle::tar_end());
   std::string one;
   const auto into = [](std::string& text) {
     return [&text](std::string_view piece) -> base::Result<> {

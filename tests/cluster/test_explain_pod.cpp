@@ -23,13 +23,13 @@ namespace {
 namespace fs = std::filesystem;
 using base::Tree;
 
-constexpr const char* folder = GPUADM_TESTS_DIR "/cases/explain-pod";
+constexpr const char* pod_cases = GPUADM_TESTS_DIR "/cases/explain-pod";
 
-using Parts = std::vector<std::pair<std::string, std::string>>;
+using PodParts = std::vector<std::pair<std::string, std::string>>;
 
 /// The sections of an output, by name.
-Parts parts_of(std::string_view text) {
-  Parts parts;
+PodParts pod_parts_of(std::string_view text) {
+  PodParts parts;
   for (const std::string_view line : base::lines(text)) {
     if (line.starts_with("=== ")) parts.emplace_back(line, "");
     if (!parts.empty()) parts.back().second += std::string(line) + "\n";
@@ -39,9 +39,9 @@ Parts parts_of(std::string_view text) {
 
 std::string completed(const std::string& input) {
   if (input.starts_with("gpuadm-probe")) return input;
-  Parts all = parts_of(case_text(fs::path(folder) / "base.txt"));
-  for (auto& [name, text] : parts_of(input)) {
-    const auto place = std::ranges::find(all, name, &Parts::value_type::first);
+  PodParts all = pod_parts_of(case_text(fs::path(pod_cases) / "base.txt"));
+  for (auto& [name, text] : pod_parts_of(input)) {
+    const auto place = std::ranges::find(all, name, &PodParts::value_type::first);
     if (place == all.end())
       all.emplace(all.end() - 1, name, text);
     else
@@ -53,7 +53,7 @@ std::string completed(const std::string& input) {
 }
 
 facts::PodView view_of(const std::string& name) {
-  auto view = facts::parse_pod_view(completed(case_text(fs::path(folder) / name / "input")));
+  auto view = facts::parse_pod_view(completed(case_text(fs::path(pod_cases) / name / "input")));
   REQUIRE_MESSAGE(view.has_value(), view.error().what);
   return std::move(*view);
 }
@@ -81,7 +81,7 @@ Tree expected_of(const std::string& asked, const cluster::PodExplanation& explan
 
 TEST_CASE("explain pod: the first broken link of every case is named, with evidence and fix") {
   std::set<std::string> reasons;
-  for (const auto& entry : fs::directory_iterator(folder)) {
+  for (const auto& entry : fs::directory_iterator(pod_cases)) {
     if (!entry.is_directory()) continue;
     const std::string name = entry.path().filename().string();
     CAPTURE(name);
@@ -181,7 +181,7 @@ TEST_CASE("explain pod: an Xid of the hardware while the container ran replaces 
 }
 
 TEST_CASE("explain pod: any truncation of the output is an error or an explanation, and never a crash") {
-  const std::string text = completed(case_text(fs::path(folder) / "gpus-in-use" / "input"));
+  const std::string text = completed(case_text(fs::path(pod_cases) / "gpus-in-use" / "input"));
   for (std::size_t size = 0; size < text.size(); size += 97) {
     const auto view = facts::parse_pod_view(text.substr(0, size) + "\n=== end\n");
     if (view) (void)cluster::explain(*view, {"team", "trainer"});

@@ -5,12 +5,12 @@
 namespace {
 
 /// One host with two GPUs, a node whose GPUs NVIDIA's DRA driver publishes.
-struct World {
+struct GpuWorld {
   spec::Cluster cluster;
   facts::Census census;
   std::optional<facts::ClusterFacts> view;
 
-  World() {
+  GpuWorld() {
     cluster.gpu.allocator = spec::Allocator::dra;
     facts::Facts host;
     host.machine.hostname = "one";
@@ -46,7 +46,7 @@ facts::ResourceClaim claim(const std::string& name, const std::string& device,
 }  // namespace
 
 TEST_CASE("of GPUs that are allocated by claims it is certain which pod has which") {
-  World world;
+  GpuWorld world;
   world.view->resource_claims = {{claim("a", "gpu-1", {"trainer", "helper"}), claim("b", "gpu-0", {})}};
   facts::Pod pod;
   pod.space = "ml";
@@ -66,7 +66,7 @@ TEST_CASE("of GPUs that are allocated by claims it is certain which pod has whic
 }
 
 TEST_CASE("a GPU that no ResourceSlice names cannot be claimed") {
-  World world;
+  GpuWorld world;
   world.view->slices->front().devices.pop_back();
   auto table = world.table();
   CHECK(table.rows[0].allocatable == true);
@@ -82,7 +82,7 @@ TEST_CASE("a GPU that no ResourceSlice names cannot be claimed") {
 }
 
 TEST_CASE("where ResourceSlices could not be read, what can be claimed is unknown") {
-  World world;
+  GpuWorld world;
   world.view->slices.reset();
   const auto table = world.table();
   CHECK(!table.rows[0].allocatable);
@@ -91,7 +91,7 @@ TEST_CASE("where ResourceSlices could not be read, what can be claimed is unknow
 }
 
 TEST_CASE("a MIG device belongs to the row of its GPU") {
-  World world;
+  GpuWorld world;
   world.view->slices->front().devices = {{"gpu-0-mig-1", "mig", "MIG-1", "GPU-a"},
                                          {"gpu-1", "gpu", "GPU-b", ""}};
   world.view->resource_claims = {{claim("a", "gpu-0-mig-1", {"small"})}};

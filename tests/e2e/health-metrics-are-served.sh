@@ -75,6 +75,7 @@ grep '^DCGM_FI_DEV_GPU_UTIL{gpu="1"' metrics >shared
 
 # A label of DCGM exporter is not snake_case, and its counters have capital letters.
 if promtool=$(command -v promtool); then
+  # shellcheck disable=SC2094 # a subcommand, and a file
   "$promtool" check metrics <metrics >problems.log 2>&1 || :
   ! grep -vE '^DCGM_FI|modelName' problems.log | grep . || fail "promtool finds problems"
 else
