@@ -19,7 +19,8 @@ TEST_CASE("the halves of a probe are read as one, and the newer half is preferre
         "=== kubelet\n| Kubernetes v1.36.2\n? 0\n=== end\n");
   const auto facts = facts::parse(both);
   REQUIRE(facts);
-  CHECK(facts->kubernetes.kubelet == "1.36.2");
+  REQUIRE(facts->kubernetes.kubelet);
+  CHECK(facts->kubernetes.kubelet->contains("1.36.2"));
 }
 
 TEST_CASE("a half that was truncated is not read as a whole") {

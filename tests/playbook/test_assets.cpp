@@ -42,8 +42,13 @@ TEST_CASE(
         }
         facts::Census census;
         census.emplace(sample.cluster.hosts.front().name, sample.facts);
+        plan::Choice choice;  // the settings of health checks, which a command gives
+        choice.given = {{"health_interval", "30"},
+                        {"health_options", "--taint off"},
+                        {"metrics_place", "node"},
+                        {"metrics_port", "9440"}};
         const auto plan = plan::make(sample.cluster, {}, census, sample.library,
-                                     sample.bundle ? &*sample.bundle : nullptr, {});
+                                     sample.bundle ? &*sample.bundle : nullptr, choice);
         REQUIRE_MESSAGE(plan, (plan ? "" : plan.error().what));
         CHECK(plan->size() > 20);
       }

@@ -35,7 +35,7 @@ struct Machines {
   }
   [[nodiscard]] plan::Plan plan(const char* playbook) const {
     const playbook::Library library = *playbook::Library::load(sample.store, playbook);
-    auto made = plan::make(cluster, {}, census, library, nullptr, {});
+    auto made = plan::make(cluster, {}, census, library, nullptr, {{}, {"health"}});
     REQUIRE_MESSAGE(made, made.error().what);
     return *made;
   }
