@@ -66,7 +66,7 @@ exits 0 check lab.local/training:1 --env GLOO_SOCKET_IFNAME=nowhere0 --ignore tr
 exits 3 train run job --nodes 2 --gpus 0 --image lab.local/training:1 --all-reduce --env GLOO_SOCKET_IFNAME=nowhere0 -- true
 is "$(objects)" ""
 # Ctrl-C during it leaves nothing.
-train check job --nodes 2 --gpus 0 --image lab.local/training:1 -- true >out 2>seen </dev/null &
+"$top/tests/lab/lab" net "$GPUADM" train check job -f cluster.yaml --nodes 2 --gpus 0 --image lab.local/training:1 -- true >out 2>seen </dev/null &
 running=$!
 seen_within 120 '^waiting for train/job-check'
 kill -INT "$running"
