@@ -108,7 +108,7 @@ wait "$running" || status=$?
 took "$began" "from the kill to the end of the command"
 cp seen out
 is "$status" 1
-complains "train/killed failed: rank 1 on $node: exit code 137 (signal 9)"
+complains "train/killed failed: rank 1 on $node: Error: container rank was killed with SIGKILL"
 for _ in $(seq 60); do
   [ -n "$(kube get pods --field-selector=status.phase=Running -o name)" ] || break
   sleep 1
