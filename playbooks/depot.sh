@@ -241,7 +241,13 @@ depot_install_together() {
     gpuadm_item=$((gpuadm_item + 1))
     printf '\n%s-begin-%s\n' "$2" "$gpuadm_item"
     cat "$gpuadm_results/$gpuadm_item.out" 2>/dev/null || :
-    printf '\n%s-end-%s %s\n' "$2" "$gpuadm_item" "$(cat "$gpuadm_results/$gpuadm_item" 2>/dev/null)"
+    if [ -s "$gpuadm_results/$gpuadm_item" ]; then
+      gpuadm_result=$(cat "$gpuadm_results/$gpuadm_item")
+    else
+      gpuadm_result=102 # it could not be written
+      say_full_disks 2>&1
+    fi
+    printf '\n%s-end-%s %s\n' "$2" "$gpuadm_item" "$gpuadm_result"
   done
   rm -rf "$gpuadm_results"
   lock_leave

@@ -123,14 +123,14 @@ storage_is_new() {
   else
     storage_do test -d "$storage_marker" || return 1 # the id could not be written: the share is full
   fi
-  gpuadm_left=$({ [ ! -e "$storage_marker/claims" ] || storage_do ls -A "$storage_marker/claims"; } && storage_do ls -A "$storage_marker" | grep -vxE 'id|id\.new|nodes|claims') || : "nothing is left"
+  gpuadm_left=$({ ! storage_do test -e "$storage_marker/claims" || storage_do ls -A "$storage_marker/claims"; } && storage_do ls -A "$storage_marker" | grep -vxE 'id|id\.new|nodes|claims') || : "nothing is left"
   [ -z "$gpuadm_left" ]
 }
 storage_withdraw_check() { ! storage_is_new || storage_needed; }
 storage_withdraw() {
   storage_is_new || return 0
   # Only an empty folder can be removed: a claim that was made meanwhile stays.
-  [ ! -e "$storage_marker/claims" ] || storage_do rmdir "$storage_marker/claims" || die "cannot delete $storage_marker/claims"
+  ! storage_do test -e "$storage_marker/claims" || storage_do rmdir "$storage_marker/claims" || die "cannot delete $storage_marker/claims"
   storage_do rm -rf --one-file-system -- "$storage_marker/nodes" "$storage_marker/id" "$storage_marker/id.new" || die "cannot delete the files in $storage_marker"
   storage_do rmdir "$storage_marker" || die "cannot delete $storage_marker"
 }

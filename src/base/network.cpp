@@ -62,6 +62,11 @@ std::string Cidr::text() const {
   return fmt::format("{}/{}", buffer.data(), prefix);
 }
 
+std::string in_brackets(const std::string& address) {
+  const bool is_v6 = std::ranges::count(address, ':') > 1 && !address.starts_with('[');
+  return is_v6 ? "[" + address + "]" : address;
+}
+
 bool is_dns_name(std::string_view text) {
   if (text.empty() || text.size() > 253) return false;
   return std::ranges::all_of(split(text, '.'), [](std::string_view label) {

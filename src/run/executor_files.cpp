@@ -14,8 +14,8 @@ namespace run {
 namespace {
 
 constexpr std::uint64_t depot_least = 4u << 20;  // smaller files are not worth a round trip
-constexpr std::uint64_t received_most = 512u
-                                        << 20;  // of disk space for files that wait to be installed together
+// Disk space for files that wait to be installed together.
+constexpr std::uint64_t received_most = 512u << 20;
 
 }  // namespace
 
@@ -39,9 +39,9 @@ const std::string& Executor::digest_of(const Walker& walker) {
 Passing Executor::passing(const plan::Action& action) const {
   const std::string& digest = action.variables.at("bundle_sha256");
   const auto wants = [&](const plan::Walk& walk) {
-    return std::ranges::any_of(walk.actions, [&](const plan::Action& action) {
-      const auto sum = action.variables.find("bundle_sha256");
-      return action.kind == plan::Kind::upload && sum != action.variables.end() && sum->second == digest;
+    return std::ranges::any_of(walk.actions, [&](const plan::Action& other) {
+      const auto sum = other.variables.find("bundle_sha256");
+      return other.kind == plan::Kind::upload && sum != other.variables.end() && sum->second == digest;
     });
   };
   return std::ranges::count_if(stage_->walks, wants) > 1 ? Passing::on : Passing::no;

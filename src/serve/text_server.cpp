@@ -31,8 +31,7 @@ using base::Fault;
 constexpr std::size_t most_connections = 16;
 
 std::string place_of(const Endpoint& endpoint) {
-  const bool v6 = endpoint.address.contains(':');
-  return fmt::format("{}:{}", v6 ? "[" + endpoint.address + "]" : endpoint.address, endpoint.port);
+  return fmt::format("{}:{}", base::in_brackets(endpoint.address), endpoint.port);
 }
 
 Result<int> open_port(const Endpoint& endpoint) {

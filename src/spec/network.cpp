@@ -59,8 +59,7 @@ void judge_networks(const Cluster& cluster, const Tree& file, Problems& problems
 void complete_endpoint(Cluster& cluster) {
   ControlPlane& plane = cluster.control_plane;
   if (plane.virtual_address.empty() || !plane.endpoint.empty()) return;
-  const bool v6 = plane.virtual_address.find(':') != std::string::npos;
-  plane.endpoint = (v6 ? "[" + plane.virtual_address + "]" : plane.virtual_address) + ":6443";
+  plane.endpoint = base::in_brackets(plane.virtual_address) + ":6443";
 }
 
 void judge_virtual_address(const Cluster& cluster, const Tree& file, Problems& problems) {

@@ -1,5 +1,6 @@
 #include "gpuadm/spec/storage.hpp"
 
+#include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include "spec/storage_fields.hpp"
@@ -12,12 +13,6 @@
 namespace spec {
 
 namespace {
-
-/// An IPv6 address in brackets, as mount.nfs and mount.ceph expect it.
-std::string bracketed(const std::string& address) {
-  const bool v6 = std::ranges::count(address, ':') > 1 && !address.starts_with('[');
-  return v6 ? "[" + address + "]" : address;
-}
 
 bool is_base64(std::string_view text) {
   return text.size() >= 16 && text.size() <= 400 && std::ranges::all_of(text, [](char c) {
@@ -38,7 +33,7 @@ std::string marker_of(const Storage& storage) {
 std::string source_of(const Storage& storage) {
   switch (storage.kind) {
     case StorageKind::nfs:
-      return fmt::format("{}:{}", bracketed(storage.server), storage.exported);
+      return fmt::format("{}:{}", base::in_brackets(storage.server), storage.exported);
     case StorageKind::cephfs:
       return fmt::format("{}:{}", base::join(storage.monitors, ","),
                          storage.path.empty() ? "/" : storage.path);

@@ -73,3 +73,10 @@ TEST_CASE("network: overlap is by prefix") {
   CHECK(!Cidr::parse("10.244/16"));
   CHECK(cidr("fd00::/8").contains(cidr("fd12::1")));
 }
+
+TEST_CASE("network: only an IPv6 address gets brackets, and only once") {
+  CHECK(base::in_brackets("fd00::1") == "[fd00::1]");
+  CHECK(base::in_brackets("[fd00::1]") == "[fd00::1]");
+  CHECK(base::in_brackets("192.0.2.1") == "192.0.2.1");
+  CHECK(base::in_brackets("nfs.example.com") == "nfs.example.com");
+}

@@ -17,18 +17,25 @@ export place PATH=$place/bin:$PATH
 row() { printf '%s %s %s %s %s\n' "$@"; }
 proxy=$(row kube-proxy one kube-proxy-8z4ls true 2026-11-26T22:17:57Z)
 
-# late ROW...: whether none is to be restarted.
-late() {
+# started ROW...: whether none is to be restarted.
+started() {
   printf '%s\n' "$proxy" "$@" >pods
-  in_step verify_dns_is_late
+  in_step verify_dns_has_restarted
 }
-exits 0 late
-exits 0 late "$(row kube-dns one coredns-a true 2026-11-26T22:17:58Z)"
-exits 0 late "$(row kube-dns one coredns-a false 2026-11-26T22:18:01Z)"
-exits 0 late "$(row kube-dns one coredns-a false '')"
-exits 0 late "$(row kube-dns two coredns-a false 2026-11-26T22:17:00Z)"
-exits 1 late "$(row kube-dns one coredns-a false 2026-11-26T22:18:00Z)"
-exits 1 late "$(row kube-dns one coredns-a false 2026-11-26T22:17:00Z)" "$(row kube-dns one coredns-b true 2026-11-26T22:17:00Z)"
+exits 0 started
+exits 0 started "$(row kube-dns one coredns-a true 2026-11-26T22:17:58Z)"
+exits 0 started "$(row kube-dns one coredns-a false 2026-11-26T22:18:01Z)"
+exits 0 started "$(row kube-dns one coredns-a false '')"
+exits 0 started "$(row kube-dns two coredns-a false 2026-11-26T22:17:00Z)"
+exits 1 started "$(row kube-dns one coredns-a false 2026-11-26T22:18:00Z)"
+exits 1 started "$(row kube-dns one coredns-a false 2026-11-26T22:17:00Z)" "$(row kube-dns one coredns-b true 2026-11-26T22:17:00Z)"
+
+# An API server that does not answer is left to the wait for CoreDNS.
+mv bin/kubectl bin/kubectl.off
+printf '#!/bin/sh\nexit 1\n' >bin/kubectl
+chmod +x bin/kubectl
+exits 0 in_step verify_dns_has_restarted
+mv bin/kubectl.off bin/kubectl
 
 printf '%s\n' "$proxy" "$(row kube-dns one coredns-b true 2026-11-26T22:18:04Z)" >later
 exits 0 in_step verify_dns_restart

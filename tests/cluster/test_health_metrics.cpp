@@ -45,7 +45,7 @@ TEST_CASE(
   const auto state = state_of_node();
   const facts::Nvidia nvidia = two_gpus();
   const std::vector<cluster::GpuUser> users = {{"GPU-0", "ml", "train-0", "main", 70000}};
-  const std::string text = cluster::to_prometheus({state, &nvidia, {}, users});
+  const std::string text = cluster::to_prometheus({state, &nvidia, true, {}, users});
   const std::string first =
       R"({gpu="0",UUID="GPU-0",pci_bus_id="0000:01:00.0",device="nvidia0",modelName="NVIDIA H200",Hostname="gpu1",)"
       R"(DCGM_FI_DRIVER_VERSION="580.159.04",container="main",namespace="ml",pod="train-0"} )";
@@ -69,7 +69,7 @@ TEST_CASE(
   const facts::Nvidia nvidia = two_gpus();
   const std::vector<cluster::GpuUser> users = {
       {"GPU-1", "a", "one", "main", 1}, {"GPU-1", "a", "one", "main", 2}, {"GPU-1", "b", "two", "main", {}}};
-  const std::string text = cluster::to_prometheus({state, &nvidia, {}, users});
+  const std::string text = cluster::to_prometheus({state, &nvidia, true, {}, users});
   CHECK(text.find("DCGM_FI_DEV_GPU_UTIL{gpu=\"1\"") != std::string::npos);
   CHECK(text.find(
             "DCGM_FI_DEV_GPU_UTIL{gpu=\"1\",UUID=\"GPU-1\",pci_bus_id=\"0000:02:00.0\",device=\"nvidia1\","
@@ -80,7 +80,7 @@ TEST_CASE(
       R"(gpuadm_gpu_pod_memory_used_bytes{gpu="1",UUID="GPU-1",Hostname="gpu1",container="main",namespace="a",pod="one"} 3145728)"));
   CHECK(has_line(
       text,
-      R"(gpuadm_gpu_pod_memory_used_bytes{gpu="1",UUID="GPU-1",Hostname="gpu1",container="main",namespace="b",pod="two"} 0)"));
+      R"(gpuadm_gpu_pod_memory_used_bytes{gpu="1",UUID="GPU-1",Hostname="gpu1",container="main",namespace="b",pod="two"} NaN)"));
 }
 
 TEST_CASE("Xids are counted by GPU and number, and the last one is a metric of DCGM exporter") {
@@ -90,7 +90,7 @@ TEST_CASE("Xids are counted by GPU and number, and the last one is a metric of D
                  {2, "0000:01:00.0", 79, ""},
                  {3, "0000:01:00.0", 31, ""},
                  {4, "0000:09:00.0", 13, ""}};
-  const std::string text = cluster::to_prometheus({state, &nvidia, {}, {}});
+  const std::string text = cluster::to_prometheus({state, &nvidia, true, {}, {}});
   const std::string labels =
       R"({gpu="0",UUID="GPU-0",pci_bus_id="0000:01:00.0",device="nvidia0",modelName="NVIDIA H200",Hostname="gpu1",)"
       R"(DCGM_FI_DRIVER_VERSION="580.159.04")";
@@ -101,7 +101,19 @@ TEST_CASE("Xids are counted by GPU and number, and the last one is a metric of D
 
 TEST_CASE("without facts, as while nvidia-smi hangs, only the health is a metric") {
   const auto state = state_of_node();
-  const std::string text = cluster::to_prometheus({state, nullptr, {}, {}});
+  const std::string text = cluster::to_prometheus({state, nullptr, false, {}, {}});
   CHECK(text.find("gpuadm_health_condition") != std::string::npos);
   CHECK(text.find("DCGM") == std::string::npos);
+}
+
+TEST_CASE(
+    "what was not read has no number in the metrics: Xids without the kernel's log, memory of a program") {
+  const auto state = state_of_node();
+  const facts::Nvidia nvidia = two_gpus();
+  const std::vector<cluster::GpuUser> users = {{"GPU-0", "ml", "train-0", "main", 100},
+                                               {"GPU-0", "ml", "train-0", "main", std::nullopt}};
+  const std::string text = cluster::to_prometheus({state, &nvidia, false, {}, users});
+  CHECK(text.find("DCGM_FI_DEV_XID_ERRORS") == std::string::npos);
+  CHECK(text.find("DCGM_FI_DEV_GPU_UTIL") != std::string::npos);
+  CHECK(text.find("pod=\"train-0\"} NaN\n") != std::string::npos);
 }

@@ -177,12 +177,6 @@ complains "127.0.0.1:1"
 is "$(objects)" ""
 
 # Ctrl-C in the middle leaves nothing.
-"$top/tests/lab/lab" net "$GPUADM" notebook create bad --image 127.0.0.1:1/none:1 --gpus 1 -f cluster.yaml >out 2>seen </dev/null &
-running=$!
-seen_within 60 '^waiting for the image'
-kill -INT "$running"
-status=0
-wait "$running" || status=$?
-is "$status" 130
+interrupted 60 '^waiting for the image' notebook create bad --image 127.0.0.1:1/none:1 --gpus 1 -f cluster.yaml
 grep -qF "deleted what was created" seen || fail "it does not say that it was deleted"
 is "$(objects)" ""

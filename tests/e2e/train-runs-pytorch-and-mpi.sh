@@ -66,13 +66,7 @@ exits 0 check lab.local/training:1 --env GLOO_SOCKET_IFNAME=nowhere0 --ignore tr
 exits 3 train run job --nodes 2 --gpus 0 --image lab.local/training:1 --all-reduce --env GLOO_SOCKET_IFNAME=nowhere0 -- true
 is "$(objects)" ""
 # Ctrl-C during it leaves nothing.
-"$top/tests/lab/lab" net "$GPUADM" train check job -f cluster.yaml --nodes 2 --gpus 0 --image lab.local/training:1 -- true >out 2>seen </dev/null &
-running=$!
-seen_within 120 '^waiting for train/job-check'
-kill -INT "$running"
-status=0
-wait "$running" || status=$?
-is "$status" 130
+interrupted 120 '^waiting for train/job-check' train check job -f cluster.yaml --nodes 2 --gpus 0 --image lab.local/training:1 -- true
 is "$(objects)" ""
 
 # --- PyTorch ---------------------------------------------------------------------------------------------

@@ -22,6 +22,9 @@ struct Cidr {
   [[nodiscard]] std::string text() const;
 };
 
+/// An address as in URLs, host:port and mount options: an IPv6 address in brackets, others unchanged.
+[[nodiscard]] std::string in_brackets(const std::string& address);
+
 /// RFC 1123 subdomain, at most 253 characters.
 [[nodiscard]] bool is_dns_name(std::string_view text);
 

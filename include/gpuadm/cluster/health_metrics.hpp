@@ -15,13 +15,14 @@ namespace cluster {
 struct GpuUser {
   std::string uuid;  ///< of the GPU
   std::string space, pod, container;
-  std::optional<std::uint64_t> used_mib;  ///< nothing: the driver does not report it
+  std::optional<std::uint64_t> used_mib;  ///< nothing: the driver does not report it; the metric is NaN
 };
 
 /// What one run of `gpuadm health run` knows.
 struct NodeMetrics {
   const HealthState& state;
   const facts::Nvidia* nvidia = nullptr;  ///< nullptr: it was not read
+  bool has_log = false;                   ///< whether the kernel's log was read: otherwise Xids are not known
   std::span<const report::Finding> findings;
   std::span<const GpuUser> users;
 };

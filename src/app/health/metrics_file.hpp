@@ -2,14 +2,17 @@
 
 #include "gpuadm/cluster/health_metrics.hpp"
 
+#include <string>
 #include <vector>
 
 namespace app {
 
 /// Writes the metrics of a run for `gpuadm health serve` and node-exporter's textfile collector. Below /run:
-/// metrics of before a boot are not served. `nvidia`: nullptr if it was not read. The host of the findings
+/// metrics of before a boot are not served. `nvidia`, `has_log`: as in NodeMetrics. The host of the findings
 /// becomes the node.
 [[nodiscard]] base::Result<> write_metrics(const cluster::HealthState& state, const facts::Nvidia* nvidia,
-                                           std::vector<report::Finding> findings);
+                                           bool has_log, std::vector<report::Finding> findings);
+/// What the last run wrote.
+[[nodiscard]] base::Result<std::string> read_metrics();
 
 }  // namespace app

@@ -117,12 +117,13 @@ struct Checked {
   HealthReport report;
   std::vector<report::Finding> findings;
   std::optional<facts::Nvidia> nvidia;  ///< nothing: the facts could not be read
+  bool has_log = false;                 ///< whether the kernel's log could be read
 };
 
 /// Reads the facts of this node and evaluates them. nvidia-smi is not started while another one hangs.
 Result<Checked> check_node(const Run& run, int known) {
   if (const auto hung = hung_nvidia_smi("/proc"))
-    return Checked{cluster::unchecked_health("NvidiaSmiHangs", hung_text(*hung), true, known), {}, {}};
+    return Checked{.report = cluster::unchecked_health("NvidiaSmiHangs", hung_text(*hung), true, known)};
   const auto cluster = TRY(session::read_cluster({}, {}));
   facts::Census census;
   const auto& facts =
@@ -131,11 +132,9 @@ Result<Checked> check_node(const Run& run, int known) {
   if (!facts && facts.error().fault == Fault::interrupted) return std::unexpected(facts.error());
   if (!facts) {
     const auto hung = hung_nvidia_smi("/proc");
-    return Checked{
-        cluster::unchecked_health(hung ? "NvidiaSmiHangs" : "ProbeFailed",
-                                  hung ? hung_text(*hung) : facts.error().what, hung.has_value(), known),
-        {},
-        {}};
+    return Checked{.report = cluster::unchecked_health(hung ? "NvidiaSmiHangs" : "ProbeFailed",
+                                                       hung ? hung_text(*hung) : facts.error().what,
+                                                       hung.has_value(), known)};
   }
   auto findings = TRY(session::find(cluster, {}, census, run.assets, checks::Stage::node));
   std::erase_if(findings, [&](const report::Finding& finding) {
@@ -143,7 +142,7 @@ Result<Checked> check_node(const Run& run, int known) {
         run.options.skip, [&](const std::string& pattern) { return session::matches(finding.id, pattern); });
   });
   auto report = cluster::judge_health(findings, cluster::gpus_of(facts->nvidia), known, run.options.taint);
-  return Checked{std::move(report), std::move(findings), facts->nvidia};
+  return Checked{std::move(report), std::move(findings), facts->nvidia, facts->kernel.log.has_value()};
 }
 
 std::string event_name(const Run& run, const std::string& word, std::size_t number) {
@@ -292,8 +291,8 @@ Result<Outcome> health_run(const HealthRunOptions& options, Io& io) {
   if (did && !did->empty() && kept)
     kept = append(cluster::history_line(run.now, state.conditions, state.first, base::join(*did, ", ")));
   if (const auto saved = save(state); !saved) kept = saved;
-  if (const auto written =
-          write_metrics(state, checked.nvidia ? &*checked.nvidia : nullptr, std::move(checked.findings));
+  if (const auto written = write_metrics(state, checked.nvidia ? &*checked.nvidia : nullptr, checked.has_log,
+                                         std::move(checked.findings));
       !written)
     kept = written;
   print(state, did.value_or(std::vector<std::string>()), io);

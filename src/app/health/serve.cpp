@@ -1,17 +1,14 @@
 #include "gpuadm/app/health.hpp"
-#include "gpuadm/base/files.hpp"
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/serve/text_server.hpp"
 
 #include "app/health/metrics_file.hpp"
-#include "app/health/node_facts.hpp"
 
 #include <fmt/format.h>
 
 #include <grp.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -25,9 +22,6 @@ using base::Fault;
 
 constexpr const char *key_file = "/var/lib/gpuadm/health/tls.key",
                      *certificate_file = "/var/lib/gpuadm/health/tls.crt";
-// The folder has nothing else: node-exporter reads all files in it.
-constexpr const char *metrics_folder = "/run/gpuadm-health", *metrics_file = "/run/gpuadm-health/node.prom";
-constexpr std::size_t most_metrics = 4u << 20;
 constexpr id_t nobody = 65534;
 
 Result<serve::Endpoint> endpoint_of(const HealthServeOptions& options) {
@@ -56,25 +50,14 @@ Result<> become_nobody() {
 
 }  // namespace
 
-Result<> write_metrics(const cluster::HealthState& state, const facts::Nvidia* nvidia,
-                       std::vector<report::Finding> findings) {
-  std::vector<cluster::GpuUser> users;
-  if (nvidia) users = gpu_users(*nvidia, "/");
-  // The unit's umask would hide it from the service that serves it, which is not root then.
-  if (::mkdir(metrics_folder, 0755) == 0) ::chmod(metrics_folder, 0755);
-  for (report::Finding& finding : findings) finding.host = state.node;
-  return base::write_file(metrics_file, cluster::to_prometheus({state, nvidia, findings, users}), 0644);
-}
-
 Result<Outcome> health_serve(const HealthServeOptions& options, Io& io) {
   const serve::Endpoint endpoint = TRY(endpoint_of(options));
   if (!endpoint.key.empty()) TRY(serve::ensure_certificate(endpoint, options.node));
   serve::TextServer server = TRY(serve::TextServer::open(endpoint));
   TRY(become_nobody());
   io.out(fmt::format("serving {}://{}:{}/metrics\n", endpoint.key.empty() ? "http" : "https",
-                     endpoint.address.contains(':') ? "[" + endpoint.address + "]" : endpoint.address,
-                     endpoint.port));
-  TRY(server.serve("/metrics", [] { return base::read_file(metrics_file, most_metrics); }));
+                     base::in_brackets(endpoint.address), endpoint.port));
+  TRY(server.serve("/metrics", read_metrics));
   return Outcome::done;
 }
 

@@ -41,8 +41,7 @@ Result<base::Secret> read_token(ReachedCluster& cluster, const NotebookOptions& 
 
 /// "/" leads to the start page of the image: /lab, or /tree of older versions.
 std::string url(const std::string& address, std::uint16_t port, const base::Secret& token) {
-  const bool is_v6 = address.find(':') != std::string::npos;
-  return fmt::format("http://{}:{}/?token={}\n", is_v6 ? "[" + address + "]" : address, port, token.reveal());
+  return fmt::format("http://{}:{}/?token={}\n", base::in_brackets(address), port, token.reveal());
 }
 
 /// The address of the node that runs the pod; any node forwards the port.

@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -239,7 +240,8 @@ void add_pods(MetricsText& text, const NodeMetrics& metrics) {
   std::map<std::tuple<std::string, std::string, std::string, std::string>, double> used;
   for (const GpuUser& user : metrics.users)
     used[{user.uuid, user.space, user.pod, user.container}] +=
-        static_cast<double>(user.used_mib.value_or(0)) * mebibyte;
+        user.used_mib ? static_cast<double>(*user.used_mib) * mebibyte
+                      : std::numeric_limits<double>::quiet_NaN();
   text.head("gpuadm_gpu_pod_memory_used_bytes", Type::gauge,
             "Memory of a GPU that a container uses; also where several pods share the GPU.");
   for (const auto& [key, bytes] : used) {
@@ -275,7 +277,7 @@ std::string to_prometheus(const NodeMetrics& metrics) {
                     *value);
       }
   }
-  add_xids(text, metrics, labels);
+  if (metrics.has_log) add_xids(text, metrics, labels);
   add_pods(text, metrics);
   return text.text();
 }
