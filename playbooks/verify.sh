@@ -29,28 +29,37 @@ verify_dns() {
   }
 }
 
-# verify_dns_early: CoreDNS's pods that are not ready and started before or within 3 s after kube-proxy on their node. Their first
-# connection to the API server's Service was sent before kube-proxy translated its address; the kernel translates only new connections,
-# so it fails with a timeout after 30 s ("dial tcp 10.96.0.1:443: i/o timeout" in CoreDNS's log).
-verify_dns_early() {
-  verify_pods=$(verify_cluster -n kube-system get pods -l 'k8s-app in (kube-dns,kube-proxy)' -o 'jsonpath={range .items[*]}{.metadata.labels.k8s-app} {.spec.nodeName} {.metadata.name} {.status.containerStatuses[0].ready} {.status.containerStatuses[0].state.running.startedAt}{"\n"}{end}') || return 2
-  printf '%s\n' "$verify_pods" | while read -r app node pod ready started; do
-    [ -z "$started" ] || printf '%s %s %s %s %s\n' "$app" "$node" "$pod" "$ready" "$(date -d "$started" +%s)"
-  done | awk '$1 == "kube-proxy" { proxy[$2] = $5 } $1 == "kube-dns" && $4 == "false" { node[$3] = $2; began[$3] = $5 }
-    END { for (pod in began) if (node[pod] in proxy && began[pod] <= proxy[node[pod]] + 3) print pod }'
+# verify_dns_pods FILTER: CoreDNS's pods that awk's FILTER selects, of those that are neither ready nor being deleted. `began` is the time
+# at which the pod started and `proxy` the one of kube-proxy on its node, in seconds, 0 before that; `waits` is why its container waits.
+verify_dns_pods() {
+  verify_pods=$(verify_cluster -n kube-system get pods -l 'k8s-app in (kube-dns,kube-proxy)' -o 'jsonpath={range .items[*]}{.metadata.labels.k8s-app}|{.spec.nodeName}|{.metadata.name}|{.status.containerStatuses[0].ready}|{.status.containerStatuses[0].state.running.startedAt}|{.metadata.deletionTimestamp}|{.status.containerStatuses[0].state.waiting.reason}{"\n"}{end}') || return 2
+  printf '%s\n' "$verify_pods" | while IFS='|' read -r app node pod ready started deleted waits; do
+    [ -n "$deleted" ] || printf '%s|%s|%s|%s|%s|%s\n' "$app" "$node" "$pod" "$ready" "${started:+$(date -d "$started" +%s)}" "$waits"
+  done | awk -F '|' -v now="$(date +%s)" '
+    $1 == "kube-proxy" { began_on[$2] = $5 }
+    $1 == "kube-dns" && $4 != "true" { node_of[$3] = $2; began_of[$3] = $5; waits_of[$3] = $6 }
+    END { for (pod in node_of) { began = began_of[pod] + 0; proxy = began_on[node_of[pod]] + 0; waits = waits_of[pod]; if ('"$1"') print pod } }'
 }
-# Their replacements start later than that.
-verify_dns_restart() {
-  sleep 3
+# Those that started before kube-proxy on their node, or within 10 s after it, and are not ready 3 s later. Their first connection to the
+# API server's Service was sent before kube-proxy translated its address; the kernel translates only new connections, so it fails with a
+# timeout after 30 s ("dial tcp 10.96.0.1:443: i/o timeout" in CoreDNS's log). A connection that is translated makes them ready within 2 s.
+verify_dns_early() { verify_dns_pods 'began && proxy && began <= proxy + 10 && now >= began + 3'; }
+# Those that may still become such pods: they have not started, or just now.
+verify_dns_open() { verify_dns_pods 'proxy && now < proxy + 20 && (began ? began <= proxy + 10 : waits ~ /^(|ContainerCreating|PodInitializing)$/)'; }
+# Also where the API server does not answer: the wait for CoreDNS, which is next, has the time for that.
+verify_dns_is_settled() {
+  verify_left=$(verify_dns_early && verify_dns_open) || return 0
+  [ -z "$verify_left" ]
+}
+# Deletes the early ones; their replacements start later.
+verify_dns_settle() {
   for pod in $(verify_dns_early); do
     verify_cluster -n kube-system delete pod "$pod" --ignore-not-found --wait=false >/dev/null
   done
-  in_time 15 verify_dns_has_restarted || die "CoreDNS's pods were not replaced within 15 s: run kubectl -n kube-system get pods -l k8s-app=kube-dns"
+  verify_dns_is_settled
 }
-# Also where the API server does not answer: the wait for CoreDNS, which is next, has the time for that.
-verify_dns_has_restarted() {
-  verify_early=$(verify_dns_early) || return 0
-  [ -z "$verify_early" ]
+verify_dns_restart() {
+  in_time 25 verify_dns_settle || die "pods of CoreDNS that started before kube-proxy were not replaced within 25 s: run kubectl -n kube-system get pods -l k8s-app=kube-dns"
 }
 
 # Without --request-timeout, because a deletion is awaited with its own limit.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# CoreDNS that started before kube-proxy is restarted rather than waited for; pods that are ready, started later, or have not
-# started are unchanged. kubectl is a double that prints what a cluster of Kubernetes 1.36 printed, with other times.
+# CoreDNS that started before kube-proxy is restarted rather than waited for; pods that are ready, started later or are being deleted
+# are unchanged, and pods that start just now are awaited. kubectl is a double that prints what a cluster of Kubernetes 1.36 printed,
+# with other times.
 . "$(dirname "$0")/common"
 # shellcheck source=tests/lib/steps.sh
 . "$top/tests/lib/steps.sh"
@@ -14,30 +15,45 @@ esac
 END2
 chmod +x bin/kubectl
 export place PATH=$place/bin:$PATH
-row() { printf '%s %s %s %s %s\n' "$@"; }
-proxy=$(row kube-proxy one kube-proxy-8z4ls true 2026-11-26T22:17:57Z)
+ago() { date -u -d "-$1 seconds" +%FT%TZ; }
+proxy() { printf 'kube-proxy|one|kube-proxy-8z4ls|true|%s||\n' "$(ago "$1")"; }
+# pod NAME READY SECONDS-AGO|'' [DELETED [WAITS [NODE]]]
+pod() { printf 'kube-dns|%s|%s|%s|%s|%s|%s\n' "${6:-one}" "$1" "$2" "${3:+$(ago "$3")}" "${4:-}" "${5:-}"; }
 
-# started ROW...: whether none is to be restarted.
-started() {
-  printf '%s\n' "$proxy" "$@" >pods
-  in_step verify_dns_has_restarted
+# settled ROW...: whether nothing is to be restarted or awaited.
+settled() {
+  printf '%s\n' "$@" >pods
+  in_step verify_dns_is_settled
 }
-exits 0 started
-exits 0 started "$(row kube-dns one coredns-a true 2026-11-26T22:17:58Z)"
-exits 0 started "$(row kube-dns one coredns-a false 2026-11-26T22:18:01Z)"
-exits 0 started "$(row kube-dns one coredns-a false '')"
-exits 0 started "$(row kube-dns two coredns-a false 2026-11-26T22:17:00Z)"
-exits 1 started "$(row kube-dns one coredns-a false 2026-11-26T22:18:00Z)"
-exits 1 started "$(row kube-dns one coredns-a false 2026-11-26T22:17:00Z)" "$(row kube-dns one coredns-b true 2026-11-26T22:17:00Z)"
+exits 0 settled "$(proxy 60)"
+exits 0 settled "$(proxy 60)" "$(pod coredns-a true 59)"
+exits 0 settled "$(proxy 60)" "$(pod coredns-a false 45)"
+exits 0 settled "$(proxy 60)" "$(pod coredns-a false '')"
+exits 0 settled "$(proxy 60)" "$(pod coredns-a false 70 '' '' two)"
+exits 0 settled "$(proxy 60)" "$(pod coredns-a false 70 "$(ago 5)")"
+exits 0 settled "$(proxy 5)" "$(pod coredns-a false '' '' ImagePullBackOff)"
+exits 1 settled "$(proxy 60)" "$(pod coredns-a false 57)"
+exits 1 settled "$(proxy 60)" "$(pod coredns-a false 70)" "$(pod coredns-b true 70)"
+exits 1 settled "$(proxy 5)" "$(pod coredns-a false 1)"
+exits 1 settled "$(proxy 5)" "$(pod coredns-a false '' '' ContainerCreating)"
+exits 1 settled "$(proxy 5)" "$(pod coredns-a false '')"
 
 # An API server that does not answer is left to the wait for CoreDNS.
 mv bin/kubectl bin/kubectl.off
 printf '#!/bin/sh\nexit 1\n' >bin/kubectl
 chmod +x bin/kubectl
-exits 0 in_step verify_dns_has_restarted
+exits 0 in_step verify_dns_is_settled
 mv bin/kubectl.off bin/kubectl
 
-printf '%s\n' "$proxy" "$(row kube-dns one coredns-b true 2026-11-26T22:18:04Z)" >later
+{ proxy 60 && pod coredns-b false 30; } >later
+printf '%s\n' "$(proxy 60)" "$(pod coredns-a false 58)" >pods
 exits 0 in_step verify_dns_restart
 [ "$(grep -c . deleted)" = 1 ] || fail "other pods were deleted: $(cat deleted)"
 grep -q 'delete pod coredns-a ' deleted || fail "it was not restarted"
+
+# A pod that has just started is restarted once it was not ready for 3 s.
+rm deleted
+{ proxy 12 && pod coredns-d false 0; } >later
+printf '%s\n' "$(proxy 12)" "$(pod coredns-c false 2)" >pods
+exits 0 in_step verify_dns_restart
+grep -q 'delete pod coredns-c ' deleted || fail "it was not restarted"
