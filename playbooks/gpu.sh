@@ -229,6 +229,15 @@ WantedBy=multi-user.target
 "
 }
 
+# --- Quarantine ------------------------------------------------------------------------------------------
+
+# quarantine_file LINES: sets $path and $content of the list of GPUs that pods do not get.
+quarantine_file() {
+  path=/etc/gpuadm/quarantine
+  content="# Written by gpuadm: GPUs that pods do not get. gpuadm gpu release HOST GPU offers one again.
+$1"
+}
+
 # --- The toolkit -----------------------------------------------------------------------------------------
 
 # toolkit_packages: the packages of the bundle that belong to the toolkit. Packages of earlier bundles are ignored.

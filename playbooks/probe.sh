@@ -142,7 +142,7 @@ files() {
     /etc/containerd/config.toml /etc/docker/daemon.json /etc/crictl.yaml \
     /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env /etc/default/kubelet /etc/sysconfig/kubelet \
     /var/lib/kubelet/cpu_manager_state /var/lib/kubelet/memory_manager_state /etc/crio/crio.conf \
-    /etc/nvidia-container-runtime/config.toml \
+    /etc/nvidia-container-runtime/config.toml /etc/gpuadm/quarantine \
     /run/systemd/container /proc/driver/nvidia/version /sys/module/nvidia/version /sys/module/nvidia/refcnt \
     /proc/uptime /proc/version /sys/devices/system/node/online \
     '~^[A-Z_]+=' /usr/share/nvidia/nvswitch/fabricmanager.cfg '~'
@@ -556,12 +556,16 @@ node() {
   [ "${purpose:-}" = status ] || hardening
   [ "${purpose:-}" != status ] || control_plane
   [ "${reasons:-}" != yes ] || node_reasons
-  # The journal is slow, so it is read only if a kubelet that should run has not reached its API server.
-  if [ -e /etc/kubernetes/kubelet.conf ] || [ -e /etc/kubernetes/bootstrap-kubelet.conf ]; then
+  # The journal is slow, so it is read only if a kubelet that should run has not reached its API server. Lines from before its
+  # configuration belong to an earlier cluster.
+  for file in /etc/kubernetes/kubelet.conf /etc/kubernetes/bootstrap-kubelet.conf; do
+    [ -e "$file" ] || continue
     if [ ! -e /var/lib/kubelet/pki/kubelet-client-current.pem ] || ! limit 3 systemctl is-active -q kubelet 2>/dev/null; then
-      quiet kubelet-log 5 journalctl -u kubelet -n 60 -o cat -q --no-pager
+      since=$(limit 3 stat -L -c %Y "$file" 2>/dev/null)
+      quiet kubelet-log 5 journalctl -u kubelet ${since:+--since=@$since} -n 60 -o cat -q --no-pager
     fi
-  fi
+    break
+  done
   return 0
 }
 

@@ -12,7 +12,7 @@ namespace checks {
 inline constexpr std::string_view plan_reads =
     "paths tools units /etc/os-release machine /proc/modules pci addresses routes "
     "/etc/kubernetes/kubelet.conf "
-    "/proc/driver/nvidia/version";
+    "/proc/driver/nvidia/version /etc/gpuadm/quarantine";
 
 /// Whether a section of the probe, or of the cluster's state, is among them.
 [[nodiscard]] bool rests_on(std::string_view reads, std::string_view section);

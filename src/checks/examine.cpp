@@ -28,6 +28,21 @@ const spec::Host& host_named(const spec::Cluster& cluster, const std::string& na
   return other;
 }
 
+/// The GPUs in quarantine are known to be broken, and no pod gets them: findings about them are notes. A
+/// finding that also names another GPU remains.
+void excuse_quarantined(const facts::Nvidia& nvidia, Finding& finding) {
+  if (nvidia.quarantine.empty() || !report::is_open(finding) || finding.severity == report::Severity::note)
+    return;
+  bool quarantined = false, other = false;
+  for (const facts::Gpu& gpu : nvidia.gpus)
+    if (names_gpu(finding, gpu.bus_id, &gpu)) (quarantine_of(nvidia, gpu) ? quarantined : other) = true;
+  for (const facts::QuarantinedGpu& entry : nvidia.quarantine)
+    if (finding.says.contains(entry.uuid) || names_gpu(finding, entry.slot, nullptr)) quarantined = true;
+  if (!quarantined || other) return;
+  finding.severity = report::Severity::note;
+  finding.says += " (in quarantine)";
+}
+
 void examine_host(const Subject& subject, const std::string& name, std::vector<Finding>& findings) {
   std::vector<Finding> here;
   // A probe without any tool and path is incomplete.
@@ -40,13 +55,23 @@ void examine_host(const Subject& subject, const std::string& name, std::vector<F
     if (verdicts.silent()) verdicts.pass(std::string(check.title));
     if (const auto why = unread_evidence(check.reads, subject.facts.unread)) verdicts.withhold(*why);
   }
-  for (Finding& finding : here)
+  for (Finding& finding : here) {
     if (finding.verdict == Verdict::fail)
       finding.caused_by = cause_of(finding.id, here, subject.data.catalogue);
+    excuse_quarantined(subject.facts.nvidia, finding);
+  }
   std::ranges::move(here, std::back_inserter(findings));
 }
 
 }  // namespace
+
+bool names_gpu(const report::Finding& finding, const std::string& slot, const facts::Gpu* gpu) {
+  std::vector<std::string> names = {slot};
+  if (gpu) names.insert(names.end(), {fmt::format("GPU {} (", gpu->index), gpu->uuid});
+  return std::ranges::any_of(names, [&](const std::string& name) {
+    return !name.empty() && (finding.says.contains(name) || finding.evidence.contains(name));
+  });
+}
 
 std::vector<report::Finding> examine(const spec::Cluster& cluster, const spec::Decisions& decisions,
                                      const facts::Census& census, const Data& data, Stage stage) {

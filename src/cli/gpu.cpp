@@ -46,6 +46,31 @@ void add_change(CLI::App& group, const char* name, const char* says, app::GpuCha
   });
 }
 
+void add_quarantine(CLI::App& group, const char* name, const char* says, app::Quarantine what, Global& global,
+                    Verb& chosen) {
+  auto* verb = group.add_subcommand(name, says);
+  const auto options = std::make_shared<app::QuarantineOptions>();
+  verb->add_option("HOST", options->host, "Host of the cluster file, or [user@]host")
+      ->required()
+      ->option_text(" ");
+  verb->add_option("GPU", options->gpu, "Index, UUID or PCI address of the GPU")
+      ->required()
+      ->option_text(" ");
+  if (what == app::Quarantine::add)
+    verb->add_option("--reason", options->reason, "Why, for gpuadm gpu list and doctor")->option_text("TEXT");
+  verb->add_option("-f,--file", options->file, "Cluster file")->option_text("FILE");
+  add_consent(*verb, options->consent, global);
+  add_output(*verb, options->format);
+  add_connection(*verb, options->common.connection);
+  verb->fallthrough();
+  verb->final_callback([options, what, &global, &chosen] {
+    chosen = [options, what, &global](app::Io& io) {
+      options->common.assets = global.assets;
+      return app::gpu_quarantine(what, *options, io);
+    };
+  });
+}
+
 const std::map<std::string, app::TopSort> sorts = {{"node", app::TopSort::node},
                                                    {"util", app::TopSort::utilization},
                                                    {"mem", app::TopSort::memory},
@@ -81,7 +106,7 @@ void add_top(CLI::App& group, Global& global, Verb& chosen) {
 }  // namespace
 
 void add_gpu(CLI::App& root, Global& global, Verb& chosen) {
-  auto* group = root.add_subcommand("gpu", "List, watch, share and partition GPUs")
+  auto* group = root.add_subcommand("gpu", "List, watch, share, partition and quarantine GPUs")
                     ->require_subcommand(1)
                     ->fallthrough();
   auto* list =
@@ -106,6 +131,10 @@ void add_gpu(CLI::App& root, Global& global, Verb& chosen) {
              "PROFILE,...: such as 3g.71gb,3g.71gb; off", global, chosen);
   add_change(*group, "reset-config", "Restore defaults: exclusive, MIG off, default compute mode and clocks",
              app::GpuChange::reset, nullptr, global, chosen);
+  add_quarantine(*group, "quarantine", "Keep one GPU of a node from pods; the others remain in use",
+                 app::Quarantine::add, global, chosen);
+  add_quarantine(*group, "release", "Offer a GPU in quarantine to pods again", app::Quarantine::release,
+                 global, chosen);
 }
 
 }  // namespace cli

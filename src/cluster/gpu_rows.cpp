@@ -1,6 +1,7 @@
 #include "gpuadm/cluster/gpu_rows.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/checks/checks.hpp"
 
 #include <fmt/format.h>
 
@@ -69,15 +70,9 @@ HostView view_of(const spec::Cluster& cluster, const std::string& host, const Fa
 
 /// Findings about this GPU.
 std::vector<const Finding*> about(const HostView& on, const facts::Gpu* gpu, const std::string& slot) {
-  std::vector<std::string> names = {slot};
-  if (gpu) names.insert(names.end(), {fmt::format("GPU {} (", gpu->index), gpu->uuid});
   std::vector<const Finding*> found;
   for (const Finding* finding : on.findings)
-    if (finding->host == on.host && std::ranges::any_of(names, [&](const std::string& name) {
-          return !name.empty() && (finding->says.find(name) != std::string::npos ||
-                                   finding->evidence.find(name) != std::string::npos);
-        }))
-      found.push_back(finding);
+    if (finding->host == on.host && checks::names_gpu(*finding, slot, gpu)) found.push_back(finding);
   return found;
 }
 
@@ -147,6 +142,9 @@ std::string refusal(const HostView& on, const facts::Gpu* gpu, const std::string
     const Finding* reason = on.first({"gpu.driver.", "gpu.pci.", "gpu.health.fell"});
     return "the driver does not list it" + (reason ? fmt::format(": {} ({})", reason->says, reason->id) : "");
   }
+  if (const auto* entry = quarantine_of(on.facts.nvidia, *gpu))
+    return fmt::format("in quarantine since {}{}{}", entry->since, entry->reason.empty() ? "" : ": ",
+                       entry->reason);
   if (!on.facts.kubernetes.kubelet_conf && !on.node) return "the host is not a node";
   if (!on.view) return "no control plane was queried";
   if (!on.node) return "its node is not in the cluster";
@@ -182,7 +180,10 @@ GpuRow row_of(const HostView& on, const facts::Gpu* gpu, const std::string& slot
   row.sharing = sharing_of(on, gpu);
   const auto wrong = about(on, gpu, slot);
   for (const Finding* finding : wrong) row.findings.push_back(finding->id);
-  row.health = !gpu ? "not listed" : wrong.empty() ? "ok" : row.findings.front();
+  row.health = !gpu                                   ? "not listed"
+               : quarantine_of(on.facts.nvidia, *gpu) ? "quarantined"
+               : wrong.empty()                        ? "ok"
+                                                      : row.findings.front();
   row.holders = holders_of(on, gpu);
   row.why = refusal(on, gpu, slot);
   if (row.why.empty())

@@ -96,7 +96,10 @@ Tree daemon_set(const Context& context, const std::string& object, const std::st
 Tree environment(const GpuLayout& layout) {
   Tree list = Tree::list();
   list.push(env("CONFIG_FILE", "/config/config.yaml"));
-  list.push(env("NVIDIA_VISIBLE_DEVICES", "all"));
+  // NVIDIA's runtime gives the container these GPUs; "void" is none.
+  list.push(env("NVIDIA_VISIBLE_DEVICES", !layout.visible           ? "all"
+                                          : layout.visible->empty() ? "void"
+                                                                    : base::join(*layout.visible, ",")));
   list.push(env("NVIDIA_DRIVER_CAPABILITIES", "compute,utility"));
   if (is_mig(layout)) list.push(env("NVIDIA_MIG_MONITOR_DEVICES", "all"));
   return list;

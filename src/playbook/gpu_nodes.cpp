@@ -1,5 +1,6 @@
 #include "playbook/gpu_nodes.hpp"
 
+#include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include <fmt/format.h>
@@ -78,14 +79,15 @@ std::map<std::string, std::string> labels(const Context& context) {
   }
   if (!facts.nvidia.pci_gpus.empty())
     all["gpu.mode"] = facts.nvidia.pci_gpus.front().pci_class == "0302" ? "compute" : "graphics";
-  if (facts.nvidia.gpus.empty()) return all;
+  const auto usable = facts::usable_gpus(facts.nvidia);
+  if (usable.empty()) return all;
   // A GPU without MIG does not report it.
   all["mig.capable"] =
       std::ranges::any_of(facts.nvidia.gpus, [](const facts::Gpu& gpu) { return gpu.mig.has_value(); })
           ? "true"
           : "false";
-  const facts::Gpu& gpu = facts.nvidia.gpus.front();
-  const auto count = facts.nvidia.gpus.size();
+  const facts::Gpu& gpu = *usable.front();
+  const auto count = usable.size();
   std::string product = gpu.name;
   if (is_single_mig(layout)) product += "-MIG-" + layout.mig.devices.begin()->first;
   if (shared) product += "-SHARED";
@@ -140,7 +142,11 @@ bool has_runtime_classes(const Context& context) {
 }
 
 GpuLayout layout_of(const spec::Cluster& cluster, const spec::Host& host, const facts::Facts& facts) {
-  return spec::layout_of(cluster, host, facts::models_of(facts.nvidia));
+  GpuLayout layout = spec::layout_of(cluster, host, facts::models_of(facts.nvidia));
+  if (facts.nvidia.quarantine.empty()) return layout;
+  layout.visible.emplace();
+  for (const facts::Gpu* gpu : facts::usable_gpus(facts.nvidia)) layout.visible->push_back(gpu->uuid);
+  return layout;
 }
 
 std::vector<GpuLayout> layouts(const Context& context) {
@@ -180,7 +186,11 @@ std::string name_of(const GpuLayout& layout) {
   }
   if (layout.sharing.sharing != Sharing::exclusive)
     parts.push_back(fmt::format("{}-{}", strategy_of(layout), layout.sharing.replicas));
-  return parts.empty() ? "exclusive" : base::join(parts, "-");
+  if (parts.empty()) parts.emplace_back("exclusive");
+  // Different GPUs on every node: so is the name.
+  if (layout.visible)
+    parts.push_back("quarantine-" + base::sha256(base::join(*layout.visible, ",")).substr(0, 8));
+  return base::join(parts, "-");
 }
 
 std::string node_labels(const Context& context) {

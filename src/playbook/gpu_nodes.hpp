@@ -16,7 +16,7 @@ namespace playbook {
 /// Whether pods can select a runtime: dockershim has no runtime classes, so nvidia is Docker's default.
 [[nodiscard]] bool has_runtime_classes(const Context& context);
 
-/// The settings of the GPUs of a host.
+/// The settings of the GPUs of a host, and those of them that are not in quarantine.
 [[nodiscard]] spec::GpuLayout layout_of(const spec::Cluster& cluster, const spec::Host& host,
                                         const facts::Facts& facts);
 /// The distinct layouts of all hosts of the run with GPUs.

@@ -171,6 +171,23 @@ std::string gpu_slots(const Context& c) {
   return base::join(slots, " ");
 }
 
+/// The content of /etc/gpuadm/quarantine without its comment.
+std::string gpu_quarantine(const Context& c) {
+  std::string lines;
+  for (const facts::QuarantinedGpu& gpu : c.facts.nvidia.quarantine)
+    lines += fmt::format("{} {} {}{}{}\n", gpu.uuid, gpu.slot, gpu.since, gpu.reason.empty() ? "" : " ",
+                         gpu.reason);
+  return lines;
+}
+
+/// The number of GPUs that the node advertises, with shares.
+std::string gpu_offered(const Context& c) {
+  const auto layout = layout_of(c.cluster, c.host, c.facts);
+  const auto usable = facts::usable_gpus(c.facts.nvidia).size();
+  const bool shared = layout.sharing.sharing != spec::Sharing::exclusive;
+  return std::to_string(usable * static_cast<std::size_t>(shared ? layout.sharing.replicas : 1));
+}
+
 /// "off", or "on" and the profiles in order: the format of mig_now in prelude.sh.
 std::string mig_wanted(const Context& c) {
   std::vector<std::string> profiles;
@@ -226,6 +243,8 @@ constexpr VariableRow variable_table[] = {
     {"network_workload",
      [](const Context& c) { return std::string(spec::row_of(c.cluster.network.plugin).workload); }},
     {"flannel_ready_path", flannel_ready_path},
+    {"gpu_offered", gpu_offered},
+    {"gpu_quarantine", gpu_quarantine},
     {"gpu_slots", gpu_slots},
     {"host_address", host_address},
     {"join_configuration", join_configuration},

@@ -34,16 +34,23 @@ long long number_at(const Tree& tree, std::initializer_list<std::string_view> pa
   return found ? base::to_int(found->text()).value_or(otherwise) : otherwise;
 }
 
-/// "Complete", "Failed" or empty; with the reason of a failure.
+/// Reasons that only say that a pod failed, which the state of the rank says with its exit code
+/// (kubernetes/api/batch/v1: JobReason).
+bool is_of_a_pod(std::string_view reason) {
+  return reason == "BackoffLimitExceeded" || reason == "PodFailurePolicy" || reason == "FailedIndexes" ||
+         reason == "MaxFailedIndexesExceeded";
+}
+
+/// "Complete", "Failed" or empty; with the reason of a failure. From 1.31 on, the reason is there before the
+/// pods are deleted (FailureTarget), and "Failed" once they have ended.
 std::string ended_as(const Tree& job, std::string& why) {
   if (const Tree* conditions = job.at({"status", "conditions"}))
     for (const Tree& condition : conditions->items()) {
       const std::string type = text_at(condition, {"type"});
-      if (text_at(condition, {"status"}) != "True" || (type != "Complete" && type != "Failed")) continue;
+      if (text_at(condition, {"status"}) != "True") continue;
       const std::string reason = text_at(condition, {"reason"});
-      // This reason only says that a pod failed, which the state of the rank says with its exit code.
-      if (type == "Failed" && reason != "BackoffLimitExceeded") why = reason;
-      return type;
+      if ((type == "Failed" || type == "FailureTarget") && !is_of_a_pod(reason)) why = reason;
+      if (type == "Complete" || type == "Failed") return type;
     }
   return "";
 }

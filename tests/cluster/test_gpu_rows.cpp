@@ -99,3 +99,14 @@ TEST_CASE("a MIG device belongs to the row of its GPU") {
   CHECK(table.rows[0].holders == std::vector<std::string>{"ml/small"});
   CHECK(table.rows[1].holders.empty());
 }
+
+TEST_CASE("pods do not get a GPU in quarantine, and the reason is shown") {
+  GpuWorld world;
+  world.census.at("one")->nvidia.quarantine = {{"GPU-b", "0000:02:00.0", "2026-11-27T02:00:00Z", "Xid 79"}};
+  const auto table = world.table();
+  REQUIRE(table.rows.size() == 2);
+  CHECK(table.rows[0].health == "ok");
+  CHECK(table.rows[1].health == "quarantined");
+  CHECK(table.rows[1].allocatable == false);
+  CHECK(table.rows[1].why == "in quarantine since 2026-11-27T02:00:00Z: Xid 79");
+}

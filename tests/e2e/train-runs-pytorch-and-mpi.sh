@@ -18,6 +18,11 @@ began=$SECONDS
 for name in one two; do on "$name" 'ctr -n k8s.io images import -' <"$image" >/dev/null & done
 wait
 took "$began" "import of the image on both nodes"
+# The import keeps the disk busy, and a node whose kubelet cannot report is not Ready.
+for _ in $(seq 30); do
+  ! kube wait --for=condition=Ready nodes --all --timeout=5s >/dev/null 2>&1 || break
+  sleep 2
+done
 cp -r "$top/tests/lib/train" source
 
 # --- Checks of the image -----------------------------------------------------------------------------------

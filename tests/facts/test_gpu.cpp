@@ -112,3 +112,19 @@ TEST_CASE("a GPU may have no name") {
     CHECK(facts->nvidia.gpus[0].uuid == "GPU-1");
   }
 }
+
+TEST_CASE("a line of the list of quarantine has a valid UUID, a slot and a time") {
+  const std::string uuid = "GPU-00112233-4455-6677-8899-aabbccddee00";
+  const auto entry =
+      facts::quarantined_in(uuid + " 0000:00:06.0 2026-11-27T02:00:00Z  Xid 79,  ticket 4711 ");
+  REQUIRE(entry);
+  CHECK(entry->uuid == uuid);
+  CHECK(entry->slot == "0000:00:06.0");
+  CHECK(entry->since == "2026-11-27T02:00:00Z");
+  CHECK(entry->reason == "Xid 79, ticket 4711");
+  CHECK(facts::quarantined_in(uuid + " 0000:00:06.0 2026-11-27T02:00:00Z"));
+  for (const std::string& line : {std::string(), std::string("# comment"), uuid, uuid + " 0000:00:06.0",
+                                  "MIG" + uuid.substr(3) + " 0000:00:06.0 -", uuid + "0 0000:00:06.0 -",
+                                  uuid.substr(0, 39) + "$ 0000:00:06.0 -"})
+    CHECK_MESSAGE(!facts::quarantined_in(line), line);
+}

@@ -110,6 +110,58 @@ TEST_CASE("a host without a GPU is not labelled, and a name that no label can ha
   CHECK(playbook::layouts(sample.context()).empty());
 }
 
+TEST_CASE("GPUs in quarantine are kept from the device plugin by a DaemonSet of their node") {
+  Sample sample = with_gpu(head);
+  auto& nvidia = sample.facts.nvidia;
+  const std::string one = "GPU-00112233-4455-6677-8899-aabbccddee00",
+                    two = "GPU-00112233-4455-6677-8899-aabbccddee01";
+  nvidia.gpus.push_back(nvidia.gpus.front());
+  nvidia.gpus[0].uuid = one;
+  nvidia.gpus[1].uuid = two;
+  nvidia.gpus[1].index = 1;
+  nvidia.quarantine.push_back({two, "0000:00:07.0", "2026-11-27T02:00:00Z", "Xid 79"});
+  const auto layout = playbook::layout_of(sample.cluster, sample.cluster.hosts.front(), sample.facts);
+  REQUIRE(layout.visible);
+  CHECK(*layout.visible == std::vector{one});
+  const std::string name = playbook::name_of(layout);
+  CHECK(name.starts_with("exclusive-quarantine-"));
+  CHECK(name.size() <= 63);
+  CHECK(playbook::node_labels(sample.context()).contains("nvidia.com/gpu.count=1\n"));
+  CHECK(playbook::node_labels(sample.context()).contains("gpuadm.io/device-plugin=" + name + "\n"));
+  CHECK(playbook::variable("gpu_offered", sample.context()) == "1");
+  CHECK(playbook::variable("gpu_quarantine", sample.context()) ==
+        two + " 0000:00:07.0 2026-11-27T02:00:00Z Xid 79\n");
+
+  // A second node without quarantine keeps its DaemonSet.
+  facts::Facts whole = sample.facts;
+  whole.nvidia.quarantine.clear();
+  facts::Census census;
+  census.emplace("one", sample.facts);
+  census.emplace("other", whole);
+  sample.cluster.hosts.push_back({.name = "other"});
+  playbook::Context context = sample.context();
+  context.census = &census;
+  const auto composed = playbook::compose("device-plugin", context);
+  REQUIRE(composed);
+  std::map<std::string, std::string> visible;
+  const auto documents = base::yaml::read_all(composed->front().content, "device-plugin.yaml");
+  REQUIRE(documents);
+  for (const base::Tree& document : *documents) {
+    if (document.find("kind")->text() != "DaemonSet") continue;
+    const base::Tree& pod = *document.at({"spec", "template", "spec"});
+    for (const base::Tree& variable : pod.find("containers")->items().front().find("env")->items())
+      if (variable.find("name")->text() == "NVIDIA_VISIBLE_DEVICES")
+        visible[pod.at({"nodeSelector", "gpuadm.io/device-plugin"})->text()] = variable.find("value")->text();
+  }
+  CHECK(visible == std::map<std::string, std::string>{{name, one}, {"exclusive", "all"}});
+
+  nvidia.quarantine.push_back({one, "0000:00:06.0", "2026-11-27T02:00:00Z", ""});
+  const auto none = playbook::layout_of(sample.cluster, sample.cluster.hosts.front(), sample.facts);
+  CHECK(none.visible->empty());
+  CHECK(playbook::variable("gpu_offered", sample.context()) == "0");
+  CHECK(playbook::compose("device-plugin", sample.context())->front().content.contains("void"));
+}
+
 TEST_CASE("the DRA driver has a DaemonSet for each driver root of the hosts with GPUs") {
   const std::string roots = "gpu: { allocator: dra }\n";
   Sample sample = with_gpu(head + roots);

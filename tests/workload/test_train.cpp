@@ -157,6 +157,14 @@ TEST_CASE("the state of a job is that of its ranks, and the first failed one is 
   const Tree late =
       job_object("status: { conditions: [{ type: Failed, status: \"True\", reason: DeadlineExceeded }] }");
   CHECK(state_of({late}, {}).why == "DeadlineExceeded");
+  // Its pods are killed first.
+  const Tree ending = job_object(
+      "status: { conditions: [{ type: FailureTarget, status: \"True\", reason: DeadlineExceeded }] }");
+  CHECK(state_of({ending}, {killed}).phase == TrainState::Phase::failed);
+  CHECK(state_of({ending}, {killed}).why == "DeadlineExceeded");
+  const Tree broken = job_object(
+      "status: { conditions: [{ type: FailureTarget, status: \"True\", reason: BackoffLimitExceeded }] }");
+  CHECK(state_of({broken}, {killed}).why.empty());
 }
 
 TEST_CASE("an image that does not exist cannot be waited for, one whose registry does not answer can") {

@@ -50,4 +50,20 @@ struct GpuChangeOptions {
 /// support the setting.
 [[nodiscard]] Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io& io);
 
+enum class Quarantine { add, release };
+
+struct QuarantineOptions {
+  Common common;
+  std::filesystem::path file;  ///< the cluster file; empty: the host is the whole cluster
+  std::string host;            ///< a name in the file, or a target
+  std::string gpu;             ///< index, UUID or PCI address
+  std::string reason;          ///< the operator's words, for the lists; may be empty
+  Consent consent = Consent::ask;
+  Format format = Format::text;
+};
+/// Keeps one GPU of a node from pods, or offers it again: previews, asks, journals and applies. The node
+/// advertises its other GPUs; pods that use the GPU keep it until they end. Outcome::blocked if the cluster's
+/// way to allocate GPUs does not allow it.
+[[nodiscard]] Result<Outcome> gpu_quarantine(Quarantine what, const QuarantineOptions& options, Io& io);
+
 }  // namespace app

@@ -63,6 +63,10 @@ struct Data;
                                                            const facts::ClusterFacts& facts,
                                                            const Data& data);
 
+/// Whether the text of a finding names this GPU, by slot, index or UUID. `gpu`: nullptr if the driver does
+/// not list it.
+[[nodiscard]] bool names_gpu(const report::Finding& finding, const std::string& slot, const facts::Gpu* gpu);
+
 /// The driver to install on a host.
 struct DriverChoice {
   int branch = 0;

@@ -56,6 +56,12 @@ struct Gpu {
   std::vector<std::string> paths_to;  ///< to each GPU by index, of `nvidia-smi topo -m`: "X", "NV18", "PIX"
 };
 
+/// A GPU that `gpuadm gpu quarantine` keeps from pods: a line of /etc/gpuadm/quarantine.
+struct QuarantinedGpu {
+  std::string uuid, slot, since;  ///< "GPU-…", as Gpu::bus_id, RFC 3339
+  std::string reason;             ///< the operator's words; may be empty
+};
+
 struct FabricManager {
   std::optional<std::string> version;           ///< of the program
   std::optional<std::vector<std::string>> log;  ///< lines of its log about errors or success
@@ -106,6 +112,7 @@ struct Toolkit {
 struct Nvidia {
   std::vector<PciGpu> pci_gpus;
   std::vector<Gpu> gpus;
+  std::vector<QuarantinedGpu> quarantine;
   std::vector<std::string> nvswitches;       ///< slots on the PCI bus
   std::vector<std::string> nvlink_managers;  ///< network cards that manage NVLink switches (NVLink 5)
   std::vector<Xid> xids, sxids;              ///< in the kernel's log
@@ -131,6 +138,13 @@ struct Nvidia {
 
 /// The first complete driver root, or nullptr.
 [[nodiscard]] const DriverRoot* driver_root_of(const Nvidia& nvidia);
+
+/// The entry of this GPU, or nullptr if it is not in quarantine.
+[[nodiscard]] const QuarantinedGpu* quarantine_of(const Nvidia& nvidia, const Gpu& gpu);
+/// The GPUs in the driver that are not in quarantine.
+[[nodiscard]] std::vector<const Gpu*> usable_gpus(const Nvidia& nvidia);
+/// Whether a line of the file is an entry: UUID, slot and time, then the reason. The UUID has NVIDIA's form.
+[[nodiscard]] std::optional<QuarantinedGpu> quarantined_in(std::string_view line);
 
 /// The models of the GPUs, as named by nvidia-smi.
 [[nodiscard]] std::vector<std::string> models_of(const Nvidia& nvidia);

@@ -71,6 +71,8 @@ struct GpuOverrides {
 struct GpuLayout {
   GpuProfile sharing;
   Mig mig;
+  /// UUIDs of the GPUs that pods may get; nothing: all. Not in the cluster file: see playbook::layout_of.
+  std::optional<std::vector<std::string>> visible;
   bool operator==(const GpuLayout&) const = default;
 };
 

@@ -1,20 +1,18 @@
-#include "gpuadm/app/gpu.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/bundle/image.hpp"
 #include "gpuadm/cluster/gpu_rows.hpp"
 #include "gpuadm/facts/control_plane.hpp"
-#include "gpuadm/plan/plan.hpp"
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/report/refusal.hpp"
-#include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/cluster_view.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/findings.hpp"
-#include "gpuadm/session/run_playbook.hpp"
+
+#include "app/operate/gpu_plan.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace app {
 
@@ -76,20 +74,10 @@ struct Wanted {
 };
 
 Result<Wanted> what_is_wanted(GpuChange change, const GpuChangeOptions& options) {
-  Hosts hosts{options.file, {}};
-  if (options.file.empty() && !options.host.empty()) hosts.targets = {options.host};
-  Wanted wanted{TRY(session::read_cluster(hosts, options.common.connection)), options.host};
-  auto& all = wanted.cluster.hosts;
-  if (options.file.empty()) wanted.host = all.front().name;
-  const auto host = std::ranges::find(all, wanted.host, &spec::Host::name);
-  if (host == all.end()) {
-    std::vector<std::string> names;
-    for (const spec::Host& one : all) names.push_back(one.name);
-    return base::fail(
-        Fault::usage,
-        fmt::format("{} has no host named {}", options.file.string(), base::printable(wanted.host)),
-        "its hosts: " + base::join(names, ", "));
-  }
+  std::string name = options.host;
+  spec::Cluster cluster = TRY(cluster_with(options.file, name, options.common.connection));
+  Wanted wanted{std::move(cluster), name};
+  const auto host = std::ranges::find(wanted.cluster.hosts, wanted.host, &spec::Host::name);
   if (change == GpuChange::share && wanted.cluster.gpu.allocator == spec::Allocator::dra)
     return std::unexpected(shares_by_claims(wanted.host));
   if (change != GpuChange::mig)
@@ -133,37 +121,6 @@ Result<bool> is_refused(const Wanted& wanted, const session::Survey& survey,
   return true;
 }
 
-/// A different sharing setting keeps the device plugin's image: nodes that were installed from a bundle may
-/// have only this one.
-Result<> keep_image(playbook::Library& library, const Wanted& wanted, const session::Survey& survey,
-                    transport::Fleet& fleet, const assets::Store& assets) {
-  const spec::Host* first = playbook::first_control_plane(wanted.cluster, survey.census);
-  if (!first) return {};
-  const transport::Exit exit = TRY(session::ask(
-      first->name,
-      {.label = "read the device plugin's image", .asset = "playbooks/read/device-plugin-image.sh"}, fleet,
-      assets));
-  const std::string image(base::trim(exit.out));
-  if (exit.status == 0 && bundle::parse_reference(image))
-    library.override_catalog("device_plugin_image", image);
-  return {};
-}
-
-/// The plan without steps for other hosts: labels and MIG are the host's, manifests the control plane's.
-void keep(plan::Plan& plan, const std::string& host) {
-  for (plan::Stage& stage : plan.stages)
-    if (stage.name != "gpu/device-plugin" && stage.name != "gpu/runtime-class")
-      std::erase_if(stage.walks, [&](const plan::Walk& walk) { return walk.host != host; });
-}
-
-std::vector<std::string> hosts_of(const plan::Plan& plan) {
-  std::vector<std::string> hosts;
-  for (const plan::Stage& stage : plan.stages)
-    for (const plan::Walk& walk : stage.walks)
-      if (std::ranges::find(hosts, walk.host) == hosts.end()) hosts.push_back(walk.host);
-  return hosts;
-}
-
 /// Warns about a cluster file with other settings, which would revert the change.
 void remind(const Wanted& wanted, const GpuChangeOptions& options, Io& io) {
   if (options.file.empty() || options.consent == Consent::preview) return;
@@ -195,21 +152,9 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
   if (in_cluster) view = TRY(session::view_cluster(cluster, survey.census, *session.fleet, assets));
   if (TRY(is_refused(wanted, survey, view, assets, change, io))) return Outcome::blocked;
 
-  if (in_cluster) TRY(keep_image(library, wanted, survey, *session.fleet, assets));
-  const auto plan_of = [&](const facts::Census& census) -> Result<plan::Plan> {
-    plan::Plan plan = TRY(plan::make(cluster, {}, census, library, nullptr, {}));
-    keep(plan, wanted.host);
-    return plan;
-  };
-  session::Execution execution{assets, TRY(plan_of(survey.census)), {}, options.consent, {}};
-  execution.hosts = hosts_of(execution.plan);
-  execution.again = [&](const auto&) -> Result<plan::Plan> {
-    return plan_of(TRY(session.survey_all(assets)).census);
-  };
-  const Outcome outcome =
-      TRY(session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
-        return session::execute(execution, session, reporter, io);
-      }));
+  if (in_cluster) TRY(keep_plugin_image(library, cluster, survey.census, *session.fleet, assets));
+  const Outcome outcome = TRY(change_gpus_of(wanted.host, cluster, library, assets, session, survey, {},
+                                             options.consent, options.format, io));
   if (outcome == Outcome::done) remind(wanted, options, io);
   return outcome;
 }

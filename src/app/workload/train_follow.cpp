@@ -222,7 +222,8 @@ Outcome report_end(const TrainState& state, TrainSession& opened, Io& io) {
   const auto reason =
       reason_of(opened.cluster, {state.space, failed && !failed->pod.empty() ? failed->pod : state.name},
                 *opened.client);
-  if (!failed)
+  // After a time limit the ranks are killed, and say no more than that.
+  if (!failed || !state.why.empty())
     io.err(fmt::format("train/{} failed: {}\n", state.name,
                        !state.why.empty() ? base::printable(state.why, 200)
                        : reason           ? reason->what
@@ -231,7 +232,7 @@ Outcome report_end(const TrainState& state, TrainSession& opened, Io& io) {
     io.err(fmt::format("train/{} failed: rank {} on {}: {}\n", state.name, failed->rank,
                        failed->node.empty() ? "no node" : base::printable(failed->node, 80),
                        reason ? reason->what : failed->why));
-  if (reason && !reason->fix.empty()) io.err(fmt::format("  fix: {}\n", reason->fix));
+  if (state.why.empty() && reason && !reason->fix.empty()) io.err(fmt::format("  fix: {}\n", reason->fix));
   io.err(fmt::format("  gpuadm train status {0} -n {1}; gpuadm train stop {0} -n {1} deletes it\n",
                      state.name, state.space));
   return Outcome::failed;

@@ -68,7 +68,7 @@ GpuNode node_of(const spec::Cluster& cluster, const std::string& name, const fac
                 const facts::ClusterFacts& facts) {
   GpuNode made;
   made.host = name;
-  made.counted = static_cast<int>(host.nvidia.gpus.size());
+  made.counted = static_cast<int>(facts::usable_gpus(host.nvidia).size());
   made.mig = has_mig(host);
   if (facts.runtime_classes && facts.runtime_classes->contains("nvidia")) made.runtime_class = "nvidia";
   const std::string& own = host.machine.hostname.empty() ? name : host.machine.hostname;

@@ -11,12 +11,12 @@ namespace checks {
 
 namespace {
 
-/// The expected number for a node by its host: GPUs times shares.
+/// The expected number for a node by its host: GPUs that are not in quarantine, times shares.
 std::optional<long long> expected_of(const Whole& w, const facts::Node& node) {
   const facts::Facts* host = host_of(w, node.name);
   if (!host || host->nvidia.gpus.empty() || has_mig(*host)) return std::nullopt;
   const auto replicas = base::to_int(label(node, "nvidia.com/gpu.replicas")).value_or(1);
-  return static_cast<long long>(host->nvidia.gpus.size()) * std::max(1LL, replicas);
+  return static_cast<long long>(facts::usable_gpus(host->nvidia).size()) * std::max(1LL, replicas);
 }
 
 void allocatable_vs_physical(const Whole& w, Verdicts& out) {

@@ -60,6 +60,19 @@ void graphics(const Subject& s, Verdicts& out) {
   }
 }
 
+void quarantine(const Subject& s, Verdicts& out) {
+  if (!is_gpu_host(s, out)) return;
+  if (s.facts.nvidia.quarantine.empty()) return out.pass("no GPU is in quarantine");
+  for (const facts::QuarantinedGpu& entry : s.facts.nvidia.quarantine) {
+    const auto gpu = std::ranges::find(s.facts.nvidia.gpus, entry.uuid, &Gpu::uuid);
+    const std::string name = gpu == s.facts.nvidia.gpus.end() ? entry.uuid : name_of(*gpu);
+    out.fail(
+        Severity::note, fmt::format("{} is in quarantine: pods do not get it", name),
+        fmt::format("since {}{}{}", entry.since, entry.reason.empty() ? "" : ": ", entry.reason),
+        fmt::format("once it is repaired or replaced: gpuadm gpu release {} {}", s.host.name, entry.uuid));
+  }
+}
+
 /// The first driver that supports MIG on a GPU, by a word of its name: NVIDIA's MIG user guide.
 struct First {
   std::string_view name;
@@ -217,6 +230,8 @@ constexpr std::array gpu_use_rows = std::to_array<Check>({
      "containers lose their GPU otherwise", "pci dev-char paths", preflight | node, dev_char},
     {"gpu.driver.idle-node-processes", "no desktop uses the GPUs", "a desktop takes GPU memory from programs",
      "pci nvidia-smi nvidia-smi-xml", preflight | node, graphics},
+    {"gpu.health.quarantine", "no GPU is in quarantine", "pods do not get a GPU in quarantine",
+     "pci nvidia-smi /etc/gpuadm/quarantine", preflight | node, quarantine},
     {"gpu.mig.supported", "the driver supports MIG on the GPUs",
      "each GPU model needs a minimum driver version",
      "pci nvidia-smi nvidia-smi-xml nvidia-module /proc/driver/nvidia/version "

@@ -124,7 +124,15 @@ std::optional<TaintPolicy> taint_policy_named(std::string_view name) {
 }
 
 int gpus_of(const facts::Nvidia& nvidia) {
-  return static_cast<int>(nvidia.pci_gpus.empty() ? nvidia.gpus.size() : nvidia.pci_gpus.size());
+  auto count = nvidia.pci_gpus.empty() ? nvidia.gpus.size() : nvidia.pci_gpus.size();
+  // One in quarantine may also have fallen off the bus.
+  const auto has_slot = [&](const std::string& slot) {
+    return std::ranges::find(nvidia.pci_gpus, slot, &facts::PciGpu::slot) != nvidia.pci_gpus.end() ||
+           std::ranges::find(nvidia.gpus, slot, &facts::Gpu::bus_id) != nvidia.gpus.end();
+  };
+  count += static_cast<std::size_t>(
+      std::ranges::count_if(nvidia.quarantine, [&](const auto& entry) { return !has_slot(entry.slot); }));
+  return static_cast<int>(count);
 }
 
 HealthReport judge_health(std::span<const Finding> findings, int gpus, int known, TaintPolicy policy) {

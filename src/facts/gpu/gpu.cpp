@@ -288,6 +288,8 @@ void read_gpus(const Sections& sections, Facts& facts) {
   read_module(sections, facts.nvidia);
   read_files(sections, facts);
   read_smi(sections, facts);
+  for (const std::string_view line : sections.lines("/etc/gpuadm/quarantine"))
+    if (auto entry = quarantined_in(line)) facts.nvidia.quarantine.push_back(std::move(*entry));
   if (facts.nvidia.driver)
     facts.nvidia.driver->library = library_version(facts.nvidia.libraries, facts.nvidia.driver->version);
 }

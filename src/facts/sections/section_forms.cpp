@@ -146,6 +146,7 @@ constexpr std::array forms = std::to_array<SectionForm>({
     {"/etc/docker/daemon.json", nullptr, has_brace, some, none},
     {"/etc/crictl.yaml", nullptr, has_colon, some, none},
     {"/etc/nvidia-container-runtime/config.toml", nullptr, setting, some, none},
+    {"/etc/gpuadm/quarantine", nullptr, quarantine_entry, all, none},
     {"/etc/cdi/*", nullptr, has_colon, some, none},
     {"/run/cdi/*", nullptr, has_colon, some, none},
     {"/etc/kubernetes/admin.conf", nullptr, has_colon, some, none},

@@ -270,6 +270,10 @@ bool time_source(Line line) {
   return line.find(" : ") != Line::npos;
 }
 
+bool quarantine_entry(Line line) {
+  return line.starts_with('#') || quarantined_in(line).has_value();
+}
+
 bool has_colon(Line line) {
   return line.find(':') != Line::npos;
 }

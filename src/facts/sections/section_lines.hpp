@@ -82,6 +82,8 @@ template <std::size_t least>
 [[nodiscard]] bool metric(Line line);
 [[nodiscard]] bool time_source(Line line);
 [[nodiscard]] bool has_colon(Line line);
+/// A comment, or a GPU.
+[[nodiscard]] bool quarantine_entry(Line line);
 [[nodiscard]] bool has_brace(Line line);
 /// Of TOML, and of systemd's and yum's files.
 [[nodiscard]] bool setting(Line line);

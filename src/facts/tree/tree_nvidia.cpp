@@ -62,6 +62,10 @@ Tree gpu(const Gpu& g) {
                        {"readings", map_of(g.readings)}});
 }
 
+Tree quarantined(const QuarantinedGpu& q) {
+  return Tree::map_of({{"uuid", q.uuid}, {"slot", q.slot}, {"since", q.since}, {"reason", q.reason}});
+}
+
 Tree driver_root(const DriverRoot& root) {
   return Tree::map_of({{"path", root.path},
                        {"nvidiaSmi", root.smi},
@@ -78,7 +82,7 @@ Tree nvidia_tree(const Facts& f) {
                            {"openModules", tree_of(f.nvidia.driver->open_modules)},
                            {"cuda", tree_of(f.nvidia.driver->cuda)},
                            {"library", tree_of(f.nvidia.driver->library)}});
-  return Tree::map_of(
+  Tree tree = Tree::map_of(
       {{"pci", list_of(f.nvidia.pci_gpus, pci_gpu)},
        {"driver", driver},
        {"driverInstalled", tree_of(f.nvidia.driver_installed)},
@@ -101,6 +105,8 @@ Tree nvidia_tree(const Facts& f) {
        {"smiStatus", tree_of(f.nvidia.smi_status)},
        {"smiSays", f.nvidia.smi_says},
        {"gpus", list_of(f.nvidia.gpus, gpu)}});
+  if (!f.nvidia.quarantine.empty()) tree.set("quarantine", list_of(f.nvidia.quarantine, quarantined));
+  return tree;
 }
 
 }  // namespace facts

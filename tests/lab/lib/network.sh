@@ -27,6 +27,8 @@ network_join() { # network_join NAME NUMBER
   local ns=$LAB_NS-$1
   [ -e "/run/netns/$ns" ] && return 0
   ip netns add "$ns"
+  # The kernel deletes the cable of a namespace some time after the namespace.
+  ip -n "$LAB_NS" link del "host$2" 2>/dev/null || true
   ip -n "$LAB_NS" link add "host$2" type veth peer name eth0 netns "$ns"
   ip -n "$LAB_NS" link set "host$2" master lab0 up
   ip -n "$ns" link set lo up

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "gpuadm/app/gpu.hpp"
+#include "gpuadm/plan/plan.hpp"
+#include "gpuadm/playbook/playbook.hpp"
+#include "gpuadm/session/run_playbook.hpp"
+
+#include <functional>
+#include <string>
+
+/// Changes to the GPUs of one host of a cluster.
+namespace app {
+
+/// The cluster file, or the host as the whole cluster; `host` becomes its name there. Fault::usage if the
+/// file has no such host.
+[[nodiscard]] Result<spec::Cluster> cluster_with(const std::filesystem::path& file, std::string& host,
+                                                 const session::Connection& connection);
+
+/// A different setting keeps the device plugin's image: nodes that were installed from a bundle may have only
+/// this one.
+[[nodiscard]] Result<> keep_plugin_image(playbook::Library& library, const spec::Cluster& cluster,
+                                         const facts::Census& census, transport::Fleet& fleet,
+                                         const assets::Store& assets);
+
+/// Previews, confirms and executes the library's playbook for one host: labels and settings are the host's,
+/// manifests the control plane's. `adjust`: changes the facts before the plan is made from them; may be
+/// empty.
+[[nodiscard]] Result<Outcome> change_gpus_of(const std::string& host, const spec::Cluster& cluster,
+                                             const playbook::Library& library, const assets::Store& assets,
+                                             const session::Session& session, const session::Survey& survey,
+                                             const std::function<void(facts::Census&)>& adjust,
+                                             Consent consent, Format format, Io& io);
+
+}  // namespace app
