@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154
 # Prints what `gpuadm health` has on a host. Variables: what (status, history, settings). settings: "run OPTIONS", "every SECONDS" and
 # "serve OPTIONS" of its units. status: "timer STATE", "service RESULT", "says LINE" (its last
-# error), then "state " and the file of the last run. history: the lines of the history, oldest first.
+# error), then "state " and the file of the last run. history: the lines of the history, oldest first, then the same.
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 home=/var/lib/gpuadm/health
 units=/etc/systemd/system
@@ -17,5 +17,8 @@ case $what in
     printf 'says %s\n' "$(timeout -k 2 5 journalctl -u gpuadm-health.service _COMM=gpuadm -n 10 -o cat --no-pager 2>/dev/null | grep '^gpuadm: ' | tail -n 1 | head -c 500)"
     [ ! -f "$home/state.json" ] || { printf 'state ' && head -c 262144 "$home/state.json" && echo; }
     ;;
-  history) for file in "$home/history.1.jsonl" "$home/history.jsonl"; do [ ! -f "$file" ] || head -c 1048576 "$file"; done ;;
+  history)
+    for file in "$home/history.1.jsonl" "$home/history.jsonl"; do [ ! -f "$file" ] || head -c 1048576 "$file"; done
+    [ ! -f "$home/state.json" ] || { printf '\nstate ' && head -c 262144 "$home/state.json" && echo; }
+    ;;
 esac

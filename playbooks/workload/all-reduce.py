@@ -16,6 +16,42 @@ def say(**values):
     print(MARK + json.dumps(values), flush=True)
 
 
+def mtu():
+    """The MTU of the link with the default route; None: not read."""
+    try:
+        with open("/proc/net/route") as routes:
+            link = next(row.split()[0] for row in routes if row.split()[1] == "00000000")
+        with open(f"/sys/class/net/{link}/mtu") as value:
+            return int(value.read())
+    except (OSError, StopIteration, ValueError):
+        return None
+
+
+def limits():
+    """What the process may use: bytes of locked memory and open files (-1: no limit), bytes of /dev/shm."""
+    seen = {}
+    try:
+        seen["shm"] = os.statvfs("/dev/shm").f_blocks * os.statvfs("/dev/shm").f_frsize
+    except OSError:
+        pass
+    try:
+        import resource
+
+        seen["memlock"] = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
+        seen["nofile"] = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    except (ImportError, OSError):
+        pass
+    return seen
+
+
+def nccl(torch):
+    try:
+        version = torch.cuda.nccl.version()
+    except Exception:  # of any library below: not read
+        return ""
+    return ".".join(str(part) for part in version) if isinstance(version, tuple) else str(version)
+
+
 def measure(torch, distributed, device, ranks):
     """Bytes, repetitions, seconds of each, and whether the sum was right."""
 
@@ -60,7 +96,7 @@ def reduce(local):
     if device != "cpu":
         torch.cuda.set_device(device)
     seen = {"process": rank, "torch": torch.__version__, "cuda": torch.version.cuda, "gpus": gpus, "model": model, "backend": backend}
-    say(**seen)
+    say(**seen, **limits(), mtu=mtu(), nccl=nccl(torch) if backend == "nccl" else "")
     step = "meet"
     try:
         meeting = datetime.timedelta(seconds=int(os.environ["GPUADM_MEET"]))

@@ -76,6 +76,11 @@ int int_at(const Tree& tree, std::string_view key) {
   return value ? static_cast<int>(std::clamp<std::int64_t>(value->as_int().value_or(0), 0, 1'000'000)) : 0;
 }
 
+std::optional<long long> number_at(const Tree& tree, std::string_view key) {
+  const Tree* value = tree.find(key);
+  return value ? value->as_int() : std::nullopt;
+}
+
 std::string word_at(const Tree& tree, std::string_view key) {
   const Tree* value = tree.find(key);
   return value && value->is_string() ? base::printable(value->text(), 400) : "";
@@ -88,8 +93,17 @@ void read_line(const Tree& line, AllReduce& read) {
     read.has_torch = false;
     read.why_no_torch = word_at(line, "why");
   } else if (torch) {
-    read.processes.push_back({int_at(line, "process"), int_at(line, "gpus"), word_at(line, "torch"),
-                              word_at(line, "cuda"), word_at(line, "model"), word_at(line, "backend")});
+    read.processes.push_back({.rank = int_at(line, "process"),
+                              .gpus = int_at(line, "gpus"),
+                              .torch = word_at(line, "torch"),
+                              .cuda = word_at(line, "cuda"),
+                              .model = word_at(line, "model"),
+                              .backend = word_at(line, "backend"),
+                              .nccl = word_at(line, "nccl"),
+                              .memlock = number_at(line, "memlock"),
+                              .nofile = number_at(line, "nofile"),
+                              .shm = number_at(line, "shm"),
+                              .mtu = number_at(line, "mtu")});
   } else if (line.find("error")) {
     if (!read.failure)
       read.failure = {int_at(line, "process"), word_at(line, "step") == "meet", word_at(line, "error")};
@@ -269,7 +283,9 @@ Finding all_reduce_finding(Verdict verdict, Severity severity, const std::string
 }
 
 std::vector<Finding> judge_all_reduce(const AllReduceInputs& inputs) {
-  return Judge(inputs).all();
+  std::vector<Finding> findings = Judge(inputs).all();
+  std::ranges::move(judge_ranks(inputs.job, inputs.read), std::back_inserter(findings));
+  return findings;
 }
 
 }  // namespace workload

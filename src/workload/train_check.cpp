@@ -41,6 +41,9 @@ constexpr TrainCheckRow rows[] = {
     {"train.volume", "the claims exist, and all ranks can mount them", "ranks do not start otherwise"},
     {"train.rdma", "ranks request the RDMA devices of nodes", "NCCL uses TCP otherwise"},
     {"train.clock-skew", "the clocks of the nodes agree", "certificates and logs depend on them"},
+    {"train.limits", "the ranks may use enough memory and files", "data loaders and RDMA fail otherwise"},
+    {"train.mtu", "the pods of the ranks have one MTU", "large packets are lost otherwise"},
+    {"train.nccl", "the ranks have one version of NCCL", "they do not understand each other otherwise"},
     {"train.all-reduce", "the ranks meet and exchange data",
      "training between ranks waits or fails otherwise"},
 };

@@ -237,11 +237,18 @@ TEST_CASE("a clock that is set is measured against the uptime") {
 }
 
 TEST_CASE("the history is read back, without its damaged lines") {
-  const std::vector<HealthCondition> conditions = {{"GPUHealthy", "False", "", "", ""}};
-  const std::string line =
-      cluster::history_line({"2026-01-01T00:00:00Z", 0, 5, ""}, conditions, "Xid 79", "tainted gpu1");
-  const auto history = cluster::read_history("gpu1", line + "{\"at\": \"cut\n" + line);
-  CHECK(history.entries.size() == 2);
+  cluster::HealthState state;
+  state.conditions = {{"GPUHealthy", "False", "", "", ""}};
+  state.first = "Xid 79";
+  state.gpu_states = {{"GPU-a", "ok"}, {"GPU-b", "broken"}};
+  state.last.at = "2026-01-01T00:05:00Z";
+  const std::string line = cluster::history_line({"2026-01-01T00:00:00Z", 0, 5, ""}, state, "tainted gpu1");
+  const auto history = cluster::read_history(
+      "gpu1", line + "{\"at\": \"cut\n" + line + "\nstate " + base::json::write(cluster::to_tree(state), 0));
+  REQUIRE(history.entries.size() == 2);
+  CHECK(history.entries[1].gpus == state.gpu_states);
+  CHECK(history.last == "2026-01-01T00:05:00Z");
+  CHECK(cluster::state_in(cluster::to_tree(state)).gpu_states == state.gpu_states);
   CHECK(history.damaged == 1);
   const std::string table = cluster::history_table(history.entries, 0);
   CHECK(table.contains("2026-01-01T00:00:00Z"));
@@ -257,4 +264,40 @@ TEST_CASE("the status of a host names what is wrong with the checks themselves")
   const std::string table = cluster::health_table(rows, 0);
   CHECK(table.contains("gpu1: the last run failed (timeout): it took too long"));
   CHECK(table.contains("not enabled"));
+}
+
+TEST_CASE("the timeline has a bar for each condition and GPU, and gaps where nothing is known") {
+  const auto entry = [](const char* host, const char* at, const char* status, cluster::GpuStates gpus,
+                        const char* first) {
+    cluster::HistoryEntry one{.host = host, .at = at, .gpus = std::move(gpus), .first = first};
+    one.conditions = {{"GPUHealthy", status, "", "", ""}};
+    return one;
+  };
+  const std::vector<cluster::HistoryEntry> entries = {
+      entry("gpu1", "2026-11-27T00:00:00Z", "True", {{"GPU-a", "ok"}, {"GPU-b", "ok"}}, ""),
+      entry("gpu1", "2026-11-27T00:10:00Z", "False", {{"GPU-a", "ok"}, {"GPU-b", "broken"}}, "<b>Xid 79</b>"),
+      entry("gpu1", "2026-11-27T00:20:00Z", "Unknown", {}, "nvidia-smi hangs"),
+      entry("gpu1", "2026-11-27T00:30:00Z", "True", {{"GPU-a", "ok"}, {"GPU-b", "quarantined"}}, ""),
+      entry("gpu2", "not a time", "True", {}, "")};
+  const auto page = cluster::health_timeline(entries, {{"gpu1", "2026-11-27T01:00:00Z"}, {"gpu2", ""}});
+  CHECK(page.to - page.from == 3600);
+  REQUIRE(page.hosts.size() == 2);
+  const auto& bars = page.hosts[0].bars;
+  REQUIRE(bars.size() == 5);
+  REQUIRE(bars[0].spans.size() == 3);
+  CHECK(bars[0].spans[1].condition == report::Condition::bad);
+  CHECK(bars[0].spans[1].to - bars[0].spans[1].from == 600);
+  CHECK(bars[0].spans[2].from - bars[0].spans[1].to == 600);
+  CHECK(bars[1].spans.empty());
+  REQUIRE(bars[3].spans.size() == 2);
+  CHECK(bars[3].spans[0].to - bars[3].spans[0].from == 1200);
+  REQUIRE(bars[4].spans.size() == 3);
+  CHECK(bars[4].spans[2].condition == report::Condition::excluded);
+  CHECK(page.hosts[1].bars.empty());
+  const std::string html = report::to_html(page);
+  CHECK(html.contains("&lt;b&gt;Xid 79&lt;/b&gt;"));
+  CHECK_FALSE(html.contains("<b>Xid"));
+  CHECK_FALSE(html.contains("<script"));
+  CHECK(html.contains("aria-label=\"GPU-b: in quarantine 30m 0s, broken 10m 0s, no finding 10m 0s of 1h 0m"));
+  CHECK(report::to_html(cluster::health_timeline({}, {})).contains("Health of 0 hosts"));
 }

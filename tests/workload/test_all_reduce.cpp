@@ -36,6 +36,9 @@ std::string verdict_of(const fs::path& folder) {
   TrainJob job =
       job_with(static_cast<int>(document->find("ranks")->as_int().value_or(1)), text_at(*document, {"gpus"}));
   if (text_at(*document, {"framework"}) == "mpi") job.framework = workload::Framework::mpi;
+  if (document->find("rdma"))
+    job.roles.front().pod =
+        *base::yaml::read("containers: [{ name: main, resources: { limits: { rdma/hca: 1 } } }]", "pod.yaml");
   if (document->find("pack")) job.placement = workload::Placement::anywhere;
   const workload::AllReduce read = workload::read_all_reduce(*base::read_file(folder / "log.txt"));
   if (!read.has_torch) return "no PyTorch: " + read.why_no_torch + "\n";
@@ -66,7 +69,7 @@ TEST_CASE("what the ranks of an all-reduce print becomes findings, and damaged l
   for (const auto& entry : fs::directory_iterator(GPUADM_TESTS_DIR "/cases/all-reduce"))
     folders.push_back(entry.path());
   std::ranges::sort(folders);
-  REQUIRE(folders.size() >= 17);
+  REQUIRE(folders.size() >= 19);
   for (const fs::path& folder : folders) {
     CAPTURE(folder.filename().string());
     const std::string shown = verdict_of(folder);

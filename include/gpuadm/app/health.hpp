@@ -44,7 +44,8 @@ struct HealthOptions {
 /// Prints the last run, the conditions and the taint of every node. Outcome::failed if a node is unhealthy,
 /// or does not check itself. Changes nothing.
 [[nodiscard]] Result<Outcome> health_status(const HealthOptions& options, Io& io);
-/// Prints what has changed on every node, in the order of time. Changes nothing.
+/// Prints what has changed on every node, in the order of time; with Format::html a page with a timeline of
+/// every condition and GPU. Changes nothing.
 [[nodiscard]] Result<Outcome> health_history(const HealthOptions& options, Io& io);
 
 struct HealthDisableOptions {

@@ -42,6 +42,15 @@ struct HealthReport {
   int gpus = 0;                             ///< GPUs that the node has
 };
 
+/// "ok", "warning", "broken" or "quarantined" of each GPU, by UUID.
+using GpuStates = std::map<std::string, std::string>;
+/// The GPUs that the driver lists: by the most severe open finding that names them, unless they are in
+/// quarantine.
+[[nodiscard]] GpuStates gpu_states(std::span<const report::Finding> findings, const facts::Nvidia& nvidia);
+
+[[nodiscard]] base::Tree to_tree(const GpuStates& states);
+[[nodiscard]] GpuStates gpu_states_in(const base::Tree& tree);
+
 /// The number of GPUs on the PCI bus; where it cannot be read, the number that nvidia-smi lists.
 [[nodiscard]] int gpus_of(const facts::Nvidia& nvidia);
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "gpuadm/cluster/health.hpp"
+#include "gpuadm/report/timeline.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,7 @@ struct HealthState {
   std::vector<HealthCondition> conditions;
   std::string first;                ///< the first broken link
   int gpus = 0;                     ///< the most GPUs that a run saw
+  GpuStates gpu_states;             ///< none: the run could not check them
   bool published = false;           ///< the API server has these conditions
   Moment sent;                      ///< when it got them
   std::string problem;              ///< why it did not get them; empty: it did
@@ -48,19 +51,21 @@ void enqueue(HealthState& state, HealthEvent event);
 /// is unknown.
 [[nodiscard]] std::optional<long long> clock_step(const Moment& before, const Moment& now);
 
-/// A line of the history, with its newline. `note`: what else happened; empty: nothing.
-[[nodiscard]] std::string history_line(const Moment& now, std::span<const HealthCondition> conditions,
-                                       const std::string& first, const std::string& note);
+/// A line of the history, with its newline: the state after a run. `note`: what else happened; empty:
+/// nothing.
+[[nodiscard]] std::string history_line(const Moment& now, const HealthState& state, const std::string& note);
 
 /// A line of the history of one node.
 struct HistoryEntry {
   std::string host, at;
   std::vector<HealthCondition> conditions;  ///< type and status
+  GpuStates gpus;
   std::string first, note;
 };
 /// The lines of playbooks/read/health.sh `history`; damaged ones are counted.
 struct History {
   std::vector<HistoryEntry> entries;
+  std::string last;  ///< time of the last run; empty: unknown
   int damaged = 0;
 };
 [[nodiscard]] History read_history(const std::string& host, std::string_view lines);
@@ -86,5 +91,9 @@ struct HealthRow {
 [[nodiscard]] std::string health_table(std::span<const HealthRow> rows, std::size_t width);
 [[nodiscard]] base::Tree to_tree(std::span<const HistoryEntry> entries);
 [[nodiscard]] std::string history_table(std::span<const HistoryEntry> entries, std::size_t width);
+/// The conditions and the GPUs of every node over time. `last`: when each host was last checked; what comes
+/// after it is unknown, and so is everything before its first entry.
+[[nodiscard]] report::TimelinePage health_timeline(std::span<const HistoryEntry> entries,
+                                                   const std::map<std::string, std::string>& last);
 
 }  // namespace cluster

@@ -32,6 +32,9 @@ struct AllReduce {
   struct Process {
     int rank = 0, gpus = 0;  ///< gpus: those that PyTorch sees
     std::string torch, cuda, model, backend;
+    std::string nccl;                          ///< its version; empty: not used, or not read
+    std::optional<long long> memlock, nofile;  ///< limits: bytes of locked memory, open files; -1: none
+    std::optional<long long> shm, mtu;         ///< bytes of /dev/shm; of the link with the default route
   };
   std::vector<Process> processes;
   bool has_met = false;  ///< whether all processes have met
@@ -71,9 +74,14 @@ struct AllReduceInputs {
   int timed_out = 0;  ///< seconds after which the ranks were ended; 0: they were not
   std::optional<LinkSpeed> speed;
 };
+/// What the ranks may use, as they see it: train.limits, train.mtu, and with NCCL train.nccl. None if no
+/// process said anything.
+[[nodiscard]] std::vector<report::Finding> judge_ranks(const TrainJob& job, const AllReduce& read);
+
 /// One finding, and another one if ranks have GPUs that PyTorch does not see. Only for an image with PyTorch.
 /// Blocker: the ranks of a job with PyTorch would fail, too. The bandwidth of NCCL is a note, because no
 /// floor for it is known; that of gloo is compared with the link.
+/// Then those of judge_ranks.
 [[nodiscard]] std::vector<report::Finding> judge_all_reduce(const AllReduceInputs& inputs);
 
 /// A finding of train.all-reduce.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace app {
 
@@ -22,6 +23,7 @@ Result<Outcome> health_history(const HealthOptions& options, Io& io) {
                                                       .variables = {{"what", "history"}}},
                                                      assets)));
   std::vector<cluster::HistoryEntry> entries;
+  std::map<std::string, std::string> last;
   std::size_t reached = 0;
   while (const auto completion = fleet->next()) {
     if (!completion->result) {
@@ -33,6 +35,7 @@ Result<Outcome> health_history(const HealthOptions& options, Io& io) {
     if (history.damaged > 0)
       io.err(fmt::format("{}: {} damaged lines of the history are ignored\n",
                          base::printable(completion->host), history.damaged));
+    last[completion->host] = history.last;
     std::ranges::move(history.entries, std::back_inserter(entries));
   }
   if (fleet->interrupted())
@@ -41,6 +44,8 @@ Result<Outcome> health_history(const HealthOptions& options, Io& io) {
   std::ranges::stable_sort(entries, {}, &cluster::HistoryEntry::at);
   if (options.format == Format::json)
     io.out(base::json::write(cluster::to_tree(entries)) + "\n");
+  else if (options.format == Format::html)
+    io.out(report::to_html(cluster::health_timeline(entries, last)));
   else if (entries.empty())
     io.out("no history; nodes have one after gpuadm health enable\n");
   else

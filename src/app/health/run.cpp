@@ -116,6 +116,7 @@ std::string hung_text(const HungProgram& hung) {
 struct Checked {
   HealthReport report;
   std::vector<report::Finding> findings;
+  cluster::GpuStates gpus;
   std::optional<facts::Nvidia> nvidia;  ///< nothing: the facts could not be read
   bool has_log = false;                 ///< whether the kernel's log could be read
 };
@@ -142,7 +143,9 @@ Result<Checked> check_node(const Run& run, int known) {
         run.options.skip, [&](const std::string& pattern) { return session::matches(finding.id, pattern); });
   });
   auto report = cluster::judge_health(findings, cluster::gpus_of(facts->nvidia), known, run.options.taint);
-  return Checked{std::move(report), std::move(findings), facts->nvidia, facts->kernel.log.has_value()};
+  auto states = cluster::gpu_states(findings, facts->nvidia);
+  return Checked{std::move(report), std::move(findings), std::move(states), facts->nvidia,
+                 facts->kernel.log.has_value()};
 }
 
 std::string event_name(const Run& run, const std::string& word, std::size_t number) {
@@ -231,7 +234,7 @@ std::string_view check_in(std::string_view first) {
 }
 
 bool has_changed(const HealthState& before, const HealthState& now) {
-  return check_in(before.first) != check_in(now.first) ||
+  return check_in(before.first) != check_in(now.first) || before.gpu_states != now.gpu_states ||
          !std::ranges::equal(before.conditions, now.conditions, {}, &cluster::HealthCondition::status,
                              &cluster::HealthCondition::status);
 }
@@ -274,10 +277,10 @@ Result<Outcome> health_run(const HealthRunOptions& options, Io& io) {
 
   HealthState state = before;
   remember(run, checked.report, state, checked.report.conditions);
+  state.gpu_states = checked.gpus;
   const std::string note = note_of(before, run.now);
   Result<> kept;
-  if (has_changed(before, state) || !note.empty())
-    kept = append(cluster::history_line(run.now, state.conditions, state.first, note));
+  if (has_changed(before, state) || !note.empty()) kept = append(cluster::history_line(run.now, state, note));
   // Events are sent only once they are on disk: otherwise each run would send them again.
   if (const auto saved = save(state); !saved) {
     kept = saved;
@@ -289,7 +292,7 @@ Result<Outcome> health_run(const HealthRunOptions& options, Io& io) {
   const auto did = sent ? set_taints(run, state) : Result<std::vector<std::string>>();
   if (!did) state.problem = did.error().what;
   if (did && !did->empty() && kept)
-    kept = append(cluster::history_line(run.now, state.conditions, state.first, base::join(*did, ", ")));
+    kept = append(cluster::history_line(run.now, state, base::join(*did, ", ")));
   if (const auto saved = save(state); !saved) kept = saved;
   if (const auto written = write_metrics(state, checked.nvidia ? &*checked.nvidia : nullptr, checked.has_log,
                                          std::move(checked.findings));

@@ -75,11 +75,12 @@ void add_health_enable(CLI::App& group, Global& global, Verb& chosen) {
 }
 
 void add_health_reader(CLI::App& group, Global& global, Verb& chosen, const char* name, const char* says,
-                       base::Result<app::Outcome> (*does)(const app::HealthOptions&, app::Io&)) {
+                       base::Result<app::Outcome> (*does)(const app::HealthOptions&, app::Io&),
+                       const Formats& formats) {
   auto* verb = group.add_subcommand(name, says);
   const auto options = add_verb<app::HealthOptions>(*verb, global, chosen, common_of, does);
   add_hosts(*verb, options->hosts);
-  add_format(*verb, options->format);
+  add_format(*verb, options->format, formats);
   add_connection(*verb, options->common.connection);
 }
 
@@ -126,9 +127,11 @@ void add_health(CLI::App& root, Global& global, Verb& chosen) {
           ->fallthrough();
   add_health_enable(*group, global, chosen);
   add_health_reader(*group, global, chosen, "status", "Show the last run, conditions and taint of every node",
-                    app::health_status);
-  add_health_reader(*group, global, chosen, "history", "Show what has changed on every node, and when",
-                    app::health_history);
+                    app::health_status, text_or_json);
+  add_health_reader(*group, global, chosen, "history",
+                    "Show what has changed on every node, and when; with -o html as a page with timelines",
+                    app::health_history,
+                    {{"text", app::Format::text}, {"json", app::Format::json}, {"html", app::Format::html}});
   add_health_disable(*group, global, chosen);
   add_health_run(*group, global, chosen);
   add_health_serve(*group, global, chosen);

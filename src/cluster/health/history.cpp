@@ -25,12 +25,12 @@ Tree statuses_of(std::span<const HealthCondition> conditions) {
 
 }  // namespace
 
-std::string history_line(const Moment& now, std::span<const HealthCondition> conditions,
-                         const std::string& first, const std::string& note) {
+std::string history_line(const Moment& now, const HealthState& state, const std::string& note) {
   Tree line = Tree::map_of({{"at", now.at},
                             {"uptime", std::int64_t{std::llround(now.uptime)}},
-                            {"conditions", statuses_of(conditions)},
-                            {"first", first}});
+                            {"conditions", statuses_of(state.conditions)},
+                            {"gpus", to_tree(state.gpu_states)},
+                            {"first", state.first}});
   if (!note.empty()) line.set("note", note);
   return base::json::write(line, 0) + "\n";
 }
@@ -39,16 +39,24 @@ History read_history(const std::string& host, std::string_view text) {
   History history;
   for (const std::string_view line : base::lines(text)) {
     if (base::trim(line).empty()) continue;
+    if (constexpr std::string_view state = "state "; line.starts_with(state)) {
+      if (const auto tree = base::json::read(line.substr(state.size()), "state.json"))
+        history.last = state_in(*tree).last.at;
+      continue;
+    }
     const auto tree = base::json::read(line, "history");
     if (!tree || base::text_of(*tree, "at").empty()) {
       ++history.damaged;
       continue;
     }
-    HistoryEntry entry{
-        host, base::text_of(*tree, "at"), {}, base::text_of(*tree, "first"), base::text_of(*tree, "note")};
+    HistoryEntry entry{.host = host,
+                       .at = base::text_of(*tree, "at"),
+                       .first = base::text_of(*tree, "first"),
+                       .note = base::text_of(*tree, "note")};
     if (const Tree* statuses = tree->find("conditions"))
       for (const auto& [type, status] : statuses->entries())
         entry.conditions.push_back({type, status.text(), "", "", ""});
+    if (const Tree* states = tree->find("gpus")) entry.gpus = gpu_states_in(*states);
     history.entries.push_back(std::move(entry));
   }
   return history;
@@ -60,6 +68,7 @@ Tree to_tree(std::span<const HistoryEntry> entries) {
     list.push(Tree::map_of({{"host", entry.host},
                             {"at", entry.at},
                             {"conditions", statuses_of(entry.conditions)},
+                            {"gpus", to_tree(entry.gpus)},
                             {"firstBrokenLink", entry.first},
                             {"note", entry.note}}));
   return Tree::map_of({{"history", std::move(list)}});

@@ -1,4 +1,5 @@
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/checks/checks.hpp"
 #include "gpuadm/cluster/health.hpp"
 
 #include <fmt/format.h>
@@ -121,6 +122,25 @@ std::string_view name_of(TaintPolicy policy) {
 std::optional<TaintPolicy> taint_policy_named(std::string_view name) {
   const auto* row = std::ranges::find(policies, name, [](const auto& one) { return one.second; });
   return row == std::end(policies) ? std::nullopt : std::optional(row->first);
+}
+
+GpuStates gpu_states(std::span<const Finding> findings, const facts::Nvidia& nvidia) {
+  GpuStates states;
+  for (const facts::Gpu& gpu : nvidia.gpus) {
+    std::string& state = states[gpu.uuid];
+    state = quarantine_of(nvidia, gpu) ? "quarantined" : "ok";
+    if (state == "quarantined") continue;
+    for (const Finding& finding : findings) {
+      if (!report::is_open(finding) || !report::is_broken(finding) || finding.severity == Severity::note ||
+          !checks::names_gpu(finding, gpu.bus_id, &gpu))
+        continue;
+      if (finding.severity == Severity::blocker)
+        state = "broken";
+      else if (state == "ok")
+        state = "warning";
+    }
+  }
+  return states;
 }
 
 int gpus_of(const facts::Nvidia& nvidia) {

@@ -48,6 +48,18 @@ HealthEvent event_in(const Tree& tree) {
 
 }  // namespace
 
+Tree to_tree(const GpuStates& states) {
+  Tree tree = Tree::map();
+  for (const auto& [uuid, status] : states) tree.set(uuid, status);
+  return tree;
+}
+
+GpuStates gpu_states_in(const Tree& tree) {
+  GpuStates states;
+  for (const auto& [uuid, status] : tree.entries()) states.emplace(uuid, status.text());
+  return states;
+}
+
 Tree to_tree(const HealthState& state) {
   Tree events = Tree::list(), streaks = Tree::map();
   for (const HealthEvent& event : state.events) events.push(tree_of(event));
@@ -58,6 +70,7 @@ Tree to_tree(const HealthState& state) {
                        {"conditions", to_tree(state.conditions)},
                        {"first", state.first},
                        {"gpus", state.gpus},
+                       {"gpuStates", to_tree(state.gpu_states)},
                        {"published", state.published},
                        {"sent", tree_of(state.sent)},
                        {"problem", state.problem},
@@ -74,6 +87,7 @@ HealthState state_in(const Tree& tree) {
   if (const Tree* list = tree.find("conditions")) state.conditions = conditions_in(*list);
   state.first = base::text_of(tree, "first");
   state.gpus = int_of(tree, "gpus");
+  if (const Tree* states = tree.find("gpuStates")) state.gpu_states = gpu_states_in(*states);
   const Tree* published = tree.find("published");
   state.published = published && published->as_bool().value_or(false);
   state.sent = moment_in(tree.find("sent"));
