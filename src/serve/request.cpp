@@ -1,5 +1,7 @@
 #include "serve/request.hpp"
 
+#include "gpuadm/base/text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +12,7 @@ namespace {
 
 constexpr std::pair<int, std::string_view> reasons[] = {{200, "OK"},
                                                         {400, "Bad Request"},
+                                                        {403, "Forbidden"},
                                                         {404, "Not Found"},
                                                         {405, "Method Not Allowed"},
                                                         {503, "Service Unavailable"}};
@@ -20,6 +23,18 @@ bool begins_with_method(std::string_view bytes) {
   const std::size_t end = std::min(bytes.find(' '), bytes.size());
   return end <= longest &&
          std::ranges::all_of(bytes.substr(0, end), [](char c) { return c >= 'A' && c <= 'Z'; });
+}
+
+/// The value of the header Host. Nothing: there are two, and a proxy could have read the other one.
+std::optional<std::string> host_in(std::string_view headers) {
+  std::optional<std::string> host;
+  for (const std::string_view line : base::lines(headers)) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos || base::lower(line.substr(0, colon)) != "host") continue;
+    if (host) return std::nullopt;
+    host = base::lower(base::trim(line.substr(colon + 1)));
+  }
+  return host.value_or("");
 }
 
 }  // namespace
@@ -36,19 +51,23 @@ std::optional<Request> read_request(std::string_view bytes) {
   if (!line.substr(last + 1).starts_with("HTTP/1.") || !target.starts_with('/') ||
       std::ranges::any_of(target, [](char c) { return c <= ' ' || c > '~'; }))
     return Request{};
-  Request request{Request::Kind::other_method, std::string(target.substr(0, target.find('?')))};
+  const auto host = host_in(bytes.substr(line.size(), end - line.size()));
+  if (!host) return Request{};
+  Request request{Request::Kind::other_method, std::string(target.substr(0, target.find('?'))), *host};
   if (line.starts_with("GET ")) request.kind = Request::Kind::get;
   if (line.starts_with("HEAD ")) request.kind = Request::Kind::head;
   return request;
 }
 
-std::string response(int status, std::string_view text, bool head) {
-  const auto* reason = std::ranges::find(reasons, status, &std::pair<int, std::string_view>::first);
+std::string to_text(const Response& response, bool head) {
+  const auto* reason =
+      std::ranges::find(reasons, response.status, &std::pair<int, std::string_view>::first);
   std::string answer = fmt::format(
-      "HTTP/1.1 {} {}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: {}\r\n"
-      "X-Content-Type-Options: nosniff\r\n{}Connection: close\r\n\r\n",
-      status, reason->second, text.size(), status == 405 ? "Allow: GET, HEAD\r\n" : "");
-  if (!head) answer += text;
+      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nX-Content-Type-Options: nosniff\r\n",
+      response.status, reason->second, response.type, response.text.size());
+  for (const auto& [name, value] : response.headers) answer += fmt::format("{}: {}\r\n", name, value);
+  answer += "Connection: close\r\n\r\n";
+  if (!head) answer += response.text;
   return answer;
 }
 

@@ -2,7 +2,7 @@
 
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/serve/text_server.hpp"
+#include "gpuadm/serve/server.hpp"
 
 #include <fmt/format.h>
 #include <openssl/bio.h>

@@ -46,6 +46,25 @@ std::vector<std::string> names_in(const std::string& output) {
 
 }  // namespace
 
+Result<transport::Command> objects_command(const ObjectQuery& query, const assets::Store& assets) {
+  const std::string kinds = base::join(query.kinds, ",");
+  transport::Command command =
+      TRY(command_for("read " + kinds, "get",
+                      {{"kinds", kinds}, {"space", query.space}, {"selector", query.selector}}, assets));
+  command.output = query.output;
+  command.output_limit = objects_limit;
+  return command;
+}
+
+Result<std::vector<Tree>> objects_in(const std::string& output, const std::string& source) {
+  if (base::trim(output).empty()) return std::vector<Tree>();
+  const Tree list = TRY(base::json::read(output, source));
+  const Tree* items = list.find("items");
+  if (!items || !items->is_list())
+    return base::fail(Fault::parse, fmt::format("{}: the answer is not a list", source));
+  return items->items();
+}
+
 Result<ClusterClient> ClusterClient::open(const spec::Cluster& cluster, transport::Fleet& fleet,
                                           const assets::Store& assets) {
   std::vector<const spec::Host*> hosts;
@@ -88,19 +107,8 @@ Result<facts::ClusterFacts> ClusterClient::read_nodes_and_pods() {
 }
 
 Result<std::vector<Tree>> ClusterClient::get(const ObjectQuery& query) {
-  const std::string kinds = base::join(query.kinds, ",");
-  transport::Command command =
-      TRY(command_for("read " + kinds, "get",
-                      {{"kinds", kinds}, {"space", query.space}, {"selector", query.selector}}, *assets_));
-  command.output = query.output;
-  const std::string answer = TRY(run(std::move(command)));
-  if (base::trim(answer).empty()) return std::vector<Tree>();
-  const Tree list = TRY(base::json::read(answer, host_ + ": kubectl get " + kinds));
-  const Tree* items = list.find("items");
-  if (!items || !items->is_list())
-    return base::fail(Fault::parse,
-                      fmt::format("{}: kubectl get {}: the answer is not a list", host_, kinds));
-  return items->items();
+  return objects_in(TRY(run(TRY(objects_command(query, *assets_)))),
+                    host_ + ": kubectl get " + base::join(query.kinds, ","));
 }
 
 Result<std::vector<std::string>> ClusterClient::create(const std::string& space,

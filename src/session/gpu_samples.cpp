@@ -27,7 +27,10 @@ constexpr seconds connecting{10};
 constexpr seconds short_pause{5}, long_pause{60};
 constexpr seconds between_instances{10};
 
-enum class AskedOfLane { nothing, sample, node_pods, cluster_pods };
+/// How long another command may take before its host counts as not answering.
+constexpr seconds others_patience{20};
+
+enum class AskedOfLane { nothing, sample, node_pods, cluster_pods, other };
 
 /// What is known about a host in addition to its samples.
 struct Lane {
@@ -60,7 +63,7 @@ class Sampler {
       if (fleet_.interrupted()) return Outcome::interrupted;
       note_late();
       TRY(show(SampleMoment::complete));
-      if (interval == sampling_.count) break;
+      if (sampling_.count > 0 && interval >= sampling_.count && !outstanding()) break;
       TRY(collect(end, Until::deadline));
       if (fleet_.interrupted()) return Outcome::interrupted;
       begun = Clock::now() < end + sampling_.every ? end : Clock::now();
@@ -75,6 +78,7 @@ class Sampler {
   /// Takes answers until the deadline, or until every host that is not late has answered.
   Result<> collect(Instant deadline, Until until) {
     while (!fleet_.interrupted() && Clock::now() < deadline) {
+      ask_others();
       if (until == Until::answered && !waits()) return {};
       auto completion = fleet_.next_until(std::min(deadline, drawn_ + seconds(1)));
       if (fleet_.interrupted()) return {};
@@ -89,7 +93,8 @@ class Sampler {
 
   bool waits() const {
     return std::ranges::any_of(lanes_, [](const auto& lane) {
-      return lane.second.asked != AskedOfLane::nothing && !lane.second.late;
+      return lane.second.asked != AskedOfLane::nothing && lane.second.asked != AskedOfLane::other &&
+             !lane.second.late;
     });
   }
 
@@ -144,6 +149,27 @@ class Sampler {
     }
   }
 
+  void ask_others() {
+    if (!sampling_.others.next) return;
+    for (const auto& [name, lane] : lanes_) {
+      const auto& sample = samples_.hosts.at(name).sample;
+      if (lane.asked != AskedOfLane::nothing || lane.failures > 0 || !sample) continue;
+      if (auto command = sampling_.others.next(name, *sample))
+        submit(name, AskedOfLane::other, std::move(*command));
+    }
+  }
+
+  /// Hosts that do not answer are not waited for.
+  bool outstanding() const {
+    if (!sampling_.others.next) return false;
+    return std::ranges::any_of(lanes_, [&](const auto& entry) {
+      const auto& [name, lane] = entry;
+      const auto& sample = samples_.hosts.at(name).sample;
+      return lane.asked == AskedOfLane::other ||
+             (lane.failures == 0 && sample && sampling_.others.outstanding(name, *sample));
+    });
+  }
+
   transport::Command names_of(const std::vector<std::string>& uids, const char* from) const {
     return {.label = "name the pods that use GPUs",
             .script = base::assignments({{"uids", base::join(uids, " ")}, {"from", from}}) + pods_,
@@ -166,6 +192,8 @@ class Sampler {
     lane.late = false;
     if (asked == AskedOfLane::sample) {
       take_sample(completion.host, lane, std::move(completion.result));
+    } else if (asked == AskedOfLane::other) {
+      take_other(completion.host, lane, std::move(completion.result));
     } else if (completion.result) {
       const facts::PodNames names = facts::parse_pod_names(completion.result->out);
       asked == AskedOfLane::cluster_pods ? naming_.answered_cluster(names) : naming_.answered_node(names);
@@ -194,6 +222,16 @@ class Sampler {
     host.sample = std::move(*sample);
   }
 
+  void take_other(const std::string& name, Lane& lane, Result<transport::Exit> result) {
+    if (!result) {
+      SampledHost& host = samples_.hosts.at(name);
+      fail(lane, result.error().fault);
+      host.problem = result.error().what;
+      host.error = result.error();
+    }
+    sampling_.others.take(name, std::move(result));
+  }
+
   /// The instances are read less often than the GPUs.
   static void keep_instances(facts::GpuSample& before, facts::GpuSample& now) {
     for (facts::GpuReading& gpu : now.gpus)
@@ -217,7 +255,8 @@ class Sampler {
     const Clock::duration patience = std::max<Clock::duration>(2 * sampling_.every, seconds(3));
     for (auto& [name, host] : samples_.hosts) {
       const Lane& lane = lanes_.at(name);
-      const bool waiting = lane.asked == AskedOfLane::sample && now - lane.since > patience;
+      const bool waiting = (lane.asked == AskedOfLane::sample && now - lane.since > patience) ||
+                           (lane.asked == AskedOfLane::other && now - lane.since > others_patience);
       if (waiting && host.problem.empty()) host.problem = "no answer yet";
       const bool without_smi = host.sample && !host.sample->has_smi;
       host.silent_seconds.reset();

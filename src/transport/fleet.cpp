@@ -160,6 +160,11 @@ void Fleet::turn(base::Instant deadline) {
     if (const auto wake = lane->transport->wake()) deadline = std::min(deadline, *wake);
   }
   if (running_.empty() && deadline == base::Instant::max()) return;
+  const std::size_t service_fds = fds_.size();
+  if (service_) {
+    service_->interests(fds_);
+    if (const auto wake = service_->wake()) deadline = std::min(deadline, *wake);
+  }
   int wait = -1;
   if (deadline != base::Instant::max()) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - base::Clock::now()).count();
@@ -167,6 +172,7 @@ void Fleet::turn(base::Instant deadline) {
   }
   ::poll(fds_.data(), fds_.size(), wait);
   if (signal_fds > 0 && fds_[0].revents != 0) on_signal();
+  serve(service_fds);
 
   const auto ready = [&](const Lane& lane) {
     for (std::size_t i = lane.first_fd; i < lane.end_fd; ++i)
@@ -179,6 +185,14 @@ void Fleet::turn(base::Instant deadline) {
     if (ready(*lane)) advance(*lane);
     if (i < running_.size() && running_[i] == lane) ++i;  // otherwise it has ended and another took its place
   }
+}
+
+void Fleet::serve(std::size_t first_fd) {
+  if (!service_) return;
+  bool ready = false;
+  for (std::size_t i = first_fd; i < fds_.size(); ++i) ready = ready || fds_[i].revents != 0;
+  const auto wake = service_->wake();
+  if (ready || (wake && *wake <= base::Clock::now())) service_->advance();
 }
 
 void Fleet::on_signal() {

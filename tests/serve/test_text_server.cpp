@@ -47,12 +47,12 @@ TEST_CASE("a request of random bytes is incomplete or invalid, and never a reque
 
 TEST_CASE("an answer has the length of its text, which HEAD does not get") {
   const std::string text = "gpuadm_gpus 8\n";
-  CHECK(serve::response(200, text, false)
+  CHECK(serve::to_text({.text = text}, false)
             .ends_with("Content-Length: 14\r\nX-Content-Type-Options: nosniff\r\n"
                        "Connection: close\r\n\r\n" +
                        text));
-  CHECK(serve::response(200, text, true).ends_with("\r\n\r\n"));
-  CHECK(serve::response(405, text, true).starts_with("HTTP/1.1 405 Method Not Allowed\r\n"));
+  CHECK(serve::to_text({.text = text}, true).ends_with("\r\n\r\n"));
+  CHECK(serve::to_text({.status = 405, .text = text}, true).starts_with("HTTP/1.1 405 Method Not Allowed\r\n"));
 }
 
 TEST_CASE(

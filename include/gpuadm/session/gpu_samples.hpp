@@ -33,11 +33,23 @@ struct GpuSamples {
 /// that answers has answered.
 enum class SampleMoment { waiting, complete };
 
+/// Other commands for the hosts, each between two samples of its host. All functions are set, or none is.
+struct OtherReadings {
+  /// The next command for an idle host that answers. `sample`: its last one. Nothing: none is due.
+  std::function<std::optional<transport::Command>(const std::string& host, const facts::GpuSample& sample)>
+      next;
+  /// Its result. An error means that the host does not answer.
+  std::function<void(const std::string& host, Result<transport::Exit> result)> take;
+  /// Whether a first answer is outstanding: `count` intervals do not end the sampling then.
+  std::function<bool(const std::string& host, const facts::GpuSample& sample)> outstanding;
+};
+
 struct GpuSampling {
   std::chrono::seconds every{2};
   int count = 0;  ///< intervals; 0: until Ctrl-C
   /// An error ends the sampling.
   std::function<Result<>(const GpuSamples&, SampleMoment)> show;
+  OtherReadings others = {};
 };
 
 /// Samples the GPUs of all hosts of the fleet, one short command per host and interval, and names the pods

@@ -19,6 +19,13 @@ struct Completion {
   Result<Exit> result;
 };
 
+/// Something else that runs in the poll loop of a fleet, such as a server: passive, like a transport.
+struct Service {
+  std::function<void(std::vector<pollfd>& into)> interests;      ///< appends the descriptors to poll for
+  std::function<std::optional<base::Instant>()> wake;  ///< when `advance` must be called anyway
+  std::function<void()> advance;
+};
+
 /// The poll loop: the transports of all hosts, a window of active hosts, deadlines, Ctrl-C.
 class Fleet {
  public:
@@ -52,6 +59,9 @@ class Fleet {
   [[nodiscard]] bool interrupted() const;
   /// Called once, at the first Ctrl-C while commands are running.
   void on_interrupt(std::function<void()> call) { on_interrupt_ = std::move(call); }
+  /// Advances a service whenever next() or next_until() waits, so that everything that uses the fleet serves
+  /// it too. The functions must stay valid as long as the fleet waits.
+  void attend(Service service) { service_ = std::move(service); }
 
  private:
   struct Lane;
@@ -59,6 +69,7 @@ class Fleet {
   void refuse_queued();
   void turn(base::Instant deadline);
   void advance(Lane& lane);
+  void serve(std::size_t first_fd);
   void finish(Lane& lane, Result<Exit> result);
   void on_signal();
 
@@ -70,6 +81,7 @@ class Fleet {
   int signals_ = 0;
   base::Interrupt* interrupt_;
   std::function<void()> on_interrupt_;
+  std::optional<Service> service_;
   std::deque<Completion> done_;
 };
 
