@@ -19,7 +19,7 @@ struct Theme {
 /// Groups of the commands; others come last.
 const std::vector<Theme>& themes() {
   static const std::vector<Theme> themes = {
-      {"Inspect", {"doctor", "facts", "status", "verify", "diff", "explain", "support"}},
+      {"Inspect", {"doctor", "facts", "status", "dashboard", "verify", "diff", "explain", "support"}},
       {"Build", {"init", "adopt", "apply", "join", "upgrade", "runtime", "playbook"}},
       {"Operate", {"gpu", "health", "certs", "etcd", "repair", "kubeconfig", "exec", "logs", "cp"}},
       {"Workloads", {"notebook", "train", "storage", "workload"}},

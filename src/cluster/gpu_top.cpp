@@ -59,7 +59,7 @@ std::string TopProgram::label() const {
 
 void add(TopFrame& frame, const TopSource& source,
          const std::map<std::string, facts::PodName, std::less<>>& pods) {
-  if (source.sample && !source.sample->has_smi) {
+  if (source.sample && !source.sample->has_smi && !source.silent_seconds) {
     frame.hosts.push_back({source.host, TopHost::State::no_smi, 0, "nvidia-smi was not found"});
     return;
   }

@@ -22,7 +22,7 @@ using std::chrono::seconds;
 /// Time between two readings of the same kind, in the order of Reading. A probe starts about 100 programs.
 constexpr seconds pauses[] = {seconds(30), seconds(60), seconds(30), seconds(15)};
 /// Each command in the scripts has a shorter limit.
-constexpr seconds reading_limit{60};
+constexpr seconds reading_limit{60}, after_timeout{300};
 
 }  // namespace
 
@@ -61,8 +61,11 @@ OtherReadings ClusterReadings::others() {
 }
 
 void ClusterReadings::lose(const std::string& name, const base::Error& error) {
-  Host& host = hosts_.at(name);
-  for (const Reading reading : {probe, health_state, view, objects}) host.due[reading] = {};
+  for (base::Instant& due : hosts_.at(name).due) due = {};
+  note(name, error);
+}
+
+void ClusterReadings::note(const std::string& name, const base::Error& error) {
   const auto known = survey_.survey.census.find(name);
   if (known != survey_.survey.census.end() && !known->second && known->second.error().what == error.what)
     return;
@@ -112,11 +115,13 @@ void ClusterReadings::take(const std::string& name, Result<transport::Exit> resu
   Host& host = hosts_.at(name);
   const auto reading = std::exchange(host.asked, std::nullopt);
   if (!reading) return;
+  host.taken[*reading] = true;
   if (!result) {
-    lose(name, result.error());
+    if (result.error().fault == base::Fault::timeout) host.due[*reading] = Clock::now() + after_timeout;
+    if (*reading == probe) note(name, result.error());
+    if (*reading == view || *reading == objects) host.view_failed = true, problem_ = result.error().what;
     return;
   }
-  host.taken[*reading] = true;
   ++version_;
   if (*reading == probe)
     survey_.survey.census.insert_or_assign(name, read_probe(name, *result, base::now()));

@@ -216,19 +216,15 @@ class Sampler {
     lane.due = sample->has_smi ? Instant() : Clock::now() + long_pause;
     host.error.reset();
     host.problem = sample->failure;
-    if (sample->has_smi && sample->failure.empty()) lane.answered = Clock::now();
+    if (!sample->has_smi || sample->failure.empty()) lane.answered = Clock::now();
     naming_.note(name, *sample);
     if (host.sample && !sample->instances_read) keep_instances(*host.sample, *sample);
     host.sample = std::move(*sample);
   }
 
+  /// A host whose other command failed, for example in sudo, may still answer: the next sample shows it.
   void take_other(const std::string& name, Lane& lane, Result<transport::Exit> result) {
-    if (!result) {
-      SampledHost& host = samples_.hosts.at(name);
-      fail(lane, result.error().fault);
-      host.problem = result.error().what;
-      host.error = result.error();
-    }
+    if (!result) lane.due = Instant();
     sampling_.others.take(name, std::move(result));
   }
 
@@ -258,7 +254,7 @@ class Sampler {
       const bool waiting = (lane.asked == AskedOfLane::sample && now - lane.since > patience) ||
                            (lane.asked == AskedOfLane::other && now - lane.since > others_patience);
       if (waiting && host.problem.empty()) host.problem = "no answer yet";
-      const bool without_smi = host.sample && !host.sample->has_smi;
+      const bool without_smi = host.sample && !host.sample->has_smi && !host.error && !waiting;
       host.silent_seconds.reset();
       if (!without_smi && (waiting || !host.problem.empty() || !host.sample))
         host.silent_seconds = std::chrono::duration<double>(now - lane.answered).count();

@@ -149,3 +149,34 @@ TEST_CASE("fleet: the second Ctrl-C ends everything at once") {
   CHECK(ended == 3);
   CHECK(base::Clock::now() - from < 5s);
 }
+
+TEST_CASE("fleet: a service is advanced while a host is slow, and while none is asked") {
+  auto session = transport::make_session({}, {});
+  transport::Fleet fleet(1, nullptr);
+  add_local(fleet, *session, 1);
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  int read = 0;
+  std::optional<base::Instant> wake;
+  fleet.attend({.interests = [&](std::vector<pollfd>& into) { into.push_back({ends[0], POLLIN, 0}); },
+                .wake = [&] { return wake; },
+                .advance =
+                    [&] {
+                      char byte = 0;
+                      if (wake && *wake <= base::Clock::now()) wake.reset();
+                      else read += static_cast<int>(::read(ends[0], &byte, 1));
+                    }});
+  fleet.submit("h00", reads("sleep 0.5"));
+  REQUIRE(::write(ends[1], "a", 1) == 1);
+  CHECK(!fleet.next_until(base::Clock::now() + 100ms));
+  CHECK(read == 1);
+  CHECK(fleet.next());
+  REQUIRE(::write(ends[1], "b", 1) == 1);
+  CHECK(!fleet.next_until(base::Clock::now() + 50ms));
+  CHECK(read == 2);
+  wake = base::Clock::now() + 10ms;
+  CHECK(!fleet.next_until(base::Clock::now() + 50ms));
+  CHECK(!wake);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}

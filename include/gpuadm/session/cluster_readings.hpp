@@ -52,6 +52,8 @@ class ClusterReadings {
   [[nodiscard]] std::string control_plane() const;
   [[nodiscard]] std::optional<transport::Command> next(const std::string& host,
                                                        const facts::GpuSample& sample);
+  /// Keeps why there are no facts of a host.
+  void note(const std::string& host, const base::Error& error);
   void take(const std::string& name, Result<transport::Exit> result);
   void take_view(const std::string& name, Host& host, const transport::Exit& exit);
   void take_objects(const std::string& name, Host& host, const transport::Exit& exit);

@@ -38,7 +38,7 @@ struct OtherReadings {
   /// The next command for an idle host that answers. `sample`: its last one. Nothing: none is due.
   std::function<std::optional<transport::Command>(const std::string& host, const facts::GpuSample& sample)>
       next;
-  /// Its result. An error means that the host does not answer.
+  /// Its result. After an error, the host is sampled at once: that shows whether it answers.
   std::function<void(const std::string& host, Result<transport::Exit> result)> take;
   /// Whether a first answer is outstanding: `count` intervals do not end the sampling then.
   std::function<bool(const std::string& host, const facts::GpuSample& sample)> outstanding;

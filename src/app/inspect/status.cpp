@@ -7,13 +7,12 @@
 #include "gpuadm/facts/control_plane.hpp"
 #include "gpuadm/session/cluster_view.hpp"
 #include "gpuadm/session/connections.hpp"
-#include "gpuadm/session/findings.hpp"
 #include "gpuadm/session/status_survey.hpp"
 #include "gpuadm/session/typed.hpp"
 
-#include <fmt/format.h>
+#include "app/inspect/judge_status.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
 namespace app {
 
@@ -21,38 +20,8 @@ namespace {
 
 using base::Fault;
 
-/// Findings of hosts with GPUs: they explain why a GPU is not allocatable.
-Result<std::vector<report::Finding>> gpu_findings(const session::StatusSurvey& found,
-                                                  const assets::Store& assets,
-                                                  const std::optional<facts::ClusterFacts>& view) {
-  facts::Census census;
-  for (const auto& [host, facts] : found.survey.survey.census)
-    if (facts && !(facts->nvidia.pci_gpus.empty() && facts->nvidia.gpus.empty())) census.emplace(host, facts);
-  if (census.empty()) return {};
-  const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
-  auto findings = checks::examine(found.survey.cluster, {}, census, *data, checks::Stage::node);
-  if (view)
-    std::ranges::move(checks::examine_cluster(found.survey.cluster, census, *view, *data),
-                      std::back_inserter(findings));
-  return findings;
-}
-
-/// Completes suggested commands with the arguments that select the same hosts.
-void complete(cluster::Status& status, const StatusOptions& options) {
-  const std::string rest = session::typed({options.hosts.file, {}}, options.common.connection);
-  for (cluster::Problem& problem : status.problems)
-    if (problem.remedy.starts_with("gpuadm ")) problem.remedy += rest;
-}
-
-Result<cluster::Status> judge(const session::StatusSurvey& found, const assets::Store& assets,
-                              const StatusOptions& options) {
-  std::optional<facts::ClusterFacts> view;
-  if (found.survey.view) view = TRY(facts::parse_cluster(*found.survey.view));
-  const auto findings = TRY(gpu_findings(found, assets, view));
-  cluster::Status status =
-      cluster::status_of({found.survey.cluster, found.survey.survey.census, view, found.asked}, findings);
-  complete(status, options);
-  return status;
+Result<cluster::Status> judge(const session::StatusSurvey& found, StatusJudge& judges) {
+  return TRY(judges.judge(found.survey, found.asked)).status;
 }
 
 Result<session::StatusSurvey> recorded(const std::filesystem::path& folder) {
@@ -80,12 +49,12 @@ std::string in_form(const cluster::Status& status, StatusForm form, std::size_t 
 
 /// Repeats until Ctrl-C: in place on a terminal, otherwise one page after the other.
 Result<Outcome> watch(const StatusOptions& options, const spec::Cluster& cluster, const assets::Store& assets,
-                      transport::Fleet& fleet, Io& io) {
+                      StatusJudge& judges, transport::Fleet& fleet, Io& io) {
   const bool page = io.page && (options.form == StatusForm::text || options.form == StatusForm::wide);
   while (true) {
     const base::Instant begun = base::Clock::now();
     const auto found = session::survey_cluster(cluster, fleet, assets);
-    const auto status = found ? judge(*found, assets, options) : std::unexpected(found.error());
+    const auto status = found ? judge(*found, judges) : std::unexpected(found.error());
     if (fleet.interrupted() || !status) {
       if (page) io.end_page();
       if (fleet.interrupted()) return Outcome::interrupted;
@@ -123,17 +92,18 @@ Result<> goes_together(const StatusOptions& options) {
 Result<Outcome> status(const StatusOptions& options, Io& io) {
   TRY(goes_together(options));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  StatusJudge judges(assets, session::typed({options.hosts.file, {}}, options.common.connection));
   if (!options.from.empty()) {
-    const cluster::Status status = TRY(judge(TRY(recorded(options.from)), assets, options));
+    const cluster::Status status = TRY(judge(TRY(recorded(options.from)), judges));
     io.out(in_form(status, options.form, io.out_style.width));
     return status.problems.empty() ? Outcome::done : Outcome::failed;
   }
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
-  if (options.watch > 0) return watch(options, cluster, assets, *fleet, io);
+  if (options.watch > 0) return watch(options, cluster, assets, judges, *fleet, io);
   const session::StatusSurvey found = TRY(session::survey_cluster(cluster, *fleet, assets));
-  const cluster::Status status = TRY(judge(found, assets, options));
+  const cluster::Status status = TRY(judge(found, judges));
   io.out(in_form(status, options.form, io.out_style.width));
   if (found.survey.survey.none_reached()) return Outcome::unreachable;
   return status.problems.empty() ? Outcome::done : Outcome::failed;

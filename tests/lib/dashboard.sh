@@ -1,0 +1,70 @@
+# shellcheck shell=bash
+# Two hosts for the tests of gpuadm dashboard: this machine, and an sshd of its own on loopback (root only) that can be ended. Both have a
+# double of nvidia-smi with real output. Expects $top and $place.
+
+dashboard_double() { # dashboard_double FOLDER
+  mkdir -p "$1"
+  cp "$top"/tests/lab/gpu-double/h200x2/* "$top/tests/lab/gpu-double/help-query-gpu.txt" "$1"
+  sed "s|^here=.*|here=$1|; s|^programs=.*|programs=$1/programs|" "$top/tests/lab/gpu-double/nvidia-smi" >"$1/nvidia-smi"
+  chmod +x "$1/nvidia-smi"
+  : >"$1/programs"
+}
+
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+# sshd_begin: starts the second host, on $sshd_port.
+sshd_begin() {
+  local path
+  path=$place/double:$PATH
+  if [ ! -e "$place/host_key" ]; then
+    ssh-keygen -q -t ed25519 -N '' -C host -f "$place/host_key"
+    ssh-keygen -q -t ed25519 -N '' -C user -f "$place/user_key"
+    sshd_port=$(free_port)
+    mkdir -p /run/sshd
+    printf '%s\n' "Port $sshd_port" 'ListenAddress 127.0.0.1' "HostKey $place/host_key" "AuthorizedKeysFile $place/user_key.pub" 'StrictModes no' \
+      'UsePAM no' 'PidFile none' "SetEnv PATH=$path" >"$place/sshd_config"
+  fi
+  /usr/sbin/sshd -D -e -f "$place/sshd_config" 2>>"$place/sshd.log" &
+  sshd_pid=$!
+  until_true "sshd does not listen" listens "$sshd_port"
+}
+
+listens() { (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# sshd_end: ends the second host and its connections.
+sshd_end() {
+  local children
+  children=$(cat "/proc/$sshd_pid/task/$sshd_pid/children" 2>/dev/null || :)
+  # shellcheck disable=SC2086 # numbers
+  kill -9 $children "$sshd_pid" 2>/dev/null || :
+  wait "$sshd_pid" 2>/dev/null || :
+}
+
+# dashboard_cluster: cluster.yaml, with the second host if there is one.
+dashboard_cluster() {
+  printf '%s\n' 'apiVersion: gpuadm/v1alpha1' 'kind: GpuCluster' 'metadata: { name: lab }' 'hosts:' '  - { name: gpu1, local: true }' >cluster.yaml
+  [ -z "${sshd_pid:-}" ] || printf '%s\n' "  - { name: gpu2, address: 127.0.0.1, port: $sshd_port, user: root, identityFile: $place/user_key," \
+    "      hostKey: \"$(ssh-keygen -lf "$place/host_key.pub" | cut -d' ' -f2)\" }" 'ssh: { hostKeys: pinned }' >>cluster.yaml
+}
+
+# dashboard_begin OPTION...: starts it; sets $dashboard_pid and $address.
+dashboard_begin() {
+  "$GPUADM" dashboard -f cluster.yaml --interval 1 "$@" >served 2>served.err </dev/null &
+  dashboard_pid=$!
+  until_true "it prints no address" grep -q '^http' served
+  address=$(head -n 1 served)
+}
+
+# until_true MESSAGE COMMAND...: for at most 30 s.
+until_true() {
+  local message=$1 i
+  shift
+  for ((i = 0; i < 300; i++)); do
+    ! "$@" || return 0
+    sleep 0.1
+  done
+  cp served out 2>/dev/null || :
+  cp served.err err 2>/dev/null || :
+  touch out err
+  fail "$message"
+}
