@@ -135,7 +135,7 @@
   };
 
   const showHead = () => {
-    const name = cluster.name || '';
+    const name = cluster.cluster || '';
     setText(byId('title'), name ? `Cluster ${name}` : 'gpuadm dashboard');
     document.title = (name ? name + ': ' : '') + 'gpuadm dashboard';
     const parts = [];

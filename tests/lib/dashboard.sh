@@ -42,7 +42,7 @@ sshd_end() {
 
 # dashboard_cluster: cluster.yaml, with the second host if there is one.
 dashboard_cluster() {
-  printf '%s\n' 'apiVersion: gpuadm/v1alpha1' 'kind: GpuCluster' 'metadata: { name: lab }' 'hosts:' '  - { name: gpu1, local: true }' >cluster.yaml
+  printf '%s\n' 'apiVersion: gpuadm/v1alpha1' 'kind: GpuCluster' 'name: lab' 'hosts:' '  - { name: gpu1, local: true }' >cluster.yaml
   [ -z "${sshd_pid:-}" ] || printf '%s\n' "  - { name: gpu2, address: 127.0.0.1, port: $sshd_port, user: root, identityFile: $place/user_key," \
     "      hostKey: \"$(ssh-keygen -lf "$place/host_key.pub" | cut -d' ' -f2)\" }" 'ssh: { hostKeys: pinned }' >>cluster.yaml
 }
@@ -55,11 +55,11 @@ dashboard_begin() {
   address=$(head -n 1 served)
 }
 
-# until_true MESSAGE COMMAND...: for at most 30 s.
+# until_true MESSAGE COMMAND...: for at least a minute.
 until_true() {
   local message=$1 i
   shift
-  for ((i = 0; i < 300; i++)); do
+  for ((i = 0; i < 600; i++)); do
     ! "$@" || return 0
     sleep 0.1
   done

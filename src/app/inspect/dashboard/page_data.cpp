@@ -29,7 +29,9 @@ void make_printable(Tree& tree) {
     tree = Tree(base::printable(*text, longest_text));
     return;
   }
-  for (Tree& item : tree.items()) make_printable(item);
+  if (tree.is_list())
+    for (Tree& item : tree.items()) make_printable(item);
+  if (!tree.is_map()) return;
   for (auto& [key, value] : tree.entries()) {
     key = base::printable(key, longest_text);
     make_printable(value);
@@ -55,7 +57,7 @@ Tree workloads_tree(const session::ClusterReadings& readings) {
 
 PageData::PageData(session::ClusterReadings& readings, StatusJudge& judges, int interval)
     : readings_(readings), judges_(judges), interval_(interval) {
-  cluster_ = json_of(Tree::map_of({{"name", readings.survey().cluster.name}}));
+  cluster_ = json_of(Tree::map_of({{"cluster", readings.survey().cluster.name}}));
 }
 
 base::Result<> PageData::show(const session::GpuSamples& samples, session::SampleMoment moment) {
