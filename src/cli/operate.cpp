@@ -42,21 +42,23 @@ void add_dashboard(CLI::App& root, Global& global, Verb& chosen) {
       "dashboard", "Show hosts, GPUs with plots, workloads and problems as a page in a browser");
   const auto options = add_verb<app::DashboardOptions>(*verb, global, chosen, common_of, app::dashboard);
   add_hosts(*verb, options->hosts);
-  auto* port = verb->add_option("--local-port", options->port, "Port on this machine (default: any that is free)")
-                   ->option_text("PORT")
-                   ->check(CLI::Range(1, 65535));
+  auto* port =
+      verb->add_option("--local-port", options->port, "Port on this machine (default: any that is free)")
+          ->option_text("PORT")
+          ->check(CLI::Range(1, 65535));
   verb->add_option("--interval", options->interval, "Seconds between two samples of the GPUs (default 2)")
       ->option_text("SECONDS")
       ->check(CLI::Range(1, 3600));
   auto* count = verb->add_option("--count", options->count, "With -o html: number of samples (default 1)")
                     ->option_text("N")
                     ->check(CLI::Range(1, 1'000'000));
-  auto* output = verb->add_option_function<std::string>(
-                         "-o,--output", [options](const std::string&) { options->format = app::Format::html; },
-                         "Write the page with its data to standard output instead of serving it")
-                     ->option_text("html")
-                     ->check(CLI::IsMember({"html"}))
-                     ->excludes(port);
+  auto* output =
+      verb->add_option_function<std::string>(
+              "-o,--output", [options](const std::string&) { options->format = app::Format::html; },
+              "Write the page with its data to standard output instead of serving it")
+          ->option_text("html")
+          ->check(CLI::IsMember({"html"}))
+          ->excludes(port);
   count->needs(output);
   add_connection(*verb, options->common.connection);
 }

@@ -1,5 +1,6 @@
 #include "gpuadm/cluster/gpu_board.hpp"
 
+#include "gpuadm/base/time.hpp"
 #include "gpuadm/cluster/gpu_history.hpp"
 
 #include <fmt/format.h>
@@ -69,8 +70,8 @@ Tree users_of(const TopGpu& gpu) {
   Tree list = Tree::list();
   for (const User& user : users) {
     if (list.items().size() == most_users) {
-      list.push(Tree::map_of({{"label", fmt::format("and {} more", users.size() - most_users)},
-                              {"memoryMiB", Tree()}}));
+      list.push(Tree::map_of(
+          {{"label", fmt::format("and {} more", users.size() - most_users)}, {"memoryMiB", Tree()}}));
       break;
     }
     list.push(Tree::map_of({{"label", user.label}, {"memoryMiB", user.known ? rounded(user.mib) : Tree()}}));
@@ -96,7 +97,8 @@ std::string series(const std::vector<std::array<float, 4>>& points, std::size_t 
 void GpuBoard::refresh(const TopFrame& frame) {
   silent_.clear();
   for (const TopHost& host : frame.hosts)
-    silent_[host.host] = {host.state, host.seconds > 0 ? time_before(frame.time, host.seconds) : "", host.why};
+    silent_[host.host] = {host.state, host.seconds > 0 ? time_before(frame.time, host.seconds) : "",
+                          host.why};
 }
 
 void GpuBoard::add(const TopFrame& frame) {

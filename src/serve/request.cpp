@@ -10,12 +10,9 @@ namespace serve {
 
 namespace {
 
-constexpr std::pair<int, std::string_view> reasons[] = {{200, "OK"},
-                                                        {400, "Bad Request"},
-                                                        {403, "Forbidden"},
-                                                        {404, "Not Found"},
-                                                        {405, "Method Not Allowed"},
-                                                        {503, "Service Unavailable"}};
+constexpr std::pair<int, std::string_view> reasons[] = {
+    {200, "OK"},        {400, "Bad Request"},        {403, "Forbidden"},
+    {404, "Not Found"}, {405, "Method Not Allowed"}, {503, "Service Unavailable"}};
 
 /// Whether a request can begin with these bytes: a word in capital letters, and a blank.
 bool begins_with_method(std::string_view bytes) {
@@ -60,8 +57,7 @@ std::optional<Request> read_request(std::string_view bytes) {
 }
 
 std::string to_text(const Response& response, bool head) {
-  const auto* reason =
-      std::ranges::find(reasons, response.status, &std::pair<int, std::string_view>::first);
+  const auto* reason = std::ranges::find(reasons, response.status, &std::pair<int, std::string_view>::first);
   std::string answer = fmt::format(
       "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nX-Content-Type-Options: nosniff\r\n",
       response.status, reason->second, response.type, response.text.size());

@@ -157,7 +157,8 @@ void Server::interests(std::vector<pollfd>& into) const {
 
 std::optional<base::Instant> Server::wake() const {
   std::optional<base::Instant> first;
-  for (const Connection& one : state_->connections) first = std::min(first.value_or(one.deadline()), one.deadline());
+  for (const Connection& one : state_->connections)
+    first = std::min(first.value_or(one.deadline()), one.deadline());
   return first;
 }
 

@@ -31,7 +31,8 @@ bool is_loopback(std::string_view host) {
   const std::size_t colon = host.rfind(':');
   if (colon != std::string_view::npos && host.find(']', colon) == std::string_view::npos) {
     const std::string_view port = host.substr(colon + 1);
-    if (port.empty() || port.size() > 5 || !std::ranges::all_of(port, [](char c) { return c >= '0' && c <= '9'; }))
+    if (port.empty() || port.size() > 5 ||
+        !std::ranges::all_of(port, [](char c) { return c >= '0' && c <= '9'; }))
       return false;
     host = host.substr(0, colon);
   }

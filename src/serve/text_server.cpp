@@ -23,7 +23,8 @@ int milliseconds_to(base::Instant deadline) {
 
 Result<TextServer> TextServer::open(const Endpoint& endpoint) {
   auto handler = std::make_shared<Server::Handler>();
-  Server server = TRY(Server::open(endpoint, [handler](const Request& request) { return (*handler)(request); }));
+  Server server =
+      TRY(Server::open(endpoint, [handler](const Request& request) { return (*handler)(request); }));
   return TextServer(std::move(server), std::move(handler));
 }
 

@@ -34,10 +34,9 @@ Result<ClusterReadings> ClusterReadings::open(const spec::Cluster& cluster, cons
   auto& commands = readings.commands_;
   commands[probe] = TRY(probe_command(assets));
   commands[probe].script = base::assignments({{"purpose", "status"}}) + commands[probe].script;
-  commands[health_state] = TRY(command_of({.label = "read the health",
-                                           .asset = "playbooks/read/health.sh",
-                                           .variables = {{"what", "recent"}}},
-                                          assets));
+  commands[health_state] = TRY(command_of(
+      {.label = "read the health", .asset = "playbooks/read/health.sh", .variables = {{"what", "recent"}}},
+      assets));
   commands[view] = TRY(view_command(assets));
   commands[view].script = base::assignments({{"purpose", "dashboard"}}) + commands[view].script;
   commands[objects] = TRY(objects_command({.kinds = kinds, .space = {}, .selector = selector}, assets));
@@ -47,17 +46,17 @@ Result<ClusterReadings> ClusterReadings::open(const spec::Cluster& cluster, cons
 }
 
 OtherReadings ClusterReadings::others() {
-  return {.next = [this](const std::string& host,
-                         const facts::GpuSample& sample) { return next(host, sample); },
-          .take = [this](const std::string& host,
-                         Result<transport::Exit> result) { take(host, std::move(result)); },
-          .outstanding =
-              [this](const std::string& name, const facts::GpuSample& sample) {
-                const Host& host = hosts_.at(name);
-                for (const Reading reading : {probe, health_state, view, objects})
-                  if (!host.taken[reading] && applies(name, reading, sample)) return true;
-                return false;
-              }};
+  return {
+      .next = [this](const std::string& host, const facts::GpuSample& sample) { return next(host, sample); },
+      .take = [this](const std::string& host,
+                     Result<transport::Exit> result) { take(host, std::move(result)); },
+      .outstanding =
+          [this](const std::string& name, const facts::GpuSample& sample) {
+            const Host& host = hosts_.at(name);
+            for (const Reading reading : {probe, health_state, view, objects})
+              if (!host.taken[reading] && applies(name, reading, sample)) return true;
+            return false;
+          }};
 }
 
 void ClusterReadings::lose(const std::string& name, const base::Error& error) {
@@ -138,7 +137,8 @@ void ClusterReadings::take_view(const std::string& name, Host& host, const trans
   const auto read = facts::parse_cluster(exit.out);
   host.view_failed = !read || !read->nodes;
   problem_.clear();
-  if (host.view_failed) problem_ = read ? name + ": the API server does not list the nodes" : read.error().what;
+  if (host.view_failed)
+    problem_ = read ? name + ": the API server does not list the nodes" : read.error().what;
   if (host.view_failed && survey_.view && asked_ != name) return;
   if (!read) return;
   survey_.view = exit.out;

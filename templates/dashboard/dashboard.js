@@ -58,7 +58,7 @@
   const time = (text) => {
     const date = new Date(text);
     if (!text || isNaN(date)) return 'unknown';
-    const today = new Date().toDateString() === date.toDateString();
+    const today = new Date(live ? live.time : Date.now()).toDateString() === date.toDateString();
     return today ? date.toLocaleTimeString([], { hour12: false }) : date.toLocaleString([], { hour12: false });
   };
   const span = (seconds) => {

@@ -4,7 +4,6 @@
 
 #include "app/inspect/dashboard/frozen_page.hpp"
 #include "app/inspect/dashboard/page_data.hpp"
-
 #include "case_text.hpp"
 
 namespace {
@@ -18,7 +17,9 @@ app::PageFiles page_files() {
 
 }  // namespace
 
-TEST_CASE("in a frozen page no text of a host begins or ends an element, and the policy allows its own script only") {
+TEST_CASE(
+    "in a frozen page no text of a host begins or ends an element, and the policy allows its own script "
+    "only") {
   const std::string json = base::json::write(base::Tree::map_of({{"why", evil}}), 0);
   const auto page = app::frozen_page(page_files(), json, json);
   REQUIRE(page);
@@ -31,7 +32,8 @@ TEST_CASE("in a frozen page no text of a host begins or ends an element, and the
     if (std::string_view(loads) != "http:") CHECK_MESSAGE(page->find(loads) == std::string::npos, loads);
   // Three scripts: two texts of data, and the program.
   std::size_t scripts = 0;
-  for (std::size_t at = page->find("<script"); at != std::string::npos; at = page->find("<script", at + 1)) ++scripts;
+  for (std::size_t at = page->find("<script"); at != std::string::npos; at = page->find("<script", at + 1))
+    ++scripts;
   CHECK(scripts == 3);
 }
 
@@ -43,7 +45,9 @@ TEST_CASE("a page without its script cannot be frozen, and the error names the e
   CHECK(page.error().what.find("<script src=\"dashboard.js\"></script>") != std::string::npos);
 }
 
-TEST_CASE("the page's data: hosts in the order of the cluster file, printable, and judged when something was read") {
+TEST_CASE(
+    "the page's data: hosts in the order of the cluster file, printable, and judged when something was "
+    "read") {
   const auto assets = assets::Store::open("");
   REQUIRE(assets);
   spec::Cluster cluster;

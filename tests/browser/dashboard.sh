@@ -93,8 +93,16 @@ if [ -n "$root" ]; then
   until_true "it does not come back" holds "document.querySelectorAll('#gpus tr.old').length === 0"
 fi
 
-# A second browser, no request to another place, no error, and the end of gpuadm.
-script "window.open($(jq -n --arg url "$address" '$url'))" >/dev/null
+# A second window shows the same.
+first=$(curl -sS "$driver/session/$session/window" | jq -r .value)
+second=$(webdriver window/new '{ "type": "window" }' | jq -r .value.handle)
+webdriver window "$(jq -n --arg handle "$second" '$ARGS.named')" >/dev/null
+visit "$address"
+until_true "a second window shows no GPUs" holds "document.querySelectorAll('#gpus tbody tr:not(.group)').length === $gpus"
+curl -sS -o /dev/null -X DELETE "$driver/session/$session/window"
+webdriver window "$(jq -n --arg handle "$first" '$ARGS.named')" >/dev/null
+
+# No request to another place, no error, and the end of gpuadm.
 holds "performance.getEntriesByType('resource').every((one) => one.name.startsWith($(jq -n --arg url "$address" '$url')))" ||
   fail "something else was loaded: $(script "return performance.getEntriesByType('resource').map((one) => one.name)")"
 holds "document.title === 'lab: gpuadm dashboard'" || fail "a text of a host was run as a script"
@@ -104,6 +112,7 @@ kill -INT "$dashboard_pid"
 wait "$dashboard_pid" || fail "exit status $? after Ctrl-C"
 dashboard_pid=
 until_true "the end of gpuadm is not shown" holds "!document.getElementById('lost').hidden && document.getElementById('lost').textContent.includes('has not answered since')"
+visit about:blank
 console >/dev/null
 
 # The page as a file: the same, and its policy allows its own script.

@@ -25,7 +25,8 @@ std::string board_of(const std::filesystem::path& frames) {
 }
 
 cluster::TopFrame frame_at(int seconds, std::vector<std::string> hosts) {
-  cluster::TopFrame frame{fmt::format("2026-11-26T10:{:02}:{:02}.000Z", seconds / 60, seconds % 60), 1, {}, {}};
+  cluster::TopFrame frame{
+      fmt::format("2026-11-26T10:{:02}:{:02}.000Z", seconds / 60, seconds % 60), 1, {}, {}};
   for (const std::string& host : hosts) {
     cluster::TopGpu gpu;
     gpu.host = host;
@@ -56,7 +57,8 @@ TEST_CASE("a plot keeps the last samples, and a host that goes away leaves a gap
   GpuBoard board;
   const int all = static_cast<int>(GpuBoard::most_points) + 10;
   for (int i = 0; i < all; ++i)
-    board.add(frame_at(i, i == all - 1 ? std::vector<std::string>{"gpu1"} : std::vector<std::string>{"gpu1", "gpu2"}));
+    board.add(frame_at(
+        i, i == all - 1 ? std::vector<std::string>{"gpu1"} : std::vector<std::string>{"gpu1", "gpu2"}));
   const base::Tree gpus = board.gpus();
   REQUIRE(gpus.items().size() == 2);
   const std::string plot = gpus.items()[1].at({"plots", "utilization"})->text();

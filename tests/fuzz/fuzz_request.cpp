@@ -2,7 +2,6 @@
 #include "gpuadm/serve/site.hpp"
 
 #include "serve/request.hpp"
-
 #include "target.hpp"
 
 #include <cstdlib>

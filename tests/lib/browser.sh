@@ -15,7 +15,7 @@ browser_begin() { # browser_begin: sets $browser_pid and $session
   chromedriver --port="$port" --log-path="$place/chromedriver.log" >/dev/null 2>&1 </dev/null &
   browser_pid=$!
   driver=http://127.0.0.1:$port
-  until_true "chromedriver does not answer" curl -sSf -o /dev/null "$driver/status"
+  until_true "chromedriver does not answer" curl -sf -o /dev/null "$driver/status"
   session=$(jq -n --arg home "$place/chromium" '{ capabilities: { alwaysMatch: { browserName: "chrome", "goog:loggingPrefs": { browser: "ALL" },
     "goog:chromeOptions": { args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
       "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--window-size=1280,1000", "--user-data-dir=" + $home] } } } }' |

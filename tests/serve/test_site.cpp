@@ -31,7 +31,8 @@ Response get(const std::string& path, const std::string& host) {
 }
 
 std::string header(const Response& response, std::string_view name) {
-  const auto found = std::ranges::find_if(response.headers, [&](const auto& one) { return one.first == name; });
+  const auto found =
+      std::ranges::find_if(response.headers, [&](const auto& one) { return one.first == name; });
   return found == response.headers.end() ? "" : found->second;
 }
 
@@ -67,13 +68,14 @@ TEST_CASE("a page is answered below its token and under a loopback name only") {
   CHECK(get(root + "live.json", "localhost:4711").text == "{}");
   CHECK(get(root + "live.json", "[::1]:4711").type == "application/json");
   CHECK(get(root, "localhost").status == 200);
-  for (const char* host : {"", "attacker.example", "127.0.0.1.attacker.example:4711", "localhost:4711:80", "127.0.0.1:",
-                           "127.0.0.1:x", "attacker.example:127.0.0.1", "[::1", "0.0.0.0:4711"})
+  for (const char* host : {"", "attacker.example", "127.0.0.1.attacker.example:4711", "localhost:4711:80",
+                           "127.0.0.1:", "127.0.0.1:x", "attacker.example:127.0.0.1", "[::1", "0.0.0.0:4711"})
     CHECK_MESSAGE(get(root, host).status == 403, host);
-  for (const char* path : {"/", "/live.json", "/001122334455667/", "/00112233445566778/", "/0011223344556678/",
-                           "//0011223344556677/", "/?token=0011223344556677", ""})
+  for (const char* path : {"/", "/live.json", "/001122334455667/", "/00112233445566778/",
+                           "/0011223344556678/", "//0011223344556677/", "/?token=0011223344556677", ""})
     CHECK_MESSAGE(get(path, "localhost").status == 403, path);
-  for (const std::string& path : {root + "other", root + "../live.json", root + "/", root.substr(0, root.size() - 1)})
+  for (const std::string& path :
+       {root + "other", root + "../live.json", root + "/", root.substr(0, root.size() - 1)})
     CHECK_MESSAGE(get(path, "localhost").status == 404, path);
   CHECK(serve::Site{base::Secret()}.answer({Request::Kind::get, "//", "localhost"}).status == 403);
   CHECK(small_site().address(4711) == "http://127.0.0.1:4711/0011223344556677/");
@@ -101,8 +103,8 @@ TEST_CASE("the header Host is read whatever its case, and two of them are invali
 
 TEST_CASE("a server that another poll loop drives answers, and no junk stops it") {
   const serve::Site site = small_site();
-  auto server =
-      serve::Server::open({"127.0.0.1", 0, {}, {}}, [&](const Request& request) { return site.answer(request); });
+  auto server = serve::Server::open({"127.0.0.1", 0, {}, {}},
+                                    [&](const Request& request) { return site.answer(request); });
   REQUIRE(server);
   REQUIRE(server->port() != 0);
   const std::string good = std::string("GET /") + secret_token + "/ HTTP/1.1\r\nHost: localhost\r\n\r\n";

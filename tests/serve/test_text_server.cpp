@@ -52,7 +52,8 @@ TEST_CASE("an answer has the length of its text, which HEAD does not get") {
                        "Connection: close\r\n\r\n" +
                        text));
   CHECK(serve::to_text({.text = text}, true).ends_with("\r\n\r\n"));
-  CHECK(serve::to_text({.status = 405, .text = text}, true).starts_with("HTTP/1.1 405 Method Not Allowed\r\n"));
+  CHECK(
+      serve::to_text({.status = 405, .text = text}, true).starts_with("HTTP/1.1 405 Method Not Allowed\r\n"));
 }
 
 TEST_CASE(

@@ -163,8 +163,10 @@ TEST_CASE("fleet: a service is advanced while a host is slow, and while none is 
                 .advance =
                     [&] {
                       char byte = 0;
-                      if (wake && *wake <= base::Clock::now()) wake.reset();
-                      else read += static_cast<int>(::read(ends[0], &byte, 1));
+                      if (wake && *wake <= base::Clock::now())
+                        wake.reset();
+                      else
+                        read += static_cast<int>(::read(ends[0], &byte, 1));
                     }});
   fleet.submit("h00", reads("sleep 0.5"));
   REQUIRE(::write(ends[1], "a", 1) == 1);

@@ -25,9 +25,11 @@ struct ObjectQuery {
 
 /// The command that reads objects on a control-plane node. Its exit status is 3 where the host has no
 /// kubeconfig of an administrator.
-[[nodiscard]] Result<transport::Command> objects_command(const ObjectQuery& query, const assets::Store& assets);
+[[nodiscard]] Result<transport::Command> objects_command(const ObjectQuery& query,
+                                                         const assets::Store& assets);
 /// The objects in its output; `source`: for errors, "cp1: kubectl get pods".
-[[nodiscard]] Result<std::vector<base::Tree>> objects_in(const std::string& output, const std::string& source);
+[[nodiscard]] Result<std::vector<base::Tree>> objects_in(const std::string& output,
+                                                         const std::string& source);
 
 /// Objects of a cluster, through kubectl on one of its control-plane nodes. Objects are JSON, as the API has
 /// them. Every call: Fault::remote with kubectl's message, Fault::interrupted after Ctrl-C.

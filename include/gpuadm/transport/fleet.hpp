@@ -21,8 +21,8 @@ struct Completion {
 
 /// Something else that runs in the poll loop of a fleet, such as a server: passive, like a transport.
 struct Service {
-  std::function<void(std::vector<pollfd>& into)> interests;      ///< appends the descriptors to poll for
-  std::function<std::optional<base::Instant>()> wake;  ///< when `advance` must be called anyway
+  std::function<void(std::vector<pollfd>& into)> interests;  ///< appends the descriptors to poll for
+  std::function<std::optional<base::Instant>()> wake;        ///< when `advance` must be called anyway
   std::function<void()> advance;
 };
 

@@ -23,7 +23,8 @@ base::Result<JudgedStatus> StatusJudge::judge(const session::Recording& survey, 
   JudgedStatus judged;
   if (survey.view) judged.view = TRY(facts::parse_cluster(*survey.view));
   judged.findings = TRY(gpu_findings(survey, judged.view));
-  judged.status = cluster::status_of({survey.cluster, survey.survey.census, judged.view, asked}, judged.findings);
+  judged.status =
+      cluster::status_of({survey.cluster, survey.survey.census, judged.view, asked}, judged.findings);
   for (cluster::Problem& problem : judged.status.problems)
     if (problem.remedy.starts_with("gpuadm ")) problem.remedy += rest_;
   return judged;

@@ -7,6 +7,7 @@
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/typed.hpp"
 #include "gpuadm/workload/objects.hpp"
+#include "gpuadm/workload/state.hpp"
 
 #include "app/inspect/dashboard/frozen_page.hpp"
 #include "app/inspect/dashboard/page_data.hpp"
@@ -45,9 +46,9 @@ spec::Cluster without_window(spec::Cluster cluster, const session::Connection& c
 }
 
 /// Samples until Ctrl-C, while the page is served.
-Result<Outcome> serve_page(const DashboardOptions& options, const assets::Store& assets, const PageFiles& files,
-                           PageData& data, session::ClusterReadings& readings, transport::Fleet& fleet,
-                           Io& io) {
+Result<Outcome> serve_page(const DashboardOptions& options, const assets::Store& assets,
+                           const PageFiles& files, PageData& data, session::ClusterReadings& readings,
+                           transport::Fleet& fleet, Io& io) {
   const serve::Site site = site_of(TRY(base::random_secret(token_bytes)), files, data);
   serve::Server server =
       TRY(serve::Server::open({"127.0.0.1", options.port, {}, {}},
@@ -68,9 +69,9 @@ Result<Outcome> serve_page(const DashboardOptions& options, const assets::Store&
 }
 
 /// Samples, and writes the page; also after Ctrl-C if there is a sample.
-Result<Outcome> write_page(const DashboardOptions& options, const assets::Store& assets, const PageFiles& files,
-                           PageData& data, session::ClusterReadings& readings, transport::Fleet& fleet,
-                           Io& io) {
+Result<Outcome> write_page(const DashboardOptions& options, const assets::Store& assets,
+                           const PageFiles& files, PageData& data, session::ClusterReadings& readings,
+                           transport::Fleet& fleet, Io& io) {
   if (io.err_style.verbosity != report::Verbosity::quiet)
     io.err(fmt::format("sampling {} time{} every {}s; then the page is written\n", options.count,
                        options.count == 1 ? "" : "s", options.interval));
@@ -103,8 +104,8 @@ Result<Outcome> dashboard(const DashboardOptions& options, Io& io) {
   const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
   fleet->on_interrupt([] {});
-  session::ClusterReadings readings = TRY(session::ClusterReadings::open(
-      cluster, assets, workload::workload_kinds(), workload::selector_of("")));
+  session::ClusterReadings readings = TRY(
+      session::ClusterReadings::open(cluster, assets, workload::workload_kinds(), workload::selector_of("")));
   StatusJudge judges(assets, session::typed({options.hosts.file, {}}, options.common.connection));
   PageData data(readings, judges, options.interval);
   const auto run = options.format == Format::html ? write_page : serve_page;
