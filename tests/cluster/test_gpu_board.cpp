@@ -5,6 +5,8 @@
 
 #include "case_text.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 
 using cluster::GpuBoard;
