@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The page of gpuadm dashboard in Chromium: it loads, updates, survives a host that goes away, can be used by keyboard and by a screen reader,
 # loads nothing from elsewhere, and shows texts of hosts as text.
+# shellcheck source=tests/cli/common
 . "$(dirname "$0")/../cli/common"
 # shellcheck source=tests/lib/dashboard.sh
 . "$top/tests/lib/dashboard.sh"
@@ -27,7 +28,7 @@ if [ "$(id -u)" = 0 ] && [ -x /usr/sbin/sshd ]; then root=yes; else echo "left o
 dashboard_cluster
 path=$PATH
 export PATH=$place/evil:$path
-dashboard_begin
+dashboard_begin --interval 1
 browser_begin
 touch out err
 

@@ -18,7 +18,7 @@ if [ "$(id -u)" = 0 ] && [ -x /usr/sbin/sshd ]; then root=yes; else echo "left o
 [ -z "$root" ] || sshd_begin
 dashboard_cluster
 touch out err
-dashboard_begin
+dashboard_begin --interval 1
 
 get() { curl -sS --max-time 30 "$@"; }
 status() { get -o body -w '%{http_code}' "$@"; }

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154
 # A headless Chromium, driven through its WebDriver interface. Expects $place and free_port of tests/lib/dashboard.sh.
 
 # Why there is no browser; nothing if there is one.

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154
 # Two hosts for the tests of gpuadm dashboard: this machine, and an sshd of its own on loopback (root only) that can be ended. Both have a
 # double of nvidia-smi with real output. Expects $top and $place.
 
@@ -49,7 +49,7 @@ dashboard_cluster() {
 
 # dashboard_begin OPTION...: starts it; sets $dashboard_pid and $address.
 dashboard_begin() {
-  "$GPUADM" dashboard -f cluster.yaml --interval 1 "$@" >served 2>served.err </dev/null &
+  "$GPUADM" dashboard -f cluster.yaml "$@" >served 2>served.err </dev/null &
   dashboard_pid=$!
   until_true "it prints no address" grep -q '^http' served
   address=$(head -n 1 served)
