@@ -113,3 +113,18 @@ TEST_CASE("a chain ends at its first broken link, and without the nodes of the c
   CHECK(tree.at({"links", "cdi", "state"})->text() == "not reached");
   CHECK(tree.find("first")->is_null());
 }
+
+TEST_CASE("a host without nvidia-smi that goes away does not answer, and is not only without nvidia-smi") {
+  facts::GpuSample sample;
+  sample.has_smi = false;
+  cluster::TopFrame frame{"2026-11-26T10:00:30.000Z", 2, {}, {}};
+  cluster::add(frame, {"cp1", &sample, std::nullopt, ""}, {});
+  cluster::add(frame, {"cp2", &sample, 20.0, "cp2: connection refused"}, {});
+  GpuBoard board;
+  board.refresh(frame);
+  const base::Tree silent = board.silent();
+  CHECK(silent.at({"cp1", "state"})->text() == "no nvidia-smi");
+  CHECK(silent.at({"cp2", "state"})->text() == "not answering");
+  CHECK(silent.at({"cp2", "since"})->text() == "2026-11-26T10:00:10.000Z");
+  CHECK(silent.at({"cp2", "why"})->text() == "cp2: connection refused");
+}
