@@ -5,7 +5,7 @@
 
 namespace {
 
-facts::Nvidia two_gpus() {
+facts::Nvidia driver_of_two_gpus() {
   facts::Nvidia nvidia;
   nvidia.driver = facts::Driver{.version = "580.159.04"};
   for (int index = 0; index < 2; ++index) {
@@ -43,7 +43,7 @@ bool has_line(const std::string& text, const std::string& line) {
 TEST_CASE(
     "metrics of GPUs have the names and labels of DCGM exporter, and those of the one pod that uses them") {
   const auto state = state_of_node();
-  const facts::Nvidia nvidia = two_gpus();
+  const facts::Nvidia nvidia = driver_of_two_gpus();
   const std::vector<cluster::GpuUser> users = {{"GPU-0", "ml", "train-0", "main", 70000}};
   const std::string text = cluster::to_prometheus({state, &nvidia, true, {}, users});
   const std::string first =
@@ -66,7 +66,7 @@ TEST_CASE(
 TEST_CASE(
     "a GPU that several pods share has a memory metric for each of them, and no pod labels of its own") {
   const auto state = state_of_node();
-  const facts::Nvidia nvidia = two_gpus();
+  const facts::Nvidia nvidia = driver_of_two_gpus();
   const std::vector<cluster::GpuUser> users = {
       {"GPU-1", "a", "one", "main", 1}, {"GPU-1", "a", "one", "main", 2}, {"GPU-1", "b", "two", "main", {}}};
   const std::string text = cluster::to_prometheus({state, &nvidia, true, {}, users});
@@ -85,7 +85,7 @@ TEST_CASE(
 
 TEST_CASE("Xids are counted by GPU and number, and the last one is a metric of DCGM exporter") {
   const auto state = state_of_node();
-  facts::Nvidia nvidia = two_gpus();
+  facts::Nvidia nvidia = driver_of_two_gpus();
   nvidia.xids = {{1, "0000:01:00.0", 79, ""},
                  {2, "0000:01:00.0", 79, ""},
                  {3, "0000:01:00.0", 31, ""},
@@ -109,7 +109,7 @@ TEST_CASE("without facts, as while nvidia-smi hangs, only the health is a metric
 TEST_CASE(
     "what was not read has no number in the metrics: Xids without the kernel's log, memory of a program") {
   const auto state = state_of_node();
-  const facts::Nvidia nvidia = two_gpus();
+  const facts::Nvidia nvidia = driver_of_two_gpus();
   const std::vector<cluster::GpuUser> users = {{"GPU-0", "ml", "train-0", "main", 100},
                                                {"GPU-0", "ml", "train-0", "main", std::nullopt}};
   const std::string text = cluster::to_prometheus({state, &nvidia, false, {}, users});
