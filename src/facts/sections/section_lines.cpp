@@ -1,6 +1,7 @@
 #include "facts/sections/section_lines.hpp"
 
 #include "facts/text/words.hpp"
+#include "gpuadm/facts/nvidia.hpp"
 
 #include <algorithm>
 #include <array>
