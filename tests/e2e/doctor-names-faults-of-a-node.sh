@@ -6,6 +6,6 @@
 
 ready_nodes 1 node
 try_all node
-on_node all_is_ready >ready.log 2>&1 || fail "$(tail -n 3 ready.log)"
+on_node all_is_ready >ready.log 2>&1 || fail "$(on node kubectl --kubeconfig /etc/kubernetes/admin.conf describe node | sed -n '/^Conditions/,/^Addresses/p') $(tail -n 3 ready.log)"
 try_all cluster
 ends
