@@ -31,7 +31,7 @@ case $what in
     print_state
     ;;
   recent)
-    [ -f "$home/state.json" ] || exit 0
+    [ -f "$home/state.json" ] || [ -f "$units/gpuadm-health.timer" ] || exit 0
     print_status
     print_history | tail -n 200 | tail -c 262144
     ;;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 namespace workload {
@@ -47,6 +48,28 @@ Tree variable_of(const std::string& name, int value) {
   return Tree::map_of({{"name", name}, {"value", std::to_string(value)}});
 }
 
+/// The Pythons of a command that are given by their paths, as those of virtual environments are: theirs is
+/// the PyTorch of the job. A torchrun has its Python next to it.
+std::vector<std::string> pythons_of(const Tree& container) {
+  std::vector<std::string> pythons;
+  for (const char* key : {"command", "args"}) {
+    const Tree* words = container.find(key);
+    if (!words || !words->is_list()) continue;
+    for (const Tree& word : words->items()) {
+      const std::string* text = word.as_string();
+      const auto slash = text && text->starts_with('/') ? text->rfind('/') : std::string::npos;
+      if (slash == std::string::npos) continue;
+      const std::string_view name = std::string_view(*text).substr(slash + 1);
+      if (name == "torchrun")
+        pythons.push_back(text->substr(0, slash + 1) + "python3");
+      else if (name.starts_with("python") &&
+               name.find_first_not_of("0123456789.", std::strlen("python")) == std::string_view::npos)
+        pythons.push_back(*text);
+    }
+  }
+  return pythons;
+}
+
 Tree test_pod(const Tree& pod, int processes, int gpus, int meet) {
   Tree test = pod;
   std::set<std::string> claims;
@@ -57,13 +80,15 @@ Tree test_pod(const Tree& pod, int processes, int gpus, int meet) {
   });
   test.erase("initContainers");
   Tree container = pod.find("containers")->items().front();
+  Tree command = Tree::list_of({"/bin/sh", "all-reduce.sh"});
+  for (std::string& python : pythons_of(container)) command.push(Tree(std::move(python)));
   for (const char* key :
        {"args", "workingDir", "lifecycle", "livenessProbe", "readinessProbe", "startupProbe"})
     container.erase(key);
   filter(container, "volumeMounts", [&](const Tree& mount) {
     return !claims.contains(text_at(mount, {"name"})) && text_at(mount, {"mountPath"}) != source_folder;
   });
-  container.set("command", Tree::list_of({"/bin/sh", "all-reduce.sh"}));
+  container.set("command", std::move(command));
   container["env"].push(variable_of("GPUADM_LOCAL", processes));
   container["env"].push(variable_of("GPUADM_GPUS", gpus));
   container["env"].push(variable_of("GPUADM_MEET", meet));

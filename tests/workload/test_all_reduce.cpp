@@ -109,6 +109,24 @@ TEST_CASE("an all-reduce has the pods of the job, without its command, claims an
   CHECK(variables == "NCCL_DEBUG=INFO GPUADM_LOCAL=2 GPUADM_GPUS=2 GPUADM_MEET=300 ");
 }
 
+TEST_CASE("an all-reduce tries the Pythons of the job's command first, if they are given by their paths") {
+  const auto command_of = [](const std::vector<std::string>& command) {
+    TrainJob job = job_with(2, "1");
+    Tree words = Tree::list();
+    for (const std::string& word : command) words.push(Tree(word));
+    job.roles.front().pod["containers"].items().front().set("command", std::move(words));
+    const auto test = workload::all_reduce_job(job, {"start", "program"}, 300, 450);
+    REQUIRE(test);
+    return *test->roles.front().pod.find("containers")->items().front().find("command");
+  };
+  CHECK(command_of({"/opt/torch/bin/python3.12", "-m", "torch.distributed.run", "/workspace/x.py"}) ==
+        Tree::list_of({"/bin/sh", "all-reduce.sh", "/opt/torch/bin/python3.12"}));
+  CHECK(command_of({"env", "A=b", "/opt/conda/bin/torchrun", "x.py"}) ==
+        Tree::list_of({"/bin/sh", "all-reduce.sh", "/opt/conda/bin/python3"}));
+  CHECK(command_of({"python3", "/usr/share/pythonista", "/data/python3-notes"}) ==
+        Tree::list_of({"/bin/sh", "all-reduce.sh"}));
+}
+
 TEST_CASE("a job of one process has nothing to reduce, and roles without GPUs are left out") {
   CHECK(!workload::all_reduce_job(job_with(1, "1"), {}, 1, 1));
   CHECK(workload::all_reduce_job(job_with(1, "2"), {}, 1, 1));
