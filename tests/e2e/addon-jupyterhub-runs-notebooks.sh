@@ -25,7 +25,7 @@ exits 0 gpuadm storage add scratch local --host node --path /srv/scratch -f clus
 files=/srv/scratch/gpuadm-scratch/claims/gpuadm-jupyterhub/files
 
 # The file of users.
-printf 'anna:correct horse battery\nbob:staple-1234:admin\n' >users.txt
+printf 'anna:correct horse battery\nbob:staple-1234\ncarol:staple-5678:admin\n' >users.txt
 chmod 0644 users.txt
 exits 2 addon enable jupyterhub --set users=users.txt
 complains "chmod 600"
@@ -52,8 +52,8 @@ for item in json.load(open(sys.argv[1]))["items"]:
     for value in item.get("data", {}).values() if item["kind"] == "Secret" else []:
         print(base64.b64decode(value).decode())
 END
-! grep -F -e "correct horse" -e "staple-1234" plain.txt || fail "a password is stored"
-! grep -rsF -e "correct horse" -e "staple-1234" .local || fail "a password is in the run folder"
+! grep -F -e "correct horse" -e staple- plain.txt || fail "a password is stored"
+! grep -rsF -e "correct horse" -e staple- .local || fail "a password is in the run folder"
 
 # Users reach it through a Service of their own.
 kube apply -f - >/dev/null <<'END'
@@ -68,7 +68,7 @@ cell() { lab net "$top/tests/lib/run-cell" "$address" "$port" "$token" "$2" "/us
 ! user anna "wrong password" login >out 2>err || fail "a wrong password is accepted"
 complains "the login was refused"
 ! user nobody "correct horse battery" login >out 2>err || fail "an unknown user is accepted"
-user bob staple-1234 login
+user carol staple-5678 login
 
 # By the form: both GPUs, and files that stay.
 token=$(user anna "correct horse battery" start 2)

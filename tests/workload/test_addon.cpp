@@ -262,11 +262,13 @@ TEST_CASE("answers of the metrics API and of Prometheus") {
   CHECK_FALSE(workload::read_node_metrics(R"({"kind":"Status","message":"x"})"));
   CHECK_FALSE(workload::read_node_metrics("service unavailable"));
   const auto targets = workload::read_targets(R"({"status":"success","data":{"activeTargets":[
-    {"labels":{"job":"kubelet"},"scrapeUrl":"https://192.0.2.11:10250/metrics","health":"down","lastError":"refused"},
-    {"labels":{"job":"prometheus"},"health":"up"},{"labels":{"job":"cadvisor"},"health":"unknown"}]}})");
+    {"labels":{"job":"kubelet"},"scrapeUrl":"https://192.0.2.11:10250/metrics","health":"down","lastError":"refused","lastScrape":"2026-11-27T07:54:31.5Z"},
+    {"labels":{"job":"prometheus"},"health":"up","lastScrape":"2026-11-27T07:54:02.123456789Z"},{"labels":{"job":"cadvisor"},"health":"unknown","lastScrape":"0001-01-01T00:00:00Z"}]}})");
   REQUIRE(targets);
   CHECK(targets->up == 1);
   CHECK(targets->unknown == 1);
+  CHECK(targets->oldest == "0001-01-01T00:00:00");
+  CHECK(targets->newest == "2026-11-27T07:54:31");
   CHECK(targets->down == std::vector<std::string>{"kubelet https://192.0.2.11:10250/metrics: refused"});
   CHECK(targets->jobs == std::set<std::string>{"cadvisor", "kubelet", "prometheus"});
   CHECK_FALSE(workload::read_targets(R"({"status":"error","error":"x"})"));

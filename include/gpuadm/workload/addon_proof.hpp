@@ -47,6 +47,9 @@ struct ScrapeTargets {
   std::set<std::string> jobs;     ///< that have targets
   std::vector<std::string> down;  ///< "kubelet https://192.0.2.11:10250/metrics: connection refused"
   int up = 0, unknown = 0;        ///< unknown: not scraped yet
+  /// The time of the last scrape of the target that was scraped first, and of the one that was scraped last:
+  /// "2026-11-27T07:54:00", by the clock of Prometheus.
+  std::string oldest, newest;
 };
 /// Fault::parse for another answer.
 [[nodiscard]] base::Result<ScrapeTargets> read_targets(std::string_view json);

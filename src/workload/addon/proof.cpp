@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace workload {
 
 namespace {
@@ -65,6 +67,10 @@ Result<ScrapeTargets> read_targets(std::string_view json) {
   for (const Tree& target : active->items()) {
     const std::string health = text_of(target, "health"), job = cell(target, {"labels", "job"});
     targets.jobs.insert(job);
+    constexpr std::size_t to_seconds = 19;  // later times are greater texts
+    const std::string scraped = cell(target, {"lastScrape"}).substr(0, to_seconds);
+    targets.oldest = targets.oldest.empty() ? scraped : std::min(targets.oldest, scraped);
+    targets.newest = std::max(targets.newest, scraped);
     if (health == "up")
       ++targets.up;
     else if (health == "down")

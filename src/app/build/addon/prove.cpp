@@ -103,6 +103,8 @@ Result<std::string> prove_prometheus(const Addon& addon, ReachedCluster& cluster
   };
   // sum(container_cpu_usage_seconds_total{id="/"}): CPU time of the nodes since their boot.
   const std::string query = "query?query=sum(container_cpu_usage_seconds_total%7Bid%3D%22%2F%22%7D)";
+  // What was up before the proof began may be down.
+  std::optional<std::string> since;
   return prove_within(
       patience, cluster, "the targets of Prometheus",
       [&](std::string& reason) -> Result<std::optional<std::string>> {
@@ -114,13 +116,15 @@ Result<std::string> prove_prometheus(const Addon& addon, ReachedCluster& cluster
           reason = targets.error().what;
           return std::nullopt;
         }
-        reason = targets->down.empty() ? "targets are not scraped yet" : targets->down.front();
+        if (!since) since = targets->newest;
+        reason =
+            targets->down.empty() ? "targets were not scraped since the proof began" : targets->down.front();
         for (const char* job : {"prometheus", "kubelet", "cadvisor"})
           if (!targets->jobs.contains(job)) {
             reason = fmt::format("the job {} has no targets", job);
             return std::nullopt;
           }
-        if (!targets->down.empty() || targets->unknown > 0) return std::nullopt;
+        if (!targets->down.empty() || targets->unknown > 0 || targets->oldest <= *since) return std::nullopt;
         const auto value = workload::read_query(TRY(cluster.client().raw(path(query))));
         if (!value) return std::unexpected(value.error());
         if (!*value) {
