@@ -1,7 +1,8 @@
 # shellcheck shell=sh disable=SC2154
-# Reads, creates, changes and deletes objects of the cluster, through kubectl on a control-plane node. Variables: action (find, get, create,
-# patch, delete), space (a namespace; empty: all, or none), kinds (separated by commas), selector, objects (JSON), object (KIND/NAME), patch
-# (JSON), seconds (get: waits for available Deployments; delete: the timeout). Exit status 3: this host has no administrator's kubeconfig.
+# Reads, creates, changes and deletes objects of the cluster, through kubectl on a control-plane node. Variables: action (find, get, named,
+# create, apply, patch, delete, delete-named, raw, exec), space (a namespace; empty: all, or none), kinds (separated by commas), selector,
+# objects (JSON), object (KIND/NAME), patch (JSON), path (of the API), input (of the program), command (of a pod: words in lines), seconds (get: waits for
+# available Deployments; delete: the timeout). Exit status 3: this host has no administrator's kubeconfig.
 
 export LC_ALL=C
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -39,10 +40,35 @@ objects_delete() {
     --timeout="${seconds}s" -o name
 }
 
+# Those of these objects that exist.
+objects_named() { printf '%s' "$objects" | api get -f - --ignore-not-found -o json; }
+
+# Deletes exactly these objects, in their order, and waits until they are gone.
+objects_delete_named() {
+  printf '%s' "$objects" | timeout -k 5 "$((seconds + 10))" kubectl --kubeconfig "$config" delete -f - --ignore-not-found \
+    --timeout="${seconds}s" -o name
+}
+
+# A program in a pod, with input.
+objects_exec() {
+  set -f
+  IFS='
+'
+  # shellcheck disable=SC2086 # a word a line
+  set -- $command
+  printf '%s' "$input" | timeout -k 5 "$seconds" kubectl --kubeconfig "$config" -n "$space" exec -i "$object" -- "$@"
+}
+
 case $action in
   find) ;;
   get) objects_get ;;
+  named) objects_named ;;
   create) objects_create ;;
+  # A field that another manager has changed is a conflict, which kubectl names.
+  apply) printf '%s' "$objects" | api apply --server-side --field-manager=gpuadm -f - -o name ;;
+  delete-named) objects_delete_named ;;
+  raw) api get --raw "$path" ;;
+  exec) objects_exec ;;
   patch) api -n "$space" patch "$object" --type merge -p "$patch" -o name ;;
   delete) objects_delete ;;
   *) echo "unknown action: $action" >&2 && exit 2 ;;

@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154
-# Makes the folder of a claim on a storage, removes it again if it is empty (drop), or with its files (purge). Variables: action (make, drop,
-# purge), marker (the folder gpuadm-NAME), space, name, mode, owner (UID:GID, or empty). Prints "made" or "existing", and the free bytes. Nothing is made above the marker, which exists
+# Makes the folder of a claim on a storage, removes it again if it is empty (drop), or with its files (purge); or makes the folder of the default
+# StorageClass (class), or removes it if it has no volumes (class-drop). Variables: action (make, drop, purge, class, class-drop), marker (the folder gpuadm-NAME), space, name, mode, owner (UID:GID, or empty). Prints "made" or "existing", and the free bytes. Nothing is made above the marker, which exists
 # only on the share.
 
 export LC_ALL=C
@@ -27,6 +27,26 @@ esac
 folder=$marker/claims/$space/$name
 
 case $action in
+  class)
+    # Its volumes are local volumes, and the file .gpuadm exists only on the storage, as in playbooks/storage/class.yaml.
+    folder=$marker/volumes is=existing
+    [ ! -L "$folder" ] || end 1 "$folder is a symbolic link"
+    if within mkdir -m 0711 "$folder" 2>/dev/null; then is=made; fi
+    within test -d "$folder" || end "$?" "$folder cannot be made: is the storage full or read-only?"
+    within touch "$folder/.gpuadm" || end "$?" "cannot write to $folder"
+    echo "$is"
+    exit 0
+    ;;
+  class-drop)
+    # A folder with volumes stays.
+    folder=$marker/volumes
+    if [ ! -L "$folder" ] && [ "$(within ls -A "$folder" 2>/dev/null)" = .gpuadm ]; then
+      within rm -f "$folder/.gpuadm"
+      within rmdir "$folder" || end "$?" "cannot delete $folder"
+    fi
+    if within test -e "$folder"; then echo kept; else echo deleted; fi
+    exit 0
+    ;;
   drop)
     within rmdir "$folder" 2>/dev/null || :
     exit 0

@@ -65,6 +65,8 @@ void add_create(CLI::App& group, Global& global, Verb& chosen) {
       "Exclude any of crictl, cni, runtime, driver, programs, toolkit, network, kube-vip, device-plugin, "
       "dra, coredns");
   add_list(*verb, "--image", options->images, "NAME,...", "Additional images");
+  add_list(*verb, "--addon", options->addons, "ADDON,...",
+           "Images of add-ons (gpuadm addon list; default: none)");
   add_list(*verb, "--notebook", options->notebooks, "FRAMEWORK,...",
            "Images for gpuadm notebook create: pytorch, tensorflow (several GB each; default: none)");
   add_sign(*verb, options->sign);

@@ -20,7 +20,7 @@ struct Theme {
 const std::vector<Theme>& themes() {
   static const std::vector<Theme> themes = {
       {"Inspect", {"doctor", "facts", "status", "dashboard", "verify", "diff", "explain", "support"}},
-      {"Build", {"init", "adopt", "apply", "join", "upgrade", "runtime", "playbook"}},
+      {"Build", {"init", "adopt", "apply", "join", "upgrade", "addon", "runtime", "playbook"}},
       {"Operate", {"gpu", "health", "certs", "etcd", "repair", "kubeconfig", "exec", "logs", "cp"}},
       {"Workloads", {"notebook", "train", "storage", "workload"}},
       {"Undo", {"undo", "remove", "reset"}},

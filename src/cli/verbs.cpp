@@ -11,6 +11,7 @@
 #include "cli/options.hpp"
 #include "cli/upgrade.hpp"
 #include "cli/upkeep.hpp"
+#include "cli/workload/addon.hpp"
 #include "cli/workload/notebook.hpp"
 #include "cli/workload/storage.hpp"
 #include "cli/workload/train.hpp"
@@ -47,6 +48,7 @@ class Verbs {
     add_gpu(root_, global_, chosen_);
     add_health(root_, global_, chosen_);
     add_storage(root_, global_, chosen_);
+    add_addon(root_, global_, chosen_);
     add_train(root_, global_, chosen_);
     add_upkeep(root_, global_, chosen_);
     add_operate(root_, global_, chosen_);

@@ -21,8 +21,9 @@ constexpr std::size_t objects_limit = 64u << 20;  // pods of 1,000 nodes as JSON
 
 /// Variables of playbooks/objects.sh, all of which are set.
 base::Variables variables_of(const std::string& action, base::Variables given) {
-  base::Variables all{{"action", action}, {"space", ""},  {"kinds", ""}, {"selector", ""},
-                      {"objects", ""},    {"object", ""}, {"patch", ""}, {"seconds", "0"}};
+  base::Variables all{{"action", action}, {"space", ""},  {"kinds", ""},  {"selector", ""},
+                      {"objects", ""},    {"object", ""}, {"patch", ""},  {"seconds", "0"},
+                      {"path", ""},       {"input", ""},  {"command", ""}};
   for (auto& [name, value] : given) all[name] = std::move(value);
   return all;
 }
@@ -32,9 +33,15 @@ Result<transport::Command> command_for(const std::string& label, const std::stri
   transport::Command command = TRY(command_of(
       {.label = label, .asset = asset, .variables = variables_of(action, std::move(given))}, assets));
   command.timeout = std::chrono::seconds(90);
-  command.effect =
-      action == "find" || action == "get" ? transport::Effect::reads : transport::Effect::changes;
+  constexpr std::string_view reading[] = {"find", "get", "named", "raw"};
+  command.effect = std::ranges::find(reading, action) != std::end(reading) ? transport::Effect::reads
+                                                                           : transport::Effect::changes;
   return command;
+}
+
+std::string list_of(const std::vector<Tree>& objects) {
+  return base::json::write(Tree::map_of({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Tree(objects)}}),
+                           0);
 }
 
 std::vector<std::string> names_in(const std::string& output) {
@@ -63,6 +70,8 @@ Result<std::vector<Tree>> objects_in(const std::string& output, const std::strin
   if (base::trim(output).empty()) return std::vector<Tree>();
   const Tree list = TRY(base::json::read(output, source));
   const Tree* items = list.find("items");
+  // kubectl prints a single object that was asked for by its name without a list.
+  if (!items && list.at({"metadata", "name"})) return std::vector<Tree>{list};
   if (!items || !items->is_list())
     return base::fail(Fault::parse, fmt::format("{}: the answer is not a list", source));
   return items->items();
@@ -117,9 +126,8 @@ Result<std::vector<Tree>> ClusterClient::get(const ObjectQuery& query) {
 Result<std::vector<std::string>> ClusterClient::create(const std::string& space,
                                                        const std::vector<Tree>& objects,
                                                        std::vector<base::Secret> secrets) {
-  const Tree list = Tree::map_of({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Tree(objects)}});
-  transport::Command command = TRY(command_for(
-      "create the objects", "create", {{"space", space}, {"objects", base::json::write(list, 0)}}, *assets_));
+  transport::Command command = TRY(command_for("create the objects", "create",
+                                               {{"space", space}, {"objects", list_of(objects)}}, *assets_));
   command.secrets = std::move(secrets);
   return names_in(TRY(run(std::move(command))));
 }
@@ -148,6 +156,53 @@ Result<std::vector<std::string>> ClusterClient::remove(const std::string& space,
   command.timeout = timeout + std::chrono::seconds(20);
   command.purpose = transport::Purpose::clean_up;
   return names_in(TRY(run(std::move(command))));
+}
+
+Result<> ClusterClient::apply(const std::vector<Tree>& objects, std::vector<base::Secret> secrets,
+                              transport::Purpose purpose) {
+  transport::Command command =
+      TRY(command_for("apply the objects", "apply", {{"objects", list_of(objects)}}, *assets_));
+  command.secrets = std::move(secrets);
+  command.purpose = purpose;
+  TRY(run(std::move(command)));
+  return {};
+}
+
+Result<std::vector<Tree>> ClusterClient::find(const std::vector<Tree>& references) {
+  if (references.empty()) return std::vector<Tree>();
+  transport::Command command =
+      TRY(command_for("read the objects", "named", {{"objects", list_of(references)}}, *assets_));
+  command.output = transport::Output::secret;  // Secrets may be among them
+  return objects_in(TRY(run(std::move(command))), host_ + ": kubectl get");
+}
+
+Result<> ClusterClient::remove_objects(const std::vector<Tree>& references, std::chrono::seconds timeout) {
+  if (references.empty()) return {};
+  transport::Command command = TRY(command_for(
+      "delete the objects", "delete-named",
+      {{"objects", list_of(references)}, {"seconds", std::to_string(timeout.count())}}, *assets_));
+  command.timeout = timeout + std::chrono::seconds(20);
+  command.purpose = transport::Purpose::clean_up;
+  TRY(run(std::move(command)));
+  return {};
+}
+
+Result<std::string> ClusterClient::raw(const std::string& path) {
+  return run(TRY(command_for("read " + path, "raw", {{"path", path}}, *assets_)));
+}
+
+Result<transport::Exit> ClusterClient::exec(const std::string& space, const std::string& object,
+                                            const std::vector<std::string>& command, std::string input,
+                                            std::chrono::seconds timeout) {
+  transport::Command made = TRY(command_for("run a program in " + object, "exec",
+                                            {{"space", space},
+                                             {"object", object},
+                                             {"command", base::join(command, "\n")},
+                                             {"input", std::move(input)},
+                                             {"seconds", std::to_string(timeout.count())}},
+                                            *assets_));
+  made.timeout = timeout + std::chrono::seconds(20);
+  return session::ask(host_, std::move(made), *fleet_);
 }
 
 Result<transport::Exit> ClusterClient::ask(const Query& query) {

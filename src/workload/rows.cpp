@@ -1,5 +1,6 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/workload/addon.hpp"
 #include "gpuadm/workload/notebook.hpp"
 #include "gpuadm/workload/objects.hpp"
 #include "gpuadm/workload/state.hpp"
@@ -109,6 +110,15 @@ void see_notebook(const Group& group, WorkloadRow& row) {
                                                          : "starting";
 }
 
+/// By its pods: DaemonSets are not read.
+void see_addon(const Group& group, WorkloadRow& row) {
+  const auto ready = std::ranges::count_if(group.pods, [](const Tree& pod) {
+    return read_start(std::span(&pod, 1)).stage == PodStart::Stage::ready;
+  });
+  const auto all = static_cast<long>(group.pods.size());
+  row.state = all > 0 && ready == all ? "ready" : fmt::format("{} of {} pods are ready", ready, all);
+}
+
 bool has_condition(const Tree& job, std::string_view type) {
   const Tree* all = job.at({"status", "conditions"});
   return all && std::ranges::any_of(all->items(), [&](const Tree& one) {
@@ -149,6 +159,8 @@ WorkloadRow row_of(const Key& key, const Group& group) {
   see_pods(group, row);
   if (row.kind == notebook_kind)
     see_notebook(group, row);
+  else if (row.kind == addon_kind)
+    see_addon(group, row);
   else if (!group.jobs.empty())
     see_jobs(group, row);
   else if (!group.claims.empty())

@@ -1,5 +1,6 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/workload/addon.hpp"
 #include "gpuadm/workload/state.hpp"
 
 #include <fmt/format.h>
@@ -76,7 +77,8 @@ std::vector<std::string> stranded(std::span<const HostWorkloads> hosts,
     }
   std::vector<std::string> lines;
   for (const WorkloadRow& row : workload_rows(pods))
-    if (row.runs) lines.push_back(line_of(row));
+    // The pods of add-ons are started on other nodes, or end with the cluster as its system pods do.
+    if (row.runs && row.kind != addon_kind) lines.push_back(line_of(row));
   return lines;
 }
 

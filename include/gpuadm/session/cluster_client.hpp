@@ -60,6 +60,23 @@ class ClusterClient {
   [[nodiscard]] Result<std::vector<std::string>> remove(
       const std::string& space, const std::vector<std::string>& kinds, const std::string& selector,
       std::chrono::seconds timeout = std::chrono::seconds(90));
+  /// Server-side apply in this order, as the field manager gpuadm. Objects before one that is rejected stay
+  /// applied; Fault::remote names a field that another manager has changed. `secrets`: as for create.
+  [[nodiscard]] Result<> apply(const std::vector<base::Tree>& objects, std::vector<base::Secret> secrets = {},
+                               transport::Purpose purpose = transport::Purpose::work);
+  /// Those of these objects that exist, by apiVersion, kind, namespace and name.
+  [[nodiscard]] Result<std::vector<base::Tree>> find(const std::vector<base::Tree>& references);
+  /// Deletes exactly these objects, in this order, and waits until they are gone. Also runs after Ctrl-C.
+  [[nodiscard]] Result<> remove_objects(const std::vector<base::Tree>& references,
+                                        std::chrono::seconds timeout = std::chrono::seconds(180));
+  /// The answer of the API server to GET of a path, at most 64 MiB. Services and pods are reached through it:
+  /// /api/v1/namespaces/NAMESPACE/services/NAME:PORT/proxy/PATH.
+  [[nodiscard]] Result<std::string> raw(const std::string& path);
+  /// A program in a pod of `space`; `object`: "deployment/hub". A status other than 0 is an answer. Words of
+  /// the command have no line breaks.
+  [[nodiscard]] Result<transport::Exit> exec(const std::string& space, const std::string& object,
+                                             const std::vector<std::string>& command, std::string input,
+                                             std::chrono::seconds timeout);
   /// Runs another script on the control-plane node.
   [[nodiscard]] Result<transport::Exit> ask(const Query& query);
   [[nodiscard]] transport::Fleet& fleet() { return *fleet_; }

@@ -30,7 +30,7 @@ struct Work {
   std::string targets;  ///< for the steps: one line "NODE PART PACKAGE VERSION" each
 };
 
-bool is_word(std::string_view text) {
+bool is_plain_word(std::string_view text) {
   return !text.empty() && text.size() <= 200 && std::ranges::all_of(text, [](unsigned char c) {
     return std::isalnum(c) || std::string_view("+-.:~_").find(static_cast<char>(c)) != std::string_view::npos;
   });
@@ -48,7 +48,7 @@ Result<Wanted> what_is_wanted(const UpgradeOptions& options, const assets::Store
                       "Kubernetes cannot be upgraded together with the runtime, toolkit or driver",
                       "run gpuadm upgrade twice");
   for (const std::string& requested : {options.runtime, options.toolkit, options.driver})
-    if (!requested.empty() && !is_word(requested))
+    if (!requested.empty() && !is_plain_word(requested))
       return base::fail(Fault::usage, fmt::format("invalid version: '{}'", base::printable(requested, 50)));
   const auto branch = base::to_int(options.driver == "newest" ? "0" : options.driver);
   if (!options.driver.empty() && (!branch || *branch < 0 || *branch > 9999))
@@ -210,7 +210,8 @@ Result<std::vector<NewerPart>> read_parts(std::string_view text) {
   std::vector<NewerPart> parts;
   for (const std::string_view line : base::lines(text)) {
     const auto words = base::words(line);
-    if (words.size() != 5 || !std::ranges::all_of(words, is_word) || (words[4] != "yes" && words[4] != "no"))
+    if (words.size() != 5 || !std::ranges::all_of(words, is_plain_word) ||
+        (words[4] != "yes" && words[4] != "no"))
       return base::fail(Fault::parse,
                         fmt::format("unexpected line in the package list: '{}'", base::printable(line, 100)));
     parts.push_back({std::string(words[0]), std::string(words[1]), std::string(words[2]),

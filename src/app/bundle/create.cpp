@@ -4,6 +4,7 @@
 #include "gpuadm/bundle/files.hpp"
 #include "gpuadm/session/environment.hpp"
 #include "gpuadm/transport/run_local.hpp"
+#include "gpuadm/workload/addon.hpp"
 
 #include "app/bundle/needs.hpp"
 #include "app/bundle/signed_repository.hpp"
@@ -193,6 +194,7 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   const assets::Store store = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(store, "init"));
   TRY(check_output(options.output));
+  for (const std::string& name : options.addons) TRY(workload::find_installable_addon(name));
   BundleNeeds needs = TRY(read_needs(options, library.catalog()));
   needs.cluster.kubernetes.source = spec::Source::bundle;  // as for init --bundle
   TRY(session::resolve_environment(needs.cluster, store));
@@ -205,6 +207,8 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   const bool driver = TRY(needs_driver(needs, options.skip));
   for (const std::string& image : options.images) (void)TRY(bundle::parse_reference(image));
   const std::vector<std::string> notebooks = TRY(notebook_images(store, needs, options.notebooks));
+  const std::vector<std::string> addons =
+      TRY(addon_images(library.catalog(), needs.kubernetes, options.addons));
 
   const bool is_public = options.source.place.empty() || options.source.place == "public";
   RepositoryReader repositories(fetcher, store, io, is_public);
@@ -224,6 +228,7 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   for (const SourceImage& image : sources.images) images.push_back(image.name);
   images.insert(images.end(), options.images.begin(), options.images.end());
   images.insert(images.end(), notebooks.begin(), notebooks.end());
+  images.insert(images.end(), addons.begin(), addons.end());
   for (std::string& image : images) image = bundle::full_name(TRY(bundle::parse_reference(image)));
   for (auto it = images.begin(); it != images.end(); ++it)
     if (std::find(images.begin(), it, *it) == it) TRY(creation.add_image(*it));

@@ -9,6 +9,7 @@
 #include "gpuadm/session/kubernetes_version.hpp"
 #include "gpuadm/spec/network_plugins.hpp"
 #include "gpuadm/spec/storage.hpp"
+#include "gpuadm/workload/addon.hpp"
 
 #include "app/build/bring_up.hpp"
 
@@ -290,6 +291,18 @@ Result<std::vector<std::string>> notebook_images(const assets::Store& store, con
                         "known: " + base::join(known, ", ") + "; other images: --image NAME");
     for (const Tree& entry : entries->items())
       if (needs.gpus || !entry.find("cuda")) images.push_back(text_at(entry, {"image"}));
+  }
+  return images;
+}
+
+Result<std::vector<std::string>> addon_images(const playbook::Catalog& catalog,
+                                              const base::Version& kubernetes,
+                                              const std::vector<std::string>& addons) {
+  std::vector<std::string> images;
+  for (const std::string& name : addons) {
+    const workload::Addon* addon = TRY(workload::find_installable_addon(name));
+    for (const std::string_view key : addon->images)
+      images.push_back(TRY(fill(fmt::format("{{{}}}", key), {}, catalog, kubernetes)));
   }
   return images;
 }

@@ -70,6 +70,11 @@ struct Sources {
                                                                const BundleNeeds& needs,
                                                                const std::vector<std::string>& frameworks);
 
+/// The images of add-ons. Fault::usage for an unknown one, and for one that gpuadm does not install.
+[[nodiscard]] Result<std::vector<std::string>> addon_images(const playbook::Catalog& catalog,
+                                                            const base::Version& kubernetes,
+                                                            const std::vector<std::string>& addons);
+
 /// The SHA-256 of a file in a list of checksums in the format of sha256sum, or in a text with only the
 /// checksum.
 [[nodiscard]] std::optional<std::string> find_sum(std::string_view text, std::string_view file);

@@ -43,7 +43,8 @@ Result<std::string> node_with(const spec::Storage& storage, const spec::Cluster&
                     "kubectl get nodes -o wide lists them");
 }
 
-/// `action`: make, drop (an empty folder) or purge (with its files) of playbooks/storage-claim.sh.
+/// `action`: make, drop (an empty folder), purge (with its files), class or class-drop of
+/// playbooks/storage-claim.sh.
 Result<transport::Exit> run(const std::string& action, const ClaimPlan& plan,
                             session::ClusterClient& client) {
   const auto& [storage, claim, host, node] = plan;
@@ -59,7 +60,7 @@ Result<transport::Exit> run(const std::string& action, const ClaimPlan& plan,
                                .timeout = action == "purge" ? purge_limit : usual_limit},
                               client.assets()));
   command.effect = transport::Effect::changes;
-  if (action != "make") command.purpose = transport::Purpose::clean_up;
+  if (action != "make" && action != "class") command.purpose = transport::Purpose::clean_up;
   return session::ask(host, std::move(command), client.fleet());
 }
 
@@ -136,6 +137,19 @@ Result<ClaimFolder> make_claim_folder(const ClaimPlan& plan, session::ClusterCli
   if (deleted) return folder;
   if (!folder.existed) (void)run("drop", plan, client);
   return std::unexpected(deleted.error());
+}
+
+Result<std::string> make_class_folder(const ClaimPlan& plan, session::ClusterClient& client) {
+  const transport::Exit exit = TRY(run("class", plan, client));
+  if (exit.status == 0) return spec::marker_of(plan.storage) + "/volumes";
+  return base::fail(Fault::remote, fmt::format("{}: {}", plan.host, base::tail(exit.err, 3)),
+                    "gpuadm storage list shows where the storage is");
+}
+
+Result<bool> drop_class_folder(const ClaimPlan& plan, session::ClusterClient& client) {
+  const transport::Exit exit = TRY(run("class-drop", plan, client));
+  if (exit.status == 0) return base::trim(exit.out) != "deleted";
+  return base::fail(Fault::remote, fmt::format("{}: {}", plan.host, base::tail(exit.err, 3)));
 }
 
 std::string note_of(const ClaimPlan& plan, const ClaimFolder& folder) {

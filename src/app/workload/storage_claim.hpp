@@ -30,6 +30,11 @@ struct ClaimFolder {
 /// What the operator should know of the folder; empty: nothing.
 [[nodiscard]] std::string note_of(const ClaimPlan& plan, const ClaimFolder& folder);
 
+/// Makes the folder of the default StorageClass on a local storage. Returns its path.
+[[nodiscard]] Result<std::string> make_class_folder(const ClaimPlan& plan, session::ClusterClient& client);
+/// Deletes it, if it has no volumes. Returns whether it is still there. Also runs after Ctrl-C.
+[[nodiscard]] Result<bool> drop_class_folder(const ClaimPlan& plan, session::ClusterClient& client);
+
 /// Deletes the volume of a claim that was deleted, and its folder: only if it is empty, or with all files.
 /// Also runs after Ctrl-C.
 enum class ClaimFiles { kept, deleted };

@@ -64,6 +64,17 @@ Result<> check_class_claims(session::ClusterClient& client, const spec::Storage&
                     "delete them, and their files with them: kubectl " + base::printable(first, 200));
 }
 
+/// The add-on local-path, whose volumes are on the storage, blocks its removal.
+Result<> check_class_addon(session::ClusterClient& client, const std::string& storage) {
+  const auto classes = TRY(client.get({{"storageclasses"},
+                                       {},
+                                       fmt::format("{}={},{}={}", workload::managed_by_label,
+                                                   workload::managed_by, workload::storage_label, storage)}));
+  if (classes.empty()) return {};
+  return base::fail(Fault::blocked, fmt::format("the add-on local-path uses the storage {}", storage),
+                    "gpuadm addon disable local-path");
+}
+
 /// Asks twice. -y answers both.
 Result<bool> is_confirmed(const spec::Storage& storage, const std::vector<ClaimOnStorage>& claims,
                           const StorageRemoveOptions& options, Io& io) {
@@ -148,6 +159,7 @@ Result<Outcome> storage_remove(const StorageRemoveOptions& options, Io& io) {
   const auto claims = TRY(read_claims(client, options.name));
   TRY(check_claims(client, claims, options));
   TRY(check_class_claims(client, storage));
+  TRY(check_class_addon(client, options.name));
   const RemovalFromFile file = TRY(change_of_file(options, source.file, io));
   if (!TRY(is_confirmed(storage, claims, options, io))) {
     io.out("nothing was changed\n");
