@@ -1,8 +1,8 @@
 # shellcheck shell=sh disable=SC2154
 # Reads, creates, changes and deletes objects of the cluster, through kubectl on a control-plane node. Variables: action (find, get, named,
 # create, apply, patch, delete, delete-named, raw, exec), space (a namespace; empty: all, or none), kinds (separated by commas), selector,
-# objects (JSON), object (KIND/NAME), patch (JSON), path (of the API), input (of the program), command (of a pod: words in lines), seconds (get: waits for
-# available Deployments; delete: the timeout). Exit status 3: this host has no administrator's kubeconfig.
+# objects (JSON), object (KIND/NAME), patch (JSON), path (of the API), input (of the program), command (of a pod: words in lines),
+# seconds (get: waits for available Deployments; delete: the timeout). Exit status 3: this host has no administrator's kubeconfig.
 
 export LC_ALL=C
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
