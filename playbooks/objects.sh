@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154
 # Reads, creates, changes and deletes objects of the cluster, through kubectl on a control-plane node. Variables: action (find, get, create,
 # patch, delete), space (a namespace; empty: all, or none), kinds (separated by commas), selector, objects (JSON), object (KIND/NAME), patch
-# (JSON), seconds. Exit status 3: this host has no administrator's kubeconfig.
+# (JSON), seconds (get: waits for available Deployments; delete: the timeout). Exit status 3: this host has no administrator's kubeconfig.
 
 export LC_ALL=C
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -15,6 +15,7 @@ api() { timeout -k 5 60 kubectl --kubeconfig "$config" --request-timeout=20s "$@
 objects_get() {
   if [ -n "$space" ]; then set -- -n "$space"; else set -- --all-namespaces; fi
   [ -z "$selector" ] || set -- "$@" -l "$selector"
+  [ "$seconds" = 0 ] || api wait deployments.apps "$@" --for=condition=Available --timeout="${seconds}s" >/dev/null 2>&1
   api get "$kinds" "$@" --ignore-not-found -o json
 }
 

@@ -43,17 +43,17 @@ verify_dns_pods() {
 # Those that started before kube-proxy on their node, or within 10 s after it, and are not ready 3 s later. Their first connection to the
 # API server's Service was sent before kube-proxy translated its address; the kernel translates only new connections, so it fails with a
 # timeout after 30 s ("dial tcp 10.96.0.1:443: i/o timeout" in CoreDNS's log). A connection that is translated makes them ready within 2 s.
-verify_dns_early() { verify_dns_pods 'began && proxy && began <= proxy + 10 && now >= began + 3'; }
+verify_dns_early='began && proxy && began <= proxy + 10 && now >= began + 3'
 # Those that may still become such pods: they have not started, or just now.
-verify_dns_open() { verify_dns_pods 'proxy && now < proxy + 20 && (began ? began <= proxy + 10 : waits ~ /^(|ContainerCreating|PodInitializing)$/)'; }
+verify_dns_open='proxy && now < proxy + 20 && (began ? began <= proxy + 10 : waits ~ /^(|ContainerCreating|PodInitializing)$/)'
 # Also where the API server does not answer: the wait for CoreDNS, which is next, has the time for that.
 verify_dns_is_settled() {
-  verify_left=$(verify_dns_early && verify_dns_open) || return 0
+  verify_left=$(verify_dns_pods "($verify_dns_early) || ($verify_dns_open)") || return 0
   [ -z "$verify_left" ]
 }
 # Deletes the early ones; their replacements start later.
 verify_dns_settle() {
-  for pod in $(verify_dns_early); do
+  for pod in $(verify_dns_pods "$verify_dns_early"); do
     verify_cluster -n kube-system delete pod "$pod" --ignore-not-found --wait=false >/dev/null
   done
   verify_dns_is_settled

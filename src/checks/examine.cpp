@@ -1,5 +1,6 @@
 #include "checks/check.hpp"
 #include "checks/evidence.hpp"
+#include "checks/gpu/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -55,10 +56,11 @@ void examine_host(const Subject& subject, const std::string& name, std::vector<F
     if (verdicts.silent()) verdicts.pass(std::string(check.title));
     if (const auto why = unread_evidence(check.reads, subject.facts.unread)) verdicts.withhold(*why);
   }
+  const bool excused = ignores_quarantine(subject).empty();
   for (Finding& finding : here) {
     if (finding.verdict == Verdict::fail)
       finding.caused_by = cause_of(finding.id, here, subject.data.catalogue);
-    excuse_quarantined(subject.facts.nvidia, finding);
+    if (excused) excuse_quarantined(subject.facts.nvidia, finding);
   }
   std::ranges::move(here, std::back_inserter(findings));
 }

@@ -5,6 +5,7 @@
 #include "cli/connection.hpp"
 #include "cli/options.hpp"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,51 +25,51 @@ void add_output(CLI::App& verb, app::Format& format) {
       ->check(CLI::IsMember({"json", "text"}));
 }
 
-/// A command that changes one host of the cluster file.
+void add_host(CLI::App& verb, std::string& host) {
+  verb.add_option("HOST", host, "Host of the cluster file, or [user@]host")->required()->option_text(" ");
+}
+
+/// What every command that changes one host of the cluster file ends with.
+template <class Options>
+void add_change_options(CLI::App& verb, const std::shared_ptr<Options>& options, Global& global, Verb& chosen,
+                        std::function<base::Result<app::Outcome>(const Options&, app::Io&)> does) {
+  verb.add_option("-f,--file", options->file, "Cluster file")->option_text("FILE");
+  add_consent(verb, options->consent, global);
+  add_output(verb, options->format);
+  add_connection(verb, options->common.connection);
+  verb.fallthrough();
+  verb.final_callback([options, does, &global, &chosen] {
+    chosen = [options, does, &global](app::Io& io) {
+      options->common.assets = global.assets;
+      return does(*options, io);
+    };
+  });
+}
+
 void add_change(CLI::App& group, const char* name, const char* says, app::GpuChange change, const char* how,
                 Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand(name, says);
   const auto options = std::make_shared<app::GpuChangeOptions>();
-  verb->add_option("HOST", options->host, "Host of the cluster file, or [user@]host")
-      ->required()
-      ->option_text(" ");
+  add_host(*verb, options->host);
   if (how) verb->add_option("HOW", options->how, how)->required()->option_text(" ");
-  verb->add_option("-f,--file", options->file, "Cluster file")->option_text("FILE");
-  add_consent(*verb, options->consent, global);
-  add_output(*verb, options->format);
-  add_connection(*verb, options->common.connection);
-  verb->fallthrough();
-  verb->final_callback([options, change, &global, &chosen] {
-    chosen = [options, change, &global](app::Io& io) {
-      options->common.assets = global.assets;
-      return app::gpu_change(change, *options, io);
-    };
-  });
+  add_change_options<app::GpuChangeOptions>(
+      *verb, options, global, chosen,
+      [change](const app::GpuChangeOptions& of, app::Io& io) { return app::gpu_change(change, of, io); });
 }
 
 void add_quarantine(CLI::App& group, const char* name, const char* says, app::Quarantine what, Global& global,
                     Verb& chosen) {
   auto* verb = group.add_subcommand(name, says);
   const auto options = std::make_shared<app::QuarantineOptions>();
-  verb->add_option("HOST", options->host, "Host of the cluster file, or [user@]host")
-      ->required()
-      ->option_text(" ");
+  add_host(*verb, options->host);
   verb->add_option("GPU", options->gpu, "Index, UUID or PCI address of the GPU")
       ->required()
       ->option_text(" ");
   if (what == app::Quarantine::add)
     verb->add_option("--reason", options->reason, "Why, for gpuadm gpu list and doctor")->option_text("TEXT");
-  verb->add_option("-f,--file", options->file, "Cluster file")->option_text("FILE");
-  add_consent(*verb, options->consent, global);
-  add_output(*verb, options->format);
-  add_connection(*verb, options->common.connection);
-  verb->fallthrough();
-  verb->final_callback([options, what, &global, &chosen] {
-    chosen = [options, what, &global](app::Io& io) {
-      options->common.assets = global.assets;
-      return app::gpu_quarantine(what, *options, io);
-    };
-  });
+  add_change_options<app::QuarantineOptions>(
+      *verb, options, global, chosen,
+      [what](const app::QuarantineOptions& of, app::Io& io) { return app::gpu_quarantine(what, of, io); });
 }
 
 const std::map<std::string, app::TopSort> sorts = {{"node", app::TopSort::node},

@@ -142,9 +142,7 @@ std::string refusal(const HostView& on, const facts::Gpu* gpu, const std::string
     const Finding* reason = on.first({"gpu.driver.", "gpu.pci.", "gpu.health.fell"});
     return "the driver does not list it" + (reason ? fmt::format(": {} ({})", reason->says, reason->id) : "");
   }
-  if (const auto* entry = quarantine_of(on.facts.nvidia, *gpu))
-    return fmt::format("in quarantine since {}{}{}", entry->since, entry->reason.empty() ? "" : ": ",
-                       entry->reason);
+  if (const auto* entry = quarantine_of(on.facts.nvidia, *gpu)) return "in quarantine " + since_text(*entry);
   if (!on.facts.kubernetes.kubelet_conf && !on.node) return "the host is not a node";
   if (!on.view) return "no control plane was queried";
   if (!on.node) return "its node is not in the cluster";

@@ -1,7 +1,7 @@
 #include "gpuadm/report/gpu_plot.hpp"
 
-#include "report/gpu_plot_style.hpp"
 #include "report/markup.hpp"
+#include "report/page_style.hpp"
 
 #include <fmt/format.h>
 
@@ -174,15 +174,12 @@ std::string to_html(const PlotPage& page) {
   }
   for (const std::string& note : page.notes) body += "<p>" + escape(note) + "</p>\n";
   for (std::size_t i = 0; i < page.gpus.size(); ++i) body += section(page.gpus[i], i + 1, page);
-  return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n"
-      "<title>gpuadm gpu top: {0}</title>\n<style>{1}</style>\n</head>\n<body>\n<header><h1>{0}</h1>\n"
-      "<p>gpuadm gpu top, {2} to {3} UTC, {4}. The line is the mean of a point, the area above it reaches to "
-      "its "
-      "maximum; where it is interrupted, nothing was read.</p></header>\n{5}</body>\n</html>\n",
-      escape(page.title), gpu_plot_style, escape(page.from), escape(page.to), escape(page.resolution), body);
+  return page_of(
+      "gpuadm gpu top: " + page.title, std::string(page_style) + gpu_plot_style,
+      fmt::format("<header><h1>{}</h1>\n<p>gpuadm gpu top, {} to {} UTC, {}. The line is the mean of a "
+                  "point, the area above it reaches to its maximum; where it is interrupted, nothing "
+                  "was read.</p></header>\n{}",
+                  escape(page.title), escape(page.from), escape(page.to), escape(page.resolution), body));
 }
 
 }  // namespace report

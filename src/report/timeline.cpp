@@ -4,6 +4,7 @@
 #include "gpuadm/base/time.hpp"
 
 #include "report/markup.hpp"
+#include "report/page_style.hpp"
 
 #include <fmt/format.h>
 
@@ -16,32 +17,6 @@ namespace {
 
 // A bar, in units of its view box.
 constexpr double bar_width = 1000, bar_height = 20;
-
-constexpr const char* timeline_style = R"(
-:root { --paper: #fff; --ink: #1c2330; --dim: #5b6472; --line: #d8dde5; --card: #f6f7f9;
-  --good: #2e7d4f; --warning: #b26a00; --bad: #b3261e; --excluded: #6b5b95; }
-@media (prefers-color-scheme: dark) { :root { --paper: #14171c; --ink: #e6e9ee; --dim: #9aa4b2; --line: #2f3641;
-  --card: #1b2027; --good: #6fcf97; --warning: #f2b84b; --bad: #ff8a80; --excluded: #b9a7e6; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 82rem; padding: 1.5rem; background: var(--paper); color: var(--ink);
-  font: 16px/1.5 system-ui, sans-serif; }
-h1 { margin: 0; font-size: 1.7rem; overflow-wrap: anywhere; } h2 { margin: 0 0 .5rem; font-size: 1.1rem; overflow-wrap: anywhere; }
-p { margin: .2rem 0 1rem; color: var(--dim); }
-section { margin: 1rem 0; padding: .9rem 1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--card); }
-.bar { display: grid; grid-template-columns: 22rem 1fr; gap: .8rem; align-items: center; }
-.bar span { font-size: .85rem; overflow-wrap: anywhere; }
-svg { display: block; width: 100%; height: 1.25rem; }
-.base { stroke: var(--line); stroke-width: 1; } .good { fill: var(--good); } .warning { fill: var(--warning); }
-.bad { fill: var(--bad); } .excluded { fill: var(--excluded); }
-.axis { display: flex; justify-content: space-between; margin-left: 22.8rem; font-size: .8rem; color: var(--dim);
-  font-variant-numeric: tabular-nums; }
-.key { display: inline-block; width: .8rem; margin: 0 .3rem 0 .9rem; }
-table { margin-top: .8rem; border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; color: var(--dim); } th, td { padding: .15rem 1.2rem .15rem 0; text-align: left;
-  vertical-align: top; overflow-wrap: anywhere; } th { color: var(--dim); font-weight: 600; } td:first-child { white-space: nowrap; }
-@media (max-width: 50rem) { body { padding: .8rem; } .bar { grid-template-columns: 1fr; gap: 0; } .axis { margin-left: 0; } }
-@media print { section { break-inside: avoid; } }
-)";
 
 struct Look {
   const char* name;
@@ -117,14 +92,10 @@ std::string to_html(const TimelinePage& page) {
         "<svg class=\"key\" viewBox=\"0 0 12 {0:.0f}\" aria-hidden=\"true\"><rect class=\"{1}\" "
         "y=\"{2:.0f}\" width=\"12\" height=\"{3:.0f}\"/></svg>{4}",
         bar_height, looks.at(i).name, bar_height - looks.at(i).height, looks.at(i).height, words.at(i));
-  return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n"
-      "<title>gpuadm health: {0}</title>\n<style>{1}</style>\n</head>\n<body>\n<header><h1>{0}</h1>\n"
-      "<p>gpuadm health history, {2} to {3} UTC. Where a bar is interrupted, nothing is "
-      "known.</p><p>{4}</p></header>\n<main>\n{5}</main>\n</body>\n</html>\n",
-      escape(page.title), timeline_style, time_text(page.from), time_text(page.to), legend, body);
+  return page_of("gpuadm health: " + page.title, std::string(page_style) + timeline_style,
+                 fmt::format("<header><h1>{}</h1>\n<p>gpuadm health history, {} to {} UTC. Where a bar is "
+                             "interrupted, nothing is known.</p><p>{}</p></header>\n<main>\n{}</main>\n",
+                             escape(page.title), time_text(page.from), time_text(page.to), legend, body));
 }
 
 }  // namespace report

@@ -48,9 +48,12 @@ std::vector<std::string> names_in(const std::string& output) {
 
 Result<transport::Command> objects_command(const ObjectQuery& query, const assets::Store& assets) {
   const std::string kinds = base::join(query.kinds, ",");
-  transport::Command command =
-      TRY(command_for("read " + kinds, "get",
-                      {{"kinds", kinds}, {"space", query.space}, {"selector", query.selector}}, assets));
+  transport::Command command = TRY(command_for("read " + kinds, "get",
+                                               {{"kinds", kinds},
+                                                {"space", query.space},
+                                                {"selector", query.selector},
+                                                {"seconds", std::to_string(query.available_within.count())}},
+                                               assets));
   command.output = query.output;
   command.output_limit = objects_limit;
   return command;

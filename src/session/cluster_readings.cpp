@@ -118,7 +118,10 @@ void ClusterReadings::take(const std::string& name, Result<transport::Exit> resu
   if (!result) {
     if (result.error().fault == base::Fault::timeout) host.due[*reading] = Clock::now() + after_timeout;
     if (*reading == probe) note(name, result.error());
-    if (*reading == view || *reading == objects) host.view_failed = true, problem_ = result.error().what;
+    if (*reading == view || *reading == objects) {
+      host.view_failed = true;
+      problem_ = result.error().what;
+    }
     return;
   }
   ++version_;

@@ -93,45 +93,34 @@ void judge_limits(const TrainJob& job, const AllReduce& read, std::vector<Findin
       "");
 }
 
-void judge_mtu(const AllReduce& read, std::vector<Finding>& findings) {
-  std::map<long long, int> ranks;  // by MTU, the first one with it
-  for (const Process& process : read.processes) {
-    if (!process.mtu)
-      return findings.push_back(
-          finding_of("train.mtu", Verdict::unknown, Severity::note,
-                     fmt::format("the MTU of rank {} could not be read", process.rank)));
-    ranks.emplace(*process.mtu, process.rank);
-  }
-  if (ranks.size() == 1)
-    return findings.push_back(finding_of("train.mtu", Verdict::pass, Severity::warning,
-                                         fmt::format("the pods have an MTU of {}", ranks.begin()->first)));
-  std::string seen;
-  for (const auto& [mtu, rank] : ranks)
-    seen += fmt::format("{}{} in rank {}", seen.empty() ? "" : ", ", mtu, rank);
-  findings.push_back(finding_of("train.mtu", Verdict::fail, Severity::warning,
-                                "the pods of the ranks have different MTUs", seen,
-                                "gpuadm doctor --only net on their nodes"));
-}
+/// A property that all ranks must have in common.
+struct Common {
+  const char* id;
+  Severity severity;
+  const char *unknown, *same, *different;  ///< sentences; {}: the rank, the value
+  const char* remedy;
+};
 
-void judge_nccl(const AllReduce& read, std::vector<Finding>& findings) {
-  std::map<std::string, int> ranks;
+/// `value_of`: the value in a process; empty: not read.
+template <class ValueOf>
+void judge_common(const AllReduce& read, const Common& common, ValueOf value_of,
+                  std::vector<Finding>& findings) {
+  std::map<std::string, int> ranks;  // by value, the first one with it
   for (const Process& process : read.processes) {
-    if (process.backend != "nccl") return;
-    if (process.nccl.empty())
-      return findings.push_back(
-          finding_of("train.nccl", Verdict::unknown, Severity::note,
-                     fmt::format("the version of NCCL in rank {} could not be read", process.rank)));
-    ranks.emplace(process.nccl, process.rank);
+    const std::string value = value_of(process);
+    if (value.empty())
+      return findings.push_back(finding_of(common.id, Verdict::unknown, Severity::note,
+                                           fmt::format(fmt::runtime(common.unknown), process.rank)));
+    ranks.emplace(value, process.rank);
   }
   if (ranks.size() == 1)
-    return findings.push_back(finding_of("train.nccl", Verdict::pass, Severity::blocker,
-                                         fmt::format("the ranks have NCCL {}", ranks.begin()->first)));
+    return findings.push_back(finding_of(common.id, Verdict::pass, common.severity,
+                                         fmt::format(fmt::runtime(common.same), ranks.begin()->first)));
   std::string seen;
-  for (const auto& [version, rank] : ranks)
-    seen += fmt::format("{}{} in rank {}", seen.empty() ? "" : ", ", version, rank);
-  findings.push_back(finding_of("train.nccl", Verdict::fail, Severity::blocker,
-                                "the ranks have different versions of NCCL", seen,
-                                "one image for all ranks, by its digest: --image NAME@sha256:..."));
+  for (const auto& [value, rank] : ranks)
+    seen += fmt::format("{}{} in rank {}", seen.empty() ? "" : ", ", value, rank);
+  findings.push_back(
+      finding_of(common.id, Verdict::fail, common.severity, common.different, seen, common.remedy));
 }
 
 }  // namespace
@@ -140,8 +129,20 @@ std::vector<Finding> judge_ranks(const TrainJob& job, const AllReduce& read) {
   std::vector<Finding> findings;
   if (read.processes.empty()) return findings;
   judge_limits(job, read, findings);
-  judge_mtu(read, findings);
-  judge_nccl(read, findings);
+  judge_common(
+      read,
+      {"train.mtu", Severity::warning, "the MTU of rank {} could not be read", "the pods have an MTU of {}",
+       "the pods of the ranks have different MTUs", "gpuadm doctor --only net on their nodes"},
+      [](const Process& process) { return process.mtu ? std::to_string(*process.mtu) : std::string(); },
+      findings);
+  // Ranks without a GPU use gloo, which the check train.all-reduce says.
+  if (std::ranges::all_of(read.processes, [](const Process& process) { return process.backend == "nccl"; }))
+    judge_common(
+        read,
+        {"train.nccl", Severity::blocker, "the version of NCCL in rank {} could not be read",
+         "the ranks have NCCL {}", "the ranks have different versions of NCCL",
+         "one image for all ranks, by its digest: --image NAME@sha256:..."},
+        [](const Process& process) { return process.nccl; }, findings);
   return findings;
 }
 

@@ -16,16 +16,8 @@ evil="<img src=x onerror=document.title='owned'>"
 dashboard_double "$place/double"
 dashboard_double "$place/evil"
 sed -i "s|NVIDIA H200|$evil|" "$place/evil/commands.txt" "$place/evil/nvidia-smi-q-x.xml"
-ended() {
-  browser_end
-  [ -z "${dashboard_pid:-}" ] || kill "$dashboard_pid" 2>/dev/null || :
-  [ -z "${sshd_pid:-}" ] || sshd_end
-}
-trap 'ended; rm -rf "$place"' EXIT
-root=
-if [ "$(id -u)" = 0 ] && [ -x /usr/sbin/sshd ]; then root=yes; else echo "left out: a host that goes away: needs root and openssh-server"; fi
-[ -z "$root" ] || sshd_begin
-dashboard_cluster
+dashboard_also_ends() { browser_end; }
+dashboard_hosts
 path=$PATH
 export PATH=$place/evil:$path
 dashboard_begin --interval 1

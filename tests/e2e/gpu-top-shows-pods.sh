@@ -46,6 +46,15 @@ of_gpu1 "${gpu}0" 'length == 1 and (.[0] | .pod == "default/anna-0" and .kind ==
 of_gpu1 "${gpu}1" '(.[] | select(.name == "/opt/train")) | .pod == "default/plain" and .kind == null' || fail "the pod's process is wrong"
 of_gpu1 "${gpu}1" '(.[] | select(.pid == 1)) | .pod == null and .container == null' || fail "the host's process is in a pod"
 
+# The dashboard of the same cluster, as a file.
+exits 0 gpuadm dashboard -f cluster.yaml --interval 1 --count 2 -o html
+sed -n 's|.*id="frozen-live">\(.*\)</script>|\1|p' out >live.json
+sed -n 's|.*id="frozen-cluster">\(.*\)</script>|\1|p' out >cluster.json
+jq -e --arg gpu "${gpu}0" '.gpus[] | select(.host == "gpu1" and .uuid == $gpu) | (.users[0].label == "notebook/anna")' live.json >/dev/null || fail "the page does not name the notebook"
+jq -e '[.nodes[].name] | sort == ["cp", "gpu1"]' cluster.json >/dev/null || fail "the nodes are not on the page"
+jq -e '.chains | length == 2 and all(.links | length > 3)' cluster.json >/dev/null || fail "the chains are not on the page"
+jq -e '.workloads.workloads | any(.name == "anna")' cluster.json >/dev/null || fail "the notebook is not on the page"
+
 # The node alone knows names, and its container runtime the labels.
 exits 0 gpuadm gpu top gpu1 -f cluster.yaml --count 1 -o json
 of_gpu1 "${gpu}0" '.[0].pod == "default/anna-0"' || fail "the node does not name the pod"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2317,SC2329
 # Faults that are injected into a host of the lab: what is broken there, what the doctor's first line must name, and how
-# it is repaired. Read by tests/e2e/doctor-names-the-injected-fault.sh, and by tests/faults/page for the list of them.
+# it is repaired. Read by tests/e2e/doctor-names-faults-of-a-{host,node}.sh, and by tests/faults/page for the list of them.
 # NAME.breaks and NAME.repairs run on the host, as root.
 
 faults=()

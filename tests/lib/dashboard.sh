@@ -47,6 +47,22 @@ dashboard_cluster() {
     "      hostKey: \"$(ssh-keygen -lf "$place/host_key.pub" | cut -d' ' -f2)\" }" 'ssh: { hostKeys: pinned }' >>cluster.yaml
 }
 
+# dashboard_hosts: both hosts, or only the first one without root and sshd; sets $root to yes or nothing. At the end of the test they are
+# ended, and so is what dashboard_also_ends does.
+dashboard_hosts() {
+  trap 'dashboard_ended; rm -rf "$place"' EXIT
+  root=
+  if [ "$(id -u)" = 0 ] && [ -x /usr/sbin/sshd ]; then root=yes; else echo "left out: a host that goes away: needs root and openssh-server"; fi
+  [ -z "$root" ] || sshd_begin
+  dashboard_cluster
+}
+dashboard_also_ends() { :; }
+dashboard_ended() {
+  dashboard_also_ends
+  [ -z "${dashboard_pid:-}" ] || kill "$dashboard_pid" 2>/dev/null || :
+  [ -z "${sshd_pid:-}" ] || sshd_end
+}
+
 # dashboard_begin OPTION...: starts it; sets $dashboard_pid and $address.
 dashboard_begin() {
   "$GPUADM" dashboard -f cluster.yaml "$@" >served 2>served.err </dev/null &

@@ -143,6 +143,11 @@ struct Nvidia {
 [[nodiscard]] const QuarantinedGpu* quarantine_of(const Nvidia& nvidia, const Gpu& gpu);
 /// The GPUs in the driver that are not in quarantine.
 [[nodiscard]] std::vector<const Gpu*> usable_gpus(const Nvidia& nvidia);
+/// Whether MIG is on for a GPU.
+[[nodiscard]] bool has_mig(const Nvidia& nvidia);
+
+/// "since 2026-11-27T02:00:00Z: Xid 79"
+[[nodiscard]] std::string since_text(const QuarantinedGpu& gpu);
 /// Whether a line of the file is an entry: UUID, slot and time, then the reason. The UUID has NVIDIA's form.
 [[nodiscard]] std::optional<QuarantinedGpu> quarantined_in(std::string_view line);
 

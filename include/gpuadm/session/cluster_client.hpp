@@ -20,6 +20,8 @@ struct ObjectQuery {
       kinds;             ///< "pods", "jobs.batch"; one that the API server does not know is an error
   std::string space;     ///< namespace; empty: all
   std::string selector;  ///< of labels; empty: all
+  /// How long to wait before reading, until the Deployments of this selector are available; zero: not at all.
+  std::chrono::seconds available_within{0};
   transport::Output output = transport::Output::plain;  ///< secret: of Secrets, which must not be recorded
 };
 

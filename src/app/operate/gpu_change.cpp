@@ -145,6 +145,12 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
   if (survey.census.at(wanted.host)->nvidia.gpus.empty())
     return base::fail(Fault::usage, fmt::format("{}: nvidia-smi lists no GPU", wanted.host),
                       "gpuadm doctor shows the cause");
+  if (change == GpuChange::mig && options.how != "off" &&
+      !survey.census.at(wanted.host)->nvidia.quarantine.empty())
+    return base::fail(
+        Fault::blocked,
+        fmt::format("GPUs of {} are in quarantine, which is not possible with MIG", wanted.host),
+        "gpuadm gpu list shows them; gpuadm gpu release HOST GPU");
   const bool in_cluster = std::ranges::any_of(cluster.hosts, [&](const spec::Host& host) {
     return facts::is_control_plane(survey.census, host.name);
   });

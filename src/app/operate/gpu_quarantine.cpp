@@ -76,7 +76,7 @@ Result<> check_gpu(const facts::Nvidia& nvidia, const QuarantinedGpu& gpu, const
   if (!facts::quarantined_in(fmt::format("{} {} -", gpu.uuid, gpu.slot)))
     return base::fail(Fault::blocked, fmt::format("the driver reports no valid UUID of GPU {}", gpu.slot),
                       "gpuadm doctor shows the state of the driver");
-  if (std::ranges::any_of(nvidia.gpus, [](const facts::Gpu& one) { return one.mig == "Enabled"; }))
+  if (has_mig(nvidia))
     return base::fail(
         Fault::blocked, fmt::format("GPUs of {} are partitioned by MIG", host),
         fmt::format("gpuadm gpu mig {} off, or cordon the node: kubectl cordon {}", host, host));
@@ -104,7 +104,7 @@ void name_holders(const spec::Cluster& cluster, const session::Survey& survey, c
   if (!facts) return;
   for (const cluster::GpuRow& row : cluster::gpu_table(cluster, survey.census, *facts, {}).rows)
     if (row.uuid == gpu.uuid && !row.holders.empty())
-      io.err(fmt::format("They keep the GPU until they end: {}\n",
+      io.err(fmt::format("these keep the GPU until they end: {}\n",
                          base::printable(base::join(row.holders, ", "), 1000)));
 }
 

@@ -15,7 +15,8 @@ using namespace std::chrono_literals;
 using base::Fault;
 using workload::PodStart;
 
-constexpr auto between_queries = 1000ms;
+constexpr std::chrono::seconds slice{1};   ///< of waiting on the node, after which the state is shown
+constexpr auto between_queries = 250ms;    ///< at least: the Deployment may be available while its pod is not
 constexpr std::chrono::seconds doubt{45};  ///< how long a problem may last that may pass
 
 std::string seconds(std::chrono::seconds time) {
@@ -44,8 +45,11 @@ Result<std::string> wait_ready(ReachedCluster& cluster, const AwaitedPod& awaite
   base::Instant doubtful_since = base::Clock::now();
   std::string shown;
   while (true) {
-    const auto objects = TRY(cluster.client().get(
-        {.kinds = {"deployments.apps", "pods"}, .space = awaited.space, .selector = awaited.selector}));
+    const base::Instant asked = base::Clock::now();
+    const auto objects = TRY(cluster.client().get({.kinds = {"deployments.apps", "pods"},
+                                                   .space = awaited.space,
+                                                   .selector = awaited.selector,
+                                                   .available_within = slice}));
     const PodStart start = workload::read_start(objects);
     if (start.stage == PodStart::Stage::ready) return start.node;
     const base::Instant now = base::Clock::now();
@@ -60,7 +64,7 @@ Result<std::string> wait_ready(ReachedCluster& cluster, const AwaitedPod& awaite
     if (line != shown && io.err_style.verbosity != report::Verbosity::quiet)
       io.err(fmt::format("{} (at most {})\n", line, seconds(patience)));
     shown = line;
-    TRY(cluster.pause(between_queries));
+    if (now - asked < between_queries) TRY(cluster.pause(between_queries));
   }
 }
 

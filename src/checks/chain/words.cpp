@@ -69,7 +69,7 @@ GpuNode node_of(const spec::Cluster& cluster, const std::string& name, const fac
   GpuNode made;
   made.host = name;
   made.counted = static_cast<int>(facts::usable_gpus(host.nvidia).size());
-  made.mig = has_mig(host);
+  made.mig = has_mig(host.nvidia);
   if (facts.runtime_classes && facts.runtime_classes->contains("nvidia")) made.runtime_class = "nvidia";
   const std::string& own = host.machine.hostname.empty() ? name : host.machine.hostname;
   const facts::Node* found = nullptr;

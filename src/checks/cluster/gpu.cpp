@@ -14,7 +14,7 @@ namespace {
 /// The expected number for a node by its host: GPUs that are not in quarantine, times shares.
 std::optional<long long> expected_of(const Whole& w, const facts::Node& node) {
   const facts::Facts* host = host_of(w, node.name);
-  if (!host || host->nvidia.gpus.empty() || has_mig(*host)) return std::nullopt;
+  if (!host || host->nvidia.gpus.empty() || has_mig(host->nvidia)) return std::nullopt;
   const auto replicas = base::to_int(label(node, "nvidia.com/gpu.replicas")).value_or(1);
   return static_cast<long long>(facts::usable_gpus(host->nvidia).size()) * std::max(1LL, replicas);
 }
@@ -53,7 +53,7 @@ void mig_strategy(const Whole& w, Verdicts& out) {
   const auto nodes = gpu_nodes(w, out);
   for (const facts::Node* node : nodes) {
     const facts::Facts* host = host_of(w, node->name);
-    if (!host || !has_mig(*host) || allocates_by_claims(w.facts, *node)) continue;
+    if (!host || !has_mig(host->nvidia) || allocates_by_claims(w.facts, *node)) continue;
     ++seen;
     const std::string strategy = label(*node, "nvidia.com/mig.strategy");
     if (gpu_amount(node->allocatable) == 0)
@@ -105,7 +105,7 @@ void dra_devices(const Whole& w, Verdicts& out) {
   for (const facts::Node* node : nodes) {
     const auto devices = gpu_devices(w.facts, node->name);
     const facts::Facts* host = host_of(w, node->name);
-    const bool mig = host && has_mig(*host);
+    const bool mig = host && has_mig(host->nvidia);
     if (!devices.empty() && (!host || mig || devices.size() >= host->nvidia.gpus.size())) continue;
     out.fail(
         Severity::blocker,

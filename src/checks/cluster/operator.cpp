@@ -116,7 +116,7 @@ void gfd_labels(const Whole& w, Verdicts& out) {
     const std::string count = label(node, "nvidia.com/gpu.count");
     const facts::Facts* host = host_of(w, node.name);
     // With the MIG strategy "single", it counts MIG devices.
-    const bool counts_gpus = host && !host->nvidia.gpus.empty() && !has_mig(*host);
+    const bool counts_gpus = host && !host->nvidia.gpus.empty() && !has_mig(host->nvidia);
     if (count.empty())
       out.fail(Severity::warning, "a GPU node is not labelled", node.name + " has no nvidia.com/gpu.count",
                ours ? again : again + node.name);

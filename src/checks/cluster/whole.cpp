@@ -48,11 +48,6 @@ std::vector<const facts::Node*> gpu_nodes(const Whole& whole, Verdicts& out) {
   return found;
 }
 
-bool has_mig(const facts::Facts& host) {
-  return std::ranges::any_of(host.nvidia.gpus,
-                             [](const facts::Gpu& gpu) { return gpu.mig.value_or("") == "Enabled"; });
-}
-
 bool is_well(const facts::Pod& pod) {
   return pod.phase == "Succeeded" || (pod.phase == "Running" && pod.waiting.empty() && pod.crashed.empty());
 }

@@ -26,8 +26,6 @@ const T* given(const std::optional<T>& list, Verdicts& out, std::string_view wha
 [[nodiscard]] bool has_gpus(const Whole& whole, const facts::Node& node);
 /// The nodes with GPUs; skipped with the reason if there are none.
 [[nodiscard]] std::vector<const facts::Node*> gpu_nodes(const Whole& whole, Verdicts& out);
-/// Whether any GPU of a host is in MIG mode.
-[[nodiscard]] bool has_mig(const facts::Facts& host);
 /// A pod that has completed or is running and ready.
 [[nodiscard]] bool is_well(const facts::Pod& pod);
 /// Why a pod is unhealthy: "CrashLoopBackOff", "Pending".

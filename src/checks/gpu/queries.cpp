@@ -87,4 +87,12 @@ std::string last_of(const std::vector<std::string>& lines) {
                            : fmt::format("{} lines, the last: {}", lines.size(), lines.back());
 }
 
+std::string ignores_quarantine(const Subject& s) {
+  const spec::Gpu& gpu = s.cluster.gpu;
+  if (gpu.stack == spec::GpuStack::gpu_operator) return "the GPU Operator's device plugin";
+  if (gpu.allocator == spec::Allocator::dra) return "NVIDIA's DRA driver";
+  if (gpu.strategy == spec::DeviceStrategy::cdi) return "the device plugin with gpu.strategy: cdi";
+  return has_mig(s.facts.nvidia) ? "the device plugin on a host with MIG" : "";
+}
+
 }  // namespace checks

@@ -63,13 +63,18 @@ void graphics(const Subject& s, Verdicts& out) {
 void quarantine(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
   if (s.facts.nvidia.quarantine.empty()) return out.pass("no GPU is in quarantine");
+  const std::string who = ignores_quarantine(s);
   for (const facts::QuarantinedGpu& entry : s.facts.nvidia.quarantine) {
     const auto gpu = std::ranges::find(s.facts.nvidia.gpus, entry.uuid, &Gpu::uuid);
     const std::string name = gpu == s.facts.nvidia.gpus.end() ? entry.uuid : name_of(*gpu);
-    out.fail(
-        Severity::note, fmt::format("{} is in quarantine: pods do not get it", name),
-        fmt::format("since {}{}{}", entry.since, entry.reason.empty() ? "" : ": ", entry.reason),
-        fmt::format("once it is repaired or replaced: gpuadm gpu release {} {}", s.host.name, entry.uuid));
+    if (!who.empty())
+      out.fail(Severity::warning, fmt::format("pods may get {}, which is in quarantine", name),
+               fmt::format("{} offers all GPUs; {}", who, since_text(entry)),
+               "kubectl cordon the node, or gpuadm gpu release " + s.host.name + " " + entry.uuid);
+    else
+      out.fail(
+          Severity::note, fmt::format("{} is in quarantine: pods do not get it", name), since_text(entry),
+          fmt::format("once it is repaired or replaced: gpuadm gpu release {} {}", s.host.name, entry.uuid));
   }
 }
 

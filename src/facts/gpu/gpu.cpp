@@ -294,6 +294,10 @@ void read_gpus(const Sections& sections, Facts& facts) {
     facts.nvidia.driver->library = library_version(facts.nvidia.libraries, facts.nvidia.driver->version);
 }
 
+bool has_mig(const Nvidia& nvidia) {
+  return std::ranges::any_of(nvidia.gpus, [](const Gpu& gpu) { return gpu.mig == "Enabled"; });
+}
+
 std::vector<std::string> models_of(const Nvidia& nvidia) {
   std::vector<std::string> names;
   for (const Gpu& gpu : nvidia.gpus) names.push_back(gpu.name);

@@ -31,6 +31,10 @@ std::optional<QuarantinedGpu> quarantined_in(std::string_view line) {
   return QuarantinedGpu{std::string(words[0]), std::string(words[1]), std::string(words[2]), reason};
 }
 
+std::string since_text(const QuarantinedGpu& gpu) {
+  return "since " + gpu.since + (gpu.reason.empty() ? "" : ": " + gpu.reason);
+}
+
 const QuarantinedGpu* quarantine_of(const Nvidia& nvidia, const Gpu& gpu) {
   const auto place = std::ranges::find(nvidia.quarantine, gpu.uuid, &QuarantinedGpu::uuid);
   return place == nvidia.quarantine.end() ? nullptr : &*place;

@@ -1,7 +1,8 @@
 #include "facts/sections/section_lines.hpp"
 
-#include "facts/text/words.hpp"
 #include "gpuadm/facts/nvidia.hpp"
+
+#include "facts/text/words.hpp"
 
 #include <algorithm>
 #include <array>
