@@ -193,10 +193,10 @@ Finding check_allocatable(const GpuNode& node, const ChainInputs& inputs) {
     return broken(Link::allocatable, node,
                   "the resource slices and claims could not be read from the API server", "",
                   "kubectl get resourceslices,resourceclaims -A");
-  const std::string offered =
-      node.claims.empty() ? fmt::format("{} {}", node.allocatable, node.resource)
-                          : fmt::format("{} device{} of gpu.nvidia.com in ResourceSlices", node.allocatable,
-                                        node.allocatable == 1 ? "" : "s");
+  const std::string offered = node.claims.empty()
+                                  ? fmt::format("{} {}", node.allocatable, node.resource)
+                                  : fmt::format("{} device{} of gpu.nvidia.com in ResourceSlices",
+                                                node.allocatable, node.allocatable == 1 ? "" : "s");
   if (node.mig && node.allocatable > 0)
     return holds(Link::allocatable, node, offered + ", partitions of GPUs");
   const long long expected = static_cast<long long>(node.counted) * node.shares;
