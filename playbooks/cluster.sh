@@ -48,7 +48,7 @@ nodes() {
     '{.status.nodeInfo.kubeletVersion}' '{.status.nodeInfo.containerRuntimeVersion}' '{.status.nodeInfo.osImage}' \
     '{.status.nodeInfo.kernelVersion}' '{.status.addresses[?(@.type=="InternalIP")].address}' \
     '{.status.conditions[?(@.type=="Ready")].message}' \
-    '{.metadata.annotations.gpuadm\.io/upgrade}'
+    '{.metadata.annotations.gpuadm\.io/upgrade}' '{.metadata.annotations.gpuadm\.io/gpu-reset}'
 }
 
 # pods WHERE: -A, or -n and a namespace.
@@ -108,6 +108,8 @@ devices() {
   table resourceslices resourceslices.resource.k8s.io '{.metadata.name}' '{.spec.driver}' '{.spec.nodeName}' \
     '{.spec.pool.name}' \
     '{range .spec.devices[*]}{.name}/{.attributes.type.string}{.basic.attributes.type.string}/{.attributes.uuid.string}{.basic.attributes.uuid.string}/{.attributes.parentUUID.string}{.basic.attributes.parentUUID.string} {end}'
+  table devicetaintrules devicetaintrules.resource.k8s.io '{.metadata.name}' '{.metadata.labels.app\.kubernetes\.io/managed-by}' \
+    '{.spec.deviceSelector}' '{.spec.taint.effect}'
   table resourceclaims '-A resourceclaims.resource.k8s.io' '{.metadata.namespace}' '{.metadata.name}' \
     '{range .status.allocation.devices.results[*]}{.driver}/{.pool}/{.device}/{.adminAccess} {end}' \
     '{range .status.reservedFor[*]}{.resource}/{.name} {end}'

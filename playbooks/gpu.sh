@@ -238,6 +238,31 @@ quarantine_file() {
 $1"
 }
 
+# taint_rule_is NAME DEVICE: whether the DeviceTaintRule has this "DRIVER POOL DEVICE EFFECT"; DEVICE empty: whether there is none. An
+# empty NAME: the API server does not serve DeviceTaintRules.
+taint_rule_is() {
+  [ -n "$1" ] || return 0
+  taint_now=$(node_kubectl get devicetaintrules.resource.k8s.io "$1" --ignore-not-found \
+    -o 'jsonpath={.spec.deviceSelector.driver} {.spec.deviceSelector.pool} {.spec.deviceSelector.device} {.spec.taint.effect}') || exit 3
+  [ "$taint_now" = "$2" ] || exit 1
+}
+# taint_rule_put NAME DEVICE
+taint_rule_put() {
+  if [ -z "$2" ]; then
+    node_kubectl delete devicetaintrules.resource.k8s.io "$1" --ignore-not-found >/dev/null
+    return
+  fi
+  case $1$2 in *[!A-Za-z0-9.\ -]*) die "invalid name of a device: $2" ;; esac
+  # The version that the API server prefers for them.
+  taint_api=$(node_kubectl api-resources --api-group=resource.k8s.io --no-headers |
+    awk '$1 == "devicetaintrules" { for (i = 2; i <= NF; i++) if ($i ~ /^resource\.k8s\.io\//) print $i }')
+  [ -n "$taint_api" ] || die "the API server does not serve DeviceTaintRules: enable the feature gates DRADeviceTaints and DRADeviceTaintRules"
+  # shellcheck disable=SC2086 # four words
+  set -- "$1" $2
+  printf '{"apiVersion":"%s","kind":"DeviceTaintRule","metadata":{"name":"%s","labels":{"app.kubernetes.io/managed-by":"gpuadm"}},"spec":{"deviceSelector":{"driver":"%s","pool":"%s","device":"%s"},"taint":{"key":"gpuadm.io/quarantine","effect":"%s"}}}\n' \
+    "$taint_api" "$1" "$2" "$3" "$4" "$5" | node_kubectl apply -f - >/dev/null
+}
+
 # --- The toolkit -----------------------------------------------------------------------------------------
 
 # toolkit_packages: the packages of the bundle that belong to the toolkit. Packages of earlier bundles are ignored.

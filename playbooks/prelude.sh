@@ -118,6 +118,7 @@ thing_now() {
     cluster) if [ -e /etc/kubernetes/admin.conf ] || [ -e /etc/kubernetes/kubelet.conf ]; then echo there; else echo absent; fi ;;
     mig) mig_now "$2" ;;
     compute-mode) compute_mode_now "$2" ;;
+    persistence) persistence_now "$2" ;;
     *) echo unknown ;;
   esac
 }
@@ -730,6 +731,11 @@ manifest_objects() {
 # compute_mode_now SLOT: the compute mode that nvidia-smi reports: Default, Exclusive_Process, Prohibited.
 compute_mode_now() {
   limit_of 20 nvidia-smi -i "$1" --query-gpu=compute_mode --format=csv,noheader 2>/dev/null || echo unknown
+}
+
+# persistence_now SLOT: the persistence mode that nvidia-smi reports: Enabled, Disabled.
+persistence_now() {
+  limit_of 20 nvidia-smi -i "$1" --query-gpu=persistence_mode --format=csv,noheader 2>/dev/null || echo unknown
 }
 
 # --- MIG -----------------------------------------------------------------------------------------------

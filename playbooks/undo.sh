@@ -57,7 +57,7 @@ undo_is_done() {
     # The package that has the file was removed.
     mode) [ "$gpuadm_is" = absent ] ;;
     # The driver did not report the mode.
-    compute-mode) [ "$was" = unknown ] ;;
+    compute-mode | persistence) [ "$was" = unknown ] ;;
     # The image was removed with the containerd that gpuadm installed, which is stopped; only ctr is left.
     image) [ "$gpuadm_is" = unknown ] && ! unit_is_active containerd.service && journal_has file "$(command -v ctr)" ;;
     *) return 1 ;;
@@ -108,6 +108,7 @@ undo_apply() {
     package) "$(package_manager)_restore" "$name" "$was" ;;
     mig) mig_become "$name" "$was" ;;
     compute-mode) limit_of 60 nvidia-smi -i "$name" -c "$(printf %s "$was" | tr '[:lower:]' '[:upper:]')" >&2 ;;
+    persistence) limit_of 60 nvidia-smi -i "$name" -pm "$([ "$was" = Enabled ] && echo 1 || echo 0)" >&2 ;;
     swap) case $was in off) swapoff "$name" ;; on) swapon "$name" ;; on\ *) swapon -p "${was#on }" "$name" ;; esac ;;
     packages)
       # shellcheck disable=SC2086 # several

@@ -10,6 +10,15 @@ fields_3=index,uuid,name,utilization.gpu,utilization.memory,memory.total,memory.
 
 echo 'gpuadm-gpu-top 1'
 [ ! -e /etc/kubernetes/admin.conf ] || echo '=== control-plane'
+# GPUs in quarantine: as /etc/gpuadm/quarantine lists them.
+if [ -f /etc/gpuadm/quarantine ]; then
+  echo '=== quarantine'
+  lines=0
+  while [ "$lines" -lt 64 ] && IFS= read -r line; do
+    lines=$((lines + 1))
+    case $line in GPU-*) printf '| %.600s\n' "$line" ;; esac
+  done </etc/gpuadm/quarantine
+fi
 
 smi=
 for program in nvidia-smi /usr/local/nvidia/bin/nvidia-smi /opt/nvidia/bin/nvidia-smi /usr/lib/wsl/lib/nvidia-smi; do

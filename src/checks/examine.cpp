@@ -31,13 +31,15 @@ const spec::Host& host_named(const spec::Cluster& cluster, const std::string& na
 
 /// The GPUs in quarantine are known to be broken, and no pod gets them: findings about them are notes. A
 /// finding that also names another GPU remains.
-void excuse_quarantined(const facts::Nvidia& nvidia, Finding& finding) {
-  if (nvidia.quarantine.empty() || !report::is_open(finding) || finding.severity == report::Severity::note)
-    return;
+void excuse_quarantined(const facts::Nvidia& nvidia, const std::vector<facts::QuarantinedGpu>& kept,
+                        Finding& finding) {
+  if (kept.empty() || !report::is_open(finding) || finding.severity == report::Severity::note) return;
   bool quarantined = false, other = false;
   for (const facts::Gpu& gpu : nvidia.gpus)
-    if (names_gpu(finding, gpu.bus_id, &gpu)) (quarantine_of(nvidia, gpu) ? quarantined : other) = true;
-  for (const facts::QuarantinedGpu& entry : nvidia.quarantine)
+    if (names_gpu(finding, gpu.bus_id, &gpu))
+      (std::ranges::find(kept, gpu.uuid, &facts::QuarantinedGpu::uuid) == kept.end() ? other : quarantined) =
+          true;
+  for (const facts::QuarantinedGpu& entry : kept)
     if (finding.says.contains(entry.uuid) || names_gpu(finding, entry.slot, nullptr)) quarantined = true;
   if (!quarantined || other) return;
   finding.severity = report::Severity::note;
@@ -56,11 +58,13 @@ void examine_host(const Subject& subject, const std::string& name, std::vector<F
     if (verdicts.silent()) verdicts.pass(std::string(check.title));
     if (const auto why = unread_evidence(check.reads, subject.facts.unread)) verdicts.withhold(*why);
   }
-  const bool excused = ignores_quarantine(subject).empty();
+  std::vector<facts::QuarantinedGpu> kept = subject.facts.nvidia.quarantine;
+  std::erase_if(kept,
+                [&](const facts::QuarantinedGpu& gpu) { return !ignores_quarantine(subject, gpu).empty(); });
   for (Finding& finding : here) {
     if (finding.verdict == Verdict::fail)
       finding.caused_by = cause_of(finding.id, here, subject.data.catalogue);
-    if (excused) excuse_quarantined(subject.facts.nvidia, finding);
+    excuse_quarantined(subject.facts.nvidia, kept, finding);
   }
   std::ranges::move(here, std::back_inserter(findings));
 }

@@ -67,9 +67,30 @@ void add_quarantine(CLI::App& group, const char* name, const char* says, app::Qu
       ->option_text(" ");
   if (what == app::Quarantine::add)
     verb->add_option("--reason", options->reason, "Why, for gpuadm gpu list and doctor")->option_text("TEXT");
+  if (what == app::Quarantine::add)
+    verb->add_flag("--evict", options->evict,
+                   "With NVIDIA's DRA driver: also delete the pods that use the GPU");
   add_change_options<app::QuarantineOptions>(
       *verb, options, global, chosen,
       [what](const app::QuarantineOptions& of, app::Io& io) { return app::gpu_quarantine(what, of, io); });
+}
+
+void add_reset(CLI::App& group, Global& global, Verb& chosen) {
+  auto* verb = group.add_subcommand(
+      "reset", "Reset one GPU of a node: cordon, evict the pods that use it, reset, verify, uncordon");
+  const auto options = std::make_shared<app::GpuResetOptions>();
+  add_host(*verb, options->host);
+  verb->add_option("GPU", options->gpu, "Index, UUID or PCI address of the GPU")
+      ->required()
+      ->option_text(" ");
+  verb->add_option("--drain-timeout", options->drain_timeout,
+                   "Time limit for evicting the pods that use the GPU (default 300)")
+      ->check(CLI::Range(1, 7200))
+      ->option_text("SECONDS");
+  verb->add_flag_callback(
+      "--cancel", [options] { options->what = app::GpuReset::cancel; },
+      "Return the node after a reset that did not complete, without another one");
+  add_change_options<app::GpuResetOptions>(*verb, options, global, chosen, app::gpu_reset);
 }
 
 const std::map<std::string, app::TopSort> sorts = {{"node", app::TopSort::node},
@@ -107,7 +128,7 @@ void add_top(CLI::App& group, Global& global, Verb& chosen) {
 }  // namespace
 
 void add_gpu(CLI::App& root, Global& global, Verb& chosen) {
-  auto* group = root.add_subcommand("gpu", "List, watch, share, partition and quarantine GPUs")
+  auto* group = root.add_subcommand("gpu", "List, watch, share, partition, reset and quarantine GPUs")
                     ->require_subcommand(1)
                     ->fallthrough();
   auto* list =
@@ -132,6 +153,7 @@ void add_gpu(CLI::App& root, Global& global, Verb& chosen) {
              "PROFILE,...: such as 3g.71gb,3g.71gb; off", global, chosen);
   add_change(*group, "reset-config", "Restore defaults: exclusive, MIG off, default compute mode and clocks",
              app::GpuChange::reset, nullptr, global, chosen);
+  add_reset(*group, global, chosen);
   add_quarantine(*group, "quarantine", "Keep one GPU of a node from pods; the others remain in use",
                  app::Quarantine::add, global, chosen);
   add_quarantine(*group, "release", "Offer a GPU in quarantine to pods again", app::Quarantine::release,

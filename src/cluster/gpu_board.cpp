@@ -169,6 +169,9 @@ Tree GpuBoard::gpu_tree(const Gpu& gpu) const {
        {"temperatureC", rounded(r.temperature)},
        {"throttle", r.clock_reasons ? Tree::list_of(facts::throttle_reasons(*r.clock_reasons)) : Tree()},
        {"fault", r.fault},
+       {"quarantine", r.quarantine
+                          ? Tree::map_of({{"since", r.quarantine->since}, {"reason", r.quarantine->reason}})
+                          : Tree()},
        {"partitions", std::move(partitions)},
        {"users", gpu.last.programs_read ? users_of(gpu.last) : Tree()},
        {"plots", plot_tree(gpu)}});

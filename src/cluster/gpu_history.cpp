@@ -109,6 +109,7 @@ void GpuHistory::add(Gpu& gpu, const TopGpu& top, double seconds) {
   gpu.index = r.index;
   gpu.uuid = r.uuid;
   if (!r.model.empty()) gpu.model = r.model;
+  gpu.quarantine = r.quarantine ? facts::since_text(*r.quarantine) : "";
   gpu.total_mib = r.total_mib.value_or(gpu.total_mib);
   gpu.power_limit = r.power_limit.value_or(gpu.power_limit);
   const std::size_t at = place(seconds);
@@ -224,7 +225,12 @@ report::PlotPage GpuHistory::page() const {
   std::ranges::stable_sort(ordered, [](const Gpu* a, const Gpu* b) {
     return std::tie(a->host, a->index) < std::tie(b->host, b->index);
   });
-  for (const Gpu* gpu : ordered) page.gpus.push_back(plot_of(*gpu, points));
+  for (const Gpu* gpu : ordered) {
+    page.gpus.push_back(plot_of(*gpu, points));
+    if (!gpu->quarantine.empty())
+      page.notes.push_back(
+          fmt::format("{} GPU {} is in quarantine {}.", gpu->host, gpu->index, gpu->quarantine));
+  }
   for (const auto& [host, silence] : silent_)
     page.notes.push_back(fmt::format("{} had no readings between {} and {}{}.", host, clock_of(silence.from),
                                      clock_of(silence.to), silence.why.empty() ? "" : ": " + silence.why));

@@ -157,10 +157,11 @@ std::string refusal(const HostView& on, const facts::Gpu* gpu, const std::string
     if (reason) return fmt::format("{} ({})", reason->says, reason->id);
     return on.claims ? "the DRA driver publishes no GPU of the node" : "the device plugin advertises none";
   }
-  if (on.claims)
-    return std::ranges::any_of(on.devices, [&](const auto& device) { return is_of(device, gpu); })
-               ? ""
-               : "not in any ResourceSlice of the DRA driver";
+  if (on.claims) {
+    const auto device = std::ranges::find_if(on.devices, [&](const auto& one) { return is_of(one, gpu); });
+    if (device == on.devices.end()) return "not in any ResourceSlice of the DRA driver";
+    return device->taint.empty() ? "" : "tainted by the DeviceTaintRule " + device->taint;
+  }
   const auto wrong = about(on, gpu, slot);
   if (offered < number_of(on.node->capacity) && !wrong.empty())
     return fmt::format("{} ({})", wrong.front()->says, wrong.front()->id);
@@ -215,7 +216,7 @@ GpuTable gpu_table(const spec::Cluster& cluster, const facts::Census& census,
     GpuCounts counts{host, facts->nvidia.pci_gpus.size(), facts->nvidia.gpus.size(), std::nullopt};
     if (on.node && !(on.claims && !view->slices)) {
       const auto replicas = base::to_int(label(*on.node, "nvidia.com/gpu.replicas")).value_or(1);
-      counts.allocatable = on.claims ? static_cast<long long>(on.devices.size())
+      counts.allocatable = on.claims ? std::ranges::count(on.devices, "", &facts::GpuDevice::taint)
                                      : number_of(on.node->allocatable) / std::max(1LL, replicas);
     }
     if (counts.pci + counts.driver > 0) table.counts.push_back(counts);

@@ -38,6 +38,11 @@ Tree tree_of(const TopProgram& program) {
                        {"container", text_or_null(program.container)}});
 }
 
+Tree tree_of(const std::optional<facts::QuarantinedGpu>& quarantine) {
+  if (!quarantine) return {};
+  return Tree::map_of({{"since", quarantine->since}, {"reason", text_or_null(quarantine->reason)}});
+}
+
 Tree tree_of(const TopGpu& gpu) {
   const facts::GpuReading& r = gpu.reading;
   Tree programs = Tree::list(), instances = Tree::list();
@@ -65,6 +70,7 @@ Tree tree_of(const TopGpu& gpu) {
        {"memoryClockMHz", tree_of(r.memory_clock)},
        {"throttle", r.clock_reasons ? Tree::list_of(facts::throttle_reasons(*r.clock_reasons)) : Tree()},
        {"fault", text_or_null(r.fault)},
+       {"quarantine", tree_of(r.quarantine)},
        {"mig", instances},
        {"processes", gpu.programs_read ? programs : Tree()}});
 }
@@ -130,6 +136,8 @@ TopGpu gpu_of(const Tree& tree) {
   r.memory_clock = number_at(tree, "memoryClockMHz");
   r.clock_reasons = reasons_at(tree);
   r.fault = text_at(tree, "fault");
+  if (const Tree* entry = tree.find("quarantine"); entry && entry->is_map())
+    r.quarantine = facts::QuarantinedGpu{r.uuid, {}, text_at(*entry, "since"), text_at(*entry, "reason")};
   for (const Tree& item : list_at(tree, "mig"))
     r.instances.push_back({int_at(item, "index"), text_at(item, "profile"), text_at(item, "uuid"),
                            number_at(item, "memoryUsedMiB"), number_at(item, "memoryTotalMiB")});

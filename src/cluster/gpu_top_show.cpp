@@ -83,7 +83,8 @@ std::string used_by(const TopGpu& gpu, Names names) {
     if (user.known) text += fmt::format(" {:.1f} GiB", user.mib / 1024);
     parts.push_back(std::move(text));
   }
-  return parts.empty() ? "nobody" : base::join(parts, ", ");
+  const std::string named = parts.empty() ? "nobody" : base::join(parts, ", ");
+  return gpu.reading.quarantine ? "in quarantine, " + named : named;
 }
 
 Cells cells_of(const TopGpu& gpu, Names names) {
@@ -189,10 +190,15 @@ std::string to_text(const TopFrame& frame, std::size_t width) {
     for (std::string& cell : line) cell = base::printable(base::replace_all(std::move(cell), "\n", " "), 300);
   std::string text = summary(frame);
   if (table.size() > 1) text += fitted(std::move(table), width);
-  for (const TopHost& host : frame.hosts) {
-    const std::string line = base::printable(base::replace_all(line_of(host), "\n", " "), 400);
+  const auto add_line = [&](std::string line) {
+    line = base::printable(base::replace_all(std::move(line), "\n", " "), 400);
     text += (width > 3 && line.size() > width ? line.substr(0, width - 3) + "..." : line) + "\n";
-  }
+  };
+  for (const TopGpu& gpu : frame.gpus)
+    if (gpu.reading.quarantine)
+      add_line(fmt::format("{} GPU {}: in quarantine {}", gpu.host, gpu.reading.index,
+                           facts::since_text(*gpu.reading.quarantine)));
+  for (const TopHost& host : frame.hosts) add_line(line_of(host));
   return text;
 }
 

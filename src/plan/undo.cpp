@@ -30,8 +30,9 @@ bool is_watched(const Thing& thing) {
   return thing.first == "file" || thing.first == "sysctl";
 }
 
-constexpr std::string_view kinds[] = {"file",  "directory",    "unit", "sysctl", "module",       "package",
-                                      "image", "docker-image", "swap", "mig",    "compute-mode", "mode"};
+constexpr std::string_view kinds[] = {"file",         "directory",   "unit",         "sysctl", "module",
+                                      "package",      "image",       "docker-image", "swap",   "mig",
+                                      "compute-mode", "persistence", "mode"};
 
 std::unexpected<base::Error> cluster_in_the_way(const std::string& state) {
   if (state == "unfinished")

@@ -175,8 +175,8 @@ std::string gpu_slots(const Context& c) {
 std::string gpu_quarantine(const Context& c) {
   std::string lines;
   for (const facts::QuarantinedGpu& gpu : c.facts.nvidia.quarantine)
-    lines += fmt::format("{} {} {}{}{}\n", gpu.uuid, gpu.slot, gpu.since, gpu.reason.empty() ? "" : " ",
-                         gpu.reason);
+    lines += fmt::format("{} {} {}{}{}{}{}\n", gpu.uuid, gpu.slot, gpu.since, gpu.by_taint ? " " : "",
+                         gpu.by_taint ? facts::taint_word : "", gpu.reason.empty() ? "" : " ", gpu.reason);
   return lines;
 }
 

@@ -1,5 +1,7 @@
 #include "gpuadm/session/ask.hpp"
 
+#include "gpuadm/base/text.hpp"
+
 #include <fmt/format.h>
 
 namespace session {
@@ -9,8 +11,8 @@ namespace {
 /// A script, after the libraries whose functions it calls: a line that loads one from the script's folder if
 /// it is run by hand.
 Result<std::string> with_libraries(std::string script, const assets::Store& assets) {
-  for (const char* library : {"frame", "kubeconfig"})
-    if (script.find(fmt::format("{}_is_here", library)) != std::string::npos)
+  for (const char* library : {"frame", "kubeconfig", "gpu-users"})
+    if (script.find(base::replace_all(library, "-", "_") + "_is_here") != std::string::npos)
       script = TRY(assets.read(fmt::format("playbooks/{}.sh", library))) + "\n" + script;
   return script;
 }

@@ -120,10 +120,11 @@
     const read = gpus.filter((gpu) => gpu.utilization !== null);
     const answering = live.hosts.filter((host) => host.state !== 'not answering').length;
     const problems = (cluster.problems || []).length;
+    const apart = live.gpus.filter((gpu) => gpu.quarantine).length;
     const total = (of) => sum(gpus, of);
     sync(byId('totals'), [
       ['Hosts answering', `${answering}`, `of ${live.hosts.length}`],
-      ['GPUs in use', `${used}`, `of ${gpus.length}`],
+      ['GPUs in use', `${used}`, `of ${gpus.length}` + (apart ? `, ${apart} in quarantine` : '')],
       ['Utilization', read.length ? Math.round(sum(read, (gpu) => gpu.utilization) / read.length) + '%' : '–', read.length ? 'mean' : ''],
       ['Memory', gib(total((gpu) => gpu.memoryUsedMiB)), `of ${gib(total((gpu) => gpu.memoryTotalMiB))} GiB`],
       ['Power', (total((gpu) => gpu.powerW) / 1000).toFixed(2), `of ${(total((gpu) => gpu.powerLimitW) / 1000).toFixed(2)} kW`],
@@ -213,14 +214,15 @@
   };
 
   const makeGpu = (gpu) => make('tr', { role: 'row' },
-    rowHeader(`GPU ${gpu.index}`, make('span', { class: 'detail' }), make('span', { class: 'badge', hidden: '' }), make('span', { class: 'badge fault', hidden: '' })),
+    rowHeader(`GPU ${gpu.index}`, make('span', { class: 'detail' }), make('span', { class: 'badge', hidden: '' }), make('span', { class: 'badge fault', hidden: '' }),
+      make('span', { class: 'badge apart', hidden: '' })),
     metric('use', 'Utilization', 'utilization'), metric('memory', 'Memory', 'memory'), metric('power', 'Power', 'power'),
     metric('heat', 'Temperature', 'temperature'), cell('Used by', make('ul', { class: 'users' })));
 
   const updateGpu = (row, gpu) => {
     const [head, use, memory, power, heat, users] = row.children;
     setClass(row, gpu.old ? 'old' : '');
-    const [model, slow, fault] = head.querySelectorAll('span');
+    const [model, slow, fault, apart] = head.querySelectorAll('span');
     setText(model, gpu.model || 'unknown model');
     const reasons = gpu.throttle || [];
     slow.hidden = !reasons.length;
@@ -228,6 +230,8 @@
     const trouble = gpu.old ? `old, from ${time(gpu.seen)}: ${gpu.old}` : gpu.fault;
     fault.hidden = !trouble;
     setText(fault, trouble);
+    apart.hidden = !gpu.quarantine;
+    setText(apart, gpu.quarantine ? `in quarantine since ${time(gpu.quarantine.since)}` + (gpu.quarantine.reason ? `: ${gpu.quarantine.reason}` : '') : '');
     const series = {};
     for (const name of Object.keys(units)) series[name] = numbers(gpu.plots[name]);
     setMetric(use, series.utilization, known(gpu.utilization, '%'), '', 100, 'Utilization');

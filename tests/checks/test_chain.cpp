@@ -241,6 +241,9 @@ TEST_CASE("links that facts show hold on a node that is well, with their evidenc
   site.host().nvidia.toolkit.cdi = {
       {.file = "/var/run/cdi/nvidia.yaml", .kind = "nvidia.com/gpu", .devices = {"0", "1", "all"}}};
   CHECK(evidence(Link::cdi) == "/var/run/cdi/nvidia.yaml names 3 devices");
+  site.host().nvidia.gpus.pop_back();
+  site.facts.nodes->front().allocatable = {{"nvidia.com/gpu", "1"}};
+  CHECK(evidence(Link::allocatable) == "1 nvidia.com/gpu, for 1 GPU");
 }
 
 TEST_CASE("links that facts show are broken where something is missing") {

@@ -48,6 +48,8 @@ for method in POST PUT DELETE OPTIONS; do [ "$(status -X "$method" "$address")" 
 # Data of the first host.
 until_true "there are no GPUs" live '[.gpus[] | select(.host == "gpu1")] | length == 2 and all(.memoryTotalMiB == 143771 and .old == "")'
 jq -e '.gpus[0] | .users == [] and (.plots.utilization | test("^[-0-9 ]+$"))' live.json >/dev/null || fail "users or plots are wrong"
+[ -z "${sshd_apart:-}" ] || until_true "the quarantine is missing" live \
+  '[.gpus[] | select(.quarantine) | [.host, .index, .quarantine.since, .quarantine.reason]] == [["gpu2", 1, "2026-11-27T02:00:00Z", "Xid 79 <b>4711</b>"]]'
 
 # Junk, clients that say nothing, and a flood of connections: others are answered.
 python3 - "$port" <<'P' || fail "the flood"

@@ -52,7 +52,7 @@ TEST_CASE("the GPUs of the dashboard: cases") {
       REQUIRE(base::write_file(folder.path() / "board.json", board, 0644));
     CHECK(board == case_text(folder.path() / "board.json"));
   }
-  CHECK(cases == 2);
+  CHECK(cases == 3);
 }
 
 TEST_CASE("a plot keeps the last samples, and a host that goes away leaves a gap and its old values") {

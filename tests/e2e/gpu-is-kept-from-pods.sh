@@ -49,7 +49,7 @@ exits 0 gpu list -o json
 jq -e --arg uuid "$uuid" '.gpus[] | select(.uuid == $uuid) | .health == "quarantined" and .allocatable == false and (.why | contains("ticket 4711"))' out >/dev/null ||
   fail "gpu list does not say it"
 exits 0 gpuadm verify -f cluster.yaml --only allocatable
-says "1 nvidia.com/gpu, for 1 GPUs"
+says "1 nvidia.com/gpu, for 1 GPU"
 gpuadm doctor -f cluster.yaml --only gpu.health --fail-on never >out 2>err || fail "doctor fails"
 says "GPU 1 (NVIDIA H200) is in quarantine: pods do not get it"
 

@@ -1,4 +1,5 @@
 #include "gpuadm/facts/cluster.hpp"
+#include "gpuadm/facts/gpu_use.hpp"
 
 #include <doctest/doctest.h>
 
@@ -63,4 +64,31 @@ TEST_CASE("what could not be read of resource.k8s.io is not taken for nothing") 
       "\n? 0\n=== deviceclasses\n| gpu.nvidia.com\t\n? 0\n");
   CHECK(*served.dra_versions == std::vector<std::string>{"v1", "v1beta2"});
   CHECK(*served.device_classes == std::vector<std::string>{"gpu.nvidia.com"});
+}
+
+TEST_CASE("a DeviceTaintRule taints the devices that it selects, and new pods do not get them") {
+  const auto tainted = [](const std::string& rule) {
+    const auto facts = read(two_gpus + "=== devicetaintrules\n| " + rule + "\n? 0\n");
+    REQUIRE(facts.taint_rules);
+    std::string found;
+    for (const facts::GpuDevice& device : facts::gpu_devices(facts, "one"))
+      if (!device.taint.empty()) found += device.device.name + " ";
+    return found;
+  };
+  // As kubectl prints a selector of resource.k8s.io/v1.
+  const std::string one = "{\"device\":\"gpu-1\",\"driver\":\"gpu.nvidia.com\",\"pool\":\"one\"}";
+  CHECK(tainted("r\tgpuadm\t" + one + "\tNoSchedule") == "gpu-1 ");
+  CHECK(tainted("r\t\t" + one + "\tNoExecute") == "gpu-1 ");
+  CHECK(tainted("r\t\t{\"driver\":\"gpu.nvidia.com\"}\tNoSchedule") == "gpu-0 gpu-1 ");
+  CHECK(tainted("r\t\t{}\tNoSchedule") == "gpu-0 gpu-1 ");
+  CHECK(tainted("r\t\t" + one + "\tNone").empty());
+  CHECK(tainted("r\t\t \tNoSchedule").empty());
+  CHECK(tainted("r\t\t{\"deviceClassName\":\"gpu.nvidia.com\"}\tNoSchedule").empty());
+  CHECK(tainted("r\t\t{\"driver\":\"gpu.nvidia.com\",\"pool\":\"two\"}\tNoSchedule").empty());
+  CHECK(!read(two_gpus).taint_rules);
+  CHECK(!read(two_gpus + "=== devicetaintrules\n? 1\n").taint_rules);
+
+  const auto facts = read(two_gpus + "=== resourceclaims\n? 0\n=== devicetaintrules\n| r\tgpuadm\t" + one +
+                          "\tNoSchedule\n? 0\n");
+  CHECK(facts::claimed_gpu_usage(facts, "one", facts::Devices::gpus).all == 1);
 }

@@ -122,7 +122,14 @@ TEST_CASE("a line of the list of quarantine has a valid UUID, a slot and a time"
   CHECK(entry->slot == "0000:00:06.0");
   CHECK(entry->since == "2026-11-27T02:00:00Z");
   CHECK(entry->reason == "Xid 79, ticket 4711");
+  CHECK(!entry->by_taint);
   CHECK(facts::quarantined_in(uuid + " 0000:00:06.0 2026-11-27T02:00:00Z"));
+  const auto tainted =
+      facts::quarantined_in(uuid + " 0000:00:06.0 2026-11-27T02:00:00Z (DeviceTaintRule) Xid 79");
+  REQUIRE(tainted);
+  CHECK(tainted->by_taint);
+  CHECK(tainted->reason == "Xid 79");
+  CHECK(facts::taint_rule_of(uuid) == "gpuadm-quarantine-00112233-4455-6677-8899-aabbccddee00");
   for (const std::string& line : {std::string(), std::string("# comment"), uuid, uuid + " 0000:00:06.0",
                                   "MIG" + uuid.substr(3) + " 0000:00:06.0 -", uuid + "0 0000:00:06.0 -",
                                   uuid.substr(0, 39) + "$ 0000:00:06.0 -"})

@@ -12,7 +12,8 @@ dashboard_double() { # dashboard_double FOLDER
 
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
-# sshd_begin: starts the second host, on $sshd_port.
+# sshd_begin: starts the second host, on $sshd_port. Its GPU 1 is in quarantine, with a reason that is HTML, if this machine can give it an
+# /etc of its own: then $sshd_apart is yes.
 sshd_begin() {
   local path
   path=$place/double:$PATH
@@ -23,8 +24,20 @@ sshd_begin() {
     mkdir -p /run/sshd
     printf '%s\n' "Port $sshd_port" 'ListenAddress 127.0.0.1' "HostKey $place/host_key" "AuthorizedKeysFile $place/user_key.pub" 'StrictModes no' \
       'UsePAM no' 'PidFile none' "SetEnv PATH=$path" >"$place/sshd_config"
+    sshd_apart=
+    cp -a /etc "$place/etc"
+    # shellcheck disable=SC2016
+    ! unshare -m sh -c 'mount --bind "$1/etc" /etc' sh "$place" 2>/dev/null || sshd_apart=yes
+    mkdir -p "$place/etc/gpuadm"
+    printf '%s 0000:02:00.0 2026-11-27T02:00:00Z Xid 79 <b>4711</b>\n' "$("$place/double/nvidia-smi" --query-gpu=uuid --format=csv,noheader | sed -n 2p)" \
+      >"$place/etc/gpuadm/quarantine"
   fi
-  /usr/sbin/sshd -D -e -f "$place/sshd_config" 2>>"$place/sshd.log" &
+  # shellcheck disable=SC2016
+  if [ -n "$sshd_apart" ]; then
+    unshare -m sh -c 'mount --bind "$1/etc" /etc && exec /usr/sbin/sshd -D -e -f "$1/sshd_config"' sh "$place" 2>>"$place/sshd.log" &
+  else
+    /usr/sbin/sshd -D -e -f "$place/sshd_config" 2>>"$place/sshd.log" &
+  fi
   sshd_pid=$!
   until_true "sshd does not listen" listens "$sshd_port"
 }

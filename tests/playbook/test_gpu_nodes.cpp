@@ -131,6 +131,10 @@ TEST_CASE("GPUs in quarantine are kept from the device plugin by a DaemonSet of 
   CHECK(playbook::variable("gpu_offered", sample.context()) == "1");
   CHECK(playbook::variable("gpu_quarantine", sample.context()) ==
         two + " 0000:00:07.0 2026-11-27T02:00:00Z Xid 79\n");
+  nvidia.quarantine.front().by_taint = true;
+  CHECK(playbook::variable("gpu_quarantine", sample.context()) ==
+        two + " 0000:00:07.0 2026-11-27T02:00:00Z (DeviceTaintRule) Xid 79\n");
+  nvidia.quarantine.front().by_taint = false;
 
   // A second node without quarantine keeps its DaemonSet.
   facts::Facts whole = sample.facts;

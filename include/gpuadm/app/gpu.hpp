@@ -58,12 +58,33 @@ struct QuarantineOptions {
   std::string host;            ///< a name in the file, or a target
   std::string gpu;             ///< index, UUID or PCI address
   std::string reason;          ///< the operator's words, for the lists; may be empty
+  bool evict = false;          ///< with NVIDIA's DRA driver: end the pods that use the GPU
   Consent consent = Consent::ask;
   Format format = Format::text;
 };
 /// Keeps one GPU of a node from pods, or offers it again: previews, asks, journals and applies. The node
-/// advertises its other GPUs; pods that use the GPU keep it until they end. Outcome::blocked if the cluster's
-/// way to allocate GPUs does not allow it.
+/// advertises its other GPUs, or with NVIDIA's DRA driver a DeviceTaintRule taints the GPU's device; pods
+/// that use the GPU keep it until they end. Fault::blocked if the cluster's way to allocate GPUs does not
+/// allow it.
 [[nodiscard]] Result<Outcome> gpu_quarantine(Quarantine what, const QuarantineOptions& options, Io& io);
+
+enum class GpuReset { reset, cancel };
+
+struct GpuResetOptions {
+  Common common;
+  std::filesystem::path file;  ///< the cluster file; empty: the host is the whole cluster
+  std::string host;            ///< a name in the file, or a target
+  std::string gpu;             ///< index, UUID or PCI address
+  GpuReset what = GpuReset::reset;
+  int drain_timeout = 300;  ///< seconds for the pods that use the GPU to end
+  Consent consent = Consent::ask;
+  Format format = Format::text;
+};
+/// Resets one GPU of a node: cordons the node, evicts the pods that use the GPU, stops the device plugin and
+/// services that use it, resets it, verifies that it is healthy, and undoes the preparations. Continues a
+/// reset that did not complete; with GpuReset::cancel, only undoes its preparations. Outcome::blocked or
+/// Fault::blocked, with nothing changed, if the GPU cannot be reset alone, or is used by programs that gpuadm
+/// does not end.
+[[nodiscard]] Result<Outcome> gpu_reset(const GpuResetOptions& options, Io& io);
 
 }  // namespace app

@@ -37,6 +37,7 @@ class GpuHistory {
   struct Gpu {
     std::string host, model, uuid;
     int index = 0;
+    std::string quarantine;  ///< "since 2026-…: Xid 79"; empty: it is not in quarantine
     double total_mib = 0, power_limit = 0;
     std::vector<Point> points;
     std::set<std::string> reasons;

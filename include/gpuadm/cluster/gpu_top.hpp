@@ -63,8 +63,8 @@ enum class TopSort { node, utilization, memory, power, temperature };
 /// By host and index, or in descending order; unknown values last.
 void sort(TopFrame& frame, TopSort by);
 
-/// A summary, a line for each GPU and MIG instance, a line for each host without readings. `width`: of the
-/// terminal; narrow ones omit columns; 0: complete.
+/// A summary, a line for each GPU and MIG instance, a line for each GPU in quarantine and each host without
+/// readings. `width`: of the terminal; narrow ones omit columns; 0: complete.
 [[nodiscard]] std::string to_text(const TopFrame& frame, std::size_t width);
 
 /// One line of JSON. Unknown values are null.

@@ -32,7 +32,8 @@ struct Node {
   std::map<std::string, Condition> conditions;
   std::map<std::string, std::string> capacity, allocatable;  ///< "nvidia.com/gpu" -> "8"
   std::string kubelet, runtime, os, kernel;                  ///< versions in nodeInfo
-  std::string upgrade;  ///< gpuadm's annotation during an upgrade of the node: see playbooks/upgrade.sh
+  std::string upgrade;    ///< gpuadm's annotation during an upgrade of the node: see playbooks/upgrade.sh
+  std::string gpu_reset;  ///< gpuadm's annotation during the reset of a GPU: see playbooks/gpu-reset.sh
 };
 
 struct Pod {
@@ -91,6 +92,14 @@ struct ResourceSlice {
   std::vector<Device> devices;
 };
 
+/// A DeviceTaintRule.
+struct TaintRule {
+  std::string name, manager;
+  std::string driver, pool, device;  ///< empty: every one
+  std::string effect;                ///< "NoSchedule", "NoExecute", "None"
+  bool selects = false;              ///< otherwise it has no selector, or one by class or expression
+};
+
 /// A device that is allocated to a ResourceClaim.
 struct Allocation {
   std::string driver, pool, device;
@@ -147,6 +156,7 @@ struct ClusterFacts {
   std::optional<std::vector<std::string>> dra_versions;  ///< of resource.k8s.io: "v1"; empty: not served
   std::optional<std::vector<ResourceSlice>> slices;
   std::optional<std::vector<ResourceClaim>> resource_claims;
+  std::optional<std::vector<TaintRule>> taint_rules;  ///< nothing: not served either
   std::optional<std::vector<std::string>> device_classes;
   std::optional<std::vector<StorageClass>> storage_classes;
   std::optional<std::vector<Claim>> claims;
@@ -167,6 +177,7 @@ struct GpuDevice {
   Device device;
   std::string claim;
   std::vector<std::string> pods;
+  std::string taint;  ///< the DeviceTaintRule that keeps new pods from it; empty: none
 };
 /// The GPUs and MIG devices of a node in ResourceSlices.
 [[nodiscard]] std::vector<GpuDevice> gpu_devices(const ClusterFacts& cluster, std::string_view node);

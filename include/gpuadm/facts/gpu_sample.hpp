@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gpuadm/base/error.hpp"
+#include "gpuadm/facts/nvidia.hpp"
 
 #include <cstdint>
 #include <map>
@@ -39,6 +40,7 @@ struct GpuReading {
   std::optional<double> sm_clock, sm_max, memory_clock;  ///< MHz
   std::optional<std::uint64_t> clock_reasons;            ///< nvmlClocksEventReasons, a bit mask
   std::string fault;  ///< what nvidia-smi prints instead of values: "GPU requires reset"
+  std::optional<QuarantinedGpu> quarantine;  ///< its entry, if it is in quarantine
   std::vector<MigInstance> instances;
   std::vector<GpuProgram> programs;
 };

@@ -25,7 +25,7 @@ struct GpuUsage {
 [[nodiscard]] GpuUsage gpu_usage(const ClusterFacts& cluster, const Node& node, const std::string& resource,
                                  std::string_view ignored = {});
 
-/// Those that are allocated by claims.
+/// Those that are allocated by claims, without devices that a DeviceTaintRule keeps from new pods.
 enum class Devices { all, gpus, mig_instances };
 [[nodiscard]] GpuUsage claimed_gpu_usage(const ClusterFacts& cluster, std::string_view node, Devices which,
                                          std::string_view ignored = {});

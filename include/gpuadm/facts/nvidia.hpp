@@ -60,6 +60,7 @@ struct Gpu {
 struct QuarantinedGpu {
   std::string uuid, slot, since;  ///< "GPU-…", as Gpu::bus_id, RFC 3339
   std::string reason;             ///< the operator's words; may be empty
+  bool by_taint = false;          ///< a DeviceTaintRule keeps pods from it, and not the device plugin
 };
 
 struct FabricManager {
@@ -148,7 +149,12 @@ struct Nvidia {
 
 /// "since 2026-11-27T02:00:00Z: Xid 79"
 [[nodiscard]] std::string since_text(const QuarantinedGpu& gpu);
-/// Whether a line of the file is an entry: UUID, slot and time, then the reason. The UUID has NVIDIA's form.
+/// The word of an entry that says that a DeviceTaintRule keeps pods from the GPU.
+constexpr const char* taint_word = "(DeviceTaintRule)";
+/// The DeviceTaintRule for a GPU in quarantine.
+[[nodiscard]] std::string taint_rule_of(std::string_view uuid);
+/// Whether a line of the file is an entry: UUID, slot and time, taint_word if it applies, then the reason.
+/// The UUID has NVIDIA's form.
 [[nodiscard]] std::optional<QuarantinedGpu> quarantined_in(std::string_view line);
 
 /// The models of the GPUs, as named by nvidia-smi.

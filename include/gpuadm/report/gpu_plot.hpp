@@ -34,7 +34,7 @@ struct PlotPage {
   std::string resolution;               ///< "1 sample every 2s"
   std::vector<std::string> time_marks;  ///< times of day at equal distances, from the first to the last
   std::vector<GpuPlot> gpus;
-  std::vector<std::string> notes;  ///< sentences about hosts without readings
+  std::vector<std::string> notes;  ///< sentences about GPUs in quarantine and hosts without readings
 };
 
 /// A self-contained page: one plot per GPU and value, as inline SVG; no script, and nothing is loaded from

@@ -21,8 +21,8 @@ struct Query {
   transport::Output output = transport::Output::plain;
 };
 
-/// The program for it, after the libraries whose functions it calls: playbooks/kubeconfig.sh, and
-/// playbooks/frame.sh. Fault::bug if there is no such asset.
+/// The program for it, after the libraries whose functions it calls: playbooks/frame.sh, kubeconfig.sh
+/// and gpu-users.sh. Fault::bug if there is no such asset.
 [[nodiscard]] Result<transport::Command> command_of(const Query& query, const assets::Store& assets);
 
 /// Runs it on one host. A status other than 0 is an answer. Fault::interrupted after Ctrl-C.

@@ -159,7 +159,7 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
   if (TRY(is_refused(wanted, survey, view, assets, change, io))) return Outcome::blocked;
 
   if (in_cluster) TRY(keep_plugin_image(library, cluster, survey.census, *session.fleet, assets));
-  const Outcome outcome = TRY(change_gpus_of(wanted.host, cluster, library, assets, session, survey, {},
+  const Outcome outcome = TRY(change_gpus_of(wanted.host, cluster, library, assets, session, survey, {}, {},
                                              options.consent, options.format, io));
   if (outcome == Outcome::done) remind(wanted, options, io);
   return outcome;

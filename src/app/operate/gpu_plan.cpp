@@ -16,7 +16,7 @@ namespace {
 /// The plan without steps for other hosts: labels and MIG are the host's, manifests the control plane's.
 void keep_host(plan::Plan& plan, const std::string& host) {
   for (plan::Stage& stage : plan.stages)
-    if (stage.name != "gpu/device-plugin" && stage.name != "gpu/runtime-class")
+    if (stage.name != "gpu/device-plugin" && stage.name != "gpu/runtime-class" && stage.name != "gpu/taint")
       std::erase_if(stage.walks, [&](const plan::Walk& walk) { return walk.host != host; });
 }
 
@@ -44,6 +44,27 @@ Result<spec::Cluster> cluster_with(const std::filesystem::path& file, std::strin
                     "its hosts: " + base::join(names, ", "));
 }
 
+Result<facts::QuarantinedGpu> find_gpu(const facts::Nvidia& nvidia, const std::string& name,
+                                       const std::string& host) {
+  const std::string wanted = base::lower(name);
+  const auto is_it = [&](const std::string& uuid, const std::string& slot) {
+    return wanted == base::lower(uuid) || wanted == base::lower(slot);
+  };
+  std::vector<std::string> known;
+  for (const facts::Gpu& gpu : nvidia.gpus) {
+    if (is_it(gpu.uuid, gpu.bus_id) || wanted == std::to_string(gpu.index))
+      return facts::QuarantinedGpu{gpu.uuid, gpu.bus_id, {}, {}};
+    known.push_back(fmt::format("{} ({})", gpu.index, gpu.uuid));
+  }
+  for (const facts::QuarantinedGpu& entry : nvidia.quarantine) {
+    if (is_it(entry.uuid, entry.slot)) return entry;
+    known.push_back(entry.uuid);
+  }
+  return base::fail(base::Fault::usage, fmt::format("{} has no GPU {}", host, base::printable(name, 60)),
+                    known.empty() ? "nvidia-smi lists no GPU: gpuadm doctor shows the cause"
+                                  : "its GPUs: " + base::join(known, ", "));
+}
+
 Result<> keep_plugin_image(playbook::Library& library, const spec::Cluster& cluster,
                            const facts::Census& census, transport::Fleet& fleet,
                            const assets::Store& assets) {
@@ -62,12 +83,15 @@ Result<> keep_plugin_image(playbook::Library& library, const spec::Cluster& clus
 Result<Outcome> change_gpus_of(const std::string& host, const spec::Cluster& cluster,
                                const playbook::Library& library, const assets::Store& assets,
                                const session::Session& session, const session::Survey& survey,
+                               const base::Variables& given,
                                const std::function<void(facts::Census&)>& adjust, Consent consent,
                                Format format, Io& io) {
+  plan::Choice choice;
+  choice.given = given;
   // The census as it is, changed in place.
   const auto plan_of = [&](facts::Census census) -> Result<plan::Plan> {
     if (adjust) adjust(census);
-    plan::Plan plan = TRY(plan::make(cluster, {}, census, library, nullptr, {}));
+    plan::Plan plan = TRY(plan::make(cluster, {}, census, library, nullptr, choice));
     keep_host(plan, host);
     return plan;
   };

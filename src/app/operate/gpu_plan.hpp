@@ -16,6 +16,11 @@ namespace app {
 [[nodiscard]] Result<spec::Cluster> cluster_with(const std::filesystem::path& file, std::string& host,
                                                  const session::Connection& connection);
 
+/// The GPU with this index, UUID or PCI address. One that is in quarantine may have fallen off the bus since.
+/// Fault::usage, with the GPUs of the host, if there is none.
+[[nodiscard]] Result<facts::QuarantinedGpu> find_gpu(const facts::Nvidia& nvidia, const std::string& name,
+                                                     const std::string& host);
+
 /// A different setting keeps the device plugin's image: nodes that were installed from a bundle may have only
 /// this one.
 [[nodiscard]] Result<> keep_plugin_image(playbook::Library& library, const spec::Cluster& cluster,
@@ -23,11 +28,12 @@ namespace app {
                                          const assets::Store& assets);
 
 /// Previews, confirms and executes the library's playbook for one host: labels and settings are the host's,
-/// manifests the control plane's. `adjust`: changes the facts before the plan is made from them; may be
-/// empty.
+/// manifests the control plane's. `given`: further variables of the steps. `adjust`: changes the facts before
+/// the plan is made from them; may be empty.
 [[nodiscard]] Result<Outcome> change_gpus_of(const std::string& host, const spec::Cluster& cluster,
                                              const playbook::Library& library, const assets::Store& assets,
                                              const session::Session& session, const session::Survey& survey,
+                                             const base::Variables& given,
                                              const std::function<void(facts::Census&)>& adjust,
                                              Consent consent, Format format, Io& io);
 

@@ -21,10 +21,6 @@ using facts::QuarantinedGpu;
 
 constexpr std::size_t reason_limit = 200;
 
-bool contains(const std::vector<QuarantinedGpu>& list, const QuarantinedGpu& gpu) {
-  return std::ranges::find(list, gpu.uuid, &QuarantinedGpu::uuid) != list.end();
-}
-
 /// Why the cluster cannot do it, whatever the host is.
 Result<> check_cluster(const spec::Cluster& cluster, const std::string& host) {
   if (cluster.gpu.stack == spec::GpuStack::gpu_operator)
@@ -32,43 +28,14 @@ Result<> check_cluster(const spec::Cluster& cluster, const std::string& host) {
                       "gpuadm can keep a GPU from pods only with gpu.stack: native; cordon the node instead: "
                       "kubectl cordon " +
                           host);
-  if (cluster.gpu.allocator == spec::Allocator::dra)
-    return base::fail(
-        Fault::blocked,
-        fmt::format("the GPUs of {} are allocated by NVIDIA's DRA driver: gpuadm gpu quarantine configures "
-                    "the device plugin",
-                    host),
-        "create a DeviceTaintRule for the device: kubectl explain devicetaintrule (Kubernetes 1.37; in 1.36 "
-        "with the feature gate DRADeviceTaintRules)");
-  if (cluster.gpu.strategy == spec::DeviceStrategy::cdi)
+  if (cluster.gpu.allocator == spec::Allocator::device_plugin &&
+      cluster.gpu.strategy == spec::DeviceStrategy::cdi)
     return base::fail(
         Fault::blocked, "with gpu.strategy: cdi, the device plugin sees every GPU of the host",
         "set gpu: { strategy: runtimeClass } in the cluster file and run gpuadm apply, or cordon "
         "the node: kubectl cordon " +
             host);
   return {};
-}
-
-/// The GPU that the operator means. One that is in quarantine may have fallen off the bus since.
-Result<QuarantinedGpu> find_gpu(const facts::Nvidia& nvidia, const QuarantineOptions& options,
-                                const std::string& host) {
-  const std::string wanted = base::lower(options.gpu);
-  const auto is_it = [&](const std::string& uuid, const std::string& slot) {
-    return wanted == base::lower(uuid) || wanted == base::lower(slot);
-  };
-  std::vector<std::string> known;
-  for (const facts::Gpu& gpu : nvidia.gpus) {
-    if (is_it(gpu.uuid, gpu.bus_id) || wanted == std::to_string(gpu.index))
-      return QuarantinedGpu{gpu.uuid, gpu.bus_id, {}, {}};
-    known.push_back(fmt::format("{} ({})", gpu.index, gpu.uuid));
-  }
-  for (const QuarantinedGpu& entry : nvidia.quarantine) {
-    if (is_it(entry.uuid, entry.slot)) return entry;
-    known.push_back(entry.uuid);
-  }
-  return base::fail(Fault::usage, fmt::format("{} has no GPU {}", host, base::printable(options.gpu, 60)),
-                    known.empty() ? "nvidia-smi lists no GPU: gpuadm doctor shows the cause"
-                                  : "its GPUs: " + base::join(known, ", "));
 }
 
 /// Why this GPU cannot be taken from pods.
@@ -87,24 +54,63 @@ Result<> check_gpu(const facts::Nvidia& nvidia, const QuarantinedGpu& gpu, const
   return {};
 }
 
-/// The list without the GPU, or with it at its end.
+/// The list without the GPU, or with it: in its place, otherwise at the end.
 void change(facts::Nvidia& nvidia, Quarantine what, const QuarantinedGpu& gpu) {
   auto& list = nvidia.quarantine;
-  const bool in_it = contains(list, gpu);
+  const auto place = std::ranges::find(list, gpu.uuid, &QuarantinedGpu::uuid);
   if (what == Quarantine::release)
     std::erase_if(list, [&](const QuarantinedGpu& one) { return one.uuid == gpu.uuid; });
-  else if (!in_it)
+  else if (place == list.end())
     list.push_back(gpu);
+  else
+    *place = gpu;
+}
+
+/// The variables of the step gpu.taint: the DeviceTaintRule of the GPU, and "DRIVER POOL DEVICE EFFECT"; an
+/// empty device removes the rule.
+Result<base::Variables> taint_of(const spec::Cluster& cluster, const facts::ClusterFacts& view,
+                                 const facts::Facts& facts, const std::string& host, Quarantine what,
+                                 const QuarantinedGpu& gpu, const QuarantineOptions& options) {
+  base::Variables given = {{"taint_rule", ""}, {"taint_device", ""}};
+  if (cluster.gpu.allocator != spec::Allocator::dra) {
+    if (!options.evict) return given;
+    return base::fail(Fault::usage, "--evict requires NVIDIA's DRA driver",
+                      "delete the pods that use the GPU with kubectl: gpuadm gpu list shows them");
+  }
+  if (view.taint_rules) given["taint_rule"] = facts::taint_rule_of(gpu.uuid);
+  if (what == Quarantine::release) return given;
+  if (!view.taint_rules)
+    return base::fail(
+        Fault::blocked,
+        fmt::format("the GPUs of {} are allocated by NVIDIA's DRA driver, and the API server does not serve "
+                    "DeviceTaintRules, which keep single GPUs from pods",
+                    host),
+        "enable them (Kubernetes 1.37 serves them by default; 1.36 with the feature gate DRADeviceTaintRules "
+        "of API server, scheduler and controller manager, and "
+        "--runtime-config=resource.k8s.io/v1beta2=true), or cordon the node: kubectl "
+        "cordon " +
+            host);
+  const facts::Node* node = facts::node_of(view, facts);
+  for (const facts::ResourceSlice& slice : view.slices.value_or(std::vector<facts::ResourceSlice>())) {
+    if (!node || slice.driver != "gpu.nvidia.com" || slice.node != node->name) continue;
+    const auto device = std::ranges::find(slice.devices, gpu.uuid, &facts::Device::uuid);
+    if (device == slice.devices.end()) continue;
+    given["taint_device"] = fmt::format("{} {} {} {}", slice.driver, slice.pool, device->name,
+                                        options.evict ? "NoExecute" : "NoSchedule");
+    return given;
+  }
+  return base::fail(Fault::blocked,
+                    fmt::format("no ResourceSlice of the DRA driver has GPU {} of {}", gpu.uuid, host),
+                    "gpuadm doctor --stage cluster --only gk.dra shows the cause");
 }
 
 /// Pods and programs that keep the GPU.
-void name_holders(const spec::Cluster& cluster, const session::Survey& survey, const std::string& view,
-                  const QuarantinedGpu& gpu, Io& io) {
-  const auto facts = facts::parse_cluster(view);
-  if (!facts) return;
-  for (const cluster::GpuRow& row : cluster::gpu_table(cluster, survey.census, *facts, {}).rows)
+void name_holders(const spec::Cluster& cluster, const session::Survey& survey,
+                  const facts::ClusterFacts& view, const QuarantinedGpu& gpu,
+                  const QuarantineOptions& options, Io& io) {
+  for (const cluster::GpuRow& row : cluster::gpu_table(cluster, survey.census, view, {}).rows)
     if (row.uuid == gpu.uuid && !row.holders.empty())
-      io.err(fmt::format("these keep the GPU until they end: {}\n",
+      io.err(fmt::format("these {}: {}\n", options.evict ? "are evicted" : "keep the GPU until they end",
                          base::printable(base::join(row.holders, ", "), 1000)));
 }
 
@@ -127,19 +133,25 @@ Result<Outcome> gpu_quarantine(Quarantine what, const QuarantineOptions& options
     return base::fail(Fault::usage, fmt::format("{} is not a control-plane node", host),
                       "use -f with the cluster file: the control plane applies the device plugin");
   const facts::Nvidia& nvidia = survey.census.at(host)->nvidia;
-  QuarantinedGpu gpu = TRY(find_gpu(nvidia, options, host));
-  const bool in_it = contains(nvidia.quarantine, gpu);
-  if (what == Quarantine::add && !in_it) {
+  QuarantinedGpu gpu = TRY(find_gpu(nvidia, options.gpu, host));
+  const auto entry = std::ranges::find(nvidia.quarantine, gpu.uuid, &QuarantinedGpu::uuid);
+  if (entry != nvidia.quarantine.end()) {
+    gpu = *entry;
+  } else if (what == Quarantine::add) {
     TRY(check_gpu(nvidia, gpu, host));
     constexpr std::size_t to_seconds = 19;
     gpu.since = base::iso8601(base::now()).substr(0, to_seconds) + "Z";
     gpu.reason = options.reason;
   }
-  const auto view = TRY(session::view_cluster(cluster, survey.census, *session.fleet, assets));
-  if (what == Quarantine::add && view) name_holders(cluster, survey, *view, gpu, io);
+  gpu.by_taint = cluster.gpu.allocator == spec::Allocator::dra;
+  const facts::ClusterFacts view =
+      TRY(session::read_cluster_with_retry(cluster, survey.census, *session.fleet, assets, io));
+  const base::Variables taint =
+      TRY(taint_of(cluster, view, *survey.census.at(host), host, what, gpu, options));
+  if (what == Quarantine::add) name_holders(cluster, survey, view, gpu, options, io);
   TRY(keep_plugin_image(library, cluster, survey.census, *session.fleet, assets));
   return change_gpus_of(
-      host, cluster, library, assets, session, survey,
+      host, cluster, library, assets, session, survey, taint,
       [&](facts::Census& census) {
         if (auto& facts = census.at(host)) change(facts->nvidia, what, gpu);
       },

@@ -193,15 +193,15 @@ Finding check_allocatable(const GpuNode& node, const ChainInputs& inputs) {
     return broken(Link::allocatable, node,
                   "the resource slices and claims could not be read from the API server", "",
                   "kubectl get resourceslices,resourceclaims -A");
-  const std::string offered =
-      node.claims.empty() ? fmt::format("{} {}", node.allocatable, node.resource)
-                          : fmt::format("{} devices of gpu.nvidia.com in ResourceSlices", node.allocatable);
+  const std::string offered = node.claims.empty()
+                                  ? fmt::format("{} {}", node.allocatable, node.resource)
+                                  : fmt::format("{} device{} of gpu.nvidia.com in ResourceSlices",
+                                                node.allocatable, node.allocatable == 1 ? "" : "s");
   if (node.mig && node.allocatable > 0)
     return holds(Link::allocatable, node, offered + ", partitions of GPUs");
   const long long expected = static_cast<long long>(node.counted) * node.shares;
-  const std::string has = node.shares > 1
-                              ? fmt::format("{} GPUs with {} shares each", node.counted, node.shares)
-                              : fmt::format("{} GPUs", node.counted);
+  const std::string gpus = fmt::format("{} GPU{}", node.counted, node.counted == 1 ? "" : "s");
+  const std::string has = node.shares > 1 ? fmt::format("{} with {} shares each", gpus, node.shares) : gpus;
   if (node.allocatable != expected)
     return broken(
         Link::allocatable, node,

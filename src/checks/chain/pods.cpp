@@ -126,7 +126,8 @@ Finding check_compute(const PodTest& pod_test, const GpuNode& on, const Made& ma
                     "kubectl describe pod, and the log of the node's kubelet");
     if (static_cast<long long>(proof.gpus.size()) != pod_test.gpus)
       return broken(pod_test.link, on,
-                    fmt::format("a pod with {} GPUs sees {}", pod_test.gpus, proof.gpus.size()),
+                    fmt::format("a pod with {} GPU{} sees {}", pod_test.gpus, pod_test.gpus == 1 ? "" : "s",
+                                proof.gpus.size()),
                     base::join(proof.others, "; "), "gpuadm doctor --stage cluster --only gk.");
     std::ranges::move(proof.gpus, std::back_inserter(gpus));
   }

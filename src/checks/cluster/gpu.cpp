@@ -118,6 +118,39 @@ void dra_devices(const Whole& w, Verdicts& out) {
   }
 }
 
+/// With the DRA driver, a DeviceTaintRule keeps new pods from a GPU in quarantine.
+void dra_quarantine(const Whole& w, Verdicts& out) {
+  if (w.cluster.gpu.allocator != spec::Allocator::dra)
+    return out.skip("GPUs are not allocated by NVIDIA's DRA driver");
+  bool any = false;
+  for (const facts::Node* node : gpu_nodes(w, out)) {
+    const facts::Facts* host = host_of(w, node->name);
+    if (!host) continue;
+    const auto devices = gpu_devices(w.facts, node->name);
+    for (const facts::QuarantinedGpu& entry : host->nvidia.quarantine) {
+      any = true;
+      const auto device = std::ranges::find_if(
+          devices, [&](const facts::GpuDevice& one) { return one.device.uuid == entry.uuid; });
+      if (device != devices.end() && device->taint.empty())
+        out.fail(
+            Severity::warning, "pods may get a GPU that is in quarantine",
+            fmt::format("{}: no DeviceTaintRule taints {} ({})", node->name, device->device.name, entry.uuid),
+            fmt::format("gpuadm gpu quarantine {} {}", node->name, entry.uuid));
+    }
+    for (const facts::GpuDevice& device : devices) {
+      if (device.taint != facts::taint_rule_of(device.device.uuid)) continue;
+      any = true;
+      if (std::ranges::find(host->nvidia.quarantine, device.device.uuid, &facts::QuarantinedGpu::uuid) ==
+          host->nvidia.quarantine.end())
+        out.fail(
+            Severity::note, "pods do not get a GPU that is not in quarantine",
+            fmt::format("{}: the DeviceTaintRule {} taints {}", node->name, device.taint, device.device.name),
+            "kubectl delete devicetaintrule " + device.taint);
+    }
+  }
+  if (!any && out.silent()) out.skip("no GPU is in quarantine");
+}
+
 void capacity_uniform(const Whole& w, Verdicts& out) {
   const auto nodes = gpu_nodes(w, out);
   std::map<std::string, std::map<long long, std::vector<std::string>>> products;
@@ -165,6 +198,12 @@ constexpr std::array cluster_gpu_rows = std::to_array<Check>({
      .reads = "nodes pods resource-api resourceslices resourceclaims deviceclasses daemonsets",
      .stages = in_cluster,
      .whole = dra_devices},
+    {.id = "gk.dra-quarantine",
+     .title = "pods do not get GPUs in quarantine",
+     .why = "with the DRA driver, DeviceTaintRules keep pods from them",
+     .reads = "nodes resource-api resourceslices devicetaintrules",
+     .stages = in_cluster,
+     .whole = dra_quarantine},
     {.id = "gk.gpu-capacity-uniform",
      .title = "nodes of one kind have the same number of GPUs",
      .why = "a node with fewer may have lost GPUs",

@@ -36,8 +36,7 @@ void ecc_uncorrectable(const Subject& s, Verdicts& out) {
         {.readings = uncorrectable,
          .bad = is_not_zero,
          .says = "{} has uncorrected memory errors since the driver was loaded",
-         .remedy = "drain the node and reset the GPU: nvidia-smi -i {i} --gpu-reset; replace it if they "
-                   "happen again"});
+         .remedy = "gpuadm gpu reset {host} {i}; replace the GPU if they happen again"});
 }
 
 struct Limit {
@@ -92,7 +91,7 @@ void ecc_mode(const Subject& s, Verdicts& out) {
     if (pending && *pending != *current)
       out.fail(Severity::warning, fmt::format("{} waits for a reset to change its ECC mode", name_of(gpu)),
                fmt::format("ECC is {}, pending is {}", *current, *pending),
-               fmt::format("drain the node, then: nvidia-smi -i {} --gpu-reset, or reboot", gpu.index));
+               fmt::format("gpuadm gpu reset {} {}, or drain the node and reboot", s.host.name, gpu.index));
     else if (*current == "Disabled" && model && model->kind == "datacenter")
       out.fail(
           Severity::warning, fmt::format("{} does not correct memory errors", name_of(gpu)),
@@ -112,7 +111,7 @@ void row_remap_pending(const Subject& s, Verdicts& out) {
         {.readings = remap_pending,
          .bad = is_yes,
          .says = "{} waits for a reset to repair itself",
-         .remedy = "drain the node and reset the GPU: nvidia-smi -i {i} --gpu-reset, or reboot"});
+         .remedy = "gpuadm gpu reset {host} {i}, or drain the node and reboot"});
 }
 
 constexpr std::array remap_failure =
@@ -159,7 +158,7 @@ void retired_pages(const Subject& s, Verdicts& out) {
         word(gpu, "retired_pages/pending_blacklist") == "Yes")
       out.fail(Severity::warning, fmt::format("{} waits for a reset to retire a page", name_of(gpu)),
                "retirement pending",
-               fmt::format("drain the node, then: nvidia-smi -i {} --gpu-reset, or reboot", gpu.index));
+               fmt::format("gpuadm gpu reset {} {}, or drain the node and reboot", s.host.name, gpu.index));
   }
   if (!any && out.silent()) out.skip("the GPUs remap rows instead");
 }

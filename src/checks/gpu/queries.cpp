@@ -66,7 +66,8 @@ void judge(const Subject& s, Verdicts& out, Severity severity, const Rule& rule)
     }
     if (!seen.empty())
       out.fail(severity, base::replace_all(rule.says, "{}", name_of(gpu)), list(seen),
-               base::replace_all(rule.remedy, "{i}", std::to_string(gpu.index)));
+               base::replace_all(base::replace_all(rule.remedy, "{i}", std::to_string(gpu.index)), "{host}",
+                                 s.host.name));
   }
   if (!any) return out.skip("the GPUs do not report it");
   if (!unread.empty()) out.unknown(list(unread));
@@ -87,10 +88,11 @@ std::string last_of(const std::vector<std::string>& lines) {
                            : fmt::format("{} lines, the last: {}", lines.size(), lines.back());
 }
 
-std::string ignores_quarantine(const Subject& s) {
+std::string ignores_quarantine(const Subject& s, const facts::QuarantinedGpu& entry) {
   const spec::Gpu& gpu = s.cluster.gpu;
   if (gpu.stack == spec::GpuStack::gpu_operator) return "the GPU Operator's device plugin";
-  if (gpu.allocator == spec::Allocator::dra) return "NVIDIA's DRA driver";
+  if (gpu.allocator == spec::Allocator::dra)
+    return entry.by_taint && !has_mig(s.facts.nvidia) ? "" : "NVIDIA's DRA driver";
   if (gpu.strategy == spec::DeviceStrategy::cdi) return "the device plugin with gpu.strategy: cdi";
   return has_mig(s.facts.nvidia) ? "the device plugin on a host with MIG" : "";
 }

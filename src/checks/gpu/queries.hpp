@@ -41,9 +41,9 @@ struct Rule {
 /// Skipped if no GPU has any of the readings; unknown if one has an unknown value.
 void judge(const Subject& subject, Verdicts& out, Severity severity, const Rule& rule);
 
-/// What gives pods also the GPUs in quarantine: only gpuadm's device plugin can be kept from single GPUs.
-/// Empty: nothing.
-[[nodiscard]] std::string ignores_quarantine(const Subject& subject);
+/// What gives pods also this GPU in quarantine: single GPUs can be kept only from gpuadm's device plugin and,
+/// by a DeviceTaintRule, from the DRA driver. Empty: nothing.
+[[nodiscard]] std::string ignores_quarantine(const Subject& subject, const facts::QuarantinedGpu& entry);
 
 /// Lines of the kernel log with one of these words, the newest last.
 [[nodiscard]] std::vector<std::string> log_lines(const facts::Facts& facts,

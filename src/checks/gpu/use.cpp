@@ -63,8 +63,8 @@ void graphics(const Subject& s, Verdicts& out) {
 void quarantine(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
   if (s.facts.nvidia.quarantine.empty()) return out.pass("no GPU is in quarantine");
-  const std::string who = ignores_quarantine(s);
   for (const facts::QuarantinedGpu& entry : s.facts.nvidia.quarantine) {
+    const std::string who = ignores_quarantine(s, entry);
     const auto gpu = std::ranges::find(s.facts.nvidia.gpus, entry.uuid, &Gpu::uuid);
     const std::string name = gpu == s.facts.nvidia.gpus.end() ? entry.uuid : name_of(*gpu);
     if (!who.empty())

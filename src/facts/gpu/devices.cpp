@@ -45,6 +45,35 @@ ResourceClaim read_claim(const Row& row) {
   return claim;
 }
 
+TaintRule read_rule(const Row& row) {
+  const auto selector = row.map(2);
+  const auto part = [&](const char* key) {
+    const auto place = selector.find(key);
+    return place == selector.end() ? std::string() : place->second;
+  };
+  return {row.text(0),
+          row.text(1),
+          part("driver"),
+          part("pool"),
+          part("device"),
+          row.text(3),
+          !row.text(2).empty() && !selector.contains("deviceClassName") && !selector.contains("selectors")};
+}
+
+/// The rule that keeps new pods from a device; empty: none.
+std::string taint_of(const ClusterFacts& cluster, const ResourceSlice& slice, const Device& device) {
+  if (!cluster.taint_rules) return {};
+  const auto selects = [](const std::string& wanted, const std::string& name) {
+    return wanted.empty() || wanted == name;
+  };
+  for (const TaintRule& rule : *cluster.taint_rules)
+    if (rule.selects && (rule.effect == "NoSchedule" || rule.effect == "NoExecute") &&
+        selects(rule.driver, slice.driver) && selects(rule.pool, slice.pool) &&
+        selects(rule.device, device.name))
+      return rule.name;
+  return {};
+}
+
 /// From the API group's description; an API server without the group returns an error.
 std::optional<std::vector<std::string>> read_versions(const Sections& sections) {
   const auto text = sections.text("resource-api");
@@ -66,6 +95,7 @@ void read_devices(const Sections& sections, ClusterFacts& facts) {
   facts.device_classes =
       table<std::string>(sections, "deviceclasses", [](const Row& row) { return row.text(0); });
   facts.slices = table<ResourceSlice>(sections, "resourceslices", read_slice);
+  facts.taint_rules = table<TaintRule>(sections, "devicetaintrules", read_rule);
   facts.resource_claims = table<ResourceClaim>(sections, "resourceclaims", read_claim);
 }
 
@@ -76,7 +106,7 @@ std::vector<GpuDevice> gpu_devices(const ClusterFacts& cluster, std::string_view
     if (slice.driver != nvidia_driver || slice.node != node) continue;
     for (const Device& device : slice.devices) {
       if (device.type == "vfio") continue;  // a GPU that is passed through to a virtual machine
-      GpuDevice& made = found.emplace_back(GpuDevice{device, {}, {}});
+      GpuDevice& made = found.emplace_back(GpuDevice{device, {}, {}, taint_of(cluster, slice, device)});
       if (!cluster.resource_claims) continue;
       for (const ResourceClaim& claim : *cluster.resource_claims)
         for (const Allocation& has : claim.allocations)

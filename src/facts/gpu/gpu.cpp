@@ -166,7 +166,9 @@ void read_leaves(const Element& element, const std::string& path, std::map<std::
 }
 
 /// Only readings that checks use; lists of supported clocks and pages would be long.
-constexpr std::array<std::string_view, 24> groups = {"serial",
+constexpr std::array<std::string_view, 26> groups = {"serial",
+                                                     "minor_number",
+                                                     "display_active",
                                                      "vbios_version",
                                                      "performance_state",
                                                      "fan_speed",

@@ -208,6 +208,20 @@ void read_instances(const Part& list, const Part* memory, GpuSample& sample) {
   }
 }
 
+/// The entries of GPUs that have readings.
+void read_quarantine(const Part& part, GpuSample& sample) {
+  constexpr std::size_t most_since = 40;
+  for (const std::string_view line : part.lines) {
+    auto entry = quarantined_in(line);
+    const auto gpu =
+        entry ? std::ranges::find(sample.gpus, entry->uuid, &GpuReading::uuid) : sample.gpus.end();
+    if (gpu == sample.gpus.end()) continue;
+    entry->since = base::printable(entry->since, most_since);
+    entry->reason = base::printable(entry->reason, most_text);
+    gpu->quarantine = std::move(entry);
+  }
+}
+
 }  // namespace
 
 base::Result<GpuSample> parse_gpu_sample(std::string_view output) {
@@ -240,6 +254,7 @@ base::Result<GpuSample> parse_gpu_sample(std::string_view output) {
   if (*gpus->status == invalid_argument && sample.gpus.empty())
     sample.failure = "nvidia-smi does not support the fields: " + sample.failure;
   if (const Part* programs = parts.find("programs")) read_programs(*programs, sample);
+  if (const Part* list = parts.find("quarantine")) read_quarantine(*list, sample);
   if (const Part* list = parts.find("mig")) read_instances(*list, parts.find("mig-memory"), sample);
   return sample;
 }

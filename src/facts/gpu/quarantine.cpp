@@ -23,12 +23,18 @@ bool is_uuid(std::string_view text) {
 std::optional<QuarantinedGpu> quarantined_in(std::string_view line) {
   const auto words = base::words(line);
   if (words.size() < 3 || !is_uuid(words[0])) return std::nullopt;
+  const bool by_taint = words.size() > 3 && words[3] == taint_word;
   std::string reason;
-  for (std::size_t i = 3; i < words.size(); ++i) {
-    if (i > 3) reason += ' ';
+  for (std::size_t i = by_taint ? 4 : 3; i < words.size(); ++i) {
+    if (!reason.empty()) reason += ' ';
     reason += words[i];
   }
-  return QuarantinedGpu{std::string(words[0]), std::string(words[1]), std::string(words[2]), reason};
+  return QuarantinedGpu{std::string(words[0]), std::string(words[1]), std::string(words[2]), reason,
+                        by_taint};
+}
+
+std::string taint_rule_of(std::string_view uuid) {
+  return "gpuadm-quarantine-" + base::lower(uuid.substr(std::min<std::size_t>(4, uuid.size())));
 }
 
 std::string since_text(const QuarantinedGpu& gpu) {

@@ -36,6 +36,7 @@ GpuUsage claimed_gpu_usage(const ClusterFacts& cluster, std::string_view node, D
   for (const GpuDevice& device : gpu_devices(cluster, node)) {
     const bool mig = device.device.type == "mig";
     if ((which == Devices::gpus && mig) || (which == Devices::mig_instances && !mig)) continue;
+    if (!device.taint.empty()) continue;
     ++usage.all;
     if (device.claim.empty() || is_in(device.claim, ignored)) continue;
     ++usage.held;

@@ -71,6 +71,7 @@ Node read_node(const Row& row) {
   node.address = row.text(12);
   node.message = row.text(13);
   node.upgrade = row.text(14);
+  node.gpu_reset = row.text(15);
   return node;
 }
 

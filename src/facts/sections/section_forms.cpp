@@ -283,6 +283,7 @@ constexpr std::array tables = std::to_array<SectionForm>({
     {"events", nullptr, row, all, any},
     {"clusterpolicies", nullptr, row, all, any},
     {"deviceclasses", nullptr, row, all, any},
+    {"devicetaintrules", nullptr, row, all, any},
     {"resourceslices", nullptr, row, all, any},
     {"resourceclaims", nullptr, row, all, any},
     {"storageclasses", nullptr, row, all, any},

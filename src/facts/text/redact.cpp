@@ -25,7 +25,7 @@ constexpr std::array common = std::to_array<std::string_view>(
 /// Texts of playbooks/cluster.sh about nodes; Kubernetes names are lower case, unlike kinds.
 bool is_table(std::string_view section) {
   return section == "nodes" || section == "leases" || section == "pods" || section == "events" ||
-         section == "resourceslices" || section == "resourceclaims";
+         section == "resourceslices" || section == "resourceclaims" || section == "devicetaintrules";
 }
 
 bool is_ambiguous(std::string_view name) {

@@ -1,7 +1,9 @@
 // A double of NVIDIA's device plugin for hosts without a GPU: it advertises devices that do not exist to the kubelet, over the
 // same interface, and gives pods nothing of them. What the kubelet and the scheduler make of it is real.
 //
-//	device-plugin RESOURCE COUNT
+//	device-plugin RESOURCE COUNT|ID...
+//
+// NVIDIA's plugin names devices by the UUIDs of their GPUs.
 package main
 
 import (
@@ -68,16 +70,19 @@ func register(resource, socket string) error {
 }
 
 func main() {
-	if len(os.Args) != 3 {
-		log.Fatal("usage: device-plugin RESOURCE COUNT")
+	if len(os.Args) < 3 {
+		log.Fatal("usage: device-plugin RESOURCE COUNT|ID...")
 	}
-	count, err := strconv.Atoi(os.Args[2])
-	if err != nil {
-		log.Fatal(err)
+	ids := os.Args[2:]
+	if count, err := strconv.Atoi(ids[0]); err == nil {
+		ids = nil
+		for i := 0; i < count; i++ {
+			ids = append(ids, fmt.Sprintf("double-%d", i))
+		}
 	}
 	var devices []*api.Device
-	for i := 0; i < count; i++ {
-		devices = append(devices, &api.Device{ID: fmt.Sprintf("double-%d", i), Health: api.Healthy})
+	for _, id := range ids {
+		devices = append(devices, &api.Device{ID: id, Health: api.Healthy})
 	}
 	socket := filepath.Join(api.DevicePluginPath, "nvidia-double.sock")
 	if err := os.Remove(socket); err != nil && !os.IsNotExist(err) {
@@ -93,6 +98,6 @@ func main() {
 	if err := register(os.Args[1], socket); err != nil {
 		log.Fatal(err)
 	}
-	log.Printf("registered %d devices of %s", count, os.Args[1])
+	log.Printf("registered %d devices of %s", len(devices), os.Args[1])
 	select {}
 }

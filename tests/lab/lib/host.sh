@@ -536,7 +536,7 @@ host_gpu() { # host_gpu NAME KIND
   local root=$LAB_DATA/$1/root share
   share=$root/usr/local/share/nvidia-smi-double
   mkdir -p "$share"
-  install -m 0644 "$LAB_HOME/gpu-double/$2"/* "$LAB_HOME/gpu-double/help-query-gpu.txt" "$share/"
+  install -m 0644 "$LAB_HOME/gpu-double/$2"/* "$LAB_HOME/gpu-double/help-query-gpu.txt" "$LAB_HOME/gpu-double/gpu-reset.txt" "$share/"
   install -m 0755 "$LAB_HOME/gpu-double/nvidia-smi" "$root/usr/bin/nvidia-smi"
 }
 

@@ -1,0 +1,43 @@
+#include "gpuadm/facts/gpu_users.hpp"
+
+#include <doctest/doctest.h>
+
+using facts::parse_gpu_users;
+
+namespace {
+const std::string users_uid = "5c1a7a2e-93f4-4a53-8d1e-0a6f1c1b2d3e";
+}  // namespace
+
+TEST_CASE("pods and programs of one GPU are read, with the pod of each program") {
+  const auto users =
+      parse_gpu_users("gpuadm-gpu-users 1\n=== pods\n" + users_uid +
+                      "\n=== programs\n4711\tpython3\t0::/kubepods.slice/kubepods-pod" + users_uid +
+                      "/0a1b\n12\tnvidia-persiste\t0::/system.slice/nvidia-persistenced.service\n"
+                      "x\tbad\t\n13\n=== end\n");
+  REQUIRE(users);
+  REQUIRE(users->pods);
+  CHECK(*users->pods == std::vector<std::string>{users_uid});
+  REQUIRE(users->programs.size() == 2);
+  CHECK(users->programs[0].pid == 4711);
+  CHECK(users->programs[0].name == "python3");
+  CHECK(users->programs[0].pod_uid == users_uid);
+  CHECK(users->programs[1].pod_uid.empty());
+}
+
+TEST_CASE("pods that the kubelet does not name are unknown, and not none") {
+  const auto users = parse_gpu_users("gpuadm-gpu-users 1\n=== pods\nunknown\n=== programs\n=== end\n");
+  REQUIRE(users);
+  CHECK(!users->pods);
+  CHECK(users->programs.empty());
+}
+
+TEST_CASE("what is incomplete or something else is refused, and a UID has the form of one") {
+  for (const char* text : {"", "bash: syntax error", "=== pods\n=== end\n", "gpuadm-gpu-users 1\n=== pods\n"})
+    CHECK(!parse_gpu_users(text));
+  const auto users =
+      parse_gpu_users("gpuadm-gpu-users 1\n=== pods\n$(reboot)\nABC\n=== programs\n1\t\x1b[2J\t\n=== end\n");
+  REQUIRE(users);
+  CHECK(users->pods->empty());
+  REQUIRE(users->programs.size() == 1);
+  CHECK(users->programs[0].name.find('\x1b') == std::string::npos);
+}
