@@ -105,7 +105,7 @@ start nvidia-dcgm.service" ] || fail "it was: $(cat smi.log services)"
 rm run/reset smi.*
 
 # A program that has the GPU open.
-sleep 300 <dev/nvidia1 &
+sleep 300 7<dev/nvidia1 &
 holder=$!
 exits 3 step gpu_reset_free
 complains "GPU $slot is in use by sleep (pid $holder)"
