@@ -41,13 +41,13 @@ modules_keep() {
 
 unit_exists() { systemctl cat "$1" >/dev/null 2>&1; }
 unit_is_on() {
-  if unit_is_active "$1" && systemctl is-enabled --quiet "$1" 2>/dev/null; then return 0; fi
+  if unit_is_active "$1" && unit_is_enabled "$1" 2>/dev/null; then return 0; fi
   return 1
 }
 # unit_on UNIT: a running unit is not restarted.
 unit_on() {
   journal_unit "$1"
-  systemctl is-enabled --quiet "$1" 2>/dev/null || systemctl enable --quiet "$1"
+  unit_is_enabled "$1" 2>/dev/null || systemctl enable --quiet "$1"
   unit_is_active "$1" || systemctl start "$1" ||
     die "$1 failed to start: $(journalctl -u "$1" -n 5 --no-pager -o cat 2>/dev/null)"
 }

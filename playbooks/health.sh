@@ -43,7 +43,7 @@ health_folder_put() {
 }
 
 health_timer_check() {
-  systemctl is-enabled --quiet gpuadm-health.timer && unit_is_active gpuadm-health.timer || exit 1
+  unit_is_enabled gpuadm-health.timer && unit_is_active gpuadm-health.timer || exit 1
   [ "$(systemctl show -p NeedDaemonReload gpuadm-health.timer gpuadm-health.service | grep -c '=yes')" = 0 ] || exit 1
 }
 health_timer_put() {
@@ -57,7 +57,7 @@ health_timer_put() {
 # --- The metrics -----------------------------------------------------------------------------------------
 
 health_metrics_check() {
-  systemctl is-enabled --quiet gpuadm-metrics.service && unit_is_active gpuadm-metrics.service || exit 1
+  unit_is_enabled gpuadm-metrics.service && unit_is_active gpuadm-metrics.service || exit 1
   systemctl show -p NeedDaemonReload gpuadm-metrics.service | grep -q '=no' || exit 1
   # A service of a program that was replaced since then.
   case $(readlink "/proc/$(systemctl show -p MainPID gpuadm-metrics.service | cut -d= -f2)/exe" 2>/dev/null) in *' (deleted)') exit 1 ;; esac

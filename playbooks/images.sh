@@ -2,15 +2,27 @@
 # Functions for uploads of kind image, loaded after prelude.sh: whether the image of a bundle file is in the runtime, and the import
 # from stdin. A file next to the journal records the checksum of the file from which an image was imported.
 
-image_note() { printf '%s/images/%s' "$gpuadm_home" "$(printf %s "$bundle_name" | tr '/:' '__')"; }
-image_is_from_file() { [ "$(cat "$(image_note)" 2>/dev/null)" = "$bundle_sha256" ]; }
+image_note() {
+  flat "$bundle_name"
+  printf '%s/images/%s' "$gpuadm_home" "$gpuadm_flat"
+}
+image_is_from_file() { [ "$(first_line "$(image_note)")" = "$bundle_sha256" ]; }
 image_noted() {
   mkdir -p "$gpuadm_home/images"
   printf '%s\n' "$bundle_sha256" >"$(image_note)"
 }
 
+# look_images: the names of containerd's images, if it is running.
+gpuadm_looks="$gpuadm_looks look_images"
+look_images() {
+  gpuadm_images=
+  [ ! -S /run/containerd/containerd.sock ] || ! have ctr || gpuadm_images=$(ctr --timeout 10s -n k8s.io images ls -q 2>/dev/null) || gpuadm_images=
+}
+image_was_read() {
+  case $gpuadm_newline${gpuadm_images:-}$gpuadm_newline in *"$gpuadm_newline$1$gpuadm_newline"*) ;; *) return 1 ;; esac
+}
 image_in_containerd() {
-  ctr --timeout 10s -n k8s.io images ls -q "name==$bundle_name" | grep -qxF "$bundle_name" || return 1
+  image_was_read "$bundle_name" || ctr --timeout 10s -n k8s.io images ls -q "name==$bundle_name" | grep -qxF "$bundle_name" || return 1
   image_is_from_file
 }
 image_into_containerd() {

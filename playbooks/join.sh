@@ -155,7 +155,7 @@ join_forget() {
 labels_missing() {
   [ -n "$cluster_labels" ] || return 0
   [ -f /etc/kubernetes/admin.conf ] || return 1
-  labels_said=$(node_kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name}{" "}{.metadata.labels}{"\n"}{end}') || return 1
+  labels_said=$(cluster_lines labels) || labels_said=$(node_kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name}{" "}{.metadata.labels}{"\n"}{end}') || return 1
   printf '%s' "$cluster_labels" | said=$labels_said awk '
     BEGIN {
       n = split(ENVIRON["said"], line, "\n")

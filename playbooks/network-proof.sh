@@ -26,6 +26,10 @@ proof_selected() {
 
 # proof_identities: for every node, the values whose change requires a new test.
 proof_identities() {
+  if cluster_says api; then
+    cluster_lines identity | sed "s/^/node$gpuadm_tab/"
+    return
+  fi
   verify_cluster get nodes -o 'jsonpath={range .items[*]}node{"\t"}{.metadata.name}{"\t"}{.metadata.uid}{"\t"}{.status.nodeInfo.bootID}{"\t"}{.status.nodeInfo.kubeletVersion}{"\t"}{.spec.podCIDR}{"\n"}{end}'
 }
 proof_current() {

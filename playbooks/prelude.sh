@@ -9,7 +9,7 @@ umask 022
 gpuadm_home=/var/lib/gpuadm
 gpuadm_journal=$gpuadm_home/journal
 gpuadm_lock=$gpuadm_home/lock
-gpuadm_tab=$(printf '\t')
+gpuadm_tab='	'
 # shellcheck disable=SC2034 # other files read it
 gpuadm_newline='
 '
@@ -36,7 +36,43 @@ in_time() {
     sleep 0.3
   done
 }
-sha256_of() { sha256sum <"$1" | cut -d' ' -f1; }
+sha256_of() {
+  gpuadm_digest=$(sha256sum <"$1") || gpuadm_digest=
+  printf '%s\n' "${gpuadm_digest%% *}"
+}
+# flat TEXT: sets gpuadm_flat to it with _ for / and :, as a file name.
+flat() {
+  gpuadm_flat=$1
+  while :; do
+    case $gpuadm_flat in
+      *[/:]*) gpuadm_flat=${gpuadm_flat%%[/:]*}_${gpuadm_flat#*[/:]} ;;
+      *) return 0 ;;
+    esac
+  done
+}
+# first_line FILE: prints it; fails if there is none.
+first_line() {
+  gpuadm_line=
+  { IFS= read -r gpuadm_line <"$1" || [ -n "$gpuadm_line" ]; } 2>/dev/null || return 1
+  printf '%s\n' "$gpuadm_line"
+}
+
+# --- One look for a preview ----------------------------------------------------------------------------
+# A preview runs the checks of all steps one after another and changes nothing. So what several of them would ask the same program is read
+# once before the first: the functions in $gpuadm_looks, which the files with the checks extend. A check uses what was read only to be
+# satisfied; where it is not, or nothing was read, it asks the program itself.
+
+gpuadm_looks=
+preview_begin() { for gpuadm_look in $gpuadm_looks; do "$gpuadm_look"; done; }
+# cluster_says LINE: a line of look_cluster in verify.sh.
+cluster_says() {
+  case $gpuadm_newline${gpuadm_cluster:-}$gpuadm_newline in *"$gpuadm_newline$1$gpuadm_newline"*) ;; *) return 1 ;; esac
+}
+# cluster_lines WORD: what follows the word on the lines that begin with it; fails if nothing was read.
+cluster_lines() {
+  cluster_says api || return 1
+  printf '%s\n' "$gpuadm_cluster" | sed -n "s/^$1[ $gpuadm_tab]//p"
+}
 
 # --- The journal: the state of the host before gpuadm changed it -------------------------------------
 # journal/log has one line per thing and run, separated by tabs: kind, name, previous state, step, run. The first line of a thing in
@@ -459,11 +495,11 @@ path_write() {
 # file_is PATH MODE: whether its content is $content. If not, its content is printed. MODE "keep": any mode.
 file_is() {
   [ -f "$1" ] || return 1
-  gpuadm_sum=$(printf '%s' "$content" | sha256sum | cut -d' ' -f1)
-  case $2 in
-    keep) if file_sum_is "$1" "$gpuadm_sum"; then return 0; fi ;;
-    *) if [ "$(sha256_of "$1")" = "$gpuadm_sum" ] && [ "$(stat -L -c '%a' "$1")" = "${2#0}" ]; then return 0; fi ;;
-  esac
+  # The size, because a shell drops NUL bytes, and an x, because it drops newlines at the end.
+  gpuadm_file_is=$(stat -L -c '%a %s' "$1")
+  case $2 in keep) gpuadm_file_as=${gpuadm_file_is% *} ;; *) gpuadm_file_as=${2#0} ;; esac
+  if [ "$gpuadm_file_is" = "$gpuadm_file_as ${#content}" ] && [ "$(cat "$1" && printf x)" = "${content}x" ]; then return 0; fi
+  if [ "$2" = keep ] && file_sum_is "$1" "$(printf '%s' "$content" | sha256sum | cut -d' ' -f1)"; then return 0; fi
   head -c 262144 "$1"
   return 1
 }
@@ -557,6 +593,30 @@ file_install() {
   printf '%s\n' "$gpuadm_sha $(file_identity "$1")" >"$(file_sum_note "$1")"
 }
 
+# program_notes PROGRAM...: notes what programs of Kubernetes say of themselves, for the probe (noted in probe.sh), which otherwise starts
+# each of them in every run. The first line of a note is the identity of the file.
+program_notes() {
+  for gpuadm_program in "$@"; do
+    case $gpuadm_program in
+      kubelet) program_note kubelet kubelet --version ;;
+      kubectl) program_note kubectl kubectl version --client -o json ;;
+      kubeadm)
+        program_note kubeadm kubeadm version -o short
+        program_note kubeadm-images kubeadm config images list --kubernetes-version "$(kubeadm version -o short 2>/dev/null)"
+        ;;
+    esac
+  done
+}
+# program_note NAME COMMAND...: one that fails is not noted.
+program_note() {
+  gpuadm_note=$gpuadm_home/versions/$1
+  shift
+  mkdir -p "$gpuadm_home/versions"
+  rm -f "$gpuadm_note"
+  gpuadm_said=$(limit_of 10 "$@" 2>/dev/null) && [ -n "$gpuadm_said" ] || return 0
+  printf '%s\n%s\n' "$(file_identity "$(command -v "$1")")" "$gpuadm_said" >"$gpuadm_note.new" && mv -f "$gpuadm_note.new" "$gpuadm_note" || return 0
+}
+
 # bundle_file_is_whole: verifies the checksum of the bundle's file on stdin, or ends the step. Files from the depot were verified
 # there; small files that bypass it are written to disk first.
 bundle_file_is_whole() {
@@ -571,10 +631,13 @@ bundle_file_is_whole() {
 # file_has_sum PATH SHA256: a file that was installed with that checksum is not read again unless it was modified.
 file_has_sum() {
   [ -f "$1" ] || return 1
-  if [ "$(cat "$(file_sum_note "$1")" 2>/dev/null)" = "$2 $(file_identity "$1")" ]; then return 0; fi
+  if [ "$(first_line "$(file_sum_note "$1")")" = "$2 $(file_identity "$1")" ]; then return 0; fi
   [ "$(sha256_of "$1")" = "$2" ]
 }
-file_sum_note() { printf '%s/sums/%s' "$gpuadm_home" "$(printf %s "$1" | tr / _)"; }
+file_sum_note() {
+  flat "$1"
+  printf '%s/sums/%s' "$gpuadm_home" "$gpuadm_flat"
+}
 file_identity() { stat -L -c '%n %d %i %s %y %z' "$1"; }
 
 # file_become PATH STATE: restores a state from the journal.
@@ -674,6 +737,7 @@ manifest_is_applied() {
   export KUBECONFIG=/etc/kubernetes/admin.conf
   gpuadm_file=/etc/kubernetes/gpuadm/$1.yaml
   [ -f "$gpuadm_file" ] || return 1
+  ! cluster_says "objects $1" || ! cluster_says "sum $1 $(sha256_of "$gpuadm_file")" || return 0
   [ "$(kubectl --request-timeout=10s -n kube-system get configmap gpuadm -o "jsonpath={.data.$1}" 2>/dev/null)" = \
     "$(sha256_of "$gpuadm_file")" ] || return 1
   kubectl --request-timeout=10s get -f "$gpuadm_file" -o name >/dev/null 2>&1 || return 1
@@ -855,7 +919,26 @@ unit_stale() {
 unit_is_stale_by() { cat "$gpuadm_home/stale/$1" 2>/dev/null || :; }
 unit_is_stale() { [ -e "$gpuadm_home/stale/$1" ]; }
 unit_is_fresh() { rm -f "$gpuadm_home/stale/$1"; }
-unit_is_active() { systemctl is-active --quiet "$1"; }
+unit_is_active() {
+  if unit_was_read "$1"; then
+    case $gpuadm_unit in *"ActiveState=active$gpuadm_newline"*) return 0 ;; esac
+  fi
+  systemctl is-active --quiet "$1"
+}
+# unit_is_enabled UNIT: at boot.
+unit_is_enabled() {
+  if unit_was_read "$1"; then
+    case $gpuadm_unit in *"UnitFileState=enabled$gpuadm_newline"*) return 0 ;; esac
+  fi
+  systemctl is-enabled --quiet "$1"
+}
+# unit_was_read UNIT: sets gpuadm_unit to its lines. A block starts with the Id.
+unit_was_read() {
+  case $gpuadm_newline${gpuadm_units:-} in *"${gpuadm_newline}Id=$1$gpuadm_newline"*) ;; *) return 1 ;; esac
+  gpuadm_unit=$gpuadm_newline$gpuadm_units
+  gpuadm_unit=${gpuadm_unit#*"${gpuadm_newline}Id=$1$gpuadm_newline"}
+  gpuadm_unit=${gpuadm_unit%%"$gpuadm_newline$gpuadm_newline"*}$gpuadm_newline
+}
 
 # --- The lock: two runs on one host exclude each other -----------------------------------------------
 # lock/owner: run, client machine and user. lock/program: pid and start time of the program that is running here. lock/beat: uptime

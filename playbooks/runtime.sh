@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2154
+# shellcheck shell=sh disable=SC2034,SC2154
 # Functions for the steps that configure a container runtime, loaded after prelude.sh.
 
 containerd_answers() {
@@ -21,8 +21,15 @@ containerd_becomes_stale() {
 docker_answers() { timeout 5 docker version >/dev/null 2>&1; }
 crio_answers() { timeout 5 crio status info >/dev/null 2>&1 || timeout 5 crio-status info >/dev/null 2>&1; }
 
+# look_units: the state of units that checks ask for.
+gpuadm_looks="$gpuadm_looks look_units"
+look_units() {
+  gpuadm_units=$(systemctl show -p Id,ActiveState,UnitFileState containerd.service docker.service crio.service kubelet.service \
+    gpuadm-pod-routes.service gpuadm-pod-forward.service gpuadm-health.timer gpuadm-metrics.service 2>/dev/null) || gpuadm_units=
+}
+
 # runtime_runs UNIT: it is running with its current files, and is enabled at boot.
-runtime_runs() { unit_is_active "$1" && ! unit_is_stale "$1" && systemctl is-enabled --quiet "$1"; }
+runtime_runs() { unit_is_active "$1" && ! unit_is_stale "$1" && unit_is_enabled "$1"; }
 
 # runtime_would_read PATH NEW COMMAND...: runs the runtime's own parser with NEW mounted over PATH in a separate mount namespace.
 # Without mount namespaces the test is skipped.

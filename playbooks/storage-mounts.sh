@@ -138,7 +138,7 @@ storage_unit_put() {
 
 storage_mount_check() {
   storage_is_mounted_kind || return 0
-  if storage_is_mounted && [ ! -e "$gpuadm_home/storage/$storage_name.changed" ] && systemctl is-enabled --quiet "$(storage_unit)"; then return 0; fi
+  if storage_is_mounted && [ ! -e "$gpuadm_home/storage/$storage_name.changed" ] && unit_is_enabled "$(storage_unit)"; then return 0; fi
   storage_needed
 }
 storage_mount() {

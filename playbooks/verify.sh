@@ -5,6 +5,83 @@
 verify_space=gpuadm-verify
 verify_cluster() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=15s "$@"; }
 
+# look_cluster: what the API server says of the cluster, as lines that are true, for cluster_says: on a control plane of
+#   api                                    it answers
+#   ready NODE, untainted NODE             without a control-plane taint
+#   labels NODE "KEY":"VALUE",...
+#   route NODE POD-CIDR ADDRESS
+#   identity NODE UID BOOT-ID KUBELET POD-CIDR    columns apart by tabs
+#   running COMPONENT                      a static pod, or kube-proxy, of kube-system runs
+#   daemonset NAME                         of kube-system
+#   dns, dns-settled                       CoreDNS is available, or does not exist; all of its pods are ready
+#   sum NAME SHA256, objects NAME          the last applied version of a manifest; all of its objects exist
+# and on a worker with routes to the other nodes the lines of nodes alone. What nodes say of themselves is quoted, so that it forges no line.
+gpuadm_looks="$gpuadm_looks look_cluster"
+# shellcheck disable=SC2016 # a template
+look_nodes='{{if eq .kind "Node"}}node{{"\t"}}{{.metadata.name}}{{"\t"}}{{.metadata.uid}}{{"\t"}}{{with .status.nodeInfo.bootID}}{{printf "%q" .}}{{end}}{{"\t"}}{{with .status.nodeInfo.kubeletVersion}}{{printf "%q" .}}{{end}}{{"\t"}}{{with .spec.podCIDR}}{{.}}{{end}}{{"\t"}}{{range .status.addresses}}{{if eq .type "InternalIP"}}{{printf "%q" .address}} {{end}}{{end}}{{"\t"}}{{range .status.conditions}}{{if eq .type "Ready"}}{{printf "%q" .status}}{{end}}{{end}}{{"\t"}}{{range .spec.taints}}{{.key}} {{end}}{{"\t"}}{{range $key, $value := .metadata.labels}}"{{$key}}":"{{$value}}",{{end}}{{"\n"}}{{end}}'
+# shellcheck disable=SC2016
+look_others='{{if eq .kind "Pod"}}pod{{"\t"}}{{.metadata.name}}{{"\t"}}{{with .metadata.labels}}{{with index . "k8s-app"}}{{.}}{{end}}{{end}}{{"\t"}}{{printf "%q" .status.phase}}{{"\t"}}{{range .status.containerStatuses}}{{.ready}} {{with .state.waiting}}waits {{end}}{{end}}{{"\t"}}{{with .metadata.deletionTimestamp}}{{.}}{{end}}{{"\n"}}{{end}}{{if eq .kind "DaemonSet"}}daemonset{{"\t"}}{{.metadata.name}}{{"\n"}}{{end}}{{if eq .kind "Deployment"}}{{with .metadata.labels}}{{with index . "k8s-app"}}{{if eq . "kube-dns"}}dns{{end}}{{end}}{{end}}{{"\t"}}{{with .status.availableReplicas}}{{.}}{{end}}{{"\n"}}{{end}}{{if and (eq .kind "ConfigMap") (eq .metadata.name "gpuadm")}}{{range $key, $value := .data}}sum{{"\t"}}{{$key}}{{"\t"}}{{printf "%q" $value}}{{"\n"}}{{end}}{{end}}'
+look_cluster() {
+  gpuadm_cluster=
+  have kubectl || return 0
+  if [ -f /etc/kubernetes/admin.conf ] && [ -f "$gpuadm_home/cluster" ]; then
+    set -- nodes,pods,daemonsets,deployments,configmaps "$look_nodes$look_others"
+  elif [ ! -f /etc/kubernetes/admin.conf ] && [ -f /etc/kubernetes/kubelet.conf ] && [ -f "${bridge_unit:-}" ]; then
+    set -- nodes "$look_nodes"
+  else
+    return 0
+  fi
+  gpuadm_rows=$(node_kubectl -n kube-system get "$1" -o "go-template={{range .items}}$2{{end}}" 2>/dev/null) || return 0
+  gpuadm_cluster=$(printf '%s\n' "$gpuadm_rows" | look_lines)
+  gpuadm_files=
+  for gpuadm_file in /etc/kubernetes/gpuadm/*.yaml; do
+    gpuadm_name=${gpuadm_file##*/}
+    case $gpuadm_newline$gpuadm_cluster in *"${gpuadm_newline}sum ${gpuadm_name%.yaml} "*) gpuadm_files="$gpuadm_files $gpuadm_name" ;; esac
+  done
+  [ -n "$gpuadm_files" ] || return 0
+  set --
+  for gpuadm_name in $gpuadm_files; do set -- "$@" -f "/etc/kubernetes/gpuadm/$gpuadm_name"; done
+  node_kubectl get "$@" -o name >/dev/null 2>&1 || return 0
+  for gpuadm_name in $gpuadm_files; do gpuadm_cluster="$gpuadm_cluster${gpuadm_newline}objects ${gpuadm_name%.yaml}"; done
+}
+# look_lines: the lines from rows on stdin.
+look_lines() {
+  awk -F '\t' '
+    BEGIN { print "api" }
+    $1 == "node" {
+      gsub(/"/, "", $4); gsub(/"/, "", $5); gsub(/"/, "", $7); sub(/ $/, "", $7)
+      print "identity\t" $2 "\t" $3 "\t" $4 "\t" $5 "\t" $6
+      print "route " $2 " " $6 " " $7
+      if ($8 == "\"True\"") print "ready " $2
+      if (" " $9 !~ / node-role\.kubernetes\.io\/(master|control-plane) /) print "untainted " $2
+      print "labels " $2 " " $10
+    }
+    $1 == "pod" {
+      pods++
+      if ($4 == "\"Running\"" && $5 !~ /waits/)
+        for (i = split("kube-apiserver kube-controller-manager kube-scheduler etcd kube-proxy", part, " "); i; i--)
+          if (index($2, part[i] "-") == 1 && !seen[part[i]]++) print "running " part[i]
+      if ($3 == "kube-dns" && $6 == "" && $5 !~ /^true /) open = 1
+    }
+    $1 == "daemonset" { print "daemonset " $2 }
+    $1 == "dns" && $2 + 0 < 1 { away = 1 }
+    $1 == "sum" { gsub(/"/, "", $3); print "sum " $2 " " $3 }
+    END {
+      if (!pods) exit
+      if (!open) print "dns-settled"
+      if (!away) print "dns"
+    }'
+}
+
+# verify_control_plane_runs: by what was read: a pod of each component runs. etcd may be external, and the network plugin may replace
+# kube-proxy.
+verify_control_plane_runs() {
+  cluster_says api || return 1
+  ! cluster_says "daemonset kube-proxy" || cluster_says "running kube-proxy" || return 1
+  [ ! -f /etc/kubernetes/manifests/etcd.yaml ] || cluster_says "running etcd" || return 1
+  cluster_says "running kube-apiserver" && cluster_says "running kube-controller-manager" && cluster_says "running kube-scheduler"
+}
+
 # verify_daemonset NAMESPACE NAME SELECTOR: its pods are ready on every node on which they belong; prints those that are not. A
 # DaemonSet that does not exist is satisfied.
 verify_daemonset() {
@@ -20,6 +97,7 @@ verify_daemonset() {
 
 # The cluster's DNS: CoreDNS, by kubeadm's label. A cluster without it is satisfied.
 verify_dns() {
+  ! cluster_says dns || return 0
   verify_counts=$(verify_cluster -n kube-system get deployments -l k8s-app=kube-dns -o 'jsonpath={range .items[*]}{.metadata.name} {.status.availableReplicas}{"\n"}{end}') || return 1
   [ -n "$verify_counts" ] || return 0
   ! printf '%s\n' "$verify_counts" | grep -Evq ' [1-9][0-9]*$' || {
@@ -48,6 +126,7 @@ verify_dns_early='began && proxy && began <= proxy + 10 && now >= began + 3'
 verify_dns_open='proxy && now < proxy + 20 && (began ? began <= proxy + 10 : waits ~ /^(|ContainerCreating|PodInitializing)$/)'
 # Also where the API server does not answer: the wait for CoreDNS, which is next, has the time for that.
 verify_dns_is_settled() {
+  ! cluster_says dns-settled || return 0
   verify_left=$(verify_dns_pods "($verify_dns_early) || ($verify_dns_open)") || return 0
   [ -z "$verify_left" ]
 }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <fstream>
 #include <set>
 #include <vector>
@@ -90,11 +91,14 @@ Result<> write_image(const BlobPlace& place, const std::string& name, const std:
 }
 
 Result<std::filesystem::path> put_together(const std::filesystem::path& bundle, const BundleFile& image,
-                                           const std::filesystem::path& cache) {
+                                           const std::filesystem::path& cache, KnownSums& sums) {
   const fs::path archive = cache / (image.sha256 + ".tar");
-  if (const auto there = base::sha256_of_file(archive); there && *there == image.sha256) {
-    std::error_code error;  // marks it as used; unused ones are removed later
-    fs::last_write_time(archive, fs::file_time_type::clock::now(), error);
+  if (const auto there = sums.sum_of(archive); there && *there == image.sha256) {
+    // Marks it as used, once a day; unused ones are removed later.
+    std::error_code error;
+    const auto now = fs::file_time_type::clock::now();
+    if (now - fs::last_write_time(archive, error) > std::chrono::hours(24))
+      fs::last_write_time(archive, now, error);
     return archive;
   }
   Result<> written;

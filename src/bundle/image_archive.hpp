@@ -2,6 +2,8 @@
 
 #include "gpuadm/bundle/files.hpp"
 
+#include "bundle/known_sums.hpp"
+
 #include <functional>
 
 namespace bundle {
@@ -23,6 +25,6 @@ namespace bundle {
 /// one. Fault::spec if its checksum differs from the manifest's.
 [[nodiscard]] Result<std::filesystem::path> put_together(const std::filesystem::path& bundle,
                                                          const BundleFile& image,
-                                                         const std::filesystem::path& cache);
+                                                         const std::filesystem::path& cache, KnownSums& sums);
 
 }  // namespace bundle

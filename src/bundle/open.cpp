@@ -4,6 +4,7 @@
 #include "gpuadm/bundle/bundle.hpp"
 
 #include "bundle/image_archive.hpp"
+#include "bundle/known_sums.hpp"
 
 #include <fmt/format.h>
 
@@ -37,7 +38,7 @@ std::optional<fs::path> locate(const fs::path& bundle, const std::string& path,
 
 /// `of`: the owner of the file, if it is not in its path.
 void verify(const fs::path& bundle, const std::string& path, const std::string& of,
-            std::optional<std::uint64_t> size, const std::string& sha256,
+            std::optional<std::uint64_t> size, const std::string& sha256, KnownSums& sums,
             std::vector<std::string>& problems) {
   const auto place = locate(bundle, path, problems);
   if (!place) {
@@ -50,7 +51,7 @@ void verify(const fs::path& bundle, const std::string& path, const std::string& 
     problems.push_back(fmt::format("{}: {} bytes, expected {}{}", path, there, *size, of));
     return;
   }
-  const auto sum = base::sha256_of_file(*place);
+  const auto sum = sums.sum_of(*place);
   if (!sum)
     problems.push_back(sum.error().what);
   else if (*sum != sha256)
@@ -61,19 +62,19 @@ std::string whose(const BundleFile& file) {
   return fmt::format(" ({} {})", name_of(file.kind), file.name.empty() ? file.target : file.name);
 }
 
-Result<> verify_all(const Bundle& bundle) {
+Result<> verify_all(const Bundle& bundle, KnownSums& sums) {
   std::vector<std::string> problems;
   for (const BundleFile& file : bundle.files) {
     if (!file.path.empty())
-      verify(bundle.directory, file.path, "", file.size, file.sha256, problems);
+      verify(bundle.directory, file.path, "", file.size, file.sha256, sums, problems);
     else if (file.parts.empty())
-      verify(bundle.directory, blob_path(file.sha256), whose(file), file.size, file.sha256, problems);
+      verify(bundle.directory, blob_path(file.sha256), whose(file), file.size, file.sha256, sums, problems);
   }
   std::set<std::string> seen;
   for (const BundleFile& file : bundle.files)
     for (const BundlePart& part : file.parts)
       if (seen.insert(part.sha256).second)
-        verify(bundle.directory, blob_path(part.sha256), whose(file), part.size, part.sha256, problems);
+        verify(bundle.directory, blob_path(part.sha256), whose(file), part.size, part.sha256, sums, problems);
   if (problems.empty()) return {};
   std::string what;
   for (const std::string& problem : problems)
@@ -101,14 +102,16 @@ Result<Bundle> open_bundle(const std::filesystem::path& directory, const std::fi
                       "run again");
   Bundle bundle = TRY(parse_bundle(text, manifest.string()));
   bundle.directory = place;
-  TRY(verify_all(bundle));
+  KnownSums sums(cache.empty() ? fs::path() : cache / "sums");
+  TRY(verify_all(bundle, sums));
   for (BundleFile& file : bundle.files) {
     if (!file.path.empty()) continue;
     if (file.parts.empty())
       file.path = blob_path(file.sha256);
     else if (!cache.empty())
-      file.path = TRY(put_together(bundle.directory, file, cache)).string();
+      file.path = TRY(put_together(bundle.directory, file, cache, sums)).string();
   }
+  sums.save();
   return bundle;
 }
 

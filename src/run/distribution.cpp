@@ -9,6 +9,10 @@ namespace run {
 namespace {
 
 constexpr int most_guests = 2;  // a host sends a file to at most two others at a time
+// A chain is as fast as its slowest link, and one that is carried twice may be slow; but a file takes up to
+// 0.2 s for each host of a chain, and one host that goes away or is slow holds up all behind it.
+constexpr int chain = 16;
+constexpr int last_choice = 1000 * chain;
 
 /// The rest of a line that begins with a word.
 std::optional<std::string> behind(std::string_view printed, std::string_view word) {
@@ -71,22 +75,31 @@ bool Distribution::has_a_source(const File& file, const std::string& holder, con
   return false;
 }
 
+int Distribution::Holder::cost() const {
+  if (guests == most_guests) return 2 * last_choice;
+  return (whole ? 0 : depth) + guests * chain + (stalled ? last_choice : 0);
+}
+
 std::optional<Distribution::Route> Distribution::route(const std::string& host, const std::string& digest) {
   File& file = files_[digest];
-  const auto from = [&](const std::string& who, const Offer& offer) {
+  const auto from = [&](const std::string& who, const Offer& offer, int depth) {
     file.ways[host] = who;
+    if (const auto holder = file.holders.find(host); holder != file.holders.end()) {
+      holder->second.depth = depth;
+      holder->second.stalled = false;
+    }
     return Route{who, offer};
   };
-  if (only_client_.contains(host)) return from("", {});
+  if (only_client_.contains(host)) return from("", {}, 0);
   auto best = file.holders.end();
   for (auto holder = file.holders.begin(); holder != file.holders.end(); ++holder)
-    if (holder->second.offer && has_a_source(file, holder->first, host) &&
-        (best == file.holders.end() || holder->second.guests < best->second.guests))
+    if (holder->second.offer && (best == file.holders.end() || holder->second.cost() < best->second.cost()) &&
+        has_a_source(file, holder->first, host))
       best = holder;
-  if (best == file.holders.end()) return from("", {});
+  if (best == file.holders.end()) return from("", {}, 0);
   if (best->second.guests == most_guests) return std::nullopt;
   ++best->second.guests;
-  return from(best->first, *best->second.offer);
+  return from(best->first, *best->second.offer, best->second.whole ? 1 : best->second.depth + 1);
 }
 
 void Distribution::end(const std::string& host, File& file) {
@@ -101,6 +114,7 @@ void Distribution::arrived(const std::string& host, const std::string& digest) {
   File& file = files_[digest];
   end(host, file);
   file.holders[host].whole = true;
+  file.holders[host].stalled = false;
 }
 
 void Distribution::failed(const std::string& host, const std::string& digest) {
@@ -109,10 +123,14 @@ void Distribution::failed(const std::string& host, const std::string& digest) {
   file.holders.erase(host);
 }
 
-bool Distribution::cannot_fetch(const std::string& host, const std::string& digest) {
+bool Distribution::cannot_fetch(const std::string& host, const std::string& digest, Came came) {
   File& file = files_[digest];
   const auto way = file.ways.find(host);
-  const bool shut = way != file.ways.end() && has_a_source(file, way->second, host);
+  if (came == Came::some && way != file.ways.end())
+    if (const auto source = file.holders.find(way->second);
+        source != file.holders.end() && !source->second.whole)
+      source->second.stalled = true;
+  const bool shut = came == Came::nothing && way != file.ways.end() && has_a_source(file, way->second, host);
   end(host, file);
   if (shut) only_client_.insert(host);
   return shut;

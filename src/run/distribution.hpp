@@ -39,23 +39,30 @@ class Distribution {
   /// offer it cannot.
   void offers(const std::string& host, const std::string& digest, std::optional<Offer> offer);
   [[nodiscard]] bool has_answered(const std::string& host, const std::string& digest) const;
-  /// The source for a host that lacks the file: a host that has or receives it, with the fewest receivers;
-  /// the client if there is none. Nothing: all possible sources are busy; try again once a file has arrived
-  /// or failed.
+  /// The source for a host that lacks the file: a host that has or receives it and sends it to nobody, or, if
+  /// those are many hosts farther from the client, one that sends it to one. One that has stalled is the last
+  /// choice. The client if there is none. Nothing: all possible sources are busy; try again once a file has
+  /// arrived or failed.
   [[nodiscard]] std::optional<Route> route(const std::string& host, const std::string& digest);
   /// The host has the whole file.
   void arrived(const std::string& host, const std::string& digest);
   /// The host does not have it and no longer participates.
   void failed(const std::string& host, const std::string& digest);
-  /// The host failed to fetch from another host. If that one still serves others, the connection between the
-  /// two is blocked, and the client sends to this host from now on. Returns whether that is the case.
-  bool cannot_fetch(const std::string& host, const std::string& digest);
+  enum class Came { nothing, some };
+  /// The host failed to fetch from another host. If nothing came, and that one still has a source, the
+  /// connection between the two is blocked, and the client sends to this host from now on. Returns whether
+  /// that is the case. If some of the file came, the reason is before the other host.
+  bool cannot_fetch(const std::string& host, const std::string& digest, Came came);
 
  private:
   struct Holder {
     std::optional<Offer> offer;
     int guests = 0;
+    int depth = 0;         ///< hosts between the client and this one, when its source was chosen
+    bool stalled = false;  ///< it had nothing more for a host that it sent to
     bool whole = false;
+    /// The lower, the better as a source.
+    [[nodiscard]] int cost() const;
   };
   struct File {
     std::map<std::string, Holder> holders;    ///< hosts that have reported whether they pass the file on

@@ -55,6 +55,8 @@ void Executor::walk_stage(const plan::Stage& stage) {
   begins.phases = static_cast<std::size_t>(std::ranges::count_if(plan_.stages, has_work));
   reporter_.on(begins);
   walkers_.clear();
+  reports_.clear();
+  count_wanted();
   for (const plan::Walk& walk : stage.walks)
     if (!is_out(walk.host)) walkers_[walk.host].walk = &walk;
   waiting_.clear();
@@ -171,6 +173,7 @@ void Executor::submit(const std::string& host, std::string script, transport::Ef
     command.output = transport::Output::secret;
     command.timeout += std::chrono::seconds(walker.size / slowest);
   }
+  count_report(walker, 1);
   fleet_.submit(host, std::move(command));
 }
 
@@ -183,6 +186,7 @@ void Executor::completed(transport::Completion& completion) {
     walker.doing = Walker::Doing::nothing;
     return walker.parked ? wake_parked() : admit();
   }
+  count_report(walker, -1);
   if (walker.reboot) return rebooting(completion, walker);
   if (!completion.result) return went_away(host, completion.result.error());
   if (walker.doing == Walker::Doing::together) return installed_received(host, *completion.result);

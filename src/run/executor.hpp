@@ -124,6 +124,10 @@ class Executor {
   void wake_parked();
   /// Whether other hosts are still reporting their part of the file, or preparing to pass it on.
   [[nodiscard]] bool others_report(const Walker& walker) const;
+  /// A host starts (1) or has ended (-1) a program with such a report.
+  void count_report(const Walker& walker, int change);
+  /// Counts for each file the hosts of the stage that want it.
+  void count_wanted();
   void report_progress();
   /// Clears the depots after the stage; a failed host keeps its files, so that the next run continues from
   /// there.
@@ -152,6 +156,8 @@ class Executor {
   bool came_back_ = false;           ///< in this stage, from a reboot: its facts may have changed
   std::set<std::string> hosts_;
   Distribution distribution_;
+  std::map<std::string, int> wanted_;    ///< by digest: hosts of the stage
+  std::map<std::string, int> reports_;   ///< by digest: hosts that are reporting their part of the file
   std::set<std::string> depots_;         ///< hosts with files in transfer
   std::uint64_t sent_ = 0, passed_ = 0;  ///< bytes, from the client and between hosts
   Outcome outcome_;

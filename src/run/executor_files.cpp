@@ -37,14 +37,19 @@ const std::string& Executor::digest_of(const Walker& walker) {
 }
 
 Passing Executor::passing(const plan::Action& action) const {
-  const std::string& digest = action.variables.at("bundle_sha256");
-  const auto wants = [&](const plan::Walk& walk) {
-    return std::ranges::any_of(walk.actions, [&](const plan::Action& other) {
-      const auto sum = other.variables.find("bundle_sha256");
-      return other.kind == plan::Kind::upload && sum != other.variables.end() && sum->second == digest;
-    });
-  };
-  return std::ranges::count_if(stage_->walks, wants) > 1 ? Passing::on : Passing::no;
+  return wanted_.at(action.variables.at("bundle_sha256")) > 1 ? Passing::on : Passing::no;
+}
+
+void Executor::count_wanted() {
+  wanted_.clear();
+  for (const plan::Walk& walk : stage_->walks) {
+    std::set<std::string_view> digests;
+    for (const plan::Action& action : walk.actions)
+      if (const auto sum = action.variables.find("bundle_sha256");
+          action.kind == plan::Kind::upload && sum != action.variables.end())
+        digests.insert(sum->second);
+    for (const std::string_view digest : digests) ++wanted_[std::string(digest)];
+  }
 }
 
 void Executor::transfer(const std::string& host) {
@@ -177,8 +182,10 @@ bool Executor::file_answered(const std::string& host, const transport::Exit& exi
     return true;
   }
   if (walker.doing == Walker::Doing::pull && exit.status == cannot_fetch) {
+    const std::uint64_t before = walker.held.bytes;
     walker.held = read_held(exit.out, walker.size);
-    if (distribution_.cannot_fetch(host, digest_of(walker)))
+    const auto came = walker.held.bytes > before ? Distribution::Came::some : Distribution::Came::nothing;
+    if (distribution_.cannot_fetch(host, digest_of(walker), came))
       reporter_.on(
           event(host, action.id, Did::note,
                 "no other host can pass it on, so it is sent from this machine: " + base::tail(exit.err, 1)));
@@ -209,13 +216,14 @@ void Executor::wake_parked() {
 }
 
 bool Executor::others_report(const Walker& walker) const {
-  return std::ranges::any_of(walkers_, [&](const auto& other) {
-    const plan::Action& action = other.second.action;
-    const auto sum = action.variables.find("bundle_sha256");
-    const bool reports =
-        other.second.doing == Walker::Doing::upload_check || other.second.doing == Walker::Doing::offer;
-    return reports && sum != action.variables.end() && sum->second == digest_of(walker);
-  });
+  const auto reports = reports_.find(digest_of(walker));
+  return reports != reports_.end() && reports->second > 0;
+}
+
+void Executor::count_report(const Walker& walker, int change) {
+  const bool reports = walker.doing == Walker::Doing::upload_check || walker.doing == Walker::Doing::offer;
+  const auto sum = walker.action.variables.find("bundle_sha256");
+  if (reports && sum != walker.action.variables.end()) reports_[sum->second] += change;
 }
 
 void Executor::report_progress() {

@@ -191,7 +191,7 @@ std::string missing_program(std::string_view text) {
 
 std::string preview_program(std::span<const plan::Action* const> actions, const std::string& prelude,
                             const Identity& who, const std::string& nonce) {
-  std::string text = head(prelude, who, "preview", std::chrono::seconds(0));
+  std::string text = head(prelude, who, "preview", std::chrono::seconds(0)) + "preview_begin\n";
   for (std::size_t i = 0; i < actions.size(); ++i) {
     const plan::Action& action = *actions[i];
     if (!action.later.empty()) continue;  // its inputs are unknown before earlier steps have run

@@ -20,6 +20,7 @@ class Cost:
     memory: int  # bytes; 0 where it was not sampled
     status: int
     output: bytes
+    tail: float  # seconds between the end of the hosts' last session and the end of the command
 
 
 def adopt_orphans():
@@ -84,6 +85,22 @@ class MemorySampler(threading.Thread):
             pause = max(0.005, 9 * (time.monotonic() - begun))
 
 
+class SessionWatch(threading.Thread):
+    """Notes when the hosts' sshd last had a session."""
+
+    def __init__(self, server):
+        super().__init__(daemon=True)
+        self.children = f"/proc/{server}/task/{server}/children"
+        self.last = time.monotonic()
+        self.ended = threading.Event()
+
+    def run(self):
+        while not self.ended.wait(0.02):
+            with open(self.children, encoding="ascii") as file:
+                if file.read():
+                    self.last = time.monotonic()
+
+
 def wait_until_idle(server, limit=10.0):
     """Until the hosts' sshd has buried the sessions of the last command."""
     end = time.monotonic() + limit
@@ -109,22 +126,25 @@ def reap_orphans():
 def measure(command, env, server, limit, sample_memory):
     """`command`: argv. `server`: pid of the hosts' sshd. `limit`: seconds after which it is ended."""
     wait_until_idle(server)
-    sampler = MemorySampler()
+    sampler, sessions = MemorySampler(), SessionWatch(server)
     before, hosts_before = resource.getrusage(resource.RUSAGE_CHILDREN), tree_cpu(server)
     begun = time.monotonic()
     with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, start_new_session=True) as child:
         if sample_memory:
             sampler.start()
+        sessions.start()
         killer = threading.Timer(limit, os.killpg, (child.pid, signal.SIGKILL))
         killer.start()
         output = child.stdout.read()
         status = child.wait()
         killer.cancel()
     wall = time.monotonic() - begun
+    tail = begun + wall - sessions.last
     sampler.ended.set()
+    sessions.ended.set()
     reap_orphans()
     wait_until_idle(server)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Cost(wall, cpu, tree_cpu(server) - hosts_before, sampler.peak, status, output)
+    return Cost(wall, cpu, tree_cpu(server) - hosts_before, sampler.peak, status, output, max(0.0, tail))

@@ -2,11 +2,14 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/bundle/bundle.hpp"
 
+#include "bundle/known_sums.hpp"
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 namespace fs = std::filesystem;
 
@@ -139,4 +142,34 @@ TEST_CASE("a directory without a manifest, or with an empty one, is not a bundle
   CHECK(bundle::open_bundle(folder.path).error().fault == base::Fault::spec);
   folder.manifest("  []\n");
   CHECK(folder.problems() == "manifest.yaml:7:3: files: expected list with at least one file");
+}
+
+TEST_CASE(
+    "a file that was not written since its checksum was computed is not read again, and one that was, is") {
+  const BundleFolder folder;
+  folder.write("a", "one");
+  const auto sum_of_a = [&](bundle::KnownSums& sums) { return *sums.sum_of(folder.path / "a"); };
+  const auto kept = [&] { return base::read_file(folder.path / "sums").value_or(""); };
+  bundle::KnownSums early(folder.path / "sums");
+  CHECK(sum_of_a(early) == base::sha256("one"));
+  early.save();
+  CHECK(kept().empty());  // it was written just now, and may be again
+  std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+  bundle::KnownSums first(folder.path / "sums");
+  CHECK(sum_of_a(first) == base::sha256("one"));
+  first.save();
+  REQUIRE(kept().starts_with(base::sha256("one") + " "));
+
+  const std::string zeros(64, '0');
+  folder.write("sums", zeros + kept().substr(64));
+  bundle::KnownSums again(folder.path / "sums");
+  CHECK(sum_of_a(again) == zeros);
+
+  const auto written = fs::last_write_time(folder.path / "a");
+  folder.write("a", "two");
+  fs::last_write_time(folder.path / "a", written);
+  bundle::KnownSums changed(folder.path / "sums");
+  CHECK(sum_of_a(changed) == base::sha256("two"));
+  bundle::KnownSums none{{}};
+  CHECK(sum_of_a(none) == base::sha256("two"));
 }

@@ -1,8 +1,10 @@
 #include "run/distribution.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 using run::Distribution;
+using Came = Distribution::Came;
 
 namespace {
 
@@ -59,9 +61,9 @@ TEST_CASE("distribution: whom nobody sends to is nobody's source, and no host wa
   CHECK(d.route("c", "x")->host == "b");
   d.failed("a", "x");
   // What came to b came from a, and c gets it from b: b's next source is the client, and c's stays b.
-  CHECK(!d.cannot_fetch("b", "x"));
+  CHECK(!d.cannot_fetch("b", "x", Came::nothing));
   CHECK(d.route("b", "x")->host.empty());
-  CHECK(d.cannot_fetch("c", "x"));
+  CHECK(d.cannot_fetch("c", "x", Came::nothing));
 }
 
 TEST_CASE("distribution: one that fails frees its slot, and one that cannot fetch gets it from the client") {
@@ -72,10 +74,40 @@ TEST_CASE("distribution: one that fails frees its slot, and one that cannot fetc
   CHECK(d.route("b", "x")->host.empty());
   d.arrived("b", "x");
   CHECK(d.route("c", "x")->host == "b");
-  CHECK(d.cannot_fetch("c", "x"));
+  CHECK(d.cannot_fetch("c", "x", Came::nothing));
   CHECK(d.route("c", "x")->host.empty());
   CHECK(d.route("d", "x")->host == "b");
   CHECK(d.route("c", "y")->host.empty());
+}
+
+TEST_CASE("distribution: a chain branches when it is long, so that no host is far from the client") {
+  Distribution d;
+  std::map<std::string, std::pair<std::string, int>> way;  // source, hosts before it
+  for (int i = 0; i < 200; ++i) d.offers(fmt::format("h{:03}", i), "x", offer("1"));
+  for (int i = 0; i < 200; ++i) {
+    const std::string host = fmt::format("h{:03}", i);
+    const auto route = d.route(host, "x");
+    REQUIRE(route);
+    way[host] = {route->host, route->host.empty() ? 0 : way[route->host].second + 1};
+    if (i > 0 && i <= 16) CHECK(route->host == fmt::format("h{:03}", i - 1));
+    CHECK(way[host].second <= 32);
+  }
+}
+
+TEST_CASE(
+    "distribution: hosts behind one that has stopped look elsewhere, and do not all come to the client") {
+  Distribution d;
+  for (const char* host : {"a", "b", "c", "d"}) d.offers(host, "x", offer(host));
+  CHECK(d.route("a", "x")->host.empty());
+  CHECK(d.route("b", "x")->host == "a");
+  CHECK(d.route("c", "x")->host == "b");
+  CHECK(d.route("d", "x")->host == "c");
+  // b is away, which is not known yet: nothing more comes to c, nor to d.
+  CHECK(!d.cannot_fetch("d", "x", Came::some));
+  CHECK(d.route("d", "x")->host == "a");
+  CHECK(!d.cannot_fetch("c", "x", Came::some));
+  d.failed("b", "x");
+  CHECK(d.route("c", "x")->host == "d");
 }
 
 TEST_CASE("distribution: files are distributed one by one") {
