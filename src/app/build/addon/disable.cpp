@@ -30,7 +30,8 @@ Result<> check_servers(const Addon& addon, const AddonDisableOptions& options,
   std::vector<std::string> users;
   for (const Tree& pod : TRY(client.get(
            {{"pods"}, std::string(addon.space), workload::selector_of(workload::addon_server_kind)})))
-    users.push_back(base::printable(text_at(pod, {"metadata", "labels", workload::name_label}), 80));
+    if (!pod.at({"metadata", "deletionTimestamp"}))
+      users.push_back(base::printable(text_at(pod, {"metadata", "labels", workload::name_label}), 80));
   if (users.empty()) return {};
   return base::fail(Fault::blocked,
                     fmt::format("{} notebook{} would end, of: {}", users.size(), users.size() == 1 ? "" : "s",
