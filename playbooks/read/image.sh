@@ -3,7 +3,7 @@
 #
 #   driver   VERSION                     of the loaded NVIDIA driver; no line: none is loaded
 #   image    NAME present|absent|unknown [REASON]
-#   config   NAME JSON                   of a present image: crictl inspecti, on one line
+#   config   NAME JSON                   of a present image: as crictl inspecti has it, on one line
 #   pull     NAME yes|missing|denied|unreachable|unknown [REASON]   whether its registry has it, as seen from this node; nothing is pulled
 #   programs NAME read|unknown [REASON]  whether the image was searched for programs, and then for each
 #   program  NAME PATH
@@ -24,10 +24,32 @@ driver() {
   [ -z "$version" ] || printf 'driver\t%s\n' "$(reason "$version")"
 }
 
+# inspect_containerd NAME: as inspect, without crictl. The configuration of an image for several platforms is not looked for.
+inspect_containerd() {
+  content() { within 20 ctr --timeout 15s -n k8s.io content get "$1" 2>/dev/null | tr -d '\n\t' | head -c 1000000; }
+  listed=$(within 20 ctr --timeout 15s -n k8s.io images ls "name==$1" 2>"$folder/message") || {
+    printf 'image\t%s\tunknown\tctr: %s\n' "$1" "$(reason "$(cat "$folder/message")")"
+    return
+  }
+  digest=$(printf '%s\n' "$listed" | name=$1 awk '$1 == ENVIRON["name"] { print $3; exit }')
+  if [ -z "$digest" ]; then
+    printf 'image\t%s\tabsent\n' "$1"
+    return
+  fi
+  is_present=yes
+  printf 'image\t%s\tpresent\n' "$1"
+  digest=$(content "$digest" | sed -n 's/.*"config" *: *{[^}]*"digest" *: *"\(sha256:[0-9a-f]*\)".*/\1/p')
+  [ -z "$digest" ] || printf 'config\t%s\t{"info":{"imageSpec":%s}}\n' "$1" "$(content "$digest")"
+}
+
 # inspect NAME: its line `image`, and `config` if it is present. Sets is_present.
 inspect() {
   is_present=no
   if ! command -v crictl >/dev/null 2>&1; then
+    if [ "$socket" = /run/containerd/containerd.sock ] && command -v ctr >/dev/null 2>&1; then
+      inspect_containerd "$1"
+      return
+    fi
     printf 'image\t%s\tunknown\tcrictl is not installed\n' "$1"
     return
   fi
