@@ -12,9 +12,9 @@ image_noted() {
   printf '%s\n' "$bundle_sha256" >"$(image_note)"
 }
 
-# look_images: the names of containerd's images, if it is running.
-gpuadm_looks="$gpuadm_looks look_images"
-look_images() {
+# read_images: the names of containerd's images, if it is running.
+preview_reads="$preview_reads read_images"
+read_images() {
   gpuadm_images=
   [ ! -S /run/containerd/containerd.sock ] || ! have ctr || gpuadm_images=$(ctr --timeout 10s -n k8s.io images ls -q 2>/dev/null) || gpuadm_images=
 }

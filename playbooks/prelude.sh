@@ -57,14 +57,14 @@ first_line() {
   printf '%s\n' "$gpuadm_line"
 }
 
-# --- One look for a preview ----------------------------------------------------------------------------
+# --- What a preview reads once ---------------------------------------------------------------------------
 # A preview runs the checks of all steps one after another and changes nothing. So what several of them would ask the same program is read
-# once before the first: the functions in $gpuadm_looks, which the files with the checks extend. A check uses what was read only to be
-# satisfied; where it is not, or nothing was read, it asks the program itself.
+# once before the first, by the functions in $preview_reads, which the files with the checks extend. If what was read satisfies a check, the
+# check asks no program; otherwise it does. Only labels, routes and the identities of nodes are taken as they were read.
 
-gpuadm_looks=
-preview_begin() { for gpuadm_look in $gpuadm_looks; do "$gpuadm_look"; done; }
-# cluster_says LINE: a line of look_cluster in verify.sh.
+preview_reads=
+preview_begin() { for preview_read in $preview_reads; do "$preview_read"; done; }
+# cluster_says LINE: a line of read_cluster in verify.sh.
 cluster_says() {
   case $gpuadm_newline${gpuadm_cluster:-}$gpuadm_newline in *"$gpuadm_newline$1$gpuadm_newline"*) ;; *) return 1 ;; esac
 }

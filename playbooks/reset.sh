@@ -278,4 +278,11 @@ reset_units() {
   systemctl list-units --plain --no-legend --type=slice,scope |
     awk '$1 ~ /^kubepods.*\.slice$/ || /Kubernetes (systemd probe|transient mount)/ { print $1 }'
 }
+# Containers' scopes that systemd has marked as failed, such as after a timeout: they and their slices stay loaded, though nothing runs in
+# them, and `systemctl stop` does not change that.
+reset_failed_scopes() {
+  for reset_scope in $(systemctl list-units --plain --no-legend --type=scope --state=failed | awk '{ print $1 }'); do
+    case $(systemctl show -p Slice --value "$reset_scope") in kubepods*) printf '%s\n' "$reset_scope" ;; esac
+  done
+}
 reset_groups() { find /sys/fs/cgroup -depth -type d -path '*/kubepods*' 2>/dev/null; }

@@ -21,9 +21,9 @@ containerd_becomes_stale() {
 docker_answers() { timeout 5 docker version >/dev/null 2>&1; }
 crio_answers() { timeout 5 crio status info >/dev/null 2>&1 || timeout 5 crio-status info >/dev/null 2>&1; }
 
-# look_units: the state of units that checks ask for.
-gpuadm_looks="$gpuadm_looks look_units"
-look_units() {
+# read_units: the state of units that checks ask for.
+preview_reads="$preview_reads read_units"
+read_units() {
   gpuadm_units=$(systemctl show -p Id,ActiveState,UnitFileState containerd.service docker.service crio.service kubelet.service \
     gpuadm-pod-routes.service gpuadm-pod-forward.service gpuadm-health.timer gpuadm-metrics.service 2>/dev/null) || gpuadm_units=
 }

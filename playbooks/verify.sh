@@ -5,7 +5,7 @@
 verify_space=gpuadm-verify
 verify_cluster() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=15s "$@"; }
 
-# look_cluster: what the API server says of the cluster, as lines that are true, for cluster_says: on a control plane of
+# read_cluster: what the API server says of the cluster, as lines that are true, for cluster_says: on a control plane of
 #   api                                    it answers
 #   ready NODE, untainted NODE             without a control-plane taint
 #   labels NODE "KEY":"VALUE",...
@@ -16,23 +16,23 @@ verify_cluster() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-tim
 #   dns, dns-settled                       CoreDNS is available, or does not exist; all of its pods are ready
 #   sum NAME SHA256, objects NAME          the last applied version of a manifest; all of its objects exist
 # and on a worker with routes to the other nodes the lines of nodes alone. What nodes say of themselves is quoted, so that it forges no line.
-gpuadm_looks="$gpuadm_looks look_cluster"
+preview_reads="$preview_reads read_cluster"
 # shellcheck disable=SC2016 # a template
-look_nodes='{{if eq .kind "Node"}}node{{"\t"}}{{.metadata.name}}{{"\t"}}{{.metadata.uid}}{{"\t"}}{{with .status.nodeInfo.bootID}}{{printf "%q" .}}{{end}}{{"\t"}}{{with .status.nodeInfo.kubeletVersion}}{{printf "%q" .}}{{end}}{{"\t"}}{{with .spec.podCIDR}}{{.}}{{end}}{{"\t"}}{{range .status.addresses}}{{if eq .type "InternalIP"}}{{printf "%q" .address}} {{end}}{{end}}{{"\t"}}{{range .status.conditions}}{{if eq .type "Ready"}}{{printf "%q" .status}}{{end}}{{end}}{{"\t"}}{{range .spec.taints}}{{.key}} {{end}}{{"\t"}}{{range $key, $value := .metadata.labels}}"{{$key}}":"{{$value}}",{{end}}{{"\n"}}{{end}}'
+cluster_node_template='{{if eq .kind "Node"}}node{{"\t"}}{{.metadata.name}}{{"\t"}}{{.metadata.uid}}{{"\t"}}{{with .status.nodeInfo.bootID}}{{printf "%q" .}}{{end}}{{"\t"}}{{with .status.nodeInfo.kubeletVersion}}{{printf "%q" .}}{{end}}{{"\t"}}{{with .spec.podCIDR}}{{.}}{{end}}{{"\t"}}{{range .status.addresses}}{{if eq .type "InternalIP"}}{{printf "%q" .address}} {{end}}{{end}}{{"\t"}}{{range .status.conditions}}{{if eq .type "Ready"}}{{printf "%q" .status}}{{end}}{{end}}{{"\t"}}{{range .spec.taints}}{{.key}} {{end}}{{"\t"}}{{range $key, $value := .metadata.labels}}"{{$key}}":"{{$value}}",{{end}}{{"\n"}}{{end}}'
 # shellcheck disable=SC2016
-look_others='{{if eq .kind "Pod"}}pod{{"\t"}}{{.metadata.name}}{{"\t"}}{{with .metadata.labels}}{{with index . "k8s-app"}}{{.}}{{end}}{{end}}{{"\t"}}{{printf "%q" .status.phase}}{{"\t"}}{{range .status.containerStatuses}}{{.ready}} {{with .state.waiting}}waits {{end}}{{end}}{{"\t"}}{{with .metadata.deletionTimestamp}}{{.}}{{end}}{{"\n"}}{{end}}{{if eq .kind "DaemonSet"}}daemonset{{"\t"}}{{.metadata.name}}{{"\n"}}{{end}}{{if eq .kind "Deployment"}}{{with .metadata.labels}}{{with index . "k8s-app"}}{{if eq . "kube-dns"}}dns{{end}}{{end}}{{end}}{{"\t"}}{{with .status.availableReplicas}}{{.}}{{end}}{{"\n"}}{{end}}{{if and (eq .kind "ConfigMap") (eq .metadata.name "gpuadm")}}{{range $key, $value := .data}}sum{{"\t"}}{{$key}}{{"\t"}}{{printf "%q" $value}}{{"\n"}}{{end}}{{end}}'
-look_cluster() {
+cluster_other_template='{{if eq .kind "Pod"}}pod{{"\t"}}{{.metadata.name}}{{"\t"}}{{with .metadata.labels}}{{with index . "k8s-app"}}{{.}}{{end}}{{end}}{{"\t"}}{{printf "%q" .status.phase}}{{"\t"}}{{range .status.containerStatuses}}{{.ready}} {{with .state.waiting}}waits {{end}}{{end}}{{"\t"}}{{with .metadata.deletionTimestamp}}{{.}}{{end}}{{"\n"}}{{end}}{{if eq .kind "DaemonSet"}}daemonset{{"\t"}}{{.metadata.name}}{{"\n"}}{{end}}{{if eq .kind "Deployment"}}{{with .metadata.labels}}{{with index . "k8s-app"}}{{if eq . "kube-dns"}}dns{{end}}{{end}}{{end}}{{"\t"}}{{with .status.availableReplicas}}{{.}}{{end}}{{"\n"}}{{end}}{{if and (eq .kind "ConfigMap") (eq .metadata.name "gpuadm")}}{{range $key, $value := .data}}sum{{"\t"}}{{$key}}{{"\t"}}{{printf "%q" $value}}{{"\n"}}{{end}}{{end}}'
+read_cluster() {
   gpuadm_cluster=
   have kubectl || return 0
   if [ -f /etc/kubernetes/admin.conf ] && [ -f "$gpuadm_home/cluster" ]; then
-    set -- nodes,pods,daemonsets,deployments,configmaps "$look_nodes$look_others"
+    set -- nodes,pods,daemonsets,deployments,configmaps "$cluster_node_template$cluster_other_template"
   elif [ ! -f /etc/kubernetes/admin.conf ] && [ -f /etc/kubernetes/kubelet.conf ] && [ -f "${bridge_unit:-}" ]; then
-    set -- nodes "$look_nodes"
+    set -- nodes "$cluster_node_template"
   else
     return 0
   fi
   gpuadm_rows=$(node_kubectl -n kube-system get "$1" -o "go-template={{range .items}}$2{{end}}" 2>/dev/null) || return 0
-  gpuadm_cluster=$(printf '%s\n' "$gpuadm_rows" | look_lines)
+  gpuadm_cluster=$(printf '%s\n' "$gpuadm_rows" | cluster_facts)
   gpuadm_files=
   for gpuadm_file in /etc/kubernetes/gpuadm/*.yaml; do
     gpuadm_name=${gpuadm_file##*/}
@@ -44,8 +44,8 @@ look_cluster() {
   node_kubectl get "$@" -o name >/dev/null 2>&1 || return 0
   for gpuadm_name in $gpuadm_files; do gpuadm_cluster="$gpuadm_cluster${gpuadm_newline}objects ${gpuadm_name%.yaml}"; done
 }
-# look_lines: the lines from rows on stdin.
-look_lines() {
+# cluster_facts: the lines from rows on stdin.
+cluster_facts() {
   awk -F '\t' '
     BEGIN { print "api" }
     $1 == "node" {

@@ -28,7 +28,7 @@ driver() {
 inspect_containerd() {
   content() { within 20 ctr --timeout 15s -n k8s.io content get "$1" 2>/dev/null | tr -d '\n\t' | head -c 1000000; }
   listed=$(within 20 ctr --timeout 15s -n k8s.io images ls "name==$1" 2>"$folder/message") || {
-    printf 'image\t%s\tunknown\tctr: %s\n' "$1" "$(reason "$(cat "$folder/message")")"
+    printf 'image\t%s\tunknown\t%s\n' "$1" "$(reason "$(cat "$folder/message")")"
     return
   }
   digest=$(printf '%s\n' "$listed" | name=$1 awk '$1 == ENVIRON["name"] { print $3; exit }')
@@ -153,7 +153,7 @@ find_programs() {
       grep -v "$tab" | head -n 200 | while IFS= read -r path; do printf 'program\t%s\t%s\n' "$1" "${path#"$folder/view"}"; done
     remove_view
   else
-    printf 'programs\t%s\tunknown\tctr: %s\n' "$1" "$(reason "$says")"
+    printf 'programs\t%s\tunknown\t%s\n' "$1" "$(reason "$says")"
   fi
   rmdir "$folder/view" 2>/dev/null || :
 }

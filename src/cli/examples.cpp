@@ -63,7 +63,7 @@ const Examples& all() {
        {{"gpuadm bundle create --for cluster.yaml -o lab.tar.zst", "from the public repositories"},
         {"gpuadm bundle create --for cluster.yaml,facts.json -o ./bundle --source ./mirror",
          "from a local mirror"}}},
-      {"gpuadm addon list", {{"gpuadm addon list -f cluster.yaml", "what there is, and what is enabled"}}},
+      {"gpuadm addon list", {{"gpuadm addon list -f cluster.yaml", "all add-ons, and which ones are enabled"}}},
       {"gpuadm addon show", {{"gpuadm addon show prometheus", "its settings, images and data"}}},
       {"gpuadm addon enable",
        {{"gpuadm addon enable metrics-server -f cluster.yaml", "for kubectl top"},

@@ -93,4 +93,17 @@ Result<long long> millicpus_of(std::string_view option, std::string_view quantit
   return scaled(option, quantity, 1000, quantity, "4");
 }
 
+std::vector<std::string> default_classes(std::span<const Tree> objects, std::string_view own) {
+  std::vector<std::string> names;
+  for (const Tree& object : objects) {
+    const Tree* annotations = object.at({"metadata", "annotations"});
+    const Tree* value =
+        annotations ? annotations->find("storageclass.kubernetes.io/is-default-class") : nullptr;
+    const std::string name = text_at(object, {"metadata", "name"});
+    if (text_at(object, {"kind"}) == "StorageClass" && name != own && value && value->text() == "true")
+      names.push_back(base::printable(name, 253));
+  }
+  return names;
+}
+
 }  // namespace workload

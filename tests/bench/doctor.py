@@ -3,7 +3,6 @@
 runs the same script and with Ansible's `setup`. Called by tests/bench/run, in the client's namespace."""
 import facts
 from facts import MIB, Tool
-from measure import adopt_orphans
 
 
 def tools_for(options):
@@ -44,11 +43,7 @@ def goals_of(rows, options):
 
 
 def main():
-    options = facts.read_options()
-    adopt_orphans()
-    facts.write_cluster(options)
-    rows = facts.run(facts.usable(tools_for(options), options), options)
-    facts.show(rows, options, goals_of(rows, options))
+    rows = facts.compare(tools_for, goals_of)
     ours = next((row for row in rows if row["tool"] == "gpuadm doctor"), None)
     if ours:
         print(f"\nmemory of gpuadm doctor: {ours['memory'] / MIB:.1f} MiB")

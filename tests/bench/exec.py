@@ -3,7 +3,6 @@
 client's namespace."""
 import facts
 from facts import MIB, Tool
-from measure import adopt_orphans
 
 WALL = {1: 0.50}  # by hosts; more: 0.90
 
@@ -30,13 +29,5 @@ def goals_of(rows, options):
     return goals
 
 
-def main():
-    options = facts.read_options()
-    adopt_orphans()
-    facts.write_cluster(options)
-    rows = facts.run(facts.usable(tools_for(options), options), options)
-    facts.show(rows, options, goals_of(rows, options))
-
-
 if __name__ == "__main__":
-    main()
+    facts.compare(tools_for, goals_of)

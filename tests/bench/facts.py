@@ -147,13 +147,15 @@ def read_options():
     return parser.parse_args()
 
 
-def main():
+def compare(tools_for, goals):
+    """Runs the tools, prints their table and whether the goals are met, and returns the rows."""
     options = read_options()
     adopt_orphans()
     write_cluster(options)
-    rows = run(usable(all_tools(options), options), options)
-    show(rows, options, goals_of(rows, options))
+    rows = run(usable(tools_for(options), options), options)
+    show(rows, options, goals(rows, options))
+    return rows
 
 
 if __name__ == "__main__":
-    main()
+    compare(all_tools, goals_of)

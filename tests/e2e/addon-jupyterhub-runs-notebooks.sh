@@ -5,15 +5,7 @@
 . "$(dirname "$0")/common"
 
 image=$(lab jupyterhub)
-ready_nodes 1 node
-kube() { administer node "$@"; }
-on node 'ctr -n k8s.io images import -' <"$image" >/dev/null
-on node 'ctr -n k8s.io images import -' <"$(lab device-plugin)" >/dev/null
-sed 's/COUNT/2/' "$top/tests/lab/device-plugin/manifest.yaml" | kube apply -f - >/dev/null
-for _ in $(seq 90); do
-  [ "$(kube get node node -o 'jsonpath={.status.allocatable.nvidia\.com/gpu}')" != 2 ] || break
-  sleep 1
-done
+node_with_two_gpus "$image"
 mkdir -p assets/playbooks
 sed -E 's,^  (jupyterhub_[a-z]+_image): .*,  \1: lab.local/jupyterhub:1,; s,image: "quay.io/jupyter/[^"]*",image: "lab.local/jupyterhub:1",' \
   "$top/playbooks/catalog.yaml" >assets/playbooks/catalog.yaml

@@ -4,15 +4,7 @@
 . "$(dirname "$0")/common"
 
 image=$(lab notebook)
-ready_nodes 1 node
-kube() { administer node "$@"; }
-on node 'ctr -n k8s.io images import -' <"$image" >/dev/null
-on node 'ctr -n k8s.io images import -' <"$(lab device-plugin)" >/dev/null
-sed 's/COUNT/2/' "$top/tests/lab/device-plugin/manifest.yaml" | kube apply -f - >/dev/null
-for _ in $(seq 90); do
-  [ "$(kube get node node -o 'jsonpath={.status.allocatable.nvidia\.com/gpu}')" != 2 ] || break
-  sleep 1
-done
+node_with_two_gpus "$image"
 # A class without a provisioner: a claim gets the volume that exists.
 kube apply -f - >/dev/null <<'END'
 apiVersion: storage.k8s.io/v1

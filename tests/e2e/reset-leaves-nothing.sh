@@ -39,11 +39,18 @@ as_mps_does() {
     mount -t tmpfs shm /run/nvidia/mps/shm && touch /run/nvidia/mps/shm/cuda.shm.0'
 }
 
+# A scope of a container that systemd has marked as failed, as after a timeout: it and its slices stay loaded.
+as_a_failed_scope_does() {
+  on node 'systemd-run --quiet --scope --slice=kubepods-burstable-podfailed.slice --unit=cri-containerd-failed.scope -p RuntimeMaxSec=1 sleep 30 ||
+    systemctl is-failed --quiet cri-containerd-failed.scope' || fail "no scope failed"
+}
+
 # A cluster with a pod that has an address, a port of the host, and a mount.
 makes_a_busy_node() {
   exits 0 init -y
   has_a_cluster node
   as_mps_does
+  as_a_failed_scope_does
   on node 'cat >/tmp/pod.yaml
     export KUBECONFIG=/etc/kubernetes/admin.conf
     kubectl apply -f /tmp/pod.yaml >/dev/null && rm /tmp/pod.yaml

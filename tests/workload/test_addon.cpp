@@ -6,6 +6,7 @@
 #include "gpuadm/workload/addon.hpp"
 #include "gpuadm/workload/addon_hub.hpp"
 #include "gpuadm/workload/addon_proof.hpp"
+#include "gpuadm/workload/objects.hpp"
 #include "gpuadm/workload/state.hpp"
 
 #include <doctest/doctest.h>
@@ -203,9 +204,10 @@ TEST_CASE("objects of others are named") {
   CHECK(workload::foreign_objects(existing, addon("prometheus")) ==
         std::vector<std::string>{"Namespace gpuadm-prometheus", "Service b/c"});
   const auto classes = list(R"([
-    {"metadata":{"name":"local-path","annotations":{"storageclass.kubernetes.io/is-default-class":"true"}}},
-    {"metadata":{"name":"nfs","annotations":{"storageclass.kubernetes.io/is-default-class":"true"}}},
-    {"metadata":{"name":"slow"}}])");
+    {"kind":"StorageClass","metadata":{"name":"local-path","annotations":{"storageclass.kubernetes.io/is-default-class":"true"}}},
+    {"kind":"StorageClass","metadata":{"name":"nfs","annotations":{"storageclass.kubernetes.io/is-default-class":"true"}}},
+    {"kind":"StorageClass","metadata":{"name":"slow"}},
+    {"kind":"Service","metadata":{"name":"other","annotations":{"storageclass.kubernetes.io/is-default-class":"true"}}}])");
   CHECK(workload::default_classes(classes, "local-path") == std::vector<std::string>{"nfs"});
 }
 

@@ -93,8 +93,5 @@ inline constexpr std::string_view inventory_name = "gpuadm-addon";
 /// Objects that exist and do not belong to the add-on, described. Nothing of theirs may be changed.
 [[nodiscard]] std::vector<std::string> foreign_objects(std::span<const base::Tree> existing,
                                                        const Addon& addon);
-/// Default StorageClasses except `own`.
-[[nodiscard]] std::vector<std::string> default_classes(std::span<const base::Tree> classes,
-                                                       std::string_view own);
 
 }  // namespace workload

@@ -3,6 +3,7 @@
 #include "gpuadm/base/error.hpp"
 #include "gpuadm/base/tree.hpp"
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,10 @@ inline constexpr std::string_view notebook_kind = "notebook", train_kind = "trai
 /// The selector of all objects of a workload; an empty name: of all workloads of the kind; an empty kind too:
 /// of all workloads.
 [[nodiscard]] std::string selector_of(std::string_view kind, std::string_view name = {});
+
+/// Names of the default StorageClasses among objects, except `own`.
+[[nodiscard]] std::vector<std::string> default_classes(std::span<const base::Tree> objects,
+                                                       std::string_view own = {});
 
 /// Names of objects become names of pods and services: a DNS label (RFC 1123) that leaves space for suffixes,
 /// at most 50 characters. Fault::usage says which character is wrong; `what`: "notebook".

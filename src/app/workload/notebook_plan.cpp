@@ -72,15 +72,6 @@ Result<> check_free(const std::vector<Tree>& objects, const workload::Notebook& 
   return {};
 }
 
-bool has_default_class(const std::vector<Tree>& objects) {
-  return std::ranges::any_of(objects, [](const Tree& object) {
-    const Tree* annotations = object.at({"metadata", "annotations"});
-    const Tree* value =
-        annotations ? annotations->find("storageclass.kubernetes.io/is-default-class") : nullptr;
-    return text_at(object, {"kind"}) == "StorageClass" && value && value->text() == "true";
-  });
-}
-
 std::vector<std::string> names_of(const spec::Cluster& cluster) {
   std::vector<std::string> names;
   for (const spec::Storage& storage : cluster.storage) names.push_back(storage.name);
@@ -167,7 +158,7 @@ Result<> check_volume(const std::vector<Tree>& objects, NotebookPlan& plan, cons
     return {};
   }
   if (!plan.has_new_volume()) return check_claim(objects, notebook, hosts, cluster);
-  if (!plan.volume && notebook.storage_class.empty() && !has_default_class(objects))
+  if (!plan.volume && notebook.storage_class.empty() && workload::default_classes(objects).empty())
     return base::fail(Fault::blocked,
                       "--size: the cluster has no default StorageClass, so no volume can be created",
                       "name a storage, a StorageClass or an existing claim with --storage");

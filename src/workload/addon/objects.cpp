@@ -112,16 +112,4 @@ std::vector<std::string> foreign_objects(std::span<const Tree> existing, const A
   return foreign;
 }
 
-std::vector<std::string> default_classes(std::span<const Tree> classes, std::string_view own) {
-  std::vector<std::string> names;
-  for (const Tree& object : classes) {
-    const Tree* annotations = object.at({"metadata", "annotations"});
-    const std::string name = text_at(object, {"metadata", "name"});
-    if (annotations && name != own &&
-        text_of(*annotations, "storageclass.kubernetes.io/is-default-class") == "true")
-      names.push_back(base::printable(name, 253));
-  }
-  return names;
-}
-
 }  // namespace workload

@@ -80,14 +80,6 @@ Tree addon_rows_tree(const std::vector<AddonRow>& rows) {
       {{"apiVersion", "gpuadm/v1alpha1"}, {"kind", "AddonList"}, {"addons", std::move(list)}});
 }
 
-Result<std::vector<std::string>> images_of(const Addon& addon, const assets::Store& assets) {
-  constexpr const char* file = "playbooks/catalog.yaml";
-  const Tree catalog = TRY(base::yaml::read(TRY(assets.read(file)), file));
-  std::vector<std::string> images;
-  for (const std::string_view key : addon.images) images.push_back(text_at(catalog, {"defaults", key}));
-  return images;
-}
-
 Tree shown_tree(const Addon& addon, const std::vector<std::string>& images) {
   Tree settings = Tree::list();
   for (const workload::AddonSetting& setting : addon.settings)
@@ -148,7 +140,10 @@ Result<Outcome> addon_list(const AddonListOptions& options, Io& io) {
 
 Result<Outcome> addon_show(const AddonShowOptions& options, Io& io) {
   const Addon* addon = TRY(workload::find_addon(options.name));
-  const auto images = TRY(images_of(*addon, TRY(assets::Store::open(options.common.assets))));
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const auto known = TRY(images_of_addon(*addon, TRY(read_catalog(assets))));
+  std::vector<std::string> images;
+  for (const std::string_view key : addon->images) images.push_back(known.at(std::string(key)));
   if (options.format == Format::json)
     io.out(base::json::write(shown_tree(*addon, images)) + "\n");
   else

@@ -31,17 +31,6 @@ Tree* object_named(std::vector<Tree>& objects, std::string_view kind, std::strin
   return found == objects.end() ? nullptr : &*found;
 }
 
-/// The images of the catalog, by their keys.
-Result<AddonValues> image_values(const Addon& addon, const Tree& catalog) {
-  AddonValues values;
-  for (const std::string_view key : addon.images) {
-    const std::string image = text_at(catalog, {"defaults", key});
-    if (image.empty()) return base::fail(Fault::spec, fmt::format("{}: {} is missing", catalog_asset, key));
-    values[std::string(key)] = image;
-  }
-  return values;
-}
-
 /// The folder of local-path is on one host, and so are the pods that use it.
 Result<AddonValues> local_path_values(const AddonContext& context, AddonPlan& plan) {
   session::ClusterClient& client = context.cluster.client();
@@ -114,6 +103,20 @@ workload::AddonSettings kept_settings(const Addon& addon, const workload::AddonS
 
 }  // namespace
 
+Result<AddonValues> images_of_addon(const Addon& addon, const Tree& catalog) {
+  AddonValues values;
+  for (const std::string_view key : addon.images) {
+    const std::string image = text_at(catalog, {"defaults", key});
+    if (image.empty()) return base::fail(Fault::spec, fmt::format("{}: {} is missing", catalog_asset, key));
+    values[std::string(key)] = image;
+  }
+  return values;
+}
+
+Result<Tree> read_catalog(const assets::Store& assets) {
+  return base::yaml::read(TRY(assets.read(catalog_asset)), catalog_asset);
+}
+
 std::string AddonContext::setting(const std::string& name, const std::string& otherwise) const {
   const auto found = settings.find(name);
   return found == settings.end() ? otherwise : found->second;
@@ -150,9 +153,8 @@ Result<AddonPlan> plan_addon(const AddonEnableOptions& options, const workload::
                              ReachedCluster& cluster) {
   AddonPlan plan;
   plan.addon = TRY(workload::find_installable_addon(options.addon.name));
-  const AddonContext context{options, settings, cluster,
-                             TRY(base::yaml::read(TRY(cluster.assets().read(catalog_asset)), catalog_asset))};
-  AddonValues values = TRY(image_values(*plan.addon, context.catalog));
+  const AddonContext context{options, settings, cluster, TRY(read_catalog(cluster.assets()))};
+  AddonValues values = TRY(images_of_addon(*plan.addon, context.catalog));
   values.merge(TRY(own_values(context, plan)));
   std::vector<Tree> secrets = std::exchange(plan.objects, {});
   plan.objects =

@@ -38,6 +38,12 @@ struct AddonContext {
   [[nodiscard]] std::string setting(const std::string& name, const std::string& otherwise = {}) const;
 };
 
+/// playbooks/catalog.yaml.
+[[nodiscard]] Result<base::Tree> read_catalog(const assets::Store& assets);
+/// The images of an add-on, by their keys in the catalog. Fault::spec if one is missing.
+[[nodiscard]] Result<workload::AddonValues> images_of_addon(const workload::Addon& addon,
+                                                            const base::Tree& catalog);
+
 /// A claim of the add-on on the storage of its setting `storage`; nothing without the setting.
 [[nodiscard]] Result<std::optional<ClaimPlan>> plan_addon_claim(const AddonContext& context,
                                                                 const workload::Addon& addon,

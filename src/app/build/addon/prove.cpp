@@ -4,6 +4,7 @@
 #include "gpuadm/workload/objects.hpp"
 
 #include "app/inspect/explain_pod.hpp"
+#include "app/workload/wait_ready.hpp"
 
 #include <fmt/format.h>
 
@@ -13,15 +14,10 @@ namespace app {
 
 namespace {
 
-using namespace std::chrono_literals;
 using base::Fault;
 using base::Tree;
 using workload::Addon;
 using workload::AddonState;
-using workload::PodStart;
-
-constexpr auto between_reads = 1000ms;
-constexpr std::chrono::seconds doubtful_time{45};  ///< how long a problem may last that may pass
 
 Result<std::vector<Tree>> read_parts(const Addon& addon, session::ClusterClient& client) {
   return client.get({.kinds = {"deployments.apps", "daemonsets.apps", "pods"},
@@ -29,15 +25,15 @@ Result<std::vector<Tree>> read_parts(const Addon& addon, session::ClusterClient&
                      .selector = workload::selector_of(workload::addon_kind, addon.name)});
 }
 
-std::unexpected<base::Error> part_not_ready(const Addon& addon, ReachedCluster& cluster,
-                                            const AddonState& state, Fault fault, const std::string& limit) {
+base::Error part_not_ready(const Addon& addon, ReachedCluster& cluster, const AddonState& state,
+                           Fault fault) {
   const auto reason =
       state.pod.empty() ? std::nullopt
                         : reason_of(cluster.spec(), {std::string(addon.space), state.pod}, cluster.client());
   std::string what = reason ? reason->what : state.why;
   if (what.empty()) what = state.line;
-  return base::fail(fault, fmt::format("the add-on {} does not become ready: {}{}", addon.name, what, limit),
-                    reason ? reason->fix : "");
+  return {fault, fmt::format("the add-on {} does not become ready: {}", addon.name, what),
+          reason ? reason->fix : ""};
 }
 
 std::string proxy_path(const Addon& addon, const std::string& object, const std::string& path) {
@@ -140,25 +136,15 @@ Result<std::string> prove_prometheus(const Addon& addon, ReachedCluster& cluster
 }  // namespace
 
 Result<> wait_addon(const Addon& addon, ReachedCluster& cluster, std::chrono::seconds patience, Io& io) {
-  const base::Instant until = base::Clock::now() + patience;
-  base::Instant doubtful_since = base::Clock::now();
-  const std::string limit = base::human_seconds(static_cast<double>(patience.count()));
-  std::string shown;
-  while (true) {
-    const AddonState state = workload::read_addon_state(TRY(read_parts(addon, cluster.client())));
-    if (state.ready) return {};
-    const base::Instant now = base::Clock::now();
-    if (state.outlook != PodStart::Outlook::doubtful) doubtful_since = now;
-    if (state.outlook == PodStart::Outlook::lost || now - doubtful_since >= doubtful_time)
-      return part_not_ready(addon, cluster, state, Fault::remote, "");
-    if (now >= until)
-      return part_not_ready(addon, cluster, state, Fault::timeout, fmt::format(" (not within {})", limit));
-    const std::string line = state.line + (state.why.empty() ? "" : ": " + state.why);
-    if (line != shown && io.err_style.verbosity != report::Verbosity::quiet)
-      io.err(fmt::format("{} (at most {})\n", line, limit));
-    shown = line;
-    TRY(cluster.pause(between_reads));
-  }
+  AddonState state;
+  return wait_until_ready(
+      cluster, patience,
+      [&]() -> Result<ReadyProgress> {
+        state = workload::read_addon_state(TRY(read_parts(addon, cluster.client())));
+        return ReadyProgress{state.ready, state.outlook,
+                             state.line + (state.why.empty() ? "" : ": " + state.why)};
+      },
+      [&](Fault fault) { return part_not_ready(addon, cluster, state, fault); }, io);
 }
 
 Result<std::string> prove_addon(const Addon& addon, ReachedCluster& cluster, std::chrono::seconds patience,

@@ -19,10 +19,8 @@ using base::Tree;
 constexpr std::chrono::seconds volume_patience{60};
 
 Result<std::vector<Tree>> proof_objects(const workload::Addon& addon, const assets::Store& assets) {
-  constexpr const char *catalog = "playbooks/catalog.yaml", *key = "local_path_helper_image";
-  const Tree images = TRY(base::yaml::read(TRY(assets.read(catalog)), catalog));
   return workload::addon_objects(addon, TRY(assets.read("templates/addons/local-path-proof.yaml")),
-                                 {{key, text_at(images, {"defaults", key})}});
+                                 TRY(images_of_addon(addon, TRY(read_catalog(assets)))));
 }
 
 /// Whether the pod has written; nothing while it runs.
