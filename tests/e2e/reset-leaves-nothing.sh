@@ -39,10 +39,18 @@ as_mps_does() {
     mount -t tmpfs shm /run/nvidia/mps/shm && touch /run/nvidia/mps/shm/cuda.shm.0'
 }
 
-# A scope of a container that systemd has marked as failed, as after a timeout: it and its slices stay loaded.
+# A scope of a container that systemd has marked as failed, as after a timeout: it and its slice stay loaded. The slice is not named as a
+# pod's, because the kubelet removes those of pods that it does not know.
 as_a_failed_scope_does() {
-  on node 'systemd-run --quiet --scope --slice=kubepods-burstable-podfailed.slice --unit=cri-containerd-failed.scope -p RuntimeMaxSec=1 sleep 30 ||
-    systemctl is-failed --quiet cri-containerd-failed.scope' || fail "no scope failed"
+  on node sh -s <<'END' || fail "no scope failed"
+systemd-run --quiet --scope --slice=kubepods-burstable-failed.slice --unit=cri-containerd-failed.scope -p RuntimeMaxSec=1 sleep 30
+for attempt in $(seq 100); do
+  systemctl is-failed --quiet cri-containerd-failed.scope && exit
+  sleep 0.1
+done
+systemctl status cri-containerd-failed.scope >&2
+exit 1
+END
 }
 
 # A cluster with a pod that has an address, a port of the host, and a mount.
