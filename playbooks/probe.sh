@@ -981,15 +981,7 @@ gpu() {
       printf '\n%s\n' "$?"
     } | awk '/^[0-9a-f]+:/ { slot = $1 } /ACSCtl:/ { print slot, $0 } /^[0-9]+$/' | framed acs
   fi
-  smi=
-  for program in nvidia-smi /usr/local/nvidia/bin/nvidia-smi /opt/nvidia/bin/nvidia-smi /usr/lib/wsl/lib/nvidia-smi; do
-    if [ -z "$smi" ] && has "$program"; then smi=$program; fi
-  done
-  [ -n "$smi" ] || return 0
-  { read -r began _ </proc/uptime; } 2>/dev/null
-  text=$(limit 30 "$smi" -L 2>&1)
-  status=$?
-  { read -r ended _ </proc/uptime; } 2>/dev/null
+  list_gpus || return 0
   frame nvidia-smi "$text" "$status"
   section nvidia-smi-uptime
   line "$began $ended"
@@ -998,16 +990,40 @@ gpu() {
     limit 20 "$smi" -q -x 2>/dev/null
     printf '\n%s\n' "$?"
   } | framed nvidia-smi-xml -v max=1048576 -v skip='<supported_clocks>' -v until='</supported_clocks>'
+  # If all links of a GPU are down, it prints that instead of the links, and not always on stdout.
+  links=$(limit 20 "$smi" nvlink -s 2>&1)
+  frame nvidia-smi-nvlink "$links" "$?"
+  [ "${purpose:-}" = fast ] || gpu_rest "$links"
+}
+
+# Sets smi, text (what nvidia-smi -L printed), status, and the uptimes before and after; fails if there is no nvidia-smi.
+list_gpus() {
+  smi=
+  for program in nvidia-smi /usr/local/nvidia/bin/nvidia-smi /opt/nvidia/bin/nvidia-smi /usr/lib/wsl/lib/nvidia-smi; do
+    if [ -z "$smi" ] && has "$program"; then smi=$program; fi
+  done
+  [ -n "$smi" ] || return
+  { read -r began _ </proc/uptime; } 2>/dev/null
+  text=$(limit 30 "$smi" -L 2>&1)
+  status=$?
+  { read -r ended _ </proc/uptime; } 2>/dev/null
+}
+
+# gpu_rest [LINKS]: what does not change while a driver is loaded, and counters of errors; it costs more processor time than the rest.
+# After list_gpus. LINKS: what nvlink -s printed.
+gpu_rest() {
   # A driver rejects the whole query if it does not support one of the fields.
   for fields in index,uuid,compute_cap,inforom.checksum_validation index,uuid,compute_cap; do
     answer=$(limit 20 "$smi" "--query-gpu=$fields" --format=csv 2>/dev/null) || continue
     frame nvidia-smi-fields "$answer" 0
     break
   done
-  # If all links of a GPU are down, it prints that instead of the links, and not always on stdout.
-  answer=$(limit 20 "$smi" nvlink -s 2>&1)
-  frame nvidia-smi-nvlink "$answer" "$?"
-  case $answer in *'Link '[0-9]*) quiet nvidia-smi-nvlink-errors 20 "$smi" nvlink -e ;; esac
+  case ${1-Link 0} in *'Link '[0-9]*)
+    answer=$(limit 20 "$smi" nvlink -e 2>/dev/null)
+    status=$?
+    case $answer in *'Link '[0-9]*) frame nvidia-smi-nvlink-errors "$answer" "$status" ;; esac
+    ;;
+  esac
   case $text in *"${newline}GPU "*) quiet nvidia-smi-topology 20 "$smi" topo -m ;; esac
   # On these machines the switches are managed through a network adapter with SW_MNG in its product data.
   case $text in *B[23]00*) quiet nvlink-managers 5 grep -la SW_MNG /sys/class/infiniband/*/device/vpd ;; esac
@@ -1049,6 +1065,7 @@ slow() {
   names
   kubernetes
   runtime
+  if list_gpus && [ "$status" = 0 ]; then gpu_rest; fi
 }
 
 clock() {

@@ -1,6 +1,7 @@
 #include "gpuadm/cluster/status.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/cluster/gpu_reset.hpp"
 #include "gpuadm/facts/control_plane.hpp"
 
 #include <fmt/format.h>
@@ -117,6 +118,20 @@ class StatusBuilder {
       if (condition.status == "True" && (type.ends_with("Pressure") || type == "NetworkUnavailable"))
         problem(where, fmt::format("the node reports {}: {}", type, condition.reason),
                 "kubectl describe node " + row.name);
+    begun(node, where);
+  }
+
+  /// What gpuadm has begun on the node, by its annotations: the node stays cordoned until it is complete.
+  void begun(const facts::Node& node, const std::string& where) {
+    if (!node.upgrade.empty()) problem(where, "the upgrade of the node is not complete", "gpuadm upgrade");
+    if (node.gpu_reset.empty()) return;
+    if (const auto reset = pending_reset(node))
+      problem(where, fmt::format("the reset of GPU {} is not complete", reset->slot),
+              fmt::format("gpuadm gpu reset {} {}, or with --cancel to return the node without a reset",
+                          where, reset->slot));
+    else
+      problem(where, "the annotation gpuadm.io/gpu-reset of the node is not one that gpuadm writes",
+              "kubectl describe node " + node.name);
   }
 
   /// Why a host's node is not ready, from the host's facts.

@@ -101,7 +101,7 @@ Result<plan::Plan> plan_again(const Execution& execution, const Session& session
             shown(more),
         "run the same command again to see the new plan");
   notify(reporter, Did::note, "the hosts have changed since the preview: this is the new plan");
-  TRY(session.folder.save("plan.json", plan::to_tree(plan)));
+  TRY(session.folder.save_text("plan.json", plan::to_json(plan)));
   const run::Outcome preview = run::execute(plan, *session.fleet, reporter, run::Mode::preview, who);
   if (preview.interrupted) return base::fail(base::Fault::interrupted, "interrupted during the preview");
   return plan;
@@ -231,7 +231,7 @@ Result<Outcome> execute(const Execution& execution, const Session& session, repo
                         Io& io) {
   const plan::Plan& plan = execution.plan;
   transport::Fleet& fleet = *session.fleet;
-  TRY(session.folder.save("plan.json", plan::to_tree(plan)));
+  TRY(session.folder.save_text("plan.json", plan::to_json(plan)));
   run::Identity who = run::identity();
   if (execution.reboots == Rebooting::done) TRY(resume_at_boot(execution.assets, session.folder, io, who));
   Needed needed(reporter);

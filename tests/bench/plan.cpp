@@ -7,7 +7,6 @@
 #include "gpuadm/plan/plan.hpp"
 
 #include "gpuadm/base/files.hpp"
-#include "gpuadm/base/json.hpp"
 #include "gpuadm/run/run.hpp"
 #include "gpuadm/session/decide.hpp"
 #include "gpuadm/session/findings.hpp"
@@ -92,7 +91,7 @@ int main(int argc, char** argv) {
   const plan::Plan plan = must(plan::make(cluster, decisions, census, library, nullptr, choice));
   const double made = lap();
   const std::string file = fmt::format("{}/plan.{}.json", argv[1], ::getpid());
-  if (const auto written = base::write_file(file, base::json::write(plan::to_tree(plan)) + "\n", 0600);
+  if (const auto written = base::write_file(file, plan::to_json(plan), 0600);
       !written)
     return fmt::print(stderr, "bench_plan: {}\n", written.error().what), 1;
   const auto bytes = std::filesystem::file_size(file);

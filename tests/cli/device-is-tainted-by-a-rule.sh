@@ -50,3 +50,16 @@ complains "the API server does not serve DeviceTaintRules"
 rm calls
 exits 0 in_step "taint_rule_is '' ''"
 [ ! -e calls ] || fail "the API server was asked"
+
+# gpuadm remove deletes the rules of the nodes that leave.
+step_files='gpu reset static-pods etcd remove'
+remove() { in_step "leaving='gpu1 there
+gpu2 gone'
+$1"; }
+printf 'gpuadm-quarantine-1 gpu2\ngpuadm-quarantine-2 gpu3\n' >rules
+sed -i "s|^  \*' get '\*).*|  *' get '*) cat $place/rules ;;|" bin/kubectl
+exits 0 remove remove_taint_rules
+[ ! -s out ] || fail "a server without such rules has some"
+echo 'devicetaintrules resource.k8s.io/v1beta2 false DeviceTaintRule' >>served
+exits 0 remove remove_taint_rules
+[ "$(cat out)" = gpuadm-quarantine-1 ] || fail "other rules than that of gpu2"

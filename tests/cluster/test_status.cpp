@@ -118,6 +118,23 @@ TEST_CASE("what is wrong with a node is said once, by who knows it best") {
   CHECK(unreached.nodes[1].host == "gpu");
 }
 
+TEST_CASE(
+    "an upgrade and a reset of a GPU that are not complete are named, with the command that completes them") {
+  StatusWorld world;
+  facts::Node& gpu = (*world.view->nodes)[1];
+  gpu.unschedulable = true;
+  gpu.gpu_reset = "GPU-00112233-4455-6677-8899-aabbccddeeff 0000:01:00.0 uncordon";
+  gpu.upgrade = "uncordon";
+  const cluster::Status status = world.status();
+  CHECK(says(status, "gpu", "the reset of GPU 0000:01:00.0 is not complete"));
+  CHECK(says(status, "gpu", "the upgrade of the node is not complete"));
+  CHECK(std::ranges::any_of(status.problems, [](const cluster::Problem& problem) {
+    return problem.remedy.starts_with("gpuadm gpu reset gpu 0000:01:00.0");
+  }));
+  gpu.gpu_reset = "\x1b[2J";
+  CHECK(says(world.status(), "gpu", "is not one that gpuadm writes"));
+}
+
 TEST_CASE("a part of the control plane that is down is named, and so is one without a manifest") {
   StatusWorld world;
   auto& kubernetes = facts_in(world, "cp").kubernetes;

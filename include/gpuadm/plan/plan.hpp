@@ -106,7 +106,8 @@ struct Choice {
 /// Removed steps and steps that drift are ignored.
 [[nodiscard]] std::vector<std::string> additions(const Plan& before, const Plan& now);
 
-/// For plan.json and the plan cases: without prelude; contents of files by their SHA-256.
-[[nodiscard]] base::Tree to_tree(const Plan& plan);
+/// The text of plan.json: without prelude; contents of files by their SHA-256. Only one stage at a time is in
+/// memory as a Tree.
+[[nodiscard]] std::string to_json(const Plan& plan);
 
 }  // namespace plan

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# The main job, once: a bundle is made from a mirror and a registry, signed and verified; `init` creates a cluster from it, `join` adds a
+# worker, pods run on both and the doctor has no blocker; a second run changes nothing; `reset` restores both hosts. Then one of them becomes
+# a node from packages and a registry, and is restored again. Other tests do each part in detail (tests/run --others).
+. "$(dirname "$0")/common"
+# shellcheck source=tests/lib/mirror.sh
+. "$top/tests/lib/mirror.sh"
+# shellcheck source=tests/lib/packages.sh
+. "$top/tests/lib/packages.sh"
+# shellcheck disable=SC2154 # pid
+trap 'stop; for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || :; done; lab down --all; rm -rf "$place"' EXIT
+
+# Left out: what containerd makes in its store, and when units were started.
+snapshot() {
+  local name
+  for name in "$@"; do
+    lab snapshot "$name" | sed -E "/^store .*\/var\/lib\/containerd/d; s/ActiveEnterTimestampMonotonic=[0-9]+//; s/^/$name: /" | sort
+    on "$name" "dpkg-query -W -f '$name: package \${Package} \${Version} \${db:Status-Abbrev}\n'"
+  done
+}
+gives_back() { # gives_back NAME...
+  exits 0 gpuadm reset -f cluster.yaml -y
+  snapshot "$@" >after
+  diff before after >out || fail "reset left something"
+}
+
+hosts 1 one two
+cp cluster.yaml both.yaml
+snapshot one two >before
+
+echo '== a bundle'
+"$top/tests/lib/lab-cluster" one >cluster.yaml
+mirror_programs "$(lab image "$(lab fitting containerd)")"
+mirror_serve
+gpuadm facts -f cluster.yaml -o json >facts.json
+ssh-keygen -q -t ed25519 -N '' -C builder -f key
+echo "builder@example.com $(cut -d' ' -f1,2 key.pub)" >signers
+skip=crictl
+has_image coredns || skip+=,coredns
+exits 0 create --skip "$skip" -o b.tar.zst --sign key
+exits 0 "$GPUADM" bundle verify b.tar.zst --signers signers
+says "signed by builder@example.com"
+stop
+signed=(--bundle b.tar.zst --bundle-signers signers)
+
+echo '== init, join'
+exits 0 gpuadm init -f cluster.yaml "${signed[@]}" -y
+cp both.yaml cluster.yaml
+exits 0 gpuadm join two -f cluster.yaml "${signed[@]}" -y
+has_a_cluster one 2
+exits 0 gpuadm doctor -f cluster.yaml --stage cluster --fail-on blocker
+exits 0 gpuadm status -f cluster.yaml
+before=$(units one && units two)
+changes_nothing gpuadm apply -f cluster.yaml "${signed[@]}" -y
+[ "$(units one && units two)" = "$before" ] || fail "units were restarted"
+
+echo '== reset'
+gives_back one two
+
+echo '== packages'
+lab down two
+repository=$(lab repository "$bundle")
+"$top/tests/lib/lab-cluster" one >cluster.yaml
+from_packages "$version" >>cluster.yaml
+names_a_server one
+serve_packages "$repository/packages"
+serve_registry "$repository/registry"
+snapshot one >before
+on one ctr -n k8s.io images import - <"$bundle/images/sleep.tar" >out 2>err # for has_a_cluster
+exits 0 gpuadm init -f cluster.yaml -y
+has_a_cluster one
+on one 'apt-mark showhold | sort | tr "\n" " "' >out 2>err
+says "kubeadm kubectl kubelet"
+on one ctr -n k8s.io images rm lab.local/sleep:1 >out 2>err
+gives_back one
