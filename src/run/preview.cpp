@@ -99,7 +99,11 @@ Outcome preview(const plan::Plan& plan, transport::Fleet& fleet, report::Reporte
   for (const plan::Stage& stage : plan.stages)
     for (const plan::Walk& walk : stage.walks)
       for (const plan::Action& action : walk.actions) items[walk.host].push_back({&stage, &action});
-  for (const auto& [host, all] : items) {
+  // A program has some hundred KiB: it is made when its host can start it.
+  auto following = items.begin();
+  const auto submit_next = [&] {
+    if (following == items.end()) return;
+    const auto& [host, all] = *following++;
     std::vector<const plan::Action*> actions;
     for (const Item& item : all) actions.push_back(item.action);
     transport::Command command;
@@ -108,9 +112,11 @@ Outcome preview(const plan::Plan& plan, transport::Fleet& fleet, report::Reporte
     command.timeout = std::chrono::seconds(120);
     command.output_limit = 64u << 20;
     fleet.submit(host, std::move(command));
-  }
+  };
+  for (std::size_t i = 0; i < fleet.window(); ++i) submit_next();
   std::map<std::string, std::vector<Checked>> checked;
   while (auto completion = fleet.next()) {
+    submit_next();
     const std::string& host = completion->host;
     if (completion->result) {
       checked[host] = read_preview(completion->result->out, items[host].size(), mark);

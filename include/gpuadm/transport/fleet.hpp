@@ -43,6 +43,8 @@ class Fleet {
   [[nodiscard]] std::vector<std::string> hosts() const;
   [[nodiscard]] Transport& at(const std::string& host);
 
+  /// Maximum number of hosts with a running command.
+  [[nodiscard]] std::size_t window() const { return window_; }
   /// Queues a command; it starts when the host is idle and the window has a free slot.
   void submit(const std::string& host, Command command);
   /// Waits for the next command to end. Nothing: none is queued or running. After the first Ctrl-C, queued
