@@ -39,6 +39,5 @@ for node in $(kubectl get nodes -o name | cut -d/ -f2); do
   kubectl logs "lab-$node"
 done
 kubectl get nodes,pods -A -o wide
-for node in $(kubectl get nodes -o name | cut -d/ -f2); do
-  kubectl delete pod "lab-$node" --now >/dev/null
-done
+# shellcheck disable=SC2046 # names; all at once, because each takes half a minute with old kubelets
+kubectl delete --now $(kubectl get nodes -o name | sed 's|^node/|pod/lab-|') >/dev/null
