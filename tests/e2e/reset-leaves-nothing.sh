@@ -40,11 +40,12 @@ as_mps_does() {
 }
 
 # A scope of a container that systemd has marked as failed, as after a timeout: it and its slice stay loaded. The slice is not named as a
-# pod's, because the kubelet removes those of pods that it does not know.
+# pod's, because the kubelet removes those of pods that it does not know. With cgroup v1, systemd may not see that a scope is empty
+# in a container, and waits for its timeout.
 as_a_failed_scope_does() {
   on node sh -s <<'END' || fail "no scope failed"
-systemd-run --quiet --scope --slice=kubepods-burstable-failed.slice --unit=cri-containerd-failed.scope -p RuntimeMaxSec=1 sleep 30
-for attempt in $(seq 100); do
+systemd-run --quiet --scope --slice=kubepods-burstable-failed.slice --unit=cri-containerd-failed.scope -p RuntimeMaxSec=1 -p TimeoutStopSec=1 sleep 30
+for attempt in $(seq 300); do
   systemctl is-failed --quiet cri-containerd-failed.scope && exit
   sleep 0.1
 done
