@@ -8,7 +8,6 @@
 namespace {
 
 using report::Finding;
-using report::Turn;
 using report::Verdict;
 
 Finding finding(std::string host, std::string id, std::string says, std::string evidence = {}) {
