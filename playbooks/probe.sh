@@ -984,6 +984,7 @@ gpu() {
   list_gpus || return 0
   frame nvidia-smi "$text" "$status"
   section nvidia-smi-uptime
+  # shellcheck disable=SC2031 # list_gpus ran in the same subshell
   line "$began $ended"
   [ "$status" = 0 ] || return 0
   {

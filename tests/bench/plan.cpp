@@ -91,8 +91,7 @@ int main(int argc, char** argv) {
   const plan::Plan plan = must(plan::make(cluster, decisions, census, library, nullptr, choice));
   const double made = lap();
   const std::string file = fmt::format("{}/plan.{}.json", argv[1], ::getpid());
-  if (const auto written = base::write_file(file, plan::to_json(plan), 0600);
-      !written)
+  if (const auto written = base::write_file(file, plan::to_json(plan), 0600); !written)
     return fmt::print(stderr, "bench_plan: {}\n", written.error().what), 1;
   const auto bytes = std::filesystem::file_size(file);
   std::filesystem::remove(file);

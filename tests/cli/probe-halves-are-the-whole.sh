@@ -5,7 +5,7 @@
 
 recorded=$top/tests/lab/gpu-double/h200x2
 mkdir double
-cat >double/nvidia-smi <<END
+cat >double/nvidia-smi <<DOUBLE
 #!/bin/sh
 echo "\$*" >>$place/started
 [ "\$*" != "-q -x" ] || exec cat $recorded/nvidia-smi-q-x.xml
@@ -14,7 +14,7 @@ awk -v wanted="### nvidia-smi \$*" '
   found
   \$0 == wanted { found = 1 }
   END { exit !found }' $recorded/commands.txt
-END
+DOUBLE
 chmod +x double/nvidia-smi
 export PATH=$place/double:$PATH
 probe() { # probe FILE [PURPOSE]
