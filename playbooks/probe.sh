@@ -1066,7 +1066,8 @@ slow() {
   names
   kubernetes
   runtime
-  if list_gpus && [ "$status" = 0 ]; then gpu_rest; fi
+  # With gpus=no, the fast half found that nvidia-smi does not answer: it is not started again.
+  if [ "${gpus:-}" != no ] && list_gpus && [ "$status" = 0 ]; then gpu_rest; fi
 }
 
 clock() {

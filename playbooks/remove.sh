@@ -60,12 +60,13 @@ remove_etcd() {
 # --- Quarantine ------------------------------------------------------------------------------------------
 
 # remove_taint_rules: gpuadm's DeviceTaintRules for GPUs of leaving nodes; NVIDIA's DRA driver names a pool of devices after its node.
-# Empty if the API server does not serve such rules. api-resources fails if any API group of the server does not answer.
+# Empty if the API server does not serve such rules. Fails if they cannot be listed.
 remove_taint_rules() {
-  remove_served=$(remove_kubectl --request-timeout=10s api-resources --api-group=resource.k8s.io --no-headers 2>/dev/null) || :
-  case $remove_served in *devicetaintrules*) ;; *) return 0 ;; esac
   remove_said=$(remove_kubectl --request-timeout=10s get devicetaintrules.resource.k8s.io -l app.kubernetes.io/managed-by=gpuadm \
-    -o 'jsonpath={range .items[*]}{.metadata.name} {.spec.deviceSelector.pool}{"\n"}{end}')
+    -o 'jsonpath={range .items[*]}{.metadata.name} {.spec.deviceSelector.pool}{"\n"}{end}' 2>&1) || case $remove_said in
+    *"the server doesn't have a resource type"*) return 0 ;;
+    *) die "cannot list the DeviceTaintRules: $remove_said" ;;
+  esac
   printf '%s\n' "$remove_said" | leaving=$leaving awk '
     BEGIN { n = split(ENVIRON["leaving"], line, "\n"); for (i = 1; i <= n; i++) { split(line[i], word, " "); leaves[word[1]] = 1 } }
     NF == 2 && $2 in leaves { print $1 }'

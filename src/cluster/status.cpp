@@ -118,11 +118,11 @@ class StatusBuilder {
       if (condition.status == "True" && (type.ends_with("Pressure") || type == "NetworkUnavailable"))
         problem(where, fmt::format("the node reports {}: {}", type, condition.reason),
                 "kubectl describe node " + row.name);
-    begun(node, where);
+    incomplete(node, where);
   }
 
   /// What gpuadm has begun on the node, by its annotations: the node stays cordoned until it is complete.
-  void begun(const facts::Node& node, const std::string& where) {
+  void incomplete(const facts::Node& node, const std::string& where) {
     if (!node.upgrade.empty()) problem(where, "the upgrade of the node is not complete", "gpuadm upgrade");
     if (node.gpu_reset.empty()) return;
     if (const auto reset = pending_reset(node))

@@ -56,3 +56,17 @@ TEST_CASE("programs on GPUs belong to the containers of their control groups") {
   CHECK(users[0].used_mib == 2048);
   std::filesystem::remove_all(root);
 }
+
+TEST_CASE("the slow half belongs to the GPUs that nvidia-smi lists, and to its silence") {
+  const auto probe = [](const std::string& listed, const std::string& details) {
+    return "gpuadm-probe 1\n=== nvidia-smi\n" + listed + "? 0\n=== nvidia-smi-uptime\n| 1 2\n" + details +
+           "=== end\n";
+  };
+  const std::string details = "=== nvidia-smi-xml\n| <nvidia_smi_log>\n? 0\n";
+  const std::string one = app::listed_gpus(probe("| GPU 0: A (UUID: GPU-1)\n", details));
+  CHECK(!one.empty());
+  CHECK(one == app::listed_gpus(probe("| GPU 0: A (UUID: GPU-1)\n", details + "=== units\n")));
+  CHECK(one != app::listed_gpus(probe("| GPU 0: A (UUID: GPU-2)\n", details)));
+  CHECK(app::listed_gpus(probe("| NVIDIA-SMI has failed\n", "")).empty());
+  CHECK(app::listed_gpus("gpuadm-probe 1\n=== end\n").empty());
+}

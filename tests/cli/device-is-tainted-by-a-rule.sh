@@ -56,10 +56,19 @@ step_files='gpu reset static-pods etcd remove'
 remove() { in_step "leaving='gpu1 there
 gpu2 gone'
 $1"; }
-printf 'gpuadm-quarantine-1 gpu2\ngpuadm-quarantine-2 gpu3\n' >rules
-sed -i "s|^  \*' get '\*).*|  *' get '*) cat $place/rules ;;|" bin/kubectl
-exits 0 remove remove_taint_rules
-[ ! -s out ] || fail "a server without such rules has some"
-echo 'devicetaintrules resource.k8s.io/v1beta2 false DeviceTaintRule' >>served
+cat >bin/kubectl <<END
+#!/bin/sh
+cat $place/rules
+exit \$(cat $place/status)
+END
+answers() { printf '%s\n' "$2" >rules && echo "$1" >status; } # answers STATUS TEXT
+answers 0 'gpuadm-quarantine-1 gpu2
+gpuadm-quarantine-2 gpu3'
 exits 0 remove remove_taint_rules
 [ "$(cat out)" = gpuadm-quarantine-1 ] || fail "other rules than that of gpu2"
+answers 1 "error: the server doesn't have a resource type \"devicetaintrules\""
+exits 0 remove remove_taint_rules
+[ ! -s out ] || fail "a server without such rules has some"
+answers 1 'Unable to connect to the server: net/http: TLS handshake timeout'
+exits 3 remove remove_taint_rules
+complains "cannot list the DeviceTaintRules: Unable to connect"

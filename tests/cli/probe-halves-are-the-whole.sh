@@ -17,9 +17,9 @@ awk -v wanted="### nvidia-smi \$*" '
 DOUBLE
 chmod +x double/nvidia-smi
 export PATH=$place/double:$PATH
-probe() { # probe FILE [PURPOSE]
-  rm -f started
-  { echo "purpose=${2:-}" && cat "$top/playbooks/frame.sh" "$top/playbooks/probe.sh"; } | sh -s >"$1"
+probe() { # probe FILE [PURPOSE [GPUS]]
+  : >started
+  { echo "purpose=${2:-} gpus=${3:-}" && cat "$top/playbooks/frame.sh" "$top/playbooks/probe.sh"; } | sh -s >"$1"
   mv started "$1.started"
 }
 # clock, clock-end and machine are in both halves.
@@ -34,3 +34,5 @@ sections fast slow >halves.sections
 diff whole.sections halves.sections >out || fail "the halves have other sections than the whole"
 [ -z "$(uniq -d halves.sections)" ] || { uniq -d halves.sections >out && fail "both halves have these sections"; }
 printf '%s\n' -L '-q -x' 'nvlink -s' | diff - fast.started >out || fail "the fast half starts other programs"
+probe silent slow no
+[ ! -s silent.started ] || { cp silent.started out && fail "nvidia-smi was started though it does not answer"; }

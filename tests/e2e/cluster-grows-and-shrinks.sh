@@ -6,11 +6,6 @@
 
 hosts 1 one two three four
 workers="two three four"
-snapshot() {
-  # Left out: what containerd makes in its store, and when units were started.
-  lab snapshot "$1" | sed -E '/^store .*\/var\/lib\/containerd/d; s/ActiveEnterTimestampMonotonic=[0-9]+//' | sort
-  on "$1" "dpkg-query -W -f 'package \${Package} \${Version} \${db:Status-Abbrev}\n'"
-}
 apply() { gpuadm apply -f cluster.yaml --bundle "$bundle" "$@"; }
 
 # Preflight is of all hosts before any is touched.
@@ -30,7 +25,7 @@ watch_for_secrets >sampled 2>/dev/null &
 watcher=$!
 trap 'kill "$watcher" 2>/dev/null || :; lab down --all; rm -rf "$place"' EXIT
 
-snapshot two >before
+whole_host two >before
 # A worker whose join fails: kubeadm's directory is a file there.
 on four 'mkdir -p /etc/kubernetes && touch /etc/kubernetes/pki'
 exits 1 apply -y
@@ -78,7 +73,7 @@ for name in one three four; do
   ! on "$name" "ip route; cat /etc/systemd/system/gpuadm-pod-routes.service" | grep -F "via $(lab address two)" || fail "$name keeps a way to two"
 done
 on one '! kubectl --kubeconfig /etc/kubernetes/admin.conf get node two 2>/dev/null' >/dev/null || fail "the node is still there"
-snapshot two >after
+whole_host two >after
 diff before after || fail "remove left something on two"
 exits 0 gpuadm remove two -f cluster.yaml -y
 says "nothing to do"

@@ -3,12 +3,6 @@
 # that was run again and failed again. A cluster that works is refused.
 . "$(dirname "$0")/common"
 
-# As reset-leaves-nothing.sh compares hosts.
-snapshot() {
-  lab snapshot node | sed -E '/^store .*\/var\/lib\/(containerd|docker)/d; s/ActiveEnterTimestampMonotonic=[0-9]+//' | sort
-  on node "dpkg-query -W -f 'package \${Package} \${Version} \${db:Status-Abbrev}\n'"
-}
-
 a_host node
 cp cluster.yaml good.yaml
 # etcd exits at once. kubeadm is not to wait for it for four minutes.
@@ -17,7 +11,7 @@ cat >>cluster.yaml <<'END'
     apiServer: { timeoutForControlPlane: 20s }
     etcd: { local: { extraArgs: { no-such-flag: "1" } } }
 END
-snapshot >before
+whole_host node >before
 
 exits 1 init -y
 exits 1 init -y
@@ -25,7 +19,7 @@ on node '[ -e /etc/kubernetes/manifests/etcd.yaml ]' || fail "kubeadm did not ge
 exits 0 gpuadm undo -f cluster.yaml --dry-run
 says "kubeadm did not finish on node"
 exits 0 gpuadm undo -f cluster.yaml -y
-snapshot >after
+whole_host node >after
 diff before after || fail "undo left something"
 exits 0 gpuadm undo -f cluster.yaml -y
 says "there is nothing to undo"

@@ -8,12 +8,8 @@ join=(join two -f cluster.yaml --bundle "$bundle" -y)
 remove=(remove two -f cluster.yaml -y)
 sed '/name: two/d' cluster.yaml >alone.yaml
 exits 0 gpuadm init -f alone.yaml --bundle "$bundle" -y
-snapshot() {
-  # Left out: what containerd makes in its store, and when units were started.
-  lab snapshot two | sed -E '/^store .*\/var\/lib\/containerd/d; s/ActiveEnterTimestampMonotonic=[0-9]+//' | sort
-}
 on two mkdir -p /etc/kubernetes
-snapshot >before
+whole_host two >before
 
 # interrupted PHASE HOW VERB...: in that phase; waits until gpuadm has ended.
 interrupted() {
@@ -69,5 +65,5 @@ exits 1 gpuadm "${remove[@]}"
 says "the disk of /etc/containerd is full"
 on two 'rm /etc/containerd/theirs && cp -a /etc/containerd /tmp/kept && umount /etc/containerd && rm -r /etc/containerd && mv /tmp/kept /etc/containerd'
 exits 0 gpuadm "${remove[@]}"
-snapshot >after
+whole_host two >after
 diff before after || fail "remove left something"

@@ -10,17 +10,9 @@
 # shellcheck disable=SC2154 # pid
 trap 'stop; for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || :; done; lab down --all; rm -rf "$place"' EXIT
 
-# Left out: what containerd makes in its store, and when units were started.
-snapshot() {
-  local name
-  for name in "$@"; do
-    lab snapshot "$name" | sed -E "/^store .*\/var\/lib\/containerd/d; s/ActiveEnterTimestampMonotonic=[0-9]+//; s/^/$name: /" | sort
-    on "$name" "dpkg-query -W -f '$name: package \${Package} \${Version} \${db:Status-Abbrev}\n'"
-  done
-}
 hosts 1 one two
 cp cluster.yaml both.yaml
-snapshot one two >before
+{ whole_host one && whole_host two; } >before
 
 echo '== a bundle'
 "$top/tests/lib/lab-cluster" one >cluster.yaml
@@ -50,7 +42,7 @@ changes_nothing gpuadm apply -f cluster.yaml "${signed[@]}" -y
 
 echo '== reset'
 exits 0 gpuadm reset -f cluster.yaml -y
-snapshot one two >after
+{ whole_host one && whole_host two; } >after
 diff before after >out || fail "reset left something"
 
 echo '== packages'

@@ -4,17 +4,10 @@
 # reset that is cut off is finished by the next one.
 . "$(dirname "$0")/common"
 
-# Left out: when units were started (the runtime reads its own settings again), what containerd and Docker make in their
-# stores when pods run, and Docker's handle of the host's network.
-snapshot() {
-  lab snapshot node | sed -E '/^store .*\/var\/lib\/(containerd|docker)/d; /^mount \/run\/docker\/netns\/default /d
-    s/ActiveEnterTimestampMonotonic=[0-9]+//' | sort
-  on node "dpkg-query -W -f 'package \${Package} \${Version} \${db:Status-Abbrev}\n'"
-}
 reset_all() { gpuadm reset -f cluster.yaml "$@"; }
 
 gives_back() { # gives_back WORD
-  snapshot >after
+  whole_host node >after
   diff before after || fail "$1: reset left something"
   on node '[ ! -e /run/nvidia ]' || fail "$1: reset left what MPS made"
 }
@@ -87,7 +80,7 @@ for engine in containerd docker; do
   a_host node --image "$(lab fitting "$engine")"
   echo "runtime: { engine: $engine }" >>cluster.yaml
   inhabited
-  snapshot >before
+  whole_host node >before
   makes_a_busy_node
 
   exits 2 reset_all

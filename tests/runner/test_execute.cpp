@@ -373,3 +373,18 @@ TEST_CASE("run: the lock of a host stays while a command runs there that lost it
   world.unlock();
   CHECK(!std::filesystem::exists(world.home() / "lock"));
 }
+
+TEST_CASE("run: a preview asks every host, also if there are more than may run at a time") {
+  World world;
+  const std::vector<std::string> names = {"a", "b", "c", "d", "e", "f"};
+  REQUIRE(names.size() > world.fleet.window());
+  world.add(plan::Kind::shell, "step", "exit 1\n", ":\n");
+  const std::vector<plan::Action> actions = world.plan.stages[0].walks[0].actions;
+  for (const std::string& name : names) {
+    world.fleet.add(name, transport::open(*world.session, name, *spec::parse_target("")));
+    world.plan.stages[0].walks.push_back({name, actions});
+  }
+  const run::Outcome outcome = world.execute(run::Mode::preview);
+  CHECK(outcome.failed.empty());
+  CHECK(outcome.needed == static_cast<int>(names.size()) + 1);
+}

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "gpuadm/base/tree.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 
 #include <chrono>

@@ -56,7 +56,7 @@ std::string times_of_sources() {
   return times;
 }
 
-/// The text of an earlier run, after a line with its boot, its uptime and the times of the sources.
+/// The text of an earlier run, after a line with its boot, its uptime, the times of the sources and the GPUs.
 struct Kept {
   std::string boot_id, times, text;
   double uptime = 0;
@@ -75,23 +75,25 @@ std::optional<Kept> read_kept(const std::filesystem::path& file) {
   return kept;
 }
 
-Result<transport::Exit> probe(const std::string& host, const char* purpose, transport::Fleet& fleet,
+Result<transport::Exit> probe(const std::string& host, const base::Variables& given, transport::Fleet& fleet,
                               const assets::Store& assets) {
   transport::Command command = TRY(session::probe_command(assets));
-  command.script = base::assignments({{"purpose", purpose}}) + command.script;
+  command.script = base::assignments(given) + command.script;
   return session::ask(host, std::move(command), fleet);
 }
 
-/// The output of the slow half, of an earlier run if that is still valid.
-Result<std::string> slow_half(const std::string& host, transport::Fleet& fleet, const assets::Store& assets,
-                              const cluster::Moment& now, const std::filesystem::path& folder) {
+/// The output of the slow half, of an earlier run if that is still valid. `gpus`: as listed_gpus.
+Result<std::string> slow_half(const std::string& host, const std::string& gpus, transport::Fleet& fleet,
+                              const assets::Store& assets, const cluster::Moment& now,
+                              const std::filesystem::path& folder) {
   const auto file = folder / "facts.txt";
-  const std::string times = times_of_sources();
+  const std::string times = times_of_sources() + (gpus.empty() ? "-" : gpus) + " ";
   const auto kept = read_kept(file);
   if (kept && kept->boot_id == now.boot_id && kept->times == times && now.uptime >= kept->uptime &&
       now.uptime - kept->uptime < longest)
     return kept->text;
-  transport::Exit exit = TRY(probe(host, "slow", fleet, assets));
+  transport::Exit exit =
+      TRY(probe(host, {{"purpose", "slow"}, {"gpus", gpus.empty() ? "no" : "yes"}}, fleet, assets));
   if (exit.status != 0 || !exit.out.ends_with(last_line)) return std::move(exit.out);
   // If the disk is full, the next run reads again.
   (void)base::write_file(file, fmt::format("{} {} {}\n", now.boot_id, now.uptime, times) + exit.out);
@@ -145,6 +147,13 @@ Names names_of(const facts::CgroupOwner& owner, const std::filesystem::path& roo
 
 }  // namespace
 
+std::string listed_gpus(std::string_view fast) {
+  constexpr std::string_view list = "\n=== nvidia-smi\n", details = "\n=== nvidia-smi-xml\n";
+  const std::size_t begin = fast.find(list);
+  if (begin == std::string_view::npos || !fast.contains(details)) return {};
+  return base::sha256(fast.substr(begin, fast.find("\n=== ", begin + 1) - begin));
+}
+
 std::string joined_probes(std::string_view fast, std::string_view slow) {
   if (!fast.ends_with(last_line)) return std::string(fast);
   // Of two sections with one name, the reader uses the first. Without the last line of the slow half, it
@@ -156,9 +165,9 @@ std::string joined_probes(std::string_view fast, std::string_view slow) {
 
 Result<facts::Facts> read_node(const std::string& host, transport::Fleet& fleet, const assets::Store& assets,
                                const cluster::Moment& now, const std::filesystem::path& folder) {
-  const std::string slow = TRY(slow_half(host, fleet, assets, now, folder));
-  transport::Exit exit = TRY(probe(host, "fast", fleet, assets));
+  transport::Exit exit = TRY(probe(host, {{"purpose", "fast"}}, fleet, assets));
   const base::Time answered = base::now();
+  const std::string slow = TRY(slow_half(host, listed_gpus(exit.out), fleet, assets, now, folder));
   exit.out = joined_probes(exit.out, slow);
   return session::read_probe(host, exit, answered);
 }

@@ -19,6 +19,9 @@ namespace app {
                                                    const assets::Store& assets, const cluster::Moment& now,
                                                    const std::filesystem::path& folder);
 
+/// A sum of the GPUs that nvidia-smi lists in the fast half; empty: it did not answer, or there is none. A
+/// slow half is kept for these GPUs only.
+[[nodiscard]] std::string listed_gpus(std::string_view fast);
 /// The output of one probe from those of its halves. The first has the clock.
 [[nodiscard]] std::string joined_probes(std::string_view fast, std::string_view slow);
 
