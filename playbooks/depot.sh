@@ -47,14 +47,17 @@ depot_take() {
   return 1
 }
 
-# depot_sum_of_what_comes WRITER: computes the checksum until the writer has exited. A file that arrives within a second is read
-# afterwards, still from memory, because two programs that alternate would cost more. A larger file is read behind its writer by
-# polling ten times a second; on stdin tail does not use inotify, which would wake it for each write.
+# depot_sum_of_what_comes WRITER: computes the checksum until the writer has exited. A file under 256 MiB that arrives within a second is
+# read afterwards, still from memory, because two programs that alternate would cost more. Others are read behind their writer, ten
+# times a second what is new: cat continues where the one before ended, and takes half of the processor time of tail -f.
 depot_sum_of_what_comes() {
-  if timeout 1 tail -f -s 0.02 --pid="$1" /dev/null; then
+  if [ "$((depot_size - $(depot_bytes)))" -lt 268435456 ] && timeout 1 tail -f -s 0.02 --pid="$1" /dev/null; then
     depot_sum <"$depot_file.part"
   else
-    tail -c +1 -f -s 0.1 --pid="$1" <"$depot_file.part" | depot_sum
+    {
+      while kill -0 "$1" 2>/dev/null; do cat && sleep 0.1; done
+      cat
+    } <"$depot_file.part" | depot_sum
   fi
 }
 

@@ -209,14 +209,16 @@ std::string write(const Tree& tree, int indent) {
 }
 
 void Members::add(std::string_view key, const Tree& value) {
-  out_ += out_.empty() ? "{\n  " : ",\n  ";
-  put(out_, key);
-  out_ += ": ";
-  put(out_, value, 2, 1);
+  std::string out = empty_ ? "{\n  " : ",\n  ";
+  empty_ = false;
+  put(out, key);
+  out += ": ";
+  put(out, value, 2, 1);
+  write_(out);
 }
 
-std::string Members::end() && {
-  return out_.empty() ? "{}" : std::move(out_) + "\n}";
+void Members::end() {
+  write_(empty_ ? "{}" : "\n}");
 }
 
 }  // namespace base::json

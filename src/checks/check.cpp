@@ -9,13 +9,13 @@ namespace checks {
 void Verdicts::add(report::Verdict verdict, Severity severity, const std::string& says,
                    const std::string& evidence, const std::string& remedy) {
   // All three may quote output of a host.
-  into_.push_back({.id = std::string(id_),
+  into_.push_back({.id = texts_.get(id_),
                    .severity = severity,
                    .verdict = verdict,
                    .host = host_,
-                   .says = base::printable(says, 400),
-                   .evidence = base::printable(evidence, 1000),
-                   .remedy = base::printable(remedy),
+                   .says = texts_.get(base::printable(says, 400)),
+                   .evidence = texts_.get(base::printable(evidence, 1000)),
+                   .remedy = texts_.get(base::printable(remedy)),
                    .caused_by = {}});
   ++count_;
 }

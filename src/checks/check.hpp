@@ -51,8 +51,10 @@ struct Whole {
 /// Output of a check. Without output it has passed.
 class Verdicts {
  public:
-  Verdicts(std::string_view id, std::string host, std::vector<report::Finding>& into)
-      : id_(id), host_(std::move(host)), into_(into) {}
+  /// `texts`: shared by the findings of one examination.
+  Verdicts(std::string_view id, base::SharedText host, std::vector<report::Finding>& into,
+           base::SharedTexts& texts)
+      : id_(id), host_(std::move(host)), into_(into), texts_(texts) {}
 
   /// `remedy`: what to type, or the id of the playbook step that fixes it.
   void fail(Severity severity, const std::string& says, const std::string& evidence,
@@ -73,8 +75,9 @@ class Verdicts {
   void add(report::Verdict verdict, Severity severity, const std::string& says, const std::string& evidence,
            const std::string& remedy);
   std::string_view id_;
-  std::string host_;
+  base::SharedText host_;
   std::vector<report::Finding>& into_;
+  base::SharedTexts& texts_;
   int count_ = 0;
   bool decided_ = false;  ///< not_applicable() was called
 };

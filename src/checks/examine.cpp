@@ -46,13 +46,14 @@ void excuse_quarantined(const facts::Nvidia& nvidia, const std::vector<facts::Qu
   finding.says += " (in quarantine)";
 }
 
-void examine_host(const Subject& subject, const std::string& name, std::vector<Finding>& findings) {
+void examine_host(const Subject& subject, const base::SharedText& name, std::vector<Finding>& findings,
+                  base::SharedTexts& texts) {
   std::vector<Finding> here;
   // A probe without any tool and path is incomplete.
   const bool blank = subject.facts.software.tools.empty() && subject.facts.software.paths.empty();
   for (const Check& check : all_checks()) {
     if ((check.stages & static_cast<unsigned>(subject.stage)) == 0 || !check.examine) continue;
-    Verdicts verdicts(check.id, name, here);
+    Verdicts verdicts(check.id, name, here, texts);
     check.examine(subject, verdicts);
     if (verdicts.silent() && blank) verdicts.unknown("the probe read nothing of this host");
     if (verdicts.silent()) verdicts.pass(std::string(check.title));
@@ -63,7 +64,7 @@ void examine_host(const Subject& subject, const std::string& name, std::vector<F
                 [&](const facts::QuarantinedGpu& gpu) { return !ignores_quarantine(subject, gpu).empty(); });
   for (Finding& finding : here) {
     if (finding.verdict == Verdict::fail)
-      finding.caused_by = cause_of(finding.id, here, subject.data.catalogue);
+      finding.caused_by = texts.get(cause_of(finding.id, here, subject.data.catalogue));
     excuse_quarantined(subject.facts.nvidia, kept, finding);
   }
   std::ranges::move(here, std::back_inserter(findings));
@@ -80,11 +81,13 @@ bool names_gpu(const report::Finding& finding, const std::string& slot, const fa
 }
 
 std::vector<report::Finding> examine(const spec::Cluster& cluster, const spec::Decisions& decisions,
-                                     const facts::Census& census, const Data& data, Stage stage) {
+                                     const facts::Census& census, const Data& data, Stage stage,
+                                     const Selection& hosts) {
   std::vector<Finding> findings;
+  base::SharedTexts texts;
   Group group{cluster, {}};
   for (const auto& [name, facts] : census)
-    if (facts) group.hosts.emplace(name, &*facts);
+    if (facts && (!hosts || hosts(*facts))) group.hosts.emplace(name, &*facts);
   const auto rows = std::ranges::count_if(all_checks(), [&](const Check& check) {
     return (check.stages & static_cast<unsigned>(stage)) != 0 && (check.examine || check.across);
   });
@@ -98,12 +101,12 @@ std::vector<report::Finding> examine(const spec::Cluster& cluster, const spec::D
                           data,
                           stage,
                           kubernetes_of(cluster, decisions, *facts, data)};
-    examine_host(subject, name, findings);
+    examine_host(subject, name, findings, texts);
   }
   if (group.hosts.empty()) return findings;
   for (const Check& check : all_checks()) {
     if ((check.stages & static_cast<unsigned>(stage)) == 0 || !check.across) continue;
-    Verdicts verdicts(check.id, {}, findings);
+    Verdicts verdicts(check.id, {}, findings, texts);
     if (group.hosts.size() < 2)
       verdicts.not_applicable("there is only one host");
     else
@@ -119,12 +122,13 @@ std::vector<report::Finding> examine(const spec::Cluster& cluster, const spec::D
 std::vector<report::Finding> examine_cluster(const spec::Cluster& cluster, const facts::Census& census,
                                              const facts::ClusterFacts& facts, const Data& data) {
   std::vector<Finding> findings;
+  base::SharedTexts texts;
   Whole whole{cluster, facts, {}, data};
   for (const auto& [name, host] : census)
     if (host) whole.hosts.emplace(host->machine.hostname.empty() ? name : host->machine.hostname, &*host);
   for (const Check& check : all_checks()) {
     if (!check.whole) continue;
-    Verdicts verdicts(check.id, {}, findings);
+    Verdicts verdicts(check.id, {}, findings, texts);
     check.whole(whole, verdicts);
     if (verdicts.silent()) verdicts.pass(std::string(check.title));
     if (const auto why = unread_evidence(check.reads, facts.unread)) verdicts.withhold(*why);

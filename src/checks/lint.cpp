@@ -163,8 +163,10 @@ std::vector<LintProblem> lint_models(const spec::Cluster& cluster, const Data& d
 std::vector<report::Finding> lint(const spec::Cluster& cluster, const base::Version& kubernetes,
                                   const Data& data) {
   std::vector<report::Finding> findings;
-  Verdicts gates("kubelet.feature-gates", {}, findings), flags("kubelet.unknown-flags", {}, findings),
-      models("gpu.layout.models-known", {}, findings);
+  base::SharedTexts texts;
+  Verdicts gates("kubelet.feature-gates", {}, findings, texts),
+      flags("kubelet.unknown-flags", {}, findings, texts),
+      models("gpu.layout.models-known", {}, findings, texts);
   for (const LintProblem& c : lint_gates(cluster.feature_gates, kubernetes, data))
     gates.fail(c.severity, c.says, c.evidence, c.remedy);
   for (const LintProblem& c : lint_flags(cluster.kubelet_extra_args, kubernetes, data))

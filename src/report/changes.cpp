@@ -79,7 +79,7 @@ std::string to_text(const Change& change, const Style& style) {
   const bool gone = change.turn == Turn::gone;
   return fmt::format("{} {} {} {} {}: {}", clock_of(change.at),
                      paint(style, gone ? Ink::green : Ink::bold, fmt::format("{:<7}", name_of(change.turn))),
-                     base::printable(finding.host.empty() ? "cluster" : finding.host),
+                     base::printable(finding.host.empty() ? "cluster" : finding.host.text()),
                      gone ? paint(style, Ink::dim, kind(finding)) : paint(style, finding, kind(finding)),
                      finding.id, first_line(finding.says));
 }

@@ -78,7 +78,7 @@ std::string headline(std::span<const Finding> findings, const Style& style) {
   std::set<const Finding*> follow;
   for (const Chain& chain : all) {
     if (chain.first->id != first.id) continue;
-    if (std::ranges::find(hosts, chain.first->host) == hosts.end()) hosts.push_back(chain.first->host);
+    if (std::ranges::find(hosts, chain.first->host.text()) == hosts.end()) hosts.push_back(chain.first->host);
     follow.insert(chain.follow.begin(), chain.follow.end());
   }
   const bool blocks = gravest(all.front()) == 0;

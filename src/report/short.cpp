@@ -99,7 +99,7 @@ std::vector<Group> warnings_of(std::span<const Finding> findings) {
 std::string in_full(const Group& group, bool names_hosts, const Style& style) {
   Finding finding = *group.chain.first;
   if (names_hosts && !group.hosts.empty()) finding.says += " on " + listed(group.hosts);
-  const auto rows = base::lines(finding.evidence);
+  const auto rows = base::lines(finding.evidence.text());
   if (rows.size() > most_evidence) {
     std::string evidence;
     for (const std::string_view row : rows | std::views::take(most_evidence))

@@ -96,10 +96,17 @@ base::Tree to_tree(const facts::Census& census) {
   return tree;
 }
 
-std::string to_json(const facts::Census& census) {
-  base::json::Members members;
+void write_json(const facts::Census& census, const base::Sink& write) {
+  base::json::Members members(write);
   for (const auto& [host, facts] : census) members.add(host, host_tree(facts));
-  return std::move(members).end();
+  members.end();
+  write("\n");
+}
+
+std::string to_json(const facts::Census& census) {
+  std::string text;
+  write_json(census, [&](std::string_view piece) { text += piece; });
+  return text;
 }
 
 }  // namespace session

@@ -114,7 +114,7 @@ Result<std::string> ClusterClient::run(transport::Command command) {
 
 Result<facts::ClusterFacts> ClusterClient::read_nodes_and_pods() {
   transport::Command command = TRY(view_command(*assets_));
-  command.script = base::assignments({{"purpose", "workload"}}) + command.script;
+  command.script = base::assignments({{"purpose", "workload"}}) + command.script.text();
   return facts::parse_cluster(TRY(run(std::move(command))));
 }
 

@@ -33,12 +33,12 @@ Result<ClusterReadings> ClusterReadings::open(const spec::Cluster& cluster, cons
   readings.survey_.cluster = cluster;
   auto& commands = readings.commands_;
   commands[probe] = TRY(probe_command(assets));
-  commands[probe].script = base::assignments({{"purpose", "status"}}) + commands[probe].script;
+  commands[probe].script = base::assignments({{"purpose", "status"}}) + commands[probe].script.text();
   commands[health_state] = TRY(command_of(
       {.label = "read the health", .asset = "playbooks/read/health.sh", .variables = {{"what", "recent"}}},
       assets));
   commands[view] = TRY(view_command(assets));
-  commands[view].script = base::assignments({{"purpose", "dashboard"}}) + commands[view].script;
+  commands[view].script = base::assignments({{"purpose", "dashboard"}}) + commands[view].script.text();
   commands[objects] = TRY(objects_command({.kinds = kinds, .space = {}, .selector = selector}, assets));
   for (transport::Command& command : commands) command.timeout = std::min(command.timeout, reading_limit);
   for (const spec::Host& host : cluster.hosts) readings.hosts_[host.name];

@@ -35,11 +35,14 @@ const Kind& kind_of(const facts::Facts& facts) {
   return kinds[static_cast<std::size_t>(state_of(facts))];
 }
 
-facts::Census those_of(const facts::Census& census, unsigned stage) {
-  facts::Census some;
-  for (const auto& [host, facts] : census)
-    if (facts && (kind_of(*facts).stages & stage) != 0) some.emplace(host, facts);
-  return some;
+/// Appends without a third copy: with many hosts, findings are most of the memory.
+void append(std::vector<Finding>& findings, std::vector<Finding> more) {
+  if (findings.empty()) {
+    findings = std::move(more);
+    return;
+  }
+  findings.reserve(findings.size() + more.size());
+  std::ranges::move(more, std::back_inserter(findings));
 }
 
 }  // namespace
@@ -92,22 +95,28 @@ Result<std::vector<Finding>> find_by_state(const spec::Cluster& cluster, const s
                                            const facts::Census& census,
                                            const std::optional<std::string>& view,
                                            const assets::Store& assets) {
+  const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
+  const auto examine = [&](checks::Stage stage) {
+    return checks::examine(cluster, decisions, census, *data, stage, [stage](const facts::Facts& facts) {
+      return (kind_of(facts).stages & static_cast<unsigned>(stage)) != 0;
+    });
+  };
   std::vector<Finding> findings = unreached_in(census);
-  std::set<std::pair<std::string, std::string>> known;
-  for (const auto stage : {checks::Stage::node, checks::Stage::preflight}) {
-    const facts::Census some = those_of(census, static_cast<unsigned>(stage));
-    if (some.empty()) continue;
-    std::vector<Finding> more = TRY(find(cluster, decisions, some, assets, stage));
-    // A check of both stages is evaluated as one of a node.
-    std::erase_if(more, [&](const Finding& finding) { return known.contains({finding.host, finding.id}); });
-    for (const Finding& finding : more) known.emplace(finding.host, finding.id);
-    std::ranges::move(more, std::back_inserter(findings));
-  }
-  if (!view) return findings;
-  facts::Census reached;
+  append(findings, examine(checks::Stage::node));
+  // A check of both stages is evaluated as one of a node: of an unfinished node, or across all nodes.
+  std::set<std::string> twice = {""};
   for (const auto& [host, facts] : census)
-    if (facts) reached.emplace(host, facts);
-  std::ranges::move(TRY(find_in_cluster(cluster, reached, view, assets)), std::back_inserter(findings));
+    if (facts && (kind_of(*facts).stages & preflight) != 0 && (kind_of(*facts).stages & node) != 0)
+      twice.insert(host);
+  std::set<std::pair<std::string, std::string>> known;
+  for (const Finding& finding : findings)
+    if (twice.contains(finding.host)) known.emplace(finding.host, finding.id);
+  std::vector<Finding> more = examine(checks::Stage::preflight);
+  if (!known.empty())
+    std::erase_if(more, [&](const Finding& finding) { return known.contains({finding.host, finding.id}); });
+  append(findings, std::move(more));
+  if (view)
+    append(findings, checks::examine_cluster(cluster, census, TRY(facts::parse_cluster(*view)), *data));
   return findings;
 }
 

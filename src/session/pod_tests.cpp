@@ -133,7 +133,7 @@ Result<facts::Space> PodTests::read_pods(Link link) {
   transport::Command command = TRY(view_command(context_.assets));
   command.label = "read the pods of " + std::string(checks::name_of(link));
   command.script = base::assignments({{"space", space}, {"logs", link == Link::scheduling ? "no" : "yes"}}) +
-                   command.script;
+                   command.script.text();
   command.timeout = query_timeout;
   context_.fleet.submit(context_.control_plane, std::move(command));
   const auto completion = context_.fleet.next();

@@ -38,7 +38,8 @@ constexpr std::array cluster_checks =
 template <std::size_t N>
 void keep_failed(std::vector<Finding>& findings, const std::array<std::string_view, N>& ids) {
   std::erase_if(findings, [&](const Finding& finding) {
-    return finding.verdict != report::Verdict::fail || std::ranges::find(ids, finding.id) == ids.end();
+    return finding.verdict != report::Verdict::fail ||
+           std::ranges::find(ids, std::string_view(finding.id)) == ids.end();
   });
 }
 
@@ -116,7 +117,7 @@ void explain_failures(const std::vector<Event>& failures, const spec::Cluster& c
                  .stage = failure.stage,
                  .step = failure.step,
                  .did = report::Did::cause,
-                 .detail = elsewhere ? first.host + ": " + first.says : first.says,
+                 .detail = elsewhere ? first.host + ": " + first.says : first.says.text(),
                  .hint = first.remedy,
                  .output = first.evidence});
   }

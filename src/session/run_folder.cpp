@@ -41,7 +41,7 @@ Result<> RunFolder::save(std::string_view name, const base::Tree& tree) const {
 Result<> RunFolder::save_results(const spec::Cluster& cluster, const facts::Census& census,
                                  std::span<const report::Finding> findings) const {
   TRY(save("cluster.yaml", spec::to_tree(cluster)));
-  TRY(save_text("facts.json", to_json(census) + "\n"));
+  TRY(base::write_file(path_ / "facts.json", [&](const base::Sink& sink) { write_json(census, sink); }));
   return base::write_file(path_ / "findings.json",
                           [&](const base::Sink& sink) { report::write_json(findings, sink); });
 }

@@ -82,7 +82,7 @@ class Surveyor {
 
 /// A script with its purpose.
 transport::Command for_status(transport::Command command) {
-  command.script = base::assignments({{"purpose", "status"}}) + command.script;
+  command.script = base::assignments({{"purpose", "status"}}) + command.script.text();
   command.timeout = patience;
   return command;
 }

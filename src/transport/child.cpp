@@ -125,20 +125,36 @@ void Child::wait(std::chrono::milliseconds longest) {
   }
 }
 
-ssize_t Child::write(std::string_view bytes) {
+namespace {
+/// Result and errno of a call that writes to a pipe, without SIGPIPE.
+template <class Call>
+ssize_t without_sigpipe(Call&& call) {
   sigset_t pipe, before;
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
   ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
-  ssize_t written = ::write(in.get(), bytes.data(), bytes.size());
+  const ssize_t written = call();
   const int error = errno;
   if (written < 0 && error == EPIPE) {
     const timespec now{0, 0};
     ::sigtimedwait(&pipe, nullptr, &now);
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (written < 0 && (error == EAGAIN || error == EINTR)) return 0;
+  errno = error;
   return written;
+}
+}  // namespace
+
+ssize_t Child::write(std::string_view bytes) {
+  const ssize_t written = without_sigpipe([&] { return ::write(in.get(), bytes.data(), bytes.size()); });
+  if (written < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+  return written;
+}
+
+ssize_t Child::pass(int file) {
+  constexpr std::size_t most = 1u << 20;
+  return without_sigpipe(
+      [&] { return ::splice(file, nullptr, in.get(), nullptr, most, SPLICE_F_NONBLOCK | SPLICE_F_MOVE); });
 }
 
 Child::Read Child::read(Descriptor& from, std::string& into) {

@@ -33,6 +33,10 @@ class Child {
 
   /// Writes without blocking. Returns the number of bytes; -1 if the child no longer reads.
   [[nodiscard]] ssize_t write(std::string_view bytes);
+  /// Passes at most 1 MiB of a file, from its current position, without copying it: splice(2). Returns the
+  /// number of bytes, 0 at the end of the file; -1 with errno (EAGAIN: the pipe is full; EPIPE: the child no
+  /// longer reads; others: not possible for this file).
+  [[nodiscard]] ssize_t pass(int file);
   enum class Read { some, later, end };
   /// Appends at most 64 KiB to `into`; closes the descriptor at its end.
   static Read read(Descriptor& from, std::string& into);

@@ -62,8 +62,8 @@ Dialogue::Dialogue(Command command, Root root, const Marks& marks, Peer peer, St
 void Dialogue::send_program() {
   climbing_ = false;
   queue_ += program(command_, marks_, share_);
-  if (command_.input) return;       // the file follows
-  command_.script = std::string();  // with many hosts, each copy matters
+  if (command_.input) return;  // the file follows
+  command_.script = {};
   all_queued_ = true;
 }
 
@@ -81,7 +81,7 @@ Result<std::string_view> Dialogue::pending() {
       if (!file_.is_open()) {
         file_.open(*command_.input, std::ios::binary);
         const std::uint64_t before = share_.part == Share::Part::second ? Share::block : 0;
-        file_.seekg(static_cast<std::streamoff>(command_.input_offset + before));
+        file_.seekg(static_cast<std::streamoff>(file_position() + before));
       }
       queue_.resize(chunk);
       file_.read(queue_.data(), static_cast<std::streamsize>(chunk));

@@ -61,6 +61,19 @@ class Dialogue {
     sent_ += bytes;
     if (file_.is_open()) handed_on_ += bytes;
   }
+  /// Only the rest of the file is left to write, from the current position: it may be passed without
+  /// pending().
+  [[nodiscard]] bool only_file_is_left() const {
+    return command_.input && share_.part == Share::Part::whole && !climbing_ && !all_queued_ &&
+           !file_.is_open() && sent_ == queue_.size();
+  }
+  /// Bytes of the file were passed; 0: its end was reached.
+  void passed(std::uint64_t bytes) {
+    handed_on_ += bytes;
+    if (bytes == 0) all_queued_ = true;
+  }
+  /// Position in the file of the next byte to pass.
+  [[nodiscard]] std::uint64_t file_position() const { return command_.input_offset + handed_on_; }
   /// Bytes of the file that were written.
   [[nodiscard]] std::uint64_t handed_on() const { return handed_on_; }
   /// The program is written; the file may follow.

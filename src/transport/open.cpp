@@ -5,42 +5,109 @@
 namespace transport {
 
 namespace {
-/// libssh2, until it turns out that it does not support the host; then the OpenSSH client, with a notice.
+/// libssh2, until it turns out that it does not support the host; then the OpenSSH client, with a notice. The
+/// OpenSSH client also sends large files if it can log in by itself (decision 33).
 class Automatic final : public Transport {
  public:
   Automatic(Session& session, std::string host, spec::Endpoint endpoint)
       : session_(session), host_(std::move(host)), endpoint_(std::move(endpoint)) {
     auto first = std::make_unique<Libssh2>(session_, host_, endpoint_);
     libssh2_ = first.get();
-    now_ = std::move(first);
+    main_ = std::move(first);
   }
 
   Result<void> start(Command command) override {
-    if (libssh2_) command_ = command;
-    return now_->start(std::move(command));
+    if (!libssh2_) return main_->start(std::move(command));
+    command_ = command;
+    if (sender_state_ == Sender::refused || !libssh2_->is_slower_than_openssh(command))
+      return main_->start(std::move(command));
+    if (sender_state_ == Sender::ready) return start_sending();
+    if (!sender_) sender_ = openssh(session_, host_, endpoint_);
+    sender_state_ = Sender::logs_in;
+    return sender_->start(log_in());
   }
-  void interests(std::vector<pollfd>& into) const override { now_->interests(into); }
-  std::optional<base::Instant> wake() const override { return now_->wake(); }
+  void interests(std::vector<pollfd>& into) const override { current().interests(into); }
+  std::optional<base::Instant> wake() const override { return current().wake(); }
   Result<std::optional<Exit>> advance() override {
-    auto progress = now_->advance();
+    if (sender_state_ == Sender::logs_in) return advance_login();
+    if (sender_state_ == Sender::sends) return advance_sending();
+    return advance_main();
+  }
+  void close() override {
+    main_->close();
+    give_up_sender(Sender::unknown);
+  }
+  std::uint64_t sent() const override { return sender_state_ == Sender::logs_in ? 0 : current().sent(); }
+  std::string kind() const override { return main_->kind(); }
+
+ private:
+  /// The OpenSSH client that sends large files beside libssh2.
+  enum class Sender { unknown, logs_in, ready, sends, refused };
+
+  Transport& current() { return sends_or_logs_in() ? *sender_ : *main_; }
+  const Transport& current() const { return sends_or_logs_in() ? *sender_ : *main_; }
+  bool sends_or_logs_in() const { return sender_state_ == Sender::logs_in || sender_state_ == Sender::sends; }
+
+  /// Separate from the file's own program, so that it is certain that the program has not started if the
+  /// login fails.
+  Command log_in() const {
+    Command command;
+    command.label = "log in to send a large file";
+    command.script = "true";
+    command.as = As::login;
+    command.timeout = session_.options.connect_timeout;
+    return command;
+  }
+
+  Result<std::optional<Exit>> advance_login() {
+    const auto login = sender_->advance();
+    if (login && !*login) return std::nullopt;
+    if (login && (*login)->status == 0) {
+      TRY(start_sending());
+      return advance_sending();
+    }
+    give_up_sender(Sender::refused);
+    TRY(main_->start(command_));
+    return advance_main();
+  }
+
+  Result<void> start_sending() {
+    sender_state_ = Sender::sends;
+    return sender_->start(command_);
+  }
+
+  Result<std::optional<Exit>> advance_sending() {
+    auto progress = sender_->advance();
+    if (!progress)
+      give_up_sender(Sender::unknown);
+    else if (*progress)
+      sender_state_ = Sender::ready;
+    return progress;
+  }
+
+  Result<std::optional<Exit>> advance_main() {
+    auto progress = main_->advance();
     if (progress || !libssh2_ || !libssh2_->unserved()) return progress;
     session_.notify(host_, "using the OpenSSH client: " + *libssh2_->unserved());
     libssh2_ = nullptr;
-    now_ = openssh(session_, host_, endpoint_);
-    TRY(now_->start(std::move(command_)));
-    return now_->advance();
+    main_ = openssh(session_, host_, endpoint_);
+    TRY(main_->start(std::move(command_)));
+    return main_->advance();
   }
-  void close() override { now_->close(); }
-  std::uint64_t sent() const override { return now_->sent(); }
-  std::string kind() const override { return now_->kind(); }
 
- private:
+  void give_up_sender(Sender state) {
+    if (sender_) sender_->close();
+    sender_.reset();
+    sender_state_ = sender_state_ == Sender::refused ? Sender::refused : state;
+  }
+
   Session& session_;
   std::string host_;
   spec::Endpoint endpoint_;
-  Libssh2* libssh2_ = nullptr;  ///< `now_`, if it is libssh2
-  std::unique_ptr<Transport> now_;
-  Command command_;
+  Libssh2* libssh2_ = nullptr;  ///< `main_`, if it is libssh2
+  std::unique_ptr<Transport> main_, sender_;
+  Sender sender_state_ = Sender::unknown;
+  Command command_;  ///< the last one, while it may have to start again
 };
 }  // namespace
 

@@ -4,7 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <fcntl.h>
 #include <signal.h>
+
+#include <cerrno>
 
 namespace transport {
 
@@ -15,6 +18,8 @@ using base::Fault;
 constexpr auto after_exit = 2s;   // a background process may hold the pipes open forever
 constexpr auto after_term = 2s;   // then SIGKILL
 constexpr int reads_a_turn = 16;  // so that a flood does not starve the other hosts
+constexpr int passes_a_turn = 16;
+constexpr int pipe_bytes = 1 << 20;  // for files; the limit for users (/proc/sys/fs/pipe-max-size)
 
 class Piped final : public Transport {
  public:
@@ -39,6 +44,7 @@ class Piped final : public Transport {
       return std::unexpected(child.error());
     }
     child_ = std::move(*child);
+    if (dialogue_->command().input) ::fcntl(child_.in.get(), F_SETPIPE_SZ, pipe_bytes);  // otherwise 64 KiB
     used_ = true;
     return {};
   }
@@ -132,6 +138,7 @@ class Piped final : public Transport {
   Result<> send() {
     wants_to_write_ = false;
     while (child_.in.is_open()) {
+      if (dialogue_->only_file_is_left() && pass_file()) break;
       const std::string_view bytes = TRY(dialogue_->pending());
       if (dialogue_->all_written()) {
         child_.in.reset();
@@ -150,6 +157,28 @@ class Piped final : public Transport {
       }
     }
     return {};
+  }
+
+  /// Passes the file without copying it. False if that is not possible: pending() reads the rest then.
+  bool pass_file() {
+    if (!file_.is_open()) {
+      file_.reset(::open(dialogue_->command().input->c_str(), O_RDONLY | O_CLOEXEC));
+      if (!file_.is_open() ||
+          ::lseek(file_.get(), static_cast<off_t>(dialogue_->file_position()), SEEK_SET) < 0)
+        return false;
+    }
+    for (int i = 0; i < passes_a_turn; ++i) {
+      const ssize_t passed = child_.pass(file_.get());
+      if (passed < 0 && (errno == EAGAIN || errno == EINTR)) break;
+      if (passed < 0 && errno != EPIPE) return false;
+      if (passed >= 0) dialogue_->passed(static_cast<std::uint64_t>(passed));
+      if (passed <= 0) {
+        child_.in.reset();
+        return true;
+      }
+    }
+    wants_to_write_ = true;
+    return true;
   }
 
   std::unexpected<base::Error> too_late() const {
@@ -171,6 +200,7 @@ class Piped final : public Transport {
   void end_command() {
     child_.signal(SIGTERM);
     child_ = Child();
+    file_.reset();
     dialogue_.reset();
     ended_.reset();
     terminated_ = more_ = wants_to_write_ = false;
@@ -181,6 +211,7 @@ class Piped final : public Transport {
   Way way_;
   Root root_;
   Child child_;
+  Descriptor file_;  ///< the command's, while it is passed
   std::optional<Dialogue> dialogue_;
   std::string label_;
   std::chrono::seconds timeout_{};

@@ -95,7 +95,7 @@ std::string command_line(const Command& command, Root root, const Marks& marks, 
 std::string program(const Command& command, const Marks& marks, const Share& share) {
   const std::string head = start_marks(marks) + std::string(environment);
   // All of it is parsed before any of it runs: a stray `}` or `fi` is a syntax error, not an early end.
-  const std::string body = "gpuadm_main() {\nif :; then :\n" + command.script + "\n\nfi\n}";
+  const std::string body = "gpuadm_main() {\nif :; then :\n" + command.script.text() + "\n\nfi\n}";
   if (share.part == Share::Part::first)
     return head + body + fmt::format(put_together, base::quote(share.meeting), Share::block);
   if (command.input) return head + body + "\ngpuadm_main";

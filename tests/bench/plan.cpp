@@ -33,7 +33,7 @@ class Satisfied final : public transport::Transport {
  public:
   base::Result<void> start(transport::Command command) override {
     exit_.out.clear();
-    const std::string_view script = command.script;
+    const std::string_view script = command.script.text();
     for (std::size_t at = script.find("echo; echo "); at != std::string_view::npos;
          at = script.find("echo; echo ", at + 1)) {
       const std::string_view mark = script.substr(at + 11, script.find_first_of(" \n", at + 11) - at - 11);

@@ -17,7 +17,7 @@ using base::Tree;
 void check(const Tree& expect, const report::Finding& finding) {
   CHECK_MESSAGE(report::name_of(finding.verdict) == expect.find("verdict")->text(),
                 fmt::format("{}: {}", finding.says, finding.evidence));
-  const std::pair<const char*, const std::string*> texts[] = {
+  const std::pair<const char*, const base::SharedText*> texts[] = {
       {"says", &finding.says}, {"evidence", &finding.evidence}, {"remedy", &finding.remedy}};
   for (const auto& [key, got] : texts)
     if (const Tree* want = expect.find(key))

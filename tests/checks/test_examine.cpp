@@ -77,7 +77,7 @@ TEST_CASE(
        {"host.reboot.required", "kubeadm.leftover-config", "kubeadm.ports-free", "host.disk.swap-on",
         "kernel.sysctl.ip-forward", "host.cpu.count", "kernel.cgroup.version"}) {
     CAPTURE(id);
-    const auto finding = std::ranges::find(findings, std::string(id), &report::Finding::id);
+    const auto finding = std::ranges::find(findings, base::SharedText(id), &report::Finding::id);
     REQUIRE(finding != findings.end());
     CHECK(finding->verdict == report::Verdict::unknown);
   }
@@ -93,7 +93,7 @@ TEST_CASE("what a host says is shown harmless") {
       cluster.hosts.front().name,
       facts::parse(probe_text({{"/proc/1/comm", "evil\033[2J" + std::string(100000, 'x')}})).value());
   const auto findings = checks::examine(cluster, {}, census, *repository_data(), checks::Stage::preflight);
-  const auto init = std::ranges::find(findings, std::string("host.init.systemd"), &report::Finding::id);
+  const auto init = std::ranges::find(findings, base::SharedText("host.init.systemd"), &report::Finding::id);
   REQUIRE(init != findings.end());
   CHECK(init->evidence.find('\033') == std::string::npos);
   CHECK(init->evidence.size() < 2000);

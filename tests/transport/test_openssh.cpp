@@ -62,6 +62,12 @@ TEST_CASE("openssh: files are streamed, floods are cut") {
   const auto exit = client(command);
   if (!exit) FAIL(exit.error().what);
   CHECK(exit->out == base::sha256_of_file(sshd.place.path / "big").value() + "\n");
+  // A file whose pages cannot be passed to a pipe is read.
+  auto odd = reads("cat");
+  odd.input = "/proc/self/status";
+  const auto read = client(odd);
+  if (!read) FAIL(read.error().what);
+  CHECK(read->out.starts_with("Name:"));
   auto flood = reads("head -c 30000000 /dev/zero; head -c 3000000 /dev/zero >&2; exit 7");
   flood.output_limit = 1000;
   const auto cut = client(flood);

@@ -179,6 +179,19 @@ TEST_CASE("ssh policy: the algorithms that the configuration allows are the ones
   has(ran("MACs umac-128-etm@openssh.com", libssh2),
       "none of the algorithms in MACs of the ssh configuration");
   has(ran("HostKeyAlgorithms rsa-sha2-512", automatic), "failed: ");
+  has(ran("", by_openssh), "cipher: aes128-gcm@openssh.com");
+  has(ran("Ciphers chacha20-poly1305@openssh.com,aes256-ctr", by_openssh),
+      "cipher: chacha20-poly1305@openssh.com");
+}
+
+TEST_CASE("ssh policy: the OpenSSH client gets the allowed ciphers, AES-GCM first") {
+  Config config;
+  CHECK(transport::openssh_ciphers(config).empty());
+  config.ciphers = {"aes256-ctr"};
+  CHECK(transport::openssh_ciphers(config).empty());
+  config.ciphers = {"chacha20-poly1305@openssh.com", "aes128-ctr", "aes256-gcm@openssh.com"};
+  CHECK(transport::openssh_ciphers(config) ==
+        "aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,aes128-ctr");
 }
 
 TEST_CASE("ssh policy: KnownHostsCommand is asked, by the OpenSSH client") {

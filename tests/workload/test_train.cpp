@@ -263,6 +263,7 @@ TEST_CASE("each check of a training job has a row, from which gpuadm explain kno
   const workload::GpuSupply supply;
   for (const report::Finding& finding :
        workload::examine_train({.job = job, .cluster = cluster, .supply = supply}))
-    CHECK_MESSAGE(std::ranges::count(workload::train_checks(), finding.id, &workload::TrainCheckRow::id) == 1,
+    CHECK_MESSAGE(std::ranges::count(workload::train_checks(), std::string_view(finding.id),
+                                     &workload::TrainCheckRow::id) == 1,
                   finding.id);
 }

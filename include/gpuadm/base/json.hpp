@@ -3,6 +3,7 @@
 #include "gpuadm/base/error.hpp"
 #include "gpuadm/base/tree.hpp"
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -14,15 +15,18 @@ namespace base::json {
 /// `indent` spaces a level; 0 writes one line. Invalid UTF-8 is replaced.
 [[nodiscard]] std::string write(const Tree& tree, int indent = 2);
 
-/// Writes an object of many large members, with only one of them in memory as a Tree.
+/// Writes an object of many large members, with only one of them in memory: together the same text as write()
+/// of the whole object.
 class Members {
  public:
+  explicit Members(std::function<void(std::string_view piece)> write) : write_(std::move(write)) {}
   void add(std::string_view key, const Tree& value);
-  /// The same text as write() of the whole object.
-  [[nodiscard]] std::string end() &&;
+  /// Writes the end. Nothing may be added afterwards.
+  void end();
 
  private:
-  std::string out_;
+  std::function<void(std::string_view piece)> write_;
+  bool empty_ = true;
 };
 
 }  // namespace base::json

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "gpuadm/base/shared_text.hpp"
+
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -33,6 +35,7 @@ class Tree {
   Tree(std::string value) : value_(std::move(value)) {}                    // NOLINT
   Tree(std::string_view value) : value_(std::string(value)) {}             // NOLINT
   Tree(const char* value) : value_(std::string(value)) {}                  // NOLINT
+  Tree(const SharedText& value) : value_(value.text()) {}                  // NOLINT
   Tree(List value) : value_(std::move(value)) {}                           // NOLINT
   Tree(Map value) : value_(std::move(value)) {}                            // NOLINT
   [[nodiscard]] static Tree list() { return Tree(List{}); }

@@ -47,14 +47,17 @@ struct Data;
 /// The article of a check, or nullptr.
 [[nodiscard]] const Article* article(const Data& data, std::string_view id);
 
+/// The hosts that are examined. Empty: all.
+using Selection = std::function<bool(const facts::Facts&)>;
+
 /// Runs every check of a stage: host by host in name order, checks in table order, then the checks across
 /// hosts. Passes are included (Verdict::pass), so that a report can count them. Unreachable hosts are
 /// excluded. Rules that depend on the Kubernetes version use the decided one, otherwise the requested one,
 /// otherwise the version of kubeadm on the host, otherwise (source: packages) the catalog's.
 [[nodiscard]] std::vector<report::Finding> examine(const spec::Cluster& cluster,
                                                    const spec::Decisions& decisions,
-                                                   const facts::Census& census, const Data& data,
-                                                   Stage stage);
+                                                   const facts::Census& census, const Data& data, Stage stage,
+                                                   const Selection& hosts = {});
 
 /// Runs the checks of the stage `cluster`: the state reported by its control plane, compared with the
 /// reachable hosts.

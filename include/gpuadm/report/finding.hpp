@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gpuadm/base/shared_text.hpp"
 #include "gpuadm/base/tree.hpp"
 
 #include <span>
@@ -14,14 +15,15 @@ enum class Severity { note, warning, blocker };
 /// Result of a check. `unknown` (the probe could not run) and `timeout` are never shown as passed.
 enum class Verdict { pass, fail, skip, unknown, timeout };
 
+/// With many hosts there are hundreds of thousands, most of them with the same texts.
 struct Finding {
-  std::string id;  ///< of the check, for example "host.disk.swap-on"
+  base::SharedText id;  ///< of the check, for example "host.disk.swap-on"
   Severity severity = Severity::note;
   Verdict verdict = Verdict::fail;
-  std::string host;                    ///< empty: the whole cluster
-  std::string says, evidence, remedy;  ///< remedy: a step id, or a sentence
-  std::string caused_by;  ///< id of the finding on the same host that explains this one, or empty
-  bool fixable = false;   ///< `gpuadm doctor --fix` fixes it
+  base::SharedText host;                    ///< empty: the whole cluster
+  base::SharedText says, evidence, remedy;  ///< remedy: a step id, or a sentence
+  base::SharedText caused_by;  ///< id of the finding on the same host that explains this one, or empty
+  bool fixable = false;        ///< `gpuadm doctor --fix` fixes it
 };
 
 /// An unexplained finding, and the findings that follow from it.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gpuadm/assets/assets.hpp"
+#include "gpuadm/base/files.hpp"
 #include "gpuadm/facts/facts.hpp"
 #include "gpuadm/session/options.hpp"
 #include "gpuadm/transport/fleet.hpp"
@@ -50,5 +51,7 @@ enum class Texts { kept, dropped };
 [[nodiscard]] base::Tree to_tree(const facts::Census& census);
 /// The same as JSON, without a Tree of all hosts.
 [[nodiscard]] std::string to_json(const facts::Census& census);
+/// The same, a host at a time.
+void write_json(const facts::Census& census, const base::Sink& write);
 
 }  // namespace session

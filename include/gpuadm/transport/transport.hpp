@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/error.hpp"
 #include "gpuadm/base/secret.hpp"
+#include "gpuadm/base/shared_text.hpp"
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
@@ -35,8 +36,9 @@ enum class Purpose { work, clean_up };
 
 /// One program for one host.
 struct Command {
-  std::string label;   ///< what it does, for errors: "read the facts"
-  std::string script;  ///< POSIX sh. Sent on stdin to `sh -s`; its body runs with </dev/null. Never in argv.
+  std::string label;  ///< what it does, for errors: "read the facts"
+  base::SharedText
+      script;  ///< POSIX sh. Sent on stdin to `sh -s`; its body runs with </dev/null. Never in argv.
   Effect effect = Effect::reads;
   As as = As::root;
   Purpose purpose = Purpose::work;
@@ -104,6 +106,9 @@ struct Options {
   /// The round-trip time above which a large file uses two channels of the connection, which doubles the
   /// amount of data in flight.
   std::chrono::milliseconds long_way{5};
+  /// The size, in bytes, from which a file is sent by the OpenSSH client where it can log in by itself,
+  /// unless the file uses two channels.
+  std::uint64_t openssh_from = 64u << 20;
   std::filesystem::path known_hosts;  ///< empty: from `ssh -G`
   std::filesystem::path ssh_config;   ///< for `ssh -F`; empty: the user's and the system's
   std::optional<base::Secret>

@@ -78,7 +78,7 @@ std::optional<Kept> read_kept(const std::filesystem::path& file) {
 Result<transport::Exit> probe(const std::string& host, const base::Variables& given, transport::Fleet& fleet,
                               const assets::Store& assets) {
   transport::Command command = TRY(session::probe_command(assets));
-  command.script = base::assignments(given) + command.script;
+  command.script = base::assignments(given) + command.script.text();
   return session::ask(host, std::move(command), fleet);
 }
 

@@ -29,7 +29,7 @@ Result<transport::Command> pod_command(const cluster::PodName& name, const asset
   command.timeout = patience;
   command.script =
       base::assignments({{"purpose", "pod"}, {"pod_space", name.space}, {"pod_name", name.name}}) +
-      TRY(assets.read("playbooks/read/pod.sh")) + "\n" + command.script;
+      TRY(assets.read("playbooks/read/pod.sh")) + "\n" + command.script.text();
   return command;
 }
 

@@ -36,7 +36,7 @@ Result<Outcome> facts(const FactsOptions& options, Io& io) {
 
   const session::RunFolder folder = TRY(session::RunFolder::make(cluster.name));
   TRY(folder.save("cluster.yaml", spec::to_tree(cluster)));
-  const std::string json = session::to_json(survey.census) + "\n";
+  const std::string json = session::to_json(survey.census);
   TRY(folder.save_text("facts.json", json));
 
   io.out(in_form(survey, json, options.format));

@@ -135,17 +135,17 @@ Result<> mark_fixable(std::vector<Finding>& findings, const spec::Cluster& clust
   const playbook::Library library = TRY(playbook::Library::load(assets, "fix"));
   const spec::Decisions decisions;
   for (Finding& finding : findings) {
-    const auto host = std::ranges::find(cluster.hosts, finding.host, &spec::Host::name);
+    if (finding.verdict != Verdict::fail) continue;
+    const auto host = std::ranges::find(cluster.hosts, finding.host.text(), &spec::Host::name);
     const auto facts = census.find(finding.host);
-    if (finding.verdict != Verdict::fail || host == cluster.hosts.end() || facts == census.end() ||
-        !facts->second)
-      continue;
+    if (host == cluster.hosts.end() || facts == census.end() || !facts->second) continue;
     const playbook::Context context{cluster,           decisions, *host, *facts->second,
                                     library.catalog(), nullptr,   {}};
     for (const playbook::Phase& phase : library.playbook().phases)
       for (const playbook::Step& step : phase.steps)
-        finding.fixable = finding.fixable || (std::ranges::find(step.fixes, finding.id) != step.fixes.end() &&
-                                              playbook::selected(step, context));
+        finding.fixable =
+            finding.fixable || (std::ranges::find(step.fixes, finding.id.text()) != step.fixes.end() &&
+                                playbook::selected(step, context));
   }
   return {};
 }

@@ -27,7 +27,7 @@ std::vector<Finding> as_all_reduce(const std::vector<Finding>& links) {
     const bool passed = link.verdict == Verdict::pass;
     Finding finding = workload::all_reduce_finding(
         link.verdict, passed ? Severity::note : Severity::blocker,
-        passed ? fmt::format("{} (gpuadm-proof; the image has no PyTorch)", link.says) : link.says,
+        passed ? fmt::format("{} (gpuadm-proof; the image has no PyTorch)", link.says) : link.says.text(),
         link.evidence, link.remedy);
     finding.host = link.host;
     findings.push_back(std::move(finding));

@@ -48,7 +48,7 @@ Result<Outcome> print_offline(TrainRequest& request, const TrainRunOptions& opti
 /// Whether blockers are left that are not ignored.
 bool are_blocked(std::vector<report::Finding>& findings, const std::vector<std::string>& ignored) {
   for (report::Finding& finding : findings)
-    if (std::ranges::find(ignored, finding.id) != ignored.end())
+    if (std::ranges::find(ignored, finding.id.text()) != ignored.end())
       finding.severity = std::min(finding.severity, report::Severity::warning);
   return std::ranges::any_of(findings, report::blocks);
 }

@@ -15,6 +15,14 @@ using base::Fault;
 using namespace std::chrono_literals;
 constexpr std::uint64_t worth_two_channels = 16u << 20;  // bytes of a file
 constexpr auto begins_within = 10s, closes_within = 2s;  // a second channel
+
+/// Bytes of a command's file that are to be sent; 0 without a file.
+std::uint64_t file_bytes(const Command& command) {
+  if (!command.input) return 0;
+  std::error_code error;
+  const auto size = std::filesystem::file_size(*command.input, error);
+  return error || size < command.input_offset ? 0 : size - command.input_offset;
+}
 }  // namespace
 
 Libssh2::Libssh2(Session& session, const std::string& host, const spec::Endpoint& endpoint)
@@ -136,12 +144,15 @@ Root Libssh2::root() const {
   return root_.value_or(first_root(session_, link_.peer().user));
 }
 
-bool Libssh2::takes_two() const {
-  if (!command_.input || round_trip_ < session_.options.long_way) return false;
-  if (command_.as != As::root || root() == Root::ask || root() == Root::forbidden) return false;
-  std::error_code error;
-  const auto size = std::filesystem::file_size(*command_.input, error);
-  return !error && size >= command_.input_offset + worth_two_channels;
+bool Libssh2::takes_two(const Command& command) const {
+  if (!command.input || round_trip_ < session_.options.long_way) return false;
+  if (command.as != As::root || root() == Root::ask || root() == Root::forbidden) return false;
+  return file_bytes(command) >= worth_two_channels;
+}
+
+bool Libssh2::is_slower_than_openssh(const Command& command) const {
+  return command.input && link_.ready() && link_.by_key() && !takes_two(command) &&
+         file_bytes(command) >= session_.options.openssh_from;
 }
 
 Result<bool> Libssh2::open_main() {
@@ -158,7 +169,7 @@ Result<bool> Libssh2::open_main() {
   begun_ = base::Clock::now();
   round_trip_ = begun_ - *asked_;
   second_first_ = false;
-  if (takes_two())
+  if (takes_two(command_))
     phase_ = Phase::open_second;
   else
     speak({});

@@ -21,6 +21,9 @@ class Libssh2 final : public Transport {
 
   /// Set by a failed login: why the OpenSSH client must be used for this host.
   [[nodiscard]] const std::optional<std::string>& unserved() const { return link_.unserved(); }
+  /// Whether the OpenSSH client would send the command's file faster, and can probably log in: it is large,
+  /// would use one channel here, and a key was enough for this login.
+  [[nodiscard]] bool is_slower_than_openssh(const Command& command) const;
 
  private:
   enum class Phase {
@@ -46,9 +49,9 @@ class Libssh2 final : public Transport {
   [[nodiscard]] Result<bool> close_main();
   [[nodiscard]] Result<bool> close_second();
   [[nodiscard]] Root root() const;
-  /// Whether the command's file uses two channels: it is large, the round-trip time is high, and sudo needs
-  /// no password.
-  [[nodiscard]] bool takes_two() const;
+  /// Whether a command's file uses two channels: it is large, the round-trip time is high, and sudo needs no
+  /// password.
+  [[nodiscard]] bool takes_two(const Command& command) const;
   void speak(const Share& share);
   [[nodiscard]] Result<> send();
   [[nodiscard]] std::unexpected<base::Error> too_late();

@@ -199,6 +199,7 @@ Result<bool> Link::log_in() {
     return done;
   }
   if (!*done) return false;
+  by_key_ = login_->by_key();
   login_.reset();
   hooks_.login = nullptr;
   phase_ = Phase::ready;

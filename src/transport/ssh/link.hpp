@@ -43,6 +43,8 @@ class Link {
   [[nodiscard]] std::size_t received() const { return hooks_.received; }
   /// Why the OpenSSH client must be used for this host; set by a failure.
   [[nodiscard]] const std::optional<std::string>& unserved() const { return unserved_; }
+  /// Whether a key alone was enough for the last login.
+  [[nodiscard]] bool by_key() const { return by_key_; }
   /// The other side, for messages. The user is known once `ssh -G` has answered.
   [[nodiscard]] const Peer& peer() const { return peer_; }
   /// The error for a connection that was lost while `doing`.
@@ -74,6 +76,7 @@ class Link {
   Phase phase_ = Phase::idle;
   base::Instant deadline_, address_deadline_, pause_until_;
   int attempts_ = 0;
+  bool by_key_ = false;
   std::optional<Config> config_;
   std::optional<Dial> dial_;
   std::optional<HostKeyCheck> host_key_;

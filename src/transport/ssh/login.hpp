@@ -22,6 +22,8 @@ class Login {
   [[nodiscard]] Result<bool> advance();
   /// Why the OpenSSH client may succeed after this failure.
   [[nodiscard]] const std::optional<std::string>& unserved() const { return unserved_; }
+  /// Whether a key alone was enough: for a login that has succeeded.
+  [[nodiscard]] bool by_key() const { return stage_ == Stage::keys; }
 
   /// For libssh2's callback: answers one prompt of keyboard-interactive.
   [[nodiscard]] std::string answer(const std::string& prompt, bool shown);

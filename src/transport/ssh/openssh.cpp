@@ -3,6 +3,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "transport/piped.hpp"
+#include "transport/ssh/keys/algorithms.hpp"
 #include "transport/ssh/keys/host_key.hpp"
 #include "transport/ssh/openssh_client.hpp"
 #include "transport/ssh/state.hpp"
@@ -17,8 +18,10 @@ using Argv = std::vector<std::string>;
 constexpr int left_alone = 60;  // seconds until a master connection ends after a crash of gpuadm
 
 Argv client(const Options& options, spec::HostKeys policy, const spec::Endpoint& endpoint,
-            const std::string& control) {
+            const std::string& control, const Config& config) {
   Argv argv = openssh_client(options, policy, endpoint);
+  if (const std::string ciphers = openssh_ciphers(config); !ciphers.empty())
+    argv.push_back("-oCiphers=" + ciphers);
   argv.insert(argv.end(), {"-oControlMaster=auto", "-oControlPath=" + control,
                            fmt::format("-oControlPersist={}", left_alone), "-oClearAllForwardings=yes"});
   return argv;
@@ -47,9 +50,10 @@ void report_new_key(const Session& session, const std::string& host, const std::
 }
 
 std::unique_ptr<Transport> client_of(Session& session, const std::string& host,
-                                     const spec::Endpoint& endpoint, spec::HostKeys policy) {
+                                     const spec::Endpoint& endpoint, spec::HostKeys policy,
+                                     const Config& config) {
   const Options& options = session.options;
-  const Argv argv = client(options, policy, endpoint, session.ssh->new_control_path());
+  const Argv argv = client(options, policy, endpoint, session.ssh->new_control_path(), config);
   Peer peer = openssh_peer(host, endpoint);
   Way way;
   way.kind = "openssh";
@@ -124,7 +128,7 @@ class Openssh final : public Transport {
     const HostKeyCheck check(session_, host_, *config, endpoint_.address, endpoint_.host_key);
     TRY(check.pinned_is_not_revoked());
     if (!check.is_known() && check.policy() == spec::HostKeys::accept_new) session_.note_new_key(host_);
-    client_ = client_of(session_, host_, endpoint_, check.policy());
+    client_ = client_of(session_, host_, endpoint_, check.policy(), *config);
     Command command = std::move(*waiting_);
     waiting_.reset();
     TRY(client_->start(std::move(command)));

@@ -60,7 +60,7 @@ void Host::end_after(double seconds, int status, std::string out) {
 }
 
 transport::Result<void> Host::start(transport::Command command) {
-  const std::string_view script = command.script;
+  const std::string_view script = command.script.text();
   const auto calls = [&](std::string_view text) { return script.find(text) != std::string_view::npos; };
   transfers_ = false;
   if (down_) {

@@ -80,4 +80,11 @@ Algorithms algorithms_for(const Config& config, const std::vector<std::string>& 
           .macs = base::join(allowed(LIBSSH2_METHOD_MAC_CS, macs, config.macs), ",")};
 }
 
+std::string openssh_ciphers(const Config& config) {
+  std::vector<std::string> order = config.ciphers;
+  const auto others = std::ranges::stable_partition(
+      order, [](const std::string& name) { return name == ciphers[0] || name == ciphers[1]; });
+  return others.begin() == order.begin() ? "" : base::join(order, ",");
+}
+
 }  // namespace transport
