@@ -78,12 +78,14 @@ Result<Survey> take_census(transport::Fleet& fleet, const assets::Store& assets,
   while (auto completion = fleet.next()) {
     const base::Time answered = base::now();
     auto& [host, result] = *completion;
-    if (afterwards == Afterwards::close_connection) fleet.at(host).close();
-    if (!result) {
-      survey.census.insert_or_assign(host, std::unexpected(result.error()));
-      continue;
-    }
-    survey.census.insert_or_assign(host, read_probe(host, *result, answered));
+    Result<facts::Facts> facts =
+        result ? read_probe(host, *result, answered) : std::unexpected(std::move(result).error());
+    const bool keep =
+        afterwards == Afterwards::keep_connection ||
+        (afterwards == Afterwards::keep_to_control_planes && facts && facts->kubernetes.admin_conf);
+    if (!keep) fleet.at(host).close();
+    survey.census.insert_or_assign(host, std::move(facts));
+    if (!result) continue;
     if (texts == Texts::kept) survey.probes.insert_or_assign(host, std::move(result->out));
   }
   if (fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted while reading facts");

@@ -35,8 +35,8 @@ enum class Reasons { skipped, read };
 [[nodiscard]] Result<facts::Facts> read_probe(const std::string& host, const transport::Exit& exit,
                                               base::Time answered);
 
-/// Whether a host is still needed after its answer.
-enum class Afterwards { keep_connection, close_connection };
+/// Whether a host is still needed after its answer; a closed connection is opened again by the next command.
+enum class Afterwards { keep_connection, keep_to_control_planes, close_connection };
 
 /// Whether the probes' texts are kept in addition to the facts.
 enum class Texts { kept, dropped };

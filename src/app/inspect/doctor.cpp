@@ -125,7 +125,8 @@ Result<session::Recording> survey_hosts(const DoctorOptions& options, const asse
   const auto fleet = connections->fleet(session::Access::read_only);
   survey = TRY(session::take_census(
       *fleet, assets,
-      in_cluster || by_state ? session::Afterwards::keep_connection : session::Afterwards::close_connection,
+      in_cluster || by_state ? session::Afterwards::keep_to_control_planes
+                             : session::Afterwards::close_connection,
       texts_of(options),
       by_state || options.stage == "node" ? session::Reasons::read : session::Reasons::skipped));
   if (in_cluster) view = TRY(session::view_cluster(cluster, survey.census, *fleet, assets));
