@@ -41,7 +41,7 @@ class Automatic final : public Transport {
   std::string kind() const override { return main_->kind(); }
 
  private:
-  /// The OpenSSH client that sends large files beside libssh2.
+  /// The OpenSSH client that sends large files while libssh2 does the rest.
   enum class Sender { unknown, logs_in, ready, sends, refused };
 
   Transport& current() { return sends_or_logs_in() ? *sender_ : *main_; }

@@ -33,7 +33,7 @@ transport::Command sum_of_file(const std::filesystem::path& file) {
 }
 }  // namespace
 
-TEST_CASE("large files: the OpenSSH client sends them over one connection beside that of libssh2") {
+TEST_CASE("large files: the OpenSSH client sends them over one connection of their own") {
   if (!can_serve()) return;
   Sshd sshd;
   Client client(both_clients(sshd), sshd.endpoint(sshd.user_key("ed", "ed25519")));

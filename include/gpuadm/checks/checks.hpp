@@ -66,6 +66,10 @@ using Selection = std::function<bool(const facts::Facts&)>;
                                                            const facts::ClusterFacts& facts,
                                                            const Data& data);
 
+/// Whether DeviceTaintRules break the scheduler of this cluster: that of Kubernetes 1.36.0 to 1.36.2 ignores
+/// their changes, and ends with a panic while one exists (kubernetes/kubernetes#139681, fixed in 1.36.3).
+[[nodiscard]] bool taint_rules_break_scheduler(const facts::ClusterFacts& facts);
+
 /// Whether the text of a finding names this GPU, by slot, index or UUID. `gpu`: nullptr if the driver does
 /// not list it.
 [[nodiscard]] bool names_gpu(const report::Finding& finding, const std::string& slot, const facts::Gpu* gpu);

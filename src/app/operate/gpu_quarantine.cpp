@@ -1,6 +1,7 @@
 #include "gpuadm/app/gpu.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/time.hpp"
+#include "gpuadm/checks/checks.hpp"
 #include "gpuadm/cluster/gpu_rows.hpp"
 #include "gpuadm/facts/control_plane.hpp"
 #include "gpuadm/session/cluster_view.hpp"
@@ -90,6 +91,14 @@ Result<base::Variables> taint_of(const spec::Cluster& cluster, const facts::Clus
         "--runtime-config=resource.k8s.io/v1beta2=true), or cordon the node: kubectl "
         "cordon " +
             host);
+  if (checks::taint_rules_break_scheduler(view))
+    return base::fail(
+        Fault::blocked,
+        fmt::format(
+            "the kube-scheduler of Kubernetes {} ignores DeviceTaintRules, which keep single GPUs from "
+            "pods, and cannot start while one exists",
+            base::printable(view.version, 50)),
+        "upgrade to 1.36.3 or newer (gpuadm upgrade), or cordon the node: kubectl cordon " + host);
   const facts::Node* node = facts::node_of(view, facts);
   for (const facts::ResourceSlice& slice : view.slices.value_or(std::vector<facts::ResourceSlice>())) {
     if (!node || slice.driver != "gpu.nvidia.com" || slice.node != node->name) continue;

@@ -120,6 +120,14 @@ void dra_devices(const Whole& w, Verdicts& out) {
 
 /// With the DRA driver, a DeviceTaintRule keeps new pods from a GPU in quarantine.
 void dra_quarantine(const Whole& w, Verdicts& out) {
+  if (taint_rules_break_scheduler(w.facts) && w.facts.taint_rules && !w.facts.taint_rules->empty()) {
+    std::vector<std::string> names;
+    for (const facts::TaintRule& rule : *w.facts.taint_rules) names.push_back(rule.name);
+    return out.fail(
+        Severity::blocker, "kube-scheduler ignores the DeviceTaintRules, and cannot start while one exists",
+        fmt::format("Kubernetes {}: {}", w.facts.version, some(names)),
+        "gpuadm upgrade --kubernetes-version 1.36.3; until then: kubectl delete devicetaintrules --all");
+  }
   if (w.cluster.gpu.allocator != spec::Allocator::dra)
     return out.skip("GPUs are not allocated by NVIDIA's DRA driver");
   bool any = false;
@@ -201,7 +209,7 @@ constexpr std::array cluster_gpu_rows = std::to_array<Check>({
     {.id = "gk.dra-quarantine",
      .title = "pods do not get GPUs in quarantine",
      .why = "with the DRA driver, DeviceTaintRules keep pods from them",
-     .reads = "nodes resource-api resourceslices devicetaintrules",
+     .reads = "version nodes resource-api resourceslices devicetaintrules",
      .stages = in_cluster,
      .whole = dra_quarantine},
     {.id = "gk.gpu-capacity-uniform",
@@ -213,6 +221,11 @@ constexpr std::array cluster_gpu_rows = std::to_array<Check>({
 });
 
 }  // namespace
+
+bool taint_rules_break_scheduler(const facts::ClusterFacts& facts) {
+  const auto version = base::Version::parse(facts.version);
+  return version && version->major == 1 && version->minor == 36 && version->patch >= 0 && version->patch < 3;
+}
 
 std::span<const Check> cluster_gpu_checks() {
   return cluster_gpu_rows;
