@@ -109,14 +109,25 @@ verify_dns() {
 
 # verify_dns_pods FILTER: CoreDNS's pods that awk's FILTER selects, of those that are neither ready nor being deleted. `began` is the time
 # at which the pod started and `proxy` the one of kube-proxy on its node, in seconds, 0 before that; `waits` is why its container waits.
+# A pod that is not on a node yet, or that the Deployment has not created yet (the replacement of a deleted one), waits on the node where
+# kube-proxy started last.
 verify_dns_pods() {
-  verify_pods=$(verify_cluster -n kube-system get pods -l 'k8s-app in (kube-dns,kube-proxy)' -o 'jsonpath={range .items[*]}{.metadata.labels.k8s-app}|{.spec.nodeName}|{.metadata.name}|{.status.containerStatuses[0].ready}|{.status.containerStatuses[0].state.running.startedAt}|{.metadata.deletionTimestamp}|{.status.containerStatuses[0].state.waiting.reason}{"\n"}{end}') || return 2
-  printf '%s\n' "$verify_pods" | while IFS='|' read -r app node pod ready started deleted waits; do
-    [ -n "$deleted" ] || printf '%s|%s|%s|%s|%s|%s\n' "$app" "$node" "$pod" "$ready" "${started:+$(date -d "$started" +%s)}" "$waits"
+  verify_pods=$(verify_cluster -n kube-system get pods,deployments -l 'k8s-app in (kube-dns,kube-proxy)' -o 'jsonpath={range .items[*]}{.metadata.labels.k8s-app}|{.spec.nodeName}|{.metadata.name}|{.status.containerStatuses[0].ready}|{.status.containerStatuses[0].state.running.startedAt}|{.metadata.deletionTimestamp}|{.status.containerStatuses[0].state.waiting.reason}|{.spec.replicas}{"\n"}{end}') || return 2
+  printf '%s\n' "$verify_pods" | while IFS='|' read -r app node pod ready started deleted waits replicas; do
+    [ -n "$deleted" ] || printf '%s|%s|%s|%s|%s|%s|%s\n' "$app" "$node" "$pod" "$ready" "${started:+$(date -d "$started" +%s)}" "$waits" "$replicas"
   done | awk -F '|' -v now="$(date +%s)" '
-    $1 == "kube-proxy" { began_on[$2] = $5 }
+    $7 != "" { wanted += $7; next }
+    $1 == "kube-proxy" { began_on[$2] = $5; if (latest < $5 + 0) { latest = $5 + 0; last = $2 } }
+    $1 == "kube-dns" { there++ }
     $1 == "kube-dns" && $4 != "true" { node_of[$3] = $2; began_of[$3] = $5; waits_of[$3] = $6 }
-    END { for (pod in node_of) { began = began_of[pod] + 0; proxy = began_on[node_of[pod]] + 0; waits = waits_of[pod]; if ('"$1"') print pod } }'
+    END {
+      while (there++ < wanted) node_of["to be created " there] = ""
+      for (pod in node_of) {
+        node = node_of[pod] == "" ? last : node_of[pod]
+        began = began_of[pod] + 0; proxy = began_on[node] + 0; waits = waits_of[pod]
+        if ('"$1"') print pod
+      }
+    }'
 }
 # Those that started before kube-proxy on their node, or within 10 s after it, and are not ready 3 s later. Their first connection to the
 # API server's Service was sent before kube-proxy translated its address; the kernel translates only new connections, so it fails with a

@@ -10,7 +10,7 @@ cat >bin/kubectl <<'END2'
 #!/bin/sh
 case "$*" in
   *"delete pod"*) printf '%s\n' "$*" >>"$place/deleted" && mv "$place/later" "$place/pods" ;;
-  *"get pods"*) cat "$place/pods" ;;
+  *"get pods,deployments"*) cat "$place/pods" ;;
 esac
 END2
 chmod +x bin/kubectl
@@ -18,6 +18,7 @@ export place PATH=$place/bin:$PATH
 ago() { date -u -d "-$1 seconds" +%FT%TZ; }
 proxy() { printf 'kube-proxy|one|kube-proxy-8z4ls|true|%s||\n' "$(ago "$1")"; }
 # pod NAME READY SECONDS-AGO|'' [DELETED [WAITS [NODE]]]
+wanted() { printf 'kube-dns||coredns|||||%s\n' "$1"; }
 pod() { printf 'kube-dns|%s|%s|%s|%s|%s|%s\n' "${6:-one}" "$1" "$2" "${3:+$(ago "$3")}" "${4:-}" "${5:-}"; }
 
 # settled ROW...: whether nothing is to be restarted or awaited.
@@ -37,6 +38,14 @@ exits 1 settled "$(proxy 60)" "$(pod coredns-a false 70)" "$(pod coredns-b true 
 exits 1 settled "$(proxy 5)" "$(pod coredns-a false 1)"
 exits 1 settled "$(proxy 5)" "$(pod coredns-a false '' '' ContainerCreating)"
 exits 1 settled "$(proxy 5)" "$(pod coredns-a false '')"
+# A pod that is not on a node yet, or does not exist yet.
+exits 1 settled "$(proxy 5)" "kube-dns||coredns-a|||||"
+exits 0 settled "$(proxy 25)" "kube-dns||coredns-a|||||"
+exits 1 settled "$(wanted 2)" "$(proxy 5)" "$(pod coredns-a true 3)"
+exits 0 settled "$(wanted 2)" "$(proxy 25)" "$(pod coredns-a true 3)"
+exits 0 settled "$(wanted 1)" "$(proxy 5)" "$(pod coredns-a true 3)"
+exits 1 settled "$(wanted 1)" "$(proxy 5)" "$(pod coredns-a false 70 "$(ago 1)")"
+exits 0 settled "$(wanted 1)" "$(pod coredns-a false 70 "$(ago 1)")"
 
 # An API server that does not answer is left to the wait for CoreDNS.
 mv bin/kubectl bin/kubectl.off
