@@ -76,8 +76,7 @@ Result<Survey> take_census(transport::Fleet& fleet, const assets::Store& assets,
   for (const std::string& host : fleet.hosts()) fleet.submit(host, probe);
   Survey survey;
   while (auto completion = fleet.next()) {
-    const base::Time answered = base::now();
-    auto& [host, result] = *completion;
+    auto& [host, result, answered] = *completion;
     Result<facts::Facts> facts =
         result ? read_probe(host, *result, answered) : std::unexpected(std::move(result).error());
     const bool keep =

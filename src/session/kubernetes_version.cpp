@@ -137,7 +137,7 @@ Result<SettledVersion> resolve_patch(const playbook::ChosenVersion& version, con
   Offers offers;
   std::optional<base::Error> error;
   while (auto completion = fleet.next()) {
-    auto& [host, result] = *completion;
+    auto& [host, result, ended] = *completion;
     if (!result) {
       error = result.error();
       continue;

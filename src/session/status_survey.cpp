@@ -44,8 +44,8 @@ class Surveyor {
  private:
   void probed(transport::Completion completion) {
     auto& census = result_.survey.survey.census;
-    auto& [host, result] = completion;
-    census.insert_or_assign(host, result ? read_probe(host, *result, base::now())
+    auto& [host, result, answered] = completion;
+    census.insert_or_assign(host, result ? read_probe(host, *result, answered)
                                          : Result<facts::Facts>(std::unexpected(result.error())));
   }
 

@@ -87,7 +87,7 @@ class Watch {
       recording_.view = std::move(completion.result->out);
       return;
     }
-    auto facts = read_probe(completion.host, *completion.result, base::now());
+    auto facts = read_probe(completion.host, *completion.result, completion.ended);
     if (!facts) {
       host.error = std::move(facts).error();
       return;

@@ -19,37 +19,43 @@ class Automatic final : public Transport {
   Result<void> start(Command command) override {
     if (!libssh2_) return main_->start(std::move(command));
     command_ = command;
-    if (sender_state_ == Sender::refused || !libssh2_->is_slower_than_openssh(command))
+    // A key that was accepted just now may not be in known_hosts: then the OpenSSH client would accept
+    // another.
+    if (state_ == Sender::refused || session_.has_new_key(host_) ||
+        !libssh2_->is_slower_than_openssh(command))
       return main_->start(std::move(command));
-    if (sender_state_ == Sender::ready) return start_sending();
     if (!sender_) sender_ = openssh(session_, host_, endpoint_);
-    sender_state_ = Sender::logs_in;
-    return sender_->start(log_in());
+    if (sender_->start(log_in())) {
+      state_ = Sender::logs_in;
+      return {};
+    }
+    give_up_sender(Sender::refused);
+    return main_->start(std::move(command));
   }
   void interests(std::vector<pollfd>& into) const override { current().interests(into); }
   std::optional<base::Instant> wake() const override { return current().wake(); }
   Result<std::optional<Exit>> advance() override {
-    if (sender_state_ == Sender::logs_in) return advance_login();
-    if (sender_state_ == Sender::sends) return advance_sending();
+    if (state_ == Sender::logs_in) return advance_login();
+    if (state_ == Sender::sends) return advance_sending();
     return advance_main();
   }
   void close() override {
     main_->close();
-    give_up_sender(Sender::unknown);
+    give_up_sender(Sender::idle);
   }
-  std::uint64_t sent() const override { return sender_state_ == Sender::logs_in ? 0 : current().sent(); }
+  std::uint64_t sent() const override { return state_ == Sender::logs_in ? 0 : current().sent(); }
   std::string kind() const override { return main_->kind(); }
 
  private:
   /// The OpenSSH client that sends large files while libssh2 does the rest.
-  enum class Sender { unknown, logs_in, ready, sends, refused };
+  enum class Sender { idle, logs_in, sends, refused };
 
   Transport& current() { return sends_or_logs_in() ? *sender_ : *main_; }
   const Transport& current() const { return sends_or_logs_in() ? *sender_ : *main_; }
-  bool sends_or_logs_in() const { return sender_state_ == Sender::logs_in || sender_state_ == Sender::sends; }
+  bool sends_or_logs_in() const { return state_ == Sender::logs_in || state_ == Sender::sends; }
 
-  /// Separate from the file's own program, so that it is certain that the program has not started if the
-  /// login fails.
+  /// Before each file, so that it is certain that the file's program has not started if the login fails. Over
+  /// a connection that is still open it takes one short session.
   Command log_in() const {
     Command command;
     command.label = "log in to send a large file";
@@ -62,8 +68,8 @@ class Automatic final : public Transport {
   Result<std::optional<Exit>> advance_login() {
     const auto login = sender_->advance();
     if (login && !*login) return std::nullopt;
-    if (login && (*login)->status == 0) {
-      TRY(start_sending());
+    if (login && (*login)->status == 0 && sender_->start(command_)) {
+      state_ = Sender::sends;
       return advance_sending();
     }
     give_up_sender(Sender::refused);
@@ -71,17 +77,12 @@ class Automatic final : public Transport {
     return advance_main();
   }
 
-  Result<void> start_sending() {
-    sender_state_ = Sender::sends;
-    return sender_->start(command_);
-  }
-
   Result<std::optional<Exit>> advance_sending() {
     auto progress = sender_->advance();
     if (!progress)
-      give_up_sender(Sender::unknown);
+      give_up_sender(Sender::idle);
     else if (*progress)
-      sender_state_ = Sender::ready;
+      state_ = Sender::idle;
     return progress;
   }
 
@@ -98,7 +99,7 @@ class Automatic final : public Transport {
   void give_up_sender(Sender state) {
     if (sender_) sender_->close();
     sender_.reset();
-    sender_state_ = sender_state_ == Sender::refused ? Sender::refused : state;
+    if (state_ != Sender::refused) state_ = state;
   }
 
   Session& session_;
@@ -106,7 +107,7 @@ class Automatic final : public Transport {
   spec::Endpoint endpoint_;
   Libssh2* libssh2_ = nullptr;  ///< `main_`, if it is libssh2
   std::unique_ptr<Transport> main_, sender_;
-  Sender sender_state_ = Sender::unknown;
+  Sender state_ = Sender::idle;
   Command command_;  ///< the last one, while it may have to start again
 };
 }  // namespace

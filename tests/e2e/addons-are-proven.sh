@@ -26,6 +26,8 @@ leaves_nothing() {
   diff objects.before objects.now >objects.diff || fail "$1: $(cat objects.diff)"
 }
 
+# init's test of the network deletes its namespace, which takes a moment.
+kube wait --for=delete namespace/gpuadm-verify --timeout=120s >/dev/null
 exits 0 gpuadm storage add scratch local --host two --path /data -f cluster.yaml -y
 objects >objects.before
 

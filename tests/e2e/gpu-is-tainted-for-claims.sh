@@ -93,8 +93,8 @@ within 60 "a claim does not get the other GPU" has first gpu-0
 claim second "${uuids[1]}"
 within 60 "the claim of the GPU in quarantine is not refused" waits second
 [ -z "$(allocated second)" ] || fail "the claim got $(allocated second)"
-gpuadm doctor -f cluster.yaml --stage cluster --only gk.dra-quarantine --fail-on never -v >out 2>err || fail "doctor fails"
-! grep -q blocker out || fail "the doctor does not see the rule: $(cat out)"
+exits 0 gpuadm doctor -f cluster.yaml --stage cluster --only gk.dra-quarantine --fail-on warning -v
+says "pods do not get GPUs in quarantine"
 
 exits 0 gpu release node 1 -y
 [ -z "$(admin get "$rules" -o name)" ] || fail "the rule is left"

@@ -4,11 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 using namespace testing_transport;
 
 namespace {
 /// A client that sends files from 1 MiB on with the OpenSSH client.
 transport::Options both_clients(const Sshd& sshd) {
+  sshd.make_known();
   auto options = sshd.options();
   options.client = spec::SshClient::automatic;
   options.openssh_from = 1u << 20;
@@ -92,7 +95,6 @@ TEST_CASE("large files: after a login with a password, the OpenSSH client does n
   Sshd sshd("PasswordAuthentication yes");
   transport::Operator person;
   person.ask_secret = [](const std::string&) { return base::Secret("let me in"); };
-  sshd.make_known();
   auto options = both_clients(sshd);
   Client client(options, sshd.endpoint("", "gpupw"), person);
   const auto first = client("true");
@@ -103,13 +105,70 @@ TEST_CASE("large files: after a login with a password, the OpenSSH client does n
   CHECK(in_log(sshd, "Connection from") == before);
 }
 
+TEST_CASE("large files: libssh2 sends them to a host whose key was accepted just now") {
+  if (!can_serve()) return;
+  Sshd sshd;
+  auto options = both_clients(sshd);
+  options.known_hosts = "/dev/null";
+  Client client(options, sshd.endpoint(sshd.user_key("ed", "ed25519")));
+  REQUIRE(client("true"));
+  CHECK(client(sum_of_file(sshd.place.write("file", std::string(3'000'000, 'x'))))->status == 7);
+  CHECK(key_logins(sshd) == 1);
+}
+
+TEST_CASE("large files: libssh2 sends them if ssh cannot be started") {
+  if (!can_serve()) return;
+  Sshd sshd;
+  Client client(both_clients(sshd), sshd.endpoint(sshd.user_key("ed", "ed25519")));
+  REQUIRE(client("true"));
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", "/nonexistent", 1);
+  const auto file = sshd.place.write("file", std::string(3'000'000, 'x'));
+  const auto exit = client(sum_of_file(file));
+  const auto next = client("echo next");
+  ::setenv("PATH", path.c_str(), 1);
+  if (!exit) FAIL(exit.error().what);
+  CHECK(exit->out == base::sha256_of_file(file).value() + "\n");
+  REQUIRE(next);
+  CHECK(next->out == "next\n");
+}
+
+TEST_CASE("large files: closed in the middle, the next command connects again") {
+  if (!can_serve()) return;
+  Sshd sshd;
+  Client client(both_clients(sshd), sshd.endpoint(sshd.user_key("ed", "ed25519")));
+  REQUIRE(client("true"));
+  auto command = reads("sleep 60");
+  command.input = sshd.place.write("file", std::string(3'000'000, 'x'));
+  auto& transport = client.fleet.at("gpu7");
+  for (const auto wait : {0ms, 50ms, 1000ms}) {  // the login, the file
+    CAPTURE(wait.count());
+    REQUIRE(transport.start(command));
+    const auto until = base::Clock::now() + wait;
+    do {
+      REQUIRE(transport.advance());
+      std::this_thread::sleep_for(5ms);
+    } while (base::Clock::now() < until);
+    transport.close();
+    const auto next = client("echo next");
+    if (!next) FAIL(next.error().what);
+    CHECK(next->out == "next\n");
+  }
+  const auto exit = client(sum_of_file(*command.input));
+  if (!exit) FAIL(exit.error().what);
+  CHECK(exit->status == 7);
+}
+
 TEST_CASE("large files: sudo's password is asked once for both clients") {
   if (!can_sudo()) return;
   Sshd sshd;
   int asked = 0;
   transport::Operator person;
   person.ask_secret = [&](const std::string&) { return ++asked, base::Secret("let me in"); };
-  Client client(both_clients(sshd), sshd.endpoint(sshd.user_key("ed", "ed25519"), "gpupw"), person);
+  // The user is that of the configuration of ssh.
+  const auto options = both_clients(sshd);
+  sshd.place.write("ssh_config", "User gpupw\nIdentityFile none\nIdentityAgent none\n");
+  Client client(options, sshd.endpoint(sshd.user_key("ed", "ed25519"), ""), person);
   CHECK(client(as_root("id -u"))->out == "0\n");
   auto command = as_root("id -u; wc -c");
   command.input = sshd.place.write("file", std::string(3'000'000, 'x'));

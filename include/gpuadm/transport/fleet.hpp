@@ -17,6 +17,7 @@ namespace transport {
 struct Completion {
   std::string host;
   Result<Exit> result;
+  base::Time ended = base::now();
 };
 
 /// Something else that runs in the poll loop of a fleet, such as a server: passive, like a transport.

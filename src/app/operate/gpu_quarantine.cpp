@@ -91,6 +91,12 @@ Result<base::Variables> taint_of(const spec::Cluster& cluster, const facts::Clus
         "--runtime-config=resource.k8s.io/v1beta2=true), or cordon the node: kubectl "
         "cordon " +
             host);
+  if (view.version.empty())
+    return base::fail(
+        Fault::blocked,
+        "the version of Kubernetes could not be read: DeviceTaintRules break the kube-scheduler of "
+        "1.36.0 to 1.36.2",
+        "run the same command again");
   if (checks::taint_rules_break_scheduler(view))
     return base::fail(
         Fault::blocked,

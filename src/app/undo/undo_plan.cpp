@@ -22,7 +22,7 @@ Result<Journals> read_journals(transport::Fleet& fleet, const std::vector<std::s
                         .output_limit = 64u << 20});
   Journals journals;
   while (auto completion = fleet.next()) {
-    const auto& [host, result] = *completion;
+    const auto& [host, result, ended] = *completion;
     if (!result) return std::unexpected(result.error());
     auto journal = plan::read_journal(result->out);
     if (!journal)

@@ -1,4 +1,5 @@
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/control_plane.hpp"
 
 #include "checks/cluster/whole.hpp"
 #include "checks/queries.hpp"
@@ -223,8 +224,14 @@ constexpr std::array cluster_gpu_rows = std::to_array<Check>({
 }  // namespace
 
 bool taint_rules_break_scheduler(const facts::ClusterFacts& facts) {
-  const auto version = base::Version::parse(facts.version);
-  return version && version->major == 1 && version->minor == 36 && version->patch >= 0 && version->patch < 3;
+  const auto breaks = [](const std::string& text) {
+    const auto version = base::Version::parse(text);
+    return version && version->major == 1 && version->minor == 36 && version->patch < 3;
+  };
+  if (breaks(facts.version)) return true;
+  return facts.nodes && std::ranges::any_of(*facts.nodes, [&](const facts::Node& node) {
+           return facts::is_control_plane(node) && breaks(node.kubelet);
+         });
 }
 
 std::span<const Check> cluster_gpu_checks() {

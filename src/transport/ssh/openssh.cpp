@@ -55,6 +55,7 @@ std::unique_ptr<Transport> client_of(Session& session, const std::string& host,
   const Options& options = session.options;
   const Argv argv = client(options, policy, endpoint, session.ssh->new_control_path(), config);
   Peer peer = openssh_peer(host, endpoint);
+  if (!config.user.empty()) peer.user = config.user;  // the same key for a password as with libssh2
   Way way;
   way.kind = "openssh";
   way.status_from = StatusFrom::end_mark;

@@ -1,5 +1,7 @@
 #include "app/build/addon/prove.hpp"
 
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/pod_object.hpp"
 #include "gpuadm/workload/addon_proof.hpp"
 #include "gpuadm/workload/objects.hpp"
 
@@ -55,12 +57,15 @@ Result<std::string> prove_metrics_server(ReachedCluster& cluster, std::chrono::s
         std::string first;
         for (const std::string& node : nodes) {
           const auto use = std::ranges::find(*uses, node, &workload::NodeUse::node);
-          if (use == uses->end() || use->cpu.empty() || use->memory.empty()) {
+          const auto cpu = use == uses->end() ? std::nullopt : facts::parse_quantity(use->cpu);
+          const auto memory = use == uses->end() ? std::nullopt : facts::parse_quantity(use->memory);
+          if (!cpu || !memory || *memory < 0) {
             reason = "no metrics of the node " + base::printable(node, 253);
             return std::nullopt;
           }
           if (first.empty())
-            first = fmt::format("{} uses {} CPU and {} of memory", use->node, use->cpu, use->memory);
+            first = fmt::format("{} uses {:.2f} CPUs and {} of memory", use->node, *cpu,
+                                base::human_bytes(static_cast<std::uint64_t>(*memory)));
         }
         return fmt::format("metrics of {} of {} Ready nodes: {}", nodes.size(), nodes.size(), first);
       });
