@@ -55,7 +55,10 @@ depot_sum_of_what_comes() {
     depot_sum <"$depot_file.part"
   else
     {
-      while kill -0 "$1" 2>/dev/null; do cat && sleep 0.1 || break; done
+      while kill -0 "$1" 2>/dev/null; do
+        cat || break
+        sleep 0.1
+      done
       cat
     } <"$depot_file.part" | depot_sum
   fi

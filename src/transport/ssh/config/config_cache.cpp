@@ -53,11 +53,11 @@ base::Result<std::optional<Config>> ConfigCache::ask(const ConfigQuestion& quest
 }
 
 void ConfigCache::go_on(Query& query) {
+  const auto status = query.child.status();  // before the streams, so that all that it wrote is read
   for (auto* stream : {&query.child.out, &query.child.err})
     while (stream->is_open())
       if (Child::read(*stream, stream == &query.child.out ? query.out : query.err) == Child::Read::later)
         break;
-  const auto status = query.child.status();
   if (!status) return;
   if (*status == 0)
     query.answer = parse_config(query.out);
