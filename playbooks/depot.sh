@@ -196,7 +196,7 @@ depot_watch() {
       [ "$gpuadm_holder" = "$gpuadm_run" ] || break
       lock_program_runs || [ $(($(uptime_seconds) - $(cat "$gpuadm_lock/beat" 2>/dev/null || echo 0))) -lt 45 ] || break
     done
-    depot_relay_end
+    [ ! -d "$depot_relay" ] || depot_relay_end # otherwise the run has removed it, and the next one may have begun
   ) </dev/null >/dev/null 2>&1 &
 }
 
@@ -214,8 +214,11 @@ depot_relay_end() {
 depot_placed() { [ "$?" -ne 101 ] || : >"$depot_file.placed"; }
 depot_used() { [ "$?" -ne 101 ] || rm -f "$depot_file"; }
 
-# depot_tidy: removes installed files, and keeps partial ones.
+# depot_tidy: removes installed files, and keeps partial ones. Not while another run holds the lock, whose files may be among them.
 depot_tidy() {
+  gpuadm_holder=
+  [ ! -f "$gpuadm_lock/owner" ] || read -r gpuadm_holder _ <"$gpuadm_lock/owner" || :
+  [ -z "$gpuadm_holder" ] || [ "$gpuadm_holder" = "$gpuadm_run" ] || return 0
   for gpuadm_file in "$depot"/*.placed; do rm -f "${gpuadm_file%.placed}" "$gpuadm_file"; done
   rmdir "$depot" "$gpuadm_home/depot" 2>/dev/null || :
 }
