@@ -108,7 +108,8 @@ verify_dns() {
 }
 
 # verify_dns_pods FILTER: CoreDNS's pods that awk's FILTER selects, of those that are neither ready nor being deleted. `began` is the time
-# at which the pod started and `proxy` the one of kube-proxy on its node, in seconds, 0 before that; `waits` is why its container waits.
+# at which the pod started and `proxy` the one of kube-proxy on its node, in seconds, 0 before that; `waits` is why its container waits; `due`
+# is 1 if kube-proxy is to start on that node.
 # A pod that is not on a node yet, or that the Deployment has not created yet (the replacement of a deleted one), waits on the node where
 # kube-proxy started last.
 verify_dns_pods() {
@@ -124,6 +125,7 @@ verify_dns_pods() {
       while (there++ < wanted) node_of["to be created " there] = ""
       for (pod in node_of) {
         node = node_of[pod] == "" ? last : node_of[pod]
+        due = (node in began_on) && began_on[node] == ""
         began = began_of[pod] + 0; proxy = began_on[node] + 0; waits = waits_of[pod]
         if ('"$1"') print pod
       }
@@ -134,9 +136,10 @@ verify_dns_pods() {
 # timeout after 30 s ("dial tcp 10.96.0.1:443: i/o timeout" in CoreDNS's log). A connection that is translated makes them ready within 2 s.
 verify_dns_early='began && proxy && began <= proxy + 10 && now >= began + 3'
 # Those that may still become such pods: they have not started, or just now.
-verify_dns_open='proxy && now < proxy + 20 && (began ? began <= proxy + 10 : waits ~ /^(|ContainerCreating|PodInitializing)$/)'
+verify_dns_open='due || proxy && now < proxy + 20 && (began ? began <= proxy + 10 : waits ~ /^(|ContainerCreating|PodInitializing)$/)'
 # Also where the API server does not answer: the wait for CoreDNS, which is next, has the time for that.
 verify_dns_is_settled() {
+  [ ! -e "$verify_dns_done" ] || return 0
   ! cluster_says dns-settled || return 0
   verify_left=$(verify_dns_pods "($verify_dns_early) || ($verify_dns_open)") || return 0
   [ -z "$verify_left" ]
@@ -148,8 +151,11 @@ verify_dns_settle() {
   done
   verify_dns_is_settled
 }
+# Once a run: what happens to the pods afterwards is awaited by the next step, which also says why they are not ready.
+verify_dns_done=${gpuadm_lock:-/run}/dns-of-${gpuadm_run:-none}
 verify_dns_restart() {
-  in_time 25 verify_dns_settle || die "pods of CoreDNS that started before kube-proxy were not replaced within 25 s: run kubectl -n kube-system get pods -l k8s-app=kube-dns"
+  in_time 25 verify_dns_settle || say "pods of CoreDNS were not ready or replaced within 25 s"
+  touch "$verify_dns_done" 2>/dev/null || : # the folder of the lock is there in a run
 }
 
 # Without --request-timeout, because a deletion is awaited with its own limit.

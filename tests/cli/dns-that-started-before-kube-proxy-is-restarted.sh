@@ -47,6 +47,11 @@ exits 0 settled "$(wanted 1)" "$(proxy 5)" "$(pod coredns-a true 3)"
 exits 1 settled "$(wanted 1)" "$(proxy 5)" "$(pod coredns-a false 70 "$(ago 1)")"
 exits 0 settled "$(wanted 1)" "$(pod coredns-a false 70 "$(ago 1)")"
 
+# kube-proxy is to start on the node of a pod that is not ready.
+exits 1 settled "kube-proxy|one|kube-proxy-8z4ls|false||||" "$(pod coredns-a false '' '' ContainerCreating)"
+exits 1 settled "kube-proxy|one|kube-proxy-8z4ls|false||||" "$(pod coredns-a false 9)"
+exits 0 settled "kube-proxy|one|kube-proxy-8z4ls|false||||" "$(pod coredns-a true 9)"
+
 # An API server that does not answer is left to the wait for CoreDNS.
 mv bin/kubectl bin/kubectl.off
 printf '#!/bin/sh\nexit 1\n' >bin/kubectl
