@@ -48,10 +48,10 @@ depot_take() {
 }
 
 # depot_sum_of_what_comes WRITER: computes the checksum until the writer has exited. A file under 256 MiB that arrives within a second is
-# read afterwards, still from memory, because two programs that alternate would cost more. Others are read behind their writer, ten
-# times a second what is new: cat continues where the one before ended, and takes half of the processor time of tail -f.
+# read afterwards, still from memory, because two programs that alternate would cost more. Other files are read while they are written:
+# ten times per second, cat continues where the last one ended. This takes half of the processor time of tail -f.
 depot_sum_of_what_comes() {
-  if [ "$((depot_size - $(depot_bytes)))" -lt 268435456 ] && timeout 1 tail -f -s 0.02 --pid="$1" /dev/null; then
+  if [ "$((depot_size - $(depot_bytes)))" -lt "$((256 << 20))" ] && timeout 1 tail -f -s 0.02 --pid="$1" /dev/null; then
     depot_sum <"$depot_file.part"
   else
     {
@@ -191,12 +191,11 @@ depot_watch() {
   (
     trap '' HUP
     while sleep 2 && [ -d "$depot_relay" ]; do
-      gpuadm_holder=
-      [ ! -f "$gpuadm_lock/owner" ] || read -r gpuadm_holder _ <"$gpuadm_lock/owner" || :
+      lock_holder
       [ "$gpuadm_holder" = "$gpuadm_run" ] || break
       lock_program_runs || [ $(($(uptime_seconds) - $(cat "$gpuadm_lock/beat" 2>/dev/null || echo 0))) -lt 45 ] || break
     done
-    [ ! -d "$depot_relay" ] || depot_relay_end # otherwise the run has removed it, and the next one may have begun
+    [ ! -d "$depot_relay" ] || depot_relay_end # without it the run has ended properly, and another one may have begun
   ) </dev/null >/dev/null 2>&1 &
 }
 
@@ -214,10 +213,9 @@ depot_relay_end() {
 depot_placed() { [ "$?" -ne 101 ] || : >"$depot_file.placed"; }
 depot_used() { [ "$?" -ne 101 ] || rm -f "$depot_file"; }
 
-# depot_tidy: removes installed files, and keeps partial ones. Not while another run holds the lock, whose files may be among them.
+# depot_tidy: removes installed files, and keeps partial ones. While another run holds the lock, it removes nothing: the depot is in use.
 depot_tidy() {
-  gpuadm_holder=
-  [ ! -f "$gpuadm_lock/owner" ] || read -r gpuadm_holder _ <"$gpuadm_lock/owner" || :
+  lock_holder
   [ -z "$gpuadm_holder" ] || [ "$gpuadm_holder" = "$gpuadm_run" ] || return 0
   for gpuadm_file in "$depot"/*.placed; do rm -f "${gpuadm_file%.placed}" "$gpuadm_file"; done
   rmdir "$depot" "$gpuadm_home/depot" 2>/dev/null || :

@@ -26,8 +26,7 @@ while ! gpuadm_why=$(mkdir "$gpuadm_lock" 2>&1); do
     say_full_disks
     die "$gpuadm_why"
   fi
-  gpuadm_holder=
-  [ ! -f "$gpuadm_lock/owner" ] || read -r gpuadm_holder _ <"$gpuadm_lock/owner" || :
+  lock_holder
   [ "$gpuadm_holder" != "$gpuadm_run" ] || exit 0
   if lock_program_runs; then
     if [ "$gpuadm_holder" != "$gpuadm_steal" ]; then

@@ -954,10 +954,15 @@ lock_program_runs() {
 
 lock_beat() { uptime_seconds >"$gpuadm_lock/beat"; }
 
-# lock_enter: verifies that this run holds the lock, and records this program as the running one.
-lock_enter() {
+# lock_holder: sets gpuadm_holder to the run that holds the lock; empty: none.
+lock_holder() {
   gpuadm_holder=
   [ ! -f "$gpuadm_lock/owner" ] || read -r gpuadm_holder _ <"$gpuadm_lock/owner" || :
+}
+
+# lock_enter: verifies that this run holds the lock, and records this program as the running one.
+lock_enter() {
+  lock_holder
   if [ "$gpuadm_holder" != "$gpuadm_run" ]; then
     say "this run no longer holds the lock of the host${gpuadm_holder:+: $gpuadm_holder holds it}"
     exit 97

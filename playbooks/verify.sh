@@ -109,9 +109,9 @@ verify_dns() {
 
 # verify_dns_pods FILTER: CoreDNS's pods that awk's FILTER selects, of those that are neither ready nor being deleted. `began` is the time
 # at which the pod started and `proxy` the one of kube-proxy on its node, in seconds, 0 before that; `waits` is why its container waits; `due`
-# is 1 if kube-proxy is to start on that node.
-# A pod that is not on a node yet, or that the Deployment has not created yet (the replacement of a deleted one), waits on the node where
-# kube-proxy started last.
+# is 1 if kube-proxy has not started on its node yet.
+# A pod that is not scheduled yet, or that the Deployment has not created yet (the replacement of a deleted one), counts as one on the node
+# where kube-proxy started last.
 verify_dns_pods() {
   verify_pods=$(verify_cluster -n kube-system get pods,deployments -l 'k8s-app in (kube-dns,kube-proxy)' -o 'jsonpath={range .items[*]}{.metadata.labels.k8s-app}|{.spec.nodeName}|{.metadata.name}|{.status.containerStatuses[0].ready}|{.status.containerStatuses[0].state.running.startedAt}|{.metadata.deletionTimestamp}|{.status.containerStatuses[0].state.waiting.reason}|{.spec.replicas}{"\n"}{end}') || return 2
   printf '%s\n' "$verify_pods" | while IFS='|' read -r app node pod ready started deleted waits replicas; do
@@ -139,7 +139,7 @@ verify_dns_early='began && proxy && began <= proxy + 10 && now >= began + 3'
 verify_dns_open='due || proxy && now < proxy + 20 && (began ? began <= proxy + 10 : waits ~ /^(|ContainerCreating|PodInitializing)$/)'
 # Also where the API server does not answer: the wait for CoreDNS, which is next, has the time for that.
 verify_dns_is_settled() {
-  [ ! -e "$verify_dns_done" ] || return 0
+  [ ! -e "$gpuadm_lock/dns-restarted" ] || return 0
   ! cluster_says dns-settled || return 0
   verify_left=$(verify_dns_pods "($verify_dns_early) || ($verify_dns_open)") || return 0
   [ -z "$verify_left" ]
@@ -151,11 +151,11 @@ verify_dns_settle() {
   done
   verify_dns_is_settled
 }
-# Once a run: what happens to the pods afterwards is awaited by the next step, which also says why they are not ready.
-verify_dns_done=${gpuadm_lock:-/run}/dns-of-${gpuadm_run:-none}
+# At most once per run, which the folder of its lock records: pods that start afterwards must not fail the check. The next step waits for
+# them, and reports why they are not ready.
 verify_dns_restart() {
   in_time 25 verify_dns_settle || say "pods of CoreDNS were not ready or replaced within 25 s"
-  touch "$verify_dns_done" 2>/dev/null || : # the folder of the lock is there in a run
+  : >"$gpuadm_lock/dns-restarted"
 }
 
 # Without --request-timeout, because a deletion is awaited with its own limit.

@@ -35,7 +35,7 @@ const Kind& kind_of(const facts::Facts& facts) {
   return kinds[static_cast<std::size_t>(state_of(facts))];
 }
 
-/// Appends without a third copy: with many hosts, findings are most of the memory.
+/// Appends with one allocation of the final size: with many hosts, findings are most of the memory.
 void append(std::vector<Finding>& findings, std::vector<Finding> more) {
   if (findings.empty()) {
     findings = std::move(more);

@@ -137,7 +137,8 @@ Result<SettledVersion> resolve_patch(const playbook::ChosenVersion& version, con
   Offers offers;
   std::optional<base::Error> error;
   while (auto completion = fleet.next()) {
-    auto& [host, result, ended] = *completion;
+    const auto& host = completion->host;
+    const auto& result = completion->result;
     if (!result) {
       error = result.error();
       continue;

@@ -19,44 +19,43 @@ class Automatic final : public Transport {
   Result<void> start(Command command) override {
     if (!libssh2_) return main_->start(std::move(command));
     command_ = command;
-    // A key that was accepted just now may not be in known_hosts: then the OpenSSH client would accept
-    // another.
-    if (state_ == Sender::refused || session_.has_new_key(host_) ||
+    // A key that was accepted in this run may not be in known_hosts, and ssh would accept another one.
+    if (state_ == SenderState::refused || session_.has_new_key(host_) ||
         !libssh2_->is_slower_than_openssh(command))
       return main_->start(std::move(command));
     if (!sender_) sender_ = openssh(session_, host_, endpoint_);
-    if (sender_->start(log_in())) {
-      state_ = Sender::logs_in;
+    if (sender_->start(login_command())) {
+      state_ = SenderState::logs_in;
       return {};
     }
-    give_up_sender(Sender::refused);
+    give_up_sender(SenderState::refused);
     return main_->start(std::move(command));
   }
   void interests(std::vector<pollfd>& into) const override { current().interests(into); }
   std::optional<base::Instant> wake() const override { return current().wake(); }
   Result<std::optional<Exit>> advance() override {
-    if (state_ == Sender::logs_in) return advance_login();
-    if (state_ == Sender::sends) return advance_sending();
+    if (state_ == SenderState::logs_in) return advance_login();
+    if (state_ == SenderState::sends) return advance_sending();
     return advance_main();
   }
   void close() override {
     main_->close();
-    give_up_sender(Sender::idle);
+    give_up_sender(SenderState::idle);
   }
-  std::uint64_t sent() const override { return state_ == Sender::logs_in ? 0 : current().sent(); }
+  std::uint64_t sent() const override { return current().sent(); }
   std::string kind() const override { return main_->kind(); }
 
  private:
   /// The OpenSSH client that sends large files while libssh2 does the rest.
-  enum class Sender { idle, logs_in, sends, refused };
+  enum class SenderState { idle, logs_in, sends, refused };
 
-  Transport& current() { return sends_or_logs_in() ? *sender_ : *main_; }
-  const Transport& current() const { return sends_or_logs_in() ? *sender_ : *main_; }
-  bool sends_or_logs_in() const { return state_ == Sender::logs_in || state_ == Sender::sends; }
+  const Transport& current() const {
+    return state_ == SenderState::logs_in || state_ == SenderState::sends ? *sender_ : *main_;
+  }
 
-  /// Before each file, so that it is certain that the file's program has not started if the login fails. Over
-  /// a connection that is still open it takes one short session.
-  Command log_in() const {
+  /// Runs before each file: if it fails, the file's program has certainly not started. Over a connection that
+  /// is still open, it takes one short session.
+  Command login_command() const {
     Command command;
     command.label = "log in to send a large file";
     command.script = "true";
@@ -69,10 +68,10 @@ class Automatic final : public Transport {
     const auto login = sender_->advance();
     if (login && !*login) return std::nullopt;
     if (login && (*login)->status == 0 && sender_->start(command_)) {
-      state_ = Sender::sends;
+      state_ = SenderState::sends;
       return advance_sending();
     }
-    give_up_sender(Sender::refused);
+    give_up_sender(SenderState::refused);
     TRY(main_->start(command_));
     return advance_main();
   }
@@ -80,9 +79,9 @@ class Automatic final : public Transport {
   Result<std::optional<Exit>> advance_sending() {
     auto progress = sender_->advance();
     if (!progress)
-      give_up_sender(Sender::idle);
+      give_up_sender(SenderState::idle);
     else if (*progress)
-      state_ = Sender::idle;
+      state_ = SenderState::idle;
     return progress;
   }
 
@@ -96,10 +95,10 @@ class Automatic final : public Transport {
     return main_->advance();
   }
 
-  void give_up_sender(Sender state) {
+  void give_up_sender(SenderState state) {
     if (sender_) sender_->close();
     sender_.reset();
-    if (state_ != Sender::refused) state_ = state;
+    if (state_ != SenderState::refused) state_ = state;
   }
 
   Session& session_;
@@ -107,7 +106,7 @@ class Automatic final : public Transport {
   spec::Endpoint endpoint_;
   Libssh2* libssh2_ = nullptr;  ///< `main_`, if it is libssh2
   std::unique_ptr<Transport> main_, sender_;
-  Sender state_ = Sender::idle;
+  SenderState state_ = SenderState::idle;
   Command command_;  ///< the last one, while it may have to start again
 };
 }  // namespace

@@ -17,8 +17,8 @@ chmod +x bin/kubectl
 export place PATH=$place/bin:$PATH
 ago() { date -u -d "-$1 seconds" +%FT%TZ; }
 proxy() { printf 'kube-proxy|one|kube-proxy-8z4ls|true|%s||\n' "$(ago "$1")"; }
+wanted() { printf 'kube-dns||coredns|||||%s\n' "$1"; } # wanted REPLICAS
 # pod NAME READY SECONDS-AGO|'' [DELETED [WAITS [NODE]]]
-wanted() { printf 'kube-dns||coredns|||||%s\n' "$1"; }
 pod() { printf 'kube-dns|%s|%s|%s|%s|%s|%s\n' "${6:-one}" "$1" "$2" "${3:+$(ago "$3")}" "${4:-}" "${5:-}"; }
 
 # settled ROW...: whether nothing is to be restarted or awaited.
@@ -38,7 +38,7 @@ exits 1 settled "$(proxy 60)" "$(pod coredns-a false 70)" "$(pod coredns-b true 
 exits 1 settled "$(proxy 5)" "$(pod coredns-a false 1)"
 exits 1 settled "$(proxy 5)" "$(pod coredns-a false '' '' ContainerCreating)"
 exits 1 settled "$(proxy 5)" "$(pod coredns-a false '')"
-# A pod that is not on a node yet, or does not exist yet.
+# A pod that is not scheduled yet, or does not exist yet.
 exits 1 settled "$(proxy 5)" "kube-dns||coredns-a|||||"
 exits 0 settled "$(proxy 25)" "kube-dns||coredns-a|||||"
 exits 1 settled "$(wanted 2)" "$(proxy 5)" "$(pod coredns-a true 3)"
@@ -47,7 +47,7 @@ exits 0 settled "$(wanted 1)" "$(proxy 5)" "$(pod coredns-a true 3)"
 exits 1 settled "$(wanted 1)" "$(proxy 5)" "$(pod coredns-a false 70 "$(ago 1)")"
 exits 0 settled "$(wanted 1)" "$(pod coredns-a false 70 "$(ago 1)")"
 
-# kube-proxy is to start on the node of a pod that is not ready.
+# kube-proxy has not started yet on the node of a pod that is not ready.
 exits 1 settled "kube-proxy|one|kube-proxy-8z4ls|false||||" "$(pod coredns-a false '' '' ContainerCreating)"
 exits 1 settled "kube-proxy|one|kube-proxy-8z4ls|false||||" "$(pod coredns-a false 9)"
 exits 0 settled "kube-proxy|one|kube-proxy-8z4ls|false||||" "$(pod coredns-a true 9)"
@@ -59,9 +59,14 @@ chmod +x bin/kubectl
 exits 0 in_step verify_dns_is_settled
 mv bin/kubectl.off bin/kubectl
 
+# restart: the step's apply, and its check, in a run of its own.
+restart() {
+  rm -rf lock && mkdir lock
+  in_step "gpuadm_lock=$place/lock; verify_dns_restart && verify_dns_is_settled"
+}
 { proxy 60 && pod coredns-b false 30; } >later
 printf '%s\n' "$(proxy 60)" "$(pod coredns-a false 58)" >pods
-exits 0 in_step verify_dns_restart
+exits 0 restart
 [ "$(grep -c . deleted)" = 1 ] || fail "other pods were deleted: $(cat deleted)"
 grep -q 'delete pod coredns-a ' deleted || fail "it was not restarted"
 
@@ -69,5 +74,11 @@ grep -q 'delete pod coredns-a ' deleted || fail "it was not restarted"
 rm deleted
 { proxy 12 && pod coredns-d false 0; } >later
 printf '%s\n' "$(proxy 12)" "$(pod coredns-c false 2)" >pods
-exits 0 in_step verify_dns_restart
+exits 0 restart
 grep -q 'delete pod coredns-c ' deleted || fail "it was not restarted"
+
+# The check of the same run is satisfied, whatever pods do afterwards.
+[ -e lock/dns-restarted ] || fail "the restart is not recorded"
+printf '%s\n' "$(proxy 5)" "$(pod coredns-e false '')" >pods
+exits 1 in_step verify_dns_is_settled
+exits 0 in_step "gpuadm_lock=$place/lock; verify_dns_is_settled"

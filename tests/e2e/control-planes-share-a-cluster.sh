@@ -25,15 +25,6 @@ members() { # members NAME: of etcd, as that control plane has them
   on "$1" 'kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system exec "etcd-$(hostname)" -- etcdctl --endpoints https://127.0.0.1:2379 \
     --cacert /etc/kubernetes/pki/etcd/ca.crt --cert /etc/kubernetes/pki/etcd/server.crt --key /etc/kubernetes/pki/etcd/server.key member list'
 }
-within() { # within SECONDS WHAT COMMAND...
-  local deadline=$((SECONDS + $1)) what=$2
-  shift 2
-  until "$@" >seen 2>&1; do
-    [ "$SECONDS" -lt "$deadline" ] || { cp seen out && fail "not within the time: $what"; }
-    sleep 1
-  done
-}
-
 exits 0 gpuadm apply -f cluster.yaml --bundle "$bundle" -y
 has_a_cluster one 5
 [ "$(members one | wc -l)" = 3 ] || fail "etcd has not three members"

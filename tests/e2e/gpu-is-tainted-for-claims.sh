@@ -65,13 +65,6 @@ spec:
 END
 }
 allocated() { admin get resourceclaim "$1" -o "'jsonpath={.status.allocation.devices.results[*].device}'"; }
-within() { # within SECONDS WHAT COMMAND...
-  local deadline=$((SECONDS + $1)) what=$2
-  until "${@:3}"; do
-    [ "$SECONDS" -lt "$deadline" ] || fail "$what: $(admin get pods,resourceclaims -o wide 2>&1; admin get events 2>&1 | tail -n 5)"
-    sleep 1
-  done
-}
 has() { [ "$(allocated "$1")" = "$2" ]; }
 waits() { admin get events --field-selector "involvedObject.name=$1" 2>/dev/null | grep -q 'FailedScheduling'; }
 rules=devicetaintrules.resource.k8s.io
@@ -89,20 +82,20 @@ rule=$(admin get "$rules" -o name)
 exits 0 gpu quarantine node 1 -y
 says "nothing to do"
 claim first
-within 60 "a claim does not get the other GPU" has first gpu-0
+within 60 "a claim to get the other GPU" has first gpu-0
 claim second "${uuids[1]}"
-within 60 "the claim of the GPU in quarantine is not refused" waits second
+within 60 "the claim of the GPU in quarantine to be refused" waits second
 [ -z "$(allocated second)" ] || fail "the claim got $(allocated second)"
 exits 0 gpuadm doctor -f cluster.yaml --stage cluster --only gk.dra-quarantine --fail-on warning -v
 says "pods do not get GPUs in quarantine"
 
 exits 0 gpu release node 1 -y
 [ -z "$(admin get "$rules" -o name)" ] || fail "the rule is left"
-within 60 "the GPU is not offered again" has second gpu-1
+within 60 "the GPU to be offered again" has second gpu-1
 
 # --evict: the pod that has the GPU is deleted.
 exits 0 gpu quarantine node 1 -y --evict
 gone() { ! admin get pod second >/dev/null 2>&1; }
-within 60 "the pod with the GPU is not evicted" gone
+within 60 "the pod with the GPU to be evicted" gone
 exits 0 gpuadm reset -f cluster.yaml -y
 ! on node test -e /etc/gpuadm || fail "reset left the list"

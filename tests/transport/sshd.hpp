@@ -115,6 +115,14 @@ class Sshd {
         << fmt::format("[{}]:{} {}", address, port, base::read_file(place.path / "host_ed25519.pub").value());
   }
   std::string log() const { return base::read_file(place.path / "log").value_or(""); }
+  /// How often words are in the log.
+  std::size_t logged(std::string_view words) const {
+    const std::string text = log();
+    std::size_t count = 0;
+    for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
+    return count;
+  }
+  std::size_t key_logins() const { return logged("Accepted publickey"); }
 
   spec::Endpoint endpoint(const std::string& key, const std::string& user = "root",
                           const std::string& address = "127.0.0.1") {

@@ -10,15 +10,6 @@ transport::Options openssh(const Sshd& sshd) {
   options.client = spec::SshClient::openssh;
   return options;
 }
-
-std::size_t logins(const Sshd& sshd) {
-  const std::string log = sshd.log();
-  std::size_t count = 0;
-  for (std::size_t at = log.find("Accepted publickey"); at != std::string::npos;
-       at = log.find("Accepted publickey", at + 1))
-    ++count;
-  return count;
-}
 }  // namespace
 
 TEST_CASE("openssh: output, error output, status 255 and signals come back over one connection") {
@@ -34,7 +25,7 @@ TEST_CASE("openssh: output, error output, status 255 and signals come back over 
     CHECK(exit->status == status);
   }
   CHECK(client("kill -KILL $$")->status == 137);
-  CHECK(logins(sshd) == 1);
+  CHECK(sshd.key_logins() == 1);
 }
 
 TEST_CASE("openssh: nothing of ours stays behind") {

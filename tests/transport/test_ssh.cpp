@@ -31,12 +31,8 @@ transport::Command rooted(std::string script) {
   command.as = transport::As::root;
   return command;
 }
-int sessions(const Sshd& sshd) {
-  int count = 0;
-  const std::string log = sshd.log();
-  for (std::size_t at = 0; (at = log.find("Starting session: command", at)) != std::string::npos; ++at)
-    ++count;
-  return count;
+std::size_t sessions(const Sshd& sshd) {
+  return sshd.logged("Starting session: command");
 }
 }  // namespace
 
@@ -50,7 +46,7 @@ TEST_CASE("ssh: a large file that goes over two channels is put together again, 
     CAPTURE(size);
     const auto file = sshd.place.path / "big";
     REQUIRE(shell(fmt::format("head -c {} /dev/urandom > {}", size, file.string())) == 0);
-    const int before = sessions(sshd);
+    const std::size_t before = sessions(sshd);
     auto command = rooted("sha256sum | cut -d' ' -f1; exit 7");
     command.input = file;
     const auto exit = client(command);
@@ -105,7 +101,7 @@ TEST_CASE("ssh: through sudo a large file takes two channels once sudo is known 
   auto command = rooted("id -u; wc -c");
   command.input = sshd.place.write("file", std::string(40'000'000, 'x'));
   for (const int channels : {1, 2}) {
-    const int before = sessions(sshd);
+    const std::size_t before = sessions(sshd);
     const auto exit = client(command);
     if (!exit) FAIL(exit.error().what);
     CHECK(exit->out == "0\n40000000\n");

@@ -29,7 +29,6 @@ class SharedText {
   [[nodiscard]] bool empty() const { return !text_; }
   [[nodiscard]] std::size_t size() const { return text().size(); }
   [[nodiscard]] bool starts_with(std::string_view part) const { return text().starts_with(part); }
-  [[nodiscard]] bool ends_with(std::string_view part) const { return text().ends_with(part); }
   [[nodiscard]] bool contains(std::string_view part) const { return text().contains(part); }
   [[nodiscard]] bool contains(char part) const { return text().contains(part); }
   [[nodiscard]] std::size_t find(std::string_view part) const { return text().find(part); }
@@ -46,7 +45,6 @@ class SharedText {
   friend bool operator==(const SharedText& a, std::string_view b) { return a.text() == b; }
   friend bool operator==(const SharedText& a, const std::string& b) { return a.text() == b; }
   friend bool operator==(const SharedText& a, const char* b) { return a.text() == b; }
-  friend auto operator<=>(const SharedText& a, const SharedText& b) { return a.text() <=> b.text(); }
   friend std::string operator+(std::string a, const SharedText& b) { return std::move(a) + b.text(); }
   friend std::string operator+(const SharedText& a, std::string_view b) { return a.text() + std::string(b); }
 

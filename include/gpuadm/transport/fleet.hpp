@@ -17,7 +17,7 @@ namespace transport {
 struct Completion {
   std::string host;
   Result<Exit> result;
-  base::Time ended = base::now();
+  base::Time ended = base::now();  ///< local time of the end, also if next() returns it later
 };
 
 /// Something else that runs in the poll loop of a fleet, such as a server: passive, like a transport.

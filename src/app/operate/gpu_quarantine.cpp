@@ -97,13 +97,13 @@ Result<base::Variables> taint_of(const spec::Cluster& cluster, const facts::Clus
         "the version of Kubernetes could not be read: DeviceTaintRules break the kube-scheduler of "
         "1.36.0 to 1.36.2",
         "run the same command again");
-  if (checks::taint_rules_break_scheduler(view))
+  if (const std::string broken = checks::version_broken_by_taint_rules(view); !broken.empty())
     return base::fail(
         Fault::blocked,
         fmt::format(
             "the kube-scheduler of Kubernetes {} ignores DeviceTaintRules, which keep single GPUs from "
             "pods, and cannot start while one exists",
-            base::printable(view.version, 50)),
+            base::printable(broken, 50)),
         "upgrade to 1.36.3 or newer (gpuadm upgrade), or cordon the node: kubectl cordon " + host);
   const facts::Node* node = facts::node_of(view, facts);
   for (const facts::ResourceSlice& slice : view.slices.value_or(std::vector<facts::ResourceSlice>())) {

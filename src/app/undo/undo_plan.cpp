@@ -22,7 +22,8 @@ Result<Journals> read_journals(transport::Fleet& fleet, const std::vector<std::s
                         .output_limit = 64u << 20});
   Journals journals;
   while (auto completion = fleet.next()) {
-    const auto& [host, result, ended] = *completion;
+    const auto& host = completion->host;
+    const auto& result = completion->result;
     if (!result) return std::unexpected(result.error());
     auto journal = plan::read_journal(result->out);
     if (!journal)

@@ -121,12 +121,13 @@ void dra_devices(const Whole& w, Verdicts& out) {
 
 /// With the DRA driver, a DeviceTaintRule keeps new pods from a GPU in quarantine.
 void dra_quarantine(const Whole& w, Verdicts& out) {
-  if (taint_rules_break_scheduler(w.facts) && w.facts.taint_rules && !w.facts.taint_rules->empty()) {
+  const std::string broken = version_broken_by_taint_rules(w.facts);
+  if (!broken.empty() && w.facts.taint_rules && !w.facts.taint_rules->empty()) {
     std::vector<std::string> names;
     for (const facts::TaintRule& rule : *w.facts.taint_rules) names.push_back(rule.name);
     return out.fail(
         Severity::blocker, "kube-scheduler ignores the DeviceTaintRules, and cannot start while one exists",
-        fmt::format("Kubernetes {}: {}", w.facts.version, some(names)),
+        fmt::format("Kubernetes {}: {}", broken, some(names)),
         "gpuadm upgrade --kubernetes-version 1.36.3; until then: kubectl delete devicetaintrules --all");
   }
   if (w.cluster.gpu.allocator != spec::Allocator::dra)
@@ -223,15 +224,16 @@ constexpr std::array cluster_gpu_rows = std::to_array<Check>({
 
 }  // namespace
 
-bool taint_rules_break_scheduler(const facts::ClusterFacts& facts) {
-  const auto breaks = [](const std::string& text) {
-    const auto version = base::Version::parse(text);
-    return version && version->major == 1 && version->minor == 36 && version->patch < 3;
-  };
-  if (breaks(facts.version)) return true;
-  return facts.nodes && std::ranges::any_of(*facts.nodes, [&](const facts::Node& node) {
-           return facts::is_control_plane(node) && breaks(node.kubelet);
-         });
+std::string version_broken_by_taint_rules(const facts::ClusterFacts& facts) {
+  std::vector<std::string> versions = {facts.version};
+  if (facts.nodes)
+    for (const facts::Node& node : *facts.nodes)
+      if (facts::is_control_plane(node)) versions.push_back(node.kubelet);
+  for (const std::string& text : versions)
+    if (const auto version = base::Version::parse(text);
+        version && version->major == 1 && version->minor == 36 && version->patch < 3)
+      return text;
+  return "";
 }
 
 std::span<const Check> cluster_gpu_checks() {

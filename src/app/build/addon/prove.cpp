@@ -59,7 +59,7 @@ Result<std::string> prove_metrics_server(ReachedCluster& cluster, std::chrono::s
           const auto use = std::ranges::find(*uses, node, &workload::NodeUse::node);
           const auto cpu = use == uses->end() ? std::nullopt : facts::parse_quantity(use->cpu);
           const auto memory = use == uses->end() ? std::nullopt : facts::parse_quantity(use->memory);
-          if (!cpu || !memory || *memory < 0) {
+          if (!cpu || !memory || *memory < 0 || *memory > 1e18) {
             reason = "no metrics of the node " + base::printable(node, 253);
             return std::nullopt;
           }

@@ -83,7 +83,7 @@ Algorithms algorithms_for(const Config& config, const std::vector<std::string>& 
 std::string openssh_ciphers(const Config& config) {
   std::vector<std::string> order = config.ciphers;
   const auto others = std::ranges::stable_partition(
-      order, [](const std::string& name) { return name == ciphers[0] || name == ciphers[1]; });
+      order, [](const std::string& name) { return name.ends_with("-gcm@openssh.com"); });
   return others.begin() == order.begin() ? "" : base::join(order, ",");
 }
 
