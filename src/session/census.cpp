@@ -78,7 +78,7 @@ Result<Survey> take_census(transport::Fleet& fleet, const assets::Store& assets,
   while (auto completion = fleet.next()) {
     auto& [host, result, answered] = *completion;
     Result<facts::Facts> facts =
-        result ? read_probe(host, *result, answered) : std::unexpected(std::move(result).error());
+        result ? read_probe(host, *result, answered) : std::unexpected(result.error());
     const bool keep =
         afterwards == Afterwards::keep_connection ||
         (afterwards == Afterwards::keep_to_control_planes && facts && facts->kubernetes.admin_conf);
