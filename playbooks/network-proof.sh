@@ -5,7 +5,7 @@
 # (src/checks/chain/network.cpp). Loaded after prelude.sh and verify.sh.
 #
 # The result, columns apart by tabs:
-#   node NAME ADDRESS POD-CIDR READY MESSAGE     READY is empty where the cluster has no such node
+#   node NAME ADDRESS POD-CIDR READY MESSAGE CREATED     READY is empty where the cluster has no such node
 #   pod NODE PHASE POD-ADDRESS NAME TROUBLE
 #   said NODE JSON                               a line of gpuadm-proof --network
 #   exec NODE TEXT                               no program could be run in the pod
@@ -69,6 +69,16 @@ spec:
       resources: { requests: { cpu: 1m, memory: 4Mi } }
       securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: [ALL] } }
 END
+}
+
+# Whether the nodes could be read and no node that joined in the last two minutes is still to become Ready. A node that is older is not
+# awaited.
+proof_nodes_are_settled() {
+  verify_cluster get nodes -o 'jsonpath={range .items[*]}node{"\t"}{.metadata.name}{"\t"}{.status.addresses[?(@.type=="InternalIP")].address}{"\t"}{.spec.podCIDR}{"\t"}{.status.conditions[?(@.type=="Ready")].status}{"\t"}{.status.conditions[?(@.type=="Ready")].message}{"\t"}{.metadata.creationTimestamp}{"\n"}{end}' \
+    >"$proof_dir/all-nodes" || return 1
+  proof_selected "$proof_dir/all-nodes" >"$proof_dir/nodes"
+  proof_new=$(date -u -d "@$(($(date +%s) - 120))" +%Y-%m-%dT%H:%M:%SZ)
+  since=$proof_new awk -F '\t' '$1 == "node" && $5 != "True" && $7 > ENVIRON["since"] { open = 1 } END { exit open }' "$proof_dir/nodes"
 }
 
 # One pod for each node that is Ready.
@@ -139,9 +149,8 @@ proof_run() {
     rm -f "$proof_known"
   fi
   verify_space_make >/dev/null
-  verify_cluster get nodes -o 'jsonpath={range .items[*]}node{"\t"}{.metadata.name}{"\t"}{.status.addresses[?(@.type=="InternalIP")].address}{"\t"}{.spec.podCIDR}{"\t"}{.status.conditions[?(@.type=="Ready")].status}{"\t"}{.status.conditions[?(@.type=="Ready")].message}{"\n"}{end}' \
-    >"$proof_dir/all-nodes"
-  proof_selected "$proof_dir/all-nodes" >"$proof_dir/nodes"
+  # A node that is still not Ready then gets no pod, and the result says so.
+  in_time 60 proof_nodes_are_settled || [ -f "$proof_dir/nodes" ] || die "the API server does not return the nodes within 60 s"
   proof_make_pods
   in_time 60 proof_pods_are_settled || proof_add_events
   proof_exec_all

@@ -114,6 +114,12 @@ Finding peers_broken(const GpuNode& on, const NetworkNode& node, const NetworkVi
                 base::join(texts, "; ") + (cause.text.empty() ? "" : "; " + cause.text), cause.remedy);
 }
 
+bool has_peer(const NetworkNode& node, const facts::NetworkProof& proof) {
+  return std::ranges::any_of(proof.nodes, [&](const NetworkNode& other) {
+    return other.name != node.name && other.phase == "Running" && !other.pod_address.empty();
+  });
+}
+
 Finding check_network(const GpuNode& on, const NetworkNode& node, const NetworkView& view) {
   if (const auto failed = failures(node, Kind::peer); !failed.empty())
     return peers_broken(on, node, view, failed);
@@ -124,9 +130,11 @@ Finding check_network(const GpuNode& on, const NetworkNode& node, const NetworkV
         fmt::format("{}: {}", failed.front()->target, failed.front()->says),
         "kubectl -n kube-system get pods -l k8s-app=kube-proxy -o wide, and the log of the one on the node");
   const std::size_t peers = count(node, Kind::peer);
-  if (count(node, Kind::api) == 0 || (peers == 0 && view.proof.nodes.size() > 1))
+  if (count(node, Kind::api) == 0 || (peers == 0 && has_peer(node, view.proof)))
     return broken(Link::network, on, "the program in the pod ended without its results", "",
                   "kubectl describe node " + on.node);
+  if (peers == 0 && view.proof.nodes.size() > 1)
+    return untried(Link::network, on, "no pod runs on another node");
   const std::string others =
       peers == 0 ? "the only node tested"
                  : fmt::format("reaches pods on {} other node{}", peers, peers == 1 ? "" : "s");
