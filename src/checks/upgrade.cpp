@@ -44,6 +44,7 @@ class Judge {
     }
     quorum();
     if (drains(u_.facts)) pods();
+    taint_rules();
     apis();
     return std::move(findings_);
   }
@@ -186,6 +187,19 @@ class Judge {
   [[nodiscard]] const facts::Node* node_named(const std::string& name) const {
     const auto place = std::ranges::find(*u_.facts.nodes, name, &facts::Node::name);
     return place != u_.facts.nodes->end() ? &*place : nullptr;
+  }
+
+  void taint_rules() {
+    if (!is_broken_by_taint_rules(u_.to) || !u_.facts.taint_rules || u_.facts.taint_rules->empty()) return;
+    std::vector<std::string> names;
+    for (const facts::TaintRule& rule : *u_.facts.taint_rules) names.push_back(rule.name);
+    refuse(
+        "upgrade.taint-rules", "",
+        fmt::format("the kube-scheduler of Kubernetes {} cannot start while a DeviceTaintRule exists",
+                    u_.to.text()),
+        some(names),
+        "use 1.36.3 or newer; or first release the GPUs in quarantine (gpuadm gpu release), and delete the "
+        "DeviceTaintRules of others");
   }
 
   /// "policy/v1beta1 podsecuritypolicies 1.25": requests for it fail from that version on.

@@ -161,3 +161,15 @@ TEST_CASE("upgrade: control planes one by one, then workers as many as may be aw
         Order{{"cp1"}, {"cp2"}, {"cp3"}, {"w1", "w2"}, {"w3", "w4"}, {"w5"}});
   CHECK(checks::upgrade_order(world.cluster, 1).size() == 8);
 }
+
+TEST_CASE("upgrade: not to a kube-scheduler that DeviceTaintRules break while one exists") {
+  World world(3, 2, "v1.35.4");
+  CHECK(world.judged({1, 36, 2}).empty());
+  world.facts.taint_rules.emplace();
+  CHECK(world.judged({1, 36, 2}).empty());
+  world.facts.taint_rules->push_back({.name = "gpuadm-one"});
+  CHECK(world.judged({1, 36, 0}) == "upgrade.taint-rules\n");
+  CHECK(world.judged({1, 36, 2}) == "upgrade.taint-rules\n");
+  CHECK(world.judged({1, 36, 3}).empty());
+  CHECK(world.judged({1, 35, 5}).empty());
+}

@@ -4,6 +4,7 @@
 # control groups and connections are real. promtool of Debian's package prometheus checks the text if it is installed.
 . "$(dirname "$0")/common"
 
+prometheus=$(lab prometheus)
 gpu=GPU-00112233-4455-6677-8899-aabbccddee0
 admin() { administer plane "$@"; }
 address=$(lab up node --gpu h200x2)
@@ -16,14 +17,6 @@ enable() { exits 0 gpuadm health enable -f cluster.yaml --interval 10 --skip gpu
 traces() {
   on "$1" "ls -d /usr/local/libexec/gpuadm /var/lib/gpuadm/health /run/gpuadm-health /etc/systemd/system/*gpuadm-[hm]e* /etc/systemd/system/*.wants/gpuadm-[hm]e* 2>/dev/null; systemctl list-units --all --no-legend 'gpuadm-health*' 'gpuadm-metrics*'" || :
 }
-within() { # within SECONDS COMMAND...
-  local deadline=$((SECONDS + $1))
-  shift
-  until "$@"; do
-    [ "$SECONDS" -lt "$deadline" ] || fail "not in time: $*; $(head -c 2000 metrics)"
-    sleep 1
-  done
-}
 # fetched WAY: the metrics are in ./metrics.
 fetched() {
   case $1 in
@@ -32,14 +25,14 @@ fetched() {
   esac
 }
 # shows WAY TEXT: a line of the metrics has this text.
-shows() { fetched "$1" && grep -qF -- "$2" metrics; }
+shows() { fetched "$1" && { grep -qF -- "$2" metrics || { head -c 2000 metrics && false; }; }; }
 on node "command -v curl" >/dev/null || lab ssh node 'cat >/usr/local/bin/curl && chmod 0755 /usr/local/bin/curl' <"$(command -v curl)"
 
 enable --metrics loopback --dry-run
 for host in plane node; do traces "$host"; done >traces.log
 [ ! -s traces.log ] || fail "a dry run has left $(cat traces.log)"
 enable --metrics loopback -y
-within 60 shows loopback 'gpuadm_health_condition{node="node",condition="GPUHealthy",status="true"} 1'
+within 60 "the metrics of the health checks" shows loopback 'gpuadm_health_condition{node="node",condition="GPUHealthy",status="true"} 1'
 shows loopback "DCGM_FI_DEV_POWER_USAGE{gpu=\"1\",UUID=\"${gpu}1\"" || fail "no power"
 enable --metrics loopback -y
 says "nothing to do"
@@ -66,7 +59,7 @@ ${gpu}1, $one, 2048, /opt/train
 ${gpu}1, $two, 1024, /opt/serve
 ${gpu}1, 1, 100, /sbin/init
 END_OF_LIST
-within 30 shows loopback 'namespace="default",pod="two"} 1073741824'
+within 30 "the metrics of the health checks" shows loopback 'namespace="default",pod="two"} 1073741824'
 shows loopback "gpuadm_gpu_pod_memory_used_bytes{gpu=\"1\",UUID=\"${gpu}1\",Hostname=\"node\",container=\"one\",namespace=\"default\",pod=\"one\"} 2147483648" ||
   fail "the memory of a pod is wrong: $(grep pod_memory metrics)"
 grep -q '^DCGM_FI_DEV_GPU_UTIL{gpu="0".*,container="alone",namespace="default",pod="alone"} ' metrics || fail "the GPU of one pod has no pod"
@@ -87,11 +80,26 @@ enable --metrics node -y
 on node cat /var/lib/gpuadm/health/tls.crt >tls.crt
 on node "stat -c '%a %U' /var/lib/gpuadm/health/tls.key" >mode
 grep -qx '600 root' mode || fail "the key is $(cat mode)"
-within 30 shows node 'gpuadm_health_condition{node="node",condition="GPUHealthy",status="true"} 1'
+within 30 "the metrics of the health checks" shows node 'gpuadm_health_condition{node="node",condition="GPUHealthy",status="true"} 1'
 ! lab net curl -s --max-time 5 "https://$address:9440/metrics" >answer 2>&1 || fail "a certificate that is not known is accepted"
 ! lab net curl -s --max-time 5 "http://$address:9440/metrics" >answer 2>&1 || fail "the metrics are sent without TLS"
 on node systemctl restart gpuadm-metrics
 on node cat /var/lib/gpuadm/health/tls.crt | cmp - tls.crt || fail "a restart makes another certificate"
+
+# The add-on Prometheus scrapes them from both nodes.
+on node 'ctr -n k8s.io images import -' <"$prometheus" >/dev/null
+on plane 'ctr -n k8s.io images import -' <"$prometheus" >/dev/null
+mkdir -p assets/playbooks
+sed "s,^  prometheus_image: .*,  prometheus_image: lab.local/prometheus:1," "$top/playbooks/catalog.yaml" >assets/playbooks/catalog.yaml
+exits 0 gpuadm addon enable prometheus -f cluster.yaml --assets assets
+says "targets are up (cadvisor, gpuadm, kubelet, prometheus)"
+stored() { admin get --raw "/api/v1/namespaces/gpuadm-prometheus/services/prometheus:9090/proxy/api/v1/query?query=$1" >answer; }
+stored 'DCGM_FI_DEV_POWER_USAGE%7Bjob%3D%22gpuadm%22%7D'
+jq -e --arg gpu "${gpu}1" '[.data.result[] | select(.metric.UUID == $gpu and .metric.node == "node" and (.value[1] | tonumber) > 0)] | length == 1' answer >/dev/null ||
+  fail "Prometheus has no power of the GPU: $(cat answer)"
+stored 'gpuadm_health_condition%7Bcondition%3D%22GPUHealthy%22,status%3D%22true%22%7D'
+jq -e '[.data.result[].metric.node] | sort == ["node", "plane"]' answer >/dev/null || fail "Prometheus does not have the health of both nodes: $(cat answer)"
+exits 0 gpuadm addon disable prometheus -f cluster.yaml --assets assets
 
 # Junk, half handshakes, and clients that keep connections open and send nothing.
 sleep 1
@@ -145,7 +153,7 @@ exits 0 gpuadm health disable -f cluster.yaml -y
 for host in plane node later; do traces "$host"; done >traces.log
 [ ! -s traces.log ] || fail "health disable has left $(cat traces.log)"
 enable --metrics loopback -y
-within 60 fetched loopback
+within 60 "metrics after health disable and enable" fetched loopback
 exits 0 gpuadm reset -f cluster.yaml -y
 for host in plane node later; do traces "$host"; done >traces.log
 [ ! -s traces.log ] || fail "reset has left $(cat traces.log)"

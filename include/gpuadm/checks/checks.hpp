@@ -66,10 +66,13 @@ using Selection = std::function<bool(const facts::Facts&)>;
                                                            const facts::ClusterFacts& facts,
                                                            const Data& data);
 
-/// The Kubernetes version of a scheduler of this cluster that DeviceTaintRules break: that of 1.36.0
-/// to 1.36.2 ignores their changes, and ends with a panic while one exists (kubernetes/kubernetes#139681,
-/// fixed in 1.36.3). By the versions of the API server and of the kubelets of control-plane nodes. Empty:
-/// there is none.
+/// Whether DeviceTaintRules break the kube-scheduler of this version of Kubernetes: that of 1.36.0 to 1.36.2
+/// ignores their changes, and ends with a panic while one exists (kubernetes/kubernetes#139681, fixed in
+/// 1.36.3).
+[[nodiscard]] bool is_broken_by_taint_rules(const base::Version& version);
+
+/// The Kubernetes version of a scheduler of this cluster that DeviceTaintRules break. By the versions of the
+/// API server and of the kubelets of control-plane nodes. Empty: there is none.
 [[nodiscard]] std::string version_broken_by_taint_rules(const facts::ClusterFacts& facts);
 
 /// Whether the text of a finding names this GPU, by slot, index or UUID. `gpu`: nullptr if the driver does

@@ -26,8 +26,8 @@ struct Upgrade {
 [[nodiscard]] const facts::Node* node_of(const Upgrade& upgrade, const std::string& host);
 
 /// The obstacles, each with a remedy: blockers are "upgrade.minor", "upgrade.downgrade", "upgrade.skew",
-/// "upgrade.ready", "upgrade.quorum", "upgrade.hosts", "upgrade.pods", "upgrade.runtime"; "upgrade.apis" is a
-/// warning. Empty: none.
+/// "upgrade.ready", "upgrade.quorum", "upgrade.hosts", "upgrade.pods", "upgrade.runtime",
+/// "upgrade.taint-rules"; "upgrade.apis" is a warning. Empty: none.
 [[nodiscard]] std::vector<report::Finding> examine_upgrade(const Upgrade& upgrade);
 
 /// Whether pods can move to other nodes during the upgrade of a node: false if there is only one.

@@ -224,14 +224,17 @@ constexpr std::array cluster_gpu_rows = std::to_array<Check>({
 
 }  // namespace
 
+bool is_broken_by_taint_rules(const base::Version& version) {
+  return version.major == 1 && version.minor == 36 && version.patch < 3;
+}
+
 std::string version_broken_by_taint_rules(const facts::ClusterFacts& facts) {
   std::vector<std::string> versions = {facts.version};
   if (facts.nodes)
     for (const facts::Node& node : *facts.nodes)
       if (facts::is_control_plane(node)) versions.push_back(node.kubelet);
   for (const std::string& text : versions)
-    if (const auto version = base::Version::parse(text);
-        version && version->major == 1 && version->minor == 36 && version->patch < 3)
+    if (const auto version = base::Version::parse(text); version && is_broken_by_taint_rules(*version))
       return text;
   return "";
 }

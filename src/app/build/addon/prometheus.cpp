@@ -17,6 +17,12 @@ constexpr const char* default_retention = "15d";
 /// Without a storage: below the limit of the emptyDir in plan.cpp, so that the pod is not evicted.
 constexpr long long size_without_storage = 4LL << 30;
 
+/// Empty if the option is not there, or nothing follows it.
+std::string_view word_after(const std::vector<std::string_view>& words, std::string_view option) {
+  const auto at = std::ranges::find(words, option);
+  return at == words.end() || std::next(at) == words.end() ? std::string_view() : *std::next(at);
+}
+
 /// The port of the metrics of `gpuadm health enable --metrics node` on the control-plane node; empty: they
 /// are not served to other machines.
 Result<std::string> health_port(session::ClusterClient& client) {
@@ -26,9 +32,8 @@ Result<std::string> health_port(session::ClusterClient& client) {
   for (const std::string_view line : base::lines(exit.out)) {
     const auto words = base::words(line);
     if (words.empty() || words.front() != "serve") continue;
-    const auto listen = std::ranges::find(words, "--listen"), port = std::ranges::find(words, "--port");
-    if (listen == words.end() || port == words.end() || *std::next(listen) != "node") return "";
-    const auto number = base::to_int(*std::next(port));
+    if (word_after(words, "--listen") != "node") return "";
+    const auto number = base::to_int(word_after(words, "--port"));
     return number && *number > 0 && *number <= 65535 ? std::to_string(*number) : std::string();
   }
   return "";
@@ -40,8 +45,7 @@ Result<std::string> configuration(const AddonContext& context, AddonPlan& plan) 
   if (port.empty()) {
     plan.notes.emplace_back(
         "the health metrics of nodes are not served, and so not scraped: gpuadm health enable --metrics "
-        "node, "
-        "then gpuadm addon enable prometheus again");
+        "node, then gpuadm addon enable prometheus again");
     return text;
   }
   text += TRY(context.cluster.assets().read("templates/addons/prometheus-health.yml"));
