@@ -84,7 +84,7 @@ runtime_start() {
   systemctl daemon-reload # the unit file may have changed
   systemctl restart --no-block "$1"
   while :; do
-    sleep 0.3
+    sleep 0.1
     if [ -z "$gpuadm_end" ]; then
       if [ "$(systemctl show -p InvocationID "$1")" = "$gpuadm_old" ] && [ "$(uptime_seconds)" -lt "$gpuadm_stop" ]; then continue; fi
       gpuadm_end=$(($(uptime_seconds) + $3))
