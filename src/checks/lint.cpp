@@ -160,10 +160,45 @@ std::vector<LintProblem> lint_models(const spec::Cluster& cluster, const Data& d
   return all;
 }
 
+std::optional<LintProblem> lint_dra(const base::Version& kubernetes) {
+  if (kubernetes >= Version{1, 34, kubernetes.patch < 0 ? -1 : 2}) return std::nullopt;
+  return LintProblem{Severity::blocker, "NVIDIA's DRA driver needs Kubernetes 1.34.2 or newer",
+                     "Kubernetes " + kubernetes.text(),
+                     "use Kubernetes 1.34.2 or newer, or gpu: { allocator: devicePlugin }"};
+}
+
+namespace {
+
+/// Settings that exclude versions of Kubernetes, with the check that reports the same on a host.
+void lint_version(const spec::Cluster& cluster, const base::Version& kubernetes, const Data& data,
+                  std::vector<report::Finding>& findings, base::SharedTexts& texts) {
+  if (cluster.runtime.engine == spec::Engine::docker && kubernetes >= Version{1, 24, -1})
+    Verdicts("rt.docker.cri-dockerd", {}, findings, texts)
+        .fail(Severity::warning,
+              fmt::format("Kubernetes {} needs cri-dockerd to use Docker", kubernetes.minor_text()),
+              "runtime.engine is docker",
+              "set runtime.engine to containerd (Docker includes it), or install cri-dockerd on every host");
+  if (const auto problem = lint_dra(kubernetes); problem && cluster.gpu.allocator == spec::Allocator::dra)
+    Verdicts("gpu.dra.versions", {}, findings, texts)
+        .fail(problem->severity, problem->says, problem->evidence, problem->remedy);
+  Verdicts gates("kubelet.feature-gates", {}, findings, texts);
+  if (kubernetes < oldest_flags)
+    gates.unknown(fmt::format(
+        "gpuadm installs Kubernetes {} and newer; feature gates and kubelet flags of {} are not known",
+        oldest_flags.minor_text(), kubernetes.minor_text()));
+  else if (kubernetes.major != 1 || kubernetes.minor > data.newest.minor)
+    gates.unknown(fmt::format(
+        "feature gates and kubelet flags of Kubernetes {} are not known: the newest known version is {}",
+        kubernetes.minor_text(), data.newest.minor_text()));
+}
+
+}  // namespace
+
 std::vector<report::Finding> lint(const spec::Cluster& cluster, const base::Version& kubernetes,
                                   const Data& data) {
   std::vector<report::Finding> findings;
   base::SharedTexts texts;
+  lint_version(cluster, kubernetes, data, findings, texts);
   Verdicts gates("kubelet.feature-gates", {}, findings, texts),
       flags("kubelet.unknown-flags", {}, findings, texts),
       models("gpu.layout.models-known", {}, findings, texts);

@@ -6,6 +6,7 @@
 #include "checks/data.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct LintProblem {
 /// Flags as on a command line, "--flag=value"; gates in --feature-gates are linted, too.
 [[nodiscard]] std::vector<LintProblem> lint_flags(const std::vector<std::string>& flags,
                                                   const base::Version& kubernetes, const Data& data);
+
+/// Why NVIDIA's DRA driver does not work with this version of Kubernetes: it needs resource.k8s.io/v1 with a
+/// fix of 1.34.2 (docs/howto/older-clusters.md). Nothing: it works.
+[[nodiscard]] std::optional<LintProblem> lint_dra(const base::Version& kubernetes);
 
 /// Unknown models in gpu.models.
 [[nodiscard]] std::vector<LintProblem> lint_models(const spec::Cluster& cluster, const Data& data);

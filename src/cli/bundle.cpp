@@ -60,10 +60,9 @@ void add_create(CLI::App& group, Global& global, Verb& chosen) {
   verb->add_option("--architecture", options->architecture,
                    "Architecture of the hosts (default: from facts, otherwise amd64)")
       ->option_text("amd64|arm64");
-  add_list(
-      *verb, "--skip", options->skip, "PART,...",
-      "Exclude any of crictl, cni, runtime, driver, programs, toolkit, network, kube-vip, device-plugin, "
-      "dra, coredns");
+  add_list(*verb, "--skip", options->skip, "PART,...",
+           "Exclude any of kubernetes, crictl, cni, runtime, driver, programs, toolkit, network, kube-vip, "
+           "device-plugin, dra, coredns, local-path");
   add_list(*verb, "--image", options->images, "NAME,...", "Additional images");
   add_list(*verb, "--addon", options->addons, "ADDON,...",
            "Images of add-ons (gpuadm addon list; default: none)");

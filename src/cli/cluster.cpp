@@ -12,7 +12,7 @@ void add_apply(CLI::App& root, Global& global, Verb& chosen) {
   auto* verb = root.add_subcommand("apply", "Create or update the cluster described by a cluster file");
   const auto options = add_verb(
       *verb, global, chosen, [](app::InitOptions& of) -> app::Common& { return of.common; }, app::apply);
-  add_hosts(*verb, options->hosts);
+  add_hosts(*verb, options->hosts, "all its hosts");
   add_connection(*verb, options->common.connection);
   add_bring_up(*verb, *options, global);
 }
@@ -21,7 +21,7 @@ void add_diff(CLI::App& root, Global& global, Verb& chosen) {
   auto* verb = root.add_subcommand("diff", "Compare hosts with the cluster file; exit code 1 if they differ");
   const auto options = add_verb(
       *verb, global, chosen, [](app::InitOptions& of) -> app::Common& { return of.common; }, app::diff);
-  add_hosts(*verb, options->hosts);
+  add_hosts(*verb, options->hosts, "all its hosts");
   add_connection(*verb, options->common.connection);
   add_bundle_source(*verb, options->bundle, options->bundle_signers);
   add_format(*verb, options->format);
@@ -31,7 +31,7 @@ void add_join(CLI::App& root, Global& global, Verb& chosen) {
   auto* verb = root.add_subcommand("join", "Add hosts to an existing cluster");
   const auto options = add_verb(
       *verb, global, chosen, [](app::JoinOptions& of) -> app::Common& { return of.init.common; }, app::join);
-  add_hosts(*verb, options->init.hosts);
+  add_hosts(*verb, options->init.hosts, "");
   add_connection(*verb, options->init.common.connection);
   verb->add_option("--to", options->to, "Control-plane node of the cluster, if no cluster file is given")
       ->option_text("HOST");
@@ -46,7 +46,7 @@ void add_remove(CLI::App& root, Global& global, Verb& chosen) {
   auto* verb = root.add_subcommand("remove", "Drain and remove nodes, and restore the hosts");
   const auto options = add_verb(
       *verb, global, chosen, [](app::RemoveOptions& of) -> app::Common& { return of.common; }, app::remove);
-  add_hosts(*verb, options->hosts);
+  add_hosts(*verb, options->hosts, "");
   add_connection(*verb, options->common.connection);
   verb->add_option("--to", options->to, "Remaining control-plane node, if no cluster file is given")
       ->option_text("HOST");

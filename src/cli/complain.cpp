@@ -62,6 +62,29 @@ std::string hint(const std::string& word, const std::vector<std::string>& known,
   return near ? fmt::format("did you mean {}?", *near) : help + " lists the options";
 }
 
+/// The reason for the operator, in place of CLI11's: "--file: At Most 1 required but received 2", "--only: 1
+/// required TEXT missing", "--window: Value abc not in range 1 to 100000", "--file is required".
+std::string reason_of(const CLI::ParseError& error, const CLI::App& command) {
+  const std::string text = base::printable(error.what(), 1000);
+  const std::string_view option = std::string_view(text).substr(0, text.find(':'));
+  const auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };
+  if (has(": At Most 1 required")) return fmt::format("{} can be given only once", option);
+  if (has(": 1 required ") && text.ends_with(" missing")) return fmt::format("{} needs a value", option);
+  constexpr std::string_view begins = ": Value ", ends = " not in range ";
+  if (const auto at = text.find(begins), to = text.rfind(ends);
+      at != std::string::npos && to != std::string::npos && at < to)
+    return fmt::format("{}: expected a number from {}, got '{}'", option, text.substr(to + ends.size()),
+                       text.substr(at + begins.size(), to - at - begins.size()));
+  constexpr std::string_view required = " is required";
+  if (text.ends_with(required)) {
+    const std::string name = text.substr(0, text.size() - required.size());
+    const CLI::Option* missing = command.get_option_no_throw(name);
+    if (missing && !missing->get_snames().empty() && !missing->get_option_text().empty())
+      return fmt::format("-{} {} is required", missing->get_snames().front(), missing->get_option_text());
+  }
+  return text;
+}
+
 }  // namespace
 
 base::Error complain(const CLI::ParseError& error, const CLI::App& root) {
@@ -71,7 +94,8 @@ base::Error complain(const CLI::ParseError& error, const CLI::App& root) {
   if (chain.size() > 1) at = command.substr(chain.front()->get_name().size() + 1) + ": ";
   const std::string help = command + " --help";
   const std::vector<std::string> rest = root.remaining(true);
-  if (rest.empty()) return {base::Fault::usage, at + error.what(), help + " lists the options"};
+  if (rest.empty())
+    return {base::Fault::usage, at + reason_of(error, *chain.back()), help + " lists the options"};
 
   const std::string word = rest.front().substr(0, rest.front().find('='));
   const std::string shown = base::printable(word, 200);

@@ -2,10 +2,10 @@
 
 namespace cli {
 
-void add_hosts(CLI::App& verb, app::Hosts& hosts) {
-  verb.add_option(
-      "TARGET", hosts.targets,
-      "[user@]host[:port], or names from the cluster file (default: all its hosts, or this machine)");
+void add_hosts(CLI::App& verb, app::Hosts& hosts, const std::string& without) {
+  verb.add_option("TARGET", hosts.targets,
+                  "[user@]host[:port], or names from the cluster file" +
+                      (without.empty() ? "" : " (default: " + without + ")"));
   verb.add_option("-f,--file", hosts.file, "Cluster file")->option_text("FILE");
 }
 

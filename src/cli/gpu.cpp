@@ -129,7 +129,7 @@ void add_top(CLI::App& group, Global& global, Verb& chosen) {
 
 void add_gpu(CLI::App& root, Global& global, Verb& chosen) {
   auto* group = root.add_subcommand("gpu", "List, watch, share, partition, reset and quarantine GPUs")
-                    ->require_subcommand(1)
+                    ->require_subcommand(0, 1)
                     ->fallthrough();
   auto* list =
       group->add_subcommand("list", "List GPUs with node, model, sharing, health, user and availability");

@@ -13,7 +13,7 @@ template <class Options>
 class Group {
  public:
   Group(CLI::App& root, const char* name, const char* says, Global& global, Verb& chosen)
-      : group_(root.add_subcommand(name, says)->require_subcommand(1)->fallthrough()),
+      : group_(root.add_subcommand(name, says)->require_subcommand(0, 1)->fallthrough()),
         global_(global),
         chosen_(chosen) {}
 

@@ -33,11 +33,11 @@ bundle::Result<bundle::Bundle> bring_bundle(const std::filesystem::path& place,
                                             const std::filesystem::path& signers, const Io& io) {
   const fs::path cache = base::cache_directory() / "bundles";
   const bundle::Signers who = bundle::signers_files(signers);
+  const bundle::BundleHead head = TRY(bundle::read_bundle_head(place));
   std::string sum;
   if (who.empty()) {
     io.err(report::wrapped(bundle::nobody_verified(place), 2, io.err_style.width) + "\n");
   } else {
-    const bundle::BundleHead head = TRY(bundle::read_bundle_head(place));
     (void)TRY(bundle::signer_of(head.manifest, head.signature, who, place.string()));
     sum = base::sha256(head.manifest);
   }

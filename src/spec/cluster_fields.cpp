@@ -15,7 +15,7 @@ namespace spec {
 
 namespace {
 
-/// "Pod network: flannel; bridge: the bridge plugins (one node)."
+/// "Pod network: flannel; bridge: the bridge plugins (nodes in one network segment)."
 std::string plugins_help() {
   std::vector<std::string> parts;
   for (const NetworkPluginRow& row : network_plugins)
@@ -121,8 +121,9 @@ const std::vector<Field<Cluster>>& cluster_fields() {
           {"keep: swap stays enabled and pods do not use it; limited: pods may use it (LimitedSwap); off."},
           &C::swap),
       field<C>("runtime.engine", choice_of(engines, &EngineRow::engine),
-               {"Container runtime; docker requires Kubernetes 1.23 or older."}, &C::runtime,
-               &Runtime::engine),
+               {"Container runtime; docker requires Kubernetes 1.23 or older, or "
+                "cri-dockerd on the host."},
+               &C::runtime, &Runtime::engine),
       field<C>(
           "runtime.ownership",
           choice<Ownership>({{"adopt", Ownership::adopt}, {"install", Ownership::install}}),

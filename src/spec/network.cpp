@@ -9,8 +9,9 @@ namespace {
 
 using base::Cidr;
 
-/// The network under a key, or nothing if it is invalid; `otherwise` if the key is missing.
+/// The network under a key, or nothing if it is invalid or an address; `otherwise` if the key is missing.
 std::optional<Cidr> network_at(const Tree* written, const std::string& otherwise) {
+  if (written && written->text().find('/') == std::string::npos) return std::nullopt;
   return Cidr::parse(written ? written->text() : otherwise);
 }
 

@@ -1,3 +1,4 @@
+#include "gpuadm/checks/checks.hpp"
 #include "gpuadm/report/finding.hpp"
 
 #include "checks/data.hpp"
@@ -99,4 +100,27 @@ TEST_CASE("lint judges what the cluster file sets") {
   CHECK(findings[0].id == "kubelet.feature-gates");
   CHECK(findings[1].id == "kubelet.unknown-flags");
   CHECK(findings[1].severity == report::Severity::blocker);
+}
+
+TEST_CASE("config lint: settings and versions of Kubernetes that do not fit together") {
+  const auto data = repository_data();
+  const auto linted = [&](const char* version, spec::Engine engine, spec::Allocator allocator) {
+    spec::Cluster cluster;
+    cluster.runtime.engine = engine;
+    cluster.gpu.allocator = allocator;
+    std::string text;
+    for (const report::Finding& finding : checks::lint(cluster, base::Version::parse(version).value(), *data))
+      text += fmt::format("{} {}\n", report::name_of(finding.verdict), finding.id);
+    return text;
+  };
+  using enum spec::Engine;
+  using enum spec::Allocator;
+  CHECK(linted("1.23", docker, device_plugin).empty());
+  CHECK(linted("1.24", docker, device_plugin) == "fail rt.docker.cri-dockerd\n");
+  CHECK(linted("1.34", containerd, dra).empty());
+  CHECK(linted("1.34.1", containerd, dra) == "fail gpu.dra.versions\n");
+  CHECK(linted("1.33", containerd, dra) == "fail gpu.dra.versions\n");
+  CHECK(linted("1.3", containerd, device_plugin) == "unknown kubelet.feature-gates\n");
+  CHECK(linted("1.99", containerd, device_plugin) == "unknown kubelet.feature-gates\n");
+  CHECK(linted("1.20", containerd, device_plugin).empty());
 }

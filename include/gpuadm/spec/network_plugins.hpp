@@ -35,7 +35,7 @@ inline constexpr std::array network_plugins = std::to_array<NetworkPluginRow>({
      .forwards = "flannel adds rules that accept packets of pods"},
     {.plugin = NetworkPlugin::bridge,
      .name = "bridge",
-     .says = "the bridge plugins (one node)",
+     .says = "the bridge plugins (nodes in one network segment)",
      .forwards = "init adds rules that accept packets of pods"},
     {.plugin = NetworkPlugin::none, .name = "none", .says = "you install your own"},
 });

@@ -205,7 +205,8 @@ Result<> ask_for_driver(const std::string& asked, spec::Gpu& gpu) {
   if ((word != "use" && word != "install") || !branch || *branch < 0 || *branch > 9999 ||
       (word == "use" && word.size() != text.size()))
     return base::fail(base::Fault::usage,
-                      fmt::format("invalid --driver {}: expected use or install", base::printable(asked, 50)),
+                      fmt::format("invalid --driver {}: expected use, install or install=BRANCH",
+                                  base::printable(asked, 50)),
                       "for example: --driver install, or --driver install=580");
   gpu.driver = word == "use" ? spec::DriverPolicy::use : spec::DriverPolicy::install;
   gpu.driver_branch = static_cast<int>(*branch);

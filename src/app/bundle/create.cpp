@@ -2,6 +2,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/bundle/fetch.hpp"
 #include "gpuadm/bundle/files.hpp"
+#include "gpuadm/bundle/signature.hpp"
 #include "gpuadm/session/environment.hpp"
 #include "gpuadm/transport/run_local.hpp"
 #include "gpuadm/workload/addon.hpp"
@@ -178,11 +179,13 @@ Result<base::Version> newest_patch(const BundleNeeds& needs, const assets::Store
   const std::string source = TRY(newest_source(store, catalog, needs.kubernetes));
   constexpr std::size_t largest = 4096;
   auto text = fetcher.text(source, largest);
-  if (!text)
+  if (!text) {
+    const auto known = base::Version::parse(catalog.find("kubernetes", needs.kubernetes).value_or(""));
     return base::fail(text.error().fault,
                       fmt::format("the newest patch of Kubernetes {}: {}", minor, text.error().what),
                       fmt::format("set one: --kubernetes-version {}",
-                                  catalog.find("kubernetes", needs.kubernetes).value_or(minor + ".0")));
+                                  known && known->minor_text() == minor ? known->text() : minor + ".0"));
+  }
   const base::Version newest = TRY(read_newest(*text, needs.kubernetes, source));
   io.err(fmt::format("Kubernetes {}: the newest patch release of {}\n", newest.text(), minor));
   return newest;
@@ -194,6 +197,8 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   const assets::Store store = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(store, "init"));
   TRY(check_output(options.output));
+  // Whether the key signs is known before anything is downloaded.
+  if (!options.sign.empty()) (void)TRY(bundle::sign("test\n", options.sign));
   for (const std::string& name : options.addons) TRY(workload::find_installable_addon(name));
   BundleNeeds needs = TRY(read_needs(options, library.catalog()));
   needs.cluster.kubernetes.source = spec::Source::bundle;  // as for init --bundle

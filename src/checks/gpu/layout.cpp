@@ -113,10 +113,8 @@ void dra_versions(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
   if (!s.kubernetes)
     out.unknown("the version of Kubernetes is not known");
-  else if (*s.kubernetes < Version{1, 34, s.kubernetes->patch < 0 ? -1 : 2})
-    out.fail(Severity::blocker, "NVIDIA's DRA driver needs Kubernetes 1.34.2 or newer",
-             "Kubernetes " + s.kubernetes->text(),
-             "use Kubernetes 1.34.2 or newer, or gpu: { allocator: devicePlugin }");
+  else if (const auto problem = lint_dra(*s.kubernetes))
+    out.fail(problem->severity, problem->says, problem->evidence, problem->remedy);
   const std::string installed =
       s.facts.nvidia.driver ? s.facts.nvidia.driver->version : s.facts.nvidia.driver_installed.value_or("");
   const auto driver = Version::parse(installed);

@@ -123,7 +123,7 @@ void add_health_serve(CLI::App& group, Global& global, Verb& chosen) {
 void add_health(CLI::App& root, Global& global, Verb& chosen) {
   auto* group =
       root.add_subcommand("health", "Nodes that check themselves: conditions, Events, taint, history")
-          ->require_subcommand(1)
+          ->require_subcommand(0, 1)
           ->fallthrough();
   add_health_enable(*group, global, chosen);
   add_health_reader(*group, global, chosen, "status", "Show the last run, conditions and taint of every node",

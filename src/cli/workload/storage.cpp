@@ -82,7 +82,7 @@ void add_claim(CLI::App& group, Global& global, Verb& chosen) {
 
 void add_storage(CLI::App& root, Global& global, Verb& chosen) {
   auto* group = root.add_subcommand("storage", "Add storage that pods share, and claims on it")
-                    ->require_subcommand(1)
+                    ->require_subcommand(0, 1)
                     ->fallthrough();
   add_add(*group, global, chosen);
   add_storage_list(*group, global, chosen);

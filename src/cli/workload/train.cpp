@@ -154,7 +154,7 @@ std::shared_ptr<app::TrainOptions> add_named(CLI::App& group, const char* name, 
 void add_train(CLI::App& root, Global& global, Verb& chosen) {
   auto* group =
       root.add_subcommand("train", "Run training jobs of several ranks, and show, stop and resume them")
-          ->require_subcommand(1)
+          ->require_subcommand(0, 1)
           ->fallthrough();
   add_run(*group, global, chosen);
   add_check(*group, global, chosen);
