@@ -17,7 +17,7 @@ for group in gpu repair health storage train bundle; do
   complains "Usage: gpuadm $group"
 done
 
-# What does not exist is no matter of signatures.
+# The first reason counts: the bundle does not exist.
 exits 2 gpuadm init --bundle nothere
 complains "nothere: No such file or directory"
 ! grep -q SIGNATURE err || fail "a bundle that does not exist is said not to be signed"

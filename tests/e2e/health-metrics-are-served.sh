@@ -97,7 +97,7 @@ stored() { admin get --raw "/api/v1/namespaces/gpuadm-prometheus/services/promet
 stored 'DCGM_FI_DEV_POWER_USAGE%7Bjob%3D%22gpuadm%22%7D'
 jq -e --arg gpu "${gpu}1" '[.data.result[] | select(.metric.UUID == $gpu and .metric.node == "node" and (.value[1] | tonumber) > 0)] | length == 1' answer >/dev/null ||
   fail "Prometheus has no power of the GPU: $(cat answer)"
-! grep -q exported_ answer || fail "a label is there twice: $(cat answer)"
+! grep -q exported_ answer || fail "a label was renamed: $(cat answer)"
 stored 'up%7Bjob%3D%22gpuadm%22%7D'
 jq -e '[.data.result[] | select(.value[1] == "1") | .metric.node] | sort == ["node", "plane"]' answer >/dev/null || fail "Prometheus does not scrape both nodes: $(cat answer)"
 stored 'gpuadm_health_condition%7Bcondition%3D%22GPUHealthy%22,status%3D%22true%22%7D'
