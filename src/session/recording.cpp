@@ -6,6 +6,7 @@
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/facts/edit.hpp"
+#include "gpuadm/spec/selected.hpp"
 
 #include <fmt/format.h>
 
@@ -33,6 +34,9 @@ Tree without_logins(const spec::Cluster& cluster, facts::Redactor& redact) {
       if (const Tree* name = host.find("name")) host.set("name", redact.name(name->text()));
     }
   return tree;
+  if (Tree* storages = tree.find("storage"))
+    for (Tree& storage : storages->items())
+      if (const Tree* host = storage.find("host")) storage.set("host", redact.name(host->text()));
 }
 
 Result<base::Error> read_error(const Tree& host, const std::string& source) {
@@ -128,7 +132,7 @@ Result<Recording> read_recording(const ReadFile& read, const std::string& place,
     return base::fail(Fault::parse, fmt::format("{}: expected '{}'", index, form));
   Tree cluster = TRY(base::yaml::read(TRY(read("cluster.yaml")), place + "/cluster.yaml"));
   if (const Tree* changes = over.find("cluster"); changes && changes->is_map()) cluster.merge(*changes);
-  Recording recording{TRY(spec::parse(base::yaml::write(cluster), place + "/cluster.yaml")), {}, {}};
+  Recording recording{TRY(spec::parse_selected(base::yaml::write(cluster), place + "/cluster.yaml")), {}, {}};
   if (auto view = read(view_file)) recording.view = std::move(*view);
   Tree* hosts = tree.find("hosts");
   if (!hosts) return base::fail(Fault::parse, fmt::format("{}: hosts: is missing", index));
