@@ -1,4 +1,5 @@
 #include "gpuadm/assets/assets.hpp"
+#include "gpuadm/base/file_kind.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 
@@ -38,12 +39,14 @@ std::optional<fs::path> override_of(const std::vector<fs::path>& folders, std::s
 Result<Store> Store::open(const std::filesystem::path& directory) {
   Store store;
   if (!directory.empty()) {
-    std::error_code error;
-    const fs::path absolute = fs::canonical(directory, error);
-    if (error || !fs::is_directory(absolute, error))
-      return base::fail(base::Fault::usage, fmt::format("--assets {}: no such directory", directory.string()),
+    if (const std::string why = base::why_no_directory(directory); !why.empty())
+      return base::fail(base::Fault::usage, fmt::format("--assets {}: {}", directory.string(), why),
                         "create one with all files: gpuadm assets export DIR");
-    store.directories_.push_back(absolute);
+    std::error_code error;
+    store.directories_.push_back(fs::canonical(directory, error));
+    if (error)
+      return base::fail(base::Fault::usage,
+                        fmt::format("--assets {}: {}", directory.string(), error.message()));
   }
   store.directories_.push_back(base::config_directory() / "assets");
   store.directories_.emplace_back("/etc/gpuadm/assets");

@@ -1,5 +1,6 @@
 #include "gpuadm/bundle/fetch.hpp"
 
+#include "gpuadm/base/file_kind.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 
@@ -93,10 +94,9 @@ void wait_before(int attempt) {
 }
 
 Result<Fetcher> Fetcher::open(Source source, std::filesystem::path folder, Progress progress) {
-  std::error_code error;
   const bool folder_source = source.place != "public" && !is_url(source.place);
-  if (folder_source && !fs::is_directory(source.place, error))
-    return base::fail(Fault::usage, fmt::format("--source {}: no such directory", source.place),
+  if (const std::string why = folder_source ? base::why_no_directory(source.place) : ""; !why.empty())
+    return base::fail(Fault::usage, fmt::format("--source {}: {}", source.place, why),
                       "use `public`, a directory, or an http(s) URL");
   if (!folder_source || !source.registries.empty()) TRY(http::available());
   while (source.place.ends_with('/')) source.place.pop_back();
@@ -105,6 +105,7 @@ Result<Fetcher> Fetcher::open(Source source, std::filesystem::path folder, Progr
       return base::fail(Fault::usage, fmt::format("--mirror {}={}: expected an http(s) URL", registry, url));
     while (url.ends_with('/')) url.pop_back();
   }
+  std::error_code error;
   fs::create_directories(folder, error);
   fs::permissions(folder, fs::perms::owner_all, error);
   if (error)

@@ -65,14 +65,12 @@ int exit_code(base::Fault fault) {
 
 int refuse(const base::Error& error, const app::Io& io) {
   // Later lines of a wrapped message are indented; a hint can be copied from the terminal.
-  const std::string says = "gpuadm: " + base::printable(base::text_without_secrets(error.what), 1u << 16);
+  const auto [fault, what, hint] = base::error_without_secrets(error);
+  const std::string says = "gpuadm: " + base::printable(what, 1u << 16);
   for (const std::string_view line : base::lines(says))
     io.err(report::wrapped(line, 2, io.err_style.width) + "\n");
-  if (!error.hint.empty())
-    io.err("  " +
-           report::padded(base::printable(base::text_without_secrets(error.hint)), 2, io.err_style.width) +
-           "\n");
-  return exit_code(error.fault);
+  if (!hint.empty()) io.err("  " + report::padded(base::printable(hint), 2, io.err_style.width) + "\n");
+  return exit_code(fault);
 }
 
 void add_global(CLI::App& root, Global& global) {

@@ -5,6 +5,7 @@
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/cluster/status.hpp"
 #include "gpuadm/facts/control_plane.hpp"
+#include "gpuadm/spec/selected.hpp"
 
 #include <fmt/format.h>
 
@@ -414,7 +415,7 @@ Result<spec::Cluster> parse_intent(std::string_view text, const std::string& sou
   Tree placeholder = Tree::list();
   placeholder.push(Tree::map_of({{"name", "placeholder"}, {"local", true}}));
   tree.set("hosts", std::move(placeholder));
-  return spec::parse(base::yaml::write(tree), source);
+  return spec::parse_selected(base::yaml::write(tree), source);
 }
 
 }  // namespace cluster

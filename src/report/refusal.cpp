@@ -8,9 +8,9 @@
 namespace report {
 
 std::string to_text(const base::Error& error, const Style& style) {
-  std::string text = base::printable(base::text_without_secrets(error.what)) + "\n";
-  if (!error.hint.empty())
-    text += "  do: " + hang_typed(base::text_without_secrets(error.hint), 6, style) + "\n";
+  const auto [fault, what, hint] = base::error_without_secrets(error);
+  std::string text = base::printable(what) + "\n";
+  if (!hint.empty()) text += "  do: " + hang_typed(hint, 6, style) + "\n";
   return text;
 }
 

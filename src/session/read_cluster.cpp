@@ -1,4 +1,5 @@
 #include "gpuadm/base/files.hpp"
+#include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/connections.hpp"
 
@@ -10,6 +11,8 @@ namespace session {
 namespace {
 
 using base::Fault;
+
+constexpr std::size_t largest_file = 1u << 20;
 
 Result<spec::Cluster> of_targets(const std::vector<std::string>& targets) {
   spec::Cluster cluster = TRY(spec::single(targets.empty() ? std::string() : targets.front()));
@@ -40,12 +43,24 @@ Result<> select(spec::Cluster& cluster, const std::vector<std::string>& targets,
   return {};
 }
 
+/// What to type if a cluster file cannot be read.
+std::string hint_for(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (status.type() == std::filesystem::file_type::not_found)
+    return "use -f FILE, or create one with gpuadm config init";
+  if (std::filesystem::is_directory(status))
+    return fmt::format("name the file in it: -f {}", base::quote((file / "cluster.yaml").string()));
+  if (std::filesystem::file_size(file, error) > largest_file && !error)
+    return "a cluster file is smaller: use -f with the cluster file";
+  return "";
+}
+
 Result<spec::Cluster> of_file(const Hosts& hosts) {
-  const auto text = base::read_file(hosts.file, 1u << 20);
+  const auto text = base::read_file(hosts.file, largest_file);
   if (!text)
-    return base::fail(
-        Fault::usage, text.error().what,
-        text.error().hint.empty() ? "use -f FILE, or create one with gpuadm config init" : text.error().hint);
+    return base::fail(Fault::usage, text.error().what,
+                      text.error().hint.empty() ? hint_for(hosts.file) : text.error().hint);
   spec::Cluster cluster = TRY(spec::parse(*text, hosts.file.string()));
   if (!hosts.targets.empty()) TRY(select(cluster, hosts.targets, hosts.file.string()));
   return cluster;

@@ -6,6 +6,8 @@
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/facts/edit.hpp"
+#include "gpuadm/session/redactor.hpp"
+#include "gpuadm/spec/selected.hpp"
 
 #include <fmt/format.h>
 
@@ -32,6 +34,9 @@ Tree without_logins(const spec::Cluster& cluster, facts::Redactor& redact) {
       for (const char* key : {"identityFile", "hostKey", "user", "port"}) host.erase(key);
       if (const Tree* name = host.find("name")) host.set("name", redact.name(name->text()));
     }
+  if (Tree* storages = tree.find("storage"))
+    for (Tree& storage : storages->items())
+      if (const Tree* host = storage.find("host")) storage.set("host", redact.name(host->text()));
   return tree;
 }
 
@@ -82,11 +87,9 @@ facts::Redactor redactor_for(const Recording& recording) {
   std::string salt;
   for (int i = 0; i < 8; ++i) salt += fmt::format("{:08x}", random());
   facts::Redactor redactor(std::move(salt));
-  for (const spec::Host& host : recording.cluster.hosts) redactor.learn(host.name, "host");
-  for (const spec::Host& host : recording.cluster.hosts) redactor.learn(host.endpoint.address, "host");
+  learn_names(recording.cluster, redactor);
   for (const auto& [host, probe] : recording.survey.probes) redactor.learn_from(probe);
   if (recording.view) redactor.learn_from(*recording.view);
-  if (!recording.cluster.ssh.user.empty()) redactor.learn(recording.cluster.ssh.user, "user");
   return redactor;
 }
 
@@ -128,7 +131,7 @@ Result<Recording> read_recording(const ReadFile& read, const std::string& place,
     return base::fail(Fault::parse, fmt::format("{}: expected '{}'", index, form));
   Tree cluster = TRY(base::yaml::read(TRY(read("cluster.yaml")), place + "/cluster.yaml"));
   if (const Tree* changes = over.find("cluster"); changes && changes->is_map()) cluster.merge(*changes);
-  Recording recording{TRY(spec::parse(base::yaml::write(cluster), place + "/cluster.yaml")), {}, {}};
+  Recording recording{TRY(spec::parse_selected(base::yaml::write(cluster), place + "/cluster.yaml")), {}, {}};
   if (auto view = read(view_file)) recording.view = std::move(*view);
   Tree* hosts = tree.find("hosts");
   if (!hosts) return base::fail(Fault::parse, fmt::format("{}: hosts: is missing", index));

@@ -59,23 +59,6 @@ void judge_login(const Host& host, const Tree& tree, HostKeys host_keys, Problem
   }
 }
 
-void judge_control_planes(const Cluster& cluster, const Tree& list, Problems& problems) {
-  Problems unreadable("");
-  for (const Tree& item : list.items())
-    if (const Tree* value = item.find("role"); value && !value->is_null())
-      (void)role().read(*value, "", unreadable);
-  if (!unreadable.empty() || cluster.hosts.empty()) return;
-  const auto count = std::ranges::count(cluster.hosts, Role::control_plane, &Host::role);
-  if (count == 0)
-    problems.add(list.mark, "hosts: none has the role controlPlane");
-  else if (count % 2 == 0)
-    problems.add(
-        list.mark,
-        fmt::format("hosts: {0} control-plane nodes; etcd requires an odd number, because {0} tolerate no "
-                    "more failures than {1}",
-                    count, count - 1));
-}
-
 }  // namespace
 
 const std::vector<Field<Host>>& host_fields() {
@@ -165,7 +148,23 @@ void judge_hosts(const Cluster& cluster, const Tree& list, Problems& problems) {
                                   ? "hosts[].local: only one host can be this machine"
                                   : fmt::format("{}address: duplicate address {}", hosts_prefix, at.address));
   }
-  judge_control_planes(cluster, list, problems);
+}
+
+void judge_control_planes(const Cluster& cluster, const Tree& list, Problems& problems) {
+  Problems unreadable("");
+  for (const Tree& item : list.items())
+    if (const Tree* value = item.find("role"); value && !value->is_null())
+      (void)role().read(*value, "", unreadable);
+  if (!unreadable.empty() || cluster.hosts.empty()) return;
+  const auto count = std::ranges::count(cluster.hosts, Role::control_plane, &Host::role);
+  if (count == 0)
+    problems.add(list.mark, "hosts: none has the role controlPlane");
+  else if (count % 2 == 0)
+    problems.add(
+        list.mark,
+        fmt::format("hosts: {0} control-plane nodes; etcd requires an odd number, because {0} tolerate no "
+                    "more failures than {1}",
+                    count, count - 1));
 }
 
 }  // namespace spec

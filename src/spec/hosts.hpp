@@ -17,4 +17,7 @@ void complete_hosts(Cluster& cluster, const Tree& list);
 /// Conflicts between a host's keys, and between hosts.
 void judge_hosts(const Cluster& cluster, const Tree& list, Problems& problems);
 
+/// The number of control planes among all hosts of a cluster.
+void judge_control_planes(const Cluster& cluster, const Tree& list, Problems& problems);
+
 }  // namespace spec

@@ -1,6 +1,7 @@
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/spec/migrate.hpp"
+#include "gpuadm/spec/selected.hpp"
 
 #include "spec/cluster_fields.hpp"
 #include "spec/environment.hpp"
@@ -13,7 +14,12 @@
 
 namespace spec {
 
-Result<Cluster> parse(std::string_view yaml, std::string_view source) {
+namespace {
+
+/// Which hosts of a cluster a file lists.
+enum class ListedHosts { all, some };
+
+Result<Cluster> parse_listed(std::string_view yaml, std::string_view source, ListedHosts listed) {
   Problems problems(source);
   const Tree file = TRY(base::yaml::read(yaml, source, problems));
   Cluster cluster;
@@ -33,6 +39,10 @@ Result<Cluster> parse(std::string_view yaml, std::string_view source) {
   const Tree* list = file.find("hosts");
   complete_hosts(cluster, list ? *list : no_hosts);
   judge_hosts(cluster, list ? *list : no_hosts, problems);
+  if (listed == ListedHosts::all) {
+    judge_control_planes(cluster, list ? *list : no_hosts, problems);
+    judge_storage_hosts(cluster, file, problems);
+  }
   judge_networks(cluster, file, problems);
   judge_virtual_address(cluster, file, problems);
   judge_gpus(cluster, file, problems);
@@ -47,6 +57,16 @@ Result<Cluster> parse(std::string_view yaml, std::string_view source) {
             : "gpuadm config explain lists all keys"));
   }
   return cluster;
+}
+
+}  // namespace
+
+Result<Cluster> parse(std::string_view yaml, std::string_view source) {
+  return parse_listed(yaml, source, ListedHosts::all);
+}
+
+Result<Cluster> parse_selected(std::string_view yaml, std::string_view source) {
+  return parse_listed(yaml, source, ListedHosts::some);
 }
 
 base::Tree to_tree(const Cluster& cluster) {

@@ -214,16 +214,21 @@ void judge_storage(const Cluster& cluster, const Tree& file, Problems& problems)
     judge_storage_keys(storage, item, problems);
     if (!storage.name.empty() && !names.insert(storage.name).second)
       problems.add(storage.mark, fmt::format("{}name: duplicate name {}", storage_prefix, storage.name));
-    // The stored file of a control plane has no hosts.
-    const bool stored = cluster.hosts.size() == 1 && cluster.hosts.front().name == "placeholder";
-    if (storage.host.empty() || stored || !item.find("host")) continue;
-    std::vector<std::string> hosts;
-    for (const Host& host : cluster.hosts) hosts.push_back(host.name);
-    if (std::ranges::find(hosts, storage.host) != hosts.end()) continue;
-    const auto near = base::nearest(storage.host, hosts);
-    problems.add(item.find("host")->mark,
-                 fmt::format("{}host: the file has no host named {}{}", storage_prefix, storage.host,
-                             near ? fmt::format(" (did you mean {}?)", *near) : ""));
+  }
+}
+
+void judge_storage_hosts(const Cluster& cluster, const Tree& file, Problems& problems) {
+  const Tree* list = file.find("storage");
+  if (!list || !list->is_list()) return;
+  std::vector<std::string> hosts;
+  for (const Host& host : cluster.hosts) hosts.push_back(host.name);
+  for (std::size_t i = 0; i < cluster.storage.size(); ++i) {
+    const std::string& name = cluster.storage[i].host;
+    const Tree* written = list->items()[i].find("host");
+    if (name.empty() || !written || std::ranges::find(hosts, name) != hosts.end()) continue;
+    const auto near = base::nearest(name, hosts);
+    problems.add(written->mark, fmt::format("{}host: the file has no host named {}{}", storage_prefix, name,
+                                            near ? fmt::format(" (did you mean {}?)", *near) : ""));
   }
 }
 

@@ -10,9 +10,10 @@ namespace spec {
 /// The list of storages, as written.
 [[nodiscard]] Type<std::vector<Storage>> storages();
 
-/// Missing keys, keys of another kind, names that are taken, hosts that are not in the file. `file` is their
-/// source.
+/// Missing keys, keys of another kind, names that are taken. `file` is their source.
 void judge_storage(const Cluster& cluster, const Tree& file, Problems& problems);
+/// Hosts of storages that are not in the file.
+void judge_storage_hosts(const Cluster& cluster, const Tree& file, Problems& problems);
 /// The same for the keys of one storage.
 void judge_storage_keys(const Storage& storage, const Tree& item, Problems& problems);
 

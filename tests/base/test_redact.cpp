@@ -1,27 +1,42 @@
+#include "gpuadm/base/fault.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/redact.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include <doctest/doctest.h>
 
+namespace {
+
+/// A line of tests/cases/redact: secrets are between « and ».
+struct RedactCase {
+  std::string given, wanted;
+  std::size_t secrets = 0;
+};
+
+RedactCase redact_case(std::string_view line) {
+  RedactCase result;
+  for (std::string_view rest = line; !rest.empty();) {
+    const auto from = rest.find("«");
+    result.given += rest.substr(0, from);
+    result.wanted += rest.substr(0, from);
+    if (from == rest.npos) break;
+    rest.remove_prefix(from + std::string_view("«").size());
+    result.given += rest.substr(0, rest.find("»"));
+    result.wanted += "***";
+    ++result.secrets;
+    rest.remove_prefix(rest.find("»") + std::string_view("»").size());
+  }
+  return result;
+}
+
+}  // namespace
+
 TEST_CASE("redact: no secret survives, in whatever form tools print it") {
   const auto text = base::read_file(GPUADM_TESTS_DIR "/cases/redact/lines");
   REQUIRE(text);
   for (const std::string_view line : base::lines(*text)) {
     if (line.starts_with("# ")) continue;
-    std::string given, wanted;
-    std::size_t secrets = 0;
-    for (std::string_view rest = line; !rest.empty();) {
-      const auto from = rest.find("«");
-      given += rest.substr(0, from);
-      wanted += rest.substr(0, from);
-      if (from == rest.npos) break;
-      rest.remove_prefix(from + std::string_view("«").size());
-      given += rest.substr(0, rest.find("»"));
-      wanted += "***";
-      ++secrets;
-      rest.remove_prefix(rest.find("»") + std::string_view("»").size());
-    }
+    const auto [given, wanted, secrets] = redact_case(line);
     CAPTURE(given);
     std::size_t count = 0;
     const std::string got = base::without_secrets(given, count);
@@ -29,6 +44,25 @@ TEST_CASE("redact: no secret survives, in whatever form tools print it") {
     CHECK(count == secrets);
     CHECK(base::without_secrets(got, count) == got);
   }
+}
+
+TEST_CASE("redact: names of files in gpuadm's own messages are not settings, text of hosts is redacted") {
+  const auto text = base::read_file(GPUADM_TESTS_DIR "/cases/redact/messages");
+  REQUIRE(text);
+  for (const std::string_view line : base::lines(*text)) {
+    if (line.starts_with("# ")) continue;
+    const auto blank = line.find(' ');
+    const auto fault = base::fault_named(line.substr(0, blank));
+    REQUIRE(fault);
+    const auto [given, wanted, secrets] = redact_case(line.substr(blank + 1));
+    CAPTURE(line);
+    CHECK(base::error_without_secrets({*fault, given, ""}).what == wanted);
+  }
+  CHECK(base::error_without_secrets({base::Fault::spec, "token:1:1: a\ntoken:2:1: b", "token: x"}).what ==
+        "token:1:1: a\ntoken:2:1: b");
+  CHECK(base::error_without_secrets({base::Fault::spec, "a", "token: x"}).hint == "token: ***");
+  CHECK(base::error_without_secrets({base::Fault::parse, "token:1:1: a\ntoken: x", ""}).what ==
+        "token:1:1: a\ntoken: ***");
 }
 
 TEST_CASE("redact: a secret of many lines is left out") {

@@ -28,6 +28,10 @@ complains "no-such-unit"
 
 exits 2 gpuadm cp nothing --to /etc/motd
 complains "nothing: no such file"
+exits 2 gpuadm cp "$place" --to /etc/motd
+complains "$place: is a directory"
+exits 2 gpuadm cp /dev/null --to /etc/motd
+complains "/dev/null: not a regular file"
 echo hello >file
 exits 2 gpuadm cp file --to etc/motd
 complains "not an absolute path"

@@ -8,6 +8,21 @@ complains "twice.toml:4:"
 printf '{ "half": ' >half.json
 exits 1 gpuadm runtime preview --engine docker --config half.json || :
 complains "half.json:1:"
+printf 'version = 9\n' >v9.toml
+exits 1 gpuadm runtime preview --config v9.toml
+complains "v9.toml:1:11: "
+hides "localhost|/etc/containerd"
+echo '[1]' >arr.json
+exits 1 gpuadm runtime preview --engine docker --config arr.json
+complains "arr.json: "
+hides "localhost|/etc/docker"
+mkdir imports
+printf 'version = 9\n' >imports/nine.toml
+printf 'version = 2\nimports = ["/etc/containerd/conf.d/*.toml"]\n' >importing.toml
+exits 1 gpuadm runtime preview --config importing.toml --imports imports
+complains "imports/nine.toml:1:11: "
+exits 2 gpuadm runtime preview --config v9.toml --imports v9.toml
+complains "--imports v9.toml: not a directory"
 exits 2 gpuadm runtime preview --engine containerd --engine-version new
 exits 2 gpuadm runtime preview --engine podman
 

@@ -39,6 +39,17 @@ TEST_CASE("redact: names of hosts, domains and people are the same other name ev
   CHECK(one(redactor, "GPU 0: NVIDIA H200 of h200") == "GPU 0: NVIDIA H200 of host3");
 }
 
+TEST_CASE("redact: names that are learned one by one are replaced with their parts") {
+  facts::Redactor redactor("salt");
+  redactor.learn("db7.acme-bank.invalid", "host");
+  redactor.learn_host("db7.acme-bank.invalid");
+  redactor.learn_host("10.1.2.3");
+  redactor.learn_people("identityFile: /home/janedoe/.ssh/id /home/bob");
+  CHECK(one(redactor, "db7.acme-bank.invalid db7: x.acme-bank.invalid janedoe@h bob") ==
+        "host1 host2: x.domain1 user1@h user2");
+  CHECK(one(redactor, "10 1.2.3") == "10 1.2.3");
+}
+
 TEST_CASE("redact: addresses keep their networks") {
   facts::Redactor redactor("salt");
   const auto map = [&](std::string_view text) { return *base::Cidr::parse(one(redactor, text)); };

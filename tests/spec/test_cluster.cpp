@@ -1,6 +1,7 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/spec/cluster.hpp"
+#include "gpuadm/spec/selected.hpp"
 
 #include <doctest/doctest.h>
 
@@ -130,6 +131,22 @@ TEST_CASE("keys are unique, and each says what it is and what holds without it")
   CHECK(fallback("ssh.window") == "64");
   CHECK(fallback("gpu.sharing") == "exclusive");
   CHECK(fallback("ssh.user") == "from OpenSSH's configuration");
+}
+
+TEST_CASE("a file of selected hosts may lack control planes and the hosts of storages") {
+  const std::string head =
+      "apiVersion: gpuadm/v1alpha1\nkind: GpuCluster\n"
+      "storage: [{ name: data, kind: local, host: cp9, path: /data }]\nhosts:\n";
+  const std::string worker = "  - { name: gpu1, role: worker }\n";
+  const std::string even = "  - { name: cp1, role: controlPlane }\n  - { name: cp2, role: controlPlane }\n";
+  for (const std::string& hosts : {worker, even}) {
+    CAPTURE(hosts);
+    CHECK_FALSE(parse(head + hosts, "x"));
+    const auto selected = parse_selected(head + hosts, "x");
+    REQUIRE(selected);
+    CHECK(selected->storage.front().host == "cp9");
+  }
+  CHECK_FALSE(parse_selected(head + worker + worker, "x"));
 }
 
 TEST_CASE("a cluster file that is binary, deep or endless is refused") {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "gpuadm/base/error.hpp"
+
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -13,6 +15,11 @@ namespace base {
 [[nodiscard]] std::string without_secrets(std::string_view line, std::size_t& count);
 /// The same for a text of many lines. The lines of a secret YAML block and of a private key are removed.
 [[nodiscard]] std::string text_without_secrets(std::string_view text);
+/// The error with "***" in place of each secret. In gpuadm's own words, about the command line or a file of
+/// the operator (`usage`, `spec`), a word before a colon is a place: "password: is empty" names a file. Other
+/// faults may quote hosts: there only the file at the beginning of `parse`, and absolute paths in `auth`,
+/// are.
+[[nodiscard]] Error error_without_secrets(const Error& error);
 
 /// Follows the lines of a text and knows which of them belong to a secret that began on a line before:
 /// `password: |`, or `name: DB_PASSWORD` before `value: X`.

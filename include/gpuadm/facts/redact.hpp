@@ -27,6 +27,11 @@ class Redactor {
   /// A name to replace: a host's, a person's, a domain. Names that are too short or too common to be
   /// recognized are not replaced in text, such as `localhost`.
   void learn(std::string_view name, std::string_view kind);
+  /// A host name of one or more labels: the first is the host's, the others are the domain. Addresses are
+  /// not learned.
+  void learn_host(std::string_view name);
+  /// Learns the owners of the home directories in a text.
+  void learn_people(std::string_view text);
   /// Learns the names of hosts, domains and people from the output of a probe, and the names of nodes from
   /// that of a control plane.
   void learn_from(std::string_view probe);
@@ -39,7 +44,6 @@ class Redactor {
  private:
   struct Place;
   [[nodiscard]] std::string line(std::string_view text, std::string_view section);
-  void learn_host(std::string_view name);
   [[nodiscard]] std::string digits(std::string_view like);
   [[nodiscard]] std::string address(std::string_view text);
   std::string_view secret();

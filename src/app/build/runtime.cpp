@@ -1,4 +1,5 @@
 #include "gpuadm/app/app.hpp"
+#include "gpuadm/base/file_kind.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
@@ -41,21 +42,36 @@ Result<std::string> config_file(const std::filesystem::path& path, const Engine&
   return text;
 }
 
+std::string folder_of_imports(const Engine& engine) {
+  return engine.engine == spec::Engine::crio ? "/etc/crio/crio.conf.d/" : "/etc/containerd/conf.d/";
+}
+
 /// Files of a directory, by their path on a host.
 Result<std::map<std::string, std::string>> imported(const RuntimePreviewOptions& options,
                                                     const Engine& engine) {
   std::map<std::string, std::string> texts;
   if (options.imports.empty()) return texts;
-  std::error_code error;
-  if (!std::filesystem::is_directory(options.imports, error))
-    return base::fail(base::Fault::usage, fmt::format("{} is not a directory", options.imports.string()),
-                      "--imports: a directory with the files that the configuration imports");
-  const std::string folder =
-      engine.engine == spec::Engine::crio ? "/etc/crio/crio.conf.d/" : "/etc/containerd/conf.d/";
+  if (const std::string why = base::why_no_directory(options.imports); !why.empty())
+    return base::fail(base::Fault::usage, fmt::format("--imports {}: {}", options.imports.string(), why),
+                      "--imports DIR: a directory with the files that the configuration imports");
+  const std::string folder = folder_of_imports(engine);
   for (const auto& entry : std::filesystem::directory_iterator(options.imports))
     if (entry.is_regular_file())
       texts[folder + entry.path().filename().string()] = TRY(config_file(entry.path(), engine));
   return texts;
+}
+
+/// The error with the operator's own names of files in place of their paths on a host.
+base::Error with_local_names(base::Error error, const RuntimePreviewOptions& options, const Engine& engine,
+                             const std::string& host) {
+  const auto rename = [&](const std::string& path, const std::filesystem::path& local) {
+    error.what = base::replace_all(error.what, fmt::format("{}:{}:", host, path), local.string() + ":");
+  };
+  if (!options.config.empty()) rename(engine.path, options.config);
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(options.imports, ignored))
+    rename(folder_of_imports(engine) + entry.path().filename().string(), entry.path());
+  return error;
 }
 
 /// The first release that reads such a file, if no version is given.
@@ -144,8 +160,12 @@ Result<Outcome> runtime_preview(const RuntimePreviewOptions& options, Io& io) {
                                   library.catalog(),
                                   nullptr,
                                   TRY(kubernetes_of(options, *engine, cluster, library.catalog()))};
-  const auto files = TRY(playbook::compose(engine->composer, context));
-  const Tree effective = TRY(playbook::effective(context, files));
+  const auto composed = playbook::compose(engine->composer, context);
+  const auto effective =
+      composed ? playbook::effective(context, *composed) : Result<Tree>(std::unexpected(composed.error()));
+  if (!effective)
+    return std::unexpected(with_local_names(effective.error(), options, *engine, context.host.name));
+  const auto& files = *composed;
 
   Tree list = Tree::list();
   std::string diffs;
@@ -160,12 +180,12 @@ Result<Outcome> runtime_preview(const RuntimePreviewOptions& options, Io& io) {
     io.out(base::json::write(Tree::map_of({{"engine", options.engine},
                                            {"kubernetes", context.kubernetes.text()},
                                            {"files", list},
-                                           {"effective", effective}})) +
+                                           {"effective", *effective}})) +
            "\n");
     return Outcome::done;
   }
-  const std::string text = engine->engine == spec::Engine::docker ? base::json::write(effective) + "\n"
-                                                                  : base::toml::write(effective);
+  const std::string text = engine->engine == spec::Engine::docker ? base::json::write(*effective) + "\n"
+                                                                  : base::toml::write(*effective);
   io.out(base::printable(fmt::format("{}\n{} then reads:\n{}", diffs.empty() ? "nothing to change\n" : diffs,
                                      options.engine, text),
                          std::string::npos));

@@ -9,6 +9,7 @@
 #include "gpuadm/session/recording.hpp"
 
 #include "app/inspect/archive.hpp"
+#include "app/inspect/support_runs.hpp"
 
 #include <fmt/format.h>
 
@@ -25,7 +26,6 @@ using base::Fault;
 
 constexpr std::chrono::seconds support_timeout{240};  // each command in it has a shorter limit
 constexpr std::size_t answer_limit = 16u << 20;
-constexpr std::size_t run_file_limit = 16u << 20;
 
 constexpr std::string_view readme =
     R"(Collected by gpuadm {} from {} on {}.
@@ -33,7 +33,7 @@ constexpr std::string_view readme =
 doctor.txt    findings of gpuadm doctor
 recording/    facts of the hosts: gpuadm doctor --from recording [--stage node|cluster]
 hosts/        logs, units, containers and logs of pods of each host; of control planes also events
-runs/         logs of gpuadm's last runs
+runs/         logs of gpuadm's last runs on these hosts
 
 Names of hosts, people and domains, addresses, ids and secrets are replaced consistently.
 {}
@@ -62,8 +62,10 @@ class Support {
     TRY(survey_cluster());
     facts::Redactor redact = session::redactor_for(recording_);
     redact.learn(base::home().filename().string(), "user");
+    const std::vector<EarlierRun> runs = find_earlier_runs(recording_.cluster);
+    for (const EarlierRun& earlier : runs) learn_names(earlier, redact);
     TRY(add_hosts(redact));
-    TRY(add_runs(redact));
+    TRY(add_runs(runs, redact));
     TRY(session::save_recording(archive_.folder() / "recording", recording_, redact));
     TRY(archive_.add("doctor.txt", TRY(report())));
     replaced_ = redact.replaced();
@@ -138,25 +140,10 @@ class Support {
     return {};
   }
 
-  /// The last run of this cluster, and the last one with changes.
-  Result<> add_runs(facts::Redactor& redact) {
-    std::error_code error;
-    std::vector<fs::path> runs;
-    for (const auto& entry : fs::directory_iterator(base::state_directory() / recording_.cluster.name, error))
-      if (entry.is_directory(error)) runs.push_back(entry.path());
-    std::ranges::sort(runs, std::greater());
-    const auto acted = std::ranges::find_if(
-        runs, [&](const fs::path& run) { return fs::exists(run / "events.jsonl", error); });
-    if (!runs.empty()) TRY(add_run(runs.front(), redact));
-    if (acted != runs.end() && acted != runs.begin()) TRY(add_run(*acted, redact));
-    return {};
-  }
-
-  Result<> add_run(const fs::path& run, facts::Redactor& redact) {
-    for (const char* name : {"cluster.yaml", "facts.json", "decisions.json", "findings.json", "plan.json",
-                             "events.jsonl", "report.json"})
-      if (const auto text = base::read_file(run / name, run_file_limit))
-        TRY(archive_.add(fs::path("runs") / run.filename() / name, redact(*text)));
+  Result<> add_runs(const std::vector<EarlierRun>& runs, facts::Redactor& redact) {
+    for (const EarlierRun& earlier : runs)
+      for (const auto& [name, text] : earlier.files)
+        TRY(archive_.add(fs::path("runs") / earlier.name / name, redact(text)));
     return {};
   }
 

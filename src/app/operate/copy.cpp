@@ -1,4 +1,5 @@
 #include "gpuadm/app/exec.hpp"
+#include "gpuadm/base/file_kind.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/run_playbook.hpp"
@@ -19,10 +20,8 @@ struct Freight {
 };
 
 Result<Freight> freight_of(const CopyOptions& options) {
-  std::error_code error;
-  const fs::file_status status = fs::status(options.file, error);
-  if (!fs::is_regular_file(status))
-    return base::fail(Fault::usage, fmt::format("{}: no such file", base::printable(options.file.string())),
+  if (const std::string why = base::why_no_file(options.file); !why.empty())
+    return base::fail(Fault::usage, fmt::format("{}: {}", base::printable(options.file.string()), why),
                       "gpuadm cp FILE --to PATH [HOST…]: FILE is a local file");
   Freight freight{options.file, options.to, {}, {}};
   if (freight.path.ends_with('/')) freight.path += options.file.filename().string();
@@ -31,7 +30,9 @@ Result<Freight> freight_of(const CopyOptions& options) {
     return base::fail(Fault::usage,
                       fmt::format("--to '{}': not an absolute path", base::printable(options.to, 200)),
                       "for example: --to /etc/motd, or --to /opt/tools/");
-  freight.mode = fmt::format("{:o}", static_cast<unsigned>(status.permissions()) & 0777U);
+  std::error_code error;
+  freight.mode =
+      fmt::format("{:o}", static_cast<unsigned>(fs::status(options.file, error).permissions()) & 0777U);
   freight.sum = TRY(base::sha256_of_file(options.file));
   return freight;
 }

@@ -1,3 +1,4 @@
+#include "gpuadm/base/file_kind.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 
@@ -42,9 +43,10 @@ std::unexpected<base::Error> too_large(const fs::path& folder, std::string_view 
 }  // namespace
 
 Result<std::vector<SourceFile>> read_source(const fs::path& folder) {
+  if (const std::string why = base::why_no_directory(folder); !why.empty())
+    return base::fail(Fault::usage, fmt::format("--src {}: {}", folder.string(), why),
+                      "--src DIR: a local directory with the source code");
   std::error_code error;
-  if (!fs::is_directory(folder, error))
-    return base::fail(Fault::usage, fmt::format("--src {}: not a directory", folder.string()));
   std::vector<std::pair<std::uintmax_t, std::string>> found;
   std::uintmax_t bytes = 0;
   fs::recursive_directory_iterator it(folder, error), end;

@@ -41,8 +41,15 @@ void Redactor::learn(std::string_view name, std::string_view kind) {
 }
 
 void Redactor::learn_host(std::string_view name) {
+  if (base::Cidr::parse(name)) return;
   learn(name.substr(0, name.find('.')), "host");
   if (const auto dot = name.find('.'); dot != name.npos) learn(name.substr(dot + 1), "domain");
+}
+
+void Redactor::learn_people(std::string_view text) {
+  constexpr std::string_view homes = "/home/";
+  for (auto at = text.find(homes); at != text.npos; at = text.find(homes, at + homes.size()))
+    learn(run(text, at + homes.size(), is_name), "user");
 }
 
 void Redactor::learn_from(std::string_view probe) {
@@ -58,8 +65,7 @@ void Redactor::learn_from(std::string_view probe) {
       const auto words = base::words(text);
       for (const std::string_view word : std::span(words).subspan(1)) learn(word, "domain");
     }
-    for (auto at = text.find("/home/"); at != text.npos; at = text.find("/home/", at + 6))
-      learn(run(text, at + 6, is_name), "user");
+    learn_people(text);
   }
 }
 
