@@ -67,6 +67,13 @@ std::string in_brackets(const std::string& address) {
   return is_v6 ? "[" + address + "]" : address;
 }
 
+bool is_partial_ipv4(const std::string& text) {
+  in_addr address{};
+  if (text.empty() || ::inet_pton(AF_INET, text.c_str(), &address) == 1) return false;
+  return text.find_first_not_of("0123456789.") == std::string::npos ||
+         ::inet_aton(text.c_str(), &address) != 0;
+}
+
 bool is_dns_name(std::string_view text) {
   if (text.empty() || text.size() > 253) return false;
   return std::ranges::all_of(split(text, '.'), [](std::string_view label) {

@@ -1,6 +1,9 @@
 #include "cli/complain.hpp"
 
+#include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
+
+#include "cli/model.hpp"
 
 #include <fmt/format.h>
 
@@ -106,6 +109,21 @@ base::Error complain(const CLI::ParseError& error, const CLI::App& root) {
   if (!verbs.empty())
     return {base::Fault::usage, fmt::format("{}unknown command {}", at, shown), hint(word, verbs, help)};
   return {base::Fault::usage, fmt::format("{}unexpected argument {}", at, shown), help + " shows the usage"};
+}
+
+std::string detached_value(const base::Error& refused, const CLI::App& root,
+                           std::span<const char* const> words) {
+  const auto arguments = model_of(*understood(root).back()).arguments;
+  std::string option;  // the last one without its optional value
+  for (const std::string_view word : words) {
+    const bool attached = std::ranges::any_of(arguments, [&](const Argument& argument) {
+      return argument.attached && std::ranges::find(argument.names, word) != argument.names.end();
+    });
+    if (attached) option = word;
+    if (!option.empty() && base::is_partial_ipv4(std::string(word)) && refused.what.contains(word))
+      return fmt::format("did you mean {}={}?", option, word);
+  }
+  return {};
 }
 
 }  // namespace cli

@@ -67,8 +67,11 @@ int refuse(const base::Error& error, const app::Io& io) {
   // Later lines of a wrapped message are indented; a hint can be copied from the terminal.
   const auto [fault, what, hint] = base::error_without_secrets(error);
   const std::string says = "gpuadm: " + base::printable(what, 1u << 16);
-  for (const std::string_view line : base::lines(says))
-    io.err(report::wrapped(line, 2, io.err_style.width) + "\n");
+  for (const std::string_view line : base::lines(says)) {
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    io.err(std::string(indent, ' ') + report::wrapped(line.substr(indent), indent + 2, io.err_style.width) +
+           "\n");
+  }
   if (!hint.empty()) io.err("  " + report::padded(base::printable(hint), 2, io.err_style.width) + "\n");
   return exit_code(fault);
 }
@@ -198,7 +201,14 @@ int parse_and_call(int count, const char* const* given) {
     return exit_code(base::Fault::usage);
   }
   const auto outcome = chosen(io);
-  return outcome ? exit_code(*outcome) : refuse(outcome.error(), io);
+  if (outcome) return exit_code(*outcome);
+  base::Error error = outcome.error();
+  if (error.fault == base::Fault::usage)
+    if (const std::string value =
+            detached_value(error, root, std::span(argv, static_cast<std::size_t>(argc)));
+        !value.empty())
+      error.hint = value;
+  return refuse(error, io);
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ std::string line_of(const TopHost& host) {
   if (host.state == TopHost::State::no_smi) return host.host + ": nvidia-smi was not found";
   if (host.state == TopHost::State::partial) return host.host + why;
   const bool failed = host.state == TopHost::State::failed;
-  return fmt::format("{}: {} since {:.0f}s{}", host.host, failed ? "no readings" : "not answering",
+  return fmt::format("{}: {} for {:.0f}s{}", host.host, failed ? "no readings" : "not answering",
                      host.seconds, why);
 }
 

@@ -1,5 +1,6 @@
 #include "gpuadm/cluster/status.hpp"
 
+#include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/cluster/gpu_reset.hpp"
 #include "gpuadm/facts/control_plane.hpp"
@@ -59,7 +60,11 @@ class StatusBuilder {
         status_.endpoint = facts->kubernetes.admin_server;
     status_.api.name = "API server";
     if (!survey_.view) {
-      status_.api.says = "no control-plane node is reachable";
+      const bool reached = std::ranges::any_of(survey_.cluster.hosts, [&](const spec::Host& host) {
+        return facts::is_control_plane(survey_.census, host.name);
+      });
+      status_.api.says =
+          reached ? "no control-plane node has described the cluster" : "no control-plane node is reachable";
       return;
     }
     status_.version = survey_.view->version;
@@ -138,10 +143,7 @@ class StatusBuilder {
   [[nodiscard]] std::string trouble_of(const std::string& host) const {
     const auto place = survey_.census.find(host);
     if (place == survey_.census.end()) return {};
-    if (!place->second) {
-      const std::string& what = place->second.error().what;
-      return what.starts_with(host + ": ") ? what.substr(host.size() + 2) : what;
-    }
+    if (!place->second) return base::without_host(place->second.error().what, host);
     const facts::Facts& facts = *place->second;
     for (const char* section : {"/etc/kubernetes/kubelet.conf", "units"})
       if (const auto unread = facts.unread.find(section); unread != facts.unread.end())

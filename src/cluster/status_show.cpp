@@ -74,7 +74,9 @@ class Text {
     std::string line = "Cluster " + status_.cluster;
     if (!status_.version.empty()) line += ": Kubernetes " + status_.version;
     if (!status_.endpoint.empty()) line += " at " + status_.endpoint;
-    line += status_.api.health == Health::well ? ", ready" : ", the API server " + status_.api.says;
+    line += status_.api.health == Health::well  ? ", ready"
+            : status_.api.health == Health::ill ? ", the API server " + status_.api.says
+                                                : ": the state is unknown: " + status_.api.says;
     text_ += report::wrapped(shown(line), 2, width_) + "\n";
   }
 

@@ -1,5 +1,6 @@
 #include "run/executor.hpp"
 
+#include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include <fmt/format.h>
@@ -230,7 +231,7 @@ void Executor::went_away(const std::string& host, const base::Error& error) {
   if (on_its_way(walker)) distribution_.failed(host, digest_of(walker));
   outcome_.interrupted = outcome_.interrupted || error.fault == base::Fault::interrupted;
   outcome_.lost.insert(host);
-  failed(host, walker.action, error.what,
+  failed(host, walker.action, base::without_host(error.what, host),
          error.hint.empty() ? "run the same command again to continue" : error.hint, 0);
   leave(host);
   wake_parked();

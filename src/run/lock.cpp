@@ -1,4 +1,5 @@
 #include "gpuadm/base/files.hpp"
+#include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/run/run.hpp"
 
@@ -94,13 +95,13 @@ Identity identity() {
 Result<> lock(const std::vector<std::string>& hosts, transport::Fleet& fleet, report::Reporter& reporter,
               const Scripts& scripts, const Identity& who) {
   std::vector<std::string> taken;
-  std::optional<base::Error> error;
+  std::vector<base::Error> errors;
   for (const std::string& host : hosts)
     fleet.submit(host, lock_command(scripts.prelude, scripts.lock, who, ""));
   while (auto completion = fleet.next()) {
     const std::string& host = completion->host;
     if (!completion->result) {
-      error = completion->result.error();
+      errors.push_back(completion->result.error());
       continue;
     }
     const transport::Exit& exit = *completion->result;
@@ -120,25 +121,24 @@ Result<> lock(const std::vector<std::string>& hosts, transport::Fleet& fleet, re
            "", "", "", 0});
       fleet.submit(host, lock_command(scripts.prelude, scripts.lock, who, owner.run));
     } else if (exit.status == held) {
-      error = base::Error{
-          base::Fault::blocked,
-          fmt::format("{}: the host is locked by another run: {} of {} (pid {})", host, owner.run, owner.who,
-                      owner.pid),
-          "wait until it ends; if its machine has failed, the lock expires 90s after its last heartbeat"};
+      errors.push_back(
+          {base::Fault::blocked,
+           fmt::format("{}: the host is locked by another run: {} of {} (pid {})", host, owner.run, owner.who,
+                       owner.pid),
+           "wait until it ends; if its machine has failed, the lock expires 90s after its last heartbeat"});
     } else if (exit.status == still_running) {
-      error =
-          base::Error{base::Fault::timeout,
-                      fmt::format("{}: a command of the failed run {} is still running after {}s", host,
-                                  owner.run, program_patience.count()),
-                      "to find it: ps -o pid,etime,args -p $(cut -d' ' -f1 /var/lib/gpuadm/lock/program)"};
+      errors.push_back({base::Fault::timeout,
+                        fmt::format("{}: a command of the failed run {} is still running after {}s", host,
+                                    owner.run, program_patience.count()),
+                        "to find it: ps -o pid,etime,args -p $(cut -d' ' -f1 /var/lib/gpuadm/lock/program)"});
     } else {
-      error = base::Error{base::Fault::remote,
-                          fmt::format("{}: cannot lock the host: {}", host, base::tail(exit.err, 3)), ""};
+      errors.push_back({base::Fault::remote,
+                        fmt::format("{}: cannot lock the host: {}", host, base::tail(exit.err, 3)), ""});
     }
   }
-  if (!error) return {};
+  if (errors.empty()) return {};
   unlock(taken, fleet, reporter, scripts, who);
-  return std::unexpected(*error);
+  return std::unexpected(base::joined(errors));
 }
 
 void unlock(const std::vector<std::string>& hosts, transport::Fleet& fleet, report::Reporter& reporter,

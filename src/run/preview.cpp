@@ -1,5 +1,6 @@
 #include "run/preview.hpp"
 
+#include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include "run/program.hpp"
@@ -124,10 +125,11 @@ Outcome preview(const plan::Plan& plan, transport::Fleet& fleet, report::Reporte
     }
     const base::Error& error = completion->result.error();
     outcome.failed.insert(host);
+    if (base::is_connection_fault(error.fault)) outcome.lost.insert(host);
     outcome.interrupted = outcome.interrupted || error.fault == base::Fault::interrupted;
-    Event event{base::now(), host, "plan", ""};
+    Event event{base::now(), host, "plan", "preview"};
     event.did = Did::failed;
-    event.detail = error.what;
+    event.detail = base::without_host(error.what, host);
     event.hint = error.hint;
     reporter.on(event);
   }

@@ -1,7 +1,9 @@
 #include "gpuadm/session/admin_conf.hpp"
 
+#include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/ask.hpp"
+#include "gpuadm/session/cluster_view.hpp"
 
 #include <fmt/format.h>
 
@@ -94,20 +96,17 @@ Result<std::string> read_admin_conf(const spec::Cluster& cluster, transport::Fle
   const Query query{.label = "read the kubeconfig",
                     .asset = "playbooks/read/admin-conf.sh",
                     .output = transport::Output::secret};
-  std::optional<base::Error> failed;
+  std::vector<base::Error> errors;
   for (const spec::Host& host : cluster.hosts) {
     if (host.role != spec::Role::control_plane) continue;
     auto exit = ask(host.name, query, fleet, assets);
     if (!exit && exit.error().fault == Fault::interrupted) return std::unexpected(exit.error());
     if (!exit)
-      failed = std::move(exit).error();
+      errors.push_back(std::move(exit).error());
     else if (exit->status == 0 && !exit->out.empty())
       return std::move(exit->out);
   }
-  if (failed) return std::unexpected(*failed);
-  return base::fail(Fault::usage,
-                    "none of these hosts is a control-plane node: no /etc/kubernetes/admin.conf",
-                    "specify a control-plane node of the cluster");
+  return std::unexpected(errors.empty() ? no_control_plane() : base::joined(errors));
 }
 
 Result<Tree> with_context(Tree config, const Tree& admin, const std::string& name, Current current) {
@@ -119,12 +118,12 @@ Result<Tree> with_context(Tree config, const Tree& admin, const std::string& nam
   if (!cluster_in || !user_in)
     return base::fail(Fault::parse, "the control plane's admin.conf has no current context");
   if (!config.is_null() && !config.is_map())
-    return base::fail(Fault::parse, "not a kubeconfig", "specify another file: --output FILE");
+    return base::fail(Fault::usage, "not a kubeconfig", "specify another file: --output FILE");
   for (const char* list : {"clusters", "users", "contexts"})
     if (Tree* items = config.find(list)) {
       if (items->is_null()) *items = Tree::list();
       if (!items->is_list())
-        return base::fail(Fault::parse, fmt::format("not a kubeconfig: {} is not a list", list),
+        return base::fail(Fault::usage, fmt::format("not a kubeconfig: {} is not a list", list),
                           "specify another file: --output FILE");
     }
   const Tree* before = entry(config, "contexts", name);

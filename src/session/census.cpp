@@ -1,5 +1,6 @@
 #include "gpuadm/session/census.hpp"
 
+#include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
@@ -60,14 +61,21 @@ base::Tree host_tree(const Result<facts::Facts>& facts) {
 }  // namespace
 
 bool is_unreachable(base::Fault fault) {
-  return fault == Fault::unreachable || fault == Fault::auth || fault == Fault::host_key ||
-         fault == Fault::timeout;
+  return base::is_connection_fault(fault) || fault == Fault::timeout;
 }
 
 bool Survey::none_reached() const {
   return !census.empty() && std::ranges::all_of(census, [](const auto& entry) {
     return !entry.second && is_unreachable(entry.second.error().fault);
   });
+}
+
+Result<> all_read(const facts::Census& census, const std::function<bool(const std::string&)>& needed) {
+  std::vector<base::Error> errors;
+  for (const auto& [host, facts] : census)
+    if (!facts && (!needed || needed(host))) errors.push_back(facts.error());
+  if (errors.empty()) return {};
+  return std::unexpected(base::joined(errors));
 }
 
 Result<Survey> take_census(transport::Fleet& fleet, const assets::Store& assets, Afterwards afterwards,

@@ -1,5 +1,6 @@
 #include "gpuadm/session/cluster_client.hpp"
 
+#include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/cluster_view.hpp"
@@ -83,7 +84,7 @@ Result<ClusterClient> ClusterClient::open(const spec::Cluster& cluster, transpor
   for (const spec::Host& host : cluster.hosts) hosts.push_back(&host);
   std::ranges::stable_partition(
       hosts, [](const spec::Host* host) { return host->role == spec::Role::control_plane; });
-  std::optional<base::Error> failed;
+  std::vector<base::Error> errors;
   for (const spec::Host* host : hosts) {
     auto exit = session::ask(host->name, TRY(command_for("find the kubeconfig", "find", {}, assets)), fleet);
     if (!exit && exit.error().fault == Fault::interrupted) return std::unexpected(exit.error());
@@ -91,9 +92,9 @@ Result<ClusterClient> ClusterClient::open(const spec::Cluster& cluster, transpor
     if (exit && exit->status != status_no_kubeconfig)
       exit = base::fail(Fault::remote, fmt::format("{}: cannot look for the kubeconfig: {}", host->name,
                                                    base::tail(exit->err, 3)));
-    if (!exit && !failed) failed = exit.error();
+    if (!exit) errors.push_back(std::move(exit).error());
   }
-  return std::unexpected(failed ? *failed : no_control_plane());
+  return std::unexpected(errors.empty() ? no_control_plane() : base::joined(errors));
 }
 
 Result<std::string> ClusterClient::run(transport::Command command) {

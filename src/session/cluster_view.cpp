@@ -1,5 +1,6 @@
 #include "gpuadm/session/cluster_view.hpp"
 
+#include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/facts/control_plane.hpp"
 #include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/census.hpp"
@@ -52,7 +53,7 @@ Result<std::optional<std::string>> view_cluster(const spec::Cluster& cluster, co
                                                 std::chrono::seconds patience) {
   transport::Command command = TRY(view_command(assets));
   command.timeout = patience;
-  std::optional<base::Error> failed;
+  std::vector<base::Error> errors;
   for (const spec::Host& host : cluster.hosts) {
     if (!facts::is_control_plane(census, host.name)) continue;
     fleet.submit(host.name, command);
@@ -60,9 +61,9 @@ Result<std::optional<std::string>> view_cluster(const spec::Cluster& cluster, co
     if (!completion || fleet.interrupted())
       return base::fail(Fault::interrupted, "interrupted while reading the cluster");
     if (completion->result) return std::move(completion->result->out);
-    failed = std::move(completion->result).error();
+    errors.push_back(std::move(completion->result).error());
   }
-  if (failed) return std::unexpected(*failed);
+  if (!errors.empty()) return std::unexpected(base::joined(errors));
   if (!unreached_in(census).empty()) return std::nullopt;
   return std::unexpected(no_control_plane());
 }
@@ -74,7 +75,7 @@ Result<facts::ClusterFacts> read_cluster_with_retry(const spec::Cluster& cluster
   bool reported = false;
   while (true) {
     const auto view = TRY(view_cluster(cluster, census, fleet, assets));
-    if (!view) return std::unexpected(no_control_plane());
+    if (!view) return std::unexpected(all_read(census).error());
     facts::ClusterFacts facts = TRY(facts::parse_cluster(*view));
     if ((facts.nodes && facts.pods && !facts.version.empty()) || base::Clock::now() >= until) return facts;
     if (!reported) io.err(fmt::format("waiting for the API server (at most {}s)\n", server_patience.count()));

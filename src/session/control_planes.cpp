@@ -36,9 +36,10 @@ facts::Census of_hosts(const facts::Census& census, const std::vector<std::strin
 /// command has checked others.
 Result<> are_still(const ControlPlaneContext& context, const facts::Census& census,
                    const std::vector<std::string>& acting) {
+  TRY(all_read(census,
+               [&](const std::string& host) { return std::ranges::find(acting, host) != acting.end(); }));
   for (const spec::Host& host : context.cluster.hosts) {
     const auto& facts = census.at(host.name);
-    if (!facts && std::ranges::find(acting, host.name) != acting.end()) return std::unexpected(facts.error());
     if (facts && facts::is_control_plane(census, host.name) != (host.role == spec::Role::control_plane))
       return base::fail(Fault::blocked,
                         fmt::format("{} {} a control-plane node since the preview: another run changed it",

@@ -1,5 +1,6 @@
 #include "gpuadm/session/findings.hpp"
 
+#include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/census.hpp"
 #include "gpuadm/session/check_ids.hpp"
@@ -16,17 +17,12 @@ constexpr std::pair<checks::Stage, std::string_view> stage_names[] = {{checks::S
                                                                       {checks::Stage::cluster, "cluster"},
                                                                       {checks::Stage::security, "security"}};
 
-/// Errors of a host begin with its name, which a finding already has.
-std::string without_host(const std::string& host, const std::string& what) {
-  return what.starts_with(host + ": ") ? what.substr(host.size() + 2) : what;
-}
-
 report::Finding unreached(const std::string& host, const base::Error& error) {
   return {.id = std::string(reachable),
           .severity = report::Severity::blocker,
           .verdict = error.fault == base::Fault::timeout ? report::Verdict::timeout : report::Verdict::fail,
           .host = host,
-          .says = without_host(host, error.what),
+          .says = base::without_host(error.what, host),
           .evidence = {},
           .remedy = error.hint,
           .caused_by = {}};

@@ -1,5 +1,6 @@
 #include "gpuadm/session/gpu_samples.hpp"
 
+#include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 
@@ -206,7 +207,7 @@ class Sampler {
                          : Result<facts::GpuSample>(std::unexpected(std::move(result).error()));
     if (!sample) {
       fail(lane, sample.error().fault);
-      host.problem = sample.error().what;
+      host.problem = base::without_host(sample.error().what, name);
       host.error = std::move(sample).error();
       return;
     }

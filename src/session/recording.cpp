@@ -134,7 +134,8 @@ Result<Recording> read_recording(const ReadFile& read, const std::string& place,
   Recording recording{TRY(spec::parse_selected(base::yaml::write(cluster), place + "/cluster.yaml")), {}, {}};
   if (auto view = read(view_file)) recording.view = std::move(*view);
   Tree* hosts = tree.find("hosts");
-  if (!hosts) return base::fail(Fault::parse, fmt::format("{}: hosts: is missing", index));
+  if (!hosts || !hosts->is_map())
+    return base::fail(Fault::parse, fmt::format("{}: hosts: expected a map", index));
   if (const Tree* changes = over.find("hosts"); changes && changes->is_map()) {
     for (const auto& [name, changed] : changes->entries())
       if (!hosts->find(name)) return base::fail(Fault::parse, fmt::format("{} has no host {}", place, name));
@@ -159,7 +160,9 @@ Result<Recording> read_recording(const ReadFile& read, const std::string& place,
   return recording;
 }
 
-Result<Recording> load_recording(const fs::path& folder, Texts texts) {
+namespace {
+
+Result<Recording> load(const fs::path& folder, Texts texts) {
   std::error_code error;
   const auto has = [&](const char* name) { return fs::exists(fs::symlink_status(folder / name, error)); };
   if (!has("recording.yaml")) {
@@ -172,6 +175,14 @@ Result<Recording> load_recording(const fs::path& folder, Texts texts) {
   if (!recording.view && has(view_file))
     TRY(read(view_file));  // it exists but cannot be read: returns the reason
   return recording;
+}
+
+}  // namespace
+
+Result<Recording> load_recording(const fs::path& folder, Texts texts) {
+  auto recording = load(folder, texts);
+  if (recording || recording.error().fault != Fault::parse) return recording;
+  return base::fail(Fault::usage, recording.error().what, "create one with gpuadm doctor --record DIR");
 }
 
 }  // namespace session

@@ -1,5 +1,6 @@
 #include "gpuadm/session/run_on_all.hpp"
 
+#include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/census.hpp"
@@ -33,9 +34,8 @@ Tree tree_of(const transport::Completion& completion) {
 /// Why a host has failed; empty if it has not.
 std::string failure_of(const transport::Completion& completion) {
   if (!completion.result) {
-    const base::Error& error = completion.result.error();
-    const bool named = error.what.starts_with(completion.host + ": ");
-    return named ? error.what : fmt::format("{}: {}", completion.host, error.what);
+    return fmt::format("{}: {}", completion.host,
+                       base::without_host(completion.result.error().what, completion.host));
   }
   if (completion.result->status == 0) return {};
   return fmt::format("{}: exit status {}", completion.host, completion.result->status);
@@ -78,9 +78,7 @@ Result<Outcome> run_on_all(const transport::Command& command, transport::Fleet& 
     fleet.at(completion->host).close();
     if (const std::string why = failure_of(*completion); !why.empty()) failures.push_back(why);
     // A command that timed out ran on a reachable host.
-    if (!completion->result && completion->result.error().fault != base::Fault::timeout &&
-        is_unreachable(completion->result.error().fault))
-      ++unreached;
+    if (!completion->result && base::is_connection_fault(completion->result.error().fault)) ++unreached;
     if (format == Format::json) {
       answers[completion->host] = tree_of(*completion);
       continue;

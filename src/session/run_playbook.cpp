@@ -186,8 +186,7 @@ Result<Session> Session::open(const spec::Cluster& cluster, const Connection& co
 Result<Survey> Session::survey_all(const assets::Store& assets) const {
   Survey survey = TRY(take_census(*fleet, assets));
   TRY(folder.save("facts.json", to_tree(survey.census)));
-  for (const auto& [host, facts] : survey.census)
-    if (!facts) return std::unexpected(facts.error());
+  TRY(all_read(survey.census));
   return survey;
 }
 
@@ -216,9 +215,9 @@ Result<Outcome> run_playbook(const PlaybookRun& playbook_run, const Survey& surv
   for (const auto& [host, facts] : survey.census) execution.hosts.push_back(host);
   execution.again = [&](const std::set<std::string>& lost) -> Result<plan::Plan> {
     const Survey fresh = TRY(take_census(*session.fleet, playbook_run.assets));
-    for (const auto& [host, facts] : fresh.census)
-      if (!facts && !lost.contains(host) && survey.census.contains(host))
-        return std::unexpected(facts.error());
+    TRY(all_read(fresh.census, [&](const std::string& host) {
+      return !lost.contains(host) && survey.census.contains(host);
+    }));
     return plan_of(fresh.census);
   };
   const Outcome outcome = TRY(execute(execution, session, reporter, io));
@@ -236,6 +235,8 @@ Result<Outcome> execute(const Execution& execution, const Session& session, repo
   if (execution.reboots == Rebooting::done) TRY(resume_at_boot(execution.assets, session.folder, io, who));
   Needed needed(reporter);
   const run::Outcome preview = run::execute(plan, fleet, needed, run::Mode::preview, who);
+  const bool none_reached = !preview.lost.empty() && preview.lost.size() == execution.hosts.size();
+  if (none_reached && !preview.interrupted) return Outcome::unreachable;
   if (!preview.failed.empty() || preview.interrupted) return outcome_of(preview);
   if (preview.needed == 0) {
     notify(reporter, Did::finished, "nothing to do");

@@ -52,7 +52,10 @@ class Surveyor {
   /// The view of a control-plane node whose API server responds is preferred; another is better than none.
   void viewed(transport::Completion completion) {
     asking_.clear();
-    if (!completion.result) return;
+    if (!completion.result) {
+      result_.unread = completion.result.error();
+      return;
+    }
     const auto view = facts::parse_cluster(completion.result->out);
     has_nodes_ = view && view->nodes;
     if (!has_nodes_ && result_.survey.view) return;

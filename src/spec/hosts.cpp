@@ -53,6 +53,9 @@ void judge_login(const Host& host, const Tree& tree, HostKeys host_keys, Problem
                      fmt::format("{}{}: cannot be combined with 'local: true'", hosts_prefix, key));
   } else if (tree.is_map() && !tree.find("name") && !tree.find("address")) {
     problems.add(tree.mark, "hosts[]: requires a name, an address or 'local: true'");
+  } else if (tree.is_map() && !tree.find("address") && base::is_partial_ipv4(host.name)) {
+    problems.add(host.mark, fmt::format("{}address: missing for {}, which is an incomplete IPv4 address",
+                                        hosts_prefix, host.name));
   } else if (host_keys == HostKeys::pinned && tree.is_map() && !tree.find("hostKey")) {
     problems.add(tree.mark, fmt::format("{}hostKey: missing for {}, but ssh.hostKeys is pinned", hosts_prefix,
                                         host.name));

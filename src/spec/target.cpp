@@ -52,6 +52,7 @@ Result<Endpoint> parse_target(std::string_view target) {
   } else {
     endpoint.address = rest;
   }
+  if (base::is_partial_ipv4(endpoint.address)) return refuse(target, "an incomplete IPv4 address");
   if (!is_address(endpoint.address)) return refuse(target, "neither an IP address nor a host name");
   if (port) {
     const auto number = to_port(*port);

@@ -84,9 +84,9 @@ bool is_address(const std::string& text) {
   // A link-local address with its zone, or a name: OpenSSH's configuration may map any word to an address.
   const std::size_t zone = text.find('%');
   if (zone != std::string::npos && is_ip(text.substr(0, zone)) && zone + 1 < text.size()) return true;
-  return !text.empty() && text.size() <= 253 && text.front() != '-' && std::ranges::all_of(text, [](char c) {
-    return is_alphanumeric(c) || c == '-' || c == '_' || c == '.';
-  });
+  return !text.empty() && text.size() <= 253 && text.front() != '-' && !base::is_partial_ipv4(text) &&
+         std::ranges::all_of(text,
+                             [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
 }
 
 bool is_user_name(const std::string& text) {

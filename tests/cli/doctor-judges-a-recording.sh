@@ -25,3 +25,12 @@ complains "not empty"
 exits 2 gpuadm doctor --from .
 complains "create one with gpuadm doctor --record DIR"
 exits 2 gpuadm doctor --from kept somehost
+mkdir damaged
+: >damaged/recording.yaml
+exits 2 gpuadm doctor --from damaged
+complains "damaged/recording.yaml"
+complains "create one with gpuadm doctor --record DIR"
+: >empty.json
+exits 2 gpuadm doctor --from kept --baseline empty.json
+complains "--baseline empty.json"
+complains "gpuadm doctor -o json > FILE"

@@ -38,6 +38,9 @@ complains "not an absolute path"
 exits 2 gpuadm cp file
 exits 0 gpuadm cp file --to "$place/there/" --dry-run
 [ ! -e there ] || fail "a dry run has written"
+exits 4 gpuadm cp file --to "$place/there/" -f cluster.yaml --ssh-client libssh2
+says "preview failed on cp1: 127.0.0.1:1: connection refused"
+[ "$(grep -c 'cp1.*connection refused' out)" = 1 ] || fail "the reason is not printed once"
 
 # A kubeconfig that cannot be read is said before anything is asked.
 mkdir .kube

@@ -39,11 +39,14 @@ head -c -20 day.jsonl >killed.jsonl
 exits 0 gpuadm gpu top --from killed.jsonl
 [ "$(grep -c '2 GPUs on 1 host' out)" = 1 ] || fail "not the complete sample only"
 { echo nonsense && cat day.jsonl; } >damaged.jsonl
-exits 1 gpuadm gpu top --from damaged.jsonl
+exits 2 gpuadm gpu top --from damaged.jsonl
 complains "damaged.jsonl:1"
 : >empty.jsonl
-exits 1 gpuadm gpu top --from empty.jsonl
+exits 2 gpuadm gpu top --from empty.jsonl
 complains "the record is empty"
+complains "gpuadm gpu top --record FILE"
+exits 2 gpuadm gpu top --from .
+complains ". is a directory"
 
 # Ctrl-C ends it; a page is written then.
 
@@ -57,7 +60,7 @@ timeout -s INT 3 "$GPUADM" gpu top --interval 1 --sort util >out 2>err </dev/nul
 printf '#!/bin/sh\necho "No devices were found"\nexit 6\n' >double/nvidia-smi
 exits 0 gpuadm gpu top --count 1
 says "No devices were found"
-says "no readings since"
+says "no readings for"
 
 exits 2 gpuadm gpu top --interval 0
 exits 2 gpuadm gpu top --sort heat

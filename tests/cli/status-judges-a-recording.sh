@@ -21,9 +21,15 @@ exits 2 gpuadm status --from kept --watch
 complains "--watch cannot be combined with a recording"
 exits 2 gpuadm status -o html
 
+exits 2 gpuadm status --from "$top/tests/recordings/h200"
+complains "none of these hosts is a control-plane node"
+! grep -q . out || fail "a host without Kubernetes has a status"
+rm kept/cluster.txt
+exits 2 gpuadm status --from kept
+
 printf '%s\n' 'apiVersion: gpuadm/v1alpha1' 'kind: GpuCluster' 'hosts: [{ name: cp1, address: 127.0.0.1, port: 1, user: me }]' >cluster.yaml
 exits 4 gpuadm status -f cluster.yaml --ssh-client libssh2
 says "cp1: "
-says "no control-plane node is reachable"
+says "the state is unknown: no control-plane node is reachable"
 exits 4 gpuadm kubeconfig -f cluster.yaml --ssh-client libssh2
 [ ! -e .kube ] || fail "a kubeconfig was made of nothing"

@@ -101,7 +101,7 @@ TEST_CASE("every line fits the terminal, down to 40 columns, and names the GPU")
     }
     CHECK(lines == 5);
     CHECK(text.find("gpu1  0") != std::string::npos);
-    CHECK(text.find("gpu2: not answering since 12s") != std::string::npos);
+    CHECK(text.find("gpu2: not answering for 12s") != std::string::npos);
   }
 }
 

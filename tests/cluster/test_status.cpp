@@ -174,6 +174,20 @@ TEST_CASE("certificates that end soon, a silent API server and a missing network
   CHECK(says(status, "the cluster", "https://192.0.2.1:6443 does not answer"));
 }
 
+TEST_CASE("without a view of the cluster, its state is unknown") {
+  StatusWorld world;
+  world.view.reset();
+  CHECK(to_text(world.status(), cluster::Width::any)
+            .starts_with("Cluster lab at https://192.0.2.1:6443: the state is unknown: no control-plane node "
+                         "has described the cluster\n"));
+  world.census.at("cp") = base::fail(base::Fault::unreachable, "cp: no route to host");
+  const cluster::Status unreached = world.status();
+  CHECK(unreached.problems.size() == 1);
+  CHECK(says(unreached, "cp", "no route to host"));
+  CHECK(to_text(unreached, cluster::Width::any)
+            .starts_with("Cluster lab: the state is unknown: no control-plane node is reachable\n"));
+}
+
 TEST_CASE("GPUs that the driver or the node has lost are not well") {
   StatusWorld world;
   facts::Facts& gpu = facts_in(world, "gpu");

@@ -76,7 +76,7 @@ running=$!
 trap 'kill "$running" 2>/dev/null || true; lab down --all; rm -rf "$place"' EXIT
 seen_within 30 '4 GPUs on 2 hosts'
 lab link gpu1 down
-seen_within 60 '^gpu1: not answering since'
+seen_within 60 '^gpu1: not answering for'
 : >seen
 lab link gpu1 up
 seen_within 120 '4 GPUs on 2 hosts'

@@ -83,8 +83,11 @@ TEST_CASE("a name of another program's context, cluster or user is not used") {
 }
 
 TEST_CASE("an invalid kubeconfig is rejected, an empty list is not") {
-  for (const char* text : {"[1, 2]", "contexts: {a: b}"})
-    CHECK(!session::with_context(read(text), read(admin_conf), "lab", session::Current::becomes));
+  for (const char* text : {"[1, 2]", "contexts: {a: b}"}) {
+    const auto made = session::with_context(read(text), read(admin_conf), "lab", session::Current::becomes);
+    REQUIRE(!made);
+    CHECK(made.error().fault == base::Fault::usage);
+  }
   CHECK(!session::with_context({}, read("kind: Config"), "lab", session::Current::becomes));
   CHECK(session::with_context(read("contexts: null\nusers: []"), read(admin_conf), "lab",
                               session::Current::becomes));

@@ -30,10 +30,13 @@ TEST_CASE("a target is [user@]host[:port], or nothing for this machine") {
 }
 
 TEST_CASE("a target that cannot be one is a usage fault") {
-  for (const char* target :
-       {"@gpu1", "root@", "gpu1:", "gpu1:0", "gpu1:65536", "gpu1:ssh", "[gpu1]:22", "[2001:db8::1", "[::1]22",
-        "2001:db8::zz", "gpu 1", "-oProxyCommand=reboot", "-l@gpu1", "a;reboot@gpu1", "gpu1\n", "[]",
-        "gpu1/24", "ssh://gpu1", "192.0.2.1/24"}) {
+  for (const char* target : {"@gpu1",      "root@",          "gpu1:",        "gpu1:0",
+                             "gpu1:65536", "gpu1:ssh",       "[gpu1]:22",    "[2001:db8::1",
+                             "[::1]22",    "2001:db8::zz",   "gpu 1",        "-oProxyCommand=reboot",
+                             "-l@gpu1",    "a;reboot@gpu1",  "gpu1\n",       "[]",
+                             "gpu1/24",    "ssh://gpu1",     "192.0.2.1/24", "5",
+                             "1.7",        "root@580.65.06", "5:22",         "256.0.2.1",
+                             "1.2.3.4.5",  "0x7f.1",         "010.0.2.1"}) {
     CAPTURE(target);
     CHECK(read(target) == "usage");
   }

@@ -2,6 +2,9 @@
 //
 #include "sshd.hpp"
 
+#include <dlfcn.h>
+#include <netdb.h>
+
 #include <atomic>
 
 using namespace testing_transport;
@@ -11,6 +14,16 @@ extern "C" const char* __lsan_default_suppressions();  // NOLINT: the sanitizer'
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libssh2.so\n";
 }  // NOLINT
+
+namespace {
+bool is_slow(const gaicb* request);
+}  // namespace
+
+/// The C library's, with a name server that answers nothing about one name.
+extern "C" int gai_error(gaicb* request) noexcept {
+  static auto* const real = reinterpret_cast<int (*)(gaicb*)>(::dlsym(RTLD_NEXT, "gai_error"));
+  return is_slow(request) ? EAI_INPROGRESS : real(request);
+}
 
 namespace {
 /// A server that is not sshd: `serve` gets each connection.
@@ -53,6 +66,12 @@ void say(int fd, std::string_view text) {
   [[maybe_unused]] const auto sent = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
 }
 
+constexpr const char* slow_name = "slow.invalid";
+
+bool is_slow(const gaicb* request) {
+  return request->ar_name && std::string_view(request->ar_name) == slow_name;
+}
+
 struct Bare {
   Place place;
   transport::Options options() {
@@ -78,6 +97,16 @@ TEST_CASE("unreachable: a closed port, an unknown name and a silent address are 
   REQUIRE_FALSE(unknown);
   CHECK(unknown.error().fault == base::Fault::unreachable);
   CHECK(unknown.error().what.find("no-such-host.invalid") != std::string::npos);
+}
+
+TEST_CASE("unreachable: a name that is not resolved in time is not a firewall's fault") {
+  Bare bare;
+  const auto slow = Client(bare.options(), {.address = slow_name, .user = "root"})("true");
+  REQUIRE_FALSE(slow);
+  CHECK(slow.error().fault == base::Fault::unreachable);
+  CHECK(slow.error().what == "gpu7: the name “slow.invalid” was not resolved within 2.0s");
+  CHECK(slow.error().hint.find("firewall") == std::string::npos);
+  CHECK(slow.error().hint.find("check the name") != std::string::npos);
 }
 
 TEST_CASE("unreachable: a server that accepts and says nothing runs into the deadline") {

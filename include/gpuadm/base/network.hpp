@@ -25,6 +25,10 @@ struct Cidr {
 /// An address as in URLs, host:port and mount options: an IPv6 address in brackets, others unchanged.
 [[nodiscard]] std::string in_brackets(const std::string& address);
 
+/// Whether a text looks like an IPv4 address but is not a complete one: "5", "1.7", "580.65.06", "0x7f.1".
+/// The C library resolves many of them, "5" as 0.0.0.5.
+[[nodiscard]] bool is_partial_ipv4(const std::string& text);
+
 /// RFC 1123 subdomain, at most 253 characters.
 [[nodiscard]] bool is_dns_name(std::string_view text);
 

@@ -49,7 +49,7 @@ struct Outcome {
   int satisfied = 0;
   int changed = 0;
   std::set<std::string> failed;  ///< hosts where a step failed
-  std::set<std::string> lost;    ///< of these, whose connection or lock was lost
+  std::set<std::string> lost;    ///< of these, whose connection or lock was lost, or that are unreachable
   std::string own_host;          ///< this machine, if it must be rebooted: the run continues at its next boot
   bool interrupted = false;
   std::size_t next_stage = 0;                    ///< the stage to continue with; == stages.size(): done

@@ -18,7 +18,7 @@ enum class Current { becomes, stays };
 
 /// A kubeconfig with the current context of another merged into it as `name`, with a cluster of that name and
 /// a user `name`-admin. Earlier entries of gpuadm under these names are replaced; Fault::usage if another
-/// program created one of them, Fault::parse if either is not a kubeconfig.
+/// program created one of them or `config` is not a kubeconfig, Fault::parse if `admin` is not one.
 [[nodiscard]] Result<base::Tree> with_context(base::Tree config, const base::Tree& admin,
                                               const std::string& name, Current current);
 

@@ -6,6 +6,7 @@
 #include "gpuadm/session/options.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -46,6 +47,10 @@ enum class Texts { kept, dropped };
 [[nodiscard]] Result<Survey> take_census(transport::Fleet& fleet, const assets::Store& assets,
                                          Afterwards afterwards = Afterwards::keep_connection,
                                          Texts texts = Texts::kept, Reasons reasons = Reasons::skipped);
+
+/// One error that names every host without facts, of those that are `needed`; empty: all.
+[[nodiscard]] Result<> all_read(const facts::Census& census,
+                                const std::function<bool(const std::string& host)>& needed = {});
 
 /// {host: facts} and {host: {error: …}}.
 [[nodiscard]] base::Tree to_tree(const facts::Census& census);

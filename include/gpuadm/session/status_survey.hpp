@@ -7,7 +7,8 @@ namespace session {
 /// One survey of hosts and their cluster: the data of status.
 struct StatusSurvey {
   Recording survey;
-  std::string asked;  ///< the control-plane node that described the cluster; empty: none
+  std::string asked;                  ///< the control-plane node that described the cluster; empty: none
+  std::optional<base::Error> unread;  ///< why a reachable control-plane node did not describe it
 };
 
 /// One round trip to every host, and one more to the first control-plane node that can list the nodes, as

@@ -78,8 +78,7 @@ Result<cluster::Found> find_cluster(const AdoptOptions& options, const assets::S
   found.census =
       TRY(session::take_census(*fleet, assets, session::Afterwards::keep_connection, session::Texts::dropped))
           .census;
-  for (const auto& [host, facts] : found.census)
-    if (!facts) return std::unexpected(facts.error());
+  TRY(session::all_read(found.census));
   TRY(ask_planes(found, *fleet, assets));
   TRY(survey_others(found, options.common.connection, assets, io));
   return found;

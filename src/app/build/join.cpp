@@ -39,14 +39,16 @@ Result<> answers(const std::string& host, transport::Fleet& fleet, const assets:
 Result<spec::Cluster> resolve_hosts(const std::vector<std::string>& targets, const spec::Cluster& all,
                                     session::Survey& survey, transport::Fleet& fleet,
                                     const assets::Store& assets, Io& io) {
+  const auto is_joining = [&](const std::string& host) {
+    return std::ranges::find(targets, host) != targets.end();
+  };
+  TRY(session::all_read(survey.census, is_joining));
   std::vector<std::string> away;
   std::set<std::string> others;
   for (const auto& [host, facts] : survey.census) {
-    const bool joins = std::ranges::find(targets, host) != targets.end();
-    if (!facts && joins) return std::unexpected(facts.error());
     if (!facts) away.push_back(host);
     if (!facts) io.err(fmt::format("not used: {}\n", base::printable(facts.error().what)));
-    if (!facts || (!joins && !is_node(survey.census, host))) others.insert(host);
+    if (!facts || (!is_joining(host) && !is_node(survey.census, host))) others.insert(host);
   }
   spec::Cluster cluster = without(all, others, survey, fleet);
   const spec::Host* first = playbook::first_control_plane(cluster, survey.census);

@@ -47,7 +47,7 @@ Result<> read_node_objects(std::vector<HealthRow>& rows, const spec::Cluster& cl
                            transport::Fleet& fleet, const assets::Store& assets, Io& io) {
   auto client = session::ClusterClient::open(cluster, fleet, assets);
   if (!client) {
-    io.err(base::printable(client.error().what) + ": conditions and taints are not shown\n");
+    io.err("conditions and taints are not shown: " + base::printable(client.error().what) + "\n");
     return {};
   }
   const auto nodes = client->get({{"nodes"}, {}, {}});
@@ -80,13 +80,13 @@ Result<Outcome> health_status(const HealthOptions& options, Io& io) {
   const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
   auto rows = TRY(read_health(cluster, *fleet, assets, io));
-  TRY(read_node_objects(rows, cluster, *fleet, assets, io));
+  const bool none_reached = std::ranges::none_of(rows, [](const HealthRow& row) { return row.on.reached; });
+  if (!none_reached) TRY(read_node_objects(rows, cluster, *fleet, assets, io));
   if (options.format == Format::json)
     io.out(base::json::write(cluster::to_tree(rows)) + "\n");
   else
     io.out(cluster::health_table(rows, io.out_style.width));
-  if (std::ranges::none_of(rows, [](const HealthRow& row) { return row.on.reached; }))
-    return Outcome::unreachable;
+  if (none_reached) return Outcome::unreachable;
   return std::ranges::all_of(rows, is_well) ? Outcome::done : Outcome::failed;
 }
 

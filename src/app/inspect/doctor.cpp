@@ -157,12 +157,13 @@ std::string key_of(const std::string& host, const std::string& id) {
 
 /// The open findings of an earlier run, from `doctor -o json` or the run directory.
 Result<std::set<std::string>> read_baseline(const std::filesystem::path& file) {
-  const base::Tree tree = TRY(base::json::read(TRY(base::read_file(file)), file.string()));
-  const base::Tree* findings = tree.find("findings");
+  constexpr const char* hint = "create one: gpuadm doctor -o json > FILE";
+  const auto tree = base::json::read(TRY(base::read_file(file)), file.string());
+  if (!tree) return base::fail(base::Fault::usage, "--baseline " + tree.error().what, hint);
+  const base::Tree* findings = tree->find("findings");
   if (!findings || !findings->is_list())
     return base::fail(base::Fault::usage,
-                      fmt::format("--baseline {}: no findings in this file", file.string()),
-                      "create one: gpuadm doctor -o json > FILE");
+                      fmt::format("--baseline {}: no findings in this file", file.string()), hint);
   std::set<std::string> known;
   for (const base::Tree& finding : findings->items()) {
     const auto text = [&](const char* key) {

@@ -1,6 +1,7 @@
 #include "app/inspect/explain_pod.hpp"
 
 #include "gpuadm/app/explain_pod.hpp"
+#include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
@@ -48,13 +49,13 @@ std::vector<std::string> likely_planes(const spec::Cluster& cluster, const trans
 Result<facts::PodView> read_view(const spec::Cluster& cluster, const cluster::PodName& name,
                                  transport::Fleet& fleet, const assets::Store& assets) {
   std::optional<facts::PodView> silent;
-  std::optional<base::Error> failed;
+  std::vector<base::Error> errors;
   for (const std::string& host : likely_planes(cluster, fleet)) {
     auto exit = session::ask(host, TRY(pod_command(name, assets)), fleet);
     if (!exit && exit.error().fault == Fault::interrupted) return std::unexpected(std::move(exit).error());
     auto view = exit ? facts::parse_pod_view(exit->out) : std::unexpected(exit.error());
     if (!view) {
-      failed = std::move(view).error();
+      errors.push_back(std::move(view).error());
       continue;
     }
     if (view->uses) return std::move(*view);
@@ -62,8 +63,7 @@ Result<facts::PodView> read_view(const spec::Cluster& cluster, const cluster::Po
     if (view->cluster.ready_status && !silent) silent = std::move(*view);
   }
   if (silent) return std::move(*silent);
-  if (failed) return std::unexpected(std::move(*failed));
-  return std::unexpected(session::no_control_plane());
+  return std::unexpected(errors.empty() ? session::no_control_plane() : base::joined(errors));
 }
 
 /// The host of a node: by its name, or by its address in the cluster file.

@@ -7,6 +7,7 @@
 #include "gpuadm/facts/control_plane.hpp"
 #include "gpuadm/session/cluster_view.hpp"
 #include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/findings.hpp"
 #include "gpuadm/session/status_survey.hpp"
 #include "gpuadm/session/typed.hpp"
 
@@ -21,14 +22,24 @@ namespace {
 using base::Fault;
 
 Result<cluster::Status> judge(const session::StatusSurvey& found, StatusJudge& judges) {
-  return TRY(judges.judge(found.survey, found.asked)).status;
+  cluster::Status status = TRY(judges.judge(found.survey, found.asked)).status;
+  if (!found.survey.view && found.unread)
+    status.problems.push_back({"the cluster",
+                               "no control-plane node describes the cluster: " + found.unread->what,
+                               found.unread->hint});
+  return status;
 }
 
 Result<session::StatusSurvey> recorded(const std::filesystem::path& folder) {
-  session::StatusSurvey found{TRY(session::load_recording(folder)), {}};
+  session::StatusSurvey found{TRY(session::load_recording(folder)), {}, {}};
+  const facts::Census& census = found.survey.survey.census;
+  if (!found.survey.view && session::unreached_in(census).empty()) {
+    TRY(session::has_control_plane(found.survey.cluster, census));
+    return base::fail(Fault::usage, fmt::format("{}: the recording contains no cluster", folder.string()),
+                      "record it with: gpuadm doctor --stage cluster --record DIR");
+  }
   for (const spec::Host& host : found.survey.cluster.hosts)
-    if (found.asked.empty() && found.survey.view &&
-        facts::is_control_plane(found.survey.survey.census, host.name))
+    if (found.asked.empty() && found.survey.view && facts::is_control_plane(census, host.name))
       found.asked = host.name;
   return found;
 }

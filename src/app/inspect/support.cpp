@@ -1,4 +1,5 @@
 #include "gpuadm/base/files.hpp"
+#include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/facts/control_plane.hpp"
@@ -109,7 +110,7 @@ class Support {
     const std::string script = TRY(session::reading_script(assets_, "playbooks/support.sh"));
     for (const auto& [host, facts] : recording_.survey.census) {
       if (!facts) {
-        narrate(fmt::format("{}: {}", host, facts.error().what));
+        narrate(fmt::format("{}: {}", host, base::without_host(facts.error().what, host)));
         continue;
       }
       fleet_.submit(host,

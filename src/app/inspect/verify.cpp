@@ -199,9 +199,9 @@ Result<Outcome> verify(const VerifyOptions& options, Io& terminal) {
   const session::Session session =
       TRY(session::Session::open(asked, options.common.connection, Consent::given, io));
   const session::Survey survey = TRY(session::take_census(*session.fleet, assets));
-  if (survey.none_reached()) return std::unexpected(survey.census.begin()->second.error());
+  if (survey.none_reached()) TRY(session::all_read(survey.census));
   const auto view = TRY(session::view_cluster(asked, survey.census, *session.fleet, assets));
-  if (!view) return std::unexpected(session::no_control_plane());
+  if (!view) return std::unexpected(session::all_read(survey.census).error());
   const facts::ClusterFacts facts = TRY(facts::parse_cluster(*view));
   const spec::Cluster cluster = session::fitted(asked, survey.census, facts);
   const std::vector<GpuNode> nodes = checks::gpu_nodes(cluster, survey.census, facts);

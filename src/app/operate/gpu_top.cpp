@@ -155,26 +155,31 @@ Result<Outcome> sample(const GpuTopOptions& options, const assets::Store& assets
   return *outcome == Outcome::interrupted && complete ? Outcome::done : *outcome;
 }
 
+/// A file that is not a record.
+std::unexpected<base::Error> no_record(std::string what) {
+  return base::fail(Fault::usage, std::move(what), "create a record with gpuadm gpu top --record FILE");
+}
+
 /// A record, line by line. The last line may be incomplete if its run was killed.
 Result<Outcome> replay(const GpuTopOptions& options, Io& io) {
+  const std::string name = options.from.string();
+  std::error_code unknown;
+  if (std::filesystem::is_directory(options.from, unknown)) return no_record(name + " is a directory");
   std::ifstream file(options.from, std::ios::binary);
-  if (!file)
-    return base::fail(Fault::usage,
-                      fmt::format("cannot read {}: {}", options.from.string(), std::strerror(errno)),
-                      "create a record with gpuadm gpu top --record FILE");
+  if (!file) return no_record(fmt::format("cannot read {}: {}", name, std::strerror(errno)));
   Output output(options, io);
   std::string line;
   std::size_t number = 0;
   while (std::getline(file, line)) {
-    const std::string source = fmt::format("{}:{}", options.from.string(), ++number);
-    if (line.size() > most_line) return base::fail(Fault::parse, source + ": the line is too long");
+    const std::string source = fmt::format("{}:{}", name, ++number);
+    if (line.size() > most_line) return no_record(source + ": the line is too long");
     auto frame = cluster::frame_of_json(line, source);
     if (!frame && file.peek() == std::ifstream::traits_type::eof() && number > 1) break;
-    if (!frame) return std::unexpected(std::move(frame).error());
+    if (!frame) return no_record(frame.error().what);
     cluster::sort(*frame, options.sort);
     TRY(output.add(std::move(*frame)));
   }
-  if (number == 0) return base::fail(Fault::parse, options.from.string() + ": the record is empty");
+  if (number == 0) return no_record(name + ": the record is empty");
   output.end(Outcome::done);
   return Outcome::done;
 }

@@ -69,9 +69,26 @@ Result<cluster::Nodes> nodes_of(const std::string& host, transport::Fleet& fleet
   return cluster::read_nodes(exit.out);
 }
 
+/// Hosts that leave must be reachable, unless they are removed as lost, and a control-plane node that
+/// remains.
+Result<> require_reachable(const std::vector<std::string>& leaving, const spec::Host* actor, bool force,
+                           const facts::Census& census) {
+  bool lost = false;  // a host that leaves
+  auto reached = session::all_read(census, [&](const std::string& host) {
+    const bool leaves = std::ranges::find(leaving, host) != leaving.end();
+    lost = lost || (leaves && !force);
+    return leaves ? !force : !actor;
+  });
+  if (!reached && lost) {
+    std::string& hint = reached.error().hint;
+    hint +=
+        (hint.empty() ? "" : "; ") + std::string("to remove a host that is permanently lost, use --force");
+  }
+  return reached;
+}
+
 /// The acting control-plane node: the first remaining reachable one. A worker with an admin.conf does not
 /// count.
-/// admin.conf is none.
 const spec::Host* acting(const spec::Cluster& cluster, const session::Survey& survey,
                          const std::vector<std::string>& leaving) {
   for (const spec::Host& host : cluster.hosts) {
@@ -89,11 +106,8 @@ Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster,
   parting.cluster.hosts.clear();
   parting.leaving.hosts.clear();
   const std::vector<std::string> names = names_of(options, cluster);
-  for (const std::string& name : names)
-    if (const auto& facts = survey.census.at(name); !facts && !options.force)
-      return base::fail(facts.error().fault, facts.error().what,
-                        "use --force to remove a host that is permanently lost");
   const spec::Host* actor = acting(cluster, survey, names);
+  TRY(require_reachable(names, actor, options.force, survey.census));
   if (!actor)
     return base::fail(Fault::blocked, "no remaining control-plane node is reachable",
                       "to remove the whole cluster: gpuadm reset");

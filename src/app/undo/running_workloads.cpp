@@ -1,5 +1,6 @@
 #include "app/undo/running_workloads.hpp"
 
+#include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/ask.hpp"
 #include "gpuadm/workload/state.hpp"
@@ -43,7 +44,8 @@ Result<RunningWorkloads> running_workloads(const std::vector<std::string>& hosts
             ? parse(completion->host, *completion->result)
             : Result<std::optional<workload::HostWorkloads>>(std::unexpected(completion->result.error()));
     if (!report) {
-      running.unread.push_back(fmt::format("{}: {}", completion->host, report.error().what));
+      running.unread.push_back(
+          fmt::format("{}: {}", completion->host, base::without_host(report.error().what, completion->host)));
     } else if (*report) {
       if (all_leave && !(*report)->node.empty()) leaving.push_back((*report)->node);
       reports.push_back(**report);

@@ -1,5 +1,6 @@
 #include "app/undo/teardown.hpp"
 
+#include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/ask.hpp"
 
@@ -23,8 +24,12 @@ Result<std::string> machines(const spec::Cluster& cluster, transport::Fleet& fle
       session::command_of({.label = "read the machine id", .asset = "playbooks/read/machine-id.sh"}, assets));
   for (const spec::Host& host : cluster.hosts) fleet.submit(host.name, command);
   std::string lines;
+  std::vector<base::Error> errors;
   while (auto completion = fleet.next()) {
-    if (!completion->result) return std::unexpected(completion->result.error());
+    if (!completion->result) {
+      errors.push_back(completion->result.error());
+      continue;
+    }
     const auto host = std::ranges::find(cluster.hosts, completion->host, &spec::Host::name);
     const std::string_view id = base::trim(completion->result->out);
     if (host == cluster.hosts.end() || !is_machine_id(id)) continue;
@@ -32,6 +37,7 @@ Result<std::string> machines(const spec::Cluster& cluster, transport::Fleet& fle
   }
   if (fleet.interrupted())
     return base::fail(base::Fault::interrupted, "interrupted while reading machine ids");
+  if (!errors.empty()) return std::unexpected(base::joined(errors));
   return lines;
 }
 

@@ -1,5 +1,6 @@
 #include "app/undo/undo_plan.hpp"
 
+#include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include <fmt/format.h>
@@ -21,17 +22,24 @@ Result<Journals> read_journals(transport::Fleet& fleet, const std::vector<std::s
                         .timeout = read_timeout,
                         .output_limit = 64u << 20});
   Journals journals;
+  std::vector<base::Error> errors;
   while (auto completion = fleet.next()) {
     const auto& host = completion->host;
     const auto& result = completion->result;
-    if (!result) return std::unexpected(result.error());
+    if (!result) {
+      errors.push_back(result.error());
+      continue;
+    }
     auto journal = plan::read_journal(result->out);
-    if (!journal)
-      return base::fail(journal.error().fault,
-                        fmt::format("{}: {}: {}", host, journal.error().what, base::tail(result->err, 3)));
-    journals.emplace(host, std::move(*journal));
+    if (journal)
+      journals.emplace(host, std::move(*journal));
+    else
+      errors.push_back({journal.error().fault,
+                        fmt::format("{}: {}: {}", host, journal.error().what, base::tail(result->err, 3)),
+                        {}});
   }
   if (fleet.interrupted()) return base::fail(base::Fault::interrupted, "interrupted while reading journals");
+  if (!errors.empty()) return std::unexpected(base::joined(errors));
   return journals;
 }
 

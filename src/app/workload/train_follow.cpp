@@ -99,8 +99,7 @@ Result<> TrainFollow::end_if_lost(TrainState& state) {
     if (now - since < lost_after) continue;
     TRY(end_ranks(client_, state));
     one.phase = RankState::Phase::failed;
-    one.why +=
-        fmt::format(" since {}s", std::chrono::duration_cast<std::chrono::seconds>(now - since).count());
+    one.why += fmt::format(" for {}s", std::chrono::duration_cast<std::chrono::seconds>(now - since).count());
     state.phase = TrainState::Phase::failed;
     ended_others_ = true;
     return {};

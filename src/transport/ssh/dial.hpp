@@ -27,6 +27,8 @@ class Dial {
   [[nodiscard]] int descriptor() const { return child_ ? child_->in.get() : socket_.get(); }
   /// "192.0.2.1:22", or the proxy command.
   [[nodiscard]] const std::string& peer() const { return peer_; }
+  /// Whether the addresses of the host's name are not known yet.
+  [[nodiscard]] bool is_resolving() const { return resolver_ && !connecting_; }
   [[nodiscard]] bool is_proxy() const { return !proxy_.empty(); }
   /// The proxy command's output on stderr.
   [[nodiscard]] std::string proxy_says();

@@ -105,15 +105,15 @@ Result<bool> Link::ask_config() {
 }
 
 Result<bool> Link::dial() {
+  const auto time_for_an_address =
+      std::max<base::Clock::duration>(session_.options.connect_timeout / 3, least_for_an_address);
   if (!dial_) {
     dial_.emplace(config_->host_name, config_->port, proxy_of(*config_, endpoint_.address, session_.options),
                   static_cast<int>(session_.options.keep_alive.count()));
-    address_deadline_ = session_.now() + std::max<base::Clock::duration>(session_.options.connect_timeout / 3,
-                                                                         least_for_an_address);
+    address_deadline_ = session_.now() + time_for_an_address;
   }
   if (session_.now() >= address_deadline_ && dial_->try_next())
-    address_deadline_ = session_.now() + std::max<base::Clock::duration>(session_.options.connect_timeout / 3,
-                                                                         least_for_an_address);
+    address_deadline_ = session_.now() + time_for_an_address;
   if (!TRY(dial_->advance())) return false;
   hooks_ = Hooks{};
   turn();
@@ -242,6 +242,10 @@ base::Error Link::too_late() const {
       return {Fault::unreachable, fmt::format("{} did not answer the login within {}", peer, limit),
               "try manually: " + peer_.login};
     default:
+      if (dial_ && dial_->is_resolving())
+        return {Fault::unreachable,
+                fmt::format("the name “{}” was not resolved within {}", config_->host_name, limit),
+                "check the name and this machine's name servers, or use the address"};
       return {Fault::unreachable, fmt::format("{} does not answer within {}", peer, limit),
               "check that the host is up and that no firewall drops the packets"};
   }
