@@ -1,10 +1,10 @@
 #include "app/workload/train_options.hpp"
 
 #include "gpuadm/base/files.hpp"
+#include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
-#include "gpuadm/bundle/image.hpp"
 #include "gpuadm/session/run_on_all.hpp"
 #include "gpuadm/workload/train_import.hpp"
 
@@ -192,7 +192,7 @@ std::string image_problem_of(const TrainJob& job) {
     if (!containers) continue;
     for (const Tree& container : containers->items()) {
       const Tree* image = container.find("image");
-      const auto parsed = bundle::parse_reference(image ? image->text() : "");
+      const auto parsed = base::parse_image_reference(image ? image->text() : "");
       if (!parsed) return parsed.error().what;
     }
   }
