@@ -221,7 +221,7 @@ Result<TrainRequest> read_train_request(const TrainRunOptions& options) {
                       "a name that begins with a letter");
   if (options.port > 0) job.port = options.port;
   if (options.processes > 0) job.processes = options.processes;
-  if (!options.timeout.empty()) job.timeout = TRY(session::seconds_in(options.timeout));
+  if (!options.timeout.empty()) job.timeout = TRY(session::seconds_in("--time-limit", options.timeout));
   if (!options.source.empty()) job.source = TRY(read_source(options.source));
   return request;
 }
