@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace bundle {
 
 namespace {
@@ -17,23 +15,6 @@ using base::Tree;
 bool is_digest(std::string_view text) {
   return text.size() == 71 && text.starts_with("sha256:") &&
          text.substr(7).find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
-bool all_of(std::string_view text, std::string_view more) {
-  return !text.empty() && std::ranges::all_of(text, [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || more.find(c) != std::string_view::npos;
-  });
-}
-
-/// "library/nginx": components of lower-case letters, digits and separators, none empty.
-bool is_repository(std::string_view text) {
-  return std::ranges::all_of(base::split(text, '/'), [](std::string_view part) {
-    return all_of(part, "._-") && part.find("..") == std::string_view::npos && part.front() != '.';
-  });
-}
-
-bool is_registry(std::string_view text) {
-  return all_of(base::lower(text), ".-:[]") && text.front() != '.' && text.front() != '-';
 }
 
 /// A descriptor: {"digest": "sha256:…", "size": …}
@@ -50,45 +31,6 @@ Result<BundlePart> read_part(const Tree* tree, std::string_view source) {
 }
 
 }  // namespace
-
-Result<ImageReference> parse_reference(std::string_view text) {
-  ImageReference reference;
-  std::string_view rest = text;
-  if (const std::size_t at = rest.find('@'); at != std::string_view::npos) {
-    reference.digest = rest.substr(at + 1);
-    rest = rest.substr(0, at);
-  }
-  const std::size_t slash = rest.find('/');
-  const std::string_view first = rest.substr(0, slash == std::string_view::npos ? 0 : slash);
-  if (first.find_first_of(".:") != std::string_view::npos || first == "localhost") {
-    reference.registry = first;
-    rest = rest.substr(slash + 1);
-  } else {
-    reference.registry = "docker.io";
-  }
-  if (const std::size_t colon = rest.rfind(':'); colon != std::string_view::npos) {
-    reference.tag = rest.substr(colon + 1);
-    rest = rest.substr(0, colon);
-    if (reference.tag.empty()) reference.tag = " ";
-  }
-  reference.repository = rest;
-  if (reference.registry == "docker.io" && rest.find('/') == std::string_view::npos)
-    reference.repository = "library/" + reference.repository;
-  if (reference.tag.empty() && reference.digest.empty()) reference.tag = "latest";
-  const bool good_tag =
-      reference.tag.empty() || (reference.tag.size() <= 128 && reference.tag.front() != '.' &&
-                                reference.tag.front() != '-' && all_of(base::lower(reference.tag), "._-"));
-  if (!is_registry(reference.registry) || !is_repository(reference.repository) || !good_tag ||
-      (!reference.digest.empty() && !is_digest(reference.digest)))
-    return base::fail(Fault::usage, fmt::format("invalid image name: '{}'", base::printable(text, 200)),
-                      "for example: registry.k8s.io/pause:3.9");
-  return reference;
-}
-
-std::string full_name(const ImageReference& image) {
-  return image.digest.empty() ? fmt::format("{}/{}:{}", image.registry, image.repository, image.tag)
-                              : fmt::format("{}/{}@{}", image.registry, image.repository, image.digest);
-}
 
 Result<ImageManifest> parse_image_manifest(std::string_view json, std::string_view source) {
   const Tree tree = TRY(base::json::read(json, source));

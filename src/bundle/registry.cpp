@@ -1,4 +1,5 @@
 #include "gpuadm/base/files.hpp"
+#include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 
@@ -50,7 +51,7 @@ std::string host_of(std::string_view url) {
 
 }  // namespace
 
-std::string Fetcher::api_of(const ImageReference& image) const {
+std::string Fetcher::api_of(const base::ImageReference& image) const {
   const auto mirror = source_.registries.find(image.registry);
   if (mirror == source_.registries.end()) {
     const std::string host = image.registry == "docker.io" ? "registry-1.docker.io" : image.registry;
@@ -137,7 +138,7 @@ std::unexpected<base::Error> Fetcher::refused(const Download& download) const {
                     "the image may have another name; otherwise " + source_.logins.advice(host));
 }
 
-Result<std::string> Fetcher::manifest(const ImageReference& image, const std::string& which,
+Result<std::string> Fetcher::manifest(const base::ImageReference& image, const std::string& which,
                                       const std::string& name) {
   const std::string digest = which.starts_with("sha256:") ? which.substr(7) : "";
   const auto answer = get({.url = fmt::format("{}/manifests/{}", api_of(image), which),
@@ -151,7 +152,7 @@ Result<std::string> Fetcher::manifest(const ImageReference& image, const std::st
 }
 
 Result<std::vector<BundlePart>> Fetcher::image(const std::string& name, const std::string& architecture) {
-  const ImageReference reference = TRY(parse_reference(name));
+  const base::ImageReference reference = TRY(base::parse_image_reference(name));
   std::string text =
       TRY(manifest(reference, reference.digest.empty() ? reference.tag : reference.digest, name));
   if (const auto chosen = TRY(choose_platform(text, architecture, fmt::format("image {}", name))))

@@ -1,6 +1,6 @@
+#include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/bundle/image.hpp"
 #include "gpuadm/facts/time_services.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 #include "gpuadm/spec/engines.hpp"
@@ -290,14 +290,14 @@ std::optional<std::string> image_named(const Context& context, const std::string
   const auto at = image ? image->find('@') : std::string::npos;
   if (at == std::string::npos || !context.bundle) return image;
   const std::string tagged = image->substr(0, at);
-  const auto reference = bundle::parse_reference(*image);
+  const auto reference = base::parse_image_reference(*image);
   const auto carries = [&](const std::string& name) {
     return std::ranges::any_of(context.bundle->files, [&](const bundle::BundleFile& file) {
       return file.kind == bundle::BundleKind::image && file.name == name;
     });
   };
   // A runtime knows a digest only if it pulled the image, or has it under that name.
-  return reference && carries(bundle::full_name(*reference)) ? image : carries(tagged) ? tagged : image;
+  return reference && carries(base::full_name(*reference)) ? image : carries(tagged) ? tagged : image;
 }
 
 std::optional<std::string> variable(const std::string& name, const Context& context) {

@@ -51,7 +51,7 @@ std::string labelled(std::string_view text, std::string_view label, Shown shown)
   return out;
 }
 
-Result<long long> seconds_in(const std::string& text) {
+Result<long long> seconds_in(std::string_view option, const std::string& text) {
   const std::string units = "smhd";
   constexpr long long lengths[] = {1, 60, 3600, 86400};
   const std::size_t unit = text.empty() ? std::string::npos : units.find(text.back());
@@ -59,8 +59,9 @@ Result<long long> seconds_in(const std::string& text) {
                           ? std::nullopt
                           : base::to_int(std::string_view(text).substr(0, text.size() - 1));
   if (!number || *number < 1 || *number > 100'000)
-    return base::fail(base::Fault::usage, fmt::format("invalid duration: '{}'", base::printable(text, 50)),
-                      "for example: --since 10m; units: s, m, h, d");
+    return base::fail(base::Fault::usage,
+                      fmt::format("{}: invalid duration: '{}'", option, base::printable(text, 50)),
+                      fmt::format("for example {} 10m; units: s, m, h, d", option));
   return *number * lengths[unit];
 }
 

@@ -18,11 +18,6 @@ using base::Tree;
 
 constexpr std::string_view whole_gpu = "nvidia.com/gpu", shared_gpu = "nvidia.com/gpu.shared",
                            mig_prefix = "nvidia.com/mig-";
-constexpr int most_gpus = 1024;
-
-bool is_gpu(std::string_view resource) {
-  return resource == whole_gpu || resource == shared_gpu || resource.starts_with(mig_prefix);
-}
 
 std::string label(const facts::Node& node, const std::string& name) {
   const auto place = node.labels.find(name);
@@ -49,7 +44,7 @@ std::string profile_of(std::string_view resource) {
 
 void add_plugin_offers(const facts::ClusterFacts& cluster, const facts::Node& node, GpuSupply& supply) {
   for (const auto& [resource, amount] : node.allocatable) {
-    if (!is_gpu(resource)) continue;
+    if (!is_gpu_resource(resource)) continue;
     const facts::GpuUsage usage = facts::gpu_usage(cluster, node, resource);
     if (usage.all <= 0) continue;
     GpuOffer offer{node.name, resource, profile_of(resource), 1, usage.all, usage.free(), {}};
@@ -147,6 +142,10 @@ Tree claim_template_of(const GpuSupply& supply, const GpuRequest& request, const
 
 }  // namespace
 
+bool is_gpu_resource(std::string_view resource) {
+  return resource == whole_gpu || resource == shared_gpu || resource.starts_with(mig_prefix);
+}
+
 Result<GpuRequest> parse_gpus(std::string_view option, std::string_view text) {
   const auto number = [](std::string_view digits) -> std::optional<int> {
     const auto value = base::to_int(digits);
@@ -194,7 +193,7 @@ Result<GpuSupply> supply_of(const facts::ClusterFacts& cluster) {
   for (const facts::Node& node : *cluster.nodes) {
     const bool claims = allocates_by_claims(cluster, node);
     const bool some = claims || std::ranges::any_of(node.capacity, [](const auto& of) {
-                        return is_gpu(of.first) && base::to_int(of.second).value_or(0) > 0;
+                        return is_gpu_resource(of.first) && base::to_int(of.second).value_or(0) > 0;
                       });
     if (!some) continue;
     if (const std::string why = why_unusable(node); !why.empty()) {

@@ -18,31 +18,6 @@ using base::Version;
 constexpr const char* default_framework = "pytorch";
 constexpr long long mebibyte = 1LL << 20, most_shm = 64LL << 30, shm_without_cluster = 8LL << 30;
 
-bool is_reference_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("._-/:@").contains(c);
-}
-
-/// Roughly a reference of an image: the container runtime has the last word
-/// (distribution/reference, regexp.go).
-Result<> check_reference(const std::string& text) {
-  const auto refuse = [&](std::string_view why) {
-    return base::fail(Fault::usage, fmt::format("--image: {}: {}", base::printable(text, 120), why),
-                      "for example --image pytorch, or --image quay.io/jupyter/scipy-notebook:2026-07-28");
-  };
-  constexpr std::size_t longest = 512;
-  if (text.size() > longest) return refuse("too long");
-  for (const char c : text)
-    if (!is_reference_character(c))
-      return refuse(fmt::format("'{}' is not allowed", base::printable(std::string_view(&c, 1))));
-  const std::string_view last = std::string_view(text).substr(text.rfind('/') + 1);  // npos + 1 is 0
-  if (last.empty() || last.front() == ':' || last.front() == '@' || text.front() == '/')
-    return refuse("not a reference of an image");
-  const std::string_view name = last.substr(0, last.find_first_of(":@"));
-  if (base::lower(name) != name) return refuse("the name of an image is in lowercase");
-  return {};
-}
-
 /// The image for a CUDA version: the entries are in descending order of CUDA.
 Result<std::string> choose(const Tree& entries, const std::string& framework, const GpuRequest& gpus,
                            const std::optional<Version>& cuda) {
@@ -100,7 +75,6 @@ Result<std::string> image_of(const Tree& catalog, const std::string& requested, 
   const std::string framework = requested.empty() ? default_framework : requested;
   if (const Tree* entries = catalog.at({"notebooks", framework}))
     return choose(*entries, framework, gpus, cuda);
-  TRY(check_reference(requested));
   return requested;
 }
 

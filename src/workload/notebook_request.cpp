@@ -1,3 +1,4 @@
+#include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/workload/notebook.hpp"
@@ -13,25 +14,18 @@ namespace {
 
 using base::Fault;
 
-constexpr std::size_t longest_path = 1024;
-
 Result<> check_quantity(const char* option, const std::string& text) {
-  if (!text.empty()) TRY(bytes_of(option, text));
+  if (!text.empty()) TRY(size_of(option, text));
   return {};
 }
 
-Result<> check_mount(const std::string& path) {
-  const auto refuse = [&](std::string_view why) {
-    return base::fail(Fault::usage, fmt::format("--mount: {}: {}", base::printable(path, 80), why),
-                      "an absolute directory in the image: --mount /home/jovyan/work");
-  };
-  if (path.size() > longest_path) return refuse("the path is too long");
-  if (!path.starts_with('/') || path == "/") return refuse("not an absolute directory");
-  if (path == "/dev/shm" || path.starts_with("/dev/shm/")) return refuse("it is shared memory: see --shm");
-  if (path.find(':') != std::string::npos) return refuse("':' is not allowed");
-  for (const std::string_view part : base::split(path, '/'))
-    if (part == "..") return refuse("'..' is not allowed");
-  return {};
+/// The name of a framework in the catalog has the form of a reference, too.
+Result<> check_image(const std::string& image) {
+  if (image.empty()) return {};
+  const auto reference = base::parse_image_reference(image);
+  if (reference) return {};
+  return base::fail(Fault::usage, "--image: " + reference.error().what,
+                    "for example --image pytorch, or --image quay.io/jupyter/scipy-notebook:2026-07-28");
 }
 
 /// A claim is an existing one, or a new one named like the notebook.
@@ -45,7 +39,7 @@ Result<> set_volume(const NotebookRequest& request, Notebook& notebook) {
     notebook.claim = request.storage;
     return {};
   }
-  TRY(bytes_of("--size", request.size));
+  TRY(size_of("--size", request.size));
   notebook.claim = request.name;
   notebook.size = request.size;
   notebook.storage_class = request.storage;
@@ -66,16 +60,17 @@ Result<> check_command(const std::vector<std::string>& command) {
 }  // namespace
 
 Result<Notebook> make_notebook(const NotebookRequest& request) {
-  TRY(check_name("notebook", request.name));
+  TRY(check_service_name("notebook", request.name));
   TRY(check_namespace(request.space));
   Notebook notebook;
   notebook.name = request.name;
   notebook.space = request.space;
   notebook.gpus = TRY(parse_gpus("--gpus", request.gpus));
   notebook.gpus_text = request.gpus;
+  TRY(check_image(request.image));
   notebook.image = request.image;
   TRY(set_volume(request, notebook));
-  TRY(check_mount(request.mount));
+  TRY(check_mount("--mount", request.mount, "--mount /home/jovyan/work"));
   notebook.mount = request.mount;
   if (!request.cpus.empty()) TRY(millicpus_of("--cpus", request.cpus));
   TRY(check_quantity("--memory", request.memory));

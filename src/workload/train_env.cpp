@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 namespace workload {
@@ -15,6 +16,14 @@ namespace {
 using base::Tree;
 
 constexpr int meeting_seconds = 300;
+/// mpirun refuses to run as root without them. The job may set them, too.
+constexpr std::array root_permissions = {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+                                         "PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"};
+/// What mpi.sh exports in addition to GPUADM_HOSTFILE.
+constexpr std::array mpi_exports = {"OMPI_MCA_plm_rsh_args",      "OMPI_MCA_orte_default_hostfile",
+                                    "PRTE_MCA_plm_ssh_args",      "PRTE_MCA_prte_default_hostfile",
+                                    "HYDRA_LAUNCHER_EXEC",        "HYDRA_HOST_FILE",
+                                    "I_MPI_HYDRA_BOOTSTRAP_EXEC", "I_MPI_HYDRA_HOST_FILE"};
 
 Tree variable(const std::string& name, const std::string& value) {
   return Tree::map_of({{"name", name}, {"value", value}});
@@ -109,15 +118,25 @@ Tree environment_of(const TrainJob& job, std::optional<int> rank, const TrainCon
     set("GPUADM_MEET", std::to_string(meeting_seconds));
     set("GPUADM_KEYS", std::string(keys_folder));
     set("GPUADM_MPI", std::string(mpi_folder));
-    for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
-                             "PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"})
-      set(name, "1");
+    for (const char* name : root_permissions) set(name, "1");
   }
   if (rank) set("JOB_COMPLETION_INDEX", std::to_string(*rank));  // as in an Indexed Job
   if (!job.source.empty()) set("GPUADM_SOURCE", std::string(read_only_source));
-  if (!job.checkpoints.empty()) set("GPUADM_CHECKPOINT_DIR", job.checkpoints);
+  if (!job.checkpoints.empty()) set(checkpoint_variable, job.checkpoints);
   set("GPUADM_ATTEMPT", "0");
   return list;
+}
+
+bool is_set_by_gpuadm(const TrainJob& job, std::string_view variable) {
+  // A manifest names the folder for train resume in this way.
+  if (variable == checkpoint_variable) return !job.checkpoints.empty();
+  if (variable.starts_with("GPUADM_")) return true;
+  if (std::ranges::find(root_permissions, variable) != root_permissions.end()) return false;
+  if (job.framework == Framework::mpi && std::ranges::find(mpi_exports, variable) != mpi_exports.end())
+    return true;
+  const Tree set = environment_of(job, 0, {});
+  return std::ranges::any_of(set.items(),
+                             [&](const Tree& one) { return one.find("name")->text() == variable; });
 }
 
 }  // namespace workload

@@ -19,14 +19,18 @@ const Tree& nothing() {
 
 constexpr long long most_ranks = 10'000;
 
-bool is_gpu_resource(std::string_view resource) {
-  return resource == "nvidia.com/gpu" || resource == "nvidia.com/gpu.shared" ||
-         resource.starts_with("nvidia.com/mig-");
+GpuRequest request_of(std::string_view resource, int count) {
+  if (count == 0) return {};
+  const std::string_view mig = "nvidia.com/mig-";
+  if (resource.starts_with(mig))
+    return {GpuRequest::Form::mig, count, 1, std::string(resource.substr(mig.size()))};
+  return {GpuRequest::Form::whole, count, 1, {}};
 }
 
 /// Removes GPUs from the limits and requests of a container: gpuadm adds them as the cluster allocates them.
-GpuRequest take_gpus(Tree& container) {
+GpuRequest take_gpus(Tree& container, TrainFields& fields) {
   GpuRequest request;
+  std::string first;  // the field with the request
   for (const char* part : {"requests", "limits"}) {
     Tree* resources = container.find("resources");
     Tree* map = resources ? resources->find(part) : nullptr;
@@ -35,13 +39,20 @@ GpuRequest take_gpus(Tree& container) {
     for (const auto& [name, count] : map->entries())
       if (is_gpu_resource(name)) names.push_back(name);
     for (const std::string& name : names) {
-      const auto count = base::to_int(map->find(name)->text()).value_or(0);
+      const Tree value = *map->find(name);
       map->erase(name);
-      if (count <= 0 || count > 1024) continue;
-      const std::string_view mig = "nvidia.com/mig-";
-      request.form = name.starts_with(mig) ? GpuRequest::Form::mig : GpuRequest::Form::whole;
-      request.count = static_cast<int>(count);
-      if (name.starts_with(mig)) request.profile = name.substr(mig.size());
+      const std::string path = fmt::format("containers[0].resources.{}.{}", part, name);
+      const auto count = base::to_int(value.text());
+      if (!count || *count < 0 || *count > most_gpus) {
+        fields.problem(value, path, fmt::format("not a number of GPUs from 0 to {}", most_gpus));
+        continue;
+      }
+      const GpuRequest one = request_of(name, static_cast<int>(*count));
+      if (one.any() && request.any() && describe(one) != describe(request))
+        fields.problem(value, path, "differs from " + first);
+      if (!one.any() || request.any()) continue;
+      request = one;
+      first = path;
     }
   }
   return request;
@@ -103,6 +114,10 @@ void TrainFields::problem(std::string_view why) {
   into_.problems.push_back(line(*map_, "", why));
 }
 
+void TrainFields::problem(const Tree& at, std::string_view path, std::string_view why) {
+  into_.problems.push_back(line(at, path, why));
+}
+
 void TrainFields::end() {
   std::vector<std::string> unknown;
   for (const auto& [key, value] : map_->entries())
@@ -138,7 +153,7 @@ Role role_from(TrainFields fields, const std::string& name, long long replicas, 
   if (!image.empty()) container.set("image", image);
   if (!container.find("image"))
     spec.refuse("containers", "the container has no image; specify one with --image");
-  role.gpus = take_gpus(container);
+  role.gpus = take_gpus(container, spec);
   return role;
 }
 

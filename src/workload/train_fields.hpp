@@ -29,6 +29,10 @@ class TrainFields {
   void refuse(std::string_view key, std::string_view why);
   /// A problem of the map itself.
   void problem(std::string_view why);
+  /// A problem of a value somewhere below the map.
+  void problem(const base::Tree& at, std::string_view path, std::string_view why);
+  /// The fields of another map of the same manifest.
+  [[nodiscard]] TrainFields of(const base::Tree& map) const { return {map, path_, source_, into_}; }
   /// Reports each field that was not used as a problem.
   void end();
   [[nodiscard]] bool has(std::string_view key) const;

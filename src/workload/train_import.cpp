@@ -95,8 +95,7 @@ void read_train_job(TrainFields& spec, const std::string& image, TrainJob& job) 
     pod["containers"].items().front().set("resources", *resources);
   // The same path as for pods of other manifests: it takes the GPUs out of the resources.
   const Tree whole = Tree::map_of({{"spec", pod}});
-  TrainImport unused;
-  job.roles = {role_from(TrainFields(whole, "", "", unused), "worker", trainer.number("numNodes", 1), "")};
+  job.roles = {role_from(trainer.of(whole), "worker", trainer.number("numNodes", 1), "")};
   job.processes = processes_of(trainer, "numProcPerNode", job);
   trainer.end();
   spec.note("runtimeRef", "the runtime is not read: image, command and resources are those of spec.trainer");
@@ -123,6 +122,17 @@ void read_job(TrainFields& spec, const std::string& image, TrainJob& job) {
   spec.note("podReplacementPolicy", "pods are not replaced");
 }
 
+void refuse_variables(TrainFields& spec, const TrainJob& job) {
+  for (const Role& role : job.roles) {
+    const Tree* containers = role.pod.find("containers");
+    const Tree* list = containers ? containers->items().front().find("env") : nullptr;
+    if (!list) continue;
+    for (const Tree& one : list->items())
+      if (const std::string name = text_at(one, {"name"}); is_set_by_gpuadm(job, name))
+        spec.problem(one, fmt::format("{}.env.{}", role.name, name), "gpuadm sets this variable itself");
+  }
+}
+
 struct Kind {
   std::string_view kind, group;
   void (*read)(TrainFields&, const std::string& image, TrainJob&);
@@ -147,7 +157,8 @@ void read_metadata(TrainFields metadata, TrainJob& job) {
   job.name = metadata.text("name");
   if (job.name.empty() && metadata.has("generateName")) job.name = metadata.text("generateName") + "1";
   job.space = metadata.text("namespace", "default");
-  if (const auto valid = check_name("training job", job.name); !valid) metadata.problem(valid.error().what);
+  if (const auto valid = check_service_name("training job", job.name); !valid)
+    metadata.problem(valid.error().what);
   if (const auto valid = check_namespace(job.space); !valid) metadata.problem(valid.error().what);
   (void)metadata.use("creationTimestamp");
   for (const char* key : {"labels", "annotations", "generateName", "finalizers"})
@@ -192,6 +203,7 @@ Result<TrainImport> import_train(const Tree& document, std::string_view source, 
     read_run_policy(spec, job);
   }
   kind->read(spec, image, job);
+  refuse_variables(spec, job);
   spec.end();
   if (job.framework == Framework::plain) merge_equal_roles(job);
   if (job.roles.empty()) job.roles.push_back({});

@@ -18,7 +18,6 @@ using base::Tree;
 constexpr base::Version indexed_since{1, 28, -1};
 
 constexpr const char* attempt_variable = "GPUADM_ATTEMPT";
-constexpr const char* checkpoint_variable = "GPUADM_CHECKPOINT_DIR";
 
 bool has_command(const Role& role) {
   const Tree* containers = role.pod.find("containers");

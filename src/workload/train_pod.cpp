@@ -32,14 +32,16 @@ bool has_item(const Tree& map, std::string_view list, std::string_view key, std:
 
 /// NCCL, and the loaders of PyTorch, need more shared memory than the 64 MiB of a container.
 void add_shared_memory(Tree& spec, Tree& container) {
-  if (has_item(container, "volumeMounts", "mountPath", "/dev/shm")) return;
+  if (const Tree* mounts = container.find("volumeMounts"))
+    for (const Tree& one : mounts->items())
+      if (plain_directory(text_at(one, {"mountPath"})) == "/dev/shm") return;
   append(spec, "volumes",
          Tree::map_of({{"name", "gpuadm-shm"}, {"emptyDir", Tree::map_of({{"medium", "Memory"}})}}));
   append(container, "volumeMounts", mount("gpuadm-shm", "/dev/shm"));
 }
 
-/// Variables of gpuadm come first, so that those of the job may refer to them; a variable of the job has
-/// precedence.
+/// Variables of gpuadm come first, so that those of the job may refer to them; a variable of the job that
+/// is_set_by_gpuadm does not refuse has precedence.
 void add_environment(Tree& container, const Tree& ours) {
   Tree all = Tree::list();
   for (const Tree& one : ours.items())

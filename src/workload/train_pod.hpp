@@ -19,6 +19,9 @@ inline constexpr int ssh_port = 2222;
 inline constexpr std::string_view keys_folder = "/etc/gpuadm/ssh", mpi_folder = "/etc/gpuadm/mpi",
                                   read_only_source = "/etc/gpuadm/source";
 
+/// The variable with the folder for checkpoints, without which a job cannot be resumed.
+inline constexpr const char* checkpoint_variable = "GPUADM_CHECKPOINT_DIR";
+
 /// The address of a rank: of its Service, or the variable that the kubelet sets from it.
 [[nodiscard]] std::string address_of(const TrainJob& job, int rank, const TrainContext& context);
 

@@ -5,39 +5,9 @@
 
 namespace {
 
-std::string shown(std::string_view text) {
-  const auto image = bundle::parse_reference(text);
-  if (!image) return image.error().what;
-  return fmt::format("{} {} {} {}", image->registry, image->repository, image->tag, image->digest);
-}
-
 const std::string a_sum = std::string(64, 'a');
 
 }  // namespace
-
-TEST_CASE("names of images are read as registries and Docker mean them") {
-  CHECK(shown("registry.k8s.io/pause:3.9") == "registry.k8s.io pause 3.9 ");
-  CHECK(shown("nginx") == "docker.io library/nginx latest ");
-  CHECK(shown("a/b:1") == "docker.io a/b 1 ");
-  CHECK(shown("localhost:5000/a/b/c:v1.2_x") == "localhost:5000 a/b/c v1.2_x ");
-  CHECK(shown("ghcr.io/a/b@sha256:" + a_sum) == "ghcr.io a/b  sha256:" + a_sum);
-  CHECK(shown("ghcr.io/a/b:1@sha256:" + a_sum) == "ghcr.io a/b 1 sha256:" + a_sum);
-  for (const char* wrong : {"", "a:", ":1", "a b", "A/b", "x.io/", "x.io/../a", "x.io/a//b", "a@sha256:12",
-                            "-x.io/a", "x.io/a:-1", "x.io/a?b"}) {
-    CAPTURE(wrong);
-    CHECK(shown(wrong).starts_with("invalid image name: "));
-  }
-}
-
-TEST_CASE("an image has one full name, however it was called") {
-  const auto full = [](std::string_view text) {
-    return bundle::full_name(bundle::parse_reference(text).value());
-  };
-  CHECK(full("nginx") == "docker.io/library/nginx:latest");
-  CHECK(full("registry.k8s.io/pause:3.9") == "registry.k8s.io/pause:3.9");
-  CHECK(full("a/b@sha256:" + a_sum) == "docker.io/a/b@sha256:" + a_sum);
-  CHECK(full("ghcr.io/a/b:1@sha256:" + a_sum) == "ghcr.io/a/b@sha256:" + a_sum);
-}
 
 TEST_CASE("a manifest of an image names its parts, all of them in the registry") {
   const std::string part = fmt::format(R"({{"digest":"sha256:{}","size":7}})", a_sum);

@@ -19,6 +19,9 @@ exits 2 gpuadm addon enable kubeflow-trainer nowhere.invalid
 complains "gpuadm addon show kubeflow-trainer"
 exits 2 gpuadm addon enable prometheus nowhere.invalid --set retention=forever
 complains "such as 15d"
+exits 2 gpuadm addon enable prometheus nowhere.invalid --set storage=data --set size=20
+complains "--set size: 20 is 20 B, less than 1Mi"
+complains "did you mean 20Gi?"
 exits 2 gpuadm addon enable prometheus nowhere.invalid --set retention
 complains "the value is missing"
 exits 2 gpuadm addon disable nothing nowhere.invalid

@@ -22,7 +22,8 @@ exits 2 gpuadm logs 'a;b'
 complains "invalid unit: 'a;b'"
 exits 2 gpuadm logs ../kubelet
 exits 2 gpuadm logs kubelet --since yesterday
-complains "--since 10m"
+complains "--since: invalid duration: 'yesterday'"
+complains "for example --since 10m"
 exits 1 gpuadm logs no-such-unit
 complains "no-such-unit"
 

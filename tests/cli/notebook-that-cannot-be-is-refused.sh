@@ -7,6 +7,8 @@ create() { gpuadm notebook create "$@" -f cluster.yaml; }
 
 exits 2 create Anna
 complains "invalid name of a notebook: Anna: 'A' is not allowed"
+exits 2 create 1a
+complains "invalid name of a notebook: 1a: it begins with a digit"
 exits 2 create anna -n Team
 complains "invalid name of a namespace"
 exits 2 create anna --gpus 1.5
@@ -17,12 +19,21 @@ exits 2 create anna --memory 4Gi --shm 8Gi
 complains "--shm 8Gi is more than --memory 4Gi"
 exits 2 create anna --mount ../work
 complains "not an absolute directory"
+exits 2 create anna --mount /
+complains "--mount: /: it is the root directory"
+for option in --memory --shm --size; do
+  exits 2 create anna $option 10
+  complains "$option: 10 is 10 B, less than 1Mi"
+  complains "did you mean 10Gi?"
+done
+exits 2 create anna --image http://x/y
+complains "a scheme such as http:// is not allowed"
 exits 2 create anna --node-port --tunnel
 exits 2 create anna --offline
 complains "--offline creates nothing"
 exits 2 gpuadm notebook create
 exits 2 create anna -o yaml --offline --image 'pytorch;reboot'
-complains "--image: pytorch;reboot: ';' is not allowed"
+complains "--image: invalid image name 'pytorch;reboot': ';' is not allowed"
 exits 2 gpuadm notebook url Anna -f cluster.yaml
 exits 2 gpuadm notebook delete anna --keep-volume --purge -f cluster.yaml
 exits 2 gpuadm notebook delet anna -f cluster.yaml

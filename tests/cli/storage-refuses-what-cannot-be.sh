@@ -26,6 +26,8 @@ exits 2 gpuadm storage add team cephfs --monitors 10.0.0.1 --ceph-user ml --key-
 complains "contains 0 keys of Ceph"
 exits 2 gpuadm storage claim models --size ten --on data
 complains "--size"
+exits 2 gpuadm storage claim models --size 10 --on data
+complains "did you mean 10Gi?"
 exits 2 gpuadm storage claim Models --size 1Gi --on data
 exits 2 gpuadm storage claim models --size 1Gi --on data --owner anna
 complains "UID:GID"

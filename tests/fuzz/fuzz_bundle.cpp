@@ -1,5 +1,6 @@
 // What comes with a bundle or from a registry, by the first byte: a tar archive, a manifest, an image's
 // manifest, a challenge. A manifest that was read and is written again reads back as the same.
+#include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/bundle/debian.hpp"
 #include "gpuadm/bundle/image.hpp"
 #include "gpuadm/bundle/pack.hpp"
@@ -78,6 +79,6 @@ void try_input(std::string_view input) {
       return;
     default:
       (void)bundle::parse_challenge(text);
-      (void)bundle::parse_reference(text);
+      (void)base::parse_image_reference(text);
   }
 }

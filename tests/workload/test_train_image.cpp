@@ -1,7 +1,7 @@
 #include "gpuadm/base/files.hpp"
+#include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
-#include "gpuadm/bundle/image.hpp"
 #include "gpuadm/checks/cuda.hpp"
 #include "gpuadm/workload/train_image.hpp"
 
@@ -26,8 +26,8 @@ checks::CudaDrivers tables() {
 }
 
 std::optional<std::string> full_name_of(const std::string& written) {
-  const auto parsed = bundle::parse_reference(written);
-  return parsed ? std::optional(bundle::full_name(*parsed)) : std::nullopt;
+  const auto parsed = base::parse_image_reference(written);
+  return parsed ? std::optional(base::full_name(*parsed)) : std::nullopt;
 }
 
 workload::TrainJob job_from(const Tree& document) {

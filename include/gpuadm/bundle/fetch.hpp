@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/bundle/bundle.hpp"
 #include "gpuadm/bundle/image.hpp"
 #include "gpuadm/bundle/logins.hpp"
@@ -72,9 +73,9 @@ class Fetcher {
   [[nodiscard]] const Proxy* proxy() const {
     return source_.proxy.http.empty() && source_.proxy.https.empty() ? nullptr : &source_.proxy;
   }
-  [[nodiscard]] Result<std::string> manifest(const ImageReference& image, const std::string& which,
+  [[nodiscard]] Result<std::string> manifest(const base::ImageReference& image, const std::string& which,
                                              const std::string& name);
-  [[nodiscard]] std::string api_of(const ImageReference& image) const;
+  [[nodiscard]] std::string api_of(const base::ImageReference& image) const;
   Source source_;
   std::filesystem::path folder_;
   Progress progress_;

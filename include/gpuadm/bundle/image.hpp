@@ -12,20 +12,6 @@ namespace bundle {
 /// The distribution specification lets registries reject manifests above this size.
 constexpr std::size_t largest_manifest = 4u << 20;
 
-/// "registry.k8s.io/pause:3.9", "ghcr.io/a/b@sha256:…"
-struct ImageReference {
-  std::string registry, repository;
-  std::string tag;     ///< may be empty if there is a digest
-  std::string digest;  ///< "sha256:…", or empty
-};
-/// Docker's short names are accepted: "nginx" is docker.io/library/nginx:latest. Fault::usage for an invalid
-/// name.
-[[nodiscard]] Result<ImageReference> parse_reference(std::string_view text);
-/// "docker.io/library/nginx:latest", "ghcr.io/a/b@sha256:…": with a digest, the tag is omitted. This is the
-/// name that containerd's CRI uses, whatever a pod calls the image:
-/// https://pkg.go.dev/github.com/distribution/reference#ParseDockerRef
-[[nodiscard]] std::string full_name(const ImageReference& image);
-
 /// A manifest of one image: its configuration and its layers.
 struct ImageManifest {
   std::string media_type;

@@ -17,7 +17,8 @@ enum class Shown { printable, raw };
 /// The lines of a text, each with a label; made printable, or unchanged.
 [[nodiscard]] std::string labelled(std::string_view text, std::string_view label, Shown shown);
 
-/// "90s", "10m", "2h", "1d" as seconds. Fault::usage for anything else.
-[[nodiscard]] Result<long long> seconds_in(const std::string& text);
+/// "90s", "10m", "2h", "1d" as seconds. Fault::usage for anything else; `option`: the one with this value,
+/// "--since".
+[[nodiscard]] Result<long long> seconds_in(std::string_view option, const std::string& text);
 
 }  // namespace session

@@ -13,6 +13,9 @@ namespace workload {
 
 using base::Result;
 
+/// The largest number of GPUs that one container may request.
+inline constexpr int most_gpus = 1024;
+
 /// GPUs of one container.
 struct GpuRequest {
   enum class Form {
@@ -27,6 +30,9 @@ struct GpuRequest {
   std::string profile;
   [[nodiscard]] bool any() const { return form != Form::none; }
 };
+
+/// Whether a resource of Kubernetes is that of GPUs, of shares of them or of MIG instances.
+[[nodiscard]] bool is_gpu_resource(std::string_view resource);
 
 /// "0", "2", "1/4", "1g.10gb", "1g.10gb:2". Fault::usage.
 [[nodiscard]] Result<GpuRequest> parse_gpus(std::string_view option, std::string_view text);

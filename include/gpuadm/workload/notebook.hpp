@@ -64,7 +64,7 @@ struct Notebook {
 
 /// The reference of an image: of a framework in `notebooks` of playbooks/catalog.yaml for this CUDA version
 /// (unknown: the one with the oldest CUDA; no GPUs: the one without), or the requested one. Empty: pytorch.
-/// Fault::usage for an invalid reference, Fault::blocked if the driver is too old for all of them.
+/// Fault::blocked if the driver is too old for all of them.
 [[nodiscard]] Result<std::string> image_of(const base::Tree& catalog, const std::string& requested,
                                            const GpuRequest& gpus, const std::optional<base::Version>& cuda);
 

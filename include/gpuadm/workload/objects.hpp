@@ -30,15 +30,26 @@ inline constexpr std::string_view notebook_kind = "notebook", train_kind = "trai
 [[nodiscard]] std::vector<std::string> default_classes(std::span<const base::Tree> objects,
                                                        std::string_view own = {});
 
-/// Names of objects become names of pods and services: a DNS label (RFC 1123) that leaves space for suffixes,
-/// at most 50 characters. Fault::usage says which character is wrong; `what`: "notebook".
+/// A DNS label (RFC 1123) that leaves space for suffixes, at most 50 characters. Fault::usage says which
+/// character is wrong; `what`: "storage claim".
 [[nodiscard]] Result<> check_name(std::string_view what, std::string_view name);
+/// The same for a new workload with a Service of its name, which begins with a letter (RFC 1035). Kubernetes
+/// accepts a digit only with its feature gate RelaxedServiceNameValidation.
+[[nodiscard]] Result<> check_service_name(std::string_view what, std::string_view name);
 /// A namespace: a DNS label of at most 63 characters.
 [[nodiscard]] Result<> check_namespace(std::string_view name);
 /// A quantity of Kubernetes with a unit of bytes: "10Gi", "500M". Its bytes; Fault::usage otherwise
-/// (kubernetes/apimachinery pkg/api/resource/quantity.go).
+/// (kubernetes/apimachinery pkg/api/resource/quantity.go). `option`: "--size", or with a key "--set size".
 [[nodiscard]] Result<long long> bytes_of(std::string_view option, std::string_view quantity);
+/// The same for what a person requests. Fault::usage below 1Mi: the unit is missing.
+[[nodiscard]] Result<long long> size_of(std::string_view option, std::string_view quantity);
 /// CPUs: "4", "0.5", "500m". In thousandths.
 [[nodiscard]] Result<long long> millicpus_of(std::string_view option, std::string_view quantity);
+/// A directory of a container at which a volume is mounted. Fault::usage says what is wrong; `example`:
+/// "--mount /home/jovyan/work".
+[[nodiscard]] Result<> check_mount(std::string_view option, std::string_view directory,
+                                   std::string_view example);
+/// The directory without repeated and trailing slashes, and without ".": "/data" for "//data/./".
+[[nodiscard]] std::string plain_directory(std::string_view directory);
 
 }  // namespace workload

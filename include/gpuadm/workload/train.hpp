@@ -56,6 +56,12 @@ struct TrainJob {
   [[nodiscard]] const Role& role_of(int rank) const;
 };
 
+/// Whether gpuadm sets this variable of the ranks, so that the job must not: the ranks find each other and
+/// their files by it, and other variables refer to it.
+[[nodiscard]] bool is_set_by_gpuadm(const TrainJob& job, std::string_view variable);
+/// Fault::usage if two volumes of a rank, including those of gpuadm, would be mounted at the same directory.
+[[nodiscard]] Result<> check_mounts(const TrainJob& job);
+
 /// What `train run` takes from the command line for the pods.
 struct TrainVolume {
   std::string claim, path;

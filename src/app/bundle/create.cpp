@@ -1,4 +1,5 @@
 #include "gpuadm/base/files.hpp"
+#include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/bundle/fetch.hpp"
 #include "gpuadm/bundle/files.hpp"
@@ -210,7 +211,7 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   Sources sources = TRY(read_sources(store, library.catalog(), needs));
   TRY(choose_sources(sources, needs, options.skip));
   const bool driver = TRY(needs_driver(needs, options.skip));
-  for (const std::string& image : options.images) (void)TRY(bundle::parse_reference(image));
+  for (const std::string& image : options.images) (void)TRY(base::parse_image_reference(image));
   const std::vector<std::string> notebooks = TRY(notebook_images(store, needs, options.notebooks));
   const std::vector<std::string> addons =
       TRY(addon_images(library.catalog(), needs.kubernetes, options.addons));
@@ -234,7 +235,7 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   images.insert(images.end(), options.images.begin(), options.images.end());
   images.insert(images.end(), notebooks.begin(), notebooks.end());
   images.insert(images.end(), addons.begin(), addons.end());
-  for (std::string& image : images) image = bundle::full_name(TRY(bundle::parse_reference(image)));
+  for (std::string& image : images) image = base::full_name(TRY(base::parse_image_reference(image)));
   for (auto it = images.begin(); it != images.end(); ++it)
     if (std::find(images.begin(), it, *it) == it) TRY(creation.add_image(*it));
   const bundle::Bundle bundle = std::move(creation).end(absent);

@@ -1,5 +1,6 @@
 #include "gpuadm/app/bundle.hpp"
 #include "gpuadm/base/files.hpp"
+#include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
@@ -136,7 +137,7 @@ Result<Outcome> bundle_diff(const BundleOptions& options, Io& io) {
 
 Result<Outcome> bundle_extend(const BundleExtendOptions& options, Io& io) {
   TRY(check_output(options.output));
-  for (const std::string& image : options.images) (void)TRY(bundle::parse_reference(image));
+  for (const std::string& image : options.images) (void)TRY(base::parse_image_reference(image));
   bundle::Bundle opened = TRY(session::bring_bundle(options.bundle, options.signers, io));
   bundle::Blobs blobs = TRY(bundle::as_blobs(opened));
   bundle::Fetcher fetcher = TRY(open_fetcher(options.source, {}, io));

@@ -1,6 +1,7 @@
 #include "app/bundle/write.hpp"
 
 #include "gpuadm/base/files.hpp"
+#include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/base/secret_file.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/bundle/signature.hpp"
@@ -95,7 +96,7 @@ Result<bundle::BundleFile> fetch_image(bundle::Fetcher& fetcher, const std::stri
                                        const std::string& architecture) {
   bundle::BundleFile image{.path = {},
                            .kind = bundle::BundleKind::image,
-                           .name = bundle::full_name(TRY(bundle::parse_reference(name)))};
+                           .name = base::full_name(TRY(base::parse_image_reference(name)))};
   image.parts = TRY(fetcher.image(name, architecture));
   const bundle::BundlePart sum = TRY(bundle::sum_of_image(
       image.name, image.parts, [&](const std::string& sha256) { return fetcher.path_of(sha256); }));

@@ -1,7 +1,7 @@
 #include "app/operate/gpu_plan.hpp"
 
+#include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/bundle/image.hpp"
 #include "gpuadm/session/ask.hpp"
 
 #include <fmt/format.h>
@@ -75,7 +75,7 @@ Result<> keep_plugin_image(playbook::Library& library, const spec::Cluster& clus
       {.label = "read the device plugin's image", .asset = "playbooks/read/device-plugin-image.sh"}, fleet,
       assets));
   const std::string image(base::trim(exit.out));
-  if (exit.status == 0 && bundle::parse_reference(image))
+  if (exit.status == 0 && base::parse_image_reference(image))
     library.override_catalog("device_plugin_image", image);
   return {};
 }

@@ -181,6 +181,7 @@ Result<spec::Cluster> with_known_storages(const Hosts& hosts, const spec::Cluste
 Result<Outcome> storage_claim(const StorageClaimOptions& options, Io& io) {
   const workload::StorageClaim claim{options.name, options.space, options.size, options.owner};
   TRY(workload::check_claim(claim));
+  TRY(workload::size_of("--size", claim.size));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster hosts = TRY(session::read_cluster(options.hosts, options.common.connection));
   const auto connections = TRY(session::Connections::open(hosts, options.common.connection, io));

@@ -1,5 +1,5 @@
+#include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/bundle/image.hpp"
 #include "gpuadm/checks/cuda.hpp"
 #include "gpuadm/spec/engines.hpp"
 #include "gpuadm/workload/train_check.hpp"
@@ -24,9 +24,9 @@ using workload::TrainJob;
 constexpr std::chrono::seconds most_time{120};
 
 std::optional<std::string> full_name_of(const std::string& written) {
-  const auto parsed = bundle::parse_reference(written);
+  const auto parsed = base::parse_image_reference(written);
   if (!parsed) return std::nullopt;
-  return bundle::full_name(*parsed);
+  return base::full_name(*parsed);
 }
 
 /// Nodes that may run a rank: with GPUs, those that offer them.
@@ -53,7 +53,7 @@ const facts::Node* node_of(const spec::Host& host, const std::vector<const facts
 std::string lines_of(const std::vector<TrainImage>& images) {
   std::string lines;
   for (const TrainImage& image : images)
-    if (const auto name = bundle::parse_reference(image.written))
+    if (const auto name = base::parse_image_reference(image.written))
       lines += fmt::format("{}\t{}\t{}\t{}\t{}\n", image.full, name->registry, name->repository,
                            name->digest.empty() ? name->tag : name->digest, image.pulled);
   return lines;

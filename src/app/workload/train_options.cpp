@@ -1,10 +1,10 @@
 #include "app/workload/train_options.hpp"
 
 #include "gpuadm/base/files.hpp"
+#include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
-#include "gpuadm/bundle/image.hpp"
 #include "gpuadm/session/run_on_all.hpp"
 #include "gpuadm/workload/train_import.hpp"
 
@@ -72,6 +72,16 @@ bool is_variable(std::string_view name) {
          !(name.front() >= '0' && name.front() <= '9');
 }
 
+/// The part of the name of a resource after its domain.
+bool is_resource_word(std::string_view word) {
+  constexpr std::string_view alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+  constexpr std::size_t longest = 63;
+  return !word.empty() && word.size() <= longest && alphanumeric.contains(word.front()) &&
+         alphanumeric.contains(word.back()) && std::ranges::all_of(word, [&](char c) {
+           return alphanumeric.contains(c) || c == '-' || c == '_' || c == '.';
+         });
+}
+
 Result<workload::TrainVolume> volume_of(const std::string& text) {
   const std::size_t colon = text.find(':');
   workload::TrainVolume volume{text.substr(0, colon),
@@ -80,11 +90,39 @@ Result<workload::TrainVolume> volume_of(const std::string& text) {
     return base::fail(Fault::usage,
                       fmt::format("--storage: not a name: {}", base::printable(volume.claim, 80)),
                       "the name of a claim; with --size, of a storage or a StorageClass");
-  if (!volume.path.starts_with('/') || volume.path.size() < 2 || volume.path.find(':') != std::string::npos)
-    return base::fail(Fault::usage,
-                      fmt::format("--storage: not an absolute path: {}", base::printable(volume.path, 80)),
-                      "for example --storage NAME:/data");
+  TRY(workload::check_mount("--storage", volume.path, "--storage NAME:/data"));
   return volume;
+}
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+Result<> check_new(std::string_view option, const Pairs& known, const std::string& name) {
+  if (std::ranges::find(known, name, &Pairs::value_type::first) == known.end()) return {};
+  return base::fail(Fault::usage, fmt::format("{} {} is given twice", option, base::printable(name, 80)),
+                    "omit one of them");
+}
+
+/// Resources of device plugins, huge pages and space on the disk of the node.
+Result<> check_resource(const std::string& name, const std::string& value) {
+  const auto refuse = [&](const std::string& why, const std::string& hint) {
+    return base::fail(Fault::usage, fmt::format("--resource {}: {}", base::printable(name, 80), why), hint);
+  };
+  if (workload::is_gpu_resource(name))
+    return refuse("GPUs are requested with --gpus", "for example --gpus 2, or --gpus 1g.10gb:2 (MIG)");
+  if (name == "cpu") return refuse("CPUs are requested with --cpus", "for example --cpus 4");
+  if (name == "memory") return refuse("memory is requested with --memory", "for example --memory 32Gi");
+  if (name == "ephemeral-storage" || name.starts_with("hugepages-")) {
+    TRY(workload::size_of("--resource " + name, value));
+    return {};
+  }
+  const std::size_t slash = name.find('/');
+  if (slash == std::string::npos || !base::is_dns_name(std::string_view(name).substr(0, slash)) ||
+      !is_resource_word(std::string_view(name).substr(slash + 1)))
+    return refuse("not the name of a resource", "DOMAIN/NAME=NUMBER, such as --resource rdma/hca=1");
+  if (base::to_int(value).value_or(0) <= 0)
+    return refuse(fmt::format("not a number above zero: {}", base::printable(value, 40)),
+                  fmt::format("for example --resource {}=1", name));
+  return {};
 }
 
 Result<workload::PodOptions> pod_options_of(const TrainRunOptions& options) {
@@ -94,23 +132,30 @@ Result<workload::PodOptions> pod_options_of(const TrainRunOptions& options) {
     if (!is_variable(name))
       return base::fail(Fault::usage,
                         fmt::format("--env: invalid name of a variable: {}", base::printable(name, 80)));
+    TRY(check_new("--env", pod.environment, name));
     pod.environment.emplace_back(std::move(name), std::move(value));
   }
   for (const std::string& one : options.resources) {
     auto resource = TRY(split_at("--resource", one, '=', "NAME=NUMBER"));
-    if (base::to_int(resource.second).value_or(0) <= 0)
-      return base::fail(Fault::usage,
-                        fmt::format("--resource: not a number above zero: {}", base::printable(one, 80)));
+    TRY(check_resource(resource.first, resource.second));
+    TRY(check_new("--resource", pod.resources, resource.first));
     pod.resources.push_back(std::move(resource));
   }
   for (const std::string& one : options.volumes) pod.volumes.push_back(TRY(volume_of(one)));
   if (!options.cpus.empty()) TRY(workload::millicpus_of("--cpus", options.cpus));
-  if (!options.memory.empty()) TRY(workload::bytes_of("--memory", options.memory));
-  if (!options.shm.empty()) TRY(workload::bytes_of("--shm", options.shm));
+  if (!options.memory.empty()) TRY(workload::size_of("--memory", options.memory));
+  if (!options.shm.empty()) TRY(workload::size_of("--shm", options.shm));
   pod.cpus = options.cpus;
   pod.memory = options.memory;
   pod.shm = options.shm;
   return pod;
+}
+
+Result<> check_image(const std::string& image) {
+  if (image.empty()) return {};
+  const auto reference = base::parse_image_reference(image);
+  if (reference) return {};
+  return base::fail(Fault::usage, "--image: " + reference.error().what, "--image REGISTRY/NAME:TAG");
 }
 
 Result<TrainJob> job_of(const TrainRunOptions& options, TrainRequest& request) {
@@ -132,7 +177,7 @@ Result<TrainJob> job_of(const TrainRunOptions& options, TrainRequest& request) {
   role.gpus = TRY(workload::parse_gpus("--gpus", options.gpus.empty() ? "1" : options.gpus));
   const workload::PodOptions pod = TRY(pod_options_of(options));
   for (const workload::TrainVolume& volume : pod.volumes) request.volumes.push_back(volume.claim);
-  if (!options.size.empty()) TRY(workload::bytes_of("--size", options.size));
+  if (!options.size.empty()) TRY(workload::size_of("--size", options.size));
   if (!options.size.empty() && pod.volumes.empty())
     return base::fail(Fault::usage, "--size: no storage is named", "add --storage NAME[:PATH]");
   request.size = options.size;
@@ -143,6 +188,11 @@ Result<TrainJob> job_of(const TrainRunOptions& options, TrainRequest& request) {
   job.placement = options.pack ? workload::Placement::anywhere : workload::Placement::one_per_node;
   if (!pod.volumes.empty())
     job.checkpoints = fmt::format("{}/checkpoints/{}", pod.volumes.front().path, job.name);
+  for (const auto& [name, value] : pod.environment)
+    if (workload::is_set_by_gpuadm(job, name))
+      return base::fail(
+          Fault::usage, fmt::format("--env {}: gpuadm sets this variable itself", name),
+          "leave it out; --nodes, --processes, --master-port and --storage change such variables");
   return job;
 }
 
@@ -192,7 +242,7 @@ std::string image_problem_of(const TrainJob& job) {
     if (!containers) continue;
     for (const Tree& container : containers->items()) {
       const Tree* image = container.find("image");
-      const auto parsed = bundle::parse_reference(image ? image->text() : "");
+      const auto parsed = base::parse_image_reference(image ? image->text() : "");
       if (!parsed) return parsed.error().what;
     }
   }
@@ -201,6 +251,7 @@ std::string image_problem_of(const TrainJob& job) {
 
 Result<TrainRequest> read_train_request(const TrainRunOptions& options) {
   TrainRequest request{.hosts = options.hosts};
+  TRY(check_image(options.image));
   const Files files = TRY(read_files(options.files));
   request.hosts.file = files.cluster;
   if (files.manifest) {
@@ -212,17 +263,13 @@ Result<TrainRequest> read_train_request(const TrainRunOptions& options) {
   }
   TrainJob& job = request.job;
   if (!options.space.empty()) job.space = options.space;
-  TRY(workload::check_name("training job", job.name));
+  TRY(workload::check_service_name("training job", job.name));
   TRY(workload::check_namespace(job.space));
-  // Services and their variables (RFC 1035).
-  if (job.name.front() >= '0' && job.name.front() <= '9')
-    return base::fail(Fault::usage,
-                      fmt::format("invalid name of a training job: {}: it begins with a digit", job.name),
-                      "a name that begins with a letter");
   if (options.port > 0) job.port = options.port;
   if (options.processes > 0) job.processes = options.processes;
-  if (!options.timeout.empty()) job.timeout = TRY(session::seconds_in(options.timeout));
+  if (!options.timeout.empty()) job.timeout = TRY(session::seconds_in("--time-limit", options.timeout));
   if (!options.source.empty()) job.source = TRY(read_source(options.source));
+  TRY(workload::check_mounts(job));
   return request;
 }
 

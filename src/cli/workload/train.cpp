@@ -60,9 +60,10 @@ void add_job(CLI::App& verb, app::TrainRunOptions& options) {
       ->option_text("SIZE");
   verb.add_option("--src", options.source, "Copy this folder to /workspace of every rank, at most 900 KiB")
       ->option_text("DIR");
-  add_repeated(verb, "--env", options.environment, "NAME=VALUE", "Variable of the command; can be repeated");
+  add_repeated(verb, "--env", options.environment, "NAME=VALUE",
+               "Variable of the command, not one that gpuadm sets (RANK, MASTER_ADDR); can be repeated");
   add_repeated(verb, "--resource", options.resources, "NAME=NUMBER",
-               "Other resource of each rank, such as rdma/hca=1; can be repeated");
+               "Resource of each rank other than GPUs, CPUs and memory, such as rdma/hca=1; can be repeated");
   const auto add = [&](const char* name, auto& value, const char* text, const char* says) {
     return verb.add_option(name, value, says)->option_text(text);
   };

@@ -106,7 +106,7 @@ Result<> check_value(const std::string& name, const std::string& value) {
   if (value.empty()) return refuse(name, value, "a value: --set " + name + "=VALUE");
   if (name == "storage") return check_name("storage", value);
   if (name == "size") {
-    TRY(bytes_of("--set size", value));
+    TRY(size_of("--set size", value));
   } else if (name == "kubelet-tls") {
     if (value != "skip" && value != "verify") return refuse(name, value, "skip or verify");
   } else if (name == "interval") {
