@@ -24,15 +24,6 @@ std::string label(const facts::Node& node, const std::string& name) {
   return place == node.labels.end() ? "" : place->second;
 }
 
-std::string why_unusable(const facts::Node& node) {
-  const auto ready = node.conditions.find("Ready");
-  if (ready == node.conditions.end() || ready->second.status != "True") return "NotReady";
-  if (node.unschedulable) return "cordoned";
-  for (const facts::Taint& taint : node.taints)
-    if (taint.effect == "NoSchedule" || taint.effect == "NoExecute") return "taint " + taint.key;
-  return "";
-}
-
 /// MIG profiles in resource names have dots: "nvidia.com/mig-1g.10gb"; "1g.10gb+me" is "1g.10gb.me".
 std::string resource_of(const std::string& profile) {
   return std::string(mig_prefix) + base::replace_all(profile, "+", ".");
@@ -142,6 +133,20 @@ Tree claim_template_of(const GpuSupply& supply, const GpuRequest& request, const
 
 }  // namespace
 
+std::string why_no_pods(const facts::Node& node) {
+  const auto ready = node.conditions.find("Ready");
+  if (ready == node.conditions.end() || ready->second.status != "True") return "NotReady";
+  if (node.unschedulable) return "cordoned";
+  const auto is_tolerated = [](const facts::Taint& taint) {
+    return taint.effect == "NoExecute" &&
+           (taint.key == "node.kubernetes.io/not-ready" || taint.key == "node.kubernetes.io/unreachable");
+  };
+  for (const facts::Taint& taint : node.taints)
+    if ((taint.effect == "NoSchedule" || taint.effect == "NoExecute") && !is_tolerated(taint))
+      return "taint " + taint.key;
+  return "";
+}
+
 bool is_gpu_resource(std::string_view resource) {
   return resource == whole_gpu || resource == shared_gpu || resource.starts_with(mig_prefix);
 }
@@ -196,7 +201,7 @@ Result<GpuSupply> supply_of(const facts::ClusterFacts& cluster) {
                         return is_gpu_resource(of.first) && base::to_int(of.second).value_or(0) > 0;
                       });
     if (!some) continue;
-    if (const std::string why = why_unusable(node); !why.empty()) {
+    if (const std::string why = why_no_pods(node); !why.empty()) {
       supply.unusable.push_back(node.name + ": " + why);
       continue;
     }

@@ -1,6 +1,7 @@
 #include "gpuadm/workload/train_check.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/workload/gpus.hpp"
 
 #include "workload/train_rank.hpp"
 
@@ -101,9 +102,13 @@ class Checks {
     const auto needed =
         static_cast<std::size_t>(in_.job.placement == Placement::one_per_node ? in_.job.ranks() : 1);
     if (found >= needed) return pass("nodes", fmt::format("{} nodes accept pods, {} needed", found, needed));
+    std::vector<std::string> reasons;
+    for (const facts::Node& node : *in_.cluster.nodes)
+      if (const std::string why = why_no_pods(node); !why.empty())
+        reasons.push_back(fmt::format("{}: {}", node.name, why));
     add("nodes", Verdict::fail, Severity::blocker,
         fmt::format("{} nodes needed, {} of {} accept pods", needed, found, in_.cluster.nodes->size()),
-        "a node does not accept pods if it is not Ready, cordoned or tainted",
+        base::join(reasons, "; "),
         found > 0 ? "gpuadm status, or run several ranks on a node: --pack" : "gpuadm status");
   }
 
@@ -315,14 +320,8 @@ std::span<const TrainCheckRow> train_checks() {
 std::vector<const facts::Node*> nodes_for_pods(const facts::ClusterFacts& cluster) {
   std::vector<const facts::Node*> nodes;
   if (!cluster.nodes) return nodes;
-  for (const facts::Node& node : *cluster.nodes) {
-    const auto ready = node.conditions.find("Ready");
-    const bool tainted = std::ranges::any_of(node.taints, [](const facts::Taint& taint) {
-      return taint.effect == "NoSchedule" || taint.effect == "NoExecute";
-    });
-    if (ready != node.conditions.end() && ready->second.status == "True" && !node.unschedulable && !tainted)
-      nodes.push_back(&node);
-  }
+  for (const facts::Node& node : *cluster.nodes)
+    if (why_no_pods(node).empty()) nodes.push_back(&node);
   return nodes;
 }
 

@@ -31,26 +31,21 @@ check() { train check job --nodes 2 --gpus 0 --image "$@" -- true; }
 # found NODE ID: the result.
 found() { jq -r --arg host "$1" --arg id "$2" '.findings[] | select(.host == $host and .id == $id) | .result' out; }
 exits 0 check lab.local/training:1 --mpi -o json
-if on one 'command -v crictl' >/dev/null; then
-  for name in one two; do
-    for id in present architecture mpi; do is "$name $id $(found "$name" "train.image-$id")" "$name $id pass"; done
-  done
-  exits 3 check lab.local/sleep:1 --mpi
-  says "the image lab.local/sleep:1 has no sshd and no ssh"
-  exits 3 check 10.77.0.1:1/none:1
-  says "the node cannot reach the registry of the image 10.77.0.1:1/none:1"
-  exits 3 train run job --nodes 2 --gpus 0 --image 10.77.0.1:1/none:1 -- true
-  complains "cannot reach the registry"
-  is "$(objects)" ""
-  # One node without the image is enough if there is only one rank.
-  on two 'ctr -n k8s.io images rm lab.local/sleep:1' >/dev/null
-  exits 0 train check job --gpus 0 --image lab.local/sleep:1 -o json -- true
-  is "$(found one train.image-present) $(found two train.image-pull)" "pass fail"
-  for name in one two; do on "$name" '! ctr -n k8s.io leases ls | grep gpuadm && ! ls /run/gpuadm-image.* 2>/dev/null' || fail "a view of an image is left on $name"; done
-else
-  is "$(found one train.image-present)" unknown
-  leaves_out "the nodes have no crictl, so their images are not known"
-fi
+for name in one two; do
+  for id in present architecture mpi; do is "$name $id $(found "$name" "train.image-$id")" "$name $id pass"; done
+done
+exits 3 check lab.local/sleep:1 --mpi
+says "the image lab.local/sleep:1 has no sshd and no ssh"
+exits 3 check 10.77.0.1:1/none:1
+says "the node cannot reach the registry of the image 10.77.0.1:1/none:1"
+exits 3 train run job --nodes 2 --gpus 0 --image 10.77.0.1:1/none:1 -- true
+complains "cannot reach the registry"
+is "$(objects)" ""
+# One node without the image is enough if there is only one rank.
+on two 'ctr -n k8s.io images rm lab.local/sleep:1' >/dev/null
+exits 0 train check job --gpus 0 --image lab.local/sleep:1 -o json -- true
+is "$(found one train.image-present) $(found two train.image-pull)" "pass fail"
+for name in one two; do on "$name" '! ctr -n k8s.io leases ls | grep gpuadm && ! ls /run/gpuadm-image.* 2>/dev/null' || fail "a view of an image is left on $name"; done
 
 # --- An all-reduce in the image --------------------------------------------------------------------------------
 

@@ -238,7 +238,19 @@ TEST_CASE("each check of a training job finds its fault") {
   in.image_problem.clear();
   cluster.nodes->back().unschedulable = true;
   CHECK(open() == "train.nodes train.rdma ");
+  const auto why = [&] {
+    const auto found = workload::examine_train(in);
+    const auto finding = std::ranges::find(found, "train.nodes", &report::Finding::id);
+    return finding == found.end() ? "" : finding->evidence.text();
+  };
+  CHECK(why() == cluster.nodes->back().name + ": cordoned");
   cluster.nodes->back().unschedulable = false;
+  cluster.nodes->back().taints = {{"node.kubernetes.io/disk-pressure", "", "NoSchedule"}};
+  CHECK(why() == cluster.nodes->back().name + ": taint node.kubernetes.io/disk-pressure");
+  // A node that has just become Ready; every pod tolerates it.
+  cluster.nodes->back().taints = {{"node.kubernetes.io/not-ready", "", "NoExecute"}};
+  CHECK(why().empty());
+  cluster.nodes->back().taints.clear();
   workload::TrainJob large = two_ranks();
   large.roles.front().pod = workload::pod_of({.image = "a:1",
                                               .command = {"x"},

@@ -82,4 +82,10 @@ struct GpuParts {
 /// Adds the parts to a pod's spec, for its container number `container`.
 void add_gpus(base::Tree& pod_spec, const GpuParts& parts, std::size_t container = 0);
 
+/// Why a node does not accept pods, "NotReady", "cordoned" or "taint KEY"; empty if it does. The taints
+/// not-ready and unreachable with the effect NoExecute, which a Ready node keeps for some seconds, are
+/// tolerated by every pod for 300 s (the admission plugin DefaultTolerationSeconds):
+/// https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#taint-based-evictions
+[[nodiscard]] std::string why_no_pods(const facts::Node& node);
+
 }  // namespace workload

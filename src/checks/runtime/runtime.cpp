@@ -54,7 +54,7 @@ void present(const Subject& s, Verdicts& out) {
                       fmt::format("not in PATH: {}", engine.program), std::string(engine.by_hand));
     if (!live) return absent(s, out, name);
     return out.fail(Severity::blocker, name + " is not installed yet", "the program is missing",
-                    "run gpuadm init again");
+                    "run gpuadm init");
   }
   if (!is_active(s.facts, unit))
     return out.fail(live ? Severity::blocker : Severity::note, name + " does not run",
