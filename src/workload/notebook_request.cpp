@@ -1,4 +1,3 @@
-#include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/workload/notebook.hpp"
@@ -17,15 +16,6 @@ using base::Fault;
 Result<> check_quantity(const char* option, const std::string& text) {
   if (!text.empty()) TRY(size_of(option, text));
   return {};
-}
-
-/// The name of a framework in the catalog has the form of a reference, too.
-Result<> check_image(const std::string& image) {
-  if (image.empty()) return {};
-  const auto reference = base::parse_image_reference(image);
-  if (reference) return {};
-  return base::fail(Fault::usage, "--image: " + reference.error().what,
-                    "for example --image pytorch, or --image quay.io/jupyter/scipy-notebook:2026-07-28");
 }
 
 /// A claim is an existing one, or a new one named like the notebook.
@@ -67,7 +57,10 @@ Result<Notebook> make_notebook(const NotebookRequest& request) {
   notebook.space = request.space;
   notebook.gpus = TRY(parse_gpus("--gpus", request.gpus));
   notebook.gpus_text = request.gpus;
-  TRY(check_image(request.image));
+  // The name of a framework in the catalog has the form of a reference, too.
+  if (!request.image.empty())
+    TRY(check_image(request.image,
+                    "for example --image pytorch, or --image quay.io/jupyter/scipy-notebook:2026-07-28"));
   notebook.image = request.image;
   TRY(set_volume(request, notebook));
   TRY(check_mount("--mount", request.mount, "--mount /home/jovyan/work"));

@@ -1,5 +1,6 @@
 #include "gpuadm/workload/objects.hpp"
 
+#include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include <fmt/format.h>
@@ -120,6 +121,12 @@ Result<long long> millicpus_of(std::string_view option, std::string_view quantit
   if (quantity.ends_with('m'))
     return scaled(option, quantity, 1, quantity.substr(0, quantity.size() - 1), "4");
   return scaled(option, quantity, 1000, quantity, "4");
+}
+
+Result<> check_image(std::string_view image, std::string_view example) {
+  const auto reference = base::parse_image_reference(image);
+  if (reference) return {};
+  return base::fail(Fault::usage, "--image: " + reference.error().what, std::string(example));
 }
 
 std::string plain_directory(std::string_view directory) {

@@ -45,6 +45,8 @@ inline constexpr std::string_view notebook_kind = "notebook", train_kind = "trai
 [[nodiscard]] Result<long long> size_of(std::string_view option, std::string_view quantity);
 /// CPUs: "4", "0.5", "500m". In thousandths.
 [[nodiscard]] Result<long long> millicpus_of(std::string_view option, std::string_view quantity);
+/// The value of --image. Fault::usage says what is wrong; `example`: "--image REGISTRY/NAME:TAG".
+[[nodiscard]] Result<> check_image(std::string_view image, std::string_view example);
 /// A directory of a container at which a volume is mounted. Fault::usage says what is wrong; `example`:
 /// "--mount /home/jovyan/work".
 [[nodiscard]] Result<> check_mount(std::string_view option, std::string_view directory,

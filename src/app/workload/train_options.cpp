@@ -151,13 +151,6 @@ Result<workload::PodOptions> pod_options_of(const TrainRunOptions& options) {
   return pod;
 }
 
-Result<> check_image(const std::string& image) {
-  if (image.empty()) return {};
-  const auto reference = base::parse_image_reference(image);
-  if (reference) return {};
-  return base::fail(Fault::usage, "--image: " + reference.error().what, "--image REGISTRY/NAME:TAG");
-}
-
 Result<TrainJob> job_of(const TrainRunOptions& options, TrainRequest& request) {
   if (options.name.empty())
     return base::fail(Fault::usage, "no name is given", "gpuadm train run NAME --image IMAGE -- COMMAND");
@@ -251,7 +244,7 @@ std::string image_problem_of(const TrainJob& job) {
 
 Result<TrainRequest> read_train_request(const TrainRunOptions& options) {
   TrainRequest request{.hosts = options.hosts};
-  TRY(check_image(options.image));
+  if (!options.image.empty()) TRY(workload::check_image(options.image, "--image REGISTRY/NAME:TAG"));
   const Files files = TRY(read_files(options.files));
   request.hosts.file = files.cluster;
   if (files.manifest) {
