@@ -238,12 +238,20 @@ quarantine_file() {
 $1"
 }
 
-# taint_rule_is NAME DEVICE: whether the DeviceTaintRule has this "DRIVER POOL DEVICE EFFECT"; DEVICE empty: whether there is none. An
-# empty NAME: the API server does not serve DeviceTaintRules.
+# taint_rule_is NAME DEVICE: whether the DeviceTaintRule has this "DRIVER POOL DEVICE EFFECT"; DEVICE empty: whether there is none, as
+# if the API server does not serve DeviceTaintRules.
 taint_rule_is() {
-  [ -n "$1" ] || return 0
   taint_now=$(node_kubectl get devicetaintrules.resource.k8s.io "$1" --ignore-not-found \
-    -o 'jsonpath={.spec.deviceSelector.driver} {.spec.deviceSelector.pool} {.spec.deviceSelector.device} {.spec.taint.effect}') || exit 3
+    -o 'jsonpath={.spec.deviceSelector.driver} {.spec.deviceSelector.pool} {.spec.deviceSelector.device} {.spec.taint.effect}' 2>/dev/null) || {
+    taint_said=$(node_kubectl get devicetaintrules.resource.k8s.io "$1" --ignore-not-found -o name 2>&1) && exit 3
+    case $taint_said in
+      *"the server doesn't have a resource type"*) taint_now='' ;;
+      *)
+        say "cannot read the DeviceTaintRule $1: $taint_said"
+        exit 3
+        ;;
+    esac
+  }
   [ "$taint_now" = "$2" ] || exit 1
 }
 # taint_rule_put NAME DEVICE
@@ -302,12 +310,37 @@ cdi_is_fresh() {
   return 1
 }
 
-# --- NVIDIA's DRA driver: a DaemonSet for each driver root ---------------------------------------------
+# --- NVIDIA's device plugin: objects for each layout; NVIDIA's DRA driver: a DaemonSet for each driver root ---
+
+# node_label_values KEY: of all nodes, a line each. KEY as in a JSONPath. Fails if the API server does not respond.
+node_label_values() {
+  KUBECONFIG=/etc/kubernetes/admin.conf kubectl --request-timeout=10s get nodes \
+    -o "jsonpath={range .items[*]}{.metadata.labels.$1}{\"\\n\"}{end}"
+}
+# plugin_needed: the objects of the layouts of this run's hosts and of those in the labels of the nodes, on one line.
+plugin_needed() {
+  gpuadm_layouts=$(node_label_values 'gpuadm\.io/device-plugin') || return 1
+  gpuadm_own=$(manifest_objects device-plugin) || return 1
+  {
+    printf '%s\n' "$gpuadm_own"
+    printf '%s\n' "$gpuadm_layouts" | sort -u | while read -r gpuadm_layout; do
+      [ -n "$gpuadm_layout" ] || continue
+      gpuadm_end=-$gpuadm_layout
+      [ "$gpuadm_layout" != exclusive ] || gpuadm_end=
+      printf '%s\n' "configmap/nvidia-device-plugin-config-$gpuadm_layout" "daemonset.apps/nvidia-device-plugin$gpuadm_end" \
+        "daemonset.apps/nvidia-mps-control-daemon$gpuadm_end"
+    done
+  } | sort -u | tr '\n' ' '
+}
+# plugin_unused: objects of layouts that no node has. Fails if the API server does not respond.
+plugin_unused() {
+  gpuadm_needed=$(plugin_needed) || return 1
+  cluster_objects_unused 'nvidia-(device-plugin|mps-control-daemon)' "$gpuadm_needed"
+}
 
 # dra_needed: the DaemonSets of this run's driver roots and of those in the labels of the nodes, on one line.
 dra_needed() {
-  export KUBECONFIG=/etc/kubernetes/admin.conf
-  gpuadm_roots=$(kubectl --request-timeout=10s get nodes -o 'jsonpath={range .items[*]}{.metadata.labels.gpuadm\.io/driver-root}{"\n"}{end}') || return 1
+  gpuadm_roots=$(node_label_values 'gpuadm\.io/driver-root') || return 1
   gpuadm_own=$(manifest_objects dra-driver) || return 1
   printf '%s\n' "$gpuadm_roots" "$gpuadm_own" |
     sed -n -e '/\//!s|^..*|daemonset.apps/nvidia-dra-driver-&|p' -e '/^daemonset/p' | sort -u | tr '\n' ' '
@@ -315,7 +348,5 @@ dra_needed() {
 # dra_unused: DaemonSets of driver roots that no node uses. Fails if the API server does not respond.
 dra_unused() {
   gpuadm_needed=$(dra_needed) || return 1
-  for gpuadm_object in $(cluster_objects nvidia-dra-driver); do
-    case " $gpuadm_needed" in *" $gpuadm_object "*) ;; *) printf '%s\n' "$gpuadm_object" ;; esac
-  done
+  cluster_objects_unused nvidia-dra-driver "$gpuadm_needed"
 }

@@ -753,11 +753,18 @@ manifest_apply() {
 }
 
 # cluster_objects NAMES: gpuadm's DaemonSets and ConfigMaps in kube-system whose names start with NAMES, a regular expression; one
-# KIND/NAME per line.
+# KIND/NAME per line. Fails if the API server does not list them.
 cluster_objects() {
   export KUBECONFIG=/etc/kubernetes/admin.conf
-  kubectl --request-timeout=10s -n kube-system get daemonsets,configmaps -l app.kubernetes.io/managed-by=gpuadm -o name 2>/dev/null |
-    grep -E "/($1)" | sort || :
+  gpuadm_listed=$(kubectl --request-timeout=10s -n kube-system get daemonsets,configmaps -l app.kubernetes.io/managed-by=gpuadm -o name) || return 1
+  printf '%s\n' "$gpuadm_listed" | grep -E "/($1)" | sort || :
+}
+# cluster_objects_unused NAMES NEEDED: those that are not among NEEDED, words KIND/NAME. Fails as cluster_objects does.
+cluster_objects_unused() {
+  gpuadm_there=$(cluster_objects "$1") || return 1
+  for gpuadm_object in $gpuadm_there; do
+    case " $2 " in *" $gpuadm_object "*) ;; *) printf '%s\n' "$gpuadm_object" ;; esac
+  done
 }
 
 # cluster_objects_keep NAMES [KIND/NAME...]: deletes all of them except these, and waits until the pods of the deleted ones have
@@ -766,18 +773,15 @@ cluster_objects_keep() {
   export KUBECONFIG=/etc/kubernetes/admin.conf
   gpuadm_names=$1
   shift
-  for gpuadm_object in $(cluster_objects "$gpuadm_names"); do
-    case " $* " in
-      *" $gpuadm_object "*) ;;
-      *) kubectl --request-timeout=60s -n kube-system delete "$gpuadm_object" ;;
-    esac
-  done
+  gpuadm_unused=$(cluster_objects_unused "$gpuadm_names" "$*")
+  for gpuadm_object in $gpuadm_unused; do kubectl --request-timeout=60s -n kube-system delete "$gpuadm_object"; done
   in_time 90 cluster_objects_ended "$gpuadm_names" || say "pods of the removed DaemonSets are still running: run kubectl -n kube-system get pods -o wide"
 }
 
 # cluster_objects_ended NAMES: no pod is owned by a deleted DaemonSet.
 cluster_objects_ended() {
-  gpuadm_there=$(cluster_objects "$1" | sed -n 's|^daemonset[^/]*/||p')
+  gpuadm_there=$(cluster_objects "$1") || return 1
+  gpuadm_there=$(printf '%s\n' "$gpuadm_there" | sed -n 's|^daemonset[^/]*/||p')
   kubectl --request-timeout=10s -n kube-system get pods \
     -o jsonpath='{range .items[*]}{.metadata.ownerReferences[0].kind}/{.metadata.ownerReferences[0].name}{"\n"}{end}' |
     sed -n 's|^DaemonSet/||p' | grep -E "^($1)" | sort -u |

@@ -76,7 +76,7 @@ Tree daemon_set(const Context& context, const std::string& object, const std::st
   if (has_runtime_classes(context)) pod.set("runtimeClassName", "nvidia");
   pod.set("nodeSelector", Tree::map_of({{"kubernetes.io/os", "linux"},
                                         {"nvidia.com/gpu.present", Tree("true")},
-                                        {"gpuadm.io/device-plugin", names.layout}}));
+                                        {layout_label, names.layout}}));
   Tree tolerations = Tree::list();
   tolerations.push(
       Tree::map_of({{"key", "nvidia.com/gpu"}, {"operator", "Exists"}, {"effect", "NoSchedule"}}));

@@ -207,7 +207,7 @@ std::string node_labels(const Context& context) {
         text += fmt::format("{}{}-\n", prefix, name);
   }
   const bool plugin = native && context.cluster.gpu.allocator == spec::Allocator::device_plugin;
-  const std::string key = "gpuadm.io/device-plugin";
+  const std::string key = layout_label;
   text += plugin
               ? fmt::format("{}={}\n", key, name_of(layout_of(context.cluster, context.host, context.facts)))
               : key + "-\n";

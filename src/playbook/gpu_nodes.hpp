@@ -30,6 +30,8 @@ namespace playbook {
 /// The labels of this host's node, one per line: "key=value" to set, "key-" to remove.
 [[nodiscard]] std::string node_labels(const Context& context);
 
+/// The label with the layout of a node: name_of().
+constexpr const char* layout_label = "gpuadm.io/device-plugin";
 /// The label with the driver root of a node: name_of_root().
 constexpr const char* driver_root_label = "gpuadm.io/driver-root";
 /// "/usr/local/nvidia" -> "usr-local-nvidia", "/" -> "root".

@@ -205,3 +205,40 @@ TEST_CASE("the DRA driver has a DaemonSet for each driver root of the hosts with
   CHECK(playbook::name_of_root("/home/kubernetes/bin/nvidia") == "home-kubernetes-bin-nvidia");
   CHECK(playbook::name_of_root("/" + std::string(80, 'x')).size() <= 40);
 }
+
+TEST_CASE("how a node is set up is read from its labels, and compared with the cluster file") {
+  const auto is = [](const std::string& layout) {
+    return playbook::to_text(playbook::gpu_set_up({{"gpuadm.io/device-plugin", layout}}).value());
+  };
+  CHECK(is("exclusive") == "exclusive");
+  CHECK(is("exclusive-quarantine-0a1b2c3d") == "exclusive");
+  CHECK(is("time-slicing-4") == "time-slicing-4");
+  CHECK(is("time-slicing-4-quarantine-0a1b2c3d") == "time-slicing-4");
+  CHECK(is("mps-2") == "mps-2");
+  CHECK(is("mig-single") == "mig-single");
+  CHECK(is("mig-single-time-slicing-2") == "mig-single, time-slicing-2");
+  CHECK(is("mig-mixed-1g.18gb-3g.71gb-mps-3") == "mig-mixed, mps-3");
+  for (const char* junk :
+       {"", "time-slicing-", "time-slicing-x", "mps-0", "xmps-2", "time-slicing-99999999999"})
+    CHECK(is(junk) == "exclusive");
+  CHECK_FALSE(playbook::gpu_set_up({{"nvidia.com/gpu.present", "true"}}));
+  CHECK(playbook::to_text(playbook::gpu_set_up({{"gpuadm.io/driver-root", "root"}}).value()) ==
+        "NVIDIA's DRA driver");
+
+  // The label that a plan sets says what the file says.
+  for (const char* gpu : {"{}", "{ sharing: { timeSlicing: 4 } }", "{ sharing: { mps: 2 } }",
+                          "{ allocator: dra }", "{ allocator: none }"}) {
+    CAPTURE(gpu);
+    const Sample sample = with_gpu(head + "gpu: " + gpu + "\n");
+    std::map<std::string, std::string> labels;
+    const std::string set = playbook::node_labels(sample.context());
+    for (const std::string_view line : base::lines(set))
+      if (const std::size_t at = line.find('='); at != std::string_view::npos)
+        labels.emplace(line.substr(0, at), line.substr(at + 1));
+    const auto set_up = playbook::gpu_set_up(labels);
+    const auto wanted =
+        playbook::gpu_set_up(sample.cluster, sample.cluster.hosts.front(), sample.facts.nvidia);
+    CHECK(set_up.has_value() == (wanted.allocator != spec::Allocator::none));
+    if (set_up) CHECK(*set_up == wanted);
+  }
+}

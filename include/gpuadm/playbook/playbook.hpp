@@ -168,6 +168,21 @@ struct PauseImage {
 [[nodiscard]] const spec::Host* first_control_plane(const spec::Cluster& cluster,
                                                     const facts::Census& census);
 
+/// How gpuadm has set up the GPUs of a node in Kubernetes.
+struct GpuSetUp {
+  spec::Allocator allocator = spec::Allocator::device_plugin;
+  std::string mig;           ///< "", "mig-single", "mig-mixed"; with DRA always empty
+  spec::GpuProfile sharing;  ///< with DRA always exclusive
+  bool operator==(const GpuSetUp&) const = default;
+};
+/// From the labels of the node that steps of gpu/labels have set. Nothing if it has none.
+[[nodiscard]] std::optional<GpuSetUp> gpu_set_up(const std::map<std::string, std::string>& labels);
+/// What a run with this cluster sets up on a host with these GPUs.
+[[nodiscard]] GpuSetUp gpu_set_up(const spec::Cluster& cluster, const spec::Host& host,
+                                  const facts::Nvidia& nvidia);
+/// "time-slicing-4", "mig-single, mps-2", "exclusive", "NVIDIA's DRA driver", "no allocator"
+[[nodiscard]] std::string to_text(const GpuSetUp& set_up);
+
 /// The Kubernetes version of a run.
 struct ChosenVersion {
   base::Version version;  ///< with its patch

@@ -89,8 +89,8 @@ Result<Wanted> what_is_wanted(GpuChange change, const GpuChangeOptions& options)
 
 /// Checks whether the change is impossible or would disturb pods. Nothing has been changed.
 Result<bool> is_refused(const Wanted& wanted, const session::Survey& survey,
-                        const std::optional<std::string>& view, const assets::Store& assets, GpuChange change,
-                        Io& io) {
+                        const std::optional<facts::ClusterFacts>& view, const assets::Store& assets,
+                        GpuChange change, Io& io) {
   auto findings = TRY(session::find(wanted.cluster, {}, survey.census, assets, checks::Stage::preflight));
   std::erase_if(findings, [&](const report::Finding& finding) {
     const bool ours = finding.id.starts_with("gpu.layout.") || finding.id.starts_with("gpu.mig.layout") ||
@@ -102,15 +102,14 @@ Result<bool> is_refused(const Wanted& wanted, const session::Survey& survey,
     return true;
   }
   if (!view) return false;
-  const auto facts = TRY(facts::parse_cluster(*view));
-  const facts::Node* node = facts::node_of(facts, *survey.census.at(wanted.host));
-  if (change == GpuChange::share && node && allocates_by_claims(facts, *node)) {
+  const facts::Node* node = facts::node_of(*view, *survey.census.at(wanted.host));
+  if (change == GpuChange::share && node && allocates_by_claims(*view, *node)) {
     io.err(report::to_text(shares_by_claims(wanted.host), io.err_style));
     return true;
   }
   std::vector<std::string> pods;
   if (node)
-    for (const facts::Pod* pod : cluster::gpu_pods(facts, node->name)) pods.push_back(pod->full());
+    for (const facts::Pod* pod : cluster::gpu_pods(*view, node->name)) pods.push_back(pod->full());
   // Running pods keep their GPU when the plugin restarts; only MIG removes it from them.
   if (pods.empty() || change == GpuChange::share) return false;
   const std::string drain = "kubectl drain " + node->name + " --ignore-daemonsets --delete-emptydir-data";
@@ -135,8 +134,8 @@ void remind(const Wanted& wanted, const GpuChangeOptions& options, Io& io) {
 }  // namespace
 
 Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io& io) {
-  const Wanted wanted = TRY(what_is_wanted(change, options));
-  const spec::Cluster& cluster = wanted.cluster;
+  Wanted wanted = TRY(what_is_wanted(change, options));
+  spec::Cluster& cluster = wanted.cluster;
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   playbook::Library library = TRY(playbook::Library::load(assets, playbook_of(change)));
   const session::Session session =
@@ -154,9 +153,13 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
   const bool in_cluster = std::ranges::any_of(cluster.hosts, [&](const spec::Host& host) {
     return facts::is_control_plane(survey.census, host.name);
   });
-  std::optional<std::string> view;
-  if (in_cluster) view = TRY(session::view_cluster(cluster, survey.census, *session.fleet, assets));
+  std::optional<facts::ClusterFacts> view;
+  if (in_cluster)
+    view = TRY(session::read_nodes_and_pods(cluster, survey.census, *session.fleet, assets, io));
   if (TRY(is_refused(wanted, survey, view, assets, change, io))) return Outcome::blocked;
+  if (view)
+    TRY(keep_set_up(cluster, wanted.host, options.file, *survey.census.at(wanted.host), *view,
+                    {.sharing = change != GpuChange::mig, .mig = change != GpuChange::share}));
 
   if (in_cluster) TRY(keep_plugin_image(library, cluster, survey.census, *session.fleet, assets));
   const Outcome outcome = TRY(change_gpus_of(wanted.host, cluster, library, assets, session, survey, {}, {},

@@ -65,6 +65,34 @@ Result<facts::QuarantinedGpu> find_gpu(const facts::Nvidia& nvidia, const std::s
                                   : "its GPUs: " + base::join(known, ", "));
 }
 
+Result<> keep_set_up(spec::Cluster& cluster, const std::string& host, const std::filesystem::path& file,
+                     const facts::Facts& facts, const facts::ClusterFacts& view, Changes changes) {
+  const facts::Node* node = facts::node_of(view, facts);
+  auto is = node ? playbook::gpu_set_up(node->labels) : std::nullopt;
+  if (node && allocates_by_claims(view, *node))
+    is = playbook::GpuSetUp{.allocator = spec::Allocator::dra, .mig = {}, .sharing = {}};
+  if (!is || cluster.gpu.stack != spec::GpuStack::native) return {};
+  const auto place = std::ranges::find(cluster.hosts, host, &spec::Host::name);
+  if (file.empty() && !changes.sharing) place->gpu.sharing = is->sharing;
+  playbook::GpuSetUp wanted = playbook::gpu_set_up(cluster, *place, facts.nvidia);
+  if (is->allocator == wanted.allocator) {
+    if (changes.sharing) wanted.sharing = is->sharing;
+    if (changes.mig) wanted.mig = is->mig;
+  }
+  if (*is == wanted) return {};
+  return base::fail(
+      base::Fault::blocked,
+      fmt::format("the GPUs of {} are set up for {}, and {} {}: this command would change that, too", host,
+                  to_text(*is),
+                  file.empty() ? "without a cluster file they would be set up for" : file.string() + " says",
+                  to_text(wanted)),
+      file.empty()
+          ? "use -f with the cluster file of this cluster"
+          : fmt::format("change gpu or hosts[].gpu in {} to what is so, or apply the file first: gpuadm "
+                        "apply -f {}",
+                        file.string(), file.string()));
+}
+
 Result<> keep_plugin_image(playbook::Library& library, const spec::Cluster& cluster,
                            const facts::Census& census, transport::Fleet& fleet,
                            const assets::Store& assets) {

@@ -21,6 +21,17 @@ namespace app {
 [[nodiscard]] Result<facts::QuarantinedGpu> find_gpu(const facts::Nvidia& nvidia, const std::string& name,
                                                      const std::string& host);
 
+/// What a command changes of a host's settings.
+struct Changes {
+  bool sharing = false, mig = false;
+};
+/// Ensures that a plan changes only this: as the node's labels say, gpuadm may have set up the host in a way
+/// that the cluster file does not say, or without a file. Without a file, `cluster` gets the node's sharing.
+/// Fault::blocked with what differs.
+[[nodiscard]] Result<> keep_set_up(spec::Cluster& cluster, const std::string& host,
+                                   const std::filesystem::path& file, const facts::Facts& facts,
+                                   const facts::ClusterFacts& view, Changes changes);
+
 /// A different setting keeps the device plugin's image: nodes that were installed from a bundle may have only
 /// this one.
 [[nodiscard]] Result<> keep_plugin_image(playbook::Library& library, const spec::Cluster& cluster,

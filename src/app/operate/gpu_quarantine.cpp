@@ -72,13 +72,12 @@ void change(facts::Nvidia& nvidia, Quarantine what, const QuarantinedGpu& gpu) {
 Result<base::Variables> taint_of(const spec::Cluster& cluster, const facts::ClusterFacts& view,
                                  const facts::Facts& facts, const std::string& host, Quarantine what,
                                  const QuarantinedGpu& gpu, const QuarantineOptions& options) {
-  base::Variables given = {{"taint_rule", ""}, {"taint_device", ""}};
+  base::Variables given = {{"taint_rule", facts::taint_rule_of(gpu.uuid)}, {"taint_device", ""}};
   if (cluster.gpu.allocator != spec::Allocator::dra) {
     if (!options.evict) return given;
     return base::fail(Fault::usage, "--evict requires NVIDIA's DRA driver",
                       "delete the pods that use the GPU with kubectl: gpuadm gpu list shows them");
   }
-  if (view.taint_rules) given["taint_rule"] = facts::taint_rule_of(gpu.uuid);
   if (what == Quarantine::release) return given;
   if (!view.taint_rules)
     return base::fail(
@@ -135,7 +134,7 @@ Result<Outcome> gpu_quarantine(Quarantine what, const QuarantineOptions& options
   if (options.reason.size() > reason_limit || base::printable(options.reason) != options.reason)
     return base::fail(Fault::usage, "--reason is not one line of at most 200 characters", "shorten it");
   std::string host = options.host;
-  const spec::Cluster cluster = TRY(cluster_with(options.file, host, options.common.connection));
+  spec::Cluster cluster = TRY(cluster_with(options.file, host, options.common.connection));
   if (what == Quarantine::add) TRY(check_cluster(cluster, host));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   playbook::Library library = TRY(playbook::Library::load(assets, "gpu-quarantine"));
@@ -160,7 +159,8 @@ Result<Outcome> gpu_quarantine(Quarantine what, const QuarantineOptions& options
   }
   gpu.by_taint = cluster.gpu.allocator == spec::Allocator::dra;
   const facts::ClusterFacts view =
-      TRY(session::read_cluster_with_retry(cluster, survey.census, *session.fleet, assets, io));
+      TRY(session::read_nodes_and_pods(cluster, survey.census, *session.fleet, assets, io));
+  TRY(keep_set_up(cluster, host, options.file, *survey.census.at(host), view, {}));
   const base::Variables taint =
       TRY(taint_of(cluster, view, *survey.census.at(host), host, what, gpu, options));
   if (what == Quarantine::add) name_holders(cluster, survey, view, gpu, options, io);
