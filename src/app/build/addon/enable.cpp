@@ -33,11 +33,16 @@ std::vector<ObjectName> names_without(const std::vector<ObjectName>& names,
   return left;
 }
 
-/// Nothing of others is changed: not an object, and not a namespace.
-Result<> check_names(const AddonPlan& plan, session::ClusterClient& client) {
+/// Nothing of others is changed: not an object, and not a namespace. Returns the add-on's objects that are
+/// there, such as a namespace that `disable` has kept because others have objects in it.
+Result<std::vector<ObjectName>> check_names(const AddonPlan& plan, session::ClusterClient& client) {
   const auto existing = TRY(client.find(references_to(plan.inventory.objects)));
   const auto foreign = workload::foreign_objects(existing, *plan.addon);
-  if (foreign.empty()) return {};
+  if (foreign.empty()) {
+    std::vector<ObjectName> names;
+    for (const Tree& object : existing) names.push_back(workload::name_of(object));
+    return names;
+  }
   const bool by_storage = std::ranges::any_of(existing, [](const Tree& object) {
     const Tree* labels = object.at({"metadata", "labels"});
     return text_of(object, "kind") == "StorageClass" && labels &&
@@ -74,8 +79,9 @@ Result<> check_storage(const AddonPlan& plan, const std::optional<workload::Addo
                     addon_command("disable", options) + ", then enable it again");
 }
 
-/// What a first `enable` has made so far.
+/// What a first `enable` has made so far: all objects but those that were there.
 struct Made {
+  std::vector<ObjectName> existing;
   std::optional<ClaimFolder> folder;
 };
 
@@ -101,7 +107,7 @@ Result<> apply(const AddonPlan& plan, const std::optional<workload::AddonInvento
 /// Deletes what this run made.
 void withdraw_addon(const AddonPlan& plan, const Made& made, const AddonOptions& options,
                     session::ClusterClient& client, Io& io) {
-  auto removed = client.remove_objects(references_to(names_without(plan.inventory.objects, {})));
+  auto removed = client.remove_objects(references_to(names_without(plan.inventory.objects, made.existing)));
   if (removed && plan.volume && made.folder && !made.folder->existed)
     removed = remove_volume(*plan.volume, ClaimFiles::kept, client);
   if (removed && plan.class_storage)
@@ -132,9 +138,8 @@ Result<Outcome> addon_enable(const AddonEnableOptions& options, Io& io) {
   const AddonPlan plan = TRY(plan_addon(options, settings, *cluster));
   if (options.yaml) return print_objects(plan, io);
   TRY(check_storage(plan, before, options.addon));
-  TRY(check_names(plan, client));
+  Made made{.existing = TRY(check_names(plan, client)), .folder = {}};
   for (const std::string& note : plan.notes) io.err(note + "\n");
-  Made made;
   const auto seen = [&]() -> Result<std::string> {
     TRY(apply(plan, before, made, client, io));
     TRY(wait_addon(*addon, *cluster, options.patience, io));
