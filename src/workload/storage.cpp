@@ -60,7 +60,7 @@ std::string mode_of(const StorageClaim& claim) {
 }
 
 std::string volume_of(const spec::Storage& storage, const StorageClaim& claim) {
-  return fmt::format("gpuadm-{}-{}-{}", storage.name, claim.space, claim.name);
+  return fmt::format("gpuadm-{}.{}.{}", storage.name, claim.space, claim.name);
 }
 
 std::vector<Tree> objects_of(const spec::Storage& storage, const StorageClaim& claim,

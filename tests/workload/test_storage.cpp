@@ -28,7 +28,7 @@ TEST_CASE(
   const auto made = workload::objects_of(storage(spec::StorageKind::nfs), claim, {});
   REQUIRE(made.size() == 2);
   CHECK(text_at(made[0], {"kind"}) == "PersistentVolume");
-  CHECK(text_at(made[0], {"metadata", "name"}) == "gpuadm-data-team-models");
+  CHECK(text_at(made[0], {"metadata", "name"}) == "gpuadm-data.team.models");
   CHECK(text_at(made[0], {"spec", "hostPath", "path"}) == "/srv/gpuadm/data/gpuadm-data/claims/team/models");
   CHECK(text_at(made[0], {"spec", "hostPath", "type"}) == "Directory");
   CHECK(text_at(made[0], {"spec", "persistentVolumeReclaimPolicy"}) == "Retain");
@@ -36,7 +36,7 @@ TEST_CASE(
   CHECK_FALSE(made[0].at({"spec", "nodeAffinity"}));
   CHECK(text_at(made[1], {"kind"}) == "PersistentVolumeClaim");
   CHECK(text_at(made[1], {"metadata", "namespace"}) == "team");
-  CHECK(text_at(made[1], {"spec", "volumeName"}) == "gpuadm-data-team-models");
+  CHECK(text_at(made[1], {"spec", "volumeName"}) == "gpuadm-data.team.models");
   REQUIRE(made[1].at({"spec", "storageClassName"}));
   CHECK(made[1].at({"spec", "storageClassName"})->text().empty());
   for (const Tree& object : made) {
@@ -111,7 +111,7 @@ TEST_CASE("the claim of a workload has the workload's labels, and the storage's"
   job.space = "team";
   const auto made =
       workload::objects_of(storage(spec::StorageKind::nfs), workload::claim_of_job(job, "5Gi"), {});
-  CHECK(text_at(made[0], {"metadata", "name"}) == "gpuadm-data-team-mnist");
+  CHECK(text_at(made[0], {"metadata", "name"}) == "gpuadm-data.team.mnist");
   for (const Tree& object : made) {
     CHECK(text_at(object, {"metadata", "labels", "gpuadm.io/kind"}) == "train");
     CHECK(text_at(object, {"metadata", "labels", "gpuadm.io/name"}) == "mnist");

@@ -32,7 +32,8 @@ struct StorageClaim {
 [[nodiscard]] std::string folder_of(const spec::Storage& storage, const StorageClaim& claim);
 /// The mode of the folder: only its owner and group, or everybody. Folders above it are root's.
 [[nodiscard]] std::string mode_of(const StorageClaim& claim);
-/// The name of its PersistentVolume.
+/// The name of its PersistentVolume: "gpuadm-data.default.models". The names of storages and namespaces have
+/// no dots.
 [[nodiscard]] std::string volume_of(const spec::Storage& storage, const StorageClaim& claim);
 
 /// The PersistentVolume and the PersistentVolumeClaim, bound to each other. The volume is a hostPath of type

@@ -67,8 +67,8 @@ Result<std::string> create(const NotebookPlan& plan, const base::Secret& token,
   if (!created) {
     if (is_uncertain(created.error().fault))
       withdraw(plan, folder.existed, options, cluster, io);
-    else if (plan.volume && !folder.existed)
-      (void)remove_volume(*plan.volume, ClaimFiles::kept, cluster.client());
+    else if (plan.volume)
+      drop_claim_folder(*plan.volume, folder, cluster.client());
     return std::unexpected(created.error());
   }
   auto node =

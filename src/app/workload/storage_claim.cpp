@@ -3,6 +3,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/spec/storage.hpp"
+#include "gpuadm/workload/addon.hpp"
 #include "gpuadm/workload/objects.hpp"
 
 #include <fmt/format.h>
@@ -64,32 +65,29 @@ Result<transport::Exit> run(const std::string& action, const ClaimPlan& plan,
   return session::ask(host, std::move(command), client.fleet());
 }
 
-/// Deletes its volume; `bound`: also one that is bound, because its claim was deleted just now.
-Result<> delete_volume(const ClaimPlan& plan, bool bound, session::ClusterClient& client) {
+/// Deletes volumes of earlier claims of this name that no claim is bound to. By what they were made for:
+/// their names were others once.
+Result<> delete_released(const ClaimPlan& plan, session::ClusterClient& client) {
   const auto& [storage, claim, host, node] = plan;
   const std::string selector = fmt::format("{}={},{}={}", workload::managed_by_label, workload::managed_by,
                                            workload::storage_label, storage.name);
-  for (const Tree& object : TRY(client.get({{"persistentvolumes"}, {}, selector}))) {
-    const Tree* name = object.at({"metadata", "name"});
-    const Tree* phase = object.at({"status", "phase"});
-    if (!name || name->text() != workload::volume_of(storage, claim) || !phase ||
-        (phase->text() == "Bound" && !bound))
-      continue;
-    // The labels are those of claims of this name in every namespace.
-    TRY(client.patch(
-        {}, "persistentvolume/" + name->text(),
-        Tree::map_of(
-            {{"metadata", Tree::map_of({{"labels", Tree::map_of({{"gpuadm.io/replaced", "yes"}})}})}}),
-        transport::Purpose::clean_up));
-    TRY(client.remove("default", {"persistentvolumes"}, selector + ",gpuadm.io/replaced=yes"));
-  }
-  return {};
+  std::vector<Tree> references;
+  for (const Tree& object : TRY(client.get({{"persistentvolumes"}, {}, selector})))
+    if (text_at(object, {"spec", "claimRef", "namespace"}) == claim.space &&
+        text_at(object, {"spec", "claimRef", "name"}) == claim.name &&
+        text_at(object, {"status", "phase"}) != "Bound")
+      references.push_back(workload::reference_to(workload::name_of(object)));
+  return client.remove_objects(references);
+}
+
+bool is_named(const Tree& object, const std::string& name) {
+  return text_at(object, {"metadata", "name"}) == name;
 }
 
 /// A claim of that name, whatever made it.
 Result<> is_new(session::ClusterClient& client, const workload::StorageClaim& claim) {
   for (const Tree& object : TRY(client.get({{"persistentvolumeclaims"}, claim.space, {}})))
-    if (const Tree* name = object.at({"metadata", "name"}); name && name->text() == claim.name)
+    if (is_named(object, claim.name))
       return base::fail(Fault::usage,
                         fmt::format("the namespace {} already has a claim named {}", claim.space, claim.name),
                         fmt::format("choose another name, or delete it: kubectl -n {} delete pvc {}",
@@ -133,7 +131,7 @@ Result<ClaimFolder> make_claim_folder(const ClaimPlan& plan, session::ClusterCli
     return base::fail(Fault::remote, fmt::format("{}: {}", plan.host, base::tail(exit.err, 3)),
                       "gpuadm storage list shows where the storage is mounted");
   const ClaimFolder folder{words[0] == "existing", words.size() > 1 ? base::to_int(words[1]) : std::nullopt};
-  const auto deleted = delete_volume(plan, false, client);
+  const auto deleted = delete_released(plan, client);
   if (deleted) return folder;
   if (!folder.existed) (void)run("drop", plan, client);
   return std::unexpected(deleted.error());
@@ -163,11 +161,23 @@ std::string note_of(const ClaimPlan& plan, const ClaimFolder& folder) {
 }
 
 Result<> remove_volume(const ClaimPlan& plan, ClaimFiles files, session::ClusterClient& client) {
-  TRY(delete_volume(plan, true, client));
+  TRY(client.remove_objects({workload::reference_to(
+      {"v1", "PersistentVolume", "", workload::volume_of(plan.storage, plan.claim)})}));
+  if (const auto deleted = delete_released(plan, client);
+      !deleted && deleted.error().fault != Fault::interrupted)
+    return deleted;
   const transport::Exit exit = TRY(run(files == ClaimFiles::deleted ? "purge" : "drop", plan, client));
   if (exit.status == 0) return {};
   return base::fail(Fault::remote, fmt::format("{}: {}", plan.host, base::tail(exit.err, 3)),
                     fmt::format("delete {} on {}", workload::folder_of(plan.storage, plan.claim), plan.host));
+}
+
+void drop_claim_folder(const ClaimPlan& plan, const ClaimFolder& folder, session::ClusterClient& client) {
+  if (folder.existed) return;
+  const auto claims = client.get({{"persistentvolumeclaims"}, plan.claim.space, {}});
+  if (claims &&
+      std::ranges::none_of(*claims, [&](const Tree& object) { return is_named(object, plan.claim.name); }))
+    (void)run("drop", plan, client);
 }
 
 Result<spec::Cluster> with_known_storages(const Hosts& hosts, const spec::Cluster& cluster,
@@ -194,8 +204,7 @@ Result<Outcome> storage_claim(const StorageClaimOptions& options, Io& io) {
   TRY(is_new(client, claim));
   const ClaimFolder folder = TRY(make_claim_folder(plan, client));
   if (const auto created = client.create(claim.space, plan.objects()); !created) {
-    // Nothing half-made is left; a folder with files stays.
-    if (!folder.existed) (void)remove_volume(plan, ClaimFiles::kept, client);
+    drop_claim_folder(plan, folder, client);
     return std::unexpected(created.error());
   }
   show(options, plan, folder, io);

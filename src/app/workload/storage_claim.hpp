@@ -40,6 +40,10 @@ struct ClaimFolder {
 enum class ClaimFiles { kept, deleted };
 [[nodiscard]] Result<> remove_volume(const ClaimPlan& plan, ClaimFiles files, session::ClusterClient& client);
 
+/// After the objects of a claim could not be created, of which none is left: deletes its folder if it is new
+/// and empty, and if nobody else has created the claim meanwhile. Best effort.
+void drop_claim_folder(const ClaimPlan& plan, const ClaimFolder& folder, session::ClusterClient& client);
+
 /// The cluster with its storages, as far as a cluster file is known: the operator's, or the one on the
 /// control plane.
 [[nodiscard]] Result<spec::Cluster> with_known_storages(const Hosts& hosts, const spec::Cluster& cluster,

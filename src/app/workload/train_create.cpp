@@ -175,8 +175,7 @@ Result<TrainVolume> create_train_volume(const TrainVolumePlan& plan, const std::
   }
   const auto created = client.create(space, plan.objects());
   if (created) return volume;
-  if (plan.on_storage && !volume.folder.existed)
-    (void)remove_volume(*plan.on_storage, ClaimFiles::kept, client);
+  if (plan.on_storage) drop_claim_folder(*plan.on_storage, volume.folder, client);
   return std::unexpected(created.error());
 }
 
