@@ -126,10 +126,12 @@ Result<std::vector<Tree>> ClusterClient::get(const ObjectQuery& query) {
 
 Result<std::vector<std::string>> ClusterClient::create(const std::string& space,
                                                        const std::vector<Tree>& objects,
-                                                       std::vector<base::Secret> secrets) {
+                                                       std::vector<base::Secret> secrets,
+                                                       transport::Purpose purpose) {
   transport::Command command = TRY(command_for("create the objects", "create",
                                                {{"space", space}, {"objects", list_of(objects)}}, *assets_));
   command.secrets = std::move(secrets);
+  command.purpose = purpose;
   return names_in(TRY(run(std::move(command))));
 }
 

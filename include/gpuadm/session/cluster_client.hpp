@@ -47,12 +47,12 @@ class ClusterClient {
   [[nodiscard]] Result<facts::ClusterFacts> read_nodes_and_pods();
   [[nodiscard]] Result<std::vector<base::Tree>> get(const ObjectQuery& query);
   /// Creates all of them or none. Those with a namespace must be in `space`. `secrets`: values in them, which
-  /// are not recorded. Returns their names, as "KIND/NAME".
-  [[nodiscard]] Result<std::vector<std::string>> create(const std::string& space,
-                                                        const std::vector<base::Tree>& objects,
-                                                        std::vector<base::Secret> secrets = {});
+  /// are not recorded. `purpose`: clean_up is also run after Ctrl-C. Returns their names, as "KIND/NAME".
+  [[nodiscard]] Result<std::vector<std::string>> create(
+      const std::string& space, const std::vector<base::Tree>& objects,
+      std::vector<base::Secret> secrets = {}, transport::Purpose purpose = transport::Purpose::work);
   /// Applies a JSON merge patch to an object, "statefulset/anna". A patch must not contain secrets.
-  /// `purpose`: clean_up is also run after Ctrl-C.
+  /// `purpose`: as for create.
   [[nodiscard]] Result<> patch(const std::string& space, const std::string& object, const base::Tree& patch,
                                transport::Purpose purpose = transport::Purpose::work);
   /// Deletes objects of these kinds by their labels, and waits until they are gone. Returns their names. For

@@ -1,3 +1,4 @@
+#include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
@@ -43,6 +44,31 @@ Result<Outcome> print_offline(TrainRequest& request, const TrainRunOptions& opti
   io.out(yaml_of(volume, TRY(workload::objects_of(request.job, context))));
   show(request.notes, io);
   return Outcome::done;
+}
+
+/// Deletes the Jobs of an ended job with their pods, and creates the next ones. Only they define the job:
+/// they are created also after Ctrl-C, and until then they are in a file.
+Result<> replace_jobs(TrainSession& opened, const TrainState& state, const std::vector<base::Tree>& next) {
+  session::ClusterClient& client = *opened.client;
+  const auto file = base::state_directory() / opened.cluster.name /
+                    fmt::format("train-{}-{}.json", state.space, state.name);
+  TRY(base::write_file(file, base::json::write(base::Tree::map_of(
+                                 {{"apiVersion", "v1"}, {"kind", "List"}, {"items", base::Tree(next)}})) +
+                                 "\n"));
+  const auto replaced = [&]() -> Result<> {
+    TRY(client.remove(state.space, {"jobs.batch", "pods"},
+                      workload::selector_of(workload::train_kind, state.name), end_of_pods));
+    TRY(client.create(state.space, next, {}, transport::Purpose::clean_up));
+    return {};
+  }();
+  std::error_code ignored;
+  if (replaced) std::filesystem::remove(file, ignored);
+  if (replaced) return {};
+  base::Error error = replaced.error();
+  error.what += fmt::format("; the Jobs of the next attempt are in {}", file.string());
+  error.hint = fmt::format("gpuadm train resume {} -n {}; if its Jobs are gone: kubectl create -f {}",
+                           state.name, state.space, file.string());
+  return std::unexpected(std::move(error));
 }
 
 /// Whether blockers are left that are not ignored.
@@ -198,12 +224,7 @@ Result<Outcome> train_resume(const TrainOptions& options, Io& io) {
     attempt = workload::attempt_of(job) + 1;
     next.push_back(TRY(workload::repeated(job, attempt)));
   }
-  TRY(client.remove(space, {"jobs.batch", "pods"}, selector));
-  if (const auto created = client.create(space, next); !created) {
-    base::Error error = created.error();
-    error.hint = fmt::format("gpuadm train stop {} -n {}", state.name, space);
-    return std::unexpected(std::move(error));
-  }
+  TRY(replace_jobs(*opened, state, next));
   io.err(fmt::format("train/{}: attempt {}\n", state.name, attempt));
   const auto end_again = [&](base::Error error) {
     if (const auto ended = end_ranks(client, state); !ended)

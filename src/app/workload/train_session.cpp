@@ -59,9 +59,8 @@ Result<std::size_t> delete_train_objects(session::ClusterClient& client, const s
   // Jobs first: their controller would replace pods.
   std::vector<std::string> kinds = {"jobs.batch", "pods", "services", "secrets", "configmaps"};
   if (claims) kinds.emplace_back("resourceclaimtemplates.resource.k8s.io");
-  // A pod whose image is being pulled ends only when the attempt does.
-  constexpr std::chrono::seconds limit{180};
-  return TRY(client.remove(space, kinds, workload::selector_of(workload::train_kind, name), limit)).size();
+  return TRY(client.remove(space, kinds, workload::selector_of(workload::train_kind, name), end_of_pods))
+      .size();
 }
 
 base::Error withdraw_train_objects(session::ClusterClient& client, const std::string& space,
