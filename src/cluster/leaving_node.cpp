@@ -27,13 +27,36 @@ std::vector<std::string> unquoted_words(std::string_view text) {
   return all;
 }
 
+bool has_address(const Known& node, const spec::Host& host) {
+  return std::ranges::find(node.addresses, host.endpoint.address) != node.addresses.end();
+}
+
 /// Whether the node has the host's name or address in the cluster file.
 bool is_known_as(const Known& node, const spec::Host& host) {
   const auto agrees = [&](const std::string& name) {
     return name == node.name || name.starts_with(node.name + ".") || node.name.starts_with(name + ".");
   };
   return agrees(base::lower(host.name)) || agrees(base::lower(host.endpoint.address)) ||
-         std::ranges::find(node.addresses, host.endpoint.address) != node.addresses.end();
+         has_address(node, host);
+}
+
+/// Whether the node has it exactly, not only up to a dot: "gpu" is not "gpu.rack2" then.
+bool is_exactly(const Known& node, const spec::Host& host) {
+  return base::lower(host.name) == node.name || base::lower(host.endpoint.address) == node.name ||
+         has_address(node, host);
+}
+
+/// Without the machine id, "gpu.rack2" may be the node "gpu" only if no other host of the file may be it.
+Result<> check_only_one(const Known& node, const spec::Host& host, const std::vector<spec::Host>& hosts) {
+  if (is_exactly(node, host)) return {};
+  for (const spec::Host& other : hosts)
+    if (other.name != host.name && is_known_as(node, other))
+      return base::fail(
+          Fault::blocked, fmt::format("the node {} may be {} or {}", node.name, host.name, other.name),
+          fmt::format(
+              "kubectl get nodes -o wide shows it: if it is {}, use the node's name in the cluster file",
+              host.name));
+  return {};
 }
 
 /// A host that is removed cannot select the node: its machine id must be that of the node with the host's
@@ -67,13 +90,15 @@ Nodes read_nodes(std::string_view output) {
 }
 
 Result<std::optional<std::string>> node_of(const spec::Host& host, const Result<facts::Facts>& facts,
-                                           const std::vector<Known>& nodes) {
+                                           const std::vector<Known>& nodes,
+                                           const std::vector<spec::Host>& hosts) {
   std::vector<std::string> by_id, by_name, found;
   for (const Known& node : nodes) {
     const bool same_id = facts && !facts->machine.id.empty() && node.machine_id == facts->machine.id;
     const bool same_name = is_known_as(node, host);
     if (same_id) by_id.push_back(node.name);
     if (same_name) by_name.push_back(node.name);
+    if (same_name && !facts) TRY(check_only_one(node, host, hosts));
     if (same_name && (same_id || !facts)) found.push_back(node.name);
   }
   if (found.empty() && facts && !(by_id.empty() && by_name.empty()))

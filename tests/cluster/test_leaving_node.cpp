@@ -68,6 +68,13 @@ TEST_CASE(
   CHECK(*cluster::node_of(host("gpu3", "203.0.113.9"), no_answer, nodes) == "gpu3");
   CHECK(*cluster::node_of(host("rack7", "10.0.0.3"), no_answer, nodes) == "gpu3");
   CHECK(!cluster::node_of(host("rack7", "203.0.113.9"), no_answer, nodes));
+  // A name that ends at a dot is not enough if another host of the file may be the node.
+  const std::vector<spec::Host> file{host("gpu3.rack1", "203.0.113.1"), host("gpu3.rack2", "203.0.113.2")};
+  CHECK(*cluster::node_of(file[0], no_answer, nodes, {file[0]}) == "gpu3");
+  CHECK(!cluster::node_of(file[0], no_answer, nodes, file));
+  CHECK(!cluster::node_of(file[1], no_answer, nodes, file));
+  CHECK(*cluster::node_of(file[1], answers("cccc"), nodes, file) == "gpu3");
+  CHECK(*cluster::node_of(host("gpu3.rack2", "10.0.0.3"), no_answer, nodes, file) == "gpu3");
   const auto removed = cluster::node_of(host("gpu4", "10.0.0.4"), answers("dddd"), nodes);
   REQUIRE(removed);
   CHECK(!removed->has_value());

@@ -31,9 +31,11 @@ struct Nodes {
 
 /// The node of a host that is removed: a reachable host must have the node's machine id, and the node must
 /// have the host's name or address in the cluster file; for an unreachable host, only the name or address is
-/// compared. Nothing: it is no longer a node. Fault::blocked if they contradict each other.
+/// compared, also with those of the other `hosts` of the file. Nothing: it is no longer a node.
+/// Fault::blocked if they contradict each other.
 [[nodiscard]] Result<std::optional<std::string>> node_of(const spec::Host& host,
                                                          const Result<facts::Facts>& facts,
-                                                         const std::vector<Known>& nodes);
+                                                         const std::vector<Known>& nodes,
+                                                         const std::vector<spec::Host>& hosts = {});
 
 }  // namespace cluster

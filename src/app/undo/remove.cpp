@@ -140,7 +140,7 @@ Result<Parting> part(const RemoveOptions& options, const spec::Cluster& cluster,
                         fmt::format("{} is the same machine as {}, the remaining control-plane node",
                                     host.name, actor->name),
                         "specify another control-plane node; to remove the whole cluster: gpuadm reset");
-    if (const auto node = TRY(cluster::node_of(host, facts, nodes.all))) {
+    if (const auto node = TRY(cluster::node_of(host, facts, nodes.all, cluster.hosts))) {
       if (!parting.nodes.insert(*node).second)
         return base::fail(Fault::blocked, fmt::format("two of the hosts match the node {}", *node),
                           "remove them one at a time");
