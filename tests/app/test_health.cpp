@@ -7,8 +7,10 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 namespace {
 
@@ -25,11 +27,11 @@ class FakeProc {
   ~FakeProc() { std::filesystem::remove_all(place_); }
   [[nodiscard]] std::filesystem::path path() const { return place_; }
 
-  void add(int pid, const char* name, char state, int started, const char* cgroup) {
+  void add(int pid, const char* name, char state, int started, const char* cgroup, int worked = 0) {
     const std::string folder = std::to_string(pid);
     write(folder + "/comm", fmt::format("{}\n", name));
-    write(folder + "/stat", fmt::format("{} ({}) {} 1 1 1 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 {} 0 0\n",
-                                        pid, name, state, started * ::sysconf(_SC_CLK_TCK)));
+    write(folder + "/stat", fmt::format("{} ({}) {} 1 1 1 0 -1 4194304 0 0 0 0 {} 0 0 0 20 0 1 0 {} 0 0\n",
+                                        pid, name, state, worked, started * ::sysconf(_SC_CLK_TCK)));
     write(folder + "/cgroup", fmt::format("0::{}\n", cgroup));
   }
 
@@ -61,4 +63,15 @@ TEST_CASE("an nvidia-smi that a former run has left hangs, whatever it waits for
   FakeProc proc;
   proc.add(20, "nvidia-smi", 'R', 990, "/system.slice/gpuadm-health.service");
   CHECK(app::hung_nvidia_smi(proc.path()).has_value());
+}
+
+TEST_CASE("an nvidia-smi that shows values in a loop waits for moments, and does not hang") {
+  FakeProc proc;
+  proc.add(30, "nvidia-smi", 'D', 100, "/user.slice/session.scope", 5);
+  std::thread loop([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    proc.add(30, "nvidia-smi", 'D', 100, "/user.slice/session.scope", 7);
+  });
+  CHECK_FALSE(app::hung_nvidia_smi(proc.path()).has_value());
+  loop.join();
 }

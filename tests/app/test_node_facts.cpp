@@ -70,3 +70,21 @@ TEST_CASE("the slow half belongs to the GPUs that nvidia-smi lists, and to its s
   CHECK(app::listed_gpus(probe("| NVIDIA-SMI has failed\n", "")).empty());
   CHECK(app::listed_gpus("gpuadm-probe 1\n=== end\n").empty());
 }
+
+TEST_CASE("the GPUs on the PCI bus are counted without the driver") {
+  const auto bus = std::filesystem::temp_directory_path() / "gpuadm-test-gpus-on-bus";
+  std::filesystem::remove_all(bus);
+  const auto add = [&](const char* slot, const char* vendor, const char* kind) {
+    std::filesystem::create_directories(bus / slot);
+    std::ofstream(bus / slot / "vendor") << vendor << "\n";
+    std::ofstream(bus / slot / "class") << kind << "\n";
+  };
+  CHECK(app::gpus_on_bus(bus) == 0);
+  add("0000:00:06.0", "0x10de", "0x030200");
+  add("0000:00:07.0", "0x10de", "0x030000");
+  add("0000:00:07.1", "0x10de", "0x040300");  // the sound of a display card
+  add("0000:00:08.0", "0x10de", "0x068000");  // an NVSwitch
+  add("0000:00:09.0", "0x102b", "0x030000");
+  CHECK(app::gpus_on_bus(bus) == 2);
+  std::filesystem::remove_all(bus);
+}

@@ -116,7 +116,7 @@ struct TaintPlan {
 /// taint is removed.
 [[nodiscard]] TaintPlan plan_taints(std::span<const NodeHealth> nodes, const Streaks& before,
                                     TaintPolicy policy, int percent);
-/// Whether this control-plane node sets the taints: the first one by name that is Ready does.
-[[nodiscard]] bool sets_taints(std::span<const NodeHealth> nodes, std::string_view self);
+/// The control-plane node that sets the taints: the first one by name that is Ready; empty: none is.
+[[nodiscard]] std::string node_that_sets_taints(std::span<const NodeHealth> nodes);
 
 }  // namespace cluster

@@ -84,6 +84,21 @@ Result<> remove_taints(const spec::Cluster& cluster, const std::map<std::string,
   return withdraw(api, nodes, Withdrawn::taints);
 }
 
+/// Where taints are set: what to add to a command whose hosts do not include it; empty: nothing.
+std::string note_on_taints(const spec::Cluster& cluster, const std::map<std::string, std::string>& nodes,
+                           const session::Session& session, const assets::Store& assets) {
+  std::string name;
+  if (const auto client = session::ClusterClient::open(cluster, *session.fleet, assets))
+    if (const auto all = NodeApi(client->host(), {}, *session.fleet, assets).nodes())
+      name = cluster::node_that_sets_taints(*all);
+  if (std::ranges::any_of(nodes, [&](const auto& one) { return one.second == name; })) return {};
+  return fmt::format(
+      "the first control-plane node {}sets the taints of all nodes: it needs gpuadm health enable with "
+      "--taint, "
+      "too\n",
+      name.empty() ? "" : fmt::format("({}) ", name));
+}
+
 }  // namespace
 
 Result<> check_settings(const HealthEnableOptions& options) {
@@ -143,7 +158,10 @@ Result<Outcome> health_enable(const HealthEnableOptions& options, Io& io) {
   run.choice.skip_phases = {options.metrics == MetricsPlace::off ? "health/metrics" : "health/no-metrics"};
   const Outcome outcome = TRY(session::run_and_report(run, survey, session, options.format, io));
   if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
-  if (options.taint == cluster::TaintPolicy::off) TRY(remove_taints(cluster, nodes, session, assets));
+  if (options.taint == cluster::TaintPolicy::off)
+    TRY(remove_taints(cluster, nodes, session, assets));
+  else
+    io.err(note_on_taints(cluster, nodes, session, assets));
   if (options.format == Format::text)
     io.out("next: gpuadm health status" + session::typed(options.hosts, options.common.connection) + "\n");
   return outcome;

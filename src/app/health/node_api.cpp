@@ -29,6 +29,12 @@ bool is_conflict(const base::Error& error) {
 
 }  // namespace
 
+bool NodeApi::is_refused(const base::Error& error) {
+  return std::ranges::any_of(std::initializer_list<std::string_view>{"(Forbidden)", "(Invalid)",
+                                                                     "(BadRequest)", "denied the request"},
+                             [&](std::string_view says) { return error.what.contains(says); });
+}
+
 Result<std::string> NodeApi::call(const std::string& action, base::Variables given) {
   base::Variables all{{"config", config_}, {"action", action}, {"path", ""}, {"object", ""}, {"node", ""}};
   for (auto& [name, value] : given) all[name] = std::move(value);

@@ -29,6 +29,8 @@ class NodeApi {
   [[nodiscard]] Result<> set_conditions(const std::string& node,
                                         const std::vector<cluster::HealthCondition>& conditions,
                                         const std::string& heartbeat);
+  /// Whether the API server refuses what was sent, so that sending it again is of no use.
+  [[nodiscard]] static bool is_refused(const base::Error& error);
   [[nodiscard]] Result<> send(const cluster::HealthEvent& event, const std::string& node);
   [[nodiscard]] Result<std::vector<cluster::NodeHealth>> nodes();
   enum class Taint { add, remove };

@@ -147,6 +147,17 @@ Names names_of(const facts::CgroupOwner& owner, const std::filesystem::path& roo
 
 }  // namespace
 
+int gpus_on_bus(const std::filesystem::path& devices) {
+  int count = 0;
+  each_name(devices, [&](const std::string& name) {
+    const auto is = [&](const char* file, std::string_view start) {
+      return base::read_file(devices / name / file).value_or("").starts_with(start);
+    };
+    if (is("vendor", "0x10de") && is("class", "0x03")) ++count;  // display controllers: 0300, 0302
+  });
+  return count;
+}
+
 std::string listed_gpus(std::string_view fast) {
   constexpr std::string_view list = "\n=== nvidia-smi\n", details = "\n=== nvidia-smi-xml\n";
   const std::size_t begin = fast.find(list);

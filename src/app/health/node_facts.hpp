@@ -19,6 +19,9 @@ namespace app {
                                                    const assets::Store& assets, const cluster::Moment& now,
                                                    const std::filesystem::path& folder);
 
+/// How many NVIDIA GPUs the PCI bus has, without the driver. `devices`: /sys/bus/pci/devices.
+[[nodiscard]] int gpus_on_bus(const std::filesystem::path& devices);
+
 /// A sum of the GPUs that nvidia-smi lists in the fast half; empty: it did not answer, or there is none. A
 /// slow half is kept for these GPUs only.
 [[nodiscard]] std::string listed_gpus(std::string_view fast);

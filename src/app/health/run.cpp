@@ -123,8 +123,13 @@ struct Checked {
 
 /// Reads the facts of this node and evaluates them. nvidia-smi is not started while another one hangs.
 Result<Checked> check_node(const Run& run, int known) {
-  if (const auto hung = hung_nvidia_smi("/proc"))
-    return Checked{.report = cluster::unchecked_health("NvidiaSmiHangs", hung_text(*hung), true, known)};
+  const auto unchecked = [&](const std::string& reason, const std::string& message, bool driver_fails) {
+    // Also GPUs that no run has seen yet, because the driver has not answered since health checks are
+    // enabled.
+    const int gpus = std::max(known, gpus_on_bus("/sys/bus/pci/devices"));
+    return Checked{.report = cluster::unchecked_health(reason, message, driver_fails, gpus)};
+  };
+  if (const auto hung = hung_nvidia_smi("/proc")) return unchecked("NvidiaSmiHangs", hung_text(*hung), true);
   const auto cluster = TRY(session::read_cluster({}, {}));
   facts::Census census;
   const auto& facts =
@@ -133,9 +138,8 @@ Result<Checked> check_node(const Run& run, int known) {
   if (!facts && facts.error().fault == Fault::interrupted) return std::unexpected(facts.error());
   if (!facts) {
     const auto hung = hung_nvidia_smi("/proc");
-    return Checked{.report = cluster::unchecked_health(hung ? "NvidiaSmiHangs" : "ProbeFailed",
-                                                       hung ? hung_text(*hung) : facts.error().what,
-                                                       hung.has_value(), known)};
+    return unchecked(hung ? "NvidiaSmiHangs" : "ProbeFailed", hung ? hung_text(*hung) : facts.error().what,
+                     hung.has_value());
   }
   auto findings = TRY(session::find(cluster, {}, census, run.assets, checks::Stage::node));
   std::erase_if(findings, [&](const report::Finding& finding) {
@@ -181,23 +185,27 @@ Result<> publish(const Run& run, HealthState& state) {
     state.published = true;
     state.sent = run.now;
   }
+  // One that is refused, as by a quota or an admission policy, is dropped: those behind it are sent.
+  Result<> refused;
   while (!state.events.empty()) {
-    TRY(api.send(state.events.front(), state.node));
+    const auto sent = api.send(state.events.front(), state.node);
+    if (!sent && !NodeApi::is_refused(sent.error())) return sent;
+    if (!sent) refused = sent;
     state.events.erase(state.events.begin());
   }
-  return {};
+  return refused;
 }
 
-/// On the control-plane node that is responsible: taints the nodes of the whole cluster. Returns what it did.
-Result<std::vector<std::string>> set_taints(const Run& run, HealthState& state) {
-  std::vector<std::string> did;
-  if (run.options.taint == cluster::TaintPolicy::off || ::access(admin_conf, R_OK) != 0) return did;
+/// On the control-plane node that is responsible: taints the nodes of the whole cluster, and adds to `did`.
+/// If one fails, the others are still changed.
+Result<> set_taints(const Run& run, HealthState& state, std::vector<std::string>& did) {
+  if (run.options.taint == cluster::TaintPolicy::off || ::access(admin_conf, R_OK) != 0) return {};
   NodeApi api(run.host, admin_conf, run.fleet, run.assets);
   const auto nodes = TRY(api.nodes());
-  if (!cluster::sets_taints(nodes, state.node)) {
+  if (cluster::node_that_sets_taints(nodes) != state.node) {
     state.streaks.clear();
     state.limited.clear();
-    return did;
+    return {};
   }
   const auto plan = cluster::plan_taints(nodes, state.streaks, run.options.taint, run.options.max_tainted);
   const auto change = [&](const std::string& node, NodeApi::Taint what, const char* text) -> Result<> {
@@ -210,11 +218,14 @@ Result<std::vector<std::string>> set_taints(const Run& run, HealthState& state) 
          fmt::format("{}:NoSchedule was {}", cluster::health_taint, added ? "added" : "removed"), run.now.at},
         node);
   };
-  for (const std::string& node : plan.remove) TRY(change(node, NodeApi::Taint::remove, "untainted"));
-  for (const std::string& node : plan.add) TRY(change(node, NodeApi::Taint::add, "tainted"));
+  Result<> all;
+  for (const std::string& node : plan.remove)
+    if (const auto done = change(node, NodeApi::Taint::remove, "untainted"); !done) all = done;
+  for (const std::string& node : plan.add)
+    if (const auto done = change(node, NodeApi::Taint::add, "tainted"); !done) all = done;
   state.streaks = plan.streaks;
   state.limited = plan.limited;
-  return did;
+  return all;
 }
 
 /// What happened besides the conditions, for the history.
@@ -288,17 +299,16 @@ Result<Outcome> health_run(const HealthRunOptions& options, Io& io) {
   }
   const auto sent = publish(run, state);
   if (!sent && sent.error().fault == Fault::interrupted) return std::unexpected(sent.error());
-  state.problem = sent ? "" : sent.error().what;
-  const auto did = sent ? set_taints(run, state) : Result<std::vector<std::string>>();
-  if (!did) state.problem = did.error().what;
-  if (did && !did->empty() && kept)
-    kept = append(cluster::history_line(run.now, state, base::join(*did, ", ")));
+  std::vector<std::string> did;
+  const auto tainted = set_taints(run, state, did);
+  state.problem = !sent ? sent.error().what : !tainted ? tainted.error().what : "";
+  if (!did.empty() && kept) kept = append(cluster::history_line(run.now, state, base::join(did, ", ")));
   if (const auto saved = save(state); !saved) kept = saved;
   if (const auto written = write_metrics(state, checked.nvidia ? &*checked.nvidia : nullptr, checked.has_log,
                                          std::move(checked.findings));
       !written)
     kept = written;
-  print(state, did.value_or(std::vector<std::string>()), io);
+  print(state, did, io);
   if (!kept) return std::unexpected(kept.error());
   return Outcome::done;
 }

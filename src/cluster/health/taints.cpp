@@ -97,11 +97,11 @@ TaintPlan plan_taints(std::span<const NodeHealth> nodes, const Streaks& before, 
   return plan;
 }
 
-bool sets_taints(std::span<const NodeHealth> nodes, std::string_view self) {
+std::string node_that_sets_taints(std::span<const NodeHealth> nodes) {
   const NodeHealth* first = nullptr;
   for (const NodeHealth& node : nodes)
     if (node.control_plane && node.ready && (!first || node.name < first->name)) first = &node;
-  return first && first->name == self;
+  return first ? first->name : "";
 }
 
 }  // namespace cluster
