@@ -5,6 +5,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/cluster/snapshot_file.hpp"
+#include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/control_planes.hpp"
 
 #include "app/operate/fetch_snapshot.hpp"
@@ -19,6 +20,18 @@ using base::Fault;
 
 // --- Snapshot ----------------------------------------------------------------------------------------
 
+/// Removes the snapshot from the host, also after Ctrl-C: it contains the cluster's secrets.
+Result<> remove_copies(const session::ControlPlaneContext& context, const std::string& host) {
+  transport::Command command;
+  command.label = "remove the snapshot from the host";
+  command.script = context.library.prelude() + "\netcd_snapshot_remove\n";
+  command.effect = transport::Effect::changes;
+  command.purpose = transport::Purpose::clean_up;
+  const transport::Exit exit = TRY(session::ask(host, std::move(command), *context.session.fleet));
+  if (exit.status == 0) return {};
+  return base::fail(Fault::remote, base::tail(exit.err, 3));
+}
+
 Result<cluster::Snapshot> take_snapshot(const session::ControlPlaneContext& context,
                                         const std::filesystem::path& file, report::Reporter& reporter,
                                         Io& io) {
@@ -28,25 +41,29 @@ Result<cluster::Snapshot> take_snapshot(const session::ControlPlaneContext& cont
     return session::run_one_by_one(context, {{host}, {{name}, {}, {}, {{"etcd_id", id}}}, Consent::given},
                                    reporter, io);
   };
-  const Outcome made = TRY(phase("etcd/snapshot"));
-  if (made == Outcome::interrupted) return base::fail(Fault::interrupted, "interrupted");
-  if (made != Outcome::done)
-    return base::fail(Fault::remote, "etcd created no snapshot", "gpuadm doctor --stage cluster");
-  const std::string folder = TRY(session::call(context, host, "check the snapshot", "etcd_folder"));
-  const auto snapshot = [&]() -> Result<cluster::Snapshot> {
+  auto snapshot = [&]() -> Result<cluster::Snapshot> {
+    const Outcome made = TRY(phase("etcd/snapshot"));
+    if (made == Outcome::interrupted) return base::fail(Fault::interrupted, "interrupted");
+    if (made != Outcome::done)
+      return base::fail(Fault::remote, "etcd created no snapshot", "gpuadm doctor --stage cluster");
+    const std::string folder = TRY(session::call(context, host, "check the snapshot", "etcd_folder"));
     const cluster::Snapshot there = TRY(cluster::read_snapshot(
         TRY(session::call(context, host, "check the snapshot", "etcd_verified", {id}))));
     TRY(fetch_snapshot(host, folder + "/snapshot-" + id + ".db", there, file, *context.session.fleet,
                        context.assets));
     return there;
   }();
-  const auto cleaned = phase("etcd/clean");
-  if (snapshot && !cleaned) return std::unexpected(cleaned.error());
-  if (snapshot && *cleaned != Outcome::done)
-    return base::fail(
-        Fault::remote, fmt::format("the snapshot is in {}, but a copy remains on {}", file.string(), host),
-        fmt::format("it contains the cluster's secrets; on {}: rm -rf {}/snapshot-*", host, folder));
-  return snapshot;
+  if (snapshot)
+    if (const auto cleaned = phase("etcd/clean"); cleaned && *cleaned == Outcome::done) return snapshot;
+  const auto removed = remove_copies(context, host);
+  if (removed) return snapshot;
+  base::Error error =
+      snapshot ? base::Error{Fault::remote, fmt::format("the snapshot is in {}", file.string()), {}}
+               : snapshot.error();
+  error.what += fmt::format("; a copy remains on {}: {}", host, base::printable(removed.error().what, 300));
+  error.hint =
+      fmt::format("it contains the cluster's secrets; on {}: rm -rf /var/lib/etcd/gpuadm/snapshot-*", host);
+  return std::unexpected(std::move(error));
 }
 
 void report_snapshot(const cluster::Snapshot& snapshot, const std::filesystem::path& file, Format format,
