@@ -11,8 +11,21 @@ namespace {
 
 constexpr std::size_t narrowest = 8;
 
+bool begins_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
+}
+
+/// In characters, as fmt pads: not in bytes of UTF-8.
+std::size_t width_of(const std::string& cell) {
+  return static_cast<std::size_t>(std::ranges::count_if(cell, begins_character));
+}
+
 std::string cut(const std::string& cell, std::size_t width) {
-  return cell.size() <= width ? cell : cell.substr(0, width - 3) + "...";
+  if (width_of(cell) <= width) return cell;
+  std::size_t end = 0;
+  for (std::size_t left = width - 3; end < cell.size(); ++end)
+    if (begins_character(cell[end]) && left-- == 0) break;
+  return cell.substr(0, end) + "...";
 }
 
 }  // namespace
@@ -22,7 +35,7 @@ std::string columns(std::vector<std::vector<std::string>> lines, std::size_t wid
   if (lines.empty()) return {};
   std::vector<std::size_t> widths(lines.front().size());
   for (const auto& line : lines)
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], width_of(line[i]));
   const auto whole = [&] {
     return std::accumulate(widths.begin(), widths.end(), std::size_t{0}) + 2 * (widths.size() - 1);
   };

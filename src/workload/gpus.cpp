@@ -29,16 +29,12 @@ std::string resource_of(const std::string& profile) {
   return std::string(mig_prefix) + base::replace_all(profile, "+", ".");
 }
 
-std::string profile_of(std::string_view resource) {
-  return resource.starts_with(mig_prefix) ? std::string(resource.substr(mig_prefix.size())) : "";
-}
-
 void add_plugin_offers(const facts::ClusterFacts& cluster, const facts::Node& node, GpuSupply& supply) {
   for (const auto& [resource, amount] : node.allocatable) {
     if (!is_gpu_resource(resource)) continue;
     const facts::GpuUsage usage = facts::gpu_usage(cluster, node, resource);
     if (usage.all <= 0) continue;
-    GpuOffer offer{node.name, resource, profile_of(resource), 1, usage.all, usage.free(), {}};
+    GpuOffer offer{node.name, resource, mig_profile_of(resource), 1, usage.all, usage.free(), {}};
     offer.shares =
         static_cast<int>(std::max(1LL, base::to_int(label(node, "nvidia.com/gpu.replicas")).value_or(1)));
     for (const facts::GpuUse& use : usage.uses)
@@ -149,6 +145,13 @@ std::string why_no_pods(const facts::Node& node) {
 
 bool is_gpu_resource(std::string_view resource) {
   return resource == whole_gpu || resource == shared_gpu || resource.starts_with(mig_prefix);
+}
+
+std::string mig_profile_of(std::string_view resource) {
+  if (!resource.starts_with(mig_prefix)) return {};
+  std::string profile(resource.substr(mig_prefix.size()));
+  if (const std::size_t at = profile.find("gb."); at != std::string::npos) profile[at + 2] = '+';
+  return profile;
 }
 
 Result<GpuRequest> parse_gpus(std::string_view option, std::string_view text) {

@@ -21,9 +21,8 @@ constexpr long long most_ranks = 10'000;
 
 GpuRequest request_of(std::string_view resource, int count) {
   if (count == 0) return {};
-  const std::string_view mig = "nvidia.com/mig-";
-  if (resource.starts_with(mig))
-    return {GpuRequest::Form::mig, count, 1, std::string(resource.substr(mig.size()))};
+  if (std::string profile = mig_profile_of(resource); !profile.empty())
+    return {GpuRequest::Form::mig, count, 1, std::move(profile)};
   return {GpuRequest::Form::whole, count, 1, {}};
 }
 

@@ -235,4 +235,6 @@ TEST_CASE("text for a terminal never has more than 80 columns, whatever names th
 TEST_CASE("columns are as wide as their cells, and shrink where they may") {
   CHECK(report::columns({{"A", "B"}, {"long", "x"}}) == "A     B\nlong  x\n");
   CHECK(report::columns({{std::string(20, 'a'), "b"}}, 15, {0}) == "aaaaaaaaa...  b\n");
+  CHECK(report::columns({{"défaut", "x"}, {"défaute", "y"}}) == "défaut   x\ndéfaute  y\n");
+  CHECK(report::columns({{"ééééééééééééééééé", "b"}}, 15, {0}) == "ééééééééé...  b\n");
 }

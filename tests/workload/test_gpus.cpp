@@ -64,6 +64,22 @@ TEST_CASE("a request for GPUs is a number, a share, or MIG instances") {
     CHECK_MESSAGE(!workload::parse_gpus("--gpus", bad), bad);
 }
 
+TEST_CASE("the profile of MIG instances is in the name of their resource") {
+  CHECK(workload::mig_profile_of("nvidia.com/mig-1g.10gb") == "1g.10gb");
+  CHECK(workload::mig_profile_of("nvidia.com/mig-1g.10gb.me") == "1g.10gb+me");
+  CHECK(workload::mig_profile_of("nvidia.com/mig-1g.24gb.me.all") == "1g.24gb+me.all");
+  CHECK(workload::mig_profile_of("nvidia.com/mig-1g.24gb-me") == "1g.24gb-me");
+  CHECK(workload::mig_profile_of("nvidia.com/gpu").empty());
+  facts::ClusterFacts facts = two_nodes();
+  facts.nodes = {node("gpu1", {{"nvidia.com/mig-1g.10gb.me", "4"}})};
+  facts.pods->clear();
+  const auto supply = workload::supply_of(facts);
+  REQUIRE(supply);
+  REQUIRE(supply->offers.size() == 1);
+  CHECK(supply->offers[0].profile == "1g.10gb+me");
+  CHECK(workload::check_fit(*supply, request("1g.10gb+me:4"), 1, Placement::anywhere));
+}
+
 TEST_CASE("pods that have ended hold no GPU") {
   const auto supply = *workload::supply_of(two_nodes());
   REQUIRE(supply.offers.size() == 2);

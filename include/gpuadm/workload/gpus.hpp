@@ -34,6 +34,10 @@ struct GpuRequest {
 /// Whether a resource of Kubernetes is that of GPUs, of shares of them or of MIG instances.
 [[nodiscard]] bool is_gpu_resource(std::string_view resource);
 
+/// The profile in the name of a resource, which has a dot for "+": "nvidia.com/mig-1g.10gb.me" is
+/// "1g.10gb+me". Empty: not of MIG.
+[[nodiscard]] std::string mig_profile_of(std::string_view resource);
+
 /// "0", "2", "1/4", "1g.10gb", "1g.10gb:2". Fault::usage.
 [[nodiscard]] Result<GpuRequest> parse_gpus(std::string_view option, std::string_view text);
 /// "2 GPUs", "1/4 of a GPU", "1 MIG instance 1g.10gb"

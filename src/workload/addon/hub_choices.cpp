@@ -1,4 +1,5 @@
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/workload/addon.hpp"
 #include "gpuadm/workload/addon_hub.hpp"
 #include "gpuadm/workload/notebook.hpp"
@@ -29,8 +30,10 @@ std::vector<std::string> gpu_choices(const GpuSupply& supply) {
   std::set<int> shares;
   std::set<std::string> profiles;
   for (const GpuOffer& offer : supply.offers) {
-    if (!offer.profile.empty())
+    if (!offer.profile.empty() && spec::is_mig_profile(offer.profile))
       profiles.insert(offer.profile);
+    else if (!offer.profile.empty())
+      continue;  // of claims: what profiles there are is not known
     else if (offer.shares > 1)
       shares.insert(offer.shares);
     else
@@ -45,7 +48,8 @@ std::vector<std::string> gpu_choices(const GpuSupply& supply) {
 }
 
 std::string as_name(const std::string& choice) {
-  return "gpus-" + base::replace_all(base::replace_all(choice, "/", "-of-"), ".", "-");
+  return "gpus-" +
+         base::replace_all(base::replace_all(base::replace_all(choice, "/", "-of-"), ".", "-"), "+", "-");
 }
 
 /// What a choice adds to a pod and to its container.
