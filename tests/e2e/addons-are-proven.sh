@@ -114,6 +114,11 @@ kube -n gpuadm-prometheus create service clusterip theirs --tcp=80 >/dev/null
 exits 0 addon disable prometheus
 says "the namespace gpuadm-prometheus is kept, because others have objects in it: Service gpuadm-prometheus/theirs"
 says "the data stays: /data/gpuadm-scratch/claims/gpuadm-prometheus/metrics on two"
+with_image 127.0.0.1:1/none:1
+exits 1 addon enable prometheus --set storage=scratch --wait-timeout 30
+complains "deleted what was created of the add-on prometheus"
+kube -n gpuadm-prometheus get service theirs >/dev/null || fail "a failed enable has deleted an object of others"
+with_image lab.local/prometheus:1
 kube delete namespace gpuadm-prometheus >/dev/null
 leaves_nothing "disable"
 exits 0 addon enable prometheus --set storage=scratch

@@ -44,6 +44,12 @@ exits 0 gpu quarantine node 1 -y
 says "nothing to do"
 exits 3 gpu quarantine node 0 -y
 complains "node would have no GPU for pods"
+# What the cluster file does not say stays.
+layout=$(admin label node node --list | sed -n 's|^gpuadm.io/device-plugin=||p')
+admin label node node gpuadm.io/device-plugin=time-slicing-4 --overwrite >/dev/null
+exits 3 gpu release node 1 -y
+complains "the GPUs of node are set up for time-slicing-4, and cluster.yaml says exclusive"
+admin label node node "gpuadm.io/device-plugin=$layout" --overwrite >/dev/null
 
 exits 0 gpu list -o json
 jq -e --arg uuid "$uuid" '.gpus[] | select(.uuid == $uuid) | .health == "quarantined" and .allocatable == false and (.why | contains("ticket 4711"))' out >/dev/null ||

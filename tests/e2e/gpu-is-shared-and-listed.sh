@@ -40,6 +40,15 @@ exits 0 gpuadm gpu share node mps:2 -f cluster.yaml -y
 ! on node grep '@sha256' /etc/kubernetes/gpuadm/device-plugin.yaml >manifest || fail "another image: $(head -n 1 manifest)"
 is "$(objects)" "configmap/nvidia-device-plugin-config-mps-2 daemonset.apps/nvidia-device-plugin-mps-2 daemonset.apps/nvidia-mps-control-daemon-mps-2 "
 labels | grep >/dev/null -xF nvidia.com/mps.capable=true || fail "the node is not labelled for MPS"
+# The layout of another node stays, whatever this run's file says of that node.
+admin create -f - >/dev/null <<'END'
+apiVersion: v1
+kind: Node
+metadata: { name: other, labels: { gpuadm.io/device-plugin: mps-2 } }
+END
+exits 0 gpuadm gpu share node exclusive -f cluster.yaml -y
+is "$(objects)" "configmap/nvidia-device-plugin-config-exclusive configmap/nvidia-device-plugin-config-mps-2 daemonset.apps/nvidia-device-plugin daemonset.apps/nvidia-device-plugin-mps-2 daemonset.apps/nvidia-mps-control-daemon-mps-2 "
+admin delete node other >/dev/null
 exits 0 gpuadm gpu share node exclusive -f cluster.yaml -y
 is "$(objects)" "configmap/nvidia-device-plugin-config-exclusive daemonset.apps/nvidia-device-plugin "
 exits 0 gpuadm gpu list -f cluster.yaml -o json

@@ -64,6 +64,22 @@ complains "a training job meet exists"
 exits 0 train logs meet --rank 1
 says "[1] answer: welcome"
 ! grep -q '^\[0\]' out || fail "another rank is shown"
+
+# Resumed: the same job once more. Jobs that cannot be created are in a file.
+admin create quota none --hard=count/jobs.batch=0 >/dev/null
+exits 1 train resume meet
+complains "quota"
+file=$(echo .local/state/gpuadm/*/train-default-meet.json)
+complains "kubectl create -f $place/$file"
+[ "$(stat -c %a "$file")" = 600 ] || fail "others may read the file"
+admin delete quota none >/dev/null
+admin create -f - <"$file" >/dev/null
+has_succeeded() { gpuadm train status meet -f cluster.yaml 2>&1 | grep -q Succeeded; }
+within 60 "the Jobs of the file to succeed" has_succeeded
+exits 0 train resume meet
+says "[1] answer: welcome"
+complains "train/meet: attempt 2"
+[ ! -e "$file" ] || fail "the file is left"
 exits 0 train stop meet
 leaves_nothing meet
 
