@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154
 # Everything that gpuadm does with packages by a package manager's own commands, loaded after prelude.sh. A package manager has
 # functions of these names; data that follows a name in the journal is its own:
-#   MANAGER_now NAME               "absent", or its state and version
+#   MANAGER_now NAME               "absent", its state and version, or "unknown" if the packages cannot be read
 #   MANAGER_has VERSION NAME...    they are installed in that version, a pattern, and are not upgraded automatically
 #   MANAGER_install VERSION NAME...  installs them like that; all changes are journaled
 #   MANAGER_restore NAME STATE     a state that MANAGER_now printed
@@ -16,9 +16,13 @@ packages_install_version() { "$(package_manager)_install" "$@"; }
 # --- apt -------------------------------------------------------------------------------------------------
 
 apt_now() {
-  gpuadm_is=$(dpkg-query -W -f '${db:Status-Abbrev}${Version}' "$1" 2>/dev/null) || gpuadm_is=absent
-  case $gpuadm_is in un* | pn*) gpuadm_is=absent ;; esac
-  printf '%s\n' "$gpuadm_is"
+  gpuadm_rc=0
+  gpuadm_is=$(dpkg-query -W -f '${db:Status-Abbrev}${Version}' "$1" 2>/dev/null) || gpuadm_rc=$?
+  case $gpuadm_rc:$gpuadm_is in
+    0:?n* | 1:*) echo absent ;; # 1: dpkg does not know the name
+    0:*) printf '%s\n' "$gpuadm_is" ;;
+    *) echo unknown ;;
+  esac
 }
 
 apt_has() {
@@ -85,7 +89,16 @@ apt_remove() {
 
 # --- dnf -------------------------------------------------------------------------------------------------
 
-dnf_now() { rpm -q "$1" 2>/dev/null || echo absent; }
+# One line, also with several architectures. In a database that cannot be read no package is found, not even rpm.
+dnf_now() {
+  if gpuadm_is=$(rpm -q "$1" 2>/dev/null); then
+    printf '%s\n' "$gpuadm_is" | paste -sd' ' -
+  elif rpm -q rpm >/dev/null 2>&1; then
+    echo absent
+  else
+    echo unknown
+  fi
+}
 
 dnf_has() {
   gpuadm_version=$1
@@ -101,5 +114,8 @@ dnf_install() {
   dnf install -y --disableexcludes=kubernetes $(printf "%s-$gpuadm_version " "$@")
 }
 
-dnf_restore() { dnf downgrade -y "$2" </dev/null; }
+dnf_restore() {
+  # shellcheck disable=SC2086 # one for each architecture
+  dnf downgrade -y $2 </dev/null
+}
 dnf_remove() { dnf remove -y --noautoremove "$@" </dev/null; }

@@ -56,8 +56,8 @@ undo_is_done() {
     sysctl) [ "$was" = absent ] ;;
     # The package that has the file was removed.
     mode) [ "$gpuadm_is" = absent ] ;;
-    # The driver did not report the mode.
-    compute-mode | persistence) [ "$was" = unknown ] ;;
+    # The state could not be read.
+    package | compute-mode | persistence) [ "$was" = unknown ] ;;
     # The image was removed with the containerd that gpuadm installed, which is stopped; only ctr is left.
     image) [ "$gpuadm_is" = unknown ] && ! unit_is_active containerd.service && journal_has file "$(command -v ctr)" ;;
     *) return 1 ;;
