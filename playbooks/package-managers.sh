@@ -75,8 +75,12 @@ apt_restore() {
   case $2 in h*) apt-mark hold "$1" ;; *) apt-mark unhold "$1" ;; esac >/dev/null
 }
 
-# Nothing is fetched, so a default release that no package list contains is ignored.
+# Nothing is fetched, so a default release that no package list contains is ignored. A package that was removed, and not purged, before
+# gpuadm installed it keeps its configuration files.
 apt_remove() {
+  # What an interrupted run has removed may not be in any package list.
+  # shellcheck disable=SC2046 # a word a package
+  set -- $(for gpuadm_package in "$@"; do [ "$(apt_now "$gpuadm_package")" = absent ] || printf '%s\n' "$gpuadm_package"; done)
   for gpuadm_package in $(apt-get -s purge -o APT::Default-Release= "$@" | awk '$1 == "Purg" || $1 == "Remv" { print $2 }'); do
     case " $* " in
       *" $gpuadm_package "*) ;;
@@ -84,7 +88,10 @@ apt_remove() {
     esac
   done
   apt-mark unhold "$@" >/dev/null 2>&1 || :
-  DEBIAN_FRONTEND=noninteractive apt-get purge -y -o APT::Default-Release= "$@" </dev/null
+  DEBIAN_FRONTEND=noninteractive apt-get remove -y -o APT::Default-Release= "$@" </dev/null
+  for gpuadm_package in "$@"; do
+    undo_package_is_gone "$gpuadm_package" || DEBIAN_FRONTEND=noninteractive dpkg --purge "$gpuadm_package" </dev/null
+  done
 }
 
 # --- dnf -------------------------------------------------------------------------------------------------

@@ -25,6 +25,12 @@ std::string shown(const Thing& thing) {
       thing.first == "file" || thing.first == "directory" ? thing.second : thing.first + " " + thing.second);
 }
 
+/// A package that was not installed: "absent", or only its configuration files, the "rc 1.2-3" of dpkg.
+bool was_not_installed(const Line& line) {
+  return line.thing.first == "package" &&
+         (line.was == "absent" || (line.was.size() > 2 && line.was.compare(1, 2, "c ") == 0));
+}
+
 /// The state after gpuadm's changes, from the journal, to detect changes by others.
 bool is_watched(const Thing& thing) {
   return thing.first == "file" || thing.first == "sysctl";
@@ -198,7 +204,7 @@ class Backwards {
     for (const Line& line : todo_) {
       const auto& [kind, name] = line.thing;
       const bool runs = line.was.ends_with(" active");
-      if (kind == "package" && line.was == "absent") {
+      if (was_not_installed(line)) {
         packages[line.run + " " + line.step].push_back(name);
         continue;
       }

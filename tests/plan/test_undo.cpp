@@ -70,6 +70,21 @@ TEST_CASE(
         "undo/journal: undo.journal\n");
 }
 
+TEST_CASE(
+    "undo: a package of which only the configuration files were left is removed with those of its step") {
+  const plan::UndoPlan way = back(
+      "log\tpackage\tkubelet\trc 1.28.2-1.1\tinstall\tr\n"
+      "log\tpackage\tkubeadm\tabsent\tinstall\tr\n"
+      "log\tpackage\tkubectl\thi 1.28.2-1.1\tinstall\tr\n"
+      "now\tpackage\tkubelet\thi 1.36.2-1.1\n"
+      "now\tpackage\tkubeadm\thi 1.36.2-1.1\n"
+      "now\tpackage\tkubectl\thi 1.36.2-1.1\n");
+  CHECK(shown(way) ==
+        "undo/things: undo.package:kubectl\n"
+        "undo/packages: undo.packages:kubeadm kubelet\n"
+        "undo/journal: undo.journal\n");
+}
+
 TEST_CASE("undo: a mode is restored whatever is in the file, before its package goes") {
   const plan::UndoPlan way = back(
       "log\tpackage\tkubelet\tabsent\tinstall\tr\n"
