@@ -199,13 +199,16 @@ class Backwards {
   /// Services are stopped first and started last; directories are removed when they are empty.
   void arrange() {
     std::map<std::string, std::vector<Action>> stages;
-    std::map<std::string, std::vector<std::string>> packages;  // by step
+    // By step, the newest first, because what it installed may depend on what earlier ones installed.
+    std::vector<std::pair<std::string, std::vector<std::string>>> packages;
     std::set<std::string> restarts;
     for (const Line& line : todo_) {
       const auto& [kind, name] = line.thing;
       const bool runs = line.was.ends_with(" active");
       if (was_not_installed(line)) {
-        packages[line.run + " " + line.step].push_back(name);
+        const std::string step = line.run + " " + line.step;
+        if (packages.empty() || packages.back().first != step) packages.push_back({step, {}});
+        packages.back().second.push_back(name);
         continue;
       }
       if (const auto reader = journal_.readers.find(name); kind == "file" && reader != journal_.readers.end())

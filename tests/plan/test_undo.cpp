@@ -85,6 +85,22 @@ TEST_CASE(
         "undo/journal: undo.journal\n");
 }
 
+TEST_CASE("undo: packages are removed in reverse order, because later ones may depend on earlier ones") {
+  const plan::UndoPlan way = back(
+      "log\tpackage\tcontainerd\tabsent\tb.runtime\tone\n"
+      "log\tpackage\tiptables\tabsent\tb.runtime\tone\n"
+      "log\tpackage\tconntrack\tabsent\ta.kube\ttwo\n"
+      "log\tpackage\tkubelet\tabsent\ta.kube\ttwo\n"
+      "now\tpackage\tcontainerd\tii 1\n"
+      "now\tpackage\tiptables\tii 1\n"
+      "now\tpackage\tconntrack\tii 1\n"
+      "now\tpackage\tkubelet\tii 1\n",
+      {.all = true});
+  CHECK(shown(way) ==
+        "undo/packages: undo.packages:kubelet conntrack undo.packages:iptables containerd\n"
+        "undo/journal: undo.journal\n");
+}
+
 TEST_CASE("undo: a mode is restored whatever is in the file, before its package goes") {
   const plan::UndoPlan way = back(
       "log\tpackage\tkubelet\tabsent\tinstall\tr\n"
