@@ -809,17 +809,20 @@ persistence_now() {
 # --- MIG -----------------------------------------------------------------------------------------------
 # The MIG layout of a GPU: "off", or "on" and the profiles of its instances in order, separated by commas. SLOT is its PCI address.
 
-# mig_now SLOT
+# mig_now SLOT: "pending ..." if the layout changes at a reset or cannot be read.
 mig_now() {
   gpuadm_mode=$(limit_of 20 nvidia-smi -i "$1" --query-gpu=mig.mode.current,mig.mode.pending --format=csv,noheader 2>/dev/null) || gpuadm_mode=unknown
   case $gpuadm_mode in
-    'Enabled, Enabled') echo "on $(mig_instances "$1")" ;;
+    'Enabled, Enabled') if gpuadm_mig=$(mig_instances "$1"); then echo "on $gpuadm_mig"; else echo 'pending unknown'; fi ;;
     'Disabled, Disabled' | '[N/A], [N/A]') echo off ;;
     *) echo "pending $gpuadm_mode" ;;
   esac
 }
+# nvidia-smi also fails if there are none.
 mig_instances() {
-  limit_of 20 nvidia-smi mig -i "$1" -lgi 2>/dev/null | awk '$2 ~ /^[0-9]+$/ && $3 == "MIG" { print $4 }' | sort | paste -sd, -
+  gpuadm_list=$(limit_of 20 nvidia-smi mig -i "$1" -lgi 2>&1) ||
+    case $gpuadm_list in *'No GPU instances found'* | *'No MIG-enabled devices found'*) ;; *) return 1 ;; esac
+  printf '%s\n' "$gpuadm_list" | awk '$2 ~ /^[0-9]+$/ && $3 == "MIG" { print $4 }' | sort | paste -sd, -
 }
 limit_of() {
   if have timeout; then timeout -k 5 "$@"; else shift && "$@"; fi
@@ -841,9 +844,10 @@ mig_become() {
     *) die "invalid MIG layout of GPU $1: $2" ;;
   esac
   case $(mig_now "$1") in
+    'pending unknown') die "nvidia-smi does not report the MIG layout of GPU $1: run nvidia-smi mig -i $1 -lgi" ;;
     pending*) die "GPU $1 changes its MIG mode only at a reset or a reboot: run nvidia-smi --gpu-reset -i $1, or reboot, then run again" ;;
   esac
-  [ -z "${2#on}" ] || [ "$2" = off ] || limit_of 120 nvidia-smi mig -i "$1" -cgi "${2#on }" -C >&2
+  case $2 in on\ ?*) limit_of 120 nvidia-smi mig -i "$1" -cgi "${2#on }" -C >&2 ;; esac
 }
 
 # --- Pods of a wait ------------------------------------------------------------------------------------

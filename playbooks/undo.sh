@@ -58,6 +58,7 @@ undo_is_done() {
     mode) [ "$gpuadm_is" = absent ] ;;
     # The state could not be read.
     package | compute-mode | persistence) [ "$was" = unknown ] ;;
+    mig) case $was in pending*) ;; *) return 1 ;; esac ;;
     # The image was removed with the containerd that gpuadm installed, which is stopped; only ctr is left.
     image) [ "$gpuadm_is" = unknown ] && ! unit_is_active containerd.service && journal_has file "$(command -v ctr)" ;;
     *) return 1 ;;
