@@ -796,15 +796,15 @@ manifest_objects() {
     -f "/etc/kubernetes/gpuadm/$1.yaml" -o name | sort
 }
 
-# compute_mode_now SLOT: the compute mode that nvidia-smi reports: Default, Exclusive_Process, Prohibited.
-compute_mode_now() {
-  limit_of 20 nvidia-smi -i "$1" --query-gpu=compute_mode --format=csv,noheader 2>/dev/null || echo unknown
+# gpu_reports SLOT FIELD: the value, or unknown. Errors of nvidia-smi are in its stdout.
+gpu_reports() {
+  gpuadm_is=$(limit_of 20 nvidia-smi -i "$1" "--query-gpu=$2" --format=csv,noheader 2>/dev/null) || gpuadm_is=unknown
+  printf '%s\n' "$gpuadm_is"
 }
-
-# persistence_now SLOT: the persistence mode that nvidia-smi reports: Enabled, Disabled.
-persistence_now() {
-  limit_of 20 nvidia-smi -i "$1" --query-gpu=persistence_mode --format=csv,noheader 2>/dev/null || echo unknown
-}
+# compute_mode_now SLOT: Default, Exclusive_Process, Prohibited.
+compute_mode_now() { gpu_reports "$1" compute_mode; }
+# persistence_now SLOT: Enabled, Disabled.
+persistence_now() { gpu_reports "$1" persistence_mode; }
 
 # --- MIG -----------------------------------------------------------------------------------------------
 # The MIG layout of a GPU: "off", or "on" and the profiles of its instances in order, separated by commas. SLOT is its PCI address.
