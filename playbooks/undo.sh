@@ -132,6 +132,7 @@ undo_file() {
   file_become "$name" "$was"
   case $name in
     /etc/systemd/* | /etc/fstab) systemctl daemon-reload ;;
+    /etc/ld.so.conf.d/*) ldconfig ;;
     /etc/udev/*) ! have udevadm || udevadm control --reload 2>/dev/null || : ;;
   esac
 }

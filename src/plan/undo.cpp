@@ -40,6 +40,12 @@ constexpr std::string_view kinds[] = {"file",         "directory",   "unit",    
                                       "package",      "image",       "docker-image", "swap",   "mig",
                                       "compute-mode", "persistence", "mode"};
 
+/// Older versions recorded it. ldconfig generates it from files that are restored, also when packages are
+/// removed.
+bool is_linker_cache(const Thing& thing) {
+  return thing.first == "file" && thing.second == "/etc/ld.so.cache";
+}
+
 std::unexpected<base::Error> cluster_in_the_way(const std::string& state) {
   if (state == "unfinished")
     return base::fail(Fault::blocked,
@@ -160,7 +166,7 @@ class Backwards {
 
   Result<> take_back(const Line& line) {
     const Thing& thing = line.thing;
-    if (thing.first == "cluster" || kept_.contains(thing)) return {};
+    if (thing.first == "cluster" || kept_.contains(thing) || is_linker_cache(thing)) return {};
     if (is_to_stay(line)) {
       staying_.insert(thing);
       return {};

@@ -101,6 +101,18 @@ TEST_CASE("undo: packages are removed in reverse order, because later ones may d
         "undo/journal: undo.journal\n");
 }
 
+TEST_CASE("undo: the linker's cache in an old journal is not restored, and does not keep the journal") {
+  const std::string cache =
+      "log\tfile\t/etc/ld.so.cache\twas 644 0 0 1.5 aa\tgpu.driver.found\tr\n"
+      "log\t+file\t/etc/ld.so.cache\twas 644 0 0 2.5 bb\tgpu.driver.found\tr\n"
+      "now\tfile\t/etc/ld.so.cache\twas 644 0 0 3.5 cc\n";
+  for (const plan::Undo& undo : {plan::Undo{}, plan::Undo{.all = true, .force = true}}) {
+    const plan::UndoPlan way = back(cache, undo);
+    CHECK(way.kept.empty());
+    CHECK(shown(way) == "undo/journal: undo.journal\n");
+  }
+}
+
 TEST_CASE("undo: a mode is restored whatever is in the file, before its package goes") {
   const plan::UndoPlan way = back(
       "log\tpackage\tkubelet\tabsent\tinstall\tr\n"
