@@ -477,7 +477,7 @@ path_become() {
   ! have restorecon || path_do restorecon "$gpuadm_opened" 2>/dev/null || :
 }
 
-# path_write MODE: writes stdin to the opened path.
+# path_write MODE [SHA256]: writes stdin to the opened path. With its checksum, the new state is journaled first.
 path_write() {
   path_make_folder
   path_new || return 1
@@ -487,6 +487,7 @@ path_write() {
   }
   path_is_new
   path_do chmod "$1" "$gpuadm_new"
+  [ -z "${2:-}" ] || journal_wrote "$gpuadm_opened" "$gpuadm_new" "$2"
   path_become
 }
 
