@@ -674,6 +674,13 @@ file_become() {
   esac
 }
 
+# file_remove PATH: a step that is killed afterwards is undone, too.
+file_remove() {
+  journal_original "$1"
+  journal_line +file "$1" absent
+  rm -f "$1"
+}
+
 # file_restore PATH: restores the state before this run, or before the last run that changed it. Fails if the journal does not
 # contain it.
 file_restore() {
