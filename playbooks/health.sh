@@ -83,8 +83,7 @@ health_metrics_stop() {
   systemctl stop gpuadm-metrics.service 2>/dev/null || :
   systemctl disable --quiet gpuadm-metrics.service 2>/dev/null || :
   if [ -e /etc/systemd/system/gpuadm-metrics.service ]; then
-    journal_file /etc/systemd/system/gpuadm-metrics.service
-    rm -f /etc/systemd/system/gpuadm-metrics.service
+    file_remove /etc/systemd/system/gpuadm-metrics.service
   fi
   rm -f "$health_home/tls.key" "$health_home/tls.crt"
   systemctl daemon-reload
@@ -104,9 +103,7 @@ health_stop() {
   done
   systemctl disable --quiet gpuadm-health.timer 2>/dev/null || :
   for health_unit in $health_units; do
-    [ -e "$health_unit" ] || continue
-    journal_file "$health_unit"
-    rm -f "$health_unit"
+    [ ! -e "$health_unit" ] || file_remove "$health_unit"
   done
   systemctl daemon-reload
   systemctl reset-failed gpuadm-health.service 2>/dev/null || :
@@ -115,8 +112,8 @@ health_stop() {
 health_remove_check() { [ ! -e "$health_program" ] && [ ! -e "$health_home" ] && [ ! -e "$health_metrics" ] || exit 1; }
 health_remove() {
   if [ -e "$health_program" ]; then
-    journal_file "$health_program"
-    rm -f "$health_program" "$(file_sum_note "$health_program")"
+    file_remove "$health_program"
+    rm -f "$(file_sum_note "$health_program")"
     rmdir "${health_program%/*}" 2>/dev/null || :
   fi
   rm -rf "$health_home" "$health_metrics"

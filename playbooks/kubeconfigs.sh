@@ -46,6 +46,7 @@ kubeconfigs_are_installed() {
   done
 }
 kubeconfigs_install() {
+  gpuadm_sha=$(sha256_of /etc/kubernetes/admin.conf)
   for gpuadm_user_of in $(kubeconfig_users); do
     gpuadm_config=$(kubeconfig_of "$gpuadm_user_of")
     [ -n "$gpuadm_config" ] || continue
@@ -54,8 +55,8 @@ kubeconfigs_install() {
       continue
     fi
     path_open_as_owner "$gpuadm_config"
-    journal_file "$gpuadm_config"
-    path_write 0600 </etc/kubernetes/admin.conf
+    journal_original "$gpuadm_config"
+    path_write 0600 "$gpuadm_sha" </etc/kubernetes/admin.conf
   done
 }
 

@@ -145,8 +145,7 @@ proof_run() {
   rm -rf "$proof_dir"
   mkdir -p "$proof_dir"
   if [ "$network_proof" != always ]; then
-    journal_file "$proof_known"
-    rm -f "$proof_known"
+    file_remove "$proof_known"
   fi
   verify_space_make >/dev/null
   # A node that is still not Ready then gets no pod, and the result says so.

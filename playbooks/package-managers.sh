@@ -1,9 +1,10 @@
 # shellcheck shell=sh disable=SC2154
 # Everything that gpuadm does with packages by a package manager's own commands, loaded after prelude.sh. A package manager has
 # functions of these names; data that follows a name in the journal is its own:
-#   MANAGER_now NAME               "absent", or its state and version
+#   MANAGER_now NAME               "absent", its state and version, or "unknown" if the packages cannot be read
 #   MANAGER_has VERSION NAME...    they are installed in that version, a pattern, and are not upgraded automatically
 #   MANAGER_install VERSION NAME...  installs them like that; all changes are journaled
+#   MANAGER_add NAME...            they are installed with their dependencies; all changes are journaled
 #   MANAGER_restore NAME STATE     a state that MANAGER_now printed
 #   MANAGER_versions               the versions of Kubernetes that its repositories offer, one per line; those of apt and dnf are in versions.sh
 #   MANAGER_remove NAME...         packages that were not installed before; no other packages are removed with them
@@ -12,13 +13,30 @@ package_manager() { if have dpkg-query; then echo apt; else echo dnf; fi; }
 package_now() { "$(package_manager)_now" "$1"; }
 packages_have_version() { "$(package_manager)_has" "$@"; }
 packages_install_version() { "$(package_manager)_install" "$@"; }
+packages_install() { "$(package_manager)_add" "$@"; }
+
+# packages_are_all REMOVED NAME...: ends the step if a package in REMOVED is not among the others.
+packages_are_all() {
+  gpuadm_removed=$1
+  shift
+  for gpuadm_package in $gpuadm_removed; do
+    case " $* " in
+      *" $gpuadm_package "*) ;;
+      *) die "$gpuadm_package depends on packages that gpuadm installed ($*): remove it first, or keep both" ;;
+    esac
+  done
+}
 
 # --- apt -------------------------------------------------------------------------------------------------
 
 apt_now() {
-  gpuadm_is=$(dpkg-query -W -f '${db:Status-Abbrev}${Version}' "$1" 2>/dev/null) || gpuadm_is=absent
-  case $gpuadm_is in un* | pn*) gpuadm_is=absent ;; esac
-  printf '%s\n' "$gpuadm_is"
+  gpuadm_rc=0
+  gpuadm_is=$(dpkg-query -W -f '${db:Status-Abbrev}${Version}' "$1" 2>/dev/null) || gpuadm_rc=$?
+  case $gpuadm_rc:$gpuadm_is in
+    0:?n* | 1:*) echo absent ;; # 1: dpkg does not know the name
+    0:*) printf '%s\n' "$gpuadm_is" ;;
+    *) echo unknown ;;
+  esac
 }
 
 apt_has() {
@@ -36,7 +54,7 @@ apt_install() {
   for gpuadm_package in "$@"; do journal_package "$gpuadm_package"; done
   apt-get update >/dev/null || : "what is known already may do"
   # shellcheck disable=SC2046 # a word a package
-  packages_install $(printf "%s=$gpuadm_version " "$@")
+  apt_add $(printf "%s=$gpuadm_version " "$@")
   apt-mark hold "$@" >/dev/null
 }
 
@@ -50,8 +68,8 @@ from_packages() {
   fi
 }
 
-# packages_install NAME[=VERSION]...: with their dependencies; all changes are journaled.
-packages_install() {
+# Options of apt-get and NAME=VERSION are accepted, too.
+apt_add() {
   for package in $(from_packages apt-get -s install --no-install-recommends --allow-change-held-packages "$@" | awk '$1 == "Inst" || $1 == "Remv" { print $2 }'); do
     journal_package "$package"
   done
@@ -71,21 +89,32 @@ apt_restore() {
   case $2 in h*) apt-mark hold "$1" ;; *) apt-mark unhold "$1" ;; esac >/dev/null
 }
 
-# Nothing is fetched, so a default release that no package list contains is ignored.
+# Nothing is fetched, so a default release that no package list contains is ignored. A package that was removed, and not purged, before
+# gpuadm installed it keeps its configuration files.
 apt_remove() {
-  for gpuadm_package in $(apt-get -s purge -o APT::Default-Release= "$@" | awk '$1 == "Purg" || $1 == "Remv" { print $2 }'); do
-    case " $* " in
-      *" $gpuadm_package "*) ;;
-      *) die "$gpuadm_package depends on packages that gpuadm installed ($*): remove it first, or keep both" ;;
-    esac
-  done
+  # What an interrupted run has removed may not be in any package list.
+  # shellcheck disable=SC2046 # a word a package
+  set -- $(for gpuadm_package in "$@"; do [ "$(apt_now "$gpuadm_package")" = absent ] || printf '%s\n' "$gpuadm_package"; done)
+  packages_are_all "$(apt-get -s purge -o APT::Default-Release= "$@" | awk '$1 == "Purg" || $1 == "Remv" { print $2 }')" "$@"
   apt-mark unhold "$@" >/dev/null 2>&1 || :
-  DEBIAN_FRONTEND=noninteractive apt-get purge -y -o APT::Default-Release= "$@" </dev/null
+  DEBIAN_FRONTEND=noninteractive apt-get remove -y -o APT::Default-Release= "$@" </dev/null
+  for gpuadm_package in "$@"; do
+    undo_package_is_gone "$gpuadm_package" || DEBIAN_FRONTEND=noninteractive dpkg --purge "$gpuadm_package" </dev/null
+  done
 }
 
 # --- dnf -------------------------------------------------------------------------------------------------
 
-dnf_now() { rpm -q "$1" 2>/dev/null || echo absent; }
+# One line, also with several architectures. In a database that cannot be read no package is found, not even rpm.
+dnf_now() {
+  if gpuadm_is=$(rpm -q "$1" 2>/dev/null); then
+    printf '%s\n' "$gpuadm_is" | paste -sd' ' -
+  elif rpm -q rpm >/dev/null 2>&1; then
+    echo absent
+  else
+    echo unknown
+  fi
+}
 
 dnf_has() {
   gpuadm_version=$1
@@ -96,10 +125,35 @@ dnf_has() {
 dnf_install() {
   gpuadm_version=$1
   shift
-  for gpuadm_package in "$@"; do journal_package "$gpuadm_package"; done
   # shellcheck disable=SC2046 # a word a package
-  dnf install -y --disableexcludes=kubernetes $(printf "%s-$gpuadm_version " "$@")
+  dnf_add --disableexcludes=kubernetes $(printf "%s-$gpuadm_version " "$@")
 }
 
-dnf_restore() { dnf downgrade -y "$2" </dev/null; }
-dnf_remove() { dnf remove -y --noautoremove "$@" </dev/null; }
+# dnf_changes COMMAND...: the names of the packages that it would change, from the table of dnf 4 and 5: a line " NAME ARCH VERSION" for each,
+# and indented lines "replacing NAME.ARCH VERSION" (dnf 5: without .ARCH) for those that it removes. A long name has a line of its own.
+dnf_changes() {
+  { dnf "$@" --assumeno --setopt=debuglevel=2 --setopt=color=never </dev/null 2>/dev/null || : "it was answered with no"; } | awk '
+    /^Transaction Summary/ { summary = 1 }
+    summary { next }
+    /^ [^ ]/ && $1 != "Package" { print $1 }
+    $1 == "replacing" { sub(/\.(noarch|x86_64|aarch64|i686)$/, "", $2); print $2 }'
+}
+
+# Options of dnf and NAME-VERSION are accepted, too.
+dnf_add() {
+  for gpuadm_package in $(dnf_changes install "$@"); do journal_package "$gpuadm_package"; done
+  dnf install -y "$@" </dev/null
+}
+
+dnf_restore() {
+  # A package that another has replaced is installed instead of it.
+  gpuadm_verb=downgrade
+  [ "$(dnf_now "$1")" != absent ] || gpuadm_verb='install --allowerasing'
+  # shellcheck disable=SC2086 # two words; one for each architecture
+  dnf $gpuadm_verb -y $2 </dev/null
+}
+
+dnf_remove() {
+  packages_are_all "$(dnf_changes remove --noautoremove "$@")" "$@"
+  dnf remove -y --noautoremove "$@" </dev/null
+}

@@ -477,7 +477,7 @@ path_become() {
   ! have restorecon || path_do restorecon "$gpuadm_opened" 2>/dev/null || :
 }
 
-# path_write MODE: writes stdin to the opened path.
+# path_write MODE [SHA256]: writes stdin to the opened path. With its checksum, the new state is journaled first.
 path_write() {
   path_make_folder
   path_new || return 1
@@ -487,6 +487,7 @@ path_write() {
   }
   path_is_new
   path_do chmod "$1" "$gpuadm_new"
+  [ -z "${2:-}" ] || journal_wrote "$gpuadm_opened" "$gpuadm_new" "$2"
   path_become
 }
 
@@ -673,6 +674,13 @@ file_become() {
   esac
 }
 
+# file_remove PATH: a step that is killed afterwards is undone, too.
+file_remove() {
+  journal_original "$1"
+  journal_line +file "$1" absent
+  rm -f "$1"
+}
+
 # file_restore PATH: restores the state before this run, or before the last run that changed it. Fails if the journal does not
 # contain it.
 file_restore() {
@@ -796,30 +804,33 @@ manifest_objects() {
     -f "/etc/kubernetes/gpuadm/$1.yaml" -o name | sort
 }
 
-# compute_mode_now SLOT: the compute mode that nvidia-smi reports: Default, Exclusive_Process, Prohibited.
-compute_mode_now() {
-  limit_of 20 nvidia-smi -i "$1" --query-gpu=compute_mode --format=csv,noheader 2>/dev/null || echo unknown
+# gpu_reports SLOT FIELD: the value, or unknown. Errors of nvidia-smi are in its stdout.
+gpu_reports() {
+  gpuadm_is=$(limit_of 20 nvidia-smi -i "$1" "--query-gpu=$2" --format=csv,noheader 2>/dev/null) || gpuadm_is=unknown
+  printf '%s\n' "$gpuadm_is"
 }
-
-# persistence_now SLOT: the persistence mode that nvidia-smi reports: Enabled, Disabled.
-persistence_now() {
-  limit_of 20 nvidia-smi -i "$1" --query-gpu=persistence_mode --format=csv,noheader 2>/dev/null || echo unknown
-}
+# compute_mode_now SLOT: Default, Exclusive_Process, Prohibited.
+compute_mode_now() { gpu_reports "$1" compute_mode; }
+# persistence_now SLOT: Enabled, Disabled.
+persistence_now() { gpu_reports "$1" persistence_mode; }
 
 # --- MIG -----------------------------------------------------------------------------------------------
 # The MIG layout of a GPU: "off", or "on" and the profiles of its instances in order, separated by commas. SLOT is its PCI address.
 
-# mig_now SLOT
+# mig_now SLOT: "pending ..." if the layout changes at a reset or cannot be read.
 mig_now() {
   gpuadm_mode=$(limit_of 20 nvidia-smi -i "$1" --query-gpu=mig.mode.current,mig.mode.pending --format=csv,noheader 2>/dev/null) || gpuadm_mode=unknown
   case $gpuadm_mode in
-    'Enabled, Enabled') echo "on $(mig_instances "$1")" ;;
+    'Enabled, Enabled') if gpuadm_mig=$(mig_instances "$1"); then echo "on $gpuadm_mig"; else echo 'pending unknown'; fi ;;
     'Disabled, Disabled' | '[N/A], [N/A]') echo off ;;
     *) echo "pending $gpuadm_mode" ;;
   esac
 }
+# nvidia-smi also fails if there are none.
 mig_instances() {
-  limit_of 20 nvidia-smi mig -i "$1" -lgi 2>/dev/null | awk '$2 ~ /^[0-9]+$/ && $3 == "MIG" { print $4 }' | sort | paste -sd, -
+  gpuadm_list=$(limit_of 20 nvidia-smi mig -i "$1" -lgi 2>&1) ||
+    case $gpuadm_list in *'No GPU instances found'* | *'No MIG-enabled devices found'*) ;; *) return 1 ;; esac
+  printf '%s\n' "$gpuadm_list" | awk '$2 ~ /^[0-9]+$/ && $3 == "MIG" { print $4 }' | sort | paste -sd, -
 }
 limit_of() {
   if have timeout; then timeout -k 5 "$@"; else shift && "$@"; fi
@@ -841,9 +852,10 @@ mig_become() {
     *) die "invalid MIG layout of GPU $1: $2" ;;
   esac
   case $(mig_now "$1") in
+    'pending unknown') die "nvidia-smi does not report the MIG layout of GPU $1: run nvidia-smi mig -i $1 -lgi" ;;
     pending*) die "GPU $1 changes its MIG mode only at a reset or a reboot: run nvidia-smi --gpu-reset -i $1, or reboot, then run again" ;;
   esac
-  [ -z "${2#on}" ] || [ "$2" = off ] || limit_of 120 nvidia-smi mig -i "$1" -cgi "${2#on }" -C >&2
+  case $2 in on\ ?*) limit_of 120 nvidia-smi mig -i "$1" -cgi "${2#on }" -C >&2 ;; esac
 }
 
 # --- Pods of a wait ------------------------------------------------------------------------------------

@@ -215,21 +215,15 @@ storage_unmount() {
       journal_unit "$gpuadm_unit"
       limit_of 90 systemctl stop "$gpuadm_unit" || die "cannot unmount $storage_place: run systemctl status $gpuadm_unit"
       systemctl disable --quiet "$gpuadm_unit"
-      journal_file "$(storage_unit_path)"
-      rm -f "$(storage_unit_path)"
+      file_remove "$(storage_unit_path)"
       systemctl daemon-reload
     fi
     [ -z "$(storage_mount_line)" ] || limit_of 30 umount -l "$storage_place" || die "cannot unmount $storage_place"
     [ ! -d "$storage_place" ] || { journal_thing directory "$storage_place" && rmdir "$storage_place" 2>/dev/null; } || : "something is in it"
   fi
   for gpuadm_end in key keyring conf; do
-    [ -e "$storage_files/$storage_name.$gpuadm_end" ] || continue
-    journal_file "$storage_files/$storage_name.$gpuadm_end"
-    rm -f "$storage_files/$storage_name.$gpuadm_end"
+    [ ! -e "$storage_files/$storage_name.$gpuadm_end" ] || file_remove "$storage_files/$storage_name.$gpuadm_end"
   done
-  if [ -e "$storage_known/$storage_name.made" ]; then
-    journal_file "$storage_known/$storage_name.made"
-    rm -f "$storage_known/$storage_name.made"
-  fi
+  [ ! -e "$storage_known/$storage_name.made" ] || file_remove "$storage_known/$storage_name.made"
   rm -f "$gpuadm_home/storage/$storage_name.changed" "$storage_known/$storage_name.new"
 }

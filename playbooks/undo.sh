@@ -52,12 +52,13 @@ undo_is_done() {
     # A module that is in use stays until the next boot; a built-in module stays permanently.
     module) [ "$was" = absent ] && [ "$(cat "/sys/module/$(printf %s "$name" | tr - _)/refcnt" 2>/dev/null)" != 0 ] ;;
     directory) [ "$gpuadm_step" != preview ] && { path_is_mount "$name" || [ -n "$(ls -A "$name")" ]; } ;;
-    packages) for gpuadm_package in $name; do [ "$(package_now "$gpuadm_package")" = absent ] || return 1; done ;;
+    packages) for gpuadm_package in $name; do undo_package_is_gone "$gpuadm_package" || return 1; done ;;
     sysctl) [ "$was" = absent ] ;;
     # The package that has the file was removed.
     mode) [ "$gpuadm_is" = absent ] ;;
-    # The driver did not report the mode.
-    compute-mode | persistence) [ "$was" = unknown ] ;;
+    # The state could not be read.
+    package | compute-mode | persistence) [ "$was" = unknown ] ;;
+    mig) case $was in pending*) ;; *) return 1 ;; esac ;;
     # The image was removed with the containerd that gpuadm installed, which is stopped; only ctr is left.
     image) [ "$gpuadm_is" = unknown ] && ! unit_is_active containerd.service && journal_has file "$(command -v ctr)" ;;
     *) return 1 ;;
@@ -131,6 +132,7 @@ undo_file() {
   file_become "$name" "$was"
   case $name in
     /etc/systemd/* | /etc/fstab) systemctl daemon-reload ;;
+    /etc/ld.so.conf.d/*) ldconfig ;;
     /etc/udev/*) ! have udevadm || udevadm control --reload 2>/dev/null || : ;;
   esac
 }
@@ -158,6 +160,15 @@ undo_unit() {
   case ${was##* } in active | activating | reloading) unit_is_active "$name" || systemctl start "$name" ;; esac
 }
 unit_is_gone() { ! systemctl cat "$name" >/dev/null 2>&1; }
+
+# undo_package_is_gone NAME: it is not installed. If it had configuration files when gpuadm installed it ("rc" of dpkg), they may be left.
+undo_package_is_gone() {
+  gpuadm_is=$(package_now "$1")
+  [ "$gpuadm_is" != absent ] || return 0
+  name=$1 is=$gpuadm_is awk -F '\t' '
+    NF == 5 && $1 == "package" && $2 == ENVIRON["name"] { was = $3; exit }
+    END { exit !(was ~ /^.c / && ENVIRON["is"] ~ /^.c /) }' "$gpuadm_journal/log"
+}
 
 # undo_packages_beside NAME WAS: the package and those that its step changed with it, each as NAME=VERSION, because packages of one
 # version depend on each other.

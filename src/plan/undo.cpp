@@ -25,6 +25,12 @@ std::string shown(const Thing& thing) {
       thing.first == "file" || thing.first == "directory" ? thing.second : thing.first + " " + thing.second);
 }
 
+/// A package that was not installed: "absent", or only its configuration files, the "rc 1.2-3" of dpkg.
+bool was_not_installed(const Line& line) {
+  return line.thing.first == "package" &&
+         (line.was == "absent" || (line.was.size() > 2 && line.was.compare(1, 2, "c ") == 0));
+}
+
 /// The state after gpuadm's changes, from the journal, to detect changes by others.
 bool is_watched(const Thing& thing) {
   return thing.first == "file" || thing.first == "sysctl";
@@ -33,6 +39,12 @@ bool is_watched(const Thing& thing) {
 constexpr std::string_view kinds[] = {"file",         "directory",   "unit",         "sysctl", "module",
                                       "package",      "image",       "docker-image", "swap",   "mig",
                                       "compute-mode", "persistence", "mode"};
+
+/// Older versions recorded it. ldconfig generates it from files that are restored, also when packages are
+/// removed.
+bool is_linker_cache(const Thing& thing) {
+  return thing.first == "file" && thing.second == "/etc/ld.so.cache";
+}
 
 std::unexpected<base::Error> cluster_in_the_way(const std::string& state) {
   if (state == "unfinished")
@@ -154,7 +166,7 @@ class Backwards {
 
   Result<> take_back(const Line& line) {
     const Thing& thing = line.thing;
-    if (thing.first == "cluster" || kept_.contains(thing)) return {};
+    if (thing.first == "cluster" || kept_.contains(thing) || is_linker_cache(thing)) return {};
     if (is_to_stay(line)) {
       staying_.insert(thing);
       return {};
@@ -193,13 +205,16 @@ class Backwards {
   /// Services are stopped first and started last; directories are removed when they are empty.
   void arrange() {
     std::map<std::string, std::vector<Action>> stages;
-    std::map<std::string, std::vector<std::string>> packages;  // by step
+    // By step, the newest first, because what it installed may depend on what earlier ones installed.
+    std::vector<std::pair<std::string, std::vector<std::string>>> packages;
     std::set<std::string> restarts;
     for (const Line& line : todo_) {
       const auto& [kind, name] = line.thing;
       const bool runs = line.was.ends_with(" active");
-      if (kind == "package" && line.was == "absent") {
-        packages[line.run + " " + line.step].push_back(name);
+      if (was_not_installed(line)) {
+        const std::string step = line.run + " " + line.step;
+        if (packages.empty() || packages.back().first != step) packages.push_back({step, {}});
+        packages.back().second.push_back(name);
         continue;
       }
       if (const auto reader = journal_.readers.find(name); kind == "file" && reader != journal_.readers.end())

@@ -53,6 +53,9 @@ for without in '' runuser; do
   [ "$(stat -c %U homes/mallory/.kube)" = "$mallory" ] || fail "the folder is not theirs"
   [ "$(stat -c '%a %U' homes/root/.kube/config)" = "600 root" ] || fail "root's kubeconfig"
   cmp -s etc/admin.conf homes/mallory/.kube/config || fail "another kubeconfig"
+  # A run that is killed now does not end the step.
+  grep -q "^+file	$place/homes/mallory/.kube/config	was 600 $(id -u "$mallory") [0-9]* $(stat -c %.9Y homes/mallory/.kube/config) " home/journal/log ||
+    fail "the new state of the kubeconfig is not in the journal: $(cat home/journal/log)"
 done
 without=
 rm -rf homes/mallory/.kube homes/root/.kube home

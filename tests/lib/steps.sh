@@ -12,3 +12,11 @@ in_step() {
   } >step.sh
   sh step.sh
 }
+
+# script FILE STEP check|apply: the text of a script of playbooks/FILE, for every family.
+script() {
+  "$GPUADM" assets show "playbooks/$1" | awk -v id="$2" -v part="$3:" '
+    /^- id: / { mine = $3 == id }
+    /^ ? ? ? ?[^ ]/ { wanted = mine && $1 == part; next }
+    wanted { print substr($0, 7) }'
+}

@@ -70,6 +70,49 @@ TEST_CASE(
         "undo/journal: undo.journal\n");
 }
 
+TEST_CASE(
+    "undo: a package of which only the configuration files were left is removed with those of its step") {
+  const plan::UndoPlan way = back(
+      "log\tpackage\tkubelet\trc 1.28.2-1.1\tinstall\tr\n"
+      "log\tpackage\tkubeadm\tabsent\tinstall\tr\n"
+      "log\tpackage\tkubectl\thi 1.28.2-1.1\tinstall\tr\n"
+      "now\tpackage\tkubelet\thi 1.36.2-1.1\n"
+      "now\tpackage\tkubeadm\thi 1.36.2-1.1\n"
+      "now\tpackage\tkubectl\thi 1.36.2-1.1\n");
+  CHECK(shown(way) ==
+        "undo/things: undo.package:kubectl\n"
+        "undo/packages: undo.packages:kubeadm kubelet\n"
+        "undo/journal: undo.journal\n");
+}
+
+TEST_CASE("undo: packages are removed in reverse order, because later ones may depend on earlier ones") {
+  const plan::UndoPlan way = back(
+      "log\tpackage\tcontainerd\tabsent\tb.runtime\tone\n"
+      "log\tpackage\tiptables\tabsent\tb.runtime\tone\n"
+      "log\tpackage\tconntrack\tabsent\ta.kube\ttwo\n"
+      "log\tpackage\tkubelet\tabsent\ta.kube\ttwo\n"
+      "now\tpackage\tcontainerd\tii 1\n"
+      "now\tpackage\tiptables\tii 1\n"
+      "now\tpackage\tconntrack\tii 1\n"
+      "now\tpackage\tkubelet\tii 1\n",
+      {.all = true});
+  CHECK(shown(way) ==
+        "undo/packages: undo.packages:kubelet conntrack undo.packages:iptables containerd\n"
+        "undo/journal: undo.journal\n");
+}
+
+TEST_CASE("undo: the linker's cache in an old journal is not restored, and does not keep the journal") {
+  const std::string cache =
+      "log\tfile\t/etc/ld.so.cache\twas 644 0 0 1.5 aa\tgpu.driver.found\tr\n"
+      "log\t+file\t/etc/ld.so.cache\twas 644 0 0 2.5 bb\tgpu.driver.found\tr\n"
+      "now\tfile\t/etc/ld.so.cache\twas 644 0 0 3.5 cc\n";
+  for (const plan::Undo& undo : {plan::Undo{}, plan::Undo{.all = true, .force = true}}) {
+    const plan::UndoPlan way = back(cache, undo);
+    CHECK(way.kept.empty());
+    CHECK(shown(way) == "undo/journal: undo.journal\n");
+  }
+}
+
 TEST_CASE("undo: a mode is restored whatever is in the file, before its package goes") {
   const plan::UndoPlan way = back(
       "log\tpackage\tkubelet\tabsent\tinstall\tr\n"
