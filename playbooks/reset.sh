@@ -149,11 +149,11 @@ reset_mounts() {
   done
 }
 
-# reset_leftover PATH: the content of a tree that was not recorded before the cluster. Without a record, only of trees that belong
-# to the cluster alone.
+# reset_leftover PATH: the content of a tree that was not recorded before the cluster: of a new folder the folder only, because a record
+# has the folders of all that it has. Without a record, only of trees that belong to the cluster alone.
 reset_leftover() {
   if [ -f "$(tree_file "$1")" ]; then
-    tree_now "$1" | awk -v before="$(tree_file "$1")" 'BEGIN { while ((getline line <before) > 0) was[line] = 1 } !($0 in was)'
+    tree_now "$1" | comm -23 - "$(tree_file "$1")" | awk '{ path = $0; while (sub(/\/[^\/]*$/, "", path)) if (path in new) next; new[$0]; print }'
   else
     case $1 in
       /etc/cni/net.d | /opt/cni/bin | /var/lib/cni | /var/lib | */.kube/cache) ;;
@@ -194,13 +194,13 @@ reset_cri_socket() {
     /var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet/config.yaml 2>/dev/null | head -n 1)
   printf '%s\n' "${gpuadm_socket:-/var/run/dockershim.sock}"
 }
-# reset_remove TREE: removes the paths on stdin, deepest first. A folder is kept if it contains anything that existed before.
+# reset_remove TREE: removes the paths on stdin, and what is below them on the same file system. A mount point is kept.
 reset_remove() {
   [ -d "$1" ] || return 0
   tree_open "$1" || die "$1 is not removed: $gpuadm_why"
   # shellcheck disable=SC2016 # of the inner shell
-  path_do sh -c 'cd "$1" && while IFS= read -r path; do
-    if [ -d "./$path" ] && [ ! -L "./$path" ]; then rmdir "./$path" 2>/dev/null; else rm -f "./$path"; fi
+  path_do sh -c 'cd "$1" && device=$(stat -c %d .) && while IFS= read -r path; do
+    [ "$(stat -c %d "./$path")" != "$device" ] || rm -rf --one-file-system "./$path"
   done' sh "$1" || : "the check names what stays"
 }
 reset_state() {
@@ -208,7 +208,7 @@ reset_state() {
   reset_by_kubeadm
   reset_mounts | while read -r path; do umount "$(printf '%b' "$path")" || umount -l "$(printf '%b' "$path")"; done
   for tree in $gpuadm_trees; do
-    reset_leftover "$tree" | sort -r | reset_remove "$tree"
+    reset_leftover "$tree" | reset_remove "$tree"
   done
   reset_claims | while IFS= read -r path; do rm -f "$path"; done
   rm -rf /var/run/kubernetes /run/gpuadm
