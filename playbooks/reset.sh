@@ -6,6 +6,31 @@
 # before_has FILE LINE: whether the record of the host before the cluster contains it.
 before_has() { [ -f "$gpuadm_before/$1" ] && grep -qxF -- "$2" "$gpuadm_before/$1"; }
 
+# reset_is_due: there is a record, which is deleted when the cluster is removed, or a cluster without one. From then on, and on a host that
+# was never a node, everything belongs to the host.
+reset_is_due() { [ -d "$gpuadm_before" ] || reset_is_foreign; }
+# reset_is_foreign: the host is a node, and its state before was not recorded: gpuadm did not create the cluster. A worker may have had an
+# admin.conf before.
+reset_is_foreign() {
+  [ ! -d "$gpuadm_before" ] || return 1
+  [ -e /etc/kubernetes/kubelet.conf ] || { [ -e /etc/kubernetes/admin.conf ] && ! journal_has cluster kubeadm; }
+}
+# reset_record: for such a cluster, the trees that belong to a cluster alone, as if they had been empty.
+reset_record() {
+  gpuadm_final=$gpuadm_before gpuadm_before=$gpuadm_before.new
+  rm -rf "$gpuadm_before"
+  mkdir -p "$gpuadm_before"
+  for tree in /etc/kubernetes /var/lib/kubelet /var/lib/etcd /var/lib/dockershim /run/flannel /run/nvidia/mps; do : >"$(tree_file "$tree")"; done
+  mv "$gpuadm_before" "$gpuadm_final"
+  gpuadm_before=$gpuadm_final
+}
+# reset_forget_record: a part of the record would be another record.
+reset_forget_record() {
+  rm -rf "$gpuadm_before.new"
+  mv "$gpuadm_before" "$gpuadm_before.new"
+  rm -rf "$gpuadm_before.new"
+}
+
 # --- The cluster's other nodes ---------------------------------------------------------------------------
 
 reset_kubectl() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s "$@"; }
@@ -149,17 +174,11 @@ reset_mounts() {
   done
 }
 
-# reset_leftover PATH: the content of a tree that was not recorded before the cluster: of a new folder the folder only, because a record
-# has the folders of all that it has. Without a record, only of trees that belong to the cluster alone.
+# reset_leftover PATH: the content of a recorded tree that was not there before the cluster: of a new folder the folder only, because a record
+# has the folders of all that it has.
 reset_leftover() {
-  if [ -f "$(tree_file "$1")" ]; then
-    tree_now "$1" | comm -23 - "$(tree_file "$1")" | awk '{ path = $0; while (sub(/\/[^\/]*$/, "", path)) if (path in new) next; new[$0]; print }'
-  else
-    case $1 in
-      /etc/cni/net.d | /opt/cni/bin | /var/lib/cni | /var/lib | */.kube/cache) ;;
-      *) tree_now "$1" ;;
-    esac
-  fi
+  [ -f "$(tree_file "$1")" ] || return 0
+  tree_now "$1" | comm -23 - "$(tree_file "$1")" | awk '{ path = $0; while (sub(/\/[^\/]*$/, "", path)) if (path in new) next; new[$0]; print }'
 }
 
 # CDI specifications of claims: the DRA driver removes them when the kubelet terminates pods, but here the runtime terminates the
@@ -176,7 +195,9 @@ reset_virtual_address() {
 }
 
 reset_state_check() {
-  [ -z "$(reset_mounts)$(reset_claims)" ] && [ ! -e /run/gpuadm ] && [ ! -e "$gpuadm_home/joining" ] || exit 1
+  [ ! -e /run/gpuadm ] && [ ! -e "$gpuadm_home/joining" ] || exit 1
+  reset_is_due || return 0
+  [ -d "$gpuadm_before" ] && [ -z "$(reset_mounts)$(reset_claims)" ] || exit 1
   for tree in $gpuadm_trees; do [ -z "$(reset_leftover "$tree")" ] || exit 1; done
 }
 # kubeadm removes what its own version has created. It empties whole folders, so it is skipped if one of them had content before.
@@ -204,14 +225,18 @@ reset_remove() {
   done' sh "$1" || : "the check names what stays"
 }
 reset_state() {
-  reset_virtual_address
-  reset_by_kubeadm
-  reset_mounts | while read -r path; do umount "$(printf '%b' "$path")" || umount -l "$(printf '%b' "$path")"; done
-  for tree in $gpuadm_trees; do
-    reset_leftover "$tree" | reset_remove "$tree"
-  done
-  reset_claims | while IFS= read -r path; do rm -f "$path"; done
-  rm -rf /var/run/kubernetes /run/gpuadm
+  ! reset_is_foreign || reset_record
+  if reset_is_due; then
+    reset_virtual_address
+    reset_by_kubeadm
+    reset_mounts | while read -r path; do umount "$(printf '%b' "$path")" || umount -l "$(printf '%b' "$path")"; done
+    for tree in $gpuadm_trees; do
+      reset_leftover "$tree" | reset_remove "$tree"
+    done
+    reset_claims | while IFS= read -r path; do rm -f "$path"; done
+    rm -rf /var/run/kubernetes
+  fi
+  rm -rf /run/gpuadm
   rm -f "$gpuadm_home/joining" "$gpuadm_home/cluster" "$gpuadm_home/default-token" "$gpuadm_home/upgraded"
 }
 
@@ -245,6 +270,7 @@ reset_has_rules() { have "$1-save" && [ "$(reset_rules "$1" | wc -l)" -ne "$("$1
 # reset_new_tables TABLES: tables that did not exist before and are empty now. The kernel's legacy tables cannot be removed.
 reset_new_tables() {
   case $1 in *-nft) ;; *) return 0 ;; esac
+  [ -f "$gpuadm_before/rules.$1" ] || return 0
   rules_now "$1" | awk -v before="$gpuadm_before/rules.$1" '
     BEGIN { while ((getline line <before) > 0) was[line] = 1 }
     /^\*/ { table = substr($0, 2); used = 0 }
@@ -257,7 +283,7 @@ reset_network_check() {
   [ -z "$(reset_namespaces)$(reset_links)$(reset_nft_tables)" ] || exit 1
   for tables in $gpuadm_tables; do
     ! reset_has_rules "$tables" || exit 1
-    [ ! -d "$gpuadm_before" ] || [ -z "$(reset_new_tables "$tables")" ] || exit 1
+    [ -z "$(reset_new_tables "$tables")" ] || exit 1
   done
 }
 reset_network() {
@@ -266,7 +292,6 @@ reset_network() {
   for link in $(reset_links); do ip link delete "$link"; done
   for tables in $gpuadm_tables; do
     ! reset_has_rules "$tables" || reset_rules "$tables" | "$tables-restore" -c
-    [ -d "$gpuadm_before" ] || continue
     # Restoring a table from empty input removes it.
     for table in $(reset_new_tables "$tables"); do printf '*%s\nCOMMIT\n' "$table" | "$tables-restore"; done
   done
