@@ -36,23 +36,27 @@ reset_forget_record() {
 reset_kubectl() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s "$@"; }
 
 # reset_nodes: "NAME MACHINE-ID control-plane|worker ADDRESS,…", from the cluster's API server, or from this host's own if a load
-# balancer still refers to one that has stopped. Values that a node reports are quoted, so that they cannot forge a line.
+# balancer still refers to one that has stopped. Fails if neither answers; of a worker, nothing is asked. Values that a node reports are
+# quoted, so that they cannot forge a line.
 reset_nodes() {
-  [ -f /etc/kubernetes/admin.conf ] && have kubectl || return 0
+  [ -f /etc/kubernetes/admin.conf ] || [ -f /etc/kubernetes/manifests/etcd.yaml ] || return 0
   for gpuadm_server in '' $(reset_own_server); do
     # shellcheck disable=SC2016 # a template
-    reset_kubectl ${gpuadm_server:+--server "$gpuadm_server"} get nodes 2>/dev/null \
-      -o 'go-template={{range .items}}{{.metadata.name}}{{"\t"}}{{printf "%q" .status.nodeInfo.machineID}}{{"\t"}}{{range $key, $value := .metadata.labels}}{{$key}} {{end}}{{"\t"}}{{range .status.addresses}}{{printf "%q," .address}}{{end}}{{"\n"}}{{end}}' && break
-  done | awk -F '\t' '{ gsub(/["\\ ]/, ""); role = $3 ~ /node-role.kubernetes.io\/(master|control-plane)/ ? "control-plane" : "worker"; print $1, $2, role, $4 }'
+    gpuadm_nodes=$(reset_kubectl ${gpuadm_server:+--server "$gpuadm_server"} get nodes 2>/dev/null \
+      -o 'go-template={{range .items}}{{.metadata.name}}{{"\t"}}{{printf "%q" .status.nodeInfo.machineID}}{{"\t"}}{{range $key, $value := .metadata.labels}}{{$key}} {{end}}{{"\t"}}{{range .status.addresses}}{{printf "%q," .address}}{{end}}{{"\n"}}{{end}}') || continue
+    printf '%s\n' "$gpuadm_nodes" | awk -F '\t' 'NF { gsub(/["\\ ]/, ""); role = $3 ~ /node-role.kubernetes.io\/(master|control-plane)/ ? "control-plane" : "worker"; print $1, $2, role, $4 }'
+    return 0
+  done
+  return 1
 }
 reset_own_server() {
   sed -nE 's/^ *- --(advertise-address|secure-port)=([0-9a-fA-F.:]+)$/\1 \2/p' /etc/kubernetes/manifests/kube-apiserver.yaml 2>/dev/null |
     awk '{ is[$1] = $2 } END { host = is["advertise-address"]; if (host ~ /:/) host = "[" host "]"; if (host != "") print "https://" host ":" is["secure-port"] }'
 }
-# reset_this_node: the node with this host's machine ID that also has its name or one of its addresses, because a node reports its
-# machine ID itself and could report another one's.
+# reset_this_node: in $reset_all, the output of reset_nodes, the node with this host's machine ID that also has its name or one of its
+# addresses, because a node reports its machine ID itself and could report another one's.
 reset_this_node() {
-  reset_nodes | id=$(cat /etc/machine-id) name=$(reset_own_name) addresses=$(ip -o addr 2>/dev/null | awk '{ sub(/\/.*/, "", $4); print $4 }') awk '
+  printf '%s\n' "$reset_all" | id=$(cat /etc/machine-id) name=$(reset_own_name) addresses=$(ip -o addr 2>/dev/null | awk '{ sub(/\/.*/, "", $4); print $4 }') awk '
     BEGIN { n = split(ENVIRON["addresses"], line, "\n"); for (i = 1; i <= n; i++) own[line[i]] = 1 }
     $2 != ENVIRON["id"] { next }
     $1 == ENVIRON["name"] { named = $1; next }
@@ -63,12 +67,12 @@ reset_own_name() {
   gpuadm_named=$(sed -nE 's/.*--hostname-override=([^" ]+).*/\1/p' /var/lib/kubelet/kubeadm-flags.env 2>/dev/null || :)
   printf '%s\n' "${gpuadm_named:-$(hostname)}" | tr '[:upper:]' '[:lower:]'
 }
-# reset_planes_that_stay: control planes of the cluster that are not among the hosts of this run. $leaving_machines has "MACHINE-ID
+# reset_planes_that_stay: control planes in $reset_all that are not among the hosts of this run. $leaving_machines has "MACHINE-ID
 # NAME ADDRESS" of each host, with the name and the address by which gpuadm reaches it. A machine ID alone is not sufficient,
 # because another host could report it. If no control plane stays, the cluster is removed as a whole: there is nothing to leave, and
 # the last members of etcd would have no quorum.
 reset_planes_that_stay() {
-  reset_nodes | leaving=$leaving_machines this=$(reset_this_node) awk '
+  printf '%s\n' "$reset_all" | leaving=$leaving_machines this=$(reset_this_node) awk '
     BEGIN { n = split(ENVIRON["leaving"], line, "\n"); for (i = 1; i <= n; i++) { split(line[i], word, " "); name[word[1]] = word[2]; at[word[1]] = word[3] } }
     function agrees() {
       if (!($2 in name)) return 0
@@ -78,14 +82,60 @@ reset_planes_that_stay() {
     $3 == "control-plane" && $1 != ENVIRON["this"] && !agrees() { print $1 }'
 }
 
-reset_leave_check() { [ -z "$(reset_planes_that_stay)" ] || [ -z "$(reset_this_node)" ] || exit 1; }
+# reset_members: "NAME PEER-URL" of the members of etcd: as etcd on this host lists them, or as its data has them, which may still contain
+# removed ones, or as kubeadm configured them.
+reset_members() {
+  gpuadm_pki=/etc/kubernetes/pki/etcd
+  gpuadm_members=$(
+    {
+      printf '{}' | timeout 5 kubectl --kubeconfig /dev/null --request-timeout=3s --server https://127.0.0.1:2379 \
+        --certificate-authority="$gpuadm_pki/ca.crt" --client-certificate="$gpuadm_pki/healthcheck-client.crt" \
+        --client-key="$gpuadm_pki/healthcheck-client.key" create --raw /v3/cluster/member/list -f - || cat /var/lib/etcd/member/snap/db
+    } 2>/dev/null | grep -aoE '\{"(id|ID)":[^{}]*"peerURLs":\["[^{}]*\}' |
+      sed -nE 's/.*"name":"([A-Za-z0-9.-]+)".*/\1 &/; s/ .*"peerURLs":\["([^"]+)".*/ \1/p' | sort -u
+  )
+  [ -n "$gpuadm_members" ] || gpuadm_members=$(reset_etcd_flag initial-cluster | tr ',=' '\n ')
+  printf '%s\n' "$gpuadm_members"
+}
+reset_etcd_flag() { sed -nE "s/^ *- --$1=(.+)\$/\1/p" /etc/kubernetes/manifests/etcd.yaml; }
+# reset_members_that_stay: names of those that are not on the hosts of this run.
+reset_members_that_stay() {
+  reset_members | leaving=$leaving_machines own=$(reset_etcd_flag name) awk '
+    BEGIN { n = split(ENVIRON["leaving"], line, "\n"); for (i = 1; i <= n; i++) { split(line[i], word, " "); name[i] = word[2]; at[i] = word[3] } }
+    NF != 2 || $1 == ENVIRON["own"] { next }
+    { gsub(/^[a-z]+:\/\/\[?|\]?:[0-9]+$/, "", $2); for (i = 1; i <= n; i++) if (name[i] == $1 || index(name[i], $1 ".") == 1 || index($1, name[i] ".") == 1 || at[i] == $2) next; print $1 }'
+}
+
+# $leave_unread: what to do if no API server answers and members of etcd stay: "refuse", "say" that this node stays in the cluster, or
+# "left": nothing, because another control plane has removed it. $gpuadm_home/left: it has left, or that was said.
+reset_leave_check() {
+  if reset_all=$(reset_nodes); then
+    [ -z "$(reset_planes_that_stay)" ] || [ -z "$(reset_this_node)" ] || exit 1
+    return
+  fi
+  [ -f /etc/kubernetes/manifests/etcd.yaml ] && [ "$leave_unread" != left ] && [ ! -e "$gpuadm_home/left" ] || return 0
+  gpuadm_stay=$(reset_members_that_stay)
+  [ -n "$gpuadm_stay" ] || return 0
+  [ "$leave_unread" = say ] || reset_leave_refuse
+  exit 1
+}
+reset_leave_refuse() {
+  die "no API server answers with /etc/kubernetes/admin.conf, so this node cannot leave the cluster, and other members of etcd stay${gpuadm_stay:+: $(printf %s "$gpuadm_stay" | tr '\n' ' ')}. Run gpuadm remove with another control plane instead; or repair it (gpuadm doctor), then run again; or use --force"
+}
 reset_leave() {
-  node=$(reset_this_node)
-  kubectl --kubeconfig /etc/kubernetes/admin.conf drain "$node" --ignore-daemonsets --force --timeout=60s ||
-    say "cannot drain $node: its remaining pods are stopped with it"
-  [ ! -d /var/lib/etcd/member ] || timeout 120 kubeadm reset phase remove-etcd-member --kubeconfig /etc/kubernetes/admin.conf
-  # The API server of a removed member stops, and a load balancer may refer to it for a while.
-  in_time 60 reset_forget "$node" || die "cannot delete the node $node: run again, or run kubectl delete node $node"
+  if reset_all=$(reset_nodes); then
+    node=$(reset_this_node)
+    kubectl --kubeconfig /etc/kubernetes/admin.conf drain "$node" --ignore-daemonsets --force --timeout=60s ||
+      say "cannot drain $node: its remaining pods are stopped with it"
+    [ ! -d /var/lib/etcd/member ] || timeout 120 kubeadm reset phase remove-etcd-member --kubeconfig /etc/kubernetes/admin.conf
+    # The API server of a removed member stops, and a load balancer may refer to it for a while.
+    in_time 60 reset_forget "$node" || die "cannot delete the node $node: run again, or run kubectl delete node $node"
+  else
+    [ "$leave_unread" = say ] || reset_leave_refuse
+    node=$(reset_own_name)
+    say "no API server answers, so the node $node and its member of etcd stay in the cluster. Remove them on another control plane: etcdctl member list, etcdctl member remove ID, kubectl delete node $node"
+  fi
+  : >"$gpuadm_home/left"
 }
 reset_forget() { reset_kubectl delete node "$1" --ignore-not-found >/dev/null 2>&1; }
 
@@ -237,7 +287,7 @@ reset_state() {
     rm -rf /var/run/kubernetes
   fi
   rm -rf /run/gpuadm
-  rm -f "$gpuadm_home/joining" "$gpuadm_home/cluster" "$gpuadm_home/default-token" "$gpuadm_home/upgraded"
+  rm -f "$gpuadm_home/left" "$gpuadm_home/joining" "$gpuadm_home/cluster" "$gpuadm_home/default-token" "$gpuadm_home/upgraded"
 }
 
 # --- Network ---------------------------------------------------------------------------------------------
