@@ -37,15 +37,17 @@ tree_open() {
   path_look "$1/."
 }
 
-# tree_now PATH: its content; of /etc/kubernetes and /var/lib only what belongs to a cluster. Content of a home is listed as its
-# user.
+# tree_now PATH: its content, one path a line; of /etc/kubernetes and /var/lib only what belongs to a cluster. Content of a home is listed
+# as its user. A name with a newline, which a pod may choose in its volumes, is left out with everything below it: its lines would be
+# other paths.
 tree_now() {
   [ -d "$1" ] || return 0
+  gpuadm_lines="*$gpuadm_newline*"
   case $1 in
-    /etc/kubernetes) (cd "$1" && for part in manifests pki tmp ./*.conf; do [ ! -e "$part" ] || find "${part#./}" -xdev; done) ;;
-    /var/lib) [ ! -e "$1/kubernetes" ] || (cd "$1" && find kubernetes -xdev) ;;
-    */.kube/cache) ! tree_open "$1" || path_do find "$1" -xdev -mindepth 1 -printf '%P\n' ;;
-    *) find "$1" -xdev -mindepth 1 -printf '%P\n' ;;
+    /etc/kubernetes) (cd "$1" && for part in manifests pki tmp ./*.conf; do [ ! -e "$part" ] || find "${part#./}" -xdev -name "$gpuadm_lines" -prune -o -print; done) ;;
+    /var/lib) [ ! -e "$1/kubernetes" ] || (cd "$1" && find kubernetes -xdev -name "$gpuadm_lines" -prune -o -print) ;;
+    */.kube/cache) ! tree_open "$1" || path_do find "$1" -xdev -mindepth 1 -name "$gpuadm_lines" -prune -o -printf '%P\n' ;;
+    *) find "$1" -xdev -mindepth 1 -name "$gpuadm_lines" -prune -o -printf '%P\n' ;;
   esac | sort
 }
 tree_file() { printf '%s/tree.%s' "$gpuadm_before" "$(printf %s "$1" | tr / _)"; }

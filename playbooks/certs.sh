@@ -8,7 +8,8 @@ certs_done=$cluster_kept/gpuadm-certs-renewed
 
 # certs_kubeadm ARGUMENT...
 certs_kubeadm() {
-  if [ "$(kubeadm_minor)" -ge 20 ]; then kubeadm certs "$@"; else kubeadm alpha certs "$@"; fi
+  gpuadm_minor=$(kubeadm_minor) || exit 3
+  if [ "$gpuadm_minor" -ge 20 ]; then kubeadm certs "$@"; else kubeadm alpha certs "$@"; fi
 }
 
 # certs_leaves: the files whose certificates kubeadm renews.
@@ -43,18 +44,26 @@ certs_ending() {
   if have openssl; then
     certs_leaves | while IFS= read -r gpuadm_file; do certs_last "$gpuadm_file" "$1" || printf '%s\n' "$gpuadm_file"; done
   else
-    certs_kubeadm check-expiration 2>/dev/null | awk -v days="$1" '
+    gpuadm_said=$(certs_kubeadm check-expiration) || die "kubeadm cannot read the certificates: run kubeadm certs check-expiration, or install openssl"
+    printf '%s\n' "$gpuadm_said" | awk -v days="$1" '
       /^CERTIFICATE AUTHORITY/ { exit }
       { for (i = 2; i <= NF; i++) if ($i ~ /^(<invalid>|[0-9]+[smhdy])$/) { left = $i; break } else left = "" }
       left == "" { next }
+      { rows++ }
       left ~ /y$/ { left = left * 365 } left ~ /[smh]$/ || left ~ /invalid/ { left = 0 }
-      left + 0 <= days + 0 { print $1 }'
+      left + 0 <= days + 0 { print $1 }
+      END { exit !rows }' || die "kubeadm lists no certificate: run kubeadm certs check-expiration, or install openssl"
   fi
 }
 
 certs_are_renewed() {
   [ ! -d "$certs_before" ] || return 1
-  if [ "$renew_all" = yes ]; then [ "$(cat "$certs_done" 2>/dev/null)" = "$gpuadm_run" ]; else [ -z "$(certs_ending "$within_days")" ]; fi
+  if [ "$renew_all" = yes ]; then
+    [ "$(cat "$certs_done" 2>/dev/null)" = "$gpuadm_run" ]
+  else
+    gpuadm_ending=$(certs_ending "$within_days") || exit 3
+    [ -z "$gpuadm_ending" ]
+  fi
 }
 
 # certs_copy FROM TO: certificates, keys and kubeconfigs.

@@ -23,6 +23,7 @@ encryption_key() {
 }
 # encryption_put KEYS: lines as encryption_keys prints them.
 encryption_put() {
+  case $1 in *'secret: "'[!\"]*) ;; *) die "no encryption key was found, so $encryption_file was not changed: run again" ;; esac
   encryption_write_file "# Written by gpuadm: the keys of Secrets in etcd. Without them no backup of etcd can be read.
 apiVersion: apiserver.config.k8s.io/v1
 kind: EncryptionConfiguration
@@ -47,33 +48,41 @@ encryption_take() {
 encryption_rotates=/etc/kubernetes/tmp/gpuadm-encryption-key
 encryption_add() {
   [ -f "$encryption_file" ] || die "this cluster does not encrypt its Secrets ($encryption_file does not exist): gpuadm init --profile hardened creates a cluster that does"
-  [ -n "$(encryption_keys)" ] || die "$encryption_file was not written by gpuadm: rotate the key with the tool that wrote it"
-  cluster_keep_folder "${encryption_rotates%/*}"
+  gpuadm_keys=$(encryption_keys)
+  [ -n "$gpuadm_keys" ] || die "$encryption_file was not written by gpuadm: rotate the key with the tool that wrote it"
   gpuadm_key=$(encryption_key)
-  encryption_put "$(encryption_keys)
+  encryption_put "$gpuadm_keys
 $gpuadm_key"
-  printf '%s\n' "$gpuadm_key" | sed 's/.*name: "\([^"]*\)".*/\1/' >"$encryption_rotates"
+  cluster_keep_folder "${encryption_rotates%/*}"
+  path_open "$encryption_rotates"
+  printf '%s\n' "$gpuadm_key" | sed 's/.*name: "\([^"]*\)".*/\1/' | path_write 0600
 }
-# encryption_row NAME: the line of that key; encryption_others NAME: the lines of the others.
-encryption_row() { encryption_keys | grep -F "name: \"$1\""; }
-encryption_others() { encryption_keys | grep -vF "name: \"$1\""; }
+# encryption_read: sets gpuadm_keys, gpuadm_new_key to the name of the new key, and gpuadm_new_row to its line.
+encryption_read() {
+  gpuadm_keys=$(encryption_keys)
+  gpuadm_new_key=$(cat "$encryption_rotates")
+  gpuadm_new_row=$(printf '%s\n' "$gpuadm_keys" | grep -F "name: \"$gpuadm_new_key\"") ||
+    die "$encryption_rotates names no key of $encryption_file: run rm $encryption_rotates, then run again"
+}
 encryption_new_is_first() {
-  gpuadm_new_key=$(cat "$encryption_rotates") || return 1
-  [ "$(encryption_keys | head -n 1)" = "$(encryption_row "$gpuadm_new_key")" ]
+  [ -s "$encryption_rotates" ] || return 1
+  encryption_read
+  [ "${gpuadm_keys%%"$gpuadm_newline"*}" = "$gpuadm_new_row" ]
 }
 encryption_new_to_front() {
-  gpuadm_new_key=$(cat "$encryption_rotates")
-  encryption_put "$(encryption_row "$gpuadm_new_key" && encryption_others "$gpuadm_new_key")"
+  encryption_read
+  encryption_put "$gpuadm_new_row
+$(printf '%s\n' "$gpuadm_keys" | grep -vxF -- "$gpuadm_new_row")"
 }
 # encryption_old: how many Secrets in etcd are not encrypted with the new key. A value begins with the key's name
 # (kubernetes staging/src/k8s.io/apiserver/pkg/storage/value).
 encryption_old() {
   gpuadm_all=$(etcd_client get /registry/secrets/ --prefix --keys-only) || return 1
-  gpuadm_new_key=$(cat "$encryption_rotates") || return 1
+  encryption_read
   gpuadm_written=$(etcd_client get /registry/secrets/ --prefix --print-value-only | grep -ac "^k8s:enc:secretbox:v1:$gpuadm_new_key:") || :
   echo $(($(printf '%s\n' "$gpuadm_all" | grep -c .) - gpuadm_written))
 }
-encryption_is_written() { [ -e "$encryption_rotates" ] && [ "$(encryption_old)" = 0 ]; }
+encryption_is_written() { [ -s "$encryption_rotates" ] && [ "$(encryption_old)" = 0 ]; }
 # Secrets that change in the meantime are written with the new key anyway.
 encryption_write() {
   for gpuadm_try in 1 2 3; do

@@ -20,15 +20,17 @@ objects_get() {
   api get "$kinds" "$@" --ignore-not-found -o json
 }
 
+# Of what kubectl prints, the names of objects: it also warns when it succeeds.
+objects_name='^[a-z0-9.-]+/[a-z0-9.-]+$'
 # All or nothing: if one object is rejected, those before it are deleted again. A lost connection does not stop it halfway.
 objects_create() {
   trap '' HUP INT TERM PIPE
   answer=$(printf '%s' "$objects" | api create -n "$space" -f - -o name 2>&1) && {
-    printf '%s\n' "$answer"
+    printf '%s\n' "$answer" | grep -E "$objects_name"
     return 0
   }
-  printf '%s\n' "$answer" | grep -Ev '^[a-z0-9.-]+/[a-z0-9.-]+$' >&2
-  printf '%s\n' "$answer" | grep -E '^[a-z0-9.-]+/[a-z0-9.-]+$' | while read -r name; do
+  printf '%s\n' "$answer" | grep -Ev "$objects_name" >&2
+  printf '%s\n' "$answer" | grep -E "$objects_name" | while read -r name; do
     api -n "$space" delete "$name" --ignore-not-found --wait=false >/dev/null || echo "$name was created and could not be deleted" >&2
   done
   return 1

@@ -6,28 +6,57 @@
 # before_has FILE LINE: whether the record of the host before the cluster contains it.
 before_has() { [ -f "$gpuadm_before/$1" ] && grep -qxF -- "$2" "$gpuadm_before/$1"; }
 
+# reset_is_due: there is a record, which is deleted when the cluster is removed, or a cluster without one. From then on, and on a host that
+# was never a node, everything belongs to the host.
+reset_is_due() { [ -d "$gpuadm_before" ] || reset_is_foreign; }
+# reset_is_foreign: the host is a node, and its state before was not recorded: gpuadm did not create the cluster. A worker may have had an
+# admin.conf before.
+reset_is_foreign() {
+  [ ! -d "$gpuadm_before" ] || return 1
+  [ -e /etc/kubernetes/kubelet.conf ] || { [ -e /etc/kubernetes/admin.conf ] && ! journal_has cluster kubeadm; }
+}
+# reset_record: for such a cluster, the trees that belong to a cluster alone, as if they had been empty.
+reset_record() {
+  gpuadm_final=$gpuadm_before gpuadm_before=$gpuadm_before.new
+  rm -rf "$gpuadm_before"
+  mkdir -p "$gpuadm_before"
+  for tree in /etc/kubernetes /var/lib/kubelet /var/lib/etcd /var/lib/dockershim /run/flannel /run/nvidia/mps; do : >"$(tree_file "$tree")"; done
+  mv "$gpuadm_before" "$gpuadm_final"
+  gpuadm_before=$gpuadm_final
+}
+# reset_forget_record: a part of the record would be another record.
+reset_forget_record() {
+  rm -rf "$gpuadm_before.new"
+  mv "$gpuadm_before" "$gpuadm_before.new"
+  rm -rf "$gpuadm_before.new"
+}
+
 # --- The cluster's other nodes ---------------------------------------------------------------------------
 
 reset_kubectl() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s "$@"; }
 
 # reset_nodes: "NAME MACHINE-ID control-plane|worker ADDRESS,…", from the cluster's API server, or from this host's own if a load
-# balancer still refers to one that has stopped. Values that a node reports are quoted, so that they cannot forge a line.
+# balancer still refers to one that has stopped. Fails if neither answers; of a worker, nothing is asked. Values that a node reports are
+# quoted, so that they cannot forge a line.
 reset_nodes() {
-  [ -f /etc/kubernetes/admin.conf ] && have kubectl || return 0
+  [ -f /etc/kubernetes/admin.conf ] || [ -f /etc/kubernetes/manifests/etcd.yaml ] || return 0
   for gpuadm_server in '' $(reset_own_server); do
     # shellcheck disable=SC2016 # a template
-    reset_kubectl ${gpuadm_server:+--server "$gpuadm_server"} get nodes 2>/dev/null \
-      -o 'go-template={{range .items}}{{.metadata.name}}{{"\t"}}{{printf "%q" .status.nodeInfo.machineID}}{{"\t"}}{{range $key, $value := .metadata.labels}}{{$key}} {{end}}{{"\t"}}{{range .status.addresses}}{{printf "%q," .address}}{{end}}{{"\n"}}{{end}}' && break
-  done | awk -F '\t' '{ gsub(/["\\ ]/, ""); role = $3 ~ /node-role.kubernetes.io\/(master|control-plane)/ ? "control-plane" : "worker"; print $1, $2, role, $4 }'
+    gpuadm_nodes=$(reset_kubectl ${gpuadm_server:+--server "$gpuadm_server"} get nodes 2>/dev/null \
+      -o 'go-template={{range .items}}{{.metadata.name}}{{"\t"}}{{printf "%q" .status.nodeInfo.machineID}}{{"\t"}}{{range $key, $value := .metadata.labels}}{{$key}} {{end}}{{"\t"}}{{range .status.addresses}}{{printf "%q," .address}}{{end}}{{"\n"}}{{end}}') || continue
+    printf '%s\n' "$gpuadm_nodes" | awk -F '\t' 'NF { gsub(/["\\ ]/, ""); role = $3 ~ /node-role.kubernetes.io\/(master|control-plane)/ ? "control-plane" : "worker"; print $1, $2, role, $4 }'
+    return 0
+  done
+  return 1
 }
 reset_own_server() {
   sed -nE 's/^ *- --(advertise-address|secure-port)=([0-9a-fA-F.:]+)$/\1 \2/p' /etc/kubernetes/manifests/kube-apiserver.yaml 2>/dev/null |
     awk '{ is[$1] = $2 } END { host = is["advertise-address"]; if (host ~ /:/) host = "[" host "]"; if (host != "") print "https://" host ":" is["secure-port"] }'
 }
-# reset_this_node: the node with this host's machine ID that also has its name or one of its addresses, because a node reports its
-# machine ID itself and could report another one's.
+# reset_this_node: in $reset_all, the output of reset_nodes, the node with this host's machine ID that also has its name or one of its
+# addresses, because a node reports its machine ID itself and could report another one's.
 reset_this_node() {
-  reset_nodes | id=$(cat /etc/machine-id) name=$(reset_own_name) addresses=$(ip -o addr 2>/dev/null | awk '{ sub(/\/.*/, "", $4); print $4 }') awk '
+  printf '%s\n' "$reset_all" | id=$(cat /etc/machine-id) name=$(reset_own_name) addresses=$(ip -o addr 2>/dev/null | awk '{ sub(/\/.*/, "", $4); print $4 }') awk '
     BEGIN { n = split(ENVIRON["addresses"], line, "\n"); for (i = 1; i <= n; i++) own[line[i]] = 1 }
     $2 != ENVIRON["id"] { next }
     $1 == ENVIRON["name"] { named = $1; next }
@@ -38,12 +67,12 @@ reset_own_name() {
   gpuadm_named=$(sed -nE 's/.*--hostname-override=([^" ]+).*/\1/p' /var/lib/kubelet/kubeadm-flags.env 2>/dev/null || :)
   printf '%s\n' "${gpuadm_named:-$(hostname)}" | tr '[:upper:]' '[:lower:]'
 }
-# reset_planes_that_stay: control planes of the cluster that are not among the hosts of this run. $leaving_machines has "MACHINE-ID
+# reset_planes_that_stay: control planes in $reset_all that are not among the hosts of this run. $leaving_machines has "MACHINE-ID
 # NAME ADDRESS" of each host, with the name and the address by which gpuadm reaches it. A machine ID alone is not sufficient,
 # because another host could report it. If no control plane stays, the cluster is removed as a whole: there is nothing to leave, and
 # the last members of etcd would have no quorum.
 reset_planes_that_stay() {
-  reset_nodes | leaving=$leaving_machines this=$(reset_this_node) awk '
+  printf '%s\n' "$reset_all" | leaving=$leaving_machines this=$(reset_this_node) awk '
     BEGIN { n = split(ENVIRON["leaving"], line, "\n"); for (i = 1; i <= n; i++) { split(line[i], word, " "); name[word[1]] = word[2]; at[word[1]] = word[3] } }
     function agrees() {
       if (!($2 in name)) return 0
@@ -53,14 +82,60 @@ reset_planes_that_stay() {
     $3 == "control-plane" && $1 != ENVIRON["this"] && !agrees() { print $1 }'
 }
 
-reset_leave_check() { [ -z "$(reset_planes_that_stay)" ] || [ -z "$(reset_this_node)" ] || exit 1; }
+# reset_members: "NAME PEER-URL" of the members of etcd: as etcd on this host lists them, or as its data has them, which may still contain
+# removed ones, or as kubeadm configured them.
+reset_members() {
+  gpuadm_pki=/etc/kubernetes/pki/etcd
+  gpuadm_members=$(
+    {
+      printf '{}' | timeout 5 kubectl --kubeconfig /dev/null --request-timeout=3s --server https://127.0.0.1:2379 \
+        --certificate-authority="$gpuadm_pki/ca.crt" --client-certificate="$gpuadm_pki/healthcheck-client.crt" \
+        --client-key="$gpuadm_pki/healthcheck-client.key" create --raw /v3/cluster/member/list -f - || cat /var/lib/etcd/member/snap/db
+    } 2>/dev/null | grep -aoE '\{"(id|ID)":[^{}]*"peerURLs":\["[^{}]*\}' |
+      sed -nE 's/.*"name":"([A-Za-z0-9.-]+)".*/\1 &/; s/ .*"peerURLs":\["([^"]+)".*/ \1/p' | sort -u
+  )
+  [ -n "$gpuadm_members" ] || gpuadm_members=$(reset_etcd_flag initial-cluster | tr ',=' '\n ')
+  printf '%s\n' "$gpuadm_members"
+}
+reset_etcd_flag() { sed -nE "s/^ *- --$1=(.+)\$/\1/p" /etc/kubernetes/manifests/etcd.yaml; }
+# reset_members_that_stay: names of those that are not on the hosts of this run.
+reset_members_that_stay() {
+  reset_members | leaving=$leaving_machines own=$(reset_etcd_flag name) awk '
+    BEGIN { n = split(ENVIRON["leaving"], line, "\n"); for (i = 1; i <= n; i++) { split(line[i], word, " "); name[i] = word[2]; at[i] = word[3] } }
+    NF != 2 || $1 == ENVIRON["own"] { next }
+    { gsub(/^[a-z]+:\/\/\[?|\]?:[0-9]+$/, "", $2); for (i = 1; i <= n; i++) if (name[i] == $1 || index(name[i], $1 ".") == 1 || index($1, name[i] ".") == 1 || at[i] == $2) next; print $1 }'
+}
+
+# $leave_unread: what to do if no API server answers and members of etcd stay: "refuse", "say" that this node stays in the cluster, or
+# "left": nothing, because another control plane has removed it. $gpuadm_home/left: it has left, or that was said.
+reset_leave_check() {
+  if reset_all=$(reset_nodes); then
+    [ -z "$(reset_planes_that_stay)" ] || [ -z "$(reset_this_node)" ] || exit 1
+    return
+  fi
+  [ -f /etc/kubernetes/manifests/etcd.yaml ] && [ "$leave_unread" != left ] && [ ! -e "$gpuadm_home/left" ] || return 0
+  gpuadm_stay=$(reset_members_that_stay)
+  [ -n "$gpuadm_stay" ] || return 0
+  [ "$leave_unread" = say ] || reset_leave_refuse
+  exit 1
+}
+reset_leave_refuse() {
+  die "no API server answers with /etc/kubernetes/admin.conf, so this node cannot leave the cluster, and other members of etcd stay${gpuadm_stay:+: $(printf %s "$gpuadm_stay" | tr '\n' ' ')}. Run gpuadm remove with another control plane instead; or repair it (gpuadm doctor), then run again; or use --force"
+}
 reset_leave() {
-  node=$(reset_this_node)
-  kubectl --kubeconfig /etc/kubernetes/admin.conf drain "$node" --ignore-daemonsets --force --timeout=60s ||
-    say "cannot drain $node: its remaining pods are stopped with it"
-  [ ! -d /var/lib/etcd/member ] || timeout 120 kubeadm reset phase remove-etcd-member --kubeconfig /etc/kubernetes/admin.conf
-  # The API server of a removed member stops, and a load balancer may refer to it for a while.
-  in_time 60 reset_forget "$node" || die "cannot delete the node $node: run again, or run kubectl delete node $node"
+  if reset_all=$(reset_nodes); then
+    node=$(reset_this_node)
+    kubectl --kubeconfig /etc/kubernetes/admin.conf drain "$node" --ignore-daemonsets --force --timeout=60s ||
+      say "cannot drain $node: its remaining pods are stopped with it"
+    [ ! -d /var/lib/etcd/member ] || timeout 120 kubeadm reset phase remove-etcd-member --kubeconfig /etc/kubernetes/admin.conf
+    # The API server of a removed member stops, and a load balancer may refer to it for a while.
+    in_time 60 reset_forget "$node" || die "cannot delete the node $node: run again, or run kubectl delete node $node"
+  else
+    [ "$leave_unread" = say ] || reset_leave_refuse
+    node=$(reset_own_name)
+    say "no API server answers, so the node $node and its member of etcd stay in the cluster. Remove them on another control plane: etcdctl member list, etcdctl member remove ID, kubectl delete node $node"
+  fi
+  : >"$gpuadm_home/left"
 }
 reset_forget() { reset_kubectl delete node "$1" --ignore-not-found >/dev/null 2>&1; }
 
@@ -149,17 +224,11 @@ reset_mounts() {
   done
 }
 
-# reset_leftover PATH: the content of a tree that was not recorded before the cluster. Without a record, only of trees that belong
-# to the cluster alone.
+# reset_leftover PATH: the content of a recorded tree that was not there before the cluster: of a new folder the folder only, because a record
+# has the folders of all that it has.
 reset_leftover() {
-  if [ -f "$(tree_file "$1")" ]; then
-    tree_now "$1" | awk -v before="$(tree_file "$1")" 'BEGIN { while ((getline line <before) > 0) was[line] = 1 } !($0 in was)'
-  else
-    case $1 in
-      /etc/cni/net.d | /opt/cni/bin | /var/lib/cni | /var/lib | */.kube/cache) ;;
-      *) tree_now "$1" ;;
-    esac
-  fi
+  [ -f "$(tree_file "$1")" ] || return 0
+  tree_now "$1" | comm -23 - "$(tree_file "$1")" | awk '{ path = $0; while (sub(/\/[^\/]*$/, "", path)) if (path in new) next; new[$0]; print }'
 }
 
 # CDI specifications of claims: the DRA driver removes them when the kubelet terminates pods, but here the runtime terminates the
@@ -176,7 +245,9 @@ reset_virtual_address() {
 }
 
 reset_state_check() {
-  [ -z "$(reset_mounts)$(reset_claims)" ] && [ ! -e /run/gpuadm ] && [ ! -e "$gpuadm_home/joining" ] || exit 1
+  [ ! -e /run/gpuadm ] && [ ! -e "$gpuadm_home/joining" ] || exit 1
+  reset_is_due || return 0
+  [ -d "$gpuadm_before" ] && [ -z "$(reset_mounts)$(reset_claims)" ] || exit 1
   for tree in $gpuadm_trees; do [ -z "$(reset_leftover "$tree")" ] || exit 1; done
 }
 # kubeadm removes what its own version has created. It empties whole folders, so it is skipped if one of them had content before.
@@ -194,25 +265,29 @@ reset_cri_socket() {
     /var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet/config.yaml 2>/dev/null | head -n 1)
   printf '%s\n' "${gpuadm_socket:-/var/run/dockershim.sock}"
 }
-# reset_remove TREE: removes the paths on stdin, deepest first. A folder is kept if it contains anything that existed before.
+# reset_remove TREE: removes the paths on stdin, and what is below them on the same file system. A mount point is kept.
 reset_remove() {
   [ -d "$1" ] || return 0
   tree_open "$1" || die "$1 is not removed: $gpuadm_why"
   # shellcheck disable=SC2016 # of the inner shell
-  path_do sh -c 'cd "$1" && while IFS= read -r path; do
-    if [ -d "./$path" ] && [ ! -L "./$path" ]; then rmdir "./$path" 2>/dev/null; else rm -f "./$path"; fi
+  path_do sh -c 'cd "$1" && device=$(stat -c %d .) && while IFS= read -r path; do
+    [ "$(stat -c %d "./$path")" != "$device" ] || rm -rf --one-file-system "./$path"
   done' sh "$1" || : "the check names what stays"
 }
 reset_state() {
-  reset_virtual_address
-  reset_by_kubeadm
-  reset_mounts | while read -r path; do umount "$(printf '%b' "$path")" || umount -l "$(printf '%b' "$path")"; done
-  for tree in $gpuadm_trees; do
-    reset_leftover "$tree" | sort -r | reset_remove "$tree"
-  done
-  reset_claims | while IFS= read -r path; do rm -f "$path"; done
-  rm -rf /var/run/kubernetes /run/gpuadm
-  rm -f "$gpuadm_home/joining" "$gpuadm_home/cluster" "$gpuadm_home/default-token" "$gpuadm_home/upgraded"
+  ! reset_is_foreign || reset_record
+  if reset_is_due; then
+    reset_virtual_address
+    reset_by_kubeadm
+    reset_mounts | while read -r path; do umount "$(printf '%b' "$path")" || umount -l "$(printf '%b' "$path")"; done
+    for tree in $gpuadm_trees; do
+      reset_leftover "$tree" | reset_remove "$tree"
+    done
+    reset_claims | while IFS= read -r path; do rm -f "$path"; done
+    rm -rf /var/run/kubernetes
+  fi
+  rm -rf /run/gpuadm
+  rm -f "$gpuadm_home/left" "$gpuadm_home/joining" "$gpuadm_home/cluster" "$gpuadm_home/default-token" "$gpuadm_home/upgraded"
 }
 
 # --- Network ---------------------------------------------------------------------------------------------
@@ -245,6 +320,7 @@ reset_has_rules() { have "$1-save" && [ "$(reset_rules "$1" | wc -l)" -ne "$("$1
 # reset_new_tables TABLES: tables that did not exist before and are empty now. The kernel's legacy tables cannot be removed.
 reset_new_tables() {
   case $1 in *-nft) ;; *) return 0 ;; esac
+  [ -f "$gpuadm_before/rules.$1" ] || return 0
   rules_now "$1" | awk -v before="$gpuadm_before/rules.$1" '
     BEGIN { while ((getline line <before) > 0) was[line] = 1 }
     /^\*/ { table = substr($0, 2); used = 0 }
@@ -257,7 +333,7 @@ reset_network_check() {
   [ -z "$(reset_namespaces)$(reset_links)$(reset_nft_tables)" ] || exit 1
   for tables in $gpuadm_tables; do
     ! reset_has_rules "$tables" || exit 1
-    [ ! -d "$gpuadm_before" ] || [ -z "$(reset_new_tables "$tables")" ] || exit 1
+    [ -z "$(reset_new_tables "$tables")" ] || exit 1
   done
 }
 reset_network() {
@@ -266,7 +342,6 @@ reset_network() {
   for link in $(reset_links); do ip link delete "$link"; done
   for tables in $gpuadm_tables; do
     ! reset_has_rules "$tables" || reset_rules "$tables" | "$tables-restore" -c
-    [ -d "$gpuadm_before" ] || continue
     # Restoring a table from empty input removes it.
     for table in $(reset_new_tables "$tables"); do printf '*%s\nCOMMIT\n' "$table" | "$tables-restore"; done
   done

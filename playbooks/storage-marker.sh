@@ -71,11 +71,16 @@ storage_write_file() {
   storage_write sh -c 'printf "%s\n" "$2" >"$1.new" && mv -f "$1.new" "$1"' sh "$1" "$2"
 }
 
+# storage_id: sets gpuadm_id to the id of the share.
+storage_id() {
+  { gpuadm_id=$(storage_do head -c 64 "$storage_marker/id") && [ -n "$gpuadm_id" ]; } ||
+    die "cannot read $storage_marker/id of the storage $storage_name: check that the share is mounted and that its server answers, then run again"
+}
 # storage_ids_here: "NAME ID" of each storage of all hosts.
 storage_ids_here() { storage_each storage_id_print; }
 storage_id_print() {
   [ "$storage_kind" != local ] || return 0
-  gpuadm_id=$(storage_do head -c 64 "$storage_marker/id") || die "cannot read $storage_marker/id of the storage $storage_name"
+  storage_id
   printf '%s %s\n' "$storage_name" "$gpuadm_id"
 }
 
@@ -105,11 +110,12 @@ storage_share_put() {
 # storage_seen: on the first control-plane node: every node of the run has written its file. NFS may show it with a delay.
 storage_seen_check() {
   [ "$storage_kind" != local ] || return 0
+  storage_id
   for gpuadm_node in $node_names; do
     in_time 15 storage_sees "$gpuadm_node" || die "this host does not see the file that $gpuadm_node has written to the storage $storage_name: it is not the same share"
   done
 }
-storage_sees() { [ "$(storage_do head -c 64 "$storage_marker/nodes/$1" 2>/dev/null)" = "$(storage_do head -c 64 "$storage_marker/id" 2>/dev/null)" ]; }
+storage_sees() { [ "$(storage_do head -c 64 "$storage_marker/nodes/$1" 2>/dev/null)" = "$gpuadm_id" ]; }
 
 # --- Deletion ------------------------------------------------------------------------------------------
 

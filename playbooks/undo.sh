@@ -51,7 +51,7 @@ undo_is_done() {
     unit) undo_unit_is_done ;;
     # A module that is in use stays until the next boot; a built-in module stays permanently.
     module) [ "$was" = absent ] && [ "$(cat "/sys/module/$(printf %s "$name" | tr - _)/refcnt" 2>/dev/null)" != 0 ] ;;
-    directory) [ "$gpuadm_step" != preview ] && { path_is_mount "$name" || [ -n "$(ls -A "$name")" ]; } ;;
+    directory) [ "$gpuadm_step" != preview ] && { path_is_mount "$name" || [ -n "$(ls -A "$name" 2>/dev/null)" ]; } ;;
     packages) for gpuadm_package in $name; do undo_package_is_gone "$gpuadm_package" || return 1; done ;;
     sysctl) [ "$was" = absent ] ;;
     # The package that has the file was removed.
@@ -97,7 +97,7 @@ undo_apply() {
     file) undo_file ;;
     directory)
       path_open_as_owner "$name"
-      path_do rmdir "$name" 2>/dev/null || : "something is in it"
+      if [ "$was" = absent ]; then path_do rmdir "$name" 2>/dev/null || : "something is in it"; else path_do mkdir -p "$name"; fi
       ;;
     unit) undo_unit ;;
     sysctl) printf '%s\n' "$was" >"/proc/sys/$name" ;;

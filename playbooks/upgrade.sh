@@ -4,14 +4,14 @@
 
 upgrade_kubectl() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s "$@"; }
 
-# upgrade_see ARGUMENT...: runs kubectl, and waits for an API server that restarts.
+# upgrade_see ARGUMENT...: prints what kubectl prints, and waits for an API server that restarts. kubectl also warns when it succeeds,
+# so its stderr is not data.
 upgrade_see() {
   gpuadm_end=$(($(uptime_seconds) + 45))
-  until gpuadm_seen=$(upgrade_kubectl "$@" 2>&1); do
-    [ "$(uptime_seconds)" -lt "$gpuadm_end" ] || die "the API server does not respond: $(printf '%s\n' "$gpuadm_seen" | tail -n 1)"
+  until gpuadm_why=$(upgrade_kubectl "$@" 2>&1 >&3); do
+    [ "$(uptime_seconds)" -lt "$gpuadm_end" ] || die "the API server does not respond: $(printf '%s\n' "$gpuadm_why" | tail -n 1)"
     sleep 1
-  done
-  printf '%s\n' "$gpuadm_seen"
+  done 3>&1
 }
 upgrade_see_node() { upgrade_see get node "$1" -o "jsonpath=$2"; }
 
@@ -100,9 +100,9 @@ upgrade_is_cordoned() {
 
 # upgrade_pods NODE: the pods that drain must evict, one NAMESPACE/NAME per line, without those of DaemonSets and static pods.
 upgrade_pods() {
-  upgrade_see get pods --all-namespaces --field-selector "spec.nodeName=$1,status.phase!=Succeeded,status.phase!=Failed" -o \
-    'jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name}|{.metadata.ownerReferences[0].kind}|{.metadata.annotations.kubernetes\.io/config\.mirror}{"\n"}{end}' |
-    awk -F '|' 'NF == 3 && $2 != "DaemonSet" && $2 != "Node" && $3 == "" { print $1 }'
+  gpuadm_pods=$(upgrade_see get pods --all-namespaces --field-selector "spec.nodeName=$1,status.phase!=Succeeded,status.phase!=Failed" -o \
+    'jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name}|{.metadata.ownerReferences[0].kind}|{.metadata.annotations.kubernetes\.io/config\.mirror}{"\n"}{end}') || return 1
+  printf '%s\n' "$gpuadm_pods" | awk -F '|' 'NF == 3 && $2 != "DaemonSet" && $2 != "Node" && $3 == "" { print $1 }'
 }
 
 # upgrade_is_drained NODE: the node is drained, or already upgraded.

@@ -13,6 +13,8 @@ sed -e "s|^here=.*|here=$place/share|; s|^state=.*|state=$place/smi|; s|^program
   "$top/tests/lab/gpu-double/nvidia-smi" >bin/nvidia-smi
 cat >bin/kubectl <<END
 #!/bin/sh
+# As kubectl does while metrics-server is down.
+echo "E0219 12:00:00.000000 1 memcache.go:255] couldn't get resource list for metrics.k8s.io/v1beta1: the server is currently unable to handle the request" >&2
 case " \$* " in
   *'gpu-reset} '*) cat $place/note ;;
   *'unschedulable} '*) cat $place/cordoned ;;
@@ -71,6 +73,14 @@ exits 0 step gpu_reset_cordon
 [ "$(cat note)" = "$uuid $slot keep" ] || fail "the note is $(cat note)"
 exits 0 step gpu_reset_return
 [ -s cordoned ] || fail "the node that was cordoned before is uncordoned"
+
+# An API server that does not answer is not one that answers nothing.
+# shellcheck disable=SC2016 # expanded in the step
+exits 3 step 'upgrade_kubectl() { echo "Unable to connect to the server" >&2; return 1; }
+uptime_seconds() { echo 10s >>ticks && echo "$(($(wc -l <ticks) * 10))"; }
+sleep() { :; }
+gpu_reset_is_cordoned'
+complains "the API server does not respond: Unable to connect to the server"
 
 # The pods: those that have left are done, and a PodDisruptionBudget keeps one until the deadline.
 exits 0 step gpu_reset_is_evicted

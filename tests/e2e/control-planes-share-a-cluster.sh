@@ -56,6 +56,13 @@ has_a_cluster two 5
 exits 0 gpuadm apply -f cluster.yaml --bundle "$bundle" -y # it is the first again, and gets what the first has
 changes_nothing gpuadm apply -f cluster.yaml --bundle "$bundle" -y
 
+# One that cannot read the cluster is not reset while the others stay.
+on three mv /etc/kubernetes/admin.conf /root/admin.conf
+exits 1 gpuadm reset three -f cluster.yaml -y
+cat out err | grep >/dev/null "other members of etcd stay" || fail "reset does not say why it refuses"
+on three mv /root/admin.conf /etc/kubernetes/admin.conf
+[ "$(members two | wc -l)" = 3 ] || fail "a member of etcd is gone"
+
 # One of three leaves, and the other two continue; then the remaining ones are removed at once.
 exits 0 gpuadm reset three -f cluster.yaml -y
 [ "$(members two | wc -l)" = 2 ] || fail "etcd still counts on the member that was reset"

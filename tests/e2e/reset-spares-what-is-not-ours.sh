@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A cluster that gpuadm did not create is reset only with --force. What others have changed since
-# stays, and images stay when asked.
+# stays, and images stay when asked. What a host had before its cluster stays also in the second reset.
 . "$(dirname "$0")/common"
 
 lab up node
@@ -18,6 +18,7 @@ on node '[ -e /etc/cni/net.d/10-bridge.conflist ]' || fail "a file that nobody n
 lab down node
 
 a_host node
+on node 'mkdir -p /var/lib/dockershim /run/nvidia/mps && touch /var/lib/dockershim/theirs /run/nvidia/mps/theirs'
 exits 0 init -y
 on node 'echo "theirs = 1" >/etc/sysctl.d/99-gpuadm.conf'
 exits 1 gpuadm reset -f cluster.yaml -y --keep-images
@@ -27,3 +28,6 @@ on node 'ctr -n k8s.io images ls -q' | grep >/dev/null pause || fail "the images
 exits 0 gpuadm reset -f cluster.yaml -y --force
 [ -z "$(on node 'ctr -n k8s.io images ls -q')" ] || fail "images are left"
 on node '[ ! -e /var/lib/gpuadm ]' || fail "/var/lib/gpuadm is still there"
+exits 0 gpuadm reset -f cluster.yaml -y
+says "nothing to do"
+on node '[ -e /var/lib/dockershim/theirs ] && [ -e /run/nvidia/mps/theirs ]' || fail "files from before the cluster are gone"

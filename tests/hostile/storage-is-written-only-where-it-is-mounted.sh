@@ -34,6 +34,28 @@ share_step two storage_marker_check
 makes two
 [ "$(cat share/gpuadm-data/id)" = "$id" ] || fail "the marker was made again"
 
+# A share that cannot be read is not one that every node sees.
+sees() { # sees RUN: the file of the node two
+  step "$1" storage.sh storage-marker.sh <<END
+storages='$line
+'
+node_names=two
+in_time() { shift && "\$@"; }
+storage_each storage_seen_check
+END
+}
+sees seen-1
+[ "$status" = 3 ] || fail "exit status $status"
+complains "does not see the file that two has written"
+echo "$id" >share/gpuadm-data/nodes/two
+sees seen-2
+[ "$status" = 0 ] || fail "exit status $status"
+mv share/gpuadm-data unmounted
+sees seen-3
+[ "$status" = 3 ] || fail "exit status $status"
+complains "cannot read $place/share/gpuadm-data/id of the storage data"
+mv unmounted share/gpuadm-data && rm share/gpuadm-data/nodes/two
+
 # A failed add deletes what it has created, and nothing that has claims or that existed before.
 withdraws() {
   share_step "$1" storage_withdraw

@@ -222,8 +222,9 @@ Result<Outcome> remove(const RemoveOptions& options, Io& io) {
   const session::Survey survey = TRY(session::take_census(*session.fleet, assets));
   TRY(session.folder.save("facts.json", session::to_tree(survey.census)));
   const Parting parting = TRY(part(options, cluster, survey, *session.fleet, assets));
-  Teardown hosts_teardown = TRY(Teardown::of(
-      parting.leaving, {options.force, options.keep_images, options.keep_driver}, assets, *session.fleet));
+  Teardown hosts_teardown =
+      TRY(Teardown::of(parting.leaving, {options.force, options.keep_images, options.keep_driver, true},
+                       assets, *session.fleet));
   const Outcome outcome =
       TRY(session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
         return carry_out(options, parting, hosts_teardown, assets, session, reporter, io);

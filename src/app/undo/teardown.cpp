@@ -43,12 +43,19 @@ Result<std::string> machines(const spec::Cluster& cluster, transport::Fleet& fle
 
 }  // namespace
 
-Result<plan::Plan> reset_steps(spec::Cluster cluster, const assets::Store& assets, transport::Fleet& fleet) {
+Result<plan::Plan> reset_steps(spec::Cluster cluster, Spared spared, const assets::Store& assets,
+                               transport::Fleet& fleet) {
   cluster.kubernetes = {};  // any version
   const playbook::Library library = TRY(playbook::Library::load(assets, "reset"));
   facts::Census census;
   for (const spec::Host& host : cluster.hosts) census.emplace(host.name, facts::Facts{});
-  const plan::Choice choice{{}, {}, {}, {{"leaving_machines", TRY(machines(cluster, fleet, assets))}}};
+  const plan::Choice choice{{},
+                            {},
+                            {},
+                            {{"leaving_machines", TRY(machines(cluster, fleet, assets))},
+                             {"leave_unread", spared.left    ? "left"
+                                              : spared.force ? "say"
+                                                             : "refuse"}}};
   plan::Plan steps = TRY(plan::make(cluster, {}, census, library, nullptr, choice));
   steps.prelude += TRY(assets.read("playbooks/undo.sh"));
   steps.vital.clear();
@@ -58,7 +65,7 @@ Result<plan::Plan> reset_steps(spec::Cluster cluster, const assets::Store& asset
 Result<Teardown> Teardown::of(spec::Cluster cluster, Spared spared, const assets::Store& assets,
                               transport::Fleet& fleet) {
   Teardown down(std::move(cluster), spared, fleet);
-  down.steps_ = TRY(reset_steps(down.cluster_, assets, fleet));
+  down.steps_ = TRY(reset_steps(down.cluster_, spared, assets, fleet));
   return down;
 }
 

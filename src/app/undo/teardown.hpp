@@ -16,11 +16,12 @@ namespace app {
 struct Spared {
   bool force = false;  ///< as ResetOptions::force
   bool images = false, driver = false;
+  bool left = false;  ///< another control plane has removed the nodes from the cluster
 };
 
 /// The steps of playbooks/reset.yaml for the hosts of `cluster`, with the functions of undo.
-[[nodiscard]] Result<plan::Plan> reset_steps(spec::Cluster cluster, const assets::Store& assets,
-                                             transport::Fleet& fleet);
+[[nodiscard]] Result<plan::Plan> reset_steps(spec::Cluster cluster, Spared spared,
+                                             const assets::Store& assets, transport::Fleet& fleet);
 
 /// Tears down nodes: the steps of playbooks/reset.yaml, then the undo of every run in the journal.
 class Teardown {

@@ -46,7 +46,7 @@ class TakeBack {
     });
     for (const spec::Host& host : cluster.hosts) unfinished.push_back(host.name);
     if (unfinished.empty()) return plan::to_plan({}, functions_);
-    return reset_steps(std::move(cluster), assets_, fleet_);
+    return reset_steps(std::move(cluster), {.force = undo_.force}, assets_, fleet_);
   }
 
   const spec::Cluster& cluster_;
