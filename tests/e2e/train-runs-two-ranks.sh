@@ -64,22 +64,6 @@ complains "a training job meet exists"
 exits 0 train logs meet --rank 1
 says "[1] answer: welcome"
 ! grep -q '^\[0\]' out || fail "another rank is shown"
-
-# Resumed: the same job once more. Jobs that cannot be created are in a file.
-admin create quota none --hard=count/jobs.batch=0 >/dev/null
-exits 1 train resume meet
-complains "quota"
-file=$(echo .local/state/gpuadm/*/train-default-meet.json)
-complains "kubectl create -f $place/$file"
-[ "$(stat -c %a "$file")" = 600 ] || fail "others may read the file"
-admin delete quota none >/dev/null
-admin create -f - <"$file" >/dev/null
-has_succeeded() { gpuadm train status meet -f cluster.yaml 2>&1 | grep -q Succeeded; }
-within 60 "the Jobs of the file to succeed" has_succeeded
-exits 0 train resume meet
-says "[1] answer: welcome"
-complains "train/meet: attempt 2"
-[ ! -e "$file" ] || fail "the file is left"
 exits 0 train stop meet
 leaves_nothing meet
 
@@ -149,6 +133,21 @@ exits 0 train stop saves
 exits 0 run saves --nodes 2 --storage data --size 1Gi -- sh -c 'echo $RANK >>/data/rank-$RANK'
 complains "using the volume of the earlier train/saves in default"
 [ "$(cat "$folder/rank-0" "$folder/rank-1" | tr '\n' ' ')" = "0 0 1 1 " ] || fail "the ranks have not written: $(ls "$folder")"
+# Resumed: the same job once more, with its files. Jobs that cannot be created are in a file.
+admin create quota none --hard=count/jobs.batch=0 >/dev/null
+exits 1 train resume saves
+complains "quota"
+file=$(echo .local/state/gpuadm/*/train-default-saves.json)
+complains "kubectl create -f $place/$file"
+[ "$(stat -c %a "$file")" = 600 ] || fail "others may read the file"
+admin delete quota none >/dev/null
+admin create -f - <"$file" >/dev/null
+has_succeeded() { gpuadm train status saves -f cluster.yaml 2>&1 | grep -q Succeeded; }
+within 60 "the Jobs of the file to succeed" has_succeeded
+exits 0 train resume saves
+complains "train/saves: attempt 2"
+[ ! -e "$file" ] || fail "the file is left"
+[ "$(cat "$folder/rank-0" | tr '\n' ' ')" = "0 0 0 0 " ] || fail "the attempts have not written: $(cat "$folder/rank-0")"
 exits 0 train stop saves
 exits 0 gpuadm storage list -f cluster.yaml -o json
 jq -e '.storage[0].claims == ["default/saves"]' out >/dev/null || fail "the storage does not have the claim"
