@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gpuadm/app/gpu.hpp"
+#include "gpuadm/facts/cluster.hpp"
 #include "gpuadm/plan/plan.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 #include "gpuadm/session/run_playbook.hpp"
