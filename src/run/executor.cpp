@@ -11,8 +11,7 @@ namespace run {
 
 namespace {
 
-constexpr std::chrono::seconds heartbeat_interval{20};  // a lock expires after 90 s (playbooks/prelude.sh)
-constexpr std::chrono::seconds program_margin{30};      // for a program, in addition to its step's timeout
+constexpr std::chrono::seconds program_margin{30};  // for a program, in addition to its step's timeout
 constexpr std::chrono::seconds progress_interval{5};
 constexpr std::chrono::seconds tick_interval{1};  // how often displays are updated
 constexpr std::uint64_t slowest = 128u << 10;     // bytes per second: slower transfers are considered failed
@@ -66,18 +65,14 @@ void Executor::walk_stage(const plan::Stage& stage) {
   for (const plan::Walk& walk : stage.walks)
     if (!is_out(walk.host)) waiting_.push_back(walk.host);
   admit();
-  auto heartbeat = base::Clock::now() + heartbeat_interval;
+  const KeepLocks keeps([this] { return hosts_with_locks(); }, fleet_, plan_.prelude, who_);
   auto progress = base::Clock::now() + progress_interval;
   while (fleet_.pending() > 0 || somebody_reboots()) {
     const auto second = base::Clock::now() + tick_interval;
-    if (auto completion = fleet_.next_until(std::min({heartbeat, progress, second, next_reboot()})))
+    if (auto completion = fleet_.next_until(std::min({progress, second, next_reboot()})))
       completed(*completion);
     reporter_.tick(base::now());
     go_on_rebooting();
-    if (base::Clock::now() >= heartbeat) {
-      renew_idle_locks();
-      heartbeat = base::Clock::now() + heartbeat_interval;
-    }
     if (base::Clock::now() >= progress) {
       report_progress();
       progress = base::Clock::now() + progress_interval;
@@ -90,13 +85,11 @@ void Executor::walk_stage(const plan::Stage& stage) {
 void Executor::admit() {
   const auto inside = [&] {
     return std::ranges::count_if(walkers_, [](const auto& of) {
-      return of.second.reboot || of.second.parked ||
-             (of.second.doing != Walker::Doing::nothing && of.second.doing != Walker::Doing::heartbeat);
+      return of.second.reboot || of.second.parked || of.second.doing != Walker::Doing::nothing;
     });
   };
   while (!waiting_.empty() && (stage_->at_once == 0 || inside() < stage_->at_once)) {
     const std::string host = waiting_.front();
-    if (walkers_[host].doing == Walker::Doing::heartbeat) return;  // its completion calls again
     waiting_.pop_front();
     if (stage_->at_once != 0 && failed_here_ && !plan_.independent)
       pass_by(host);
@@ -183,10 +176,6 @@ void Executor::completed(transport::Completion& completion) {
   const auto found = walkers_.find(host);
   if (found == walkers_.end()) return;
   Walker& walker = found->second;
-  if (walker.doing == Walker::Doing::heartbeat) {
-    walker.doing = Walker::Doing::nothing;
-    return walker.parked ? wake_parked() : admit();
-  }
   count_report(walker, -1);
   if (walker.reboot) return rebooting(completion, walker);
   if (!completion.result) return went_away(host, completion.result.error());
@@ -283,18 +272,14 @@ void Executor::failed(const std::string& host, const plan::Action& action, const
   reporter_.on(event);
 }
 
-void Executor::renew_idle_locks() {
+std::vector<std::string> Executor::hosts_with_locks() const {
+  std::vector<std::string> hosts;
   for (const std::string& host : hosts_) {
-    Walker& walker = walkers_[host];
-    if (walker.doing != Walker::Doing::nothing || outcome_.lost.contains(host)) continue;
-    if (walker.reboot && walker.reboot->begun()) continue;
-    walker.doing = Walker::Doing::heartbeat;
-    transport::Command command;
-    command.label = "keep the lock";
-    command.script = head(plan_.prelude, who_, "beat", heartbeat_interval) + "lock_enter\nlock_leave\n";
-    command.effect = transport::Effect::changes;
-    fleet_.submit(host, std::move(command));
+    const auto walker = walkers_.find(host);
+    const bool reboots = walker != walkers_.end() && walker->second.reboot && walker->second.reboot->begun();
+    if (!reboots && !outcome_.lost.contains(host)) hosts.push_back(host);
   }
+  return hosts;
 }
 
 report::Event Executor::event(const std::string& host, const std::string& step, Did did,

@@ -23,7 +23,6 @@ struct Walker {
     offer,    ///< prepares to pass a file on
     upload,
     together,  ///< installs several files
-    heartbeat,
     reboot
   } doing = Doing::nothing;
   plan::Action action;                 ///< with the saved variables filled in
@@ -95,7 +94,8 @@ class Executor {
   static double seconds_of(const Walker& walker, const transport::Exit& exit);
   void failed(const std::string& host, const plan::Action& action, const std::string& what,
               const std::string& hint, double seconds);
-  void renew_idle_locks();
+  /// Those that are not being rebooted.
+  [[nodiscard]] std::vector<std::string> hosts_with_locks() const;
   [[nodiscard]] report::Event event(const std::string& host, const std::string& step, report::Did did,
                                     const std::string& detail) const;
 

@@ -9,8 +9,10 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 
 namespace run {
 
@@ -24,6 +26,7 @@ void note(report::Reporter& reporter, const std::string& host, const std::string
 }
 
 constexpr std::chrono::seconds program_patience{600};  // for a command that a failed run left running
+constexpr std::chrono::seconds heartbeat_interval{20};
 constexpr int held = 10;
 constexpr int still_running = 11;
 
@@ -43,7 +46,13 @@ std::string machine_id() {
   return name;
 }
 
-/// lock/owner: "RUN CLIENT WHO pid PID start START".
+/// The namespace of this machine's process numbers: "pid:[4026531836]". Containers have their own.
+std::string pid_namespace() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
+}
+
+/// lock/owner: "RUN CLIENT WHO pid PID start START"; WHO may contain blanks.
 struct Owner {
   std::string run, client, who, pid, start;
 };
@@ -54,16 +63,24 @@ Owner read_owner(std::string_view line) {
   if (words.size() < 7) return owner;
   owner.run = words[0];
   owner.client = words[1];
-  owner.who = base::printable(words[2], 200);
-  owner.pid = words[4];
-  owner.start = words[6];
+  const auto* end = words.data() + words.size();
+  owner.who = base::printable(base::join(std::vector<std::string>(words.data() + 2, end - 4), " "), 200);
+  owner.pid = end[-3];
+  owner.start = end[-1];
   return owner;
 }
 
-/// Whether the owner ran on this machine and has ended.
+/// Whether the owner ran on this machine and has certainly ended. What cannot be seen, such as another user's
+/// process with hidepid or one of another container, may be running.
 bool is_dead(const Owner& owner, const Identity& who) {
-  return !owner.run.empty() && owner.client == who.client &&
-         start_time(base::to_int(owner.pid).value_or(-1)) != owner.start;
+  const auto pid = base::to_int(owner.pid);
+  const std::string_view start = owner.start;
+  const std::size_t at = start.find('/');
+  const bool same_namespace = at != std::string_view::npos && start.substr(at + 1) == pid_namespace();
+  if (owner.run.empty() || owner.client != who.client || !pid || *pid < 1 || !same_namespace) return false;
+  if (::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH) return true;
+  const std::string now = start_time(static_cast<long>(*pid));
+  return !now.empty() && now != start.substr(0, at);
 }
 
 transport::Command lock_command(const std::string& prelude, const std::string& lock_script,
@@ -82,7 +99,7 @@ transport::Command lock_command(const std::string& prelude, const std::string& l
 Identity identity() {
   Identity who;
   who.pid = ::getpid();
-  who.started = start_time(who.pid);
+  who.started = fmt::format("{}/{}", start_time(who.pid), pid_namespace());
   who.run = fmt::format("{}-{}", base::stamp(base::now()), who.pid);
   who.client = machine_id();
   char name[256] = {};
@@ -139,6 +156,24 @@ Result<> lock(const std::vector<std::string>& hosts, transport::Fleet& fleet, re
   if (errors.empty()) return {};
   unlock(taken, fleet, reporter, scripts, who);
   return std::unexpected(base::joined(errors));
+}
+
+KeepLocks::KeepLocks(std::function<std::vector<std::string>()> hosts, transport::Fleet& fleet,
+                     const std::string& prelude, const Identity& who)
+    : fleet_(fleet) {
+  transport::Command command;
+  command.label = "keep the lock";
+  command.script = head(prelude, who, "beat", heartbeat_interval) + "lock_enter\nlock_leave\n";
+  command.effect = transport::Effect::changes;
+  command.purpose = transport::Purpose::keep_alive;
+  command.timeout = heartbeat_interval;
+  fleet.every(heartbeat_interval, [&fleet, command = std::move(command), hosts = std::move(hosts)] {
+    for (const std::string& host : hosts()) fleet.submit(host, command);
+  });
+}
+
+KeepLocks::~KeepLocks() {
+  fleet_.every(heartbeat_interval, {});
 }
 
 void unlock(const std::vector<std::string>& hosts, transport::Fleet& fleet, report::Reporter& reporter,

@@ -110,15 +110,31 @@ Result<plan::Plan> plan_again(const Execution& execution, const Session& session
 /// Executes the stages, with the plan rendered again when a stage requests it. `own_host`: see run::Outcome.
 Result<Outcome> apply(const Execution& execution, const Session& session, report::Reporter& reporter,
                       const run::Identity& who, std::string& own_host) {
-  plan::Plan plan = TRY(plan_again(execution, session, reporter, who));
   run::Outcome outcome;
+  const auto keeps = [&] {
+    return run::KeepLocks(
+        [&] {
+          std::vector<std::string> hosts = execution.hosts;
+          std::erase_if(hosts, [&](const std::string& host) { return outcome.lost.contains(host); });
+          return hosts;
+        },
+        *session.fleet, execution.plan.prelude, who);
+  };
+  const auto again = [&]() -> Result<plan::Plan> {
+    const run::KeepLocks kept = keeps();
+    return execution.again(outcome.lost);
+  };
+  plan::Plan plan = TRY([&] {
+    const run::KeepLocks kept = keeps();
+    return plan_again(execution, session, reporter, who);
+  }());
   while (true) {
     outcome = run::execute(plan, *session.fleet, reporter, run::Mode::apply, who, std::move(outcome),
                            execution.reboots == Rebooting::done ? run::Reboots::done : run::Reboots::left,
                            execution.judge);
     own_host = outcome.own_host;
     if (!outcome.refresh) return outcome_of(outcome);
-    plan = TRY(execution.again(outcome.lost));
+    plan = TRY(again());
   }
 }
 

@@ -12,6 +12,8 @@ struct Fleet::Lane {
   std::unique_ptr<Transport> transport;
   std::deque<Command> waiting;
   bool running = false;
+  bool reported = true;  ///< the running command's end is
+  bool broken = false;   ///< the last command had no answer
   base::Instant begun;
   bool queued = false;       ///< its name is in queue_
   std::size_t first_fd = 0;  ///< of the current round's poll
@@ -45,11 +47,16 @@ Transport& Fleet::at(const std::string& host) {
 
 void Fleet::submit(const std::string& host, Command command) {
   const auto found = lanes_.find(host);
+  if (found == lanes_.end() && command.purpose == Purpose::keep_alive) return;
   if (found == lanes_.end()) {
     done_.push_back({host, base::fail(base::Fault::bug, host + ": no such host in the fleet")});
     return;
   }
   Lane& lane = *found->second;
+  if (command.purpose == Purpose::keep_alive) {
+    if (!lane.running && !lane.broken) start(lane, std::move(command));
+    return;
+  }
   lane.waiting.push_back(std::move(command));
   if (!lane.running && !lane.queued) {
     lane.queued = true;
@@ -63,9 +70,14 @@ std::size_t Fleet::pending() const {
   return count;
 }
 
+void Fleet::every(std::chrono::seconds interval, std::function<void()> call) {
+  const base::Instant next = call ? base::Clock::now() + interval : base::Instant::max();
+  regular_ = {std::move(call), interval, next};
+}
+
 std::optional<base::Instant> Fleet::begun(const std::string& host) const {
   const Lane& lane = *lanes_.at(host);
-  return lane.running ? std::optional(lane.begun) : std::nullopt;
+  return lane.running && lane.reported ? std::optional(lane.begun) : std::nullopt;
 }
 
 bool Fleet::interrupted() const {
@@ -79,8 +91,13 @@ std::optional<Completion> Fleet::next() {
 
 std::optional<Completion> Fleet::next_until(base::Instant deadline) {
   while (true) {
+    if (regular_.call && base::Clock::now() >= regular_.next) {
+      regular_.next = base::Clock::now() + regular_.interval;
+      regular_.call();
+    }
     if (done_.empty()) start_queued();
-    if (done_.empty()) turn(deadline);
+    const bool idle = running_.empty() && deadline == base::Instant::max();
+    if (done_.empty()) turn(idle ? deadline : std::min(deadline, regular_.next));
     if (!done_.empty()) {
       Completion completion = std::move(done_.front());
       done_.pop_front();
@@ -94,21 +111,28 @@ std::optional<Completion> Fleet::next_until(base::Instant deadline) {
 
 void Fleet::start_queued() {
   if (signals_ > 0) refuse_queued();
-  while (running_.size() < window_ && !queue_.empty()) {
+  while (in_window_ < window_ && !queue_.empty()) {
     const std::string host = std::move(queue_.front());
     queue_.pop_front();
     Lane& lane = *lanes_.at(host);
     lane.queued = false;
+    if (lane.running) continue;  // finish() queues it again
     Command command = std::move(lane.waiting.front());
     lane.waiting.pop_front();
-    lane.running = true;
-    lane.begun = base::Clock::now();
-    running_.push_back(&lane);
-    if (auto started = lane.transport->start(std::move(command)); !started)
-      finish(lane, std::unexpected(std::move(started).error()));
-    else
-      advance(lane);
+    start(lane, std::move(command));
   }
+}
+
+void Fleet::start(Lane& lane, Command command) {
+  lane.running = true;
+  lane.reported = command.purpose != Purpose::keep_alive;
+  if (lane.reported) ++in_window_;
+  lane.begun = base::Clock::now();
+  running_.push_back(&lane);
+  if (auto started = lane.transport->start(std::move(command)); !started)
+    finish(lane, std::unexpected(std::move(started).error()));
+  else
+    advance(lane);
 }
 
 void Fleet::refuse_queued() {
@@ -133,8 +157,12 @@ void Fleet::refuse_queued() {
 
 void Fleet::finish(Lane& lane, Result<Exit> result) {
   lane.running = false;
+  lane.broken = !result;
   std::erase(running_, &lane);
-  done_.push_back({lane.host, std::move(result)});
+  if (lane.reported) {
+    --in_window_;
+    done_.push_back({lane.host, std::move(result)});
+  }
   if (!lane.waiting.empty() && !lane.queued) {
     lane.queued = true;
     queue_.push_back(lane.host);

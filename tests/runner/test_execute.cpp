@@ -175,7 +175,7 @@ TEST_CASE("run: a living owner's lock is respected, a dead one's is taken over")
   const auto owned_by = [&](const std::string& client, long pid, const std::string& start) {
     std::filesystem::create_directories(world.home() / "lock");
     REQUIRE(base::write_file(world.home() / "lock/owner",
-                             fmt::format("other-run {} ann@desk pid {} start {}\n", client, pid, start)));
+                             fmt::format("other-run {} LAB\\ann lee@desk pid {} start {}\n", client, pid, start)));
     const std::string uptime = *base::read_file("/proc/uptime");
     REQUIRE(base::write_file(world.home() / "lock/beat", uptime.substr(0, uptime.find('.')) + "\n"));
   };
@@ -184,7 +184,12 @@ TEST_CASE("run: a living owner's lock is respected, a dead one's is taken over")
     const auto locked = run::lock({"box"}, world.fleet, world.seen, world.scripts, world.who);
     REQUIRE(!locked);
     CHECK(locked.error().fault == base::Fault::blocked);
-    CHECK(locked.error().what.find("ann@desk") != std::string::npos);
+    CHECK(locked.error().what.find("LAB\\ann lee@desk") != std::string::npos);
+  }
+  const std::string space = world.who.started.substr(world.who.started.find('/'));
+  SUBCASE("in another container of this machine, heard of just now") {
+    owned_by(world.who.client, 4'000'000, "1/pid:[1]");
+    CHECK(!run::lock({"box"}, world.fleet, world.seen, world.scripts, world.who));
   }
   SUBCASE("on another machine, heard of just now") {
     owned_by("elsewhere", 1, "1");
@@ -195,8 +200,12 @@ TEST_CASE("run: a living owner's lock is respected, a dead one's is taken over")
     REQUIRE(base::write_file(world.home() / "lock/beat", "0\n"));
     CHECK(run::lock({"box"}, world.fleet, world.seen, world.scripts, world.who));
   }
+  SUBCASE("dead on this machine") {
+    owned_by(world.who.client, 4'190'000, "1" + space);
+    CHECK(run::lock({"box"}, world.fleet, world.seen, world.scripts, world.who));
+  }
   SUBCASE("dead on this machine: a process id used again is another process") {
-    owned_by(world.who.client, world.who.pid, "1");
+    owned_by(world.who.client, world.who.pid, "1" + space);
     CHECK(run::lock({"box"}, world.fleet, world.seen, world.scripts, world.who));
     CHECK(base::read_file(world.home() / "lock/owner")->starts_with(world.who.run));
   }

@@ -1,3 +1,5 @@
+#include "gpuadm/base/files.hpp"
+
 #include "place.hpp"
 
 #include <doctest/doctest.h>
@@ -181,4 +183,34 @@ TEST_CASE("fleet: a service is advanced while a host is slow, and while none is 
   CHECK(!wake);
   ::close(ends[0]);
   ::close(ends[1]);
+}
+
+TEST_CASE("fleet: commands that keep a host's lock run although the window is full, and are not reported") {
+  Place place;
+  auto session = transport::make_session({}, {});
+  transport::Fleet fleet(1, nullptr);
+  add_local(fleet, *session, 2);
+  const auto says = [&](const char* word) {
+    return fmt::format("echo {} >>{}/said", word, place.path.string());
+  };
+  fleet.every(1s, [&] {
+    for (const char* host : {"h00", "h01", "gone"}) {
+      transport::Command beat = reads(says(host));
+      beat.purpose = transport::Purpose::keep_alive;
+      fleet.submit(host, std::move(beat));
+    }
+  });
+  fleet.submit("h00", reads("sleep 1.5; " + says("first")));
+  fleet.submit("h01", reads(says("second")));
+  std::vector<std::string> ended;
+  while (auto completion = fleet.next()) {
+    CHECK(completion->result);
+    ended.push_back(completion->host);
+  }
+  CHECK(ended == std::vector<std::string>{"h00", "h01"});
+  // h01 is waiting for h00, which needs nothing.
+  CHECK(*base::read_file(place.path / "said") == "h01\nfirst\nsecond\n");
+  fleet.every(1s, {});
+  CHECK(!fleet.next_until(base::Clock::now() + 1200ms));
+  CHECK(*base::read_file(place.path / "said") == "h01\nfirst\nsecond\n");
 }

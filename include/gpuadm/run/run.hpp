@@ -37,7 +37,8 @@ struct Identity {
   std::string owner;   ///< "me@laptop pid 4711 start 812345"
   std::string client;  ///< machine-id of this machine
   long pid = 0;
-  std::string started;  ///< start time of the process, so that a reused pid is not mistaken for this run
+  std::string started;  ///< start time of the process and the namespace of its pid, so that a reused pid or
+                        ///< one of another container is not mistaken for this run
   /// A shell program that continues this run at the next boot of this machine, and the user that runs gpuadm
   /// in it. Empty: none.
   std::string resume, resume_user;
@@ -78,6 +79,20 @@ struct Scripts {
 /// taken over with a message; waits up to 600 s for a command that an earlier run left running.
 [[nodiscard]] Result<> lock(const std::vector<std::string>& hosts, transport::Fleet& fleet,
                             report::Reporter& reporter, const Scripts& scripts, const Identity& who);
+/// Renews our locks while the fleet waits, also on hosts whose command is queued: a lock expires 90 s after
+/// its last heartbeat if no program of the run is on the host (playbooks/lock.sh). Ends with the object.
+/// `hosts`: called each time.
+class KeepLocks {
+ public:
+  KeepLocks(std::function<std::vector<std::string>()> hosts, transport::Fleet& fleet,
+            const std::string& prelude, const Identity& who);
+  KeepLocks(const KeepLocks&) = delete;
+  KeepLocks& operator=(const KeepLocks&) = delete;
+  ~KeepLocks();
+
+ private:
+  transport::Fleet& fleet_;
+};
 /// Releases our locks. Best effort: the lock on an unreachable host expires by itself.
 void unlock(const std::vector<std::string>& hosts, transport::Fleet& fleet, report::Reporter& reporter,
             const Scripts& scripts, const Identity& who);

@@ -46,8 +46,12 @@ class Fleet {
 
   /// Maximum number of hosts with a running command.
   [[nodiscard]] std::size_t window() const { return window_; }
-  /// Queues a command; it starts when the host is idle and the window has a free slot.
+  /// Queues a command; it starts when the host is idle and the window has a free slot. With
+  /// Purpose::keep_alive it starts immediately, whether there is a slot or not, and its end is not reported;
+  /// on a host with a running command, or whose last command found no connection, it is dropped.
   void submit(const std::string& host, Command command);
+  /// Calls a function at this interval while next() or next_until() waits; an empty one: no longer.
+  void every(std::chrono::seconds interval, std::function<void()> call);
   /// Waits for the next command to end. Nothing: none is queued or running. After the first Ctrl-C, queued
   /// commands end with Fault::interrupted and running ones finish; after the second, every connection is
   /// closed immediately.
@@ -68,6 +72,7 @@ class Fleet {
 
  private:
   struct Lane;
+  void start(Lane& lane, Command command);
   void start_queued();
   void refuse_queued();
   void turn(base::Instant deadline);
@@ -77,14 +82,19 @@ class Fleet {
   void on_signal();
 
   std::map<std::string, std::unique_ptr<Lane>> lanes_;
-  std::deque<std::string> queue_;  ///< hosts whose command waits for the window
-  std::vector<Lane*> running_;     ///< in start order
-  std::vector<pollfd> fds_;        ///< of the current turn
-  std::size_t window_;
+  std::deque<std::string> queue_;       ///< hosts whose command waits for the window
+  std::vector<Lane*> running_;          ///< in start order
+  std::vector<pollfd> fds_;             ///< of the current turn
+  std::size_t window_, in_window_ = 0;  ///< in_window_: hosts with a running command that is reported
   int signals_ = 0;
   base::Interrupt* interrupt_;
   std::function<void()> on_interrupt_;
   std::optional<Service> service_;
+  struct Regular {
+    std::function<void()> call;
+    std::chrono::seconds interval{0};
+    base::Instant next = base::Instant::max();
+  } regular_;
   std::deque<Completion> done_;
 };
 

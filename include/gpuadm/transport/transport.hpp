@@ -31,8 +31,9 @@ enum class As { root, login };
 /// Whether a recording may contain the output of a program.
 enum class Output { plain, secret };
 
-/// Whether a command is still started after the first Ctrl-C: cleanup commands are.
-enum class Purpose { work, clean_up };
+/// Whether a command is still started after the first Ctrl-C: cleanup commands are. keep_alive: one that only
+/// tells the host that the run still lives; see Fleet::submit.
+enum class Purpose { work, clean_up, keep_alive };
 
 /// One program for one host.
 struct Command {
