@@ -60,7 +60,7 @@ Result<Outcome> play(const ControlPlaneContext& context, const OneByOne& how, re
     plan.vital.insert(how.hosts.begin(), how.hosts.end());
     return plan;
   };
-  const auto again = [&](const std::set<std::string>&) -> Result<plan::Plan> {
+  const auto again = [&](const auto&) -> Result<plan::Plan> {
     const Survey fresh = TRY(take_census(*context.session.fleet, context.assets));
     TRY(are_still(context, fresh.census, how.hosts));
     return vital(fresh.census);

@@ -91,7 +91,13 @@ std::string shown(const std::vector<std::string>& lines) {
 Result<plan::Plan> plan_again(const Execution& execution, const Session& session, report::Reporter& reporter,
                               const run::Identity& who) {
   if (!execution.again) return execution.plan;
-  plan::Plan plan = TRY(execution.again({}));
+  Unread unread;
+  plan::Plan plan = TRY(execution.again(unread));
+  if (!unread.now.empty()) {
+    std::vector<base::Error> errors;
+    for (const auto& [host, error] : unread.now) errors.push_back(error);
+    return std::unexpected(base::joined(errors));
+  }
   const std::vector<std::string> more = plan::additions(execution.plan, plan);
   if (more.empty()) return plan;
   if (execution.consent == Consent::ask)
@@ -120,9 +126,17 @@ Result<Outcome> apply(const Execution& execution, const Session& session, report
         },
         *session.fleet, execution.plan.prelude, who);
   };
+  // A host that cannot be read any more is lost; the others continue.
   const auto again = [&]() -> Result<plan::Plan> {
     const run::KeepLocks kept = keeps();
-    return execution.again(outcome.lost);
+    Unread unread{outcome.lost, {}};
+    plan::Plan plan = TRY(execution.again(unread));
+    for (const auto& [host, error] : unread.now) {
+      outcome.lost.insert(host);
+      outcome.failed.insert(host);
+      reporter.on({base::now(), host, "facts", "facts", Did::failed, error.what, error.hint, "", "", 0});
+    }
+    return plan;
   };
   plan::Plan plan = TRY([&] {
     const run::KeepLocks kept = keeps();
@@ -150,11 +164,18 @@ void report_skipped(const PlaybookRun& playbook_run, const std::string& phase, c
 }
 
 /// Steps are selected by facts. A fact that could not be read must not be treated as absent.
+std::optional<base::Error> why_unread(const std::string& host, const Result<facts::Facts>& facts) {
+  if (!facts) return facts.error();
+  const auto why = checks::unread_for_plan(*facts);
+  if (!why) return std::nullopt;
+  return base::Error{base::Fault::blocked, fmt::format("{}: cannot plan: {}", host, *why),
+                     "run the same command again; `gpuadm facts` shows the facts"};
+}
+
+/// Of a host that was not reached, nothing is required.
 Result<> require_facts(const facts::Census& census) {
   for (const auto& [host, facts] : census)
-    if (const auto why = facts ? checks::unread_for_plan(*facts) : std::nullopt)
-      return base::fail(base::Fault::blocked, fmt::format("{}: cannot plan: {}", host, *why),
-                        "run the same command again; `gpuadm facts` shows the facts");
+    if (const auto why = facts ? why_unread(host, facts) : std::nullopt) return std::unexpected(*why);
   return {};
 }
 
@@ -229,11 +250,14 @@ Result<Outcome> run_playbook(const PlaybookRun& playbook_run, const Survey& surv
                       &playbook_run.cluster,
                       playbook_run.decisions};
   for (const auto& [host, facts] : survey.census) execution.hosts.push_back(host);
-  execution.again = [&](const std::set<std::string>& lost) -> Result<plan::Plan> {
-    const Survey fresh = TRY(take_census(*session.fleet, playbook_run.assets));
-    TRY(all_read(fresh.census, [&](const std::string& host) {
-      return !lost.contains(host) && survey.census.contains(host);
-    }));
+  execution.again = [&](Unread& unread) -> Result<plan::Plan> {
+    Survey fresh = TRY(take_census(*session.fleet, playbook_run.assets));
+    for (auto& [host, facts] : fresh.census) {
+      const auto why = why_unread(host, facts);
+      if (!why) continue;
+      if (!unread.lost.contains(host) && survey.census.contains(host)) unread.now.emplace(host, *why);
+      facts = std::unexpected(*why);
+    }
     return plan_of(fresh.census);
   };
   const Outcome outcome = TRY(execute(execution, session, reporter, io));

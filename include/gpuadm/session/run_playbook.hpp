@@ -49,6 +49,13 @@ struct PlaybookRun {
 /// Phases that wait for or test the cluster: --no-wait skips them.
 [[nodiscard]] std::vector<std::string> waiting_phases(const playbook::Playbook& playbook);
 
+/// Hosts without facts when a plan is rendered again: those that were lost before, which need none, and those
+/// that could not be read now, with the reason.
+struct Unread {
+  std::set<std::string> lost;
+  std::map<std::string, base::Error> now;
+};
+
 /// A complete plan.
 struct Execution {
   const assets::Store& assets;
@@ -56,8 +63,8 @@ struct Execution {
   std::vector<std::string> hosts;
   Consent consent = Consent::ask;
   /// Renders the same plan from current facts: after the hosts are locked, and after a stage with `refresh`.
-  /// A lost host needs no facts. Empty: the plan does not depend on facts.
-  std::function<Result<plan::Plan>(const std::set<std::string>& lost)> again;
+  /// Empty: the plan does not depend on facts.
+  std::function<Result<plan::Plan>(Unread& unread)> again;
   Outcome needed = Outcome::done;  ///< the outcome of a preview with changes
   Rebooting reboots = Rebooting::done;
   run::Judge judge;

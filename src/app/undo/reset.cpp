@@ -36,8 +36,9 @@ Result<> check_workloads(const std::vector<std::string>& hosts, const ResetOptio
 Result<Outcome> teardown(Teardown& hosts_teardown, const assets::Store& assets, const ResetOptions& options,
                          const session::Session& session, std::vector<std::string>& changed,
                          report::Reporter& reporter, Io& io) {
-  session::Execution execution{assets, TRY(hosts_teardown.plan()), hosts_teardown.hosts(), options.consent,
-                               [&hosts_teardown](const auto& lost) { return hosts_teardown.plan(lost); }};
+  session::Execution execution{
+      assets, TRY(hosts_teardown.plan()), hosts_teardown.hosts(), options.consent,
+      [&hosts_teardown](const session::Unread& unread) { return hosts_teardown.plan(unread.lost); }};
   TRY(check_workloads(hosts_teardown.nodes(), options, assets, session, reporter));
   report_kept(reporter, hosts_teardown.undo_plans());
   for (const auto& [host, way] : hosts_teardown.undo_plans())

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
+#include <utility>
 
 namespace app {
 
@@ -24,10 +26,15 @@ class TakeBack {
         undo_(std::move(undo)),
         fleet_(fleet) {}
 
-  /// If an init or a join did not finish: the steps of reset, first.
-  Result<plan::Plan> plan() {
-    const Journals journals = TRY(read_journals(fleet_, fleet_.hosts(), functions_));
-    undo_plans = TRY(make_undo_plans(journals, undo_));
+  /// If an init or a join did not finish: the steps of reset, first. Journals of lost hosts are not read
+  /// again.
+  Result<plan::Plan> plan(const std::set<std::string>& lost = {}) {
+    std::vector<std::string> hosts = fleet_.hosts();
+    std::erase_if(hosts, [&](const std::string& host) { return lost.contains(host); });
+    const Journals journals = TRY(read_journals(fleet_, hosts, functions_));
+    UndoPlans fresh = TRY(make_undo_plans(journals, undo_));
+    fresh.merge(std::exchange(undo_plans, {}));
+    undo_plans = std::move(fresh);
     if (!steps_) steps_ = TRY(first_steps(journals));
     plan::Plan plan = *steps_;
     for (plan::Stage& stage : plan::to_plan(undo_plans, "").stages) plan.stages.push_back(std::move(stage));
@@ -61,7 +68,7 @@ Result<Outcome> take_back(TakeBack& back, const assets::Store& assets, const Und
                           const session::Session& session, std::vector<std::string>& changed,
                           report::Reporter& reporter, Io& io) {
   session::Execution execution{assets, TRY(back.plan()), {}, options.consent, {}};
-  execution.again = [&](const std::set<std::string>&) { return back.plan(); };
+  execution.again = [&](const session::Unread& unread) { return back.plan(unread.lost); };
   for (const auto& [host, way] : back.undo_plans)
     if (!way.stages.empty()) execution.hosts.push_back(host);
   changed = execution.hosts;
