@@ -107,6 +107,33 @@ TEST_CASE("ssh config: a Match line makes every host its own question") {
   CHECK(ask(cache, {"b", "", 0}).user == "matched");
 }
 
+TEST_CASE("ssh config: files that are named after their host are each host's own") {
+  if (!std::filesystem::exists("/usr/bin/ssh")) {
+    MESSAGE("left out: needs openssh-client");
+    return;
+  }
+  Place place;
+  transport::ConfigCache named(place.write("named", "UserKnownHostsFile /k/%k\nIdentityAgent \"/a/%h\"\n"));
+  for (const std::string host : {"gpu01", "gpu02"}) {
+    const Config config = ask(named, {host, "", 0});
+    CHECK(config.user_known_hosts == std::vector<std::string>{"/k/" + host});
+    CHECK(config.identity_agent == "/a/" + host);
+  }
+  transport::ConfigCache hashed(place.write("hashed", "IdentityAgent=/a/%C\n"));
+  CHECK(ask(hashed, {"gpu01", "", 0}).identity_agent != ask(hashed, {"gpu02", "", 0}).identity_agent);
+  // Which files are read depends on the host in newer versions of OpenSSH.
+  place.write("gpu01.conf", "User first\n");
+  const transport::HostPatterns includes(
+      place.write("includes", "Include " + place.path.string() + "/%h.conf\n"));
+  CHECK(includes.class_of("gpu01") != includes.class_of("gpu02"));
+  // Tokens of this machine, and settings that gpuadm does not use, make no difference.
+  transport::ConfigCache same(
+      place.write("same", "IdentityAgent %d/agent-%u\nControlPath ~/.ssh/%C\nUserKnownHostsFile ~/k\n"));
+  ask(same, {"gpu01", "", 0});
+  ask(same, {"gpu02", "", 0});
+  CHECK(same.questions() == 1);
+}
+
 TEST_CASE("ssh config: a broken file is reported with ssh's message") {
   if (!std::filesystem::exists("/usr/bin/ssh")) {
     MESSAGE("left out: needs openssh-client");

@@ -21,15 +21,16 @@ class HostPatterns {
   /// includes.
   explicit HostPatterns(const std::filesystem::path& file);
 
-  /// Hosts of the same class get the same answer, except for the host's own name. A Match line makes each
-  /// host its own class.
+  /// Hosts of the same class get the same answer, except for the host's own name. Each host is its own class
+  /// if there is a Match line, or a file, command or user with a token for the host (`UserKnownHostsFile
+  /// ~/.ssh/%k`).
   [[nodiscard]] std::string class_of(const std::string& host) const;
 
  private:
   void read(const std::filesystem::path& file, const std::filesystem::path& relative_to, int depth);
   void include(std::string_view pattern, const std::filesystem::path& relative_to, int depth);
   std::vector<std::vector<std::string>> lines_;
-  bool has_match_ = false;
+  bool each_host_differs_ = false;
 };
 
 }  // namespace transport
