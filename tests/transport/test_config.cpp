@@ -70,6 +70,7 @@ TEST_CASE("ssh config: hosts that the configuration does not distinguish share o
   CHECK(cache.questions() == 1);
   CHECK(ask(cache, {"gpu1", "", 0}).user == "deep");
   CHECK(ask(cache, {"GPU2", "", 0}).host_name == "gpu2");
+  CHECK(ask(cache, {"GPU2", "", 0}).user == "all");  // as ssh: the case of an address matters for Host
   CHECK(ask(cache, {"short", "", 0}).host_name == "long.example.com");
   CHECK(ask(cache, {"short", "", 0}).port == 2200);
   CHECK(ask(cache, {"short", "me", 22}).port == 22);
@@ -178,6 +179,7 @@ TEST_CASE("ssh config: patterns match as ssh_config(5) says") {
   CHECK_FALSE(transport::matches("gpu", "gpu?"));
   CHECK(transport::matches("a.b.c", "*.b.*"));
   CHECK_FALSE(transport::matches_list("bad", {"*", "!bad"}));
-  CHECK(transport::matches_list("Good", {"good"}));
+  CHECK(transport::matches_list("good", {"good"}));
+  CHECK_FALSE(transport::matches_list("Good", {"good"}));
   CHECK_FALSE(transport::matches_list("x", {"!y"}));
 }

@@ -54,13 +54,11 @@ bool matches(std::string_view text, std::string_view pattern) {
 }
 
 bool matches_list(std::string_view text, const std::vector<std::string>& patterns) {
-  const std::string word = base::lower(text);
   bool found = false;
-  for (const auto& pattern : patterns) {
-    const std::string lower = base::lower(pattern);
-    if (lower.starts_with('!')) {
-      if (matches(word, std::string_view(lower).substr(1))) return false;
-    } else if (matches(word, lower)) {
+  for (const std::string_view pattern : patterns) {
+    if (pattern.starts_with('!')) {
+      if (matches(text, pattern.substr(1))) return false;
+    } else if (matches(text, pattern)) {
       found = true;
     }
   }

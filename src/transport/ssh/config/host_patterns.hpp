@@ -9,8 +9,8 @@ namespace transport {
 
 /// One pattern with * and ?.
 [[nodiscard]] bool matches(std::string_view text, std::string_view pattern);
-/// A list in the format of ssh_config(5) and sshd(8): any match, unless a pattern with ! matches. Case is
-/// ignored.
+/// A list in the format of ssh_config(5) and sshd(8): any match, unless a pattern with ! matches. Case
+/// matters, as in Host lines; names in known_hosts are compared in lower case, on both sides.
 [[nodiscard]] bool matches_list(std::string_view text, const std::vector<std::string>& patterns);
 
 /// The Host lines of the operator's ssh_config files, only to determine for which hosts `ssh -G` may return
