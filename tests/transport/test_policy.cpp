@@ -35,6 +35,12 @@ struct Asked {
   }
 };
 
+struct WorkingFolder {
+  explicit WorkingFolder(const std::filesystem::path& folder) { std::filesystem::current_path(folder); }
+  ~WorkingFolder() { std::filesystem::current_path(before); }
+  std::filesystem::path before = std::filesystem::current_path();
+};
+
 constexpr auto libssh2 = spec::SshClient::libssh2, by_openssh = spec::SshClient::openssh,
                automatic = spec::SshClient::automatic;
 
@@ -122,6 +128,32 @@ TEST_CASE("ssh policy: StrictHostKeyChecking yes wins over accepting new keys") 
   sshd.make_known();
   for (const auto client : {libssh2, by_openssh})
     CHECK(Client(with(sshd, "StrictHostKeyChecking yes", client), sshd.endpoint(key))("true"));
+}
+
+TEST_CASE("ssh policy: with UserKnownHostsFile none, new keys are refused, and no file has this name") {
+  if (!can_serve()) return;
+  CHECK(transport::parse_config("userknownhostsfile none\nglobalknownhostsfile none\nidentityfile none\n")
+            .identity_files.empty());
+  CHECK(transport::parse_config("userknownhostsfile none\n").user_known_hosts.empty());
+  CHECK(transport::parse_config("globalknownhostsfile none\n").global_known_hosts.empty());
+  Sshd sshd;
+  const std::string key = sshd.user_key("ed", "ed25519");
+  const std::string global = (sshd.place.path / "global").string();
+  const WorkingFolder here(sshd.place.path);
+  sshd.make_known();
+  std::filesystem::copy_file("known_hosts", "none");  // is not read either
+  for (const auto client : {libssh2, by_openssh, automatic}) {
+    auto options = with(sshd, "UserKnownHostsFile none\nGlobalKnownHostsFile " + global, client);
+    options.known_hosts.clear();
+    std::filesystem::remove(global);
+    const auto exit = Client(options, sshd.endpoint(key))("true");
+    REQUIRE_FALSE(exit);
+    CHECK(exit.error().fault == base::Fault::host_key);
+    if (client == libssh2) CHECK(exit.error().what.find("UserKnownHostsFile none") != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(global));
+    std::filesystem::copy_file("known_hosts", global);
+    CHECK(Client(options, sshd.endpoint(key))("true"));
+  }
 }
 
 TEST_CASE("ssh policy: RevokedHostKeys refuses a key, also where the file cannot be read") {

@@ -26,6 +26,11 @@ std::vector<std::string> list(std::string_view value) {
   return items;
 }
 
+/// Files; "none" stands for no file (ssh_config(5)).
+std::vector<std::string> files(std::string_view value) {
+  return value == "none" ? std::vector<std::string>{} : list(value);
+}
+
 bool yes(std::string_view value) {
   return value == "yes" || value == "true";
 }
@@ -52,10 +57,13 @@ const std::map<std::string_view, Setter>& setters() {
       {"port", [](Config& c,
                   std::string_view v) { c.port = static_cast<std::uint16_t>(base::to_int(v).value_or(22)); }},
       {"hostkeyalias", [](Config& c, std::string_view v) { c.key_alias = v; }},
-      {"identityfile", [](Config& c, std::string_view v) { c.identity_files.emplace_back(v); }},
+      {"identityfile",
+       [](Config& c, std::string_view v) {
+         if (v != "none") c.identity_files.emplace_back(v);
+       }},
       {"certificatefile", [](Config& c, std::string_view v) { c.certificate_files.emplace_back(v); }},
-      {"userknownhostsfile", [](Config& c, std::string_view v) { c.user_known_hosts = list(v); }},
-      {"globalknownhostsfile", [](Config& c, std::string_view v) { c.global_known_hosts = list(v); }},
+      {"userknownhostsfile", [](Config& c, std::string_view v) { c.user_known_hosts = files(v); }},
+      {"globalknownhostsfile", [](Config& c, std::string_view v) { c.global_known_hosts = files(v); }},
       {"identitiesonly", [](Config& c, std::string_view v) { c.identities_only = yes(v); }},
       {"gssapiauthentication", [](Config& c, std::string_view v) { c.gssapi = yes(v); }},
       {"hashknownhosts", [](Config& c, std::string_view v) { c.hash_known_hosts = yes(v); }},

@@ -17,7 +17,8 @@ struct Config {
   std::string user;
   std::uint16_t port = 22;
   std::string key_alias;  ///< name in known_hosts, if different
-  std::vector<std::string> identity_files, certificate_files, user_known_hosts, global_known_hosts;
+  std::vector<std::string> identity_files, certificate_files;
+  std::vector<std::string> user_known_hosts, global_known_hosts;  ///< empty: "none"
   bool identities_only = false;
   bool gssapi = false;
   bool hash_known_hosts = false;
