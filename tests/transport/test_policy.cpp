@@ -1,7 +1,10 @@
 #include "transport/ssh/keys/algorithms.hpp"
+#include "transport/ssh/openssh_client.hpp"
 
 #include <doctest/doctest.h>
 #include <libssh2.h>
+
+#include <algorithm>
 //
 #include "sshd.hpp"
 
@@ -188,6 +191,25 @@ TEST_CASE("ssh policy: a pinned key that known_hosts revokes is refused by both 
                    "@revoked * " + base::read_file(sshd.place.path / "host_ed25519.pub").value());
   for (const auto client : {libssh2, by_openssh, automatic})
     CHECK(error_of(Client(with(sshd, "", client), endpoint)("true")).find("revoked") != std::string::npos);
+}
+
+TEST_CASE("ssh policy: a pinned key is the only one that is accepted, whatever ssh would trust otherwise") {
+  spec::Endpoint pinned{.address = "gpu7"};
+  pinned.host_key = "SHA256:AAAA";
+  const auto argv = transport::openssh_client({}, spec::HostKeys::accept_new, pinned);
+  for (const char* option : {"-oVerifyHostKeyDNS=no", "-oNoHostAuthenticationForLocalhost=no"})
+    CHECK(std::ranges::find(argv, option) != argv.end());
+  if (!can_serve()) return;
+  Sshd sshd;
+  sshd.make_known();
+  auto endpoint = sshd.endpoint(sshd.user_key("ed", "ed25519"));
+  endpoint.host_key = "SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+  for (const auto client : {libssh2, by_openssh, automatic}) {
+    const auto exit = Client(with(sshd, "NoHostAuthenticationForLocalhost yes\nVerifyHostKeyDNS yes", client),
+                             endpoint)("true");
+    REQUIRE_FALSE(exit);
+    CHECK(exit.error().fault == base::Fault::host_key);
+  }
 }
 
 TEST_CASE("ssh policy: the algorithms that the configuration allows are the ones that are used") {
