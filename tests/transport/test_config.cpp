@@ -8,6 +8,8 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 using namespace testing_transport;
 using transport::Config;
 
@@ -164,6 +166,11 @@ TEST_CASE("ssh config: the way through a jump host is ssh's own") {
   CHECK(has("[fd00::1]:2222"));
   CHECK(has("me@first:22"));
   CHECK(argv.back() == "ssh://second");
+  config.proxy_jump = "%r@first,jump.%n";
+  config.user = "me";
+  const auto expanded = transport::proxy_of(config, "gpu7", {});
+  CHECK(std::ranges::find(expanded, "me@first") != expanded.end());
+  CHECK(expanded.back() == "ssh://jump.gpu7");
   config.proxy_jump.clear();
   config.proxy_command = "nc %h %p";
   CHECK(transport::proxy_of(config, "gpu7", {}) ==

@@ -104,8 +104,10 @@ TEST_CASE("ssh policy: libssh2 offers what both know, the types of known keys fi
 TEST_CASE("ssh policy: the last jump host is asked about as ssh would") {
   const auto of = [](const char* jump) {
     Config config;
+    config.host_name = "10.0.0.7";
+    config.user = "root";
     config.proxy_jump = jump;
-    const auto question = transport::jump_of(config);
+    const auto question = transport::jump_of(config, "gpu7");
     return question ? fmt::format("{} {} {}", question->user, question->host, question->port) : "none";
   };
   CHECK(of("") == "none");
@@ -113,6 +115,8 @@ TEST_CASE("ssh policy: the last jump host is asked about as ssh would") {
   CHECK(of("first,me@second:2222") == "me second 2222");
   CHECK(of("ssh://me@[fd00::1]:22") == "me fd00::1 22");
   CHECK(of("fd00::1") == " fd00::1 0");
+  CHECK(of("%r@jump.%n:2222") == "root jump.gpu7 2222");
+  CHECK(of("jump.%h") == " jump.10.0.0.7 0");
 }
 
 TEST_CASE("ssh policy: StrictHostKeyChecking yes wins over accepting new keys") {
@@ -349,6 +353,11 @@ TEST_CASE("ssh policy: StrictHostKeyChecking of a jump host is its own") {
   const std::string strict =
       "Host 127.0.0.2\n  StrictHostKeyChecking yes\nMatch host 127.0.0.1\n  ProxyJump 127.0.0.2\n";
   const std::string lax = "Match host 127.0.0.1\n  ProxyJump 127.0.0.2\n";
+  const std::string with_token =
+      "Host jump.127.0.0.1\n  HostName 127.0.0.2\nHost 127.0.0.1\n  ProxyJump jump.%h\n";
+  const std::string strict_too = "Host jump.*\n  StrictHostKeyChecking yes\n";
+  CHECK_FALSE(Client(with(sshd, strict_too + with_token + common, libssh2), sshd.endpoint(""))("true"));
   CHECK_FALSE(Client(with(sshd, strict + common, libssh2), sshd.endpoint(""))("true"));
+  CHECK(Client(with(sshd, with_token + common, libssh2), sshd.endpoint(""))("true"));
   CHECK(Client(with(sshd, lax + common, libssh2), sshd.endpoint(""))("true"));
 }

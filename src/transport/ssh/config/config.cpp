@@ -179,9 +179,10 @@ std::string expand(std::string_view text, const Config& config, const std::strin
   return out;
 }
 
-std::optional<ConfigQuestion> jump_of(const Config& config) {
+std::optional<ConfigQuestion> jump_of(const Config& config, const std::string& typed_host) {
   if (config.proxy_jump.empty()) return std::nullopt;
-  std::string_view jump = config.proxy_jump;
+  const std::string jumps = expand(config.proxy_jump, config, typed_host, Tilde::no);
+  std::string_view jump = jumps;
   jump.remove_prefix(jump.rfind(',') + 1);  // npos + 1 is 0
   if (jump.starts_with("ssh://")) jump.remove_prefix(6);
   ConfigQuestion question;
@@ -203,8 +204,9 @@ std::optional<ConfigQuestion> jump_of(const Config& config) {
 std::vector<std::string> proxy_of(const Config& config, const std::string& typed_host,
                                   const Options& options) {
   if (!config.proxy_jump.empty()) {
-    const std::size_t last = config.proxy_jump.rfind(',');
-    std::string jump = config.proxy_jump.substr(last == std::string::npos ? 0 : last + 1);
+    const std::string jumps = expand(config.proxy_jump, config, typed_host, Tilde::no);
+    const std::size_t last = jumps.rfind(',');
+    std::string jump = jumps.substr(last == std::string::npos ? 0 : last + 1);
     const bool v6 = config.host_name.find(':') != std::string::npos;
     const std::string there = v6 ? "[" + config.host_name + "]" : config.host_name;
     std::vector<std::string> argv{"ssh",
@@ -219,7 +221,7 @@ std::vector<std::string> proxy_of(const Config& config, const std::string& typed
                                   fmt::format("{}:{}", there, config.port)};
     if (!options.ssh_config.empty()) argv.insert(argv.end(), {"-F", options.ssh_config.string()});
     if (!options.known_hosts.empty()) argv.push_back("-oUserKnownHostsFile=" + options.known_hosts.string());
-    if (last != std::string::npos) argv.insert(argv.end(), {"-J", config.proxy_jump.substr(0, last)});
+    if (last != std::string::npos) argv.insert(argv.end(), {"-J", jumps.substr(0, last)});
     if (!jump.starts_with("ssh://")) jump = "ssh://" + jump;
     argv.insert(argv.end(), {"--", jump});
     return argv;

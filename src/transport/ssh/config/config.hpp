@@ -65,8 +65,8 @@ enum class Tilde { yes, no };
 [[nodiscard]] std::string expand(std::string_view text, const Config& config, const std::string& typed_host,
                                  Tilde tilde = Tilde::yes);
 
-/// The last host of ProxyJump, for a query of `ssh -G`. Nothing: none.
-[[nodiscard]] std::optional<ConfigQuestion> jump_of(const Config& config);
+/// The last host of ProxyJump, with its tokens expanded, for a query of `ssh -G`. Nothing: none.
+[[nodiscard]] std::optional<ConfigQuestion> jump_of(const Config& config, const std::string& typed_host);
 
 /// The command whose stdin and stdout are connected to the host through ProxyJump or ProxyCommand. Empty:
 /// connect directly.
