@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace transport {
@@ -111,10 +112,34 @@ void Dialogue::err(std::string_view bytes) {
   }
   if (!climbing_) return;
   prompts_ = static_cast<int>(count(err_.noise(), marks_.password));
-  if (prompts_ > 1)
-    failure_ = base::Error{base::Fault::auth,
-                           fmt::format("{}: sudo rejects the password of {}", peer_.host, peer_.user),
-                           "run again and enter the sudo password of that host"};
+  if (prompts_ > 1) reject();
+}
+
+/// sudo's output since its last prompt.
+std::string Dialogue::answered() const {
+  const std::size_t prompt = err_.noise().rfind(marks_.password);
+  if (prompt == std::string::npos) return "";
+  const std::string text = err_.noise().substr(prompt + marks_.password.size());
+  return base::tail(base::trim(text.substr(0, text.find(marks_.end))), 4);
+}
+
+void Dialogue::reject() {
+  const std::string words = answered();
+  rejected_ = true;
+  failure_ = base::Error{base::Fault::auth,
+                         fmt::format("{}: sudo rejects the password of {}{}", peer_.host, peer_.user,
+                                     words.empty() ? "" : ": " + words),
+                         "run again and enter the sudo password of that host"};
+}
+
+// With passwd_tries=1, or when PAM allows no further attempt, sudo ends without a second prompt. It checks
+// the password before the user's rights, so a user without rights had the right one.
+bool Dialogue::ended_at_password() const {
+  static constexpr std::array<std::string_view, 3> lacks_rights{"sudoers", "not allowed", "afraid I can't"};
+  if (!climbing_ || answers_ == 0) return false;
+  const std::string words = answered();
+  return std::ranges::none_of(lacks_rights,
+                              [&](auto reason) { return words.find(reason) != std::string::npos; });
 }
 
 void Dialogue::listen() {
@@ -188,6 +213,7 @@ std::optional<int> Dialogue::marked_status() const {
 }
 
 Result<Exit> Dialogue::end(int status) {
+  if (!failure_ && ended_at_password()) reject();
   if (failure_) return std::unexpected(*failure_);
   if (!out_.begun()) return std::unexpected(not_begun(status));
   Exit exit;

@@ -90,6 +90,8 @@ class Dialogue {
   [[nodiscard]] bool wants_password() const { return prompts_ > answers_; }
   void give(const base::Secret& password);
   [[nodiscard]] const base::Secret& given() const { return given_; }
+  /// sudo has rejected the password of give(). Known at end() if sudo allows only one attempt.
+  [[nodiscard]] bool rejected() const { return rejected_; }
   /// The error that makes it useless to continue, once it is known.
   [[nodiscard]] const std::optional<base::Error>& failure() const { return failure_; }
 
@@ -116,6 +118,9 @@ class Dialogue {
   void listen();
   void send_program();
   void wipe();
+  [[nodiscard]] std::string answered() const;
+  void reject();
+  [[nodiscard]] bool ended_at_password() const;
   [[nodiscard]] base::Error not_begun(int status) const;
 
   Command command_;
@@ -130,6 +135,7 @@ class Dialogue {
   std::uint64_t handed_on_ = 0, read_ = 0;
   bool climbing_ = false, all_queued_ = false;
   int prompts_ = 0, answers_ = 0;
+  bool rejected_ = false;
   base::Secret given_;
   std::ifstream file_;
   std::optional<base::Error> failure_;

@@ -113,8 +113,10 @@ class Piped final : public Transport {
     if (way_.status_from == StatusFrom::end_mark && !dialogue_->marked_status() &&
         (*ended_ == 255 || dialogue_->begun()))
       return std::unexpected(way_.failed(dialogue_->last_words(), dialogue_->begun()));
-    auto exit = TRY(dialogue_->end(
-        dialogue_->marked_status().value_or(*ended_)));  // the mark may arrive after the child's end
+    auto ended = dialogue_->end(
+        dialogue_->marked_status().value_or(*ended_));  // the mark may arrive after the child's end
+    forget_rejected(session_, *dialogue_, peer_);
+    auto exit = TRY(std::move(ended));
     exit.seconds = std::chrono::duration<double>(base::Clock::now() - begun_).count();
     return exit;
   }

@@ -9,12 +9,13 @@ Root first_root(const Session& session, const std::string& user) {
   return session.options.sudo == spec::SudoPolicy::never ? Root::forbidden : Root::ask;
 }
 
+namespace {
+constexpr std::string_view what = " for sudo";
+}
+
 Result<> answer_sudo(Session& session, Dialogue& dialogue, const Peer& peer) {
-  static constexpr std::string_view what = " for sudo";
-  if (dialogue.failure()) {
-    session.forget_password(peer.user, peer.host, what, dialogue.given());
-    return std::unexpected(*dialogue.failure());
-  }
+  forget_rejected(session, dialogue, peer);
+  if (dialogue.failure()) return std::unexpected(*dialogue.failure());
   if (!dialogue.wants_password()) return {};
   auto password = session.options.sudo_password;
   if (!password) password = session.ask_password(peer.user, peer.host, what);
@@ -28,6 +29,10 @@ Result<> answer_sudo(Session& session, Dialogue& dialogue, const Peer& peer) {
                     peer.user));
   dialogue.give(*password);
   return {};
+}
+
+void forget_rejected(Session& session, const Dialogue& dialogue, const Peer& peer) {
+  if (dialogue.rejected()) session.forget_password(peer.user, peer.host, what, dialogue.given());
 }
 
 }  // namespace transport

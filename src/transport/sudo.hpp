@@ -12,4 +12,7 @@ namespace transport {
 /// Returns the dialogue's failure, if any.
 [[nodiscard]] Result<> answer_sudo(Session& session, Dialogue& dialogue, const Peer& peer);
 
+/// Discards the password if sudo has rejected it; for use after Dialogue::end().
+void forget_rejected(Session& session, const Dialogue& dialogue, const Peer& peer);
+
 }  // namespace transport

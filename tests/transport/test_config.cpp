@@ -8,6 +8,8 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 using namespace testing_transport;
 using transport::Config;
 
@@ -70,6 +72,7 @@ TEST_CASE("ssh config: hosts that the configuration does not distinguish share o
   CHECK(cache.questions() == 1);
   CHECK(ask(cache, {"gpu1", "", 0}).user == "deep");
   CHECK(ask(cache, {"GPU2", "", 0}).host_name == "gpu2");
+  CHECK(ask(cache, {"GPU2", "", 0}).user == "all");  // as ssh: the case of an address matters for Host
   CHECK(ask(cache, {"short", "", 0}).host_name == "long.example.com");
   CHECK(ask(cache, {"short", "", 0}).port == 2200);
   CHECK(ask(cache, {"short", "me", 22}).port == 22);
@@ -107,6 +110,33 @@ TEST_CASE("ssh config: a Match line makes every host its own question") {
   CHECK(ask(cache, {"b", "", 0}).user == "matched");
 }
 
+TEST_CASE("ssh config: files that are named after their host are each host's own") {
+  if (!std::filesystem::exists("/usr/bin/ssh")) {
+    MESSAGE("left out: needs openssh-client");
+    return;
+  }
+  Place place;
+  transport::ConfigCache named(place.write("named", "UserKnownHostsFile /k/%k\nIdentityAgent \"/a/%h\"\n"));
+  for (const std::string host : {"gpu01", "gpu02"}) {
+    const Config config = ask(named, {host, "", 0});
+    CHECK(config.user_known_hosts == std::vector<std::string>{"/k/" + host});
+    CHECK(config.identity_agent == "/a/" + host);
+  }
+  transport::ConfigCache hashed(place.write("hashed", "IdentityAgent=/a/%C\n"));
+  CHECK(ask(hashed, {"gpu01", "", 0}).identity_agent != ask(hashed, {"gpu02", "", 0}).identity_agent);
+  // Which files are read depends on the host in newer versions of OpenSSH.
+  place.write("gpu01.conf", "User first\n");
+  const transport::HostPatterns includes(
+      place.write("includes", "Include " + place.path.string() + "/%h.conf\n"));
+  CHECK(includes.class_of("gpu01") != includes.class_of("gpu02"));
+  // Tokens of this machine, and settings that gpuadm does not use, make no difference.
+  transport::ConfigCache same(
+      place.write("same", "IdentityAgent %d/agent-%u\nControlPath ~/.ssh/%C\nUserKnownHostsFile ~/k\n"));
+  ask(same, {"gpu01", "", 0});
+  ask(same, {"gpu02", "", 0});
+  CHECK(same.questions() == 1);
+}
+
 TEST_CASE("ssh config: a broken file is reported with ssh's message") {
   if (!std::filesystem::exists("/usr/bin/ssh")) {
     MESSAGE("left out: needs openssh-client");
@@ -136,6 +166,11 @@ TEST_CASE("ssh config: the way through a jump host is ssh's own") {
   CHECK(has("[fd00::1]:2222"));
   CHECK(has("me@first:22"));
   CHECK(argv.back() == "ssh://second");
+  config.proxy_jump = "%r@first,jump.%n";
+  config.user = "me";
+  const auto expanded = transport::proxy_of(config, "gpu7", {});
+  CHECK(std::ranges::find(expanded, "me@first") != expanded.end());
+  CHECK(expanded.back() == "ssh://jump.gpu7");
   config.proxy_jump.clear();
   config.proxy_command = "nc %h %p";
   CHECK(transport::proxy_of(config, "gpu7", {}) ==
@@ -151,6 +186,7 @@ TEST_CASE("ssh config: patterns match as ssh_config(5) says") {
   CHECK_FALSE(transport::matches("gpu", "gpu?"));
   CHECK(transport::matches("a.b.c", "*.b.*"));
   CHECK_FALSE(transport::matches_list("bad", {"*", "!bad"}));
-  CHECK(transport::matches_list("Good", {"good"}));
+  CHECK(transport::matches_list("good", {"good"}));
+  CHECK_FALSE(transport::matches_list("Good", {"good"}));
   CHECK_FALSE(transport::matches_list("x", {"!y"}));
 }

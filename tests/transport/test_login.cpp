@@ -156,6 +156,20 @@ TEST_CASE("ssh: a wrong password is refused after three tries") {
   CHECK(asked == 3);
 }
 
+TEST_CASE("ssh: a wrong password is asked again also if the server closes the connection") {
+  if (!can_serve()) return;
+  Sshd sshd("MaxAuthTries 1\nKbdInteractiveAuthentication no");
+  int asked = 0;
+  transport::Operator person;
+  person.ask_secret = [&](const std::string&) { return base::Secret(++asked == 1 ? "wrong" : "let me in"); };
+  Client client(sshd.options(), sshd.endpoint("", "gpupw"), person);
+  const auto exit = client("true");
+  REQUIRE_FALSE(exit);
+  CHECK(exit.error().what.find("Too many authentication failures") != std::string::npos);
+  CHECK(client("id -un")->out == "gpupw\n");
+  CHECK(asked == 2);
+}
+
 TEST_CASE("ssh: the time in which the operator types does not count against the deadline") {
   if (!can_serve()) return;
   Sshd sshd;

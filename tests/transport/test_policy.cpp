@@ -1,7 +1,10 @@
 #include "transport/ssh/keys/algorithms.hpp"
+#include "transport/ssh/openssh_client.hpp"
 
 #include <doctest/doctest.h>
 #include <libssh2.h>
+
+#include <algorithm>
 //
 #include "sshd.hpp"
 
@@ -33,6 +36,12 @@ struct Asked {
     };
     return person;
   }
+};
+
+struct WorkingFolder {
+  explicit WorkingFolder(const std::filesystem::path& folder) { std::filesystem::current_path(folder); }
+  ~WorkingFolder() { std::filesystem::current_path(before); }
+  std::filesystem::path before = std::filesystem::current_path();
 };
 
 constexpr auto libssh2 = spec::SshClient::libssh2, by_openssh = spec::SshClient::openssh,
@@ -95,8 +104,10 @@ TEST_CASE("ssh policy: libssh2 offers what both know, the types of known keys fi
 TEST_CASE("ssh policy: the last jump host is asked about as ssh would") {
   const auto of = [](const char* jump) {
     Config config;
+    config.host_name = "10.0.0.7";
+    config.user = "root";
     config.proxy_jump = jump;
-    const auto question = transport::jump_of(config);
+    const auto question = transport::jump_of(config, "gpu7");
     return question ? fmt::format("{} {} {}", question->user, question->host, question->port) : "none";
   };
   CHECK(of("") == "none");
@@ -104,6 +115,8 @@ TEST_CASE("ssh policy: the last jump host is asked about as ssh would") {
   CHECK(of("first,me@second:2222") == "me second 2222");
   CHECK(of("ssh://me@[fd00::1]:22") == "me fd00::1 22");
   CHECK(of("fd00::1") == " fd00::1 0");
+  CHECK(of("%r@jump.%n:2222") == "root jump.gpu7 2222");
+  CHECK(of("jump.%h") == " jump.10.0.0.7 0");
 }
 
 TEST_CASE("ssh policy: StrictHostKeyChecking yes wins over accepting new keys") {
@@ -122,6 +135,32 @@ TEST_CASE("ssh policy: StrictHostKeyChecking yes wins over accepting new keys") 
   sshd.make_known();
   for (const auto client : {libssh2, by_openssh})
     CHECK(Client(with(sshd, "StrictHostKeyChecking yes", client), sshd.endpoint(key))("true"));
+}
+
+TEST_CASE("ssh policy: with UserKnownHostsFile none, new keys are refused, and no file has this name") {
+  if (!can_serve()) return;
+  CHECK(transport::parse_config("userknownhostsfile none\nglobalknownhostsfile none\nidentityfile none\n")
+            .identity_files.empty());
+  CHECK(transport::parse_config("userknownhostsfile none\n").user_known_hosts.empty());
+  CHECK(transport::parse_config("globalknownhostsfile none\n").global_known_hosts.empty());
+  Sshd sshd;
+  const std::string key = sshd.user_key("ed", "ed25519");
+  const std::string global = (sshd.place.path / "global").string();
+  const WorkingFolder here(sshd.place.path);
+  sshd.make_known();
+  std::filesystem::copy_file("known_hosts", "none");  // is not read either
+  for (const auto client : {libssh2, by_openssh, automatic}) {
+    auto options = with(sshd, "UserKnownHostsFile none\nGlobalKnownHostsFile " + global, client);
+    options.known_hosts.clear();
+    std::filesystem::remove(global);
+    const auto exit = Client(options, sshd.endpoint(key))("true");
+    REQUIRE_FALSE(exit);
+    CHECK(exit.error().fault == base::Fault::host_key);
+    if (client == libssh2) CHECK(exit.error().what.find("UserKnownHostsFile none") != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(global));
+    std::filesystem::copy_file("known_hosts", global);
+    CHECK(Client(options, sshd.endpoint(key))("true"));
+  }
 }
 
 TEST_CASE("ssh policy: RevokedHostKeys refuses a key, also where the file cannot be read") {
@@ -156,6 +195,25 @@ TEST_CASE("ssh policy: a pinned key that known_hosts revokes is refused by both 
                    "@revoked * " + base::read_file(sshd.place.path / "host_ed25519.pub").value());
   for (const auto client : {libssh2, by_openssh, automatic})
     CHECK(error_of(Client(with(sshd, "", client), endpoint)("true")).find("revoked") != std::string::npos);
+}
+
+TEST_CASE("ssh policy: a pinned key is the only one that is accepted, whatever ssh would trust otherwise") {
+  spec::Endpoint pinned{.address = "gpu7"};
+  pinned.host_key = "SHA256:AAAA";
+  const auto argv = transport::openssh_client({}, spec::HostKeys::accept_new, pinned);
+  for (const char* option : {"-oVerifyHostKeyDNS=no", "-oNoHostAuthenticationForLocalhost=no"})
+    CHECK(std::ranges::find(argv, option) != argv.end());
+  if (!can_serve()) return;
+  Sshd sshd;
+  sshd.make_known();
+  auto endpoint = sshd.endpoint(sshd.user_key("ed", "ed25519"));
+  endpoint.host_key = "SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+  for (const auto client : {libssh2, by_openssh, automatic}) {
+    const auto exit = Client(with(sshd, "NoHostAuthenticationForLocalhost yes\nVerifyHostKeyDNS yes", client),
+                             endpoint)("true");
+    REQUIRE_FALSE(exit);
+    CHECK(exit.error().fault == base::Fault::host_key);
+  }
 }
 
 TEST_CASE("ssh policy: the algorithms that the configuration allows are the ones that are used") {
@@ -295,6 +353,11 @@ TEST_CASE("ssh policy: StrictHostKeyChecking of a jump host is its own") {
   const std::string strict =
       "Host 127.0.0.2\n  StrictHostKeyChecking yes\nMatch host 127.0.0.1\n  ProxyJump 127.0.0.2\n";
   const std::string lax = "Match host 127.0.0.1\n  ProxyJump 127.0.0.2\n";
+  const std::string with_token =
+      "Host jump.127.0.0.1\n  HostName 127.0.0.2\nHost 127.0.0.1\n  ProxyJump jump.%h\n";
+  const std::string strict_too = "Host jump.*\n  StrictHostKeyChecking yes\n";
+  CHECK_FALSE(Client(with(sshd, strict_too + with_token + common, libssh2), sshd.endpoint(""))("true"));
   CHECK_FALSE(Client(with(sshd, strict + common, libssh2), sshd.endpoint(""))("true"));
+  CHECK(Client(with(sshd, with_token + common, libssh2), sshd.endpoint(""))("true"));
   CHECK(Client(with(sshd, lax + common, libssh2), sshd.endpoint(""))("true"));
 }

@@ -79,6 +79,30 @@ TEST_CASE("sudo: a wrong password is reported, and the next command asks again")
   CHECK(again->out == "root\n");
 }
 
+TEST_CASE("sudo: a wrong password is asked again also if sudo allows one attempt") {
+  if (!can_sudo()) return;
+  Sshd sshd;
+  std::ofstream(sshd.place.path / "sudoers", std::ios::app) << "Defaults passwd_tries=1\n";
+  const std::string key = sshd.user_key("ed", "ed25519");
+  for (const auto ssh_client : {spec::SshClient::libssh2, spec::SshClient::openssh}) {
+    auto options = sshd.options();
+    options.client = ssh_client;
+    Person person{"no"};
+    Client client(options, sshd.endpoint(key, "gpupw"), person.functions());
+    const auto exit = client(as_root("id -un"));
+    REQUIRE_FALSE(exit);
+    CHECK(exit.error().fault == base::Fault::auth);
+    CHECK(exit.error().what ==
+          "gpu7: sudo rejects the password of gpupw: sudo: 1 incorrect password attempt");
+    CHECK(exit.error().hint.find("NOPASSWD") == std::string::npos);
+    person.password = "let me in";
+    const auto again = client(as_root("id -un"));
+    if (!again) FAIL(again.error().what);
+    CHECK(again->out == "root\n");
+    CHECK(person.asked == 2);
+  }
+}
+
 TEST_CASE("sudo: a user without the right to use it is reported") {
   if (!can_sudo()) return;
   Sshd sshd;
@@ -89,6 +113,8 @@ TEST_CASE("sudo: a user without the right to use it is reported") {
   CHECK(exit.error().fault == base::Fault::auth);
   CHECK(exit.error().what.find("gpuno is not in the sudoers file") != std::string::npos);
   CHECK(exit.error().hint.find("visudo") != std::string::npos);
+  CHECK_FALSE(client(as_root("id -un")));
+  CHECK(person.asked == 1);  // the password was right
 }
 
 TEST_CASE("sudo: requiretty is named with the line that lifts it") {

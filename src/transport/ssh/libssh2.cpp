@@ -87,7 +87,9 @@ Result<std::optional<Exit>> Libssh2::go_on() {
     }
     if (!moved) return std::unexpected(std::move(moved).error());
     if (phase_ == Phase::idle) {
-      auto exit = TRY(main_.result());
+      auto ended = main_.result();
+      forget_rejected(session_, *main_.dialogue(), link_.peer());
+      auto exit = TRY(std::move(ended));
       exit.seconds = std::chrono::duration<double>(base::Clock::now() - begun_).count();
       root_ = main_.dialogue()->learned();
       if (second_.is_open()) link_.close();  // closes hanging channels with the connection

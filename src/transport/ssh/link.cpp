@@ -85,7 +85,7 @@ Result<bool> Link::ask_config() {
     auto answer = TRY(session_.ssh->configs.ask(question_));
     if (!answer) return false;
     config_ = std::move(*answer);
-    jump_ = jump_of(*config_);
+    jump_ = jump_of(*config_, endpoint_.address);
   }
   if (jump_) {
     const auto answer = TRY(session_.ssh->configs.ask(*jump_));

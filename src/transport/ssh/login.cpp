@@ -187,7 +187,7 @@ Result<bool> Login::try_interactive() {
         handle_, config_.user.data(), static_cast<unsigned>(config_.user.size()), answer_for_libssh2);
     if (code == LIBSSH2_ERROR_EAGAIN) return false;
     if (code == 0) return true;
-    if (hung_up(code)) return base::fail(Fault::unreachable, "");
+    if (hung_up(code)) return ended();
     if (!prompted_) break;  // offered without a prompt
     ++passwords_tried_;
     forget_password();
@@ -205,11 +205,17 @@ Result<bool> Login::try_password() {
                                                     static_cast<unsigned>(text.size()), nullptr);
     if (code == LIBSSH2_ERROR_EAGAIN) return false;
     if (code == 0) return true;
-    if (hung_up(code)) return base::fail(Fault::unreachable, "");
+    if (hung_up(code)) return ended();
     ++passwords_tried_;
     forget_password();
   }
   return refused();
+}
+
+// A server that allows one attempt closes the connection after a wrong password (MaxAuthTries).
+std::unexpected<base::Error> Login::ended() {
+  forget_password();
+  return base::fail(Fault::unreachable, "");
 }
 
 std::unexpected<base::Error> Login::refused() const {

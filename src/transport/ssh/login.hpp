@@ -37,6 +37,7 @@ class Login {
   [[nodiscard]] std::optional<std::string> for_openssh() const;
   [[nodiscard]] bool take_password();
   [[nodiscard]] std::unexpected<base::Error> refused() const;
+  [[nodiscard]] std::unexpected<base::Error> ended();
   void forget_password();
   [[nodiscard]] bool may_try(std::string_view method) const;
   [[nodiscard]] int password_tries() const;

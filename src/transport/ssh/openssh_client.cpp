@@ -25,8 +25,12 @@ std::string pin(const std::string& fingerprint) {
 
 Argv host_key_options(const Options& options, spec::HostKeys policy, const spec::Endpoint& endpoint) {
   if (policy == spec::HostKeys::pinned || !endpoint.host_key.empty())
-    return {"-oStrictHostKeyChecking=yes", "-oUserKnownHostsFile=/dev/null",
-            "-oGlobalKnownHostsFile=/dev/null", pin(endpoint.host_key)};
+    return {"-oStrictHostKeyChecking=yes",
+            "-oUserKnownHostsFile=/dev/null",
+            "-oGlobalKnownHostsFile=/dev/null",
+            "-oVerifyHostKeyDNS=no",  // otherwise a key in a secure DNS record or of this machine is accepted
+            "-oNoHostAuthenticationForLocalhost=no",
+            pin(endpoint.host_key)};
   Argv argv{policy == spec::HostKeys::accept_new ? "-oStrictHostKeyChecking=accept-new"
                                                  : "-oStrictHostKeyChecking=yes"};
   if (!options.known_hosts.empty()) argv.push_back("-oUserKnownHostsFile=" + options.known_hosts.string());

@@ -26,6 +26,11 @@ std::vector<std::string> list(std::string_view value) {
   return items;
 }
 
+/// Files; "none" stands for no file (ssh_config(5)).
+std::vector<std::string> files(std::string_view value) {
+  return value == "none" ? std::vector<std::string>{} : list(value);
+}
+
 bool yes(std::string_view value) {
   return value == "yes" || value == "true";
 }
@@ -52,10 +57,13 @@ const std::map<std::string_view, Setter>& setters() {
       {"port", [](Config& c,
                   std::string_view v) { c.port = static_cast<std::uint16_t>(base::to_int(v).value_or(22)); }},
       {"hostkeyalias", [](Config& c, std::string_view v) { c.key_alias = v; }},
-      {"identityfile", [](Config& c, std::string_view v) { c.identity_files.emplace_back(v); }},
+      {"identityfile",
+       [](Config& c, std::string_view v) {
+         if (v != "none") c.identity_files.emplace_back(v);
+       }},
       {"certificatefile", [](Config& c, std::string_view v) { c.certificate_files.emplace_back(v); }},
-      {"userknownhostsfile", [](Config& c, std::string_view v) { c.user_known_hosts = list(v); }},
-      {"globalknownhostsfile", [](Config& c, std::string_view v) { c.global_known_hosts = list(v); }},
+      {"userknownhostsfile", [](Config& c, std::string_view v) { c.user_known_hosts = files(v); }},
+      {"globalknownhostsfile", [](Config& c, std::string_view v) { c.global_known_hosts = files(v); }},
       {"identitiesonly", [](Config& c, std::string_view v) { c.identities_only = yes(v); }},
       {"gssapiauthentication", [](Config& c, std::string_view v) { c.gssapi = yes(v); }},
       {"hashknownhosts", [](Config& c, std::string_view v) { c.hash_known_hosts = yes(v); }},
@@ -171,9 +179,10 @@ std::string expand(std::string_view text, const Config& config, const std::strin
   return out;
 }
 
-std::optional<ConfigQuestion> jump_of(const Config& config) {
+std::optional<ConfigQuestion> jump_of(const Config& config, const std::string& typed_host) {
   if (config.proxy_jump.empty()) return std::nullopt;
-  std::string_view jump = config.proxy_jump;
+  const std::string jumps = expand(config.proxy_jump, config, typed_host, Tilde::no);
+  std::string_view jump = jumps;
   jump.remove_prefix(jump.rfind(',') + 1);  // npos + 1 is 0
   if (jump.starts_with("ssh://")) jump.remove_prefix(6);
   ConfigQuestion question;
@@ -195,8 +204,9 @@ std::optional<ConfigQuestion> jump_of(const Config& config) {
 std::vector<std::string> proxy_of(const Config& config, const std::string& typed_host,
                                   const Options& options) {
   if (!config.proxy_jump.empty()) {
-    const std::size_t last = config.proxy_jump.rfind(',');
-    std::string jump = config.proxy_jump.substr(last == std::string::npos ? 0 : last + 1);
+    const std::string jumps = expand(config.proxy_jump, config, typed_host, Tilde::no);
+    const std::size_t last = jumps.rfind(',');
+    std::string jump = jumps.substr(last == std::string::npos ? 0 : last + 1);
     const bool v6 = config.host_name.find(':') != std::string::npos;
     const std::string there = v6 ? "[" + config.host_name + "]" : config.host_name;
     std::vector<std::string> argv{"ssh",
@@ -211,7 +221,7 @@ std::vector<std::string> proxy_of(const Config& config, const std::string& typed
                                   fmt::format("{}:{}", there, config.port)};
     if (!options.ssh_config.empty()) argv.insert(argv.end(), {"-F", options.ssh_config.string()});
     if (!options.known_hosts.empty()) argv.push_back("-oUserKnownHostsFile=" + options.known_hosts.string());
-    if (last != std::string::npos) argv.insert(argv.end(), {"-J", config.proxy_jump.substr(0, last)});
+    if (last != std::string::npos) argv.insert(argv.end(), {"-J", jumps.substr(0, last)});
     if (!jump.starts_with("ssh://")) jump = "ssh://" + jump;
     argv.insert(argv.end(), {"--", jump});
     return argv;

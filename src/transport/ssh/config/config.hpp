@@ -17,7 +17,8 @@ struct Config {
   std::string user;
   std::uint16_t port = 22;
   std::string key_alias;  ///< name in known_hosts, if different
-  std::vector<std::string> identity_files, certificate_files, user_known_hosts, global_known_hosts;
+  std::vector<std::string> identity_files, certificate_files;
+  std::vector<std::string> user_known_hosts, global_known_hosts;  ///< empty: "none"
   bool identities_only = false;
   bool gssapi = false;
   bool hash_known_hosts = false;
@@ -64,8 +65,8 @@ enum class Tilde { yes, no };
 [[nodiscard]] std::string expand(std::string_view text, const Config& config, const std::string& typed_host,
                                  Tilde tilde = Tilde::yes);
 
-/// The last host of ProxyJump, for a query of `ssh -G`. Nothing: none.
-[[nodiscard]] std::optional<ConfigQuestion> jump_of(const Config& config);
+/// The last host of ProxyJump, with its tokens expanded, for a query of `ssh -G`. Nothing: none.
+[[nodiscard]] std::optional<ConfigQuestion> jump_of(const Config& config, const std::string& typed_host);
 
 /// The command whose stdin and stdout are connected to the host through ProxyJump or ProxyCommand. Empty:
 /// connect directly.

@@ -7,11 +7,32 @@
 
 #include <glob.h>
 
+#include <algorithm>
+#include <array>
+
 namespace transport {
 
 namespace {
 constexpr int deepest = 16;  // ssh_config(5): nested Include
+
+/// Whether a value that gpuadm uses may contain tokens that `ssh -G` has already replaced (which ones,
+/// depends on its version). HostName and ProxyJump are not among them: ConfigCache and expand() replace their
+/// tokens.
+bool is_expanded(std::string_view keyword) {
+  static constexpr std::array<std::string_view, 8> keywords{
+      "certificatefile",   "globalknownhostsfile", "identityagent", "identityfile",
+      "knownhostscommand", "revokedhostkeys",      "user",          "userknownhostsfile"};
+  return std::ranges::find(keywords, keyword) != keywords.end();
 }
+
+/// Whether it has a token whose value is different for each host (ssh_config(5), TOKENS).
+bool names_host(std::string_view value) {
+  for (std::size_t at = value.find('%'); at != value.npos; at = value.find('%', at + 1))
+    if (at + 1 < value.size() && std::string_view("Chjkn").find(value[at + 1]) != std::string_view::npos)
+      return true;
+  return false;
+}
+}  // namespace
 
 bool matches(std::string_view text, std::string_view pattern) {
   std::size_t t = 0, p = 0, star = std::string_view::npos, mark = 0;
@@ -33,13 +54,11 @@ bool matches(std::string_view text, std::string_view pattern) {
 }
 
 bool matches_list(std::string_view text, const std::vector<std::string>& patterns) {
-  const std::string word = base::lower(text);
   bool found = false;
-  for (const auto& pattern : patterns) {
-    const std::string lower = base::lower(pattern);
-    if (lower.starts_with('!')) {
-      if (matches(word, std::string_view(lower).substr(1))) return false;
-    } else if (matches(word, lower)) {
+  for (const std::string_view pattern : patterns) {
+    if (pattern.starts_with('!')) {
+      if (matches(text, pattern.substr(1))) return false;
+    } else if (matches(text, pattern)) {
       found = true;
     }
   }
@@ -63,7 +82,10 @@ void HostPatterns::read(const std::filesystem::path& file, const std::filesystem
     const auto words = base::words(plain);
     if (words.empty()) continue;
     const std::string keyword = base::lower(words[0]);
-    if (keyword == "match" || keyword == "canonicalizehostname") has_match_ = true;
+    if (keyword == "match" || keyword == "canonicalizehostname" ||
+        (is_expanded(keyword) && names_host(plain)) ||
+        (keyword == "include" && plain.find_first_of("%$") != plain.npos))
+      each_host_differs_ = true;
     if (keyword == "host") lines_.emplace_back(words.begin() + 1, words.end());
     if (keyword == "include" && depth < deepest)
       for (std::size_t i = 1; i < words.size(); ++i) include(words[i], relative_to, depth + 1);
@@ -83,7 +105,7 @@ void HostPatterns::include(std::string_view pattern, const std::filesystem::path
 }
 
 std::string HostPatterns::class_of(const std::string& host) const {
-  if (has_match_) return "host " + host;
+  if (each_host_differs_) return "host " + host;
   std::string bits;
   for (const auto& line : lines_) bits += matches_list(host, line) ? '1' : '0';
   return bits;

@@ -32,7 +32,9 @@ HostKeyCheck::HostKeyCheck(Session& session, std::string host, const Config& con
       pinned_(std::move(pinned)),
       policy_(session.options.host_keys),
       port_(config.port) {
-  if (policy_ == spec::HostKeys::accept_new && config.strict) policy_ = spec::HostKeys::strict;
+  const bool no_user_file = session.options.known_hosts.empty() && config.user_known_hosts.empty();
+  if (policy_ == spec::HostKeys::accept_new && (config.strict || no_user_file))
+    policy_ = spec::HostKeys::strict;
   bare_name_ = config.key_alias.empty() ? config.host_name : config.key_alias;
   name_ = config.key_alias.empty() ? known_name(config.host_name, config.port) : config.key_alias;
   hash_ = config.hash_known_hosts ? KnownHosts::Hash::yes : KnownHosts::Hash::no;
@@ -116,8 +118,9 @@ Result<> HostKeyCheck::verify(const std::string& blob) {
       Fault::host_key,
       fmt::format("{}: the host key is not known, and {}: {} {}", host_,
                   policy_ == session_.options.host_keys
-                      ? "only known keys are accepted"
-                      : "the ssh configuration accepts only known keys (StrictHostKeyChecking yes)",
+                      ? std::string("only known keys are accepted")
+                      : fmt::format("the ssh configuration accepts only known keys ({})",
+                                    config_.strict ? "StrictHostKeyChecking yes" : "UserKnownHostsFile none"),
                   short_type(type), shown),
       fmt::format(
           "compare it with `ssh-keygen -lf /etc/ssh/ssh_host_{}_key.pub` on the host, then: ssh-keyscan "

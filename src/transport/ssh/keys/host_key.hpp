@@ -26,7 +26,8 @@ class HostKeyCheck {
   /// with a notice; otherwise Fault::host_key. A host whose key was accepted in this run is
   /// Session::has_new_key().
   [[nodiscard]] Result<> verify(const std::string& blob);
-  /// The effective policy: the stricter one wins.
+  /// The effective policy: the stricter one wins. Without a file for new keys (`UserKnownHostsFile none`),
+  /// none is accepted, as by OpenSSH.
   [[nodiscard]] spec::HostKeys policy() const { return policy_; }
   /// Whether a key or a CA is known for the host, or a key is pinned.
   [[nodiscard]] bool is_known() const;
