@@ -1,6 +1,7 @@
 # shellcheck shell=sh disable=SC2154
-# Acquires the lock of the host, loaded after prelude.sh. $gpuadm_steal is the run whose owner the client knows to be dead. Exit
-# status: 0: acquired. 10: held; stdout has the owner's line. 11: a program of a dead run is still running after the deadline.
+# Acquires the lock of the host, loaded after prelude.sh. $gpuadm_steal is the run whose owner the client knows to be dead, $gpuadm_host
+# the name of the host in this run. Exit status: 0: acquired. 10: held; stdout has the owner's line. 11: a program of a dead run is still
+# running after the deadline. 12: this run holds it for another name; stdout has that name.
 
 # owner_is_dead RUN
 owner_is_dead() {
@@ -27,7 +28,13 @@ while ! gpuadm_why=$(mkdir "$gpuadm_lock" 2>&1); do
     die "$gpuadm_why"
   fi
   lock_holder
-  [ "$gpuadm_holder" != "$gpuadm_run" ] || exit 0
+  if [ "$gpuadm_holder" = "$gpuadm_run" ]; then
+    gpuadm_other=
+    [ ! -f "$gpuadm_lock/host" ] || read -r gpuadm_other <"$gpuadm_lock/host" || :
+    [ "$gpuadm_other" != "$gpuadm_host" ] || exit 0
+    printf '%s\n' "$gpuadm_other"
+    exit 12
+  fi
   if lock_program_runs; then
     if [ "$gpuadm_holder" != "$gpuadm_steal" ]; then
       cat "$gpuadm_lock/owner"
@@ -60,7 +67,7 @@ while ! gpuadm_why=$(mkdir "$gpuadm_lock" 2>&1); do
     say "took over the stale lock of ${gpuadm_holder:-an interrupted run}"
   fi
 done
-if ! lock_beat || ! printf '%s\n' "$gpuadm_run $gpuadm_client $gpuadm_owner" >"$gpuadm_lock/owner"; then
+if ! lock_beat || ! printf '%s\n' "$gpuadm_host" >"$gpuadm_lock/host" || ! printf '%s\n' "$gpuadm_run $gpuadm_client $gpuadm_owner" >"$gpuadm_lock/owner"; then
   rm -rf "$gpuadm_lock"
   say_full_disks
   die "cannot write to $gpuadm_lock"

@@ -74,8 +74,9 @@ struct Scripts {
   std::string prelude, lock;  ///< playbooks/prelude.sh, playbooks/lock.sh
 };
 
-/// Locks all hosts or none: Fault::blocked contains the owner and what to do. A lock whose owner has died is
-/// taken over with a message; waits up to 600 s for a command that an earlier run left running.
+/// Locks all hosts or none: Fault::blocked contains the owner and what to do, or the two names of one
+/// machine. A lock whose owner has died is taken over with a message; waits up to 600 s for a command that an
+/// earlier run left running.
 [[nodiscard]] Result<> lock(const std::vector<std::string>& hosts, transport::Fleet& fleet,
                             report::Reporter& reporter, const Scripts& scripts, const Identity& who);
 /// Releases our locks. Best effort: the lock on an unreachable host expires by itself.
