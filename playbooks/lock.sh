@@ -16,6 +16,17 @@ owner_is_dead() {
   [ "$gpuadm_age" -gt 90 ] || [ "$gpuadm_age" -lt 0 ]
 }
 
+# resume_cancel: the run that was to continue at the next boot does not, because this one may change what it was planned for. Like
+# resume.sh, it removes what resume_put has made, and has no line in the journal: undo must not start that run again.
+resume_cancel() {
+  gpuadm_unit=/etc/systemd/system/gpuadm-resume.service
+  [ -e "$gpuadm_unit" ] || [ -e "$gpuadm_home/resume" ] || return 0
+  systemctl disable --quiet gpuadm-resume.service >&2 || : "its file is removed"
+  rm -f "$gpuadm_unit" "$gpuadm_home/resume" || die "cannot remove $gpuadm_unit: run rm $gpuadm_unit, then run again"
+  systemctl daemon-reload >&2 || :
+  say "the run that was to continue at the next boot does not continue: run its command again"
+}
+
 journal_open
 gpuadm_end=$(($(uptime_seconds) + gpuadm_timeout))
 gpuadm_tries=0
@@ -72,3 +83,4 @@ if ! lock_beat || ! printf '%s\n' "$gpuadm_host" >"$gpuadm_lock/host" || ! print
   say_full_disks
   die "cannot write to $gpuadm_lock"
 fi
+resume_cancel

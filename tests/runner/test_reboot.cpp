@@ -109,6 +109,27 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("run: what was to continue at the next boot does not after another run") {
+  if (!is_root()) return;
+  RebootingWorld world;
+  const std::string unit = (world.place / "gpuadm-resume.service").string();
+  world.scripts.lock = base::replace_all(world.scripts.lock, "/etc/systemd/system", world.place.string());
+  world.scripts.prelude += fmt::format("systemctl() {{ echo \"$*\" >>{}/calls; }}\n", world.place.string());
+  world.lock();
+  world.unlock();
+  CHECK(!std::filesystem::exists(world.place / "calls"));
+  std::filesystem::create_directories(world.home());
+  REQUIRE(base::write_file(world.home() / "resume", "echo at boot\n", 0600));
+  REQUIRE(base::write_file(unit, "[Unit]\n", 0644));
+  world.lock();
+  CHECK(!std::filesystem::exists(world.home() / "resume"));
+  CHECK(!std::filesystem::exists(unit));
+  CHECK(*base::read_file(world.place / "calls") == "disable --quiet gpuadm-resume.service\ndaemon-reload\n");
+  CHECK(world.says(report::Did::note, "does not continue: run its command again"));
+  CHECK(world.journal().find("resume") == std::string::npos);
+  world.unlock();
+}
+
 TEST_CASE("run: a reboot that does not help is not tried again") {
   if (!is_root()) return;
   RebootingWorld world;
