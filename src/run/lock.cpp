@@ -86,6 +86,7 @@ Identity identity() {
   who.started = start_time(who.pid);
   who.run = fmt::format("{}-{}", base::stamp(base::now()), who.pid);
   who.client = machine_id();
+  who.boot = base::trim(base::read_file("/proc/sys/kernel/random/boot_id", 4096).value_or(""));
   char name[256] = {};
   ::gethostname(name, sizeof name - 1);
   const char* user = std::getenv("SUDO_USER") ? std::getenv("SUDO_USER") : std::getenv("USER");

@@ -36,6 +36,8 @@ struct Identity {
   std::string run;     ///< unique, for example 20260822T100000Z-4711
   std::string owner;   ///< "me@laptop pid 4711 start 812345"
   std::string client;  ///< machine-id of this machine
+  /// Its boot id, which clones of the machine do not have, and containers on it do. Empty: unknown.
+  std::string boot;
   long pid = 0;
   std::string started;  ///< start time of the process, so that a reused pid is not mistaken for this run
   /// A shell program that continues this run at the next boot of this machine, and the user that runs gpuadm
