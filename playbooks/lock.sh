@@ -1,6 +1,7 @@
 # shellcheck shell=sh disable=SC2154
-# Acquires the lock of the host, loaded after prelude.sh. $gpuadm_steal is the run whose owner the client knows to be dead. Exit
-# status: 0: acquired. 10: held; stdout has the owner's line. 11: a program of a dead run is still running after the deadline.
+# Acquires the lock of the host, loaded after prelude.sh. $gpuadm_steal is the run whose owner the client knows to be dead, $gpuadm_host
+# the name of the host in this run. Exit status: 0: acquired. 10: held; stdout has the owner's line. 11: a program of a dead run is still
+# running after the deadline. 12: this run holds it for another name; stdout has that name.
 
 # owner_is_dead RUN
 owner_is_dead() {
@@ -15,6 +16,17 @@ owner_is_dead() {
   [ "$gpuadm_age" -gt 90 ] || [ "$gpuadm_age" -lt 0 ]
 }
 
+# resume_cancel: the run that was to continue at the next boot does not, because this one may change what it was planned for. Like
+# resume.sh, it removes what resume_put has made, and has no line in the journal: undo must not start that run again.
+resume_cancel() {
+  gpuadm_unit=/etc/systemd/system/gpuadm-resume.service
+  [ -e "$gpuadm_unit" ] || [ -e "$gpuadm_home/resume" ] || return 0
+  systemctl disable --quiet gpuadm-resume.service >&2 || : "its file is removed"
+  rm -f "$gpuadm_unit" "$gpuadm_home/resume" || die "cannot remove $gpuadm_unit: run rm $gpuadm_unit, then run again"
+  systemctl daemon-reload >&2 || :
+  say "the run that was to continue at the next boot does not continue: run its command again"
+}
+
 journal_open
 gpuadm_end=$(($(uptime_seconds) + gpuadm_timeout))
 gpuadm_tries=0
@@ -27,7 +39,13 @@ while ! gpuadm_why=$(mkdir "$gpuadm_lock" 2>&1); do
     die "$gpuadm_why"
   fi
   lock_holder
-  [ "$gpuadm_holder" != "$gpuadm_run" ] || exit 0
+  if [ "$gpuadm_holder" = "$gpuadm_run" ]; then
+    gpuadm_other=
+    [ ! -f "$gpuadm_lock/host" ] || read -r gpuadm_other <"$gpuadm_lock/host" || :
+    [ "$gpuadm_other" != "$gpuadm_host" ] || exit 0
+    printf '%s\n' "$gpuadm_other"
+    exit 12
+  fi
   if lock_program_runs; then
     if [ "$gpuadm_holder" != "$gpuadm_steal" ]; then
       cat "$gpuadm_lock/owner"
@@ -60,8 +78,9 @@ while ! gpuadm_why=$(mkdir "$gpuadm_lock" 2>&1); do
     say "took over the stale lock of ${gpuadm_holder:-an interrupted run}"
   fi
 done
-if ! lock_beat || ! printf '%s\n' "$gpuadm_run $gpuadm_client $gpuadm_owner" >"$gpuadm_lock/owner"; then
+if ! lock_beat || ! printf '%s\n' "$gpuadm_host" >"$gpuadm_lock/host" || ! printf '%s\n' "$gpuadm_run $gpuadm_client $gpuadm_owner" >"$gpuadm_lock/owner"; then
   rm -rf "$gpuadm_lock"
   say_full_disks
   die "cannot write to $gpuadm_lock"
 fi
+resume_cancel

@@ -68,11 +68,17 @@ from_packages() {
   fi
 }
 
+# apt_changes COMMAND...: the names of the packages that it would install or remove. Fails, with the message of apt-get on stderr, if apt-get
+# does not know them: then they would be missing in the journal.
+apt_changes() {
+  gpuadm_changes=$(from_packages apt-get -s "$@") || return
+  printf '%s\n' "$gpuadm_changes" | awk '$1 == "Inst" || $1 == "Remv" || $1 == "Purg" { print $2 }'
+}
+
 # Options of apt-get and NAME=VERSION are accepted, too.
 apt_add() {
-  for package in $(from_packages apt-get -s install --no-install-recommends --allow-change-held-packages "$@" | awk '$1 == "Inst" || $1 == "Remv" { print $2 }'); do
-    journal_package "$package"
-  done
+  gpuadm_added=$(apt_changes install --no-install-recommends --allow-change-held-packages "$@") || return
+  for package in $gpuadm_added; do journal_package "$package"; done
   DEBIAN_FRONTEND=noninteractive from_packages apt-get install -y --no-install-recommends --allow-change-held-packages "$@" </dev/null
 }
 
@@ -95,7 +101,8 @@ apt_remove() {
   # What an interrupted run has removed may not be in any package list.
   # shellcheck disable=SC2046 # a word a package
   set -- $(for gpuadm_package in "$@"; do [ "$(apt_now "$gpuadm_package")" = absent ] || printf '%s\n' "$gpuadm_package"; done)
-  packages_are_all "$(apt-get -s purge -o APT::Default-Release= "$@" | awk '$1 == "Purg" || $1 == "Remv" { print $2 }')" "$@"
+  gpuadm_removed=$(package_source='' apt_changes purge -o APT::Default-Release= "$@") || return
+  packages_are_all "$gpuadm_removed" "$@"
   apt-mark unhold "$@" >/dev/null 2>&1 || :
   DEBIAN_FRONTEND=noninteractive apt-get remove -y -o APT::Default-Release= "$@" </dev/null
   for gpuadm_package in "$@"; do
@@ -131,8 +138,17 @@ dnf_install() {
 
 # dnf_changes COMMAND...: the names of the packages that it would change, from the table of dnf 4 and 5: a line " NAME ARCH VERSION" for each,
 # and indented lines "replacing NAME.ARCH VERSION" (dnf 5: without .ARCH) for those that it removes. A long name has a line of its own.
+# Fails, with the message of dnf on stderr, if dnf printed no table although there is something to do: then they would be missing in the
+# journal. A table that was answered with no has an exit status other than 0.
 dnf_changes() {
-  { dnf "$@" --assumeno --setopt=debuglevel=2 --setopt=color=never </dev/null 2>/dev/null || : "it was answered with no"; } | awk '
+  gpuadm_errors=$(mktemp)
+  gpuadm_rc=0
+  gpuadm_changes=$(dnf "$@" --assumeno --setopt=debuglevel=2 --setopt=color=never </dev/null 2>"$gpuadm_errors") || gpuadm_rc=$?
+  case $gpuadm_changes in *"Transaction Summary"*) gpuadm_rc=0 ;; esac
+  [ "$gpuadm_rc" -eq 0 ] || cat "$gpuadm_errors" >&2
+  rm -f "$gpuadm_errors"
+  [ "$gpuadm_rc" -eq 0 ] || return "$gpuadm_rc"
+  printf '%s\n' "$gpuadm_changes" | awk '
     /^Transaction Summary/ { summary = 1 }
     summary { next }
     /^ [^ ]/ && $1 != "Package" { print $1 }
@@ -141,7 +157,8 @@ dnf_changes() {
 
 # Options of dnf and NAME-VERSION are accepted, too.
 dnf_add() {
-  for gpuadm_package in $(dnf_changes install "$@"); do journal_package "$gpuadm_package"; done
+  gpuadm_added=$(dnf_changes install "$@") || return
+  for gpuadm_package in $gpuadm_added; do journal_package "$gpuadm_package"; done
   dnf install -y "$@" </dev/null
 }
 
@@ -154,6 +171,7 @@ dnf_restore() {
 }
 
 dnf_remove() {
-  packages_are_all "$(dnf_changes remove --noautoremove "$@")" "$@"
+  gpuadm_removed=$(dnf_changes remove --noautoremove "$@") || return
+  packages_are_all "$gpuadm_removed" "$@"
   dnf remove -y --noautoremove "$@" </dev/null
 }

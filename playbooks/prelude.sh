@@ -1100,19 +1100,27 @@ boot_id() { cat /proc/sys/kernel/random/boot_id; }
 # status 106: gpuadm itself runs on this machine. 107: the same, and the run resumes automatically after a manual reboot.
 reboot_order() {
   lock_enter
-  if [ "$(cat /etc/machine-id 2>/dev/null)" = "$gpuadm_client" ]; then
+  gpuadm_boot=$(boot_id) || die "cannot read /proc/sys/kernel/random/boot_id, so it is unknown whether gpuadm runs on this host: reboot it, then run again"
+  if runs_here; then
     gpuadm_rc=106
-    [ -z "$gpuadm_resume" ] || ! resume_can || { resume_put && gpuadm_rc=107; }
+    [ -z "$gpuadm_resume" ] || ! has_its_machine_id || ! resume_can || { resume_put && gpuadm_rc=107; }
     lock_leave
     exit "$gpuadm_rc"
   fi
   printf '%s\n' "$(($(date +%s) + gpuadm_timeout))" >"$gpuadm_lock/reboot"
-  boot_id
+  printf '%s\n' "$gpuadm_boot"
   sync
   # The delay lets the output reach the client.
   (sleep 1 && { systemctl reboot || reboot; }) >/dev/null 2>&1 </dev/null &
   lock_leave
 }
+
+# runs_here: whether gpuadm runs on this machine, or in a container on it: clones have the same machine ID, but another boot ID. The
+# machine ID decides if the boot ID on gpuadm's side is unknown, and whether a program on gpuadm's side is also one of this host.
+runs_here() {
+  if [ -n "$gpuadm_client_boot" ]; then [ "$gpuadm_client_boot" = "$gpuadm_boot" ]; else has_its_machine_id; fi
+}
+has_its_machine_id() { [ "$(cat /etc/machine-id 2>/dev/null)" = "$gpuadm_client" ]; }
 
 # resume_can: sudo must not ask for a password, because no user is present at boot.
 resume_can() {

@@ -1,7 +1,8 @@
 # shellcheck shell=sh
 # Prints the workloads of gpuadm that run on this node, or on a control-plane node those of the whole cluster: "node NAME" if this host is a
 # node, "plane NAME" for each control-plane node, "pods", and the pods as JSON. With a kubelet's credentials only the pods of its own node can
-# be read. Exit status 3: this host is not a node; otherwise kubectl's.
+# be read. "silent": a control-plane node whose API server does not even list the nodes. Exit status 3: this host is not a node; otherwise
+# kubectl's.
 export LC_ALL=C
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 selector='app.kubernetes.io/managed-by=gpuadm,gpuadm.io/kind'
@@ -22,7 +23,11 @@ node=
 
 echo "node $node"
 if [ -r "$admin" ]; then
-  planes=$(for label in control-plane master; do api "$admin" get nodes -l "node-role.kubernetes.io/$label" -o name || exit; done) || exit
+  planes=$(for label in control-plane master; do api "$admin" get nodes -l "node-role.kubernetes.io/$label" -o name || exit; done) || {
+    status=$?
+    echo silent
+    exit "$status"
+  }
   printf '%s\n' "$planes" | sed -n 's,^node/,plane ,p' | sort -u
   echo pods
   api "$admin" get pods --all-namespaces -l "$selector" -o json

@@ -50,10 +50,10 @@ void add_remove(CLI::App& root, Global& global, Verb& chosen) {
   add_connection(*verb, options->common.connection);
   verb->add_option("--to", options->to, "Remaining control-plane node, if no cluster file is given")
       ->option_text("HOST");
-  verb->add_flag(
-      "--force", options->force,
-      "Also remove unreachable hosts, running workloads and pods without a controller, and restore "
-      "what was changed by others since");
+  verb->add_flag("--force", options->force,
+                 "Also remove unreachable hosts, workloads that run or cannot be read, and pods without a "
+                 "controller, and "
+                 "restore what was changed by others since");
   verb->add_option("--drain-timeout", options->drain_timeout, "Time limit for draining a node (default 300)")
       ->check(CLI::Range(1, 3600))
       ->option_text("SECONDS");

@@ -29,6 +29,7 @@ constexpr std::chrono::seconds program_patience{600};  // for a command that a f
 constexpr std::chrono::seconds heartbeat_interval{20};
 constexpr int held = 10;
 constexpr int still_running = 11;
+constexpr int another_name = 12;
 
 /// Field 22 of /proc/PID/stat, or nothing if there is no such process.
 std::string start_time(long pid) {
@@ -84,11 +85,11 @@ bool is_dead(const Owner& owner, const Identity& who) {
 }
 
 transport::Command lock_command(const std::string& prelude, const std::string& lock_script,
-                                const Identity& who, const std::string& steal) {
+                                const Identity& who, const std::string& host, const std::string& steal) {
   transport::Command command;
   command.label = "lock the host";
   command.script = head(prelude, who, "lock", program_patience) +
-                   base::assignments({{"gpuadm_steal", steal}}) + lock_script;
+                   base::assignments({{"gpuadm_steal", steal}, {"gpuadm_host", host}}) + lock_script;
   command.effect = transport::Effect::changes;
   command.timeout = program_patience + std::chrono::seconds(30);
   return command;
@@ -102,6 +103,7 @@ Identity identity() {
   who.started = fmt::format("{}/{}", start_time(who.pid), pid_namespace());
   who.run = fmt::format("{}-{}", base::stamp(base::now()), who.pid);
   who.client = machine_id();
+  who.boot = base::trim(base::read_file("/proc/sys/kernel/random/boot_id", 4096).value_or(""));
   char name[256] = {};
   ::gethostname(name, sizeof name - 1);
   const char* user = std::getenv("SUDO_USER") ? std::getenv("SUDO_USER") : std::getenv("USER");
@@ -114,7 +116,7 @@ Result<> lock(const std::vector<std::string>& hosts, transport::Fleet& fleet, re
   std::vector<std::string> taken;
   std::vector<base::Error> errors;
   for (const std::string& host : hosts)
-    fleet.submit(host, lock_command(scripts.prelude, scripts.lock, who, ""));
+    fleet.submit(host, lock_command(scripts.prelude, scripts.lock, who, host, ""));
   while (auto completion = fleet.next()) {
     const std::string& host = completion->host;
     if (!completion->result) {
@@ -136,13 +138,18 @@ Result<> lock(const std::vector<std::string>& hosts, transport::Fleet& fleet, re
                "the run {} of {} has died; waiting for its last command to end, then taking over its lock",
                owner.run, owner.who),
            "", "", "", 0});
-      fleet.submit(host, lock_command(scripts.prelude, scripts.lock, who, owner.run));
+      fleet.submit(host, lock_command(scripts.prelude, scripts.lock, who, host, owner.run));
     } else if (exit.status == held) {
       errors.push_back(
           {base::Fault::blocked,
            fmt::format("{}: the host is locked by another run: {} of {} (pid {})", host, owner.run, owner.who,
                        owner.pid),
            "wait until it ends; if its machine has failed, the lock expires 90s after its last heartbeat"});
+    } else if (exit.status == another_name) {
+      errors.push_back({base::Fault::blocked,
+                        fmt::format("{}: the same machine under another name: {}", host,
+                                    base::printable(base::trim(exit.out), 253)),
+                        "specify only one of the two names, then run again"});
     } else if (exit.status == still_running) {
       errors.push_back({base::Fault::timeout,
                         fmt::format("{}: a command of the failed run {} is still running after {}s", host,

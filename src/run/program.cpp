@@ -83,7 +83,9 @@ std::string upload_program(const plan::Action& action, const std::string& prelud
 std::string reboot_program(const std::string& step, const std::string& prelude, const Identity& who,
                            std::chrono::seconds patience) {
   return head(prelude, who, step, patience) +
-         base::assignments({{"gpuadm_resume", who.resume}, {"gpuadm_resume_user", who.resume_user}}) +
+         base::assignments({{"gpuadm_resume", who.resume},
+                            {"gpuadm_resume_user", who.resume_user},
+                            {"gpuadm_client_boot", who.boot}}) +
          "reboot_order\n";
 }
 

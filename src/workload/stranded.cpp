@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 namespace workload {
@@ -32,32 +33,39 @@ std::string line_of(const WorkloadRow& row) {
   return fmt::format("{} {}/{}{}", row.kind, row.space, row.name, where.empty() ? "" : " (" + where + ")");
 }
 
-}  // namespace
-
-base::Result<HostWorkloads> parse_host_workloads(std::string_view output, const std::string& source) {
+/// Reads the lines before the pods. The text after the line "pods"; nothing: there is no such line.
+std::optional<std::string_view> read_until_pods(std::string_view output, HostWorkloads& host) {
   constexpr std::size_t most_lines_before = 64;
-  HostWorkloads host;
-  std::size_t count = 0;
-  while (!output.empty()) {
+  for (std::size_t count = 0; !output.empty() && count <= most_lines_before; ++count) {
     const std::size_t end = std::min(output.find('\n'), output.size());
     const std::string_view line = output.substr(0, end);
-    const std::string_view rest = output.substr(std::min(end + 1, output.size()));
-    if (line.starts_with("node ")) {
-      host.node = base::printable(base::trim(line.substr(5)), 253);
-    } else if (line.starts_with("plane ")) {
-      host.planes.push_back(base::printable(base::trim(line.substr(6)), 253));
-    } else if (line == "pods") {
-      if (base::trim(rest).empty()) return host;
-      const Tree list = TRY(base::json::read(rest, source));
-      const Tree* items = list.find("items");
-      if (!items) return base::fail(base::Fault::parse, source + ": the answer is not a list of pods");
-      host.pods = items->items();
-      return host;
-    }
-    if (++count > most_lines_before) break;
-    output = rest;
+    output.remove_prefix(std::min(end + 1, output.size()));
+    if (line == "pods") return output;
+    if (line.starts_with("node ")) host.node = base::printable(base::trim(line.substr(5)), 253);
+    if (line.starts_with("plane ")) host.planes.push_back(base::printable(base::trim(line.substr(6)), 253));
+    if (line == "silent") host.silent = true;
   }
-  return base::fail(base::Fault::parse, source + ": the list of pods is missing");
+  return std::nullopt;
+}
+
+}  // namespace
+
+HostWorkloads parse_host_of_workloads(std::string_view output) {
+  HostWorkloads host;
+  (void)read_until_pods(output, host);
+  return host;
+}
+
+base::Result<HostWorkloads> parse_host_workloads(std::string_view output, const std::string& source) {
+  HostWorkloads host;
+  const auto pods = read_until_pods(output, host);
+  if (!pods) return base::fail(base::Fault::parse, source + ": the list of pods is missing");
+  if (base::trim(*pods).empty()) return host;
+  const Tree list = TRY(base::json::read(*pods, source));
+  const Tree* items = list.find("items");
+  if (!items) return base::fail(base::Fault::parse, source + ": the answer is not a list of pods");
+  host.pods = items->items();
+  return host;
 }
 
 std::vector<std::string> stranded(std::span<const HostWorkloads> hosts,

@@ -34,7 +34,11 @@ while [ \$# -gt 0 ]; do
   shift
 done
 if [ "\$verb" = install ]; then
-  [ -z "\$simulates" ] || exec cat $place/simulation
+  if [ -n "\$simulates" ]; then
+    [ ! -e $place/broken ] || { echo 'E: Unable to correct problems, you have held broken packages.' >&2; exit 100; }
+    exec cat $place/simulation
+  fi
+  echo "apt-get install" >>$place/calls
   awk '\$1 == "Inst" { print \$2 }' $place/simulation | while read -r name; do
     sed -i "/^\$name /d" $place/packages
     echo "\$name ii 2" >>$place/packages
@@ -55,7 +59,17 @@ undo() { in_step "kind=packages name='$1' was=absent now= reader=; undo_is_done 
 # kubelet was removed and not purged; kubeadm is selected, and was never installed.
 printf '%s\n' 'kubelet rc 1' 'kubeadm in ' 'libc6 ii 1' >packages
 printf '%s\n' 'Inst conntrack (2)' 'Inst kubelet (2)' 'Inst kubeadm (2)' 'Conf kubelet (2)' >simulation
+
+# What apt does not know is not installed: the journal would not have it.
+: >broken
+for step in 'packages_install kubelet=2 kubeadm=2' 'packages_install_version 2 kubelet'; do
+  exits 100 in_step "$step"
+  complains 'you have held broken packages'
+  [ ! -e calls ] || fail "$step: it was: $(cat calls)"
+done
+rm -r broken host
 exits 0 in_step 'packages_install kubelet=2 kubeadm=2'
+rm calls
 : >damaged
 exits 0 in_step 'journal_package kubectl'
 rm damaged
@@ -63,6 +77,10 @@ rm damaged
 package kubelet rc 1
 package kubeadm absent
 package kubectl unknown" ] || fail "the journal is $(cat host/journal/log)"
+
+# What is removed with them must be known.
+exits 100 in_step 'apt_remove() { :; }; apt_changes purge unheard-of'
+complains 'Unable to locate package unheard-of'
 
 # Nothing else is removed with them; conntrack was removed when undo was interrupted.
 printf '%s\n' 'Purg kubelet [2]' 'Purg kubeadm [2]' 'Purg theirs [2]' >removed

@@ -40,7 +40,11 @@ exits 0 on_red_hat 'kind=package name=kubelet was=unknown; undo_is_done'
 cat >bin/dnf <<END
 #!/bin/sh
 case " \$* " in
-  *' --assumeno '*) cat $place/table; exit 1 ;;
+  *' --assumeno '*)
+    cat $place/table
+    cat $place/failure >&2 2>/dev/null
+    [ -e $place/nothing ]
+    ;;
   *) echo "\$*" >>$place/calls ;;
 esac
 END
@@ -90,6 +94,26 @@ END
 exits 0 on_red_hat 'packages_install_version "1.36.2-*" kubelet'
 [ "$(journal | cut -d' ' -f2 | paste -sd' ')" = 'kubelet runc socat' ] || fail "the journal is $(cat host/journal/log)"
 [ "$(cat calls)" = "install -y --disableexcludes=kubernetes kubelet-1.36.2-*" ] || fail "it was: $(cat calls)"
+
+# What dnf does not know is not installed: the journal would not have it. There may also be nothing to do.
+rm calls
+cat >table <<END
+Updating and loading repositories:
+END
+echo "Failed to download metadata for repo 'baseos'" >failure
+for step in 'packages_install containerd.io' 'packages_install_version "1.36.2-*" kubelet' 'dnf_remove kubelet socat'; do
+  exits 1 on_red_hat "$step"
+  complains "Failed to download metadata"
+  [ ! -e calls ] || fail "$step: it was: $(cat calls)"
+done
+exits 3 on_red_hat 'packages_install containerd.io || die "add the repository"'
+complains 'add the repository'
+echo 'Nothing to do.' >table
+rm failure
+: >nothing
+exits 0 on_red_hat 'packages_install containerd.io'
+[ "$(cat calls)" = 'install -y containerd.io' ] || fail "it was: $(cat calls)"
+rm nothing
 
 # Only these are removed, and one that was replaced is installed again.
 rm calls

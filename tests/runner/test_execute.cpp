@@ -169,6 +169,21 @@ TEST_CASE("run: without its lock a run changes nothing") {
   CHECK(!std::filesystem::exists(world.place / "made"));
 }
 
+TEST_CASE("run: one machine under two names is not locked for both") {
+  if (!is_root()) return;
+  World world;
+  world.fleet.add("10.0.0.5", transport::open(*world.session, "10.0.0.5", *spec::parse_target("")));
+  const auto locked = run::lock({"box", "10.0.0.5"}, world.fleet, world.seen, world.scripts, world.who);
+  REQUIRE(!locked);
+  CHECK(locked.error().fault == base::Fault::blocked);
+  CHECK(locked.error().what.find("the same machine under another name: ") != std::string::npos);
+  CHECK(!std::filesystem::exists(world.home() / "lock"));
+  // The same name may lock again.
+  world.lock();
+  world.lock();
+  world.unlock();
+}
+
 TEST_CASE("run: a living owner's lock is respected, a dead one's is taken over") {
   if (!is_root()) return;
   World world;

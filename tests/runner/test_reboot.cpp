@@ -1,3 +1,6 @@
+#include "gpuadm/base/shell.hpp"
+
+#include "run/program.hpp"
 #include "run/reboot.hpp"
 #include "runner/world.hpp"
 
@@ -8,7 +11,7 @@ namespace {
 /// A world whose host is another machine than this one, and reboots in an instant.
 struct RebootingWorld : World {
   RebootingWorld() {
-    who.client = "elsewhere";
+    who.boot = "elsewhere";
     plan.prelude += fmt::format(
         "boot_id() {{ cat {0}/boot; }}\nsync() {{ :; }}\nsleep() {{ :; }}\n"
         "systemctl() {{ if [ \"$1\" = reboot ]; then echo new >{0}/boot; else echo running; fi; }}\n",
@@ -44,6 +47,13 @@ transport::Completion exited(int status, const std::string& out, const std::stri
 
 }  // namespace
 
+TEST_CASE("run: the machine that gpuadm runs on is known by its boot id, which its clones do not have") {
+  const run::Identity who = run::identity();
+  CHECK(who.boot == base::trim(*base::read_file("/proc/sys/kernel/random/boot_id", 4096)));
+  CHECK(run::reboot_program("step", "", who, std::chrono::seconds(1))
+            .find("gpuadm_client_boot=" + base::quote(who.boot)) != std::string::npos);
+}
+
 TEST_CASE("run: a host that must be rebooted is, and the steps behind that follow") {
   if (!is_root()) return;
   RebootingWorld world;
@@ -76,8 +86,14 @@ TEST_CASE("run: where no host may be rebooted the step fails, and says what to t
 TEST_CASE("run: the machine that gpuadm runs on is not rebooted under it") {
   if (!is_root()) return;
   RebootingWorld world;
-  world.who = run::identity();
-  if (!std::filesystem::exists("/etc/machine-id")) return;
+  SUBCASE("directly, or in a container with another machine id") {
+    world.who.client = "elsewhere";
+    world.who.boot = "old";
+  }
+  SUBCASE("and does not know its boot id") {
+    if (!std::filesystem::exists("/etc/machine-id")) return;
+    world.who.boot.clear();
+  }
   world.add_argument();
   world.lock();
   CHECK(world.execute(run::Reboots::done).failed.contains("box"));
@@ -89,9 +105,10 @@ TEST_CASE("run: the machine that gpuadm runs on is not rebooted under it") {
 TEST_CASE(
     "run: the machine that gpuadm runs on is rebooted at the end, and the run continues at the next boot") {
   if (!is_root()) return;
-  for (const char* can : {"return 0", "return 1"}) {
+  for (const char* can : {"return 0", "return 1", ": in a container"}) {
     RebootingWorld world;
-    world.who.client = run::identity().client;
+    world.who.boot = "old";
+    if (std::string_view(can).ends_with("container")) world.who.client = "elsewhere";
     world.who.resume = "echo at boot";
     world.plan.prelude +=
         fmt::format("resume_can() {{ {}; }}\nresume_put() {{ echo \"$gpuadm_resume\" >\"{}/put\"; }}\n", can,
@@ -107,6 +124,27 @@ TEST_CASE(
     CHECK(world.says(report::Did::failed,
                      continues ? "gpuadm continues at the next boot" : "then the same command again"));
   }
+}
+
+TEST_CASE("run: what was to continue at the next boot does not after another run") {
+  if (!is_root()) return;
+  RebootingWorld world;
+  const std::string unit = (world.place / "gpuadm-resume.service").string();
+  world.scripts.lock = base::replace_all(world.scripts.lock, "/etc/systemd/system", world.place.string());
+  world.scripts.prelude += fmt::format("systemctl() {{ echo \"$*\" >>{}/calls; }}\n", world.place.string());
+  world.lock();
+  world.unlock();
+  CHECK(!std::filesystem::exists(world.place / "calls"));
+  std::filesystem::create_directories(world.home());
+  REQUIRE(base::write_file(world.home() / "resume", "echo at boot\n", 0600));
+  REQUIRE(base::write_file(unit, "[Unit]\n", 0644));
+  world.lock();
+  CHECK(!std::filesystem::exists(world.home() / "resume"));
+  CHECK(!std::filesystem::exists(unit));
+  CHECK(*base::read_file(world.place / "calls") == "disable --quiet gpuadm-resume.service\ndaemon-reload\n");
+  CHECK(world.says(report::Did::note, "does not continue: run its command again"));
+  CHECK(world.journal().find("resume") == std::string::npos);
+  world.unlock();
 }
 
 TEST_CASE("run: a reboot that does not help is not tried again") {

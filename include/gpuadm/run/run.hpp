@@ -36,6 +36,8 @@ struct Identity {
   std::string run;     ///< unique, for example 20260822T100000Z-4711
   std::string owner;   ///< "me@laptop pid 4711 start 812345"
   std::string client;  ///< machine-id of this machine
+  /// Its boot id, which clones of the machine do not have, and containers on it do. Empty: unknown.
+  std::string boot;
   long pid = 0;
   std::string started;  ///< start time of the process and the namespace of its pid, so that a reused pid or
                         ///< one of another container is not mistaken for this run
@@ -75,8 +77,9 @@ struct Scripts {
   std::string prelude, lock;  ///< playbooks/prelude.sh, playbooks/lock.sh
 };
 
-/// Locks all hosts or none: Fault::blocked contains the owner and what to do. A lock whose owner has died is
-/// taken over with a message; waits up to 600 s for a command that an earlier run left running.
+/// Locks all hosts or none: Fault::blocked contains the owner and what to do, or the two names of one
+/// machine. A lock whose owner has died is taken over with a message; waits up to 600 s for a command that an
+/// earlier run left running.
 [[nodiscard]] Result<> lock(const std::vector<std::string>& hosts, transport::Fleet& fleet,
                             report::Reporter& reporter, const Scripts& scripts, const Identity& who);
 /// Renews our locks while the fleet waits, also on hosts whose command is queued: a lock expires 90 s after

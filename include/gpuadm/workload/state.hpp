@@ -57,7 +57,10 @@ struct HostWorkloads {
   std::string node;                 ///< its node; empty: it is not a node
   std::vector<std::string> planes;  ///< all control-plane nodes of the cluster; empty: not known there
   std::vector<base::Tree> pods;     ///< of workloads
+  bool silent = false;              ///< a control-plane node whose API server does not list the nodes
 };
+/// What precedes the pods, also in an output that ends before them.
+[[nodiscard]] HostWorkloads parse_host_of_workloads(std::string_view output);
 /// Fault::parse for output that is not this.
 [[nodiscard]] base::Result<HostWorkloads> parse_host_workloads(std::string_view output,
                                                                const std::string& source);

@@ -27,8 +27,9 @@ Result<> check_workloads(const std::vector<std::string>& hosts, const ResetOptio
                          report::Reporter& reporter) {
   const RunningWorkloads running = TRY(running_workloads(hosts, {}, *session.fleet, assets));
   for (const std::string& line : running.lines) notify(reporter, report::Did::note, "", line + " ends");
-  for (const std::string& line : running.unread)
-    notify(reporter, report::Did::note, "", "whether workloads run is unknown: " + line);
+  for (const auto* unknown : {&running.unread, &running.silent})
+    for (const std::string& line : *unknown)
+      notify(reporter, report::Did::note, "", "whether workloads run is unknown: " + line);
   return refuse_to_strand(running, options.force || options.consent == Consent::preview);
 }
 
