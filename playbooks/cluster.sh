@@ -153,6 +153,20 @@ the_rest() {
   plugin_log
 }
 
+# What is asked after the nodes.
+of_nodes() {
+  table leases '-n kube-node-lease leases' '{.metadata.name}' '{.spec.renewTime}'
+  [ "${purpose:-}" = pod ] || pods -A
+  table daemonsets '-A daemonsets' '{.metadata.namespace}' '{.metadata.name}' '{.status.desiredNumberScheduled}' \
+    '{.status.numberReady}' '{.spec.template.spec.tolerations}'
+  devices
+  case ${purpose:-} in
+    status | pod) ;;
+    dashboard) runtime_classes ;;
+    *) the_rest ;;
+  esac
+}
+
 everything() {
   export LC_ALL=C
   PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -177,17 +191,13 @@ everything() {
   if [ -n "$config" ] && has kubectl; then
     quiet readyz 15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw '/readyz?verbose'
     quiet version 15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw /version
-    nodes
-    table leases '-n kube-node-lease leases' '{.metadata.name}' '{.spec.renewTime}'
-    [ "${purpose:-}" = pod ] || pods -A
-    table daemonsets '-A daemonsets' '{.metadata.namespace}' '{.metadata.name}' '{.status.desiredNumberScheduled}' \
-      '{.status.numberReady}' '{.spec.template.spec.tolerations}'
-    devices
+    listed=$(nodes)
+    printf '%s\n' "$listed"
+    # An API server that does not list nodes is not asked further: each question would take its whole time.
+    ! printf '%s\n' "$listed" | grep -qx '? 0' || of_nodes
     case ${purpose:-} in
-      status) etcd_members ;;
-      dashboard) runtime_classes && etcd_members ;;
+      status | dashboard) etcd_members ;;
       pod) the_pod ;;
-      *) the_rest ;;
     esac
   fi
   if [ "${purpose:-}" != pod ] && has curl && [ -e /etc/kubernetes/manifests/etcd.yaml ]; then

@@ -147,7 +147,7 @@ within 60 "the Jobs of the file to succeed" has_succeeded
 exits 0 train resume saves
 complains "train/saves: attempt 2"
 [ ! -e "$file" ] || fail "the file is left"
-[ "$(cat "$folder/rank-0" | tr '\n' ' ')" = "0 0 0 0 " ] || fail "the attempts have not written: $(cat "$folder/rank-0")"
+[ "$(tr '\n' ' ' <"$folder/rank-0")" = "0 0 0 0 " ] || fail "the attempts have not written: $(cat "$folder/rank-0")"
 exits 0 train stop saves
 exits 0 gpuadm storage list -f cluster.yaml -o json
 jq -e '.storage[0].claims == ["default/saves"]' out >/dev/null || fail "the storage does not have the claim"

@@ -1,4 +1,6 @@
+#include "gpuadm/base/json.hpp"
 #include "gpuadm/base/network.hpp"
+#include "gpuadm/facts/facts.hpp"
 #include "gpuadm/facts/redact.hpp"
 
 #include <doctest/doctest.h>
@@ -132,4 +134,16 @@ TEST_CASE(
   CHECK(redactor("=== nodes\n| node\t{\"kubernetes.io/hostname\":\"node\"}\n") ==
         "=== nodes\n| host1\t{\"kubernetes.io/hostname\":\"host1\"}\n");
   CHECK(one(redactor, "| a node of carol's, gpu7") == "| a node of user1's, host2");
+}
+
+TEST_CASE("facts have no passwords of a runtime's configuration, wherever they are in a line") {
+  facts::Facts facts;
+  facts.runtime.docker = facts::Docker{};
+  facts.runtime.docker->daemon_json =
+      R"({"proxies": {"http-proxy": "http://me:hunter22@proxy:3128"}, "debug": false, "x": {"password": "hunter22"}})";
+  facts.runtime.containerd = facts::Containerd{};
+  facts.runtime.containerd->config = "endpoint = [\"https://me:hunter22@mirror\"]\n  password = \"hunter22\"\n";
+  const std::string text = base::json::write(facts::to_tree(facts));
+  CHECK(text.find("hunter22") == std::string::npos);
+  CHECK(text.find("mirror") != std::string::npos);
 }

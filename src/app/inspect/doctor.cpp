@@ -113,6 +113,9 @@ Result<session::Recording> recorded(const DoctorOptions& options) {
   return recording;
 }
 
+/// A description of a cluster without any part: every check of it is unknown.
+constexpr const char* unread_cluster = "gpuadm-probe 1\n=== end\n";
+
 /// How long doctor without --stage waits for a control-plane node to describe its cluster.
 constexpr std::chrono::seconds impatience{60};
 
@@ -135,6 +138,10 @@ Result<session::Recording> survey_hosts(const DoctorOptions& options, const asse
     auto answer = session::view_cluster(cluster, survey.census, *fleet, assets, impatience);
     if (answer) view = std::move(*answer);
     if (!answer && answer.error().fault == base::Fault::interrupted) return std::unexpected(answer.error());
+    if (!answer) {
+      io.err("the cluster could not be read: " + base::printable(answer.error().what) + "\n");
+      view = unread_cluster;
+    }
   }
   return recording;
 }

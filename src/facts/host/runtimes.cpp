@@ -1,3 +1,4 @@
+#include "gpuadm/base/redact.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/toml.hpp"
 #include "gpuadm/base/yaml.hpp"
@@ -198,7 +199,7 @@ void read_runtimes(const Sections& sections, Facts& facts) {
 
 namespace {
 
-/// Runtime configurations may contain registry passwords.
+/// Runtime configurations may contain passwords of registries and proxies, also in the middle of a line.
 Tree redacted(const std::optional<std::string>& text) {
   if (!text) return {};
   std::string all;
@@ -212,7 +213,7 @@ Tree redacted(const std::optional<std::string>& text) {
     all += secret ? std::string(line.substr(0, equals + 1)) + " \"***\"" : std::string(line);
     all += '\n';
   }
-  return all;
+  return base::text_without_secrets(all);
 }
 
 Tree containerd(const std::optional<Containerd>& c) {
