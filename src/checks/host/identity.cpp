@@ -53,11 +53,25 @@ void unique_hostname(const Group& group, Verdicts& out) {
          });
 }
 
+/// Whether the link, or a bond, bridge or VLAN that has its MAC address, has a global address. A link without
+/// one connects to no other host: the USB link to a machine's management controller has the same MAC address
+/// in all machines of a model.
+bool is_in_network(const facts::Network& network, const std::string& mac) {
+  return std::ranges::any_of(network.all_addresses, [&](const facts::Address& address) {
+    return address.global && !address.cidr.starts_with("169.254.") &&
+           std::ranges::any_of(network.links, [&](const facts::Link& link) {
+             return link.name == address.link && link.mac == mac;
+           });
+  });
+}
+
 void unique_mac(const Group& group, Verdicts& out) {
   unique(group, out, "MAC address", Severity::blocker, "give each cloned virtual machine its own MAC address",
          [](const facts::Facts& f) {
            auto macs = f.machine.macs;
-           std::erase(macs, "00:00:00:00:00:00");
+           std::erase_if(macs, [&](const std::string& mac) {
+             return mac == "00:00:00:00:00:00" || !is_in_network(f.network, mac);
+           });
            return macs;
          });
 }
@@ -116,7 +130,7 @@ constexpr std::array identity_rows = std::to_array<Check>({
     {"host.identity.unique-hostname", "host names are unique", "a node is identified by its name",
      "/proc/sys/kernel/hostname", preflight, nullptr, unique_hostname},
     {"host.identity.unique-mac", "MAC addresses are unique",
-     "machines with the same address disconnect each other", "links ip-links", preflight, nullptr,
+     "machines with the same address disconnect each other", "links ip-links addresses", preflight, nullptr,
      unique_mac},
     {"host.identity.unique-product-uuid", "product UUIDs are unique",
      "some network plugins identify nodes by it", "/sys/class/dmi/id/product_uuid", preflight, nullptr,
