@@ -44,7 +44,7 @@ struct Group {
 struct Whole {
   const spec::Cluster& cluster;
   const facts::ClusterFacts& facts;
-  std::map<std::string, const facts::Facts*> hosts;  ///< by node name
+  std::map<std::string, const facts::Facts*> hosts;  ///< by node name; without a node, by their own
   const Data& data;
 };
 

@@ -46,6 +46,28 @@ void excuse_quarantined(const facts::Nvidia& nvidia, const std::vector<facts::Qu
   finding.says += " (in quarantine)";
 }
 
+/// The hosts by the names of their nodes. A host without a node, or whose node several hosts may be, has its
+/// own name.
+std::map<std::string, const facts::Facts*> by_node(const facts::Census& census,
+                                                   const facts::ClusterFacts& cluster) {
+  std::map<std::string, const facts::Facts*> hosts;
+  std::map<std::string, std::vector<const facts::Facts*>> alike;  // by the node
+  for (const auto& [name, host] : census) {
+    if (!host) continue;
+    const facts::Node* node = facts::node_of(cluster, *host);
+    const std::string own = facts::node_name_of(*host);
+    if (node && node->name != own)
+      alike[node->name].push_back(&*host);
+    else
+      hosts.emplace(own.empty() ? name : own, &*host);
+  }
+  for (const auto& [node, candidates] : alike)
+    for (const facts::Facts* host : candidates)
+      hosts.emplace(candidates.size() == 1 && !hosts.contains(node) ? node : facts::node_name_of(*host),
+                    host);
+  return hosts;
+}
+
 void examine_host(const Subject& subject, const base::SharedText& name, std::vector<Finding>& findings,
                   base::SharedTexts& texts) {
   std::vector<Finding> here;
@@ -123,9 +145,7 @@ std::vector<report::Finding> examine_cluster(const spec::Cluster& cluster, const
                                              const facts::ClusterFacts& facts, const Data& data) {
   std::vector<Finding> findings;
   base::SharedTexts texts;
-  Whole whole{cluster, facts, {}, data};
-  for (const auto& [name, host] : census)
-    if (host) whole.hosts.emplace(host->machine.hostname.empty() ? name : host->machine.hostname, &*host);
+  const Whole whole{cluster, facts, by_node(census, facts), data};
   for (const Check& check : all_checks()) {
     if (!check.whole) continue;
     Verdicts verdicts(check.id, {}, findings, texts);

@@ -80,6 +80,12 @@ TEST_CASE("gates: every gate that is known is judged in every minor from 1.3 on"
       }
 }
 
+TEST_CASE("gates: the names for all gates of a stage are known") {
+  const auto data = repository_data();
+  for (const char* name : {"AllAlpha", "AllBeta"})
+    for (const bool value : {true, false}) CHECK(lint(name, value, 33, *data).first.empty());
+}
+
 TEST_CASE("gates: the history of each is possible") {
   const auto data = repository_data();
   for (const auto& [name, gate] : data->gates) {

@@ -49,9 +49,10 @@ TEST_CASE("a host's node is the one of its whole name, else the only one of its 
     node.name = name;
     cluster.nodes->push_back(node);
   }
-  const auto node = [&](const char* hostname) {
+  const auto node = [&](const char* hostname, const char* in_kubeconfig = "") {
     facts::Facts facts;
     facts.machine.hostname = hostname;
+    facts.kubernetes.node_name = in_kubeconfig;
     const facts::Node* found = facts::node_of(cluster, facts);
     return found ? found->name : "none";
   };
@@ -59,6 +60,9 @@ TEST_CASE("a host's node is the one of its whole name, else the only one of its 
   CHECK(node("gpu1") == "none");
   CHECK(node("CP1") == "cp1.example.com");
   CHECK(node("other") == "none");
+  CHECK(node("cp1.example.org") == "none");
+  CHECK(node("other", "gpu1.rack1") == "gpu1.rack1");
+  CHECK(node("cp1", "cp2") == "none");
 }
 
 TEST_CASE("certificates expire at their date, even after 2262; invalid dates are ignored") {

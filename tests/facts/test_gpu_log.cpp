@@ -29,6 +29,19 @@ TEST_CASE("Xids and SXids are read from the log of dmesg and of journalctl") {
   CHECK(!parse(probe_text({}))->kernel.log);
 }
 
+TEST_CASE("an Xid of a MIG instance belongs to its GPU") {
+  const auto facts =
+      parse(probe_text({{"kernel-log",
+                         "[ 1.0] NVRM: Xid (PCI:0000:85:00 GPU-I:06): 31, pid=12, name=python3, MMU Fault\n"
+                         "[ 2.0] NVRM: Xid (PCI:0000:85:00 GPU-I:06 GPU-CI:00): 43, pid=12, name=python3, Ch "
+                         "00000008\n? 0"}}));
+  REQUIRE(facts->nvidia.xids.size() == 2);
+  for (const facts::Xid& xid : facts->nvidia.xids) CHECK(xid.slot == "0000:85:00.0");
+  CHECK(facts->nvidia.xids[0].code == 31);
+  CHECK(facts->nvidia.xids[1].code == 43);
+  CHECK(facts->nvidia.xids[1].text == "pid=12, name=python3, Ch 00000008");
+}
+
 TEST_CASE("lines that only look like Xids are none") {
   for (const char* line : {"[ 1.0] NVRM: Xid (PCI:0000:2a:00", "[ 1.0] NVRM: Xid (PCI:0000:2a:00): x, y",
                            "[ 1.0] NVRM: Xid (PCI:0000:2a:00): -3", "[x] NVRM: Xid (PCI:0000:2a:00): 79"})

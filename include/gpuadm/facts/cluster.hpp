@@ -185,7 +185,11 @@ struct GpuDevice {
 [[nodiscard]] bool allocates_by_claims(const ClusterFacts& cluster, const Node& node);
 
 struct Facts;
-/// The node of a host, by its name, or nullptr.
+/// The name of a host's node: in the kubelet's kubeconfig, otherwise the host name in lower case, as the
+/// kubelet writes it.
+[[nodiscard]] std::string node_name_of(const Facts& host);
+/// The node of a host, or nullptr. Without a kubeconfig, the only node whose name differs from the host name
+/// by a missing domain is that of the host, too.
 [[nodiscard]] const Node* node_of(const ClusterFacts& cluster, const Facts& host);
 
 /// Parses the output of playbooks/cluster.sh (docs/reference/cluster.md), like parse() for a host's facts.

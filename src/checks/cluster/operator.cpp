@@ -57,9 +57,11 @@ void operator_pods(const Whole& w, Verdicts& out) {
 
 void driver_host_vs_pod(const Whole& w, Verdicts& out) {
   const auto pods = pods_like(w, out, "nvidia-driver-daemonset", "the GPU operator installs no driver");
+  int seen = 0;
   for (const facts::Pod* pod : pods) {
     const facts::Facts* host = host_of(w, pod->node);
     if (!host) continue;
+    ++seen;
     const auto package = std::ranges::find_if(host->software.packages, [](const auto& one) {
       return one.second.installed &&
              (one.first.starts_with("nvidia-driver") || one.first.starts_with("nvidia-dkms") ||
@@ -71,6 +73,7 @@ void driver_host_vs_pod(const Whole& w, Verdicts& out) {
                            package->second.version),
                "helm upgrade the operator with driver.enabled=false, or remove the host's driver");
   }
+  if (!pods.empty() && seen == 0) out.unknown("no host of a GPU node was examined");
 }
 
 void state_label(const Whole& w, Verdicts& out, const char* name,

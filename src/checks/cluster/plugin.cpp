@@ -71,16 +71,45 @@ constexpr std::array lines = {
     Line{"No devices found", "the device plugin finds no GPU", "nvidia-smi -L on the node"},
 };
 
+/// The node of a device plugin's pod if it has no GPU as far as is known: NVIDIA's manifest starts the plugin
+/// on all nodes, and without a GPU its log names the same trouble.
+const facts::Node* node_without_gpu(const Whole& w, const facts::Pod& pod) {
+  if (!w.facts.nodes) return nullptr;
+  const auto node = std::ranges::find(*w.facts.nodes, pod.node, &facts::Node::name);
+  return node == w.facts.nodes->end() || has_gpus(w, *node) ? nullptr : &*node;
+}
+
+void judge_log(const std::string& pod, const std::vector<std::string>& log, Verdicts& out) {
+  for (const Line& line : lines) {
+    const auto place =
+        std::ranges::find_if(log, [&](const std::string& text) { return contains(text, line.contains); });
+    if (place == log.end()) continue;
+    return out.fail(Severity::blocker, std::string(line.says), pod + ": " + *place, std::string(line.remedy));
+  }
+}
+
+/// The script reads the logs of the first pods only.
 void plugin_logs(const Whole& w, Verdicts& out) {
-  if (w.facts.plugin_logs.empty()) return out.skip("the device plugin has no pod");
-  for (const auto& [pod, log] : w.facts.plugin_logs)
-    for (const Line& line : lines) {
-      const auto place =
-          std::ranges::find_if(log, [&](const std::string& text) { return contains(text, line.contains); });
-      if (place == log.end()) continue;
-      out.fail(Severity::blocker, std::string(line.says), pod + ": " + *place, std::string(line.remedy));
-      break;
-    }
+  const auto* pods = given(w.facts.pods, out, "the pods");
+  if (!pods) return;
+  std::vector<std::string> unread, unexamined;
+  int seen = 0;
+  for (const facts::Pod& pod : *pods) {
+    if (!contains(pod.name, "nvidia-device-plugin")) continue;
+    ++seen;
+    const auto log = w.facts.plugin_logs.find(pod.name);
+    const facts::Node* without = node_without_gpu(w, pod);
+    if (without && host_of(w, without->name)) continue;
+    if (without)
+      unexamined.push_back(without->name);
+    else if (log == w.facts.plugin_logs.end())
+      unread.push_back(pod.full());
+    else
+      judge_log(pod.name, log->second, out);
+  }
+  if (seen == 0) return out.skip("the device plugin has no pod");
+  if (!unread.empty()) out.unknown("the log was not read of " + some(unread));
+  if (!unexamined.empty()) out.unknown("whether there is a GPU was not examined on " + some(unexamined));
 }
 
 void plugin_socket(const Whole& w, Verdicts& out) {

@@ -9,9 +9,8 @@
 namespace checks {
 
 const facts::Facts* host_of(const Whole& whole, const std::string& wanted) {
-  for (const auto& [name, facts] : whole.hosts)
-    if (name == wanted || name.substr(0, name.find('.')) == wanted.substr(0, wanted.find('.'))) return facts;
-  return nullptr;
+  const auto place = whole.hosts.find(wanted);
+  return place == whole.hosts.end() ? nullptr : place->second;
 }
 
 long long amount(const std::map<std::string, std::string>& resources, std::string_view name) {

@@ -14,16 +14,14 @@ namespace {
 
 using facts::Facts;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-/// Versions of the driver in DKMS: directories /var/lib/dkms/nvidia*/VERSION.
+/// Versions of the driver in DKMS: directories /var/lib/dkms/nvidia*/VERSION, except those of GPUDirect
+/// Storage.
 std::vector<std::string> dkms_trees(const Facts& facts) {
   std::vector<std::string> trees;
   for (const auto& [path, kind] : facts.software.paths)
     if (kind == "directory" && path.starts_with("/var/lib/dkms/nvidia") &&
-        std::ranges::count(path, '/') == 5 && is_digit(path[path.rfind('/') + 1]))
+        !path.starts_with("/var/lib/dkms/nvidia-fs/") && std::ranges::count(path, '/') == 5 &&
+        base::Version::parse(path.substr(path.rfind('/') + 1)))
       trees.push_back(path);
   return trees;
 }
@@ -56,11 +54,13 @@ void dkms_status(const Subject& s, Verdicts& out) {
     else
       without.push_back(name);
   }
+  // A loaded driver was installed in another way, for example with modules that a package contains.
+  const Severity severity = s.facts.nvidia.driver ? Severity::warning : gpu_severity(s);
   if (!built.empty())
-    return out.fail(gpu_severity(s), "DKMS has built the driver for the running kernel but not installed it",
+    return out.fail(severity, "DKMS has built the driver for the running kernel but not installed it",
                     fmt::format("{} is built for {}", built, s.facts.kernel.release),
                     fmt::format("dkms install {} -k {}", built, s.facts.kernel.release));
-  out.fail(gpu_severity(s), "DKMS has not built the driver for the running kernel",
+  out.fail(severity, "DKMS has not built the driver for the running kernel",
            fmt::format("{} lacks {}", list(without), s.facts.kernel.release),
            "dkms autoinstall; if it fails, read /var/lib/dkms/nvidia*/*/build/make.log");
 }

@@ -51,11 +51,25 @@ std::map<std::string, std::string> kinds_of(const Subject& s) {
   return kinds;
 }
 
+/// Whether a GPU without known profiles may have some: a model that is not listed, and one with the compute
+/// capability of others that support MIG (NVIDIA's MIG user guide).
+bool may_have_mig(const Subject& s, const std::string& device) {
+  const GpuModel* model = s.data.find_gpu(device, "");
+  if (!model) return true;
+  const std::string& capability = model->compute_capability;
+  return !model->kind.starts_with("geforce") && (capability == "8.0" || capability == "9.0" ||
+                                                 capability.starts_with("10.") || capability == "12.0");
+}
+
 void mig_possible(const Subject& s, Verdicts& out) {
   if (!wants_mig(s, out)) return;
   const auto wanted = layout_here(s).mig.devices;
   for (const auto& [device, name] : kinds_of(s)) {
     const auto kind = s.data.migs.find(device);
+    if (kind == s.data.migs.end() && may_have_mig(s, device)) {
+      out.unknown(fmt::format("no MIG profiles are known for {}; nvidia-smi mig -lgip lists them", name));
+      continue;
+    }
     const auto trouble = kind == s.data.migs.end() ? fmt::format("no MIG profiles are known for {}", name)
                                                    : mig_trouble(kind->second, wanted).value_or("");
     if (trouble.empty()) continue;

@@ -61,11 +61,18 @@ bool can_dma_buf(const facts::Facts& facts) {
          facts.nvidia.driver->open_modules == true;
 }
 
-/// A host with a GPU driver and RDMA; skipped with the reason otherwise.
+bool is_geforce(const std::string& model) {
+  return model.contains("GeForce");
+}
+
+/// A host with RDMA, a GPU driver and a GPU with GPUDirect RDMA, which GeForce GPUs do not have
+/// (docs.nvidia.com/cuda/gpudirect-rdma); skipped with the reason otherwise.
 bool joins_both(const Subject& s, Verdicts& out) {
   if (!has_rdma(s, out)) return false;
-  if (s.facts.nvidia.driver) return true;
-  out.skip("no NVIDIA driver is loaded");
+  const auto models = facts::models_of(s.facts.nvidia);
+  const bool geforce = !models.empty() && std::ranges::all_of(models, is_geforce);
+  if (s.facts.nvidia.driver && !geforce) return true;
+  out.skip(geforce ? "GeForce GPUs do not support GPUDirect RDMA" : "no NVIDIA driver is loaded");
   return false;
 }
 
@@ -83,13 +90,14 @@ void method(const Subject& s, Verdicts& out) {
 void peermem(const Subject& s, Verdicts& out) {
   if (!joins_both(s, out)) return;
   if (can_dma_buf(s.facts)) return out.skip("DMA-BUF replaces it");
-  if (!is_loaded(s.facts, "nvidia_peermem"))
-    out.fail(gpu_severity(s), "the nvidia_peermem module is not loaded",
-             "RDMA devices and a GPU driver without DMA-BUF",
-             "modprobe nvidia-peermem && echo nvidia-peermem > /etc/modules-load.d/nvidia-peermem.conf; on "
-             "'Invalid "
-             "argument', "
-             "install the driver again after MLNX_OFED");
+  if (is_loaded(s.facts, "nvidia_peermem")) return;
+  // The kernel loads RDMA drivers by itself; MLNX_OFED is installed in order to use RDMA.
+  const std::string& ofed = s.facts.rdma.mlx5_version;
+  out.fail(ofed.empty() ? Severity::note : Severity::warning, "the nvidia_peermem module is not loaded",
+           ofed.empty() ? "RDMA devices and a GPU driver without DMA-BUF"
+                        : fmt::format("MLNX_OFED {} and a GPU driver without DMA-BUF", ofed),
+           "modprobe nvidia-peermem && echo nvidia-peermem > /etc/modules-load.d/nvidia-peermem.conf; on "
+           "'Invalid argument', install the driver again after MLNX_OFED or DOCA");
 }
 
 void gdrcopy(const Subject& s, Verdicts& out) {

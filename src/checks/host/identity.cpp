@@ -33,16 +33,28 @@ std::map<std::string, std::vector<std::string>> machines(const Group& group) {
   return found;
 }
 
+using Holders = std::map<std::string, std::set<std::string>>;
+
+/// The values that several hosts share, with these hosts.
+Holders shared(const Group& group, Values values) {
+  Holders holders;
+  for (const auto& [name, names] : machines(group))
+    for (const std::string& value : values(*group.hosts.at(name))) holders[value].insert(name);
+  std::erase_if(holders, [](const auto& one) { return one.second.size() < 2; });
+  return holders;
+}
+
+void report_shared(const Holders::value_type& one, Verdicts& out, std::string_view what, Severity severity,
+                   const std::string& remedy) {
+  const auto& [value, names] = one;
+  out.fail(severity, fmt::format("{} hosts have the same {}", names.size(), what),
+           fmt::format("{}: {}", value, list({names.begin(), names.end()})), remedy);
+}
+
 /// Reports hosts that share a value that must be unique.
 void unique(const Group& group, Verdicts& out, std::string_view what, Severity severity,
             const std::string& remedy, Values values) {
-  std::map<std::string, std::set<std::string>> holders;
-  for (const auto& [name, names] : machines(group))
-    for (const std::string& value : values(*group.hosts.at(name))) holders[value].insert(name);
-  for (const auto& [value, names] : holders)
-    if (names.size() > 1)
-      out.fail(severity, fmt::format("{} hosts have the same {}", names.size(), what),
-               fmt::format("{}: {}", value, list({names.begin(), names.end()})), remedy);
+  for (const auto& one : shared(group, values)) report_shared(one, out, what, severity, remedy);
 }
 
 void unique_hostname(const Group& group, Verdicts& out) {
@@ -53,27 +65,54 @@ void unique_hostname(const Group& group, Verdicts& out) {
          });
 }
 
+/// Whether the link, or a bond, bridge or VLAN that has its MAC address, has a global address. A link without
+/// one connects to no other host: the USB link to a machine's management controller has the same MAC address
+/// in all machines of a model.
+bool is_in_network(const facts::Network& network, const std::string& mac) {
+  return std::ranges::any_of(network.all_addresses, [&](const facts::Address& address) {
+    return address.global && !address.cidr.starts_with("169.254.") &&
+           std::ranges::any_of(network.links, [&](const facts::Link& link) {
+             return link.name == address.link && link.mac == mac;
+           });
+  });
+}
+
 void unique_mac(const Group& group, Verdicts& out) {
   unique(group, out, "MAC address", Severity::blocker, "give each cloned virtual machine its own MAC address",
          [](const facts::Facts& f) {
            auto macs = f.machine.macs;
-           std::erase(macs, "00:00:00:00:00:00");
+           std::erase_if(macs, [&](const std::string& mac) {
+             return mac == "00:00:00:00:00:00" || !is_in_network(f.network, mac);
+           });
            return macs;
          });
 }
 
-/// Firmware without a UUID reports zeros or all ones.
-bool is_filler(const std::string& uuid) {
-  return uuid.find_first_not_of("0-") == std::string::npos ||
-         uuid.find_first_not_of("f-") == std::string::npos;
+/// Firmware without a UUID reports one byte repeated, or AMI's placeholder in one of two byte orders.
+bool is_filler(std::string uuid) {
+  std::erase(uuid, '-');
+  uuid = base::lower(uuid);
+  if (uuid.size() != 32) return true;
+  bool repeated = true;
+  for (std::size_t i = 2; i < uuid.size(); ++i) repeated = repeated && uuid[i] == uuid[i % 2];
+  return repeated || uuid == "03000200040005000006000700080009" || uuid == "00020003000400050006000700080009";
 }
 
+/// On bare metal, a shared UUID comes from the firmware and not from a clone.
 void unique_product_uuid(const Group& group, Verdicts& out) {
-  unique(group, out, "product UUID", Severity::blocker, "give each cloned virtual machine its own UUID",
-         [](const facts::Facts& f) {
-           return is_filler(f.machine.product_uuid) ? std::vector<std::string>{}
-                                                    : std::vector{f.machine.product_uuid};
-         });
+  const Holders holders = shared(group, [](const facts::Facts& f) {
+    return is_filler(f.machine.product_uuid) ? std::vector<std::string>{}
+                                             : std::vector{f.machine.product_uuid};
+  });
+  for (const auto& one : holders) {
+    const bool metal = std::ranges::all_of(one.second, [&](const std::string& name) {
+      return group.hosts.at(name)->os.virtualization == "none";
+    });
+    report_shared(one, out, "product UUID", metal ? Severity::warning : Severity::blocker,
+                  metal ? "set the UUID of each machine with the firmware tool of its vendor, and compare: "
+                          "cat /sys/class/dmi/id/product_uuid"
+                        : "give each cloned virtual machine its own UUID");
+  }
 }
 
 void unique_machine_id(const Group& group, Verdicts& out) {
@@ -116,7 +155,7 @@ constexpr std::array identity_rows = std::to_array<Check>({
     {"host.identity.unique-hostname", "host names are unique", "a node is identified by its name",
      "/proc/sys/kernel/hostname", preflight, nullptr, unique_hostname},
     {"host.identity.unique-mac", "MAC addresses are unique",
-     "machines with the same address disconnect each other", "links ip-links", preflight, nullptr,
+     "machines with the same address disconnect each other", "links ip-links addresses", preflight, nullptr,
      unique_mac},
     {"host.identity.unique-product-uuid", "product UUIDs are unique",
      "some network plugins identify nodes by it", "/sys/class/dmi/id/product_uuid", preflight, nullptr,

@@ -52,23 +52,76 @@ std::string signed_by(const std::string& line) {
   return {};
 }
 
-void signed_by_conflict(const Subject& s, Verdicts& out) {
-  std::map<std::string, std::string> keys,
-      urls;  // by file: its key; a file with an NVIDIA repository
-  for (const facts::Repository& entry : s.facts.software.repositories) {
-    if (const std::string key = signed_by(entry.line); !key.empty()) keys[entry.file] = key;
-    for (const char* url : {"nvidia.github.io", "developer.download.nvidia.com"})
-      if (!entry.line.starts_with('#') && entry.line.find(url) != std::string::npos) urls[entry.file] = url;
+/// What one entry of apt's lists names.
+struct AptEntry {
+  std::string file, key;  ///< key: of Signed-By; empty: none
+  std::vector<std::string> uris, suites;
+};
+
+/// Entries in one line, and in stanzas of fields: sources.list(5). The probe reads no blank lines, so a field
+/// that occurs again begins the next stanza.
+std::vector<AptEntry> apt_entries(const facts::Facts& facts) {
+  std::vector<AptEntry> entries;
+  std::set<std::string> fields;
+  const auto texts = [](std::string_view text) {
+    const auto words = base::words(text);
+    return std::vector<std::string>(words.begin(), words.end());
+  };
+  for (const facts::Repository& line : facts.software.repositories) {
+    const std::string_view text = line.line;
+    if (text.starts_with("deb")) {
+      const std::size_t options = text.find('['), end = text.find(']');
+      const bool has_options = options != std::string_view::npos && end != std::string_view::npos;
+      const auto words = texts(text.substr(has_options ? end + 1 : std::min(text.find(' '), text.size())));
+      if (words.size() > 1) entries.push_back({line.file, signed_by(line.line), {words[0]}, {words[1]}});
+    } else if (const std::size_t colon = text.find(':');
+               line.file.starts_with("/etc/apt/") && colon != std::string_view::npos) {
+      const std::string field(text.substr(0, colon));
+      if (entries.empty() || entries.back().file != line.file || fields.contains(field)) {
+        entries.push_back({line.file, {}, {}, {}});
+        fields.clear();
+      }
+      fields.insert(field);
+      if (field == "URIs") entries.back().uris = texts(text.substr(colon + 1));
+      if (field == "Suites") entries.back().suites = texts(text.substr(colon + 1));
+      if (field == "Signed-By") entries.back().key = signed_by(line.line);
+    }
   }
-  for (const char* url : {"nvidia.github.io", "developer.download.nvidia.com"}) {
-    std::set<std::string> signers;
-    std::vector<std::string> files;
-    for (const auto& [file, found] : urls)
-      if (found == url) signers.insert(keys[file]), files.push_back(file);
-    if (signers.size() > 1)
-      out.fail(installs_packages(s) ? Severity::blocker : Severity::warning,
-               fmt::format("{} is listed with different keys, and apt refuses all lists", url), list(files),
-               "keep one of the files, remove the others, then: apt-get update");
+  return entries;
+}
+
+/// A URI as apt compares it: with the architecture, and a slash at the end (pkgSourceList::Type::FixupURI).
+std::string apt_uri(std::string uri, const facts::Facts& facts) {
+  constexpr std::string_view variable = "$(ARCH)";
+  const std::string& machine = facts.os.architecture;
+  if (const std::size_t at = uri.find(variable); at != std::string::npos)
+    uri.replace(at, variable.size(),
+                machine == "x86_64"    ? "amd64"
+                : machine == "aarch64" ? "arm64"
+                                       : machine);
+  return uri.ends_with('/') ? uri : uri + "/";
+}
+
+bool is_of_nvidia(const std::string& uri) {
+  return uri.contains("nvidia.github.io") || uri.contains("developer.download.nvidia.com");
+}
+
+/// apt compares the keys of entries with the same URI and suite (debReleaseIndex::SetSignedBy).
+void signed_by_conflict(const Subject& s, Verdicts& out) {
+  std::map<std::pair<std::string, std::string>, std::map<std::string, std::set<std::string>>>
+      files;  // by URI and suite, and by key
+  for (const AptEntry& entry : apt_entries(s.facts))
+    for (const std::string& uri : entry.uris)
+      for (const std::string& suite : entry.suites)
+        if (is_of_nvidia(uri)) files[{apt_uri(uri, s.facts), suite}][entry.key].insert(entry.file);
+  for (const auto& [repository, by_key] : files) {
+    if (by_key.size() < 2) continue;
+    std::set<std::string> all;
+    for (const auto& [key, some] : by_key) all.insert(some.begin(), some.end());
+    out.fail(installs_packages(s) ? Severity::blocker : Severity::warning,
+             fmt::format("{} is listed with different keys, and apt refuses all lists", repository.first),
+             list({all.begin(), all.end()}),
+             "keep one of the files, remove the others, then: apt-get update");
   }
 }
 

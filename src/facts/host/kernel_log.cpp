@@ -27,14 +27,16 @@ std::string_view message_of(std::string_view text) {
   return text;
 }
 
-/// "…Xid (PCI:0000:2a:00): 79, pid=1234, …", for old drivers without "PCI:": slot, number and the rest.
+/// "…Xid (PCI:0000:2a:00): 79, pid=1234, …", for old drivers without "PCI:": slot, number and the rest. With
+/// MIG the slot is followed by the instances, "(PCI:0000:2a:00 GPU-I:06 GPU-CI:00)": open-gpu-kernel-modules,
+/// kernel_rc.c.
 std::optional<Xid> read_xid(const LogLine& line, std::string_view word) {
   const std::string_view text = line.text;
   const std::size_t at = text.find(word), end = text.find("): ", at);
   if (at == std::string_view::npos || end == std::string_view::npos) return std::nullopt;
   std::string_view place = text.substr(at + word.size(), end - at - word.size());
   if (place.starts_with("PCI:")) place.remove_prefix(4);
-  std::string slot = slot_of(place);
+  std::string slot = slot_of(place.substr(0, place.find(' ')));
   if (slot.find('.') == std::string::npos) slot += ".0";
   const std::string_view rest = text.substr(end + 3);
   const std::size_t comma = rest.find(',');

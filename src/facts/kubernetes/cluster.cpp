@@ -177,15 +177,19 @@ void read_server(const Sections& sections, ClusterFacts& facts) {
 
 }  // namespace
 
+std::string node_name_of(const Facts& host) {
+  return host.kubernetes.node_name.empty() ? base::lower(host.machine.hostname) : host.kubernetes.node_name;
+}
+
 const Node* node_of(const ClusterFacts& cluster, const Facts& host) {
   if (!cluster.nodes) return nullptr;
-  const std::string name = base::lower(host.machine.hostname);
-  const auto first_label = [](const std::string& text) { return text.substr(0, text.find('.')); };
+  const std::string name = node_name_of(host);
+  const bool exact = !host.kubernetes.node_name.empty();
   const Node* alike = nullptr;
   int count = 0;
   for (const Node& node : *cluster.nodes) {
     if (node.name == name) return &node;
-    if (first_label(node.name) != first_label(name)) continue;
+    if (exact || (!node.name.starts_with(name + ".") && !name.starts_with(node.name + "."))) continue;
     alike = &node;
     ++count;
   }
