@@ -1,4 +1,4 @@
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034
 # NVIDIA's persistence daemon, which keeps GPUs initialized between programs. Loaded after prelude.sh.
 
 # persistenced_start: the command of its unit without --no-persistence-mode, with which packages of Ubuntu start it and GPUs are not kept.

@@ -142,7 +142,8 @@ TEST_CASE("facts have no passwords of a runtime's configuration, wherever they a
   facts.runtime.docker->daemon_json =
       R"({"proxies": {"http-proxy": "http://me:hunter22@proxy:3128"}, "debug": false, "x": {"password": "hunter22"}})";
   facts.runtime.containerd = facts::Containerd{};
-  facts.runtime.containerd->config = "endpoint = [\"https://me:hunter22@mirror\"]\n  password = \"hunter22\"\n";
+  facts.runtime.containerd->config =
+      "endpoint = [\"https://me:hunter22@mirror\"]\n  password = \"hunter22\"\n";
   const std::string text = base::json::write(facts::to_tree(facts));
   CHECK(text.find("hunter22") == std::string::npos);
   CHECK(text.find("mirror") != std::string::npos);

@@ -189,8 +189,9 @@ TEST_CASE("run: a living owner's lock is respected, a dead one's is taken over")
   World world;
   const auto owned_by = [&](const std::string& client, long pid, const std::string& start) {
     std::filesystem::create_directories(world.home() / "lock");
-    REQUIRE(base::write_file(world.home() / "lock/owner",
-                             fmt::format("other-run {} LAB\\ann lee@desk pid {} start {}\n", client, pid, start)));
+    REQUIRE(base::write_file(
+        world.home() / "lock/owner",
+        fmt::format("other-run {} LAB\\ann lee@desk pid {} start {}\n", client, pid, start)));
     const std::string uptime = *base::read_file("/proc/uptime");
     REQUIRE(base::write_file(world.home() / "lock/beat", uptime.substr(0, uptime.find('.')) + "\n"));
   };

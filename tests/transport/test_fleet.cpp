@@ -195,9 +195,9 @@ TEST_CASE("fleet: commands that keep a host's lock run although the window is fu
   };
   fleet.every(1s, [&] {
     for (const char* host : {"h00", "h01", "gone"}) {
-      transport::Command beat = reads(says(host));
-      beat.purpose = transport::Purpose::keep_alive;
-      fleet.submit(host, std::move(beat));
+      transport::Command renewal = reads(says(host));
+      renewal.purpose = transport::Purpose::keep_alive;
+      fleet.submit(host, std::move(renewal));
     }
   });
   fleet.submit("h00", reads("sleep 1.5; " + says("first")));

@@ -32,7 +32,7 @@ enum class As { root, login };
 enum class Output { plain, secret };
 
 /// Whether a command is still started after the first Ctrl-C: cleanup commands are. keep_alive: one that only
-/// tells the host that the run still lives; see Fleet::submit.
+/// renews the lock of the host; see Fleet::submit.
 enum class Purpose { work, clean_up, keep_alive };
 
 /// One program for one host.
