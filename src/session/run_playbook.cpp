@@ -1,5 +1,6 @@
 #include "gpuadm/session/run_playbook.hpp"
 
+#include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/checks/checks.hpp"
