@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace base {
 
@@ -31,6 +32,12 @@ Error joined(std::span<const Error> errors) {
   }
   if (errors.size() > most) all.what += fmt::format("\n  and {} more", errors.size() - most);
   return all;
+}
+
+Error joined(const std::map<std::string, Error>& errors) {
+  std::vector<Error> all;
+  for (const auto& [host, error] : errors) all.push_back(error);
+  return joined(all);
 }
 
 }  // namespace base

@@ -94,11 +94,7 @@ Result<plan::Plan> plan_again(const Execution& execution, const Session& session
   if (!execution.again) return execution.plan;
   Unread unread;
   plan::Plan plan = TRY(execution.again(unread));
-  if (!unread.now.empty()) {
-    std::vector<base::Error> errors;
-    for (const auto& [host, error] : unread.now) errors.push_back(error);
-    return std::unexpected(base::joined(errors));
-  }
+  if (!unread.now.empty()) return std::unexpected(base::joined(unread.now));
   const std::vector<std::string> more = plan::additions(execution.plan, plan);
   if (more.empty()) return plan;
   if (execution.consent == Consent::ask)

@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/error.hpp"
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,5 +19,7 @@ namespace base {
 /// line for each of the first ten, and the number of the others. `what` of each begins with its host. A hint
 /// that all have in common is the hint of the whole; otherwise each follows its line. `errors` is not empty.
 [[nodiscard]] Error joined(std::span<const Error> errors);
+/// The same of errors by host, in the order of the names.
+[[nodiscard]] Error joined(const std::map<std::string, Error>& errors);
 
 }  // namespace base

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace app {
 
@@ -24,10 +25,10 @@ Result<std::string> machines(const spec::Cluster& cluster, transport::Fleet& fle
       session::command_of({.label = "read the machine id", .asset = "playbooks/read/machine-id.sh"}, assets));
   for (const spec::Host& host : cluster.hosts) fleet.submit(host.name, command);
   std::string lines;
-  std::vector<base::Error> errors;
+  std::map<std::string, base::Error> errors;
   while (auto completion = fleet.next()) {
     if (!completion->result) {
-      errors.push_back(completion->result.error());
+      errors.emplace(completion->host, completion->result.error());
       continue;
     }
     const auto host = std::ranges::find(cluster.hosts, completion->host, &spec::Host::name);

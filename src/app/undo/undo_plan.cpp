@@ -22,21 +22,22 @@ Result<Journals> read_journals(transport::Fleet& fleet, const std::vector<std::s
                         .timeout = read_timeout,
                         .output_limit = 64u << 20});
   Journals journals;
-  std::vector<base::Error> errors;
+  std::map<std::string, base::Error> errors;
   while (auto completion = fleet.next()) {
     const auto& host = completion->host;
     const auto& result = completion->result;
     if (!result) {
-      errors.push_back(result.error());
+      errors.emplace(host, result.error());
       continue;
     }
     auto journal = plan::read_journal(result->out);
     if (journal)
       journals.emplace(host, std::move(*journal));
     else
-      errors.push_back({journal.error().fault,
-                        fmt::format("{}: {}: {}", host, journal.error().what, base::tail(result->err, 3)),
-                        {}});
+      errors.emplace(
+          host, base::Error{journal.error().fault,
+                            fmt::format("{}: {}: {}", host, journal.error().what, base::tail(result->err, 3)),
+                            {}});
   }
   if (fleet.interrupted()) return base::fail(base::Fault::interrupted, "interrupted while reading journals");
   if (!errors.empty()) return std::unexpected(base::joined(errors));
