@@ -67,8 +67,9 @@ etcd_snapshot() {
   gpuadm_verified=$(etcd_verify "$etcd_room/snapshot-$etcd_id.db" "the snapshot")
   printf '%s\n' "$gpuadm_verified" >"$etcd_room/snapshot-$etcd_id"
 }
+# etcd_snapshot_remove [ID]: this one, or also those of runs that were killed.
 etcd_snapshot_remove() {
-  rm -rf "$etcd_room"/snapshot-*
+  rm -rf "$etcd_room/snapshot-${1:-}"*
   rmdir "$etcd_room" 2>/dev/null || :
 }
 

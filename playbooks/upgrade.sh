@@ -8,10 +8,11 @@ upgrade_kubectl() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-ti
 # so its stderr is not data.
 upgrade_see() {
   gpuadm_end=$(($(uptime_seconds) + 45))
-  until gpuadm_why=$(upgrade_kubectl "$@" 2>&1 >&3); do
-    [ "$(uptime_seconds)" -lt "$gpuadm_end" ] || die "the API server does not respond: $(printf '%s\n' "$gpuadm_why" | tail -n 1)"
+  until gpuadm_seen=$(upgrade_kubectl "$@" 2>/dev/null); do
+    [ "$(uptime_seconds)" -lt "$gpuadm_end" ] || die "the API server does not respond: $(upgrade_kubectl "$@" 2>&1 >/dev/null | tail -n 1)"
     sleep 1
-  done 3>&1
+  done
+  printf '%s\n' "$gpuadm_seen"
 }
 upgrade_see_node() { upgrade_see get node "$1" -o "jsonpath=$2"; }
 

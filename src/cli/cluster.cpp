@@ -52,8 +52,7 @@ void add_remove(CLI::App& root, Global& global, Verb& chosen) {
       ->option_text("HOST");
   verb->add_flag("--force", options->force,
                  "Also remove unreachable hosts, workloads that run or cannot be read, and pods without a "
-                 "controller, and "
-                 "restore what was changed by others since");
+                 "controller, and restore what was changed by others since");
   verb->add_option("--drain-timeout", options->drain_timeout, "Time limit for draining a node (default 300)")
       ->check(CLI::Range(1, 3600))
       ->option_text("SECONDS");

@@ -177,8 +177,7 @@ class Verbs {
     const auto options = hosts_verb(verb, app::reset);
     verb->add_flag("--force", options->force,
                    "Also reset clusters not created by gpuadm, or with workloads that run or cannot be read, "
-                   "and restore "
-                   "what was changed by others since");
+                   "and restore what was changed by others since");
     verb->add_flag("--keep-images", options->keep_images, "Keep the cluster's container images");
     verb->add_flag("--keep-driver", options->keep_driver, "Keep the NVIDIA driver that gpuadm installed");
     add_consent(*verb, options->consent, global_);

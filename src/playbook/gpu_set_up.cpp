@@ -3,8 +3,6 @@
 
 #include "playbook/gpu_nodes.hpp"
 
-#include <fmt/format.h>
-
 namespace playbook {
 
 namespace {
@@ -49,8 +47,7 @@ GpuSetUp gpu_set_up(const spec::Cluster& cluster, const spec::Host& host, const 
   set_up.allocator = cluster.gpu.allocator;
   if (set_up.allocator == Allocator::dra) return set_up;
   const spec::GpuLayout layout = spec::layout_of(cluster, host, facts::models_of(nvidia));
-  if (!layout.mig.devices.empty())
-    set_up.mig = layout.mig.strategy == spec::MigStrategy::single ? "mig-single" : "mig-mixed";
+  if (!layout.mig.devices.empty()) set_up.mig = name_of({.sharing = {}, .mig = layout.mig, .visible = {}});
   set_up.sharing = layout.sharing;
   return set_up;
 }
@@ -58,12 +55,10 @@ GpuSetUp gpu_set_up(const spec::Cluster& cluster, const spec::Host& host, const 
 std::string to_text(const GpuSetUp& set_up) {
   if (set_up.allocator == Allocator::dra) return "NVIDIA's DRA driver";
   if (set_up.allocator == Allocator::none) return "no allocator";
-  std::vector<std::string> parts;
-  if (!set_up.mig.empty()) parts.push_back(set_up.mig);
-  if (set_up.sharing.sharing == Sharing::time_slicing)
-    parts.push_back(fmt::format("time-slicing-{}", set_up.sharing.replicas));
-  if (set_up.sharing.sharing == Sharing::mps) parts.push_back(fmt::format("mps-{}", set_up.sharing.replicas));
-  return parts.empty() ? "exclusive" : base::join(parts, ", ");
+  const bool shared = set_up.sharing.sharing != Sharing::exclusive;
+  const std::string sharing = name_of({.sharing = set_up.sharing, .mig = {}, .visible = {}});
+  if (set_up.mig.empty()) return sharing;
+  return shared ? set_up.mig + ", " + sharing : set_up.mig;
 }
 
 }  // namespace playbook

@@ -40,11 +40,6 @@ Result<transport::Command> command_for(const std::string& label, const std::stri
   return command;
 }
 
-std::string list_of(const std::vector<Tree>& objects) {
-  return base::json::write(Tree::map_of({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Tree(objects)}}),
-                           0);
-}
-
 std::vector<std::string> names_in(const std::string& output) {
   std::vector<std::string> names;
   for (const std::string_view line : base::lines(output))
@@ -53,6 +48,11 @@ std::vector<std::string> names_in(const std::string& output) {
 }
 
 }  // namespace
+
+std::string list_of(const std::vector<Tree>& objects) {
+  return base::json::write(Tree::map_of({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Tree(objects)}}),
+                           0);
+}
 
 Result<transport::Command> objects_command(const ObjectQuery& query, const assets::Store& assets) {
   const std::string kinds = base::join(query.kinds, ",");

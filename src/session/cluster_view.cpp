@@ -85,16 +85,6 @@ Result<facts::ClusterFacts> read_cluster_with_retry(const spec::Cluster& cluster
   }
 }
 
-Result<facts::ClusterFacts> read_nodes_and_pods(const spec::Cluster& cluster, const facts::Census& census,
-                                                transport::Fleet& fleet, const assets::Store& assets,
-                                                Io& io) {
-  facts::ClusterFacts facts = TRY(read_cluster_with_retry(cluster, census, fleet, assets, io));
-  if (facts.nodes && facts.pods) return facts;
-  return base::fail(Fault::remote,
-                    fmt::format("the cluster's {} could not be read", facts.nodes ? "pods" : "nodes"),
-                    "gpuadm doctor --stage cluster shows the cause");
-}
-
 Result<std::vector<report::Finding>> find_in_cluster(const spec::Cluster& cluster,
                                                      const facts::Census& census,
                                                      const std::optional<std::string>& view,

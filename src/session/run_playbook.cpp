@@ -87,13 +87,22 @@ std::string shown(const std::vector<std::string>& lines) {
   return text;
 }
 
+/// Renders the plan from current facts, and meanwhile renews the locks of the hosts that are not lost.
+Result<plan::Plan> render(const Execution& execution, const Session& session, const run::Identity& who,
+                          Unread& unread) {
+  std::vector<std::string> hosts = execution.hosts;
+  std::erase_if(hosts, [&](const std::string& host) { return unread.lost.contains(host); });
+  const run::KeepLocks keeps([hosts] { return hosts; }, *session.fleet, execution.plan.prelude, who);
+  return execution.again(unread);
+}
+
 /// The plan from current facts, now that the hosts are locked: another run may have changed them since the
 /// preview. A different plan must be confirmed again.
 Result<plan::Plan> plan_again(const Execution& execution, const Session& session, report::Reporter& reporter,
                               const run::Identity& who) {
   if (!execution.again) return execution.plan;
   Unread unread;
-  plan::Plan plan = TRY(execution.again(unread));
+  plan::Plan plan = TRY(render(execution, session, who, unread));
   if (!unread.now.empty()) return std::unexpected(base::joined(unread.now));
   const std::vector<std::string> more = plan::additions(execution.plan, plan);
   if (more.empty()) return plan;
@@ -110,42 +119,33 @@ Result<plan::Plan> plan_again(const Execution& execution, const Session& session
   return plan;
 }
 
+/// The plan from current facts after a stage that requests them. A host that cannot be read any more is lost;
+/// the others continue.
+Result<plan::Plan> plan_refreshed(const Execution& execution, const Session& session,
+                                  report::Reporter& reporter, const run::Identity& who,
+                                  run::Outcome& outcome) {
+  Unread unread{outcome.lost, {}};
+  plan::Plan plan = TRY(render(execution, session, who, unread));
+  for (const auto& [host, error] : unread.now) {
+    outcome.lost.insert(host);
+    outcome.failed.insert(host);
+    reporter.on({base::now(), host, "facts", "facts", Did::failed, error.what, error.hint, "", "", 0});
+  }
+  return plan;
+}
+
 /// Executes the stages, with the plan rendered again when a stage requests it. `own_host`: see run::Outcome.
 Result<Outcome> apply(const Execution& execution, const Session& session, report::Reporter& reporter,
                       const run::Identity& who, std::string& own_host) {
+  plan::Plan plan = TRY(plan_again(execution, session, reporter, who));
   run::Outcome outcome;
-  const auto keeps = [&] {
-    return run::KeepLocks(
-        [&] {
-          std::vector<std::string> hosts = execution.hosts;
-          std::erase_if(hosts, [&](const std::string& host) { return outcome.lost.contains(host); });
-          return hosts;
-        },
-        *session.fleet, execution.plan.prelude, who);
-  };
-  // A host that cannot be read any more is lost; the others continue.
-  const auto again = [&]() -> Result<plan::Plan> {
-    const run::KeepLocks kept = keeps();
-    Unread unread{outcome.lost, {}};
-    plan::Plan plan = TRY(execution.again(unread));
-    for (const auto& [host, error] : unread.now) {
-      outcome.lost.insert(host);
-      outcome.failed.insert(host);
-      reporter.on({base::now(), host, "facts", "facts", Did::failed, error.what, error.hint, "", "", 0});
-    }
-    return plan;
-  };
-  plan::Plan plan = TRY([&] {
-    const run::KeepLocks kept = keeps();
-    return plan_again(execution, session, reporter, who);
-  }());
   while (true) {
     outcome = run::execute(plan, *session.fleet, reporter, run::Mode::apply, who, std::move(outcome),
                            execution.reboots == Rebooting::done ? run::Reboots::done : run::Reboots::left,
                            execution.judge);
     own_host = outcome.own_host;
     if (!outcome.refresh) return outcome_of(outcome);
-    plan = TRY(again());
+    plan = TRY(plan_refreshed(execution, session, reporter, who, outcome));
   }
 }
 

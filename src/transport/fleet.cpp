@@ -13,7 +13,6 @@ struct Fleet::Lane {
   std::deque<Command> waiting;
   bool running = false;
   bool reported = true;  ///< the running command's end is
-  bool broken = false;   ///< the last command had no answer
   base::Instant begun;
   bool queued = false;       ///< its name is in queue_
   std::size_t first_fd = 0;  ///< of the current round's poll
@@ -47,16 +46,16 @@ Transport& Fleet::at(const std::string& host) {
 
 void Fleet::submit(const std::string& host, Command command) {
   const auto found = lanes_.find(host);
-  if (found == lanes_.end() && command.purpose == Purpose::keep_alive) return;
+  if (command.purpose == Purpose::keep_alive) {
+    if (found != lanes_.end() && !found->second->running && signals_ < 2)
+      start(*found->second, std::move(command));
+    return;
+  }
   if (found == lanes_.end()) {
     done_.push_back({host, base::fail(base::Fault::bug, host + ": no such host in the fleet")});
     return;
   }
   Lane& lane = *found->second;
-  if (command.purpose == Purpose::keep_alive) {
-    if (!lane.running && !lane.broken) start(lane, std::move(command));
-    return;
-  }
   lane.waiting.push_back(std::move(command));
   if (!lane.running && !lane.queued) {
     lane.queued = true;
@@ -111,7 +110,10 @@ std::optional<Completion> Fleet::next_until(base::Instant deadline) {
 
 void Fleet::start_queued() {
   if (signals_ > 0) refuse_queued();
-  while (in_window_ < window_ && !queue_.empty()) {
+  const auto in_window = [&] {
+    return static_cast<std::size_t>(std::ranges::count(running_, true, &Lane::reported));
+  };
+  while (in_window() < window_ && !queue_.empty()) {
     const std::string host = std::move(queue_.front());
     queue_.pop_front();
     Lane& lane = *lanes_.at(host);
@@ -126,7 +128,6 @@ void Fleet::start_queued() {
 void Fleet::start(Lane& lane, Command command) {
   lane.running = true;
   lane.reported = command.purpose != Purpose::keep_alive;
-  if (lane.reported) ++in_window_;
   lane.begun = base::Clock::now();
   running_.push_back(&lane);
   if (auto started = lane.transport->start(std::move(command)); !started)
@@ -157,12 +158,8 @@ void Fleet::refuse_queued() {
 
 void Fleet::finish(Lane& lane, Result<Exit> result) {
   lane.running = false;
-  lane.broken = !result;
   std::erase(running_, &lane);
-  if (lane.reported) {
-    --in_window_;
-    done_.push_back({lane.host, std::move(result)});
-  }
+  if (lane.reported) done_.push_back({lane.host, std::move(result)});
   if (!lane.waiting.empty() && !lane.queued) {
     lane.queued = true;
     queue_.push_back(lane.host);

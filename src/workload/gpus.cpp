@@ -192,10 +192,7 @@ std::string describe(const GpuRequest& request) {
 }
 
 Result<GpuSupply> supply_of(const facts::ClusterFacts& cluster) {
-  if (!cluster.nodes || !cluster.pods)
-    return base::fail(Fault::remote,
-                      fmt::format("the cluster's {} could not be read", cluster.nodes ? "pods" : "nodes"),
-                      "gpuadm doctor --stage cluster");
+  TRY(facts::require_nodes_and_pods(cluster));
   GpuSupply supply;
   if (cluster.runtime_classes && cluster.runtime_classes->contains("nvidia")) supply.runtime_class = "nvidia";
   for (const facts::Node& node : *cluster.nodes) {

@@ -137,7 +137,7 @@ complains "using the volume of the earlier train/saves in default"
 admin create quota none --hard=count/jobs.batch=0 >/dev/null
 exits 1 train resume saves
 complains "quota"
-file=$(echo .local/state/gpuadm/*/train-default-saves.json)
+file=$(echo .local/state/gpuadm/*/train-default.saves.json)
 complains "kubectl create -f $place/$file"
 [ "$(stat -c %a "$file")" = 600 ] || fail "others may read the file"
 admin delete quota none >/dev/null

@@ -184,6 +184,9 @@ struct GpuDevice {
 /// Whether the GPUs of a node are allocated by claims: there are such devices, and none of a device plugin.
 [[nodiscard]] bool allocates_by_claims(const ClusterFacts& cluster, const Node& node);
 
+/// Fault::remote if nodes or pods could not be read.
+[[nodiscard]] base::Result<> require_nodes_and_pods(const ClusterFacts& cluster);
+
 struct Facts;
 /// The name of a host's node: in the kubelet's kubeconfig, otherwise the host name in lower case, as the
 /// kubelet writes it.

@@ -34,7 +34,7 @@ inline constexpr std::chrono::seconds reboot_patience{1200};
 /// Identity of a run: written into the hosts' locks and journals.
 struct Identity {
   std::string run;     ///< unique, for example 20260822T100000Z-4711
-  std::string owner;   ///< "me@laptop pid 4711 start 812345"
+  std::string owner;   ///< "me@laptop pid 4711 start 812345/pid:[4026531836]"
   std::string client;  ///< machine-id of this machine
   /// Its boot id, which clones of the machine do not have, and containers on it do. Empty: unknown.
   std::string boot;

@@ -29,6 +29,8 @@ struct ObjectQuery {
 /// kubeconfig of an administrator.
 [[nodiscard]] Result<transport::Command> objects_command(const ObjectQuery& query,
                                                          const assets::Store& assets);
+/// Objects as the JSON of one List, as kubectl reads them.
+[[nodiscard]] std::string list_of(const std::vector<base::Tree>& objects);
 /// The objects in its output; `source`: for errors, "cp1: kubectl get pods".
 [[nodiscard]] Result<std::vector<base::Tree>> objects_in(const std::string& output,
                                                          const std::string& source);

@@ -31,12 +31,6 @@ inline constexpr std::chrono::seconds view_timeout{300};
                                                               const assets::Store& assets,
                                                               std::chrono::seconds patience = view_timeout);
 
-/// read_cluster_with_retry; Fault::remote if nodes or pods could not be read.
-[[nodiscard]] Result<facts::ClusterFacts> read_nodes_and_pods(const spec::Cluster& cluster,
-                                                              const facts::Census& census,
-                                                              transport::Fleet& fleet,
-                                                              const assets::Store& assets, Io& io);
-
 /// The cluster's facts. If its API server does not respond, retries for up to 180 s.
 [[nodiscard]] Result<facts::ClusterFacts> read_cluster_with_retry(const spec::Cluster& cluster,
                                                                   const facts::Census& census,

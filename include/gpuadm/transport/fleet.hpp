@@ -48,7 +48,7 @@ class Fleet {
   [[nodiscard]] std::size_t window() const { return window_; }
   /// Queues a command; it starts when the host is idle and the window has a free slot. With
   /// Purpose::keep_alive it starts immediately, whether there is a slot or not, and its end is not reported;
-  /// on a host with a running command, or whose last command found no connection, it is dropped.
+  /// on a host with a running command it is dropped.
   void submit(const std::string& host, Command command);
   /// Calls a function at this interval while next() or next_until() waits; an empty one: no longer.
   void every(std::chrono::seconds interval, std::function<void()> call);
@@ -82,10 +82,10 @@ class Fleet {
   void on_signal();
 
   std::map<std::string, std::unique_ptr<Lane>> lanes_;
-  std::deque<std::string> queue_;       ///< hosts whose command waits for the window
-  std::vector<Lane*> running_;          ///< in start order
-  std::vector<pollfd> fds_;             ///< of the current turn
-  std::size_t window_, in_window_ = 0;  ///< in_window_: hosts with a running command that is reported
+  std::deque<std::string> queue_;  ///< hosts whose command waits for the window
+  std::vector<Lane*> running_;     ///< in start order
+  std::vector<pollfd> fds_;        ///< of the current turn
+  std::size_t window_;
   int signals_ = 0;
   base::Interrupt* interrupt_;
   std::function<void()> on_interrupt_;

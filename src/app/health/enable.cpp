@@ -93,9 +93,7 @@ std::string note_on_taints(const spec::Cluster& cluster, const std::map<std::str
       name = cluster::node_that_sets_taints(*all);
   if (std::ranges::any_of(nodes, [&](const auto& one) { return one.second == name; })) return {};
   return fmt::format(
-      "the first control-plane node {}sets the taints of all nodes: it needs gpuadm health enable with "
-      "--taint, "
-      "too\n",
+      "the first control-plane node {}sets the taints of all nodes: enable --taint on it, too\n",
       name.empty() ? "" : fmt::format("({}) ", name));
 }
 

@@ -20,11 +20,12 @@ using base::Fault;
 
 // --- Snapshot ----------------------------------------------------------------------------------------
 
-/// Removes the snapshot from the host, also after Ctrl-C: it contains the cluster's secrets.
-Result<> remove_copies(const session::ControlPlaneContext& context, const std::string& host) {
+/// Removes the snapshot of this run from the host, also after Ctrl-C: it contains the cluster's secrets.
+Result<> remove_copy(const session::ControlPlaneContext& context, const std::string& host,
+                     const std::string& id) {
   transport::Command command;
   command.label = "remove the snapshot from the host";
-  command.script = context.library.prelude() + "\netcd_snapshot_remove\n";
+  command.script = context.library.prelude() + "\netcd_snapshot_remove " + base::quote(id) + "\n";
   command.effect = transport::Effect::changes;
   command.purpose = transport::Purpose::clean_up;
   const transport::Exit exit = TRY(session::ask(host, std::move(command), *context.session.fleet));
@@ -41,12 +42,13 @@ Result<cluster::Snapshot> take_snapshot(const session::ControlPlaneContext& cont
     return session::run_one_by_one(context, {{host}, {{name}, {}, {}, {{"etcd_id", id}}}, Consent::given},
                                    reporter, io);
   };
+  const std::string folder = TRY(session::call(context, host, "find the folder", "etcd_folder"));
+  // Of a run that another one blocks, nothing is on the host.
+  const Outcome made = TRY(phase("etcd/snapshot"));
   auto snapshot = [&]() -> Result<cluster::Snapshot> {
-    const Outcome made = TRY(phase("etcd/snapshot"));
     if (made == Outcome::interrupted) return base::fail(Fault::interrupted, "interrupted");
     if (made != Outcome::done)
       return base::fail(Fault::remote, "etcd created no snapshot", "gpuadm doctor --stage cluster");
-    const std::string folder = TRY(session::call(context, host, "check the snapshot", "etcd_folder"));
     const cluster::Snapshot there = TRY(cluster::read_snapshot(
         TRY(session::call(context, host, "check the snapshot", "etcd_verified", {id}))));
     TRY(fetch_snapshot(host, folder + "/snapshot-" + id + ".db", there, file, *context.session.fleet,
@@ -55,14 +57,14 @@ Result<cluster::Snapshot> take_snapshot(const session::ControlPlaneContext& cont
   }();
   if (snapshot)
     if (const auto cleaned = phase("etcd/clean"); cleaned && *cleaned == Outcome::done) return snapshot;
-  const auto removed = remove_copies(context, host);
+  const auto removed = remove_copy(context, host, id);
   if (removed) return snapshot;
   base::Error error =
       snapshot ? base::Error{Fault::remote, fmt::format("the snapshot is in {}", file.string()), {}}
                : snapshot.error();
   error.what += fmt::format("; a copy remains on {}: {}", host, base::printable(removed.error().what, 300));
   error.hint =
-      fmt::format("it contains the cluster's secrets; on {}: rm -rf /var/lib/etcd/gpuadm/snapshot-*", host);
+      fmt::format("it contains the cluster's secrets; on {}: rm -rf {}/snapshot-{}*", host, folder, id);
   return std::unexpected(std::move(error));
 }
 

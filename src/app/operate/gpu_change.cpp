@@ -154,8 +154,10 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
     return facts::is_control_plane(survey.census, host.name);
   });
   std::optional<facts::ClusterFacts> view;
-  if (in_cluster)
-    view = TRY(session::read_nodes_and_pods(cluster, survey.census, *session.fleet, assets, io));
+  if (in_cluster) {
+    view = TRY(session::read_cluster_with_retry(cluster, survey.census, *session.fleet, assets, io));
+    TRY(facts::require_nodes_and_pods(*view));
+  }
   if (TRY(is_refused(wanted, survey, view, assets, change, io))) return Outcome::blocked;
   if (view)
     TRY(keep_set_up(cluster, wanted.host, options.file, *survey.census.at(wanted.host), *view,

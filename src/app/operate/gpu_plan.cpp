@@ -88,9 +88,8 @@ Result<> keep_set_up(spec::Cluster& cluster, const std::string& host, const std:
                   to_text(wanted)),
       file.empty()
           ? "use -f with the cluster file of this cluster"
-          : fmt::format("change gpu or hosts[].gpu in {} to what is so, or apply the file first: gpuadm "
-                        "apply -f {}",
-                        file.string(), file.string()));
+          : fmt::format("set gpu or hosts[].gpu in {0} to that, or apply the file first: gpuadm apply -f {0}",
+                        file.string()));
 }
 
 Result<> keep_plugin_image(playbook::Library& library, const spec::Cluster& cluster,

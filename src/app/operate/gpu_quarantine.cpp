@@ -159,7 +159,8 @@ Result<Outcome> gpu_quarantine(Quarantine what, const QuarantineOptions& options
   }
   gpu.by_taint = cluster.gpu.allocator == spec::Allocator::dra;
   const facts::ClusterFacts view =
-      TRY(session::read_nodes_and_pods(cluster, survey.census, *session.fleet, assets, io));
+      TRY(session::read_cluster_with_retry(cluster, survey.census, *session.fleet, assets, io));
+  TRY(facts::require_nodes_and_pods(view));
   TRY(keep_set_up(cluster, host, options.file, *survey.census.at(host), view, {}));
   const base::Variables taint =
       TRY(taint_of(cluster, view, *survey.census.at(host), host, what, gpu, options));

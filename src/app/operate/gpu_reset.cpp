@@ -199,7 +199,8 @@ Result<Outcome> gpu_reset(const GpuResetOptions& options, Io& io) {
   TRY(session::has_control_plane(cluster, survey.census));
   const facts::Facts& before = *survey.census.at(host);
   const facts::ClusterFacts view =
-      TRY(session::read_nodes_and_pods(cluster, survey.census, *session.fleet, assets, io));
+      TRY(session::read_cluster_with_retry(cluster, survey.census, *session.fleet, assets, io));
+  TRY(facts::require_nodes_and_pods(view));
   const Target target = TRY(find_target(cluster, view, before, host, options));
 
   cluster::GpuHolders holders;

@@ -51,10 +51,8 @@ Result<Outcome> print_offline(TrainRequest& request, const TrainRunOptions& opti
 Result<> replace_jobs(TrainSession& opened, const TrainState& state, const std::vector<base::Tree>& next) {
   session::ClusterClient& client = *opened.client;
   const auto file = base::state_directory() / opened.cluster.name /
-                    fmt::format("train-{}-{}.json", state.space, state.name);
-  TRY(base::write_file(file, base::json::write(base::Tree::map_of(
-                                 {{"apiVersion", "v1"}, {"kind", "List"}, {"items", base::Tree(next)}})) +
-                                 "\n"));
+                    fmt::format("train-{}.{}.json", state.space, state.name);
+  TRY(base::write_file(file, session::list_of(next) + "\n"));
   const auto replaced = [&]() -> Result<> {
     TRY(client.remove(state.space, {"jobs.batch", "pods"},
                       workload::selector_of(workload::train_kind, state.name), end_of_pods));

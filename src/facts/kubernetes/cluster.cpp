@@ -9,6 +9,8 @@
 #include "facts/sections/section_forms.hpp"
 #include "facts/text/table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -176,6 +178,13 @@ void read_server(const Sections& sections, ClusterFacts& facts) {
 }
 
 }  // namespace
+
+base::Result<> require_nodes_and_pods(const ClusterFacts& cluster) {
+  if (cluster.nodes && cluster.pods) return {};
+  return base::fail(base::Fault::remote,
+                    fmt::format("the cluster's {} could not be read", cluster.nodes ? "pods" : "nodes"),
+                    "gpuadm doctor --stage cluster");
+}
 
 std::string node_name_of(const Facts& host) {
   return host.kubernetes.node_name.empty() ? base::lower(host.machine.hostname) : host.kubernetes.node_name;

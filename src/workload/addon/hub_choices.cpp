@@ -30,7 +30,7 @@ std::vector<std::string> gpu_choices(const GpuSupply& supply) {
   std::set<int> shares;
   std::set<std::string> profiles;
   for (const GpuOffer& offer : supply.offers) {
-    if (!offer.profile.empty() && spec::is_mig_profile(offer.profile))
+    if (spec::is_mig_profile(offer.profile))
       profiles.insert(offer.profile);
     else if (!offer.profile.empty())
       continue;  // of claims: what profiles there are is not known
