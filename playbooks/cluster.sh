@@ -9,6 +9,8 @@
 [ "${frame_is_here:-}" = yes ] || . "$(dirname "$0")/frame.sh"
 # shellcheck source=playbooks/kubeconfig.sh
 [ "${kubeconfig_is_here:-}" = yes ] || . "$(dirname "$0")/kubeconfig.sh"
+# shellcheck source=playbooks/static-pods.sh
+[ "${static_pods_is_here:-}" = yes ] || . "$(dirname "$0")/static-pods.sh"
 MOST=2097152
 LONGEST=32000
 
@@ -93,7 +95,7 @@ etcd_ask() {
 etcd_members() {
   pki=/etc/kubernetes/pki/etcd
   [ -r "$pki/healthcheck-client.key" ] || return 0
-  members=$(etcd_ask https://127.0.0.1:2379 /v3/cluster/member/list)
+  members=$(etcd_ask "$(etcd_url)" /v3/cluster/member/list)
   frame etcd-members "$members" "$?"
   for url in $(printf '%s\n' "$members" | tr '{' '\n' | sed -n 's/.*"clientURLs":\["\([^"]*\)".*/\1/p' | head -n 9); do
     answer=$(etcd_ask "$url" /v3/maintenance/status)
@@ -202,7 +204,7 @@ everything() {
   fi
   if [ "${purpose:-}" != pod ] && has curl && [ -e /etc/kubernetes/manifests/etcd.yaml ]; then
     kept etcd-metrics '^etcd_(server_has_leader|server_quota_backend_bytes|mvcc_db_total_size|server_leader_changes)' \
-      7 curl -s -m 5 http://127.0.0.1:2381/metrics
+      7 curl -s -g -m 5 "$(etcd_metrics_url)/metrics"
   fi
   echo '=== end'
 }

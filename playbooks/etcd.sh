@@ -32,7 +32,7 @@ etcd_tool() {
 }
 # etcd_client ARGUMENT...: uses the etcd member of this host.
 etcd_client() {
-  etcd_tool etcdctl --endpoints=https://127.0.0.1:2379 --cacert="$etcd_pki/ca.crt" --cert="$etcd_pki/healthcheck-client.crt" \
+  etcd_tool etcdctl --endpoints="$(etcd_url)" --cacert="$etcd_pki/ca.crt" --cert="$etcd_pki/healthcheck-client.crt" \
     --key="$etcd_pki/healthcheck-client.key" "$@"
 }
 # etcd_files ARGUMENT...: works on files; from etcd 3.6 on only etcdutl does.
@@ -73,18 +73,30 @@ etcd_snapshot_remove() {
   rmdir "$etcd_room" 2>/dev/null || :
 }
 
-# --- Restore: $etcd_sha256 names the file, $etcd_cluster all members -------------------------------------
+# --- Restore: $etcd_sha256 names the file, $etcd_cluster all members, $etcd_bump what is added to revisions --
 
-# etcd_members: the number of members that etcd reports; without a majority, the number in its own file, which may still contain
-# removed members.
+# etcd_members: what names the members, then "NAME ADDRESS" of each:
+#   etcd      etcd, which has a majority
+#   data      this member without a majority (etcd before 3.5 lists them then, too), or its file, which may still contain removed members
+#   nodes     without data, the manifest and the API server's control planes
+#   manifest  without an API server, too, the members when this host joined; the first control plane joined none, and has only itself
 etcd_members() {
   etcd_is_there
-  gpuadm_members=$(etcd_client member list 2>/dev/null | grep -c .) || :
-  if [ "$gpuadm_members" -gt 0 ]; then
-    printf '%s\n' "$gpuadm_members"
+  if gpuadm_members=$(etcd_client member list 2>/dev/null) && [ -n "$gpuadm_members" ]; then
+    if etcd_client endpoint health >/dev/null 2>&1; then echo etcd; else echo data; fi
+    printf '%s\n' "$gpuadm_members" | awk -F ', ' '{ print ($3 == "" ? "-" : $3), $4 }'
+  elif gpuadm_members=$(grep -aoE '"peerURLs":\[("[^"]*",?)*\],("isLearner":[a-z]*,)?"name":"[^"]*"' "$etcd_data/member/snap/db" 2>/dev/null) && [ -n "$gpuadm_members" ]; then
+    echo data
+    printf '%s\n' "$gpuadm_members" | sed -nE 's/"peerURLs":\["?([^,"]*).*"name":"([^"]*)"$/\2 \1/p' | sort -u
   else
-    grep -aoE '"peerURLs":\[[^]]*\],("isLearner":[a-z]*,)?"name":"[^"]*"' "$etcd_data/member/snap/db" 2>/dev/null | sed 's/.*"name"://' | sort -u | wc -l
-  fi
+    gpuadm_members=$(static_pod_flag etcd initial-cluster | tr ',=' '\n ')
+    if gpuadm_nodes=$(admin_kubectl get nodes -l node-role.kubernetes.io/control-plane 2>/dev/null \
+      -o 'jsonpath={range .items[*]}{.metadata.name} {.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}'); then
+      printf '%s\n' nodes "$gpuadm_members" "$gpuadm_nodes"
+    else
+      printf '%s\n' manifest "$gpuadm_members"
+    fi
+  fi | sed -E 's,^([^ ]+) [a-z]+://\[?([^]]*)\]?:[0-9]+$,\1 \2,'
 }
 
 # etcd_folder: where snapshots are. etcd_verified ID: what the host found out about a snapshot that it verified.
@@ -94,18 +106,37 @@ etcd_verified() { cat "$etcd_room/snapshot-$1"; }
 # etcd_member: "NAME=PEER-URL" of the etcd member of this host.
 etcd_member() { printf '%s=%s\n' "$(static_pod_flag etcd name)" "$(static_pod_flag etcd initial-advertise-peer-urls)"; }
 
+# etcd_bumps SHA256 CLUSTER: what is to be added to the revisions of the snapshot: more than the current revision, which is high if etcd was
+# restored before; 0 if the program that restores it cannot (before etcd 3.5.10). "begun N" if an interrupted restore has chosen it.
+etcd_bumps() {
+  gpuadm_begun=$(cat "$etcd_room/restored" "$etcd_room/new/of" 2>/dev/null | of="$1 $2 " awk 'index($0, ENVIRON["of"]) == 1 { print "begun", $NF; exit }')
+  if [ -n "$gpuadm_begun" ]; then
+    printf '%s\n' "$gpuadm_begun"
+  elif etcd_files snapshot restore --help 2>&1 | grep -q -e --bump-revision; then
+    gpuadm_revision=$(etcd_client endpoint status -w json 2>/dev/null | etcd_number revision) || :
+    echo $(((${gpuadm_revision:-0} / 1000000000 + 1) * 1000000000))
+  else
+    echo 0
+  fi
+}
+
+# etcd_restores: what this restore makes: data of another one is made again.
+etcd_restores() { printf '%s\n' "$etcd_sha256 $etcd_cluster $etcd_bump"; }
 # Restored data is in new/member; after the swap, the file `restored` exists until the restore ends.
-etcd_is_restored() { [ "$(cat "$etcd_room/restored" 2>/dev/null)" = "$etcd_sha256" ]; }
-etcd_is_prepared() { etcd_is_restored || { [ -d "$etcd_room/new/member" ] && [ "$(cat "$etcd_room/new/of" 2>/dev/null)" = "$etcd_sha256 $etcd_cluster" ]; }; }
+etcd_is_restored() { [ "$(cat "$etcd_room/restored" 2>/dev/null)" = "$(etcd_restores)" ]; }
+etcd_is_prepared() { etcd_is_restored || { [ -d "$etcd_room/new/member" ] && [ "$(cat "$etcd_room/new/of" 2>/dev/null)" = "$(etcd_restores)" ]; }; }
+# Clients that have seen later revisions than the snapshot's ignore objects until these are reached again, unless the revisions are raised.
 etcd_prepare() {
   gpuadm_file=$etcd_room/restore.db
   etcd_verify "$gpuadm_file" "the snapshot" >&2
   rm -rf "$etcd_room/new" "$etcd_room/new.part" "$etcd_room/restored"
   gpuadm_name=$(static_pod_flag etcd name) gpuadm_peer=$(static_pod_flag etcd initial-advertise-peer-urls)
-  etcd_files snapshot restore "$gpuadm_file" --name "$gpuadm_name" --initial-cluster "$etcd_cluster" \
+  set --
+  [ "$etcd_bump" = 0 ] || set -- --bump-revision "$etcd_bump" --mark-compacted
+  etcd_files snapshot restore "$gpuadm_file" "$@" --name "$gpuadm_name" --initial-cluster "$etcd_cluster" \
     --initial-advertise-peer-urls "$gpuadm_peer" --data-dir "$etcd_room/new.part" >&2
   [ -d "$etcd_room/new.part/member" ] || die "etcd restored no data from the snapshot"
-  printf '%s\n' "$etcd_sha256 $etcd_cluster" >"$etcd_room/new.part/of"
+  etcd_restores >"$etcd_room/new.part/of"
   sync -f "$etcd_room/new.part" 2>/dev/null || :
   mv "$etcd_room/new.part" "$etcd_room/new"
 }
@@ -118,7 +149,7 @@ etcd_swap() {
   fi
   mv "$etcd_room/new/member" "$etcd_data/member"
   rm -rf "$etcd_room/new"
-  printf '%s\n' "$etcd_sha256" >"$etcd_room/restored"
+  etcd_restores >"$etcd_room/restored"
 }
 # The kubelet is restarted, too, because its cached state is newer than the restored data.
 etcd_start() {

@@ -31,12 +31,22 @@ driver_programs_elsewhere() {
   done
 }
 
-# gpus_with_a_screen: PCI slots of NVIDIA GPUs that drive a display.
+toolkit_is_whole() { have nvidia-ctk && packages_are_whole nvidia-container-toolkit nvidia-container-toolkit-base; }
+# toolkit_is_offered: whether the host's package lists have the toolkit's version.
+toolkit_is_offered() {
+  apt-cache madison nvidia-container-toolkit | awk -v version="$toolkit_version-1" '$3 == version { found = 1 } END { exit !found }'
+}
+
+# gpus_with_a_screen: PCI slots of NVIDIA GPUs that drive the display of a graphical session. The text console is not one: only a program
+# that has the device open keeps the driver in use.
 gpus_with_a_screen() {
   for card in /sys/class/drm/card*-*; do
     [ "$(cat "$card/status" "$card/enabled" 2>/dev/null | paste -sd' ')" = "connected enabled" ] || continue
     device=$(readlink -f "$card/../device")
-    [ "$(cat "$device/vendor" 2>/dev/null)" != 0x10de ] || printf '%s\n' "${device##*/}"
+    [ "$(cat "$device/vendor" 2>/dev/null)" = 0x10de ] || continue
+    gpuadm_card=${card##*/}
+    [ -z "$(find /proc/[0-9]*/fd -maxdepth 1 '(' -lname "/dev/dri/${gpuadm_card%%-*}" -o -lname /dev/nvidia-modeset ')' -print -quit 2>/dev/null)" ] ||
+      printf '%s\n' "${device##*/}"
   done | sort -u
 }
 

@@ -13,11 +13,11 @@ find_kubeconfig
 
 api() { timeout -k 2 12 kubectl --kubeconfig "$config" --request-timeout=8s "$@"; }
 
-# health_nodes: name, control-plane, Ready, tainted, conditions, separated by tabs. What a node reports about itself is quoted, so that it
+# health_nodes: name, control-plane, Ready, tainted, conditions with their heartbeats, separated by tabs. What a node reports about itself is quoted, so that it
 # cannot forge a line.
 health_nodes() {
   # shellcheck disable=SC2016 # a template
-  api get nodes -o 'go-template={{range .items}}{{.metadata.name}}{{"\t"}}{{range $key, $value := .metadata.labels}}{{if or (eq $key "node-role.kubernetes.io/control-plane") (eq $key "node-role.kubernetes.io/master")}}control-plane {{end}}{{end}}{{"\t"}}{{range .status.conditions}}{{if eq .type "Ready"}}{{printf "%q" .status}}{{end}}{{end}}{{"\t"}}{{range .spec.taints}}{{if eq .key "gpuadm.io/gpu-unhealthy"}}tainted{{end}}{{end}}{{"\t"}}{{range .status.conditions}}{{if or (eq .type "GPUHealthy") (eq .type "GPUFabricHealthy") (eq .type "GPUDriverHealthy")}}{{.type}}={{printf "%q" .status}},{{end}}{{end}}{{"\n"}}{{end}}' |
+  api get nodes -o 'go-template={{range .items}}{{.metadata.name}}{{"\t"}}{{range $key, $value := .metadata.labels}}{{if or (eq $key "node-role.kubernetes.io/control-plane") (eq $key "node-role.kubernetes.io/master")}}control-plane {{end}}{{end}}{{"\t"}}{{range .status.conditions}}{{if eq .type "Ready"}}{{printf "%q" .status}}{{end}}{{end}}{{"\t"}}{{range .spec.taints}}{{if eq .key "gpuadm.io/gpu-unhealthy"}}tainted{{end}}{{end}}{{"\t"}}{{range .status.conditions}}{{if or (eq .type "GPUHealthy") (eq .type "GPUFabricHealthy") (eq .type "GPUDriverHealthy")}}{{.type}}={{printf "%q" .status}}={{printf "%q" .lastHeartbeatTime}},{{end}}{{end}}{{"\n"}}{{end}}' |
     awk -F '\t' -v OFS='\t' '{ gsub(/"/, ""); sub(/ .*/, "", $2); print $1, $2, $3, $4, $5 }'
 }
 

@@ -112,18 +112,22 @@ join() {
   rm -f "$join_marker"
 }
 
-# The run was interrupted after kubeadm completed: the node is Ready and has the label of its role.
+# Whether kubeadm joined the node before the run was interrupted: a worker is Ready, a control plane has its label. kubeadm sets the label
+# after the etcd member has joined. The node may not be Ready yet: newer kubeadm then waits for the control plane, and the network plugin
+# is configured after all joins.
 join_was_done() {
   [ -f /etc/kubernetes/kubelet.conf ] || return 1
   join_said=$(kubectl --kubeconfig /etc/kubernetes/kubelet.conf --request-timeout=10s get node "$node_name" \
     -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status} {.metadata.labels}' 2>/dev/null) || return 1
-  case $join_said in True\ *) ;; *) return 1 ;; esac
-  [ -z "${certificate_key:-}" ] || printf '%s\n' "$join_said" | grep -Eq 'node-role.kubernetes.io/(master|control-plane)'
+  if [ -n "${certificate_key:-}" ]; then
+    printf '%s\n' "$join_said" | grep -Eq 'node-role.kubernetes.io/(master|control-plane)'
+  else
+    case $join_said in True\ *) ;; *) return 1 ;; esac
+  fi
 }
 
 # join_members: IDs of etcd members that interrupted joins of control planes have left. They are matched by address, because a
-# member that never started has no name. Nodes with the control-plane label, which kubeadm sets last, are excluded: their join has
-# completed in the meantime.
+# member that never started has no name. Nodes with the control-plane label are excluded: they have joined (join_was_done).
 join_members() {
   [ -d "$etcd_data/member" ] || return 0
   join_nodes=$(node_kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.labels}{" "}{.status.addresses[*].address}{"\n"}{end}')

@@ -44,8 +44,7 @@ repository_room() {
 # source_update LIST: apt updates only the repositories in LIST. If one does not respond, LIST is restored to its state before the
 # run, because every later apt-get update would fail.
 source_update() {
-  apt-get update -o Dir::Etc::sourcelist="$1" -o Dir::Etc::sourceparts=- -o APT::Get::List-Cleanup=0 -o APT::Update::Error-Mode=any >/dev/null &&
-    return 0
+  apt_update -o Dir::Etc::sourcelist="$1" -o Dir::Etc::sourceparts=- -o APT::Get::List-Cleanup=0 -o APT::Update::Error-Mode=any && return 0
   file_restore "$1"
   return 1
 }

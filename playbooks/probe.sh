@@ -357,9 +357,15 @@ folders() {
   quiet folders 5 stat -L -c '%a %U %G %n' "$@"
 }
 
+# The folders of images that containerd and Docker are configured with.
+image_folders() {
+  sed -n 's|^root *= *"\(/[^" *?]*\)" *$|\1|p' /etc/containerd/config.toml
+  sed -n 's|.*"data-root" *: *"\(/[^" *?]*\)".*|\1|p' /etc/docker/daemon.json
+}
+
 disks() {
   set --
-  for path in / /boot /tmp /var /var/lib /var/lib/kubelet /var/lib/containerd /var/lib/docker /var/lib/etcd; do
+  for path in / /boot /tmp /var /var/lib /var/lib/kubelet /var/lib/containerd /var/lib/containers /var/lib/docker /var/lib/etcd $(image_folders 2>/dev/null); do
     [ -d "$path" ] && set -- "$@" "$path"
   done
   if has stat; then
@@ -403,6 +409,9 @@ system() {
   fi
   [ "${purpose:-}" = slow ] || ! has systemctl || units
   has iptables && iptables_rules
+  # The first line is the default zone.
+  ! has firewall-cmd || ! limit 3 systemctl is-active --quiet firewalld.service ||
+    kept firewalld '^([^[:space:]]|  (target|interfaces|sources|services|ports):)' 10 sh -c 'firewall-cmd --get-default-zone && firewall-cmd --list-all-zones'
   packages
 }
 
@@ -588,9 +597,10 @@ metrics() {
   has curl || return 0
   [ -e /etc/kubernetes/kubelet.conf ] &&
     quiet kube-proxy-mode 2 curl -sf --noproxy '*' --max-time 1 http://127.0.0.1:10249/proxyMode
+  # With an IPv6 advertise address, etcd listens on [::1].
   [ -e /etc/kubernetes/manifests/etcd.yaml ] &&
     kept etcd-metrics '^etcd_disk_(wal_fsync|backend_commit)_duration_seconds_(bucket|count)' \
-      3 curl -sf --noproxy '*' --max-time 2 http://127.0.0.1:2381/metrics
+      3 curl -sfg --noproxy '*' --max-time 2 "$(flag_in /etc/kubernetes/manifests/etcd.yaml listen-metrics-urls http://127.0.0.1:2381)/metrics"
 }
 
 # flag_in MANIFEST NAME DEFAULT: the value of a flag on a static pod's command line.

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2154
-# Functions for the steps of playbooks/reset.yaml, loaded after prelude.sh, before.sh and undo.sh. The steps inspect the host,
+# Functions for the steps of playbooks/reset.yaml, loaded after prelude.sh, before.sh, static-pods.sh and undo.sh. The steps inspect the host,
 # remove what exists, and are satisfied if nothing is left, so an interrupted reset can be run again. They write no journal, because
 # the journal that created the cluster is also the one that undoes it.
 
@@ -82,25 +82,26 @@ reset_planes_that_stay() {
     $3 == "control-plane" && $1 != ENVIRON["this"] && !agrees() { print $1 }'
 }
 
+# reset_etcd METHOD JSON SECONDS: a request to etcd on this host.
+reset_etcd() {
+  gpuadm_pki=/etc/kubernetes/pki/etcd
+  printf '%s' "$2" | timeout "$(($3 + 2))" kubectl --kubeconfig /dev/null --request-timeout="$3s" --server "$(etcd_url)" \
+    --certificate-authority="$gpuadm_pki/ca.crt" --client-certificate="$gpuadm_pki/healthcheck-client.crt" \
+    --client-key="$gpuadm_pki/healthcheck-client.key" create --raw "/v3/cluster/member/$1" -f -
+}
 # reset_members: "NAME PEER-URL" of the members of etcd: as etcd on this host lists them, or as its data has them, which may still contain
 # removed ones, or as kubeadm configured them.
 reset_members() {
-  gpuadm_pki=/etc/kubernetes/pki/etcd
   gpuadm_members=$(
-    {
-      printf '{}' | timeout 5 kubectl --kubeconfig /dev/null --request-timeout=3s --server https://127.0.0.1:2379 \
-        --certificate-authority="$gpuadm_pki/ca.crt" --client-certificate="$gpuadm_pki/healthcheck-client.crt" \
-        --client-key="$gpuadm_pki/healthcheck-client.key" create --raw /v3/cluster/member/list -f - || cat /var/lib/etcd/member/snap/db
-    } 2>/dev/null | grep -aoE '\{"(id|ID)":[^{}]*"peerURLs":\["[^{}]*\}' |
+    { reset_etcd list '{}' 3 || cat /var/lib/etcd/member/snap/db; } 2>/dev/null | grep -aoE '\{"(id|ID)":[^{}]*"peerURLs":\["[^{}]*\}' |
       sed -nE 's/.*"name":"([A-Za-z0-9.-]+)".*/\1 &/; s/ .*"peerURLs":\["([^"]+)".*/ \1/p' | sort -u
   )
-  [ -n "$gpuadm_members" ] || gpuadm_members=$(reset_etcd_flag initial-cluster | tr ',=' '\n ')
+  [ -n "$gpuadm_members" ] || gpuadm_members=$(static_pod_flag etcd initial-cluster | tr ',=' '\n ')
   printf '%s\n' "$gpuadm_members"
 }
-reset_etcd_flag() { sed -nE "s/^ *- --$1=(.+)\$/\1/p" /etc/kubernetes/manifests/etcd.yaml; }
 # reset_members_that_stay: names of those that are not on the hosts of this run.
 reset_members_that_stay() {
-  reset_members | leaving=$leaving_machines own=$(reset_etcd_flag name) awk '
+  reset_members | leaving=$leaving_machines own=$(static_pod_flag etcd name) awk '
     BEGIN { n = split(ENVIRON["leaving"], line, "\n"); for (i = 1; i <= n; i++) { split(line[i], word, " "); name[i] = word[2]; at[i] = word[3] } }
     NF != 2 || $1 == ENVIRON["own"] { next }
     { gsub(/^[a-z]+:\/\/\[?|\]?:[0-9]+$/, "", $2); for (i = 1; i <= n; i++) if (name[i] == $1 || index(name[i], $1 ".") == 1 || index($1, name[i] ".") == 1 || at[i] == $2) next; print $1 }'
@@ -127,7 +128,7 @@ reset_leave() {
     node=$(reset_this_node)
     kubectl --kubeconfig /etc/kubernetes/admin.conf drain "$node" --ignore-daemonsets --force --timeout=60s ||
       say "cannot drain $node: its remaining pods are stopped with it"
-    [ ! -d /var/lib/etcd/member ] || timeout 120 kubeadm reset phase remove-etcd-member --kubeconfig /etc/kubernetes/admin.conf
+    reset_leave_etcd
     # The API server of a removed member stops, and a load balancer may refer to it for a while.
     in_time 60 reset_forget "$node" || die "cannot delete the node $node: run again, or run kubectl delete node $node"
   else
@@ -136,6 +137,27 @@ reset_leave() {
     say "no API server answers, so the node $node and its member of etcd stay in the cluster. Remove them on another control plane: etcdctl member list, etcdctl member remove ID, kubectl delete node $node"
   fi
   : >"$gpuadm_home/left"
+}
+# Removes the etcd member of this host, which etcd names in its answer. etcd refuses to lose its quorum. If etcd on this host does not answer,
+# kubeadm asks the other members: it exits with 0 even if it removed nothing, so its warnings are read.
+reset_leave_etcd() {
+  [ -f /etc/kubernetes/manifests/etcd.yaml ] && [ ! -e "$gpuadm_home/left-etcd" ] || return 0
+  reset_why=
+  if reset_said=$(reset_etcd list '{}' 10 2>/dev/null); then
+    reset_id=$(printf '%s\n' "$reset_said" | sed -nE 's/^\{"header":\{[^{}]*"member_id":"([0-9]+)".*/\1/p')
+    [ -n "$reset_id" ] || die "etcd on this host does not name its member ID: run gpuadm remove with another control plane"
+    reset_said=$(reset_etcd remove "{\"ID\":\"$reset_id\"}" 30 2>&1) || reset_why=$(printf '%s\n' "$reset_said" | tail -n 1)
+  elif reset_said=$(timeout 120 kubeadm reset phase remove-etcd-member --kubeconfig /etc/kubernetes/admin.conf 2>&1); then
+    reset_why=$(printf '%s\n' "$reset_said" | grep -iE 'failed to remove etcd member|unable to fetch the kubeadm-config' | tail -n 1)
+  else
+    reset_why="kubeadm: $(printf '%s\n' "$reset_said" | tail -n 1)"
+  fi
+  if [ -n "$reset_why" ]; then
+    reset_why="cannot remove the etcd member of this host: $reset_why"
+    [ "$leave_unread" = say ] || die "$reset_why. Run gpuadm doctor for the state of etcd, then run again; or run gpuadm remove with another control plane; or use --force"
+    say "$reset_why. Remove it on another control plane: etcdctl member list, etcdctl member remove ID"
+  fi
+  : >"$gpuadm_home/left-etcd"
 }
 reset_forget() { reset_kubectl delete node "$1" --ignore-not-found >/dev/null 2>&1; }
 
@@ -287,7 +309,7 @@ reset_state() {
     rm -rf /var/run/kubernetes
   fi
   rm -rf /run/gpuadm
-  rm -f "$gpuadm_home/left" "$gpuadm_home/joining" "$gpuadm_home/cluster" "$gpuadm_home/default-token" "$gpuadm_home/upgraded"
+  rm -f "$gpuadm_home/left" "$gpuadm_home/left-etcd" "$gpuadm_home/joining" "$gpuadm_home/cluster" "$gpuadm_home/default-token" "$gpuadm_home/upgraded"
 }
 
 # --- Network ---------------------------------------------------------------------------------------------

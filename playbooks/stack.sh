@@ -90,7 +90,7 @@ stack_is_installed() {
 }
 
 # stack_install PART [PACKAGE...]: also upgrades those of the packages that are installed, which have the same version.
-# Configuration files are kept, and held packages are held again.
+# Held packages are held again.
 stack_install() {
   stack_wanted=$(stack_target "$1")
   stack_held=$(apt-mark showhold)
@@ -106,9 +106,9 @@ stack_install() {
       journal_for_others file "$file.dpkg-dist"
     done
   done
-  apt-get update >/dev/null 2>&1 || : "what is known already may do"
+  apt_update 2>/dev/null || : "what is known already may do"
   # shellcheck disable=SC2086 # several
-  packages_install -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold $stack_all
+  packages_install $stack_all
   for package in $stack_all; do
     ! printf '%s\n' "$stack_held" | grep -qxF "${package%%=*}" || apt-mark hold "${package%%=*}" >/dev/null
   done

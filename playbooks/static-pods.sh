@@ -1,7 +1,8 @@
-# shellcheck shell=sh disable=SC2154
+# shellcheck shell=sh disable=SC2034,SC2154
 # Functions for steps that change the control plane that kubeadm created on a host: its static pods and its API server. Loaded after
-# prelude.sh. Temporary files and backups of such steps are in /etc/kubernetes/tmp, as those of kubeadm: keys must not be in the
+# prelude.sh, and before cluster.sh, which only reads. Temporary files and backups of such steps are in /etc/kubernetes/tmp, as those of kubeadm: keys must not be in the
 # journal, and `gpuadm reset` removes the folder with the cluster.
+static_pods_is_here=yes
 
 cluster_kept=/etc/kubernetes/tmp
 static_pods="etcd kube-apiserver kube-controller-manager kube-scheduler"
@@ -30,14 +31,26 @@ static_pod_flag() {
     return 0
   done
 }
+# etcd_url, etcd_metrics_url: where this host's etcd listens, on a loopback address if it does: kubeadm uses [::1] with an IPv6 advertise address.
+etcd_url() { etcd_listens listen-client-urls https://127.0.0.1:2379; }
+etcd_metrics_url() { etcd_listens listen-metrics-urls http://127.0.0.1:2381; }
+etcd_listens() {
+  static_pod_flag etcd "$1" | tr , '\n' | awk -v usual="$2" '
+    { sub(/\/\/0[.]0[.]0[.]0:/, "//127.0.0.1:"); sub(/\/\/\[::\]:/, "//[::1]:") }
+    first == "" { first = $0 }
+    own == "" && /^[a-z]+:\/\/(127[.][0-9.]+|localhost|\[::1\]):/ { own = $0 }
+    END { print own != "" ? own : first != "" ? first : usual }'
+}
 static_pod_is_there() { [ -f "$static_pod_folder/$1.yaml" ]; }
 
-# static_pod_pids NAME: processes with that name in a pod.
+# static_pod_pids NAME: processes with that name in a pod of the host's network. User pods can run etcd or an API server, too.
 static_pod_pids() {
   gpuadm_comm=$(printf '%.15s' "$1")
+  gpuadm_net=$(readlink /proc/self/ns/net)
   for gpuadm_proc in /proc/[0-9]*; do
     { read -r gpuadm_read <"$gpuadm_proc/comm"; } 2>/dev/null || continue
     [ "$gpuadm_read" = "$gpuadm_comm" ] || continue
+    [ "$(readlink "$gpuadm_proc/ns/net" 2>/dev/null)" = "$gpuadm_net" ] || continue
     ! grep -q kubepods "$gpuadm_proc/cgroup" 2>/dev/null || printf '%s\n' "${gpuadm_proc#/proc/}"
   done
 }

@@ -53,6 +53,16 @@ case $action in
     ;;
   purge)
     [ ! -L "$folder" ] || end 1 "$folder is a symbolic link"
+    # A claim of another cluster may have the same name. A folder that an older version made has no list of clusters.
+    clusters=
+    within test -d "$marker/clusters" || rc=$?
+    case $rc in
+      0) clusters=$(within ls -A "$marker/clusters") || end "$?" "cannot read $marker/clusters" ;;
+      1) ;;
+      *) end "$rc" "cannot read $marker/clusters" ;;
+    esac
+    [ "$(printf '%s\n' "$clusters" | wc -l)" -le 1 ] ||
+      end 1 "several clusters use $marker, so $folder may be in use by a claim of another one: its files are kept; if it is not, delete it by hand"
     timeout -k 5 1700 rm -rf --one-file-system -- "$folder" || end "$?" "cannot delete $folder"
     exit 0
     ;;

@@ -5,7 +5,7 @@
 
 storage_marker_check() {
   [ "$storage_maker" = maker ] || return 0
-  if storage_do test -s "$storage_marker/id"; then return 0; fi
+  if storage_do test -s "$storage_marker/id" && storage_is_recorded; then return 0; fi
   storage_needed
 }
 # A user who may write to the share could put a link or a folder of their own where the marker belongs.
@@ -20,20 +20,45 @@ storage_marker_guard() {
 storage_marker_put() {
   [ "$storage_maker" = maker ] || return 0
   storage_marker_guard
-  ! storage_do test -s "$storage_marker/id" || return 0
+  if storage_do test -s "$storage_marker/id"; then
+    storage_is_recorded || storage_record
+    return 0
+  fi
   if storage_is_mounted_kind; then
     storage_is_mounted || die "the storage $storage_name is not mounted at $storage_place: run again"
   elif [ -e "$storage_known/$storage_name.made" ]; then
     storage_die_unmounted
   fi
   storage_write mkdir -p -m 0700 "$storage_marker"
-  storage_write mkdir -p -m 0700 "$storage_marker/nodes" "$storage_marker/claims"
+  storage_write mkdir -p -m 0700 "$storage_marker/nodes" "$storage_marker/claims" "$storage_marker/clusters"
   gpuadm_id=$(cat /proc/sys/kernel/random/uuid)
   mkdir -p "$storage_known"
   printf '%s\n' "$gpuadm_id" >"$storage_known/$storage_name.new"
+  storage_record
   storage_write_file "$storage_marker/id" "$gpuadm_id"
   storage_note
 }
+# The clusters that use the folder: a file each, named by the digest of the cluster's CA certificate, with a host of it. A folder that an
+# earlier gpuadm has made has no list: whose files it has is unknown.
+storage_cluster() { gpuadm_cluster=$(sha256_of /etc/kubernetes/pki/ca.crt 2>/dev/null); }
+storage_is_recorded() {
+  storage_do test -d "$storage_marker/clusters" || return 0
+  storage_cluster
+  [ -n "$gpuadm_cluster" ] && storage_do test -e "$storage_marker/clusters/$gpuadm_cluster"
+}
+storage_record() {
+  storage_cluster
+  [ -n "$gpuadm_cluster" ] || die "cannot read /etc/kubernetes/pki/ca.crt, which identifies the cluster"
+  storage_write_file "$storage_marker/clusters/$gpuadm_cluster" "$(hostname)"
+}
+# storage_other_clusters: sets gpuadm_cluster, and gpuadm_others to the names of other files in the list. Fails if this cluster is not in it.
+storage_other_clusters() {
+  storage_cluster
+  gpuadm_others=$(storage_do ls -A "$storage_marker/clusters" 2>/dev/null) || return 1
+  [ -n "$gpuadm_cluster" ] && printf '%s\n' "$gpuadm_others" | grep -qxF -- "$gpuadm_cluster" || return 1
+  gpuadm_others=$(printf '%s\n' "$gpuadm_others" | grep -vxF -e "$gpuadm_cluster" -e "$gpuadm_cluster.new") || : "there is none"
+}
+
 # storage_note: this host has seen the marker of a share that gpuadm does not mount.
 storage_note() {
   ! storage_is_mounted_kind || return 0
@@ -129,7 +154,8 @@ storage_is_new() {
   else
     storage_do test -d "$storage_marker" || return 1 # the id could not be written: the share is full
   fi
-  gpuadm_left=$({ ! storage_do test -e "$storage_marker/claims" || storage_do ls -A "$storage_marker/claims"; } && storage_do ls -A "$storage_marker" | grep -vxE 'id|id\.new|nodes|claims') || : "nothing is left"
+  if storage_other_clusters && [ -n "$gpuadm_others" ]; then return 1; fi
+  gpuadm_left=$({ ! storage_do test -e "$storage_marker/claims" || storage_do ls -A "$storage_marker/claims"; } && storage_do ls -A "$storage_marker" | grep -vxE 'id|id\.new|nodes|claims|clusters') || : "nothing is left"
   [ -z "$gpuadm_left" ]
 }
 storage_withdraw_check() { ! storage_is_new || storage_needed; }
@@ -137,7 +163,7 @@ storage_withdraw() {
   storage_is_new || return 0
   # Only an empty folder can be removed: a claim that was made meanwhile stays.
   ! storage_do test -e "$storage_marker/claims" || storage_do rmdir "$storage_marker/claims" || die "cannot delete $storage_marker/claims"
-  storage_do rm -rf --one-file-system -- "$storage_marker/nodes" "$storage_marker/id" "$storage_marker/id.new" || die "cannot delete the files in $storage_marker"
+  storage_do rm -rf --one-file-system -- "$storage_marker/nodes" "$storage_marker/clusters" "$storage_marker/id" "$storage_marker/id.new" || die "cannot delete the files in $storage_marker"
   storage_do rmdir "$storage_marker" || die "cannot delete $storage_marker"
 }
 
@@ -147,9 +173,36 @@ storage_purge_check() {
   if storage_is_mounted_kind && ! storage_is_mounted; then return 0; fi
   if storage_do test -d "$storage_marker"; then storage_needed; fi
 }
-storage_purge() {
+# storage_purge_may: refuses to delete a folder that another cluster uses, or of which this is unknown.
+storage_purge_may() {
   [ "$storage_maker" = maker ] || return 0
   if storage_is_mounted_kind && ! storage_is_mounted; then return 0; fi
   [ ! -L "$storage_marker" ] || die "$storage_marker is a symbolic link: gpuadm does not delete what it points to"
+  gpuadm_rc=0
+  storage_do test -d "$storage_marker" || gpuadm_rc=$?
+  case $gpuadm_rc in
+    0) ;;
+    1) return 0 ;;
+    *) die "the storage $storage_name at $storage_place did not answer within 20s" ;;
+  esac
+  if ! storage_other_clusters; then
+    gpuadm_fix="mkdir -p -m 0700 $storage_marker/clusters && touch $storage_marker/clusters/$gpuadm_cluster"
+    [ -n "$gpuadm_cluster" ] || gpuadm_fix="look at /etc/kubernetes/pki/ca.crt, which identifies the cluster"
+    die "$storage_marker is not deleted, because it does not record that this cluster uses it: another cluster, or an earlier gpuadm, has made it. If all files in it belong to this cluster, on this host: $gpuadm_fix; then run again. Without --purge the files stay"
+  fi
+  [ -z "$gpuadm_others" ] || {
+    gpuadm_others=$(printf '%s' "$gpuadm_others" | tr -c 'A-Za-z0-9.' ' ')
+    die "$storage_marker is not deleted, because another cluster has used it, too, and may have files in it: $gpuadm_others. If they can be deleted, on this host: cd $storage_marker/clusters && cat $gpuadm_others && rm $gpuadm_others; then run again. Without --purge the files stay"
+  }
+}
+# The list of clusters is deleted last, so that an interrupted purge can be run again.
+storage_purge() {
+  storage_purge_may
+  [ "$storage_maker" = maker ] || return 0
+  if storage_is_mounted_kind && ! storage_is_mounted; then return 0; fi
+  for gpuadm_path in "$storage_marker"/* "$storage_marker"/.[!.]*; do
+    case $gpuadm_path in */clusters) continue ;; esac
+    rm -rf --one-file-system -- "$gpuadm_path" || die "cannot delete $gpuadm_path"
+  done
   rm -rf --one-file-system -- "$storage_marker" || die "cannot delete $storage_marker"
 }

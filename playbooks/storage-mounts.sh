@@ -10,7 +10,7 @@ storage_ceph_type() { if storage_kernel_has ceph; then echo ceph; else echo fuse
 
 # storage_client_install PACKAGE PROGRAM: for Debian's family.
 storage_client_install() {
-  [ "${package_source:-}" = bundle ] || apt-get update >/dev/null || : "what is known already may do"
+  [ "${package_source:-}" = bundle ] || apt_update || : "what is known already may do"
   packages_install "$1" || die "cannot install $1: ${package_source:+the bundle does not have it: }install the package yourself, then run again"
   have "$2" || die "$1 is installed, and $2 is missing"
 }

@@ -6,6 +6,7 @@
 #
 #   gpuadm-NAME/id                  identifies the share
 #   gpuadm-NAME/nodes/NODE          the id, as NODE has written it
+#   gpuadm-NAME/clusters/DIGEST     a cluster that uses it
 #   gpuadm-NAME/claims/SPACE/NAME   the files of a claim
 
 storage_files=/etc/gpuadm/storage # configuration and keys of CephFS, for root only

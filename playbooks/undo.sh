@@ -27,6 +27,7 @@ undo_read() {
       while IFS=$gpuadm_tab read -r gpuadm_kind gpuadm_name; do
         printf 'now\t%s\t%s\t%s\n' "$gpuadm_kind" "$gpuadm_name" "$(thing_now "$gpuadm_kind" "$gpuadm_name" </dev/null)"
       done
+    undo_packages_lost
     # Damaged blobs are not listed.
     (cd "$gpuadm_journal/blobs" && sha256sum -- * 2>/dev/null) | awk '$1 == $2 { print "blob\t" $1 }'
   fi
@@ -50,10 +51,18 @@ undo_is_done() {
   case $kind in
     unit) undo_unit_is_done ;;
     # A module that is in use stays until the next boot; a built-in module stays permanently.
-    module) [ "$was" = absent ] && [ "$(cat "/sys/module/$(printf %s "$name" | tr - _)/refcnt" 2>/dev/null)" != 0 ] ;;
+    module) [ "$was" = absent ] && { [ "$(cat "/sys/module/$(printf %s "$name" | tr - _)/refcnt" 2>/dev/null)" != 0 ] || undo_is_used "$name"; } ;;
     directory) [ "$gpuadm_step" != preview ] && { path_is_mount "$name" || [ -n "$(ls -A "$name" 2>/dev/null)" ]; } ;;
-    packages) for gpuadm_package in $name; do undo_package_is_gone "$gpuadm_package" || return 1; done ;;
-    sysctl) [ "$was" = absent ] ;;
+    packages)
+      [ ! -e "$gpuadm_home/conffiles" ] || return 1
+      gpuadm_left=
+      for gpuadm_one in $name; do undo_package_is_gone "$gpuadm_one" || gpuadm_left="$gpuadm_left $gpuadm_one"; done
+      [ -n "$gpuadm_left" ] || return 0
+      # shellcheck disable=SC2086 # several
+      gpuadm_left=$(packages_unneeded $gpuadm_left 2>/dev/null) || return 1
+      [ -z "$gpuadm_left" ]
+      ;;
+    sysctl) [ "$was" = absent ] || { [ "$gpuadm_step" != preview ] && undo_is_used "$name"; } ;;
     # The package that has the file was removed.
     mode) [ "$gpuadm_is" = absent ] ;;
     # The state could not be read.
@@ -65,11 +74,32 @@ undo_is_done() {
   esac
 }
 
+# undo_is_used NAME: whether another program needs the module or the sysctl now. The kernel does not count interfaces as users of their
+# module; without forwarding, the networks of Docker and libvirt end.
+undo_is_used() {
+  case $1 in
+    veth | vxlan)
+      # One process of each network namespace.
+      for gpuadm_pid in $(stat -L -c '%i %n' /proc/[0-9]*/ns/net 2>/dev/null | sort -u -k 1,1 | sed 's|.*/proc/\([0-9]*\)/.*|\1|'); do
+        [ -z "$(nsenter -t "$gpuadm_pid" -n ip -o link show type "$1" 2>/dev/null)" ] || return 0
+      done
+      return 1
+      ;;
+    br_netfilter | net/ipv4/ip_forward | net/ipv6/conf/all/forwarding)
+      for gpuadm_unit in docker.service libvirtd.service virtnetworkd.service snap.lxd.daemon.service incus.service; do
+        ! unit_is_active "$gpuadm_unit" || return 0
+      done
+      return 1
+      ;;
+    *) return 1 ;;
+  esac
+}
+
 undo_unit_is_done() {
   case ${was%% *}:${gpuadm_is%% *} in
     enabled:enabled | disabled:disabled | masked:masked) ;;
     disabled: | disabled:not-found) ;; # its file was removed before a run was interrupted
-    enabled:* | disabled:* | masked:* | :enabled | not-found:enabled) return 1 ;;
+    enabled:* | disabled:* | masked:* | :enabled | not-found:enabled | generated:masked) return 1 ;;
   esac
   case ${was##* }:${gpuadm_is##* } in
     active:active | active:activating | active:reloading) ;;
@@ -110,7 +140,7 @@ undo_apply() {
     mig) mig_become "$name" "$was" ;;
     compute-mode) limit_of 60 nvidia-smi -i "$name" -c "$(printf %s "$was" | tr '[:lower:]' '[:upper:]')" >&2 ;;
     persistence) limit_of 60 nvidia-smi -i "$name" -pm "$([ "$was" = Enabled ] && echo 1 || echo 0)" >&2 ;;
-    swap) case $was in off) swapoff "$name" ;; on) swapon "$name" ;; on\ *) swapon -p "${was#on }" "$name" ;; esac ;;
+    swap) undo_swap ;;
     packages)
       # shellcheck disable=SC2086 # several
       "$(package_manager)_remove" $name
@@ -125,6 +155,21 @@ undo_apply() {
       ;;
     *) die "cannot undo $kind $name: unknown kind" ;;
   esac
+}
+
+undo_swap() {
+  case $name in
+    # A device of zram exists while its unit is active.
+    /dev/zram*)
+      systemctl daemon-reload
+      gpuadm_unit=dev-${name#/dev/}.swap
+      if [ "$was" != off ] && systemctl cat "$gpuadm_unit" >/dev/null 2>&1; then
+        systemctl start "$gpuadm_unit"
+        return
+      fi
+      ;;
+  esac
+  case $was in off) swapoff "$name" ;; on) swapon "$name" ;; on\ *) swapon -p "${was#on }" "$name" ;; esac
 }
 
 undo_file() {
@@ -156,6 +201,7 @@ undo_unit() {
     enabled) systemctl enable --quiet "$name" ;;
     masked) systemctl mask --quiet "$name" ;;
     disabled | '' | not-found) systemctl disable --quiet "$name" 2>/dev/null || unit_is_gone ;;
+    generated) systemctl unmask --quiet "$name" ;; # nothing else changes it
   esac
   case ${was##* } in active | activating | reloading) unit_is_active "$name" || systemctl start "$name" ;; esac
 }
@@ -171,13 +217,38 @@ undo_package_is_gone() {
 }
 
 # undo_packages_beside NAME WAS: the package and those that its step changed with it, each as NAME=VERSION, because packages of one
-# version depend on each other.
+# version depend on each other. Not those that others have needed, too ("any"), or have changed since.
 undo_packages_beside() {
   name=$1 was=$2 awk -F '\t' '
     NF != 5 { next }
-    $1 == "package" { name[++n] = $2; was[n] = $3; of[n] = $4 FS $5 }
+    $1 == "+package" { made[$2 FS $5] = $3 }
+    $1 == "package" { name[++n] = $2; was[n] = $3; of[n] = $4 FS $5; key[n] = $2 FS $5 }
     $1 == "package" && $2 == ENVIRON["name"] && $3 == ENVIRON["was"] { step = $4 FS $5 }
-    END { for (i = 1; i <= n; ++i) if (of[i] == step && (was[i] ~ /^.i / || name[i] == ENVIRON["name"])) print name[i] "=" substr(was[i], 4) }' "$gpuadm_journal/log"
+    END {
+      for (i = 1; i <= n; ++i)
+        if (of[i] == step && (name[i] == ENVIRON["name"] || was[i] ~ /^.i / && made[key[i]] != "any"))
+          print name[i] FS substr(was[i], 4) FS substr(made[key[i]], 4)
+    }' "$gpuadm_journal/log" |
+    while IFS=$gpuadm_tab read -r gpuadm_name gpuadm_old gpuadm_new; do
+      if [ "$gpuadm_name" != "$1" ] && [ -n "$gpuadm_new" ]; then
+        case $(package_now "$gpuadm_name") in ?i\ "$gpuadm_new") ;; *) continue ;; esac
+      fi
+      printf '%s=%s\n' "$gpuadm_name" "$gpuadm_old"
+    done
+}
+
+# undo_packages_lost: packages that had another version before a run and cannot have it again, with the reason.
+undo_packages_lost() {
+  awk -F '\t' '
+    NF != 5 { next }
+    $1 == "+package" && $3 == "any" { any[$2 FS $5] = 1 }
+    $1 == "package" && $3 !~ /^(absent|unknown|.c .*)$/ { line[++n] = $2 FS $3; key[n] = $2 FS $5 }
+    END { for (i = 1; i <= n; ++i) if (!(key[i] in any) && !seen[line[i]]++) print line[i] }' "$gpuadm_journal/log" |
+    while IFS=$gpuadm_tab read -r gpuadm_name gpuadm_was; do
+      [ "$(package_now "$gpuadm_name" </dev/null)" != "$gpuadm_was" ] || continue
+      gpuadm_why=$("$(package_manager)_cannot" "$gpuadm_name" "$gpuadm_was" </dev/null)
+      [ -z "$gpuadm_why" ] || printf 'lost\tpackage\t%s\t%s\t%s\n' "$gpuadm_name" "$gpuadm_was" "$gpuadm_why"
+    done
 }
 
 # --- Units whose files have changed ----------------------------------------------------------------------

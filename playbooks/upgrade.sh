@@ -185,10 +185,11 @@ upgrade_has_returned() {
   gpuadm_said=$(upgrade_note "$1") || exit 3
   [ -z "$gpuadm_said" ] || exit 1
 }
+# An API server on a node that was just upgraded may restart once more.
 upgrade_return() {
   gpuadm_said=$(upgrade_note "$1") || exit 3
-  case $gpuadm_said in uncordon*) upgrade_kubectl uncordon "$1" >/dev/null ;; esac
-  upgrade_kubectl annotate node "$1" gpuadm.io/upgrade- >/dev/null
+  case $gpuadm_said in uncordon*) in_time 45 upgrade_kubectl uncordon "$1" >/dev/null || exit 3 ;; esac
+  in_time 45 upgrade_kubectl annotate node "$1" gpuadm.io/upgrade- >/dev/null || exit 3
 }
 
 # A cluster without kube-proxy is satisfied.

@@ -158,6 +158,36 @@ verify_dns_restart() {
   : >"$gpuadm_lock/dns-restarted"
 }
 
+# verify_dns_elsewhere: pods of CoreDNS whose address is not in the pod CIDR of their node: a CNI file of another program, such as podman's, was
+# the only one when they started. Other nodes do not reach them. Nothing if the API server does not answer: the next steps wait for it.
+verify_dns_elsewhere() {
+  {
+    verify_cluster get nodes -o 'jsonpath={range .items[*]}node {.metadata.name} {.spec.podCIDR}{"\n"}{end}' &&
+      verify_cluster -n kube-system get pods -l k8s-app=kube-dns -o 'jsonpath={range .items[*]}pod {.metadata.name} {.spec.nodeName} {.status.podIP}{"\n"}{end}'
+  } 2>/dev/null | awk '
+    function number(text,    part) { split(text, part, "."); return ((part[1] * 256 + part[2]) * 256 + part[3]) * 256 + part[4] }
+    $1 == "node" { cidr[$2] = $3 }
+    $1 == "pod" && $4 ~ /^[0-9.]+$/ && cidr[$3] ~ /^[0-9.]+\/[0-9]+$/ {
+      split(cidr[$3], net, "/")
+      size = 2 ^ (32 - net[2])
+      if (int(number($4) / size) != int(number(net[1]) / size)) print $2
+    }'
+}
+# Only a host with a file of another plugin can have such a pod; init runs where CoreDNS starts first.
+verify_dns_has_addresses() {
+  for file in /etc/cni/net.d/*.conflist /etc/cni/net.d/*.conf; do
+    case $file in *'/*.'* | */10-flannel.conflist) continue ;; esac
+    [ -z "$(verify_dns_elsewhere)" ]
+    return
+  done
+}
+verify_dns_leave() {
+  for pod in $(verify_dns_elsewhere); do
+    verify_cluster -n kube-system delete pod "$pod" --ignore-not-found --wait=false >/dev/null
+  done
+  in_time 60 verify_dns_has_addresses || die "pods of CoreDNS have addresses of another network plugin again: move its file from /etc/cni/net.d away"
+}
+
 # Without --request-timeout, because a deletion is awaited with its own limit.
 verify_patient() { timeout 150 kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
 verify_kubectl() { verify_patient -n "$verify_space" --request-timeout=20s "$@"; }

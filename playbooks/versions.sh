@@ -43,7 +43,7 @@ dnf_versions() {
   printf '[gpuadm-kubernetes]\nname=Kubernetes\nbaseurl=%s/\nenabled=1\ngpgcheck=1\nrepo_gpgcheck=%s\ngpgkey=file://%s\nskip_if_unavailable=0\ntimeout=15\nretries=2\n%s' \
     "$url" "$signed" "$stage/key.asc" "$proxy_dnf" >"$stage/repos/kubernetes.repo"
   limit_of 90 dnf -q -y --noplugins --setopt="reposdir=$stage/repos" --setopt="cachedir=$stage/cache" --setopt="persistdir=$stage/state" \
-    --setopt="logdir=$stage" --disableexcludes=all repoquery --qf '%{name} %{version}\n' kubeadm kubelet kubectl >"$stage/found" 2>"$stage/said" ||
+    --setopt="logdir=$stage" '--setopt=disable_excludes=all,*' repoquery --qf '%{name} %{version}\n' kubeadm kubelet kubectl >"$stage/found" 2>"$stage/said" ||
     versions_refuse "$url/"
   versions_of_all <"$stage/found"
 }

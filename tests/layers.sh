@@ -4,6 +4,8 @@
 set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"
 mapfile -t sources < <(find include src -name '*.hpp' -o -name '*.cpp' | sort)
+[ ${#sources[@]} -gt 0 ] || { echo "there are no sources in include/ and src/" && exit 1; }
+for block in layers addresses; do grep -qx "\`\`\`$block" docs/architecture.md || { echo "docs/architecture.md has no block $block" && exit 1; }; done
 
 awk '
 function fault(text) { print FILENAME ":" FNR ": " text; faults++ }

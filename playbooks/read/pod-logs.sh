@@ -1,6 +1,7 @@
 # shellcheck shell=sh disable=SC2154
 # Reads the logs of pods with times, through kubectl on a control-plane node. Variables: space (a namespace); requests, one a line: POD
-# CONTAINER SINCE, where SINCE is a time, or "-" for all; most (bytes of each). Prints for each pod "POD STATUS BYTES" and that many bytes.
+# CONTAINER SINCE, where SINCE is a time, or "-" for all; most (bytes of each). Prints for each pod "POD STATUS BYTES" and that many bytes: of
+# the log, or if STATUS is not 0, of the reason.
 
 export LC_ALL=C
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -16,10 +17,16 @@ read_log() {
   set -- "$1" "$2" ${3:+--since-time="$3"}
   pod=$1 container=$2
   shift 2
-  timeout -k 2 20 kubectl --kubeconfig "$config" --request-timeout=15s -n "$space" logs "$pod" -c "$container" --timestamps "$@" \
-    2>/dev/null </dev/null >"$place/$pod.all"
-  echo "$?" >"$place/$pod.status"
-  head -c "$most" "$place/$pod.all" >"$place/$pod"
+  timeout -k 2 20 kubectl --kubeconfig "$config" --request-timeout=15s -n "$space" logs "$pod" -c "$container" --timestamps \
+    --limit-bytes="$most" "$@" </dev/null >"$place/$pod.all" 2>"$place/$pod.err"
+  status=$?
+  echo "$status" >"$place/$pod.status"
+  if [ "$status" = 0 ]; then
+    head -c "$most" "$place/$pod.all" >"$place/$pod"
+  else
+    [ "$status" != 124 ] || echo 'kubectl logs has not ended within 20s' >>"$place/$pod.err"
+    tail -n 2 "$place/$pod.err" | head -c 1000 >"$place/$pod"
+  fi
 }
 
 # At most eight at a time.

@@ -4,6 +4,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace checks {
 
@@ -194,6 +195,13 @@ const facts::Containerd* containerd_of(const Subject& s, Verdicts& out) {
   return nullptr;
 }
 
+std::string images_root(const Subject& s) {
+  const auto& [docker, containerd] = std::tie(s.facts.runtime.docker, s.facts.runtime.containerd);
+  if (uses(s, spec::Engine::docker) && docker && !docker->root.empty()) return docker->root;
+  if (uses(s, spec::Engine::containerd) && containerd && !containerd->root.empty()) return containerd->root;
+  return std::string(spec::row_of(s.cluster.runtime.engine).images);
+}
+
 bool is_node(const Subject& subject, Verdicts& out) {
   if (subject.facts.kubernetes.kubelet_conf) return true;
   out.skip("the host is not a node yet");
@@ -224,6 +232,13 @@ bool is_gpu_host(const Subject& subject, Verdicts& out) {
 
 Severity gpu_severity(const Subject& subject) {
   return subject.stage == Stage::node ? Severity::blocker : Severity::warning;
+}
+
+bool is_cni_link(std::string_view name) {
+  for (const char* start : {"cni", "flannel", "cali", "vxlan.calico", "tunl", "cilium", "weave", "kube-ipvs",
+                            "kube-bridge", "nodelocaldns"})
+    if (name.starts_with(start)) return true;
+  return false;
 }
 
 }  // namespace checks

@@ -38,6 +38,8 @@ namespace checks {
 
 /// containerd if it is the runtime and is installed; skipped with the reason otherwise.
 [[nodiscard]] const facts::Containerd* containerd_of(const Subject& subject, Verdicts& out);
+/// The folder of the container runtime's images: as the runtime is configured, otherwise its default.
+[[nodiscard]] std::string images_root(const Subject& subject);
 /// The file system of a path, or nullptr.
 [[nodiscard]] const facts::Disk* disk_of(const facts::Facts& facts, std::string_view path);
 /// An existing node; skipped with the reason otherwise.
@@ -86,5 +88,8 @@ enum class Standing {
 /// Severity of a problem that affects GPUs but not Kubernetes: a warning before the installation, a blocker
 /// on a node.
 [[nodiscard]] Severity gpu_severity(const Subject& subject);
+
+/// Links that network plugins create.
+[[nodiscard]] bool is_cni_link(std::string_view name);
 
 }  // namespace checks

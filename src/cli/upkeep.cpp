@@ -67,6 +67,8 @@ void add_etcd(CLI::App& root, Global& global, Verb& chosen) {
       "restore", "Restore the cluster state from a snapshot", Etcd::Asks::yes, app::etcd_restore,
       [](CLI::App& verb, app::EtcdOptions& options) {
         verb.add_option("SNAPSHOT", options.file, "Local etcd snapshot")->required()->option_text("FILE");
+        add_list(verb, "--lost", options.lost, "HOST,...",
+                 "Control-plane nodes that are permanently lost, and left out");
       });
   group.add("defrag", "Defragment etcd, one member at a time", Etcd::Asks::yes, app::etcd_defrag,
             [](CLI::App&, app::EtcdOptions&) {});

@@ -31,16 +31,8 @@ bool has_address(const Known& node, const spec::Host& host) {
   return std::ranges::find(node.addresses, host.endpoint.address) != node.addresses.end();
 }
 
-/// Whether the node has the host's name or address in the cluster file.
-bool is_known_as(const Known& node, const spec::Host& host) {
-  const auto agrees = [&](const std::string& name) {
-    return name == node.name || name.starts_with(node.name + ".") || node.name.starts_with(name + ".");
-  };
-  return agrees(base::lower(host.name)) || agrees(base::lower(host.endpoint.address)) ||
-         has_address(node, host);
-}
-
-/// Whether the node has it exactly, not only up to a dot: "gpu" is not "gpu.rack2" then.
+/// Whether the node has the host's name or address exactly, not only up to a dot: "gpu" is not "gpu.rack2"
+/// then.
 bool is_exactly(const Known& node, const spec::Host& host) {
   return base::lower(host.name) == node.name || base::lower(host.endpoint.address) == node.name ||
          has_address(node, host);
@@ -77,6 +69,14 @@ std::unexpected<base::Error> not_its_node(const spec::Host& host, const std::vec
 }
 
 }  // namespace
+
+bool is_known_as(const Known& node, const spec::Host& host) {
+  const auto agrees = [&](const std::string& name) {
+    return name == node.name || name.starts_with(node.name + ".") || node.name.starts_with(name + ".");
+  };
+  return agrees(base::lower(host.name)) || agrees(base::lower(host.endpoint.address)) ||
+         has_address(node, host);
+}
 
 Nodes read_nodes(std::string_view output) {
   Nodes nodes;

@@ -19,6 +19,8 @@ Result<Journal> read_journal(std::string_view text) {
       journal.unreadable.emplace_back(line.substr(line.find('\t') + 1));
     } else if (fields[0] == "now" && fields.size() >= 4) {
       journal.now[{field(1), field(2)}] = field(3);
+    } else if (fields[0] == "lost" && fields.size() == 5) {
+      journal.lost[{{field(1), field(2)}, field(3)}] = field(4);
     } else if (fields[0] == "log" && fields.size() == 6) {
       if (fields[1].starts_with('+'))
         journal.made[{field(5), {field(1).substr(1), field(2)}}] = field(3);

@@ -36,6 +36,13 @@ bool is_watched(const Thing& thing) {
   return thing.first == "file" || thing.first == "sysctl";
 }
 
+/// "ii 1.2-3" of dpkg without its letters, which only show whether the version is held.
+std::string_view version_of(std::string_view state) {
+  return state.size() > 3 && state[1] == 'i' && state[2] == ' ' ? state.substr(3) : state;
+}
+
+constexpr std::string_view changed_since = "it was changed by others since (--force restores it)";
+
 constexpr std::string_view kinds[] = {"file",         "directory",   "unit",         "sysctl", "module",
                                       "package",      "image",       "docker-image", "swap",   "mig",
                                       "compute-mode", "persistence", "mode"};
@@ -65,6 +72,7 @@ class Backwards {
     for (auto line = journal_.lines.rbegin(); line != journal_.lines.rend(); ++line)
       if (is_chosen(line->run)) TRY(take_back(*line));
     for (const auto& [thing, why] : kept_) way_.kept.push_back({thing, why});
+    way_.upgraded.assign(upgraded_.begin(), upgraded_.end());
     way_.unreadable = journal_.unreadable;
     arrange();
     return std::move(way_);
@@ -164,6 +172,12 @@ class Backwards {
     return place == state_.end() ? "unknown" : place->second;
   }
 
+  /// The line with the state that it will have when all selected runs are undone.
+  [[nodiscard]] const Line& first_of(const Thing& thing) const {
+    return *std::ranges::find_if(
+        journal_.lines, [&](const Line& line) { return line.thing == thing && is_chosen(line.run); });
+  }
+
   Result<> take_back(const Line& line) {
     const Thing& thing = line.thing;
     if (thing.first == "cluster" || kept_.contains(thing) || is_linker_cache(thing)) return {};
@@ -182,11 +196,30 @@ class Backwards {
       if (made == journal_.made.end() || made->second != now) return {};
     } else if (is_watched(thing) && !undo_.force && !is_for_others(line)) {
       if (made == journal_.made.end()) {
-        kept_[thing] = "the journal does not record what gpuadm changed";
+        kept_[thing] = "the journal does not record what gpuadm changed (--force restores it)";
         return {};
       }
       if (essence(thing, made->second) != essence(thing, now)) {
-        kept_[thing] = "it was changed by others since";
+        kept_[thing] = changed_since;
+        return {};
+      }
+    } else if (thing.first == "package" && !was_not_installed(first_of(thing))) {
+      if (is_for_others(line)) upgraded_.insert(thing.second);
+      if (upgraded_.contains(thing.second)) return {};
+      if (!undo_.force && made != journal_.made.end() && version_of(made->second) != version_of(now)) {
+        kept_[thing] = changed_since;
+        return {};
+      }
+      if (const auto lost = journal_.lost.find({thing, line.was});
+          lost != journal_.lost.end() && &line == &first_of(thing)) {
+        const std::string why =
+            fmt::format("{} cannot be installed again: {}", base::printable(line.was, 100),
+                        base::printable(lost->second, 200));
+        // There is nothing to wait for if it is to be forgotten.
+        if (undo_.force)
+          way_.kept.push_back({thing, why});
+        else
+          kept_[thing] = why + " (--force forgets its previous version)";
         return {};
       }
     }
@@ -321,7 +354,8 @@ class Backwards {
   std::map<Thing, std::string> state_;
   std::map<Thing, std::string> kept_;
   std::set<Thing> staying_;
-  std::vector<Line> todo_;  ///< one per object: its final state
+  std::set<std::string> upgraded_;  ///< packages
+  std::vector<Line> todo_;          ///< one per object: its final state
   UndoPlan way_;
 };
 

@@ -53,10 +53,11 @@ Result<ContainerdPart> part_of(const std::string& path, const std::optional<std:
 }
 
 /// The newest configuration version that a containerd reads: since 1.6.32 and 1.7.17 it rejects a newer one
-/// (containerd/containerd#10165); before, it misinterprets its keys.
+/// (containerd/containerd#10165); before, it misinterprets its keys. Version 4 is new in 2.3 (containerd's
+/// RELEASES.md).
 std::int64_t newest_version(const base::Version& engine) {
   if (engine < base::Version{2, 0, 0}) return 2;
-  return engine < base::Version{2, 2, 0} ? 3 : 4;
+  return engine < base::Version{2, 3, 0} ? 3 : 4;
 }
 
 /// The version in a file, or nothing.

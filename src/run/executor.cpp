@@ -164,7 +164,6 @@ void Executor::submit(const std::string& host, std::string script, transport::Ef
   }
   if (walker.doing == Walker::Doing::receive || walker.doing == Walker::Doing::pull ||
       walker.doing == Walker::Doing::offer) {
-    command.output = transport::Output::secret;
     command.timeout += std::chrono::seconds(walker.size / slowest);
   }
   count_report(walker, 1);

@@ -93,9 +93,7 @@ Tree only(const Tree& from, std::initializer_list<const char*> keys) {
 
 Result<std::string> read_admin_conf(const spec::Cluster& cluster, transport::Fleet& fleet,
                                     const assets::Store& assets) {
-  const Query query{.label = "read the kubeconfig",
-                    .asset = "playbooks/read/admin-conf.sh",
-                    .output = transport::Output::secret};
+  const Query query{.label = "read the kubeconfig", .asset = "playbooks/read/admin-conf.sh"};
   std::vector<base::Error> errors;
   for (const spec::Host& host : cluster.hosts) {
     if (host.role != spec::Role::control_plane) continue;

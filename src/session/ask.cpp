@@ -11,7 +11,7 @@ namespace {
 /// A script, after the libraries whose functions it calls: a line that loads one from the script's folder if
 /// it is run by hand.
 Result<std::string> with_libraries(std::string script, const assets::Store& assets) {
-  for (const char* library : {"frame", "kubeconfig", "gpu-users"})
+  for (const char* library : {"frame", "kubeconfig", "gpu-users", "static-pods"})
     if (script.find(base::replace_all(library, "-", "_") + "_is_here") != std::string::npos)
       script = TRY(assets.read(fmt::format("playbooks/{}.sh", library))) + "\n" + script;
   return script;
@@ -23,8 +23,7 @@ Result<transport::Command> command_of(const Query& query, const assets::Store& a
   return transport::Command{.label = query.label,
                             .script = base::assignments(query.variables) +
                                       TRY(with_libraries(TRY(assets.read(query.asset)), assets)),
-                            .timeout = query.timeout,
-                            .output = query.output};
+                            .timeout = query.timeout};
 }
 
 Result<transport::Exit> ask(const std::string& host, const Query& query, transport::Fleet& fleet,

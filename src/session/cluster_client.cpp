@@ -62,7 +62,6 @@ Result<transport::Command> objects_command(const ObjectQuery& query, const asset
                                                 {"selector", query.selector},
                                                 {"seconds", std::to_string(query.available_within.count())}},
                                                assets));
-  command.output = query.output;
   command.output_limit = objects_limit;
   return command;
 }
@@ -126,11 +125,9 @@ Result<std::vector<Tree>> ClusterClient::get(const ObjectQuery& query) {
 
 Result<std::vector<std::string>> ClusterClient::create(const std::string& space,
                                                        const std::vector<Tree>& objects,
-                                                       std::vector<base::Secret> secrets,
                                                        transport::Purpose purpose) {
   transport::Command command = TRY(command_for("create the objects", "create",
                                                {{"space", space}, {"objects", list_of(objects)}}, *assets_));
-  command.secrets = std::move(secrets);
   command.purpose = purpose;
   return names_in(TRY(run(std::move(command))));
 }
@@ -161,11 +158,9 @@ Result<std::vector<std::string>> ClusterClient::remove(const std::string& space,
   return names_in(TRY(run(std::move(command))));
 }
 
-Result<> ClusterClient::apply(const std::vector<Tree>& objects, std::vector<base::Secret> secrets,
-                              transport::Purpose purpose) {
+Result<> ClusterClient::apply(const std::vector<Tree>& objects, transport::Purpose purpose) {
   transport::Command command =
       TRY(command_for("apply the objects", "apply", {{"objects", list_of(objects)}}, *assets_));
-  command.secrets = std::move(secrets);
   command.purpose = purpose;
   TRY(run(std::move(command)));
   return {};
@@ -175,7 +170,6 @@ Result<std::vector<Tree>> ClusterClient::find(const std::vector<Tree>& reference
   if (references.empty()) return std::vector<Tree>();
   transport::Command command =
       TRY(command_for("read the objects", "named", {{"objects", list_of(references)}}, *assets_));
-  command.output = transport::Output::secret;  // Secrets may be among them
   return objects_in(TRY(run(std::move(command))), host_ + ": kubectl get");
 }
 

@@ -50,6 +50,53 @@ Result<> are_still(const ControlPlaneContext& context, const facts::Census& cens
   return {};
 }
 
+/// The cluster of the command line, with the lost hosts at its end, or of the file, which must have them.
+Result<spec::Cluster> with_lost(const Asked& asked) {
+  Hosts hosts = asked.hosts;
+  for (const std::string& host : asked.lost)
+    if (std::ranges::find(hosts.targets, host) != hosts.targets.end())
+      return base::fail(Fault::usage,
+                        fmt::format("{} is given as a host and as lost", base::printable(host)));
+  if (asked.lost.empty() || (hosts.targets.empty() && !hosts.file.empty()))
+    return read_cluster(hosts, asked.common.connection);
+  if (hosts.targets.empty()) hosts.targets.emplace_back();  // the local machine
+  hosts.targets.insert(hosts.targets.end(), asked.lost.begin(), asked.lost.end());
+  return read_cluster(hosts, asked.common.connection);
+}
+
+/// Removes the hosts of `lost` from the cluster.
+Result<std::vector<spec::Host>> take_lost(const Asked& asked, spec::Cluster& cluster) {
+  std::vector<spec::Host> lost;
+  for (const std::string& target : asked.lost) {
+    const std::string name = asked.hosts.file.empty() ? TRY(spec::single(target)).hosts.front().name : target;
+    const auto host = std::ranges::find(cluster.hosts, name, &spec::Host::name);
+    if (host == cluster.hosts.end())
+      return base::fail(Fault::usage, fmt::format("{} has no host named {}", asked.hosts.file.string(),
+                                                  base::printable(name)));
+    lost.push_back(*host);
+    cluster.hosts.erase(host);
+  }
+  return lost;
+}
+
+/// Removes the hosts that did not answer, which are not needed then.
+void exclude_absent(spec::Cluster& cluster, Survey& survey, const Session& session,
+                    const std::vector<spec::Host>& lost, Io& io) {
+  for (const spec::Host& host : lost) {
+    session.fleet->remove(host.name);
+    survey.census.erase(host.name);
+  }
+  for (const spec::Host& host : cluster.hosts) {
+    const auto& facts = survey.census.at(host.name);
+    if (facts) continue;
+    io.err(fmt::format("note: {}; it is left out, because only control-plane nodes are needed\n",
+                       base::printable(facts.error().what, 300)));
+    session.fleet->remove(host.name);
+    survey.census.erase(host.name);
+  }
+  std::erase_if(cluster.hosts, [&](const spec::Host& host) { return !survey.census.contains(host.name); });
+}
+
 using Make = std::function<Result<plan::Plan>(const facts::Census&)>;
 
 /// The plan from `make`, rendered again from current facts once the hosts are locked.
@@ -71,19 +118,43 @@ Result<Outcome> play(const ControlPlaneContext& context, const OneByOne& how, re
 
 }  // namespace
 
+Result<> are_lost(const std::vector<spec::Host>& lost, const facts::Census& census) {
+  for (const spec::Host& host : lost) {
+    const auto& facts = census.at(host.name);
+    const std::string name = base::printable(host.name);
+    if (facts && facts->kubernetes.admin_conf)
+      return base::fail(
+          Fault::blocked, fmt::format("{} is not lost: it answers, and is a control-plane node", name),
+          "run again without --lost: its data is restored, too; or on it: gpuadm reset --force");
+    if (!facts && facts.error().fault != Fault::unreachable)
+      return base::fail(
+          Fault::blocked, fmt::format("{} may not be lost: {}", name, facts.error().what),
+          "a control-plane node that runs would form a second cluster: fix this, or shut it down");
+  }
+  return {};
+}
+
 Result<Outcome> on_control_planes(const Asked& asked, std::string_view playbook, Io& io,
                                   const std::function<Result<Outcome>(const ControlPlaneContext&)>& act) {
   const assets::Store assets = TRY(assets::Store::open(asked.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, playbook));
-  const spec::Cluster named = TRY(read_cluster(asked.hosts, asked.common.connection));
+  const spec::Cluster named = TRY(with_lost(asked));
+  spec::Cluster needed = named;
+  const std::vector<spec::Host> lost = TRY(take_lost(asked, needed));
   const Session session = TRY(Session::open(named, asked.common.connection, asked.consent, io));
-  const Survey survey = TRY(session.survey_all(assets));
-  const spec::Cluster cluster = as_found(named, survey.census);
+  Survey survey = TRY(session.survey_all(assets, [&](const std::string& name) {
+    const auto host = std::ranges::find(needed.hosts, name, &spec::Host::name);
+    return host != needed.hosts.end() &&
+           (host->role == spec::Role::control_plane || asked.absent_workers == AbsentWorkers::refused);
+  }));
+  TRY(are_lost(lost, survey.census));
+  exclude_absent(needed, survey, session, lost, io);
+  const spec::Cluster cluster = as_found(needed, survey.census);
   TRY(has_control_plane(cluster, survey.census));
   std::vector<std::string> hosts;
   for (const spec::Host& host : cluster.hosts)
     if (host.role == spec::Role::control_plane) hosts.push_back(host.name);
-  return act({assets, library, cluster, survey, session, hosts});
+  return act({assets, library, cluster, survey, session, hosts, lost});
 }
 
 Result<std::string> call(const ControlPlaneContext& context, const std::string& host,

@@ -131,7 +131,6 @@ Result<SettledVersion> resolve_patch(const playbook::ChosenVersion& version, con
       command.label = "read the versions in the package repository";
       command.script = versions_program(sources, host, version.version, script);
       command.timeout = ask_timeout;
-      if (!sources.cluster.proxy.login.empty()) command.secrets.push_back(sources.cluster.proxy.login);
       fleet.submit(host.name, std::move(command));
     }
   Offers offers;

@@ -28,7 +28,7 @@ constexpr std::array phases = std::to_array<std::string_view>(
 /// Checks of a node whose failure stops such a step, in addition to those of playbooks/reasons.sh.
 constexpr std::array node_checks = std::to_array<std::string_view>(
     {"kernel.inotify-left", "kubelet.exits", "host.disk.no-space", "rt.sandbox-missing", "kubelet.containers",
-     "net.cni-plugin", "rt.image-pull", "kubelet.config-readable", "kubelet.swap-policy",
+     "net.cni-plugin", "rt.image-pull", "kubelet.config-readable", "kubelet.swap-policy", "kubelet.eviction",
      "kubelet.unknown-flags", "kubelet.feature-gates", "kubelet.cpu-topology-manager",
      "kubelet.cgroup-driver-match", "rt.present", "rt.cri.socket", "host.disk.root-free", "host.disk.inodes",
      "rt.containerd.root-space"});
@@ -38,7 +38,7 @@ constexpr std::array cluster_checks =
 template <std::size_t N>
 void keep_failed(std::vector<Finding>& findings, const std::array<std::string_view, N>& ids) {
   std::erase_if(findings, [&](const Finding& finding) {
-    return finding.verdict != report::Verdict::fail ||
+    return finding.verdict != report::Verdict::fail || finding.severity == report::Severity::note ||
            std::ranges::find(ids, std::string_view(finding.id)) == ids.end();
   });
 }

@@ -217,10 +217,11 @@ Result<Session> Session::open(const spec::Cluster& cluster, const Connection& co
   return session;
 }
 
-Result<Survey> Session::survey_all(const assets::Store& assets) const {
+Result<Survey> Session::survey_all(const assets::Store& assets,
+                                   const std::function<bool(const std::string&)>& needed) const {
   Survey survey = TRY(take_census(*fleet, assets));
   TRY(folder.save("facts.json", to_tree(survey.census)));
-  TRY(all_read(survey.census));
+  TRY(all_read(survey.census, needed));
   return survey;
 }
 

@@ -26,10 +26,6 @@ constexpr int rendezvous_port = 29500;
 /// problem of the network.
 constexpr double least_part = 0.25, least_of_a_core = 0.25;  // of the link; GB/s
 
-int processes_of(const Role& role) {
-  return role.gpus.form == GpuRequest::Form::whole ? std::max(1, role.gpus.count) : 1;
-}
-
 /// Items of a list for which `keep` is true; without any, no list.
 template <class Keep>
 void filter(Tree& map, std::string_view key, Keep keep) {
@@ -270,7 +266,8 @@ std::optional<TrainJob> all_reduce_job(const TrainJob& job, const AllReduceScrip
   int processes = 0;
   for (const Role& role : job.roles) {
     if (some && !role.gpus.any()) continue;
-    processes = processes == 0 ? processes_of(role) : std::min(processes, processes_of(role));
+    const int mine = processes_for(role.gpus);
+    processes = processes == 0 ? mine : std::min(processes, mine);
     test.roles.push_back(role);
   }
   if (test.ranks() * processes < 2) return std::nullopt;

@@ -18,10 +18,16 @@ using base::Tree;
 
 constexpr std::string_view whole_gpu = "nvidia.com/gpu", shared_gpu = "nvidia.com/gpu.shared",
                            mig_prefix = "nvidia.com/mig-";
+/// The number of pods that share a GPU of the node (k8s-device-plugin docs/gpu-feature-discovery).
+constexpr const char* replicas_label = "nvidia.com/gpu.replicas";
 
 std::string label(const facts::Node& node, const std::string& name) {
   const auto place = node.labels.find(name);
   return place == node.labels.end() ? "" : place->second;
+}
+
+int shares_of(const facts::Node& node) {
+  return static_cast<int>(std::max(1LL, base::to_int(label(node, replicas_label)).value_or(1)));
 }
 
 /// MIG profiles in resource names have dots: "nvidia.com/mig-1g.10gb"; "1g.10gb+me" is "1g.10gb.me".
@@ -35,8 +41,7 @@ void add_plugin_offers(const facts::ClusterFacts& cluster, const facts::Node& no
     const facts::GpuUsage usage = facts::gpu_usage(cluster, node, resource);
     if (usage.all <= 0) continue;
     GpuOffer offer{node.name, resource, mig_profile_of(resource), 1, usage.all, usage.free(), {}};
-    offer.shares =
-        static_cast<int>(std::max(1LL, base::to_int(label(node, "nvidia.com/gpu.replicas")).value_or(1)));
+    offer.shares = shares_of(node);
     for (const facts::GpuUse& use : usage.uses)
       offer.holders.push_back(fmt::format("{} ({})", use.holder, use.count));
     supply.offers.push_back(std::move(offer));
@@ -127,6 +132,26 @@ Tree claim_template_of(const GpuSupply& supply, const GpuRequest& request, const
                        {"spec", Tree::map_of({{"spec", Tree::map_of({{"devices", std::move(devices)}})}})}});
 }
 
+/// Nodes with another number of shares, or with whole GPUs, may offer the same resource. Nodes without shares
+/// may have no label.
+void select_nodes(const GpuSupply& supply, const GpuRequest& request, GpuParts& parts) {
+  if (request.form == GpuRequest::Form::share)
+    parts.node_selector = Tree::map_of({{replicas_label, std::to_string(request.parts)}});
+  if (request.form != GpuRequest::Form::whole || supply.share_counts.empty()) return;
+  Tree counts = Tree::list();
+  for (const int count : supply.share_counts) counts.push(std::to_string(count));
+  parts.node_expression =
+      Tree::map_of({{"key", replicas_label}, {"operator", "NotIn"}, {"values", std::move(counts)}});
+}
+
+/// A pod fits a node if it fits one of the terms.
+void add_to_terms(Tree& pod_spec, const Tree& expression) {
+  Tree& terms = pod_spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+                        ["nodeSelectorTerms"];
+  if (terms.items().empty()) terms.push(Tree::map());
+  for (Tree& term : terms.items()) term["matchExpressions"].push(expression);
+}
+
 }  // namespace
 
 std::string why_no_pods(const facts::Node& node) {
@@ -154,43 +179,6 @@ std::string mig_profile_of(std::string_view resource) {
   return profile;
 }
 
-Result<GpuRequest> parse_gpus(std::string_view option, std::string_view text) {
-  const auto number = [](std::string_view digits) -> std::optional<int> {
-    const auto value = base::to_int(digits);
-    if (!value || *value < 0 || *value > most_gpus) return std::nullopt;
-    return static_cast<int>(*value);
-  };
-  if (const auto count = number(text))
-    return *count == 0 ? GpuRequest{} : GpuRequest{GpuRequest::Form::whole, *count, 1, {}};
-  if (text.starts_with("1/"))
-    if (const auto parts = number(text.substr(2)); parts && *parts > 0)
-      return *parts == 1 ? GpuRequest{GpuRequest::Form::whole, 1, 1, {}}
-                         : GpuRequest{GpuRequest::Form::share, 1, *parts, {}};
-  const std::string_view profile = text.substr(0, text.find(':'));
-  const auto count =
-      profile.size() == text.size() ? std::optional(1) : number(text.substr(profile.size() + 1));
-  if (spec::is_mig_profile(profile) && count && *count > 0)
-    return GpuRequest{GpuRequest::Form::mig, *count, 1, std::string(profile)};
-  return base::fail(
-      Fault::usage, fmt::format("{}: not a number of GPUs: {}", option, base::printable(text, 50)),
-      fmt::format("for example {0} 1, {0} 1/4 (a share), {0} 1g.10gb or {0} 1g.10gb:2 (MIG)", option));
-}
-
-std::string describe(const GpuRequest& request) {
-  switch (request.form) {
-    case GpuRequest::Form::none:
-      return "no GPU";
-    case GpuRequest::Form::whole:
-      return fmt::format("{} GPU{}", request.count, request.count == 1 ? "" : "s");
-    case GpuRequest::Form::share:
-      return fmt::format("1/{} of a GPU", request.parts);
-    case GpuRequest::Form::mig:
-      return fmt::format("{} MIG instance{} {}", request.count, request.count == 1 ? "" : "s",
-                         request.profile);
-  }
-  return "";
-}
-
 Result<GpuSupply> supply_of(const facts::ClusterFacts& cluster) {
   TRY(facts::require_nodes_and_pods(cluster));
   GpuSupply supply;
@@ -201,6 +189,8 @@ Result<GpuSupply> supply_of(const facts::ClusterFacts& cluster) {
                         return is_gpu_resource(of.first) && base::to_int(of.second).value_or(0) > 0;
                       });
     if (!some) continue;
+    if (!claims && shares_of(node) > 1 && node.capacity.contains(std::string(whole_gpu)))
+      supply.share_counts.insert(shares_of(node));
     if (const std::string why = why_no_pods(node); !why.empty()) {
       supply.unusable.push_back(node.name + ": " + why);
       continue;
@@ -212,6 +202,13 @@ Result<GpuSupply> supply_of(const facts::ClusterFacts& cluster) {
       add_plugin_offers(cluster, node, supply);
     }
   }
+  return supply;
+}
+
+GpuSupply supply_of(const spec::Cluster& file) {
+  GpuSupply supply;
+  if (file.gpu.allocator == spec::Allocator::dra) supply.claims = "v1";
+  supply.runtime_class = "nvidia";
   return supply;
 }
 
@@ -251,11 +248,14 @@ GpuParts parts_of(const GpuSupply& supply, const GpuRequest& request, const std:
     if (request.form == GpuRequest::Form::share && suits(offer, request)) resource = offer.resource;
   parts.limits = Tree::map_of({{resource, request.count}});
   parts.runtime_class = supply.runtime_class;
+  select_nodes(supply, request, parts);
   return parts;
 }
 
 void add_gpus(Tree& pod_spec, const GpuParts& parts, std::size_t container) {
   if (!parts.runtime_class.empty()) pod_spec.set("runtimeClassName", parts.runtime_class);
+  if (!parts.node_selector.is_null()) pod_spec["nodeSelector"].merge(parts.node_selector);
+  if (!parts.node_expression.is_null()) add_to_terms(pod_spec, parts.node_expression);
   if (!parts.pod_claims.is_null()) pod_spec.set("resourceClaims", parts.pod_claims);
   Tree& resources = pod_spec["containers"].items().at(container)["resources"];
   if (!parts.limits.is_null()) resources["limits"].merge(parts.limits);

@@ -83,7 +83,7 @@ Tree resources(const Notebook& notebook) {
 /// container that ends reports the last lines of its log.
 Tree notebook_container(const Notebook& notebook) {
   Tree made = Tree::map_of({{"name", container}, {"image", notebook.image}});
-  if (!notebook.command.empty()) made.set("args", Tree::list_of(notebook.command));
+  if (!notebook.command.empty()) made.set("args", literals(notebook.command));
   Tree token =
       Tree::map_of({{"secretKeyRef", Tree::map_of({{"name", secret_name(notebook)}, {"key", token_key}})}});
   made.set("env", list_of(Tree::map_of({{"name", "JUPYTER_TOKEN"}, {"valueFrom", std::move(token)}})));
@@ -113,10 +113,6 @@ Tree pod_spec(const Notebook& notebook, const GpuParts& parts) {
   if (!notebook.claim.empty()) spec.set("securityContext", Tree::map_of({{"fsGroup", group}}));
   spec.set("containers", list_of(notebook_container(notebook)));
   spec.set("volumes", std::move(volumes));
-  // Other nodes may offer the same resource with another number of shares, or whole GPUs.
-  if (notebook.gpus.form == GpuRequest::Form::share)
-    spec.set("nodeSelector",
-             Tree::map_of({{"nvidia.com/gpu.replicas", std::to_string(notebook.gpus.parts)}}));
   if (notebook.gpus.any()) add_gpus(spec, parts);
   return spec;
 }

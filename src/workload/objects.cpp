@@ -1,6 +1,7 @@
 #include "gpuadm/workload/objects.hpp"
 
 #include "gpuadm/base/image_reference.hpp"
+#include "gpuadm/base/random.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@ namespace {
 using base::Fault;
 using base::Tree;
 
+constexpr std::size_t instance_bytes = 5;
 constexpr std::size_t longest_name = 50, longest_label = 63, longest_path = 1024;
 constexpr long long smallest_size = 1LL << 20;
 
@@ -84,6 +86,16 @@ std::string selector_of(std::string_view kind, std::string_view name) {
   selector += kind.empty() ? fmt::format(",{}", kind_label) : fmt::format(",{}={}", kind_label, kind);
   if (!name.empty()) selector += fmt::format(",{}={}", name_label, name);
   return selector;
+}
+
+std::string instance_selector(std::string_view kind, std::string_view name, std::string_view instance) {
+  std::string selector = selector_of(kind, name);
+  if (!instance.empty()) selector += fmt::format(",{}={}", instance_label, instance);
+  return selector;
+}
+
+Result<std::string> new_instance() {
+  return TRY(base::random_secret(instance_bytes)).reveal();
 }
 
 Result<> check_name(std::string_view what, std::string_view name) {
@@ -164,6 +176,22 @@ std::vector<std::string> default_classes(std::span<const Tree> objects, std::str
       names.push_back(base::printable(name, 253));
   }
   return names;
+}
+
+std::string literal(std::string_view text) {
+  std::string escaped;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    escaped += text[i];
+    const bool expands = i + 1 < text.size() && (text[i + 1] == '$' || text[i + 1] == '(');
+    if (text[i] == '$' && expands) escaped += '$';
+  }
+  return escaped;
+}
+
+Tree literals(const std::vector<std::string>& words) {
+  Tree list = Tree::list();
+  for (const std::string& word : words) list.push(literal(word));
+  return list;
 }
 
 }  // namespace workload

@@ -39,6 +39,8 @@ std::vector<std::string> PodLog::take(std::string_view answer, Writer writer, En
     const bool old = lines_ == 0 ? false : same ? i < lines_ : !time.empty() && time <= last_;
     if (!old) fresh.emplace_back(text_of(lines[i]));
   }
+  // An answer without new lines may have been limited before the last known one.
+  if (fresh.empty()) return fresh;
   std::string_view last;
   for (const std::string_view line : lines)
     if (!time_of(line).empty()) last = time_of(line);

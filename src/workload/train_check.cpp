@@ -238,7 +238,8 @@ class Checks {
     add("volume", Verdict::fail, Severity::blocker,
         fmt::format("there is no claim {} in the namespace {}", base::printable(claim, 80), in_.job.space),
         names.empty() ? "the namespace has no claims" : "claims: " + names,
-        fmt::format("gpuadm storage claim {} --size 10Gi --on STORAGE", base::printable(claim, 80)));
+        fmt::format("gpuadm storage claim {} --size 10Gi --on STORAGE -n {}", base::printable(claim, 80),
+                    in_.job.space));
   }
 
   void rdma() {

@@ -122,7 +122,7 @@ Tree environment_of(const TrainJob& job, std::optional<int> rank, const TrainCon
   }
   if (rank) set("JOB_COMPLETION_INDEX", std::to_string(*rank));  // as in an Indexed Job
   if (!job.source.empty()) set("GPUADM_SOURCE", std::string(read_only_source));
-  if (!job.checkpoints.empty()) set(checkpoint_variable, job.checkpoints);
+  if (!job.checkpoints.empty()) set(checkpoint_variable, literal(job.checkpoints));
   set("GPUADM_ATTEMPT", "0");
   return list;
 }

@@ -193,9 +193,9 @@ void merge_equal_roles(TrainJob& job) {
 }
 
 int processes_of(TrainFields& fields, std::string_view key, const TrainJob& job) {
-  const int gpus = job.roles.empty() ? 0 : job.roles.back().gpus.count;
   const std::string text = fields.text(key, "");
-  if (text.empty() || text == "auto" || text == "gpu") return std::max(1, text.empty() ? 1 : gpus);
+  if (text.empty() || text == "auto" || text == "gpu")
+    return job.roles.empty() ? 1 : processes_for(job.roles.back().gpus);
   if (text == "cpu") {
     fields.refuse(key, "the number of CPUs differs between nodes; specify a number");
     return 1;

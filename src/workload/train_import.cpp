@@ -85,11 +85,14 @@ void read_train_job(TrainFields& spec, const std::string& image, TrainJob& job) 
   if (!image.empty()) options.image = image;
   if (options.image.empty())
     trainer.problem("no image: it is in the runtime, which gpuadm does not read; specify it with --image");
+  // Kubernetes expands variables in it, as in other manifests.
+  Tree command = Tree::list();
   for (const char* key : {"command", "args"})
     if (const Tree* words = trainer.use(key))
-      for (const Tree& word : words->items()) options.command.push_back(word.text());
-  if (options.command.empty()) trainer.problem("no command");
+      for (const Tree& word : words->items()) command.push(word.text());
+  if (command.items().empty()) trainer.problem("no command");
   Tree pod = pod_of(options);
+  if (!command.items().empty()) pod["containers"].items().front().set("command", std::move(command));
   if (const Tree* variables = trainer.use("env")) pod["containers"].items().front().set("env", *variables);
   if (const Tree* resources = trainer.use("resourcesPerNode"))
     pod["containers"].items().front().set("resources", *resources);
@@ -114,7 +117,7 @@ void read_job(TrainFields& spec, const std::string& image, TrainJob& job) {
     spec.refuse("completions", "several pods without completionMode: Indexed have no ranks");
   (void)spec.use("completionMode");
   job.roles = {role_from(spec.below("template"), "worker", completions, image)};
-  job.processes = std::max(1, job.roles.front().gpus.count);
+  job.processes = processes_for(job.roles.front().gpus);
   for (const char* key : {"podFailurePolicy", "successPolicy", "backoffLimitPerIndex", "maxFailedIndexes"})
     spec.refuse(key, "a rank that fails ends the job");
   for (const char* key : {"selector", "manualSelector"})

@@ -112,9 +112,19 @@ void add_source(const TrainJob& job, Tree& spec, Tree& container) {
   container.set("workingDir", source_folder);
 }
 
+}  // namespace
+
+Tree labels_of(const TrainJob& job) {
+  Tree labels = labels_of(train_kind, job.name);
+  if (!job.instance.empty()) labels.set(instance_label, job.instance);
+  return labels;
+}
+
+namespace {
+
 Tree metadata_of(const TrainJob& job, const Role& role, std::optional<int> rank) {
   Tree labels = role.labels.is_null() ? Tree::map() : role.labels;
-  labels.merge(labels_of(train_kind, job.name));
+  labels.merge(labels_of(job));
   if (rank) labels.set(rank_label, std::to_string(*rank));
   Tree metadata = Tree::map_of({{"labels", std::move(labels)}});
   if (!role.annotations.is_null()) metadata.set("annotations", role.annotations);
@@ -157,16 +167,15 @@ Result<Tree> template_of(const TrainJob& job, std::optional<int> rank, const Tra
   spec["containers"].items().at(0) = std::move(container);
   if (job.ranks() > 1 && job.placement == Placement::one_per_node) spread(job, spec);
   if (role.gpus.any())
-    add_gpus(spec, parts_of(context.supply, role.gpus, claims_name(job, role), job.space,
-                            labels_of(train_kind, job.name)));
+    add_gpus(spec, parts_of(context.supply, role.gpus, claims_name(job, role), job.space, labels_of(job)));
   return Tree::map_of({{"metadata", metadata_of(job, role, rank)}, {"spec", std::move(spec)}});
 }
 
 Tree pod_of(const PodOptions& options) {
   Tree container = Tree::map_of({{"name", "rank"}, {"image", options.image}});
-  if (!options.command.empty()) container.set("command", Tree::list_of(options.command));
+  if (!options.command.empty()) container.set("command", literals(options.command));
   for (const auto& [name, value] : options.environment)
-    append(container, "env", Tree::map_of({{"name", name}, {"value", value}}));
+    append(container, "env", Tree::map_of({{"name", name}, {"value", literal(value)}}));
   Tree pod = Tree::map();
   // A request without a limit of CPUs: they are only shared if nodes are full.
   if (!options.cpus.empty()) container["resources"]["requests"].set("cpu", options.cpus);

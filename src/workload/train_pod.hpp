@@ -6,6 +6,8 @@
 
 namespace workload {
 
+/// Labels of the objects of a job.
+[[nodiscard]] base::Tree labels_of(const TrainJob& job);
 /// Names of the objects of a job.
 [[nodiscard]] std::string keys_name(const TrainJob& job);
 [[nodiscard]] std::string source_name(const TrainJob& job);

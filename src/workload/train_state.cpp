@@ -61,14 +61,26 @@ int ranks_in(const std::vector<const Tree*>& jobs) {
   return ranks;
 }
 
+constexpr const char* by_claim = "by claim";
+
 std::string gpus_of(const Tree& job) {
   const Tree* containers = job.at({"spec", "template", "spec", "containers"});
-  if (!containers || containers->items().empty()) return "";
+  if (!containers || containers->items().empty()) return "none";
   const Tree& container = containers->items().front();
   if (const Tree* limits = container.at({"resources", "limits"}))
     for (const auto& [name, count] : limits->entries())
       if (name.starts_with("nvidia.com/")) return fmt::format("{} {}", count.text(), name);
-  return container.at({"resources", "claims"}) ? "by claim" : "";
+  return container.at({"resources", "claims"}) ? by_claim : "none";
+}
+
+/// Ranks may differ: a launcher of MPI often has no GPU.
+void read_gpus(const std::vector<const Tree*>& jobs, TrainState& state) {
+  std::vector<std::string> different;
+  for (const Tree* job : jobs)
+    if (std::string gpus = gpus_of(*job); std::ranges::find(different, gpus) == different.end())
+      different.push_back(std::move(gpus));
+  state.has_claims = std::ranges::find(different, by_claim) != different.end();
+  if (different != std::vector<std::string>{"none"}) state.gpus = base::join(different, " or ");
 }
 
 TrainState::Phase phase_of(const Parts& parts, TrainState& state) {
@@ -94,7 +106,7 @@ TrainState state_of(const Key& key, const Parts& parts) {
                                                    : rank_state_of(*pod->second, rank));
   }
   // Kubernetes deletes the pods of other ranks when one fails, and of all ranks after a deadline.
-  state.gpus = gpus_of(*parts.jobs.front());
+  read_gpus(parts.jobs, state);
   state.created = text_at(*parts.jobs.front(), {"metadata", "creationTimestamp"});
   for (const Tree* job : parts.jobs) state.jobs.push_back(text_at(*job, {"metadata", "name"}));
   state.phase = phase_of(parts, state);

@@ -21,6 +21,45 @@ std::string difference(const Tree& expected, const Finding& finding) {
   return fits ? "" : base::yaml::write(report::to_tree(finding));
 }
 
+/// Keys of a map that none of these groups has; an unquoted comma or a missing colon makes a text a key.
+std::string unknown_keys(const Tree* map, std::initializer_list<std::set<std::string>> known) {
+  std::string unknown;
+  for (const auto& [key, value] : map && map->is_map() ? map->entries() : Tree::Map())
+    if (std::ranges::none_of(known, [&](const auto& keys) { return keys.contains(key); }))
+      unknown += fmt::format("'{}' is not a key of a case\n", key);
+  return unknown;
+}
+
+const std::set<std::string> edit_keys = {"change", "everywhere", "without", "probe"};
+const std::set<std::string> host_keys = {"base", "clockOffset"};
+const std::set<std::string> expectation_keys = {"verdict",  "severity", "says",
+                                                "evidence", "remedy",   "causedBy"};
+
+/// The keys that tests/cases/checks/README.md does not have.
+std::string unknown_keys_of(const Tree& test) {
+  std::string unknown = unknown_keys(
+      &test,
+      {edit_keys, host_keys, {"stage", "kubernetes", "cluster", "settled", "overview", "hosts", "expect"}});
+  unknown += unknown_keys(test.find("settled"), {{"runtime", "toolkit", "existing"}});
+  unknown += unknown_keys(test.find("overview"), {edit_keys});
+  if (const Tree* hosts = test.find("hosts"))
+    for (const auto& [name, host] : hosts->entries()) unknown += unknown_keys(&host, {edit_keys, host_keys});
+  const Tree& expect = *test.find("expect");
+  for (const Tree& one : expect.is_list() ? expect.items() : Tree::List{expect})
+    unknown += unknown_keys(&one, {expectation_keys});
+  return unknown;
+}
+
+/// The keys that tests/cases/cis/README.md does not have.
+std::string unknown_keys_of_benchmark(const Tree& test) {
+  std::string unknown = unknown_keys(
+      &test,
+      {edit_keys, host_keys, {"kubernetes", "others", "passes", "fails", "skips", "unknowns", "expect"}});
+  for (const auto& [id, one] : test.find("expect")->entries())
+    unknown += unknown_keys(&one, {expectation_keys});
+  return unknown;
+}
+
 /// Ids of the steps in playbooks/.
 std::set<std::string> step_ids() {
   std::set<std::string> ids;
@@ -78,6 +117,8 @@ void check_benchmark(const checks::Data& data, VerdictsById& verdicts) {
     CAPTURE(entry.path().string());
     auto test = base::yaml::read(case_text(entry.path()), entry.path().string());
     REQUIRE_MESSAGE(test.has_value(), (test ? "" : test.error().what));
+    const std::string unknown = unknown_keys_of_benchmark(*test);
+    CHECK_MESSAGE(unknown.empty(), unknown);
     test->set("stage", "security");
     std::set<std::string> ids;
     for (const Finding& finding : judge(*test, probes_of(*test), data, overview_of(*test))) {
@@ -111,6 +152,8 @@ TEST_CASE("every check has cases that pass and cases that do not, and all of the
     const auto test = base::yaml::read(case_text(entry.path()), entry.path().string());
     REQUIRE_MESSAGE(test.has_value(), (test ? "" : test.error().what));
     REQUIRE(test->find("expect"));
+    const std::string unknown = unknown_keys_of(*test);
+    CHECK_MESSAGE(unknown.empty(), unknown);
     auto findings = judge(*test, probes_of(*test), **data, overview_of(*test));
     for (const Finding& finding : findings)
       if (finding.verdict == report::Verdict::fail) check_remedy(finding, steps);

@@ -12,11 +12,12 @@ cat >bin/dpkg-query <<END
 #!/bin/sh
 [ ! -e $place/damaged ] || exit 2
 for name in "\$@"; do :; done
-awk -v name="\$name" '\$1 == name { printf "%s %s", \$2, \$3; found = 1 } END { exit !found }' $place/packages
+awk -v name="\$name" '\$1 == name { print "all", \$2, \$3; found = 1 } END { exit !found }' $place/packages
 END
 # dpkg --purge NAME: only what is not installed.
 cat >bin/dpkg <<END
 #!/bin/sh
+[ "\$1" != --print-architecture ] || { echo amd64; exit; }
 echo "dpkg \$*" >>$place/calls
 grep -q "^\$2 rc" $place/packages && sed -i "/^\$2 /d" $place/packages
 END
@@ -45,6 +46,7 @@ if [ "\$verb" = install ]; then
   done
   exit
 fi
+[ ! -e $place/failing ] || { echo 'E: The list of sources could not be read.' >&2; exit 100; }
 for name in \$names; do
   grep -q "^\$name " $place/packages || { echo "E: Unable to locate package \$name" >&2; exit 100; }
   [ -n "\$simulates" ] || sed -i "s/^\$name ../\$name rc/" $place/packages
@@ -81,6 +83,13 @@ package kubectl unknown" ] || fail "the journal is $(cat host/journal/log)"
 # What is removed with them must be known.
 exits 100 in_step 'apt_remove() { :; }; apt_changes purge unheard-of'
 complains 'Unable to locate package unheard-of'
+
+# Where apt cannot say what would be removed, nothing is.
+mv removed removed.away 2>/dev/null || :
+: >failing
+exits 100 undo 'kubelet kubeadm'
+grep -q '^kubelet ii' packages || fail "kubelet is removed"
+rm failing
 
 # Nothing else is removed with them; conntrack was removed when undo was interrupted.
 printf '%s\n' 'Purg kubelet [2]' 'Purg kubeadm [2]' 'Purg theirs [2]' >removed

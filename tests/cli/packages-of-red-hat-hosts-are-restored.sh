@@ -74,6 +74,7 @@ exits 0 on_red_hat 'packages_install containerd.io'
 [ "$(journal)" = "package containerd.io absent
 package runc runc-1.1.12-2.el9.x86_64
 package glibc glibc-2.34-1.el9.x86_64 glibc-2.34-1.el9.i686
++package glibc any
 package container-selinux-with-a-name-that-is-long absent" ] || fail "the journal is $(cat host/journal/log)"
 [ "$(cat calls)" = "install -y containerd.io" ] || fail "it was: $(cat calls)"
 
@@ -93,7 +94,7 @@ Transaction Summary:
 END
 exits 0 on_red_hat 'packages_install_version "1.36.2-*" kubelet'
 [ "$(journal | cut -d' ' -f2 | paste -sd' ')" = 'kubelet runc socat' ] || fail "the journal is $(cat host/journal/log)"
-[ "$(cat calls)" = "install -y --disableexcludes=kubernetes kubelet-1.36.2-*" ] || fail "it was: $(cat calls)"
+[ "$(cat calls)" = "install -y --setopt=disable_excludes=kubernetes kubelet-1.36.2-*" ] || fail "it was: $(cat calls)"
 
 # What dnf does not know is not installed: the journal would not have it. There may also be nothing to do.
 rm calls
@@ -132,5 +133,13 @@ exits 0 on_red_hat 'dnf_remove kubelet socat'
 exits 0 on_red_hat 'dnf_restore glibc "glibc-2.34-0.el9.x86_64 glibc-2.34-0.el9.i686"'
 exits 0 on_red_hat 'dnf_restore socat socat-1.8.0-1.el9.x86_64'
 [ "$(cat calls)" = "remove -y --noautoremove kubelet socat
-downgrade -y glibc-2.34-0.el9.x86_64 glibc-2.34-0.el9.i686
-install --allowerasing -y socat-1.8.0-1.el9.x86_64" ] || fail "it was: $(cat calls)"
+--setopt=disable_excludes=kubernetes downgrade -y glibc-2.34-0.el9.x86_64 glibc-2.34-0.el9.i686
+--setopt=disable_excludes=kubernetes install --allowerasing -y socat-1.8.0-1.el9.x86_64" ] || fail "it was: $(cat calls)"
+
+# What dnf does not have is a reason; a repository that does not answer is none.
+echo 'Error: No packages marked for downgrade.' >table
+exits 0 on_red_hat 'dnf_cannot glibc glibc-2.34-0.el9.x86_64'
+says 'No packages marked for downgrade'
+echo "Errors during downloading metadata for repository 'baseos'" >table
+exits 0 on_red_hat 'dnf_cannot glibc glibc-2.34-0.el9.x86_64'
+[ ! -s out ] || fail "$(cat out)"

@@ -94,3 +94,56 @@ exits 0 manifest 'volumeMounts: [{ name: cache, mountPath: /dev/shm/ }]'
 [ "$(grep -c /dev/shm out)" = 1 ] || fail "a second volume is mounted at /dev/shm"
 exits 0 manifest 'resources: { limits: { nvidia.com/gpu: 2 } }'
 says "nvidia.com/gpu: 2"
+
+# Processes of a rank: one for each GPU, also of --gpus; a process can use one MIG instance.
+processes() { # NUMBER COMMAND...
+  exits 0 "${@:2}"
+  [ "$(sed -n '/PET_NPROC_PER_NODE/{n;s/.*"\(.*\)"/\1/p}' out | sort -u)" = "$1" ] || fail "$(grep -A1 PET_NPROC out)"
+}
+processes 4 run --gpus 4
+processes 1 run --gpus 1g.10gb:4
+processes 3 run --gpus 1g.10gb:4 --processes 3
+pytorch() { # PROCESSES COMMAND
+  cat >pytorch.yaml <<END
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: { name: mnist }
+spec:
+  $1
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 2
+      template: { spec: { containers: [{ name: pytorch, image: a, command: [$2], resources: { limits: { nvidia.com/gpu: 4 } } }] } }
+END
+  gpuadm train run -f pytorch.yaml -o yaml --offline "${@:3}"
+}
+processes 4 pytorch '' torchrun
+processes 2 pytorch '' torchrun --gpus 2
+processes 2 pytorch 'nprocPerNode: "4"' torchrun --gpus 2
+processes 1 pytorch 'nprocPerNode: "4"' torchrun --gpus 1g.10gb:2
+# One process with several GPUs stays one.
+processes 1 pytorch 'nprocPerNode: "1"' torchrun --gpus 2
+processes 3 pytorch 'nprocPerNode: "4"' torchrun --gpus 2 --processes 3
+hides 'the command sets'
+processes 2 pytorch '' 'torchrun, --nproc-per-node=4' --gpus 2
+complains 'note: the command sets --nproc-per-node, which --gpus does not change'
+processes 1 manifest 'resources: { limits: { nvidia.com/mig-1g.10gb: 2 } }'
+cat >mpi.yaml <<END
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: { name: solver }
+spec:
+  slotsPerWorker: 4
+  mpiReplicaSpecs:
+    Launcher: { template: { spec: { containers: [{ name: mpi, image: a, command: [mpirun, a] }] } } }
+    Worker: { replicas: 2, template: { spec: { containers: [{ name: mpi, image: a, resources: { limits: { nvidia.com/gpu: 4 } } }] } } }
+END
+exits 0 gpuadm train run -f mpi.yaml -o yaml --offline --gpus 2
+[ "$(grep -A1 GPUADM_SLOTS out | grep -c 'value: "2"')" = 2 ] || fail "$(grep -A1 GPUADM_SLOTS out)"
+
+# GPUs that the cluster file allocates by claims.
+printf '%s\n' 'apiVersion: gpuadm/v1alpha1' 'kind: GpuCluster' 'name: lab' 'kubernetes: { version: 1.36.2 }' 'gpu: { allocator: dra }' \
+  'hosts: [{ name: gpu1, address: 192.0.2.1 }]' >cluster.yaml
+exits 0 run -f cluster.yaml --gpus 2
+says 'kind: ResourceClaimTemplate'
+hides nvidia.com/gpu:

@@ -24,7 +24,7 @@ all_named undo -y
 all_named verify
 all_named addon list
 all_named explain pod default/train
-all_named certs renew -y
+all_named certs rotate-encryption-key -y
 exits 4 gpuadm remove gpu1 gpu2 -y -f cluster.yaml --ssh-client libssh2
 complains "gpu1: 127.0.1.1:1: connection refused"
 complains "gpu2: 127.0.1.2:1: connection refused"

@@ -2,6 +2,7 @@
 #include "gpuadm/cluster/health_state.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -33,7 +34,16 @@ std::string statuses_in(const cluster::HealthReport& report) {
 }
 
 NodeHealth node_seen(const char* name, bool healthy, bool tainted = false) {
-  return {name, false, true, tainted, true, healthy};
+  return {name, false, true, tainted, true, healthy, ""};
+}
+
+/// Every node has run since the last plan.
+cluster::TaintPlan planned(std::vector<NodeHealth>& nodes, const cluster::Streaks& before, TaintPolicy policy,
+                           int percent) {
+  static int run = 0;
+  ++run;
+  for (NodeHealth& node : nodes) node.heartbeat = fmt::format("run {}", run);
+  return cluster::plan_taints(nodes, before, {policy, percent, 1000.0 + 30 * run, 30});
 }
 
 }  // namespace
@@ -126,12 +136,15 @@ TEST_CASE("conditions are added to those of the kubelet in a Node object, and re
 
 TEST_CASE("lines of nodes are read, and forged ones are ignored") {
   const auto nodes = cluster::read_node_health(
-      "one\tcontrol-plane\tTrue\ttainted\tGPUHealthy=False,GPUDriverHealthy=True,\n"
+      "one\tcontrol-plane\tTrue\ttainted\tGPUHealthy=False=2026-11-26T12:00:00Z,GPUDriverHealthy=True=2026-"
+      "11-"
+      "26T12:00:00Z,\n"
       "two\t\tTrue\t\tGPUHealthy=Unknown,\nthree\t\tFalse\t\t\nfour\n");
   REQUIRE(nodes.size() == 3);
   CHECK(nodes[0].control_plane);
   CHECK(nodes[0].tainted);
   CHECK(nodes[0].healthy == false);
+  CHECK(nodes[0].heartbeat == "2026-11-26T12:00:00Z");
   CHECK(nodes[1].watched);
   CHECK_FALSE(nodes[1].healthy.has_value());
   CHECK_FALSE(nodes[2].watched);
@@ -140,22 +153,50 @@ TEST_CASE("lines of nodes are read, and forged ones are ignored") {
 TEST_CASE("a node is tainted after two unhealthy runs, and untainted after three healthy ones") {
   cluster::Streaks streaks;
   std::vector<NodeHealth> nodes = {node_seen("one", false), node_seen("two", true)};
-  auto plan = cluster::plan_taints(nodes, streaks, TaintPolicy::blocker, 50);
+  auto plan = planned(nodes, streaks, TaintPolicy::blocker, 50);
   CHECK(plan.add.empty());
-  plan = cluster::plan_taints(nodes, plan.streaks, TaintPolicy::blocker, 50);
+  plan = planned(nodes, plan.streaks, TaintPolicy::blocker, 50);
   CHECK(plan.add == std::vector<std::string>{"one"});
   nodes[0] = node_seen("one", true, true);
   for (int run = 0; run < 2; ++run) {
-    plan = cluster::plan_taints(nodes, plan.streaks, TaintPolicy::blocker, 50);
+    plan = planned(nodes, plan.streaks, TaintPolicy::blocker, 50);
     CHECK(plan.remove.empty());
   }
   // A fault in between starts the count again.
   nodes[0].healthy = false;
-  plan = cluster::plan_taints(nodes, plan.streaks, TaintPolicy::blocker, 50);
+  plan = planned(nodes, plan.streaks, TaintPolicy::blocker, 50);
   nodes[0].healthy = true;
-  for (int run = 0; run < 3; ++run)
-    plan = cluster::plan_taints(nodes, plan.streaks, TaintPolicy::blocker, 50);
+  for (int run = 0; run < 3; ++run) plan = planned(nodes, plan.streaks, TaintPolicy::blocker, 50);
   CHECK(plan.remove == std::vector<std::string>{"one"});
+}
+
+TEST_CASE("a run that is read twice counts once") {
+  std::vector<NodeHealth> nodes = {node_seen("one", false), node_seen("two", true, true)};
+  nodes[0].heartbeat = nodes[1].heartbeat = "first";
+  cluster::TaintRules rules{TaintPolicy::blocker, 100, 1000, 30};
+  cluster::TaintPlan plan;
+  for (int reading = 0; reading < 4; ++reading, rules.now += 30) {
+    plan = cluster::plan_taints(nodes, plan.streaks, rules);
+    CHECK(plan.add.empty());
+    CHECK(plan.remove.empty());
+  }
+  nodes[0].heartbeat = "second";
+  CHECK(cluster::plan_taints(nodes, plan.streaks, rules).add == std::vector<std::string>{"one"});
+}
+
+TEST_CASE("conditions that no run has sent for long are unknown, neither healthy nor unhealthy") {
+  std::vector<NodeHealth> nodes = {node_seen("one", false), node_seen("two", true, true)};
+  nodes[0].heartbeat = nodes[1].heartbeat = "last";
+  const cluster::Streaks before = {{"one", {2, 0, "last", 1000}}, {"two", {0, 3, "last", 1000}}};
+  const auto at = [&](double now, double interval) {
+    return cluster::plan_taints(nodes, before, {TaintPolicy::blocker, 100, now, interval});
+  };
+  CHECK(at(1300, 30).add.size() == 1);
+  CHECK(at(1300, 30).remove.size() == 1);
+  CHECK(at(1901, 30).add.empty());
+  CHECK(at(1901, 30).remove.empty());
+  // Nodes that run less often send less often.
+  CHECK(at(1901, 3600).add.size() == 1);
 }
 
 TEST_CASE("no more than the stated share of nodes is tainted, and the others are named") {
@@ -163,22 +204,22 @@ TEST_CASE("no more than the stated share of nodes is tainted, and the others are
   cluster::Streaks streaks;
   for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
     nodes.push_back(node_seen(name, false));
-    streaks[name] = {1, 0};
+    streaks[name] = {1, 0, "", 0};
   }
-  auto plan = cluster::plan_taints(nodes, streaks, TaintPolicy::blocker, 25);
+  auto plan = planned(nodes, streaks, TaintPolicy::blocker, 25);
   CHECK(plan.add == std::vector<std::string>{"a", "b"});
   CHECK(plan.limited.size() == 6);
   // One node may always be tainted.
   nodes.resize(1);
-  CHECK(cluster::plan_taints(nodes, streaks, TaintPolicy::blocker, 1).add.size() == 1);
+  CHECK(planned(nodes, streaks, TaintPolicy::blocker, 1).add.size() == 1);
 }
 
 TEST_CASE("with the policy off, and for nodes without conditions, taints are removed") {
   std::vector<NodeHealth> nodes = {node_seen("one", false, true)};
-  CHECK(cluster::plan_taints(nodes, {}, TaintPolicy::off, 25).remove.size() == 1);
+  CHECK(planned(nodes, {}, TaintPolicy::off, 25).remove.size() == 1);
   nodes[0].watched = false;
   nodes[0].healthy.reset();
-  CHECK(cluster::plan_taints(nodes, {}, TaintPolicy::blocker, 25).remove.size() == 1);
+  CHECK(planned(nodes, {}, TaintPolicy::blocker, 25).remove.size() == 1);
 }
 
 TEST_CASE("the first Ready control-plane node sets the taints") {
@@ -194,7 +235,7 @@ TEST_CASE("the state survives its file, and a damaged one is a new one") {
   state.conditions = {{"GPUHealthy", "False", "CheckFailed", "Xid 79", "then"}};
   state.gpus = 8;
   state.published = true;
-  state.streaks["gpu1"] = {1, 0};
+  state.streaks["gpu1"] = {1, 0, "2026-01-01T00:00:00Z", 1767225600};
   cluster::enqueue(state, {"event", true, "GPUHealthyNot", "Xid 79", "now"});
   const auto tree = base::json::read(base::json::write(cluster::to_tree(state)), "state.json").value();
   const HealthState read = cluster::state_in(tree);
@@ -218,6 +259,9 @@ TEST_CASE("the uptime decides when conditions are sent again, not a clock that i
   state.published = true;
   state.sent = now;
   now.epoch += 100000;
+  // Taints follow from several runs.
+  CHECK(cluster::must_publish(state, now));
+  state.repeated = cluster::send_repeated;
   CHECK_FALSE(cluster::must_publish(state, now));
   now.uptime += 300;
   CHECK(cluster::must_publish(state, now));
@@ -258,10 +302,19 @@ TEST_CASE("the status of a host names what is wrong with the checks themselves")
       cluster::read_health_status("gpu1", "timer active\nservice timeout\nsays it took too long\n");
   const std::vector<cluster::HealthRow> rows = {
       {failed, {}, false},
-      {cluster::read_health_status("gpu2", "timer inactive\nservice \nsays \n"), {}, {}}};
+      {cluster::read_health_status("gpu2", "timer inactive\nservice \nsays \n"), {}, {}},
+      {cluster::read_health_status(
+           "gpu3",
+           "timer active\nservice success\nsays \nstate {\"conditions\": [], \"last\": {\"at\": "
+           "\"2026-11-27T02:15:30Z\"}}\n"),
+       {{"GPUHealthy", "False", "CheckFailed", "Xid 79", "2026-11-27T00:10:00Z"},
+        {"GPUDriverHealthy", "Unknown", "NotRead", "", "2026-11-27T00:05:00Z"},
+        {"GPUFabricHealthy", "True", "", "", "2026-11-20T00:00:00Z"}},
+       true}};
   const std::string table = cluster::health_table(rows, 0);
   CHECK(table.contains("gpu1: the last run failed (timeout): it took too long"));
   CHECK(table.contains("not enabled"));
+  CHECK(table.contains("2h 10m"));
 }
 
 TEST_CASE("the timeline has a bar for each condition and GPU, and gaps where nothing is known") {

@@ -44,8 +44,8 @@ for item in json.load(open(sys.argv[1]))["items"]:
     for value in item.get("data", {}).values() if item["kind"] == "Secret" else []:
         print(base64.b64decode(value).decode())
 END
-! grep -F -e "correct horse" -e staple- plain.txt || fail "a password is stored"
-! grep -rsF -e "correct horse" -e staple- .local || fail "a password is in the run folder"
+lacks -E 'correct horse|staple-' plain.txt || fail "a password is stored"
+lacks -E 'correct horse|staple-' .local || fail "a password is in the run folder"
 
 # Users reach it through a Service of their own.
 kube apply -f - >/dev/null <<'END'

@@ -69,7 +69,7 @@ exits 1 addon enable prometheus --set storage=scratch --wait-timeout 120
 complains "127.0.0.1:1/none:1"
 complains "deleted what was created of the add-on prometheus"
 leaves_nothing "an image that is missing"
-! on two 'ls -d /data/gpuadm-scratch/claims/gpuadm-prometheus/metrics' 2>/dev/null || fail "the folder of a failed enable is left"
+absent two /data/gpuadm-scratch/claims/gpuadm-prometheus/metrics || fail "the folder of a failed enable is left"
 interrupted 60 '^prometheus: waiting for' addon enable prometheus -f cluster.yaml --assets assets
 grep -qF "deleted what was created" seen || fail "it does not say that it was deleted"
 leaves_nothing "Ctrl-C"
@@ -153,7 +153,7 @@ exits 3 gpuadm storage remove scratch -f cluster.yaml -y
 complains "the add-on local-path uses the storage scratch"
 exits 0 addon disable local-path
 leaves_nothing "disable of local-path"
-! on two 'ls -d /data/gpuadm-scratch/volumes' 2>/dev/null || fail "an empty folder is left"
+absent two /data/gpuadm-scratch/volumes || fail "an empty folder is left"
 
 # As part of its storage: it is known, and proven, and not enabled twice.
 exits 0 gpuadm storage remove scratch -f cluster.yaml -y

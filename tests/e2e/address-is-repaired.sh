@@ -34,7 +34,7 @@ there "grep -q advertise-address=$old /etc/kubernetes/manifests/kube-apiserver.y
 exits 0 gpuadm repair address -f cluster.yaml -y
 [ "$(sums there)" = "$untouched" ] || fail "a certificate that does not name the address was regenerated"
 [ "$(there 'openssl x509 -noout -text -in /etc/kubernetes/pki/apiserver.crt' | grep -c "IP Address:$new")" = 1 ] || fail "the certificate does not name the address"
-! there "grep -rlwF '$old' /etc/kubernetes /root/.kube/config" >out || fail "the old address is still somewhere"
+there "[ -s /root/.kube/config ] && ! grep -rlwF '$old' /etc/kubernetes /root/.kube/config" >out || fail "the old address is still somewhere"
 for map in kube-system/kubeadm-config kube-system/kube-proxy kube-public/cluster-info; do
   admin -n "${map%/*}" get configmap "${map#*/}" -o yaml >out 2>err || fail "no ConfigMap $map"
   # From 1.22 kubeadm keeps no address of a control plane there.
@@ -47,5 +47,6 @@ admin wait --for=condition=Ready node/node --timeout=60s >/dev/null || fail "the
 admin wait --for=condition=Ready pod/kept --timeout=60s >/dev/null || fail "the pod does not run any more"
 admin run after --image=lab.local/sleep:1 --image-pull-policy=Never --restart=Never -- 0 here >/dev/null
 admin wait --for=condition=Ready pod/after --timeout=60s >/dev/null || fail "no pod runs after the repair"
+# A pod that was just started may be waited for.
 exits 0 gpuadm repair address -f cluster.yaml -y
-says "nothing to do"
+grep -qE 'nothing to do|: 0 changed,' out || fail "a second repair changes something"

@@ -34,7 +34,7 @@ on node rm /etc/kubernetes/pki/a.crt
 admin get nodes >out 2>err || fail "root's kubeconfig does not work"
 exits 0 gpuadm certs renew -f cluster.yaml -y
 says "nothing to do"
-! on node 'grep -rqE "PRIVATE KEY|client-key-data" /var/lib/gpuadm' || fail "a key is in the journal"
+on node '[ -d /var/lib/gpuadm/journal ] && ! grep -rlE "PRIVATE KEY|client-key-data" /var/lib/gpuadm' || fail "a key is in the journal"
 
 # Certificates that have expired, the API server's and the administrator's: said beforehand with the way out, which works.
 on node sh -es <<'END' >out 2>err || fail "no expired certificate could be made"
@@ -77,7 +77,7 @@ exits 0 gpuadm etcd snapshot -f cluster.yaml --to snapshot.db
 says "revision"
 [ "$(stat -c %a snapshot.db)" = 600 ] || fail "others can read the snapshot"
 sha256sum --quiet -c snapshot.db.sha256
-on node '! ls -d /var/lib/etcd/gpuadm 2>/dev/null' || fail "the snapshot is left on the host"
+absent node /var/lib/etcd/gpuadm || fail "the snapshot is left on the host"
 exits 2 gpuadm etcd snapshot -f cluster.yaml --to snapshot.db
 head -c 100000 snapshot.db >cut.db
 exits 3 gpuadm etcd restore cut.db -f cluster.yaml -y

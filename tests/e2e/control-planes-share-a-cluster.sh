@@ -41,7 +41,8 @@ exits 4 gpuadm remove one -f cluster.yaml -y --connect-timeout 5
 complains "--force"
 exits 0 gpuadm remove one -f cluster.yaml -y --force --connect-timeout 5
 [ "$(members two | wc -l)" = 2 ] || fail "etcd still counts on the member that is gone"
-! on_two get node one >/dev/null 2>&1 || fail "the node is still there"
+on_two get nodes -o name >left || fail "the nodes cannot be listed"
+lacks -F node/one left || fail "the node is still there"
 
 # A fresh machine of that name, first in the file as before: it joins those that are there.
 lab down one

@@ -10,6 +10,6 @@ status=0
 wait "$running" || status=$?
 [ "$status" = 130 ] || fail "exit status $status, not 130"
 events | tail -n 3 | grep >/dev/null '"did":"\(applied\|satisfied\)"' || fail "the running step was not finished"
-! on node test -e /var/lib/gpuadm/lock || fail "the lock is still held"
+absent node /var/lib/gpuadm/lock || fail "the lock is still held"
 exits 0 init -y
 has_a_cluster node

@@ -21,7 +21,7 @@ exits 0 gpuadm doctor --from kept --stage node --fail-on never
 exits 0 gpuadm doctor --from kept --stage cluster --fail-on never
 says "the whole cluster: "
 address=$(lab address node)
-! grep -rqF -- "$address" kept || fail "the recording has the address"
+lacks -F "$address" kept || fail "the recording has the address"
 grep -qE $'^\\| host1\t' kept/cluster.txt || fail "the node has kept its name"
 rm kept/cluster.txt
 exits 2 gpuadm doctor --from kept --stage cluster

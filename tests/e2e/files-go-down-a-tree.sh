@@ -42,11 +42,11 @@ third_is_there() { [ "$(sum_parts)" -gt $((size / 3)) ]; }
 two_have_half() {
   local name half=0
   for name in "${names[@]}"; do
-    [ "$(has "$name" .part)" -le $((size / 2)) ] && [ "$(has "$name" '')" = 0 ] && ! on "$name" 'test -e /opt/freight' || half=$((half + 1))
+    [ "$(has "$name" .part)" -le $((size / 2)) ] && [ "$(has "$name" '')" = 0 ] && absent "$name" /opt/freight >/dev/null || half=$((half + 1))
   done
   [ "$half" -ge 2 ]
 }
-no_program_runs() { ! on a 'test -e /var/lib/gpuadm/lock/program' && ! on b 'test -e /var/lib/gpuadm/lock/program'; }
+no_program_runs() { absent a /var/lib/gpuadm/lock/program && absent b /var/lib/gpuadm/lock/program; }
 somebody_fetches() {
   local name
   for name in "${names[@]}"; do ! on "$name" 'ls -d /run/gpuadm/relay-*/pull >/dev/null 2>&1' || return 0; done

@@ -31,7 +31,7 @@ complains "node has no GPU 7"
 exits 2 gpu quarantine nowhere 1
 complains "has no host named nowhere"
 exits 0 gpu quarantine node 1 --dry-run
-! on node test -e /etc/gpuadm/quarantine || fail "a dry run wrote the list"
+absent node /etc/gpuadm/quarantine || fail "a dry run wrote the list"
 
 # If the plugin never advertises what it should, the run says so. Here it does.
 plugin 1
@@ -61,7 +61,7 @@ says "GPU 1 (NVIDIA H200) is in quarantine: pods do not get it"
 
 plugin 2
 exits 0 gpu release node 1 -y
-! on node test -e /etc/gpuadm/quarantine || fail "the list is left"
+absent node /etc/gpuadm/quarantine || fail "the list is left"
 [ "$(visible)" = all ] || fail "the DaemonSet has $(visible)"
 exits 0 gpu release node 1 -y
 says "nothing to do"
@@ -69,4 +69,4 @@ says "nothing to do"
 plugin 1
 exits 0 gpu quarantine node 0 -y
 exits 0 gpuadm reset -f cluster.yaml -y
-! on node test -e /etc/gpuadm || fail "reset left the list"
+absent node /etc/gpuadm || fail "reset left the list"

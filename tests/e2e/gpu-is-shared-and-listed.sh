@@ -37,7 +37,7 @@ says "nothing to do"
 # The image stays, as a bundle may have it without its digest.
 on node "sed -i 's/\(image: .*\)@sha256:[0-9a-f]*/\1/' /etc/kubernetes/gpuadm/device-plugin.yaml"
 exits 0 gpuadm gpu share node mps:2 -f cluster.yaml -y
-! on node grep '@sha256' /etc/kubernetes/gpuadm/device-plugin.yaml >manifest || fail "another image: $(head -n 1 manifest)"
+on node '[ -s /etc/kubernetes/gpuadm/device-plugin.yaml ] && ! grep @sha256 /etc/kubernetes/gpuadm/device-plugin.yaml' >manifest || fail "another image: $(head -n 1 manifest)"
 is "$(objects)" "configmap/nvidia-device-plugin-config-mps-2 daemonset.apps/nvidia-device-plugin-mps-2 daemonset.apps/nvidia-mps-control-daemon-mps-2 "
 labels | grep >/dev/null -xF nvidia.com/mps.capable=true || fail "the node is not labelled for MPS"
 # The layout of another node stays, whatever this run's file says of that node.

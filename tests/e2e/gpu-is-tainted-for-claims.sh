@@ -95,7 +95,7 @@ within 60 "the GPU to be offered again" has second gpu-1
 
 # --evict: the pod that has the GPU is deleted.
 exits 0 gpu quarantine node 1 -y --evict
-gone() { ! admin get pod second >/dev/null 2>&1; }
+gone() { admin get pods -o name >all_pods 2>err && lacks -F pod/second all_pods; }
 within 60 "the pod with the GPU to be evicted" gone
 exits 0 gpuadm reset -f cluster.yaml -y
-! on node test -e /etc/gpuadm || fail "reset left the list"
+absent node /etc/gpuadm || fail "reset left the list"

@@ -6,8 +6,6 @@
 
 admin() { on one kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
 is() { [ "$1" = "$2" ] || fail "'$1' is not '$2'"; }
-# of_profile HOST: what of the profile lies on a host.
-of_profile() { on "$1" 'ls -d /etc/kubernetes/gpuadm/apiserver /var/lib/kubernetes /etc/kubernetes/super-admin.conf 2>/dev/null || true'; }
 in_etcd() { # in_etcd NAME: the first bytes of a Secret
   admin -n kube-system exec etcd-one -- etcdctl --endpoints https://127.0.0.1:2379 --cacert /etc/kubernetes/pki/etcd/ca.crt \
     --cert /etc/kubernetes/pki/etcd/server.crt --key /etc/kubernetes/pki/etcd/server.key get "/registry/secrets/default/$1" --print-value-only |
@@ -30,12 +28,12 @@ for host in one two three; do
   is "$(cat out)" planted-value
   is "$(on "$host" stat -c %a /etc/kubernetes/gpuadm/apiserver/encryption.yaml)" 600
 done
-[ -z "$(on four 'ls /etc/kubernetes/gpuadm/apiserver 2>/dev/null')" ] || fail "a worker has the keys"
-! grep -rqE 'secret: "[A-Za-z0-9+/]{43}="' .local/state/gpuadm || fail "the key is in the run's folder"
+absent four /etc/kubernetes/gpuadm/apiserver || fail "a worker has the keys"
+lacks -E 'secret: "[A-Za-z0-9+/]{43}="' .local/state/gpuadm || fail "the key is in the run's folder"
 
 # The audit log knows who made it, and not what is in it.
 on one 'grep -c "\"planted\"" /var/lib/kubernetes/audit/audit.log' >out || fail "the audit log does not know of it"
-! on one 'grep planted-value /var/lib/kubernetes/audit/audit.log' >out || fail "the audit log has the value"
+on one '! grep planted-value /var/lib/kubernetes/audit/audit.log' >out || fail "the audit log has the value"
 
 # Kubelets serve certificates of the cluster, and pods' logs are read over them.
 for host in one two three four; do
@@ -110,7 +108,9 @@ done
 changes_nothing hardened
 
 exits 0 gpuadm reset -f cluster.yaml -y
-for host in one two three four; do [ -z "$(of_profile "$host")" ] || fail "$host keeps: $(of_profile "$host")"; done
+for host in one two three four; do
+  absent "$host" /etc/kubernetes/gpuadm/apiserver /var/lib/kubernetes /etc/kubernetes/super-admin.conf >out || fail "$host keeps: $(cat out)"
+done
 
 # A cluster that was made without it is not changed half-way.
 exits 0 init -y --no-wait --skip-phases gpu

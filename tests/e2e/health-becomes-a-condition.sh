@@ -26,7 +26,7 @@ within() {
 }
 # What health enable may leave on the host.
 traces() {
-  on "$1" "ls -d /usr/local/libexec/gpuadm /var/lib/gpuadm/health /etc/systemd/system/*gpuadm-health* /etc/systemd/system/timers.target.wants/gpuadm-health* 2>/dev/null; systemctl list-units --all --no-legend 'gpuadm-health*'" || :
+  on "$1" "ls -d /usr/local/libexec/gpuadm /var/lib/gpuadm/health /etc/systemd/system/*gpuadm-health* /etc/systemd/system/timers.target.wants/gpuadm-health* 2>/dev/null; systemctl list-units --all --no-legend 'gpuadm-health*' || :"
 }
 
 # The lab has no driver and no toolkit: their checks are left out.

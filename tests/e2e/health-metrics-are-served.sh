@@ -15,7 +15,7 @@ if ldd "$GPUADM" | grep -q yaml-cpp && ! on node "ldconfig -p | grep -q yaml-cpp
 
 enable() { exits 0 gpuadm health enable -f cluster.yaml --interval 10 --skip gpu.driver,gpu.cdi,nct "$@"; }
 traces() {
-  on "$1" "ls -d /usr/local/libexec/gpuadm /var/lib/gpuadm/health /run/gpuadm-health /etc/systemd/system/*gpuadm-[hm]e* /etc/systemd/system/*.wants/gpuadm-[hm]e* 2>/dev/null; systemctl list-units --all --no-legend 'gpuadm-health*' 'gpuadm-metrics*'" || :
+  on "$1" "ls -d /usr/local/libexec/gpuadm /var/lib/gpuadm/health /run/gpuadm-health /etc/systemd/system/*gpuadm-[hm]e* /etc/systemd/system/*.wants/gpuadm-[hm]e* 2>/dev/null; systemctl list-units --all --no-legend 'gpuadm-health*' 'gpuadm-metrics*' || :"
 }
 # fetched WAY: the metrics are in ./metrics.
 fetched() {
@@ -131,8 +131,7 @@ exits 1 gpuadm health enable -f cluster.yaml --interval 10 --metrics node --metr
 says "10250"
 enable -y
 ! fetched node 2>/dev/null || fail "metrics are still served"
-on node 'ls /etc/systemd/system/gpuadm-metrics.service /var/lib/gpuadm/health/tls.key 2>/dev/null' >left || :
-[ ! -s left ] || fail "it has left $(cat left)"
+absent node /etc/systemd/system/gpuadm-metrics.service /var/lib/gpuadm/health/tls.key >left || fail "it has left $(cat left)"
 on node cat /run/gpuadm-health/node.prom >metrics
 grep -q '^gpuadm_gpus{node="node"} 2' metrics || fail "the textfile collector's file is missing"
 

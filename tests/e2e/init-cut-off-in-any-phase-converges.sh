@@ -17,7 +17,7 @@ for phase in $(phases); do
     says "0 changed"
   else
     failed=$((failed + 1))
-    grep -q node out err || fail "the host is not named"
+    grep -qE '(failed on|gpuadm:) node: |(^| )node: the connection' out err || fail "the host is not named"
   fi
 done
 [ "$reached" -ge 8 ] || fail "only $reached phases were reached"

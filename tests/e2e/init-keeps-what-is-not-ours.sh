@@ -32,5 +32,6 @@ on node 'iptables -D FORWARD $(iptables-save -t filter | sed -n "s/^-A FORWARD \
 exits 0 init -y
 [ "$(rules | grep -c 'comment gpuadm-pods .*ACCEPT')" = 2 ] || fail "a deleted rule is not restored"
 exits 0 gpuadm reset -f cluster.yaml -y
-! rules | grep -q gpuadm-pods || fail "reset leaves rules for pods"
+rules >left || fail "the rules cannot be read"
+lacks -F gpuadm-pods left || fail "reset leaves rules for pods"
 on node '[ ! -e /etc/systemd/system/gpuadm-pod-forward.service ]' || fail "reset leaves the unit"

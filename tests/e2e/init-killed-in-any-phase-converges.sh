@@ -15,10 +15,10 @@ done
 [ "$reached" -ge 8 ] || fail "only $reached phases were reached"
 exits 0 init -y
 has_a_cluster node
-[ -z "$(on node 'kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system get secrets --field-selector type=bootstrap.kubernetes.io/token -o name')" ] || fail "the token of kubeadm init is left"
+prints_nothing node 'kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system get secrets --field-selector type=bootstrap.kubernetes.io/token -o name' || fail "the token of kubeadm init is left"
 exits 0 init -y
 says "0 changed"
 # Killed between kubeadm init and the deletion of its token: the next run deletes it.
 on node ': >/var/lib/gpuadm/default-token && kubeadm token create --ttl 1h >/dev/null'
 exits 0 init -y
-[ -z "$(on node 'kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system get secrets --field-selector type=bootstrap.kubernetes.io/token -o name')" ] || fail "the token of an interrupted kubeadm init is left"
+prints_nothing node 'kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system get secrets --field-selector type=bootstrap.kubernetes.io/token -o name' || fail "the token of an interrupted kubeadm init is left"

@@ -9,7 +9,7 @@ says "--no-wait"
 exits 0 init -y
 events | grep >/dev/null '"did":"applied".*"step":"verify\.network"' || fail "the network was not tested"
 has_a_cluster node
-[ -z "$(on node 'kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system get secrets --field-selector type=bootstrap.kubernetes.io/token -o name')" ] || fail "the token of kubeadm init is left"
+prints_nothing node 'kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system get secrets --field-selector type=bootstrap.kubernetes.io/token -o name' || fail "the token of kubeadm init is left"
 
 before=$(units node)
 exits 0 init -y

@@ -40,7 +40,7 @@ begins "${join[@]}"
 in_phase kube/images "$running" || in_phase verify/cluster "$running" || fail "nothing was left to do"
 kill -STOP "$running"
 exits 3 gpuadm join two -f cluster.yaml --bundle "$bundle" -y
-grep -qE 'lock|another run' err || fail "it does not say who holds the lock"
+grep -qF "the host is locked by another run: " err || fail "it does not say who holds the lock"
 kill -CONT "$running"
 wait "$running" || { cp err seen; fail "the first of two runs did not end well"; }
 changes_nothing gpuadm "${join[@]}"

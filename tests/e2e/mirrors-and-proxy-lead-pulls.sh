@@ -29,7 +29,7 @@ is_secret() {
 /etc/gpuadm/proxy.env" ] || fail "the password is elsewhere, too"
   on node 'stat -c %a /etc/apt/apt.conf.d/95gpuadm-proxy /etc/gpuadm/proxy.env; systemctl show containerd docker 2>/dev/null | grep -E "p@ss|p%40ss" || echo unseen' >out 2>err
   [ "$(paste -sd' ' out)" = "600 600 unseen" ] || fail "others may see the password"
-  ! grep -rqE 'p@ss|p%40ss' .local "$place/shown" || fail "the password is in the run's folder or was shown"
+  lacks -E 'p@ss|p%40ss' .local "$place/shown" || fail "the password is in the run's folder or was shown"
 }
 
 leads() { # leads IMAGE ENGINE PULL...

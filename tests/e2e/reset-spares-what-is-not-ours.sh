@@ -13,8 +13,9 @@ has_a_cluster node
 exits 0 gpuadm reset -f cluster.yaml -y --force
 on node '[ ! -e /etc/kubernetes/admin.conf ] && [ ! -e /etc/kubernetes/manifests/etcd.yaml ]' || fail "the cluster is still there"
 on node '[ -e /etc/cni/net.d/10-bridge.conflist ]' || fail "a file that nobody noted is gone"
-[ -z "$(on node 'ctr -n k8s.io containers ls -q')" ] || fail "pods are left"
-! on node 'iptables-save' | grep >/dev/null KUBE- || fail "rules are left"
+prints_nothing node 'ctr -n k8s.io containers ls -q' || fail "pods are left"
+on node iptables-save >rules || fail "the rules cannot be read"
+lacks -F KUBE- rules || fail "rules are left"
 lab down node
 
 a_host node
@@ -26,7 +27,7 @@ says "/etc/sysctl.d/99-gpuadm.conf is kept: it was changed by others since"
 [ "$(on node cat /etc/sysctl.d/99-gpuadm.conf)" = "theirs = 1" ] || fail "it was written over"
 on node 'ctr -n k8s.io images ls -q' | grep >/dev/null pause || fail "the images are gone"
 exits 0 gpuadm reset -f cluster.yaml -y --force
-[ -z "$(on node 'ctr -n k8s.io images ls -q')" ] || fail "images are left"
+prints_nothing node 'ctr -n k8s.io images ls -q' || fail "images are left"
 on node '[ ! -e /var/lib/gpuadm ]' || fail "/var/lib/gpuadm is still there"
 exits 0 gpuadm reset -f cluster.yaml -y
 says "nothing to do"

@@ -5,8 +5,8 @@
 
 # with_patch PATCH: a cluster file that merges it into the runtime's configuration.
 with_patch() {
-  "$top/tests/lib/lab-cluster" node | sed '/^patches:/,$d' >cluster.yaml
-  printf 'kubernetes: { version: "%s" }\nruntime: { engine: %s }\npatches: { runtime: %s }\n' "$(kubernetes_version)" "$engine" "$1" >>cluster.yaml
+  "$top/tests/lib/lab-cluster" node >cluster.yaml # it ends with `patches`
+  printf '  runtime: %s\nkubernetes: { version: "%s" }\nruntime: { engine: %s }\n' "$1" "$(kubernetes_version)" "$engine" >>cluster.yaml
 }
 pid() { on node systemctl show --property=MainPID --value "$engine"; }
 state() { on node "find /etc/containerd /etc/docker -type f -exec sha256sum {} + 2>/dev/null || :" | sort; }

@@ -62,7 +62,7 @@ exits 2 gpuadm kubeconfig -f cluster.yaml --context prod
 complains "--context NAME"
 exits 0 gpuadm kubeconfig -f cluster.yaml --output other --context elsewhere
 [ "$("$kubectl" --kubeconfig other config current-context)" = elsewhere ] || fail "the separate file is wrong"
-! grep -rqs "client-key-data" .local/state/gpuadm --include='*.json*' || fail "a key is in a run folder"
+lacks -F client-key-data --include='*.json*' .local/state/gpuadm || fail "a key is in a run folder"
 
 # One thing on every host.
 exits 0 gpuadm exec -f cluster.yaml -- hostname
@@ -84,7 +84,7 @@ complains "unit nosuch does not exist"
 head -c 3000000 /dev/urandom >blob
 chmod 0640 blob
 exits 0 gpuadm cp blob --to /opt/new/place -f cluster.yaml --dry-run
-! on one test -e /opt/new || fail "a dry run has written"
+absent one /opt/new || fail "a dry run has written"
 exits 0 gpuadm cp blob --to /opt/new/place -f cluster.yaml
 [ "$(on one 'stat -c %a /opt/new/place; sha256sum </opt/new/place')" = "640"$'\n'"$(sha256sum <blob)" ] || fail "it arrived otherwise"
 exits 0 gpuadm cp blob --to /opt/new/place -f cluster.yaml

@@ -26,13 +26,15 @@ add() { gpuadm storage add team cephfs --monitors "$address" --ceph-user ml --ke
 # is_hidden: the key is not where others may read it.
 is_hidden() {
   local name
-  ! grep -rqF "$key" out err cluster.yaml .local 2>/dev/null || fail "the key is in $(grep -rlF "$key" out err cluster.yaml .local)"
+  lacks -F "$key" out err cluster.yaml .local >found || fail "the key is in $(cat found)"
   for name in one two; do
     on "$name" sh -s >found 2>&1 <<END_OF_SEARCH || fail "the key is on $name: $(cat found)"
 ! { ps -eo args | grep -F '$key' | grep -vF 'grep -F'; } || exit 1
 ! { journalctl --no-pager --output=cat | grep -F '$key'; } || exit 1
 # The shell that searches has it in its own memory only: it came on stdin.
-! grep -rlF '$key' /var/log /var/lib/gpuadm /etc/systemd /run/systemd /etc/fstab /etc/kubernetes/gpuadm /proc/mounts 2>/dev/null || exit 1
+for place in /var/log /etc/systemd /run/systemd /proc/mounts; do [ -e "\$place" ] || { echo "there is no \$place"; exit 1; }; done
+found=\$(grep -rlF '$key' /var/log /var/lib/gpuadm /etc/systemd /run/systemd /etc/fstab /etc/kubernetes/gpuadm /proc/mounts 2>/dev/null)
+[ -z "\$found" ] || { echo "\$found"; exit 1; }
 for file in \$(grep -rlF '$key' /etc /srv/gpuadm 2>/dev/null); do
   [ "\$(stat -c '%u %a' "\$file")" = '0 600' ] || { stat "\$file"; exit 1; }
   case \$file in /etc/gpuadm/storage/team.*) ;; *) echo "\$file"; exit 1 ;; esac
@@ -41,6 +43,7 @@ END_OF_SEARCH
   done
 }
 
+for name in one two; do on "$name" '[ -d /var/lib/gpuadm/journal ]' || fail "$name has no journal to search"; done
 began=$SECONDS
 exits 1 add wrong.key
 printf 'wrong key: %s s\n' "$((SECONDS - began))"
@@ -73,7 +76,7 @@ sleep 20
 [ "$(administer one get pod waits -o 'jsonpath={.status.phase}')" = Pending ] || fail "a pod started without the share"
 administer one get events --field-selector involvedObject.name=waits -o 'jsonpath={.items[*].message}' >out
 says 'hostPath type check failed'
-[ -z "$(on two 'ls -A /srv/gpuadm/team')" ] || fail "something was written to the disk of two"
+prints_nothing two 'ls -A /srv/gpuadm/team' || fail "something was written to the disk of two"
 exits 0 add ml.key
 ends_well waits
 exits 0 gpuadm storage list -f cluster.yaml

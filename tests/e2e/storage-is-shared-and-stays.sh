@@ -18,13 +18,13 @@ mounts one
 exits 1 gpuadm storage add data path --path /mnt/share -f cluster.yaml -y
 says "/mnt/share of the storage data does not exist on this host"
 [ -z "$(ls -A share)" ] || fail "something was left: $(find share)"
-on one '! ls /var/lib/gpuadm/storage/data.* 2>/dev/null' || fail "one still knows the storage"
+absent one '/var/lib/gpuadm/storage/data.*' || fail "one still knows the storage"
 ! grep -q storage: cluster.yaml || fail "the cluster file was written"
 # There, and another folder.
 on two 'mkdir /mnt/share'
 exits 1 gpuadm storage add data path --path /mnt/share -f cluster.yaml -y
 says "it is not the same share"
-! on two 'ls -A /mnt/share' | grep . || fail "the folder of another share was written to"
+prints_nothing two 'ls -A /mnt/share' || fail "the folder of another share was written to"
 [ -z "$(ls -A share)" ] || fail "something was left: $(find share)"
 
 mounts two
@@ -62,10 +62,10 @@ sleep 20
 [ "$(administer one get pod waits -o 'jsonpath={.status.phase}')" = Pending ] || fail "a pod started without the share"
 administer one get events --field-selector involvedObject.name=waits -o 'jsonpath={.items[*].message}' >out
 says 'hostPath type check failed'
-[ -z "$(on two 'ls -A /mnt/share')" ] || fail "something was written to the disk of two"
+prints_nothing two 'ls -A /mnt/share' || fail "something was written to the disk of two"
 # The host is not made to look as if it were the share.
 exits 1 gpuadm storage add data path --path /mnt/share -f cluster.yaml -y
-[ -z "$(on two 'ls -A /mnt/share')" ] || fail "something was written to the disk of two"
+prints_nothing two 'ls -A /mnt/share' || fail "something was written to the disk of two"
 [ -s share/gpuadm-data/id ] || fail "the storage of the cluster was removed"
 mounts two
 ends_well waits
@@ -87,7 +87,7 @@ on two 'mkdir /srv/full && mount -t tmpfs -o size=64k tmpfs /srv/full && { head 
 exits 1 gpuadm storage add full local --host two --path /srv/full -f cluster.yaml -y
 says "the storage full at /srv/full is full"
 ! grep -q 'name: full' cluster.yaml || fail "the cluster file was written"
-! on one 'grep "name: full" /etc/kubernetes/gpuadm/cluster.yaml' || fail "the stored cluster file has it, so hosts that join would get it"
+on one '[ -s /etc/kubernetes/gpuadm/cluster.yaml ] && ! grep "name: full" /etc/kubernetes/gpuadm/cluster.yaml' || fail "the stored cluster file has it, so hosts that join would get it"
 [ "$(on two 'ls -A /srv/full')" = theirs ] || fail "something was left: $(on two 'ls -A /srv/full')"
 on two 'umount /srv/full && rmdir /srv/full'
 
@@ -137,7 +137,8 @@ exits 0 gpuadm storage remove data -f cluster.yaml -y
 says "the data stays: /mnt/share/gpuadm-data"
 ! grep -q 'name: data' cluster.yaml || fail "the cluster file has the storage"
 [ "$(cat share/gpuadm-data/claims/default/models/answer)" = from-one ] || fail "files were lost"
-! administer one get pv -o name | grep -q gpuadm-data || fail "the volume is left"
+administer one get pv -o name >volumes || fail "the volumes cannot be listed"
+lacks -F gpuadm-data volumes || fail "the volume is left"
 
 # Again on the files that stayed; then with the files.
 exits 0 gpuadm storage add data path --path /mnt/share -f cluster.yaml -y

@@ -6,6 +6,6 @@ a_host node
 "$top/tests/lib/lab-cluster" --user gpupw node >cluster.yaml
 exits 0 gpuadm facts -f cluster.yaml --sudo-password-file "$(lab password)" -o json
 jq -e '.node.os.euid == "0"' out
-if grep -rqF "$(cat "$(lab password)")" .local out err; then fail "the password is shown"; fi
+lacks -F "$(cat "$(lab password)")" .local out err || fail "the password is shown"
 gpuadm facts -f cluster.yaml >out 2>err </dev/null && fail "sudo without a password"
 grep -q -- --sudo-password-file out err

@@ -5,7 +5,7 @@
 
 asks() { # asks LEAVING FUNCTION
   cat >nodes_text
-  works one before.sh reset.sh <<END
+  works one before.sh static-pods.sh reset.sh <<END
 reset_all=\$(cat $place/nodes_text)
 cat() { if [ "\$*" = /etc/machine-id ]; then echo aaaa; else command cat "\$@"; fi; }
 hostname() { echo One; }

@@ -19,7 +19,7 @@ END
 chmod +x bin/kubectl
 touch "$root/etc/kubernetes/admin.conf"
 leaves() { # leaves CODE UNREAD LEAVING FUNCTION
-  step one before.sh reset.sh <<END
+  step one before.sh static-pods.sh reset.sh <<END
 PATH=$place/bin:\$PATH
 hostname() { echo One; }
 reset_own_server() { :; }
@@ -78,3 +78,45 @@ printf 'two\t"bbbb"\tnode-role.kubernetes.io/control-plane \t"10.0.0.2",\none\t"
 check 1 refuse "$alone"
 printf 'one\t"%s"\tnode-role.kubernetes.io/control-plane \t"10.0.0.1",\n' "$(cat /etc/machine-id)" >nodes
 check 0 refuse "$alone"
+
+# The member of this host is removed by its ID. The node is kept if etcd refuses, or if kubeadm, which is used if etcd on this host does not
+# answer, only warns.
+printf 'two\t"bbbb"\tnode-role.kubernetes.io/control-plane \t"10.0.0.2",\none\t"%s"\tnode-role.kubernetes.io/control-plane \t"10.0.0.1",\n' "$(cat /etc/machine-id)" >nodes
+manifest one=https://10.0.0.1:2380
+# As etcd 3.4.23 answers.
+echo '{"header":{"cluster_id":"12477932507096523251","member_id":"185828541645115251","raft_term":"4"},"members":[{"ID":"13668033151171901709","name":"two","peerURLs":["https://10.0.0.2:2380"]},{"ID":"185828541645115251","name":"one","peerURLs":["https://10.0.0.1:2380"]}]}' >answer
+printf '#!/bin/sh\ncat %s/kubeadm-says\n' "$place" >bin/kubeadm
+cat >bin/kubectl <<END
+#!/bin/sh
+case " \$* " in
+  *' get nodes '*) cat $place/nodes ;;
+  *' create --raw /v3/cluster/member/list '*) cat $place/members ;;
+  *' create --raw /v3/cluster/member/remove '*) cat >>$place/removed && [ ! -e $place/refusal ] || { cat $place/refusal && exit 1; } ;;
+  *) echo "\$*" >>$place/calls ;;
+esac
+END
+chmod +x bin/kubeadm bin/kubectl
+stays() { # stays REASON: refused without --force, said with it
+  rm -f calls home/left home/left-etcd
+  leaves 3 refuse "$alone" reset_leave
+  complains "cannot remove the etcd member of this host: $1"
+  ! grep -q 'delete node' calls || fail "the node was deleted"
+  leaves 0 say "$alone" reset_leave
+  complains "$1"
+  complains "etcdctl member remove ID"
+}
+cp answer members
+echo 'Error from server: etcdserver: unhealthy cluster' >refusal
+stays 'Error from server: etcdserver: unhealthy cluster'
+rm members
+echo 'W1128 10:00:00.000000    4711 removeetcdmember.go:106] [reset] Failed to remove etcd member: etcdserver: unhealthy cluster, please manually remove this etcd member using etcdctl' >kubeadm-says
+stays 'W1128 10:00:00'
+echo '[reset] Unable to fetch the kubeadm-config ConfigMap from cluster: timed out' >kubeadm-says
+stays '[reset] Unable to fetch the kubeadm-config'
+printf '#!/bin/sh\necho connection refused >&2\nexit 1\n' >bin/kubeadm
+stays 'kubeadm: connection refused'
+cp answer members
+rm -f home/left home/left-etcd removed refusal calls
+leaves 0 refuse "$alone" reset_leave
+[ "$(cat removed)" = '{"ID":"185828541645115251"}' ] || fail "another member was removed: $(cat removed)"
+grep -q 'delete node one' calls || fail "the node was not deleted"

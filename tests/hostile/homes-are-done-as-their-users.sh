@@ -71,7 +71,7 @@ complains "homes/mallory/.kube/config is not written: $place/homes/mallory/.kube
 # What kubectl has read of clusters: listed before there is a cluster, and removed afterwards.
 home before before.sh <<<'before_note'
 touch elsewhere/cache/deep/new
-home after before.sh reset.sh <<END
+home after before.sh static-pods.sh reset.sh <<END
 reset_virtual_address() { :; }
 reset_by_kubeadm() { :; }
 reset_mounts() { :; }
@@ -90,7 +90,7 @@ rm -rf home/before
 home before before.sh <<<'before_note'
 # shellcheck disable=SC2016 # of the inner shell
 as "$mallory" -- sh -c 'mkdir homes/mallory/.kube/cache/d && touch homes/mallory/.kube/cache/d/new && ln -s "$1" homes/mallory/.kube/cache/link' sh "$place/elsewhere"
-home after before.sh reset.sh <<END
+home after before.sh static-pods.sh reset.sh <<END
 reset_virtual_address() { :; }
 reset_by_kubeadm() { :; }
 reset_mounts() { :; }

@@ -7,7 +7,7 @@ mkdir -p kubelet/theirs mysql
 touch kubelet/theirs/file kubelet/"the"$'\n'"irs" mysql/ibdata1 passwd
 
 resets() { # resets RUN TEXT
-  step "$1" before.sh reset.sh <<END
+  step "$1" before.sh static-pods.sh reset.sh <<END
 gpuadm_trees=$place/kubelet
 reset_virtual_address() { :; }
 reset_by_kubeadm() { :; }

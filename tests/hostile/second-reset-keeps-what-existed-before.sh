@@ -15,7 +15,7 @@ program() { # program CHECK|APPLY ID: of the step of playbooks/kubernetes/reset-
 for id in reset.state reset.before; do for part in check apply; do program $part $id >$part.$id; done; done
 playbooks=$place/books
 state() { # state RUN TEXT
-  step "$1" before.sh reset.sh <<END
+  step "$1" before.sh static-pods.sh reset.sh <<END
 PATH=$place/bin:\$PATH
 gpuadm_tables= gpuadm_trees=\${gpuadm_trees% *} # without root's home
 links_now() { :; }

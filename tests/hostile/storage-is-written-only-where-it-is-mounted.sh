@@ -4,6 +4,12 @@
 . "$(dirname "$0")/common"
 command -v systemd-escape >/dev/null || skip 'systemd-escape is not installed'
 
+mkdir books
+cp "$playbooks"/*.sh books/
+sed -i "s#/etc/kubernetes/pki/ca.crt#$place/ca.crt#g" books/storage-marker.sh
+playbooks=$place/books
+echo ours >ca.crt
+
 lines() { printf '%s\t' "$@" | sed 's/\t$/\n/'; }
 shared() { lines data path "$place/share" "$place/share" - - - maker; }
 share_step() { # share_step RUN FUNCTION: the function for the storage in $line
@@ -151,9 +157,44 @@ grep -qx 'client mountpoint = /ml' files/team.conf
 share_step seven storage_client_check
 [ "$status" = 0 ] || fail "the files are written again"
 
-# A purge deletes the marker, follows no link, and deletes nothing else.
+# A purge is refused if another cluster has used the folder, or if that is unknown.
 rmdir share && mv mounted share
 line=$(shared)
+ours=$(sha256sum <ca.crt | cut -d' ' -f1)
+refused() { # refused TEXT
+  for gpuadm_function in storage_purge_may storage_purge; do
+    share_step refused "$gpuadm_function"
+    [ "$status" = 3 ] || fail "exit status $status"
+    complains "$1"
+    [ -s share/gpuadm-data/id ] || fail "the folder was deleted"
+  done
+}
+[ "$(ls -A share/gpuadm-data/clusters)" = "$ours" ] || fail "the cluster is not recorded"
+share_step may storage_purge_may
+[ "$status" = 0 ] || fail "exit status $status"
+echo theirs >ca.crt
+theirs=$(sha256sum <ca.crt | cut -d' ' -f1)
+refused "does not record that this cluster uses it"
+share_step record storage_marker_check
+[ "$status" = 1 ] || fail "a second cluster counts as recorded"
+makes record
+refused "another cluster has used it, too"
+complains "$ours"
+echo ours >ca.crt
+refused "rm $theirs"
+mv share/gpuadm-data/clusters clusters
+refused "touch $place/share/gpuadm-data/clusters/$ours"
+share_step record storage_marker_check
+[ "$status" = 0 ] || fail "a folder of an earlier gpuadm is changed"
+makes record
+refused "an earlier gpuadm"
+mv clusters share/gpuadm-data/clusters
+mv ca.crt ca
+refused "look at $place/ca.crt"
+mv ca ca.crt
+rm "share/gpuadm-data/clusters/$theirs"
+
+# A purge deletes the marker, follows no link, and deletes nothing else.
 echo theirs >share/theirs
 mkdir -p share/gpuadm-data/claims/default/a
 ln -s "$place/share/theirs" share/gpuadm-data/claims/default/a/link

@@ -31,3 +31,10 @@ unit_failures() {
     fi
   done
 }
+
+# unit_left_out FOLDER: how many test cases did not run, by reason: "COUNT WHY" lines.
+unit_left_out() {
+  cat "$1"/*.log | awk '/^TEST CASE:/ { name = $0 }
+    sub(/^.* MESSAGE: left out: /, "") && !seen[name, $0]++ { count[$0]++ }
+    END { for (why in count) print count[why], why }' | sort -k2
+}

@@ -16,6 +16,13 @@ complains() { grep -qF -- "$1" err || fail "err does not say: $1"; }
 # hides PATTERN: neither out nor err has it.
 hides() { ! grep -qE -- "$1" out err || fail "there is: $1"; }
 
+# lacks -F|-E TEXT PATH...: no file at or below the paths has it; those that do are printed. Fails also if one of the paths does not exist.
+lacks() {
+  local status=0
+  grep -rl "$1" -e "$2" "${@:3}" || status=$?
+  [ "$status" = 1 ]
+}
+
 fail() {
   printf '%s\n--- the last of out\n%s\n--- the last of err\n%s\n' "$1" "$(tail -n 40 out)" "$(tail -n 40 err)" >&2
   exit 1

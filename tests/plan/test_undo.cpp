@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 namespace {
 
 plan::UndoPlan back(const std::string& text, const plan::Undo& undo = {}) {
@@ -68,6 +70,62 @@ TEST_CASE(
         "undo/start: undo.unit:b.swap\n"
         "undo/restart: undo.restart:q.service\n"
         "undo/journal: undo.journal\n");
+}
+
+TEST_CASE("undo: what a package needed stays upgraded, and what others have upgraded since is kept") {
+  const std::string text =
+      "log\tpackage\tlibc6\tii 2.36-9\tinstall\tr\n"
+      "log\t+package\tlibc6\tany\tinstall\tr\n"
+      "log\tpackage\tcontainerd\tii 1.6\tinstall\tr\n"
+      "log\t+package\tcontainerd\thi 1.7\tinstall\tr\n"
+      "now\tpackage\tlibc6\tii 2.36-10\n";
+  const plan::UndoPlan way = back(text + "now\tpackage\tcontainerd\tii 1.7\n");
+  CHECK(shown(way) == "undo/things: undo.package:containerd\nundo/journal: undo.journal\n");
+  CHECK(way.upgraded == std::vector<std::string>{"libc6"});
+  CHECK(way.kept.empty());
+
+  const std::string since = text + "now\tpackage\tcontainerd\tii 1.8\n";
+  CHECK(shown(back(since)).find("containerd") == std::string::npos);
+  REQUIRE(back(since).kept.size() == 1);
+  CHECK(back(since).kept[0].why == "it was changed by others since (--force restores it)");
+  CHECK(shown(back(since, {.force = true})).find("undo.package:containerd") != std::string::npos);
+}
+
+TEST_CASE("undo: a package whose version is no longer available is kept, and the rest is undone") {
+  const std::string text =
+      "log\tpackage\tcontainerd\tii 1.6\tinstall\tr\n"
+      "log\t+package\tcontainerd\tii 1.7\tinstall\tr\n"
+      "log\tpackage\tsocat\tabsent\tinstall\tr\n"
+      "now\tpackage\tcontainerd\tii 1.7\n"
+      "now\tpackage\tsocat\tii 1\n"
+      "lost\tpackage\tcontainerd\tii 1.6\tVersion '1.6' for 'containerd' was not found\n";
+  for (const bool force : {false, true}) {
+    const plan::UndoPlan way = back(text, {.force = force});
+    CHECK(shown(way) == "undo/packages: undo.packages:socat\nundo/journal: undo.journal\n");
+    REQUIRE(way.kept.size() == 1);
+    const std::string why = "ii 1.6 cannot be installed again: Version '1.6' for 'containerd' was not found";
+    CHECK(way.kept[0].why == why + (force ? "" : " (--force forgets its previous version)"));
+    // What is forgotten is not in the journal any more.
+    const auto& kept = way.stages.back().second.front().variables;
+    const auto containerd =
+        std::ranges::find_if(kept, [](const auto& variable) { return variable.first == "kept"; });
+    CHECK(containerd->second.find("containerd") == (force ? std::string::npos : 8));
+  }
+}
+
+TEST_CASE("undo: a package that was not installed before the first run is removed, whatever happened since") {
+  const std::string text =
+      "log\tpackage\tkubeadm\tabsent\tinstall\tr1\n"
+      "log\tpackage\tkubeadm\thi 1.29\tupgrade\tr2\n"
+      "log\t+package\tkubeadm\thi 1.30\tupgrade\tr2\n"
+      "lost\tpackage\tkubeadm\thi 1.29\tVersion '1.29' for 'kubeadm' was not found\n";
+  for (const char* now : {"hi 1.30", "ii 1.31"}) {
+    const plan::UndoPlan way = back(text + "now\tpackage\tkubeadm\t" + now + "\n", {.all = true});
+    CHECK(shown(way) == "undo/packages: undo.packages:kubeadm\nundo/journal: undo.journal\n");
+    CHECK(way.kept.empty());
+  }
+  // Of the upgrade alone, the version before is what counts.
+  CHECK(back(text + "now\tpackage\tkubeadm\thi 1.30\n", {.run = "r2"}).kept.size() == 1);
 }
 
 TEST_CASE(

@@ -63,9 +63,9 @@ std::string shown(const plan::Plan& plan, const std::string& begin) {
 TEST_CASE("upgrade: node by node, drained by the first control plane, which alone applies the new version") {
   const plan::Plan plan = Scenario().made(2);
   CHECK(shown(plan, "upgrade/kubeadm") ==
-        "upgrade/kubeadm:cp1: cp1 upgrade.kubeadm.package upgrade.apply\n"
-        "upgrade/kubeadm:cp2: cp2 upgrade.kubeadm.package upgrade.node\n"
-        "upgrade/kubeadm:cp3: cp3 upgrade.kubeadm.package upgrade.node\n"
+        "upgrade/kubeadm:cp1: cp1 upgrade.kubeadm.package upgrade.apply certs.vip\n"
+        "upgrade/kubeadm:cp2: cp2 upgrade.kubeadm.package upgrade.node certs.vip\n"
+        "upgrade/kubeadm:cp3: cp3 upgrade.kubeadm.package upgrade.node certs.vip\n"
         "upgrade/kubeadm:w1,w2: w1 upgrade.kubeadm.package upgrade.node; w2 upgrade.kubeadm.package "
         "upgrade.node\n"
         "upgrade/kubeadm:w3: w3 upgrade.kubeadm.package upgrade.node\n");

@@ -174,7 +174,8 @@ TEST_CASE(
           "/etc/containerd/config.toml:1:11: version = 3, but containerd 1.6.32 reads");
   refuses("1.7.24", "version = 3\n", "reads at most version 2");
   refuses("2.1.4", "version = 4\n", "reads at most version 3");
-  refuses("2.2.0", "version = 99\n", "version = 99, but containerd 2.2.0 reads at most version 4");
+  refuses("2.2.0", "version = 4\n", "reads at most version 3");
+  refuses("2.3.0", "version = 99\n", "version = 99, but containerd 2.3.0 reads at most version 4");
   refuses("1.7.24", "version = \"2\"\n", "/etc/containerd/config.toml:1:11: version must be a number");
   refuses("1.7.24", "version = -1\n", "version must be a number");
 }

@@ -3,5 +3,6 @@
 # playbooks. shellcheck reads assets, not strings.
 set -euo pipefail
 cd "${1:-$(dirname "$0")/../..}"
+[ -n "$(find src -name '*.cpp')" ] || { echo "there are no sources in src/" && exit 1; }
 found=$(grep -rnE "\.script = *(R?\"|fmt::format|std::string\()" src --include="*.cpp" --include="*.hpp" | grep -vE "^src/(transport|run)/" || :)
 [ -z "$found" ] || { printf 'shell text in C++: make it an asset below playbooks/\n%s\n' "$found"; exit 1; }

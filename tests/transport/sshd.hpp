@@ -20,15 +20,12 @@ using namespace std::chrono_literals;
 
 /// Whether this process may start sshd as the tests need it; says why not.
 inline bool can_serve() {
-  static const bool possible = [] {
-    const bool root = ::geteuid() == 0;
-    const bool there =
-        std::filesystem::exists("/usr/sbin/sshd") && std::filesystem::exists("/usr/bin/ssh-keygen");
-    if (!root) MESSAGE("left out: needs root to start a throw-away sshd");
-    if (!there) MESSAGE("left out: needs openssh-server and openssh-client");
-    return root && there;
-  }();
-  return possible;
+  const bool root = ::geteuid() == 0;
+  const bool there =
+      std::filesystem::exists("/usr/sbin/sshd") && std::filesystem::exists("/usr/bin/ssh-keygen");
+  if (!root) MESSAGE("left out: needs root to start a throw-away sshd");
+  if (root && !there) MESSAGE("left out: needs openssh-server and openssh-client");
+  return root && there;
 }
 
 inline int shell(const std::string& script) {

@@ -358,6 +358,7 @@ TEST_CASE("users of the hub choose from what the cluster has") {
   workload::GpuSupply supply;
   supply.runtime_class = "nvidia";
   supply.offers = {{"gpu1", "nvidia.com/gpu", "", 1, 4, 0, {}}, {"gpu2", "nvidia.com/gpu", "", 4, 4, 1, {}}};
+  supply.share_counts = {4};
   const auto choices = workload::hub_choices(*catalog, cluster, supply, "gpuadm-jupyterhub");
   REQUIRE(choices);
   std::vector<std::string> names, sizes;
@@ -371,6 +372,7 @@ TEST_CASE("users of the hub choose from what the cluster has") {
   const Tree& two = choices->gpus.items()[2];
   CHECK(text_at(two, {"resources", "limits", "nvidia.com/gpu"}) == "2");
   CHECK(text_at(two, {"pod", "runtimeClassName"}) == "nvidia");
+  CHECK(two.at({"pod", "affinity", "nodeAffinity"}));
   const Tree& share = choices->gpus.items()[4];
   CHECK(text_at(share, {"pod", "nodeSelector", "nvidia.com/gpu.replicas"}) == "4");
   CHECK(choices->objects.empty());

@@ -133,6 +133,34 @@ TEST_CASE("a share is one unit of a resource that is divided among as many pods"
   CHECK(base::json::write(parts.limits, 0) == R"({"nvidia.com/gpu.shared":1})");
 }
 
+TEST_CASE("where only some nodes share their GPUs, pods are scheduled to nodes of the requested kind") {
+  auto facts = two_nodes();
+  const auto spec_for = [&](std::string_view gpus, const char* given) {
+    base::Tree spec = *base::json::read(given, "spec");
+    workload::add_gpus(spec,
+                       workload::parts_of(*workload::supply_of(facts), request(gpus), "a", "default", {}));
+    spec.erase("containers");
+    spec.erase("runtimeClassName");
+    return base::json::write(spec, 0);
+  };
+  constexpr const char* plain = R"({"containers":[{}]})";
+  CHECK(spec_for("1", plain) == "{}");
+  // Nodes without shares may have no label, and a cordoned node may become usable.
+  (*facts.nodes)[1].labels["nvidia.com/gpu.replicas"] = "2";
+  (*facts.nodes)[1].unschedulable = true;
+  CHECK(
+      spec_for("1", plain) ==
+      R"({"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"nvidia.com/gpu.replicas","operator":"NotIn","values":["2"]}]}]}}}})");
+  CHECK(spec_for("1/2", R"({"containers":[{}],"nodeSelector":{"disk":"fast"}})") ==
+        R"({"nodeSelector":{"disk":"fast","nvidia.com/gpu.replicas":"2"}})");
+  // Terms are alternatives.
+  CHECK(
+      spec_for(
+          "1",
+          R"({"containers":[{}],"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchFields":[1]},{"matchExpressions":[2]}]}}}})") ==
+      R"({"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchFields":[1],"matchExpressions":[{"key":"nvidia.com/gpu.replicas","operator":"NotIn","values":["2"]}]},{"matchExpressions":[2,{"key":"nvidia.com/gpu.replicas","operator":"NotIn","values":["2"]}]}]}}}})");
+}
+
 TEST_CASE("GPUs that are allocated by claims need a claim template") {
   const auto supply = *workload::supply_of(one_with_claims());
   CHECK(supply.claims == "v1");

@@ -2,6 +2,35 @@
 
 #include <doctest/doctest.h>
 
+namespace {
+
+/// What Kubernetes makes of a value if no variable exists but X (third_party/forked/golang/expansion).
+std::string expanded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = text.substr(i + 1);
+    if (text[i] == '$' && rest.starts_with('$')) {
+      ++i;
+    } else if (text[i] == '$' && rest.starts_with("(X)")) {
+      out += "value of X";
+      i += 3;
+      continue;
+    }
+    out += text[i];
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("values of the command line are literal in a container") {
+  for (const char* text :
+       {"$(X)", "$$(X)", "$$$(X)", "$$", "$$$", "echo $$ $(X) $HOME $", "$($(X))", "plain", ""})
+    CHECK_MESSAGE(expanded(workload::literal(text)) == text, text);
+  // What is not expanded is not changed.
+  CHECK(workload::literal("echo $HOME ${X} $") == "echo $HOME ${X} $");
+}
+
 TEST_CASE("a name must be a DNS label that leaves space for suffixes") {
   CHECK(workload::check_name("notebook", "anna-2"));
   for (const char* bad : {"", "Anna", "a_b", "-a", "a-", "a.b", "ä", "a b"})

@@ -41,3 +41,11 @@ TEST_CASE("a log that was rotated continues after the last line") {
   CHECK(log.take(at("01", "a") + at("02", "b") + at("02", "c"), runs) == Lines{"a", "b", "c"});
   CHECK(log.take(at("04", "d"), runs) == Lines{"d"});
 }
+
+TEST_CASE("an answer that is limited before the last known line repeats none") {
+  PodLog log;
+  const std::string two = at("01", "a") + at("01", "b"), three = two + at("01", "c");
+  CHECK(log.take(three, runs, PodLog::End::cut) == Lines{"a", "b", "c"});
+  CHECK(log.take(two, runs, PodLog::End::cut).empty());
+  CHECK(log.take(three + at("01", "d"), runs) == Lines{"d"});
+}

@@ -41,7 +41,9 @@ Tree read(std::string_view yaml) {
 Tree job_object(const std::string& more) {
   return read(R"(
 metadata: { name: mnist, namespace: default, labels: { gpuadm.io/kind: train, gpuadm.io/name: mnist } }
-spec: { completions: 2, parallelism: 2 }
+spec:
+  completions: 2
+  parallelism: 2
 )" + more);
 }
 
@@ -89,6 +91,25 @@ TEST_CASE("with a Job for each rank, rank 0 has its own address and the others t
   CHECK(objects->others[1].at({"metadata", "name"})->text() == "mnist-1");
 }
 
+TEST_CASE("Kubernetes does not expand the command and the variables of the command line") {
+  const Tree pod = workload::pod_of(
+      {.image = "a", .command = {"sh", "-c", "echo $$ $(RANK)"}, .environment = {{"A", "$(date)"}}});
+  const Tree& container = pod.find("containers")->items().front();
+  CHECK(container.find("command")->items().back().text() == "echo $$$ $$(RANK)");
+  CHECK(container.find("env")->items().front().find("value")->text() == "$$(date)");
+}
+
+TEST_CASE("ranks with shares of GPUs are scheduled to nodes with as many shares") {
+  workload::TrainJob job = two_ranks();
+  job.roles.front().gpus = *workload::parse_gpus("--gpus", "1/4");
+  const auto objects = workload::objects_of(job, {.form = JobForm::indexed});
+  REQUIRE(objects);
+  const Tree* label =
+      objects->others.back().at({"spec", "template", "spec", "nodeSelector", "nvidia.com/gpu.replicas"});
+  REQUIRE(label);
+  CHECK(label->text() == "4");
+}
+
 TEST_CASE("an MPI job with --src copies the files on every rank before it starts sshd") {
   workload::TrainJob job = two_ranks();
   job.framework = workload::Framework::mpi;
@@ -104,6 +125,43 @@ TEST_CASE("an MPI job with --src copies the files on every rank before it starts
   CHECK(command == "/bin/sh|-c|rank script\n|gpuadm|/bin/sh|-c|mpi script\n|gpuadm|torchrun|x.py|");
   CHECK(container.find("workingDir")->text() == "/workspace");
   CHECK(variable(objects->others.back(), "GPUADM_SOURCE") == "/etc/gpuadm/source");
+}
+
+TEST_CASE("all objects of a job and its pods have the label of its run, and Services select without it") {
+  workload::TrainJob job = two_ranks();
+  job.framework = workload::Framework::mpi;
+  job.source = {{"x.py", "text"}};
+  job.instance = "0123456789";
+  workload::TrainContext context{.form = JobForm::one_per_rank, .addresses = {{"mnist", "10.96.0.7"}}};
+  context.keys = workload::MpiKeys{"client", "public", "host", "public"};
+  const auto objects = workload::objects_of(job, context);
+  REQUIRE(objects);
+  std::vector<Tree> all = objects->services;
+  all.insert(all.end(), objects->others.begin(), objects->others.end());
+  REQUIRE(all.size() >= 5);
+  for (const Tree& object : all) {
+    REQUIRE(object.at({"metadata", "labels", "gpuadm.io/instance"}));
+    CHECK(object.at({"metadata", "labels", "gpuadm.io/instance"})->text() == "0123456789");
+    CHECK(!object.at({"spec", "selector", "gpuadm.io/instance"}));
+    if (const Tree* pods = object.at({"spec", "template"}))
+      CHECK(pods->at({"metadata", "labels", "gpuadm.io/instance"}));
+  }
+}
+
+TEST_CASE("a launcher without GPUs does not hide those of the workers") {
+  const auto with = [](const std::string& resources) {
+    return job_object("  template: { spec: { containers: [{ name: rank, resources: " + resources +
+                      " }] } }\n");
+  };
+  const Tree none = with("{}"), two = with("{ limits: { nvidia.com/gpu: 2 } }"),
+             claim = with("{ claims: [{ name: gpus }] }");
+  CHECK(state_of({none, none}, {}).gpus.empty());
+  CHECK(state_of({two, two}, {}).gpus == "2 nvidia.com/gpu");
+  CHECK(state_of({none, two, two}, {}).gpus == "none or 2 nvidia.com/gpu");
+  CHECK_FALSE(state_of({none, two}, {}).has_claims);
+  // `train stop` deletes their claim templates.
+  CHECK(state_of({none, claim}, {}).has_claims);
+  CHECK(state_of({none, claim}, {}).gpus == "none or by claim");
 }
 
 TEST_CASE("a job is repeated without what Kubernetes has added to it, for its next attempt") {

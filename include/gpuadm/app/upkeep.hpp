@@ -32,15 +32,16 @@ struct CertsOptions {
 struct EtcdOptions {
   Common common;
   Hosts hosts;
-  std::filesystem::path file;  ///< snapshot: the new file, empty: named by the time; restore: the snapshot
+  std::filesystem::path file;     ///< snapshot: the new file, empty: named by the time; restore: the snapshot
+  std::vector<std::string> lost;  ///< restore: hosts of members that are left out
   Consent consent = Consent::ask;
   Format format = Format::text;
 };
 /// Saves a verified snapshot of the first control-plane node's etcd to a local file (0600), with its SHA-256
 /// in a second file.
 [[nodiscard]] Result<Outcome> etcd_snapshot(const EtcdOptions& options, Io& io);
-/// Restores a cluster with one etcd member from a snapshot. Fault::blocked for a damaged file and for an etcd
-/// of several members, before anything is changed.
+/// Restores etcd on all control-plane nodes from a snapshot. Fault::blocked, before anything is changed, for
+/// a damaged file, and if another member would keep its data.
 [[nodiscard]] Result<Outcome> etcd_restore(const EtcdOptions& options, Io& io);
 /// Defragments etcd, one member after the other.
 [[nodiscard]] Result<Outcome> etcd_defrag(const EtcdOptions& options, Io& io);

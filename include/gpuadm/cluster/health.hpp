@@ -95,27 +95,39 @@ struct NodeHealth {
   bool control_plane = false, ready = false, tainted = false;
   bool watched = false;         ///< it has our conditions
   std::optional<bool> healthy;  ///< nothing: a condition is Unknown, and none is False
+  std::string heartbeat;        ///< of its conditions: the time of the run that sent them
 };
 /// Parses the lines of playbooks/health-api.sh `nodes`; others are ignored.
 [[nodiscard]] std::vector<NodeHealth> read_node_health(std::string_view output);
 
-/// How often in a row a node was seen unhealthy or healthy.
+/// How many runs of a node in a row were unhealthy or healthy. Runs are distinguished by their heartbeat: one
+/// that is read twice counts once.
 struct Streak {
   int bad = 0, good = 0;
+  std::string heartbeat;  ///< of the last run that was read
+  double since = 0;       ///< when it was first read, in seconds since 1970 by the clock of the reader
 };
 using Streaks = std::map<std::string, Streak>;
 inline constexpr int taint_after = 2, untaint_after = 3;
+/// An unchanged result is sent this often; conditions are too old if no result arrives for three times as
+/// long.
+inline constexpr double heartbeat_seconds = 300;
 
 struct TaintPlan {
   std::vector<std::string> add, remove;
   std::vector<std::string> limited;  ///< unhealthy nodes that are not tainted because of the limit
   Streaks streaks;                   ///< for the next run
 };
-/// Taints nodes that are unhealthy twice in a row, untaints those that are healthy three times in a row. At
-/// most `percent` of the watched nodes, and at least one, are tainted at a time. With TaintPolicy::off every
-/// taint is removed.
+struct TaintRules {
+  TaintPolicy policy = TaintPolicy::off;
+  int percent = 25;     ///< of the watched nodes that are tainted at a time, and at least one
+  double now = 0;       ///< seconds since 1970
+  double interval = 0;  ///< seconds since the last run of the reader, which nodes have the same timer as
+};
+/// Taints nodes that are unhealthy twice in a row, untaints those that are healthy three times in a row. The
+/// health of a node whose conditions are too old is not known. With TaintPolicy::off every taint is removed.
 [[nodiscard]] TaintPlan plan_taints(std::span<const NodeHealth> nodes, const Streaks& before,
-                                    TaintPolicy policy, int percent);
+                                    const TaintRules& rules);
 /// The control-plane node that sets the taints: the first one by name that is Ready; empty: none is.
 [[nodiscard]] std::string node_that_sets_taints(std::span<const NodeHealth> nodes);
 

@@ -28,6 +28,7 @@ struct HealthState {
   GpuStates gpu_states;             ///< none: the run could not check them
   bool published = false;           ///< the API server has these conditions
   Moment sent;                      ///< when it got them
+  int repeated = 0;                 ///< how often these statuses were sent
   std::string problem;              ///< why it did not get them; empty: it did
   std::vector<HealthEvent> events;  ///< to be sent
   int dropped = 0;                  ///< events that were dropped because too many waited
@@ -43,8 +44,10 @@ inline constexpr std::size_t most_events = 32;
 /// Adds an event; the oldest is dropped where too many wait.
 void enqueue(HealthState& state, HealthEvent event);
 
-/// Whether the conditions must be sent: the API server does not have them, or it got them five minutes ago,
-/// or before the boot. The uptime decides, so that a clock that is set delays nothing.
+/// Each status is sent by so many runs, so that taints follow from several runs.
+inline constexpr int send_repeated = 2 * untaint_after;
+/// Whether the conditions must be sent: the API server does not have them, or not of enough runs, or it got
+/// them five minutes ago, or before the boot. The uptime decides, so that a clock that is set delays nothing.
 [[nodiscard]] bool must_publish(const HealthState& state, const Moment& now);
 
 /// Seconds by which the clock was set between two moments of one boot; nothing: by less than a minute, or it

@@ -26,6 +26,9 @@ struct Nodes {
   bool routed = false;
 };
 
+/// Whether a node, or a member of etcd, has the host's name or address in the cluster file.
+[[nodiscard]] bool is_known_as(const Known& node, const spec::Host& host);
+
 /// Parses the output of playbooks/read/nodes.sh on a control-plane node.
 [[nodiscard]] Nodes read_nodes(std::string_view output);
 

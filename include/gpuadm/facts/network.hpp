@@ -39,14 +39,23 @@ struct Resolver {
   std::vector<std::string> nameservers, search;
 };
 
+/// A zone of firewalld, as it is applied: `firewall-cmd --list-all-zones`.
+struct FirewallZone {
+  std::string name, target;                      ///< target: "default", "ACCEPT", "DROP", "%%REJECT%%"
+  std::vector<std::string> interfaces, sources;  ///< whose packets belong to the zone
+  std::vector<std::string> services, ports;      ///< that it accepts: "ssh", "6443/tcp"
+};
+
 struct Firewall {
-  std::optional<std::string> iptables;          ///< version
-  std::string backend;                          ///< of iptables: "nf_tables" or "legacy"; empty: unknown
-  std::vector<std::string> legacy_tables;       ///< tables of the legacy backend in the kernel
-  std::optional<bool> ufw;                      ///< enabled in /etc/ufw/ufw.conf
-  std::string ufw_forward;                      ///< DEFAULT_FORWARD_POLICY
-  std::map<std::string, std::string> policies;  ///< of INPUT, FORWARD and OUTPUT in the table filter
-  std::vector<std::string> rules;               ///< of the same, as iptables-save writes them
+  std::optional<std::string> iptables;             ///< version
+  std::string backend;                             ///< of iptables: "nf_tables" or "legacy"; empty: unknown
+  std::vector<std::string> legacy_tables;          ///< tables of the legacy backend in the kernel
+  std::optional<bool> ufw;                         ///< enabled in /etc/ufw/ufw.conf
+  std::string ufw_forward;                         ///< DEFAULT_FORWARD_POLICY
+  std::string default_zone;                        ///< of firewalld, for interfaces that no zone names
+  std::optional<std::vector<FirewallZone>> zones;  ///< of firewalld, if it runs
+  std::map<std::string, std::string> policies;     ///< of INPUT, FORWARD and OUTPUT in the table filter
+  std::vector<std::string> rules;                  ///< of the same, as iptables-save writes them
 };
 
 struct Network {

@@ -25,6 +25,9 @@ struct Journal {
   std::map<std::pair<std::string, Thing>, std::string> made;  ///< run, thing -> the state after the run
   std::map<std::string, std::string> readers;                 ///< file -> the unit that reads it
   std::map<Thing, std::string> now;
+  /// Packages whose state before a run, the second value, the package manager cannot restore, with the
+  /// reason.
+  std::map<std::pair<Thing, std::string>, std::string> lost;
   std::set<std::string> blobs;
   std::vector<std::string> unreadable;  ///< truncated or damaged lines
 };
@@ -43,7 +46,7 @@ struct Undo {
   std::vector<std::string> keep = {};
 };
 
-/// An object that cannot be restored, with the reason.
+/// An object that is not restored, with the reason.
 struct Kept {
   Thing thing;
   std::string why;
@@ -54,6 +57,9 @@ struct UndoPlan {
   std::vector<std::string> runs;                                    ///< newest first; empty: nothing to undo
   std::vector<std::pair<std::string, std::vector<Action>>> stages;  ///< phase -> actions
   std::vector<Kept> kept;
+  /// Packages that were upgraded because a package of gpuadm needed it, and that stay upgraded: others may
+  /// need them by now, and an older version may lack a security update.
+  std::vector<std::string> upgraded;
   std::vector<std::string> unreadable;  ///< of the journal: their changes are not undone
 };
 

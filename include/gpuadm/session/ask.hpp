@@ -18,11 +18,10 @@ struct Query {
   std::string asset;  ///< "playbooks/read/machine-id.sh"
   base::Variables variables = {};
   std::chrono::seconds timeout{60};
-  transport::Output output = transport::Output::plain;
 };
 
-/// The program for it, after the libraries whose functions it calls: playbooks/frame.sh, kubeconfig.sh
-/// and gpu-users.sh. Fault::bug if there is no such asset.
+/// The program for it, after the libraries whose functions it calls: playbooks/frame.sh, kubeconfig.sh,
+/// gpu-users.sh and static-pods.sh. Fault::bug if there is no such asset.
 [[nodiscard]] Result<transport::Command> command_of(const Query& query, const assets::Store& assets);
 
 /// Runs it on one host. A status other than 0 is an answer. Fault::interrupted after Ctrl-C.

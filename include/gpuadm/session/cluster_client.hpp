@@ -1,7 +1,6 @@
 #pragma once
 
 #include "gpuadm/assets/assets.hpp"
-#include "gpuadm/base/secret.hpp"
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/facts/cluster.hpp"
 #include "gpuadm/session/ask.hpp"
@@ -22,7 +21,6 @@ struct ObjectQuery {
   std::string selector;  ///< of labels; empty: all
   /// How long to wait before reading, until the Deployments of this selector are available; zero: not at all.
   std::chrono::seconds available_within{0};
-  transport::Output output = transport::Output::plain;  ///< secret: of Secrets, which must not be recorded
 };
 
 /// The command that reads objects on a control-plane node. Its exit status is 3 where the host has no
@@ -48,11 +46,11 @@ class ClusterClient {
   /// Nodes, pods, runtime classes and devices. Nothing else is read.
   [[nodiscard]] Result<facts::ClusterFacts> read_nodes_and_pods();
   [[nodiscard]] Result<std::vector<base::Tree>> get(const ObjectQuery& query);
-  /// Creates all of them or none. Those with a namespace must be in `space`. `secrets`: values in them, which
-  /// are not recorded. `purpose`: clean_up is also run after Ctrl-C. Returns their names, as "KIND/NAME".
+  /// Creates all of them or none. Those with a namespace must be in `space`. `purpose`: clean_up is also run
+  /// after Ctrl-C. Returns their names, as "KIND/NAME".
   [[nodiscard]] Result<std::vector<std::string>> create(
       const std::string& space, const std::vector<base::Tree>& objects,
-      std::vector<base::Secret> secrets = {}, transport::Purpose purpose = transport::Purpose::work);
+      transport::Purpose purpose = transport::Purpose::work);
   /// Applies a JSON merge patch to an object, "statefulset/anna". A patch must not contain secrets.
   /// `purpose`: as for create.
   [[nodiscard]] Result<> patch(const std::string& space, const std::string& object, const base::Tree& patch,
@@ -63,8 +61,8 @@ class ClusterClient {
       const std::string& space, const std::vector<std::string>& kinds, const std::string& selector,
       std::chrono::seconds timeout = std::chrono::seconds(90));
   /// Server-side apply in this order, as the field manager gpuadm. Objects before one that is rejected stay
-  /// applied; Fault::remote names a field that another manager has changed. `secrets`: as for create.
-  [[nodiscard]] Result<> apply(const std::vector<base::Tree>& objects, std::vector<base::Secret> secrets = {},
+  /// applied; Fault::remote names a field that another manager has changed.
+  [[nodiscard]] Result<> apply(const std::vector<base::Tree>& objects,
                                transport::Purpose purpose = transport::Purpose::work);
   /// Those of these objects that exist, by apiVersion, kind, namespace and name.
   [[nodiscard]] Result<std::vector<base::Tree>> find(const std::vector<base::Tree>& references);

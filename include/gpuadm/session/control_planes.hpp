@@ -12,16 +12,27 @@ struct ControlPlaneContext {
   const Survey& survey;
   const Session& session;
   const std::vector<std::string>& hosts;  ///< the control-plane nodes, in the cluster's order; at least one
+  const std::vector<spec::Host>& lost;    ///< the hosts of Asked::lost
 };
+
+/// Whether workers of a cluster file that cannot be reached end the command, or are left out.
+enum class AbsentWorkers { refused, left_out };
 
 struct Asked {
   const Common& common;
   const Hosts& hosts;
   Consent consent = Consent::ask;
+  AbsentWorkers absent_workers = AbsentWorkers::refused;
+  std::vector<std::string> lost = {};  ///< hosts that are left out because they are lost
 };
 
+/// The hosts of `lost`, which must not answer, because a control-plane node that runs is not lost:
+/// Fault::blocked.
+[[nodiscard]] Result<> are_lost(const std::vector<spec::Host>& lost, const facts::Census& census);
+
 /// Reads the cluster and playbooks/NAME.yaml, surveys all hosts, finds the control-plane nodes, and calls the
-/// action. Fault::usage if there are none; an error if a host is unreachable.
+/// action. Fault::usage if there are none; an error if a host is unreachable,
+/// except for those that are left out.
 [[nodiscard]] Result<Outcome> on_control_planes(
     const Asked& asked, std::string_view playbook, Io& io,
     const std::function<Result<Outcome>(const ControlPlaneContext&)>& act);

@@ -26,8 +26,10 @@ struct Session {
   /// `cluster` and `io` must outlive the session.
   [[nodiscard]] static Result<Session> open(const spec::Cluster& cluster, const Connection& connection,
                                             Consent consent, Io& io);
-  /// The facts of every host, saved in the directory; an error if one is unreachable.
-  [[nodiscard]] Result<Survey> survey_all(const assets::Store& assets) const;
+  /// The facts of every host, saved in the directory; an error if one is unreachable, of those that are
+  /// `needed`; empty: all.
+  [[nodiscard]] Result<Survey> survey_all(
+      const assets::Store& assets, const std::function<bool(const std::string& host)>& needed = {}) const;
 };
 
 /// Inputs for running a playbook.

@@ -20,6 +20,8 @@ struct NetworkPluginRow {
   /// Namespace, DaemonSet and label of its pods, as in verify_daemonset of playbooks/verify.sh.
   std::string_view workload = {};
   std::string_view module = {};    ///< a kernel module that it loads
+  std::string_view links = {};     ///< of a node, from which packets of pods come, separated by blanks
+  bool routed = false;             ///< packets of a node reach pods of other nodes with the node's address
   std::string_view forwards = {};  ///< what makes a host forward packets of pods if the policy is DROP
 };
 
@@ -32,10 +34,13 @@ inline constexpr std::array network_plugins = std::to_array<NetworkPluginRow>({
      .images = "flannel_image flannel_cni_image",
      .workload = "kube-flannel kube-flannel-ds app=flannel",
      .module = "vxlan",
+     .links = "cni0 flannel.1",
      .forwards = "flannel adds rules that accept packets of pods"},
     {.plugin = NetworkPlugin::bridge,
      .name = "bridge",
      .says = "the bridge plugins (nodes in one network segment)",
+     .links = "cni0",
+     .routed = true,
      .forwards = "init adds rules that accept packets of pods"},
     {.plugin = NetworkPlugin::none, .name = "none", .says = "you install your own"},
 });

@@ -28,9 +28,6 @@ enum class Effect { reads, changes };
 /// As root: directly, or through sudo. Otherwise as the login user.
 enum class As { root, login };
 
-/// Whether a recording may contain the output of a program.
-enum class Output { plain, secret };
-
 /// Whether a command is still started after the first Ctrl-C: cleanup commands are. keep_alive: one that only
 /// renews the lock of the host; see Fleet::submit.
 enum class Purpose { work, clean_up, keep_alive };
@@ -50,10 +47,6 @@ struct Command {
   /// constant text without secrets.
   std::optional<std::filesystem::path> input;
   std::uint64_t input_offset = 0;  ///< start of the input in the file
-  /// Values in the script or the output that must not be recorded.
-  std::vector<base::Secret> secrets;
-  /// The output of the program is a secret and is not recorded.
-  Output output = Output::plain;
 };
 
 /// How a program ended. A status other than zero is a result, not an error. Killed by a signal: 128 + its
@@ -83,7 +76,7 @@ class Transport {
   virtual void close() = 0;
   /// Bytes of the running command's input that have been sent.
   [[nodiscard]] virtual std::uint64_t sent() const { return 0; }
-  /// "libssh2", "openssh", "local", "recorded", "read-only (…)".
+  /// "libssh2", "openssh", "local", "read-only (…)".
   [[nodiscard]] virtual std::string kind() const = 0;
 };
 
@@ -131,13 +124,5 @@ using SessionPtr = std::unique_ptr<Session, SessionDelete>;
 
 /// Lets only Effect::reads through; anything else is Fault::bug with the command. Used for dry runs.
 [[nodiscard]] std::unique_ptr<Transport> read_only(std::unique_ptr<Transport> inner);
-
-/// Replays a recording: a directory with one subdirectory per command, see docs/reference/recordings.md. A
-/// command that is not recorded is Fault::remote.
-[[nodiscard]] std::unique_ptr<Transport> recorded(const std::filesystem::path& folder);
-
-/// Forwards everything and records each result in a directory for recorded().
-[[nodiscard]] std::unique_ptr<Transport> recording(std::unique_ptr<Transport> inner,
-                                                   const std::filesystem::path& folder);
 
 }  // namespace transport

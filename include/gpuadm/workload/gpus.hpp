@@ -3,8 +3,10 @@
 #include "gpuadm/base/error.hpp"
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/facts/cluster.hpp"
+#include "gpuadm/spec/cluster.hpp"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +45,9 @@ struct GpuRequest {
 /// "2 GPUs", "1/4 of a GPU", "1 MIG instance 1g.10gb"
 [[nodiscard]] std::string describe(const GpuRequest& request);
 
+/// Processes of a rank with these GPUs: one for each GPU. A process can use one MIG instance only.
+[[nodiscard]] int processes_for(const GpuRequest& request);
+
 /// GPUs of one kind on a node, as the scheduler counts them.
 struct GpuOffer {
   std::string node;
@@ -58,12 +63,16 @@ struct GpuSupply {
   std::vector<GpuOffer> offers;
   /// Nodes whose GPUs are not usable now, with the reason: "gpu2: NotReady", "gpu3: cordoned".
   std::vector<std::string> unusable;
+  /// Numbers of pods for each GPU on nodes that share theirs, usable or not.
+  std::set<int> share_counts;
   std::string claims;         ///< version of resource.k8s.io if GPUs are allocated by claims; or empty
   std::string runtime_class;  ///< that pods need to see GPUs; empty: none
 };
 
 /// Fault::remote if nodes or pods could not be read.
 [[nodiscard]] Result<GpuSupply> supply_of(const facts::ClusterFacts& cluster);
+/// What objects depend on, of a cluster that is created from this file and was not read: no offers.
+[[nodiscard]] GpuSupply supply_of(const spec::Cluster& file);
 
 /// Whether pods with this request fit now, `pods` of them. Fault::blocked with the numbers: what is needed,
 /// what each node has and who holds it. `spread`: at most one on a node.
@@ -78,6 +87,8 @@ struct GpuParts {
   base::Tree pod_claims;                     ///< for spec.resourceClaims; null: none
   std::optional<base::Tree> claim_template;  ///< the ResourceClaimTemplate to create
   std::string runtime_class;                 ///< for spec.runtimeClassName; empty: none
+  base::Tree node_selector;                  ///< for spec.nodeSelector; null: none
+  base::Tree node_expression;                ///< for each term of the required node affinity; null: none
 };
 /// `name`: of the claim template; `space`: its namespace; `labels`: of it.
 [[nodiscard]] GpuParts parts_of(const GpuSupply& supply, const GpuRequest& request, const std::string& name,

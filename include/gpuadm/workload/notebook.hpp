@@ -6,6 +6,7 @@
 #include "gpuadm/base/version.hpp"
 #include "gpuadm/facts/cluster.hpp"
 #include "gpuadm/workload/gpus.hpp"
+#include "gpuadm/workload/objects.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -20,8 +21,6 @@ namespace workload {
 inline constexpr std::uint16_t notebook_port = 8888;
 /// Annotation of the Deployment: its GPUs as they were requested, "1/4".
 inline constexpr std::string_view gpus_annotation = "gpuadm.io/gpus";
-/// Label of the objects of one `create`, so that a failed one deletes only its own objects.
-inline constexpr std::string_view instance_label = "gpuadm.io/instance";
 /// Where the volume is mounted, unless another directory is requested: the directory for files in the images
 /// of the catalog.
 inline constexpr std::string_view default_mount = "/home/jovyan/work";

@@ -16,6 +16,8 @@ using base::Result;
 /// Labels of every object that gpuadm makes for a workload, and of its pods.
 inline constexpr std::string_view managed_by_label = "app.kubernetes.io/managed-by", managed_by = "gpuadm",
                                   kind_label = "gpuadm.io/kind", name_label = "gpuadm.io/name";
+/// Label of the objects that one command creates, so that a failed command deletes only its own objects.
+inline constexpr std::string_view instance_label = "gpuadm.io/instance";
 /// Values of the label `gpuadm.io/kind`.
 inline constexpr std::string_view notebook_kind = "notebook", train_kind = "train",
                                   storage_claim_kind = "storage-claim";
@@ -25,6 +27,11 @@ inline constexpr std::string_view notebook_kind = "notebook", train_kind = "trai
 /// The selector of all objects of a workload; an empty name: of all workloads of the kind; an empty kind too:
 /// of all workloads.
 [[nodiscard]] std::string selector_of(std::string_view kind, std::string_view name = {});
+/// The same for the objects of one instance; an empty instance: of all.
+[[nodiscard]] std::string instance_selector(std::string_view kind, std::string_view name,
+                                            std::string_view instance);
+/// A random value of instance_label.
+[[nodiscard]] Result<std::string> new_instance();
 
 /// Names of the default StorageClasses among objects, except `own`.
 [[nodiscard]] std::vector<std::string> default_classes(std::span<const base::Tree> objects,
@@ -53,5 +60,10 @@ inline constexpr std::string_view notebook_kind = "notebook", train_kind = "trai
                                    std::string_view example);
 /// The directory without repeated and trailing slashes, and without ".": "/data" for "//data/./".
 [[nodiscard]] std::string plain_directory(std::string_view directory);
+
+/// The text as a value of a command, an argument or a variable of a container: Kubernetes expands "$(NAME)"
+/// there, and "$$" to "$" (third_party/forked/golang/expansion).
+[[nodiscard]] std::string literal(std::string_view text);
+[[nodiscard]] base::Tree literals(const std::vector<std::string>& words);
 
 }  // namespace workload

@@ -42,6 +42,7 @@ struct SourceFile {
 
 struct TrainJob {
   std::string name, space = "default";
+  std::string instance;  ///< value of instance_label; empty: none
   Framework framework = Framework::plain;
   std::vector<Role> roles;
   int processes = 1;      ///< of torchrun in each pod, and MPI slots of a rank
@@ -74,6 +75,7 @@ struct PodOptions {
   std::vector<TrainVolume> volumes;
   std::vector<std::pair<std::string, std::string>> resources;  ///< others: "rdma/hca" -> "1"
 };
+/// The command and the variables are literal: Kubernetes does not expand "$(NAME)" in them.
 [[nodiscard]] base::Tree pod_of(const PodOptions& options);
 
 /// Scripts that run in pods, from assets.
@@ -132,7 +134,8 @@ struct TrainState {
   Phase phase = Phase::pending;
   int ranks = 0;
   std::vector<RankState> states;  ///< one for each rank
-  std::string gpus;               ///< of each rank: "2 nvidia.com/gpu"; empty: none
+  std::string gpus;               ///< of a rank: "2 nvidia.com/gpu", "none or 2 nvidia.com/gpu"; empty: none
+  bool has_claims = false;        ///< GPUs of a rank are allocated by claims
   std::string created;            ///< RFC 3339
   std::string why;                ///< of a Job that failed without a failed pod: "DeadlineExceeded"
   std::vector<std::string> jobs;  ///< names of its Jobs

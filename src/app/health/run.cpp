@@ -169,6 +169,8 @@ void remember(const Run& run, const HealthReport& report, HealthState& state,
                                                                    : "Unknown"),
                                one.message, run.now.at});
   if (!changed.empty() || conditions.size() != state.conditions.size()) state.published = false;
+  if (std::ranges::any_of(changed, [&](const auto& one) { return one.since == run.now.at; }))
+    state.repeated = 0;
   state.conditions = std::move(conditions);
   state.first = report.first;
   state.gpus = std::max(state.gpus, report.gpus);
@@ -183,6 +185,7 @@ Result<> publish(const Run& run, HealthState& state) {
   if (cluster::must_publish(state, run.now)) {
     TRY(api.set_conditions(state.node, state.conditions, run.now.at));
     state.published = true;
+    state.repeated = std::min(state.repeated + 1, cluster::send_repeated);
     state.sent = run.now;
   }
   // One that is refused, as by a quota or an admission policy, is dropped: those behind it are sent.
@@ -198,7 +201,8 @@ Result<> publish(const Run& run, HealthState& state) {
 
 /// On the control-plane node that is responsible: taints the nodes of the whole cluster, and adds to `did`.
 /// If one fails, the others are still changed.
-Result<> set_taints(const Run& run, HealthState& state, std::vector<std::string>& did) {
+/// `interval`: seconds since the run before.
+Result<> set_taints(const Run& run, HealthState& state, double interval, std::vector<std::string>& did) {
   if (run.options.taint == cluster::TaintPolicy::off || ::access(admin_conf, R_OK) != 0) return {};
   NodeApi api(run.host, admin_conf, run.fleet, run.assets);
   const auto nodes = TRY(api.nodes());
@@ -207,7 +211,11 @@ Result<> set_taints(const Run& run, HealthState& state, std::vector<std::string>
     state.limited.clear();
     return {};
   }
-  const auto plan = cluster::plan_taints(nodes, state.streaks, run.options.taint, run.options.max_tainted);
+  const auto plan = cluster::plan_taints(nodes, state.streaks,
+                                         {.policy = run.options.taint,
+                                          .percent = run.options.max_tainted,
+                                          .now = run.now.epoch,
+                                          .interval = interval});
   const auto change = [&](const std::string& node, NodeApi::Taint what, const char* text) -> Result<> {
     TRY(api.taint(node, what));
     did.push_back(fmt::format("{} {}", text, node));
@@ -300,7 +308,7 @@ Result<Outcome> health_run(const HealthRunOptions& options, Io& io) {
   const auto sent = publish(run, state);
   if (!sent && sent.error().fault == Fault::interrupted) return std::unexpected(sent.error());
   std::vector<std::string> did;
-  const auto tainted = set_taints(run, state, did);
+  const auto tainted = set_taints(run, state, run.now.epoch - before.last.epoch, did);
   state.problem = !sent ? sent.error().what : !tainted ? tainted.error().what : "";
   if (!did.empty() && kept) kept = append(cluster::history_line(run.now, state, base::join(did, ", ")));
   if (const auto saved = save(state); !saved) kept = saved;

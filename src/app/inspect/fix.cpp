@@ -111,7 +111,7 @@ base::Tree to_tree(const std::vector<Finding>& gone, const std::vector<Finding>&
   for (const Finding& finding : gone)
     list.push(base::Tree::map_of({{"host", finding.host}, {"id", finding.id}}));
   base::Tree tree = report::to_tree(after);
-  tree.set("mended", std::move(list));
+  tree.set("fixed", std::move(list));
   return tree;
 }
 

@@ -111,7 +111,7 @@ Result<Outcome> certs_renew(const CertsOptions& options, Io& io) {
   const base::Variables given = {{"within_days", std::to_string(options.within)},
                                  {"renew_all", options.all ? "yes" : "no"}};
   return session::on_control_planes(
-      {options.common, options.hosts, options.consent}, "certs", io,
+      {options.common, options.hosts, options.consent, session::AbsentWorkers::left_out}, "certs", io,
       [&](const session::ControlPlaneContext& context) {
         return session::with_reporter(
             context.session.folder, options.format, io, [&](report::Reporter& reporter) {

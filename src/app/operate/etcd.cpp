@@ -4,6 +4,7 @@
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/time.hpp"
+#include "gpuadm/cluster/etcd_members.hpp"
 #include "gpuadm/cluster/snapshot_file.hpp"
 #include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/control_planes.hpp"
@@ -88,17 +89,62 @@ void report_snapshot(const cluster::Snapshot& snapshot, const std::filesystem::p
 
 // --- Restore -----------------------------------------------------------------------------------------
 
-/// All members need the snapshot's data, so all their hosts must be given.
-Result<> may_restore(const session::ControlPlaneContext& context) {
-  const auto members =
-      base::to_int(TRY(session::call(context, context.hosts.front(), "inspect etcd", "etcd_members")));
-  if (members && *members <= std::ssize(context.hosts)) return {};
-  return base::fail(
-      Fault::blocked,
-      fmt::format("etcd has {} members, but {} of the given hosts are control-plane nodes",
-                  members ? std::to_string(*members) : "an unknown number of", context.hosts.size()),
-      "specify all control-plane nodes, or a cluster file; to remove one that is lost: gpuadm remove HOST "
-      "--force");
+/// How much the revisions of the restored data are raised, so that no client has seen a later one: as the
+/// host with the highest revision needs it, or as an interrupted restore has chosen. 0 if a host cannot raise
+/// them: all members must do the same, because they would have different data otherwise.
+Result<std::string> bump_of(const session::ControlPlaneContext& context, const std::string& sha256,
+                            const std::string& members) {
+  std::optional<long long> bump, begun;
+  for (const std::string& host : context.hosts) {
+    const std::string answer =
+        TRY(session::call(context, host, "inspect etcd", "etcd_bumps", {sha256, members}));
+    const auto words = base::words(answer);
+    const auto number = base::to_int(words.empty() ? "" : words.back());
+    if (!number || *number < 0)
+      return base::fail(Fault::parse,
+                        fmt::format("{}: the revision of etcd cannot be read", base::printable(host)),
+                        "gpuadm doctor --stage cluster");
+    if (words.front() == "begun") begun = *number;
+    bump = !bump || *number == 0 || (*bump != 0 && *bump < *number) ? *number : *bump;
+  }
+  return std::to_string(begun.value_or(bump.value_or(0)));
+}
+
+constexpr const char* stale =
+    "note: this etcd cannot raise revisions (snapshot restore has no --bump-revision), so programs on worker "
+    "nodes may ignore changes until the cluster has reached its previous revision; on each worker node: "
+    "systemctl restart kubelet; then: kubectl -n kube-system rollout restart daemonset, and restart other "
+    "pods that watch the API\n";
+
+/// Refuses a restore after which another member would keep its data.
+Result<> check_members(const session::ControlPlaneContext& context, const EtcdOptions& options,
+                       const std::string& members) {
+  cluster::RestoreHosts restore;
+  for (const std::string_view member : base::split(members, ','))
+    restore.members.emplace(member.substr(0, member.find('=')));
+  restore.hosts = context.hosts;
+  restore.lost = context.lost;
+  restore.file = options.hosts.file.string();
+  if (!restore.file.empty())
+    for (const spec::Host& host :
+         TRY(session::read_cluster({options.hosts.file, {}}, options.common.connection)).hosts)
+      if (host.role == spec::Role::control_plane) restore.in_file.push_back(host.name);
+  std::vector<cluster::EtcdMembers> known;
+  for (const std::string& host : context.hosts)
+    known.push_back(
+        TRY(cluster::read_etcd_members(TRY(session::call(context, host, "inspect etcd", "etcd_members")))));
+  return cluster::may_restore(known, restore);
+}
+
+/// What is left to do about lost hosts.
+std::string lost_note(const std::vector<spec::Host>& lost) {
+  std::vector<std::string> names;
+  for (const spec::Host& host : lost) names.push_back(base::printable(host.name));
+  return fmt::format(
+      "note: {} had members of etcd, and etcd has none there any more; delete the nodes: gpuadm remove HOST "
+      "--force; keep the hosts shut down, because their etcd has the previous data; before one joins again, "
+      "without a connection to the cluster: gpuadm reset HOST --force\n",
+      base::join(names, ", "));
 }
 
 /// "one=https://192.0.2.1:2380,two=https://192.0.2.2:2380": the members of the restored etcd.
@@ -123,7 +169,7 @@ Result<std::string> initial_cluster(const session::ControlPlaneContext& context)
 Result<Outcome> etcd_snapshot(const EtcdOptions& options, Io& io) {
   if (!options.file.empty()) TRY(base::is_new(options.file, "specify another file"));
   return session::on_control_planes(
-      {options.common, options.hosts, options.consent}, "etcd-snapshot", io,
+      {options.common, options.hosts, options.consent, session::AbsentWorkers::left_out}, "etcd-snapshot", io,
       [&](const session::ControlPlaneContext& context) -> Result<Outcome> {
         const std::filesystem::path file = options.file.empty()
                                                ? base::state_directory() / context.cluster.name /
@@ -153,23 +199,33 @@ Result<Outcome> etcd_restore(const EtcdOptions& options, Io& io) {
   file.name = "snapshot";
   file.sha256 = sha256;
   bundle.files.push_back(std::move(file));
-  return session::on_control_planes(
-      {options.common, options.hosts, options.consent}, "etcd-restore", io,
-      [&](const session::ControlPlaneContext& context) -> Result<Outcome> {
-        TRY(may_restore(context));
-        const base::Variables given = {{"etcd_sha256", sha256},
-                                       {"etcd_cluster", TRY(initial_cluster(context))}};
-        return session::with_reporter(
+  auto outcome = session::on_control_planes(
+      {options.common, options.hosts, options.consent, session::AbsentWorkers::left_out, options.lost},
+      "etcd-restore", io, [&](const session::ControlPlaneContext& context) -> Result<Outcome> {
+        const std::string members = TRY(initial_cluster(context));
+        TRY(check_members(context, options, members));
+        const std::string bump = TRY(bump_of(context, sha256, members));
+        const base::Variables given = {
+            {"etcd_sha256", sha256}, {"etcd_cluster", members}, {"etcd_bump", bump}};
+        const Outcome outcome = TRY(session::with_reporter(
             context.session.folder, options.format, io, [&](report::Reporter& reporter) {
               return session::run_together(
                   context, {context.hosts, {{}, {}, {}, given}, options.consent, &bundle}, reporter, io);
-            });
+            }));
+        if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
+        if (bump == "0") io.err(stale);
+        if (!context.lost.empty()) io.err(lost_note(context.lost));
+        return outcome;
       });
+  if (!outcome && outcome.error().fault == Fault::unreachable)
+    outcome.error().hint += std::string(outcome.error().hint.empty() ? "" : "; ") +
+                            "to restore without a control-plane node that is permanently lost: --lost HOST";
+  return outcome;
 }
 
 Result<Outcome> etcd_defrag(const EtcdOptions& options, Io& io) {
   return session::on_control_planes(
-      {options.common, options.hosts, options.consent}, "etcd-defrag", io,
+      {options.common, options.hosts, options.consent, session::AbsentWorkers::left_out}, "etcd-defrag", io,
       [&](const session::ControlPlaneContext& context) {
         return session::with_reporter(
             context.session.folder, options.format, io, [&](report::Reporter& reporter) {

@@ -29,8 +29,7 @@ Result<std::string> piece_of(const std::string& host, const std::string& path, s
                                                         .variables = {{"path", path},
                                                                       {"size", std::to_string(piece_size)},
                                                                       {"number", std::to_string(number)}},
-                                                        .timeout = piece_timeout,
-                                                        .output = transport::Output::secret},
+                                                        .timeout = piece_timeout},
                                                        assets));
   command.output_limit = piece_size;
   transport::Exit exit = TRY(session::ask(host, std::move(command), fleet));

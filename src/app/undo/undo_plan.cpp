@@ -81,10 +81,13 @@ bool report_kept(report::Reporter& reporter, const UndoPlans& undo_plans) {
     }
     for (const plan::Kept& kept : way.kept) {
       any = true;
-      notify(
-          reporter, report::Did::note, host,
-          fmt::format("{} is kept: {} (--force restores it)", base::printable(kept.thing.second), kept.why));
+      notify(reporter, report::Did::note, host,
+             fmt::format("{} is kept: {}", base::printable(kept.thing.second), kept.why));
     }
+    if (!way.upgraded.empty())
+      notify(reporter, report::Did::note, host,
+             fmt::format("stay upgraded, because packages that gpuadm installed needed it: {}",
+                         base::printable(base::join(way.upgraded, ", "), 1000)));
   }
   return any;
 }

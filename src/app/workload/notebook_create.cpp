@@ -20,8 +20,7 @@ using base::Tree;
 constexpr std::size_t token_bytes = 24;
 
 std::string instance_selector(const workload::Notebook& notebook) {
-  return fmt::format("{},{}={}", workload::selector_of(workload::notebook_kind, notebook.name),
-                     workload::instance_label, notebook.instance);
+  return workload::instance_selector(workload::notebook_kind, notebook.name, notebook.instance);
 }
 
 /// Prints the objects as a stream of YAML documents.
@@ -63,7 +62,7 @@ Result<std::string> create(const NotebookPlan& plan, const base::Secret& token,
     folder = TRY(make_claim_folder(*plan.volume, cluster.client()));
     io.err(note_of(*plan.volume, folder));
   }
-  const auto created = cluster.client().create(notebook.space, plan.objects(token), {token});
+  const auto created = cluster.client().create(notebook.space, plan.objects(token));
   if (!created) {
     if (is_uncertain(created.error().fault))
       withdraw(plan, folder.existed, options, cluster, io);

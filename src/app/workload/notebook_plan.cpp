@@ -1,6 +1,5 @@
 #include "app/workload/notebook_plan.hpp"
 
-#include "gpuadm/base/random.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/spec/storage.hpp"
@@ -19,11 +18,6 @@ using base::Fault;
 using base::Tree;
 
 constexpr const char* catalog_file = "playbooks/catalog.yaml";
-constexpr std::size_t instance_bytes = 5;
-
-Result<std::string> new_instance() {
-  return TRY(base::random_secret(instance_bytes)).reveal();
-}
 
 /// What depends on the cluster, or without one (`cluster` is null) on defaults.
 Result<> complete(NotebookPlan& plan, const facts::ClusterFacts* cluster, const assets::Store& assets) {
@@ -64,8 +58,9 @@ Result<> check_free(const std::vector<Tree>& objects, const workload::Notebook& 
       if (is_ours(*taken, notebook))
         return base::fail(
             Fault::blocked, fmt::format("the notebook {} already exists", shown),
-            fmt::format("gpuadm notebook url {0}, or gpuadm notebook delete {0}, or another name",
-                        notebook.name));
+            fmt::format(
+                "gpuadm notebook url {0} -n {1}, or gpuadm notebook delete {0} -n {1}, or another name",
+                notebook.name, notebook.space));
       return base::fail(Fault::blocked, fmt::format("the name is taken: there is a {} {}", kind, shown),
                         "use another name");
     }
@@ -123,7 +118,8 @@ Result<> check_kept(const Tree& kept, NotebookPlan& plan) {
     return base::fail(
         Fault::blocked,
         fmt::format("the volume of an earlier notebook {}/{} exists", notebook.space, notebook.name),
-        fmt::format("omit --size to use it, or delete it: gpuadm notebook delete {} --purge", notebook.name));
+        fmt::format("omit --size to use it, or delete it: gpuadm notebook delete {} -n {} --purge",
+                    notebook.name, notebook.space));
   if (notebook.claim.empty()) {
     notebook.claim = notebook.name;
     plan.note = fmt::format("using the volume of the earlier notebook {}/{}", notebook.space, notebook.name);
@@ -178,7 +174,7 @@ Result<NotebookPlan> plan_notebook(const workload::NotebookRequest& request, con
   NotebookPlan plan{TRY(workload::make_notebook(request)), {}, {}, {}, {}};
   const facts::ClusterFacts facts = TRY(cluster.client().read_nodes_and_pods());
   plan.supply = TRY(workload::supply_of(facts));
-  plan.notebook.instance = TRY(new_instance());
+  plan.notebook.instance = TRY(workload::new_instance());
   TRY(plan_volume(plan, hosts, cluster));
   TRY(complete(plan, &facts, cluster.assets()));
   return plan;
@@ -190,10 +186,9 @@ Result<NotebookPlan> plan_notebook_offline(const workload::NotebookRequest& requ
   const assets::Store assets = TRY(assets::Store::open(common.assets));
   spec::Cluster cluster;
   if (!hosts.file.empty()) cluster = TRY(session::read_cluster(hosts, common.connection));
-  if (cluster.gpu.allocator == spec::Allocator::dra) plan.supply.claims = "v1";
-  plan.supply.runtime_class = "nvidia";
+  plan.supply = workload::supply_of(cluster);
   workload::Notebook& notebook = plan.notebook;
-  notebook.instance = TRY(new_instance());
+  notebook.instance = TRY(workload::new_instance());
   if (const auto* storage = spec::find_storage(cluster, notebook.storage_class);
       storage && !notebook.size.empty()) {
     plan.volume = ClaimPlan{*storage, claim_for(notebook, std::exchange(notebook.size, "")), storage->host,

@@ -22,8 +22,7 @@ Result<base::Secret> read_token(ReachedCluster& cluster, const NotebookOptions& 
   const auto secrets =
       TRY(cluster.client().get({.kinds = {"secrets"},
                                 .space = options.space,
-                                .selector = workload::selector_of(workload::notebook_kind, options.name),
-                                .output = transport::Output::secret}));
+                                .selector = workload::selector_of(workload::notebook_kind, options.name)}));
   const Tree* secret = object_of(secrets, "Secret");
   const auto token = secret ? base::from_base64(text_at(*secret, {"data", "token"})) : std::nullopt;
   // It becomes part of an address.

@@ -1,4 +1,6 @@
+#include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 #include "gpuadm/spec/storage.hpp"
 #include "gpuadm/workload/objects.hpp"
@@ -119,6 +121,27 @@ Result<plan::Plan> plan_of(const StorageSource& source, const spec::Storage& sto
   return with_stored_file(TRY(plan::make(with, {}, census, unmount, nullptr, {})), stored, census, assets);
 }
 
+/// Refuses --purge, before anything is deleted, if another cluster uses the storage's folder, or if that is
+/// unknown.
+Result<> check_owner(const plan::Plan& plan, transport::Fleet& fleet) {
+  for (const plan::Stage& stage : plan.stages)
+    for (const plan::Walk& walk : stage.walks)
+      for (const plan::Action& action : walk.actions) {
+        if (action.id != "storage.purge") continue;
+        const transport::Exit exit =
+            TRY(session::ask(walk.host,
+                             {.label = "read the clusters that use the storage",
+                              .script = plan.prelude + "\n" + base::assignments(action.variables) +
+                                        "storage_each storage_purge_may\n",
+                              .timeout = action.timeout},
+                             fleet));
+        if (exit.status != 0)
+          return base::fail(Fault::blocked,
+                            fmt::format("{}: {}", base::printable(walk.host), base::tail(exit.err, 3)));
+      }
+  return {};
+}
+
 struct RemovalFromFile {
   std::string before, after;
 };
@@ -160,6 +183,8 @@ Result<Outcome> storage_remove(const StorageRemoveOptions& options, Io& io) {
   TRY(check_claims(client, claims, options));
   TRY(check_class_claims(client, storage));
   TRY(check_class_addon(client, options.name));
+  if (options.purge)
+    TRY(check_owner(TRY(plan_of(source, storage, survey.census, assets, options)), *session.fleet));
   const RemovalFromFile file = TRY(change_of_file(options, source.file, io));
   if (!TRY(is_confirmed(storage, claims, options, io))) {
     io.out("nothing was changed\n");

@@ -76,10 +76,10 @@ Result<std::optional<workload::LinkSpeed>> slowest_link(TrainSession& opened, co
 /// The ranks of the test, deleted again in any case.
 Result<Ranks> run_ranks(TrainSession& opened, const TrainJob& test, const TrainView& view,
                         std::chrono::seconds wait, Io& io) {
-  const auto context = TRY(train_context(test, &view, opened.assets));
+  const auto context = TRY(train_context(test, view.form, view.supply, opened.assets));
   const bool claims = !view.supply.claims.empty();
   const auto withdraw = [&](const base::Error& error) {
-    return std::unexpected(withdraw_train_objects(*opened.client, test.space, test.name, claims, error, io));
+    return std::unexpected(withdraw_train_objects(*opened.client, test, claims, error, io));
   };
   if (const auto created = create_train_objects(*opened.client, test, context); !created)
     return withdraw(created.error());

@@ -215,18 +215,11 @@ Result<TrainView> view_for(session::ClusterClient& client, const TrainJob& job,
   return view;
 }
 
-Result<workload::TrainContext> train_context(const TrainJob& job, const TrainView* view,
-                                             const assets::Store& assets) {
-  workload::TrainContext context;
+Result<workload::TrainContext> train_context(const TrainJob& job, workload::JobForm form,
+                                             const workload::GpuSupply& supply, const assets::Store& assets) {
+  workload::TrainContext context{.form = form, .supply = supply};
   context.scripts.rank = TRY(assets.read("playbooks/workload/rank.sh"));
   context.scripts.mpi = TRY(assets.read("playbooks/workload/mpi.sh"));
-  if (view) {
-    context.form = view->form;
-    context.supply = view->supply;
-  } else {
-    context.form = workload::form_of(job, base::Version{1, 28, 0});
-    context.supply.runtime_class = "nvidia";
-  }
   if (job.framework == workload::Framework::mpi && job.ranks() > 1) context.keys = TRY(make_keys());
   return context;
 }
@@ -246,13 +239,7 @@ Result<> create_train_objects(session::ClusterClient& client, const TrainJob& jo
       return base::fail(Fault::remote, fmt::format("the Services of train/{} have no addresses", job.name),
                         "gpuadm doctor --stage cluster");
   }
-  std::vector<base::Secret> secrets;
-  if (context.keys)
-    for (const std::string& key : {context.keys->client, context.keys->host}) {
-      secrets.emplace_back(key);
-      secrets.emplace_back(base::base64(key));
-    }
-  TRY(client.create(job.space, TRY(workload::objects_of(job, context)).others, std::move(secrets)));
+  TRY(client.create(job.space, TRY(workload::objects_of(job, context)).others));
   return {};
 }
 

@@ -28,10 +28,10 @@ struct TrainView {
                                                                   const workload::TrainJob& job,
                                                                   const TrainView& view);
 
-/// Objects and the keys in them, which must not be recorded. Without a view: for a cluster with a device
-/// plugin and Kubernetes 1.28 or later.
+/// With new keys for the objects of an MPI job: they are secrets.
 [[nodiscard]] Result<workload::TrainContext> train_context(const workload::TrainJob& job,
-                                                           const TrainView* view,
+                                                           workload::JobForm form,
+                                                           const workload::GpuSupply& supply,
                                                            const assets::Store& assets);
 
 /// Creates Services, then the other objects with their addresses. After an error objects may be left.

@@ -1,8 +1,6 @@
 #pragma once
 
-#include "gpuadm/workload/pod_log.hpp"
-
-#include "app/workload/train_session.hpp"
+#include "app/workload/rank_logs.hpp"
 
 #include <chrono>
 #include <map>
@@ -13,12 +11,13 @@ namespace app {
 /// Waits for a job, and prints the logs of its ranks.
 class TrainFollow {
  public:
-  TrainFollow(TrainSession& opened, std::string space, std::string name, Io& io)
+  TrainFollow(TrainSession& opened, const std::string& space, const std::string& name, Io& io)
       : hosts_(opened.cluster),
         client_(*opened.client),
-        space_(std::move(space)),
-        name_(std::move(name)),
-        io_(io) {}
+        space_(space),
+        name_(name),
+        io_(io),
+        logs_(client_, space, name, io) {}
 
   /// Until every rank has started. Fault::timeout after `limit`, Fault::blocked if waiting does not help,
   /// both with the explanation of the pod and its fix; the caller deletes the objects.
@@ -29,13 +28,11 @@ class TrainFollow {
   [[nodiscard]] Result<workload::TrainState> follow(std::chrono::seconds limit = {});
   /// The same without changing anything, for one rank or all (-1).
   [[nodiscard]] Result<workload::TrainState> watch(int rank);
-  /// Prints what is new in the logs; `rank`: -1: of all.
-  [[nodiscard]] Result<> print_logs(const workload::TrainState& state, int rank = -1);
+  [[nodiscard]] RankLogs& logs() { return logs_; }
 
  private:
   [[nodiscard]] Result<workload::TrainState> read();
   [[nodiscard]] Result<> sleep();
-  [[nodiscard]] Result<> print_answer(const std::string& answer, const workload::TrainState& state);
   /// Ends the other ranks if one cannot continue. Kubernetes does so itself only in an Indexed Job.
   [[nodiscard]] Result<> end_if_lost(workload::TrainState& state);
   /// Whether the other ranks of a failed one are ended.
@@ -48,10 +45,8 @@ class TrainFollow {
   session::ClusterClient& client_;
   std::string space_, name_;
   Io& io_;
-  std::map<std::string, workload::PodLog> logs_;    ///< by pod
-  std::map<std::string, bool> complete_;            ///< pods that have ended and were read since
+  RankLogs logs_;
   std::map<int, base::Instant> unreachable_since_;  ///< by rank
-  std::size_t most_ = 0;                            ///< bytes of each log in one answer
   bool ended_others_ = false;
 };
 

@@ -175,7 +175,7 @@ Result<TrainJob> job_of(const TrainRunOptions& options, TrainRequest& request) {
     return base::fail(Fault::usage, "--size: no storage is named", "add --storage NAME[:PATH]");
   request.size = options.size;
   role.pod = workload::pod_of(pod);
-  job.processes = std::max(1, role.gpus.count);
+  job.processes = workload::processes_for(role.gpus);
   job.roles.push_back(std::move(role));
   if (form == TrainFramework::tensorflow) job.port = 2222;
   job.placement = options.pack ? workload::Placement::anywhere : workload::Placement::one_per_node;
@@ -207,6 +207,31 @@ Result<> check_unused(const TrainRunOptions& options) {
                     "change the manifest, or leave out -f");
 }
 
+bool sets_processes(const workload::Role& role) {
+  const Tree* containers = role.pod.find("containers");
+  if (!containers || containers->items().empty()) return false;
+  for (const char* key : {"command", "args"})
+    if (const Tree* words = containers->items().front().find(key))
+      for (const Tree& word : words->items())
+        for (const char* option : {"--nproc-per-node", "--nproc_per_node"})
+          if (word.text().contains(option)) return true;
+  return false;
+}
+
+/// Shares of a GPU and MIG instances, which manifests do not know, or another number of GPUs. Roles without
+/// GPUs, such as a launcher, stay so. One process for each GPU, as before.
+void replace_gpus(TrainJob& job, const workload::GpuRequest& gpus, std::vector<std::string>& notes) {
+  const auto last = std::find_if(job.roles.rbegin(), job.roles.rend(),
+                                 [](const workload::Role& role) { return role.gpus.any(); });
+  if (last == job.roles.rend()) return;
+  const int before = workload::processes_for(last->gpus), after = workload::processes_for(gpus);
+  if (job.processes == before || gpus.form != workload::GpuRequest::Form::whole) job.processes = after;
+  for (workload::Role& role : job.roles)
+    if (role.gpus.any()) role.gpus = gpus;
+  if (before != after && std::ranges::any_of(job.roles, sets_processes))
+    notes.emplace_back("the command sets --nproc-per-node, which --gpus does not change");
+}
+
 Result<TrainJob> job_of_manifest(const Files& files, const TrainRunOptions& options,
                                  std::vector<std::string>& notes) {
   TRY(check_unused(options));
@@ -218,12 +243,7 @@ Result<TrainJob> job_of_manifest(const Files& files, const TrainRunOptions& opti
                       "remove these fields, or use the operator of its kind");
   notes = std::move(import.notes);
   TrainJob job = std::move(import.job);
-  if (options.gpus.empty()) return job;
-  // Shares of a GPU and MIG instances, which manifests do not know. Roles without GPUs, such as a launcher,
-  // stay so.
-  const workload::GpuRequest gpus = TRY(workload::parse_gpus("--gpus", options.gpus));
-  for (workload::Role& role : job.roles)
-    if (role.gpus.count > 0) role.gpus = gpus;
+  if (!options.gpus.empty()) replace_gpus(job, TRY(workload::parse_gpus("--gpus", options.gpus)), notes);
   return job;
 }
 

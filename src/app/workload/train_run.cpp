@@ -40,7 +40,8 @@ Result<Outcome> print_offline(TrainRequest& request, const TrainRunOptions& opti
   if (!request.hosts.file.empty())
     cluster = TRY(session::read_cluster(request.hosts, options.common.connection));
   const TrainVolumePlan volume = plan_train_volume_offline(request, cluster);
-  const auto context = TRY(train_context(request.job, nullptr, assets));
+  const workload::JobForm form = workload::form_of(request.job, base::Version{1, 28, 0});
+  const auto context = TRY(train_context(request.job, form, workload::supply_of(cluster), assets));
   io.out(yaml_of(volume, TRY(workload::objects_of(request.job, context))));
   show(request.notes, io);
   return Outcome::done;
@@ -56,7 +57,7 @@ Result<> replace_jobs(TrainSession& opened, const TrainState& state, const std::
   const auto replaced = [&]() -> Result<> {
     TRY(client.remove(state.space, {"jobs.batch", "pods"},
                       workload::selector_of(workload::train_kind, state.name), end_of_pods));
-    TRY(client.create(state.space, next, {}, transport::Purpose::clean_up));
+    TRY(client.create(state.space, next, transport::Purpose::clean_up));
     return {};
   }();
   std::error_code ignored;
@@ -155,12 +156,13 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
   const TrainJob& job = request.job;
   if (options.offline) return print_offline(request, options, io);
   const bool prints = options.form == TrainForm::yaml;
+  if (!prints) request.job.instance = TRY(workload::new_instance());
   const auto opened = TRY(open_train_session(
       options.common, request.hosts, prints ? session::Access::read_only : session::Access::full, io));
   show(request.notes, io);
   const TrainVolumePlan plan = TRY(plan_train_volume(request, opened->cluster, *opened->client));
   TrainView view = TRY(view_for(*opened->client, job, plan.objects()));
-  const auto context = TRY(train_context(job, &view, opened->assets));
+  const auto context = TRY(train_context(job, view.form, view.supply, opened->assets));
   if (prints) {
     io.out(yaml_of(plan, TRY(workload::objects_of(job, context))));
     return Outcome::done;
@@ -174,8 +176,7 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
   const bool claims = !view.supply.claims.empty();
   const TrainVolume volume = TRY(create_train_volume(plan, job.space, *opened->client, io));
   const auto withdraw = [&](base::Error error) {
-    base::Error all =
-        withdraw_train_objects(*opened->client, job.space, job.name, claims, std::move(error), io);
+    base::Error all = withdraw_train_objects(*opened->client, job, claims, std::move(error), io);
     if (const auto deleted = delete_train_volume(plan, volume, job, *opened->client); !deleted)
       all.what += fmt::format("; its volume could not be deleted: {}", deleted.error().what);
     return all;

@@ -54,22 +54,31 @@ Result<workload::TrainState> read_train_state(session::ClusterClient& client, co
                                     : "it has: " + base::join(names, ", "));
 }
 
-Result<std::size_t> delete_train_objects(session::ClusterClient& client, const std::string& space,
-                                         const std::string& name, bool claims) {
+namespace {
+
+Result<std::size_t> delete_selected_objects(session::ClusterClient& client, const std::string& space,
+                                            const std::string& selector, bool claims) {
   // Jobs first: their controller would replace pods.
   std::vector<std::string> kinds = {"jobs.batch", "pods", "services", "secrets", "configmaps"};
   if (claims) kinds.emplace_back("resourceclaimtemplates.resource.k8s.io");
-  return TRY(client.remove(space, kinds, workload::selector_of(workload::train_kind, name), end_of_pods))
-      .size();
+  return TRY(client.remove(space, kinds, selector, end_of_pods)).size();
 }
 
-base::Error withdraw_train_objects(session::ClusterClient& client, const std::string& space,
-                                   const std::string& name, bool claims, base::Error error, Io& io) {
+}  // namespace
+
+Result<std::size_t> delete_train_objects(session::ClusterClient& client, const std::string& space,
+                                         const std::string& name, bool claims) {
+  return delete_selected_objects(client, space, workload::selector_of(workload::train_kind, name), claims);
+}
+
+base::Error withdraw_train_objects(session::ClusterClient& client, const workload::TrainJob& job, bool claims,
+                                   base::Error error, Io& io) {
   if (io.err_style.verbosity != report::Verbosity::quiet)
-    io.err(fmt::format("deleting the objects of train/{} (at most 180s)\n", name));
-  if (const auto deleted = delete_train_objects(client, space, name, claims); !deleted) {
+    io.err(fmt::format("deleting the objects of train/{} (at most 180s)\n", job.name));
+  const std::string selector = workload::instance_selector(workload::train_kind, job.name, job.instance);
+  if (const auto deleted = delete_selected_objects(client, job.space, selector, claims); !deleted) {
     error.what += fmt::format("; its objects could not be deleted: {}", deleted.error().what);
-    error.hint = fmt::format("gpuadm train stop {} -n {}", name, space);
+    error.hint = fmt::format("gpuadm train stop {} -n {}", job.name, job.space);
   }
   return error;
 }

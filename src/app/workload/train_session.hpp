@@ -41,10 +41,11 @@ constexpr std::chrono::seconds end_of_pods{180};
                                                        const std::string& space, const std::string& name,
                                                        bool claims);
 
-/// The same after an error, which is returned with what could not be deleted, if anything.
-[[nodiscard]] base::Error withdraw_train_objects(session::ClusterClient& client, const std::string& space,
-                                                 const std::string& name, bool claims, base::Error error,
-                                                 Io& io);
+/// The same for the instance of a job after an error, which is returned with what could not be deleted, if
+/// anything.
+[[nodiscard]] base::Error withdraw_train_objects(session::ClusterClient& client,
+                                                 const workload::TrainJob& job, bool claims,
+                                                 base::Error error, Io& io);
 
 /// Ends the ranks of a job that have not ended, and keeps its objects.
 [[nodiscard]] Result<> end_ranks(session::ClusterClient& client, const workload::TrainState& state);

@@ -88,7 +88,7 @@ Result<Outcome> train_status(const TrainOptions& options, Io& io) {
     io.out(base::json::write(tree) + "\n");
     return Outcome::done;
   }
-  io.out(fmt::format("train/{} in {}: {}{}, {} old, GPUs of each rank: {}\n", state.name, state.space,
+  io.out(fmt::format("train/{} in {}: {}{}, {} old, GPUs of a rank: {}\n", state.name, state.space,
                      name_of(state.phase),
                      state.why.empty() ? "" : " (" + base::printable(state.why, 100) + ")",
                      age_of(state.created), state.gpus.empty() ? "none" : base::printable(state.gpus, 60)));
@@ -107,9 +107,13 @@ Result<Outcome> train_logs(const TrainOptions& options, Io& io) {
     return base::fail(base::Fault::usage, fmt::format("train/{} has no rank {}", state.name, options.rank),
                       fmt::format("ranks are 0 to {}", state.ranks - 1));
   TrainFollow follow(*opened, space_of(options), options.name, io);
-  TRY(follow.print_logs(state, options.rank));
-  if (!options.follow || state.has_ended()) return Outcome::done;
-  return report_end(TRY(follow.watch(options.rank)), *opened, io);
+  TRY(follow.logs().print_all(state, options.rank));
+  Outcome outcome = Outcome::done;
+  if (options.follow && !state.has_ended())
+    outcome = report_end(TRY(follow.watch(options.rank)), *opened, io);
+  else
+    follow.logs().report_unread();
+  return follow.logs().has_read_all() ? outcome : Outcome::failed;
 }
 
 Result<Outcome> train_stop(const TrainOptions& options, Io& io) {
@@ -128,7 +132,7 @@ Result<Outcome> train_stop(const TrainOptions& options, Io& io) {
                        state.space));
     return Outcome::done;
   }
-  TRY(delete_train_objects(*opened->client, state.space, state.name, state.gpus == "by claim"));
+  TRY(delete_train_objects(*opened->client, state.space, state.name, state.has_claims));
   io.out(fmt::format("train/{} is deleted; volumes are kept\n", state.name));
   return Outcome::done;
 }

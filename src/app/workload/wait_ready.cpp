@@ -3,6 +3,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "app/inspect/explain_pod.hpp"
+#include "app/workload/read_failures.hpp"
 
 #include <fmt/format.h>
 
@@ -40,12 +41,22 @@ Result<> wait_until_ready(ReachedCluster& cluster, std::chrono::seconds patience
                           const std::function<base::Error(Fault)>& not_ready, Io& io) {
   const base::Instant until = base::Clock::now() + patience;
   base::Instant doubtful_since = base::Clock::now();
+  ReadFailures failures(io);
   std::string shown;
   while (true) {
     const base::Instant began = base::Clock::now();
-    const ReadyProgress progress = TRY(read());
-    if (progress.ready) return {};
+    const auto answer = read();
     const base::Instant now = base::Clock::now();
+    if (!answer) {
+      TRY(failures.tolerate(answer.error()));
+      if (now >= until) return std::unexpected(answer.error());
+      doubtful_since = now;
+      TRY(cluster.pause(between_reads));
+      continue;
+    }
+    failures.reset();
+    const ReadyProgress& progress = *answer;
+    if (progress.ready) return {};
     if (progress.outlook != PodStart::Outlook::doubtful) doubtful_since = now;
     if (progress.outlook == PodStart::Outlook::lost || now - doubtful_since >= doubt)
       return std::unexpected(not_ready(Fault::remote));

@@ -19,7 +19,8 @@ struct ReadyProgress {
 
 /// Reads, at most once a second, until it is ready, and reports what it waits for, on one line for each
 /// state. The error of `not_ready`, for the last state that was read, if it cannot become ready
-/// (Fault::remote), or is not within `patience` (Fault::timeout); or that of `read`; or Fault::interrupted.
+/// (Fault::remote), or is not within `patience` (Fault::timeout); or that of `read`, unless it may be
+/// repeated; or Fault::interrupted.
 [[nodiscard]] Result<> wait_until_ready(ReachedCluster& cluster, std::chrono::seconds patience,
                                         const std::function<Result<ReadyProgress>()>& read,
                                         const std::function<base::Error(base::Fault)>& not_ready, Io& io);

@@ -1,5 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
+#include "checks/kubelet/disk_pressure.hpp"
 #include "checks/queries.hpp"
 
 #include <fmt/format.h>
@@ -18,15 +19,44 @@ using facts::Mount;
 constexpr std::uint64_t least_kib = 2ull << 20, wanted_kib = 20ull << 20;
 
 struct Place {
-  std::string_view path;
+  std::string path;
   const char* what;
-  int percent;  ///< the kubelet's default eviction threshold: nodefs 10 %, imagefs 15 %
+  EvictionSignal signal;
 };
+
+/// Below the kubelet's threshold no pod is scheduled on the node, and images from a bundle are deleted before
+/// their pods start. A node that exists does not stop a run: `kubelet.eviction` judges it.
+bool is_under_threshold(const Subject& s, const Place& place, const Disk& disk, const std::string& evidence,
+                        const std::string& remedy, Verdicts& out) {
+  const base::Tree settings = kubelet_settings(s);
+  const std::string threshold = eviction_threshold(settings, place.signal);
+  const auto total = static_cast<double>(disk.total_kib) * 1024,
+             free = static_cast<double>(disk.free_kib) * 1024;
+  const std::string also = remedy + ", or lower the kubelet's threshold: gpuadm explain host.disk.root-free";
+  // A configured folder that does not exist yet may be mounted later.
+  const bool known = disk.path == place.path || place.path.starts_with("/var/lib/");
+  const bool blocks = known && !s.facts.kubernetes.kubelet_conf && !has_threshold_flags(s);
+  if (const auto least = share_of(threshold, total); least && free < *least * total) {
+    out.fail(blocks ? Severity::blocker : Severity::warning,
+             fmt::format("less than {} is free for {}: the kubelet evicts pods there",
+                         base::replace_all(threshold, "%", " %"), place.what),
+             evidence, also);
+    return true;
+  }
+  // pkg/kubelet/images/image_gc_manager.go: 100 - available * 100 / capacity, in whole numbers.
+  const double most = image_deletion_percent(settings);
+  if (!place.signal.images || most >= 100 || free * 100 >= total * (101 - most)) return false;
+  out.fail(Severity::warning,
+           fmt::format("{} % or more is in use for images: the kubelet deletes unused images there", most),
+           evidence, also);
+  return true;
+}
 
 void root_free(const Subject& s, Verdicts& out) {
   if (s.facts.storage.disks.empty()) return out.unknown("free space could not be read");
-  const std::string_view images = spec::row_of(s.cluster.runtime.engine).images;
-  for (const Place& place : {Place{"/var/lib/kubelet", "pods", 10}, Place{images, "images", 15}}) {
+  const std::string images = images_root(s);
+  for (const Place& place :
+       {Place{"/var/lib/kubelet", "pods", nodefs_available}, Place{images, "images", imagefs_available}}) {
     const Disk* disk = disk_of(s.facts, place.path);
     if (!disk || disk->total_kib == 0) continue;
     const std::string evidence =
@@ -36,12 +66,7 @@ void root_free(const Subject& s, Verdicts& out) {
         fmt::format("free space, grow the disk, or mount a larger one on {}", place.path);
     if (disk->free_kib < least_kib)
       out.fail(Severity::blocker, fmt::format("no space is left for {}", place.what), evidence, remedy);
-    else if (disk->free_kib * 100 < disk->total_kib * static_cast<std::uint64_t>(place.percent))
-      out.fail(Severity::warning,
-               fmt::format("less than {} % is free for {}: the kubelet evicts pods there", place.percent,
-                           place.what),
-               evidence, remedy);
-    else if (disk->free_kib < wanted_kib)
+    else if (!is_under_threshold(s, place, *disk, evidence, remedy, out) && disk->free_kib < wanted_kib)
       out.fail(Severity::warning, fmt::format("little space is left for {}", place.what), evidence, remedy);
   }
 }

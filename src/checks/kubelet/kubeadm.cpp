@@ -1,4 +1,3 @@
-#include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/facts/families.hpp"
 
@@ -13,7 +12,6 @@ namespace checks {
 
 namespace {
 
-using base::Cidr;
 using base::Version;
 
 constexpr std::string_view reset =
@@ -85,14 +83,6 @@ void etcd_dir_empty(const Subject& s, Verdicts& out) {
   leftover(
       s, out, "etcd data",
       s.facts.kubernetes.etcd_data ? std::vector<std::string>{"/var/lib/etcd"} : std::vector<std::string>{});
-}
-
-/// Links that network plugins create.
-bool is_cni_link(std::string_view name) {
-  for (const char* start : {"cni", "flannel", "cali", "vxlan.calico", "tunl", "cilium", "weave", "kube-ipvs",
-                            "kube-bridge", "nodelocaldns"})
-    if (name.starts_with(start)) return true;
-  return false;
 }
 
 void leftover_cni(const Subject& s, Verdicts& out) {
@@ -231,36 +221,11 @@ void versions_match(const Subject& s, Verdicts& out) {
   out.pass(evidence);
 }
 
-/// An existing network that the cluster's would hide.
-void overlap(const Subject& s, Verdicts& out, std::string_view key, const std::string& cidr) {
-  const auto net = Cidr::parse(cidr);
-  if (!net) return;
-  for (const facts::Route& route : s.facts.network.route_table) {
-    const auto other = Cidr::parse(route.destination);
-    if (!other || other->prefix == 0 || is_cni_link(route.link) || !net->overlaps(*other)) continue;
-    out.fail(Severity::blocker, fmt::format("{} {} overlaps a network of the host", key, cidr),
-             fmt::format("the host has a route to {} by {}", route.destination, route.link),
-             fmt::format("choose another {} in the cluster file, for example {}", key,
-                         key == "network.podCIDR" ? "10.200.0.0/16" : "10.112.0.0/16"));
-  }
-}
-
-/// Overlap between the two is checked when the cluster file is read.
-void cidr_overlap(const Subject& s, Verdicts& out) {
-  // In an existing cluster, routes to other nodes' pods belong to it.
-  if (standing_of(s) == Standing::running) return;
-  if (s.facts.network.route_table.empty()) return out.unknown("the host's routes could not be read");
-  overlap(s, out, "network.podCIDR", s.cluster.network.pod_cidr);
-  overlap(s, out, "network.serviceCIDR", s.cluster.network.service_cidr);
-}
-
 constexpr std::array kubeadm_rows = std::to_array<Check>({
     {"kubeadm.executables", "the programs that kubeadm needs are installed",
      "kubeadm, kubelet and kube-proxy call them", "tools", preflight, executables},
     {"kubeadm.versions-match", "kubeadm and the kubelet have compatible versions",
      "kubeadm refuses versions too far apart", "kubeadm kubelet kubectl", preflight, versions_match},
-    {"kubeadm.cidr-overlap", "pod, Service and host networks do not overlap",
-     "an address in two networks reaches only one of them", "routes addresses", preflight, cidr_overlap},
     {"kubeadm.ports-free", "the ports of Kubernetes are free", "kubeadm refuses ports that are in use",
      "listeners /proc/net/tcp /proc/net/tcp6 units", preflight, ports_free},
     {"kubeadm.foreign-cluster", "no cluster runs on this host that gpuadm did not create",

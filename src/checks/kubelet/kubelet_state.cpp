@@ -1,6 +1,7 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 
+#include "checks/kubelet/disk_pressure.hpp"
 #include "checks/queries.hpp"
 
 #include <fmt/format.h>
@@ -26,63 +27,43 @@ bool has_config(const Subject& s, Verdicts& out) {
   return s.facts.kubernetes.kubelet_config.has_value();
 }
 
-/// A threshold, "10%" or "5Gi", as a fraction of the whole.
-std::optional<double> share(std::string_view text, double whole) {
-  static constexpr std::array<std::pair<std::string_view, double>, 7> units = {{{"Ki", 1024.0},
-                                                                                {"Mi", 1048576.0},
-                                                                                {"Gi", 1073741824.0},
-                                                                                {"Ti", 1099511627776.0},
-                                                                                {"M", 1e6},
-                                                                                {"G", 1e9},
-                                                                                {"", 1}}};
-  if (text.ends_with('%')) {
-    const auto number = base::to_real(text.substr(0, text.size() - 1));
-    return number ? std::optional(*number / 100) : std::nullopt;
-  }
-  for (const auto& [unit, factor] : units)
-    if (text.ends_with(unit)) {
-      const auto number = base::to_real(text.substr(0, text.size() - unit.size()));
-      return number && whole > 0 ? std::optional(*number * factor / whole) : std::nullopt;
-    }
-  return std::nullopt;
+/// A node whose thresholds are those of its configuration.
+bool has_thresholds(const Subject& s, Verdicts& out) {
+  if (!has_config(s, out)) return false;
+  if (has_threshold_flags(s)) out.unknown("flags of the kubelet override its configuration");
+  return !has_threshold_flags(s);
 }
 
-struct Signal {
-  std::string_view name, fallback;
-  bool images, inodes;
-};
-/// The kubelet's defaults; a key that is missing from evictionHard is off.
-constexpr std::array signals = {Signal{"nodefs.available", "10%", false, false},
-                                Signal{"nodefs.inodesFree", "5%", false, true},
-                                Signal{"imagefs.available", "15%", true, false}};
-
 void eviction(const Subject& s, Verdicts& out) {
-  if (!has_config(s, out)) return;
-  const base::Tree* hard = s.facts.kubernetes.kubelet_config->find("evictionHard");
-  const std::string root = s.facts.runtime.containerd && !s.facts.runtime.containerd->root.empty()
-                               ? s.facts.runtime.containerd->root
-                               : "/var/lib/containerd";
-  for (const Signal& signal : signals) {
-    const base::Tree* written = hard ? hard->find(signal.name) : nullptr;
-    const std::string threshold = !hard ? std::string(signal.fallback) : written ? written->text() : "0%";
-    const facts::Disk* disk = disk_of(s.facts, signal.images ? root : "/var/lib/kubelet");
+  if (!has_thresholds(s, out)) return;
+  const base::Tree settings = kubelet_settings(s);
+  for (const EvictionSignal& signal : eviction_signals) {
+    const std::string threshold = eviction_threshold(settings, signal);
+    const facts::Disk* disk = disk_of(s.facts, signal.images ? images_root(s) : "/var/lib/kubelet");
     if (!disk) return out.unknown("the file systems could not be read");
     const auto whole = static_cast<double>(signal.inodes ? disk->inodes : disk->total_kib * 1024);
     const auto free = static_cast<double>(signal.inodes ? disk->inodes_free : disk->free_kib * 1024);
-    const auto least = share(threshold, whole);
-    if (!least) continue;
-    if (*least <= 0)
-      out.fail(Severity::warning, fmt::format("the kubelet does not monitor {}", signal.name),
-               written ? "evictionHard has " + threshold : "evictionHard does not contain it",
-               fmt::format(
-                   "set evictionHard {}: {} in /var/lib/kubelet/config.yaml, then: systemctl restart kubelet",
-                   signal.name, signal.fallback));
-    else if (whole > 0 && free / whole < *least)
-      out.fail(Severity::blocker, "the kubelet evicts pods: the disk is full",
+    const auto least = share_of(threshold, whole);
+    if (least && whole > 0 && free / whole < *least)
+      out.fail(Severity::blocker, "the kubelet evicts pods and deletes images: the disk is full",
                fmt::format("{} is {:.1f}% on {}, the threshold is {}", signal.name, 100 * free / whole,
                            disk->path, threshold),
                signal.images ? "crictl rmi --prune, or a larger disk"
                              : "remove large files: du -xh --max-depth=2 /var | sort -h");
+  }
+}
+
+void eviction_signals_monitored(const Subject& s, Verdicts& out) {
+  if (!has_thresholds(s, out)) return;
+  const base::Tree settings = kubelet_settings(s);
+  for (const EvictionSignal& signal : eviction_signals) {
+    const std::string threshold = eviction_threshold(settings, signal);
+    if (share_of(threshold, 1).value_or(1) > 0) continue;
+    out.fail(Severity::warning, fmt::format("the kubelet does not monitor {}", signal.name),
+             fmt::format("evictionHard: {} is {}", signal.name, threshold),
+             fmt::format(
+                 "set evictionHard {}: {} in /var/lib/kubelet/config.yaml, then: systemctl restart kubelet",
+                 signal.name, signal.fallback));
   }
 }
 
@@ -228,7 +209,13 @@ void reserved(const Subject& s, Verdicts& out) {
 
 constexpr std::array kubelet_state_rows = std::to_array<Check>({
     {"kubelet.eviction", "the kubelet has free space before it evicts pods",
-     "the kubelet evicts pods from a full disk", "paths /var/lib/kubelet/config.yaml disks", node, eviction},
+     "the kubelet evicts pods from a full disk",
+     "paths /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env /etc/default/kubelet disks", node,
+     eviction},
+    {"kubelet.eviction-signals", "the kubelet monitors the free space of its disks",
+     "a signal that is missing from evictionHard is off, and the disk fills until programs fail",
+     "paths /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env /etc/default/kubelet", node,
+     eviction_signals_monitored},
     {"kubelet.certificate-expiry", "the kubelet's certificate is renewed in time",
      "a node with an expired certificate leaves the cluster", "paths certificates clock", node,
      certificate_expiry},

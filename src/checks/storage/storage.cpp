@@ -14,13 +14,6 @@ namespace checks {
 
 namespace {
 
-std::string images_root(const Subject& s) {
-  const auto& [docker, containerd] = std::tie(s.facts.runtime.docker, s.facts.runtime.containerd);
-  if (uses(s, spec::Engine::docker) && docker && !docker->root.empty()) return docker->root;
-  if (uses(s, spec::Engine::containerd) && containerd && !containerd->root.empty()) return containerd->root;
-  return std::string(spec::row_of(s.cluster.runtime.engine).images);
-}
-
 /// etcd.io FAQ: 99th percentile of 10 ms and 25 ms.
 constexpr double slow_fsync = 0.010, slow_commit = 0.025;
 

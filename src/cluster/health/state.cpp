@@ -9,7 +9,7 @@ namespace {
 
 using base::Tree;
 
-constexpr double heartbeat_seconds = 300, least_step = 60;
+constexpr double least_step = 60;
 
 Tree tree_of(const Moment& moment) {
   return Tree::map_of(
@@ -64,7 +64,10 @@ Tree to_tree(const HealthState& state) {
   Tree events = Tree::list(), streaks = Tree::map();
   for (const HealthEvent& event : state.events) events.push(tree_of(event));
   for (const auto& [node, streak] : state.streaks)
-    streaks.set(node, Tree::map_of({{"bad", streak.bad}, {"good", streak.good}}));
+    streaks.set(node, Tree::map_of({{"bad", streak.bad},
+                                    {"good", streak.good},
+                                    {"heartbeat", streak.heartbeat},
+                                    {"since", streak.since}}));
   return Tree::map_of({{"node", state.node},
                        {"last", tree_of(state.last)},
                        {"conditions", to_tree(state.conditions)},
@@ -73,6 +76,7 @@ Tree to_tree(const HealthState& state) {
                        {"gpuStates", to_tree(state.gpu_states)},
                        {"published", state.published},
                        {"sent", tree_of(state.sent)},
+                       {"repeated", state.repeated},
                        {"problem", state.problem},
                        {"events", std::move(events)},
                        {"dropped", state.dropped},
@@ -91,13 +95,15 @@ HealthState state_in(const Tree& tree) {
   const Tree* published = tree.find("published");
   state.published = published && published->as_bool().value_or(false);
   state.sent = moment_in(tree.find("sent"));
+  state.repeated = int_of(tree, "repeated");
   state.problem = base::text_of(tree, "problem");
   if (const Tree* events = tree.find("events"))
     for (const Tree& event : events->items()) enqueue(state, event_in(event));
   state.dropped += int_of(tree, "dropped");
   if (const Tree* streaks = tree.find("streaks"))
     for (const auto& [node, streak] : streaks->entries())
-      state.streaks[node] = {int_of(streak, "bad"), int_of(streak, "good")};
+      state.streaks[node] = {int_of(streak, "bad"), int_of(streak, "good"),
+                             base::text_of(streak, "heartbeat"), real_of(streak, "since")};
   if (const Tree* limited = tree.find("limited"))
     for (const Tree& node : limited->items()) state.limited.push_back(node.text());
   return state;
@@ -111,8 +117,8 @@ void enqueue(HealthState& state, HealthEvent event) {
 }
 
 bool must_publish(const HealthState& state, const Moment& now) {
-  return !state.published || state.sent.boot_id != now.boot_id || now.uptime < state.sent.uptime ||
-         now.uptime - state.sent.uptime >= heartbeat_seconds;
+  return !state.published || state.repeated < send_repeated || state.sent.boot_id != now.boot_id ||
+         now.uptime < state.sent.uptime || now.uptime - state.sent.uptime >= heartbeat_seconds;
 }
 
 std::optional<long long> clock_step(const Moment& before, const Moment& now) {

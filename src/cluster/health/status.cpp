@@ -1,6 +1,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/cluster/health_state.hpp"
+#include "gpuadm/facts/pod_object.hpp"
 #include "gpuadm/report/columns.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +17,22 @@ using base::Tree;
 std::string status_of(std::span<const HealthCondition> conditions, std::string_view type) {
   const auto found = std::ranges::find(conditions, type, &HealthCondition::type);
   return found == conditions.end() ? "-" : base::printable(found->status, 20);
+}
+
+/// How long a condition had not been True at the host's last run, by its clock: of the oldest; "-" if all are
+/// True.
+std::string unhealthy_for(const HealthOnHost& on, std::span<const HealthCondition> conditions) {
+  bool any = false;
+  std::string since;
+  for (const HealthCondition& one : conditions) {
+    if (one.status == "True") continue;
+    any = true;
+    if (!one.since.empty() && (since.empty() || one.since < since)) since = one.since;
+  }
+  if (!any) return "-";
+  const auto from = facts::parse_time(since),
+             to = on.state ? facts::parse_time(on.state->last.at) : std::nullopt;
+  return from && to && *to >= *from ? base::human_seconds(*to - *from) : "unknown";
 }
 
 std::string last_run(const HealthOnHost& on) {
@@ -71,12 +88,13 @@ HealthOnHost read_health_status(const std::string& host, std::string_view output
 
 std::string health_table(std::span<const HealthRow> rows, std::size_t width) {
   std::vector<std::vector<std::string>> lines = {
-      {"NODE", "LAST RUN", "GPU", "FABRIC", "DRIVER", "TAINT", "FIRST BROKEN LINK"}};
+      {"NODE", "LAST RUN", "GPU", "FABRIC", "DRIVER", "UNHEALTHY", "TAINT", "FIRST BROKEN LINK"}};
   std::string troubles;
   for (const HealthRow& row : rows) {
     const auto conditions = shown(row);
     std::vector<std::string> line = {base::printable(row.on.node, 80), last_run(row.on)};
     for (const std::string_view type : health_types) line.push_back(status_of(conditions, type));
+    line.push_back(unhealthy_for(row.on, conditions));
     line.push_back(taint_of(row));
     const std::string first = row.on.state ? row.on.state->first : std::string();
     line.push_back(first.empty() ? "-" : base::printable(first, 200));
@@ -88,7 +106,7 @@ std::string health_table(std::span<const HealthRow> rows, std::size_t width) {
         troubles += fmt::format("{}: unhealthy, and not tainted because of the limit --max-tainted\n",
                                 base::printable(node, 80));
   }
-  return report::columns(std::move(lines), width, {6, 1}) + (troubles.empty() ? "" : "\n" + troubles);
+  return report::columns(std::move(lines), width, {7, 1}) + (troubles.empty() ? "" : "\n" + troubles);
 }
 
 Tree to_tree(std::span<const HealthRow> rows) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t fields = 5;
 
-/// "GPUHealthy=False,GPUFabricHealthy=True,"
+/// "GPUHealthy=False=2026-11-26T12:00:00Z,GPUFabricHealthy=True=2026-11-26T12:00:00Z,"
 void read_conditions(std::string_view text, NodeHealth& node) {
   bool unclear = false, bad = false;
   for (const std::string_view one : base::split(text, ',')) {
@@ -19,15 +19,29 @@ void read_conditions(std::string_view text, NodeHealth& node) {
         std::ranges::find(health_types, one.substr(0, equals)) == health_types.end())
       continue;
     node.watched = true;
-    const std::string_view status = one.substr(equals + 1);
+    std::string_view status = one.substr(equals + 1);
+    if (const std::size_t end = status.find('='); end != std::string_view::npos) {
+      node.heartbeat = std::max(node.heartbeat, std::string(status.substr(end + 1)));
+      status = status.substr(0, end);
+    }
     bad = bad || status == "False";
     unclear = unclear || (status != "False" && status != "True");
   }
   if (node.watched && (bad || !unclear)) node.healthy = !bad;
 }
 
-bool is_unhealthy(const NodeHealth& node) {
-  return node.healthy && !*node.healthy;
+/// Counts a run that was not read yet. Its conditions are too old if no other one has followed for long.
+Streak next_streak(Streak streak, const NodeHealth& node, const TaintRules& rules, bool& is_old) {
+  const bool is_new = streak.since == 0 || streak.heartbeat != node.heartbeat;
+  is_old = !is_new && rules.now - streak.since > 3 * std::max(heartbeat_seconds, rules.interval);
+  if (!is_new) return streak;
+  streak.heartbeat = node.heartbeat;
+  streak.since = rules.now;
+  // An unclear run neither confirms nor refutes.
+  if (!node.healthy) return streak;
+  streak.bad = *node.healthy ? 0 : std::min(streak.bad + 1, taint_after);
+  streak.good = *node.healthy ? std::min(streak.good + 1, untaint_after) : 0;
+  return streak;
 }
 
 }  // namespace
@@ -42,6 +56,7 @@ std::vector<NodeHealth> read_node_health(std::string_view output) {
                     field[2] == "True",
                     field[3] == "tainted",
                     false,
+                    {},
                     {}};
     read_conditions(field[4], node);
     nodes.push_back(std::move(node));
@@ -49,8 +64,7 @@ std::vector<NodeHealth> read_node_health(std::string_view output) {
   return nodes;
 }
 
-TaintPlan plan_taints(std::span<const NodeHealth> nodes, const Streaks& before, TaintPolicy policy,
-                      int percent) {
+TaintPlan plan_taints(std::span<const NodeHealth> nodes, const Streaks& before, const TaintRules& rules) {
   TaintPlan plan;
   std::vector<const NodeHealth*> sorted;
   for (const NodeHealth& node : nodes) sorted.push_back(&node);
@@ -61,37 +75,35 @@ TaintPlan plan_taints(std::span<const NodeHealth> nodes, const Streaks& before, 
   for (const NodeHealth* node : sorted) {
     if (node->watched) ++watched;
     if (!node->tainted) continue;
-    if (policy == TaintPolicy::off || !node->watched)
+    if (rules.policy == TaintPolicy::off || !node->watched)
       plan.remove.push_back(node->name);
     else
       tainted.insert(node->name);
   }
-  if (policy == TaintPolicy::off) return plan;
+  if (rules.policy == TaintPolicy::off) return plan;
 
+  std::vector<std::string> unhealthy;
   for (const NodeHealth* node : sorted) {
     if (!node->watched) continue;
     const auto known = before.find(node->name);
-    Streak streak = known == before.end() ? Streak() : known->second;
-    // An unclear run neither confirms nor refutes: the streaks stay.
-    if (node->healthy) {
-      streak.bad = *node->healthy ? 0 : std::min(streak.bad + 1, taint_after);
-      streak.good = *node->healthy ? std::min(streak.good + 1, untaint_after) : 0;
-    }
-    if (node->tainted && streak.good >= untaint_after) {
+    bool is_old = false;
+    const Streak streak = next_streak(known == before.end() ? Streak() : known->second, *node, rules, is_old);
+    if (node->tainted && streak.good >= untaint_after && !is_old) {
       plan.remove.push_back(node->name);
       tainted.erase(node->name);
     }
+    if (!node->tainted && node->healthy == false && streak.bad >= taint_after && !is_old)
+      unhealthy.push_back(node->name);
     plan.streaks[node->name] = streak;
   }
   const std::size_t most =
-      std::max<std::size_t>(1, watched * static_cast<std::size_t>(std::clamp(percent, 0, 100)) / 100);
-  for (const NodeHealth* node : sorted) {
-    if (node->tainted || !is_unhealthy(*node) || plan.streaks[node->name].bad < taint_after) continue;
+      std::max<std::size_t>(1, watched * static_cast<std::size_t>(std::clamp(rules.percent, 0, 100)) / 100);
+  for (std::string& node : unhealthy) {
     if (tainted.size() < most) {
-      plan.add.push_back(node->name);
-      tainted.insert(node->name);
+      plan.add.push_back(node);
+      tainted.insert(std::move(node));
     } else {
-      plan.limited.push_back(node->name);
+      plan.limited.push_back(std::move(node));
     }
   }
   return plan;

@@ -36,7 +36,7 @@ PodLink missing(const facts::PodView& view, const facts::PodObject& pod, const s
   const auto near = base::nearest(name, names);
   return broken("scheduled", "claim-missing", std::move(what),
                 {"PersistentVolumeClaims: " + names_of(names) + (near ? "; nearest: " + *near : "")},
-                fmt::format("gpuadm storage claim {} --size 10Gi --on STORAGE", name));
+                fmt::format("gpuadm storage claim {} --size 10Gi --on STORAGE -n {}", name, pod.space));
 }
 
 /// Why a claim is not bound; nothing: the scheduler can go ahead.
@@ -53,11 +53,11 @@ std::optional<PodLink> unbound(const facts::PodView& view, const Claim& claim) {
     for (const auto& one : *classes) names.push_back(one.name);
   if (claim.storage_class.empty()) {
     seen.push_back("StorageClasses: " + names_of(names) + "; none is the default for this claim");
-    return broken(
-        "scheduled", "no-storage-class", what + ": it names no StorageClass, and no PersistentVolume fits",
-        seen,
-        fmt::format("gpuadm storage claim {} --size SIZE --on STORAGE, or gpuadm storage add --default-class",
-                    claim.name));
+    return broken("scheduled", "no-storage-class",
+                  what + ": it names no StorageClass, and no PersistentVolume fits", seen,
+                  fmt::format("gpuadm storage claim {} --size SIZE --on STORAGE -n {}, or gpuadm storage add "
+                              "--default-class",
+                              claim.name, claim.space));
   }
   const auto place = classes ? std::ranges::find(*classes, claim.storage_class, &facts::StorageClass::name)
                              : decltype(classes->end()){};

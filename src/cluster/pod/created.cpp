@@ -132,7 +132,9 @@ std::optional<PodLink> by_state(const PodOwner& owner, const facts::PodTarget& t
         fmt::format("kubectl -n {} patch {} -p '{{\"spec\":{{\"suspend\":false}}}}'", target.space, name));
   if (owner.count == 0 && target.what == "workload")
     return broken("created", "stopped", fmt::format("{} is stopped", target.name),
-                  {name + " requests 0 pods"}, "gpuadm notebook start " + target.name);
+                  {name + " requests 0 pods"},
+                  fmt::format("gpuadm {} {} -n {}", owner.kind == "Job" ? "train resume" : "notebook start",
+                              target.name, target.space));
   if (owner.count == 0)
     return broken("created", "no-replicas", fmt::format("{} requests 0 pods", name), {},
                   fmt::format("kubectl -n {} scale {} --replicas=1", target.space, name));

@@ -103,8 +103,10 @@ std::string free_gpus(const Context& context, const std::vector<NodeFit>& nodes,
         (!most || one.count > most->count))
       most = &one;
   if (!most) return "wait, or add a node with GPUs: gpuadm join";
-  if (most->holder.starts_with("notebook/")) return "wait, or gpuadm notebook stop " + most->holder.substr(9);
-  if (most->holder.starts_with("train/")) return "wait, or gpuadm train stop " + most->holder.substr(6);
+  for (const std::string kind : {"notebook", "train"})
+    if (most->holder.starts_with(kind + "/"))
+      return fmt::format("wait, or gpuadm {} stop {} -n {}", kind, most->holder.substr(kind.size() + 1),
+                         most->space);
   return fmt::format("wait, or kubectl -n {} delete pod {}", most->space, most->pod);
 }
 

@@ -6,6 +6,34 @@
 
 namespace facts {
 
+namespace {
+
+/// The default zone, then each zone's name and its properties, indented.
+void read_zones(const Sections& sections, Firewall& firewall) {
+  const Section* section = sections.find("firewalld");
+  if (!section || section->status != 0) return;
+  std::vector<FirewallZone>& zones = firewall.zones.emplace();
+  for (const std::string_view line : section->lines) {
+    const auto words = base::words(line);
+    if (words.empty()) continue;
+    if (firewall.default_zone.empty()) {
+      firewall.default_zone = words[0];
+    } else if (!line.starts_with(' ')) {
+      zones.emplace_back().name = words[0];
+    } else if (!zones.empty()) {
+      FirewallZone& zone = zones.back();
+      const std::vector<std::string> values(words.begin() + 1, words.end());
+      if (words[0] == "target:" && !values.empty()) zone.target = values.front();
+      if (words[0] == "interfaces:") zone.interfaces = values;
+      if (words[0] == "sources:") zone.sources = values;
+      if (words[0] == "services:") zone.services = values;
+      if (words[0] == "ports:") zone.ports = values;
+    }
+  }
+}
+
+}  // namespace
+
 Firewall read_firewall(const Sections& sections) {
   Firewall firewall;
   if (const auto line = sections.first("iptables")) {
@@ -22,6 +50,7 @@ Firewall read_firewall(const Sections& sections) {
     firewall.ufw = base::lower(assignments(*text)["ENABLED"]) == "yes";
   if (const auto text = sections.text("/etc/default/ufw"))
     firewall.ufw_forward = assignments(*text)["DEFAULT_FORWARD_POLICY"];
+  read_zones(sections, firewall);
   for (const std::string_view line : sections.lines("iptables-filter")) {
     const auto words = base::words(line);
     if (words.size() > 1 && words[0].starts_with(':'))

@@ -91,8 +91,13 @@ void read_swap(const Sections& sections, Kernel& kernel) {
     if (words.size() > 2 && !words[0].starts_with('#') && words[2] == "swap")
       kernel.swap_fstab.emplace_back(line);
   }
-  kernel.zram_generator = sections.find("/etc/systemd/zram-generator.conf") ||
-                          sections.find("/usr/lib/systemd/zram-generator.conf");
+  // The file in /etc replaces the other one; without a section of a device there is no swap.
+  for (const char* path : {"/etc/systemd/zram-generator.conf", "/usr/lib/systemd/zram-generator.conf"}) {
+    if (!sections.find(path)) continue;
+    kernel.zram_generator = std::ranges::any_of(
+        sections.lines(path), [](const std::string_view line) { return line.starts_with("[zram"); });
+    break;
+  }
 }
 
 }  // namespace

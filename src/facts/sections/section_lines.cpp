@@ -185,6 +185,13 @@ bool iptables_rule(Line line) {
   return line.starts_with(':') || line.starts_with("-A ");
 }
 
+/// "public (active)", "docker", "  sources: 10.244.0.0/16".
+bool firewall_zone(Line line) {
+  const auto words = base::words(line);
+  if (words.empty()) return false;
+  return line.starts_with(' ') ? words[0].ends_with(':') : words.size() == 1 || words[1].starts_with('(');
+}
+
 bool package(Line line) {
   return base::words(line).size() == 4;
 }

@@ -38,6 +38,15 @@ Tree resolver(const std::optional<Resolver>& r) {
   return Tree::map_of({{"nameservers", Tree::list_of(r->nameservers)}, {"search", Tree::list_of(r->search)}});
 }
 
+Tree zone(const FirewallZone& z) {
+  return Tree::map_of({{"name", z.name},
+                       {"target", z.target},
+                       {"interfaces", Tree::list_of(z.interfaces)},
+                       {"sources", Tree::list_of(z.sources)},
+                       {"services", Tree::list_of(z.services)},
+                       {"ports", Tree::list_of(z.ports)}});
+}
+
 }  // namespace
 
 Tree network_tree(const Facts& f) {
@@ -47,6 +56,8 @@ Tree network_tree(const Facts& f) {
                                 {"legacyTables", Tree::list_of(w.legacy_tables)},
                                 {"ufw", tree_of(w.ufw)},
                                 {"ufwForward", w.ufw_forward},
+                                {"defaultZone", w.default_zone},
+                                {"zones", w.zones ? list_of(*w.zones, zone) : Tree()},
                                 {"policies", map_of(w.policies)},
                                 {"rules", Tree::list_of(w.rules)}});
   return Tree::map_of({{"links", list_of(f.network.links, link)},

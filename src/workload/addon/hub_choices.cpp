@@ -63,9 +63,6 @@ Result<Tree> gpu_row(const std::string& choice, const GpuSupply& supply, const s
     if (parts.claim_template) objects.push_back(*parts.claim_template);
     add_gpus(pod, parts);
   }
-  // As for a notebook: other nodes may offer the same resource with another number of shares.
-  if (request.form == Form::share)
-    pod.set("nodeSelector", Tree::map_of({{"nvidia.com/gpu.replicas", std::to_string(request.parts)}}));
   const Tree* found = std::as_const(pod).at({"containers"})->items().front().find("resources");
   Tree resources = found ? *found : Tree::map();
   pod.erase("containers");

@@ -55,8 +55,15 @@ needs_cgroup_v1_allowed() {
   [ "$(version_minor "$(lab_version)")" -ge 35 ] && grep -q ' cgroup ' /proc/mounts
 }
 
-# The patches of a cluster file that hosts of the lab need.
+# The patches of a cluster file that hosts of the lab need. They share the machine's disk, on which the kubelet's default thresholds, 10 % and 15 %, may be
+# more than is free.
 lab_patches() {
-  printf 'patches:\n  kubeProxy: { conntrack: { maxPerCore: 0, min: 0 } }\n'
-  if needs_cgroup_v1_allowed; then printf '  kubelet: { failCgroupV1: false }\n'; fi
+  cat <<END
+patches:
+  kubeProxy: { conntrack: { maxPerCore: 0, min: 0 } }
+  kubelet:
+    imageGCHighThresholdPercent: 100
+    evictionHard: { memory.available: 100Mi, nodefs.available: 1%, nodefs.inodesFree: 1%, imagefs.available: 1% }
+END
+  if needs_cgroup_v1_allowed; then printf '    failCgroupV1: false\n'; fi
 }

@@ -98,7 +98,7 @@ Result<> apply(const AddonPlan& plan, const std::optional<workload::AddonInvento
     made.folder = TRY(make_claim_folder(*plan.volume, client));
     io.err(note_of(*plan.volume, *made.folder));
   }
-  TRY(client.apply(plan.objects, plan.secrets));
+  TRY(client.apply(plan.objects));
   if (!before) return {};
   TRY(client.remove_objects(references_to(names_without(before->objects, plan.inventory.objects))));
   return client.apply({workload::to_object(*plan.addon, plan.inventory)});

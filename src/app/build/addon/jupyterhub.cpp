@@ -53,12 +53,9 @@ Result<std::pair<std::string, Secret>> login_of(const AddonContext& context, con
   return std::pair("oidc.json", Secret(base::json::write(settings, 0)));
 }
 
-Tree secret_with(const workload::Addon& addon, const Keys& contents, std::vector<Secret>& secrets) {
+Tree secret_with(const workload::Addon& addon, const Keys& contents) {
   Tree data = Tree::map();
-  for (const auto& [name, value] : contents) {
-    secrets.emplace_back(base::base64(value.reveal()));
-    data.set(name, secrets.back().reveal());
-  }
+  for (const auto& [name, value] : contents) data.set(name, base::base64(value.reveal()));
   Tree object = workload::reference_to({"v1", "Secret", std::string(addon.space), secret_object});
   object["metadata"].set("labels", workload::labels_of(workload::addon_kind, addon.name));
   object.set("type", "Opaque");
@@ -100,7 +97,7 @@ Result<workload::AddonValues> jupyterhub_values(const AddonContext& context, Add
   const std::string config = TRY(asset("templates/addons/jupyterhub_config.py"));
   std::string all = config + settings;
   for (const auto& [name, value] : contents) all += value.reveal();
-  plan.objects.push_back(secret_with(addon, contents, plan.secrets));
+  plan.objects.push_back(secret_with(addon, contents));
   plan.objects.insert(plan.objects.end(), choices.objects.begin(), choices.objects.end());
   return workload::AddonValues{
       {"hub_config", config}, {"hub_settings", settings}, {"hub_sum", base::sha256(all)}};

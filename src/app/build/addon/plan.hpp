@@ -17,8 +17,7 @@ struct AddonPlan {
   const workload::Addon* addon = nullptr;
   workload::AddonInventory inventory;  ///< of `objects`
   std::vector<base::Tree> objects;  ///< in the order of creation, the namespace first; without the inventory
-  std::vector<base::Secret> secrets;       ///< in the objects
-  std::optional<ClaimPlan> volume;         ///< on a storage; its objects are in `objects`
+  std::optional<ClaimPlan> volume;  ///< on a storage; its objects are in `objects`
   std::optional<ClaimPlan> class_storage;  ///< of local-path: where its volumes are
   std::vector<std::string> notes;          ///< for the operator
 };

@@ -1,0 +1,147 @@
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/session/run_playbook.hpp"
+
+#include "runner/world.hpp"
+#include "transport/place.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace {
+
+/// This machine as one of several hosts: each has a folder of its own for locks and journal.
+class OneOfSeveral final : public transport::Transport {
+ public:
+  OneOfSeveral(std::unique_ptr<transport::Transport> inner, std::filesystem::path home)
+      : inner_(std::move(inner)), home_(std::move(home)) {}
+  base::Result<void> start(transport::Command command) override {
+    command.script = base::replace_all(command.script.text(), "/var/lib/gpuadm", home_.string());
+    return inner_->start(std::move(command));
+  }
+  void interests(std::vector<pollfd>& into) const override { inner_->interests(into); }
+  [[nodiscard]] std::optional<base::Instant> wake() const override { return inner_->wake(); }
+  base::Result<std::optional<transport::Exit>> advance() override { return inner_->advance(); }
+  void close() override { inner_->close(); }
+  [[nodiscard]] std::string kind() const override { return inner_->kind(); }
+
+ private:
+  std::unique_ptr<transport::Transport> inner_;
+  std::filesystem::path home_;
+};
+
+/// Three hosts, and a plan of three stages after each of which the facts are read again. Each step appends
+/// the name of its stage to a file of its host.
+struct ThreeHosts {
+  testing_transport::Place folder;
+  std::filesystem::path place = folder.path;
+  assets::Store store = *assets::Store::open({});
+  transport::SessionPtr connections = transport::make_session({}, {});
+  session::Session session{*session::RunFolder::make("three-hosts"), {}, {}};
+  report::Collector seen;
+  session::Io io;
+  session::Execution execution{store, {}, {"one", "three", "two"}};
+
+  ThreeHosts() {
+    session.fleet = std::make_unique<transport::Fleet>(4, nullptr);
+    for (const std::string& host : execution.hosts) {
+      std::filesystem::create_directories(place / host);
+      session.fleet->add(
+          host, std::make_unique<OneOfSeveral>(transport::open(*connections, host, *spec::parse_target("")),
+                                               place / host / "home"));
+    }
+    execution.plan.prelude = *store.read("playbooks/prelude.sh");
+    for (const char* name : {"first", "second", "third"}) {
+      plan::Stage stage{name, name, true, {}};
+      for (const std::string& host : execution.hosts) {
+        plan::Action action;
+        action.id = action.title = name;
+        action.variables = {{"file", (place / host / "stages").string()}, {"name", name}};
+        action.check = "grep -qsxF \"$name\" \"$file\" || false\n";
+        action.apply = "echo \"$name\" >>\"$file\"\n";
+        stage.walks.push_back({host, {action}});
+      }
+      execution.plan.stages.push_back(stage);
+    }
+    execution.consent = session::Consent::given;
+    execution.reboots = session::Rebooting::left;
+  }
+  ~ThreeHosts() {
+    std::error_code ignored;
+    std::filesystem::remove_all(session.folder.path(), ignored);
+    std::filesystem::remove(session.folder.path().parent_path(), ignored);
+  }
+  base::Result<session::Outcome> execute() { return session::execute(execution, session, seen, io); }
+  [[nodiscard]] std::string stages(const std::string& host) const {
+    return base::replace_all(base::read_file(place / host / "stages").value_or(""), "\n", " ");
+  }
+  [[nodiscard]] bool is_locked(const std::string& host) const {
+    return std::filesystem::exists(place / host / "home/lock");
+  }
+};
+
+const base::Error gone{base::Fault::unreachable, "two: connection refused", "start sshd"};
+
+}  // namespace
+
+TEST_CASE("run_playbook: a host that cannot be read again is lost, the others continue") {
+  if (!is_root()) return;
+  ThreeHosts hosts;
+  std::vector<std::set<std::string>> lost;
+  hosts.execution.again = [&](session::Unread& unread) {
+    lost.push_back(unread.lost);
+    CHECK(hosts.is_locked("one"));
+    if (lost.size() == 2) unread.now.emplace("two", gone);
+    return hosts.execution.plan;
+  };
+  const auto outcome = hosts.execute();
+  REQUIRE(outcome);
+  CHECK(*outcome == session::Outcome::failed);
+  CHECK(hosts.stages("one") == "first second third ");
+  CHECK(hosts.stages("two") == "first ");
+  CHECK(hosts.stages("three") == "first second third ");
+  // After the locks, after the first stage, and then without the lost host.
+  REQUIRE(lost.size() >= 3);
+  CHECK(lost[0].empty());
+  CHECK(lost[1].empty());
+  CHECK(lost[2] == std::set<std::string>{"two"});
+  const auto failure = std::ranges::find(hosts.seen.events(), report::Did::failed, &report::Event::did);
+  REQUIRE(failure != hosts.seen.events().end());
+  CHECK(failure->host == "two");
+  CHECK(failure->detail == "two: connection refused");
+  CHECK(!hosts.is_locked("one"));
+}
+
+TEST_CASE("run_playbook: a run without its vital host ends") {
+  if (!is_root()) return;
+  ThreeHosts hosts;
+  hosts.execution.plan.vital = {"two"};
+  int renderings = 0;
+  hosts.execution.again = [&](session::Unread& unread) {
+    if (++renderings == 2) unread.now.emplace("two", gone);
+    return hosts.execution.plan;
+  };
+  const auto outcome = hosts.execute();
+  REQUIRE(outcome);
+  CHECK(*outcome == session::Outcome::failed);
+  CHECK(hosts.stages("one") == "first ");
+  CHECK(!hosts.is_locked("one"));
+}
+
+TEST_CASE("run_playbook: a host that cannot be read after the locks blocks the run, and nothing is changed") {
+  if (!is_root()) return;
+  ThreeHosts hosts;
+  hosts.execution.again = [&](session::Unread& unread) {
+    unread.now.emplace("two", gone);
+    return hosts.execution.plan;
+  };
+  const auto outcome = hosts.execute();
+  REQUIRE(!outcome);
+  CHECK(outcome.error().what == "two: connection refused");
+  for (const char* host : {"one", "two", "three"}) {
+    CHECK(hosts.stages(host).empty());
+    CHECK(!hosts.is_locked(host));
+  }
+}
