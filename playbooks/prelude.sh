@@ -783,7 +783,7 @@ cluster_objects_keep() {
   shift
   gpuadm_unused=$(cluster_objects_unused "$gpuadm_names" "$*")
   for gpuadm_object in $gpuadm_unused; do kubectl --request-timeout=60s -n kube-system delete "$gpuadm_object"; done
-  in_time 90 cluster_objects_ended "$gpuadm_names" || say "pods of the removed DaemonSets are still running: run kubectl -n kube-system get pods -o wide"
+  in_time 240 cluster_objects_ended "$gpuadm_names" || say "pods of the removed DaemonSets are still running: run kubectl -n kube-system get pods -o wide"
 }
 
 # cluster_objects_ended NAMES: no pod is owned by a deleted DaemonSet.

@@ -13,6 +13,12 @@
 
 namespace session {
 
+/// How long the deletion of pods may take: their grace period (30 s by default), an attempt to pull an image,
+/// and two garbage collections of a kubelet of 1.20 or 1.21, one a minute: until then a pod that never had a
+/// container keeps its sandbox, and is not deleted (https://github.com/kubernetes/kubernetes/pull/92817; 111
+/// s measured with 1.20.2).
+inline constexpr std::chrono::seconds end_of_pods{300};
+
 /// Objects to read.
 struct ObjectQuery {
   std::vector<std::string>
@@ -57,9 +63,10 @@ class ClusterClient {
                                transport::Purpose purpose = transport::Purpose::work);
   /// Deletes objects of these kinds by their labels, and waits until they are gone. Returns their names. For
   /// kinds without a namespace, `space` has no effect.
-  [[nodiscard]] Result<std::vector<std::string>> remove(
-      const std::string& space, const std::vector<std::string>& kinds, const std::string& selector,
-      std::chrono::seconds timeout = std::chrono::seconds(90));
+  [[nodiscard]] Result<std::vector<std::string>> remove(const std::string& space,
+                                                        const std::vector<std::string>& kinds,
+                                                        const std::string& selector,
+                                                        std::chrono::seconds timeout = end_of_pods);
   /// Server-side apply in this order, as the field manager gpuadm. Objects before one that is rejected stay
   /// applied; Fault::remote names a field that another manager has changed.
   [[nodiscard]] Result<> apply(const std::vector<base::Tree>& objects,
@@ -68,7 +75,7 @@ class ClusterClient {
   [[nodiscard]] Result<std::vector<base::Tree>> find(const std::vector<base::Tree>& references);
   /// Deletes exactly these objects, in this order, and waits until they are gone. Also runs after Ctrl-C.
   [[nodiscard]] Result<> remove_objects(const std::vector<base::Tree>& references,
-                                        std::chrono::seconds timeout = std::chrono::seconds(180));
+                                        std::chrono::seconds timeout = end_of_pods);
   /// The answer of the API server to GET of a path, at most 64 MiB. Services and pods are reached through it:
   /// /api/v1/namespaces/NAMESPACE/services/NAME:PORT/proxy/PATH.
   [[nodiscard]] Result<std::string> raw(const std::string& path);

@@ -33,6 +33,7 @@ Outcome print(const NotebookPlan& plan, const base::Secret& token, const Io& io)
 void withdraw(const NotebookPlan& plan, bool folder_existed, const NotebookCreateOptions& options,
               ReachedCluster& cluster, const Io& io) {
   const workload::Notebook& notebook = plan.notebook;
+  report_deletion(fmt::format("{}/{}", notebook.space, notebook.name), io);
   auto removed =
       remove_notebook(cluster, notebook.space, instance_selector(notebook),
                       plan.parts.claim_template ? workload::GpuClaims::yes : workload::GpuClaims::no,

@@ -65,6 +65,12 @@ Result<> remove_notebook(ReachedCluster& cluster, const std::string& space, cons
   return {};
 }
 
+void report_deletion(const std::string& what, const Io& io) {
+  if (io.err_style.verbosity != report::Verbosity::quiet)
+    io.err(fmt::format("deleting the objects of {} (at most {})\n", what,
+                       base::human_seconds(static_cast<double>(session::end_of_pods.count()))));
+}
+
 const Tree* object_of(const std::vector<Tree>& objects, std::string_view kind) {
   for (const Tree& object : objects)
     if (const Tree* found = object.find("kind"); found && found->text() == kind) return &object;

@@ -42,6 +42,8 @@ class ReachedCluster {
 [[nodiscard]] Result<> remove_notebook(ReachedCluster& cluster, const std::string& space,
                                        const std::string& selector, workload::GpuClaims claims,
                                        workload::OwnVolume volume);
+/// Prints what is being deleted, and the time limit, except with --quiet: a pod may take minutes to end.
+void report_deletion(const std::string& what, const Io& io);
 /// The first object of a kind, or nullptr.
 [[nodiscard]] const base::Tree* object_of(const std::vector<base::Tree>& objects, std::string_view kind);
 

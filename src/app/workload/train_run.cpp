@@ -56,7 +56,7 @@ Result<> replace_jobs(TrainSession& opened, const TrainState& state, const std::
   TRY(base::write_file(file, session::list_of(next) + "\n"));
   const auto replaced = [&]() -> Result<> {
     TRY(client.remove(state.space, {"jobs.batch", "pods"},
-                      workload::selector_of(workload::train_kind, state.name), end_of_pods));
+                      workload::selector_of(workload::train_kind, state.name)));
     TRY(client.create(state.space, next, transport::Purpose::clean_up));
     return {};
   }();

@@ -3,6 +3,8 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/workload/objects.hpp"
 
+#include "app/workload/reach.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -61,7 +63,7 @@ Result<std::size_t> delete_selected_objects(session::ClusterClient& client, cons
   // Jobs first: their controller would replace pods.
   std::vector<std::string> kinds = {"jobs.batch", "pods", "services", "secrets", "configmaps"};
   if (claims) kinds.emplace_back("resourceclaimtemplates.resource.k8s.io");
-  return TRY(client.remove(space, kinds, selector, end_of_pods)).size();
+  return TRY(client.remove(space, kinds, selector)).size();
 }
 
 }  // namespace
@@ -73,8 +75,7 @@ Result<std::size_t> delete_train_objects(session::ClusterClient& client, const s
 
 base::Error withdraw_train_objects(session::ClusterClient& client, const workload::TrainJob& job, bool claims,
                                    base::Error error, Io& io) {
-  if (io.err_style.verbosity != report::Verbosity::quiet)
-    io.err(fmt::format("deleting the objects of train/{} (at most 180s)\n", job.name));
+  report_deletion("train/" + job.name, io);
   const std::string selector = workload::instance_selector(workload::train_kind, job.name, job.instance);
   if (const auto deleted = delete_selected_objects(client, job.space, selector, claims); !deleted) {
     error.what += fmt::format("; its objects could not be deleted: {}", deleted.error().what);

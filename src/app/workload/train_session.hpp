@@ -33,8 +33,6 @@ struct TrainSession {
                                                             const std::string& space,
                                                             const std::string& name);
 
-/// How long pods may take to end: one whose image is being pulled ends only when the attempt does.
-constexpr std::chrono::seconds end_of_pods{180};
 /// Deletes all objects of a job, and waits until its pods are gone; also after Ctrl-C. Returns how many there
 /// were.
 [[nodiscard]] Result<std::size_t> delete_train_objects(session::ClusterClient& client,

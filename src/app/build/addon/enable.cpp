@@ -107,6 +107,7 @@ Result<> apply(const AddonPlan& plan, const std::optional<workload::AddonInvento
 /// Deletes what this run made.
 void withdraw_addon(const AddonPlan& plan, const Made& made, const AddonOptions& options,
                     session::ClusterClient& client, Io& io) {
+  report_deletion("the add-on " + options.name, io);
   auto removed = client.remove_objects(references_to(names_without(plan.inventory.objects, made.existing)));
   if (removed && plan.volume && made.folder && !made.folder->existed)
     removed = remove_volume(*plan.volume, ClaimFiles::kept, client);
