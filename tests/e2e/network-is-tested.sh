@@ -9,7 +9,7 @@ exits 0 init -y
 on one 'test -s /var/lib/gpuadm/network-proof' || fail "what was tested is not recorded"
 kube() { administer one "$@"; }
 gone() { # the namespace goes by itself
-  local deadline=$((SECONDS + 60))
+  local deadline=$((SECONDS + 180))
   while kube get namespace gpuadm-verify -o name 2>/dev/null | grep >/dev/null .; do
     [ "$SECONDS" -lt "$deadline" ] || {
       kube get namespace gpuadm-verify -o 'jsonpath={.status}' && kube get pods -A
