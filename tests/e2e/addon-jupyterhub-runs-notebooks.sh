@@ -99,7 +99,7 @@ complains "jupyterhub-server gpuadm-jupyterhub/anna (2 GPUs on node)"
 exits 3 addon disable jupyterhub
 complains "1 notebook would end, of: anna"
 user anna "correct horse battery" stop
-for _ in $(seq 60); do
+for _ in $(seq 240); do
   [ -n "$(kube -n gpuadm-jupyterhub get pod notebook-anna --ignore-not-found -o name)" ] || break
   sleep 1
 done

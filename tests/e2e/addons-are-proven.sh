@@ -28,7 +28,7 @@ leaves_nothing() {
 
 # The namespace of init's network test may still be in deletion.
 no_test_is_left() { [ -z "$(kube get namespace gpuadm-verify --ignore-not-found -o name)" ]; }
-within 120 "the namespace of the network test to be deleted" no_test_is_left
+within 240 "the namespace of the network test to be deleted" no_test_is_left
 exits 0 gpuadm storage add scratch local --host two --path /data -f cluster.yaml -y
 objects >objects.before
 
@@ -70,7 +70,7 @@ complains "127.0.0.1:1/none:1"
 complains "deleted what was created of the add-on prometheus"
 leaves_nothing "an image that is missing"
 absent two /data/gpuadm-scratch/claims/gpuadm-prometheus/metrics || fail "the folder of a failed enable is left"
-interrupted 60 '^prometheus: waiting for' addon enable prometheus -f cluster.yaml --assets assets
+interrupted 240 '^prometheus: waiting for' addon enable prometheus -f cluster.yaml --assets assets
 grep -qF "deleted what was created" seen || fail "it does not say that it was deleted"
 leaves_nothing "Ctrl-C"
 

@@ -14,7 +14,7 @@ a_host node
 old=$(lab address node)
 exits 0 init -y
 on node 'kubectl create configmap kept --from-literal=a=b && kubectl run kept --image=lab.local/sleep:1 --image-pull-policy=Never --restart=Never -- 0 here' >/dev/null
-on node kubectl wait --for=condition=Ready pod/kept --timeout=90s >/dev/null || fail "no pod runs"
+on node kubectl wait --for=condition=Ready pod/kept --timeout=240s >/dev/null || fail "no pod runs"
 exits 0 gpuadm repair address -f cluster.yaml -y
 says "nothing to do"
 untouched=$(sums on node)
@@ -24,7 +24,7 @@ on node "systemd-run -q sh -c 'sleep 2; ip addr del $old/24 dev eth0; ip addr ad
   hostname renamed; echo renamed >/etc/hostname; echo $new renamed >>/etc/hosts
   pkill -KILL -x etcd; pkill -KILL -x kube-apiserver; systemctl restart kubelet'"
 sed -i "s/address: $old/address: $new/" cluster.yaml
-for _ in $(seq 60); do
+for _ in $(seq 240); do
   ! there true 2>/dev/null || break
   sleep 0.5
 done
@@ -42,11 +42,11 @@ for map in kube-system/kubeadm-config kube-system/kube-proxy kube-public/cluster
   ! grep -qwF "$old" out || fail "$map has the old address"
 done
 [ "$(admin get nodes -o name)" = node/node ] || fail "the node has another name"
-admin wait --for=condition=Ready node/node --timeout=60s >/dev/null || fail "the node is not Ready"
+admin wait --for=condition=Ready node/node --timeout=240s >/dev/null || fail "the node is not Ready"
 [ "$(admin get configmap kept -o 'jsonpath={.data.a}')" = b ] || fail "an object is gone"
-admin wait --for=condition=Ready pod/kept --timeout=60s >/dev/null || fail "the pod does not run any more"
+admin wait --for=condition=Ready pod/kept --timeout=240s >/dev/null || fail "the pod does not run any more"
 admin run after --image=lab.local/sleep:1 --image-pull-policy=Never --restart=Never -- 0 here >/dev/null
-admin wait --for=condition=Ready pod/after --timeout=60s >/dev/null || fail "no pod runs after the repair"
+admin wait --for=condition=Ready pod/after --timeout=240s >/dev/null || fail "no pod runs after the repair"
 # A pod that was just started may be waited for.
 exits 0 gpuadm repair address -f cluster.yaml -y
 grep -qE 'nothing to do|: 0 changed,' out || fail "a second repair changes something"

@@ -56,7 +56,7 @@ rm -r "$work"
 ctr -n k8s.io tasks kill --signal SIGTERM "$(ctr -n k8s.io containers ls | awk '/kube-apiserver/ { print $1 }' | xargs -n 1 sh -c 'ctr -n k8s.io tasks ls | grep -q "^$0 .*RUNNING" && echo "$0"' | head -n 1)"
 END
 expired_is_served() { [ "$(served 2>/dev/null)" = "$(file)" ]; }
-deadline=$((SECONDS + 120))
+deadline=$((SECONDS + 240))
 until expired_is_served; do
   [ "$SECONDS" -lt "$deadline" ] || fail "the expired certificate is not served"
   sleep 1
@@ -102,10 +102,10 @@ wait "$running" 2>/dev/null || true
 exits 0 gpuadm etcd restore snapshot.db -f cluster.yaml -y
 has kept || fail "what the snapshot held is not there"
 ! has later || fail "what came after the snapshot is still there"
-admin wait --for=condition=Ready node/node --timeout=60s >/dev/null || fail "the node is not Ready"
+admin wait --for=condition=Ready node/node --timeout=240s >/dev/null || fail "the node is not Ready"
 on node 'ls -d /var/lib/etcd/member.before-* >/dev/null && [ ! -d /var/lib/etcd/gpuadm ]' || fail "the old data is not kept, or the snapshot is left"
 admin run after --image=lab.local/sleep:1 --image-pull-policy=Never --restart=Never -- 0 here >/dev/null
-admin wait --for=condition=Ready pod/after --timeout=60s >/dev/null || fail "no pod runs after the restore"
+admin wait --for=condition=Ready pod/after --timeout=240s >/dev/null || fail "no pod runs after the restore"
 
 exits 0 gpuadm etcd defrag -f cluster.yaml -y
 exits 0 gpuadm etcd defrag -f cluster.yaml -y

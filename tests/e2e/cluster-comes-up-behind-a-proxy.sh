@@ -33,7 +33,7 @@ fi
 on one '[ -s /etc/kubernetes/manifests/kube-apiserver.yaml ] && ! grep -liE "http_proxy|p@ss|p%40ss" /etc/kubernetes/manifests/*' >out 2>err || fail "the control plane's pods know the proxy"
 
 administer one run pulled --image=quay.io/lab/pause:1 --restart=Never --overrides='{"spec":{"nodeName":"two"}}' >out 2>err || fail "no pod"
-administer one wait --for=condition=Ready --timeout=90s pod/pulled >out 2>err || fail "the pod does not run"
+administer one wait --for=condition=Ready --timeout=240s pod/pulled >out 2>err || fail "the pod does not run"
 grep -qE '^200 GET http://registry.lab:5000/v2/lab/pause/' "$place/proxied-3128" || fail "its image did not come through the proxy"
 changes_nothing init -y
 

@@ -56,7 +56,7 @@ export KUBECONFIG=/etc/kubernetes/admin.conf
 for node in two three; do
   kubectl run "at-$node" --image=lab.local/sleep:1 --image-pull-policy=Never --restart=Never \
     --overrides="{\"spec\":{\"nodeName\":\"$node\"}}" -- 0 >/dev/null
-  kubectl wait --for=condition=Ready "pod/at-$node" --timeout=90s >/dev/null
+  kubectl wait --for=condition=Ready "pod/at-$node" --timeout=240s >/dev/null
   address=$(kubectl get pod "at-$node" -o jsonpath={.status.podIP})
   # Nothing listens, and its kernel says so.
   timeout 5 bash -c ": </dev/tcp/$address/9" 2>&1 | grep "Connection refused" || { echo "no route to $address: $(ip route)" && exit 1; }

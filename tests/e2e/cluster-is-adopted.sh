@@ -42,7 +42,7 @@ on one ip route add 10.244.99.0/24 via "$(lab address two)"
 range=$(on one kubectl --kubeconfig /etc/kubernetes/admin.conf get node one -o 'jsonpath={.spec.podCIDR}')
 on two ip route add "$range" via "$(lab address one)"
 exits 0 gpuadm verify -f both.yaml --only network --allow-none
-on one 'kubectl --kubeconfig /etc/kubernetes/admin.conf wait --for=condition=Ready node/two --timeout=60s' >/dev/null || fail "two is not Ready"
+on one 'kubectl --kubeconfig /etc/kubernetes/admin.conf wait --for=condition=Ready node/two --timeout=240s' >/dev/null || fail "two is not Ready"
 exits 0 gpuadm adopt -f login.yaml -o again.yaml
 grep -A7 'name: two' again.yaml | grep >/dev/null 'role: worker' || fail "the node that joined is not in the file"
 exits 0 gpuadm status -f again.yaml

@@ -48,7 +48,7 @@ for name in one two three; do ! has_it "$name" || holder+=$name; done
 lab kill "$holder"
 others=$(printf '%s\n' one two three | grep -v "$holder")
 asks=$(printf '%s\n' "$others" | head -n 1)
-deadline=$((SECONDS + 120))
+deadline=$((SECONDS + 240))
 until on "$asks" kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=5s get nodes >seen 2>&1; do
   [ "$SECONDS" -lt "$deadline" ] || { cp seen out && fail "nobody has taken the address over"; }
   sleep 1

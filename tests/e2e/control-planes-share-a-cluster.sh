@@ -31,8 +31,8 @@ has_a_cluster one 5
 on_two create configmap kept --from-literal=word=kept >/dev/null
 
 lab kill one
-within 90 "the API to answer without its first control plane" on_two get nodes
-within 120 "the node without power to be NotReady" sh -c "'$top/tests/lab/lab' ssh two kubectl --kubeconfig /etc/kubernetes/admin.conf get node one | grep NotReady"
+within 240 "the API to answer without its first control plane" on_two get nodes
+within 240 "the node without power to be NotReady" sh -c "'$top/tests/lab/lab' ssh two kubectl --kubeconfig /etc/kubernetes/admin.conf get node one | grep NotReady"
 
 exits 1 gpuadm status -f cluster.yaml --connect-timeout 5
 grep -E '^ +one: ' out >/dev/null || fail "status does not say who is gone"

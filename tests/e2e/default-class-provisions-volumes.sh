@@ -46,7 +46,7 @@ deletes first second third reads
 
 # The files of a claim go with it.
 administer one delete pvc second third >/dev/null
-for _ in $(seq 60); do
+for _ in $(seq 240); do
   [ -n "$(on two "ls $volumes | grep -E '_(second|third)$'" || :)" ] || break
   sleep 1
 done

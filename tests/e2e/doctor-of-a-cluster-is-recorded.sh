@@ -32,9 +32,9 @@ on node kubectl --kubeconfig /etc/kubernetes/admin.conf taint nodes --all node-r
 "$top/tests/lab/lab" net "$GPUADM" doctor -f cluster.yaml --stage cluster --watch=1 --only cl.nodes-taints >seen 2>err </dev/null &
 running=$!
 trap 'kill "$running" 2>/dev/null || true; lab down --all; rm -rf "$place"' EXIT
-seen_within 40 ' new .*cl.nodes-taints'
+seen_within 240 ' new .*cl.nodes-taints'
 on node kubectl --kubeconfig /etc/kubernetes/admin.conf taint nodes --all node-role.kubernetes.io/master-
-seen_within 40 ' gone .*cl.nodes-taints'
+seen_within 240 ' gone .*cl.nodes-taints'
 kill -INT "$running"
 wait "$running" || [ $? = 130 ] || fail "the watch ended otherwise"
 trap 'lab down --all; rm -rf "$place"' EXIT

@@ -10,7 +10,7 @@ exits 0 init -y --skip-phases gpu/toolkit,gpu/cdi,gpu/offered
 admin() { on node kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s "$@"; }
 gpu() { gpuadm gpu "$1" "${@:2}" -f cluster.yaml; }
 plugin() { # plugin COUNT: the double of the device plugin offers so many
-  local deadline=$((SECONDS + 90))
+  local deadline=$((SECONDS + 240))
   sed "s/COUNT/$1/" "$top/tests/lab/device-plugin/manifest.yaml" | on node 'kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f -'
   until [ "$(admin get node node -o "'jsonpath={.status.allocatable.nvidia\.com/gpu}'")" = "$1" ]; do
     [ "$SECONDS" -lt "$deadline" ] || fail "the node does not offer $1 GPUs"

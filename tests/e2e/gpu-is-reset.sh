@@ -53,7 +53,7 @@ gpu_of() { # gpu_of UID: as the kubelet has allocated it
 }
 for name in one two; do
   deployment "$name"
-  admin wait --for=condition=Available "deployment/$name" --timeout=90s >/dev/null
+  admin wait --for=condition=Available "deployment/$name" --timeout=240s >/dev/null
 done
 for name in one two; do
   case $(gpu_of "$(uid_of "$name")") in "$uuid") affected=$name ;; "$other") spared=$name ;; esac
@@ -92,7 +92,7 @@ reset $uuid done
 persistence $uuid Enabled" ] || fail "nvidia-smi was called: $(cat log)"
 is_as_before
 [ "$(uid_of "$spared")" = "$spared_uid" ] || fail "the pod of the other GPU was evicted"
-admin wait --for=condition=Available "deployment/$affected" --timeout=90s >/dev/null || fail "the evicted pod does not run again"
+admin wait --for=condition=Available "deployment/$affected" --timeout=240s >/dev/null || fail "the evicted pod does not run again"
 [ "$(uid_of "$affected")" != "$affected_uid" ] || fail "the pod was not evicted"
 
 # A PodDisruptionBudget that allows no eviction: named, and continued when it is gone.

@@ -25,7 +25,7 @@ for label in nvidia.com/gpu.product=NVIDIA-H200-SHARED nvidia.com/gpu.replicas=4
   grep -qxF "$label" labelled || fail "no label $label"
 done
 # The scheduler has made a pod of it for this node, and for no other.
-for _ in $(seq 60); do
+for _ in $(seq 240); do
   desired=$(admin -n kube-system get daemonset nvidia-device-plugin-time-slicing-4 -o 'jsonpath={.status.desiredNumberScheduled}')
   [ "$desired" != 1 ] || break
   sleep 1

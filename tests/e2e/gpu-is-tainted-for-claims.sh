@@ -82,20 +82,20 @@ rule=$(admin get "$rules" -o name)
 exits 0 gpu quarantine node 1 -y
 says "nothing to do"
 claim first
-within 60 "a claim to get the other GPU" has first gpu-0
+within 240 "a claim to get the other GPU" has first gpu-0
 claim second "${uuids[1]}"
-within 60 "the claim of the GPU in quarantine to be refused" waits second
+within 240 "the claim of the GPU in quarantine to be refused" waits second
 [ -z "$(allocated second)" ] || fail "the claim got $(allocated second)"
 exits 0 gpuadm doctor -f cluster.yaml --stage cluster --only gk.dra-quarantine --fail-on warning -v
 says "pods do not get GPUs in quarantine"
 
 exits 0 gpu release node 1 -y
 [ -z "$(admin get "$rules" -o name)" ] || fail "the rule is left"
-within 60 "the GPU to be offered again" has second gpu-1
+within 240 "the GPU to be offered again" has second gpu-1
 
 # --evict: the pod that has the GPU is deleted.
 exits 0 gpu quarantine node 1 -y --evict
 gone() { admin get pods -o name >all_pods 2>err && lacks -F pod/second all_pods; }
-within 60 "the pod with the GPU to be evicted" gone
+within 240 "the pod with the GPU to be evicted" gone
 exits 0 gpuadm reset -f cluster.yaml -y
 absent node /etc/gpuadm || fail "reset left the list"

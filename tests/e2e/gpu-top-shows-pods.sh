@@ -25,7 +25,7 @@ for pod in anna-0 plain; do
   [ "$pod" = plain ] || labels='"metadata": { "labels": { "gpuadm.io/kind": "notebook", "gpuadm.io/name": "anna" } },'
   admin run "$pod" --image=lab.local/sleep:1 --image-pull-policy=Never --restart=Never \
     --overrides="'{ $labels \"spec\": { \"nodeName\": \"gpu1\" } }'" -- 0 "$pod" >/dev/null
-  admin wait --for=condition=Ready "pod/$pod" --timeout=90s >/dev/null
+  admin wait --for=condition=Ready "pod/$pod" --timeout=240s >/dev/null
 done
 notebook=$(pid_in anna-0) plain=$(pid_in plain)
 [ -n "$notebook" ] && [ -n "$plain" ]
@@ -74,12 +74,12 @@ double gpu1
 "$top/tests/lab/lab" net "$GPUADM" gpu top -f cluster.yaml --interval 1 >seen 2>err </dev/null &
 running=$!
 trap 'kill "$running" 2>/dev/null || true; lab down --all; rm -rf "$place"' EXIT
-seen_within 30 '4 GPUs on 2 hosts'
+seen_within 240 '4 GPUs on 2 hosts'
 lab link gpu1 down
-seen_within 60 '^gpu1: not answering for'
+seen_within 240 '^gpu1: not answering for'
 : >seen
 lab link gpu1 up
-seen_within 120 '4 GPUs on 2 hosts'
+seen_within 240 '4 GPUs on 2 hosts'
 kill -INT "$running"
 status=0
 wait "$running" || status=$?

@@ -61,7 +61,7 @@ fi
 on four 'ctr -n k8s.io images import -' <"$(lab device-plugin)" >/dev/null
 sed 's/COUNT/2/; s/tolerations:/nodeSelector: { kubernetes.io\/hostname: four }\n      &/' "$top/tests/lab/device-plugin/manifest.yaml" |
   on one 'kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f -'
-for _ in $(seq 90); do
+for _ in $(seq 240); do
   offered=$(administer one get node four -o 'jsonpath={.status.allocatable.nvidia\.com/gpu}')
   [ "$offered" != 2 ] || break
   sleep 1
@@ -75,7 +75,7 @@ spec:
   containers:
     - { name: main, image: "lab.local/sleep:1", imagePullPolicy: Never, args: ["0"], resources: { limits: { nvidia.com/gpu: 1 } } }
 END
-administer one wait --for=condition=Ready pod/training --timeout=60s >/dev/null || fail "a pod with a GPU does not run"
+administer one wait --for=condition=Ready pod/training --timeout=240s >/dev/null || fail "a pod with a GPU does not run"
 exits 0 gpuadm verify -f cluster.yaml --only scheduling
 says "1 of 2 pods with one GPU run, 1 waits"
 administer one delete pod training --grace-period=1 >/dev/null

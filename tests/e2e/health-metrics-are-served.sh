@@ -32,7 +32,7 @@ enable --metrics loopback --dry-run
 for host in plane node; do traces "$host"; done >traces.log
 [ ! -s traces.log ] || fail "a dry run has left $(cat traces.log)"
 enable --metrics loopback -y
-within 60 "the metrics of the health checks" shows loopback 'gpuadm_health_condition{node="node",condition="GPUHealthy",status="true"} 1'
+within 240 "the metrics of the health checks" shows loopback 'gpuadm_health_condition{node="node",condition="GPUHealthy",status="true"} 1'
 shows loopback "DCGM_FI_DEV_POWER_USAGE{gpu=\"1\",UUID=\"${gpu}1\"" || fail "no power"
 enable --metrics loopback -y
 says "nothing to do"
@@ -44,7 +44,7 @@ grep -qx nobody user || fail "the service runs as $(cat user)"
 # One pod on the first GPU; two on the second, as with time-slicing.
 for pod in alone one two; do
   admin run "$pod" --image=lab.local/sleep:1 --image-pull-policy=Never --restart=Never --overrides='{ "spec": { "nodeName": "node" } }' -- 0 "$pod" >/dev/null
-  admin wait --for=condition=Ready "pod/$pod" --timeout=90s >/dev/null
+  admin wait --for=condition=Ready "pod/$pod" --timeout=240s >/dev/null
 done
 pid_in() {
   local uid
@@ -59,7 +59,7 @@ ${gpu}1, $one, 2048, /opt/train
 ${gpu}1, $two, 1024, /opt/serve
 ${gpu}1, 1, 100, /sbin/init
 END_OF_LIST
-within 30 "the metrics of the health checks" shows loopback 'namespace="default",pod="two"} 1073741824'
+within 240 "the metrics of the health checks" shows loopback 'namespace="default",pod="two"} 1073741824'
 shows loopback "gpuadm_gpu_pod_memory_used_bytes{gpu=\"1\",UUID=\"${gpu}1\",Hostname=\"node\",container=\"one\",namespace=\"default\",pod=\"one\"} 2147483648" ||
   fail "the memory of a pod is wrong: $(grep pod_memory metrics)"
 grep -q '^DCGM_FI_DEV_GPU_UTIL{gpu="0".*,container="alone",namespace="default",pod="alone"} ' metrics || fail "the GPU of one pod has no pod"
@@ -80,7 +80,7 @@ enable --metrics node -y
 on node cat /var/lib/gpuadm/health/tls.crt >tls.crt
 on node "stat -c '%a %U' /var/lib/gpuadm/health/tls.key" >mode
 grep -qx '600 root' mode || fail "the key is $(cat mode)"
-within 30 "the metrics of the health checks" shows node 'gpuadm_health_condition{node="node",condition="GPUHealthy",status="true"} 1'
+within 240 "the metrics of the health checks" shows node 'gpuadm_health_condition{node="node",condition="GPUHealthy",status="true"} 1'
 ! lab net curl -s --max-time 5 "https://$address:9440/metrics" >answer 2>&1 || fail "a certificate that is not known is accepted"
 ! lab net curl -s --max-time 5 "http://$address:9440/metrics" >answer 2>&1 || fail "the metrics are sent without TLS"
 on node systemctl restart gpuadm-metrics
@@ -156,7 +156,7 @@ exits 0 gpuadm health disable -f cluster.yaml -y
 for host in plane node later; do traces "$host"; done >traces.log
 [ ! -s traces.log ] || fail "health disable has left $(cat traces.log)"
 enable --metrics loopback -y
-within 60 "metrics after health disable and enable" fetched loopback
+within 240 "metrics after health disable and enable" fetched loopback
 exits 0 gpuadm reset -f cluster.yaml -y
 for host in plane node later; do traces "$host"; done >traces.log
 [ ! -s traces.log ] || fail "reset has left $(cat traces.log)"

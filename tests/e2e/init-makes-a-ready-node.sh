@@ -25,7 +25,7 @@ on node 'ctr -n k8s.io images import -' <"${GPUADM%/*}/proof/image.tar" >/dev/nu
 # shellcheck disable=SC2016 # expanded on the host
 on node 'export KUBECONFIG=/etc/kubernetes/admin.conf
   kubectl run proof --image=gpuadm.local/proof:1 --image-pull-policy=Never --restart=Never >/dev/null
-  for i in $(seq 60); do
+  for i in $(seq 240); do
     [ "$(kubectl get pod proof -o "jsonpath={.status.phase}")" != Failed ] || break
     sleep 0.5
   done

@@ -33,7 +33,7 @@ opens() {
   : >seen # of an earlier tunnel
   "$top/tests/lab/lab" net "$GPUADM" notebook url "$1" -f cluster.yaml >seen 2>err </dev/null &
   running=$!
-  seen_within 120 '^http://127\.0\.0\.1:[0-9]+/\?token=[0-9a-f]{48}$'
+  seen_within 240 '^http://127\.0\.0\.1:[0-9]+/\?token=[0-9a-f]{48}$'
   url=$(cat seen) port=${url#http://127.0.0.1:} token=${url##*token=}
   port=${port%%/*}
 }
@@ -108,7 +108,7 @@ closes
 began=$(date -u +%FT%TZ)
 lab reboot node
 wait_for_nodes node "$began"
-for _ in $(seq 60); do
+for _ in $(seq 240); do
   gpuadm notebook list -f cluster.yaml -o json >listed 2>err || :
   ! jq -e '.[0].state == "ready"' listed >/dev/null 2>&1 || break
   sleep 2
@@ -171,6 +171,6 @@ complains "127.0.0.1:1"
 is "$(objects)" ""
 
 # Ctrl-C in the middle leaves nothing.
-interrupted 60 '^waiting for the image' notebook create bad --image 127.0.0.1:1/none:1 --gpus 1 -f cluster.yaml
+interrupted 240 '^waiting for the image' notebook create bad --image 127.0.0.1:1/none:1 --gpus 1 -f cluster.yaml
 grep -qF "deleted what was created" seen || fail "it does not say that it was deleted"
 is "$(objects)" ""

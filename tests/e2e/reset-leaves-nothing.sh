@@ -56,7 +56,7 @@ makes_a_busy_node() {
   on node 'cat >/tmp/pod.yaml
     export KUBECONFIG=/etc/kubernetes/admin.conf
     kubectl apply -f /tmp/pod.yaml >/dev/null && rm /tmp/pod.yaml
-    kubectl wait --for=condition=Ready --timeout=60s pod/busy >/dev/null' <<'END' || fail "no pod runs"
+    kubectl wait --for=condition=Ready --timeout=240s pod/busy >/dev/null' <<'END' || fail "no pod runs"
 apiVersion: v1
 kind: Pod
 metadata: { name: busy }

@@ -44,7 +44,7 @@ node() { admin get node "$1" -o 'jsonpath={.status.nodeInfo.containerRuntimeVers
 upgrade() { gpuadm upgrade -f cluster.yaml "$@"; }
 # is NAME VERSION: the kubelet asks its runtime for its version once a minute.
 is() {
-  local deadline=$((SECONDS + 150))
+  local deadline=$((SECONDS + 240))
   until node "$1" | grep >/dev/null -E "^containerd://$2\\.[^ ]* $"; do
     [ "$SECONDS" -lt "$deadline" ] || fail "the node $1 is: $(node "$1")"
     sleep 2

@@ -5,7 +5,7 @@
 
 # status_says TEXT: within a minute, what the cluster itself takes to notice; exit status 1.
 status_says() {
-  local deadline=$((SECONDS + 120))
+  local deadline=$((SECONDS + 240))
   until exits 1 gpuadm status -f cluster.yaml && grep -qF -- "$1" out; do
     [ "$SECONDS" -lt "$deadline" ] || fail "status does not say: $1"
     sleep 1

@@ -116,7 +116,7 @@ mounts three
 exits 0 gpuadm join three -f cluster.yaml --bundle "$bundle" -y
 exits 0 gpuadm storage list -f cluster.yaml
 grep -qE '^data +path +/mnt/share +3/3 +1 ' out || fail "the host that joined does not have the storage"
-administer one wait --for=condition=Ready --timeout=120s node/three >/dev/null || fail "three is not Ready"
+administer one wait --for=condition=Ready --timeout=240s node/three >/dev/null || fail "three is not Ready"
 # shellcheck disable=SC2016 # of the pod
 a_pod joined three models 'read line </data/file && [ $line = from-two ] && echo from-three >/data/third'
 ends_well joined
@@ -128,7 +128,7 @@ deletes joined
 exits 3 gpuadm storage remove data -f cluster.yaml -y
 complains "has claims: default/models"
 a_pod holds one models 'sleep 1000'
-administer one wait --for=condition=Ready --timeout=60s pod/holds >/dev/null || fail "the pod does not run"
+administer one wait --for=condition=Ready --timeout=240s pod/holds >/dev/null || fail "the pod does not run"
 exits 3 gpuadm storage remove data --purge -f cluster.yaml -y
 complains "pods use claims of the storage data: default/holds"
 deletes holds

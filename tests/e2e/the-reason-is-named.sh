@@ -86,7 +86,7 @@ exits 0 init -y
 exits 0 gpuadm doctor -f cluster.yaml --fail-on blocker
 grep -q '^Checked node as a control-plane node of cluster node (node, cluster)' out || fail "doctor does not say what it checked"
 pod() { administer node run "$1" --image=lab.local/sleep:1 --image-pull-policy=Never -- 0 >/dev/null; }
-deadline=$((SECONDS + 60))
+deadline=$((SECONDS + 240))
 until administer node get serviceaccount default >/dev/null 2>&1; do
   [ "$SECONDS" -lt "$deadline" ] || fail "there is no service account"
   sleep 1

@@ -93,7 +93,7 @@ is "$(objects)" ""
 
 train run killed --nodes 2 --gpus 0 --image lab.local/training:1 --src source -- python3 fashion.py 1000 >seen 2>err </dev/null &
 running=$!
-seen_within 120 '^\[1\] epoch 0'
+seen_within 240 '^\[1\] epoch 0'
 node=$(sed -n 's/^rank 1 runs on //p' err)
 began=$SECONDS
 on "$node" 'pkill -9 -f "^python3 fashion.py 1000"'
@@ -103,7 +103,7 @@ took "$began" "from the kill to the end of the command"
 cp seen out
 is "$status" 1
 complains "train/killed failed: rank 1 on $node: Error: container rank was killed with SIGKILL"
-for _ in $(seq 60); do
+for _ in $(seq 240); do
   [ -n "$(kube get pods --field-selector=status.phase=Running -o name)" ] || break
   sleep 1
 done

@@ -74,7 +74,7 @@ exits 1 run dies --nodes 2 -- sh -c 'trap "exit 0" TERM; if [ "$RANK" = 1 ]; the
 complains "rank 1 on"
 complains "exit code 7"
 [ $((SECONDS - began)) -lt 90 ] || fail "it took $((SECONDS - began)) s"
-for _ in $(seq 60); do
+for _ in $(seq 240); do
   [ -n "$(admin get pods -l gpuadm.io/name=dies --field-selector status.phase=Running -o name)" ] || break
   sleep 1
 done
@@ -104,7 +104,7 @@ exits 0 train stop nosuch
 leaves_nothing nosuch
 
 # Ctrl-C before all ranks run leaves nothing.
-interrupted 60 '^waiting for train/early' train run early -f cluster.yaml --nodes 2 --gpus 0 --image lab.local/nosuch:1 --ignore train.image-pull -- true
+interrupted 240 '^waiting for train/early' train run early -f cluster.yaml --nodes 2 --gpus 0 --image lab.local/nosuch:1 --ignore train.image-pull -- true
 leaves_nothing early
 
 # Ranks that never meet: the job ends at its time limit, and that is named.
@@ -143,7 +143,7 @@ complains "kubectl create -f $place/$file"
 admin delete quota none >/dev/null
 admin create -f - <"$file" >/dev/null
 has_succeeded() { gpuadm train status saves -f cluster.yaml 2>&1 | grep -q Succeeded; }
-within 60 "the Jobs of the file to succeed" has_succeeded
+within 240 "the Jobs of the file to succeed" has_succeeded
 exits 0 train resume saves
 complains "train/saves: attempt 2"
 [ ! -e "$file" ] || fail "the file is left"
@@ -154,7 +154,7 @@ jq -e '.storage[0].claims == ["default/saves"]' out >/dev/null || fail "the stor
 
 # Ctrl-C while the ranks run leaves the job, and names what ends it.
 begins train run long -f cluster.yaml --nodes 2 --gpus 0 --image lab.local/rank:1 -- sh -c 'echo begun; while :; do sleep 1; done'
-deadline=$((SECONDS + 120))
+deadline=$((SECONDS + 240))
 until [ "$(grep -c begun out)" = 2 ]; do [ "$SECONDS" -lt "$deadline" ] || fail "the ranks did not begin"; sleep 0.5; done
 kill -INT "$running"
 wait "$running" && fail "the exit code is 0" || [ $? = 130 ] || fail "the exit code is another"
@@ -207,7 +207,7 @@ exits 0 train stop imported
 
 # A node that dies in mid-run: it is named, and the rank on the other node ends, too.
 begins train run lost -f cluster.yaml --nodes 2 --gpus 0 --image lab.local/rank:1 -- sh -c 'trap "exit 0" TERM; echo begun; while :; do sleep 1; done'
-deadline=$((SECONDS + 120))
+deadline=$((SECONDS + 240))
 until [ "$(grep -c begun out)" = 2 ]; do [ "$SECONDS" -lt "$deadline" ] || fail "the ranks did not begin"; sleep 0.5; done
 lab kill two
 began=$SECONDS
@@ -216,7 +216,7 @@ complains "train/lost failed: rank "
 complains " on two: "
 printf 'from the death of the node to the end of the command: %s s\n' "$((SECONDS - began))"
 [ $((SECONDS - began)) -lt 180 ] || fail "it took $((SECONDS - began)) s"
-for _ in $(seq 60); do
+for _ in $(seq 240); do
   [ -n "$(admin get pods -l gpuadm.io/name=lost --field-selector status.phase=Running,spec.nodeName=one -o name)" ] || break
   sleep 1
 done

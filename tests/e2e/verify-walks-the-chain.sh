@@ -10,7 +10,7 @@ exits 0 init -y --skip-phases gpu/toolkit,gpu/cdi,gpu/offered
 verify() { gpuadm verify -f cluster.yaml "$@"; }
 kube() { on node "export KUBECONFIG=/etc/kubernetes/admin.conf; kubectl $*"; }
 offers() { # offers COUNT: waits until the node offers so many GPUs
-  local deadline=$((SECONDS + 90))
+  local deadline=$((SECONDS + 240))
   until [ "$(kube get node node -o "'jsonpath={.status.allocatable.nvidia\.com/gpu}'")" = "$1" ]; do
     [ "$SECONDS" -lt "$deadline" ] || fail "the node does not offer $1 GPUs"
     sleep 1
@@ -53,7 +53,7 @@ leaves_nothing
 # What others hold is theirs.
 kube run holder --image=lab.local/sleep:1 --restart=Never --overrides "'"'{"spec":{"containers":[{"name":"holder","image":"lab.local/sleep:1",
   "imagePullPolicy":"Never","args":["0"],"resources":{"limits":{"nvidia.com/gpu":"1"}}}]}}'"'"
-kube wait --for=condition=Ready pod/holder --timeout=60s
+kube wait --for=condition=Ready pod/holder --timeout=240s
 exits 0 verify --only scheduling -o json
 jq -e '.summary.blockers == 0 and .gpus == 2 and (.findings[0].evidence | contains("1 held: default/holder"))' <out >/dev/null ||
   fail "it does not say what is held"
@@ -86,7 +86,7 @@ on node 'mv /etc/kubernetes/manifests/kube-scheduler.yaml /root/; timeout 60 sh 
 traces >before
 "$top/tests/lab/lab" net "$GPUADM" verify -f cluster.yaml --only scheduling >out 2>err </dev/null &
 running=$!
-deadline=$((SECONDS + 120))
+deadline=$((SECONDS + 240))
 until kube -n gpuadm-verify get pods -o name 2>/dev/null | grep >/dev/null pod; do
   [ "$SECONDS" -lt "$deadline" ] || fail "no pod was made"
   sleep 0.3

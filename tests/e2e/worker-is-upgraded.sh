@@ -24,7 +24,7 @@ for node in one two; do
   admin get node "$node" -o 'jsonpath={.status.nodeInfo.kubeletVersion} {.status.conditions[?(@.type=="Ready")].status} {.spec.unschedulable} {.metadata.annotations.gpuadm\.io/upgrade}' >seen
   [ "$(cat seen)" = "v$(version_of "$newer") True  " ] || fail "the node $node is: $(cat seen)"
 done
-admin wait --for=condition=Available --timeout=90s deployment/web >/dev/null || fail "its pod has not come back"
+admin wait --for=condition=Available --timeout=240s deployment/web >/dev/null || fail "its pod has not come back"
 [ "$(admin get pods -l app=web --field-selector status.phase=Running -o name)" != "$before" ] || fail "the worker was not drained"
 exits 0 gpuadm upgrade -f cluster.yaml --bundle "$newer" -y
 says "nothing to do"
