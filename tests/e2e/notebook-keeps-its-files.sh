@@ -108,11 +108,11 @@ closes
 began=$(date -u +%FT%TZ)
 lab reboot node
 wait_for_nodes node "$began"
-for _ in $(seq 240); do
-  gpuadm notebook list -f cluster.yaml -o json >listed 2>err || :
-  ! jq -e '.[0].state == "ready"' listed >/dev/null 2>&1 || break
-  sleep 2
-done
+is_ready() {
+  [[ "$(kube get pods -o 'jsonpath={.items[0].status.containerStatuses[0].state.running.startedAt}')" > $began ]] &&
+    gpuadm notebook list -f cluster.yaml -o json 2>err | jq -e '.workloads[0].state == "ready"'
+}
+within 240 "the notebook to be ready after the reboot" is_ready
 opens anna
 is "$(cell 'print(open("/home/jovyan/work/kept").read())')" text
 closes
