@@ -171,7 +171,7 @@ etcd_free() {
 etcd_is_whole() { [ "$(cat "$cluster_kept/gpuadm-defrag" 2>/dev/null)" = "$gpuadm_run" ] || [ "$(etcd_free)" -lt 10 ]; }
 etcd_defrag() {
   etcd_client --command-timeout=240s defrag >&2
-  in_time 30 api_answers || die "the API server does not respond after etcd was defragmented: run gpuadm doctor"
+  in_time 120 api_answers || die "the API server does not respond after etcd was defragmented: run gpuadm doctor"
   etcd_free >/dev/null
   cluster_keep_folder "$cluster_kept"
   printf '%s\n' "$gpuadm_run" >"$cluster_kept/gpuadm-defrag"

@@ -149,9 +149,9 @@ proof_run() {
   fi
   verify_space_make >/dev/null
   # A node that is still not Ready then gets no pod, and the result says so.
-  in_time 60 proof_nodes_are_settled || [ -f "$proof_dir/nodes" ] || die "the API server does not return the nodes within 60 s"
+  in_time 120 proof_nodes_are_settled || [ -f "$proof_dir/nodes" ] || die "the API server does not return the nodes within 120 s"
   proof_make_pods
-  in_time 60 proof_pods_are_settled || proof_add_events
+  in_time 120 proof_pods_are_settled || proof_add_events
   proof_exec_all
   {
     cat "$proof_dir/nodes" "$proof_dir/pods"

@@ -68,7 +68,7 @@ runtime_restart() {
   [ "$gpuadm_stale" = no ] || gpuadm_back=$(unit_files_back "$1")
   if [ -n "$gpuadm_back" ]; then
     unit_is_fresh "$1"
-    if runtime_start "$1" "$2" 10; then gpuadm_now="responds again"; else gpuadm_now="does not respond with the previous one either"; fi
+    if runtime_start "$1" "$2" 60; then gpuadm_now="responds again"; else gpuadm_now="does not respond with the previous one either"; fi
     say "$gpuadm_why"
     die "$1 did not start with the new configuration ($gpuadm_earlier); restored:$gpuadm_back; it $gpuadm_now"
   fi

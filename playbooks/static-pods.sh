@@ -113,7 +113,7 @@ static_pods_stop() {
     # shellcheck disable=SC2046 # as static_pod_restart does
     kill -KILL $(static_pod_pids kube-apiserver) 2>/dev/null || :
   fi
-  in_time 90 static_pods_are_stopped || die "the kubelet did not stop the control plane within 90s: run journalctl -u kubelet"
+  in_time 180 static_pods_are_stopped || die "the kubelet did not stop the control plane within 180s: run journalctl -u kubelet"
 }
 static_pods_are_stopped() {
   for gpuadm_pod in $static_pods; do [ -z "$(static_pod_pids "$gpuadm_pod")" ] || return 1; done
@@ -124,5 +124,5 @@ static_pods_start() {
     [ ! -f "$static_pods_away/$gpuadm_pod.yaml" ] || mv -f "$static_pods_away/$gpuadm_pod.yaml" "$static_pod_folder/"
   done
   rmdir "$static_pods_away" 2>/dev/null || :
-  in_time 180 api_answers || die "the API server does not respond within 180s after its start: run gpuadm doctor, and journalctl -u kubelet"
+  in_time 400 api_answers || die "the API server does not respond within 400s after its start: run gpuadm doctor, and journalctl -u kubelet"
 }

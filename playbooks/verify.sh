@@ -209,8 +209,8 @@ verify_space_make() {
   verify_kubectl get namespace "$verify_space" -o name >/dev/null 2>&1 || verify_kubectl create namespace "$verify_space"
   verify_patient -n "$verify_space" delete pods --all --grace-period=1 --timeout=240s
   verify_kubectl delete resourceclaimtemplates.resource.k8s.io --all >/dev/null 2>&1 || : "resource.k8s.io is not served"
-  in_time 60 verify_space_is_empty ||
-    die "the namespace $verify_space has no service account, or still has claims, after 60s: run kubectl -n $verify_space get serviceaccounts,resourceclaims"
+  in_time 120 verify_space_is_empty ||
+    die "the namespace $verify_space has no service account, or still has claims, after 120s: run kubectl -n $verify_space get serviceaccounts,resourceclaims"
 }
 
 # Deletes the namespace with its content.

@@ -158,7 +158,7 @@ async def main(gpus, seconds):
         proof["failure"] = f"{type(error).__name__}: {error}"[:600]
     if headers:
         try:
-            await asyncio.wait_for(stop(headers), 90)
+            await asyncio.wait_for(stop(headers), 240)
         except Exception as error:  # noqa: BLE001 reported
             proof["failure"] = proof["failure"] or f"the notebook did not stop: {error}"
     print(json.dumps({"proof": proof}))

@@ -67,6 +67,8 @@ kube -n team wait --for=condition=Ready pod/anna-0 --timeout=240s >/dev/null
 kube apply -f - <manifests >applied || fail "the API server refuses a manifest"
 # Quotas apply to pods that are created later.
 kube -n team create quota cpus --hard=limits.cpu=100m >/dev/null
+quota_counts() { kube -n team get quota cpus -o 'jsonpath={.status.hard}' | grep >/dev/null .; }
+within 240 "the quota to be enforced" quota_counts
 controller quota '' | sed 's/"cpu":"10m"/"cpu":"1"/' | kube apply -f - >/dev/null
 
 # is_because REASON [NAME]: within 240 s, since kubelet and controllers need time.

@@ -76,13 +76,10 @@ says "without a GPU: none is free now"
 
 # The hub restarts: the notebook runs, and its user is known.
 kube -n gpuadm-jupyterhub rollout restart deployment/hub >/dev/null
-for _ in 1 2 3 4 5; do
-  ! kube -n gpuadm-jupyterhub rollout status deployment/hub --timeout=15s >/dev/null 2>&1 || break
-done
-for _ in $(seq 30); do
-  ! cell anna 'print("again")' >again 2>err || break
-  sleep 1
-done
+hub_is_new() { kube -n gpuadm-jupyterhub rollout status deployment/hub --timeout=15s; }
+within 300 "the new hub" hub_is_new
+anna_runs() { cell anna 'print("again")' >again 2>err; }
+within 240 "the notebook to run through the new hub" anna_runs
 is "$(cat again)" again
 
 # Another user does not reach it, and a second notebook of the node has no GPU left.

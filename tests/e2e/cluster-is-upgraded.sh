@@ -12,7 +12,7 @@ upgrade() { gpuadm upgrade -f cluster.yaml --bundle "$newer" "$@"; }
 upgrade_killed_at() {
   rm -rf .local/state/gpuadm
   "$top/tests/lab/lab" net "$GPUADM" upgrade -f cluster.yaml --bundle "$newer" -y >out 2>err </dev/null &
-  local running=$! deadline=$((SECONDS + 300))
+  local running=$! deadline=$((SECONDS + 900))
   until events 2>/dev/null | grep '"did":"started"' | grep >/dev/null "\"step\":\"$1\""; do
     kill -0 "$running" 2>/dev/null || fail "the upgrade ended before $1"
     [ "$SECONDS" -lt "$deadline" ] || fail "gave up waiting for $1"

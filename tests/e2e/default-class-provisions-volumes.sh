@@ -24,8 +24,7 @@ volumes=/data/gpuadm-scratch/volumes
 
 exits 0 gpuadm storage add scratch local --host two --path /data --default-class -f cluster.yaml -y
 [ "$(administer one get storageclasses -o 'jsonpath={.items[*].metadata.name}')" = local-path ] || fail "there is no class"
-administer one -n local-path-storage rollout status deployment/local-path-provisioner --timeout=15s >/dev/null ||
-  administer one -n local-path-storage rollout status deployment/local-path-provisioner --timeout=15s >/dev/null || fail "the provisioner does not run"
+administer one -n local-path-storage wait --for=condition=Available --timeout=240s deployment/local-path-provisioner >/dev/null || fail "the provisioner does not run"
 exits 0 gpuadm storage add scratch local --host two --path /data --default-class -f cluster.yaml -y
 says "0 changed"
 

@@ -39,7 +39,7 @@ HOOK
 chmod +x /run/nvidia-smi-double.hook
 END
 offered() { [ "$(admin get node node -o "'jsonpath={.status.allocatable.nvidia\.com/gpu}'")" = 2 ]; }
-for ((i = 0; i < 90; i++)); do ! offered || break; sleep 1; done
+for ((i = 0; i < 240; i++)); do ! offered || break; sleep 1; done
 offered || fail "the node does not offer 2 GPUs"
 deployment() { # deployment NAME
   printf '%s\n' 'apiVersion: apps/v1' 'kind: Deployment' "metadata: { name: $1 }" 'spec:' "  selector: { matchLabels: { app: $1 } }" '  template:' \

@@ -35,7 +35,7 @@ cp both.yaml cluster.yaml
 exits 0 gpuadm join two -f cluster.yaml "${signed[@]}" -y
 has_a_cluster one 2
 exits 0 gpuadm doctor -f cluster.yaml --stage cluster --fail-on blocker
-exits 0 gpuadm status -f cluster.yaml
+within 240 "the cluster to be well" gpuadm status -f cluster.yaml
 before=$(units one && units two)
 changes_nothing gpuadm apply -f cluster.yaml "${signed[@]}" -y
 [ "$(units one && units two)" = "$before" ] || fail "units were restarted"
@@ -56,7 +56,7 @@ serve_registry "$repository/registry"
 packages() { on one 'dpkg-query -W'; }
 packages >before
 exits 0 gpuadm init -f cluster.yaml -y
-exits 0 gpuadm status -f cluster.yaml
+within 240 "the cluster to be well" gpuadm status -f cluster.yaml
 on one 'apt-mark showhold | sort | tr "\n" " "' >out 2>err
 says "kubeadm kubectl kubelet"
 exits 0 gpuadm reset -f cluster.yaml -y

@@ -54,11 +54,13 @@ is() {
 exits 2 upgrade --runtime --kubernetes-version 1.21.0 -y
 exits 3 upgrade --runtime=9.9 -y
 complains "no repository of this host has containerd 9.9"
-lab snapshot two | sort >before
+# Without containers: the kubelet deletes those of the network test's pods some time after the pods.
+rest_of() { lab snapshot "$1" | grep -v '^container k8s\.io ' | sort; }
+rest_of two >before
 exits 0 upgrade --runtime --toolkit --dry-run
 says "containerd: 1.6.20"
 says "nvidia-container-toolkit: 1.17.8-1 -> 1.18.0-1"
-lab snapshot two | sort | diff before - || fail "a dry run has changed the host"
+rest_of two | diff before - || fail "a dry run has changed the host"
 
 # Only the worker; killed once its package is being installed.
 begins upgrade two -f cluster.yaml --runtime --toolkit -y

@@ -35,8 +35,13 @@ exits 0 gpuadm status -f cluster.yaml -o yaml
 says "well: true"
 
 # Looked at again and again: a page for each look in a pipe, one object a line as JSON.
-timeout -s INT 6 "$top/tests/lab/lab" net "$GPUADM" status -f cluster.yaml --watch=1 -o json >seen 2>err </dev/null || true
-jq -es 'length >= 2 and all(.well)' seen >/dev/null || { cp seen out && fail "the watch saw otherwise"; }
+"$top/tests/lab/lab" net "$GPUADM" status -f cluster.yaml --watch=1 -o json >looks 2>err </dev/null &
+running=$!
+looks() { [ "$(wc -l <looks)" -ge 2 ]; }
+within 240 "two looks at the cluster" looks
+kill -INT "$running"
+wait "$running" || true
+jq -es 'length >= 2 and all(.well)' looks >/dev/null || { cp looks out && fail "the watch saw otherwise"; }
 
 # The kubeconfig: merged with another cluster's, idempotent, and kubectl works with it.
 mkdir .kube

@@ -17,7 +17,7 @@ run() {
   local name=$1 options=()
   shift
   while [ "$1" != -- ]; do options+=("$1") && shift; done
-  gpuadm train run "$name" -f cluster.yaml --gpus "${gpus:-0}" --image "${image:-lab.local/rank:1}" --wait "${wait:-120}" "${options[@]}" "$@"
+  gpuadm train run "$name" -f cluster.yaml --gpus "${gpus:-0}" --image "${image:-lab.local/rank:1}" --wait "${wait:-240}" "${options[@]}" "$@"
 }
 leaves_nothing() { # leaves_nothing NAME
   [ -z "$(admin get jobs,pods,services,secrets,configmaps -l "gpuadm.io/name=$1" -o name)" ] || fail "something of $1 is left"
@@ -73,7 +73,7 @@ began=$SECONDS
 exits 1 run dies --nodes 2 -- sh -c 'trap "exit 0" TERM; if [ "$RANK" = 1 ]; then sleep 3; exit 7; fi; while :; do sleep 1; done'
 complains "rank 1 on"
 complains "exit code 7"
-[ $((SECONDS - began)) -lt 90 ] || fail "it took $((SECONDS - began)) s"
+[ $((SECONDS - began)) -lt 240 ] || fail "it took $((SECONDS - began)) s"
 for _ in $(seq 240); do
   [ -n "$(admin get pods -l gpuadm.io/name=dies --field-selector status.phase=Running -o name)" ] || break
   sleep 1
@@ -88,8 +88,8 @@ leaves_nothing large
 gpus=1 exits 3 run gpus --nodes 2 -- true
 complains "GPU"
 leaves_nothing gpus
-image=lab.local/nosuch:1 wait=15 exits 1 run absent --nodes 2 --ignore train.image-pull -- true
-complains "train/absent did not start within 15s: "
+image=lab.local/nosuch:1 wait=60 exits 1 run absent --nodes 2 --ignore train.image-pull -- true
+complains "train/absent did not start within 60s: "
 complains "Image"
 complains "lab.local/nosuch:1"
 leaves_nothing absent
@@ -123,7 +123,7 @@ exits 3 run saves --nodes 2 --storage nosuch -- true
 complains "nosuch is neither a PersistentVolumeClaim nor a storage nor a StorageClass"
 exits 3 run saves --nodes 2 --storage data -- true
 complains "add --size"
-image=lab.local/nosuch:1 wait=15 exits 1 run saves --nodes 2 --storage data --size 1Gi --ignore train.image-pull -- true
+image=lab.local/nosuch:1 wait=60 exits 1 run saves --nodes 2 --storage data --size 1Gi --ignore train.image-pull -- true
 [ ! -e "$folder" ] || fail "the folder of a job that did not start is left"
 [ -z "$(admin get pvc,pv -o name)" ] || fail "the claim of a job that did not start is left"
 # shellcheck disable=SC2016 # expanded in the pod

@@ -79,10 +79,10 @@ on node 'systemctl stop containerd'
 exits 1 verify
 says "broken: runtime on node"
 on node 'systemctl start containerd'
-on node 'timeout 60 sh -c "until ctr -n k8s.io containers ls >/dev/null 2>&1; do sleep 0.5; done"'
+on node 'timeout 240 sh -c "until ctr -n k8s.io containers ls >/dev/null 2>&1; do sleep 0.5; done"'
 
 # Ctrl-C while pods are waited for: without a scheduler they wait forever.
-on node 'mv /etc/kubernetes/manifests/kube-scheduler.yaml /root/; timeout 60 sh -c "while pgrep -x kube-scheduler >/dev/null; do sleep 0.5; done"'
+on node 'mv /etc/kubernetes/manifests/kube-scheduler.yaml /root/; timeout 240 sh -c "while pgrep -x kube-scheduler >/dev/null; do sleep 0.5; done"'
 traces >before
 "$top/tests/lab/lab" net "$GPUADM" verify -f cluster.yaml --only scheduling >out 2>err </dev/null &
 running=$!

@@ -18,8 +18,6 @@ namespace {
 using base::Fault;
 using base::Tree;
 
-constexpr std::chrono::seconds stop_timeout{120};
-
 std::string selector(const NotebookOptions& options) {
   return workload::selector_of(workload::notebook_kind, options.name);
 }
@@ -61,14 +59,14 @@ bool has_pods(const std::vector<Tree>& objects) {
 
 /// Until no pod is left: its GPUs are free then.
 Result<> wait_stopped(ReachedCluster& cluster, const NotebookOptions& options) {
-  const base::Instant until = base::Clock::now() + stop_timeout;
+  const base::Instant until = base::Clock::now() + session::end_of_pods;
   while (has_pods(TRY(
       cluster.client().get({.kinds = {"pods"}, .space = options.space, .selector = selector(options)})))) {
     if (base::Clock::now() >= until)
       return base::fail(
           Fault::timeout,
           fmt::format("the pod of the notebook {} did not end within {}", shown(options),
-                      base::human_seconds(static_cast<double>(stop_timeout.count()))),
+                      base::human_seconds(static_cast<double>(session::end_of_pods.count()))),
           fmt::format("kubectl -n {} describe pods -l gpuadm.io/name={}", options.space, options.name));
     TRY(cluster.pause(std::chrono::milliseconds(500)));
   }

@@ -19,6 +19,11 @@ using workload::TrainState;
 
 constexpr std::chrono::seconds interval{1}, lost_after{30};
 
+bool runs(const TrainState& state) {
+  return std::ranges::any_of(state.states,
+                             [](const RankState& one) { return one.phase == RankState::Phase::running; });
+}
+
 }  // namespace
 
 Result<TrainState> TrainFollow::read() {
@@ -88,10 +93,14 @@ Result<> TrainFollow::end_if_lost(TrainState& state) {
     ended_others_ = true;
     return {};
   }
-  if (state.phase == TrainState::Phase::failed && state.jobs.size() > 1 && !ended_others_) {
+  if (state.phase != TrainState::Phase::failed || state.jobs.size() <= 1 || ended_others_) return {};
+  // One more read first: ending a rank deletes its pod, and a rank that was killed may be reported as running
+  // when the one that lost its connection to it has failed.
+  if (!runs(state) || has_failed_before_) {
     TRY(end_ranks(client_, state));
     ended_others_ = true;
   }
+  has_failed_before_ = true;
   return {};
 }
 
@@ -110,9 +119,7 @@ Result<TrainState> TrainFollow::until_end(int rank, Others others, std::chrono::
     auto state = turn(rank, others);
     if (state && state->has_ended()) {
       // A rank that loses its connection to a killed one may be reported as failed before it.
-      const bool runs = std::ranges::any_of(
-          state->states, [](const RankState& one) { return one.phase == RankState::Phase::running; });
-      if (state->phase != TrainState::Phase::failed || !runs || is_settled) {
+      if (state->phase != TrainState::Phase::failed || !runs(*state) || is_settled) {
         logs_.report_unread();
         return state;
       }

@@ -27,15 +27,15 @@ all_running() {
   [ -n "$ready" ] && ! printf '%s\n' "$ready" | grep -qv '=True$'
 }
 
-wait_for 60 "$nodes nodes to be Ready" all_ready
-wait_for 60 'the pods of kube-system' all_there
-wait_for 150 'the pods of kube-system to be ready' all_running
-wait_for 60 'the default service account' kubectl get serviceaccount default
+wait_for 240 "$nodes nodes to be Ready" all_ready
+wait_for 240 'the pods of kube-system' all_there
+wait_for 300 'the pods of kube-system to be ready' all_running
+wait_for 240 'the default service account' kubectl get serviceaccount default
 for node in $(kubectl get nodes -o name | cut -d/ -f2); do
   kubectl run "lab-$node" --image=lab.local/sleep:1 --image-pull-policy=Never --restart=Never \
     --overrides="{\"spec\":{\"nodeName\":\"$node\"}}" -- 0 "on $node" >/dev/null
-  kubectl wait --for=condition=Ready "pod/lab-$node" --timeout=60s >/dev/null
-  wait_for 20 "the log of lab-$node" kubectl logs "lab-$node"
+  kubectl wait --for=condition=Ready "pod/lab-$node" --timeout=240s >/dev/null
+  wait_for 60 "the log of lab-$node" kubectl logs "lab-$node"
   kubectl logs "lab-$node"
 done
 kubectl get nodes,pods -A -o wide

@@ -288,14 +288,14 @@ host_boot() { # host_boot NAME
     </dev/null >"$run/console" 2>&1 &
   pid=$!
   printf '%s %s\n' "$pid" "$(process_start "$pid")" >"$run/nspawn"
-  if ! wait_until 20 "the first process of $name" host_find_leader "$pid"; then
+  if ! wait_until 60 "the first process of $name" host_find_leader "$pid"; then
     tail -n 20 "$run/console" >&2
     die "$name did not start; all it said: $run/console"
   fi
   leader=$(host_find_leader "$pid" print)
   printf '%s %s\n' "$leader" "$(process_start "$leader")" >"$run/leader"
   swap_on "$name"
-  if ! wait_until 60 "$name to answer on ssh and to have booted" host_is_up_or_dead "$name" || ! host_runs "$name"; then
+  if ! wait_until 180 "$name to answer on ssh and to have booted" host_is_up_or_dead "$name" || ! host_runs "$name"; then
     tail -n 20 "$run/console" >&2
     die "$name did not come up; all it said: $run/console"
   fi
@@ -432,7 +432,7 @@ host_stop() { # host_stop NAME
   if host_runs "$1"; then
     read -r pid _ <"$run/leader"
     kill -KILL "$pid" 2>/dev/null || true
-    wait_until 20 "the processes of $1 to end" host_is_gone "$1"
+    wait_until 60 "the processes of $1 to end" host_is_gone "$1"
   fi
   if process_runs "$run/nspawn"; then
     read -r pid _ <"$run/nspawn"

@@ -26,7 +26,7 @@ lab_save() { # lab_save NAME AS
 # A clean shutdown, as `systemctl poweroff` on any host.
 host_shut_down() { # host_shut_down NAME
   (lab_exec "$1" systemctl poweroff --no-wall)
-  wait_until 120 "$1 to shut down" host_is_gone "$1" || die "$1 did not shut down"
+  wait_until 300 "$1 to shut down" host_is_gone "$1" || die "$1 did not shut down"
   host_stop "$1"
   lab_link "$1" down
 }

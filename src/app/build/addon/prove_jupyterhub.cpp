@@ -11,7 +11,7 @@ Result<std::string> prove_jupyterhub(const workload::Addon& addon, ReachedCluste
                                      std::chrono::seconds patience, Io& io) {
   using base::Fault;
   // Login, kernel and stop have limits of their own: playbooks/workload/hub-proof.py.
-  constexpr std::chrono::seconds rest{300};
+  constexpr std::chrono::seconds rest{480};
   session::ClusterClient& client = cluster.client();
   const auto supply = TRY(workload::supply_of(TRY(client.read_nodes_and_pods())));
   const std::string choice = workload::proof_choice(supply);
