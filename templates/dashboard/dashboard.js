@@ -445,6 +445,7 @@
         cluster = await read('cluster.json');
         version = live.clusterVersion;
       }
+      if (paused) return;
       setLost('');
       show();
     } catch (error) {

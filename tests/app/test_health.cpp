@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -68,10 +69,15 @@ TEST_CASE("an nvidia-smi that a former run has left hangs, whatever it waits for
 TEST_CASE("an nvidia-smi that shows values in a loop waits for moments, and does not hang") {
   FakeProc proc;
   proc.add(30, "nvidia-smi", 'D', 100, "/user.slice/session.scope", 5);
+  std::atomic<bool> is_over = false;
   std::thread loop([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    proc.add(30, "nvidia-smi", 'D', 100, "/user.slice/session.scope", 7);
+    for (int worked = 6; !is_over; ++worked) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      proc.add(30, "nvidia-smi", 'D', 100, "/user.slice/session.scope", worked);
+    }
   });
-  CHECK_FALSE(app::hung_nvidia_smi(proc.path()).has_value());
+  const bool hangs = app::hung_nvidia_smi(proc.path()).has_value();
+  is_over = true;
   loop.join();
+  CHECK_FALSE(hangs);
 }

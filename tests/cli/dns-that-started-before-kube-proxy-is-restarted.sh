@@ -72,8 +72,8 @@ grep -q 'delete pod coredns-a ' deleted || fail "it was not restarted"
 
 # A pod that has just started is restarted once it was not ready for 3 s.
 rm deleted
-{ proxy 12 && pod coredns-d false 0; } >later
-printf '%s\n' "$(proxy 12)" "$(pod coredns-c false 2)" >pods
+{ proxy 11 && pod coredns-d false 0; } >later
+printf '%s\n' "$(proxy 11)" "$(pod coredns-c false 2)" >pods
 exits 0 restart
 grep -q 'delete pod coredns-c ' deleted || fail "it was not restarted"
 

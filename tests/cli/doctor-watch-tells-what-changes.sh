@@ -19,10 +19,10 @@ sed -i 's/^| net.ipv4.ip_forward .*/| net.ipv4.ip_forward 1/' answer
 echo "cat $place/answer" >mine/playbooks/probe.sh
 only=(--only kernel.sysctl.ip-forward --assets mine)
 
-# wait_for TEXT FILE: at most ten seconds.
+# wait_for TEXT FILE: at most a minute.
 wait_for() {
   local i
-  for ((i = 0; i < 100; i++)); do
+  for ((i = 0; i < 600; i++)); do
     grep -qF -- "$1" "$2" && return
     sleep 0.1
   done
@@ -48,12 +48,12 @@ grep -qE '^[0-9-]+T[0-9:]+Z new .* kernel\.sysctl\.ip-forward: ' seen || { cp se
 [ -s "$(find .local/state/gpuadm -name findings.json | tail -n 1)" ]
 
 say_forward 0
-timeout -s INT 3 "$GPUADM" doctor --watch=1 -o json "${only[@]}" >seen 2>err </dev/null || true
+timeout -s INT 10 "$GPUADM" doctor --watch=1 -o json "${only[@]}" >seen 2>err </dev/null || true
 jq -es 'length == 1 and .[0].change == "new" and .[0].id == "kernel.sysctl.ip-forward"' seen
 
 # The page comes and goes; so it does when the program is stopped by another signal.
 for signal in INT TERM HUP; do
-  TERM=xterm script -qec "timeout -s $signal 2 $GPUADM doctor --watch=1 ${only[*]}" /dev/null </dev/null >page 2>&1 || true
+  TERM=xterm script -qec "timeout -s $signal 10 $GPUADM doctor --watch=1 ${only[*]}" /dev/null </dev/null >page 2>&1 || true
   cp page out
   grep -qF $'\033[?1049h' page || fail "$signal: the page did not come"
   grep -qF 'kernel.sysctl.ip-forward' page || fail "$signal: the page is empty"

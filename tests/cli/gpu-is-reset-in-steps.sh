@@ -7,6 +7,8 @@
 # shellcheck disable=SC2034 # in_step reads it
 step_files="gpu gpu-users upgrade gpu-reset"
 
+# No nvidia-smi of another test hangs meanwhile.
+exec 9<"$top/tests/lab/gpu-double/nvidia-smi" && flock -s 9
 mkdir -p bin share dev run
 cp "$top"/tests/lab/gpu-double/h200x2/* "$top"/tests/lab/gpu-double/*.txt share/
 sed -e "s|^here=.*|here=$place/share|; s|^state=.*|state=$place/smi|; s|^programs=.*|programs=$place/programs|; s|\"/dev/nvidia|\"$place/dev/nvidia|" \

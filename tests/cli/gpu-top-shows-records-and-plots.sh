@@ -3,6 +3,8 @@
 . "$(dirname "$0")/common"
 needs jq timeout
 
+# No nvidia-smi of another test hangs meanwhile.
+exec 9<"$top/tests/lab/gpu-double/nvidia-smi" && flock -s 9
 mkdir double
 cp "$top"/tests/lab/gpu-double/h200x2/* "$top/tests/lab/gpu-double/help-query-gpu.txt" double
 sed "s|^here=.*|here=$PWD/double|; s|^programs=.*|programs=$PWD/double/programs|" "$top/tests/lab/gpu-double/nvidia-smi" >double/nvidia-smi
@@ -50,10 +52,10 @@ complains ". is a directory"
 
 # Ctrl-C ends it; a page is written then.
 
-timeout -s INT 3 "$GPUADM" gpu top --interval 1 -o html >out 2>err </dev/null || true
+timeout -s INT 10 "$GPUADM" gpu top --interval 1 -o html >out 2>err </dev/null || true
 complains "sampling every 1s until Ctrl-C"
 says "</html>"
-timeout -s INT 3 "$GPUADM" gpu top --interval 1 --sort util >out 2>err </dev/null || true
+timeout -s INT 10 "$GPUADM" gpu top --interval 1 --sort util >out 2>err </dev/null || true
 [ "$(grep -c '2 GPUs on 1 host' out)" -ge 2 ] || fail "not a block for each interval"
 
 # A host without a driver, and one without nvidia-smi.

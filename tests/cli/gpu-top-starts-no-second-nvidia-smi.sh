@@ -35,7 +35,9 @@ int main(void) {
 C
 mkdir other
 cc -o other/nvidia-smi hangs.c
-other/nvidia-smi &
+# Tests that look for such a program in /proc hold this lock, too.
+exec 9<"$top/tests/lab/gpu-double/nvidia-smi" && flock 9
+other/nvidia-smi 9<&- &
 hanging=$!
 trap 'ended; kill -9 $(cat "/proc/$hanging/task/$hanging/children") "$hanging" 2>/dev/null; rm -rf "$place"' EXIT
 sleep 0.5

@@ -37,6 +37,7 @@ touch "$place/nvidia1"
 sleep 60 3<"$place/nvidia1" &
 held=$!
 trap 'kill "$held" 2>/dev/null || :; rm -rf "$place"' EXIT
+for _ in $(seq 100); do [ "$(cat "/proc/$held/comm")" != sleep ] || break; sleep 0.1; done
 # shellcheck disable=SC2016
 sh -euc '. "$1/playbooks/gpu-users.sh"; gpu_user_programs "$2"' sh "$top" "$place/nvidia1" >out
 grep -q "^$held	sleep	" out || fail "the program is not found"

@@ -26,7 +26,7 @@ echo "$other" >pid
 sleep 1
 touch "$root/etc/kubernetes/admin.conf"
 due 1
-sleep 0.2
+sleep 2
 sleep 600 &
 echo $! >pid
 due 0

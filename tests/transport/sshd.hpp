@@ -77,7 +77,7 @@ class Sshd {
     server_ = transport::Child::spawn({"unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script},
                                       transport::Child::Wiring::pipes)
                   .value();
-    for (int i = 0; i < 200 && !listens(port); ++i) std::this_thread::sleep_for(10ms);
+    for (int i = 0; i < 2000 && !listens(port); ++i) std::this_thread::sleep_for(10ms);
     REQUIRE(listens(port));
   }
   void stop() { server_ = transport::Child(); }
@@ -85,6 +85,15 @@ class Sshd {
   void kill_connections() {
     std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", server_.pid()));
     for (pid_t pid = 0; children >> pid;) ::kill(pid, SIGKILL);
+  }
+
+  /// What a command runs first, so that kill_running finds it begun.
+  [[nodiscard]] std::string begins() const { return "touch " + (place.path / "begun").string() + "; "; }
+  /// Ends all connections once a command has begun; at most after a minute.
+  void kill_running() {
+    for (int i = 0; i < 6000 && !std::filesystem::exists(place.path / "begun"); ++i)
+      std::this_thread::sleep_for(10ms);
+    kill_connections();
   }
 
   int connections() {

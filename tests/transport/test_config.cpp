@@ -145,7 +145,7 @@ TEST_CASE("ssh config: a broken file is reported with ssh's message") {
   Place place;
   transport::ConfigCache cache(place.write("config", "Nonsense yes\n"));
   std::optional<base::Error> error;
-  for (int i = 0; i < 1000 && !error; ++i) {
+  for (int i = 0; i < 10000 && !error; ++i) {
     if (auto answer = cache.ask({"a", "", 0}); !answer) error = answer.error();
     ::usleep(1000);
   }

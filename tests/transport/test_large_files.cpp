@@ -179,11 +179,8 @@ TEST_CASE("large files: a program that stops reading is answered, and a lost con
   CHECK(exit->out == "xxx");
   CHECK(exit->status == 5);
 
-  command.script = "head -c 1000; sleep 10";
-  std::thread end([&] {
-    std::this_thread::sleep_for(500ms);
-    sshd.kill_connections();
-  });
+  command.script = sshd.begins() + "head -c 1000; sleep 10";
+  std::thread end([&] { sshd.kill_running(); });
   const auto lost = client(command);
   end.join();
   REQUIRE_FALSE(lost);

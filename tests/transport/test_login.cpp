@@ -174,10 +174,10 @@ TEST_CASE("ssh: the time in which the operator types does not count against the 
   if (!can_serve()) return;
   Sshd sshd;
   auto options = sshd.options();
-  options.connect_timeout = 1s;
+  options.connect_timeout = 3s;
   transport::Operator person;
   person.ask_secret = [&](const std::string&) {
-    std::this_thread::sleep_for(1500ms);
+    std::this_thread::sleep_for(3500ms);
     return base::Secret("let me in");
   };
   Client client(options, sshd.endpoint("", "gpupw"), person);

@@ -37,8 +37,9 @@ TEST_CASE("openssh: nothing of ours stays behind") {
     REQUIRE(client("true"));
     REQUIRE(client("sleep 1"));
   }
-  std::this_thread::sleep_for(200ms);
-  CHECK(shell(fmt::format("ps -eo args | grep '[s]sh: .*gpuadm-.*127.0.0.1.*{}'", sshd.port)) != 0);
+  const std::string master = fmt::format("ps -eo args | grep '[s]sh: .*gpuadm-.*127.0.0.1.*{}'", sshd.port);
+  for (int i = 0; i < 100 && shell(master) == 0; ++i) std::this_thread::sleep_for(100ms);
+  CHECK(shell(master) != 0);
   for (int i = 0; i < 100 && sshd.connections() > 0; ++i) std::this_thread::sleep_for(10ms);
   CHECK(sshd.connections() == 0);
 }
@@ -149,11 +150,8 @@ TEST_CASE(
 
   Client client(openssh(sshd), sshd.endpoint(key));
   CHECK(client("true"));
-  std::thread killer([&] {
-    std::this_thread::sleep_for(300ms);
-    sshd.kill_connections();
-  });
-  const auto lost = client("sleep 20");
+  std::thread killer([&] { sshd.kill_running(); });
+  const auto lost = client(sshd.begins() + "sleep 20");
   killer.join();
   REQUIRE_FALSE(lost);
   CHECK(lost.error().fault == base::Fault::unreachable);

@@ -185,7 +185,9 @@ TEST_CASE("ssh: 200 hosts through a window of 64, and a second command over the 
   if (!can_serve()) return;
   Sshd sshd;
   const std::string key = sshd.user_key("ed", "ed25519");
-  auto session = transport::make_session(sshd.options(), {});
+  auto options = sshd.options();
+  options.connect_timeout = 60s;
+  auto session = transport::make_session(options, {});
   transport::Fleet fleet(64, nullptr);
   for (int i = 1; i <= 200; ++i) {
     const std::string host = fmt::format("127.0.{}.{}", i / 100, 1 + i % 100);

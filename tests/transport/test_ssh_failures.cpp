@@ -171,11 +171,8 @@ TEST_CASE("ssh: a host that drops in mid-command is named; the next command reco
   Sshd sshd;
   Client client(sshd.options(), sshd.endpoint(sshd.user_key("ed", "ed25519")));
   CHECK(client("true"));
-  std::thread killer([&] {
-    std::this_thread::sleep_for(300ms);
-    sshd.kill_connections();
-  });
-  auto command = reads("sleep 20");
+  std::thread killer([&] { sshd.kill_running(); });
+  auto command = reads(sshd.begins() + "sleep 20");
   command.label = "install the packages";
   const auto exit = client(std::move(command));
   killer.join();

@@ -39,7 +39,7 @@ void report_new_key(const Session& session, const std::string& host, const std::
     argv.insert(argv.end(), {"-f", session.options.known_hosts.string()});
   std::string out, print = "fingerprint unknown";
   if (auto child = Child::spawn(argv, Child::Wiring::pipes)) {
-    child->wait(std::chrono::milliseconds(500));
+    child->wait(std::chrono::seconds(5));
     while (child->out.is_open() && Child::read(child->out, out) == Child::Read::some) {
     }
   }
@@ -70,7 +70,7 @@ std::unique_ptr<Transport> client_of(Session& session, const std::string& host,
   way.hang_up = [argv, address = endpoint.address] {
     Argv all = argv;
     all.insert(all.end(), {"-O", "exit", "--", address});
-    if (auto child = Child::spawn(all, Child::Wiring::pipes)) child->wait(std::chrono::milliseconds(500));
+    if (auto child = Child::spawn(all, Child::Wiring::pipes)) child->wait(std::chrono::seconds(5));
   };
   return piped(session, std::move(peer), std::move(way));
 }
