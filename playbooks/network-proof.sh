@@ -113,7 +113,7 @@ proof_exec() {
   set -- "$1" "$2" "$3" "$proof_dir/$1"
   # shellcheck disable=SC2086 # nothing, or an option and its value
   timeout 60 kubectl --kubeconfig /etc/kubernetes/admin.conf -n "$verify_space" exec "$1" -- /gpuadm-proof --network \
-    ${3:+--peers $3} $proof_dns --api --deadline 15 </dev/null >"$4.out" 2>"$4.err" || : "its lines say what failed"
+    ${3:+--peers $3} $proof_dns --api --deadline 30 </dev/null >"$4.out" 2>"$4.err" || : "its lines say what failed"
   head -c 262144 "$4.out" | node=$2 awk '/^\{/ { print "said\t" ENVIRON["node"] "\t" $0; found = 1 } END { exit !found }' >"$4.said" ||
     printf 'exec\t%s\t%s\n' "$2" "$(tail -n 1 "$4.err" | head -c 1000)" >"$4.said"
 }

@@ -29,8 +29,9 @@ END
 
 repository
 lab up one &
+first=$!
 lab up two --gpu h200
-wait
+together "the boot of a host" "$first"
 "$top/tests/lib/lab-cluster" --control-planes 1 one two >cluster.yaml
 for host in one two; do
   tar -cf - repo | on "$host" 'tar -C /srv -xf - && rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/* && sed -i /Default-Release/d /etc/apt/apt.conf.d/* &&

@@ -5,8 +5,9 @@
 
 image=ceph-fuse-$(lab fitting containerd)
 lab up ceph --image trixie-ceph >/dev/null &
-for name in one two; do lab up "$name" --image "$image" >/dev/null & done
-wait
+booting=($!)
+for name in one two; do lab up "$name" --image "$image" >/dev/null & booting+=($!); done
+together "the boot of a host" "${booting[@]}"
 "$top/tests/lib/lab-cluster" --control-planes 1 one two >cluster.yaml
 exits 0 init -y
 address=$(lab address ceph)

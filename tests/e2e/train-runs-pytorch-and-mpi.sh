@@ -15,8 +15,8 @@ took() { printf '%s: %s s\n' "$2" "$((SECONDS - $1))"; }
 
 kube taint nodes one node-role.kubernetes.io/control-plane:NoSchedule- >/dev/null 2>&1 || kube taint nodes one node-role.kubernetes.io/master:NoSchedule- >/dev/null 2>&1 || :
 began=$SECONDS
-for name in one two; do on "$name" 'ctr -n k8s.io images import -' <"$image" >/dev/null & done
-wait
+for name in one two; do on "$name" 'ctr -n k8s.io images import -' <"$image" >/dev/null & importing+=($!); done
+together "the import of the image" "${importing[@]}"
 took "$began" "import of the image on both nodes"
 # The import keeps the disk busy, and a node whose kubelet cannot report is not Ready.
 for _ in $(seq 30); do
