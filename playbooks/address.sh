@@ -194,7 +194,7 @@ address_pods_restart() {
   gpuadm_said=$(admin_kubectl get pods -A -o 'jsonpath={range .items[?(@.spec.hostNetwork==true)]}{.metadata.namespace} {.metadata.name} {.metadata.ownerReferences[0].kind}{"\n"}{end}')
   printf '%s\n' "$gpuadm_said" |
     while read -r gpuadm_space gpuadm_pod gpuadm_kind; do
-      [ "$gpuadm_kind" != DaemonSet ] || kubectl --kubeconfig /etc/kubernetes/admin.conf -n "$gpuadm_space" delete pod "$gpuadm_pod" --timeout=240s
+      [ "$gpuadm_kind" != DaemonSet ] || kubectl --kubeconfig /etc/kubernetes/admin.conf -n "$gpuadm_space" delete pod "$gpuadm_pod" --timeout="${gpuadm_end_of_pods}s"
     done
   unit_is_fresh host-network-pods
 }

@@ -158,7 +158,7 @@ gpu_reset_free() {
   gpu_reset_refuse_hung
   node_label "$node_name" "gpuadm.io/device-plugin-
 gpuadm.io/driver-root-"
-  in_time 300 gpu_reset_plugins_ended ||
+  in_time "$gpuadm_end_of_pods" gpu_reset_plugins_ended ||
     die "pods of NVIDIA's device plugin or DRA driver still run on $node_name: kubectl -n kube-system get pods -o wide. $gpu_reset_go_on"
   for gpu_reset_service in $gpu_reset_services; do
     unit_is_active "$gpu_reset_service" || continue

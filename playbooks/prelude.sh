@@ -775,6 +775,9 @@ cluster_objects_unused() {
   done
 }
 
+# How long the deletion of pods may take, in seconds: session::end_of_pods says why.
+gpuadm_end_of_pods=300
+
 # cluster_objects_keep NAMES [KIND/NAME...]: deletes all of them except these, and waits until the pods of the deleted ones have
 # terminated, because an MPS daemon releases its GPUs when it exits.
 cluster_objects_keep() {
@@ -783,7 +786,7 @@ cluster_objects_keep() {
   shift
   gpuadm_unused=$(cluster_objects_unused "$gpuadm_names" "$*")
   for gpuadm_object in $gpuadm_unused; do kubectl --request-timeout=60s -n kube-system delete "$gpuadm_object"; done
-  in_time 240 cluster_objects_ended "$gpuadm_names" || say "pods of the removed DaemonSets are still running: run kubectl -n kube-system get pods -o wide"
+  in_time "$gpuadm_end_of_pods" cluster_objects_ended "$gpuadm_names" || say "pods of the removed DaemonSets are still running: run kubectl -n kube-system get pods -o wide"
 }
 
 # cluster_objects_ended NAMES: no pod is owned by a deleted DaemonSet.

@@ -189,7 +189,7 @@ verify_dns_leave() {
 }
 
 # Without --request-timeout, because a deletion is awaited with its own limit.
-verify_patient() { timeout 270 kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
+verify_patient() { timeout "$((gpuadm_end_of_pods + 30))" kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
 verify_kubectl() { verify_patient -n "$verify_space" --request-timeout=20s "$@"; }
 
 # A pod is rejected before its namespace has the service account `default`.
@@ -207,7 +207,7 @@ verify_space_make() {
     verify_space_remove
   fi
   verify_kubectl get namespace "$verify_space" -o name >/dev/null 2>&1 || verify_kubectl create namespace "$verify_space"
-  verify_patient -n "$verify_space" delete pods --all --grace-period=1 --timeout=240s
+  verify_patient -n "$verify_space" delete pods --all --grace-period=1 --timeout="${gpuadm_end_of_pods}s"
   verify_kubectl delete resourceclaimtemplates.resource.k8s.io --all >/dev/null 2>&1 || : "resource.k8s.io is not served"
   in_time 120 verify_space_is_empty ||
     die "the namespace $verify_space has no service account, or still has claims, after 120s: run kubectl -n $verify_space get serviceaccounts,resourceclaims"
@@ -215,7 +215,7 @@ verify_space_make() {
 
 # Deletes the namespace with its content.
 verify_space_remove() {
-  verify_patient delete namespace "$verify_space" --ignore-not-found --timeout=240s >/dev/null
+  verify_patient delete namespace "$verify_space" --ignore-not-found --timeout="${gpuadm_end_of_pods}s" >/dev/null
 }
 
 # Removes the images that this run imported, and the run's journal entries.

@@ -21,7 +21,7 @@ using report::Did;
 using report::Finding;
 
 constexpr const char* space = "gpuadm-verify";
-constexpr std::chrono::seconds clean_up_timeout{300}, heartbeat_interval{20}, query_timeout{120};
+constexpr std::chrono::seconds clean_up_timeout{360}, heartbeat_interval{20}, query_timeout{120};
 
 /// Records why a host failed, and forwards all events.
 class Failures final : public report::Reporter {

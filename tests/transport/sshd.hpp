@@ -87,7 +87,7 @@ class Sshd {
     for (pid_t pid = 0; children >> pid;) ::kill(pid, SIGKILL);
   }
 
-  /// What a command runs first, so that kill_running finds it begun.
+  /// A prefix for a command: kill_running() waits until it has been run.
   [[nodiscard]] std::string begins() const { return "touch " + (place.path / "begun").string() + "; "; }
   /// Ends all connections once a command has begun; at most after a minute.
   void kill_running() {

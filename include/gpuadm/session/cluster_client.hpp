@@ -14,9 +14,9 @@
 namespace session {
 
 /// How long the deletion of pods may take: their grace period (30 s by default), an attempt to pull an image,
-/// and two garbage collections of a kubelet of 1.20 or 1.21, one a minute: until then a pod that never had a
-/// container keeps its sandbox, and is not deleted (https://github.com/kubernetes/kubernetes/pull/92817; 111
-/// s measured with 1.20.2).
+/// and two garbage collections of a kubelet of 1.20, one a minute. Until then that kubelet keeps a pod that
+/// never had a container, because it has a sandbox (https://github.com/kubernetes/kubernetes/pull/92817 and
+/// issues/97288; measured with 1.20.2: up to 111 s). The same in playbooks/prelude.sh.
 inline constexpr std::chrono::seconds end_of_pods{300};
 
 /// Objects to read.

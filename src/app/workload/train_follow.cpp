@@ -96,11 +96,9 @@ Result<> TrainFollow::end_if_lost(TrainState& state) {
   if (state.phase != TrainState::Phase::failed || state.jobs.size() <= 1 || ended_others_) return {};
   // One more read first: ending a rank deletes its pod, and a rank that was killed may be reported as running
   // when the one that lost its connection to it has failed.
-  if (!runs(state) || has_failed_before_) {
-    TRY(end_ranks(client_, state));
-    ended_others_ = true;
-  }
-  has_failed_before_ = true;
+  if (runs(state) && failed_reads_ == 0) return {};
+  TRY(end_ranks(client_, state));
+  ended_others_ = true;
   return {};
 }
 
@@ -108,22 +106,21 @@ Result<TrainState> TrainFollow::turn(int rank, Others others) {
   TrainState state = TRY(read());
   TRY(state.has_ended() ? logs_.print_all(state, rank) : logs_.print_next(state, rank));
   if (others == Others::ended) TRY(end_if_lost(state));
+  if (state.phase == TrainState::Phase::failed) ++failed_reads_;
   return state;
 }
 
 Result<TrainState> TrainFollow::until_end(int rank, Others others, std::chrono::seconds limit) {
   const auto began = base::Clock::now();
   ReadFailures failures(io_);
-  bool is_settled = false;
   while (true) {
     auto state = turn(rank, others);
     if (state && state->has_ended()) {
       // A rank that loses its connection to a killed one may be reported as failed before it.
-      if (state->phase != TrainState::Phase::failed || !runs(*state) || is_settled) {
+      if (state->phase != TrainState::Phase::failed || !runs(*state) || failed_reads_ > 1) {
         logs_.report_unread();
         return state;
       }
-      is_settled = true;
       TRY(sleep());
     }
     if (state)

@@ -47,7 +47,7 @@ class TrainFollow {
   Io& io_;
   RankLogs logs_;
   std::map<int, base::Instant> unreachable_since_;  ///< by rank
-  bool has_failed_before_ = false;                  ///< in an earlier read
+  int failed_reads_ = 0;                            ///< reads that found the job failed
   bool ended_others_ = false;
 };
 
