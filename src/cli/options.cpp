@@ -63,6 +63,8 @@ void add_bring_up(CLI::App& verb, app::InitOptions& options, Global& global) {
   add_consent(verb, options.consent, global);
   add_reboots(verb, options.reboots);
   add_waiting(verb, options.waiting);
+  verb.add_flag("--change-network", options.change_network,
+                "Confirm a change of the pod network of a running cluster, which -y does not");
   add_bundle_source(verb, options.bundle, options.bundle_signers);
   verb.add_option("--kubernetes-version", options.kubernetes_version,
                   "Kubernetes version, for example 1.34 or 1.34.2")

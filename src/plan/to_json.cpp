@@ -19,6 +19,7 @@ Tree tree_of(const Action& action) {
   if (!action.effects.packages.empty()) tree.set("packages", Tree::list_of(action.effects.packages));
   if (!action.effects.restarts.empty()) tree.set("restarts", Tree::list_of(action.effects.restarts));
   if (action.effects.reboot) tree.set("reboot", true);
+  if (action.effects.network) tree.set("network", true);
   return tree;
 }
 

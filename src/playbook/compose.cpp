@@ -14,11 +14,15 @@ namespace playbook {
 
 namespace {
 
-/// The cluster file for `gpuadm join --to`, without hosts and connection settings.
+/// The cluster file that the cluster is known by, without hosts and connection settings. Without the hosts,
+/// "automatic" would mean something else in a later run.
 Result<std::vector<Composed>> compose_cluster_file(const Context& context) {
   spec::Cluster cluster = spec::completed(context.cluster, context.decisions);
   // Hosts have the keys; the file of the operator's machine says nothing here.
   for (spec::Storage& storage : cluster.storage) storage.key_file.clear();
+  if (cluster.control_plane.schedulable == spec::Schedulable::automatic)
+    cluster.control_plane.schedulable =
+        cluster.hosts.size() == 1 ? spec::Schedulable::yes : spec::Schedulable::no;
   base::Tree tree = spec::to_tree(cluster);
   tree.erase("hosts");
   tree.erase("ssh");

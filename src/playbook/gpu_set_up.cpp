@@ -3,6 +3,8 @@
 
 #include "playbook/gpu_nodes.hpp"
 
+#include <algorithm>
+
 namespace playbook {
 
 namespace {
@@ -50,6 +52,37 @@ GpuSetUp gpu_set_up(const spec::Cluster& cluster, const spec::Host& host, const 
   if (!layout.mig.devices.empty()) set_up.mig = name_of({.sharing = {}, .mig = layout.mig, .visible = {}});
   set_up.sharing = layout.sharing;
   return set_up;
+}
+
+std::optional<spec::Mig> mig_of(const facts::Node& node, std::size_t gpus) {
+  const auto set_up = gpu_set_up(node.labels);
+  if (!set_up || set_up->mig.empty() || gpus == 0) return std::nullopt;
+  const auto label = [&](const char* name) -> std::string_view {
+    const auto place = node.labels.find(name);
+    return place == node.labels.end() ? std::string_view() : std::string_view(place->second);
+  };
+  const auto per_gpu = [&](std::string_view count, int shares) {
+    const auto all = base::to_int(count);
+    const long long of = static_cast<long long>(gpus) * shares;
+    return all && *all > 0 && *all % of == 0 ? static_cast<int>(*all / of) : 0;
+  };
+  spec::Mig mig;
+  if (set_up->mig == "mig-single") {
+    std::string_view product = label("nvidia.com/gpu.product");
+    if (product.ends_with("-SHARED")) product.remove_suffix(std::string_view("-SHARED").size());
+    const std::size_t at = product.rfind("-MIG-");
+    if (at == std::string_view::npos) return std::nullopt;
+    mig.devices[std::string(product.substr(at + 5))] = per_gpu(label("nvidia.com/gpu.count"), 1);
+  } else {
+    mig.strategy = spec::MigStrategy::mixed;
+    for (const auto& [resource, count] : node.capacity)
+      if (constexpr std::string_view prefix = "nvidia.com/mig-"; resource.starts_with(prefix))
+        mig.devices[base::replace_all(resource.substr(prefix.size()), ".me", "+me")] =
+            per_gpu(count, set_up->sharing.replicas);
+  }
+  const auto is_unknown = [](const auto& of) { return of.second == 0 || !spec::is_mig_profile(of.first); };
+  if (mig.devices.empty() || std::ranges::any_of(mig.devices, is_unknown)) return std::nullopt;
+  return mig;
 }
 
 std::string to_text(const GpuSetUp& set_up) {

@@ -175,10 +175,12 @@ Result<Step> step_of(const Tree& tree, std::string_view source) {
     step.timeout = std::chrono::seconds(*seconds);
   }
   if (const Tree* effects = tree.find("effects")) {
-    TRY(known(*effects, source, {"packages", "restarts", "reboot"}));
+    TRY(known(*effects, source, {"packages", "restarts", "reboot", "network"}));
     step.effects.packages = TRY(list(*effects, source, "packages"));
     step.effects.restarts = TRY(list(*effects, source, "restarts"));
     if (const Tree* reboot = effects->find("reboot")) step.effects.reboot = reboot->as_bool().value_or(false);
+    if (const Tree* network = effects->find("network"))
+      step.effects.network = network->as_bool().value_or(false);
   }
   step.does = TRY(does_of(tree, source));
   if (const Shell* shell = std::get_if<Shell>(&step.does))

@@ -26,22 +26,28 @@ using report::Did;
 constexpr const char* network_test = "verify/network";  // a phase
 constexpr const char* question = "Continue? (-y: do not ask; --diff: show all changes)";
 
-/// Forwards all events and records the ids of needed steps.
+/// Forwards all events and records the needed steps.
 class Needed final : public report::Reporter {
  public:
   explicit Needed(report::Reporter& next) : next_(next) {}
   void on(const report::Event& event) override {
-    if (event.did == Did::needed) ids_.insert(event.host + "\n" + event.step);
+    if (event.did == Did::needed) diffs_.emplace(key(event.host, event.step), event.diff);
     next_.on(event);
   }
   void tick(base::Time now) override { next_.tick(now); }
   [[nodiscard]] bool has(const std::string& host, const std::string& step) const {
-    return ids_.contains(host + "\n" + step);
+    return diffs_.contains(key(host, step));
+  }
+  /// Whether a needed step replaces a file that exists.
+  [[nodiscard]] bool replaces(const std::string& host, const std::string& step) const {
+    const auto diff = diffs_.find(key(host, step));
+    return diff != diffs_.end() && !diff->second.empty() && !diff->second.starts_with("--- /dev/null");
   }
 
  private:
+  static std::string key(const std::string& host, const std::string& step) { return host + "\n" + step; }
   report::Reporter& next_;
-  std::set<std::string> ids_;
+  std::map<std::string, std::string> diffs_;  ///< of the needed steps
 };
 
 std::string listed(const std::set<std::string>& names) {
@@ -72,11 +78,6 @@ std::string summary(const plan::Plan& plan, const Needed& needed, int count) {
   return text;
 }
 
-Outcome outcome_of(const run::Outcome& outcome) {
-  if (outcome.interrupted) return Outcome::interrupted;
-  return outcome.failed.empty() ? Outcome::done : Outcome::failed;
-}
-
 /// One line each, and the number of omitted ones.
 std::string shown(const std::vector<std::string>& lines) {
   constexpr std::size_t most = 5;
@@ -85,6 +86,43 @@ std::string shown(const std::vector<std::string>& lines) {
     text += "\n  " + base::printable(lines[i], 200);
   if (lines.size() > most) text += fmt::format("\n  and {} more", lines.size() - most);
   return text;
+}
+
+/// What the plan changes in the pod network of a cluster that runs already. gpuadm completes its own network
+/// after an interruption without asking: only what exists is replaced.
+std::vector<std::string> network_changes(const plan::Plan& plan, const RunningCluster& running,
+                                         const Needed& needed) {
+  std::vector<std::string> changes;
+  if (running.name.empty()) return changes;
+  for (const plan::Stage& stage : plan.stages)
+    for (const plan::Walk& walk : stage.walks)
+      for (const plan::Action& action : walk.actions)
+        if (action.effects.network && needed.has(walk.host, action.id) &&
+            (!running.by_gpuadm || needed.replaces(walk.host, action.id)))
+          changes.push_back(fmt::format("{}: {}", walk.host, action.title));
+  return changes;
+}
+
+/// Confirms a change of the pod network of a running cluster. False: declined.
+Result<bool> confirm_network(const Execution& execution, const std::vector<std::string>& changes, Io& io) {
+  if (changes.empty() || execution.running.network == Consent::given) return true;
+  const std::string what =
+      fmt::format("the pod network of the running cluster {}", base::printable(execution.running.name, 100));
+  const std::optional<bool> yes =
+      execution.consent == Consent::ask && io.confirm
+          ? io.confirm(fmt::format("This changes {}, and pods may lose connections:{}\nChange it?", what,
+                                   shown(changes)))
+          : std::nullopt;
+  if (yes) return *yes;
+  return base::fail(
+      base::Fault::blocked,
+      fmt::format("this would change {}, and pods may lose connections:{}", what, shown(changes)),
+      "add --change-network to confirm it; --dry-run --diff shows it; -y alone does not");
+}
+
+Outcome outcome_of(const run::Outcome& outcome) {
+  if (outcome.interrupted) return Outcome::interrupted;
+  return outcome.failed.empty() ? Outcome::done : Outcome::failed;
 }
 
 /// Renders the plan from current facts, and meanwhile renews the locks of the hosts that are not lost.
@@ -114,8 +152,11 @@ Result<plan::Plan> plan_again(const Execution& execution, const Session& session
         "run the same command again to see the new plan");
   notify(reporter, Did::note, "the hosts have changed since the preview: this is the new plan");
   TRY(session.folder.save_text("plan.json", plan::to_json(plan)));
-  const run::Outcome preview = run::execute(plan, *session.fleet, reporter, run::Mode::preview, who);
+  Needed needed(reporter);
+  const run::Outcome preview = run::execute(plan, *session.fleet, needed, run::Mode::preview, who);
   if (preview.interrupted) return base::fail(base::Fault::interrupted, "interrupted during the preview");
+  Io nobody;  // consent was given in advance
+  TRY(confirm_network(execution, network_changes(plan, execution.running, needed), nobody));
   return plan;
 }
 
@@ -246,7 +287,8 @@ Result<Outcome> run_playbook(const PlaybookRun& playbook_run, const Survey& surv
                       playbook_run.reboots,
                       playbook_run.judge,
                       &playbook_run.cluster,
-                      playbook_run.decisions};
+                      playbook_run.decisions,
+                      playbook_run.running};
   for (const auto& [host, facts] : survey.census) execution.hosts.push_back(host);
   execution.again = [&](Unread& unread) -> Result<plan::Plan> {
     Survey fresh = TRY(take_census(*session.fleet, playbook_run.assets));
@@ -294,6 +336,10 @@ Result<Outcome> execute(const Execution& execution, const Session& session, repo
       notify(reporter, Did::finished, "nothing was changed");
       return Outcome::interrupted;
     }
+  }
+  if (!TRY(confirm_network(execution, network_changes(plan, execution.running, needed), io))) {
+    notify(reporter, Did::finished, "nothing was changed");
+    return Outcome::interrupted;
   }
   const run::Scripts scripts{plan.prelude, TRY(execution.assets.read("playbooks/lock.sh"))};
   TRY(run::lock(execution.hosts, fleet, reporter, scripts, who));

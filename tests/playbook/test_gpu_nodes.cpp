@@ -242,3 +242,22 @@ TEST_CASE("how a node is set up is read from its labels, and compared with the c
     if (set_up) CHECK(*set_up == wanted);
   }
 }
+
+TEST_CASE("the MIG instances of a node are those of its labels and its capacity") {
+  facts::Node node;
+  CHECK(!playbook::mig_of(node, 2));
+  node.labels = {{"gpuadm.io/device-plugin", "mig-single"},
+                 {"nvidia.com/gpu.product", "NVIDIA-H200-MIG-1g.18gb"},
+                 {"nvidia.com/gpu.count", "14"}};
+  auto mig = playbook::mig_of(node, 2);
+  REQUIRE(mig);
+  CHECK(*mig == spec::Mig{spec::MigStrategy::single, {{"1g.18gb", 7}}});
+  // GPUs that differ: it is not known which instances each has.
+  node.labels["nvidia.com/gpu.count"] = "13";
+  CHECK(!playbook::mig_of(node, 2));
+  node.labels = {{"gpuadm.io/device-plugin", "mig-mixed-3g.71gb-time-slicing-2"}};
+  node.capacity = {{"nvidia.com/mig-3g.71gb", "4"}, {"nvidia.com/mig-1g.18gb.me", "4"}, {"cpu", "8"}};
+  mig = playbook::mig_of(node, 2);
+  REQUIRE(mig);
+  CHECK(*mig == spec::Mig{spec::MigStrategy::mixed, {{"1g.18gb+me", 1}, {"3g.71gb", 1}}});
+}

@@ -145,3 +145,67 @@ TEST_CASE("run_playbook: a host that cannot be read after the locks blocks the r
     CHECK(!hosts.is_locked(host));
   }
 }
+
+namespace {
+
+/// The plan of ThreeHosts, of which the last step of the host `one` changes the pod network: it replaces a
+/// file, or creates it.
+void change_network(ThreeHosts& hosts, bool replaces) {
+  plan::Action& action = hosts.execution.plan.stages.back().walks.front().actions.front();
+  action.title = "Apply the network";
+  action.effects.network = true;
+  action.check = std::string("! grep -qsxF \"$name\" \"$file\" || exit 0\nprintf '%s\\n' '--- ") +
+                 (replaces ? "/etc/network.yaml" : "/dev/null") + "' '+++ /etc/network.yaml'\nfalse\n";
+  hosts.execution.again = [&hosts](session::Unread&) { return hosts.execution.plan; };
+}
+
+}  // namespace
+
+TEST_CASE("run_playbook: -y alone does not confirm a change of the pod network of a running cluster") {
+  if (!is_root()) return;
+  ThreeHosts hosts;
+  change_network(hosts, true);
+  hosts.execution.running = {.name = "team"};
+  const auto outcome = hosts.execute();
+  REQUIRE(!outcome);
+  CHECK(outcome.error().fault == base::Fault::blocked);
+  CHECK(outcome.error().what ==
+        "this would change the pod network of the running cluster team, and pods may lose connections:\n  "
+        "one: Apply the network");
+  CHECK(outcome.error().hint.contains("--change-network"));
+  CHECK(hosts.stages("one").empty());
+  hosts.execution.running.network = session::Consent::given;
+  CHECK(*hosts.execute() == session::Outcome::done);
+  CHECK(hosts.stages("one") == "first second third ");
+}
+
+TEST_CASE("run_playbook: a change of the pod network is a question of its own") {
+  if (!is_root()) return;
+  ThreeHosts hosts;
+  change_network(hosts, true);
+  hosts.execution.running = {.name = "team"};
+  hosts.execution.consent = session::Consent::ask;
+  std::vector<std::string> questions;
+  hosts.io.confirm = [&](const std::string& question) {
+    questions.push_back(question);
+    return questions.size() == 1;
+  };
+  CHECK(*hosts.execute() == session::Outcome::interrupted);
+  REQUIRE(questions.size() == 2);
+  CHECK(questions[1] ==
+        "This changes the pod network of the running cluster team, and pods may lose connections:\n  one: "
+        "Apply the network\nChange it?");
+  CHECK(hosts.stages("one").empty());
+}
+
+TEST_CASE("run_playbook: gpuadm completes its own pod network after an interruption without a question") {
+  if (!is_root()) return;
+  for (const bool by_gpuadm : {true, false}) {
+    ThreeHosts hosts;
+    change_network(hosts, false);
+    hosts.execution.running = {.name = "team", .by_gpuadm = by_gpuadm};
+    const auto outcome = hosts.execute();
+    CHECK(outcome.has_value() == by_gpuadm);
+    CHECK(hosts.stages("one") == (by_gpuadm ? "first second third " : ""));
+  }
+}

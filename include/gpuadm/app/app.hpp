@@ -35,6 +35,7 @@ struct InitOptions {
   Consent consent = Consent::ask;
   Rebooting reboots = Rebooting::done;
   Waiting waiting = Waiting::until_it_works;
+  bool change_network = false;  ///< confirms a change of the pod network of a running cluster
   std::filesystem::path bundle, bundle_signers;  ///< directory or archive; BundleOptions::signers
   std::string kubernetes_version;
   std::string region;   ///< empty: from the cluster file

@@ -6,6 +6,7 @@
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/base/version.hpp"
 #include "gpuadm/bundle/bundle.hpp"
+#include "gpuadm/facts/cluster.hpp"
 #include "gpuadm/facts/facts.hpp"
 #include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/spec/decisions.hpp"
@@ -68,7 +69,8 @@ struct Upload {
 /// Side effects that the operator is shown in advance.
 struct Effects {
   std::vector<std::string> packages, restarts;
-  bool reboot = false;  ///< the host may need a reboot
+  bool reboot = false;   ///< the host may need a reboot
+  bool network = false;  ///< pods may lose connections if their cluster runs already
 };
 
 /// A condition on a host, by its name in src/playbook/select.cpp.
@@ -180,6 +182,9 @@ struct GpuSetUp {
 /// What a run with this cluster sets up on a host with these GPUs.
 [[nodiscard]] GpuSetUp gpu_set_up(const spec::Cluster& cluster, const spec::Host& host,
                                   const facts::Nvidia& nvidia);
+/// The MIG instances of each of a node's GPUs, from its labels and its capacity. Nothing if it has none, or
+/// if the node does not say which. `gpus`: how many GPUs it has, all with the same instances.
+[[nodiscard]] std::optional<spec::Mig> mig_of(const facts::Node& node, std::size_t gpus);
 /// "time-slicing-4", "mig-single, mps-2", "exclusive", "NVIDIA's DRA driver", "no allocator"
 [[nodiscard]] std::string to_text(const GpuSetUp& set_up);
 

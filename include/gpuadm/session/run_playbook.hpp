@@ -32,6 +32,14 @@ struct Session {
       const assets::Store& assets, const std::function<bool(const std::string& host)>& needed = {}) const;
 };
 
+/// The complete cluster to which the hosts of a run already belong. A change of its pod network is confirmed
+/// separately: pods may lose connections.
+struct RunningCluster {
+  std::string name;                ///< empty: there is none
+  bool by_gpuadm = true;           ///< gpuadm has installed its pod network
+  Consent network = Consent::ask;  ///< to a change of its pod network; Consent::given: --change-network
+};
+
 /// Inputs for running a playbook.
 struct PlaybookRun {
   const spec::Cluster& cluster;
@@ -46,6 +54,7 @@ struct PlaybookRun {
   Waiting waiting = Waiting::until_it_works;
   std::vector<std::string> notes;  ///< shown before the preview
   spec::Decisions decisions;
+  RunningCluster running;
 };
 
 /// Phases that wait for or test the cluster: --no-wait skips them.
@@ -73,6 +82,7 @@ struct Execution {
   /// Hosts to check for the cause if a step of kubeadm or a wait fails; nullptr: none.
   const spec::Cluster* cluster = nullptr;
   spec::Decisions decisions;  ///< for these checks
+  RunningCluster running;
 };
 
 /// Events of the whole run.

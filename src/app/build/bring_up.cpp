@@ -17,8 +17,10 @@
 #include "gpuadm/session/open_bundle.hpp"
 #include "gpuadm/session/typed.hpp"
 
+#include "app/build/identity.hpp"
 #include "app/health/enable.hpp"
 #include "app/health/program.hpp"
+#include "app/operate/gpu_plan.hpp"
 #include "app/run_summary.hpp"
 
 #include <fmt/format.h>
@@ -45,6 +47,51 @@ void list_phases(const playbook::Playbook& playbook, Io& io) {
   for (const playbook::Phase& phase : playbook.phases) lines.push_back({phase.name, phase.title});
   for (const auto& [name, title] : after) lines.push_back({name, title});
   io.out(report::columns(std::move(lines)));
+}
+
+/// Hosts of a running cluster keep the settings of their GPUs, which `gpuadm gpu share` and `gpu mig` change
+/// without a cluster file.
+Result<> keep_gpu_settings(spec::Cluster& cluster, const session::Survey& survey, transport::Fleet& fleet,
+                           const assets::Store& assets, Io& io) {
+  std::vector<std::string> hosts;
+  for (const spec::Host& host : cluster.hosts)
+    if (const auto& facts = survey.census.at(host.name);
+        facts && playbook::is_node(*facts) && !facts->nvidia.gpus.empty())
+      hosts.push_back(host.name);
+  if (hosts.empty()) return {};
+  const facts::ClusterFacts view =
+      TRY(session::read_cluster_with_retry(cluster, survey.census, fleet, assets, io));
+  TRY(facts::require_nodes_and_pods(view));
+  for (const std::string& host : hosts)
+    TRY(keep_set_up(cluster, host, {}, *survey.census.at(host), view, {}));
+  return {};
+}
+
+/// The cluster that the run is about: its stored cluster file with what was typed, or the cluster file.
+Result<Identity> identify_cluster(const InitOptions& options, spec::Cluster cluster,
+                                  const session::Survey& survey, const session::Session& session,
+                                  const assets::Store& assets, Io& io) {
+  const std::filesystem::path& file = options.hosts.file;
+  Identity identity = TRY(identify(std::move(cluster), file, survey, *session.fleet, assets));
+  if (file.empty() && identity.is_stored) {
+    TRY(apply_options(options, identity.cluster));
+    TRY(session::resolve_environment(identity.cluster, assets));
+    TRY(keep_gpu_settings(identity.cluster, survey, *session.fleet, assets, io));
+    TRY(session.folder.save("cluster.yaml", spec::to_tree(identity.cluster)));
+  }
+  TRY(require_version(identity.cluster, identity, survey.census,
+                      options.kubernetes_version.empty() ? file.string() : "--kubernetes-version"));
+  return identity;
+}
+
+/// What the operator should know about the cluster before confirming.
+std::optional<std::string> identity_note(const Identity& identity, const InitOptions& options) {
+  if (identity.control_plane.empty()) return std::nullopt;
+  const std::string name = base::printable(identity.cluster.name, 100);
+  if (!identity.is_stored || !options.hosts.file.empty())
+    return fmt::format("{} is a control plane of cluster {}", identity.control_plane, name);
+  return fmt::format("{} is a control plane of cluster {}: settings are those of its stored cluster file",
+                     identity.control_plane, name);
 }
 
 /// The cluster with the hosts that participate.
@@ -260,7 +307,9 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp setup, Io& io) {
       TRY(session::Session::open(setup.cluster, options.common.connection, options.consent, io));
   session::Survey survey =
       TRY(setup.resolve ? session::take_census(*session.fleet, assets) : session.survey_all(assets));
-  const spec::Cluster cluster = TRY(participating(setup, session, survey, assets));
+  const Identity identity = TRY(identify_cluster(options, TRY(participating(setup, session, survey, assets)),
+                                                 survey, session, assets, io));
+  const spec::Cluster& cluster = identity.cluster;
   const bundle::Bundle* carried = bundle ? &*bundle : nullptr;
   const auto chosen = TRY(choose_version(cluster, survey.census, library, carried));
 
@@ -284,6 +333,7 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp setup, Io& io) {
     decisions.kubernetes = resolved.version;
     notes = session::version_notes(*chosen, resolved, sources);
   }
+  if (auto note = identity_note(identity, options)) notes.insert(notes.begin(), std::move(*note));
   TRY(session.folder.save_decisions(cluster, decisions));
 
   // Changes.
@@ -298,6 +348,9 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp setup, Io& io) {
   playbook_run.waiting = options.waiting;
   playbook_run.notes = std::move(notes);
   playbook_run.decisions = decisions;
+  if (!identity.control_plane.empty())
+    playbook_run.running = {cluster.name, survey.census.at(identity.control_plane)->gpuadm_installed,
+                            options.change_network ? Consent::given : Consent::ask};
   const Outcome outcome = TRY(session::run_and_report(playbook_run, survey, session, options.format, io));
   if (outcome == Outcome::done && options.consent != Consent::preview)
     TRY(conclude(options, playbook_run, setup.reached_by.value_or(options.hosts), survey, *session.fleet,

@@ -3,7 +3,7 @@
 #include "gpuadm/session/ask.hpp"
 
 #include "app/build/bring_up.hpp"
-#include "app/build/stored_cluster.hpp"
+#include "app/build/identity.hpp"
 
 #include <fmt/format.h>
 
@@ -63,24 +63,13 @@ Result<spec::Cluster> resolve_hosts(const std::vector<std::string>& targets, con
   return cluster;
 }
 
-/// The stored cluster file of the control plane, with these hosts.
-Result<spec::Cluster> resolve_intent(spec::Cluster cluster, transport::Fleet& fleet,
-                                     const assets::Store& assets) {
-  spec::Cluster intent = TRY(read_stored_cluster(cluster.hosts.front().name, fleet, assets));
-  if (intent.network.plugin == spec::NetworkPlugin::bridge)
-    return base::fail(Fault::blocked, "this cluster connects pods by routes on every node",
-                      "use a cluster file with all hosts: gpuadm join HOST -f cluster.yaml");
-  // A host must not decide which of the operator's files is read and sent.
-  if (!intent.proxy.login_file.empty())
-    return base::fail(
-        Fault::usage,
-        "the proxy of this cluster requires a login, and only your cluster file names the file with it",
-        "gpuadm join HOST -f cluster.yaml");
-  intent.kubernetes.version = cluster.kubernetes.version;
-  intent.kubernetes.source = cluster.kubernetes.source;
-  intent.hosts = std::move(cluster.hosts);
-  intent.ssh = std::move(cluster.ssh);
-  return intent;
+/// Whether hosts can join with nothing but the cluster file that the control plane stores.
+Result<> joins_without_file(const std::string& control_plane, transport::Fleet& fleet,
+                            const assets::Store& assets) {
+  const spec::Cluster stored = TRY(read_stored_cluster(control_plane, fleet, assets));
+  if (stored.network.plugin != spec::NetworkPlugin::bridge) return {};
+  return base::fail(Fault::blocked, "this cluster connects pods by routes on every node",
+                    "use a cluster file with all hosts: gpuadm join HOST -f cluster.yaml");
 }
 
 Result<> usage(const JoinOptions& options) {
@@ -130,10 +119,8 @@ Result<Outcome> join(const JoinOptions& options, Io& io) {
   const auto resolve = [&](const spec::Cluster& all, session::Survey& survey,
                            transport::Fleet& fleet) -> Result<spec::Cluster> {
     spec::Cluster hosts = TRY(resolve_hosts(targets, all, survey, fleet, assets, io));
-    if (options.to.empty()) return hosts;
-    spec::Cluster stored = TRY(resolve_intent(std::move(hosts), fleet, assets));
-    TRY(apply_options(options.init, stored));
-    return stored;
+    if (!options.to.empty()) TRY(joins_without_file(hosts.hosts.front().name, fleet, assets));
+    return hosts;
   };
   const Hosts reached_by = options.to.empty() ? Hosts{options.init.hosts.file, {}} : Hosts{{}, {options.to}};
   return bring_up(options.init,

@@ -14,6 +14,7 @@
 #include "gpuadm/session/open_bundle.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
+#include "app/build/identity.hpp"
 #include "app/build/upgrade_stack.hpp"
 
 #include <fmt/format.h>
@@ -27,22 +28,26 @@ namespace {
 using base::Fault;
 using base::Version;
 
+Result<> check_source(const UpgradeOptions& options, const spec::Cluster& cluster) {
+  if (!options.bundle.empty()) return {};
+  if (cluster.kubernetes.source == spec::Source::bundle)
+    return base::fail(Fault::usage, "kubernetes.source is 'bundle', but no bundle is given",
+                      "add --bundle DIR");
+  if (cluster.kubernetes.source == spec::Source::installed)
+    return base::fail(Fault::usage,
+                      "kubernetes.source is 'installed': gpuadm does not install newer packages",
+                      "add --bundle DIR, or use `kubernetes: { source: packages }`");
+  return {};
+}
+
 Result<spec::Cluster> cluster_of(const UpgradeOptions& options) {
   spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   if (!options.kubernetes_version.empty()) {
     cluster.kubernetes.version =
         TRY(spec::parse_kubernetes_version(options.kubernetes_version, "--kubernetes-version"));
   }
-  if (!options.bundle.empty()) {
-    cluster.kubernetes.source = spec::Source::bundle;
-  } else if (cluster.kubernetes.source == spec::Source::bundle) {
-    return base::fail(Fault::usage, "kubernetes.source is 'bundle', but no bundle is given",
-                      "add --bundle DIR");
-  } else if (cluster.kubernetes.source == spec::Source::installed) {
-    return base::fail(Fault::usage,
-                      "kubernetes.source is 'installed': gpuadm does not install newer packages",
-                      "add --bundle DIR, or use `kubernetes: { source: packages }`");
-  }
+  if (!options.bundle.empty()) cluster.kubernetes.source = spec::Source::bundle;
+  TRY(check_source(options, cluster));
   return cluster;
 }
 
@@ -124,6 +129,9 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   const session::Survey survey = TRY(session.survey_all(assets));
   TRY(session::has_control_plane(asked, survey.census));
   TRY(session::refuse_expired(survey.census));
+  asked = TRY(identify(std::move(asked), options.hosts.file, survey, *session.fleet, assets)).cluster;
+  TRY(session::resolve_environment(asked, assets));
+  TRY(check_source(options, asked));
   if (bundle) TRY(session::is_for_hosts(*bundle, asked, survey.census));
   const facts::ClusterFacts facts =
       TRY(session::read_cluster_with_retry(asked, survey.census, *session.fleet, assets, io));

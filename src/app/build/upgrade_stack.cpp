@@ -11,6 +11,8 @@
 #include "gpuadm/session/findings.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
+#include "app/build/identity.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,6 +44,15 @@ struct Wanted {
   std::set<std::string> hosts;
 };
 
+/// Kubernetes stays as it is. `options.driver` was validated.
+void apply_request(const UpgradeOptions& options, spec::Cluster& cluster) {
+  cluster.kubernetes.source = spec::Source::installed;
+  cluster.kubernetes.version.reset();
+  if (options.driver.empty()) return;
+  cluster.gpu.driver = spec::DriverPolicy::install;
+  cluster.gpu.driver_branch = static_cast<int>(base::to_int(options.driver).value_or(0));
+}
+
 Result<Wanted> what_is_wanted(const UpgradeOptions& options, const assets::Store& assets) {
   if (!options.kubernetes_version.empty() || !options.bundle.empty())
     return base::fail(Fault::usage,
@@ -60,13 +71,18 @@ Result<Wanted> what_is_wanted(const UpgradeOptions& options, const assets::Store
   if (!options.hosts.file.empty())
     wanted.cluster = TRY(session::read_cluster({options.hosts.file, {}}, options.common.connection));
   TRY(session::resolve_environment(wanted.cluster, assets));
-  wanted.cluster.kubernetes.source = spec::Source::installed;
-  wanted.cluster.kubernetes.version.reset();
-  if (!options.driver.empty()) {
-    wanted.cluster.gpu.driver = spec::DriverPolicy::install;
-    wanted.cluster.gpu.driver_branch = static_cast<int>(branch.value_or(0));
-  }
+  apply_request(options, wanted.cluster);
   return wanted;
+}
+
+/// The cluster's own settings, with what the command requests.
+Result<> take_identity(Wanted& wanted, const UpgradeOptions& options, const session::Survey& survey,
+                       transport::Fleet& fleet, const assets::Store& assets) {
+  wanted.cluster =
+      TRY(identify(std::move(wanted.cluster), options.hosts.file, survey, fleet, assets)).cluster;
+  TRY(session::resolve_environment(wanted.cluster, assets));
+  apply_request(options, wanted.cluster);
+  return {};
 }
 
 /// Only of the selected hosts: the GPUs of the others are irrelevant.
@@ -223,12 +239,13 @@ Result<std::vector<NewerPart>> read_parts(std::string_view text) {
 Result<Outcome> upgrade_stack(const UpgradeOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, "upgrade-stack"));
-  const Wanted wanted = TRY(what_is_wanted(options, assets));
+  Wanted wanted = TRY(what_is_wanted(options, assets));
   const session::Session session =
       TRY(session::Session::open(wanted.cluster, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session.survey_all(assets));
   TRY(session::has_control_plane(wanted.cluster, survey.census));
   TRY(session::refuse_expired(survey.census));
+  TRY(take_identity(wanted, options, survey, *session.fleet, assets));
   const facts::ClusterFacts facts =
       TRY(session::read_cluster_with_retry(wanted.cluster, survey.census, *session.fleet, assets, io));
   const spec::Cluster cluster = session::fitted(wanted.cluster, survey.census, facts);

@@ -15,6 +15,7 @@
 #include "gpuadm/session/watch.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
+#include "app/build/identity.hpp"
 #include "app/inspect/demo.hpp"
 #include "app/inspect/doctor_options.hpp"
 #include "app/inspect/fix.hpp"
@@ -132,6 +133,7 @@ Result<session::Recording> survey_hosts(const DoctorOptions& options, const asse
                              : session::Afterwards::close_connection,
       texts_of(options),
       by_state || options.stage == "node" ? session::Reasons::read : session::Reasons::skipped));
+  cluster = known_settings(cluster, options.hosts.file, survey, *fleet, assets, io);
   if (in_cluster) view = TRY(session::view_cluster(cluster, survey.census, *fleet, assets));
   if (by_state && session::has_control_plane(cluster, survey.census)) {
     // Hosts are checked even if no control plane responds.

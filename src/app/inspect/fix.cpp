@@ -7,6 +7,7 @@
 #include "gpuadm/session/host_stages.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
+#include "app/build/identity.hpp"
 #include "app/inspect/doctor_options.hpp"
 
 #include <fmt/format.h>
@@ -39,15 +40,16 @@ Result<> fits(const DoctorOptions& options) {
 /// One survey of the hosts.
 class Check {
  public:
-  Check(const DoctorOptions& options, const assets::Store& assets, const spec::Cluster& cluster,
-        transport::Fleet& fleet)
-      : options_(options), assets_(assets), cluster_(cluster), fleet_(fleet) {}
+  Check(const DoctorOptions& options, const assets::Store& assets, spec::Cluster& cluster,
+        transport::Fleet& fleet, const Io& io)
+      : options_(options), assets_(assets), cluster_(cluster), fleet_(fleet), io_(io) {}
 
   Result<> check() {
     survey_ = TRY(
         session::take_census(fleet_, assets_, session::Afterwards::keep_connection, session::Texts::dropped,
                              options_.stage.empty() || options_.stage == "node" ? session::Reasons::read
                                                                                 : session::Reasons::skipped));
+    cluster_ = known_settings(cluster_, options_.hosts.file, survey_, fleet_, assets_, io_);
     findings_ = TRY(options_.stage.empty()
                         ? session::find_by_state(cluster_, {}, survey_.census, std::nullopt, assets_)
                         : session::find(cluster_, {}, survey_.census, assets_, stage_of(options_)));
@@ -71,8 +73,9 @@ class Check {
  private:
   const DoctorOptions& options_;
   const assets::Store& assets_;
-  const spec::Cluster& cluster_;
+  spec::Cluster& cluster_;
   transport::Fleet& fleet_;
+  const Io& io_;
   session::Survey survey_;
   std::vector<Finding> findings_;
 };
@@ -154,11 +157,11 @@ Result<Outcome> fix(const DoctorOptions& options, Io& io) {
   TRY(fits(options));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, "fix"));
-  const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
+  spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   const session::Session session =
       TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
 
-  Check hosts(options, assets, cluster, *session.fleet);
+  Check hosts(options, assets, cluster, *session.fleet, io);
   TRY(hosts.check());
   TRY(session.folder.save_results(cluster, hosts.survey().census, hosts.findings()));
   const std::vector<Finding> before = hosts.fixable();

@@ -11,6 +11,8 @@
 #include "gpuadm/session/pod_tests.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
+#include "app/build/identity.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -203,7 +205,8 @@ Result<Outcome> verify(const VerifyOptions& options, Io& terminal) {
   const auto view = TRY(session::view_cluster(asked, survey.census, *session.fleet, assets));
   if (!view) return std::unexpected(session::all_read(survey.census).error());
   const facts::ClusterFacts facts = TRY(facts::parse_cluster(*view));
-  const spec::Cluster cluster = session::fitted(asked, survey.census, facts);
+  const spec::Cluster cluster = session::fitted(
+      known_settings(asked, options.hosts.file, survey, *session.fleet, assets, io), survey.census, facts);
   const std::vector<GpuNode> nodes = checks::gpu_nodes(cluster, survey.census, facts);
 
   const std::vector<GpuNode> all = checks::cluster_nodes(cluster, survey.census, facts);

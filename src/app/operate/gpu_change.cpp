@@ -7,6 +7,7 @@
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/findings.hpp"
 
+#include "app/build/identity.hpp"
 #include "app/operate/gpu_plan.hpp"
 
 #include <fmt/format.h>
@@ -141,6 +142,7 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
   const session::Session session =
       TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session.survey_all(assets));
+  cluster = TRY(identify(std::move(cluster), options.file, survey, *session.fleet, assets)).cluster;
   if (survey.census.at(wanted.host)->nvidia.gpus.empty())
     return base::fail(Fault::usage, fmt::format("{}: nvidia-smi lists no GPU", wanted.host),
                       "gpuadm doctor shows the cause");

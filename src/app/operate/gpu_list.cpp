@@ -10,6 +10,8 @@
 #include "gpuadm/session/findings.hpp"
 #include "gpuadm/session/recording.hpp"
 
+#include "app/build/identity.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,6 +27,8 @@ Result<session::Recording> survey_hosts(const GpuListOptions& options, const ass
   const auto fleet = connections->fleet(session::Access::read_only);
   recording.survey = TRY(
       session::take_census(*fleet, assets, session::Afterwards::keep_connection, session::Texts::dropped));
+  recording.cluster =
+      known_settings(recording.cluster, options.hosts.file, recording.survey, *fleet, assets, io);
   const bool some = std::ranges::any_of(recording.cluster.hosts, [&](const spec::Host& host) {
     return facts::is_control_plane(recording.survey.census, host.name);
   });

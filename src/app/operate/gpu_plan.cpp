@@ -74,6 +74,9 @@ Result<> keep_set_up(spec::Cluster& cluster, const std::string& host, const std:
   if (!is || cluster.gpu.stack != spec::GpuStack::native) return {};
   const auto place = std::ranges::find(cluster.hosts, host, &spec::Host::name);
   if (file.empty() && !changes.sharing) place->gpu.sharing = is->sharing;
+  if (file.empty() && !changes.mig && is->mig.empty()) place->gpu.mig = spec::Mig();
+  if (file.empty() && !changes.mig && !is->mig.empty())
+    place->gpu.mig = playbook::mig_of(*node, facts.nvidia.gpus.size());
   playbook::GpuSetUp wanted = playbook::gpu_set_up(cluster, *place, facts.nvidia);
   if (is->allocator == wanted.allocator) {
     if (changes.sharing) wanted.sharing = is->sharing;

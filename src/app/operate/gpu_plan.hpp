@@ -27,8 +27,8 @@ struct Changes {
   bool sharing = false, mig = false;
 };
 /// Ensures that a plan changes only this: as the node's labels say, gpuadm may have set up the host in a way
-/// that the cluster file does not say, or without a file. Without a file, `cluster` gets the node's sharing.
-/// Fault::blocked with what differs.
+/// that the cluster file does not say, or without a file. Without a file, `cluster` gets the node's sharing
+/// and MIG instances. Fault::blocked with what differs.
 [[nodiscard]] Result<> keep_set_up(spec::Cluster& cluster, const std::string& host,
                                    const std::filesystem::path& file, const facts::Facts& facts,
                                    const facts::ClusterFacts& view, Changes changes);

@@ -6,6 +6,7 @@
 #include "gpuadm/facts/control_plane.hpp"
 #include "gpuadm/session/cluster_view.hpp"
 
+#include "app/build/identity.hpp"
 #include "app/operate/gpu_plan.hpp"
 
 #include <fmt/format.h>
@@ -135,7 +136,6 @@ Result<Outcome> gpu_quarantine(Quarantine what, const QuarantineOptions& options
     return base::fail(Fault::usage, "--reason is not one line of at most 200 characters", "shorten it");
   std::string host = options.host;
   spec::Cluster cluster = TRY(cluster_with(options.file, host, options.common.connection));
-  if (what == Quarantine::add) TRY(check_cluster(cluster, host));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   playbook::Library library = TRY(playbook::Library::load(assets, "gpu-quarantine"));
   const session::Session session =
@@ -146,6 +146,8 @@ Result<Outcome> gpu_quarantine(Quarantine what, const QuarantineOptions& options
       }))
     return base::fail(Fault::usage, fmt::format("{} is not a control-plane node", host),
                       "use -f with the cluster file: the control plane applies the device plugin");
+  cluster = TRY(identify(std::move(cluster), options.file, survey, *session.fleet, assets)).cluster;
+  if (what == Quarantine::add) TRY(check_cluster(cluster, host));
   const facts::Nvidia& nvidia = survey.census.at(host)->nvidia;
   QuarantinedGpu gpu = TRY(find_gpu(nvidia, options.gpu, host));
   const auto entry = std::ranges::find(nvidia.quarantine, gpu.uuid, &QuarantinedGpu::uuid);

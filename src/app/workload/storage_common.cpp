@@ -5,7 +5,7 @@
 #include "gpuadm/spec/storage.hpp"
 #include "gpuadm/workload/objects.hpp"
 
-#include "app/build/stored_cluster.hpp"
+#include "app/build/identity.hpp"
 
 #include <fmt/format.h>
 
@@ -25,6 +25,7 @@ Result<StorageSource> read_storages(const Hosts& hosts, spec::Cluster cluster,
   auto stored = read_stored_cluster(control_plane, fleet, assets);
   if (!stored && (hosts.file.empty() || stored.error().fault != Fault::blocked))
     return std::unexpected(stored.error());
+  if (stored && !hosts.file.empty()) TRY(require_same(*stored, cluster, control_plane, hosts.file.string()));
   if (stored) {
     stored->hosts = cluster.hosts;
     stored->ssh = cluster.ssh;
