@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A run without a cluster file starts from the one that the cluster stores: it changes nothing of three nodes that a file made. A file that
-# describes another cluster, another version, and a worker as the only host are refused, each with what is there and what was asked.
+# describes another cluster, another version, and a worker as the only host are refused, each with both values.
 . "$(dirname "$0")/common"
 
 hosts 1 one two three
@@ -11,11 +11,11 @@ exits 0 gpuadm apply -f cluster.yaml --bundle "$bundle" -y
 admin() { administer one "$@"; }
 state() {
   for name in one two three; do
-    on "$name" 'ls -l --time-style=full-iso /etc/kubernetes /etc/kubernetes/gpuadm /etc/cni/net.d /var/lib/kubelet/config.yaml; cat /var/lib/kubelet/config.yaml; ip route'
+    on "$name" 'find /etc/kubernetes /etc/cni/net.d /var/lib/kubelet/config.yaml -type f -printf "%p %m %s %T@\n" | sort; cat /var/lib/kubelet/config.yaml; ip route | sed "s/ linkdown//"'
   done
   on one 'cat /etc/kubernetes/gpuadm/cluster.yaml'
   admin get nodes -o 'jsonpath={range .items[*]}{.metadata.name}{" "}{.spec.taints}{" "}{.metadata.labels}{"\n"}{end}'
-  admin get daemonsets,configmaps,deployments -A -o name
+  admin -n kube-system get daemonsets,configmaps,deployments -o name
 }
 state >before
 keys=(-i "$(lab key)" --host-key-checking strict --connect-timeout 5)
