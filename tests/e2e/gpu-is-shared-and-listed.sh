@@ -33,6 +33,10 @@ done
 is "$desired" 1
 exits 0 gpuadm gpu share node 4 -f cluster.yaml -y
 says "nothing to do"
+# Nor does a run without a cluster file reset what this command has set.
+keys=(-i "$(lab key)" --host-key-checking strict)
+exits 0 without_file init "root@$(lab address node)" "${keys[@]}" --bundle "$bundle" --phases gpu/labels,gpu/device-plugin -y
+says "nothing to do"
 
 # The image stays, as a bundle may have it without its digest.
 on node "sed -i 's/\(image: .*\)@sha256:[0-9a-f]*/\1/' /etc/kubernetes/gpuadm/device-plugin.yaml"

@@ -42,14 +42,15 @@ complains 'add --bundle DIR'
 exits 3 without_file init "$one" "${keys[@]}" --bundle "$bundle" --kubernetes-version 1.99 -y
 complains "runs cluster team with Kubernetes $(kubernetes_version), and --kubernetes-version requests 1.99"
 # Another cluster: refused with both values of each setting.
-for change in 's/^name: team/name: prod/ name.is.team.there.and.prod.in.other.yaml' \
-  's/plugin:.bridge/plugin:.flannel/ network.plugin.is.bridge.there.and.flannel.in' \
-  's/plugin:.bridge/plugin:.bridge,.podCIDR:.10.9.0.0\/16/ network.podCIDR.is.10.244.0.0/16.there.and.10.9.0.0/16.in' \
-  's/plugin:.bridge/plugin:.bridge,.serviceCIDR:.10.8.0.0\/16/ network.serviceCIDR.is.10.96.0.0/12.there.and.10.8.0.0/16.in'; do
-  sed "$(sed 's/:\./: /g; s/,\./, /g' <<<"${change%% *}")" cluster.yaml >other.yaml
+refused() { # refused EDIT SENTENCE: a file with the edit of sed
+  sed "$1" cluster.yaml >other.yaml
   exits 3 gpuadm apply -f other.yaml --bundle "$bundle" -y
-  tr '\n' ' ' <err | tr -s ' ' | grep -q "${change#* }" || fail "not both values: ${change#* }"
-done
+  tr '\n' ' ' <err | tr -s ' ' | grep -qF "$2" || fail "err does not say: $2"
+}
+refused 's/^name: team/name: prod/' 'name is team there and prod in other.yaml'
+refused 's/plugin: bridge/plugin: flannel/' 'network.plugin is bridge there and flannel in other.yaml'
+refused 's/plugin: bridge/plugin: bridge, podCIDR: 10.9.0.0\/16/' 'network.podCIDR is 10.244.0.0/16 there and 10.9.0.0/16 in other.yaml'
+refused 's/plugin: bridge/plugin: bridge, serviceCIDR: 10.8.0.0\/16/' 'network.serviceCIDR is 10.96.0.0/12 there and 10.8.0.0/16 in other.yaml'
 exits 3 gpuadm storage add scratch local --host one --path /srv/scratch -f other.yaml -y
 complains 'describes another cluster'
 

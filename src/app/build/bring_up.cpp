@@ -209,12 +209,7 @@ Result<> choose_health(const spec::Cluster& cluster, const facts::Census& census
     choice.skip_phases.insert(choice.skip_phases.end(), std::begin(health_phases), std::end(health_phases));
     return {};
   }
-  const transport::Exit exit = TRY(session::ask(first->name,
-                                                {.label = "read the settings of the health checks",
-                                                 .asset = "playbooks/read/health.sh",
-                                                 .variables = {{"what", "settings"}}},
-                                                fleet, assets));
-  const HealthEnableOptions settings = TRY(read_settings(exit.out));
+  const HealthSettings settings = TRY(read_settings(first->name, fleet, assets));
   choice.given = variables_of(settings);
   if (settings.metrics == MetricsPlace::off) choice.skip_phases.emplace_back("health/metrics");
   const bundle::Bundle program = TRY(own_program());

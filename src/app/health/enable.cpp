@@ -1,6 +1,7 @@
 #include "app/health/enable.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/cluster_client.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/findings.hpp"
@@ -40,7 +41,7 @@ std::optional<int> number_in_range(std::string_view text, int least, int most) {
 }
 
 /// "--node NAME --taint blocker --max-tainted 25 --skip a,b"; the name is the host's own.
-Result<> read_run(std::span<const std::string_view> words, HealthEnableOptions& options) {
+Result<> read_run(std::span<const std::string_view> words, HealthSettings& options) {
   for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
     const std::string_view name = words[i], value = words[i + 1];
     const auto policy = cluster::taint_policy_named(value);
@@ -58,7 +59,7 @@ Result<> read_run(std::span<const std::string_view> words, HealthEnableOptions& 
 }
 
 /// "--listen node --address ADDRESS --node NAME --port 9440"
-Result<> read_serve(std::span<const std::string_view> words, HealthEnableOptions& options) {
+Result<> read_serve(std::span<const std::string_view> words, HealthSettings& options) {
   for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
     const std::string_view name = words[i], value = words[i + 1];
     const auto* place = std::ranges::find(metrics_places, value, [](const auto& row) { return row.first; });
@@ -84,6 +85,33 @@ Result<> remove_taints(const spec::Cluster& cluster, const std::map<std::string,
   return withdraw(api, nodes, Withdrawn::taints);
 }
 
+/// What the units of a host's health checks say, for read_settings.
+Result<std::string> read_units(const std::string& host, transport::Fleet& fleet,
+                               const assets::Store& assets) {
+  const transport::Exit exit = TRY(session::ask(host,
+                                                {.label = "read the settings of the health checks",
+                                                 .asset = "playbooks/read/health.sh",
+                                                 .variables = {{"what", "settings"}}},
+                                                fleet, assets));
+  return exit.out;
+}
+
+/// The settings of the first host of the cluster that has health checks; the defaults if none has.
+Result<HealthSettings> current_settings(const spec::Cluster& cluster, const facts::Census& census,
+                                        transport::Fleet& fleet, const assets::Store& assets) {
+  for (const spec::Host& host : cluster.hosts) {
+    const auto& facts = census.at(host.name);
+    if (!facts || !facts->software.units.contains(health_timer)) continue;
+    const std::string output = TRY(read_units(host.name, fleet, assets));
+    if (!output.starts_with("run ")) continue;  // an enable was interrupted before it wrote the service
+    auto settings = read_settings(output);
+    if (!settings)
+      settings.error().hint = "use the gpuadm that enabled them, or first: gpuadm health disable";
+    return settings;
+  }
+  return HealthSettings();
+}
+
 /// Where taints are set: what to add to a command whose hosts do not include it; empty: nothing.
 std::string note_on_taints(const spec::Cluster& cluster, const std::map<std::string, std::string>& nodes,
                            const session::Session& session, const assets::Store& assets) {
@@ -99,13 +127,13 @@ std::string note_on_taints(const spec::Cluster& cluster, const std::map<std::str
 
 }  // namespace
 
-Result<> check_settings(const HealthEnableOptions& options) {
+Result<> check_settings(const HealthSettings& options) {
   TRY(session::known_ids(options.skip));
   if (options.taint == cluster::TaintPolicy::off || options.max_tainted > 0) return {};
   return base::fail(Fault::usage, "--max-tainted 0 taints no node", "use --taint off");
 }
 
-base::Variables variables_of(const HealthEnableOptions& options) {
+base::Variables variables_of(const HealthSettings& options) {
   std::string words =
       fmt::format("--taint {} --max-tainted {}", cluster::name_of(options.taint), options.max_tainted);
   // Known IDs are letters, digits, dots and hyphens.
@@ -116,8 +144,24 @@ base::Variables variables_of(const HealthEnableOptions& options) {
           {"metrics_port", std::to_string(options.port)}};
 }
 
-Result<HealthEnableOptions> read_settings(std::string_view output) {
-  HealthEnableOptions options;
+HealthSettings with_given(HealthSettings current, const HealthEnableOptions& options) {
+  current.taint = options.taint.value_or(current.taint);
+  current.interval = options.interval.value_or(current.interval);
+  current.max_tainted = options.max_tainted.value_or(current.max_tainted);
+  current.port = options.port.value_or(current.port);
+  current.skip = options.skip.value_or(current.skip);
+  current.metrics = options.metrics.value_or(current.metrics);
+  std::erase(current.skip, "");  // --skip '': all checks again
+  return current;
+}
+
+Result<HealthSettings> read_settings(const std::string& host, transport::Fleet& fleet,
+                                     const assets::Store& assets) {
+  return read_settings(TRY(read_units(host, fleet, assets)));
+}
+
+Result<HealthSettings> read_settings(std::string_view output) {
+  HealthSettings options;
   bool enabled = false;
   for (const std::string_view line : base::lines(output)) {
     const auto words = base::words(line);
@@ -140,7 +184,7 @@ Result<HealthEnableOptions> read_settings(std::string_view output) {
 }
 
 Result<Outcome> health_enable(const HealthEnableOptions& options, Io& io) {
-  TRY(check_settings(options));
+  TRY(check_settings(with_given({}, options)));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   const auto library = TRY(playbook::Library::load(assets, "health-enable"));
@@ -148,15 +192,18 @@ Result<Outcome> health_enable(const HealthEnableOptions& options, Io& io) {
       TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session.survey_all(assets));
   const auto nodes = TRY(nodes_by_host(cluster, survey.census, library));
+  HealthSettings settings = TRY(current_settings(cluster, survey.census, *session.fleet, assets));
+  settings = with_given(std::move(settings), options);
+  TRY(check_settings(settings));
   const bundle::Bundle program = TRY(own_program());
   session::PlaybookRun run{.cluster = cluster, .assets = assets, .library = library};
   run.consent = options.consent;
   run.choice.carried = &program;
-  run.choice.given = variables_of(options);
-  run.choice.skip_phases = {options.metrics == MetricsPlace::off ? "health/metrics" : "health/no-metrics"};
+  run.choice.given = variables_of(settings);
+  run.choice.skip_phases = {settings.metrics == MetricsPlace::off ? "health/metrics" : "health/no-metrics"};
   const Outcome outcome = TRY(session::run_and_report(run, survey, session, options.format, io));
   if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
-  if (options.taint == cluster::TaintPolicy::off)
+  if (settings.taint == cluster::TaintPolicy::off)
     TRY(remove_taints(cluster, nodes, session, assets));
   else
     io.err(note_on_taints(cluster, nodes, session, assets));

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 namespace cli {
@@ -15,8 +16,13 @@ namespace {
 constexpr int least_interval = 10, most_interval = 3600, most_percent = 100, least_port = 1024,
               most_port = 65535;
 
-void add_taint(CLI::App& verb, app::TaintPolicy& policy, int& max_tainted, std::vector<std::string>& skip) {
-  add_list(verb, "--skip", skip, "ID,...", "Skip these checks; a prefix such as nct selects a group");
+/// Into the settings themselves, or into optional ones.
+template <class Policy, class Percent, class Skip>
+void add_taint(CLI::App& verb, Policy& policy, Percent& max_tainted, Skip& skip) {
+  verb.add_option("--skip", skip, "Skip these checks; a prefix such as nct selects a group")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->option_text("ID,...");
   verb.add_option_function<std::string>(
           "--taint",
           [&policy](const std::string& name) {
@@ -33,13 +39,15 @@ void add_taint(CLI::App& verb, app::TaintPolicy& policy, int& max_tainted, std::
       ->check(CLI::Range(0, most_percent));
 }
 
-void add_port(CLI::App& verb, const char* name, int& port) {
+template <class Port>
+void add_port(CLI::App& verb, const char* name, Port& port) {
   verb.add_option(name, port, fmt::format("TCP port of the metrics (default {})", app::metrics_port))
       ->option_text("PORT")
       ->check(CLI::Range(least_port, most_port));
 }
 
-CLI::Option* add_place(CLI::App& verb, const char* name, app::MetricsPlace& place, const char* says) {
+template <class Place>
+CLI::Option* add_place(CLI::App& verb, const char* name, Place& place, const char* says) {
   return verb.add_option_function<std::string>(
       name,
       [&place](const std::string& text) {
@@ -49,7 +57,7 @@ CLI::Option* add_place(CLI::App& verb, const char* name, app::MetricsPlace& plac
       says);
 }
 
-void add_metrics(CLI::App& verb, app::MetricsPlace& metrics, int& port) {
+void add_metrics(CLI::App& verb, std::optional<app::MetricsPlace>& metrics, std::optional<int>& port) {
   add_place(verb, "--metrics", metrics,
             "Serve metrics for Prometheus: over HTTP on 127.0.0.1, over TLS on the node's address, or not "
             "(default off)")
@@ -60,7 +68,9 @@ void add_metrics(CLI::App& verb, app::MetricsPlace& metrics, int& port) {
 
 void add_health_enable(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand(
-      "enable", "Install a timer on every node that checks it and sets conditions of its Node object");
+      "enable",
+      "Install a timer on every node that checks it and sets conditions of its Node object; settings "
+      "that are not given stay");
   const auto options =
       add_verb<app::HealthEnableOptions>(*verb, global, chosen, common_of, app::health_enable);
   add_hosts(*verb, options->hosts);
