@@ -796,8 +796,8 @@ cluster_objects_ended() {
   kubectl --request-timeout=10s -n kube-system get pods \
     -o jsonpath='{range .items[*]}{.metadata.ownerReferences[0].kind}/{.metadata.ownerReferences[0].name}{"\n"}{end}' |
     sed -n 's|^DaemonSet/||p' | grep -E "^($1)" | sort -u |
-    while read -r gpuadm_owner; do
-      printf '%s\n' "$gpuadm_there" | grep -qxF "$gpuadm_owner" || exit 1
+    while read -r gpuadm_daemonset; do
+      printf '%s\n' "$gpuadm_there" | grep -qxF "$gpuadm_daemonset" || exit 1
     done
 }
 
