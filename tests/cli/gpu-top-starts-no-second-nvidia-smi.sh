@@ -57,6 +57,7 @@ waits() { # waits COMMAND...: sets hanging to its process id
 stops=()
 stop_all() {
   local pid
+  # shellcheck disable=SC2046 # numbers
   for pid in "${stops[@]}"; do kill -9 $(cat "/proc/$pid/task/$pid/children" 2>/dev/null) "$pid" 2>/dev/null || :; done
 }
 trap 'ended; stop_all; rm -rf "$place"' EXIT
