@@ -48,15 +48,23 @@ process_awk='
     while (match(text, /\) /)) text = substr(text, RSTART + 2)
     return split(text, field, " ")
   }
-  # Whether a process belongs to the system: all its user ids are 0, and it is in no pod and in no slice of a user.
-  function is_system(pid, file, line, part, roots, group) {
+  # All its user ids are 0, and it is in no pod and in no container with process numbers of its own.
+  function is_roots(pid, file, line, part, roots, own) {
     file = "/proc/" pid "/status"
-    while ((getline line <file) > 0)
-      if (line ~ /^Uid:/) roots = split(line, part, /[ \t]+/) >= 5 && part[2] == "0" && part[3] == "0" && part[4] == "0" && part[5] == "0"
+    own = 1
+    while ((getline line <file) > 0) {
+      if (line ~ /^Uid:/) roots = line ~ /^Uid:[ \t]+0[ \t]+0[ \t]+0[ \t]+0$/
+      if (line ~ /^NSpid:/) own = split(line, part, /[ \t]+/) == 2
+    }
     close(file)
-    if (!roots) return 0
+    return roots && own && control_group(pid) !~ /kubepods/
+  }
+  # Root started it, and no user could have.
+  function is_system(pid) { return is_roots(pid) && !is_users(control_group(pid)) }
+  # A service of the system for GPUs, also under a user of its own.
+  function is_service_of_gpus(pid, group) {
     group = control_group(pid)
-    return group != "" && !is_users(group) && group !~ /kubepods/
+    return !is_users(group) && group !~ /kubepods/ && group ~ /\/system\.slice\/(nvidia-persistenced|nvidia-fabricmanager|nvidia-dcgm|dcgm|nvsm)\.service$/
   }
 '
 

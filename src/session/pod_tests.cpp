@@ -46,10 +46,7 @@ std::unexpected<base::Error> interrupted() {
 
 PodTests::PodTests(const PodTestContext& context, report::Reporter& reporter, playbook::Library library,
                    ProofImage image)
-    : context_(context),
-      reporter_(reporter),
-      library_(std::move(library)),
-      image_(std::move(image)) {
+    : context_(context), reporter_(reporter), library_(std::move(library)), image_(std::move(image)) {
   hosts_.push_back(context_.control_plane);
   for (const GpuNode& node : context_.nodes)
     if (node.host != context_.control_plane) hosts_.push_back(node.host);

@@ -63,7 +63,7 @@ sleep 0.2
 grep -q '^State:[[:space:]]*D' "/proc/$waiting/status" || skip "a parent of vfork is not in state D here"
 shows waits $'\n1 (nvidia-smi'
 step one <<<"PATH=$place/bin:\$PATH; nvidia_smi_hung $place/bin/nvidia-smi"
-[ "$status" = 1 ] && [ ! -s out ] || fail "a process of a user is a hung nvidia-smi: $(cat out)"
+{ [ "$status" = 1 ] && [ ! -s out ]; } || fail "a process of a user is a hung nvidia-smi: $(cat out)"
 step one gpu.sh gpu-users.sh upgrade.sh gpu-reset.sh <<<"PATH=$place/bin:\$PATH; gpu_reset_refuse_hung"
 [ "$status" = 0 ] || fail "a process of a user prevents the reset of a GPU"
 # Root's own one hangs; another program of root with its name does not.
