@@ -40,6 +40,10 @@ fi
 
 smi_for() { timeout -k 1 20 "$smi" "$@"; }
 
+# said TEXT: lines of nvidia-smi. They contain names of programs, which may contain newlines: only the lines of this script begin a section
+# or are a status.
+said() { printf '%s\n' "$1" | sed 's/^/| /'; }
+
 sample() {
   for number in $fields 1 2 3; do
     eval "names=\$fields_$number"
@@ -47,15 +51,21 @@ sample() {
     status=$?
     [ "$status" = 2 ] || break # 2: the driver does not support one of the fields
   done
-  printf '=== gpus\n%s\n? %s\n=== fields\n%s\n' "$text" "$status" "$number"
+  echo '=== gpus'
+  said "$text"
+  printf '? %s\n=== fields\n| %s\n' "$status" "$number"
   [ "$status" = 0 ] || return
   echo '=== programs'
-  smi_for --query-compute-apps=gpu_uuid,pid,used_memory,process_name --format=csv,noheader,nounits 2>&1
-  echo "? $?"
+  text=$(smi_for --query-compute-apps=gpu_uuid,pid,used_memory,process_name --format=csv,noheader,nounits 2>&1)
+  status=$?
+  said "$text"
+  echo "? $status"
   [ "$mig" = yes ] || return
   echo '=== mig'
-  smi_for -L 2>&1
-  echo "? $?"
+  text=$(smi_for -L 2>&1)
+  status=$?
+  said "$text"
+  echo "? $status"
   echo '=== mig-memory'
   text=$(smi_for -q -x 2>/dev/null)
   status=$?
@@ -68,7 +78,7 @@ sample() {
     }
     /<gpu id=/ { gpu++ }
     /<mig_device>/ { inside = 1; memory = 0; index_of = total = used = "" }
-    /<\/mig_device>/ { print gpu - 1, index_of, total, used; inside = 0 }
+    /<\/mig_device>/ { print "|", gpu - 1, index_of, total, used; inside = 0 }
     !inside { next }
     /<index>/ && index_of == "" { index_of = value($0) }
     /<fb_memory_usage>/ { memory = 1 }
@@ -82,9 +92,10 @@ sample() {
 # shellcheck disable=SC2016
 (sample &) | timeout 45 awk "$process_awk"'
   /^=== / { section = $2 }
-  /^=== / || /^\? [0-9]+$/ { print; next }
+  !/^\| / { print; next }
   lines++ > 4000 { next }
-  { print "| " substr($0, 1, 600) }
+  { print substr($0, 1, 602) }
+  { sub(/^\| /, "") }
   section == "programs" && split($0, cell, ", ") > 2 && cell[2] ~ /^[0-9]+$/ && programs++ < 1000 {
     group = control_group(cell[2])
     if (group != "") print "@ " cell[2] " " group
