@@ -38,7 +38,7 @@ gpu_device_number() {
 }
 
 # gpu_user_programs DEVICE: "PID<tab>NAME<tab>CONTROL GROUP" of each process that has the device open. DEVICE is empty if its number is not
-# known: those of any GPU. "unknown" after them if not all open files could be looked at.
+# known: those of any GPU. "unknown" after them if not all open files could be read.
 gpu_user_programs() {
   gpu_users_number=
   [ -z "$1" ] || gpu_users_number=$(gpu_device_number "$1")

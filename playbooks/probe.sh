@@ -404,7 +404,7 @@ network() {
   fi
 }
 
-# ss prints the name of a program as it is, 15 bytes of any value: what is no row by itself belongs to the row before.
+# ss prints the name of a program as it is, 15 bytes of any value: any other line belongs to the row before.
 whole_rows() {
   awk '
     NR == 1 || /^LISTEN +[0-9]+ +[0-9]+ +[^ ]+:[0-9]+ +[^ ]+:[*0-9]+( |$)/ {

@@ -82,7 +82,7 @@ process_waiting() {
 file_number() { stat -L -c '%n %f %t:%T %d:%i' "$1" 2>/dev/null | awk '{ print $(NF - 2) ~ /^2[0-9a-f][0-9a-f][0-9a-f]$/ ? "c " $(NF - 1) : "f " $NF }'; }
 
 # open_files: "PID c c3:1" of each file that a process has open, as file_number prints it, never by a name: programs can open a device
-# under any name, and name other files like it. The last line is "whole" if all could be looked at.
+# under any name, and name other files like it. The last line is "whole" if all could be read.
 open_files() {
   # Files of a server that does not answer: what is known of them suffices. Not in coreutils before 9.0.
   process_cached=
@@ -135,8 +135,8 @@ nvidia_smi_waiting() {
 }
 
 # nvidia_smi_hung PROGRAM: prints the process id of an nvidia-smi that hangs in the kernel and cannot be ended: another one would also hang.
-# One that shows values in a loop waits for moments, so it is looked at twice. "unknown" stands after the id if it may hang: without
-# root, it cannot be told. src/app/health/hung.cpp has the same rule. Fails if none hangs.
+# One that shows values in a loop waits for moments, so it is inspected twice. "unknown" after the id: without root,
+# it is unknown whether it hangs. src/app/health/hung.cpp has the same rule. Fails if none hangs.
 nvidia_smi_hung() {
   process_before=$(nvidia_smi_waiting "$1")
   [ -n "$process_before" ] || return 1

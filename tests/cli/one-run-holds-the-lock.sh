@@ -4,7 +4,7 @@
 . "$(dirname "$0")/common"
 
 id=20261128T100000Z-2
-# as WHO TEXT: the client whose line ends with WHO; TEXT stands behind the prelude. The lock is of this test.
+# as WHO TEXT: the client whose line ends with WHO; TEXT is after the prelude. The lock is of this test.
 as() {
   {
     "$GPUADM" assets show playbooks/prelude.sh

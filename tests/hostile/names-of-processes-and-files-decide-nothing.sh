@@ -17,7 +17,7 @@ as "$mallory" -- mkdir -p "theirs/$(dirname "$row")"
 as "$mallory" -- touch "theirs/$row" "theirs/x -> full"
 shows called innocent "theirs/$row" "theirs/x -> full"
 programs "$gpu"
-[ ! -s out ] || fail "somebody who has no GPU uses it: $(cat out)"
+[ ! -s out ] || fail "a user without a GPU uses it: $(cat out)"
 
 # Who has it open is found, whatever name they give themselves, and under another name of the device, in a namespace of their own.
 mknod -m 0644 other c 1 7

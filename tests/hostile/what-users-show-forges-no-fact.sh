@@ -34,15 +34,15 @@ for _ in $(seq 100); do [ ! -e theirs/locked ] || break; sleep 0.05; done
 
 probe "$place/theirs/lock"
 grep -q '^State:[[:space:]]*D' "/proc/$waits/status" || skip "a parent of vfork is not in state D here"
-section processes >processes
+section processes >waiting
 for pid in "$waits" "$newline" "$brace"; do
-  grep -q "^| $pid (.* system=no\$" processes || fail "the process $pid of a user is not shown as theirs: $(cat processes)"
+  grep -q "^| $pid (.* system=no\$" waiting || fail "the process $pid of a user is not shown as theirs: $(cat waiting)"
 done
-grep -q "^| $own (nvidia-own) D .* system=yes\$" processes || fail "root's process is not shown as the system's: $(cat processes)"
-! grep -q '^| 1 (' processes || fail "process 1 waits: $(cat processes)"
-section listeners >listeners
-! grep -vE '^(\| (State|LISTEN) |\? 0$)' listeners || fail "the name of a program makes another row: $(cat listeners)"
-grep -q ":$listens " listeners || fail "the row of the program with a newline in its name is missing: $(cat listeners)"
+grep -q "^| $own (nvidia-own) D .* system=yes\$" waiting || fail "root's process is not shown as the system's: $(cat waiting)"
+! grep -q '^| 1 (' waiting || fail "process 1 waits: $(cat waiting)"
+section listeners >ports
+! grep -vE '^(\| (State|LISTEN) |\? 0$)' ports || fail "the name of a program makes another row: $(cat ports)"
+grep -q ":$listens " ports || fail "the row of the program with a newline in its name is missing: $(cat ports)"
 [ -z "$(section package-locks)" ] || fail "a user locks the packages: $(section package-locks)"
 # Root's lock is shown.
 touch lock
@@ -61,6 +61,7 @@ mkdir -p root/cgroup/kubepods.slice/kubepods-a.slice root/cgroup/user.slice/user
 cp -r "$playbooks" books
 sed -i "s#/sys/fs/cgroup#$place/root/cgroup#g" books/reset.sh
 playbooks=$place/books
+# shellcheck disable=SC2016 # of the step
 step one before.sh static-pods.sh reset.sh <<<'reset_groups | while IFS= read -r group; do rmdir "$group"; done'
 [ -d root/cgroup/user.slice/user-2.slice/kubepods.slice/a ] || fail "a group of a user was removed"
 [ ! -e root/cgroup/kubepods.slice ] || fail "groups of the kubelet are left"
