@@ -67,7 +67,7 @@ waits other/nvidia-smi
 grep -q "(nvidia-smi) D " "/proc/$hanging/stat" || skip "a parent of vfork is not in state D here"
 chmod 0755 "$place" double
 waits setpriv --reuid=65534 --regid=65534 --clear-groups double/nvidia-smi
-exits 4 gpuadm gpu top --count 1 -o json
+exits 0 gpuadm gpu top --count 1 -o json
 jq -e '.hosts[0].why | contains("hangs") | not' out >/dev/null || fail "the process of another program or user hangs: $(cat out)"
 [ -e started ] || fail "nvidia-smi was not started"
 rm -f started
