@@ -191,8 +191,7 @@ depot_watch() {
   (
     trap '' HUP
     while sleep 2 && [ -d "$depot_relay" ]; do
-      lock_holder
-      [ "$gpuadm_holder" = "$gpuadm_run" ] || break
+      lock_is_held || break
       lock_program_runs || [ $(($(uptime_seconds) - $(cat "$gpuadm_lock/beat" 2>/dev/null || echo 0))) -lt 45 ] || break
     done
     [ ! -d "$depot_relay" ] || depot_relay_end # without it the run has ended properly, and another one may have begun
@@ -215,8 +214,7 @@ depot_used() { [ "$?" -ne 101 ] || rm -f "$depot_file"; }
 
 # depot_tidy: removes installed files, and keeps partial ones. While another run holds the lock, it removes nothing: the depot is in use.
 depot_tidy() {
-  lock_holder
-  [ -z "$gpuadm_holder" ] || [ "$gpuadm_holder" = "$gpuadm_run" ] || return 0
+  lock_is_held || [ -z "$gpuadm_holder" ] || return 0
   for gpuadm_file in "$depot"/*.placed; do rm -f "${gpuadm_file%.placed}" "$gpuadm_file"; done
   rmdir "$depot" "$gpuadm_home/depot" 2>/dev/null || :
 }

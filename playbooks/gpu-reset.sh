@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2154
-# Functions for the steps of playbooks/gpu-reset.yaml, loaded after gpu.sh, gpu-users.sh and upgrade.sh. A reset that did not complete can
+# Functions for the steps of playbooks/gpu-reset.yaml, loaded after gpu.sh, processes.sh, gpu-users.sh and upgrade.sh. A reset that did not complete can
 # be run again. The node's annotation gpuadm.io/gpu-reset marks it: "UUID SLOT", then "uncordon" if gpuadm cordoned the node, or "keep" if
 # it was already cordoned. $gpu_reset_file on the host has what must be started again, and what this run has done; a boot removes it, and
 # starts the services.
@@ -116,21 +116,23 @@ gpu_reset_line() { printf '%s\n' "$gpu_reset_said" | grep -v '^ *$' | head -n 3 
 
 # gpu_reset_refuse_hung: another nvidia-smi would also hang.
 gpu_reset_refuse_hung() {
-  gpu_reset_pid=$(grep -hs '^[0-9]* (nvidia-smi) D ' /proc/[0-9]*/stat | head -n 1 | cut -d' ' -f1)
-  [ -z "$gpu_reset_pid" ] || ! sleep 1 || ! grep -qs "^$gpu_reset_pid (nvidia-smi) D " "/proc/$gpu_reset_pid/stat" ||
-    gpu_reset_say_hung "nvidia-smi (pid $gpu_reset_pid) hangs in the kernel"
+  gpu_reset_pid=$(nvidia_smi_hung "$(command -v nvidia-smi)") || return 0
+  gpu_reset_say_hung "nvidia-smi (pid $gpu_reset_pid) hangs in the kernel"
 }
 gpu_reset_say_hung() {
   die "$1: reboot the host, then run the same command again. The node stays cordoned; with --cancel, it is returned without a reset"
 }
 
 # gpu_reset_users: programs that have the GPU open, "NAME (pid N)" each, one per line. Neither the persistence daemon, which releases a GPU
-# whose persistence mode is off, nor the fabric manager prevents a reset.
+# whose persistence mode is off, nor the fabric manager prevents a reset: their services, not what calls itself so.
 gpu_reset_users() {
-  gpu_user_programs "$gpu_device" | awk -F '\t' '$2 !~ /^(nvidia-persiste|nv-fabricmanage)/ {
-    pod = match($3, /pod[0-9a-f_-]+/) ? " in " substr($3, RSTART, RLENGTH) : ""
-    gsub("_", "-", pod)
-    print ($2 == "" ? "unknown" : $2) " (pid " $1 ")" pod }'
+  gpu_user_programs "$gpu_device" | awk -F '\t' "$process_awk"'
+    $1 == "unknown" { print "programs that cannot be listed" }
+    NF == 3 && (is_users($3) || $3 !~ /\/system\.slice\/(nvidia-persistenced|nvidia-fabricmanager)\.service$/ || $3 ~ /kubepods/) {
+      pod = !is_users($3) && match($3, /pod[0-9a-f_-]+/) ? " in " substr($3, RSTART, RLENGTH) : ""
+      gsub("_", "-", pod)
+      print ($2 == "" ? "unknown" : $2) " (pid " $1 ")" pod
+    }'
 }
 
 # Services that keep the GPUs open: DCGM, NVIDIA's system management of DGX, and gpuadm's own health checks.

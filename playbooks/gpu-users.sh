@@ -1,20 +1,21 @@
-# shellcheck shell=sh disable=SC2034
-# Functions that list who uses one GPU of this host, for playbooks/read/gpu-users.sh and playbooks/gpu-reset.sh.
+# shellcheck shell=sh disable=SC2034,SC2154
+# Functions that list who uses one GPU of this host, for playbooks/read/gpu-users.sh and playbooks/gpu-reset.sh, loaded after processes.sh.
 gpu_users_is_here=yes
 gpu_users_checkpoint=/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint
+gpu_users_most=4194304 # bytes of the checkpoint
 
 # gpu_user_pods UUID: the UIDs of the pods to which the kubelet has allocated the GPU, one per line. "unknown" if its checkpoint does not
-# exist or has no GPU by UUID: NVIDIA's device plugin names GPUs by UUID, and shares by UUID::NUMBER.
+# exist, is larger than that, is not complete, or has no GPU by UUID: NVIDIA's device plugin names GPUs by UUID, and shares by UUID::NUMBER.
 gpu_user_pods() {
   [ -r "$gpu_users_checkpoint" ] || {
     echo unknown
     return 0
   }
   # "PodUID" is the first member of an entry and "AllocResp" the last one: pkg/kubelet/cm/devicemanager/checkpoint of Kubernetes.
-  head -c 4194304 "$gpu_users_checkpoint" | awk -v uuid="$1" '
+  head -c "$gpu_users_most" "$gpu_users_checkpoint" | awk -v uuid="$1" -v most="$gpu_users_most" '
     { text = text $0 }
     END {
-      if (text !~ /"GPU-[0-9a-f]/) {
+      if (text !~ /"GPU-[0-9a-f]/ || length(text) + 1 >= most || text !~ /"Checksum":[0-9]+}[ \t\r]*$/) {
         print "unknown"
         exit
       }
@@ -29,33 +30,28 @@ gpu_user_pods() {
     }'
 }
 
-# gpu_user_programs DEVICE: "PID<tab>NAME<tab>CONTROL GROUP" of each process that has the device file open; DEVICE is empty if its number is
-# not known: those of any GPU.
+# gpu_device_number DEVICE: as file_number. A GPU whose file does not exist on the host has its usual number (major 195).
+gpu_device_number() {
+  gpu_users_is=$(file_number "$1")
+  [ -n "$gpu_users_is" ] || gpu_users_is="c c3:$(printf %x "${1##*nvidia}" 2>/dev/null)"
+  printf '%s\n' "$gpu_users_is"
+}
+
+# gpu_user_programs DEVICE: "PID<tab>NAME<tab>CONTROL GROUP" of each process that has the device open. DEVICE is empty if its number is not
+# known: those of any GPU. "unknown" after them if not all open files could be read.
 gpu_user_programs() {
-  # shellcheck disable=SC2012 # of each line only what a link of /proc points to is read
-  { ls -l /proc/[0-9]*/fd 2>/dev/null || :; } | awk -v device="$1" '
-    function first_line(file, line) {
-      line = ""
-      getline line <file
-      close(file)
-      return line
-    }
-    function control_group(file, line, chosen) {
-      while ((getline line <file) > 0)
-        if (chosen == "" || (line ~ /kubepods/ && chosen !~ /kubepods/) || (line ~ /^0::/ && chosen !~ /kubepods/)) chosen = line
-      close(file)
-      return substr(chosen, 1, 1000)
-    }
-    /^\/proc\/[0-9]+\/fd:$/ {
-      split($0, part, "/")
-      pid = part[3]
+  gpu_users_number=
+  [ -z "$1" ] || gpu_users_number=$(gpu_device_number "$1")
+  open_files | awk -v number="$gpu_users_number" "$process_awk"'
+    $1 == "whole" {
+      whole = 1
       next
     }
     {
-      at = index($0, " -> ")
-      target = at ? substr($0, at + 4) : ""
-      if (target != device && (device != "" || target !~ /^\/dev\/nvidia[0-9]+$/)) next
-      if (seen[pid]++) next
-      print pid "\t" first_line("/proc/" pid "/comm") "\t" control_group("/proc/" pid "/cgroup")
-    }'
+      kind = $2 " " $3
+      # 195 is the major number of GPUs; 254 and 255 are the minor numbers of nvidia-modeset and nvidiactl.
+      if (number == "" ? kind !~ /^c c3:/ || kind ~ /:f[ef]$/ : kind != number) next
+      if (!seen[$1]++) print $1 "\t" name_of($1) "\t" control_group($1)
+    }
+    END { if (!whole) print "unknown" }'
 }

@@ -37,6 +37,13 @@ toolkit_is_offered() {
   apt-cache madison nvidia-container-toolkit | awk -v version="$toolkit_version-1" '$3 == version { found = 1 } END { exit !found }'
 }
 
+# gpuadm_screen_is_open CARD: a program has it or nvidia-modeset open, or that is not known.
+gpuadm_screen_is_open() {
+  open_files | awk -v card="$(file_number "$1")" '
+    $1 == "whole" { whole = 1 }
+    $2 " " $3 == card || $2 " " $3 == "c c3:fe" { found = 1 }
+    END { exit !(found || !whole) }'
+}
 # gpus_with_a_screen: PCI slots of NVIDIA GPUs that drive the display of a graphical session. The text console is not one: only a program
 # that has the device open keeps the driver in use.
 gpus_with_a_screen() {
@@ -45,8 +52,7 @@ gpus_with_a_screen() {
     device=$(readlink -f "$card/../device")
     [ "$(cat "$device/vendor" 2>/dev/null)" = 0x10de ] || continue
     gpuadm_card=${card##*/}
-    [ -z "$(find /proc/[0-9]*/fd -maxdepth 1 '(' -lname "/dev/dri/${gpuadm_card%%-*}" -o -lname /dev/nvidia-modeset ')' -print -quit 2>/dev/null)" ] ||
-      printf '%s\n' "${device##*/}"
+    ! gpuadm_screen_is_open "/dev/dri/${gpuadm_card%%-*}" || printf '%s\n' "${device##*/}"
   done | sort -u
 }
 

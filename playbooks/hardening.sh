@@ -96,21 +96,64 @@ encryption_write() {
 
 # --- Serving certificates of kubelets -----------------------------------------------------------------------
 
-# Undecided requests of kubelets for a serving certificate: "NAME USER REQUEST".
+# Undecided requests of nodes for a serving certificate: "NAME NODE REQUEST". The user who made the request must be a node: its name has the
+# prefix, and it is in the group of nodes. %q: a name with a newline or a blank makes no other row or column.
 serving_requests() {
   admin_kubectl get certificatesigningrequests \
-    -o 'jsonpath={range .items[?(@.spec.signerName=="kubernetes.io/kubelet-serving")]}{.metadata.name} {.spec.username} {.spec.request} {.status.conditions[*].type}{"\n"}{end}' |
-    awk 'NF == 3'
+    -o 'go-template={{range .items}}{{if eq .spec.signerName "kubernetes.io/kubelet-serving"}}{{.metadata.name}} {{printf "%q" .spec.username}} {{.spec.request}} {{range .spec.groups}}{{printf "%q" .}},{{end}}{{with .status}}{{range .conditions}} {{.type}}{{end}}{{end}}{{"\n"}}{{end}}{{end}}' |
+    awk 'NF == 4 && $2 ~ /^"system:node:[a-z0-9][a-z0-9.-]*"$/ && index("," $4, ",\"system:nodes\",") { print $1, substr($2, 14, length($2) - 14), $3 }'
 }
-# serving_names REQUEST: "DNS:one, IP Address:192.0.2.1" as openssl prints it; empty if the request has several name lists.
+# serving_names REQUEST: "DNS:one, IP Address:192.0.2.1" as openssl prints it; empty if the request has several name lists, or one with other
+# kinds of names or other characters: openssl prints newlines and commas of a name as they are.
 serving_names() {
-  printf %s "$1" | base64 -d | openssl req -noout -text 2>/dev/null |
+  gpuadm_asked=$(printf %s "$1" | base64 -d) && serving_names_are_plain "$gpuadm_asked" || return 0
+  printf '%s\n' "$gpuadm_asked" | openssl req -noout -text 2>/dev/null |
     awk 'named { names = $0; named = 0 } /Subject Alternative Name/ { named = 1; count++ } END { if (count == 1) print names }'
 }
-# serving_is_right NODE REQUEST: the request contains only the node's name and the addresses that its host reported over SSH.
+# serving_names_are_plain PEM: the encoded list has only DNS names of plain characters (tag 82), and addresses (tag 87).
+serving_names_are_plain() {
+  printf '%s\n' "$1" | openssl asn1parse 2>/dev/null | awk '
+    function byte(at) { return 16 * (index(digits, substr(hex, at, 1)) - 1) + index(digits, substr(hex, at + 1, 1)) - 1 }
+    # size_at: sets size to the length that is encoded there, and next_at to what follows it.
+    function size_at(at) {
+      size = byte(at)
+      next_at = at + 2
+      if (size == 129) { size = byte(at + 2); next_at = at + 4 }
+      else if (size == 130) { size = 256 * byte(at + 2) + byte(at + 4); next_at = at + 6 }
+      else if (size > 127) size = -1
+      return size >= 0
+    }
+    BEGIN { digits = "0123456789abcdef" }
+    wanted && /OCTET STRING/ {
+      sub(/.*\[HEX DUMP\]:/, "")
+      hex = tolower($0)
+      wanted = 0
+    }
+    /:X509v3 Subject Alternative Name/ {
+      wanted = 1
+      count++
+    }
+    END {
+      if (count != 1 || hex !~ /^30[0-9a-f]+$/ || !size_at(3)) exit 1
+      at = next_at
+      end = at + 2 * size
+      if (end != length(hex) + 1) exit 1
+      while (at < end) {
+        tag = substr(hex, at, 2)
+        if (!size_at(at + 2) || size < 1 || next_at + 2 * size > end || (tag != "82" && tag != "87")) exit 1
+        for (i = next_at; i < next_at + 2 * size; i += 2)
+          if (tag == "82" && substr(hex, i, 2) !~ /^(2d|2e|3[0-9]|6[1-9a-f]|7[0-9a])$/) exit 1
+        at = next_at + 2 * size
+      }
+    }'
+}
+# serving_subject REQUEST: "CN=system:node:one,O=system:nodes".
+serving_subject() { printf %s "$1" | base64 -d | openssl req -noout -subject -nameopt RFC2253 2>/dev/null | sed 's/^subject= *//'; }
+# serving_is_right NODE REQUEST: the request is for this node, and contains only its name and the addresses that its host reported over SSH.
 serving_is_right() {
-  gpuadm_row=$(printf '%s\n' "$node_addresses" | awk -v node="$1" '$1 == node')
+  gpuadm_row=$(printf '%s\n' "$node_addresses" | awk -v node="$1" '$1 "" == node ""')
   [ -n "$gpuadm_row" ] || return 1
+  [ "$(serving_subject "$2")" = "CN=system:node:$1,O=system:nodes" ] || return 1
   gpuadm_asked=$(serving_names "$2")
   [ -n "$gpuadm_asked" ] || return 1
   printf '%s\n' "$gpuadm_asked" | tr ',' '\n' | while read -r gpuadm_kind gpuadm_name; do
@@ -136,12 +179,11 @@ serving_is_done() {
   for gpuadm_one in $gpuadm_nodes; do
     serving_answers "$gpuadm_one" || return 1
     # A pending renewal: the kubelet requests a new certificate long before the old one expires.
-    ! serving_requests | grep -qF " system:node:$gpuadm_one " || return 1
+    ! serving_requests | grep -qF " $gpuadm_one " || return 1
   done
 }
 serving_try() {
-  serving_requests | while read -r gpuadm_request gpuadm_user gpuadm_text; do
-    gpuadm_node=${gpuadm_user#system:node:}
+  serving_requests | while read -r gpuadm_request gpuadm_node gpuadm_text; do
     if serving_is_right "$gpuadm_node" "$gpuadm_text"; then
       admin_kubectl certificate approve "$gpuadm_request" >/dev/null
     fi
@@ -153,9 +195,9 @@ serving_approve() {
   in_time 120 serving_try && return 0
   for gpuadm_one in $(serving_nodes); do
     serving_answers "$gpuadm_one" && continue
-    serving_requests | while read -r _ gpuadm_user gpuadm_text; do
-      [ "$gpuadm_user" != "system:node:$gpuadm_one" ] ||
-        say "$gpuadm_one requests a certificate for $(serving_names "$gpuadm_text"), but its host has $(printf '%s\n' "$node_addresses" | awk -v node="$gpuadm_one" '$1 == node')"
+    serving_requests | while read -r _ gpuadm_node gpuadm_text; do
+      [ "$gpuadm_node" != "$gpuadm_one" ] ||
+        say "$gpuadm_one requests a certificate for $(serving_names "$gpuadm_text"), but its host has $(printf '%s\n' "$node_addresses" | awk -v node="$gpuadm_one" '$1 "" == node ""')"
     done
     die "the API server cannot reach the kubelet of $gpuadm_one with a certificate of the cluster: run kubectl get csr, and journalctl -u kubelet on $gpuadm_one"
   done

@@ -1,9 +1,9 @@
 # shellcheck shell=sh disable=SC2154
-# Acquires the lock of the host, loaded after prelude.sh. $gpuadm_steal is the run whose owner the client knows to be dead, $gpuadm_host
+# Acquires the lock of the host, loaded after prelude.sh. $gpuadm_steal is the line of the owner that the client knows to be dead, $gpuadm_host
 # the name of the host in this run. Exit status: 0: acquired. 10: held; stdout has the owner's line. 11: a program of a dead run is still
 # running after the deadline. 12: this run holds it for another name; stdout has that name.
 
-# owner_is_dead RUN
+# owner_is_dead LINE
 owner_is_dead() {
   [ "$1" != "$gpuadm_steal" ] || return 0
   # The host is being rebooted.
@@ -38,8 +38,7 @@ while ! gpuadm_why=$(mkdir "$gpuadm_lock" 2>&1); do
     say_full_disks
     die "$gpuadm_why"
   fi
-  lock_holder
-  if [ "$gpuadm_holder" = "$gpuadm_run" ]; then
+  if lock_is_held; then
     gpuadm_other=
     [ ! -f "$gpuadm_lock/host" ] || read -r gpuadm_other <"$gpuadm_lock/host" || :
     [ "$gpuadm_other" != "$gpuadm_host" ] || exit 0
@@ -69,16 +68,17 @@ while ! gpuadm_why=$(mkdir "$gpuadm_lock" 2>&1); do
   # Only one of several runs can rename the lock; the renamed lock must still belong to the dead run.
   if mv "$gpuadm_lock" "$gpuadm_lock.dead.$$" 2>/dev/null; then
     gpuadm_moved=
-    [ ! -f "$gpuadm_lock.dead.$$/owner" ] || read -r gpuadm_moved _ <"$gpuadm_lock.dead.$$/owner" || :
+    [ ! -f "$gpuadm_lock.dead.$$/owner" ] || IFS= read -r gpuadm_moved <"$gpuadm_lock.dead.$$/owner" || :
     if [ "$gpuadm_moved" != "$gpuadm_holder" ]; then
       mv "$gpuadm_lock.dead.$$" "$gpuadm_lock"
       continue
     fi
     rm -rf "$gpuadm_lock.dead.$$"
+    gpuadm_holder=${gpuadm_holder%% *}
     say "took over the stale lock of ${gpuadm_holder:-an interrupted run}"
   fi
 done
-if ! lock_beat || ! printf '%s\n' "$gpuadm_host" >"$gpuadm_lock/host" || ! printf '%s\n' "$gpuadm_run $gpuadm_client $gpuadm_owner" >"$gpuadm_lock/owner"; then
+if ! lock_beat || ! printf '%s\n' "$gpuadm_host" >"$gpuadm_lock/host" || ! lock_line >"$gpuadm_lock/owner"; then
   rm -rf "$gpuadm_lock"
   say_full_disks
   die "cannot write to $gpuadm_lock"

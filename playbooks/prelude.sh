@@ -796,8 +796,8 @@ cluster_objects_ended() {
   kubectl --request-timeout=10s -n kube-system get pods \
     -o jsonpath='{range .items[*]}{.metadata.ownerReferences[0].kind}/{.metadata.ownerReferences[0].name}{"\n"}{end}' |
     sed -n 's|^DaemonSet/||p' | grep -E "^($1)" | sort -u |
-    while read -r gpuadm_owner; do
-      printf '%s\n' "$gpuadm_there" | grep -qxF "$gpuadm_owner" || exit 1
+    while read -r gpuadm_daemonset; do
+      printf '%s\n' "$gpuadm_there" | grep -qxF "$gpuadm_daemonset" || exit 1
     done
 }
 
@@ -960,7 +960,7 @@ unit_was_read() {
 }
 
 # --- The lock: two runs on one host exclude each other -----------------------------------------------
-# lock/owner: run, client machine and user. lock/program: pid and start time of the program that is running here. lock/beat: uptime
+# lock/owner: run, client machine, user and process. lock/program: pid and start time of the program that is running here. lock/beat: uptime
 # in seconds at the owner's last heartbeat. A lock is alive while its program is running or its last heartbeat is less than 90s old.
 
 process_start() { awk '{ sub(/.*\) /, ""); print $20 }' "/proc/$1/stat" 2>/dev/null; }
@@ -973,17 +973,24 @@ lock_program_runs() {
 
 lock_beat() { uptime_seconds >"$gpuadm_lock/beat"; }
 
-# lock_holder: sets gpuadm_holder to the run that holds the lock; empty: none.
+# lock_holder: sets gpuadm_holder to the owner's line of the lock; empty: none.
 lock_holder() {
   gpuadm_holder=
-  [ ! -f "$gpuadm_lock/owner" ] || read -r gpuadm_holder _ <"$gpuadm_lock/owner" || :
+  [ ! -f "$gpuadm_lock/owner" ] || IFS= read -r gpuadm_holder <"$gpuadm_lock/owner" || :
+}
+# lock_line: the owner's line of this run.
+lock_line() { printf '%s\n' "$gpuadm_run $gpuadm_client $gpuadm_owner"; }
+# lock_is_held: whether this run holds the lock. The whole line counts: runs of older versions that began in the same second in two
+# containers can have the same id.
+lock_is_held() {
+  lock_holder
+  [ "$gpuadm_holder" = "$(lock_line)" ]
 }
 
 # lock_enter: verifies that this run holds the lock, and records this program as the running one.
 lock_enter() {
-  lock_holder
-  if [ "$gpuadm_holder" != "$gpuadm_run" ]; then
-    say "this run no longer holds the lock of the host${gpuadm_holder:+: $gpuadm_holder holds it}"
+  if ! lock_is_held; then
+    say "this run no longer holds the lock of the host${gpuadm_holder:+: ${gpuadm_holder%% *} holds it}"
     exit 97
   fi
   printf '%s %s\n' "$$" "$(process_start $$)" >"$gpuadm_lock/program"
@@ -993,6 +1000,14 @@ lock_enter() {
 lock_leave() {
   rm -f "$gpuadm_lock/program"
   lock_beat
+}
+# lock_release: releases the lock of this run. Exit status 5: a program of it is still running, because a program outlives its connection:
+# no other run may start until it has ended.
+lock_release() {
+  lock_is_held || exit 0
+  ! lock_program_runs || exit 5
+  rm -rf "$gpuadm_lock"
+  rmdir "$gpuadm_journal/blobs" "$gpuadm_journal" "$gpuadm_home" 2>/dev/null || :
 }
 
 # --- Steps: step_check and step_apply are defined after this -----------------------------------------

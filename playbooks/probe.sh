@@ -7,6 +7,8 @@
 
 # shellcheck source=playbooks/frame.sh
 [ "${frame_is_here:-}" = yes ] || . "$(dirname "$0")/frame.sh"
+# shellcheck source=playbooks/processes.sh
+[ "${processes_is_here:-}" = yes ] || . "$(dirname "$0")/processes.sh"
 # shellcheck source=playbooks/reasons.sh
 [ "${reasons:-}" != yes ] || [ "${reasons_are_here:-}" = yes ] || . "$(dirname "$0")/reasons.sh"
 
@@ -393,11 +395,25 @@ network() {
     limit 5 awk "$FILES" /proc/net/fib_trie /proc/net/route '=' | awk '/^=== environment/ { exit } { print }'
   fi
   if has ss; then
-    run listeners 5 ss -ltnp
+    text=$(limit 5 ss -ltnp 2>&1)
+    status=$?
+    frame listeners "$(printf '%s\n' "$text" | whole_rows)" "$status"
   else
     limit 5 awk "$FILES" '~^ *[0-9]+: [0-9A-F]+:[0-9A-F]+ [0-9A-F]+:0000 0A ' /proc/net/tcp /proc/net/tcp6 '=' |
       awk '/^=== environment/ { exit } { print }'
   fi
+}
+
+# ss prints the name of a program as it is, 15 bytes of any value: any other line belongs to the row before.
+whole_rows() {
+  awk '
+    NR == 1 || /^LISTEN +[0-9]+ +[0-9]+ +[^ ]+:[0-9]+ +[^ ]+:[*0-9]+( |$)/ {
+      if (NR > 1) print row
+      row = $0
+      next
+    }
+    { row = row "?" $0 }
+    END { if (NR) print row }'
 }
 
 # --- Output of programs ----------------------------------------------------------------------------
@@ -488,21 +504,21 @@ packages() {
       'runc' 'cri-*' 'nvidia*' 'libnvidia*' 'cuda*' 'container-selinux' 'containernetworking*' 'conntrack*' 'mlnx-*' 'doca-*' 'rdma-core'
   fi
   [ -r /var/lib/dpkg/lock ] && [ -r /proc/locks ] || return
-  limit 3 ls -i /var/lib/dpkg/lock-frontend /var/lib/dpkg/lock /var/lib/apt/lists/lock 2>/dev/null | awk '
+  # A user can lock a file that has the same number on another file system: only root and its own programs lock these.
+  limit 3 ls -i /var/lib/dpkg/lock-frontend /var/lib/dpkg/lock /var/lib/apt/lists/lock 2>/dev/null | awk "$process_awk"'
     BEGIN {
       print "=== package-locks"
       while ((getline text < "/proc/locks") > 0) {
         n = split(text, word, " ")
-        for (i = 5; i < n; i++) if (word[i] ~ /^[0-9a-f]+:[0-9a-f]+:[0-9]+$/) {
+        for (i = 5; i < n; i++) if (word[i] ~ /^[0-9a-f]+:[0-9a-f]+:[0-9]+$/ && word[i - 1] ~ /^[0-9]+$/ && is_roots(word[i - 1])) {
           split(word[i], place, ":")
           holder[place[3]] = word[i - 1]
         }
       }
     }
     $1 in holder {
-      program = ""
-      if ((getline program < ("/proc/" holder[$1] "/comm")) <= 0) program = "unknown"
-      print "| " $2 " pid=" holder[$1] " program=" program
+      program = name_of(holder[$1])
+      print "| " $2 " pid=" holder[$1] " program=" (program == "" ? "unknown" : program)
     }'
 }
 
@@ -515,11 +531,20 @@ names() {
   return 0
 }
 
-# Processes in uninterruptible sleep, and zombies.
+# Processes in uninterruptible sleep, and zombies. Those that any user could have started are few, so that they hide no other.
 processes() {
   section processes
-  cat /proc/[0-9]*/stat 2>/dev/null | awk '
-    match($0, /[)] [DZ] /) && n++ < 256 { print "| " substr($0, 1, 400) }'
+  printf '%s\n' /proc/[0-9]* | awk "$process_awk"'
+    {
+      pid = substr($0, 7)
+      text = printable(text_of("/proc/" pid "/stat"))
+      if (text !~ /[)] [DZ] /) next
+      state = text
+      while (match(state, /[)] /)) state = substr(state, RSTART + 2)
+      if (state !~ /^[DZ] /) next
+      trusted = is_system(pid) || is_service_of_gpus(pid)
+      if (count[trusted]++ < 256) print "| " substr(text, 1, 400) " system=" (trusted ? "yes" : "no")
+    }'
 }
 
 # The state of the firmware, the disks and the security modules.

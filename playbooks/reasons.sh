@@ -282,7 +282,8 @@ inotify_now() {
   section inotify
   has find || return 0
   # tail reports it on a file system for which it uses inotify; it exits immediately, because no such process exists.
-  file=$(limit 2 find /run -maxdepth 2 -type f -size +0 -size -64k 2>/dev/null | head -n 1)
+  # Users may write to folders such as /run/lock.
+  file=$(limit 2 find /run -maxdepth 2 -type f -uid 0 ! -name '*[!a-zA-Z0-9._-]*' -size +0 -size -64k 2>/dev/null | head -n 1)
   if [ -n "$file" ] && has tail; then
     answer=$(limit 2 tail -n 0 -s 0.1 --pid=4194305 -f "$file" 2>&1 >/dev/null | head -n 1)
     case $answer in *inotify*) line refused "$answer" ;; esac

@@ -382,4 +382,5 @@ reset_failed_scopes() {
     case $(systemctl show -p Slice --value "$reset_scope") in kubepods*) printf '%s\n' "$reset_scope" ;; esac
   done
 }
-reset_groups() { find /sys/fs/cgroup -depth -type d -path '*/kubepods*' 2>/dev/null; }
+# Those of users, who name the groups below their slice, stay. Without -depth, -prune works; the last ones are the deepest.
+reset_groups() { find /sys/fs/cgroup -name user.slice -prune -o -type d -path '*/kubepods*' -print 2>/dev/null | sort -r; }

@@ -3,6 +3,8 @@
 # prelude.sh, and before cluster.sh, which only reads. Temporary files and backups of such steps are in /etc/kubernetes/tmp, as those of kubeadm: keys must not be in the
 # journal, and `gpuadm reset` removes the folder with the cluster.
 static_pods_is_here=yes
+# shellcheck source=playbooks/processes.sh
+[ "${processes_is_here:-}" = yes ] || . "$(dirname "$0")/processes.sh"
 
 cluster_kept=/etc/kubernetes/tmp
 static_pods="etcd kube-apiserver kube-controller-manager kube-scheduler"
@@ -43,16 +45,19 @@ etcd_listens() {
 }
 static_pod_is_there() { [ -f "$static_pod_folder/$1.yaml" ]; }
 
-# static_pod_pids NAME: processes with that name in a pod of the host's network. User pods can run etcd or an API server, too.
+# static_pod_pids NAME: processes with that name in a static pod of the host's network. User pods can run etcd or an API server, too, also in
+# the host's network: their control group has a UID with hyphens, and that of a static pod a hash. A user's group can have any name.
 static_pod_pids() {
-  gpuadm_comm=$(printf '%.15s' "$1")
   gpuadm_net=$(readlink /proc/self/ns/net)
-  for gpuadm_proc in /proc/[0-9]*; do
-    { read -r gpuadm_read <"$gpuadm_proc/comm"; } 2>/dev/null || continue
-    [ "$gpuadm_read" = "$gpuadm_comm" ] || continue
-    [ "$(readlink "$gpuadm_proc/ns/net" 2>/dev/null)" = "$gpuadm_net" ] || continue
-    ! grep -q kubepods "$gpuadm_proc/cgroup" 2>/dev/null || printf '%s\n' "${gpuadm_proc#/proc/}"
-  done
+  printf '%s\n' /proc/[0-9]* | awk -v name="$(printf '%.15s' "$1")" "$process_awk"'
+    { pid = substr($0, match($0, /[0-9]+$/)) }
+    name_of(pid) == name {
+      group = control_group(pid)
+      if (!is_users(group) && group ~ /kubepods(.*[\/-])?pod[0-9a-f]+(\.slice|\/|:|$)/) print pid
+    }' |
+    while read -r gpuadm_pid; do
+      [ "$(readlink "/proc/$gpuadm_pid/ns/net" 2>/dev/null)" != "$gpuadm_net" ] || printf '%s\n' "$gpuadm_pid"
+    done
 }
 # static_pod_runs NAME [NOT]: it runs in a process other than NOT.
 static_pod_runs() {

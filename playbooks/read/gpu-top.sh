@@ -8,6 +8,9 @@ fields_1=index,uuid,name,mig.mode.current,utilization.gpu,utilization.memory,mem
 fields_2=index,uuid,name,mig.mode.current,utilization.gpu,utilization.memory,memory.total,memory.used,temperature.gpu,power.draw,enforced.power.limit,clocks.current.sm,clocks.max.sm,clocks.current.memory,clocks_throttle_reasons.active
 fields_3=index,uuid,name,utilization.gpu,utilization.memory,memory.total,memory.used,temperature.gpu,power.draw,enforced.power.limit,clocks.current.sm,clocks.max.sm,clocks.current.memory,clocks_throttle_reasons.active
 
+# shellcheck source=playbooks/processes.sh
+[ "${processes_is_here:-}" = yes ] || . "$(dirname "$0")/../processes.sh"
+
 echo 'gpuadm-gpu-top 1'
 [ ! -e /etc/kubernetes/admin.conf ] || echo '=== control-plane'
 # GPUs in quarantine: as /etc/gpuadm/quarantine lists them.
@@ -30,15 +33,16 @@ if [ -z "$smi" ]; then
 fi
 
 # A process that waits in the kernel (state D) cannot be ended. Another nvidia-smi would also hang.
-if [ "$doubtful" = yes ]; then
-  pid=$(grep -hs '^[0-9]* (nvidia-smi) D ' /proc/[0-9]*/stat | head -n 1 | cut -d' ' -f1)
-  if [ -n "$pid" ] && sleep 1 && grep -qs "^$pid (nvidia-smi) D " "/proc/$pid/stat"; then
-    printf '=== hangs\n| %s\n' "$pid"
-    exit 0
-  fi
+if [ "$doubtful" = yes ] && pid=$(nvidia_smi_hung "$(command -v "$smi")"); then
+  printf '=== hangs\n| %s\n' "$pid"
+  exit 0
 fi
 
 smi_for() { timeout -k 1 20 "$smi" "$@"; }
+
+# said TEXT: lines of nvidia-smi. They contain names of programs, which may contain newlines: only the lines of this script begin a section
+# or are a status.
+said() { printf '%s\n' "$1" | sed 's/^/| /'; }
 
 sample() {
   for number in $fields 1 2 3; do
@@ -47,15 +51,21 @@ sample() {
     status=$?
     [ "$status" = 2 ] || break # 2: the driver does not support one of the fields
   done
-  printf '=== gpus\n%s\n? %s\n=== fields\n%s\n' "$text" "$status" "$number"
+  echo '=== gpus'
+  said "$text"
+  printf '? %s\n=== fields\n| %s\n' "$status" "$number"
   [ "$status" = 0 ] || return
   echo '=== programs'
-  smi_for --query-compute-apps=gpu_uuid,pid,used_memory,process_name --format=csv,noheader,nounits 2>&1
-  echo "? $?"
+  text=$(smi_for --query-compute-apps=gpu_uuid,pid,used_memory,process_name --format=csv,noheader,nounits 2>&1)
+  status=$?
+  said "$text"
+  echo "? $status"
   [ "$mig" = yes ] || return
   echo '=== mig'
-  smi_for -L 2>&1
-  echo "? $?"
+  text=$(smi_for -L 2>&1)
+  status=$?
+  said "$text"
+  echo "? $status"
   echo '=== mig-memory'
   text=$(smi_for -q -x 2>/dev/null)
   status=$?
@@ -68,7 +78,7 @@ sample() {
     }
     /<gpu id=/ { gpu++ }
     /<mig_device>/ { inside = 1; memory = 0; index_of = total = used = "" }
-    /<\/mig_device>/ { print gpu - 1, index_of, total, used; inside = 0 }
+    /<\/mig_device>/ { print "|", gpu - 1, index_of, total, used; inside = 0 }
     !inside { next }
     /<index>/ && index_of == "" { index_of = value($0) }
     /<fb_memory_usage>/ { memory = 1 }
@@ -80,16 +90,13 @@ sample() {
 
 # The sample runs apart from this shell and from the connection: if nvidia-smi cannot be ended, both continue without it.
 # shellcheck disable=SC2016
-(sample &) | timeout 45 awk '
-  function control_group(pid, file, line, chosen) {
-    file = "/proc/" pid "/cgroup"
-    while ((getline line <file) > 0)
-      if (chosen == "" || (line ~ /kubepods/ && chosen !~ /kubepods/) || (line ~ /^0::/ && chosen !~ /kubepods/)) chosen = line
-    close(file)
-    if (chosen != "") print "@ " pid " " substr(chosen, 1, 1000)
-  }
+(sample &) | timeout 45 awk "$process_awk"'
   /^=== / { section = $2 }
-  /^=== / || /^\? [0-9]+$/ { print; next }
+  !/^\| / { print; next }
   lines++ > 4000 { next }
-  { print "| " substr($0, 1, 600) }
-  section == "programs" && split($0, cell, ", ") > 2 && cell[2] ~ /^[0-9]+$/ && programs++ < 1000 { control_group(cell[2]) }'
+  { print substr($0, 1, 602) }
+  { sub(/^\| /, "") }
+  section == "programs" && split($0, cell, ", ") > 2 && cell[2] ~ /^[0-9]+$/ && programs++ < 1000 {
+    group = control_group(cell[2])
+    if (group != "") print "@ " cell[2] " " group
+  }'

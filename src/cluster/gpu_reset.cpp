@@ -71,11 +71,11 @@ std::optional<Error> nvlink_obstacle(const facts::Facts& host, const Gpu& gpu) {
   return std::nullopt;
 }
 
-/// Programs that are stopped before the reset, or that do not prevent it. The kernel's names have 15
-/// characters.
-bool is_service(const std::string& name) {
-  return is_one_of(name, {"nvidia-persistenced", "nvidia-persiste", "nv-fabricmanager", "nv-fabricmanage",
-                          "nv-hostengine"});
+/// Services that are stopped before the reset, or that do not prevent it. What a program calls itself does
+/// not count.
+bool is_service(const std::string& unit) {
+  return is_one_of(unit, {"nvidia-persistenced.service", "nvidia-fabricmanager.service",
+                          "nvidia-dcgm.service", "dcgm.service", "nvsm.service", "gpuadm-health.service"});
 }
 
 /// gpuadm's own pods of the device plugin and the DRA driver; they leave the node before the reset.
@@ -170,7 +170,7 @@ GpuHolders gpu_holders(const facts::ClusterFacts& view, const std::string& node,
       return pod && one->space == pod->space && one->name == pod->name;
     };
     const bool leaves = pod ? is_allocator(*pod) || std::ranges::any_of(holders.pods, is_it)
-                            : user.pod_uid.empty() && user.container.empty() && is_service(user.name);
+                            : user.pod_uid.empty() && user.container.empty() && is_service(user.service);
     if (!leaves) holders.others.push_back(user_text(user, pod));
   }
   return holders;

@@ -1,5 +1,6 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/host_errors.hpp"
+#include "gpuadm/base/random.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/run/run.hpp"
 
@@ -55,13 +56,15 @@ std::string pid_namespace() {
 
 /// lock/owner: "RUN CLIENT WHO pid PID start START"; WHO may contain blanks.
 struct Owner {
-  std::string run, client, who, pid, start;
+  std::string line, run, client, who, pid, start;
 };
 
-Owner read_owner(std::string_view line) {
+Owner read_owner(std::string_view text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
   const auto words = base::words(base::trim(line));
   Owner owner;
   if (words.size() < 7) return owner;
+  owner.line = line;
   owner.run = words[0];
   owner.client = words[1];
   const auto* end = words.data() + words.size();
@@ -97,17 +100,21 @@ transport::Command lock_command(const std::string& prelude, const std::string& l
 
 }  // namespace
 
-Identity identity() {
+Result<Identity> identity() {
+  const base::Secret random = TRY(base::random_secret(8));
   Identity who;
   who.pid = ::getpid();
   who.started = fmt::format("{}/{}", start_time(who.pid), pid_namespace());
-  who.run = fmt::format("{}-{}", base::stamp(base::now()), who.pid);
+  who.run = fmt::format("{}-{}-{}", base::stamp(base::now()), who.pid, random.reveal());
   who.client = machine_id();
   who.boot = base::trim(base::read_file("/proc/sys/kernel/random/boot_id", 4096).value_or(""));
   char name[256] = {};
   ::gethostname(name, sizeof name - 1);
   const char* user = std::getenv("SUDO_USER") ? std::getenv("SUDO_USER") : std::getenv("USER");
-  who.owner = fmt::format("{}@{} pid {} start {}", user ? user : "root", name, who.pid, who.started);
+  // One line: the host compares it with the line that it has stored.
+  who.owner = fmt::format("{} pid {} start {}",
+                          base::printable(fmt::format("{}@{}", user ? user : "root", name), 200), who.pid,
+                          who.started);
   return who;
 }
 
@@ -138,7 +145,7 @@ Result<> lock(const std::vector<std::string>& hosts, transport::Fleet& fleet, re
                "the run {} of {} has died; waiting for its last command to end, then taking over its lock",
                owner.run, owner.who),
            "", "", "", 0});
-      fleet.submit(host, lock_command(scripts.prelude, scripts.lock, who, host, owner.run));
+      fleet.submit(host, lock_command(scripts.prelude, scripts.lock, who, host, owner.line));
     } else if (exit.status == held) {
       errors.push_back(
           {base::Fault::blocked,
@@ -189,14 +196,7 @@ void unlock(const std::vector<std::string>& hosts, transport::Fleet& fleet, repo
     transport::Command command;
     command.label = "unlock the host";
     command.purpose = transport::Purpose::clean_up;
-    command.script =
-        head(scripts.prelude, who, "unlock", std::chrono::seconds(20)) +
-        "read -r holder _ <\"$gpuadm_lock/owner\" || exit 0\n"
-        "[ \"$holder\" = \"$gpuadm_run\" ] || exit 0\n"
-        // A command outlives its connection: no other run may start until it has ended.
-        "! lock_program_runs || exit 5\n"
-        "rm -rf \"$gpuadm_lock\"\n"
-        "rmdir \"$gpuadm_journal/blobs\" \"$gpuadm_journal\" \"$gpuadm_home\" 2>/dev/null || :\n";
+    command.script = head(scripts.prelude, who, "unlock", std::chrono::seconds(20)) + "lock_release\n";
     command.effect = transport::Effect::changes;
     command.timeout = std::chrono::seconds(20);
     fleet.submit(host, std::move(command));

@@ -6,24 +6,19 @@
 
 namespace session {
 
-namespace {
-
-/// A script, after the libraries whose functions it calls: a line that loads one from the script's folder if
-/// it is run by hand.
-Result<std::string> with_libraries(std::string script, const assets::Store& assets) {
-  for (const char* library : {"frame", "kubeconfig", "gpu-users", "static-pods"})
+Result<std::string> script_of(const std::string& asset, const assets::Store& assets) {
+  std::string script = TRY(assets.read(asset));
+  // A line of it loads a library from the script's folder if it is run by hand.
+  for (const char* library : {"frame", "kubeconfig", "gpu-users", "static-pods", "processes"})
     if (script.find(base::replace_all(library, "-", "_") + "_is_here") != std::string::npos)
       script = TRY(assets.read(fmt::format("playbooks/{}.sh", library))) + "\n" + script;
   return script;
 }
 
-}  // namespace
-
 Result<transport::Command> command_of(const Query& query, const assets::Store& assets) {
-  return transport::Command{.label = query.label,
-                            .script = base::assignments(query.variables) +
-                                      TRY(with_libraries(TRY(assets.read(query.asset)), assets)),
-                            .timeout = query.timeout};
+  const std::string script = TRY(script_of(query.asset, assets));
+  return transport::Command{
+      .label = query.label, .script = base::assignments(query.variables) + script, .timeout = query.timeout};
 }
 
 Result<transport::Exit> ask(const std::string& host, const Query& query, transport::Fleet& fleet,

@@ -4,6 +4,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/session/ask.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@ constexpr std::chrono::seconds probe_timeout{120};  // each command in it has a 
 }  // namespace
 
 Result<std::string> reading_script(const assets::Store& assets, std::string_view path) {
-  return TRY(assets.read("playbooks/frame.sh")) + "\n" + TRY(assets.read(path));
+  return script_of(std::string(path), assets);
 }
 
 Result<transport::Command> probe_command(const assets::Store& assets, Reasons reasons) {

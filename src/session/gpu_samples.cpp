@@ -3,12 +3,14 @@
 #include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/session/ask.hpp"
 
 #include "session/gpu_pods.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace session {
 
@@ -276,9 +278,9 @@ class Sampler {
 
 Result<Outcome> sample_gpus(transport::Fleet& fleet, const assets::Store& assets,
                             const GpuSampling& sampling) {
-  return Sampler(fleet, sampling, TRY(assets.read("playbooks/read/gpu-top.sh")),
-                 TRY(assets.read("playbooks/read/gpu-pods.sh")))
-      .run();
+  std::string sample = TRY(script_of("playbooks/read/gpu-top.sh", assets));
+  std::string pods = TRY(script_of("playbooks/read/gpu-pods.sh", assets));
+  return Sampler(fleet, sampling, std::move(sample), std::move(pods)).run();
 }
 
 }  // namespace session

@@ -46,11 +46,7 @@ std::unexpected<base::Error> interrupted() {
 
 PodTests::PodTests(const PodTestContext& context, report::Reporter& reporter, playbook::Library library,
                    ProofImage image)
-    : context_(context),
-      reporter_(reporter),
-      library_(std::move(library)),
-      who_(run::identity()),
-      image_(std::move(image)) {
+    : context_(context), reporter_(reporter), library_(std::move(library)), image_(std::move(image)) {
   hosts_.push_back(context_.control_plane);
   for (const GpuNode& node : context_.nodes)
     if (node.host != context_.control_plane) hosts_.push_back(node.host);
@@ -60,6 +56,7 @@ Result<std::unique_ptr<PodTests>> PodTests::open(const PodTestContext& context, 
   std::unique_ptr<PodTests> pod_tests(new PodTests(context, reporter,
                                                    TRY(playbook::Library::load(context.assets, "verify")),
                                                    TRY(ProofImage::write(context.assets, context.folder))));
+  pod_tests->who_ = TRY(run::identity());
   pod_tests->scripts_ = {pod_tests->library_.prelude(), TRY(context.assets.read("playbooks/lock.sh"))};
   TRY(run::lock(pod_tests->hosts_, context.fleet, reporter, pod_tests->scripts_, pod_tests->who_));
   pod_tests->open_ = true;

@@ -311,7 +311,7 @@ Result<Outcome> execute(const Execution& execution, const Session& session, repo
   const plan::Plan& plan = execution.plan;
   transport::Fleet& fleet = *session.fleet;
   TRY(session.folder.save_text("plan.json", plan::to_json(plan)));
-  run::Identity who = run::identity();
+  run::Identity who = TRY(run::identity());
   if (execution.reboots == Rebooting::done) TRY(resume_at_boot(execution.assets, session.folder, io, who));
   Needed needed(reporter);
   const run::Outcome preview = run::execute(plan, fleet, needed, run::Mode::preview, who);

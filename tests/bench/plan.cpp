@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
   transport::Fleet fleet(cluster.ssh.window, nullptr);
   for (const auto& [host, facts] : census) fleet.add(host, std::make_unique<Satisfied>());
   Silent silent;
-  const run::Outcome outcome = run::execute(plan, fleet, silent, run::Mode::preview, run::identity());
+  const run::Outcome outcome = run::execute(plan, fleet, silent, run::Mode::preview, run::identity().value());
   const double previewed = lap();
   // Those that read what an earlier step saves are not asked in a preview.
   fmt::print("\n{} of {} steps were answered.\n", outcome.satisfied, plan.size());

@@ -6,7 +6,7 @@ becomes() { # becomes OLD NEW TEXT EXPECTED
   local got
   got=$(cd "$top/playbooks" && printf '%s\n' "$3" | old=$1 new=$2 sh -c '
     gpuadm_run=r gpuadm_step=s
-    for file in prelude static-pods certs etcd address; do . "./$file.sh"; done
+    for file in prelude processes static-pods certs etcd address; do . "./$file.sh"; done
     address_was() { printf "%s\n" "$old"; }
     advertise_address=$new
     address_in || echo "none of it"')

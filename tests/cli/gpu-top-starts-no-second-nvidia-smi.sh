@@ -21,11 +21,20 @@ jq -es '.[2] | .gpus == [] and (.hosts | length == 1) and .hosts[0].state == "no
 [ "$(wc -l <started)" = 1 ] || fail "nvidia-smi was started $(wc -l <started) times"
 ended
 
-# One that waits in the kernel (state D) cannot be ended: no other one is started. A parent waits like this for its vfork child.
+# One that waits in the kernel (state D) cannot be ended: no other one is started. A parent waits like this for its vfork child. Only root's
+# one that runs the host's nvidia-smi counts: any user can let a process wait that is called like it.
 command -v cc >/dev/null || skip "no C compiler for a process in state D"
+[ "$(id -u)" = 0 ] || skip "needs root: only its processes count"
 cat >hangs.c <<'C'
+#include <stdio.h>
 #include <unistd.h>
-int main(void) {
+int main(int argc, char **argv) {
+  (void)argv;
+  if (argc > 1) {
+    FILE *started = fopen("STARTED", "a");
+    if (started) fprintf(started, "%d\n", getpid());
+    return 0;
+  }
   if (vfork() == 0) {
     sleep(60);
     _exit(0);
@@ -33,16 +42,36 @@ int main(void) {
   return 0;
 }
 C
+sed -i "s|STARTED|$PWD/started|" hangs.c
 mkdir other
 cc -o other/nvidia-smi hangs.c
+cp other/nvidia-smi double/nvidia-smi
 # Tests that look for such a program in /proc hold this lock, too.
 exec 9<"$top/tests/lab/gpu-double/nvidia-smi" && flock 9
-other/nvidia-smi 9<&- &
-hanging=$!
-trap 'ended; kill -9 $(cat "/proc/$hanging/task/$hanging/children") "$hanging" 2>/dev/null; rm -rf "$place"' EXIT
-sleep 0.5
-grep -q "(nvidia-smi) D " "/proc/$hanging/stat" || skip "a parent of vfork is not in state D here"
+waits() { # waits COMMAND...: sets hanging to its process id
+  "$@" 9<&- &
+  hanging=$!
+  stops+=("$hanging")
+  sleep 0.5
+}
+stops=()
+stop_all() {
+  local pid
+  # shellcheck disable=SC2046 # numbers
+  for pid in "${stops[@]}"; do kill -9 $(cat "/proc/$pid/task/$pid/children" 2>/dev/null) "$pid" 2>/dev/null || :; done
+}
+trap 'ended; stop_all; rm -rf "$place"' EXIT
 rm -f started
+# Another file with this name, and a user's process that runs the host's one.
+waits other/nvidia-smi
+grep -q "(nvidia-smi) D " "/proc/$hanging/stat" || skip "a parent of vfork is not in state D here"
+chmod 0755 "$place" double
+waits setpriv --reuid=65534 --regid=65534 --clear-groups double/nvidia-smi
+exits 0 gpuadm gpu top --count 1 -o json
+jq -e '.hosts[0].why | contains("hangs") | not' out >/dev/null || fail "the process of another program or user hangs: $(cat out)"
+[ -e started ] || fail "nvidia-smi was not started"
+rm -f started
+waits double/nvidia-smi
 exits 0 gpuadm gpu top --count 1 -o json
 jq -e --arg why "nvidia-smi hangs in the kernel (pid $hanging)" '.hosts[0] | .state == "not-answering" and .why == $why' out >/dev/null ||
   fail "the process is not named"

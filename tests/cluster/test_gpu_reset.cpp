@@ -154,17 +154,19 @@ TEST_CASE("programs that gpuadm does not end are named; those that end or releas
   world.users.pods = {{"11-aa"}};
   world.names["33-cc"] = {"kube-system", "nvidia-device-plugin-x7k2p", "", ""};
   world.names["44-dd"] = {"monitoring", "dcgm-exporter-x", "", ""};
-  world.users.programs = {{1, "python3", "11-aa", "c1"},
-                          {2, "nvidia-device-p", "33-cc", "c2"},
-                          {3, "nvidia-persiste", "", ""},
-                          {4, "nv-hostengine", "", ""},
-                          {5, "nv-fabricmanage", "", ""}};
+  world.users.programs = {{1, "python3", "11-aa", "c1", ""},
+                          {2, "nvidia-device-p", "33-cc", "c2", ""},
+                          {3, "nvidia-persiste", "", "", "nvidia-persistenced.service"},
+                          {4, "nv-hostengine", "", "", "nvidia-dcgm.service"},
+                          {5, "nv-fabricmanage", "", "", "nvidia-fabricmanager.service"}};
   CHECK(world.holders().others.empty());
-  world.users.programs = {{6, "dcgm-exporter", "44-dd", "c3"},
-                          {7, "python3", "55-ee", "c4"},
-                          {8, "python3", "", "0123456789abcdef"},
-                          {9, "", "", ""},
-                          {10, "nv-hostengine", "", "0123456789abcdef"}};
+  world.users.programs = {{3, "nvidia-persiste", "", "", ""}};
+  CHECK(world.holders().others == std::vector<std::string>{"nvidia-persiste (pid 3)"});
+  world.users.programs = {{6, "dcgm-exporter", "44-dd", "c3", ""},
+                          {7, "python3", "55-ee", "c4", ""},
+                          {8, "python3", "", "0123456789abcdef", ""},
+                          {9, "", "", "", ""},
+                          {10, "nv-hostengine", "", "0123456789abcdef", ""}};
   CHECK(world.holders().others ==
         std::vector<std::string>{"pod monitoring/dcgm-exporter-x (dcgm-exporter, pid 6)",
                                  "pod 55-ee (python3, pid 7)", "container 0123456789ab (python3, pid 8)",

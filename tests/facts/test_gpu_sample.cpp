@@ -50,6 +50,14 @@ TEST_CASE("other control groups have no pod") {
   CHECK(cgroup_owner("0::/system.slice/docker-" + id + ".scope").container == id);
 }
 
+TEST_CASE("an nvidia-smi that may hang is named, and that only root can read it") {
+  const auto sample = parse_gpu_sample("gpuadm-gpu-top 1\n=== hangs\n| 4711 unknown\n");
+  REQUIRE(sample);
+  CHECK(sample->hangs);
+  CHECK(
+      sample->failure.starts_with("nvidia-smi (pid 4711) may hang in the kernel, which only root can read"));
+}
+
 TEST_CASE("an idle GPU is not throttled, and a slowdown is named by its cause") {
   CHECK(throttle_reasons(0).empty());
   CHECK(throttle_reasons(1).empty());

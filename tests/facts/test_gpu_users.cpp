@@ -22,6 +22,32 @@ TEST_CASE("pods and programs of one GPU are read, with the pod of each program")
   CHECK(users->programs[0].name == "python3");
   CHECK(users->programs[0].pod_uid == users_uid);
   CHECK(users->programs[1].pod_uid.empty());
+  CHECK(users->programs[0].service.empty());
+  CHECK(users->programs[1].service == "nvidia-persistenced.service");
+  CHECK_FALSE(users->all_programs);  // of the lines that are damaged
+}
+
+TEST_CASE("a user's control group is neither a pod nor a service of the system, whatever it is called") {
+  const std::string theirs = "0::/user.slice/user-1000.slice/user@1000.service/";
+  const auto users = parse_gpu_users(
+      "gpuadm-gpu-users 1\n=== pods\n=== programs\n1\ta\t" + theirs + "kubepods-pod" + users_uid +
+      ".slice\n2\tb\t" + theirs + "system.slice/nvidia-persistenced.service\n3\tc\t0::/kubepods.slice/" +
+      "kubepods-pod" + users_uid + ".slice/a.scope/user.slice/system.slice/nvsm.service\n=== end\n");
+  REQUIRE(users);
+  REQUIRE(users->programs.size() == 3);
+  CHECK(users->programs[0].pod_uid.empty());
+  CHECK(users->programs[1].service.empty());
+  CHECK(users->programs[2].pod_uid == users_uid);
+  CHECK(users->programs[2].service.empty());
+  CHECK(users->all_programs);
+}
+
+TEST_CASE("programs that could not be listed are unknown, and not none") {
+  const auto users =
+      parse_gpu_users("gpuadm-gpu-users 1\n=== pods\n=== programs\n1\ta\t0::/\nunknown\n=== end\n");
+  REQUIRE(users);
+  CHECK(users->programs.size() == 1);
+  CHECK_FALSE(users->all_programs);
 }
 
 TEST_CASE("pods that the kubelet does not name are unknown, and not none") {

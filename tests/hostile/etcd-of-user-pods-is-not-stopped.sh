@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Only etcd processes of pods in the host's network belong to the control plane. Its members are those that etcd lists, or that are in its data;
+# Only etcd processes of static pods in the host's network belong to the control plane: not those of user pods there, nor of a user whose control
+# group is called like that of a pod, nor one whose name begins with a newline. Its members are those that etcd lists, or that are in its data;
 # without both, the control planes of the API server; without it, those of its manifest.
 . "$(dirname "$0")/common"
 
 root=$place/root
 mkdir -p books "$root/etc/kubernetes/manifests" home
 cp "$playbooks"/*.sh books/
-sed -i "s#/etc/kubernetes#$root/etc/kubernetes#g; s#/proc/#$root/proc/#g" books/static-pods.sh books/etcd.sh
+sed -i "s#/etc/kubernetes#$root/etc/kubernetes#g; s#/proc/#$root/proc/#g" books/static-pods.sh books/processes.sh books/etcd.sh
 playbooks=$place/books
 process() { # process PID NAME NETWORK CGROUP
   mkdir -p "$root/proc/$1/ns"
@@ -15,12 +16,16 @@ process() { # process PID NAME NETWORK CGROUP
   ln -s "net:[$3]" "$root/proc/$1/ns/net"
 }
 process self sh 4026531840 system.slice/ssh.service
-process 100 etcd 4026531840 kubepods.slice/kubepods-burstable.slice/a
-process 200 etcd 4026532000 kubepods.slice/kubepods-burstable.slice/b
+process 100 etcd 4026531840 kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podea64aa4c0e18dbdc85e0b0a1d8dcbea7.slice/cri-containerd-0a.scope
+process 101 etcd 4026531840 kubepods/burstable/podea64aa4c0e18dbdc85e0b0a1d8dcbea7/0a
+process 200 etcd 4026532000 kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podea64aa4c0e18dbdc85e0b0a1d8dcbea7.slice/b
 process 300 etcd 4026531840 system.slice/etcd.service
-process 400 kube-apiserver 4026531840 kubepods.slice/c
+process 400 kube-apiserver 4026531840 kubepods.slice/kubepods-podea64aa4c0e18dbdc85e0b0a1d8dcbea7.slice
+process 500 etcd 4026531840 kubepods.slice/kubepods-pod5c1a7a2e_93f4_4a53_8d1e_0a6f1c1b2d3e.slice/c
+process 600 etcd 4026531840 user.slice/user-1000.slice/user@1000.service/kubepods-podea64aa4c0e18dbdc85e0b0a1d8dcbea7.slice/c
+process 700 $'\netcd' 4026531840 kubepods.slice/kubepods-podea64aa4c0e18dbdc85e0b0a1d8dcbea7.slice/c
 step one static-pods.sh <<<'static_pod_pids etcd'
-[ "$(cat out)" = 100 ] || fail "processes of etcd: $(cat out)"
+[ "$(paste -sd, out)" = 100,101 ] || fail "processes of etcd: $(paste -sd, out)"
 
 members() { # members INITIAL-CLUSTER: as etcd_members names them
   printf '    image: registry.k8s.io/etcd:3.6.8-0\n    - --data-dir=%s\n    - --initial-cluster=%s\n' "$root/data" "$1" >"$root/etc/kubernetes/manifests/etcd.yaml"

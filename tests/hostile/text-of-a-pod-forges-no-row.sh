@@ -18,7 +18,7 @@ chmod +x bin/kubectl
 mkdir -p etc
 sed "s|/etc/kubernetes/admin.conf|$place/etc/admin.conf|" "$top/playbooks/kubeconfig.sh" >kubeconfig.sh
 touch etc/admin.conf
-cp "$top"/playbooks/{cluster,frame,static-pods}.sh .
+cp "$top"/playbooks/{cluster,frame,processes,static-pods}.sh .
 PATH=$place/bin:$PATH sh ./cluster.sh >report
 sed -n '/^=== pods$/,/^[?] /p' report >out
 [ "$(wc -l <out)" = 4 ] || fail "there are other rows than those of two pods"

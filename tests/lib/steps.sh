@@ -5,9 +5,9 @@
 in_step() {
   local file
   {
-    for file in prelude package-managers packages ${step_files:-gpu verify}; do "$GPUADM" assets show "playbooks/$file.sh"; done
+    for file in prelude package-managers packages processes ${step_files:-gpu verify}; do "$GPUADM" assets show "playbooks/$file.sh"; done
     printf 'PATH=%s/bin:$PATH gpuadm_home=%s/host\n' "$place" "$place"
-    printf 'gpuadm_journal=$gpuadm_home/journal gpuadm_run=run gpuadm_step=step gpuadm_proxy_file=$gpuadm_home/proxy.env\n'
+    printf 'gpuadm_journal=$gpuadm_home/journal gpuadm_run=run gpuadm_client=client gpuadm_owner=owner gpuadm_step=step gpuadm_proxy_file=$gpuadm_home/proxy.env\n'
     printf 'unset http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY\nmkdir -p "$gpuadm_home"\nset -eu\n%s\n' "$1"
   } >step.sh
   sh step.sh

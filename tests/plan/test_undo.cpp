@@ -185,6 +185,18 @@ TEST_CASE("undo: a mode is restored whatever is in the file, before its package 
   CHECK(way.kept.empty());
 }
 
+TEST_CASE("undo: a run of an older version, whose id is the beginning of another one, is another run") {
+  const std::string text =
+      "log\tfile\t/etc/a\tabsent\ts\t20261128T100000Z-2\n"
+      "log\tfile\t/etc/b\tabsent\ts\t20261128T100000Z-2-9f86d081884c7d65\n"
+      "now\tfile\t/etc/a\twas 644 0 0 1.5 aa\nnow\tfile\t/etc/b\twas 644 0 0 1.5 aa\n";
+  CHECK(back(text, {.run = "20261128T100000Z-2", .all = false, .force = true}).runs ==
+        std::vector<std::string>{"20261128T100000Z-2"});
+  CHECK(back(text, {.run = "", .all = false, .force = true}).runs ==
+        std::vector<std::string>{"20261128T100000Z-2-9f86d081884c7d65"});
+  CHECK(back(text, {.run = "", .all = true, .force = true}).runs.size() == 2);
+}
+
 TEST_CASE("undo: several runs of one thing come to one action, with what it was before the first") {
   const plan::UndoPlan way = back(
       "log\tsysctl\ta/b\t1\ts\tone\nlog\t+sysctl\ta/b\t2\ts\tone\n"

@@ -184,6 +184,33 @@ TEST_CASE("run: one machine under two names is not locked for both") {
   world.unlock();
 }
 
+TEST_CASE("run: two runs of one process in one second have different ids") {
+  const auto one = run::identity(), two = run::identity();
+  REQUIRE((one && two));
+  CHECK(one->run != two->run);
+  const std::string bits = one->run.substr(one->run.rfind('-') + 1);
+  CHECK(bits.size() == 16);
+  CHECK(bits.find_first_not_of("0123456789abcdef") == std::string::npos);
+  CHECK(one->run.find(fmt::format("Z-{}-", one->pid)) == 15);
+}
+
+TEST_CASE("run: an owner with the same id on another machine is another run") {
+  if (!is_root()) return;
+  World world, other;
+  other.who.run = world.who.run;  // as versions without random bits have it in two containers
+  other.who.owner = "bob@desk pid 2 start 5/pid:[1]";
+  other.who.client = "elsewhere";
+  world.lock();
+  const auto locked = run::lock({"box"}, world.fleet, world.seen, world.scripts, other.who);
+  REQUIRE(!locked);
+  CHECK(locked.error().what.find("the host is locked by another run: ") != std::string::npos);
+  // Neither a step nor the release of the other run takes it.
+  run::unlock({"box"}, world.fleet, world.seen, world.scripts, other.who);
+  CHECK(std::filesystem::exists(world.home() / "lock/owner"));
+  world.unlock();
+  CHECK(!std::filesystem::exists(world.home() / "lock"));
+}
+
 TEST_CASE("run: a living owner's lock is respected, a dead one's is taken over") {
   if (!is_root()) return;
   World world;

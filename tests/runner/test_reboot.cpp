@@ -48,7 +48,7 @@ transport::Completion exited(int status, const std::string& out, const std::stri
 }  // namespace
 
 TEST_CASE("run: the machine that gpuadm runs on is known by its boot id, which its clones do not have") {
-  const run::Identity who = run::identity();
+  const run::Identity who = run::identity().value();
   CHECK(who.boot == base::trim(*base::read_file("/proc/sys/kernel/random/boot_id", 4096)));
   CHECK(run::reboot_program("step", "", who, std::chrono::seconds(1))
             .find("gpuadm_client_boot=" + base::quote(who.boot)) != std::string::npos);
@@ -176,7 +176,7 @@ TEST_CASE("run: a host that is being rebooted keeps its lock, but not forever") 
 
 TEST_CASE("reboot: a host is asked until another boot answers, and given up at the deadline") {
   run::Reboot reboot("step");
-  const run::Identity who = run::identity();
+  const run::Identity who = run::identity().value();
   const base::Instant start = base::Clock::now();
   const auto after = [&](int seconds) { return start + std::chrono::seconds(seconds); };
   REQUIRE(reboot.next("", who, start));

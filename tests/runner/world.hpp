@@ -25,7 +25,7 @@ struct World {
   plan::Plan plan;
   run::Scripts scripts;
   std::string undo_functions;
-  run::Identity who = run::identity();
+  run::Identity who = run::identity().value();
 
   World() {
     std::filesystem::remove_all(place);

@@ -61,6 +61,9 @@ struct GpuSample {
 /// Reads the output of playbooks/read/gpu-top.sh. Fault::parse if it is something else.
 [[nodiscard]] base::Result<GpuSample> parse_gpu_sample(std::string_view output);
 
+/// Whether a line of /proc/PID/cgroup is below the slice of a user other than root, who names the groups
+/// there.
+[[nodiscard]] bool is_group_of_user(std::string_view line);
 /// The pod and the container of a line of /proc/PID/cgroup.
 struct CgroupOwner {
   std::string pod_uid, container;

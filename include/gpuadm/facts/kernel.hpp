@@ -21,6 +21,8 @@ struct Process {
   std::string name;
   char state = 0;
   std::optional<double> age;  ///< seconds since it started
+  /// Root's outside of pods, containers and slices of users, or a service of NVIDIA. Nothing: not recorded.
+  std::optional<bool> system;
 };
 
 /// Free memory of a zone: blocks of 2^index pages.

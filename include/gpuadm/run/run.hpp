@@ -33,7 +33,7 @@ inline constexpr std::chrono::seconds reboot_patience{1200};
 
 /// Identity of a run: written into the hosts' locks and journals.
 struct Identity {
-  std::string run;     ///< unique, for example 20260822T100000Z-4711
+  std::string run;     ///< start, process and 64 random bits: 20260822T100000Z-4711-9f86d081884c7d65
   std::string owner;   ///< "me@laptop pid 4711 start 812345/pid:[4026531836]"
   std::string client;  ///< machine-id of this machine
   /// Its boot id, which clones of the machine do not have, and containers on it do. Empty: unknown.
@@ -45,7 +45,8 @@ struct Identity {
   /// in it. Empty: none.
   std::string resume, resume_user;
 };
-[[nodiscard]] Identity identity();
+/// A new identity. Fault::bug if the kernel has no random numbers.
+[[nodiscard]] Result<Identity> identity();
 
 struct Outcome {
   int needed = 0;  ///< preview

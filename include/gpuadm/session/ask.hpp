@@ -20,8 +20,11 @@ struct Query {
   std::chrono::seconds timeout{60};
 };
 
-/// The program for it, after the libraries whose functions it calls: playbooks/frame.sh, kubeconfig.sh,
-/// gpu-users.sh and static-pods.sh. Fault::bug if there is no such asset.
+/// The text of a script, after the libraries whose functions it calls: playbooks/frame.sh, kubeconfig.sh,
+/// gpu-users.sh, static-pods.sh and processes.sh. Fault::bug if there is no such asset.
+[[nodiscard]] Result<std::string> script_of(const std::string& asset, const assets::Store& assets);
+
+/// The program for it. Fault::bug if there is no such asset.
 [[nodiscard]] Result<transport::Command> command_of(const Query& query, const assets::Store& assets);
 
 /// Runs it on one host. A status other than 0 is an answer. Fault::interrupted after Ctrl-C.

@@ -23,7 +23,7 @@ struct Survey {
   [[nodiscard]] bool none_reached() const;
 };
 
-/// A read-only script ("playbooks/probe.sh") as it is sent: preceded by playbooks/frame.sh.
+/// A read-only script ("playbooks/probe.sh") as it is sent: as script_of.
 [[nodiscard]] Result<std::string> reading_script(const assets::Store& assets, std::string_view path);
 
 /// Whether a node is also checked for why something is not running: playbooks/reasons.sh.

@@ -129,7 +129,8 @@ Result<Checked> check_node(const Run& run, int known) {
     const int gpus = std::max(known, gpus_on_bus("/sys/bus/pci/devices"));
     return Checked{.report = cluster::unchecked_health(reason, message, driver_fails, gpus)};
   };
-  if (const auto hung = hung_nvidia_smi("/proc")) return unchecked("NvidiaSmiHangs", hung_text(*hung), true);
+  if (const auto hung = hung_nvidia_smi("/proc", host_nvidia_smi()))
+    return unchecked("NvidiaSmiHangs", hung_text(*hung), true);
   const auto cluster = TRY(session::read_cluster({}, {}));
   facts::Census census;
   const auto& facts =
@@ -137,7 +138,7 @@ Result<Checked> check_node(const Run& run, int known) {
           .first->second;
   if (!facts && facts.error().fault == Fault::interrupted) return std::unexpected(facts.error());
   if (!facts) {
-    const auto hung = hung_nvidia_smi("/proc");
+    const auto hung = hung_nvidia_smi("/proc", host_nvidia_smi());
     return unchecked(hung ? "NvidiaSmiHangs" : "ProbeFailed", hung ? hung_text(*hung) : facts.error().what,
                      hung.has_value());
   }

@@ -126,6 +126,13 @@ Result<cluster::GpuHolders> read_holders(const spec::Cluster& cluster, const ses
   const PodNames names = TRY(names_of(users, first->name, fleet, assets));
   cluster::GpuHolders holders = cluster::gpu_holders(view, target.node, target.gpu, users, names);
   if (const auto obstacle = cluster::eviction_obstacle(holders.pods)) return std::unexpected(*obstacle);
+  if (!users.all_programs)
+    return base::fail(
+        Fault::blocked,
+        fmt::format("{}: which programs use GPU {} is unknown: not all open files of the host's "
+                    "programs could be read",
+                    target.host, target.gpu.index),
+        "run again; find, stat and root's rights are required");
   if (!holders.others.empty())
     return base::fail(Fault::blocked,
                       fmt::format("GPU {} of {} is in use by {}", target.gpu.index, target.host,

@@ -155,7 +155,8 @@ void dstate(const Subject& s, Verdicts& out) {
   for (const facts::Process& process : *s.facts.kernel.stuck) {
     const bool ours = process.name.starts_with("nvidia") || process.name.starts_with("nv-") ||
                       process.name.starts_with("dcgm");
-    if (ours && process.state == 'D' && process.age.value_or(0) > long_wait)
+    // Any user can start a process with such a name, and let it wait.
+    if (ours && process.system.value_or(true) && process.state == 'D' && process.age.value_or(0) > long_wait)
       waiting.push_back(fmt::format("{} ({})", process.name, process.pid));
   }
   if (!waiting.empty())

@@ -46,8 +46,16 @@ constexpr std::uint64_t hw_slowdown = 0x08, hw_causes = 0x40 | 0x80;
 
 }  // namespace
 
+bool is_group_of_user(std::string_view line) {
+  constexpr std::string_view users = "/user.slice/";
+  const std::size_t at = line.find(users);
+  if (at == std::string_view::npos || line.find("kubepods") < at) return false;
+  return !line.substr(at + users.size()).starts_with("user-0.slice");
+}
+
 CgroupOwner cgroup_owner(std::string_view line) {
   CgroupOwner owner;
+  if (is_group_of_user(line)) return owner;
   for (const std::string_view component : base::split(line, '/')) {
     if (owner.pod_uid.empty()) owner.pod_uid = pod_in(component);
     if (owner.container.empty()) owner.container = container_in(component);

@@ -236,9 +236,14 @@ base::Result<GpuSample> parse_gpu_sample(std::string_view output) {
   if (!sample.has_smi) return sample;
   if (const Part* hangs = parts.find("hangs")) {
     sample.hangs = true;
-    sample.failure =
-        fmt::format("nvidia-smi hangs in the kernel{}",
-                    hangs->lines.empty() ? "" : " (pid " + base::printable(hangs->lines.front(), 20) + ")");
+    const std::string pid = hangs->lines.empty() ? "" : base::printable(hangs->lines.front(), 20);
+    if (constexpr std::string_view unknown = " unknown"; pid.ends_with(unknown))
+      sample.failure = fmt::format(
+          "nvidia-smi (pid {}) may hang in the kernel, which only root can read: use root or --sudo",
+          pid.substr(0, pid.size() - unknown.size()));
+    else
+      sample.failure =
+          fmt::format("nvidia-smi hangs in the kernel{}", pid.empty() ? "" : " (pid " + pid + ")");
     return sample;
   }
   const Part* gpus = parts.find("gpus");

@@ -47,6 +47,12 @@ std::optional<Xid> read_xid(const LogLine& line, std::string_view word) {
   return Xid{line.seconds, slot, static_cast<int>(*code), std::string(more)};
 }
 
+/// Other messages of the kernel contain texts of users, such as the path of a program that one has started
+/// without arguments.
+bool is_of_driver(std::string_view message) {
+  return message.starts_with("NVRM: ") || message.starts_with("nvidia-nvswitch");
+}
+
 }  // namespace
 
 void read_kernel_log(const Sections& sections, Facts& facts) {
@@ -69,6 +75,7 @@ void read_kernel_log(const Sections& sections, Facts& facts) {
   }
   constexpr std::string_view sxid_word = "SXid (", xid_word = "NVRM: Xid (";
   for (const LogLine& line : log) {
+    if (!is_of_driver(line.text)) continue;
     if (auto sxid = read_xid(line, sxid_word))
       facts.nvidia.sxids.push_back(std::move(*sxid));
     else if (auto xid = read_xid(line, xid_word))

@@ -20,7 +20,9 @@ std::optional<Process> read_process(std::string_view line, std::optional<double>
   const auto words = base::words(line.substr(close + 2));
   if (!pid || *pid > (1u << 30) || words.empty()) return std::nullopt;
   Process process{
-      static_cast<int>(*pid), std::string(line.substr(open + 2, close - open - 2)), words[0][0], {}};
+      static_cast<int>(*pid), std::string(line.substr(open + 2, close - open - 2)), words[0][0], {}, {}};
+  if (words.back() == "system=yes") process.system = true;
+  if (words.back() == "system=no") process.system = false;
   const auto started = words.size() > 19 ? count(words[19]) : std::nullopt;
   if (started && uptime) process.age = *uptime - static_cast<double>(*started) / 100;
   return process;
@@ -76,8 +78,10 @@ void read_kernel_state(const Sections& sections, Facts& facts) {
 namespace {
 
 Tree process(const Process& p) {
-  return Tree::map_of(
+  Tree tree = Tree::map_of(
       {{"pid", p.pid}, {"name", p.name}, {"state", std::string(1, p.state)}, {"age", tree_of(p.age)}});
+  if (p.system) tree.set("system", *p.system);
+  return tree;
 }
 
 Tree blocks(const FreeBlocks& b) {
