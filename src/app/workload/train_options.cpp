@@ -33,7 +33,8 @@ Result<Files> read_files(const std::vector<std::filesystem::path>& paths) {
   Files files;
   for (const std::filesystem::path& path : paths) {
     const std::string text = TRY(base::read_file(path, largest_manifest));
-    std::vector<Tree> documents = TRY(base::yaml::read_all(text, path.string()));
+    std::vector<Tree> documents = 
+        TRY(base::yaml::read_all(text, path.string(), base::yaml::Dialect::kubernetes));
     std::erase_if(documents, [](const Tree& document) { return document.is_null(); });
     const Tree* kind = documents.empty() ? nullptr : documents.front().find("kind");
     if (!kind || kind->text() == "GpuCluster") {

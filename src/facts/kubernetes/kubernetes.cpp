@@ -79,7 +79,7 @@ std::vector<std::string> images_of(const Sections& sections) {
 
 void read_kubelet(const Sections& sections, Kubernetes& kubernetes) {
   if (const auto text = sections.text("/var/lib/kubelet/config.yaml")) {
-    auto config = base::yaml::read(*text, "/var/lib/kubelet/config.yaml");
+    auto config = base::yaml::read(*text, "/var/lib/kubelet/config.yaml", base::yaml::Dialect::kubernetes);
     if (config)
       kubernetes.kubelet_config = std::move(*config);
     else
