@@ -20,10 +20,9 @@ Result<std::string> with_libraries(std::string script, const assets::Store& asse
 }  // namespace
 
 Result<transport::Command> command_of(const Query& query, const assets::Store& assets) {
-  return transport::Command{.label = query.label,
-                            .script = base::assignments(query.variables) +
-                                      TRY(with_libraries(TRY(assets.read(query.asset)), assets)),
-                            .timeout = query.timeout};
+  const std::string script = TRY(with_libraries(TRY(assets.read(query.asset)), assets));
+  return transport::Command{
+      .label = query.label, .script = base::assignments(query.variables) + script, .timeout = query.timeout};
 }
 
 Result<transport::Exit> ask(const std::string& host, const Query& query, transport::Fleet& fleet,

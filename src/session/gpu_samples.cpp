@@ -276,9 +276,9 @@ class Sampler {
 
 Result<Outcome> sample_gpus(transport::Fleet& fleet, const assets::Store& assets,
                             const GpuSampling& sampling) {
-  return Sampler(fleet, sampling, TRY(assets.read("playbooks/read/gpu-top.sh")),
-                 TRY(assets.read("playbooks/read/gpu-pods.sh")))
-      .run();
+  std::string top = TRY(assets.read("playbooks/read/gpu-top.sh"));
+  std::string pods = TRY(assets.read("playbooks/read/gpu-pods.sh"));
+  return Sampler(fleet, sampling, std::move(top), std::move(pods)).run();
 }
 
 }  // namespace session
