@@ -33,7 +33,7 @@ exits 0 run
 says "defaultMode: 420"
 manifest 'configMap: { name: key, on: a }'
 exits 2 run
-complains "job.yaml:11:49: Kubernetes does not read the key on as 'on': quote it"
+complains "job.yaml:11:54: Kubernetes does not read the key on as 'on': quote it"
 manifest 'configMap: { name: key, defaultMode: .inf }'
 exits 2 run
 complains "Kubernetes does not read the number .inf"
