@@ -43,7 +43,7 @@ lint() {
   gpuadm config lint -f cluster.yaml
 }
 exits 2 lint 'podPidsLimit: 0400'
-complains "cluster.yaml:4:38: patches.kubelet.podPidsLimit: Kubernetes reads 0400 as 256: write 256, or quote it"
+complains "cluster.yaml:4:37: patches.kubelet.podPidsLimit: Kubernetes reads 0400 as 256: write 256, or quote it"
 exits 2 lint 'failSwapOn: no'
 complains "patches.kubelet.failSwapOn: Kubernetes reads no as false: write false, or quote it"
 exits 2 lint 'a: { b: [.inf] }'
